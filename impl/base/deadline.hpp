@@ -1,0 +1,49 @@
+// A point in time that an operation must not pass, made once at the top and handed down. Any
+// thread.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <cstdint>
+
+#include "tutti/types.h"
+
+namespace tutti {
+
+class Deadline {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    static Deadline never() { return Deadline(Clock::time_point::max()); }
+    // `timeout_ms` below 0 is never.
+    static Deadline after_ms(int64_t timeout_ms) {
+        const auto now = Clock::now();
+        constexpr int64_t longest_ms =
+            int64_t{1000} * 3600 * 24 * 365 * 100;  // a century: no overflow
+        if (timeout_ms < 0 || timeout_ms > longest_ms) return never();
+        return Deadline(now + std::chrono::milliseconds(timeout_ms));
+    }
+
+    [[nodiscard]] bool is_never() const { return when_ == Clock::time_point::max(); }
+    [[nodiscard]] bool expired() const { return !is_never() && Clock::now() >= when_; }
+    [[nodiscard]] Clock::time_point when() const { return when_; }
+
+    // Milliseconds left, rounded up, 0 when expired, -1 for never: what poll(2) takes.
+    [[nodiscard]] int poll_ms() const {
+        if (is_never()) return -1;
+        const auto left =
+            std::chrono::ceil<std::chrono::milliseconds>(when_ - Clock::now()).count();
+        return static_cast<int>(std::clamp<int64_t>(left, 0, INT_MAX));
+    }
+
+    [[nodiscard]] Deadline or_earlier(const Deadline& other) const {
+        return when_ <= other.when_ ? *this : other;
+    }
+
+private:
+    explicit Deadline(Clock::time_point when) : when_(when) {}
+    Clock::time_point when_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,33 @@
+// The one exception of the engine: a Status on its way down to whoever called. Callers, peers and
+// the system are at fault; our own mistakes are assertions (assert.hpp). Any thread.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "status.hpp"
+#include "text.hpp"
+
+namespace tutti {
+
+class Error : public std::exception {
+public:
+    explicit Error(Status status) : status_(std::move(status)) {}
+    Error(tutti_status code, std::string message, int rank = -1, int system_errno = 0)
+        : status_{code, rank, system_errno, std::move(message)} {}
+
+    [[nodiscard]] const Status& status() const { return status_; }
+    [[nodiscard]] const char* what() const noexcept override { return status_.message.c_str(); }
+
+private:
+    Status status_;
+};
+
+// The Status of whatever exception is in flight; call it only inside a catch block.
+Status current_status() noexcept;
+
+// "Connection refused (ECONNREFUSED)" for an errno.
+std::string errno_text(int number);
+
+}  // namespace tutti

@@ -1,0 +1,52 @@
+/* tutti/error.h: what a failed call tells its caller. */
+#ifndef TUTTI_ERROR_H
+#define TUTTI_ERROR_H
+
+#include <tutti/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A failure, in memory of the caller; the last parameter of every fallible function, where NULL
+ *  means "the status is enough". Written only by a call that fails. 512 bytes. */
+typedef struct tutti_error {
+    uint32_t struct_size; /**< sizeof(tutti_error), set by TUTTI_ERROR_INIT or tutti_error_init */
+    tutti_status status;
+    int32_t rank;         /**< group rank at fault, or -1 */
+    int32_t system_errno; /**< errno of the system call behind it, or 0 */
+    char message[496]; /**< one UTF-8 sentence: operation, group, rank, cause; NUL-terminated, cut
+                          if longer */
+} tutti_error;
+
+#define TUTTI_ERROR_INIT                        \
+    {                                           \
+        sizeof(tutti_error), TUTTI_OK, -1, 0, { \
+            0                                   \
+        }                                       \
+    }
+
+/** Prepares an error, as TUTTI_ERROR_INIT does, for callers that have no C macros.
+ *  @param error  memory of the caller; NULL does nothing
+ *  @param size   bytes of that memory: the caller's sizeof(tutti_error); less than 16 does
+ *                nothing
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   never
+ *  @since 0.1 */
+TUTTI_API void tutti_error_init(tutti_error* error, size_t size);
+
+/** The name of a status code, for instance "TUTTI_ERR_TIMEOUT"; "TUTTI_ERR_UNKNOWN" for a code of
+ *  the future.
+ *  @return a static string
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   never
+ *  @since 0.1 */
+TUTTI_API const char* tutti_status_name(tutti_status status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

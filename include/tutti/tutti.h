@@ -1,0 +1,15 @@
+/* tutti/tutti.h: all of tutti. */
+#ifndef TUTTI_H
+#define TUTTI_H
+
+#include <tutti/bytes.h>
+#include <tutti/collectives.h>
+#include <tutti/error.h>
+#include <tutti/group.h>
+#include <tutti/point_to_point.h>
+#include <tutti/store.h>
+#include <tutti/types.h>
+#include <tutti/version.h>
+#include <tutti/work.h>
+
+#endif

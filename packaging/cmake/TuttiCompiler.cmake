@@ -1,0 +1,28 @@
+# What every target of tutti is compiled with: the interface target tutti_compiler_options.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 99)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+add_library(tutti_compiler_options INTERFACE)
+target_compile_options(tutti_compiler_options INTERFACE -Wall -Wextra -Wshadow -Wconversion
+                       -Wno-sign-conversion $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>
+                       -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+if(TUTTI_WARNINGS_AS_ERRORS)
+  target_compile_options(tutti_compiler_options INTERFACE -Werror)
+endif()
+if(TUTTI_SANITIZE)
+  list(JOIN TUTTI_SANITIZE "," sanitizers)
+  target_compile_options(tutti_compiler_options INTERFACE -fsanitize=${sanitizers}
+                         -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(tutti_compiler_options INTERFACE -fsanitize=${sanitizers})
+endif()
