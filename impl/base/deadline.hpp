@@ -16,6 +16,7 @@ public:
     using Clock = std::chrono::steady_clock;
 
     static Deadline never() { return Deadline(Clock::time_point::max()); }
+    static Deadline at(Clock::time_point when) { return Deadline(when); }
     // `timeout_ms` below 0 is never.
     static Deadline after_ms(int64_t timeout_ms) {
         const auto now = Clock::now();

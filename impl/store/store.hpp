@@ -1,5 +1,6 @@
-// The face of the stores: where processes meet. Keys and values are any bytes; every call may come from any thread, and
-// a wait of one thread does not delay another's call. Failures are Errors: TIMEOUT, STORE, NETWORK, INVALID_ARGUMENT.
+// The face of the stores: where processes meet. Keys and values are any bytes; every call may come
+// from any thread, and a wait of one thread does not delay another's call. Failures are Errors:
+// TIMEOUT, STORE, NETWORK, INVALID_ARGUMENT.
 #pragma once
 
 #include <atomic>
@@ -40,8 +41,8 @@ public:
     virtual void multi_set(Pairs pairs, const Deadline&) = 0;
     virtual int64_t num_keys(const Deadline&) = 0;
 
-    // The address by which this process reaches the store, and the one it reaches there; nothing if the store is not
-    // on a network. Numeric, IPv4 or IPv6.
+    // The address by which this process reaches the store, and the one it reaches there; nothing if
+    // the store is not on a network. Numeric, IPv4 or IPv6.
     [[nodiscard]] virtual std::optional<std::string> local_address() const { return std::nullopt; }
     [[nodiscard]] virtual std::optional<std::string> remote_address() const { return std::nullopt; }
 

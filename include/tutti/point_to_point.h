@@ -31,7 +31,8 @@ TUTTI_API tutti_status tutti_send(tutti_group* group, const tutti_buffer* buffer
 /** Receives a message that one rank sent with the same tag, count and dtype.
  *  @param group          TUTTI_GROUP_WORLD or a group this process is a member of
  *  @param buffer         room for `count` elements, borrowed until done
- *  @param group_src      group rank of the sender; -1: any rank but this one
+ *  @param group_src      group rank of the sender, oneself only with a `work`; -1: any rank but
+ *                        this one
  *  @param tag            0 or more
  *  @param options        NULL: defaults
  *  @param out_group_src  NULL, or receives the sender's group rank; must be NULL with a `work`,

@@ -13,6 +13,12 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
+find_program(TUTTI_CCACHE ccache)
+if(TUTTI_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER "${TUTTI_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${TUTTI_CCACHE}")
+endif()
+
 add_library(tutti_compiler_options INTERFACE)
 target_compile_options(tutti_compiler_options INTERFACE -Wall -Wextra -Wshadow -Wconversion
                        -Wno-sign-conversion $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>

@@ -1,0 +1,44 @@
+// What C passes as pointers and lengths, checked and copied. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "refusal.hpp"
+
+namespace tutti::capi {
+
+inline std::string read_text(const char* text, const std::string& argument) {
+    if (text == nullptr) refuse(argument, " is NULL");
+    return text;
+}
+
+inline std::string read_value(const void* value, size_t size, const std::string& argument) {
+    if (size == 0) return {};
+    if (value == nullptr) refuse(argument, " is NULL but its size is ", size);
+    return {static_cast<const char*>(value), size};
+}
+
+inline std::string indexed(const char* array, size_t index) {
+    return cat(array, "[", index, "]");
+}
+
+template <typename Element>
+void need_array(const Element* array, size_t count, const char* argument) {
+    if (array == nullptr && count > 0) refuse(argument, " is NULL but count is ", count);
+}
+
+inline std::vector<std::string> read_keys(const char* const* keys, size_t count) {
+    need_array(keys, count, "keys");
+    std::vector<std::string> read;
+    read.reserve(count);
+    for (size_t i = 0; i < count; ++i) read.push_back(read_text(keys[i], indexed("keys", i)));
+    return read;
+}
+
+inline void check_flag(uint32_t flag, const char* argument) {
+    if (flag > 1) refuse(argument, " is ", flag, "; it must be 0 or 1");
+}
+
+}  // namespace tutti::capi

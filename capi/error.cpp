@@ -1,0 +1,53 @@
+// tutti/error.h. Plain data; works in a forked child too. Any thread.
+#include "tutti/error.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "options.hpp"
+
+extern "C" {
+
+void tutti_error_init(tutti_error* error, size_t size) {
+    if (size < offsetof(tutti_error, message)) return;
+    tutti::capi::write_default_options(error, size);
+    if (error != nullptr) error->rank = -1;
+}
+
+const char* tutti_status_name(tutti_status status) {
+    switch (status) {
+        case TUTTI_OK:
+            return "TUTTI_OK";
+        case TUTTI_ERR_INVALID_ARGUMENT:
+            return "TUTTI_ERR_INVALID_ARGUMENT";
+        case TUTTI_ERR_INVALID_HANDLE:
+            return "TUTTI_ERR_INVALID_HANDLE";
+        case TUTTI_ERR_UNSUPPORTED:
+            return "TUTTI_ERR_UNSUPPORTED";
+        case TUTTI_ERR_TIMEOUT:
+            return "TUTTI_ERR_TIMEOUT";
+        case TUTTI_ERR_ABORTED:
+            return "TUTTI_ERR_ABORTED";
+        case TUTTI_ERR_PEER_LOST:
+            return "TUTTI_ERR_PEER_LOST";
+        case TUTTI_ERR_MISMATCH:
+            return "TUTTI_ERR_MISMATCH";
+        case TUTTI_ERR_BACKEND:
+            return "TUTTI_ERR_BACKEND";
+        case TUTTI_ERR_NETWORK:
+            return "TUTTI_ERR_NETWORK";
+        case TUTTI_ERR_STORE:
+            return "TUTTI_ERR_STORE";
+        case TUTTI_ERR_QUEUE_EMPTY:
+            return "TUTTI_ERR_QUEUE_EMPTY";
+        case TUTTI_ERR_OUT_OF_MEMORY:
+            return "TUTTI_ERR_OUT_OF_MEMORY";
+        case TUTTI_ERR_INTERNAL:
+            return "TUTTI_ERR_INTERNAL";
+        default:
+            return "TUTTI_ERR_UNKNOWN";
+    }
+}
+
+}  // extern "C"

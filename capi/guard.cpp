@@ -1,0 +1,76 @@
+// How a failure is written into the caller's memory, and the mark that fork leaves. Any thread; the
+// handler of fork runs in the child.
+#include "guard.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "base/mutex.hpp"
+
+namespace tutti::capi {
+
+namespace {
+
+constinit Mutex entrance;
+
+// The longest beginning of `text` of at most `room` bytes that ends between characters.
+std::string_view cut(std::string_view text, size_t room) noexcept {
+    if (text.size() <= room) return text;
+    const auto continues = [&](size_t at) { return (text[at] & 0xc0) == 0x80; };
+    while (room > 0 && continues(room)) --room;
+    return text.substr(0, room);
+}
+
+void write_message(tutti_error& error, std::string_view function,
+                   std::string_view message) noexcept {
+    constexpr size_t start = offsetof(tutti_error, message);
+    const size_t known = std::min<size_t>(error.struct_size, sizeof(tutti_error));
+    if (known <= start) return;
+    size_t room = known - start - 1;
+    char* to = error.message;
+    const auto append = [&](std::string_view piece) {
+        const std::string_view part = cut(piece, room);
+        to = std::copy(part.begin(), part.end(), to);
+        room = part.size() == piece.size() ? room - part.size() : 0;
+    };
+    if (!function.empty()) {
+        append(function);
+        append(": ");
+    }
+    append(message);
+    *to = '\0';
+}
+
+}  // namespace
+
+void enter_slowly() {
+    if (forked()) {
+        throw Refusal(
+            TUTTI_ERR_UNSUPPORTED,
+            "this process was forked from one that uses tutti, and only the parent can go "
+            "on using it; call exec after fork, or use tutti only in the child");
+    }
+    const Lock lock(entrance);
+    if (process_state == Process::Entered) return;
+    const int failed = pthread_atfork(nullptr, nullptr, [] { process_state = Process::Forked; });
+    if (failed != 0) {
+        throw Refusal(TUTTI_ERR_OUT_OF_MEMORY, cat("pthread_atfork: ", errno_text(failed)), -1,
+                      failed);
+    }
+    process_state = Process::Entered;
+}
+
+tutti_status report(const Status& status, std::string_view function, tutti_error* error) noexcept {
+    const tutti_status code = status.ok() ? TUTTI_ERR_INTERNAL : status.code;
+    if (error == nullptr || error->struct_size < offsetof(tutti_error, message)) return code;
+    error->status = code;
+    error->rank = status.rank;
+    error->system_errno = status.system_errno;
+    write_message(*error, function, status.message);
+    return code;
+}
+
+}  // namespace tutti::capi

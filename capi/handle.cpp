@@ -1,0 +1,174 @@
+// The table of handles. It grows in chunks that never move and are never freed; looking up touches
+// atomics only, taking and giving back a slot a mutex for a few instructions. Any thread.
+#include "handle.hpp"
+
+#include <array>
+#include <bit>
+
+#include "base/mutex.hpp"
+#include "reaper.hpp"
+#include "refusal.hpp"
+
+namespace tutti::capi {
+
+namespace {
+
+constexpr uint64_t one_pin = 1;
+constexpr uint64_t held = uint64_t{1} << 30;
+constexpr uint64_t live = uint64_t{1} << 31;
+constexpr uint64_t state_mask = 0xffff'ffff;  // all but the generation
+
+// Chunk k has 64 << k slots.
+constexpr uint32_t first_chunk = 64;
+constexpr size_t chunk_count = 22;  // 2^28 slots
+static_assert(uint64_t{first_chunk} << chunk_count == uint64_t{1} << 28);
+
+class Table {
+public:
+    Slot* find(uint32_t index) const noexcept {
+        const uint32_t shifted = index + first_chunk;
+        const auto chunk = static_cast<size_t>(std::bit_width(shifted / first_chunk) - 1);
+        if (chunk >= chunk_count) return nullptr;
+        Slot* slots = chunks_[chunk].load(std::memory_order_acquire);
+        return slots == nullptr ? nullptr : slots + (shifted - (first_chunk << chunk));
+    }
+
+    Slot* take() {
+        const Lock lock(mutex_);
+        if (free_ == nullptr) grow();
+        Slot* slot = free_;
+        free_ = slot->next;
+        return slot;
+    }
+
+    void give_back(Slot& slot) noexcept {
+        const Lock lock(mutex_);
+        slot.next = free_;
+        free_ = &slot;
+    }
+
+private:
+    void grow() TUTTI_REQUIRES(mutex_) {
+        if (used_chunks_ == chunk_count) {
+            throw Refusal(TUTTI_ERR_OUT_OF_MEMORY, "all of the 268,435,392 handles are in use");
+        }
+        const uint32_t size = first_chunk << used_chunks_;
+        Slot* slots = new Slot[size];
+        for (uint32_t place = size; place-- > 0;) {
+            slots[place].index = size - first_chunk + place;
+            slots[place].next = free_;
+            free_ = &slots[place];
+        }
+        chunks_[used_chunks_++].store(slots, std::memory_order_release);
+    }
+
+    std::array<std::atomic<Slot*>, chunk_count> chunks_{};
+    Mutex mutex_;
+    Slot* free_ TUTTI_GUARDED_BY(mutex_) = nullptr;
+    size_t used_chunks_ TUTTI_GUARDED_BY(mutex_) = 0;
+};
+
+constinit Table table;
+
+// A value: 1, kind (3 bits), slot (28), generation (32).
+constexpr uintptr_t top_bit = uintptr_t{1} << 63;
+constexpr int kind_shift = 60;
+constexpr int slot_shift = 32;
+
+uintptr_t value_of(Kind kind, uint32_t index, uint32_t generation) {
+    return top_bit | uintptr_t{static_cast<uint32_t>(kind)} << kind_shift |
+           uintptr_t{index} << slot_shift | generation;
+}
+uint64_t kind_number(uintptr_t value) {
+    return value >> kind_shift & 7;
+}
+uint32_t index_of(uintptr_t value) {
+    return static_cast<uint32_t>(value >> slot_shift & 0x0fff'ffff);
+}
+
+// Ends the generation of a released slot that nobody pins. Of several threads that come here at
+// once one succeeds; one that fails has met a passing pin, whose owner comes here in turn.
+void end_generation(Slot& slot, uint64_t word) noexcept {
+    const auto generation = static_cast<uint32_t>(word >> 32) + 1;
+    if (!slot.word.compare_exchange_strong(word, uint64_t{generation} << 32,
+                                           std::memory_order_acq_rel)) {
+        return;
+    }
+    if (slot.slow_to_end) {
+        reap(slot);
+    } else {
+        slot.object.reset();
+        give_slot_back(slot);
+    }
+}
+
+const char* name_of(uint64_t kind) {
+    switch (static_cast<Kind>(kind)) {
+        case Kind::Store:
+            return "store";
+        case Kind::Group:
+            return "group";
+        case Kind::Work:
+            return "work";
+        case Kind::Bytes:
+            return "bytes";
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+Slot* reserve_slot() {
+    return table.take();
+}
+
+void give_slot_back(Slot& slot) noexcept {
+    // Generation 0 comes after all others are used up: the slot is retired, or old handles would
+    // become valid again.
+    if (slot.word.load(std::memory_order_relaxed) >> 32 != 0) table.give_back(slot);
+}
+
+uintptr_t publish_slot(Slot& slot, Kind kind, bool slow_to_end,
+                       std::shared_ptr<const void> object) noexcept {
+    slot.object = std::move(object);
+    slot.slow_to_end = slow_to_end;
+    // An addition: holders of stale handles may be adding and removing pins.
+    const uint64_t before = slot.word.fetch_add(live | held, std::memory_order_acq_rel);
+    return value_of(kind, slot.index, static_cast<uint32_t>(before >> 32));
+}
+
+Slot* pin_slot(uintptr_t value, Kind kind) noexcept {
+    if ((value & top_bit) == 0 || kind_number(value) != static_cast<uint64_t>(kind)) return nullptr;
+    Slot* slot = table.find(index_of(value));
+    if (slot == nullptr) return nullptr;
+    const uint64_t before = slot->word.fetch_add(one_pin, std::memory_order_acq_rel);
+    if (before >> 32 == (value & state_mask) && (before & live) != 0) return slot;
+    unpin_slot(*slot);
+    return nullptr;
+}
+
+void unpin_slot(Slot& slot) noexcept {
+    const uint64_t before = slot.word.fetch_sub(one_pin, std::memory_order_acq_rel);
+    if ((before & state_mask) == (held | one_pin)) end_generation(slot, before - one_pin);
+}
+
+void release_handle(uintptr_t value, Kind kind) noexcept {
+    Slot* slot = pin_slot(value, kind);
+    if (slot == nullptr) return;
+    slot->word.fetch_and(~live, std::memory_order_acq_rel);
+    unpin_slot(*slot);
+}
+
+void refuse_handle(uintptr_t value, Kind wanted, const std::string& argument) {
+    const uint64_t kind = (value & top_bit) != 0 ? kind_number(value) : 0;
+    std::string reason = " is not a handle, or one that was released";
+    if (value == 0) {
+        reason = " is NULL";
+    } else if (kind != static_cast<uint64_t>(wanted) && name_of(kind) != nullptr) {
+        reason = cat(" is a handle of kind ", name_of(kind), ", not ",
+                     name_of(static_cast<uint64_t>(wanted)));
+    }
+    throw Refusal(TUTTI_ERR_INVALID_HANDLE, argument + reason);
+}
+
+}  // namespace tutti::capi

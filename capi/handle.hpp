@@ -1,0 +1,139 @@
+// Handles: what C holds instead of pointers. A handle's value is its kind, a slot of the table and
+// the generation of that slot, so a stale or foreign one is an error, not a crash; its top bit
+// makes it an address that no machine maps.
+// Any thread. Looking one up is wait-free (two atomic additions): a Pin keeps the object alive
+// while others release the handle. Whoever drops the last pin of a released handle ends the object:
+// here if that is cheap, through the reaper if it takes time.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "group/group.hpp"
+#include "store/store.hpp"
+#include "tutti/types.h"
+#include "work/work.hpp"
+
+namespace tutti::capi {
+
+static_assert(sizeof(uintptr_t) == 8, "a handle needs 64 bits; so does Gloo");
+
+enum class Kind : uint32_t { Store = 1, Group = 2, Work = 3, Bytes = 4 };
+
+template <typename Handle>
+struct Noun;
+template <>
+struct Noun<tutti_store> {
+    using Object = Store;
+    static constexpr Kind kind = Kind::Store;
+    static constexpr bool slow_to_end = true;
+};
+template <>
+struct Noun<tutti_group> {
+    using Object = Group;
+    static constexpr Kind kind = Kind::Group;
+    static constexpr bool slow_to_end = true;
+};
+template <>
+struct Noun<tutti_work> {
+    using Object = Work;
+    static constexpr Kind kind = Kind::Work;
+    static constexpr bool slow_to_end = false;
+};
+template <>
+struct Noun<tutti_bytes> {
+    using Object = const std::string;
+    static constexpr Kind kind = Kind::Bytes;
+    static constexpr bool slow_to_end = false;
+};
+
+// One to a cache line, so threads that use different handles do not disturb each other.
+struct alignas(64) Slot {
+    // Generation (32 bits), live, held (1 bit each), pins (30). Reserved or free: 0 after the
+    // generation; published: live and held; released but still pinned: held.
+    std::atomic<uint64_t> word{uint64_t{1} << 32};
+    // The rest changes only while the slot is not held, or by the one who ended its generation.
+    std::shared_ptr<const void> object;
+    Slot* next = nullptr;
+    uint32_t index = 0;
+    bool slow_to_end = false;
+};
+
+// The steps behind the typed face below.
+Slot* reserve_slot();                      // throws OUT_OF_MEMORY
+void give_slot_back(Slot& slot) noexcept;  // reserved, or its generation ended
+uintptr_t publish_slot(Slot& slot, Kind kind, bool slow_to_end,
+                       std::shared_ptr<const void> object) noexcept;
+Slot* pin_slot(uintptr_t value, Kind kind) noexcept;  // nullptr: no living handle of this kind
+void unpin_slot(Slot& slot) noexcept;
+void release_handle(uintptr_t value, Kind kind) noexcept;
+[[noreturn]] void refuse_handle(uintptr_t value, Kind wanted, const std::string& argument);
+
+// A reference to the object of a handle, or nothing.
+template <typename Handle>
+class Pin {
+    using Object = typename Noun<Handle>::Object;
+
+public:
+    explicit Pin(const Handle* handle) noexcept
+        : slot_(pin_slot(reinterpret_cast<uintptr_t>(handle), Noun<Handle>::kind)) {}
+    // Throws INVALID_HANDLE, naming the argument.
+    Pin(const Handle* handle, const std::string& argument) : Pin(handle) {
+        if (slot_ != nullptr) return;
+        refuse_handle(reinterpret_cast<uintptr_t>(handle), Noun<Handle>::kind, argument);
+    }
+    ~Pin() {
+        if (slot_ != nullptr) unpin_slot(*slot_);
+    }
+    Pin(Pin&& other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {}
+    Pin& operator=(Pin&&) = delete;
+
+    explicit operator bool() const { return slot_ != nullptr; }
+    Object* get() const { return static_cast<Object*>(const_cast<void*>(slot_->object.get())); }
+    Object* operator->() const { return get(); }
+    Object& operator*() const { return *get(); }
+    // For what outlives the call.
+    [[nodiscard]] std::shared_ptr<Object> share() const { return {slot_->object, get()}; }
+
+private:
+    Slot* slot_;
+};
+
+// A slot taken before an operation starts, so that handing out its handle cannot fail afterwards.
+template <typename Handle>
+class Reserved {
+public:
+    Reserved() : slot_(reserve_slot()) {}
+    ~Reserved() {
+        if (slot_ != nullptr) give_slot_back(*slot_);
+    }
+    Reserved(Reserved&& other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {}
+    Reserved& operator=(Reserved&&) = delete;
+
+    Handle* publish(std::shared_ptr<typename Noun<Handle>::Object> object) noexcept {
+        Slot& slot = *std::exchange(slot_, nullptr);
+        return reinterpret_cast<Handle*>(
+            publish_slot(slot, Noun<Handle>::kind, Noun<Handle>::slow_to_end, std::move(object)));
+    }
+
+private:
+    Slot* slot_;
+};
+
+// An owned handle for the object.
+template <typename Handle>
+Handle* hand_out(std::shared_ptr<typename Noun<Handle>::Object> object) {
+    return Reserved<Handle>().publish(std::move(object));
+}
+
+// Ends the handle, once; NULL and stale ones are ignored. Never blocks.
+template <typename Handle>
+void release(const Handle* handle) noexcept {
+    release_handle(reinterpret_cast<uintptr_t>(handle), Noun<Handle>::kind);
+}
+
+}  // namespace tutti::capi

@@ -1,0 +1,59 @@
+// Reading option structs whose size tells their age: a shorter one than ours is an older caller's,
+// a longer one a newer caller's, which must not ask for what is not known here. Any thread.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "refusal.hpp"
+
+namespace tutti::capi {
+
+// No struct will ever be longer; a longer one was never initialised.
+constexpr uint32_t longest_options = 4096;
+
+inline void check_timeout(int64_t timeout_ms, const char* argument) {
+    if (timeout_ms < -1) {
+        refuse(argument, " is ", timeout_ms, "; it must be 0 or more, or TUTTI_NO_TIMEOUT (-1)");
+    }
+}
+
+// The caller's options with defaults for all it does not have; NULL is all defaults.
+template <typename Options>
+Options read_options(const Options* given) {
+    Options options{};
+    if (given == nullptr) return options;
+    uint32_t size = 0;
+    std::memcpy(&size, given, sizeof size);
+    if (size < sizeof size || size > longest_options) {
+        refuse("options.struct_size is ", size,
+               "; initialise the options with their INIT macro or "
+               "function");
+    }
+    std::memcpy(&options, given, std::min<size_t>(size, sizeof options));
+    const auto* bytes = reinterpret_cast<const unsigned char*>(given);
+    if (size > sizeof options &&
+        std::any_of(bytes + sizeof options, bytes + size, [](auto byte) { return byte != 0; })) {
+        refuse("options has fields that tutti ", TUTTI_VERSION_STRING,
+               " does not know; they must be 0");
+    }
+    if constexpr (requires { options.reserved; }) {
+        if (options.reserved != 0) refuse("options.reserved must be 0");
+    }
+    check_timeout(options.timeout_ms, "options.timeout_ms");
+    return options;
+}
+
+// Zero is every field's default. Writes within the caller's size only.
+template <typename Options>
+void write_default_options(Options* options, size_t size) noexcept {
+    if (options == nullptr || size < sizeof(uint32_t)) return;
+    const auto written = static_cast<uint32_t>(std::min<size_t>(size, longest_options));
+    std::memset(static_cast<void*>(options), 0, written);
+    std::memcpy(static_cast<void*>(options), &written, sizeof written);
+}
+
+}  // namespace tutti::capi

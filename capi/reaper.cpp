@@ -1,0 +1,101 @@
+// The queue runs through the slots themselves: nothing is allocated, so nothing can fail. At exit
+// the process gives the thread a moment for what was released before, so that a file store's file
+// goes and a peer sees a proper end; static destructors do nothing here.
+#include "reaper.hpp"
+
+#include <pthread.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "base/mutex.hpp"
+#include "base/thread.hpp"
+#include "guard.hpp"
+
+namespace tutti::capi {
+
+namespace {
+
+constexpr int64_t patience_ms = 1000;
+
+class Reaper {
+public:
+    void add(Slot& slot) noexcept {
+        const Lock lock(mutex_);
+        slot.next = nullptr;
+        *end_ = &slot;
+        end_ = &slot.next;
+        if (!running_) running_ = start();
+        changed_.notify_all();
+    }
+
+    // Until nothing is left, or the time is up.
+    void drain(const Deadline& deadline) noexcept {
+        Lock lock(mutex_);
+        if (!running_ || pthread_equal(thread_, pthread_self()) != 0) return;
+        while ((first_ != nullptr || busy_) && changed_.wait(lock, deadline)) {
+        }
+    }
+
+private:
+    // False if the system has no thread to give: the next release tries again.
+    bool start() noexcept TUTTI_REQUIRES(mutex_) {
+        const SignalsBlocked blocked;
+        const auto body = [](void* reaper) -> void* { static_cast<Reaper*>(reaper)->run(); };
+        if (pthread_create(&thread_, nullptr, body, this) != 0) return false;
+        pthread_detach(thread_);
+        std::atexit(drain_at_exit);
+        return true;
+    }
+
+    static void drain_at_exit() noexcept;
+
+    [[noreturn]] void run() noexcept {
+        pthread_setname_np(pthread_self(), "tutti-reaper");
+        Lock lock(mutex_);
+        for (;;) {
+            while (first_ == nullptr) changed_.wait(lock);
+            Slot& slot = *first_;
+            first_ = slot.next;
+            if (first_ == nullptr) end_ = &first_;
+            busy_ = true;
+            lock.unlock();
+            slot.object.reset();
+            give_slot_back(slot);
+            lock.lock();
+            busy_ = false;
+            changed_.notify_all();
+        }
+    }
+
+    Mutex mutex_;
+    Condition changed_;
+    Slot* first_ TUTTI_GUARDED_BY(mutex_) = nullptr;
+    Slot** end_ TUTTI_GUARDED_BY(mutex_) = &first_;
+    bool busy_ TUTTI_GUARDED_BY(mutex_) = false;
+    bool running_ TUTTI_GUARDED_BY(mutex_) = false;
+    pthread_t thread_ TUTTI_GUARDED_BY(mutex_){};
+};
+
+// Never destroyed: its thread waits in it until the very end of the process.
+Reaper& reaper() noexcept {
+    alignas(Reaper) static std::byte place[sizeof(Reaper)];
+    static Reaper* const instance = new (place) Reaper;
+    return *instance;
+}
+
+void Reaper::drain_at_exit() noexcept {
+    if (!forked()) let_releases_end();
+}
+
+}  // namespace
+
+void reap(Slot& slot) noexcept {
+    reaper().add(slot);
+}
+
+void let_releases_end() noexcept {
+    reaper().drain(Deadline::after_ms(patience_ms));
+}
+
+}  // namespace tutti::capi

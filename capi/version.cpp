@@ -1,0 +1,25 @@
+// tutti/version.h: facts, which a forked child may ask for too. Any thread.
+#include "tutti/version.h"
+
+#include "backend/registry.hpp"
+#include "reduce/reduce.hpp"
+
+extern "C" {
+
+uint32_t tutti_version(void) {
+    return TUTTI_VERSION_NUMBER;
+}
+
+const char* tutti_version_string(void) {
+    return TUTTI_VERSION_STRING;
+}
+
+size_t tutti_dtype_size(tutti_dtype dtype) {
+    return tutti::element_size(dtype);
+}
+
+int32_t tutti_is_backend_available(const char* name) {
+    return name != nullptr && *name != '\0' && tutti::is_backend_available(name) ? 1 : 0;
+}
+
+}  // extern "C"

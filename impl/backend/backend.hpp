@@ -1,0 +1,47 @@
+// The face of every way to move data between the ranks of a group. A group calls run() one
+// collective at a time, in an order all ranks share; messages come from any thread at any time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/deadline.hpp"
+#include "base/status.hpp"
+#include "call/call.hpp"
+#include "store/store.hpp"
+#include "work/work.hpp"
+
+namespace tutti {
+
+class Backend {
+public:
+    virtual ~Backend() = default;
+    Backend(const Backend&) = delete;
+    Backend& operator=(const Backend&) = delete;
+
+    [[nodiscard]] virtual const char* name() const = 0;
+
+    // The whole collective, on this thread. `number` counts the group's collectives and is the same
+    // on all ranks. Throws.
+    virtual void run(const Collective& call, uint64_t number, const Deadline& deadline) = 0;
+
+    // Begin a message; the work finishes from any thread, at the deadline at the latest. Throw
+    // nothing but what check() could not know.
+    virtual void start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work) = 0;
+    virtual void start(const Receive& call, const Deadline& deadline,
+                       std::shared_ptr<Work> work) = 0;
+
+    // A call of this rank failed, so the group cannot go on: tells the other ranks. Any thread.
+    virtual void report(const Status& cause) noexcept = 0;
+    // Ends all that runs here, now and later, with this status; only the first counts. Any thread.
+    virtual void abort(const Status& status) noexcept = 0;
+    // This rank leaves of its own will: what it has sent arrives. Before the destruction.
+    virtual void leave() noexcept = 0;
+
+protected:
+    Backend() = default;
+};
+
+}  // namespace tutti

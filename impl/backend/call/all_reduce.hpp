@@ -1,0 +1,25 @@
+// all_reduce, as data.
+#pragma once
+
+#include "fingerprint.hpp"
+#include "view.hpp"
+
+namespace tutti {
+
+struct AllReduce {
+    ConstView input;  // the same memory as output: in place
+    View output;
+    tutti_reduce_op op = TUTTI_SUM;
+};
+
+// Throws INVALID_ARGUMENT or UNSUPPORTED, naming the argument, for what can be known before
+// anything moves.
+void check(const AllReduce& call, int size);
+inline const char* call_name(const AllReduce&) {
+    return "all_reduce";
+}
+inline Fingerprint fingerprint(const AllReduce& call) {
+    return {CallKind::AllReduce, call.output.dtype, call.op, -1, call.output.count};
+}
+
+}  // namespace tutti

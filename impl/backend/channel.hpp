@@ -1,0 +1,101 @@
+// Messages between two ranks of a group: what every algorithm of algorithm/ is written against.
+// Messages of one sender in one slot arrive in order, and move only when both sides have posted.
+// Any thread.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/status.hpp"
+
+namespace tutti {
+
+struct Transfer;
+
+// Learns that a transfer of its own is done: once for each, unless it was withdrawn. Whoever
+// watches `done` may have freed the transfer by then.
+class TransferListener {
+public:
+    virtual ~TransferListener() = default;
+    // Any thread, also from inside the post; no lock of the channel held; short.
+    virtual void transfer_done(Transfer& transfer) noexcept = 0;
+};
+
+// What a channel keeps for a posted transfer. Destroying it withdraws the transfer: afterwards the
+// channel touches neither the memory nor the transfer.
+class TransferHold {
+public:
+    virtual ~TransferHold() = default;
+};
+
+// One message on its way, owned by whoever posts it; stays where it is until done or withdrawn.
+struct Transfer {
+    // set by the owner
+    std::shared_ptr<TransferListener> listener;
+    // set by the channel, readable once done is true
+    std::atomic<bool> done{false};
+    Status status;
+    int peer = -1;     // who sent it, or received it
+    size_t bytes = 0;  // that came, at most as many as were posted
+    // last: withdrawn before the rest goes
+    std::unique_ptr<TransferHold> hold;
+};
+
+// 64 bits that name a stream of messages between two ranks. Never used twice for different things
+// within a group.
+class Slot {
+public:
+    static Slot collective(uint64_t number) { return Slot(number); }
+    // The stream of announcements with one tag.
+    static Slot announcement(int tag) {
+        return Slot(announcement_bit | static_cast<uint32_t>(tag));
+    }
+    // The payload of one announced message; `number` counts the sender's messages.
+    static Slot payload(uint64_t number) { return Slot(payload_bit | number); }
+
+    [[nodiscard]] uint64_t value() const { return value_; }
+
+private:
+    static constexpr uint64_t announcement_bit = uint64_t{1} << 63;
+    static constexpr uint64_t payload_bit = uint64_t{1} << 62;
+    explicit Slot(uint64_t value) : value_(value) {}
+    uint64_t value_;
+};
+
+class Channel {
+public:
+    virtual ~Channel() = default;
+    Channel(const Channel&) = delete;
+    Channel& operator=(const Channel&) = delete;
+
+    [[nodiscard]] virtual const char* name() const = 0;
+    [[nodiscard]] int rank() const { return rank_; }
+    [[nodiscard]] int size() const { return size_; }
+
+    // `peer` is another rank. A message longer than the receive posted for it ends that receive
+    // with MISMATCH. Throw the reason of an abort, or PEER_LOST when the peer is known to be gone.
+    virtual void post_send(Transfer& transfer, int peer, Slot slot, const void* data,
+                           size_t bytes) = 0;
+    virtual void post_receive(Transfer& transfer, int peer, Slot slot, void* data,
+                              size_t bytes) = 0;
+    virtual void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) = 0;
+
+    // Ends all transfers of the other ranks, soon, with this status.
+    virtual void report(const Status& cause) noexcept = 0;
+    // Ends all transfers of this rank, now and later, with this status; only the first abort
+    // counts.
+    virtual void abort(const Status& status) noexcept = 0;
+    // What was sent arrives, and the others learn that this rank left of its own will.
+    virtual void leave() noexcept = 0;
+
+protected:
+    Channel(int rank, int size) : rank_(rank), size_(size) {}
+
+private:
+    const int rank_;
+    const int size_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,35 @@
+#include "channel_backend.hpp"
+
+#include <utility>
+
+#include "algorithm/algorithm.hpp"
+
+namespace tutti {
+
+ChannelBackend::ChannelBackend(std::unique_ptr<Channel> channel)
+    : channel_(std::move(channel)), messages_(std::make_shared<PointToPoint>(*channel_)) {}
+
+ChannelBackend::~ChannelBackend() {
+    abort({TUTTI_ERR_ABORTED, -1, 0, "the group was destroyed"});
+    messages_->close();
+}
+
+void ChannelBackend::run(const Collective& call, uint64_t number, const Deadline& deadline) {
+    algorithm::run(*channel_, call, number, deadline);
+}
+
+void ChannelBackend::start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work) {
+    messages_->start(call, deadline, std::move(work));
+}
+
+void ChannelBackend::start(const Receive& call, const Deadline& deadline,
+                           std::shared_ptr<Work> work) {
+    messages_->start(call, deadline, std::move(work));
+}
+
+void ChannelBackend::abort(const Status& status) noexcept {
+    channel_->abort(status);
+    messages_->abort(status);
+}
+
+}  // namespace tutti

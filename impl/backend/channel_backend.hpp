@@ -1,0 +1,31 @@
+// A backend made of a Channel: the algorithms of algorithm/ for collectives, PointToPoint for
+// messages.
+#pragma once
+
+#include <memory>
+
+#include "backend.hpp"
+#include "channel.hpp"
+#include "point_to_point.hpp"
+
+namespace tutti {
+
+class ChannelBackend : public Backend {
+public:
+    explicit ChannelBackend(std::unique_ptr<Channel> channel);
+    ~ChannelBackend() override;
+
+    [[nodiscard]] const char* name() const override { return channel_->name(); }
+    void run(const Collective& call, uint64_t number, const Deadline& deadline) override;
+    void start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work) override;
+    void start(const Receive& call, const Deadline& deadline, std::shared_ptr<Work> work) override;
+    void report(const Status& cause) noexcept override { channel_->report(cause); }
+    void abort(const Status& status) noexcept override;
+    void leave() noexcept override { channel_->leave(); }
+
+private:
+    const std::unique_ptr<Channel> channel_;
+    const std::shared_ptr<PointToPoint> messages_;
+};
+
+}  // namespace tutti

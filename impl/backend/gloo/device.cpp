@@ -1,0 +1,128 @@
+#include "device.hpp"
+
+#include <linux/filter.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+
+#include <gloo/transport/tcp/address.h>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/mutex.hpp"
+#include "base/thread.hpp"
+#include "loop_handler.hpp"
+
+namespace tutti::gloo_channel {
+
+namespace {
+
+// A device always listens, for connections that tutti makes itself; a filter drops whatever comes
+// to that door. Gloo does not tell the descriptor, so it is the listening socket that was not there
+// before.
+class ListenersBefore {
+public:
+    ListenersBefore() : before_(listeners()) {}
+    void seal_new_one() const {
+        for (const int descriptor : listeners()) {
+            if (std::ranges::find(before_, descriptor) == before_.end()) seal(descriptor);
+        }
+    }
+
+private:
+    // Bound to the loopback address and listening.
+    static std::vector<int> listeners() {
+        std::vector<int> all;
+        for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+            const std::string name = entry.path().filename();
+            int descriptor = -1;
+            std::from_chars(name.data(), name.data() + name.size(), descriptor);
+            int listening = 0;
+            socklen_t size = sizeof listening;
+            if (getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) == 0 &&
+                listening != 0) {
+                all.push_back(descriptor);
+            }
+        }
+        return all;
+    }
+    static void seal(int descriptor) {
+        sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
+        const sock_fprog program{1, &drop};
+        if (setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0) {
+            log(LogLevel::Warning, "gloo: cannot seal its listening socket: ", errno_text(errno));
+        }
+    }
+    const std::vector<int> before_;
+};
+
+}  // namespace
+
+// Readable when the loop shall hurry.
+class Device::Spin : public LoopHandler {
+public:
+    Spin() : descriptor_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC | EFD_SEMAPHORE)) {
+        if (descriptor_ < 0) {
+            throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat("eventfd: ", errno_text(errno)), -1, errno);
+        }
+    }
+    ~Spin() override { ::close(descriptor_); }
+    [[nodiscard]] int descriptor() const { return descriptor_; }
+    void begin() const noexcept {
+        const uint64_t one = 1;
+        [[maybe_unused]] const auto written = ::write(descriptor_, &one, sizeof one);
+    }
+    void end() const noexcept {
+        uint64_t one = 0;
+        [[maybe_unused]] const auto taken = ::read(descriptor_, &one, sizeof one);
+    }
+
+private:
+    void handle(int /*events*/) noexcept override {}
+    const int descriptor_;
+};
+
+std::shared_ptr<Device> Device::shared() {
+    static Mutex mutex;
+    static std::weak_ptr<Device> current;
+    const Lock lock(mutex);
+    auto device = current.lock();
+    if (!device) {
+        device.reset(new Device);
+        current = device;
+    }
+    return device;
+}
+
+Device::Device() : spin_(std::make_unique<Spin>()) {
+    const SignalsBlocked blocked;  // for Gloo's thread
+    const ListenersBefore before;
+    ::gloo::transport::tcp::attr attributes;
+    attributes.hostname = "127.0.0.1";
+    gloo_ = std::dynamic_pointer_cast<::gloo::transport::tcp::Device>(
+        ::gloo::transport::tcp::CreateDevice(attributes));
+    before.seal_new_one();
+    gloo_->registerDescriptor(spin_->descriptor(), EPOLLIN, spin_.get());
+}
+
+Device::~Device() {
+    {
+        const Hurry hurry(*this);
+        gloo_->unregisterDescriptor(spin_->descriptor(), spin_.get());
+    }
+    gloo_.reset();
+}
+
+Device::Hurry::Hurry(Device& device) : device_(device) {
+    device_.spin_->begin();
+}
+Device::Hurry::~Hurry() {
+    device_.spin_->end();
+}
+
+}  // namespace tutti::gloo_channel

@@ -1,0 +1,255 @@
+// Why a line closed, the control plane tells: until it does, the messages of that line stay under
+// way. So whoever is in a call hears of the rank that died, not of the neighbour that tore its
+// lines down because of it.
+#include "gloo.hpp"
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <gloo/transport/tcp/context.h>
+
+#include "base/assert.hpp"
+#include "base/error.hpp"
+#include "control/liveness.hpp"
+#include "device.hpp"
+#include "line.hpp"
+#include "mesh.hpp"
+#include "net/descriptor.hpp"
+#include "parcel.hpp"
+
+namespace tutti::gloo_channel {
+
+namespace {
+
+namespace tcp = ::gloo::transport::tcp;
+
+constexpr int farewell_s = 2;  // what the kernel may take to deliver what was sent
+
+class Context : public tcp::Context {
+public:
+    Context(const Device& device, int own_rank, int ranks, LineOwner& owner)
+        : tcp::Context(device.gloo(), own_rank, ranks), owner_(owner) {}
+
+    void add_line(int peer, int descriptor) {
+        auto line = std::make_unique<Line>(this, device_.get(), peer, owner_);
+        line->adopt(descriptor);
+        pairs_[static_cast<size_t>(peer)] = std::move(line);
+    }
+    Line& line(int peer) { return static_cast<Line&>(*pairs_[static_cast<size_t>(peer)]); }
+    // Gloo looks through all ranks' pairs, also our own.
+    [[nodiscard]] std::vector<int> others() const {
+        std::vector<int> ranks;
+        for (int peer = 0; peer < size; ++peer) {
+            if (peer != rank) ranks.push_back(peer);
+        }
+        return ranks;
+    }
+
+private:
+    LineOwner& owner_;
+};
+
+class GlooChannel : public Channel, public LineOwner {
+public:
+    GlooChannel(const std::shared_ptr<Store>& store, int rank, int size, const Deadline& deadline)
+        : Channel(rank, size),
+          cancel_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+          peers_(static_cast<size_t>(size)) {
+        if (!cancel_.valid()) {
+            throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat("eventfd: ", errno_text(errno)), -1, errno);
+        }
+        liveness_ = Liveness::join(
+            store, rank, size, deadline,
+            {[this](const Status& status) { failed(status); }, [this](int peer) { left(peer); }});
+        try {
+            connect(deadline);
+        } catch (const Error& error) {
+            if (error.status().code != TUTTI_ERR_ABORTED) throw;
+            const Lock lock(mutex_);
+            throw Error(aborted_.ok() ? error.status() : aborted_);
+        }
+    }
+
+    ~GlooChannel() override {
+        leaving_ = true;
+        abort({TUTTI_ERR_ABORTED, -1, 0, "the group was destroyed"});
+        if (context_) {
+            const Device::Hurry hurry(*device_);
+            context_.reset();
+        }
+        say_farewell();
+        liveness_.reset();
+    }
+
+    [[nodiscard]] const char* name() const override { return "gloo"; }
+
+    void post_send(Transfer& transfer, int peer, Slot slot, const void* data,
+                   size_t bytes) override {
+        post(transfer, peer, const_cast<void*>(data), bytes,
+             [&](Parcel& parcel) { context_->line(peer).send(&parcel, slot.value(), 0, bytes); });
+    }
+    void post_receive(Transfer& transfer, int peer, Slot slot, void* data, size_t bytes) override {
+        post(transfer, peer, data, bytes,
+             [&](Parcel& parcel) { context_->line(peer).recv(&parcel, slot.value(), 0, bytes); });
+    }
+    void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) override {
+        post(transfer, -1, data, bytes,
+             [&](Parcel& parcel) { parcel.recv(context_->others(), slot.value(), 0, bytes); });
+    }
+
+    void report(const Status& cause) noexcept override { liveness_->report(cause); }
+
+    void abort(const Status& status) noexcept override {
+        {
+            const Lock lock(mutex_);
+            if (!aborted_.ok()) return;
+            aborted_ = status;
+        }
+        has_aborted_ = true;
+        const uint64_t one = 1;
+        [[maybe_unused]] const auto written = ::write(cancel_.get(), &one, sizeof one);
+        ledger_.fail(-1, status);
+        flush_completions();
+    }
+
+    void leave() noexcept override {
+        leaving_ = true;
+        farewell_ = true;
+        liveness_->leave();
+    }
+
+private:
+    struct Peer {
+        std::atomic<bool> closed{false};
+        std::atomic<bool> left{false};
+        net::Descriptor kept;  // our end of the line, to say farewell on
+    };
+
+    void connect(const Deadline& deadline) {
+        auto sockets = connect_mesh(*liveness_, rank(), deadline, cancel_.get());
+        device_ = Device::shared();
+        context_ = std::make_shared<Context>(*device_, rank(), size(), *this);
+        for (int peer = 0; peer < size(); ++peer) {
+            if (peer == rank()) continue;
+            const int descriptor = sockets[static_cast<size_t>(peer)].release();
+            this->peer(peer).kept = net::Descriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+            context_->add_line(peer, descriptor);
+        }
+    }
+
+    Peer& peer(int rank) { return peers_[static_cast<size_t>(rank)]; }
+
+    template <typename Hand>
+    void post(Transfer& transfer, int peer, void* data, size_t bytes, Hand&& hand_over) {
+        if (has_aborted_) refuse();
+        auto parcel = std::make_unique<Parcel>(context_, ledger_, transfer, peer, data, bytes);
+        Parcel& posted = *parcel;
+        transfer.hold = std::move(parcel);
+        try {
+            hand_over(posted);
+        } catch (const std::exception&) {
+            // The line has closed, and it will be told why.
+        }
+        // What happened before the parcel was in the ledger.
+        if (has_aborted_) {
+            const Lock lock(mutex_);
+            posted.complete(aborted_, peer, 0);
+        } else if (peer >= 0 && this->peer(peer).closed && this->peer(peer).left) {
+            posted.complete(gone(peer), peer, 0);
+        }
+        flush_completions();
+    }
+
+    [[noreturn]] void refuse() {
+        const Lock lock(mutex_);
+        throw Error(aborted_);
+    }
+
+    static Status gone(int peer) {
+        return {TUTTI_ERR_PEER_LOST, peer, 0, cat("rank ", peer, " left the group")};
+    }
+
+    // Control loop.
+    void failed(const Status& status) noexcept { abort(status); }
+    void left(int peer) noexcept {
+        if (peer < 0 || peer >= size() || peer == rank()) return;
+        this->peer(peer).left = true;
+        if (!this->peer(peer).closed) return;  // what it has sent may still come in
+        ledger_.fail(peer, gone(peer));
+        flush_completions();
+    }
+
+    // Any thread that uses the line, with its lock.
+    void line_closed(int peer, const std::string& reason) noexcept override {
+        this->peer(peer).closed = true;
+        if (leaving_ || has_aborted_) return;
+        if (this->peer(peer).left) {
+            ledger_.fail(peer, gone(peer));
+        } else {
+            liveness_->suspect(peer, cat("the connection between rank ", rank(), " and rank ", peer,
+                                         " broke: ", reason));
+        }
+    }
+
+    // What this rank has sent and the kernel still holds is delivered before the line goes.
+    void say_farewell() noexcept {
+        if (!farewell_) return;
+        for (Peer& peer : peers_) {
+            const int descriptor = peer.kept.get();
+            if (descriptor < 0) continue;
+            shutdown(descriptor, SHUT_WR);
+            // Input that nobody read would make the kernel drop our output.
+            std::array<char, 4096> nowhere;
+            while (recv(descriptor, nowhere.data(), nowhere.size(), MSG_DONTWAIT) > 0) {
+            }
+            const linger patience{1, farewell_s};
+            setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &patience, sizeof patience);
+            peer.kept.reset();
+        }
+    }
+
+    const net::Descriptor cancel_;
+    std::vector<Peer> peers_;
+    Ledger ledger_;
+    Mutex mutex_;
+    Status aborted_ TUTTI_GUARDED_BY(mutex_);
+    std::atomic<bool> has_aborted_{false};
+    std::atomic<bool> leaving_{false};
+    std::atomic<bool> farewell_{false};
+    std::unique_ptr<Liveness> liveness_;
+    std::shared_ptr<Device> device_;
+    std::shared_ptr<Context> context_;
+};
+
+// A group of one has nobody to talk to.
+class Solitude : public Channel {
+public:
+    Solitude() : Channel(0, 1) {}
+    [[nodiscard]] const char* name() const override { return "gloo"; }
+    void post_send(Transfer&, int, Slot, const void*, size_t) override { TUTTI_ASSERT(false); }
+    void post_receive(Transfer&, int, Slot, void*, size_t) override { TUTTI_ASSERT(false); }
+    void post_receive_any(Transfer&, Slot, void*, size_t) override {}  // nobody will send
+    void report(const Status&) noexcept override {}
+    void abort(const Status&) noexcept override {}
+    void leave() noexcept override {}
+};
+
+}  // namespace
+
+std::unique_ptr<Channel> connect(const std::shared_ptr<Store>& store, int rank, int size,
+                                 const Deadline& deadline) {
+    if (size == 1) return std::make_unique<Solitude>();
+    return std::make_unique<GlooChannel>(store, rank, size, deadline);
+}
+
+}  // namespace tutti::gloo_channel

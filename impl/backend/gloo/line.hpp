@@ -1,0 +1,74 @@
+// One connection to one rank: a pair of Gloo's, made safe. Gloo's own would spin, sleep for ever or
+// end the process on what a peer or a dead buffer can do to it (see README.md); here each of these
+// closes this line or drops the message, and every completion reaches its parcel. Gloo's loop
+// thread and the threads that post; Gloo's pair lock guards it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <gloo/common/store.h>
+#include <gloo/transport/tcp/context.h>
+#include <gloo/transport/tcp/pair.h>
+
+#include "parcel.hpp"
+
+namespace tutti::gloo_channel {
+
+// Called with the line's lock held.
+class LineOwner {
+public:
+    virtual void line_closed(int peer, const std::string& reason) noexcept = 0;
+
+protected:
+    ~LineOwner() = default;
+};
+
+class Line : public ::gloo::transport::tcp::Pair {
+public:
+    Line(::gloo::transport::tcp::Context* context, ::gloo::transport::tcp::Device* device, int peer,
+         LineOwner& owner);
+    ~Line() override;
+
+    // Takes a connected socket.
+    void adopt(int descriptor);
+    [[nodiscard]] bool closed();
+
+private:
+    using Pair = ::gloo::transport::tcp::Pair;
+    using Op = ::gloo::transport::tcp::Op;
+    using Weak = ::gloo::WeakNonOwningPtr<::gloo::transport::tcp::UnboundBuffer>;
+    using Held = ::gloo::NonOwningPtr<::gloo::transport::tcp::UnboundBuffer>;
+    class Blank;
+
+#if defined(GLOO_SHARED_STORE)  // 2025 and later
+    void handleEvents(::gloo::transport::tcp::Loop& /*loop*/, int events) override {
+        handle(events);
+    }
+#else
+    void handleEvents(int events) override {
+        handle(events);
+    }
+#endif
+    void handle(int events) noexcept;
+    bool read() override;
+    bool write(Op& op) override;
+    void changeState(state next) noexcept override;
+
+    enum class Progress { Done, Wait, Broken };
+    Progress read_preamble();
+    bool examine();
+    bool examine_data();
+    Progress skip();
+    void refuse(const std::string& reason);
+    static Parcel& parcel(const Held& held);
+
+    LineOwner& owner_;
+    std::string reason_ = "closed";
+    bool examined_ = false;  // the preamble of the message that comes in
+    bool skipping_ = false;  // nobody wants the rest of it
+    Weak target_;            // who gets it
+    std::unique_ptr<Blank> blank_;
+};
+
+}  // namespace tutti::gloo_channel

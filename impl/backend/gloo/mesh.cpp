@@ -1,0 +1,135 @@
+#include "mesh.hpp"
+
+#include <array>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+
+namespace tutti::gloo_channel {
+
+namespace {
+
+constexpr uint32_t magic = 0x44545554;  // "TUTD"
+constexpr uint32_t version = 1;
+constexpr int64_t greeting_ms = 2000;  // what a caller may take to say who it is
+
+struct Greeting {
+    uint32_t magic;
+    uint32_t version;
+    uint32_t rank;
+    control::Token token;  // of the rank that is called
+};
+
+class Mesh {
+public:
+    Mesh(Liveness& liveness, int rank, const Deadline& deadline, int cancel_descriptor)
+        : rank_(rank),
+          deadline_(deadline),
+          cancel_(cancel_descriptor),
+          listening_(net::ListenSocket::bind(place(liveness), 0, backlog)) {
+        control::Seat seat;
+        seat.address = liveness.address();
+        seat.port = listening_.port();
+        seat.token = control::random_token();
+        seats_ = liveness.gather(seat, deadline);
+        sockets_.resize(seats_.size());
+    }
+
+    std::vector<net::Socket> connect() {
+        // Nobody waits for an answer before all have called: a call reaches a listening socket
+        // whose owner is busy, too.
+        for (int peer = 0; peer < rank_; ++peer) call(peer);
+        size_t missing = sockets_.size() - static_cast<size_t>(rank_) - 1;
+        while (missing > 0) missing -= answer() ? 1 : 0;
+        for (int peer = 0; peer < rank_; ++peer) read_answer(peer);
+        return std::move(sockets_);
+    }
+
+private:
+    static constexpr int backlog = 4096;
+
+    // The address to listen at: every one, where ranks of other hosts may see this host
+    // differently.
+    static std::string place(const Liveness& liveness) {
+        const std::string& address = liveness.address();
+        const bool loopback = address == "::1" || address.starts_with("127.");
+        return loopback && !liveness.only_this_host() ? std::string() : address;
+    }
+
+    net::Socket& socket(int peer) { return sockets_[static_cast<size_t>(peer)]; }
+    const control::Seat& seat(int peer) const { return seats_[static_cast<size_t>(peer)]; }
+
+    void call(int peer) {
+        try {
+            socket(peer) =
+                net::Socket::connect({seat(peer).address, seat(peer).port}, deadline_, cancel_);
+            const Greeting greeting{magic, version, static_cast<uint32_t>(rank_), seat(peer).token};
+            socket(peer).send_all(std::as_bytes(std::span(&greeting, 1)), deadline_, cancel_);
+        } catch (const Error& error) {
+            blame(peer, error);
+        }
+    }
+
+    void read_answer(int peer) {
+        try {
+            control::Token token{};
+            socket(peer).recv_all(std::as_writable_bytes(std::span(token)), deadline_, cancel_);
+            if (token == seat(rank_).token) return;
+        } catch (const Error& error) {
+            blame(peer, error);
+        }
+        throw Error(TUTTI_ERR_NETWORK,
+                    cat("whoever answers at ", seat(peer).address, " port ", seat(peer).port,
+                        " is not rank ", peer),
+                    peer);
+    }
+
+    // Takes the next caller; false if it was a stranger.
+    bool answer() {
+        net::Socket caller = listening_.accept(deadline_, cancel_);
+        try {
+            Greeting greeting{};
+            caller.recv_all(std::as_writable_bytes(std::span(&greeting, 1)),
+                            deadline_.or_earlier(Deadline::after_ms(greeting_ms)), cancel_);
+            const auto peer = static_cast<int>(greeting.rank);
+            if (greeting.magic != magic || greeting.version != version || peer <= rank_ ||
+                peer >= static_cast<int>(seats_.size()) || greeting.token != seat(rank_).token ||
+                socket(peer).valid()) {
+                log(LogLevel::Warning, "gloo: a stranger called from ", caller.remote_address());
+                return false;
+            }
+            caller.send_all(std::as_bytes(std::span(seat(peer).token)), deadline_, cancel_);
+            socket(peer) = std::move(caller);
+            return true;
+        } catch (const Error& error) {
+            if (error.status().code == TUTTI_ERR_ABORTED || deadline_.expired()) throw;
+            log(LogLevel::Warning, "gloo: a caller gave up: ", error.what());
+            return false;
+        }
+    }
+
+    [[noreturn]] static void blame(int peer, const Error& error) {
+        Status status = error.status();
+        if (status.code == TUTTI_ERR_ABORTED) throw error;
+        status.rank = peer;
+        status.message = cat("cannot connect to rank ", peer, ": ", status.message);
+        throw Error(status);
+    }
+
+    const int rank_;
+    const Deadline deadline_;
+    const int cancel_;
+    net::ListenSocket listening_;
+    std::vector<control::Seat> seats_;
+    std::vector<net::Socket> sockets_;
+};
+
+}  // namespace
+
+std::vector<net::Socket> connect_mesh(Liveness& liveness, int rank, const Deadline& deadline,
+                                      int cancel_descriptor) {
+    return Mesh(liveness, rank, deadline, cancel_descriptor).connect();
+}
+
+}  // namespace tutti::gloo_channel

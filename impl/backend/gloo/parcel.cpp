@@ -1,0 +1,76 @@
+#include "parcel.hpp"
+
+#include <memory>
+#include <utility>
+
+#include <gloo/transport/tcp/context.h>
+
+namespace tutti::gloo_channel {
+
+namespace {
+
+struct Completion {
+    std::shared_ptr<TransferListener> listener;
+    Transfer* transfer;
+};
+
+std::vector<Completion>& completions_of_this_thread() {
+    thread_local std::vector<Completion> completions;
+    return completions;
+}
+
+}  // namespace
+
+void flush_completions() noexcept {
+    auto& completions = completions_of_this_thread();
+    while (!completions.empty()) {  // a listener may post, and so complete more
+        const std::vector<Completion> batch = std::exchange(completions, {});
+        for (const auto& [listener, transfer] : batch) listener->transfer_done(*transfer);
+    }
+}
+
+void Ledger::enter(Parcel& parcel) {
+    const Lock lock(mutex_);
+    parcel.next_ = first_;
+    if (first_ != nullptr) first_->previous_ = &parcel;
+    first_ = &parcel;
+}
+
+void Ledger::leave(Parcel& parcel) noexcept {
+    const Lock lock(mutex_);
+    if (parcel.next_ != nullptr) parcel.next_->previous_ = parcel.previous_;
+    (parcel.previous_ != nullptr ? parcel.previous_->next_ : first_) = parcel.next_;
+}
+
+void Ledger::fail(int peer, const Status& status) noexcept {
+    const Lock lock(mutex_);
+    for (Parcel* parcel = first_; parcel != nullptr; parcel = parcel->next_) {
+        if (peer == -1 || parcel->peer_ == peer) parcel->complete(status, parcel->peer_, 0);
+    }
+}
+
+Parcel::Parcel(const std::shared_ptr<::gloo::transport::tcp::Context>& context, Ledger& ledger,
+               Transfer& transfer, int peer, void* data, size_t bytes)
+    : UnboundBuffer(context, data, bytes), ledger_(ledger), transfer_(transfer), peer_(peer) {
+    ledger_.enter(*this);
+}
+
+Parcel::~Parcel() {
+    ledger_.leave(*this);
+    // Gloo's loop may be using this. The base class waits for it too, but only when this part is
+    // gone already; so the wait is moved here.
+    std::destroy_at(&shareableNonOwningPtr_);
+    std::construct_at(&shareableNonOwningPtr_, this);
+}
+
+void Parcel::complete(Status status, int peer, size_t bytes) noexcept {
+    if (completed_.exchange(true, std::memory_order_acq_rel)) return;
+    Transfer& transfer = transfer_;
+    completions_of_this_thread().push_back({transfer.listener, &transfer});
+    transfer.status = std::move(status);
+    transfer.peer = peer;
+    transfer.bytes = bytes;
+    transfer.done.store(true, std::memory_order_release);
+}
+
+}  // namespace tutti::gloo_channel

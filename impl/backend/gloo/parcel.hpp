@@ -1,0 +1,54 @@
+// One message in Gloo's hands: an unbound buffer that knows its transfer. Lock order: a line's
+// lock, then the ledger's.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include <gloo/transport/tcp/unbound_buffer.h>
+
+#include "backend/channel.hpp"
+#include "base/mutex.hpp"
+
+namespace tutti::gloo_channel {
+
+class Parcel;
+
+// Listeners to call once this thread holds no lock of a line: whoever may complete parcels ends
+// with flush().
+void flush_completions() noexcept;
+
+// The parcels of a channel that are under way.
+class Ledger {
+public:
+    void enter(Parcel& parcel);
+    void leave(Parcel& parcel) noexcept;
+    // Completes those of one peer, or all (-1), with a failure.
+    void fail(int peer, const Status& status) noexcept;
+
+private:
+    Mutex mutex_;
+    Parcel* first_ TUTTI_GUARDED_BY(mutex_) = nullptr;
+};
+
+class Parcel : public ::gloo::transport::tcp::UnboundBuffer, public TransferHold {
+public:
+    Parcel(const std::shared_ptr<::gloo::transport::tcp::Context>& context, Ledger& ledger,
+           Transfer& transfer, int peer, void* data, size_t bytes);
+    ~Parcel() override;
+
+    // The first completion counts. The transfer may be gone when this returns.
+    void complete(Status status, int peer, size_t bytes) noexcept;
+
+private:
+    friend class Ledger;
+    Ledger& ledger_;
+    Transfer& transfer_;
+    const int peer_;  // -1: any
+    std::atomic<bool> completed_{false};
+    Parcel* next_ = nullptr;
+    Parcel* previous_ = nullptr;
+};
+
+}  // namespace tutti::gloo_channel

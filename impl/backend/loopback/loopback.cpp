@@ -1,0 +1,101 @@
+#include "loopback.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <map>
+#include <utility>
+
+#include "base/environment.hpp"
+#include "base/error.hpp"
+#include "hub.hpp"
+
+namespace tutti::loopback {
+
+namespace {
+
+class LoopbackChannel : public Channel {
+public:
+    LoopbackChannel(std::shared_ptr<Hub> hub, int rank, int size)
+        : Channel(rank, size), hub_(std::move(hub)) {}
+    ~LoopbackChannel() override { hub_->leave(rank()); }
+
+    [[nodiscard]] const char* name() const override { return "loopback"; }
+
+    void post_send(Transfer& transfer, int peer, Slot slot, const void* data,
+                   size_t bytes) override {
+        hub_->post({&transfer, rank(), peer, true, slot.value(), const_cast<void*>(data), bytes});
+    }
+    void post_receive(Transfer& transfer, int peer, Slot slot, void* data, size_t bytes) override {
+        hub_->post({&transfer, rank(), peer, false, slot.value(), data, bytes});
+    }
+    void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) override {
+        hub_->post({&transfer, rank(), -1, false, slot.value(), data, bytes});
+    }
+    void report(const Status& cause) noexcept override {
+        for (int other = 0; other < size(); ++other) {
+            if (other != rank()) hub_->abort(other, cause);
+        }
+    }
+    void abort(const Status& status) noexcept override { hub_->abort(rank(), status); }
+    void leave() noexcept override { hub_->leave(rank()); }
+
+private:
+    const std::shared_ptr<Hub> hub_;
+};
+
+// The hubs of this process that a rank 0 has made and others may still look for.
+class Hubs {
+public:
+    std::string add(const std::shared_ptr<Hub>& hub) {
+        const Lock lock(mutex_);
+        std::erase_if(hubs_, [](const auto& entry) { return entry.second.expired(); });
+        hubs_[++last_] = hub;
+        return cat(getpid(), "/", last_);
+    }
+    std::shared_ptr<Hub> find(const std::string& address) {
+        const size_t slash = address.find('/');
+        const auto part = [&](size_t begin, size_t count, const char* what) {
+            return parse_number(address.substr(begin, count), what, 0, INT64_MAX);
+        };
+        if (slash == std::string::npos || part(0, slash, "process of rank 0") != getpid()) {
+            throw Error(TUTTI_ERR_UNSUPPORTED,
+                        cat("backend loopback joins threads of one process, and rank 0 is at \"",
+                            address, "\", not in process ", getpid()));
+        }
+        const auto number = part(slash + 1, std::string::npos, "hub of rank 0");
+        const Lock lock(mutex_);
+        const auto found = hubs_.find(number);
+        auto hub = found == hubs_.end() ? nullptr : found->second.lock();
+        if (!hub) {
+            throw Error(TUTTI_ERR_PEER_LOST, "rank 0 left before the others had come", 0);
+        }
+        return hub;
+    }
+
+private:
+    Mutex mutex_;
+    int64_t last_ TUTTI_GUARDED_BY(mutex_) = 0;
+    std::map<int64_t, std::weak_ptr<Hub>> hubs_ TUTTI_GUARDED_BY(mutex_);
+};
+
+Hubs& hubs() {
+    static Hubs all;
+    return all;
+}
+
+}  // namespace
+
+std::unique_ptr<Channel> connect(Store& store, int rank, int size, const Deadline& deadline) {
+    const std::string key = "loopback/hub";
+    std::shared_ptr<Hub> hub;
+    if (rank == 0) {
+        hub = std::make_shared<Hub>(size);
+        store.set(key, hubs().add(hub), deadline);
+    } else {
+        hub = hubs().find(store.get(key, deadline));
+    }
+    return std::make_unique<LoopbackChannel>(std::move(hub), rank, size);
+}
+
+}  // namespace tutti::loopback

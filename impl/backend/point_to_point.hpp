@@ -1,0 +1,71 @@
+// Messages with tags over a Channel. A sender announces a message, with the data if they are short;
+// long data follow once the receiver knows where to. A receive that gives up leaves its place to
+// the next one, so no message is lost. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "backend/call/message.hpp"
+#include "backend/channel.hpp"
+#include "base/deadline.hpp"
+#include "base/mutex.hpp"
+#include "work/alarm.hpp"
+#include "work/work.hpp"
+
+namespace tutti {
+
+class PointToPoint : public std::enable_shared_from_this<PointToPoint> {
+public:
+    explicit PointToPoint(Channel& channel);
+    ~PointToPoint();
+
+    void start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work);
+    void start(const Receive& call, const Deadline& deadline, std::shared_ptr<Work> work);
+
+    // Ends the receives that wait, now and later. What is under way ends with the channel, which is
+    // aborted first.
+    void abort(const Status& status) noexcept;
+    // After the abort: returns when nothing of this uses the channel any more.
+    void close() noexcept;
+
+private:
+    struct Announcement;
+    class Draining;
+    class Listening;
+    class Receiving;
+    class Sending;
+    class Using;
+    struct Arrival;
+
+    // What there is of one tag.
+    struct Lane {
+        std::deque<std::shared_ptr<Receiving>> waiting;
+        std::deque<Arrival> arrived;
+        std::map<int, int> wanted;  // receives that wait, by source
+        std::map<int, int> posted;  // announcements listened for, by source
+    };
+
+    void arrive(int tag, Arrival arrival);
+    void deliver(const std::shared_ptr<Receiving>& receiving, Arrival arrival) noexcept;
+    void heard(const std::shared_ptr<Listening>& listening) noexcept;
+    void listen(int source, int tag);
+    void drain(int source, uint64_t number) noexcept;
+    // Whether it waited still.
+    bool leave_lane(const std::shared_ptr<Receiving>& receiving) noexcept;
+
+    Channel& channel_;
+    const std::shared_ptr<Alarm> alarm_;
+    Mutex mutex_;
+    Condition unused_;
+    int users_ TUTTI_GUARDED_BY(mutex_) = 0;  // threads inside the channel
+    bool closed_ TUTTI_GUARDED_BY(mutex_) = false;
+    Status aborted_ TUTTI_GUARDED_BY(mutex_);
+    uint64_t sent_ TUTTI_GUARDED_BY(mutex_) = 0;
+    std::map<int, Lane> lanes_ TUTTI_GUARDED_BY(mutex_);  // by tag
+};
+
+}  // namespace tutti

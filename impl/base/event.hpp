@@ -1,0 +1,27 @@
+// A count that threads wait on: whoever changes something that is waited for notifies, whoever
+// waits looks again. Costs a system call only when somebody sleeps. Any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "deadline.hpp"
+
+namespace tutti {
+
+class Event {
+public:
+    // Read it before looking at what is waited for, and give it to wait().
+    [[nodiscard]] uint32_t ticket() const noexcept {
+        return count_.load(std::memory_order_acquire);
+    }
+    void notify() noexcept;
+    // Sleeps until a notify() after the ticket was read; false if the deadline passed first.
+    bool wait(uint32_t ticket, const Deadline& deadline) noexcept;
+
+private:
+    std::atomic<uint32_t> count_{0};
+    std::atomic<uint32_t> sleepers_{0};
+};
+
+}  // namespace tutti

@@ -1,0 +1,37 @@
+// Threads of the library: named, and deaf to signals, which belong to the program's own threads.
+#pragma once
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <thread>
+#include <utility>
+
+namespace tutti {
+
+// Blocks all signals while it lives; a thread made meanwhile starts with them blocked.
+class SignalsBlocked {
+public:
+    SignalsBlocked() noexcept {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    SignalsBlocked(const SignalsBlocked&) = delete;
+    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+private:
+    sigset_t before_{};
+};
+
+// `name` has at most 15 characters.
+template <typename Function>
+std::thread start_thread(const char* name, Function&& function) {
+    const SignalsBlocked blocked;
+    std::thread thread(std::forward<Function>(function));
+    pthread_setname_np(thread.native_handle(), name);
+    return thread;
+}
+
+}  // namespace tutti

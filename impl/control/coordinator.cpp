@@ -1,0 +1,201 @@
+#include "coordinator.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+
+namespace tutti::control {
+
+namespace {
+
+// A broken connection is explained by a death or a farewell within this time, or it is the failure
+// itself.
+constexpr int64_t patience_ms = 500;
+constexpr size_t longest_queue = 64 * 1024 * 1024;
+
+}  // namespace
+
+Coordinator::Coordinator(net::Loop& loop, std::vector<int> listening, int size, const Token& token,
+                         const Heartbeat& heartbeat)
+    : loop_(loop),
+      size_(size),
+      token_(token),
+      heartbeat_(heartbeat),
+      seats_(static_cast<size_t>(size)),
+      pulse_(heartbeat),
+      ticks_(loop, [this] { tick(); }),
+      patience_(loop,
+                [this] {
+                    if (suspicion_) decide(*suspicion_);
+                }),
+      listener_(loop, std::move(listening), [this](int descriptor) { accept(descriptor); }) {
+    ticks_.start(heartbeat.interval_ms, heartbeat.interval_ms);
+}
+
+Coordinator::~Coordinator() {
+    tell_all(encode(Kind::Closing));
+}
+
+void Coordinator::accept(int descriptor) {
+    auto guest = std::make_unique<Guest>();
+    const int id = guest->id = ++last_id_;
+    guest->heard = Clock::now();
+    net::Stream::Events events;
+    events.data = [this, id](std::span<const std::byte> bytes) {
+        Guest* const from = find(id);
+        if (from == nullptr) return;
+        from->heard = Clock::now();
+        try {
+            from->frames.feed(bytes, [&](const Frame& frame) { return handle(*from, frame); });
+        } catch (...) {
+            lose(id, current_status());
+        }
+    };
+    events.closed = [this, id](const Status& why) { lose(id, why); };
+    guest->stream = net::Stream::adopt(loop_, descriptor, std::move(events));
+    guests_.push_back(std::move(guest));
+}
+
+Coordinator::Guest* Coordinator::find(int id) {
+    const auto found =
+        std::ranges::find_if(guests_, [id](const auto& one) { return one->id == id; });
+    return found == guests_.end() ? nullptr : found->get();
+}
+
+Coordinator::Guest* Coordinator::member(int rank) {
+    const auto found =
+        std::ranges::find_if(guests_, [rank](const auto& one) { return one->rank == rank; });
+    return found == guests_.end() ? nullptr : found->get();
+}
+
+// False when the guest is gone.
+bool Coordinator::handle(Guest& guest, const Frame& frame) {
+    if (guest.rank < 0) return greet(guest, frame);
+    switch (frame.kind) {
+        case Kind::Bye:
+            guest.left = true;
+            tell_all(encode(Kind::Left, guest.rank));
+            return true;
+        case Kind::Suspect:
+            suspect(decode_status(frame));
+            return true;
+        case Kind::Report:
+            decide(decode_status(frame));
+            return true;
+        case Kind::Who:
+            guest.stream->write(encode(Kind::Missing, missing()));
+            return true;
+        default:
+            return true;  // a ping has been heard; what a later version says may be ignored
+    }
+}
+
+bool Coordinator::greet(Guest& guest, const Frame& frame) {
+    const Hello hello = decode_hello(frame);
+    if (hello.token != token_) {
+        lose(guest.id, {TUTTI_ERR_NETWORK, -1, 0, "a stranger called"});
+        return false;
+    }
+    if (hello.size != size_ || hello.rank < 0 || hello.rank >= size_) {
+        refuse(guest, cat("it says rank ", hello.rank, " of ", hello.size, ", and rank 0 says ",
+                          size_, " ranks"));
+        return false;
+    }
+    auto& seat = seats_[static_cast<size_t>(hello.rank)];
+    if (seat) {
+        refuse(guest, cat("another process has come as rank ", hello.rank, " before"));
+        return false;
+    }
+    guest.rank = hello.rank;
+    seat = hello.seat;
+    if (verdict_) guest.stream->write(encode(Kind::Verdict, *verdict_));
+    if (std::ranges::all_of(seats_, [](const auto& one) { return one.has_value(); })) {
+        std::vector<Seat> roster;
+        for (const auto& one : seats_) roster.push_back(*one);
+        tell_all(encode(roster));
+    }
+    return true;
+}
+
+void Coordinator::refuse(Guest& guest, const std::string& reason) {
+    guest.stream->write(encode(Kind::Refused, reason));
+    lose(guest.id, {TUTTI_ERR_NETWORK, -1, 0, reason});
+}
+
+void Coordinator::lose(int id, const Status& why) {
+    const auto found =
+        std::ranges::find_if(guests_, [id](const auto& one) { return one->id == id; });
+    if (found == guests_.end()) return;
+    const auto guest = std::move(*found);
+    guests_.erase(found);
+    if (guest->rank < 0) {
+        log(LogLevel::Warning, "control: a connection ended before it joined: ", why.message);
+    } else if (!guest->left) {
+        decide({TUTTI_ERR_PEER_LOST, guest->rank, why.system_errno,
+                cat("rank ", guest->rank, " died (", why.message, ")")});
+    }
+}
+
+void Coordinator::suspect(const Status& suspicion) {
+    const Guest* const accused = member(suspicion.rank);
+    const bool has_left = accused == nullptr || accused->left;
+    if (verdict_ || suspicion_ || has_left) return;
+    suspicion_ = suspicion;
+    patience_.start(patience_ms, 0);
+}
+
+void Coordinator::decide(const Status& verdict) {
+    if (verdict_) return;  // the first cause wins
+    verdict_ = verdict;
+    log(LogLevel::Info, "control: ", verdict.message);
+    tell_all(encode(Kind::Verdict, verdict));
+}
+
+void Coordinator::tick() {
+    tell_all(encode(Kind::Ping));
+    if (pulse_.overslept()) {
+        for (const auto& guest : guests_) guest->heard = Clock::now();
+        return;
+    }
+    std::vector<int> suspects;
+    for (const auto& guest : guests_) suspects.push_back(guest->id);
+    for (const int id : suspects) {
+        if (Guest* const guest = find(id)) examine(*guest);
+    }
+}
+
+void Coordinator::examine(Guest& guest) {
+    if (guest.stream->queued() > longest_queue) {
+        lose(guest.id, {TUTTI_ERR_NETWORK, -1, 0, "it does not read"});
+    } else if (!pulse_.too_silent(guest.heard)) {
+        return;
+    } else if (guest.rank < 0) {
+        lose(guest.id, {TUTTI_ERR_NETWORK, -1, 0, "it said nothing"});
+    } else if (!guest.left) {
+        // Not lost: it reads the verdict when it wakes.
+        decide({TUTTI_ERR_PEER_LOST, guest.rank, 0,
+                cat("rank ", guest.rank, " has not answered for ", heartbeat_.limit_ms,
+                    " ms (stopped or cut off)")});
+    }
+}
+
+// Loses nobody, so that it can be called from anywhere: the next tick does.
+void Coordinator::tell_all(const std::string& frame) {
+    for (const auto& guest : guests_) {
+        if (guest->rank >= 0 && guest->stream->queued() <= longest_queue) {
+            guest->stream->write(frame);
+        }
+    }
+}
+
+std::string Coordinator::missing() const {
+    std::string text;
+    for (size_t rank = 0; rank < seats_.size(); ++rank) {
+        if (!seats_[rank]) text += cat(text.empty() ? "" : ", ", rank);
+    }
+    return text;
+}
+
+}  // namespace tutti::control

@@ -1,0 +1,17 @@
+#include "heartbeat.hpp"
+
+#include "base/environment.hpp"
+
+namespace tutti::control {
+
+Heartbeat Heartbeat::from_environment() {
+    Heartbeat heartbeat;
+    constexpr int64_t day_ms = 24 * 3600 * 1000;
+    heartbeat.interval_ms =
+        environment_number("TUTTI_HEARTBEAT_MS", 1, day_ms).value_or(heartbeat.interval_ms);
+    heartbeat.limit_ms =
+        environment_number("TUTTI_HEARTBEAT_TIMEOUT_MS", 0, day_ms).value_or(heartbeat.limit_ms);
+    return heartbeat;
+}
+
+}  // namespace tutti::control

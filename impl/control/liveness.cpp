@@ -1,0 +1,353 @@
+#include "liveness.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "address.hpp"
+#include "base/environment.hpp"
+#include "base/error.hpp"
+#include "base/mutex.hpp"
+#include "coordinator.hpp"
+#include "heartbeat.hpp"
+#include "net/loop.hpp"
+#include "net/socket.hpp"
+#include "net/stream.hpp"
+
+namespace tutti {
+
+namespace {
+
+using control::Frame;
+using control::Kind;
+using control::Seat;
+
+constexpr int backlog = 1024;
+constexpr int64_t answer_ms = 1000;  // what rank 0 may take to say who is missing
+
+// The loop of all control connections of this process.
+std::shared_ptr<net::Loop> shared_loop() {
+    static Mutex mutex;
+    static std::weak_ptr<net::Loop> current;
+    const Lock lock(mutex);
+    auto loop = current.lock();
+    if (!loop) current = loop = std::make_shared<net::Loop>("tutti-control");
+    return loop;
+}
+
+// What rank 0 leaves at the store: "port token-in-hex address,address".
+struct Invitation {
+    int port = 0;
+    control::Token token{};
+    std::vector<std::string> addresses;
+
+    [[nodiscard]] std::string text() const {
+        std::string out = cat(port, " ");
+        constexpr char digits[] = "0123456789abcdef";
+        for (const char byte : token) {
+            const auto value = static_cast<unsigned char>(byte);
+            out += cat(digits[value >> 4], digits[value & 15]);
+        }
+        for (size_t index = 0; index < addresses.size(); ++index) {
+            out += cat(index == 0 ? " " : ",", addresses[index]);
+        }
+        return out;
+    }
+    static Invitation parse(const std::string& text) {
+        const auto malformed = [&]() -> Error {
+            return {TUTTI_ERR_STORE, cat("rank 0 left \"", text,
+                                         "\" at the store, which is no "
+                                         "invitation: is the store used by another group?")};
+        };
+        const size_t first = text.find(' ');
+        const size_t second = first == std::string::npos ? first : text.find(' ', first + 1);
+        Invitation invitation;
+        if (second == std::string::npos || second - first - 1 != 2 * invitation.token.size()) {
+            throw malformed();
+        }
+        invitation.port =
+            static_cast<int>(parse_number(text.substr(0, first), "port of rank 0", 1, 65535));
+        for (size_t index = 0; index < invitation.token.size(); ++index) {
+            const auto digit = [&](size_t at) -> int {
+                const char c = text[first + 1 + at];
+                if (c >= '0' && c <= '9') return c - '0';
+                if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+                throw malformed();
+            };
+            invitation.token[index] =
+                static_cast<char>(digit(2 * index) * 16 + digit(2 * index + 1));
+        }
+        for (size_t begin = second + 1; begin < text.size();) {
+            const size_t comma = std::min(text.find(',', begin), text.size());
+            invitation.addresses.push_back(text.substr(begin, comma - begin));
+            begin = comma + 1;
+        }
+        return invitation;
+    }
+};
+
+class Member : public Liveness {
+public:
+    Member(std::shared_ptr<Store> store, int rank, int size, Events events)
+        : loop_(shared_loop()),
+          store_(std::move(store)),
+          rank_(rank),
+          size_(size),
+          heartbeat_(control::Heartbeat::from_environment()),
+          events_(std::move(events)),
+          pulse_(heartbeat_) {}
+
+    ~Member() override {
+        loop_->run([this] {
+            ticks_.reset();
+            stream_.reset();
+            coordinator_.reset();
+        });
+    }
+
+    void join(const Deadline& deadline) {
+        const std::string key = "tutti/control";
+        if (rank_ == 0) store_->set(key, open_house().text(), deadline);
+        std::string text;
+        try {
+            text = store_->get(key, deadline);
+        } catch (const Error& error) {
+            if (error.status().code != TUTTI_ERR_TIMEOUT) throw;
+            throw Error(TUTTI_ERR_TIMEOUT, "timed out waiting for rank 0, which has not come", 0);
+        }
+        call(Invitation::parse(text), deadline);
+    }
+
+    [[nodiscard]] const std::string& address() const override { return address_; }
+    [[nodiscard]] bool only_this_host() const override {
+        return control::is_plain_loopback(way_to_rank_0_) && control::is_loopback(address_);
+    }
+
+    std::vector<Seat> gather(const Seat& mine, const Deadline& deadline) override {
+        const std::string hello = control::encode(control::Hello{token_, rank_, size_, mine});
+        loop_->run([&] {
+            if (!stream_) return;
+            stream_->write(hello);
+            ticks_->start(heartbeat_.interval_ms, heartbeat_.interval_ms);
+        });
+        Lock lock(mutex_);
+        while (!roster_ && !failure_) {
+            if (!changed_.wait(lock, deadline)) break;
+        }
+        if (!roster_ && !failure_) ask_who_is_missing(lock);
+        if (failure_) throw Error(*failure_);
+        for (Seat& seat : *roster_) {
+            seat.address = control::seen_from_here(seat.address, way_to_rank_0_);
+        }
+        return *roster_;
+    }
+
+    void suspect(int rank, const std::string& reason) noexcept override {
+        tell(Kind::Suspect, {TUTTI_ERR_PEER_LOST, rank, 0, reason});
+    }
+    void report(const Status& cause) noexcept override { tell(Kind::Report, cause); }
+    void leave() noexcept override {
+        loop_->post([this] {
+            left_ = true;
+            if (stream_) stream_->write(control::encode(Kind::Bye));
+        });
+    }
+
+private:
+    // Rank 0: the coordinator opens its door.
+    Invitation open_house() {
+        Invitation invitation;
+        invitation.token = control::random_token();
+        invitation.addresses = control::candidates(*store_);
+        const bool narrow = invitation.addresses.size() == 1;
+        const std::string where = narrow ? invitation.addresses.front() : "";
+        auto socket = net::ListenSocket::bind(where, 0, backlog);
+        invitation.port = socket.port();
+        loop_->run([&] {
+            coordinator_ = std::make_unique<control::Coordinator>(
+                *loop_, std::vector<int>{socket.release()}, size_, invitation.token, heartbeat_);
+        });
+        return invitation;
+    }
+
+    void call(const Invitation& invitation, const Deadline& deadline) {
+        net::Socket socket = reach(invitation, deadline);
+        token_ = invitation.token;
+        address_ = socket.local_address();
+        way_to_rank_0_ = socket.remote_address();
+        loop_->run([&] {
+            net::Stream::Events events;
+            events.data = [this](std::span<const std::byte> bytes) { hear(bytes); };
+            events.closed = [this](const Status& why) { lose_coordinator(why); };
+            heard_ = control::Pulse::Clock::now();
+            stream_ = net::Stream::adopt(*loop_, socket.release(), std::move(events));
+            ticks_ = std::make_unique<net::Timer>(*loop_, [this] { tick(); });
+        });
+    }
+
+    // The first address that answers.
+    net::Socket reach(const Invitation& invitation, const Deadline& deadline) {
+        const std::string way_to_store = store_->remote_address().value_or("");
+        std::string reasons;
+        for (size_t index = 0; index < invitation.addresses.size(); ++index) {
+            const bool last = index + 1 == invitation.addresses.size();
+            const std::string address =
+                way_to_store.empty()
+                    ? invitation.addresses[index]
+                    : control::seen_from_here(invitation.addresses[index], way_to_store);
+            try {
+                return net::Socket::connect(
+                    {address, invitation.port},
+                    last ? deadline : deadline.or_earlier(Deadline::after_ms(attempt_ms)));
+            } catch (const Error& error) {
+                reasons += cat(reasons.empty() ? "" : "; ", error.status().message);
+            }
+        }
+        throw Error(TUTTI_ERR_NETWORK, cat("cannot reach rank 0: ", reasons), 0);
+    }
+
+    void ask_who_is_missing(Lock& lock) TUTTI_REQUIRES(mutex_) {
+        lock.unlock();
+        loop_->post([this] {
+            if (stream_) stream_->write(control::encode(Kind::Who));
+        });
+        lock.lock();
+        const Deadline answer = Deadline::after_ms(answer_ms);
+        while (!missing_ && !roster_ && !failure_ && changed_.wait(lock, answer)) {
+        }
+        if (roster_ || failure_) return;
+        const std::string who = missing_.value_or("");
+        const bool several = who.find(',') != std::string::npos;
+        const int blamed =
+            who.empty() ? -1 : static_cast<int>(std::strtol(who.c_str(), nullptr, 10));
+        throw Error(TUTTI_ERR_TIMEOUT,
+                    who.empty() ? std::string("timed out waiting for all ranks to come")
+                                : cat("timed out waiting for rank", several ? "s " : " ", who,
+                                      several ? ", which have not come" : ", which has not come"),
+                    blamed);
+    }
+
+    void tell(Kind kind, Status status) noexcept {
+        loop_->post([this, kind, status = std::move(status)] {
+            if (left_) return;
+            if (stream_ && !unwatched_) {
+                stream_->write(control::encode(kind, status));
+            } else {
+                fail(status);  // nobody is left to ask
+            }
+        });
+    }
+
+    // The rest runs on the loop's thread.
+
+    void hear(std::span<const std::byte> bytes) {
+        heard_ = control::Pulse::Clock::now();
+        try {
+            frames_.feed(bytes, [this](const Frame& frame) {
+                understand(frame);
+                return true;
+            });
+        } catch (...) {
+            fail(current_status());
+        }
+    }
+
+    void understand(const Frame& frame) {
+        switch (frame.kind) {
+            case Kind::Roster: {
+                auto roster = control::decode_roster(frame);
+                const Lock lock(mutex_);
+                roster_ = std::move(roster);
+                changed_.notify_all();
+                return;
+            }
+            case Kind::Missing: {
+                const Lock lock(mutex_);
+                missing_ = control::decode_text(frame);
+                changed_.notify_all();
+                return;
+            }
+            case Kind::Refused:
+                return fail({TUTTI_ERR_INVALID_ARGUMENT, rank_, 0,
+                             cat("rank 0 refused this process: ", control::decode_text(frame))});
+            case Kind::Verdict:
+                return fail(control::decode_status(frame));
+            case Kind::Left:
+                if (events_.left) events_.left(control::decode_rank(frame));
+                return;
+            case Kind::Closing:
+                unwatched_ = true;
+                ticks_->stop();
+                if (events_.left) events_.left(0);
+                return;
+            default:
+                return;  // a ping has been heard
+        }
+    }
+
+    void lose_coordinator(const Status& why) {
+        stream_.reset();
+        ticks_->stop();
+        if (unwatched_) return;
+        fail({TUTTI_ERR_PEER_LOST, 0, why.system_errno, cat("rank 0 died (", why.message, ")")});
+    }
+
+    void tick() {
+        if (stream_) stream_->write(control::encode(Kind::Ping));
+        if (pulse_.overslept()) {
+            heard_ = control::Pulse::Clock::now();
+        } else if (pulse_.too_silent(heard_)) {
+            fail({TUTTI_ERR_PEER_LOST, 0, 0,
+                  cat("rank 0 has not answered for ", heartbeat_.limit_ms,
+                      " ms (stopped or cut off)")});
+        }
+    }
+
+    void fail(const Status& status) {
+        {
+            const Lock lock(mutex_);
+            if (failure_) return;
+            failure_ = status;
+            changed_.notify_all();
+        }
+        if (!left_ && events_.failed) events_.failed(status);
+    }
+
+    static constexpr int64_t attempt_ms = 2000;
+
+    const std::shared_ptr<net::Loop> loop_;
+    const std::shared_ptr<Store> store_;
+    const int rank_;
+    const int size_;
+    const control::Heartbeat heartbeat_;
+    const Events events_;
+    control::Token token_{};
+    std::string address_;
+    std::string way_to_rank_0_;
+
+    Mutex mutex_;
+    Condition changed_;
+    std::optional<std::vector<Seat>> roster_ TUTTI_GUARDED_BY(mutex_);
+    std::optional<Status> failure_ TUTTI_GUARDED_BY(mutex_);
+    std::optional<std::string> missing_ TUTTI_GUARDED_BY(mutex_);
+
+    // loop thread only
+    bool left_ = false;
+    bool unwatched_ = false;
+    control::Pulse pulse_;
+    control::Pulse::Clock::time_point heard_;
+    control::FrameReader frames_;
+    std::unique_ptr<net::Timer> ticks_;
+    std::unique_ptr<net::Stream> stream_;
+    std::unique_ptr<control::Coordinator> coordinator_;
+};
+
+}  // namespace
+
+std::unique_ptr<Liveness> Liveness::join(const std::shared_ptr<Store>& store, int rank, int size,
+                                         const Deadline& deadline, Events events) {
+    auto member = std::make_unique<Member>(store, rank, size, std::move(events));
+    member->join(deadline);
+    return member;
+}
+
+}  // namespace tutti

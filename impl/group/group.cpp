@@ -1,0 +1,221 @@
+#include "group.hpp"
+
+#include <utility>
+
+#include "backend/registry.hpp"
+#include "base/error.hpp"
+
+namespace tutti {
+
+namespace {
+
+const char* static_name(const std::string& backend) {
+    return backend == "loopback" ? "loopback" : "gloo";
+}
+
+// "to rank 3 (tag 5)".
+std::string detail(const Send& call) {
+    return cat(" to rank ", call.destination, " (tag ", call.tag, ")");
+}
+std::string detail(const Receive& call) {
+    return call.source == any_source ? cat(" from any rank (tag ", call.tag, ")")
+                                     : cat(" from rank ", call.source, " (tag ", call.tag, ")");
+}
+
+}  // namespace
+
+// A call that uses the backend; destroy() waits for it.
+class Group::Entry {
+public:
+    explicit Entry(Group& group) : group_(group) {
+        const Lock lock(group_.mutex_);
+        group_.check_open();
+        ++group_.inside_;
+    }
+    ~Entry() {
+        const Lock lock(group_.mutex_);
+        if (--group_.inside_ == 0) group_.idle_.notify_all();
+    }
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+
+private:
+    Group& group_;
+};
+
+std::shared_ptr<Group> Group::create(const GroupOptions& options) {
+    if (options.size < 1) {
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat("world_size is ", options.size, ", below 1"));
+    }
+    if (options.rank < 0 || options.rank >= options.size) {
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                    cat("rank is ", options.rank, ", and world_size is ", options.size));
+    }
+    return std::shared_ptr<Group>(new Group(options));
+}
+
+Group::Group(const GroupOptions& options)
+    : rank_(options.rank),
+      size_(options.size),
+      name_(options.name),
+      timeout_ms_(options.timeout_ms),
+      turns_(std::make_unique<Turns>()) {
+    const std::string backend = resolve_backend(options.backend);
+    backend_name_ = static_name(backend);
+    try {
+        backend_ = make_backend(backend, options.store, rank_, size_,
+                                Deadline::after_ms(options.timeout_ms));
+    } catch (const Error& error) {
+        Status status = error.status();
+        status.message = cat("making ", label(), ": ", status.message);
+        throw Error(status);
+    }
+}
+
+Group::~Group() {
+    try {
+        destroy();
+    } catch (const Error&) {  // destroyed before
+    }
+}
+
+std::string Group::label() const {
+    return cat("group \"", name_, "\" (rank ", rank_, " of ", size_, ")");
+}
+
+Deadline Group::deadline(int64_t timeout_ms) const {
+    return Deadline::after_ms(timeout_ms == 0 ? timeout_ms_ : timeout_ms);
+}
+
+void Group::check_open() const {
+    if (destroyed_) {
+        throw Error(TUTTI_ERR_INVALID_HANDLE, cat(label(), " was destroyed"));
+    }
+    if (!failure_.ok()) {
+        Status status = failure_;
+        status.message = cat(label(), " has failed before: ", status.message);
+        throw Error(status);
+    }
+}
+
+// Nobody can go on after a collective that failed. Returns what to tell the caller.
+Status Group::fail(Status status, const Collective& call, uint64_t number) noexcept {
+    const std::string operation = describe(fingerprint(call), number);
+    {
+        const Lock lock(mutex_);
+        if (destroyed_ || !failure_.ok()) {
+            status.message = cat(operation, " on ", label(), ": ", status.message);
+            return status;
+        }
+        failure_ = status;
+    }
+    Status cause = status;
+    if (cause.code == TUTTI_ERR_TIMEOUT) cause.code = TUTTI_ERR_ABORTED;  // it is not theirs
+    if (status.code == TUTTI_ERR_TIMEOUT || status.code == TUTTI_ERR_INTERNAL) {
+        cause.message = cat("rank ", rank_, " gave up: ", operation, " ", status.message);
+    }
+    backend_->report(cause);
+    backend_->abort(status);
+    status.message = cat(operation, " on ", label(), ": ", status.message);
+    return status;
+}
+
+void Group::run(const Collective& call, int64_t timeout_ms) {
+    check(call, size_);
+    const Entry entry(*this);
+    const Deadline until = deadline(timeout_ms);
+    turns_->run([&](uint64_t number) {
+        try {
+            backend_->run(call, number, until);
+        } catch (...) {
+            throw Error(fail(current_status(), call, number));
+        }
+    });
+}
+
+std::shared_ptr<Work> Group::start(const Collective& call, int64_t timeout_ms) {
+    check(call, size_);
+    const Entry entry(*this);
+    const auto work = std::make_shared<Work>();
+    turns_->queue([this, call, until = deadline(timeout_ms), work](uint64_t number) {
+        try {
+            backend_->run(call, number, until);
+            work->finish({});
+        } catch (...) {
+            work->finish(fail(current_status(), call, number));
+        }
+    });
+    return work;
+}
+
+template <typename Message>
+std::shared_ptr<Work> Group::start_message(const Message& call, int64_t timeout_ms) {
+    check(call, size_);
+    const Entry entry(*this);
+    const auto what = [call, label = label()] {
+        return cat(call_name(call), detail(call), " on ", label);
+    };
+    const auto work = std::make_shared<Work>(what);
+    try {
+        backend_->start(call, deadline(timeout_ms), work);
+    } catch (...) {
+        Status status = current_status();
+        status.message = cat(what(), ": ", status.message);
+        throw Error(status);
+    }
+    return work;
+}
+
+std::shared_ptr<Work> Group::start(const Send& call, int64_t timeout_ms) {
+    return start_message(call, timeout_ms);
+}
+
+std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms) {
+    return start_message(call, timeout_ms);
+}
+
+void Group::run(const Send& call, int64_t timeout_ms) {
+    if (call.destination == rank_) {
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                    cat("group_dst is ", call.destination,
+                        ", this rank itself, which only a send with a work can reach"));
+    }
+    const auto work = start(call, timeout_ms);
+    work->wait(Deadline::never());  // its own deadline ends it
+    if (const Status status = *work->status(); !status.ok()) throw Error(status);
+}
+
+int Group::run(const Receive& call, int64_t timeout_ms) {
+    if (call.source == rank_) {
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                    cat("group_src is ", call.source,
+                        ", this rank itself, from which only a receive with a work can receive"));
+    }
+    const auto work = start(call, timeout_ms);
+    work->wait(Deadline::never());
+    if (const Status status = *work->status(); !status.ok()) throw Error(status);
+    return work->source_rank();
+}
+
+void Group::destroy() {
+    bool failed = false;
+    {
+        const Lock lock(mutex_);
+        if (destroyed_) {
+            throw Error(TUTTI_ERR_INVALID_HANDLE, cat(label(), " was destroyed before"));
+        }
+        destroyed_ = true;
+        failed = !failure_.ok();
+    }
+    if (!backend_) return;  // it was never made
+    if (!failed) backend_->leave();
+    backend_->abort({TUTTI_ERR_ABORTED, rank_, 0, "the group was destroyed"});
+    {
+        Lock lock(mutex_);
+        while (inside_ > 0) idle_.wait(lock);
+    }
+    turns_.reset();
+    backend_.reset();
+}
+
+}  // namespace tutti

@@ -1,0 +1,60 @@
+#include "turns.hpp"
+
+#include <utility>
+
+#include "base/thread.hpp"
+
+namespace tutti {
+
+Turns::~Turns() {
+    std::thread thread;
+    {
+        const Lock lock(mutex_);
+        stopping_ = true;
+        changed_.notify_all();
+        thread = std::move(thread_);
+    }
+    if (thread.joinable()) thread.join();
+}
+
+uint64_t Turns::take() {
+    Lock lock(mutex_);
+    const uint64_t number = next_++;
+    while (current_ != number) changed_.wait(lock);
+    return number;
+}
+
+void Turns::pass() noexcept {
+    const Lock lock(mutex_);
+    ++current_;
+    if (next_ != current_) changed_.notify_all();  // else nobody waits for a turn
+}
+
+void Turns::queue(Job job) {
+    const Lock lock(mutex_);
+    queue_.emplace_back(next_, std::move(job));
+    ++next_;
+    if (!thread_.joinable()) {
+        thread_ = start_thread("tutti-group", [this] { work(); });
+    } else {
+        changed_.notify_all();
+    }
+}
+
+void Turns::work() {
+    Lock lock(mutex_);
+    for (;;) {
+        while (queue_.empty() ? !stopping_ : current_ != queue_.front().first) changed_.wait(lock);
+        if (queue_.empty()) return;
+        auto [number, job] = std::move(queue_.front());
+        queue_.pop_front();
+        lock.unlock();
+        job(number);
+        job = nullptr;
+        lock.lock();
+        ++current_;
+        changed_.notify_all();
+    }
+}
+
+}  // namespace tutti

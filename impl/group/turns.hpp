@@ -1,0 +1,54 @@
+// Takes a group's collectives one at a time, in the order they arrive. A synchronous one runs on
+// its caller's thread; those in the background run on one thread of the group's, started with the
+// first.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <thread>
+
+#include "base/mutex.hpp"
+
+namespace tutti {
+
+class Turns {
+public:
+    using Job = std::function<void(uint64_t number)>;
+
+    Turns() = default;
+    // Waits for the job in hand, drops none: those queued still run, so abort the backend first.
+    ~Turns();
+    Turns(const Turns&) = delete;
+    Turns& operator=(const Turns&) = delete;
+
+    // Draws the next number, waits for its turn, runs `job` here. Throws what the job throws.
+    template <typename Synchronous>
+    void run(Synchronous&& job) {
+        const uint64_t number = take();
+        const struct Pass {
+            Turns& turns;
+            ~Pass() { turns.pass(); }
+        } pass{*this};
+        job(number);
+    }
+
+    // Draws the next number and runs `job`, which must not throw, in the background when its turn
+    // comes.
+    void queue(Job job);
+
+private:
+    uint64_t take();
+    void pass() noexcept;
+    void work();
+
+    Mutex mutex_;
+    Condition changed_;
+    uint64_t next_ TUTTI_GUARDED_BY(mutex_) = 1;     // the number the next caller draws
+    uint64_t current_ TUTTI_GUARDED_BY(mutex_) = 1;  // the number whose turn it is
+    std::deque<std::pair<uint64_t, Job>> queue_ TUTTI_GUARDED_BY(mutex_);
+    bool stopping_ TUTTI_GUARDED_BY(mutex_) = false;
+    std::thread thread_ TUTTI_GUARDED_BY(mutex_);
+};
+
+}  // namespace tutti

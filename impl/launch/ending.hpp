@@ -1,0 +1,24 @@
+// How a process ended, in words and as an exit code. Any thread, no side effects.
+#pragma once
+
+#include <string>
+
+namespace tutti::launch {
+
+struct Ending {
+    bool by_signal = false;
+    int number = 0;  // exit code, or signal
+    bool core_dumped = false;
+
+    [[nodiscard]] bool failed() const { return by_signal || number != 0; }
+    // As a shell reports it: 128 + signal.
+    [[nodiscard]] int exit_code() const { return by_signal ? 128 + number : number; }
+};
+
+// "exited with code 3", "was killed by signal 9 (SIGKILL)".
+std::string describe(const Ending& ending);
+
+// "signal 9 (SIGKILL)".
+std::string signal_text(int number);
+
+}  // namespace tutti::launch

@@ -1,0 +1,71 @@
+// The ranks' output on its way to the launcher's own: read from pipes, cut into lines, prefixed,
+// written whole and in order. Never blocks, so that a slow terminal delays no signal. Main thread
+// of the launcher.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "net/descriptor.hpp"
+
+namespace tutti::launch {
+
+// One queue for standard output and standard error: a line is never cut by another, and the order
+// between the two is kept.
+class LineWriter {
+public:
+    void push(int descriptor, std::string_view text);
+
+    [[nodiscard]] bool empty() const { return blocks_.empty(); }
+    // While it is full, nothing should be read that makes new lines.
+    [[nodiscard]] bool full() const { return bytes_ >= most_bytes; }
+    // Where the next bytes go; only if not empty.
+    [[nodiscard]] int descriptor() const { return blocks_.front().descriptor; }
+    // Writes what goes without blocking; what a reader that is gone should have had is dropped.
+    void write_some();
+    void clear();
+
+private:
+    static constexpr size_t most_bytes = size_t{1} << 20;
+
+    struct Block {
+        int descriptor;
+        std::string text;
+        size_t written = 0;
+    };
+    std::deque<Block> blocks_;
+    size_t bytes_ = 0;
+};
+
+// One stream of one rank.
+class LineReader {
+public:
+    LineReader(net::Descriptor source, int target, std::string prefix)
+        : source_(std::move(source)), target_(target), prefix_(std::move(prefix)) {}
+
+    [[nodiscard]] bool open() const { return source_.valid(); }
+    [[nodiscard]] int descriptor() const { return source_.get(); }
+    // Hands on the complete lines of what can be read now; at the end of the stream also the rest.
+    // Bytes read; 0 when there are none now or no more at all.
+    size_t read_some(LineWriter& writer);
+    // Hands on all that is in the pipe, and closes it: its owner has ended.
+    void drain(LineWriter& writer);
+
+private:
+    // A longer line is handed on in pieces of this size, each a line of its own.
+    static constexpr size_t longest_line = size_t{1} << 20;
+
+    void take(std::string_view text, LineWriter& writer);
+    void push_line(LineWriter& writer);
+    void close(LineWriter& writer);
+
+    net::Descriptor source_;
+    int target_;
+    std::string prefix_;
+    std::string line_;  // not complete yet
+};
+
+}  // namespace tutti::launch

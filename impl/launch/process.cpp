@@ -1,0 +1,163 @@
+// fork and exec. Other threads run while we fork, so the child makes only async-signal-safe calls,
+// on memory prepared before. Main thread of the launcher.
+#include "process.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+#include <sstream>
+
+#include "base/environment.hpp"
+
+namespace tutti::launch {
+
+namespace {
+
+[[noreturn]] void no_room(const char* what, int fault) {
+    throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat(what, ": ", errno_text(fault)), -1, fault);
+}
+
+[[noreturn]] void cannot_run(const std::string& program, int fault) {
+    throw CannotRun(TUTTI_ERR_INVALID_ARGUMENT,
+                    cat("cannot run \"", program, "\": ", errno_text(fault)), -1, fault);
+}
+
+struct Pipe {
+    net::Descriptor reading;
+    net::Descriptor writing;
+};
+
+Pipe make_pipe() {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+        no_room("cannot make a pipe", errno);
+    }
+    return {net::Descriptor(ends[0]), net::Descriptor(ends[1])};
+}
+
+// For exec: pointers into `strings`, then NULL.
+std::vector<char*> pointers(const std::vector<std::string>& strings) {
+    std::vector<char*> result;
+    result.reserve(strings.size() + 1);
+    for (const auto& string : strings) result.push_back(const_cast<char*>(string.c_str()));
+    result.push_back(nullptr);
+    return result;
+}
+
+// What the child needs between fork and exec.
+struct Birth {
+    const char* path;
+    char* const* arguments;
+    char* const* environment;
+    int input;
+    int out;
+    int err;
+    int report;  // receives the errno if exec fails
+    pid_t parent;
+};
+
+[[noreturn]] void become(const Birth& birth) noexcept {
+    constexpr int lost_parent = 127;  // nobody is there to read it
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != birth.parent) ::_exit(lost_parent);  // it died before the line above
+    ::setpgid(0, 0);
+    sigset_t none;
+    ::sigemptyset(&none);
+    const bool ready =
+        ::dup2(birth.input, STDIN_FILENO) >= 0 && ::dup2(birth.out, STDOUT_FILENO) >= 0 &&
+        ::dup2(birth.err, STDERR_FILENO) >= 0 && ::sigprocmask(SIG_SETMASK, &none, nullptr) == 0;
+    if (ready) ::execve(birth.path, birth.arguments, birth.environment);
+    const int fault = errno;
+    [[maybe_unused]] const auto written = ::write(birth.report, &fault, sizeof fault);
+    ::_exit(lost_parent);
+}
+
+// The errno that the child reports; 0 when its exec has closed the pipe.
+int read_report(int report) {
+    int fault = 0;
+    ssize_t size = 0;
+    do {
+        size = ::read(report, &fault, sizeof fault);
+    } while (size < 0 && errno == EINTR);
+    return size == sizeof fault ? fault : 0;
+}
+
+// 0 if the file may be executed, else the errno.
+int executable_fault(const std::string& path) {
+    struct stat status = {};
+    if (::stat(path.c_str(), &status) != 0) return errno;
+    if (!S_ISREG(status.st_mode)) return EACCES;
+    return ::access(path.c_str(), X_OK) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+std::string find_program(const std::string& name) {
+    int fault = ENOENT;
+    if (name.find('/') != std::string::npos) {
+        fault = executable_fault(name);
+        if (fault == 0) return name;
+    } else if (!name.empty()) {
+        const auto path = environment("PATH").value_or("/usr/local/bin:/usr/bin:/bin");
+        for (size_t start = 0; start <= path.size();) {
+            const auto end = std::min(path.find(':', start), path.size());
+            const auto folder = path.substr(start, end - start);
+            const auto candidate = cat(folder.empty() ? "." : folder, "/", name);
+            const int candidate_fault = executable_fault(candidate);
+            if (candidate_fault == 0) return candidate;
+            // A file that is there but must not be executed says more than those not there.
+            if (candidate_fault == EACCES) fault = EACCES;
+            start = end + 1;
+        }
+    }
+    cannot_run(name, fault);
+}
+
+Process start_process(const std::string& path, const std::vector<std::string>& arguments,
+                      const std::vector<std::string>& environment, int input) {
+    const auto argument_pointers = pointers(arguments);
+    const auto environment_pointers = pointers(environment);
+    Pipe out = make_pipe();
+    Pipe err = make_pipe();
+    Pipe report = make_pipe();
+    const Birth birth{
+        path.c_str(),      argument_pointers.data(), environment_pointers.data(), input,
+        out.writing.get(), err.writing.get(),        report.writing.get(),        ::getpid()};
+    const pid_t child = ::fork();
+    if (child < 0) no_room("cannot start a process", errno);
+    if (child == 0) become(birth);
+
+    report.writing.reset();
+    if (const int fault = read_report(report.reading.get()); fault != 0) {
+        ::waitpid(child, nullptr, 0);
+        cannot_run(path, fault);
+    }
+    ::fcntl(out.reading.get(), F_SETFL, O_NONBLOCK);
+    ::fcntl(err.reading.get(), F_SETFL, O_NONBLOCK);
+    return {child, std::move(out.reading), std::move(err.reading)};
+}
+
+bool is_exiting(pid_t child) {
+    constexpr unsigned long exiting_flag = 0x4;  // PF_EXITING of the kernel
+    std::ifstream file(cat("/proc/", static_cast<int>(child), "/stat"));
+    std::string text;
+    std::getline(file, text, '\0');
+    // The program's name, in brackets, may hold anything; the flags are the seventh word after it.
+    const auto name_end = text.rfind(')');
+    if (name_end == std::string::npos) return false;
+    std::istringstream words(text.substr(name_end + 1));
+    std::string skipped;
+    for (int word = 1; word < 7; ++word) words >> skipped;
+    unsigned long flags = 0;
+    words >> flags;
+    return (flags & exiting_flag) != 0;
+}
+
+}  // namespace tutti::launch

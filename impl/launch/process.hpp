@@ -1,0 +1,38 @@
+// Starting a child process: pipes, fork, exec. Main thread of the launcher.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "net/descriptor.hpp"
+
+namespace tutti::launch {
+
+// The program, not the job, is at fault.
+class CannotRun : public Error {
+    using Error::Error;
+};
+
+struct Process {
+    pid_t pid = -1;
+    net::Descriptor out;  // read ends, non-blocking
+    net::Descriptor err;
+};
+
+// The file that `name` stands for, as a shell finds it: in PATH if it has no slash. CannotRun if
+// there is none that may be executed.
+std::string find_program(const std::string& name);
+
+// Runs `path` in a process group of its own, with `input` as its standard input, default signals
+// and piped output. It dies with the calling thread. CannotRun if exec fails, an Error if the
+// system has no room for it.
+Process start_process(const std::string& path, const std::vector<std::string>& arguments,
+                      const std::vector<std::string>& environment, int input);
+
+// Whether a child has begun to end, although it cannot be waited for yet.
+bool is_exiting(pid_t child);
+
+}  // namespace tutti::launch

@@ -1,0 +1,52 @@
+// Blocks the signals of the launcher and reads them. Main thread.
+#include "signals.hpp"
+
+#include <cerrno>
+#include <csignal>
+
+#include "base/error.hpp"
+
+namespace tutti::launch {
+
+namespace {
+
+bool ignored(int number) {
+    struct sigaction action = {};
+    ::sigaction(number, nullptr, &action);
+    return action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+SignalInbox::SignalInbox() {
+    // An ignored SIGCHLD would make the kernel forget how children ended.
+    struct sigaction standard = {};
+    standard.sa_handler = SIG_DFL;
+    ::sigaction(SIGCHLD, &standard, nullptr);
+
+    sigset_t handled;
+    ::sigemptyset(&handled);
+    ::sigaddset(&handled, SIGCHLD);
+    // A write to a closed pipe raises SIGPIPE: as a signal of its own it ends the job.
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) {
+        if (!ignored(number)) ::sigaddset(&handled, number);
+    }
+    if (const int fault = ::pthread_sigmask(SIG_SETMASK, &handled, nullptr); fault != 0) {
+        throw Error(TUTTI_ERR_INTERNAL, cat("cannot block signals: ", errno_text(fault)), -1,
+                    fault);
+    }
+    inbox_ = net::Descriptor(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!inbox_.valid()) {
+        const int fault = errno;
+        throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat("cannot read signals: ", errno_text(fault)), -1,
+                    fault);
+    }
+}
+
+std::optional<signalfd_siginfo> SignalInbox::next() {
+    signalfd_siginfo info = {};
+    if (::read(inbox_.get(), &info, sizeof info) != sizeof info) return std::nullopt;
+    return info;
+}
+
+}  // namespace tutti::launch

@@ -1,0 +1,27 @@
+// The signals of the launcher, as values read from a descriptor. Made on the main thread before
+// any other thread starts, so that all of them inherit the blocked mask.
+#pragma once
+
+#include <sys/signalfd.h>
+
+#include <optional>
+
+#include "net/descriptor.hpp"
+
+namespace tutti::launch {
+
+class SignalInbox {
+public:
+    // SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGPIPE, except those that the launcher was started
+    // with ignored (nohup, background jobs), and SIGCHLD.
+    SignalInbox();
+
+    [[nodiscard]] int descriptor() const { return inbox_.get(); }
+    // Nothing when no further signal has come.
+    std::optional<signalfd_siginfo> next();
+
+private:
+    net::Descriptor inbox_;
+};
+
+}  // namespace tutti::launch

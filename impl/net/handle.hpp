@@ -1,0 +1,50 @@
+// The part of a loop object that libuv keeps using after its owner is gone: private to net/. Loop
+// thread only. Freed once libuv has let go of it and the owner has too.
+#pragma once
+
+#include <uv.h>
+
+#include <memory>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace tutti::net {
+
+class Handle {
+public:
+    Handle() = default;
+    virtual ~Handle() = default;
+    Handle(const Handle&) = delete;
+    Handle& operator=(const Handle&) = delete;
+
+    // After libuv has initialised `raw`, a member of `self`.
+    static void keep(const std::shared_ptr<Handle>& self, void* raw) {
+        self->raw_ = static_cast<uv_handle_t*>(raw);
+        self->raw_->data = self.get();
+        self->kept_ = self;
+    }
+
+    [[nodiscard]] bool open() const { return raw_ != nullptr && uv_is_closing(raw_) == 0; }
+
+    void close() noexcept {
+        if (!open()) return;
+        uv_close(raw_, [](uv_handle_t* raw) {
+            auto* self = static_cast<Handle*>(raw->data);
+            self->raw_ = nullptr;
+            const std::shared_ptr<Handle> last = std::move(self->kept_);
+        });
+    }
+
+private:
+    uv_handle_t* raw_ = nullptr;
+    std::shared_ptr<Handle> kept_;
+};
+
+// Throws NETWORK for a negative result of libuv.
+inline void check_uv(int result, const char* what) {
+    if (result < 0)
+        throw Error(TUTTI_ERR_NETWORK, cat(what, ": ", errno_text(-result)), -1, -result);
+}
+
+}  // namespace tutti::net

@@ -1,0 +1,82 @@
+// Listening sockets over uv_poll_t with accept4 of our own: close-on-exec from the start, and a
+// rest instead of a spin when the process has no descriptors left. Loop thread only.
+#include <sys/socket.h>
+
+#include <cerrno>
+
+#include "base/assert.hpp"
+#include "base/log.hpp"
+#include "descriptor.hpp"
+#include "handle.hpp"
+#include "stream.hpp"
+
+namespace tutti::net {
+namespace {
+
+constexpr int64_t rest_ms = 100;
+constexpr int most_at_once = 64;  // then other connections get their turn
+
+}  // namespace
+
+struct Listener::Core : Handle {
+    uv_poll_t poll{};
+    Descriptor descriptor;
+    std::function<void(int)> accepted;
+    std::unique_ptr<Timer> rest;
+
+    void listen() {
+        uv_poll_start(&poll, UV_READABLE, [](uv_poll_t* raw, int, int) {
+            static_cast<Core*>(static_cast<Handle*>(raw->data))->accept_some();
+        });
+    }
+
+    void accept_some() noexcept {
+        for (int count = 0; count < most_at_once && open(); ++count) {
+            const int fd =
+                ::accept4(descriptor.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+            if (fd >= 0) {
+                accepted(fd);
+            } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+                return;
+            } else if (errno != EINTR && errno != ECONNABORTED) {
+                log(LogLevel::Warning, "accepting a connection: ", errno_text(errno),
+                    "; trying again in ", rest_ms, " ms");
+                uv_poll_stop(&poll);
+                rest->start(rest_ms, 0);
+                return;
+            }
+        }
+    }
+};
+
+Listener::Listener() = default;
+
+// Delegates, so that the destructor runs when the rest throws.
+Listener::Listener(Loop& loop, std::vector<int> descriptors, std::function<void(int fd)> accepted)
+    : Listener() {
+    TUTTI_ASSERT(loop.on_thread());
+    for (const int fd : descriptors) {
+        cores_.push_back(std::make_shared<Core>());
+        cores_.back()->descriptor = Descriptor(fd);
+        cores_.back()->accepted = accepted;
+    }
+    for (const auto& core : cores_) {
+        core->rest = std::make_unique<Timer>(loop, [raw = core.get()] {
+            if (raw->open()) raw->listen();
+        });
+        check_uv(uv_poll_init(loop.native(), &core->poll, core->descriptor.get()),
+                 "listening on a loop");
+        Handle::keep(core, &core->poll);
+        core->listen();
+    }
+}
+
+Listener::~Listener() {
+    for (const auto& core : cores_) {
+        core->rest.reset();
+        core->close();
+        core->descriptor.reset();
+    }
+}
+
+}  // namespace tutti::net

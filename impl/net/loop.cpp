@@ -1,0 +1,158 @@
+// The loop thread: runs posted tasks, and at the end closes every handle that is still open. The
+// queue of tasks is the one thing that other threads touch.
+#include "loop.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <uv.h>
+
+#include <algorithm>
+#include <deque>
+#include <exception>
+#include <thread>
+#include <vector>
+
+#include "base/assert.hpp"
+#include "base/mutex.hpp"
+#include "handle.hpp"
+
+namespace tutti::net {
+namespace {
+
+constexpr size_t read_buffer_bytes = size_t{64} * 1024;
+constexpr size_t longest_thread_name = 15;  // the kernel's limit
+
+// A new thread inherits the mask of its maker.
+class AllSignalsBlocked {
+public:
+    AllSignalsBlocked() {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    ~AllSignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    AllSignalsBlocked(const AllSignalsBlocked&) = delete;
+    AllSignalsBlocked& operator=(const AllSignalsBlocked&) = delete;
+
+private:
+    sigset_t before_{};
+};
+
+}  // namespace
+
+struct Loop::State {
+    uv_loop_t loop{};
+    uv_async_t wake{};
+    std::vector<std::byte> read_buffer = std::vector<std::byte>(read_buffer_bytes);
+    std::thread thread;
+
+    Mutex mutex;
+    std::deque<std::function<void()>> tasks TUTTI_GUARDED_BY(mutex);
+    bool stopping TUTTI_GUARDED_BY(mutex) = false;
+
+    // True when the loop is to stop and nothing is left to run.
+    bool run_tasks() noexcept {
+        while (true) {
+            std::function<void()> task;
+            {
+                const Lock lock(mutex);
+                if (tasks.empty()) return stopping;
+                task = std::move(tasks.front());
+                tasks.pop_front();
+            }
+            task();
+        }
+    }
+
+    void close_everything() noexcept {
+        uv_walk(
+            &loop,
+            [](uv_handle_t* raw, void* own) {
+                if (raw == own)
+                    uv_close(raw, nullptr);
+                else
+                    static_cast<Handle*>(raw->data)->close();
+            },
+            &wake);
+    }
+
+    void run() noexcept {
+        uv_run(&loop, UV_RUN_DEFAULT);
+        TUTTI_ASSERT(uv_loop_close(&loop) == 0);
+    }
+};
+
+Loop::Loop(std::string thread_name) : state_(std::make_unique<State>()) {
+    check_uv(uv_loop_init(&state_->loop), "making an event loop");
+    const int result = uv_async_init(&state_->loop, &state_->wake, [](uv_async_t* wake) {
+        auto* state = static_cast<State*>(wake->data);
+        if (state->run_tasks()) state->close_everything();
+    });
+    if (result < 0) uv_loop_close(&state_->loop);
+    check_uv(result, "making an event loop");
+    state_->wake.data = state_.get();
+    thread_name.resize(std::min(thread_name.size(), longest_thread_name));
+    try {
+        const AllSignalsBlocked blocked;
+        state_->thread = std::thread([state = state_.get()] { state->run(); });
+    } catch (const std::exception& error) {
+        uv_close(reinterpret_cast<uv_handle_t*>(&state_->wake), nullptr);
+        state_->run();
+        throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat("cannot start a thread: ", error.what()));
+    }
+    (void)pthread_setname_np(state_->thread.native_handle(), thread_name.c_str());
+}
+
+Loop::~Loop() {
+    TUTTI_ASSERT(!on_thread());
+    {
+        const Lock lock(state_->mutex);
+        state_->stopping = true;
+        uv_async_send(&state_->wake);
+    }
+    state_->thread.join();
+}
+
+void Loop::post(std::function<void()> task) {
+    const Lock lock(state_->mutex);
+    state_->tasks.push_back(std::move(task));
+    uv_async_send(&state_->wake);
+}
+
+void Loop::run(std::function<void()> task) {
+    TUTTI_ASSERT(!on_thread());
+    Mutex mutex;
+    Condition condition;
+    bool done = false;
+    std::exception_ptr thrown;
+    post([&] {
+        try {
+            task();
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+        // Notified under the lock: the waiter's stack, with the condition, is gone soon after.
+        const Lock lock(mutex);
+        done = true;
+        condition.notify_all();
+    });
+    {
+        Lock lock(mutex);
+        while (!done) condition.wait(lock);
+    }
+    if (thrown) std::rethrow_exception(thrown);
+}
+
+bool Loop::on_thread() const {
+    return state_->thread.get_id() == std::this_thread::get_id();
+}
+
+uv_loop_s* Loop::native() {
+    return &state_->loop;
+}
+
+std::span<std::byte> Loop::read_buffer() {
+    return state_->read_buffer;
+}
+
+}  // namespace tutti::net

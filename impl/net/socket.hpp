@@ -1,0 +1,79 @@
+// Blocking TCP sockets with deadlines. Any thread, one at a time per direction. Descriptors are
+// close-on-exec and non-blocking underneath; no call raises SIGPIPE. Failures are Errors: NETWORK,
+// TIMEOUT, and ABORTED when `cancel_fd` (an eventfd, or -1: none) became readable.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "address.hpp"
+#include "base/deadline.hpp"
+#include "descriptor.hpp"
+
+namespace tutti::net {
+
+class Socket {
+public:
+    Socket() = default;
+    explicit Socket(int fd);  // takes a connected descriptor
+
+    // Tries every address of the host in turn, and all of them again with back-off while the
+    // failures may pass (refused, unreachable), until the deadline. The Error (NETWORK) names host,
+    // port and each attempt's reason.
+    static Socket connect(const Endpoint& endpoint, const Deadline& deadline, int cancel_fd = -1);
+
+    // One attempt at one address.
+    static Socket connect(const Address& address, const Deadline& deadline, int cancel_fd = -1);
+
+    void send_all(std::span<const std::byte> bytes, const Deadline& deadline, int cancel_fd = -1);
+    void recv_all(std::span<std::byte> bytes, const Deadline& deadline, int cancel_fd = -1);
+    // At least one byte; 0 when the peer has closed.
+    size_t recv_some(std::span<std::byte> bytes, const Deadline& deadline, int cancel_fd = -1);
+
+    // False if nothing can be read without waiting. End of file and errors count as readable.
+    [[nodiscard]] bool readable() const;
+
+    [[nodiscard]] std::string local_address() const;   // numeric, without the port
+    [[nodiscard]] std::string remote_address() const;  // numeric, without the port
+    [[nodiscard]] int descriptor() const { return descriptor_.get(); }
+    [[nodiscard]] bool valid() const { return descriptor_.valid(); }
+    [[nodiscard]] int release() { return descriptor_.release(); }
+    // Wakes whoever is blocked in this socket, with an Error; the descriptor stays. Any thread.
+    void shut_down() noexcept;
+    void close() { descriptor_.reset(); }
+
+private:
+    void wait_for(short events, const char* verb, const Deadline& deadline, int cancel_fd) const;
+    [[noreturn]] void fail(const char* verb, int number) const;
+
+    Descriptor descriptor_;
+    std::string peer_;  // "host:port", for messages
+};
+
+class ListenSocket {
+public:
+    // Host "" is every address of this machine, IPv6 and IPv4 where there are both. Port 0 is a
+    // free one. Throws NETWORK naming host and port, "address already in use" among others.
+    static ListenSocket bind(const std::string& host, int port, int backlog);
+    // One socket for every address the host resolves to on this machine, all on one port.
+    static std::vector<ListenSocket> bind_each(const std::string& host, int port, int backlog);
+
+    [[nodiscard]] int port() const { return port_; }
+    [[nodiscard]] std::string address() const;  // numeric, without the port
+    Socket accept(const Deadline& deadline, int cancel_fd = -1);
+    [[nodiscard]] int descriptor() const { return descriptor_.get(); }
+    [[nodiscard]] int release() { return descriptor_.release(); }
+
+private:
+    ListenSocket(Descriptor descriptor, int port)
+        : descriptor_(std::move(descriptor)), port_(port) {}
+    static ListenSocket bind_address(const Address& address, const std::string& host, int port,
+                                     int backlog, bool both_families);
+
+    Descriptor descriptor_;
+    int port_ = 0;
+};
+
+}  // namespace tutti::net

@@ -1,0 +1,127 @@
+// Streams over uv_tcp_t. Loop thread only. SIGPIPE is blocked there, so a write to a closed peer is
+// an error like others.
+#include "stream.hpp"
+
+#include <unistd.h>
+
+#include "base/assert.hpp"
+#include "descriptor.hpp"
+#include "handle.hpp"
+
+namespace tutti::net {
+namespace {
+
+struct WriteRequest {
+    uv_write_t request{};
+    std::string bytes;
+};
+
+}  // namespace
+
+struct Stream::Core : Handle {
+    uv_tcp_t tcp{};
+    Loop* loop = nullptr;
+    Events events;
+
+    static Core& of(void* data) { return *static_cast<Core*>(static_cast<Handle*>(data)); }
+
+    uv_stream_t* stream() { return reinterpret_cast<uv_stream_t*>(&tcp); }
+
+    void read() {
+        uv_read_start(
+            stream(),
+            [](uv_handle_t* handle, size_t, uv_buf_t* buffer) {
+                const std::span<std::byte> memory = of(handle->data).loop->read_buffer();
+                *buffer = uv_buf_init(reinterpret_cast<char*>(memory.data()),
+                                      static_cast<unsigned>(memory.size()));
+            },
+            [](uv_stream_t* handle, ssize_t count, const uv_buf_t* buffer) {
+                Core& core = of(handle->data);
+                if (count < 0) {
+                    core.end(static_cast<int>(count));
+                } else if (count > 0 && core.open()) {
+                    core.events.data({reinterpret_cast<const std::byte*>(buffer->base),
+                                      static_cast<size_t>(count)});
+                }
+            });
+    }
+
+    void end(int result) noexcept {
+        if (!open()) return;
+        close();
+        if (result == UV_EOF)
+            events.closed({TUTTI_ERR_NETWORK, -1, 0, "the peer closed the connection"});
+        else
+            events.closed({TUTTI_ERR_NETWORK, -1, -result,
+                           cat("the connection broke: ", errno_text(-result))});
+    }
+
+    void queue(std::string bytes) {
+        auto write = std::make_unique<WriteRequest>();
+        write->bytes = std::move(bytes);
+        write->request.data = write.get();
+        const uv_buf_t buffer =
+            uv_buf_init(write->bytes.data(), static_cast<unsigned>(write->bytes.size()));
+        const int result =
+            uv_write(&write->request, stream(), &buffer, 1, [](uv_write_t* request, int status) {
+                Core& core = of(request->handle->data);
+                delete static_cast<WriteRequest*>(request->data);
+                if (status < 0) core.end(status);
+            });
+        if (result == 0) (void)write.release();  // the callback deletes it
+    }
+};
+
+std::unique_ptr<Stream> Stream::adopt(Loop& loop, int fd, Events events) {
+    TUTTI_ASSERT(loop.on_thread());
+    Descriptor descriptor(fd);
+    auto core = std::make_shared<Core>();
+    core->loop = &loop;
+    core->events = std::move(events);
+    check_uv(uv_tcp_init(loop.native(), &core->tcp), "adopting a connection");
+    Handle::keep(core, &core->tcp);
+    auto stream = std::unique_ptr<Stream>(new Stream(core));
+    check_uv(uv_tcp_open(&core->tcp, fd), "adopting a connection");
+    (void)descriptor.release();
+    (void)uv_tcp_nodelay(&core->tcp, 1);
+    core->read();
+    return stream;
+}
+
+Stream::~Stream() {
+    close();
+}
+
+void Stream::write(std::string bytes) {
+    if (!core_->open()) return;
+    // libuv counts a buffer in 32 bits.
+    constexpr size_t piece = size_t{1} << 30;
+    size_t done = 0;
+    while (done < bytes.size()) {
+        const uv_buf_t buffer = uv_buf_init(
+            bytes.data() + done, static_cast<unsigned>(std::min(piece, bytes.size() - done)));
+        const int sent = uv_try_write(core_->stream(), &buffer, 1);
+        if (sent < 0) break;
+        done += static_cast<size_t>(sent);
+    }
+    for (; bytes.size() - done > piece; done += piece) core_->queue(bytes.substr(done, piece));
+    if (done < bytes.size()) core_->queue(done == 0 ? std::move(bytes) : bytes.substr(done));
+}
+
+size_t Stream::queued() const {
+    return core_->open() ? uv_stream_get_write_queue_size(core_->stream()) : 0;
+}
+
+void Stream::pause_reading() {
+    if (core_->open()) uv_read_stop(core_->stream());
+}
+
+void Stream::resume_reading() {
+    if (core_->open()) core_->read();
+}
+
+void Stream::close() {
+    core_->close();
+}
+
+}  // namespace tutti::net

@@ -1,0 +1,62 @@
+// TCP connections and listening sockets on a loop. Loop thread only. Any of these may be destroyed
+// from inside its own callback.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "loop.hpp"
+
+namespace tutti::net {
+
+class Stream {
+public:
+    struct Events {
+        // The bytes are valid until the callback returns.
+        std::function<void(std::span<const std::byte>)> data;
+        // Once, at end of file or an error (NETWORK); not after close(). Nothing follows.
+        std::function<void(const Status&)> closed;
+    };
+
+    // Takes the descriptor, a connected socket, in every case. Reading starts at once.
+    static std::unique_ptr<Stream> adopt(Loop& loop, int fd, Events events);
+    ~Stream();
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
+
+    // Sends as much as the kernel takes now and queues the rest. A failure shows in `closed`,
+    // never here.
+    void write(std::string bytes);
+    [[nodiscard]] size_t queued() const;
+    void pause_reading();
+    void resume_reading();
+    // Drops what is queued.
+    void close();
+
+private:
+    struct Core;
+    explicit Stream(std::shared_ptr<Core> core) : core_(std::move(core)) {}
+    std::shared_ptr<Core> core_;
+};
+
+class Listener {
+public:
+    // Takes listening descriptors (ListenSocket::release). `accepted` owns what it is given:
+    // non-blocking, close-on-exec. Without free descriptors it rests and tries again.
+    Listener(Loop& loop, std::vector<int> descriptors, std::function<void(int fd)> accepted);
+    ~Listener();
+    Listener(const Listener&) = delete;
+    Listener& operator=(const Listener&) = delete;
+
+private:
+    struct Core;
+    Listener();
+    std::vector<std::shared_ptr<Core>> cores_;
+};
+
+}  // namespace tutti::net

@@ -1,0 +1,31 @@
+// One table of kernels per instruction set, and the choice among them. Each table is compiled from
+// the same text (sweep.hpp, operations.hpp, formats.hpp) with its own compiler flags. Any thread.
+// Only plain types here: the kernels' files include it, and must not emit inline functions that the
+// linker could merge into code for older processors.
+#pragma once
+
+#include <stddef.h>
+
+#include "tutti/types.h"
+
+namespace tutti {
+
+enum { dtype_count = TUTTI_BOOL + 1, reduce_op_count = TUTTI_BXOR + 1 };
+
+// out[i] = op(a[i], b[i]); out may be a or b.
+using ReduceKernel = void (*)(void* out, const void* a, const void* b, size_t count);
+using DivideKernel = void (*)(void* data, size_t count, int ranks);
+
+// A null entry: the op makes no sense for the dtype.
+struct Kernels {
+    ReduceKernel reduce[dtype_count][reduce_op_count];
+    DivideKernel divide[dtype_count];
+};
+
+extern const Kernels kernels_baseline;
+#if defined(__x86_64__)
+extern const Kernels kernels_avx2;
+extern const Kernels kernels_avx512;
+#endif
+
+}  // namespace tutti

@@ -1,0 +1,38 @@
+// What a reduction does to two pieces of memory: dtype x op, with the best kernels this processor
+// has. The same bits come out on every processor, whatever the alignment and the count, and
+// op(a, b) is op(b, a) to the last bit (README.md says how), provided that the calling threads have
+// the same floating-point environment (rounding, flushing of subnormals). Any thread; touches the
+// memory it is given and nothing else.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "tutti/types.h"
+
+namespace tutti {
+
+// Bytes of one element; 0 for an unknown dtype.
+size_t element_size(tutti_dtype dtype);
+
+// "float32", "SUM"; "unknown" for an unknown one.
+const char* dtype_name(tutti_dtype dtype);
+const char* reduce_op_name(tutti_reduce_op op);
+
+// Nothing if the op makes sense for the dtype, else why not: "AVG is not defined for int32, only
+// for floating point and complex". Whoever lets a reduction in asks this first; the calls below
+// assert it. A malformed TUTTI_CPU is an Error (INVALID_ARGUMENT) here, so never amid a collective.
+std::optional<std::string> why_not_reducible(tutti_dtype dtype, tutti_reduce_op op);
+
+// into[i] = op(into[i], from[i]). No overlap; any alignment. AVG accumulates like SUM.
+void reduce_into(void* into, const void* from, size_t count, tutti_dtype dtype, tutti_reduce_op op);
+
+// out[i] = op(a[i], b[i]). `out` may be exactly `a` or exactly `b`; no other overlap.
+void reduce_to(void* out, const void* a, const void* b, size_t count, tutti_dtype dtype,
+               tutti_reduce_op op);
+
+// AVG's last step: divides in place by the number of ranks. Floating point and complex.
+void divide_by(void* data, size_t count, tutti_dtype dtype, int ranks);
+
+}  // namespace tutti

@@ -1,0 +1,95 @@
+// Makes the table of kernels of one instruction set, at compile time: nothing runs before main on a
+// processor that lacks it. Part of the kernels: sweep.hpp says what that means. Any thread.
+#pragma once
+
+#include "kernels.hpp"
+#include "operations.hpp"
+
+namespace tutti {
+namespace {
+
+template <typename Operation, size_t element>
+void reduce(void* out, const void* a, const void* b, size_t count) {
+    sweep(out, a, b, count * element, Operation{});
+}
+
+template <typename Operation, size_t element>
+void divide(void* data, size_t count, int ranks) {
+    using Divisor = decltype(Operation::divisor);
+    sweep(data, data, data, count * element, Operation{static_cast<Divisor>(ranks)});
+}
+
+using Row = ReduceKernel[reduce_op_count];
+
+template <typename T, typename Unsigned>
+constexpr void fill_integer(Row& row) {
+    constexpr size_t size = sizeof(T);
+    row[TUTTI_SUM] = reduce<Integers<Unsigned, Add>, size>;
+    row[TUTTI_PRODUCT] = reduce<Integers<Unsigned, Multiply>, size>;
+    row[TUTTI_MIN] = reduce<IntegerExtremes<T, Unsigned, Less>, size>;
+    row[TUTTI_MAX] = reduce<IntegerExtremes<T, Unsigned, Greater>, size>;
+    row[TUTTI_BAND] = reduce<Integers<Unsigned, And>, size>;
+    row[TUTTI_BOR] = reduce<Integers<Unsigned, Or>, size>;
+    row[TUTTI_BXOR] = reduce<Integers<Unsigned, Xor>, size>;
+}
+
+constexpr void fill_bool(Row& row) {
+    row[TUTTI_SUM] = reduce<Booleans<Or>, 1>;
+    row[TUTTI_PRODUCT] = reduce<Booleans<And>, 1>;
+    row[TUTTI_MIN] = reduce<Booleans<And>, 1>;
+    row[TUTTI_MAX] = reduce<Booleans<Or>, 1>;
+    row[TUTTI_BAND] = reduce<Booleans<And>, 1>;
+    row[TUTTI_BOR] = reduce<Booleans<Or>, 1>;
+    row[TUTTI_BXOR] = reduce<Booleans<Xor>, 1>;
+}
+
+template <typename Sum, typename Product, typename Format>
+constexpr void fill_float(Row& row) {
+    using Unsigned = typename Sum::Unit;
+    constexpr size_t size = sizeof(Unsigned);
+    row[TUTTI_SUM] = reduce<Sum, size>;
+    row[TUTTI_AVG] = reduce<Sum, size>;
+    row[TUTTI_PRODUCT] = reduce<Product, size>;
+    row[TUTTI_MIN] = reduce<FloatExtremes<Format, Unsigned, Less>, size>;
+    row[TUTTI_MAX] = reduce<FloatExtremes<Format, Unsigned, Greater>, size>;
+}
+
+template <typename Sum>
+constexpr void fill_complex(Row& row) {
+    row[TUTTI_SUM] = reduce<Sum, 2 * sizeof(typename Sum::Unit)>;
+    row[TUTTI_AVG] = row[TUTTI_SUM];
+}
+
+constexpr Kernels make_kernels() {
+    using Sum32 = Floats<Float32, uint32_t, Add>;
+    using Sum64 = Floats<Float64, uint64_t, Add>;
+    Kernels table{};
+    fill_integer<int8_t, uint8_t>(table.reduce[TUTTI_INT8]);
+    fill_integer<uint8_t, uint8_t>(table.reduce[TUTTI_UINT8]);
+    fill_integer<int16_t, uint16_t>(table.reduce[TUTTI_INT16]);
+    fill_integer<uint16_t, uint16_t>(table.reduce[TUTTI_UINT16]);
+    fill_integer<int32_t, uint32_t>(table.reduce[TUTTI_INT32]);
+    fill_integer<uint32_t, uint32_t>(table.reduce[TUTTI_UINT32]);
+    fill_integer<int64_t, uint64_t>(table.reduce[TUTTI_INT64]);
+    fill_integer<uint64_t, uint64_t>(table.reduce[TUTTI_UINT64]);
+    fill_float<NarrowFloats<Float16, Add>, NarrowFloats<Float16, Multiply>, Float16>(
+        table.reduce[TUTTI_FLOAT16]);
+    fill_float<NarrowFloats<BFloat16, Add>, NarrowFloats<BFloat16, Multiply>, BFloat16>(
+        table.reduce[TUTTI_BFLOAT16]);
+    fill_float<Sum32, Floats<Float32, uint32_t, Multiply>, Float32>(table.reduce[TUTTI_FLOAT32]);
+    fill_float<Sum64, Floats<Float64, uint64_t, Multiply>, Float64>(table.reduce[TUTTI_FLOAT64]);
+    fill_complex<Sum32>(table.reduce[TUTTI_COMPLEX64]);
+    fill_complex<Sum64>(table.reduce[TUTTI_COMPLEX128]);
+    fill_bool(table.reduce[TUTTI_BOOL]);
+
+    table.divide[TUTTI_FLOAT16] = divide<DividedNarrowFloats<Float16>, 2>;
+    table.divide[TUTTI_BFLOAT16] = divide<DividedNarrowFloats<BFloat16>, 2>;
+    table.divide[TUTTI_FLOAT32] = divide<DividedFloats<Float32, uint32_t>, 4>;
+    table.divide[TUTTI_FLOAT64] = divide<DividedFloats<Float64, uint64_t>, 8>;
+    table.divide[TUTTI_COMPLEX64] = divide<DividedFloats<Float32, uint32_t>, 8>;
+    table.divide[TUTTI_COMPLEX128] = divide<DividedFloats<Float64, uint64_t>, 16>;
+    return table;
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,67 @@
+// The rules of binding. Any thread.
+#include "bind_rules.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/environment.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "limits.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr const char* variable = "TUTTI_STORE_BIND";
+
+bool is_called_localhost(const std::string& host) {
+    return host.starts_with("localhost") || host.starts_with("ip6-l");
+}
+
+// A loopback address under another name: /etc/hosts gives a machine's own name 127.0.1.1.
+bool is_loopback_in_disguise(const std::string& host) {
+    if (net::is_numeric_host(host) || is_called_localhost(host)) return false;
+    const std::vector<net::Address> addresses = net::resolve({host, 0});
+    return std::all_of(addresses.begin(), addresses.end(),
+                       [](const net::Address& address) { return address.is_loopback(); });
+}
+
+std::vector<net::ListenSocket> bind_all(int port) {
+    return net::ListenSocket::bind_each("", port, store_limits::listen_backlog);
+}
+
+void warn(const std::string& host, const char* why) {
+    log(LogLevel::Warning, "store server: ", host, why, ", so it listens at all addresses; ",
+        variable, " decides otherwise");
+}
+
+}  // namespace
+
+BoundServer bind_store_server(const std::string& host, int port) {
+    if (const auto address = environment(variable)) {
+        try {
+            auto sockets =
+                net::ListenSocket::bind_each(*address, port, store_limits::listen_backlog);
+            const bool any = *address == "0.0.0.0" || *address == "::";
+            return {std::move(sockets), any ? host : *address};
+        } catch (const Error& error) {
+            Status status = error.status();
+            status.message += cat(" (the address is from ", variable, ")");
+            throw Error(std::move(status));
+        }
+    }
+    if (host.empty()) return {bind_all(port), "localhost"};
+    if (is_loopback_in_disguise(host)) {
+        warn(host, " resolves to a loopback address");
+        return {bind_all(port), host};
+    }
+    try {
+        return {net::ListenSocket::bind_each(host, port, store_limits::listen_backlog), host};
+    } catch (const Error& error) {
+        if (error.status().system_errno != EADDRNOTAVAIL) throw;
+    }
+    warn(host, " is no address of this machine");
+    return {bind_all(port), "localhost"};
+}
+
+}  // namespace tutti

@@ -1,0 +1,84 @@
+#include "work.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.hpp"
+
+namespace tutti {
+
+void Work::finish(Status status, int source) noexcept {
+    if (!status.ok() && describe_) status.message = cat(describe_(), ": ", status.message);
+    std::vector<std::shared_ptr<Waiter>> waiters;
+    {
+        const Lock lock(mutex_);
+        if (completed_) return;
+        completed_ = true;
+        status_ = std::move(status);
+        source_ = source;
+        waiters.swap(waiters_);
+        // Under the lock: whoever waits may free this work as soon as it sees completed_.
+        finished_.notify_all();
+    }
+    for (const auto& waiter : waiters) {
+        const Lock lock(waiter->mutex);
+        waiter->woken = true;
+        waiter->changed.notify_one();
+    }
+}
+
+bool Work::wait(const Deadline& deadline) const {
+    Lock lock(mutex_);
+    while (!completed_) {
+        if (!finished_.wait(lock, deadline)) return completed_;
+    }
+    return true;
+}
+
+bool Work::is_completed() const {
+    const Lock lock(mutex_);
+    return completed_;
+}
+
+std::optional<Status> Work::status() const {
+    const Lock lock(mutex_);
+    if (!completed_) return std::nullopt;
+    return status_;
+}
+
+int Work::source_rank() const {
+    const Lock lock(mutex_);
+    return source_;
+}
+
+void Work::forget(const std::shared_ptr<Waiter>& waiter) {
+    const Lock lock(mutex_);
+    std::erase(waiters_, waiter);
+}
+
+std::optional<size_t> Work::wait_any(std::span<const std::shared_ptr<Work>> works,
+                                     const Deadline& deadline) {
+    const auto finished = [&]() -> std::optional<size_t> {
+        const auto found = std::ranges::find_if(works, &Work::is_completed);
+        if (found == works.end()) return std::nullopt;
+        return static_cast<size_t>(found - works.begin());
+    };
+    const auto waiter = std::make_shared<Waiter>();
+    for (const auto& work : works) {
+        const Lock lock(work->mutex_);
+        work->waiters_.push_back(waiter);
+    }
+    std::optional<size_t> index = finished();  // what finished before it knew of the waiter
+    if (!index) {
+        {
+            Lock lock(waiter->mutex);
+            while (!waiter->woken && waiter->changed.wait(lock, deadline)) {
+            }
+        }
+        index = finished();
+    }
+    for (const auto& work : works) work->forget(waiter);
+    return index;
+}
+
+}  // namespace tutti

@@ -1,0 +1,191 @@
+/* How calls end that cannot succeed, between ranks that are threads: nothing hangs, everybody is
+ * told, and the rank at fault is named. The first argument is the backend. */
+#include <stdio.h>
+
+#include "support/contract.h"
+#include "support/ranks.h"
+
+static const char* backend = "loopback";
+
+#define RUN(size, function) assert_int_equal(run_ranks(backend, size, function, NULL), 0)
+
+static int says(const rank_context* me, const char* fragment) {
+    return strstr(me->error.message, fragment) != NULL;
+}
+
+static void wait_for_rank_1(rank_context* me) {
+    if (me->rank == 1) {
+        rank_await(me, "given up");
+        return;
+    }
+    tutti_call_options options = TUTTI_CALL_OPTIONS_INIT;
+    options.timeout_ms = 30;
+    const tutti_status first = tutti_barrier(me->group, &options, NULL, &me->error);
+    RANK_EXPECT(me, first == TUTTI_ERR_TIMEOUT);
+    RANK_EXPECT(me, says(me, "barrier #1") && says(me, "rank 1"));
+    RANK_EXPECT(me, me->error.rank == 1);
+    /* The group is lost, for the same reason. */
+    RANK_EXPECT(me, tutti_barrier(me->group, NULL, NULL, &me->error) != TUTTI_OK);
+    RANK_EXPECT(me, says(me, "rank 1"));
+    rank_tell(me, "given up");
+}
+
+static void a_rank_that_never_calls_is_named_at_the_timeout(void** state) {
+    (void)state;
+    RUN(2, wait_for_rank_1);
+}
+
+static void time_out_in_the_background(rank_context* me) {
+    if (me->rank == 1) {
+        rank_await(me, "given up");
+        return;
+    }
+    tutti_work* work = NULL;
+    int32_t completed = 0, success = 1;
+    tutti_call_options options = TUTTI_CALL_OPTIONS_INIT;
+    options.timeout_ms = 30;
+    RANK_OK(me, tutti_barrier(me->group, &options, &work, &me->error));
+    RANK_STATUS(me, tutti_work_wait(work, 0, &me->error), TUTTI_ERR_TIMEOUT);
+    RANK_EXPECT(me, says(me, "barrier #1") && says(me, "rank 1"));
+    RANK_OK(me, tutti_work_is_completed(work, &completed, &me->error));
+    RANK_OK(me, tutti_work_is_success(work, &success, &me->error));
+    RANK_EXPECT(me, completed == 1 && success == 0);
+    tutti_error_init(&me->error, sizeof me->error);
+    RANK_STATUS(me, tutti_work_error(work, &me->error), TUTTI_ERR_TIMEOUT);
+    RANK_EXPECT(me, me->error.rank == 1 && says(me, "rank 1"));
+    RANK_STATUS(me, tutti_work_wait_all(&work, 1, 0, &me->error), TUTTI_ERR_TIMEOUT);
+    tutti_work_release(work);
+    rank_tell(me, "given up");
+}
+
+static void a_work_ends_at_the_timeout_of_its_call(void** state) {
+    (void)state;
+    RUN(2, time_out_in_the_background);
+}
+
+static void reduce_another_count(rank_context* me) {
+    float data[4] = {0};
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(data, me->rank == 0 ? 3 : 4, TUTTI_FLOAT32);
+    RANK_STATUS(me, tutti_all_reduce(me->group, NULL, &buffer, TUTTI_SUM, NULL, NULL, &me->error),
+                TUTTI_ERR_MISMATCH);
+    RANK_EXPECT(me, says(me, "float32 × 3") && says(me, "float32 × 4"));
+    RANK_EXPECT(me, says(me, "all_reduce #1"));
+}
+
+static void reduce_with_another_op(rank_context* me) {
+    float data[4] = {0};
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(data, 4, TUTTI_FLOAT32);
+    const tutti_reduce_op op = me->rank == 0 ? TUTTI_MIN : TUTTI_MAX;
+    RANK_STATUS(me, tutti_all_reduce(me->group, NULL, &buffer, op, NULL, NULL, &me->error),
+                TUTTI_ERR_MISMATCH);
+    RANK_EXPECT(me, says(me, "MIN") && says(me, "MAX"));
+}
+
+static void call_another_function(rank_context* me) {
+    float data[4] = {0};
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(data, 4, TUTTI_FLOAT32);
+    const tutti_status status =
+        me->rank == 0 ? tutti_barrier(me->group, NULL, NULL, &me->error)
+                      : tutti_broadcast(me->group, &buffer, 1, NULL, NULL, &me->error);
+    RANK_STATUS(me, status, TUTTI_ERR_MISMATCH);
+    RANK_EXPECT(me, says(me, "barrier") && says(me, "broadcast"));
+}
+
+static void broadcast_from_another_rank(rank_context* me) {
+    float data[4] = {0};
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(data, 4, TUTTI_FLOAT32);
+    RANK_STATUS(me,
+                tutti_broadcast(me->group, &buffer, me->rank == 0 ? 0 : 1, NULL, NULL, &me->error),
+                TUTTI_ERR_MISMATCH);
+    RANK_EXPECT(me, says(me, "root 0") && says(me, "root 1"));
+}
+
+static void calls_that_differ_are_a_mismatch_on_every_rank(void** state) {
+    (void)state;
+    for (int32_t size = 2; size <= 4; ++size) {
+        RUN(size, reduce_another_count);
+        RUN(size, reduce_with_another_op);
+        RUN(size, call_another_function);
+        RUN(size, broadcast_from_another_rank);
+    }
+}
+
+static void destroy_while_others_wait(rank_context* me) {
+    if (me->rank == 1) {
+        rank_await(me, "waiting");
+        return; /* and its group is destroyed */
+    }
+    tutti_work* work = NULL;
+    RANK_OK(me, tutti_barrier(me->group, NULL, &work, &me->error));
+    if (me->rank == 0) rank_tell(me, "waiting");
+    const tutti_status status = tutti_work_wait(work, 0, &me->error);
+    RANK_EXPECT(me, status == TUTTI_ERR_ABORTED || status == TUTTI_ERR_PEER_LOST);
+    RANK_EXPECT(me, me->error.rank == 1 && says(me, "rank 1"));
+    tutti_work_release(work);
+}
+
+static void a_rank_that_destroys_the_group_ends_the_calls_of_the_others(void** state) {
+    (void)state;
+    for (int32_t size = 2; size <= 4; ++size) RUN(size, destroy_while_others_wait);
+}
+
+static void release_while_others_wait(rank_context* me) {
+    if (me->rank == 1) {
+        rank_await(me, "waiting");
+        me->group = NULL; /* it is only released */
+        return;
+    }
+    tutti_work* work = NULL;
+    RANK_OK(me, tutti_barrier(me->group, NULL, &work, &me->error));
+    if (me->rank == 0) rank_tell(me, "waiting");
+    const tutti_status status = tutti_work_wait(work, 0, &me->error);
+    RANK_EXPECT(me, status == TUTTI_ERR_ABORTED || status == TUTTI_ERR_PEER_LOST);
+    tutti_work_release(work);
+}
+
+static void releasing_a_group_ends_it_like_destroying(void** state) {
+    (void)state;
+    RUN(2, release_while_others_wait);
+    RUN(3, release_while_others_wait);
+}
+
+static void destroy_what_runs(rank_context* me) {
+    int32_t value = 0;
+    tutti_work *barrier = NULL, *receive = NULL;
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_INT32);
+    if (me->rank == 0) {
+        RANK_OK(me, tutti_barrier(me->group, NULL, &barrier, &me->error));
+        RANK_OK(me, tutti_recv(me->group, &buffer, 1, 0, NULL, NULL, &receive, &me->error));
+        RANK_OK(me, tutti_destroy_process_group(me->group, &me->error));
+        RANK_STATUS(me, tutti_work_wait(barrier, 0, &me->error), TUTTI_ERR_ABORTED);
+        RANK_STATUS(me, tutti_work_wait(receive, 0, &me->error), TUTTI_ERR_ABORTED);
+        RANK_STATUS(me, tutti_barrier(me->group, NULL, NULL, &me->error), TUTTI_ERR_INVALID_HANDLE);
+        RANK_STATUS(me, tutti_destroy_process_group(me->group, &me->error),
+                    TUTTI_ERR_INVALID_HANDLE);
+        RANK_EXPECT(me, tutti_get_rank(me->group) == 0 && tutti_get_world_size(me->group) == 2);
+        tutti_work_release(barrier);
+        tutti_work_release(receive);
+        me->group = NULL;
+        rank_tell(me, "destroyed");
+    } else {
+        rank_await(me, "destroyed");
+    }
+}
+
+static void destroying_a_group_aborts_what_runs_on_it(void** state) {
+    (void)state;
+    RUN(2, destroy_what_runs);
+}
+
+int main(int argc, char** argv) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_rank_that_never_calls_is_named_at_the_timeout),
+        TEST(a_work_ends_at_the_timeout_of_its_call),
+        TEST(calls_that_differ_are_a_mismatch_on_every_rank),
+        TEST(a_rank_that_destroys_the_group_ends_the_calls_of_the_others),
+        TEST(releasing_a_group_ends_it_like_destroying),
+        TEST(destroying_a_group_aborts_what_runs_on_it),
+    };
+    if (argc > 1) backend = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,140 @@
+# Reads the public headers and writes, for each handle parameter of each function, a C function that
+# puts its argument there and says whether it was refused. Whatever it does not understand ends it
+# with an error, and so the build: no function is forgotten.
+
+function fail(what) {
+    print "handle_calls.awk: " what > "/dev/stderr"
+    failed = 1
+    exit 1
+}
+
+function trim(text) {
+    gsub(/^ +| +$/, "", text)
+    return text
+}
+
+# A value for a parameter that is not the one under test; every pointer leads to real memory.
+function value_of(type, name) {
+    if (type in sample) return sample[type]
+    fail("no value is known for \"" type " " name "\" of " current)
+}
+
+# One call for each handle parameter; a parameter that is an array of handles gets one of them.
+function one_function(result, name, parameters,   count, part, types, names, nouns, i, j, list) {
+    current = name
+    count = parameters == "void" ? 0 : split(parameters, part, ",")
+    for (i = 1; i <= count; i++) {
+        part[i] = trim(part[i])
+        if (!match(part[i], /[A-Za-z_0-9]+$/)) fail("cannot read \"" part[i] "\" of " name)
+        names[i] = substr(part[i], RSTART)
+        types[i] = trim(substr(part[i], 1, RSTART - 1))
+        nouns[i] = types[i]
+        sub(/^const /, "", nouns[i])
+        sub(/\*( const\*)?$/, "", nouns[i])
+        if (!(nouns[i] in handle) || types[i] ~ /\*\*$/) {
+            nouns[i] = ""
+            value_of(types[i], names[i])
+        }
+    }
+    functions++
+    for (i = 1; i <= count; i++) {
+        if (nouns[i] == "") continue
+        list = ""
+        for (j = 1; j <= count; j++) {
+            list = list (j > 1 ? ", " : "")
+            if (j != i) list = list value_of(types[j], names[j])
+            else if (types[j] ~ /const\*$/) list = list "(" nouns[j] "* const*)&bad"
+            else list = list "(" nouns[j] "*)bad"
+        }
+        write_call(result, name, names[i], nouns[i], list, i)
+    }
+}
+
+function write_call(result, name, argument, noun, list, i,   call) {
+    if (!(result in check)) fail("the result \"" result "\" of " name " has no null value here")
+    call = name "(" list ")"
+    printf "static int %s_%d(void* bad) {\n    prepare();\n    %s\n}\n\n", name, i,
+           check[result] == "" ? call ";\n    return 1;" : sprintf(check[result], call)
+    rows = rows sprintf("    {\"%s\", \"%s\", \"%s\", %s_%d},\n", name, argument, noun, name, i)
+}
+
+BEGIN {
+    split("tutti_store tutti_group tutti_work tutti_bytes", nouns)
+    for (i in nouns) handle[nouns[i]]
+
+    check["tutti_status"] = "return refused(%s);"
+    check["int32_t"] = "return %s == -1;"
+    check["size_t"] = "return %s == 0;"
+    check["const void*"] = check["const char*"] = "return %s == NULL;"
+    check["void"] = ""
+
+    sample["tutti_store*"] = "(tutti_store*)living.store"
+    sample["tutti_error*"] = "&error"
+    sample["const char*"] = "\"loopback\""
+    sample["const char* const*"] = "&text"
+    sample["const void*"] = "text"
+    sample["const void* const*"] = "(const void* const*)&text"
+    sample["const size_t*"] = "&one"
+    sample["size_t"] = sample["int64_t"] = "1"
+    sample["int32_t"] = "0"
+    sample["tutti_reduce_op"] = "TUTTI_SUM"
+    sample["tutti_dtype"] = "TUTTI_UINT8"
+    sample["tutti_status"] = "TUTTI_OK"
+    sample["const tutti_buffer*"] = "&buffer"
+    sample["const tutti_call_options*"] = "NULL"
+    sample["const tutti_group_options*"] = "NULL"
+    sample["const tutti_tcp_store_options*"] = "NULL"
+    sample["int32_t*"] = "&out.int32"
+    sample["int64_t*"] = "&out.int64"
+    sample["size_t*"] = "&out.size"
+    sample["tutti_store**"] = "&out.store"
+    sample["tutti_group**"] = "&out.group"
+    sample["tutti_work**"] = "&out.work"
+    sample["tutti_bytes**"] = "&out.bytes"
+    sample["tutti_call_options*"] = sample["tutti_group_options*"] = "NULL"
+    sample["tutti_tcp_store_options*"] = "NULL"
+
+    print "/* Made from the public headers by handle_calls.awk. */\n"
+}
+
+# Comments and preprocessor lines go, declarations are joined up to their semicolon.
+{
+    line = $0
+    while (match(line, /\/\*([^*]|\*[^\/])*\*\//)) {
+        line = substr(line, 1, RSTART - 1) " " substr(line, RSTART + RLENGTH)
+    }
+    if (in_comment) {
+        if (!(end = index(line, "*/"))) next
+        line = substr(line, end + 2)
+        in_comment = 0
+    }
+    if (start = index(line, "/*")) {
+        line = substr(line, 1, start - 1)
+        in_comment = 1
+    }
+    if (line ~ /^ *#/) next
+    if (line ~ /TUTTI_API/) {
+        if (text != "") fail("unfinished declaration: " text)
+        declarations++
+        sub(/.*TUTTI_API/, "", line)
+        joining = 1
+    }
+    if (!joining) next
+    text = text " " line
+    if (text !~ /;/) next
+    joining = 0
+    gsub(/[ \t\n]+/, " ", text)
+    if (!match(text, /tutti_[a-z_0-9]+ *\(/)) fail("no function in: " text)
+    name = substr(text, RSTART, RLENGTH - 1)
+    result = trim(substr(text, 1, RSTART - 1))
+    parameters = substr(text, RSTART + RLENGTH)
+    sub(/\) *;.*/, "", parameters)
+    text = ""
+    one_function(result, trim(name), trim(parameters))
+}
+
+END {
+    if (failed) exit 1
+    if (functions == 0 || functions != declarations) fail("saw " declarations ", read " functions)
+    print "static const handle_call handle_calls[] = {\n" rows "};"
+}

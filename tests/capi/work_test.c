@@ -1,0 +1,199 @@
+/* Operations that run while the caller goes on. The first argument is the backend. */
+#include "support/contract.h"
+#include "support/ranks.h"
+
+static const char* backend = "loopback";
+
+#define RUN(size, function) assert_int_equal(run_ranks(backend, size, function, NULL), 0)
+
+enum { WORKS = 20, ELEMENTS = 1000 };
+static int64_t data[4][WORKS][ELEMENTS];
+
+static void start_sums(rank_context* me, tutti_work** works) {
+    for (int i = 0; i < WORKS; ++i) {
+        int64_t* mine = data[me->rank][i];
+        const tutti_buffer buffer = TUTTI_BUFFER_INIT(mine, ELEMENTS, TUTTI_INT64);
+        for (int at = 0; at < ELEMENTS; ++at) mine[at] = (me->rank + 1) * (i + 1) + at;
+        RANK_OK(me,
+                tutti_all_reduce(me->group, NULL, &buffer, TUTTI_SUM, NULL, &works[i], &me->error));
+    }
+}
+
+static int is_sum(const rank_context* me, int i) {
+    const int64_t ranks = me->size * (me->size + 1) / 2;
+    for (int at = 0; at < ELEMENTS; ++at) {
+        if (data[me->rank][i][at] != ranks * (i + 1) + me->size * at) return 0;
+    }
+    return 1;
+}
+
+static void wait_backwards(rank_context* me) {
+    tutti_work* works[WORKS] = {NULL};
+    start_sums(me, works);
+    for (int i = WORKS; i-- > 0;) {
+        int32_t completed = 0, success = 0, source = 0;
+        RANK_OK(me, tutti_work_wait(works[i], 0, &me->error));
+        RANK_OK(me, tutti_work_is_completed(works[i], &completed, &me->error));
+        RANK_OK(me, tutti_work_is_success(works[i], &success, &me->error));
+        RANK_OK(me, tutti_work_source_rank(works[i], &source, &me->error));
+        RANK_OK(me, tutti_work_error(works[i], &me->error));
+        RANK_EXPECT(me, completed == 1 && success == 1 && source == -1);
+        RANK_EXPECT(me, is_sum(me, i));
+        RANK_OK(me, tutti_work_wait(works[i], 1, &me->error)); /* again is no fault */
+        tutti_work_release(works[i]);
+    }
+}
+
+static void works_are_waited_for_in_any_order(void** state) {
+    (void)state;
+    for (int32_t size = 1; size <= 4; ++size) RUN(size, wait_backwards);
+}
+
+static void wait_for_all(rank_context* me) {
+    tutti_work* works[WORKS] = {NULL};
+    start_sums(me, works);
+    RANK_OK(me, tutti_work_wait_all(works, WORKS, 0, &me->error));
+    for (int i = 0; i < WORKS; ++i) {
+        RANK_EXPECT(me, is_sum(me, i));
+        tutti_work_release(works[i]);
+    }
+    RANK_OK(me, tutti_work_wait_all(NULL, 0, 0, &me->error));
+}
+
+static void wait_all_ends_when_all_are_done(void** state) {
+    (void)state;
+    RUN(3, wait_for_all);
+}
+
+static void wait_for_any(rank_context* me) {
+    tutti_work* works[WORKS] = {NULL};
+    start_sums(me, works);
+    int left = WORKS;
+    int at[WORKS];
+    for (int i = 0; i < WORKS; ++i) at[i] = i;
+    while (left > 0) {
+        size_t index = WORKS;
+        RANK_OK(me, tutti_work_wait_any(works, (size_t)left, TUTTI_NO_TIMEOUT, &index, &me->error));
+        RANK_EXPECT(me, index < (size_t)left && is_sum(me, at[index]));
+        tutti_work_release(works[index]);
+        --left;
+        works[index] = works[left];
+        at[index] = at[left];
+    }
+}
+
+static void wait_any_hands_out_every_work(void** state) {
+    (void)state;
+    RUN(3, wait_for_any);
+}
+
+static void stay_behind(rank_context* me) {
+    tutti_work *works[2] = {NULL, NULL}, *never;
+    int32_t value = me->rank;
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_INT32);
+    if (me->rank == 1) {
+        rank_await(me, "waited");
+        RANK_OK(me, tutti_send(me->group, &buffer, 0, 0, NULL, NULL, &me->error));
+        return;
+    }
+    int32_t completed = 7, success = 7, other = 0;
+    size_t index = 7;
+    const tutti_buffer unused = TUTTI_BUFFER_INIT(&other, 1, TUTTI_INT32);
+    RANK_OK(me, tutti_recv(me->group, &unused, 1, 1, NULL, NULL, &never, &me->error));
+    RANK_OK(me, tutti_recv(me->group, &buffer, 1, 0, NULL, NULL, &works[1], &me->error));
+    works[0] = never;
+    RANK_STATUS(me, tutti_work_wait(never, 10, &me->error), TUTTI_ERR_TIMEOUT);
+    RANK_EXPECT(me, strstr(me->error.message, "still running") != NULL);
+    RANK_STATUS(me, tutti_work_wait_all(works, 2, 10, &me->error), TUTTI_ERR_TIMEOUT);
+    RANK_EXPECT(me, strstr(me->error.message, "works[0]") != NULL);
+    RANK_STATUS(me, tutti_work_wait_any(works, 2, 10, &index, &me->error), TUTTI_ERR_TIMEOUT);
+    RANK_EXPECT(me, index == 7);
+    RANK_OK(me, tutti_work_is_completed(never, &completed, &me->error));
+    RANK_OK(me, tutti_work_is_success(never, &success, &me->error));
+    RANK_OK(me, tutti_work_error(never, &me->error));
+    RANK_EXPECT(me, completed == 0 && success == 0);
+    rank_tell(me, "waited");
+    RANK_OK(me, tutti_work_wait_any(works, 2, 0, &index, &me->error));
+    RANK_EXPECT(me, index == 1 && value == 1);
+    tutti_work_release(works[1]);
+    /* The one that never ends is released first, then its group destroyed. */
+    tutti_work_release(never);
+}
+
+static void a_wait_that_expires_leaves_the_operation_running(void** state) {
+    (void)state;
+    RUN(2, stay_behind);
+}
+
+static void release_early(rank_context* me) {
+    tutti_work* works[WORKS] = {NULL};
+    start_sums(me, works);
+    for (int i = 0; i < WORKS; ++i) tutti_work_release(works[i]);
+    RANK_STATUS(me, tutti_work_wait(works[0], 0, &me->error), TUTTI_ERR_INVALID_HANDLE);
+    RANK_OK(me, tutti_barrier(me->group, NULL, NULL, &me->error)); /* comes after all of them */
+    for (int i = 0; i < WORKS; ++i) RANK_EXPECT(me, is_sum(me, i));
+}
+
+static void a_released_work_goes_on(void** state) {
+    (void)state;
+    RUN(3, release_early);
+}
+
+static void mix(rank_context* me) {
+    for (int i = 0; i < 50; ++i) {
+        int64_t value = me->rank + i;
+        tutti_work* work = NULL;
+        const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_INT64);
+        int64_t other = me->rank == 0 ? i : -1;
+        const tutti_buffer others = TUTTI_BUFFER_INIT(&other, 1, TUTTI_INT64);
+        RANK_OK(me, tutti_all_reduce(me->group, NULL, &buffer, TUTTI_MAX, NULL, &work, &me->error));
+        RANK_OK(me, tutti_broadcast(me->group, &others, 0, NULL, NULL, &me->error));
+        RANK_EXPECT(me, other == i && value == me->size - 1 + i);
+        tutti_work_release(work);
+    }
+}
+
+static void synchronous_calls_queue_behind_works(void** state) {
+    (void)state;
+    RUN(3, mix);
+}
+
+static void arguments_that_are_wrong_are_named(void** state) {
+    (void)state;
+    const tutti_status bad = TUTTI_ERR_INVALID_ARGUMENT;
+    tutti_store* store = NULL;
+    tutti_group* group = NULL;
+    tutti_work* work = NULL;
+    size_t index = 0;
+    EXPECT_OK(tutti_hash_store_create(&store, &error));
+    EXPECT_OK(tutti_group_create(backend, store, 0, 1, NULL, &group, &error));
+    EXPECT_OK(tutti_barrier(group, NULL, &work, &error));
+    EXPECT_ERROR(tutti_work_wait(work, -2, &error), bad, "timeout_ms is -2");
+    EXPECT_ERROR(tutti_work_is_completed(work, NULL, &error), bad, "out_completed is NULL");
+    EXPECT_ERROR(tutti_work_is_success(work, NULL, &error), bad, "out_success is NULL");
+    EXPECT_ERROR(tutti_work_source_rank(work, NULL, &error), bad, "out_rank is NULL");
+    EXPECT_ERROR(tutti_work_wait_any(&work, 0, 0, &index, &error), bad, "count is 0");
+    EXPECT_ERROR(tutti_work_wait_any(NULL, 1, 0, &index, &error), bad, "works is NULL");
+    EXPECT_ERROR(tutti_work_wait_any(&work, 1, -2, &index, &error), bad, "timeout_ms is -2");
+    EXPECT_ERROR(tutti_work_wait_any(&work, 1, 0, NULL, &error), bad, "out_index is NULL");
+    EXPECT_ERROR(tutti_work_wait_all(NULL, 1, 0, &error), bad, "works is NULL");
+    EXPECT_ERROR(tutti_work_wait_all(&work, 1, -2, &error), bad, "timeout_ms is -2");
+    EXPECT_OK(tutti_work_wait(work, 0, &error));
+    tutti_work_release(work);
+    tutti_group_release(group);
+    tutti_store_release(store);
+}
+
+int main(int argc, char** argv) {
+    const struct CMUnitTest tests[] = {
+        TEST(works_are_waited_for_in_any_order),
+        TEST(wait_all_ends_when_all_are_done),
+        TEST(wait_any_hands_out_every_work),
+        TEST(a_wait_that_expires_leaves_the_operation_running),
+        TEST(a_released_work_goes_on),
+        TEST(synchronous_calls_queue_behind_works),
+        TEST(arguments_that_are_wrong_are_named),
+    };
+    if (argc > 1) backend = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,317 @@
+#!/bin/sh
+# Does the launcher keep its word? tuttirun_test.sh TUTTIRUN CASE runs one case, a function below;
+# every function named case_... is a test of ctest. Nothing is timed: who must wait, waits for a
+# line or for the end of a fifo. A rank that is to live until it is ended runs `tail -f /dev/null`.
+set -eu
+
+tuttirun=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export folder
+
+fail() {
+    echo "$1" >&2
+    for file in "$folder/out" "$folder/err"; do
+        [ ! -f "$file" ] || { echo "--- $file" && cut -c 1-200 "$file"; } >&2
+    done
+    exit 1
+}
+
+# launch arguments...: runs tuttirun to its end; its exit code lands in $code.
+launch() {
+    code=0
+    "$tuttirun" "$@" >"$folder/out" 2>"$folder/err" </dev/null || code=$?
+}
+
+# launch_in_background arguments...: its output arrives on descriptor 3; the pid lands in $launcher.
+# The shell ignores SIGINT and SIGQUIT for what it starts in the background; a terminal does not.
+launch_in_background() {
+    mkfifo "$folder/both"
+    env --default-signal=INT,QUIT "$tuttirun" "$@" >"$folder/both" 2>&1 </dev/null &
+    launcher=$!
+    exec 3<"$folder/both"
+}
+
+# wait_for_lines pattern count: reads descriptor 3 until so many lines have matched.
+wait_for_lines() {
+    seen=0
+    while [ "$seen" -lt "$2" ]; do
+        IFS= read -r line <&3 || fail "the output ended before \"$1\" came $2 times"
+        case $line in *$1*) seen=$((seen + 1)) ;; esac
+    done
+}
+
+# Waits for the end of the launcher in the background; the rest of its output lands in out.
+finish() {
+    cat <&3 >"$folder/out"
+    code=0
+    wait "$launcher" || code=$?
+}
+
+expect_code() {
+    [ "$code" -eq "$1" ] || fail "exit code $code instead of $1"
+}
+
+expect_line() { # file pattern
+    grep -Eq -- "$2" "$folder/$1" || fail "no line in $1 matches: $2"
+}
+
+expect_no_line() {
+    ! grep -Eq -- "$2" "$folder/$1" || fail "a line in $1 matches: $2"
+}
+
+case_every_rank_gets_the_environment_of_torchrun() {
+    unset OMP_NUM_THREADS
+    export RANK=stale KEPT=kept
+    launch --nproc-per-node 3 env
+    expect_code 0
+    for setting in RANK=2 LOCAL_RANK=2 GROUP_RANK=0 ROLE_RANK=2 ROLE_NAME=default \
+        LOCAL_WORLD_SIZE=3 WORLD_SIZE=3 GROUP_WORLD_SIZE=1 ROLE_WORLD_SIZE=3 \
+        MASTER_ADDR=127.0.0.1 'MASTER_PORT=[1-9][0-9]*' TORCHELASTIC_RESTART_COUNT=0 \
+        TORCHELASTIC_MAX_RESTARTS=0 'TORCHELASTIC_RUN_ID=.+' TORCHELASTIC_USE_AGENT_STORE=True \
+        OMP_NUM_THREADS=1 KEPT=kept; do
+        expect_line out "^\[rank 2\] $setting\$"
+    done
+    for rank in 0 1 2; do expect_line out "^\[rank $rank\] RANK=$rank\$"; done
+    expect_no_line out stale
+}
+
+case_threads_of_openmp_are_left_to_a_single_rank_and_to_the_user() {
+    unset OMP_NUM_THREADS
+    launch env
+    expect_no_line out OMP_NUM_THREADS
+    export OMP_NUM_THREADS=7
+    launch --nproc-per-node=2 env
+    expect_line out '^\[rank 1\] OMP_NUM_THREADS=7$'
+}
+
+case_lines_carry_their_rank_and_keep_their_stream() {
+    launch --nproc_per_node=2 sh -c 'echo one; echo two >&2; echo; printf "the rest"'
+    expect_code 0
+    for rank in 0 1; do
+        expect_line out "^\[rank $rank\] one\$"
+        expect_line err "^\[rank $rank\] two\$"
+        expect_line out "^\[rank $rank\] \$"
+        expect_line out "^\[rank $rank\] the rest\$"
+    done
+    [ "$(wc -l <"$folder/out")" -eq 6 ] || fail "more or fewer lines than were written"
+    expect_no_line err one
+}
+
+case_long_lines_of_several_ranks_are_not_mixed() {
+    launch --nproc-per-node 3 sh -c 'for i in 1 2 3 4 5; do
+        head -c 300000 /dev/zero | tr "\0" "$RANK"; echo; done'
+    expect_code 0
+    for rank in 0 1 2; do
+        whole=$(awk -v text="^\\\\[rank $rank\\\\] $rank+\$" \
+            '$0 ~ text && length == 300009' "$folder/out" | wc -l)
+        [ "$whole" -eq 5 ] || fail "$whole whole lines of rank $rank instead of 5"
+    done
+}
+
+case_a_reader_that_leaves_ends_the_job() {
+    launch_in_background --nproc-per-node 2 sh -c 'while echo more; do :; done'
+    wait_for_lines more 3
+    exec 3<&-
+    code=0
+    wait "$launcher" || code=$?
+    expect_code 141
+}
+
+case_standard_input_goes_to_rank_0_alone() {
+    echo words | "$tuttirun" --nproc-per-node 2 cat >"$folder/out"
+    [ "$(cat "$folder/out")" = "[rank 0] words" ] || fail "not what was put in"
+}
+
+case_the_exit_code_of_the_failing_rank_is_passed_on() {
+    launch --nproc-per-node 3 sh -c '[ "$RANK" != 1 ] || exit 3; exec tail -f /dev/null'
+    expect_code 3
+    expect_line err '^tuttirun: rank 1 \(pid [0-9]+\) exited with code 3: sh$'
+    expect_no_line err 'rank [02]'
+}
+
+case_a_rank_killed_by_a_signal_is_named() {
+    launch --nproc-per-node 4 sh -c '[ "$RANK" != 2 ] || kill -9 $$; exec tail -f /dev/null'
+    expect_code 137
+    expect_line err '^tuttirun: rank 2 \(pid [0-9]+\) was killed by signal 9 \(SIGKILL\): sh$'
+    expect_no_line err 'rank [013]'
+}
+
+# The survivors notice the death of rank 2 by the end of a fifo that only it holds open.
+case_the_rank_that_died_is_named_before_those_that_failed_because_of_it() {
+    mkfifo "$folder/fifo.0" "$folder/fifo.1"
+    launch --nproc-per-node 3 sh -c '
+        if [ "$RANK" = 2 ]; then
+            exec 4>"$folder/fifo.0" 5>"$folder/fifo.1"
+            kill -9 $$
+        fi
+        cat "$folder/fifo.$RANK"
+        exit 7'
+    expect_code 137
+    sed -n 1p "$folder/err" | grep -q '^tuttirun: rank 2 .* was killed by signal 9 (SIGKILL)' ||
+        fail "rank 2 is not named first"
+    expect_line err '^tuttirun: rank 0 \(pid [0-9]+\) exited with code 7 afterwards$'
+    expect_line err '^tuttirun: rank 1 \(pid [0-9]+\) exited with code 7 afterwards$'
+}
+
+# end_while_the_launcher_is_stopped ending_of_rank_0 ending_of_rank_1: rank 1 ends first, then rank
+# 0; the launcher, stopped meanwhile, finds both dead at one look.
+end_while_the_launcher_is_stopped() {
+    export ending_0="$1" ending_1="$2"
+    mkfifo "$folder/end.0" "$folder/end.1"
+    launch_in_background --nproc-per-node 2 sh -c '
+        echo $$ >"$folder/pid.$RANK"
+        echo ready
+        read -r word <"$folder/end.$RANK"
+        eval "eval \$ending_$RANK"'
+    wait_for_lines ready 2
+    kill -s STOP "$launcher"
+    for rank in 1 0; do
+        echo end >"$folder/end.$rank"
+        until grep -q '^State:.*Z' "/proc/$(cat "$folder/pid.$rank")/status"; do :; done
+    done
+    kill -s CONT "$launcher"
+    finish
+}
+
+case_of_ranks_found_dead_together_the_one_a_signal_killed_was_first() {
+    end_while_the_launcher_is_stopped 'kill -9 $$' 'exit 7'
+    expect_code 137
+    expect_line out '^tuttirun: rank 0 \(pid [0-9]+\) was killed by signal 9 \(SIGKILL\): sh$'
+    expect_line out '^tuttirun: rank 1 \(pid [0-9]+\) exited with code 7 afterwards$'
+}
+
+case_of_ranks_found_dead_together_the_one_that_ended_first_was_first() {
+    end_while_the_launcher_is_stopped 'exit 8' 'exit 7'
+    expect_code 7
+    expect_line out '^tuttirun: rank 1 \(pid [0-9]+\) exited with code 7: sh$'
+    expect_line out '^tuttirun: rank 0 \(pid [0-9]+\) exited with code 8 afterwards$'
+}
+
+case_a_rank_that_ignores_sigterm_is_killed() {
+    mkfifo "$folder/deaf"
+    launch --nproc-per-node 2 --shutdown-timeout 0 sh -c '
+        if [ "$RANK" = 0 ]; then cat "$folder/deaf"; exit 4; fi
+        trap "" TERM
+        echo deaf >"$folder/deaf"
+        exec tail -f /dev/null'
+    expect_code 4
+    expect_line err '^tuttirun: rank 1 \(pid [0-9]+\) had to be killed$'
+}
+
+# With the standard time from SIGTERM to SIGKILL: it is not needed, for the rank is set going.
+case_a_stopped_rank_is_named_and_ended() {
+    mkfifo "$folder/go"
+    launch_in_background --nproc-per-node 2 --shutdown-timeout 3600 sh -c '
+        if [ "$RANK" = 0 ]; then cat "$folder/go"; exit 5; fi
+        kill -STOP $$'
+    wait_for_lines 'is stopped by signal 19 (SIGSTOP)' 1
+    echo go >"$folder/go"
+    finish
+    expect_code 5
+    expect_line out '^tuttirun: rank 0 \(pid [0-9]+\) exited with code 5: sh$'
+    expect_line out '^tuttirun: rank 1 \(pid [0-9]+\) had been stopped by signal 19 \(SIGSTOP\)$'
+}
+
+case_signals_are_passed_on() {
+    for signal in TERM:15 INT:2 QUIT:3 HUP:1; do
+        rm -f "$folder/both"
+        number=${signal#*:}
+        export signal="${signal%:*}"
+        launch_in_background --nproc-per-node 2 --shutdown-timeout 3600 sh -c '
+            trap "echo got $signal; exit 0" "$signal"
+            echo ready
+            tail -f /dev/null & wait'
+        wait_for_lines ready 2
+        kill -s "$signal" "$launcher"
+        finish
+        expect_code $((128 + number))
+        for rank in 0 1; do expect_line out "^\[rank $rank\] got $signal\$"; done
+    done
+}
+
+case_a_second_interrupt_kills() {
+    launch_in_background --nproc-per-node 2 --shutdown-timeout 3600 sh -c '
+        trap "" INT; echo ready; exec tail -f /dev/null'
+    wait_for_lines ready 2
+    kill -s INT "$launcher"
+    wait_for_lines 'got signal 2' 1
+    kill -s INT "$launcher"
+    finish
+    expect_code 130
+    expect_line out '^tuttirun: rank 0 \(pid [0-9]+\) had to be killed$'
+}
+
+case_a_signal_that_was_ignored_at_the_start_stays_ignored() {
+    trap '' HUP
+    launch_in_background sh -c 'echo ready; exec tail -f /dev/null'
+    wait_for_lines ready 1
+    kill -s HUP "$launcher"
+    kill -s TERM "$launcher"
+    finish
+    expect_code 143
+    expect_no_line out 'signal 1 '
+}
+
+# A fifo ends when the last process that holds it has ended. Until wait_until_released the shell
+# holds it, too.
+make_held_fifo() {
+    mkfifo "$folder/held"
+    exec 5<>"$folder/held" 6<"$folder/held"
+}
+
+wait_until_released() {
+    exec 5>&-
+    cat <&6
+}
+
+case_the_ranks_die_with_the_launcher() {
+    make_held_fifo
+    launch_in_background --nproc-per-node 2 sh -c '
+        exec 4>"$folder/held"; echo ready; exec tail -f /dev/null'
+    wait_for_lines ready 2
+    kill -s KILL "$launcher"
+    wait_until_released
+}
+
+case_what_a_rank_leaves_behind_ends_with_it() {
+    make_held_fifo
+    launch_in_background sh -c 'exec 4>"$folder/held"; tail -f /dev/null & exit 0'
+    finish
+    expect_code 0
+    wait_until_released
+}
+
+case_a_program_that_cannot_be_run_is_named() {
+    launch --nproc-per-node 2 no_such_program_of_tutti
+    expect_code 127
+    expect_line err '^tuttirun: cannot run "no_such_program_of_tutti": .*\(ENOENT\)$'
+    launch "$folder"
+    expect_code 127
+    expect_line err '\(EACCES\)$'
+    printf '#!/no/such/interpreter\n' >"$folder/script"
+    chmod +x "$folder/script"
+    launch --nproc-per-node 2 "$folder/script"
+    expect_code 127
+    expect_line err 'cannot run ".*/script": .*\(ENOENT\)$'
+}
+
+case_a_wrong_command_line_is_refused() {
+    launch --no-such-option true
+    expect_code 2
+    expect_line err '^tuttirun: unknown option --no-such-option$'
+    launch
+    expect_code 2
+    expect_line err '^tuttirun: the program to run is missing$'
+}
+
+case_help_and_version_are_there() {
+    launch --help
+    expect_code 0
+    expect_line out '^usage: tuttirun'
+    launch --version
+    expect_code 0
+    expect_line out '^tuttirun [0-9]+\.[0-9]+\.[0-9]+$'
+}
+
+"$2"

@@ -1,0 +1,208 @@
+// Does an init method become the right store, rank and world size, and does a wrong one get an
+// error that names what is wrong? One thread; sets environment variables.
+#include "group/rendezvous.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "support/unit.hpp"
+
+namespace {
+
+using tutti::Deadline;
+using tutti::meet;
+
+constexpr int64_t timeout_ms = 60'000;
+
+void unset_all() {
+    for (const char* name : {"MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE",
+                             "TORCHELASTIC_USE_AGENT_STORE", "TORCHELASTIC_RESTART_COUNT"}) {
+        ::unsetenv(name);
+    }
+}
+
+void set_all(const std::string& port) {
+    unset_all();
+    ::setenv("MASTER_ADDR", "127.0.0.1", 1);
+    ::setenv("MASTER_PORT", port.c_str(), 1);
+    ::setenv("RANK", "0", 1);
+    ::setenv("WORLD_SIZE", "1", 1);
+}
+
+// A new folder, gone at the end.
+class Folder {
+public:
+    Folder() {
+        std::string pattern = std::filesystem::temp_directory_path() / "tutti_XXXXXX";
+        assert_non_null(::mkdtemp(pattern.data()));
+        path_ = pattern;
+    }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+    ~Folder() { std::filesystem::remove_all(path_); }
+    [[nodiscard]] std::string url() const { return "file://" + path_ + "/meeting"; }
+    [[nodiscard]] std::string file() const { return path_ + "/meeting"; }
+
+private:
+    std::string path_;
+};
+
+void an_unknown_scheme_is_named_with_the_known_ones(void**) {
+    for (const char* method : {"mpi://somewhere", "somewhere", "", "://", "ENV://"}) {
+        TUTTI_EXPECT_ERROR(meet(method, 0, 1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+                           tutti::cat("\"", method, "\" is not known"));
+        TUTTI_EXPECT_ERROR(meet(method, 0, 1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+                           "env://, tcp://host:port and file:///path");
+    }
+}
+
+void a_missing_variable_is_named(void**) {
+    for (const char* name : {"MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE"}) {
+        set_all("1");
+        ::unsetenv(name);
+        const auto fragment = tutti::cat("environment variable ", name, " is not set");
+        TUTTI_EXPECT_ERROR(meet("env://", -1, -1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+                           fragment);
+        ::setenv(name, "", 1);
+        TUTTI_EXPECT_ERROR(meet("env://", -1, -1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+                           fragment);
+    }
+}
+
+void a_malformed_variable_is_named_with_its_text(void**) {
+    const std::array<std::pair<const char*, const char*>, 8> wrong{{{"RANK", "-1"},
+                                                                    {"RANK", "two"},
+                                                                    {"WORLD_SIZE", "0"},
+                                                                    {"WORLD_SIZE", "4x"},
+                                                                    {"WORLD_SIZE", "99999999999"},
+                                                                    {"MASTER_PORT", "0"},
+                                                                    {"MASTER_PORT", "65536"},
+                                                                    {"MASTER_PORT", " 80"}}};
+    for (const auto& [name, value] : wrong) {
+        set_all("1");
+        ::setenv(name, value, 1);
+        TUTTI_EXPECT_ERROR(meet("env://", -1, -1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+                           tutti::cat("environment variable ", name, " is \"", value, "\""));
+    }
+}
+
+void a_rank_outside_the_world_is_refused(void**) {
+    set_all("1");
+    ::setenv("RANK", "4", 1);
+    ::setenv("WORLD_SIZE", "4", 1);
+    TUTTI_EXPECT_ERROR(meet("env://", -1, -1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+                       "rank 4 is not below the world size, 4");
+    TUTTI_EXPECT_ERROR(meet("tcp://localhost:1", 2, 2, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+                       "rank 2 is not below the world size, 2");
+    TUTTI_EXPECT_ERROR(meet("env://", -2, -1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+                       "rank is -2");
+    TUTTI_EXPECT_ERROR(meet("env://", -1, 0, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+                       "world_size is 0");
+}
+
+void arguments_win_over_the_environment(void**) {
+    set_all("1");
+    ::setenv("RANK", "nonsense", 1);
+    ::setenv("WORLD_SIZE", "nonsense", 1);
+    TUTTI_EXPECT_ERROR(meet("env://", 5, 3, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+                       "rank 5 is not below the world size, 3");
+}
+
+void a_malformed_address_is_refused_with_the_reason(void**) {
+    const std::array<std::pair<const char*, const char*>, 8> wrong{
+        {{"tcp://", "the host is missing"},
+         {"tcp://:1", "the host is missing"},
+         {"tcp://[]:1", "the host is missing"},
+         {"tcp://host", "the port is missing"},
+         {"tcp://host:", "the port is missing"},
+         {"tcp://[::1]", "the port is missing"},
+         {"tcp://[::1:1", "the bracket does not close"},
+         {"tcp://::1:1", "an IPv6 address needs brackets"}}};
+    for (const auto& row : wrong) {
+        TUTTI_EXPECT_ERROR(meet(row.first, 0, 1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+                           row.second);
+    }
+    for (const char* port : {"0", "65536", "http", "1?rank=0"}) {
+        TUTTI_EXPECT_ERROR(meet(tutti::cat("tcp://host:", port), 0, 1, timeout_ms),
+                           TUTTI_ERR_INVALID_ARGUMENT, tutti::cat("is \"", port, "\""));
+    }
+}
+
+void rank_and_world_size_must_be_given_where_nothing_else_tells(void**) {
+    set_all("1");  // must not be looked at
+    const Folder folder;
+    for (const auto& method : {std::string("tcp://localhost:1"), folder.url()}) {
+        TUTTI_EXPECT_ERROR(meet(method, -1, 2, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+                           "needs the argument rank");
+        TUTTI_EXPECT_ERROR(meet(method, 0, -1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+                           "needs the argument world_size");
+    }
+    assert_false(std::filesystem::exists(folder.file()));
+}
+
+void a_path_that_is_not_a_file_is_refused(void**) {
+    for (const char* method : {"file://", "file://here", "file:///", "file:///folder/"}) {
+        TUTTI_EXPECT_ERROR(meet(method, 0, 1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+                           "an absolute path");
+    }
+}
+
+void a_file_brings_ranks_together_under_the_default_prefix(void**) {
+    const Folder folder;
+    const auto first = meet(folder.url(), 0, 2, timeout_ms);
+    const auto second = meet(folder.url(), 1, 2, timeout_ms);
+    assert_int_equal(first.rank, 0);
+    assert_int_equal(second.rank, 1);
+    assert_int_equal(second.world_size, 2);
+    assert_int_equal(first.store->timeout_ms(), timeout_ms);
+    first.store->set("key", "value", Deadline::after_ms(timeout_ms));
+    assert_string_equal(second.store->get("key", Deadline::after_ms(timeout_ms)).c_str(), "value");
+    const auto bare = tutti::make_file_store(folder.file(), 2);
+    assert_string_equal(bare->get("default_pg/key", Deadline::after_ms(timeout_ms)).c_str(),
+                        "value");
+}
+
+// Rank 0 finds the port taken if it serves; as a client of the launcher's store it does not.
+void under_a_launcher_no_rank_serves_the_store(void**) {
+    const auto server = tutti::make_store_server("127.0.0.1", 0);
+    set_all(std::to_string(server->port()));
+    ::setenv("TORCHELASTIC_USE_AGENT_STORE", "True", 1);
+    const auto meeting = meet("env://", -1, -1, timeout_ms);
+    assert_int_equal(meeting.rank, 0);
+    assert_int_equal(meeting.world_size, 1);
+    meeting.store->set("key", "value", Deadline::after_ms(timeout_ms));
+
+    tutti::TcpStoreOptions options;
+    options.host = "127.0.0.1";
+    options.port = server->port();
+    options.wait_for_workers = false;
+    const auto bare = tutti::make_tcp_store(options);
+    assert_string_equal(bare->get("default_pg/key", Deadline::after_ms(timeout_ms)).c_str(),
+                        "value");
+
+    ::setenv("TORCHELASTIC_USE_AGENT_STORE", "False", 1);
+    TUTTI_EXPECT_ERROR(meet("env://", -1, -1, timeout_ms), TUTTI_ERR_NETWORK, "");
+}
+
+}  // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        TUTTI_TEST(an_unknown_scheme_is_named_with_the_known_ones),
+        TUTTI_TEST(a_missing_variable_is_named),
+        TUTTI_TEST(a_malformed_variable_is_named_with_its_text),
+        TUTTI_TEST(a_rank_outside_the_world_is_refused),
+        TUTTI_TEST(arguments_win_over_the_environment),
+        TUTTI_TEST(a_malformed_address_is_refused_with_the_reason),
+        TUTTI_TEST(rank_and_world_size_must_be_given_where_nothing_else_tells),
+        TUTTI_TEST(a_path_that_is_not_a_file_is_refused),
+        TUTTI_TEST(a_file_brings_ranks_together_under_the_default_prefix),
+        TUTTI_TEST(under_a_launcher_no_rank_serves_the_store),
+    };
+    unset_all();
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

@@ -1,0 +1,174 @@
+// Do the ranks' lines arrive whole, prefixed and in order, and does nothing block or pile up? One
+// thread.
+#include "launch/output.hpp"
+
+#include <fcntl.h>
+
+#include <array>
+#include <csignal>
+#include <string>
+
+#include "support/unit.hpp"
+
+namespace {
+
+using tutti::launch::LineReader;
+using tutti::launch::LineWriter;
+using tutti::net::Descriptor;
+
+constexpr size_t longest_line = size_t{1} << 20;
+
+struct Pipe {
+    Pipe() {
+        std::array<int, 2> ends{};
+        assert_int_equal(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
+        reading = Descriptor(ends[0]);
+        writing = Descriptor(ends[1]);
+    }
+    void put(const std::string& text) const {
+        assert_int_equal(::write(writing.get(), text.data(), text.size()), text.size());
+    }
+    [[nodiscard]] std::string take() const {
+        std::string text(1 << 16, '\0');
+        const auto size = ::read(reading.get(), text.data(), text.size());
+        text.resize(size < 0 ? 0 : static_cast<size_t>(size));
+        return text;
+    }
+    Descriptor reading;
+    Descriptor writing;
+};
+
+// A rank's pipe, and the launcher's own output.
+struct Fixture {
+    Fixture() : reader(std::move(rank.reading), output.writing.get(), "[rank 7] ") {}
+    // What has arrived so far.
+    std::string arrived() {
+        std::string text;
+        while (true) {
+            writer.write_some();
+            const auto piece = output.take();
+            if (piece.empty()) return text;
+            text += piece;
+        }
+    }
+    Pipe rank;
+    Pipe output;
+    LineWriter writer;
+    LineReader reader;
+};
+
+void a_line_waits_until_it_is_complete(void**) {
+    Fixture fixture;
+    fixture.rank.put("one\ntw");
+    fixture.reader.read_some(fixture.writer);
+    assert_string_equal(fixture.arrived().c_str(), "[rank 7] one\n");
+    fixture.rank.put("o\n\nthree");
+    fixture.reader.read_some(fixture.writer);
+    assert_string_equal(fixture.arrived().c_str(), "[rank 7] two\n[rank 7] \n");
+}
+
+void the_rest_of_a_line_is_handed_on_at_the_end(void**) {
+    Fixture fixture;
+    fixture.rank.put("one\ntwo");
+    fixture.rank.writing.reset();
+    while (fixture.reader.open()) fixture.reader.read_some(fixture.writer);
+    assert_string_equal(fixture.arrived().c_str(), "[rank 7] one\n[rank 7] two\n");
+}
+
+void drain_takes_what_is_there_although_somebody_holds_the_pipe(void**) {
+    Fixture fixture;
+    fixture.rank.put("one\ntwo");
+    fixture.reader.drain(fixture.writer);
+    assert_false(fixture.reader.open());
+    assert_string_equal(fixture.arrived().c_str(), "[rank 7] one\n[rank 7] two\n");
+    fixture.reader.drain(fixture.writer);
+    assert_true(fixture.writer.empty());
+}
+
+void a_line_without_end_is_handed_on_in_pieces(void**) {
+    Fixture fixture;
+    const std::string piece(1 << 15, 'x');
+    std::string text;
+    for (size_t sent = 0; sent < longest_line + piece.size(); sent += piece.size()) {
+        fixture.rank.put(piece);
+        fixture.reader.read_some(fixture.writer);
+        text += fixture.arrived();
+    }
+    fixture.rank.put("\n");
+    fixture.reader.read_some(fixture.writer);
+    text += fixture.arrived();
+    const std::string prefix = "[rank 7] ";
+    const auto wanted = prefix + std::string(longest_line, 'x') + "\n" + prefix + piece + "\n";
+    assert_true(text == wanted);
+}
+
+void a_line_of_just_the_longest_length_stays_whole(void**) {
+    Fixture fixture;
+    const std::string piece(1 << 15, 'x');
+    for (size_t sent = 0; sent < longest_line; sent += piece.size()) {
+        fixture.rank.put(piece);
+        fixture.reader.read_some(fixture.writer);
+    }
+    fixture.rank.put("\nnext\n");
+    fixture.reader.read_some(fixture.writer);
+    assert_true(fixture.arrived() ==
+                "[rank 7] " + std::string(longest_line, 'x') + "\n[rank 7] next\n");
+}
+
+void lines_for_two_targets_keep_their_order(void**) {
+    Fixture fixture;
+    const Pipe other;
+    const int target = fixture.output.writing.get();
+    fixture.writer.push(target, "one\n");
+    fixture.writer.push(other.writing.get(), "two\n");
+    fixture.writer.push(target, "three\n");
+    assert_int_equal(fixture.writer.descriptor(), target);
+    fixture.writer.write_some();
+    assert_true(fixture.writer.empty());
+    assert_string_equal(fixture.output.take().c_str(), "one\nthree\n");
+    assert_string_equal(other.take().c_str(), "two\n");
+}
+
+void a_reader_that_does_not_read_blocks_nothing_and_nothing_is_lost(void**) {
+    Fixture fixture;
+    const std::string line = std::string(999, 'x') + "\n";
+    size_t pushed = 0;
+    for (; !fixture.writer.full(); ++pushed) {
+        fixture.writer.push(fixture.output.writing.get(), line);
+    }
+    // Blocking, as the launcher's own output is.
+    assert_int_equal(::fcntl(fixture.output.writing.get(), F_SETFL, 0), 0);
+    for (int count = 0; count < 100; ++count) fixture.writer.write_some();
+    assert_false(fixture.writer.empty());
+    size_t bytes = fixture.arrived().size();
+    while (!fixture.writer.empty()) bytes += fixture.arrived().size();
+    assert_int_equal(bytes, pushed * line.size());
+}
+
+void output_for_a_reader_that_is_gone_is_dropped(void**) {
+    ::signal(SIGPIPE, SIG_IGN);
+    Fixture fixture;
+    const Pipe other;
+    fixture.output.reading.reset();
+    fixture.writer.push(fixture.output.writing.get(), "one\n");
+    fixture.writer.push(other.writing.get(), "two\n");
+    fixture.writer.write_some();
+    assert_true(fixture.writer.empty());
+    assert_string_equal(other.take().c_str(), "two\n");
+}
+
+}  // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        TUTTI_TEST(a_line_waits_until_it_is_complete),
+        TUTTI_TEST(the_rest_of_a_line_is_handed_on_at_the_end),
+        TUTTI_TEST(drain_takes_what_is_there_although_somebody_holds_the_pipe),
+        TUTTI_TEST(a_line_without_end_is_handed_on_in_pieces),
+        TUTTI_TEST(a_line_of_just_the_longest_length_stays_whole),
+        TUTTI_TEST(lines_for_two_targets_keep_their_order),
+        TUTTI_TEST(a_reader_that_does_not_read_blocks_nothing_and_nothing_is_lost),
+        TUTTI_TEST(output_for_a_reader_that_is_gone_is_dropped),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

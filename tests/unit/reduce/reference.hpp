@@ -1,0 +1,44 @@
+// What the kernels must give, worked out element by element in another way: integers in 128 bits,
+// floating point decoded to 113-bit numbers and rounded back by hand. An element travels as its
+// bits; a complex number as two elements. Any thread.
+#pragma once
+
+#include <cfloat>
+#include <cstdint>
+
+#include "tutti/types.h"
+
+namespace tutti::test {
+
+#if LDBL_MANT_DIG >= 113
+using Exact = long double;
+#else
+using Exact = __float128;
+#endif
+
+// One sign bit, then these.
+struct Format {
+    int exponent_bits;
+    int mantissa_bits;
+};
+
+struct Element {
+    enum Kind { Signed, Unsigned, Bool, Floating } kind;
+    int bits;
+    Format format;  // of Floating
+};
+
+// Of a complex number: its parts.
+Element element_of(tutti_dtype dtype);
+int parts_of(tutti_dtype dtype);
+
+bool expected_to_be_reducible(tutti_dtype dtype, tutti_reduce_op op);
+
+Exact decode(uint64_t bits, Format format);
+// To nearest, ties to even; every NaN is the positive quiet one.
+uint64_t encode(Exact value, Format format);
+
+uint64_t reference(tutti_dtype dtype, tutti_reduce_op op, uint64_t a, uint64_t b);
+uint64_t reference_division(tutti_dtype dtype, uint64_t a, int ranks);
+
+}  // namespace tutti::test

@@ -1,0 +1,187 @@
+// What is particular to the file store: the layout that PyTorch shares, the end of the file, and
+// files that are not what they should be.
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "net/descriptor.hpp"
+#include "store/store.hpp"
+#include "support/unit.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+using tutti::Deadline;
+using tutti::make_file_store;
+using tutti::test::TemporaryFolder;
+using Names = std::vector<std::string>;
+
+Deadline ample() {
+    return Deadline::after_ms(60'000);
+}
+Deadline soon() {
+    return Deadline::after_ms(50);
+}
+
+std::string record(const std::string& key, const std::string& value) {
+    const auto length = [](size_t size) {
+        std::string out;
+        for (int i = 0; i < 4; ++i) out.push_back(static_cast<char>(size >> (8 * i)));
+        return out;
+    };
+    return length(key.size()) + key + length(value.size()) + value;
+}
+
+std::string contents(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    std::ostringstream out;
+    out << in.rdbuf();
+    return out.str();
+}
+
+void add_to_file(const std::string& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary | std::ios::app) << bytes;
+}
+
+bool exists(const std::string& path) {
+    return std::filesystem::exists(path);
+}
+
+void the_layout_is_that_of_pytorch(void**) {
+    const TemporaryFolder folder;
+    const std::string path = folder.file("store");
+    {
+        const auto store = make_file_store(path, -1);
+        store->set("k", "value", ample());
+        store->add("n", 5, ample());
+        store->add("n", -6, ample());
+        store->delete_key("k", ample());
+        store->delete_key("k", ample());
+    }
+    const std::string expected = record("refcount/", "1") + record("/k", "value") +
+                                 record("/n", "5") + record("/n", "-1") + record("-/k", "") +
+                                 record("cleanup/", "1") + record("refcount/", "0");
+    assert_true(contents(path) == expected);
+}
+
+void what_pytorch_has_written_is_read(void**) {
+    const TemporaryFolder folder;
+    const std::string path = folder.file("store");
+    add_to_file(path, record("refcount/", "1") + record("/k", "v1") + record("/gone", "x") +
+                          record("-/gone", "") + record("/k", "v2"));
+    const auto store = make_file_store(path, 2);
+    assert_string_equal(store->get("k", ample()).c_str(), "v2");
+    assert_false(store->check(Names{"gone"}, ample()));
+    assert_int_equal(store->num_keys(ample()), 1);
+    assert_true(contents(path).ends_with(record("refcount/", "2")));
+}
+
+void the_last_of_all_removes_the_file(void**) {
+    const TemporaryFolder folder;
+    const std::string path = folder.file("store");
+    auto first = make_file_store(path, 2);
+    first.reset();
+    assert_true(exists(path));  // one of two has come and gone
+    auto second = make_file_store(path, 2);
+    auto third = make_file_store(path, 2);
+    second.reset();
+    assert_true(exists(path));  // two have gone, one is still there
+    third.reset();
+    assert_false(exists(path));
+}
+
+void without_a_fixed_number_the_file_stays(void**) {
+    const TemporaryFolder folder;
+    const std::string path = folder.file("store");
+    make_file_store(path, -1)->set("k", "v", ample());
+    assert_true(exists(path));
+    assert_string_equal(make_file_store(path, -1)->get("k", ample()).c_str(), "v");
+}
+
+void a_file_that_was_replaced_is_read_anew(void**) {
+    const TemporaryFolder folder;
+    const std::string path = folder.file("store");
+    const auto store = make_file_store(path, -1);
+    store->set("old", "v", ample());
+    std::filesystem::remove(path);
+    assert_false(store->check(Names{"old"}, ample()));
+    std::thread other([&] { make_file_store(path, -1)->set("new", "v", ample()); });
+    store->wait(Names{"new"}, ample());
+    other.join();
+    assert_false(store->check(Names{"old"}, ample()));
+}
+
+void a_file_that_is_removed_stays_removed_when_a_handle_closes(void**) {
+    const TemporaryFolder folder;
+    const std::string path = folder.file("store");
+    auto store = make_file_store(path, 1);
+    std::filesystem::remove(path);
+    store.reset();
+    assert_false(exists(path));
+}
+
+void places_that_cannot_be_used_are_named(void**) {
+    const TemporaryFolder folder;
+    TUTTI_EXPECT_ERROR(make_file_store(folder.file("no/such/folder"), 1), TUTTI_ERR_STORE,
+                       "no/such/folder\": cannot open it: No such file or directory (ENOENT)");
+    TUTTI_EXPECT_ERROR(make_file_store(folder.path(), 1), TUTTI_ERR_STORE, "EISDIR");
+    TUTTI_EXPECT_ERROR(make_file_store("/dev/null", 1), TUTTI_ERR_STORE, "/dev/null");
+    TUTTI_EXPECT_ERROR(make_file_store("", 1), TUTTI_ERR_INVALID_ARGUMENT, "path");
+    TUTTI_EXPECT_ERROR(make_file_store(folder.file("x"), 0), TUTTI_ERR_INVALID_ARGUMENT,
+                       "world size");
+}
+
+void a_file_of_something_else_is_refused_and_left_alone(void**) {
+    const TemporaryFolder folder;
+    const std::string path = folder.file("letter");
+    const std::string letter = "Dear reader, this is not a store.\n";
+    add_to_file(path, letter);
+    TUTTI_EXPECT_ERROR(make_file_store(path, 1), TUTTI_ERR_STORE, "no record at byte");
+    assert_true(contents(path) == letter);
+}
+
+void half_a_record_is_an_error(void**) {
+    const TemporaryFolder folder;
+    const std::string whole = record("/k", "value");
+    for (size_t size = 1; size < whole.size(); ++size) {
+        const std::string path = folder.file(std::to_string(size));
+        const auto store = make_file_store(path, -1);
+        add_to_file(path, whole.substr(0, size));
+        TUTTI_EXPECT_ERROR(store->get("k", soon()), TUTTI_ERR_STORE, "no record at byte");
+        add_to_file(path, whole.substr(size));
+        assert_string_equal(store->get("k", ample()).c_str(), "value");
+    }
+}
+
+void a_lock_that_is_never_given_up_is_a_timeout(void**) {
+    const TemporaryFolder folder;
+    const std::string path = folder.file("store");
+    const auto store = make_file_store(path, -1);
+    const tutti::net::Descriptor other(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    assert_int_equal(::flock(other.get(), LOCK_EX), 0);
+    TUTTI_EXPECT_ERROR(store->set("k", "v", soon()), TUTTI_ERR_TIMEOUT, path);
+    TUTTI_EXPECT_ERROR(store->get("k", soon()), TUTTI_ERR_TIMEOUT, path);
+    assert_int_equal(::flock(other.get(), LOCK_UN), 0);
+    store->set("k", "v", ample());
+}
+
+}  // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        TUTTI_TEST(the_layout_is_that_of_pytorch),
+        TUTTI_TEST(what_pytorch_has_written_is_read),
+        TUTTI_TEST(the_last_of_all_removes_the_file),
+        TUTTI_TEST(without_a_fixed_number_the_file_stays),
+        TUTTI_TEST(a_file_that_was_replaced_is_read_anew),
+        TUTTI_TEST(a_file_that_is_removed_stays_removed_when_a_handle_closes),
+        TUTTI_TEST(places_that_cannot_be_used_are_named),
+        TUTTI_TEST(a_file_of_something_else_is_refused_and_left_alone),
+        TUTTI_TEST(half_a_record_is_an_error),
+        TUTTI_TEST(a_lock_that_is_never_given_up_is_a_timeout),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

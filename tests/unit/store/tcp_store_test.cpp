@@ -1,0 +1,296 @@
+// What is particular to the TCP store: meeting, losing the server, binding, sets without an answer,
+// and servers that are not tutti's.
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <thread>
+
+#include "net/socket.hpp"
+#include "store/store.hpp"
+#include "support/unit.hpp"
+
+namespace {
+
+using tutti::cat;
+using tutti::Deadline;
+using tutti::Store;
+using tutti::TcpStoreOptions;
+using tutti::net::ListenSocket;
+using tutti::net::Socket;
+using Names = std::vector<std::string>;
+
+Deadline ample() {
+    return Deadline::after_ms(60'000);
+}
+Deadline soon() {
+    return Deadline::after_ms(50);
+}
+
+TcpStoreOptions client_of(int port) {
+    TcpStoreOptions options;
+    options.host = "127.0.0.1";
+    options.port = port;
+    options.timeout_ms = 60'000;
+    return options;
+}
+
+TcpStoreOptions master() {
+    TcpStoreOptions options = client_of(0);
+    options.is_master = true;
+    return options;
+}
+
+size_t open_descriptors() {
+    const std::filesystem::directory_iterator begin("/proc/self/fd");
+    return static_cast<size_t>(std::distance(begin, std::filesystem::directory_iterator()));
+}
+
+void the_master_waits_for_all_workers(void**) {
+    ListenSocket reserved = ListenSocket::bind("127.0.0.1", 0, 1);
+    const int port = reserved.port();
+    reserved = ListenSocket::bind("127.0.0.1", 0, 1);  // frees the port for the master
+    std::vector<std::thread> workers;
+    for (int i = 1; i < 4; ++i)
+        workers.emplace_back([port] {
+            TcpStoreOptions options = client_of(port);
+            options.world_size = 4;
+            tutti::make_tcp_store(options)->add("came", 1, ample());
+        });
+    TcpStoreOptions options = master();
+    options.port = port;
+    options.world_size = 4;
+    const auto store = tutti::make_tcp_store(options);
+    for (std::thread& worker : workers) worker.join();
+    assert_int_equal(store->add("came", 0, ample()), 3);
+    assert_int_equal(store->num_keys(ample()), 2);  // "came" and the count of workers
+}
+
+void workers_that_do_not_come_are_counted(void**) {
+    TcpStoreOptions options = master();
+    options.world_size = 3;
+    options.timeout_ms = 50;
+    TUTTI_EXPECT_ERROR(tutti::make_tcp_store(options), TUTTI_ERR_TIMEOUT, "1 of 3 came");
+}
+
+void workers_need_not_be_waited_for(void**) {
+    TcpStoreOptions options = master();
+    options.world_size = 3;
+    options.wait_for_workers = false;
+    const auto store = tutti::make_tcp_store(options);
+    assert_int_equal(store->num_keys(ample()), 0);
+}
+
+void arguments_are_checked(void**) {
+    TcpStoreOptions options = client_of(0);
+    TUTTI_EXPECT_ERROR(tutti::make_tcp_store(options), TUTTI_ERR_INVALID_ARGUMENT, "port 0");
+    options = client_of(70'000);
+    TUTTI_EXPECT_ERROR(tutti::make_tcp_store(options), TUTTI_ERR_INVALID_ARGUMENT, "70000");
+    options = master();
+    options.world_size = 0;
+    TUTTI_EXPECT_ERROR(tutti::make_tcp_store(options), TUTTI_ERR_INVALID_ARGUMENT, "world size");
+    options.host.clear();
+    TUTTI_EXPECT_ERROR(tutti::make_tcp_store(options), TUTTI_ERR_INVALID_ARGUMENT, "host");
+}
+
+void nobody_at_the_port_is_a_network_error(void**) {
+    const auto server = tutti::make_store_server("127.0.0.1", 0);
+    TcpStoreOptions options = client_of(server->port());
+    options.host = "127.0.0.2";  // the port is taken, at another address
+    options.timeout_ms = 50;
+    TUTTI_EXPECT_ERROR(tutti::make_tcp_store(options), TUTTI_ERR_NETWORK,
+                       cat("127.0.0.2:", options.port));
+    TUTTI_EXPECT_ERROR(tutti::make_tcp_store(options), TUTTI_ERR_NETWORK, "ECONNREFUSED");
+}
+
+void a_taken_port_is_a_network_error(void**) {
+    const auto server = tutti::make_store_server("127.0.0.1", 0);
+    TcpStoreOptions options = master();
+    options.port = server->port();
+    TUTTI_EXPECT_ERROR(tutti::make_tcp_store(options), TUTTI_ERR_NETWORK,
+                       cat("127.0.0.1:", options.port, ": Address already in use"));
+}
+
+void a_silent_server_is_a_timeout(void**) {
+    const ListenSocket silent = ListenSocket::bind("127.0.0.1", 0, 8);
+    TcpStoreOptions options = client_of(silent.port());
+    options.timeout_ms = 50;
+    TUTTI_EXPECT_ERROR(tutti::make_tcp_store(options), TUTTI_ERR_TIMEOUT,
+                       cat("127.0.0.1:", silent.port()));
+}
+
+void addresses_and_port_are_known(void**) {
+    const auto store = tutti::make_tcp_store(master());
+    assert_true(tutti::tcp_store_port(*store).value() > 0);
+    assert_string_equal(store->local_address()->c_str(), "127.0.0.1");
+    assert_string_equal(store->remote_address()->c_str(), "127.0.0.1");
+    const auto prefixed = tutti::make_prefix_store("p", store);
+    assert_string_equal(prefixed->local_address()->c_str(), "127.0.0.1");
+    assert_false(tutti::tcp_store_port(*tutti::make_hash_store()).has_value());
+    assert_false(tutti::make_hash_store()->local_address().has_value());
+}
+
+void the_end_of_the_server_ends_every_call(void**) {
+    auto server = tutti::make_store_server("127.0.0.1", 0);
+    const int port = server->port();
+    const auto store = tutti::make_tcp_store(client_of(port));
+    const std::string where = cat("127.0.0.1:", port);
+    std::optional<tutti::Status> waiter_status;
+    std::thread waiter([&] {
+        try {
+            store->wait(Names{"never"}, Deadline::never());
+        } catch (const tutti::Error& error) {
+            waiter_status = error.status();
+        }
+    });
+    store->set("here", "1", ample());
+    store->get("here", ample());
+    server.reset();
+    waiter.join();
+    assert_true(waiter_status.has_value());
+    assert_int_equal(waiter_status->code, TUTTI_ERR_STORE);
+    assert_true(waiter_status->message.find("\"never\"") != std::string::npos);
+    assert_true(waiter_status->message.find(where) != std::string::npos);
+    TUTTI_EXPECT_ERROR(store->set("key", "v", Deadline::never()), TUTTI_ERR_STORE,
+                       cat("set of key \"key\" at the TCP store ", where));
+    TUTTI_EXPECT_ERROR(store->get("key", Deadline::never()), TUTTI_ERR_STORE, "\"key\"");
+    TUTTI_EXPECT_ERROR(store->add("key", 1, Deadline::never()), TUTTI_ERR_STORE, "\"key\"");
+    TUTTI_EXPECT_ERROR(store->wait(Names{"a", "b"}, Deadline::never()), TUTTI_ERR_STORE,
+                       "\"a\", \"b\"");
+}
+
+void a_set_that_was_not_confirmed_is_reported(void**) {
+    auto server = tutti::make_store_server("127.0.0.1", 0);
+    const auto store = tutti::make_tcp_store(client_of(server->port()));
+    store->set("early", "v", ample());
+    server.reset();
+    TUTTI_EXPECT_ERROR(store->add("other", 1, ample()), TUTTI_ERR_STORE,
+                       "an earlier set of key \"early\" may be lost");
+}
+
+void the_last_set_of_a_handle_arrives(void**) {
+    const auto store = tutti::make_tcp_store(master());
+    const int port = tutti::tcp_store_port(*store).value();
+    for (int i = 0; i < 50; ++i)
+        tutti::make_tcp_store(client_of(port))
+            ->set(cat("key ", i), std::string(1 << 16, 'v'), ample());
+    for (int i = 0; i < 50; ++i)
+        assert_int_equal(store->get(cat("key ", i), ample()).size(), 1 << 16);
+}
+
+void a_refused_request_leaves_the_handle_usable(void**) {
+    const auto store = tutti::make_tcp_store(master());
+    store->set("text", "text", ample());
+    TUTTI_EXPECT_ERROR(store->add("text", 1, ample()), TUTTI_ERR_STORE,
+                       "the server has ended or refused the request");
+    assert_int_equal(store->add("number", 1, ample()), 1);
+    assert_string_equal(store->get("text", ample()).c_str(), "text");
+}
+
+void waits_that_time_out_do_not_use_up_connections(void**) {
+    const auto store = tutti::make_tcp_store(master());
+    TUTTI_EXPECT_ERROR(store->get("missing", soon()), TUTTI_ERR_TIMEOUT, "missing");
+    store->add("settled", 1, ample());
+    const size_t before = open_descriptors();
+    for (int i = 0; i < 5; ++i)
+        TUTTI_EXPECT_ERROR(store->get("missing", soon()), TUTTI_ERR_TIMEOUT, "missing");
+    assert_int_equal(open_descriptors(), before);
+}
+
+void nothing_is_left_of_a_store(void**) {
+    const size_t before = open_descriptors();
+    {
+        const auto store = tutti::make_tcp_store(master());
+        const auto client = tutti::make_tcp_store(client_of(tutti::tcp_store_port(*store).value()));
+        std::thread waiter([&] { client->wait(Names{"key"}, ample()); });
+        store->set("key", "v", ample());
+        waiter.join();
+    }
+    assert_int_equal(open_descriptors(), before);
+}
+
+void the_environment_decides_where_to_bind(void**) {
+    setenv("TUTTI_STORE_BIND", "127.0.0.3", 1);
+    const auto server = tutti::make_store_server("127.0.0.1", 0);
+    setenv("TUTTI_STORE_BIND", "192.0.2.1", 1);
+    TUTTI_EXPECT_ERROR(tutti::make_store_server("127.0.0.1", 0), TUTTI_ERR_NETWORK,
+                       "TUTTI_STORE_BIND");
+    unsetenv("TUTTI_STORE_BIND");
+    TcpStoreOptions options = client_of(server->port());
+    options.timeout_ms = 50;
+    TUTTI_EXPECT_ERROR(tutti::make_tcp_store(options), TUTTI_ERR_NETWORK, "ECONNREFUSED");
+    options.host = "127.0.0.3";
+    options.timeout_ms = 60'000;
+    tutti::make_tcp_store(options)->set("key", "v", ample());
+}
+
+void an_address_of_no_interface_binds_all(void**) {
+    TcpStoreOptions options = master();
+    options.host = "192.0.2.1";  // reserved for documentation
+    const auto store = tutti::make_tcp_store(options);
+    store->set("key", "v", ample());
+    const auto client = tutti::make_tcp_store(client_of(tutti::tcp_store_port(*store).value()));
+    assert_string_equal(client->get("key", ample()).c_str(), "v");
+}
+
+// A server that answers as PyTorch's does: it is not tutti's, it answers GET at once, and it must
+// not be asked for what is not there. `script` is what it expects and answers, in turn.
+void serve(ListenSocket& listener, int connections,
+           const std::vector<std::vector<std::pair<std::string, std::string>>>& scripts) {
+    std::vector<Socket> open;
+    for (int i = 0; i < connections; ++i) {
+        open.push_back(listener.accept(ample()));
+        for (const auto& [request, answer] : scripts[static_cast<size_t>(i)]) {
+            std::string got(request.size(), '\0');
+            open.back().recv_all(std::as_writable_bytes(std::span(got)), ample());
+            if (got != request) return;  // closes: the client's call fails
+            // Nothing may have been sent ahead of the answer.
+            if (open.back().readable()) return;
+            open.back().send_all(std::as_bytes(std::span(answer)), ample());
+        }
+    }
+}
+
+void a_server_of_pytorch_is_asked_one_thing_at_a_time(void**) {
+    using namespace std::string_literals;
+    const std::string one = "\1\0\0\0\0\0\0\0"s;
+    const std::string key = "\2\0\0\0\0\0\0\0/k"s;
+    const std::pair<std::string, std::string> greeting = {
+        "\x00\xCE\xF7\x85\x3C\x05"s + one + "\x0C\0\0\0\0\0\0\0tutti/server"s, "\x01"s};
+    const std::pair<std::string, std::string> get = {"\x03"s + key, one + "v"};
+    ListenSocket listener = ListenSocket::bind("127.0.0.1", 0, 8);
+    std::thread server([&] {
+        serve(listener, 2,
+              {{greeting, {"\x05"s + one + key, "\x00"s}, get, {"\x05"s + one + key, "\x01"s}},
+               {greeting, {"\x06"s + one + key, "\x00"s}, get}});
+    });
+    const auto store = tutti::make_tcp_store(client_of(listener.port()));
+    assert_string_equal(store->get("k", ample()).c_str(), "v");  // it is there
+    assert_string_equal(store->get("k", ample()).c_str(), "v");  // it must be waited for
+    server.join();
+}
+
+}  // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        TUTTI_TEST(the_master_waits_for_all_workers),
+        TUTTI_TEST(workers_that_do_not_come_are_counted),
+        TUTTI_TEST(workers_need_not_be_waited_for),
+        TUTTI_TEST(arguments_are_checked),
+        TUTTI_TEST(nobody_at_the_port_is_a_network_error),
+        TUTTI_TEST(a_taken_port_is_a_network_error),
+        TUTTI_TEST(a_silent_server_is_a_timeout),
+        TUTTI_TEST(addresses_and_port_are_known),
+        TUTTI_TEST(the_end_of_the_server_ends_every_call),
+        TUTTI_TEST(a_set_that_was_not_confirmed_is_reported),
+        TUTTI_TEST(the_last_set_of_a_handle_arrives),
+        TUTTI_TEST(a_refused_request_leaves_the_handle_usable),
+        TUTTI_TEST(waits_that_time_out_do_not_use_up_connections),
+        TUTTI_TEST(nothing_is_left_of_a_store),
+        TUTTI_TEST(the_environment_decides_where_to_bind),
+        TUTTI_TEST(an_address_of_no_interface_binds_all),
+        TUTTI_TEST(a_server_of_pytorch_is_asked_one_thing_at_a_time),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
