@@ -131,6 +131,7 @@ void give_slot_back(Slot& slot) noexcept {
 uintptr_t publish_slot(Slot& slot, Kind kind, bool slow_to_end,
                        std::shared_ptr<const void> object) noexcept {
     slot.object = std::move(object);
+    slot.kind = kind;
     slot.slow_to_end = slow_to_end;
     // An addition: holders of stale handles may be adding and removing pins.
     const uint64_t before = slot.word.fetch_add(live | held, std::memory_order_acq_rel);
@@ -142,7 +143,8 @@ Slot* pin_slot(uintptr_t value, Kind kind) noexcept {
     Slot* slot = table.find(index_of(value));
     if (slot == nullptr) return nullptr;
     const uint64_t before = slot->word.fetch_add(one_pin, std::memory_order_acq_rel);
-    if (before >> 32 == (value & state_mask) && (before & live) != 0) return slot;
+    const bool same = before >> 32 == (value & state_mask) && (before & live) != 0;
+    if (same && slot->kind == kind) return slot;
     unpin_slot(*slot);
     return nullptr;
 }

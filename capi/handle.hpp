@@ -60,6 +60,7 @@ struct alignas(64) Slot {
     std::shared_ptr<const void> object;
     Slot* next = nullptr;
     uint32_t index = 0;
+    Kind kind{};
     bool slow_to_end = false;
 };
 

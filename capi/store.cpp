@@ -203,7 +203,8 @@ tutti_status tutti_store_multi_set(tutti_store* store, const char* const* keys,
         std::vector<std::pair<std::string, std::string>> pairs;
         pairs.reserve(count);
         for (size_t i = 0; i < count; ++i) {
-            pairs.emplace_back(capi::read_text(keys[i], capi::indexed("keys", i)),
+            std::string key = capi::read_text(keys[i], capi::indexed("keys", i));
+            pairs.emplace_back(std::move(key),
                                capi::read_value(values[i], sizes[i], capi::indexed("values", i)));
         }
         pin->multi_set(pairs, pin->default_deadline());

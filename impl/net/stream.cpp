@@ -22,6 +22,7 @@ struct Stream::Core : Handle {
     uv_tcp_t tcp{};
     Loop* loop = nullptr;
     Events events;
+    bool deaf = false;  // the peer takes nothing more; what it sent before is still read
 
     static Core& of(void* data) { return *static_cast<Core*>(static_cast<Handle*>(data)); }
 
@@ -66,7 +67,7 @@ struct Stream::Core : Handle {
             uv_write(&write->request, stream(), &buffer, 1, [](uv_write_t* request, int status) {
                 Core& core = of(request->handle->data);
                 delete static_cast<WriteRequest*>(request->data);
-                if (status < 0) core.end(status);
+                if (status < 0) core.deaf = true;
             });
         if (result == 0) (void)write.release();  // the callback deletes it
     }
@@ -93,7 +94,7 @@ Stream::~Stream() {
 }
 
 void Stream::write(std::string bytes) {
-    if (!core_->open()) return;
+    if (!core_->open() || core_->deaf) return;
     // libuv counts a buffer in 32 bits.
     constexpr size_t piece = size_t{1} << 30;
     size_t done = 0;
@@ -101,9 +102,11 @@ void Stream::write(std::string bytes) {
         const uv_buf_t buffer = uv_buf_init(
             bytes.data() + done, static_cast<unsigned>(std::min(piece, bytes.size() - done)));
         const int sent = uv_try_write(core_->stream(), &buffer, 1);
+        if (sent < 0 && sent != UV_EAGAIN) core_->deaf = true;
         if (sent < 0) break;
         done += static_cast<size_t>(sent);
     }
+    if (core_->deaf) return;
     for (; bytes.size() - done > piece; done += piece) core_->queue(bytes.substr(done, piece));
     if (done < bytes.size()) core_->queue(done == 0 ? std::move(bytes) : bytes.substr(done));
 }

@@ -19,7 +19,8 @@ public:
     struct Events {
         // The bytes are valid until the callback returns.
         std::function<void(std::span<const std::byte>)> data;
-        // Once, at end of file or an error (NETWORK); not after close(). Nothing follows.
+        // Once, at end of file or an error (NETWORK), after all that the peer had sent before; not
+        // after close(). Nothing follows.
         std::function<void(const Status&)> closed;
     };
 

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <thread>
+#include <type_traits>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -87,9 +89,7 @@ public:
 
     bool check(Keys keys, const Deadline& deadline) override {
         check_keys(keys);
-        bool found = false;
-        read(deadline, [&](const Table& table) { found = has_all(table, keys); });
-        return found;
+        return read(deadline, [&](const Table& table) { return has_all(table, keys); });
     }
 
     void wait(Keys keys, const Deadline& deadline) override { (void)fetch("wait", keys, deadline); }
@@ -136,13 +136,12 @@ public:
     }
 
     int64_t num_keys(const Deadline& deadline) override {
-        int64_t count = 0;
-        read(deadline, [&](const Table& table) {
-            count = static_cast<int64_t>(table.size());
+        return read(deadline, [](const Table& table) {
+            auto count = static_cast<int64_t>(table.size());
             for (const char* key : {open_key, closed_key})
                 if (table.has(key)) --count;
+            return count;
         });
-        return count;
     }
 
 private:
@@ -174,7 +173,7 @@ private:
     }
 
     template <typename Use>
-    void read(const Deadline& deadline, Use&& use) {
+    std::invoke_result_t<Use, const Table&> read(const Deadline& deadline, Use&& use) {
         auto file = LockedFile::open(path_, LockedFile::Mode::Read, false, deadline);
         const Lock lock(mutex_);
         if (file) {
@@ -182,7 +181,7 @@ private:
         } else {
             forget();
         }
-        use(std::as_const(table_));
+        return use(std::as_const(table_));
     }
 
     void forget() TUTTI_REQUIRES(mutex_) {
@@ -213,7 +212,7 @@ private:
     }
 
     std::vector<std::string> fetch(const char* operation, Keys keys, const Deadline& deadline);
-    bool file_changed();
+    bool look_again(const Deadline& deadline, const std::function<bool(const Table&)>& look);
 
     std::string path_;
     const std::string where_;
@@ -251,30 +250,34 @@ std::vector<std::string> FileStore::fetch(const char* operation, Keys keys,
                                           const Deadline& deadline) {
     check_keys(keys);
     std::vector<std::string> values(keys.size());
-    auto pause = first_look;
-    for (bool changed = true;; changed = file_changed()) {
-        bool found = false;
-        if (changed)
-            read(deadline, [&](const Table& table) {
-                found = has_all(table, keys);
-                for (size_t i = 0; found && i < keys.size(); ++i)
-                    values[i] = *table.find(file_key(keys[i]));
-            });
-        if (found) return values;
+    const auto look = [&](const Table& table) {
+        if (!has_all(table, keys)) return false;
+        for (size_t i = 0; i < keys.size(); ++i) values[i] = *table.find(file_key(keys[i]));
+        return true;
+    };
+    bool found = read(deadline, look);
+    for (auto pause = first_look; !found; pause = std::min(pause * 3 / 2, longest_look)) {
         if (deadline.expired()) fail_timed_out(operation, keys, where_);
         const auto next = Deadline::Clock::now() + pause;
         std::this_thread::sleep_until(std::min(next, deadline.when()));
-        pause = std::min(pause * 3 / 2, longest_look);
+        found = look_again(deadline, look);
     }
+    return values;
 }
 
-// Cheaper than locking and reading when nothing has happened.
-bool FileStore::file_changed() {
+// The file is locked and read only if it has changed. The table is looked at in any case: another
+// thread may have brought it up to date.
+bool FileStore::look_again(const Deadline& deadline,
+                           const std::function<bool(const Table&)>& look) {
     struct stat status {};
-    if (::stat(path_.c_str(), &status) != 0) return true;
-    const Lock lock(mutex_);
-    return status.st_dev != position_.device || status.st_ino != position_.inode ||
-           status.st_size != position_.offset;
+    const bool there = ::stat(path_.c_str(), &status) == 0;
+    {
+        const Lock lock(mutex_);
+        if (there && status.st_dev == position_.device && status.st_ino == position_.inode &&
+            status.st_size == position_.offset)
+            return look(table_);
+    }
+    return read(deadline, look);
 }
 
 }  // namespace

@@ -225,7 +225,7 @@ static void refuse_arguments(rank_context* me) {
     REFUSED(tutti_recv(group, NULL, 0, 0, NULL, NULL, NULL, error_), "tutti_recv: buffer is NULL");
     REFUSED(tutti_recv(group, &buffer, 2, 0, NULL, NULL, NULL, error_), "group_src is 2");
     REFUSED(tutti_recv(group, &buffer, -2, 0, NULL, NULL, NULL, error_), "group_src is -2");
-    REFUSED(tutti_recv(group, &buffer, 0, -1, NULL, NULL, NULL, error_), "tag is -1");
+    REFUSED(tutti_recv(group, &buffer, -1, -1, NULL, NULL, NULL, error_), "tag is -1");
     REFUSED(tutti_recv(group, &buffer, 0, 0, NULL, &source, &work, error_), "out_group_src");
     RANK_EXPECT(me, work == NULL);
 }

@@ -63,74 +63,77 @@ Deadline soon() {
 }
 
 void what_is_set_is_read_and_replaced(void**) {
-    const auto [holder, first, second] = open_store();
-    first->set("key", "one", ample());
-    assert_string_equal(second->get("key", ample()).c_str(), "one");
-    second->set("key", "two", ample());
-    assert_string_equal(second->get("key", ample()).c_str(), "two");
+    const Opened stores = open_store();
+    stores.first->set("key", "one", ample());
+    assert_string_equal(stores.second->get("key", ample()).c_str(), "one");
+    stores.second->set("key", "two", ample());
+    assert_string_equal(stores.second->get("key", ample()).c_str(), "two");
 }
 
 void a_handle_reads_what_it_has_written(void**) {
-    const auto [holder, first, second] = open_store();
+    const Opened stores = open_store();
     for (int i = 0; i < 300; ++i) {
         const std::string value = std::to_string(i);
-        first->set("key", value, ample());
-        assert_string_equal(first->get("key", ample()).c_str(), value.c_str());
+        stores.first->set("key", value, ample());
+        assert_string_equal(stores.first->get("key", ample()).c_str(), value.c_str());
     }
 }
 
 void values_may_be_empty_large_and_of_any_bytes(void**) {
-    const auto [holder, first, second] = open_store();
+    const Opened stores = open_store();
     std::string bytes;
     for (int i = 0; i < 256; ++i) bytes.push_back(static_cast<char>(i));
     std::string large(1 << 20, '\0');
     for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<char>(i * 2654435761u >> 11);
     for (const std::string& value : {std::string(), bytes, large}) {
-        first->set("key", value, ample());
-        assert_true(first->get("key", ample()) == value);
-        assert_true(second->multi_get(Names{"key"}, ample()).at(0) == value);
+        stores.first->set("key", value, ample());
+        assert_true(stores.first->get("key", ample()) == value);
+        assert_true(stores.second->multi_get(Names{"key"}, ample()).at(0) == value);
     }
 }
 
 void keys_may_be_empty_and_of_any_bytes(void**) {
-    const auto [holder, first, second] = open_store();
+    const Opened stores = open_store();
     std::string bytes;
     for (int i = 0; i < 256; ++i) bytes.push_back(static_cast<char>(i));
     for (const std::string& key : {std::string(), bytes, std::string("/"), std::string("-/key")}) {
-        first->set(key, "here", ample());
-        assert_string_equal(second->get(key, ample()).c_str(), "here");
-        assert_true(first->delete_key(key, ample()));
-        assert_false(second->check(Names{key}, ample()));
+        stores.first->set(key, "here", ample());
+        assert_string_equal(stores.second->get(key, ample()).c_str(), "here");
+        assert_true(stores.first->delete_key(key, ample()));
+        assert_false(stores.second->check(Names{key}, ample()));
     }
 }
 
 void a_key_beyond_the_limit_is_an_invalid_argument(void**) {
-    const auto [holder, first, second] = open_store();
+    const Opened stores = open_store();
     const std::string longest(8000, 'k');
-    first->set(longest, "fits", ample());
-    assert_string_equal(second->get(longest, ample()).c_str(), "fits");
+    stores.first->set(longest, "fits", ample());
+    assert_string_equal(stores.second->get(longest, ample()).c_str(), "fits");
     const std::string longer(tutti::store_limits::key_bytes + 1, 'k');
-    TUTTI_EXPECT_ERROR(first->set(longer, "", ample()), TUTTI_ERR_INVALID_ARGUMENT, "8192");
-    TUTTI_EXPECT_ERROR(first->get(longer, ample()), TUTTI_ERR_INVALID_ARGUMENT, "8192");
-    TUTTI_EXPECT_ERROR(first->wait(Names{longer}, ample()), TUTTI_ERR_INVALID_ARGUMENT, "8192");
+    TUTTI_EXPECT_ERROR(stores.first->set(longer, "", ample()), TUTTI_ERR_INVALID_ARGUMENT, "8192");
+    TUTTI_EXPECT_ERROR(stores.first->get(longer, ample()), TUTTI_ERR_INVALID_ARGUMENT, "8192");
+    TUTTI_EXPECT_ERROR(stores.first->wait(Names{longer}, ample()), TUTTI_ERR_INVALID_ARGUMENT,
+                       "8192");
     const Names many(tutti::store_limits::keys_per_request + 1);
-    TUTTI_EXPECT_ERROR(first->check(many, ample()), TUTTI_ERR_INVALID_ARGUMENT, "131073 keys");
+    TUTTI_EXPECT_ERROR(stores.first->check(many, ample()), TUTTI_ERR_INVALID_ARGUMENT,
+                       "131073 keys");
 }
 
 void a_blocked_wait_does_not_delay_other_calls_of_its_handle(void**) {
-    const auto [holder, first, second] = open_store();
+    const Opened stores = open_store();
     std::string got;
     std::vector<std::string> got_many;
-    std::thread getter([&, &store = first] { got = store->get("late", Deadline::never()); });
-    std::thread waiter([&, &store = first] { store->wait(Names{"late"}, Deadline::never()); });
-    std::thread many([&, &store = first] {
+    std::thread getter([&, &store = stores.first] { got = store->get("late", Deadline::never()); });
+    std::thread waiter(
+        [&, &store = stores.first] { store->wait(Names{"late"}, Deadline::never()); });
+    std::thread many([&, &store = stores.first] {
         got_many = store->multi_get(Names{"early", "late"}, Deadline::never());
     });
     // None of the threads can end before the last of these calls, on the handle they wait on.
-    first->set("early", "1", ample());
-    assert_string_equal(first->get("early", ample()).c_str(), "1");
-    assert_int_equal(first->add("counter", 3, ample()), 3);
-    first->set("late", "2", ample());
+    stores.first->set("early", "1", ample());
+    assert_string_equal(stores.first->get("early", ample()).c_str(), "1");
+    assert_int_equal(stores.first->add("counter", 3, ample()), 3);
+    stores.first->set("late", "2", ample());
     getter.join();
     waiter.join();
     many.join();
@@ -139,20 +142,20 @@ void a_blocked_wait_does_not_delay_other_calls_of_its_handle(void**) {
 }
 
 void a_wait_ends_when_another_handle_sets_the_last_key(void**) {
-    const auto [holder, first, second] = open_store();
+    const Opened stores = open_store();
     Names keys;
     for (int i = 0; i < 200; ++i) keys.push_back(cat("key ", i));
-    std::thread setter([&, &store = second] {
+    std::thread setter([&, &store = stores.second] {
         for (size_t i = keys.size(); i-- > 1;) store->set(keys[i], "", ample());
         store->add(keys[0], 1, ample());
     });
-    first->wait(keys, ample());
-    assert_true(first->check(keys, ample()));
+    stores.first->wait(keys, ample());
+    assert_true(stores.first->check(keys, ample()));
     setter.join();
 }
 
 void every_change_that_makes_a_key_ends_a_wait(void**) {
-    const auto [holder, first, second] = open_store();
+    const Opened stores = open_store();
     const std::function<void(Store&, const std::string&)> ways[] = {
         [](Store& store, const auto& key) { store.set(key, "x", ample()); },
         [](Store& store, const auto& key) { store.add(key, 1, ample()); },
@@ -166,106 +169,107 @@ void every_change_that_makes_a_key_ends_a_wait(void**) {
     int number = 0;
     for (const auto& way : ways) {
         const std::string key = cat("key ", number++);
-        std::thread changer([&, &store = second] { way(*store, key); });
-        first->wait(Names{key}, ample());
+        std::thread changer([&, &store = stores.second] { way(*store, key); });
+        stores.first->wait(Names{key}, ample());
         changer.join();
     }
 }
 
 void waits_that_time_out_name_their_keys_and_leave_the_handle_usable(void**) {
-    const auto [holder, first, second] = open_store();
+    const Opened stores = open_store();
     for (int round = 0; round < 3; ++round) {
         const std::string key = cat("missing ", round);
-        TUTTI_EXPECT_ERROR(first->get(key, soon()), TUTTI_ERR_TIMEOUT, key);
-        TUTTI_EXPECT_ERROR(first->wait(Names{key}, soon()), TUTTI_ERR_TIMEOUT, key);
-        TUTTI_EXPECT_ERROR(first->multi_get(Names{key, "other"}, soon()), TUTTI_ERR_TIMEOUT, key);
-        first->set(key, "there", ample());
-        assert_string_equal(second->get(key, ample()).c_str(), "there");
-        std::thread setter([&, &store = second] { store->set(key + "!", "too", ample()); });
-        assert_string_equal(first->get(key + "!", ample()).c_str(), "too");
+        TUTTI_EXPECT_ERROR(stores.first->get(key, soon()), TUTTI_ERR_TIMEOUT, key);
+        TUTTI_EXPECT_ERROR(stores.first->wait(Names{key}, soon()), TUTTI_ERR_TIMEOUT, key);
+        TUTTI_EXPECT_ERROR(stores.first->multi_get(Names{key, "other"}, soon()), TUTTI_ERR_TIMEOUT,
+                           key);
+        stores.first->set(key, "there", ample());
+        assert_string_equal(stores.second->get(key, ample()).c_str(), "there");
+        std::thread setter([&, &store = stores.second] { store->set(key + "!", "too", ample()); });
+        assert_string_equal(stores.first->get(key + "!", ample()).c_str(), "too");
         setter.join();
     }
 }
 
 void add_counts_in_decimal_text(void**) {
-    const auto [holder, first, second] = open_store();
-    assert_int_equal(first->add("n", 5, ample()), 5);
-    assert_int_equal(second->add("n", -7, ample()), -2);
-    assert_string_equal(first->get("n", ample()).c_str(), "-2");
-    first->set("n", "41", ample());
-    assert_int_equal(first->add("n", 1, ample()), 42);
-    assert_int_equal(first->add("n", 0, ample()), 42);
-    assert_int_equal(first->add("least", INT64_MIN, ample()), INT64_MIN);
-    assert_int_equal(first->add("least", 0, ample()), INT64_MIN);
+    const Opened stores = open_store();
+    assert_int_equal(stores.first->add("n", 5, ample()), 5);
+    assert_int_equal(stores.second->add("n", -7, ample()), -2);
+    assert_string_equal(stores.first->get("n", ample()).c_str(), "-2");
+    stores.first->set("n", "41", ample());
+    assert_int_equal(stores.first->add("n", 1, ample()), 42);
+    assert_int_equal(stores.first->add("n", 0, ample()), 42);
+    assert_int_equal(stores.first->add("least", INT64_MIN, ample()), INT64_MIN);
+    assert_int_equal(stores.first->add("least", 0, ample()), INT64_MIN);
 }
 
 void add_to_what_is_no_number_fails_and_changes_nothing(void**) {
-    const auto [holder, first, second] = open_store();
+    const Opened stores = open_store();
     for (const char* text : {"text", "", "1x", " 1", "99999999999999999999"}) {
-        first->set("n", text, ample());
-        TUTTI_EXPECT_ERROR(first->add("n", 1, ample()), TUTTI_ERR_STORE, "\"");
-        assert_string_equal(first->get("n", ample()).c_str(), text);
+        stores.first->set("n", text, ample());
+        TUTTI_EXPECT_ERROR(stores.first->add("n", 1, ample()), TUTTI_ERR_STORE, "\"");
+        assert_string_equal(stores.first->get("n", ample()).c_str(), text);
     }
-    first->set("most", std::to_string(INT64_MAX), ample());
-    TUTTI_EXPECT_ERROR(first->add("most", 1, ample()), TUTTI_ERR_STORE, "most\"");
-    assert_int_equal(second->add("other", 1, ample()), 1);
+    stores.first->set("most", std::to_string(INT64_MAX), ample());
+    TUTTI_EXPECT_ERROR(stores.first->add("most", 1, ample()), TUTTI_ERR_STORE, "most\"");
+    assert_int_equal(stores.second->add("other", 1, ample()), 1);
 }
 
 void eight_threads_add_without_losing_one(void**) {
-    const auto [holder, first, second] = open_store();
+    const Opened stores = open_store();
     std::vector<std::thread> threads;
     for (int t = 0; t < 8; ++t)
-        threads.emplace_back([&store = t % 2 == 0 ? first : second] {
+        threads.emplace_back([&store = t % 2 == 0 ? stores.first : stores.second] {
             for (int i = 0; i < 50; ++i) store->add("n", 1, ample());
         });
     for (std::thread& thread : threads) thread.join();
-    assert_int_equal(first->add("n", 0, ample()), 400);
+    assert_int_equal(stores.first->add("n", 0, ample()), 400);
 }
 
 void append_adds_to_the_end(void**) {
-    const auto [holder, first, second] = open_store();
-    first->append("log", "one ", ample());
-    first->append("log", "", ample());
-    first->append("log", "two", ample());
-    assert_string_equal(first->get("log", ample()).c_str(), "one two");
+    const Opened stores = open_store();
+    stores.first->append("log", "one ", ample());
+    stores.first->append("log", "", ample());
+    stores.first->append("log", "two", ample());
+    assert_string_equal(stores.first->get("log", ample()).c_str(), "one two");
 }
 
 void check_wants_all_keys(void**) {
-    const auto [holder, first, second] = open_store();
-    assert_true(first->check(Names{}, ample()));
-    assert_false(first->check(Names{"a"}, ample()));
-    first->set("a", "", ample());
-    assert_true(first->check(Names{"a"}, ample()));
-    assert_true(first->check(Names{"a", "a"}, ample()));
-    assert_false(first->check(Names{"a", "b"}, ample()));
+    const Opened stores = open_store();
+    assert_true(stores.first->check(Names{}, ample()));
+    assert_false(stores.first->check(Names{"a"}, ample()));
+    stores.first->set("a", "", ample());
+    assert_true(stores.first->check(Names{"a"}, ample()));
+    assert_true(stores.first->check(Names{"a", "a"}, ample()));
+    assert_false(stores.first->check(Names{"a", "b"}, ample()));
 }
 
 void no_keys_are_there_at_once(void**) {
-    const auto [holder, first, second] = open_store();
-    first->wait(Names{}, ample());
-    assert_true(first->multi_get(Names{}, ample()).empty());
-    first->multi_set({}, ample());
+    const Opened stores = open_store();
+    stores.first->wait(Names{}, ample());
+    assert_true(stores.first->multi_get(Names{}, ample()).empty());
+    stores.first->multi_set({}, ample());
 }
 
 void compare_set_swaps_only_the_expected_value(void**) {
-    const auto [holder, first, second] = open_store();
-    assert_string_equal(first->compare_set("k", "wrong", "v", ample()).c_str(), "wrong");
-    assert_false(first->check(Names{"k"}, ample()));
-    assert_string_equal(first->compare_set("k", "", "v1", ample()).c_str(), "v1");
-    assert_string_equal(second->compare_set("k", "", "v2", ample()).c_str(), "v1");
-    assert_string_equal(second->compare_set("k", "other", "v2", ample()).c_str(), "v1");
-    assert_string_equal(second->compare_set("k", "v1", "", ample()).c_str(), "");
-    assert_string_equal(first->get("k", ample()).c_str(), "");
-    assert_string_equal(first->compare_set("k", "", "v3", ample()).c_str(), "v3");
-    assert_string_equal(second->get("k", ample()).c_str(), "v3");
+    const Opened stores = open_store();
+    assert_string_equal(stores.first->compare_set("k", "wrong", "v", ample()).c_str(), "wrong");
+    assert_false(stores.first->check(Names{"k"}, ample()));
+    assert_string_equal(stores.first->compare_set("k", "", "v1", ample()).c_str(), "v1");
+    assert_string_equal(stores.second->compare_set("k", "", "v2", ample()).c_str(), "v1");
+    assert_string_equal(stores.second->compare_set("k", "other", "v2", ample()).c_str(), "v1");
+    assert_string_equal(stores.second->compare_set("k", "v1", "", ample()).c_str(), "");
+    assert_string_equal(stores.first->get("k", ample()).c_str(), "");
+    assert_string_equal(stores.first->compare_set("k", "", "v3", ample()).c_str(), "v3");
+    assert_string_equal(stores.second->get("k", ample()).c_str(), "v3");
 }
 
 void one_of_many_wins_a_compare_set(void**) {
-    const auto [holder, first, second] = open_store();
+    const Opened stores = open_store();
     std::atomic<int> winners{0};
     std::vector<std::thread> threads;
     for (int t = 0; t < 8; ++t)
-        threads.emplace_back([&, t, &store = t % 2 == 0 ? first : second] {
+        threads.emplace_back([&, t, &store = t % 2 == 0 ? stores.first : stores.second] {
             const std::string mine = cat("thread ", t);
             if (store->compare_set("first", "", mine, ample()) == mine) ++winners;
         });
@@ -274,36 +278,36 @@ void one_of_many_wins_a_compare_set(void**) {
 }
 
 void a_deleted_key_is_gone_and_can_come_back(void**) {
-    const auto [holder, first, second] = open_store();
-    assert_false(first->delete_key("k", ample()));
-    first->set("k", "v", ample());
-    assert_true(first->delete_key("k", ample()));
-    assert_false(second->delete_key("k", ample()));
-    assert_false(second->check(Names{"k"}, ample()));
-    TUTTI_EXPECT_ERROR(second->get("k", soon()), TUTTI_ERR_TIMEOUT, "k\"");
-    assert_int_equal(first->add("k", 2, ample()), 2);
-    assert_string_equal(second->get("k", ample()).c_str(), "2");
+    const Opened stores = open_store();
+    assert_false(stores.first->delete_key("k", ample()));
+    stores.first->set("k", "v", ample());
+    assert_true(stores.first->delete_key("k", ample()));
+    assert_false(stores.second->delete_key("k", ample()));
+    assert_false(stores.second->check(Names{"k"}, ample()));
+    TUTTI_EXPECT_ERROR(stores.second->get("k", soon()), TUTTI_ERR_TIMEOUT, "k\"");
+    assert_int_equal(stores.first->add("k", 2, ample()), 2);
+    assert_string_equal(stores.second->get("k", ample()).c_str(), "2");
 }
 
 void several_values_keep_their_order(void**) {
-    const auto [holder, first, second] = open_store();
+    const Opened stores = open_store();
     const std::vector<std::pair<std::string, std::string>> pairs = {
         {"b", "2"}, {"a", "1"}, {"empty", ""}, {"b", "3"}};
-    first->multi_set(pairs, ample());
-    assert_true(
-        (first->multi_get(Names{"a", "b", "empty", "a"}, ample()) == Names{"1", "3", "", "1"}));
-    assert_true((second->multi_get(Names{"empty", "b"}, ample()) == Names{"", "3"}));
+    stores.first->multi_set(pairs, ample());
+    assert_true((stores.first->multi_get(Names{"a", "b", "empty", "a"}, ample()) ==
+                 Names{"1", "3", "", "1"}));
+    assert_true((stores.second->multi_get(Names{"empty", "b"}, ample()) == Names{"", "3"}));
 }
 
 void keys_are_counted(void**) {
-    const auto [holder, first, second] = open_store();
-    const int64_t before = first->num_keys(ample());
-    first->set("a", "", ample());
-    first->add("b", 1, ample());
-    first->set("a", "again", ample());
-    assert_int_equal(first->num_keys(ample()), before + 2);
-    first->delete_key("a", ample());
-    assert_int_equal(second->num_keys(ample()), before + 1);
+    const Opened stores = open_store();
+    const int64_t before = stores.first->num_keys(ample());
+    stores.first->set("a", "", ample());
+    stores.first->add("b", 1, ample());
+    stores.first->set("a", "again", ample());
+    assert_int_equal(stores.first->num_keys(ample()), before + 2);
+    stores.first->delete_key("a", ample());
+    assert_int_equal(stores.second->num_keys(ample()), before + 1);
 }
 
 int run(const char* name, std::function<Opened()> open) {

@@ -47,9 +47,13 @@ size_t open_descriptors() {
 }
 
 void the_master_waits_for_all_workers(void**) {
-    ListenSocket reserved = ListenSocket::bind("127.0.0.1", 0, 1);
-    const int port = reserved.port();
-    reserved = ListenSocket::bind("127.0.0.1", 0, 1);  // frees the port for the master
+    // Held, and not listening: nobody else is given the port, and the master may share it.
+    const tutti::net::Descriptor held(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const int one = 1;
+    setsockopt(held.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    const tutti::net::Address any_port = tutti::net::resolve({"127.0.0.1", 0}).front();
+    assert_int_equal(::bind(held.get(), any_port.get(), any_port.size), 0);
+    const int port = tutti::net::local_address_of(held.get()).port();
     std::vector<std::thread> workers;
     for (int i = 1; i < 4; ++i)
         workers.emplace_back([port] {
