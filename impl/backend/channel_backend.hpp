@@ -6,7 +6,7 @@
 
 #include "backend.hpp"
 #include "channel.hpp"
-#include "point_to_point.hpp"
+#include "message/point_to_point.hpp"
 
 namespace tutti {
 

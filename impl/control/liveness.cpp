@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "address.hpp"
-#include "base/environment.hpp"
 #include "base/error.hpp"
 #include "base/mutex.hpp"
 #include "coordinator.hpp"
 #include "heartbeat.hpp"
+#include "invitation.hpp"
 #include "net/loop.hpp"
 #include "net/socket.hpp"
 #include "net/stream.hpp"
@@ -18,6 +18,7 @@ namespace tutti {
 namespace {
 
 using control::Frame;
+using control::Invitation;
 using control::Kind;
 using control::Seat;
 
@@ -33,57 +34,6 @@ std::shared_ptr<net::Loop> shared_loop() {
     if (!loop) current = loop = std::make_shared<net::Loop>("tutti-control");
     return loop;
 }
-
-// What rank 0 leaves at the store: "port token-in-hex address,address".
-struct Invitation {
-    int port = 0;
-    control::Token token{};
-    std::vector<std::string> addresses;
-
-    [[nodiscard]] std::string text() const {
-        std::string out = cat(port, " ");
-        constexpr char digits[] = "0123456789abcdef";
-        for (const char byte : token) {
-            const auto value = static_cast<unsigned char>(byte);
-            out += cat(digits[value >> 4], digits[value & 15]);
-        }
-        for (size_t index = 0; index < addresses.size(); ++index) {
-            out += cat(index == 0 ? " " : ",", addresses[index]);
-        }
-        return out;
-    }
-    static Invitation parse(const std::string& text) {
-        const auto malformed = [&]() -> Error {
-            return {TUTTI_ERR_STORE, cat("rank 0 left \"", text,
-                                         "\" at the store, which is no "
-                                         "invitation: is the store used by another group?")};
-        };
-        const size_t first = text.find(' ');
-        const size_t second = first == std::string::npos ? first : text.find(' ', first + 1);
-        Invitation invitation;
-        if (second == std::string::npos || second - first - 1 != 2 * invitation.token.size()) {
-            throw malformed();
-        }
-        invitation.port =
-            static_cast<int>(parse_number(text.substr(0, first), "port of rank 0", 1, 65535));
-        for (size_t index = 0; index < invitation.token.size(); ++index) {
-            const auto digit = [&](size_t at) -> int {
-                const char c = text[first + 1 + at];
-                if (c >= '0' && c <= '9') return c - '0';
-                if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-                throw malformed();
-            };
-            invitation.token[index] =
-                static_cast<char>(digit(2 * index) * 16 + digit(2 * index + 1));
-        }
-        for (size_t begin = second + 1; begin < text.size();) {
-            const size_t comma = std::min(text.find(',', begin), text.size());
-            invitation.addresses.push_back(text.substr(begin, comma - begin));
-            begin = comma + 1;
-        }
-        return invitation;
-    }
-};
 
 class Member : public Liveness {
 public:

@@ -18,6 +18,17 @@
 
 namespace tutti {
 
+class Listening;
+class Receiving;
+class Sending;
+
+// An announced message that no receive has taken yet: from another rank, or from this one.
+struct Arrival {
+    int source = -1;
+    std::shared_ptr<Listening> remote;
+    std::shared_ptr<Sending> local;
+};
+
 class PointToPoint : public std::enable_shared_from_this<PointToPoint> {
 public:
     explicit PointToPoint(Channel& channel);
@@ -33,13 +44,11 @@ public:
     void close() noexcept;
 
 private:
-    struct Announcement;
-    class Draining;
-    class Listening;
-    class Receiving;
-    class Sending;
-    class Using;
-    struct Arrival;
+    friend class Draining;
+    friend class Listening;
+    friend class Receiving;
+    friend class Sending;
+    friend class Using;
 
     // What there is of one tag.
     struct Lane {
@@ -50,6 +59,7 @@ private:
     };
 
     void arrive(int tag, Arrival arrival);
+    void join_lane(const std::shared_ptr<Receiving>& receiving, bool first);
     void deliver(const std::shared_ptr<Receiving>& receiving, Arrival arrival) noexcept;
     void heard(const std::shared_ptr<Listening>& listening) noexcept;
     void listen(int source, int tag);

@@ -1,0 +1,67 @@
+#include "invitation.hpp"
+
+#include <algorithm>
+
+#include "base/environment.hpp"
+#include "base/error.hpp"
+
+namespace tutti::control {
+
+namespace {
+
+constexpr char hex_digits[] = "0123456789abcdef";
+
+std::string hex(const Token& token) {
+    std::string text;
+    for (const char byte : token) {
+        const auto value = static_cast<unsigned char>(byte);
+        text += hex_digits[value >> 4];
+        text += hex_digits[value & 15];
+    }
+    return text;
+}
+
+// False if the text is not the token's length or not hexadecimal.
+bool parse_hex(std::string_view text, Token& token) {
+    if (text.size() != 2 * token.size()) return false;
+    const std::string_view digits(hex_digits);
+    for (size_t index = 0; index < token.size(); ++index) {
+        const size_t high = digits.find(text[2 * index]);
+        const size_t low = digits.find(text[2 * index + 1]);
+        if (high == digits.npos || low == digits.npos) return false;
+        token[index] = static_cast<char>(high * 16 + low);
+    }
+    return true;
+}
+
+}  // namespace
+
+std::string Invitation::text() const {
+    std::string text = cat(port, " ", hex(token));
+    for (size_t index = 0; index < addresses.size(); ++index) {
+        text += cat(index == 0 ? " " : ",", addresses[index]);
+    }
+    return text;
+}
+
+Invitation Invitation::parse(const std::string& text) {
+    Invitation invitation;
+    const size_t first = std::min(text.find(' '), text.size());
+    const size_t second = std::min(text.find(' ', first + 1), text.size());
+    const std::string token = second > first ? text.substr(first + 1, second - first - 1) : "";
+    if (second == text.size() || !parse_hex(token, invitation.token)) {
+        throw Error(TUTTI_ERR_STORE, cat("rank 0 left \"", text,
+                                         "\" at the store, which is no invitation: does another "
+                                         "group use the same store?"));
+    }
+    invitation.port =
+        static_cast<int>(parse_number(text.substr(0, first), "the port of rank 0", 1, 65535));
+    for (size_t begin = second + 1; begin < text.size();) {
+        const size_t comma = std::min(text.find(',', begin), text.size());
+        invitation.addresses.push_back(text.substr(begin, comma - begin));
+        begin = comma + 1;
+    }
+    return invitation;
+}
+
+}  // namespace tutti::control

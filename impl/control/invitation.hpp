@@ -1,0 +1,23 @@
+// What rank 0 leaves at the store for the others: where to call, and the token that proves the
+// caller belongs here. Any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "protocol.hpp"
+
+namespace tutti::control {
+
+struct Invitation {
+    int port = 0;
+    Token token{};
+    std::vector<std::string> addresses;  // best first
+
+    // "port token-in-hex address,address".
+    [[nodiscard]] std::string text() const;
+    // Throws STORE for anything else.
+    static Invitation parse(const std::string& text);
+};
+
+}  // namespace tutti::control
