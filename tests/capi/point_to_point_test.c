@@ -221,7 +221,7 @@ static void refuse_arguments(rank_context* me) {
     REFUSED(tutti_send(group, NULL, 0, 0, NULL, NULL, error_), "tutti_send: buffer is NULL");
     REFUSED(tutti_send(group, &buffer, 2, 0, NULL, NULL, error_), "group_dst is 2");
     REFUSED(tutti_send(group, &buffer, -1, 0, NULL, NULL, error_), "group_dst is -1");
-    REFUSED(tutti_send(group, &buffer, 1, -1, NULL, NULL, error_), "tag is -1");
+    REFUSED(tutti_send(group, &buffer, 1 - me->rank, -1, NULL, NULL, error_), "tag is -1");
     REFUSED(tutti_recv(group, NULL, 0, 0, NULL, NULL, NULL, error_), "tutti_recv: buffer is NULL");
     REFUSED(tutti_recv(group, &buffer, 2, 0, NULL, NULL, NULL, error_), "group_src is 2");
     REFUSED(tutti_recv(group, &buffer, -2, 0, NULL, NULL, NULL, error_), "group_src is -2");
