@@ -14,7 +14,7 @@ extern "C" {
  *          one, which is not counted); NULL for an invalid handle
  *  Blocks:  never
  *  Threads: any
- *  Fails: never: an invalid handle gives NULL
+ *  Fails:   never: an invalid handle gives NULL
  *  @since 0.1 */
 TUTTI_API const void* tutti_bytes_data(const tutti_bytes* bytes);
 

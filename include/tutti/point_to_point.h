@@ -41,9 +41,9 @@ TUTTI_API tutti_status tutti_send(tutti_group* group, const tutti_buffer* buffer
  *                        once (torch's irecv)
  *  Blocks:  only if work is NULL, up to the timeout
  *  Threads: any
- *  Fails: INVALID_ARGUMENT, INVALID_HANDLE, UNSUPPORTED now; MISMATCH (the message has another
- *         count or dtype; it is consumed), PEER_LOST, TIMEOUT (a message that comes later goes to
- *         the next receive), ABORTED through the work
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE, UNSUPPORTED now; MISMATCH (the message has another
+ *           count or dtype; it is consumed), PEER_LOST, TIMEOUT (a message that comes later goes
+ *           to the next receive), ABORTED through the work
  *  Source:  torch.distributed.recv, torch.distributed.irecv
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_recv(tutti_group* group, const tutti_buffer* buffer, int32_t group_src,

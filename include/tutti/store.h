@@ -38,8 +38,7 @@ TUTTI_API tutti_status tutti_file_store_create(const char* path, int32_t world_s
 /** Options of tutti_tcp_store_create; zero is every field's default. */
 typedef struct tutti_tcp_store_options {
     uint32_t struct_size;
-    uint32_t
-        no_wait_for_workers; /**< 1: return without waiting until world_size clients are there */
+    uint32_t no_wait_for_workers; /**< 1: return without waiting for world_size clients */
     int64_t timeout_ms; /**< of connecting, and of the store's calls from then on; 0: 300,000 */
 } tutti_tcp_store_options;
 
@@ -68,7 +67,7 @@ TUTTI_API void tutti_tcp_store_options_init(tutti_tcp_store_options* options, si
  *  Threads: any
  *  Fails:   INVALID_ARGUMENT; NETWORK (cannot resolve, listen or connect: names host, port and
  *           each attempt's reason); TIMEOUT (says how many of how many clients came)
- *  Source: torch.distributed.TCPStore
+ *  Source:  torch.distributed.TCPStore
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_tcp_store_create(const char* host, int32_t port, int32_t world_size,
                                               int32_t is_master,
@@ -244,7 +243,8 @@ TUTTI_API tutti_status tutti_store_set_timeout(tutti_store* store, int64_t timeo
 TUTTI_API tutti_status tutti_store_get_timeout(tutti_store* store, int64_t* out_timeout_ms,
                                                tutti_error* error);
 
-/** Gives the store back; groups and prefix stores made from it keep what they need.
+/** Gives the store back; groups and prefix stores made from it keep what they need. Connections
+ *  and files are closed in the background; a process that exits waits up to a second for that.
  *  @param store  owned until now; NULL and stale handles are ignored
  *  Blocks:  never
  *  Threads: any

@@ -19,7 +19,7 @@ extern "C" {
  *  Threads: any; several threads may wait for one work
  *  Fails:   TIMEOUT (this wait expired, or the operation itself did: tutti_work_is_completed
  *           tells which); INVALID_HANDLE; otherwise the failure of the operation
- *  Source: torch.distributed.Work.wait
+ *  Source:  torch.distributed.Work.wait
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_work_wait(tutti_work* work, int64_t timeout_ms, tutti_error* error);
 
@@ -62,7 +62,7 @@ TUTTI_API tutti_status tutti_work_error(tutti_work* work, tutti_error* error);
  *  Blocks:  never
  *  Threads: any
  *  Fails:   INVALID_HANDLE, INVALID_ARGUMENT
- *  Source: torch.distributed.Work.source_rank
+ *  Source:  torch.distributed.Work.source_rank
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_work_source_rank(tutti_work* work, int32_t* out_rank,
                                               tutti_error* error);

@@ -1,6 +1,7 @@
 #include "parcel.hpp"
 
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include <gloo/transport/tcp/context.h>
@@ -61,6 +62,8 @@ Parcel::~Parcel() {
     // gone already; so the wait is moved here.
     std::destroy_at(&shareableNonOwningPtr_);
     std::construct_at(&shareableNonOwningPtr_, this);
+    // That wait sees the user gone, but not what it did; the lock it held shows that too.
+    const std::lock_guard<std::mutex> lock(m_);
 }
 
 void Parcel::complete(Status status, int peer, size_t bytes) noexcept {
