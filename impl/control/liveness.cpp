@@ -1,5 +1,6 @@
 #include "liveness.hpp"
 
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -79,11 +80,8 @@ public:
             stream_->write(hello);
             ticks_->start(heartbeat_.interval_ms, heartbeat_.interval_ms);
         });
-        Lock lock(mutex_);
-        while (!roster_ && !failure_) {
-            if (!changed_.wait(lock, deadline)) break;
-        }
-        if (!roster_ && !failure_) ask_who_is_missing(lock);
+        if (!all_have_come(deadline)) ask_who_is_missing();
+        const Lock lock(mutex_);
         if (failure_) throw Error(*failure_);
         for (Seat& seat : *roster_) {
             seat.address = control::seen_from_here(seat.address, way_to_rank_0_);
@@ -155,25 +153,34 @@ private:
         throw Error(TUTTI_ERR_NETWORK, cat("cannot reach rank 0: ", reasons), 0);
     }
 
-    void ask_who_is_missing(Lock& lock) TUTTI_REQUIRES(mutex_) {
-        lock.unlock();
+    // False if the deadline passed before all came or the group failed.
+    bool all_have_come(const Deadline& deadline) {
+        Lock lock(mutex_);
+        while (!roster_ && !failure_) {
+            if (!changed_.wait(lock, deadline)) return roster_ || failure_;
+        }
+        return true;
+    }
+
+    // Throws, unless they come meanwhile.
+    void ask_who_is_missing() {
         loop_->post([this] {
             if (stream_) stream_->write(control::encode(Kind::Who));
         });
-        lock.lock();
         const Deadline answer = Deadline::after_ms(answer_ms);
+        Lock lock(mutex_);
         while (!missing_ && !roster_ && !failure_ && changed_.wait(lock, answer)) {
         }
         if (roster_ || failure_) return;
         const std::string who = missing_.value_or("");
+        if (who.empty()) {
+            throw Error(TUTTI_ERR_TIMEOUT, "timed out waiting for all ranks to come");
+        }
         const bool several = who.find(',') != std::string::npos;
-        const int blamed =
-            who.empty() ? -1 : static_cast<int>(std::strtol(who.c_str(), nullptr, 10));
         throw Error(TUTTI_ERR_TIMEOUT,
-                    who.empty() ? std::string("timed out waiting for all ranks to come")
-                                : cat("timed out waiting for rank", several ? "s " : " ", who,
-                                      several ? ", which have not come" : ", which has not come"),
-                    blamed);
+                    cat("timed out waiting for rank", several ? "s " : " ", who,
+                        several ? ", which have not come" : ", which has not come"),
+                    static_cast<int>(std::strtol(who.c_str(), nullptr, 10)));
     }
 
     void tell(Kind kind, Status status) noexcept {

@@ -47,8 +47,8 @@ private:
     };
 
     [[nodiscard]] bool matches(const Post& send, const Post& receive) const;
-    void finish(const Post& post, Status status, int peer, size_t bytes, Listeners& listeners)
-        TUTTI_REQUIRES(mutex_);
+    static void finish(const Post& post, Status status, int peer, size_t bytes,
+                       Listeners& listeners);
     template <typename Predicate>
     void finish_where(Predicate&& predicate, const Status& status) noexcept TUTTI_EXCLUDES(mutex_);
 
