@@ -6,6 +6,7 @@
 
 #include "address.hpp"
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "base/mutex.hpp"
 #include "coordinator.hpp"
 #include "heartbeat.hpp"
@@ -23,6 +24,7 @@ using control::Invitation;
 using control::Kind;
 using control::Seat;
 
+const std::string invitation_key = "tutti/control";
 constexpr int backlog = 1024;
 constexpr int64_t answer_ms = 1000;  // what rank 0 may take to say who is missing
 
@@ -56,16 +58,23 @@ public:
     }
 
     void join(const Deadline& deadline) {
-        const std::string key = "tutti/control";
-        if (rank_ == 0) store_->set(key, open_house().text(), deadline);
-        std::string text;
-        try {
-            text = store_->get(key, deadline);
-        } catch (const Error& error) {
-            if (error.status().code != TUTTI_ERR_TIMEOUT) throw;
-            throw Error(TUTTI_ERR_TIMEOUT, "timed out waiting for rank 0, which has not come", 0);
+        if (rank_ == 0) store_->set(invitation_key, open_house().text(), deadline);
+        for (;;) {
+            std::string text;
+            try {
+                text = store_->get(invitation_key, deadline);
+            } catch (const Error& error) {
+                if (error.status().code != TUTTI_ERR_TIMEOUT) throw;
+                throw Error(TUTTI_ERR_TIMEOUT, "timed out waiting for rank 0, which has not come",
+                            0);
+            }
+            try {
+                return call(Invitation::parse(text), deadline);
+            } catch (const Error& error) {
+                // It may be what an earlier group left behind, and ours may be there soon.
+                if (deadline.expired() || error.status().code != TUTTI_ERR_NETWORK) throw;
+            }
         }
-        call(Invitation::parse(text), deadline);
     }
 
     [[nodiscard]] const std::string& address() const override { return address_; }
@@ -83,6 +92,7 @@ public:
         if (!all_have_come(deadline)) ask_who_is_missing();
         const Lock lock(mutex_);
         if (failure_) throw Error(*failure_);
+        if (rank_ == 0) withdraw_invitation();
         for (Seat& seat : *roster_) {
             seat.address = control::seen_from_here(seat.address, way_to_rank_0_);
         }
@@ -117,6 +127,15 @@ private:
         return invitation;
     }
 
+    // The next group on this store shall not take it for its own.
+    void withdraw_invitation() {
+        try {
+            store_->delete_key(invitation_key, Deadline::after_ms(answer_ms));
+        } catch (const Error& error) {
+            log(LogLevel::Debug, "control: ", error.what());
+        }
+    }
+
     void call(const Invitation& invitation, const Deadline& deadline) {
         net::Socket socket = reach(invitation, deadline);
         token_ = invitation.token;
@@ -136,16 +155,12 @@ private:
     net::Socket reach(const Invitation& invitation, const Deadline& deadline) {
         const std::string way_to_store = store_->remote_address().value_or("");
         std::string reasons;
-        for (size_t index = 0; index < invitation.addresses.size(); ++index) {
-            const bool last = index + 1 == invitation.addresses.size();
+        for (const std::string& given : invitation.addresses) {
             const std::string address =
-                way_to_store.empty()
-                    ? invitation.addresses[index]
-                    : control::seen_from_here(invitation.addresses[index], way_to_store);
+                way_to_store.empty() ? given : control::seen_from_here(given, way_to_store);
             try {
-                return net::Socket::connect(
-                    {address, invitation.port},
-                    last ? deadline : deadline.or_earlier(Deadline::after_ms(attempt_ms)));
+                return net::Socket::connect({address, invitation.port},
+                                            deadline.or_earlier(Deadline::after_ms(attempt_ms)));
             } catch (const Error& error) {
                 reasons += cat(reasons.empty() ? "" : "; ", error.status().message);
             }

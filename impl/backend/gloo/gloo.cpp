@@ -74,9 +74,7 @@ public:
         try {
             connect(deadline);
         } catch (const Error& error) {
-            if (error.status().code != TUTTI_ERR_ABORTED) throw;
-            const Lock lock(mutex_);
-            throw Error(aborted_.ok() ? error.status() : aborted_);
+            give_up(error.status());
         }
     }
 
@@ -145,6 +143,21 @@ private:
             this->peer(peer).kept = net::Descriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
             context_->add_line(peer, descriptor);
         }
+    }
+
+    // This rank could not connect, or another one failed meanwhile.
+    [[noreturn]] void give_up(Status status) {
+        leaving_ = true;
+        Status reason;
+        {
+            const Lock lock(mutex_);
+            reason = aborted_;
+        }
+        if (!reason.ok()) throw Error(reason);
+        Status cause = status;
+        cause.message = cat("rank ", rank(), " gave up: ", status.message);
+        liveness_->report(cause);
+        throw Error(status);
     }
 
     Peer& peer(int rank) { return peers_[static_cast<size_t>(rank)]; }
