@@ -84,6 +84,11 @@ bool Coordinator::handle(Guest& guest, const Frame& frame) {
         case Kind::Report:
             decide(decode_status(frame));
             return true;
+        case Kind::Stalled:
+            if (const auto mismatch = stalls_.add(guest.rank, decode_stall(frame))) {
+                decide(*mismatch);
+            }
+            return true;
         case Kind::Who:
             guest.stream->write(encode(Kind::Missing, missing()));
             return true;
@@ -147,7 +152,7 @@ void Coordinator::suspect(const Status& suspicion) {
 }
 
 void Coordinator::decide(const Status& verdict) {
-    if (verdict_) return;  // the first cause wins
+    if (verdict_) return;
     verdict_ = verdict;
     log(LogLevel::Info, "control: ", verdict.message);
     tell_all(encode(Kind::Verdict, verdict));

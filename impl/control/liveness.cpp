@@ -50,6 +50,7 @@ public:
           pulse_(heartbeat_) {}
 
     ~Member() override {
+        withdraw_invitation();
         loop_->run([this] {
             ticks_.reset();
             stream_.reset();
@@ -58,7 +59,7 @@ public:
     }
 
     void join(const Deadline& deadline) {
-        if (rank_ == 0) store_->set(invitation_key, open_house().text(), deadline);
+        if (rank_ == 0) invite(deadline);
         for (;;) {
             std::string text;
             try {
@@ -90,19 +91,23 @@ public:
             ticks_->start(heartbeat_.interval_ms, heartbeat_.interval_ms);
         });
         if (!all_have_come(deadline)) ask_who_is_missing();
-        const Lock lock(mutex_);
-        if (failure_) throw Error(*failure_);
-        if (rank_ == 0) withdraw_invitation();
-        for (Seat& seat : *roster_) {
+        std::vector<Seat> seats = roster();
+        withdraw_invitation();
+        for (Seat& seat : seats) {
             seat.address = control::seen_from_here(seat.address, way_to_rank_0_);
         }
-        return *roster_;
+        return seats;
     }
 
     void suspect(int rank, const std::string& reason) noexcept override {
         tell(Kind::Suspect, {TUTTI_ERR_PEER_LOST, rank, 0, reason});
     }
     void report(const Status& cause) noexcept override { tell(Kind::Report, cause); }
+    void stalled(const control::Stall& stall) noexcept override {
+        loop_->post([this, stall] {
+            if (stream_) stream_->write(control::encode(stall));
+        });
+    }
     void leave() noexcept override {
         loop_->post([this] {
             left_ = true;
@@ -127,8 +132,19 @@ private:
         return invitation;
     }
 
+    void invite(const Deadline& deadline) {
+        const std::string mine = open_house().text();
+        invited_ = store_->compare_set(invitation_key, "", mine, deadline) == mine;
+        if (invited_) return;
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                    "another process has come as rank 0 before, or was killed as it met the others "
+                    "at this store",
+                    0);
+    }
+
     // The next group on this store shall not take it for its own.
     void withdraw_invitation() {
+        if (!std::exchange(invited_, false)) return;
         try {
             store_->delete_key(invitation_key, Deadline::after_ms(answer_ms));
         } catch (const Error& error) {
@@ -168,6 +184,12 @@ private:
         throw Error(TUTTI_ERR_NETWORK, cat("cannot reach rank 0: ", reasons), 0);
     }
 
+    std::vector<Seat> roster() {
+        const Lock lock(mutex_);
+        if (failure_) throw Error(*failure_);
+        return *roster_;
+    }
+
     // False if the deadline passed before all came or the group failed.
     bool all_have_come(const Deadline& deadline) {
         Lock lock(mutex_);
@@ -201,7 +223,9 @@ private:
     void tell(Kind kind, Status status) noexcept {
         loop_->post([this, kind, status = std::move(status)] {
             if (left_) return;
-            if (stream_ && !unwatched_) {
+            if (coordinator_ && kind == Kind::Report) {
+                coordinator_->decide(status);  // what it told itself it might read too late
+            } else if (stream_ && !unwatched_) {
                 stream_->write(control::encode(kind, status));
             } else {
                 fail(status);  // nobody is left to ask
@@ -295,6 +319,7 @@ private:
     control::Token token_{};
     std::string address_;
     std::string way_to_rank_0_;
+    bool invited_ = false;  // the store has this rank's invitation
 
     Mutex mutex_;
     Condition changed_;

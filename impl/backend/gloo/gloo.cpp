@@ -81,6 +81,7 @@ public:
     ~GlooChannel() override {
         leaving_ = true;
         abort({TUTTI_ERR_ABORTED, -1, 0, "the group was destroyed"});
+        ledger_.wait_until_empty();  // other threads may be letting go of theirs just now
         if (context_) {
             const Device::Hurry hurry(*device_);
             context_.reset();
@@ -106,6 +107,10 @@ public:
     }
 
     void report(const Status& cause) noexcept override { liveness_->report(cause); }
+
+    void stalled(uint64_t number, const std::string& call) noexcept override {
+        liveness_->stalled({number, call});
+    }
 
     void abort(const Status& status) noexcept override {
         {
@@ -253,6 +258,7 @@ public:
     void post_receive(Transfer&, int, Slot, void*, size_t) override { TUTTI_ASSERT(false); }
     void post_receive_any(Transfer&, Slot, void*, size_t) override {}  // nobody will send
     void report(const Status&) noexcept override {}
+    void stalled(uint64_t, const std::string&) noexcept override {}
     void abort(const Status&) noexcept override {}
     void leave() noexcept override {}
 };

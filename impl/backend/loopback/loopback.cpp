@@ -37,6 +37,9 @@ public:
             if (other != rank()) hub_->abort(other, cause);
         }
     }
+    void stalled(uint64_t number, const std::string& call) noexcept override {
+        hub_->stalled(rank(), {number, call});
+    }
     void abort(const Status& status) noexcept override { hub_->abort(rank(), status); }
     void leave() noexcept override { hub_->leave(rank()); }
 
@@ -80,8 +83,17 @@ private:
 };
 
 Hubs& hubs() {
-    static Hubs all;
+    static Hubs& all = *new Hubs;  // outlives every group that a program forgets to end
     return all;
+}
+
+std::shared_ptr<Hub> find_hub(Store& store, const std::string& key, const Deadline& deadline) {
+    try {
+        return hubs().find(store.get(key, deadline));
+    } catch (const Error& error) {
+        if (error.status().code != TUTTI_ERR_TIMEOUT) throw;
+        throw Error(TUTTI_ERR_TIMEOUT, "timed out waiting for rank 0, which has not come", 0);
+    }
 }
 
 }  // namespace
@@ -93,8 +105,11 @@ std::unique_ptr<Channel> connect(Store& store, int rank, int size, const Deadlin
         hub = std::make_shared<Hub>(size);
         store.set(key, hubs().add(hub), deadline);
     } else {
-        hub = hubs().find(store.get(key, deadline));
+        hub = find_hub(store, key, deadline);
     }
+    hub->meet(rank, deadline);
+    // The next group on this store shall not take it for its own.
+    if (rank == 0) store.delete_key(key, deadline);
     return std::make_unique<LoopbackChannel>(std::move(hub), rank, size);
 }
 

@@ -85,25 +85,31 @@ void Receiving::receive_body(uint64_t number) {
                                        call.buffer.size());
     } catch (...) {
         const Status status = current_status();
-        body_.hold.reset();
-        body_.listener.reset();
+        withdraw();
         return finish(status);
     }
-    count_down();
+    if (--pending_ == 0) conclude();
 }
 
 void Receiving::transfer_done(Transfer& /*transfer*/) noexcept {
-    count_down();
+    if (--pending_ > 0) return;
+    const Lock lock(posting_);
+    conclude();
 }
 
-void Receiving::count_down() noexcept {
-    if (--pending_ > 0) return;
+// The post has returned and the transfer is done, or withdrawn: lets go of the channel.
+void Receiving::conclude() noexcept {
     Status status = body_.status;
     if (status.ok() && body_.bytes != call.buffer.size()) {
         status = {TUTTI_ERR_PEER_LOST, source_, 0,
                   cat("rank ", source_.load(), " took its message back: its send timed out")};
     }
+    withdraw();
     finish(status);
+}
+
+void Receiving::withdraw() noexcept {
+    body_.hold.reset();
     body_.listener.reset();
 }
 
@@ -117,8 +123,7 @@ void Receiving::time_out() noexcept {
     const bool waited = engine_->leave_lane(shared_from_this());
     const Lock lock(posting_);
     if (finished_) return;
-    body_.hold.reset();
-    body_.listener.reset();
+    withdraw();
     const std::string who = call.source == any_source ? "any rank" : cat("rank ", call.source);
     finish({TUTTI_ERR_TIMEOUT, call.source, 0,
             cat("timed out waiting for ", waited ? "a message of " : "the data of ", who)});

@@ -36,7 +36,8 @@ private:
     void receive_body(uint64_t number) TUTTI_REQUIRES(posting_);
     [[nodiscard]] bool fits(int64_t count, tutti_dtype dtype) const;
     [[nodiscard]] Status misfit(int64_t count, tutti_dtype dtype) const;
-    void count_down() noexcept;
+    void conclude() noexcept TUTTI_REQUIRES(posting_);
+    void withdraw() noexcept TUTTI_REQUIRES(posting_);
     void time_out() noexcept;
 
     const std::shared_ptr<PointToPoint> engine_;

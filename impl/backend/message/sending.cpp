@@ -36,18 +36,20 @@ void Sending::post(uint64_t number) {
         withdraw();
         return finish(status);
     }
-    count_down();
+    if (--pending_ == 0) conclude();
 }
 
 void Sending::transfer_done(Transfer& /*transfer*/) noexcept {
-    count_down();
+    if (--pending_ > 0) return;
+    const Lock lock(posting_);
+    conclude();
 }
 
-void Sending::count_down() noexcept {
-    if (--pending_ > 0) return;
-    finish(head_.status.ok() ? body_.status : head_.status);
-    head_.listener.reset();
-    body_.listener.reset();
+// All posts have returned and all transfers are done, or withdrawn: lets go of the channel.
+void Sending::conclude() noexcept {
+    const Status status = head_.status.ok() ? body_.status : head_.status;
+    withdraw();
+    finish(status);
 }
 
 void Sending::finish_claimed(const Status& status) noexcept {
