@@ -45,6 +45,7 @@ private:
     void refuse(Guest& guest, const std::string& reason);
     void lose(int id, const Status& why);
     void suspect(const Status& suspicion);
+    void explain(int rank);
     void tick();
     void examine(Guest& guest);
     void tell_all(const std::string& frame);
@@ -60,7 +61,7 @@ private:
     std::vector<std::unique_ptr<Guest>> guests_;
     std::vector<std::optional<Seat>> seats_;  // by rank, of those who have come
     std::optional<Status> verdict_;
-    std::optional<Status> suspicion_;
+    std::vector<Status> suspicions_;  // not explained yet, the oldest first
     Stalls stalls_;
     Pulse pulse_;
     net::Timer ticks_;

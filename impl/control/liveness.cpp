@@ -6,6 +6,7 @@
 
 #include "address.hpp"
 #include "base/error.hpp"
+#include "base/fault_point.hpp"
 #include "base/log.hpp"
 #include "base/mutex.hpp"
 #include "coordinator.hpp"
@@ -90,6 +91,7 @@ public:
             stream_->write(hello);
             ticks_->start(heartbeat_.interval_ms, heartbeat_.interval_ms);
         });
+        TUTTI_FAULT_POINT("control.hello");
         if (!all_have_come(deadline)) ask_who_is_missing();
         std::vector<Seat> seats = roster();
         withdraw_invitation();

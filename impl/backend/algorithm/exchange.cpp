@@ -6,6 +6,7 @@
 
 #include "base/assert.hpp"
 #include "base/error.hpp"
+#include "base/fault_point.hpp"
 #include "control/stalls.hpp"
 
 namespace tutti {
@@ -110,6 +111,7 @@ Exchange::Ticket Exchange::receive(int from, std::span<std::byte> bytes) {
 }
 
 void Exchange::await(Transfer& transfer, int peer, const char* doing) {
+    TUTTI_FAULT_POINT("exchange.wait");
     while (!transfer.done.load(std::memory_order_acquire)) {
         const uint32_t ticket = event_->ticket();
         if (transfer.done.load(std::memory_order_acquire)) break;
@@ -164,8 +166,8 @@ void Exchange::wait(Ticket ticket) {
     }
 }
 
-// The peer took its message back, for its call has failed. Why, it has told the group, and that ends
-// the messages that nobody takes any more.
+// The peer took its message back, for its call has failed. Why, it has told the group, and that
+// ends the messages that nobody takes any more.
 void Exchange::await_reason(int peer) {
     for (;;) {
         Transfer untaken;

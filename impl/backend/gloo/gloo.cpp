@@ -161,6 +161,7 @@ private:
         if (!reason.ok()) throw Error(reason);
         Status cause = status;
         cause.message = cat("rank ", rank(), " gave up: ", status.message);
+        if (cause.rank < 0) cause.rank = rank();
         liveness_->report(cause);
         throw Error(status);
     }

@@ -32,6 +32,14 @@ std::vector<std::shared_ptr<Receiving>> take_waiting(Lane& lane, int source) {
     return taken;
 }
 
+// Whether more receives wait for this source than announcements are listened for; counts one more.
+template <typename Lane>
+bool lacks_listener(Lane& lane, int source) {
+    if (lane.wanted[source] <= lane.posted[source]) return false;
+    ++lane.posted[source];
+    return true;
+}
+
 }  // namespace
 
 PointToPoint::PointToPoint(Channel& channel) : channel_(channel), alarm_(Alarm::shared()) {}
@@ -76,9 +84,8 @@ void PointToPoint::join_lane(const std::shared_ptr<Receiving>& receiving, bool f
             lane.arrived.erase(found);
         } else if (aborted.ok()) {
             lane.waiting.insert(first ? lane.waiting.begin() : lane.waiting.end(), receiving);
-            must_listen = ++lane.wanted[call.source] > lane.posted[call.source] &&
-                          call.source != channel_.rank();
-            if (must_listen) ++lane.posted[call.source];
+            ++lane.wanted[call.source];
+            must_listen = call.source != channel_.rank() && lacks_listener(lane, call.source);
         }
     }
     if (!aborted.ok()) {
@@ -136,6 +143,7 @@ void PointToPoint::heard(const std::shared_ptr<Listening>& listening) noexcept {
 
 void PointToPoint::arrive(int tag, Arrival arrival) {
     std::shared_ptr<Receiving> receiving;
+    bool must_listen = false;
     {
         const Lock lock(mutex_);
         Lane& lane = lanes_[tag];
@@ -148,7 +156,10 @@ void PointToPoint::arrive(int tag, Arrival arrival) {
         receiving = *found;
         lane.waiting.erase(found);
         --lane.wanted[receiving->call.source];
+        // The one who asked for the announcement may not be the one who gets it.
+        if (arrival.remote) must_listen = lacks_listener(lane, arrival.remote->source);
     }
+    if (must_listen) listen(arrival.remote->source, tag);
     deliver(receiving, std::move(arrival));
 }
 
