@@ -54,7 +54,7 @@ Invitation Invitation::parse(const std::string& text) {
     const size_t first = std::min(text.find(' '), text.size());
     const size_t second = std::min(text.find(' ', first + 1), text.size());
     const std::string token = second > first ? text.substr(first + 1, second - first - 1) : "";
-    if (second == text.size() || !parse_port(text.substr(0, first), invitation.port) ||
+    if (second + 1 >= text.size() || !parse_port(text.substr(0, first), invitation.port) ||
         !parse_hex(token, invitation.token)) {
         throw Error(TUTTI_ERR_STORE, cat("rank 0 left \"", text,
                                          "\" at the store, which is no invitation: does another "

@@ -18,7 +18,6 @@
 
 #include <gloo/transport/tcp/context.h>
 
-#include "base/assert.hpp"
 #include "base/error.hpp"
 #include "control/liveness.hpp"
 #include "device.hpp"
@@ -250,25 +249,10 @@ private:
     std::shared_ptr<Context> context_;
 };
 
-// A group of one has nobody to talk to.
-class Solitude : public Channel {
-public:
-    Solitude() : Channel(0, 1) {}
-    [[nodiscard]] const char* name() const override { return "gloo"; }
-    void post_send(Transfer&, int, Slot, const void*, size_t) override { TUTTI_ASSERT(false); }
-    void post_receive(Transfer&, int, Slot, void*, size_t) override { TUTTI_ASSERT(false); }
-    void post_receive_any(Transfer&, Slot, void*, size_t) override {}  // nobody will send
-    void report(const Status&) noexcept override {}
-    void stalled(uint64_t, const std::string&) noexcept override {}
-    void abort(const Status&) noexcept override {}
-    void leave() noexcept override {}
-};
-
 }  // namespace
 
 std::unique_ptr<Channel> connect(const std::shared_ptr<Store>& store, int rank, int size,
                                  const Deadline& deadline) {
-    if (size == 1) return std::make_unique<Solitude>();
     return std::make_unique<GlooChannel>(store, rank, size, deadline);
 }
 

@@ -16,11 +16,11 @@ namespace {
 
 class LoopbackChannel : public Channel {
 public:
-    LoopbackChannel(std::shared_ptr<Hub> hub, int rank, int size)
-        : Channel(rank, size), hub_(std::move(hub)) {}
+    LoopbackChannel(const char* name, std::shared_ptr<Hub> hub, int rank, int size)
+        : Channel(rank, size), name_(name), hub_(std::move(hub)) {}
     ~LoopbackChannel() override { hub_->leave(rank()); }
 
-    [[nodiscard]] const char* name() const override { return "loopback"; }
+    [[nodiscard]] const char* name() const override { return name_; }
 
     void post_send(Transfer& transfer, int peer, Slot slot, const void* data,
                    size_t bytes) override {
@@ -44,6 +44,7 @@ public:
     void leave() noexcept override { hub_->leave(rank()); }
 
 private:
+    const char* const name_;
     const std::shared_ptr<Hub> hub_;
 };
 
@@ -110,7 +111,11 @@ std::unique_ptr<Channel> connect(Store& store, int rank, int size, const Deadlin
     hub->meet(rank, deadline);
     // The next group on this store shall not take it for its own.
     if (rank == 0) store.delete_key(key, deadline);
-    return std::make_unique<LoopbackChannel>(std::move(hub), rank, size);
+    return std::make_unique<LoopbackChannel>("loopback", std::move(hub), rank, size);
+}
+
+std::unique_ptr<Channel> alone(const char* name) {
+    return std::make_unique<LoopbackChannel>(name, std::make_shared<Hub>(1), 0, 1);
 }
 
 }  // namespace tutti::loopback

@@ -195,7 +195,7 @@ void a_withdrawn_transfer_is_never_touched_again(void**) {
 void rank_0_says_where_the_hub_is(void**) {
     const auto store = make_hash_store();
     TUTTI_EXPECT_ERROR(loopback::connect(*store, 1, 2, Deadline::after_ms(1)), TUTTI_ERR_TIMEOUT,
-                       "loopback/hub");
+                       "rank 0, which has not come");
     store->set("loopback/hub", "1/1", ample());  // init is not one of our ranks
     TUTTI_EXPECT_ERROR(loopback::connect(*store, 1, 2, ample()), TUTTI_ERR_UNSUPPORTED,
                        "threads of one process");
