@@ -144,8 +144,8 @@ static void wrong_members_and_backends_are_refused(void** state) {
 static void ranks_that_do_not_come_are_named(void** state) {
     (void)state;
     /* Rank 0 keeps the list of who has come; without it, only rank 0 is known to be missing. */
-    const char* const missing[3] = {"ranks 1, 2, which have not come",
-                                    "rank 0, which has not come", "rank 0, which has not come"};
+    const char* const missing[3] = {"ranks 1, 2, which have not come", "rank 0, which has not come",
+                                    "rank 0, which has not come"};
     tutti_group_options options = TUTTI_GROUP_OPTIONS_INIT;
     options.timeout_ms = 50;
     for (int32_t rank = 0; rank < 3; ++rank) {

@@ -110,6 +110,10 @@ Exchange::Ticket Exchange::receive(int from, std::span<std::byte> bytes) {
     return messages_.size() - 1;
 }
 
+std::span<std::byte> Exchange::room(size_t bytes) {
+    return {rooms_.emplace_back(std::make_unique_for_overwrite<std::byte[]>(bytes)).get(), bytes};
+}
+
 void Exchange::await(Transfer& transfer, int peer, const char* doing) {
     TUTTI_FAULT_POINT("exchange.wait");
     while (!transfer.done.load(std::memory_order_acquire)) {

@@ -36,6 +36,10 @@ public:
     Ticket send(int peer, std::span<const std::byte> bytes);
     Ticket receive(int peer, std::span<std::byte> bytes);
 
+    // Memory for messages that ends when the last of them is withdrawn, which on failure is after
+    // the algorithm has returned.
+    std::span<std::byte> room(size_t bytes);
+
     // Until the message is there, or has gone. Throws TIMEOUT, PEER_LOST, MISMATCH, ABORTED with
     // the peer's rank.
     void wait(Ticket ticket);
@@ -65,7 +69,8 @@ private:
     std::shared_ptr<Event> event_;
     std::shared_ptr<TransferListener> listener_;
     std::vector<Peer> peers_;
-    std::deque<Message> messages_;
+    std::vector<std::unique_ptr<std::byte[]>> rooms_;
+    std::deque<Message> messages_;  // last: gone before the memory they use
 };
 
 }  // namespace tutti

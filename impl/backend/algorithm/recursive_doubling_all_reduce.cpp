@@ -2,7 +2,6 @@
 // get the same bits. Ranks beyond the largest power of two hand their data to a neighbour first and
 // get the result last.
 #include <bit>
-#include <memory>
 
 #include "algorithm.hpp"
 #include "reduce/reduce.hpp"
@@ -14,8 +13,7 @@ void recursive_doubling_all_reduce(Exchange& exchange, const AllReduce& call) {
     const int size = exchange.size();
     const auto mine = call.output.bytes();
     const auto count = static_cast<size_t>(call.output.count);
-    const auto room = std::make_unique_for_overwrite<std::byte[]>(mine.size());
-    const std::span<std::byte> theirs(room.get(), mine.size());
+    const auto theirs = exchange.room(mine.size());
 
     const auto combine = [&](bool mine_is_lower) {
         reduce_to(mine.data(), mine_is_lower ? mine.data() : theirs.data(),

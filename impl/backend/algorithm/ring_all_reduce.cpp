@@ -4,7 +4,6 @@
 // the adding keep each other company.
 #include <algorithm>
 #include <deque>
-#include <memory>
 #include <vector>
 
 #include "algorithm.hpp"
@@ -37,8 +36,7 @@ public:
     void run() {
         // What goes out at step s came in at step s - 1; at the first step it is this rank's own.
         send_part(exchange_.rank() - 1);
-        const size_t room_bytes = segment_bytes * segments_ahead;
-        room_ = std::make_unique_for_overwrite<std::byte[]>(room_bytes);
+        room_ = exchange_.room(segment_bytes * segments_ahead);
         reduce_round();
         gather_round();
         exchange_.wait_all();
@@ -77,7 +75,7 @@ private:
         std::deque<Exchange::Ticket> posted;
         size_t next_post = 0;
         const auto slot = [&](size_t index) {
-            return room_.get() + index % segments_ahead * segment_bytes;
+            return room_.data() + index % segments_ahead * segment_bytes;
         };
         const auto post = [&] {
             if (next_post == plan.size()) return;
@@ -131,7 +129,7 @@ private:
     const std::span<std::byte> data_;
     const int next_;
     const int previous_;
-    std::unique_ptr<std::byte[]> room_;
+    std::span<std::byte> room_;
 };
 
 }  // namespace

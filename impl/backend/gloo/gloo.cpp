@@ -32,7 +32,8 @@ namespace {
 
 namespace tcp = ::gloo::transport::tcp;
 
-constexpr int farewell_s = 2;  // what the kernel may take to deliver what was sent
+constexpr int farewell_s = 2;         // what the kernel may take to deliver what was sent
+constexpr int64_t verdict_ms = 1000;  // what rank 0 may take to say why nobody can go on
 
 class Context : public tcp::Context {
 public:
@@ -116,6 +117,7 @@ public:
             const Lock lock(mutex_);
             if (!aborted_.ok()) return;
             aborted_ = status;
+            told_.notify_all();
         }
         has_aborted_ = true;
         const uint64_t one = 1;
@@ -150,19 +152,27 @@ private:
     }
 
     // This rank could not connect, or another one failed meanwhile.
-    [[noreturn]] void give_up(Status status) {
+    [[noreturn]] void give_up(const Status& status) {
         leaving_ = true;
-        Status reason;
-        {
-            const Lock lock(mutex_);
-            reason = aborted_;
-        }
-        if (!reason.ok()) throw Error(reason);
+        if (const Status reason = why_aborted(); !reason.ok()) throw Error(reason);
         Status cause = status;
         cause.message = cat("rank ", rank(), " gave up: ", status.message);
         if (cause.rank < 0) cause.rank = rank();
         liveness_->report(cause);
-        throw Error(status);
+        // A connection that broke may only be what an earlier failure did to us: the verdict tells.
+        if (status.code == TUTTI_ERR_NETWORK) {
+            const Deadline answer = Deadline::after_ms(verdict_ms);
+            Lock lock(mutex_);
+            while (aborted_.ok() && told_.wait(lock, answer)) {
+            }
+        }
+        const Status verdict = why_aborted();
+        throw Error(status.code == TUTTI_ERR_NETWORK && !verdict.ok() ? verdict : status);
+    }
+
+    Status why_aborted() {
+        const Lock lock(mutex_);
+        return aborted_;
     }
 
     Peer& peer(int rank) { return peers_[static_cast<size_t>(rank)]; }
@@ -240,6 +250,7 @@ private:
     std::vector<Peer> peers_;
     Ledger ledger_;
     Mutex mutex_;
+    Condition told_;
     Status aborted_ TUTTI_GUARDED_BY(mutex_);
     std::atomic<bool> has_aborted_{false};
     std::atomic<bool> leaving_{false};

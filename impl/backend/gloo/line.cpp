@@ -103,11 +103,14 @@ bool Line::read() {
         return read();
     }
     const size_t bytes = rx_.preamble.length;
-    if (!Pair::read()) return false;
-    examined_ = false;
-    target_ = Weak();
-    parcel(held).complete({}, rank_, bytes);
-    return true;
+    const bool whole = Pair::read();
+    if (whole) {
+        examined_ = false;
+        target_ = Weak();
+        parcel(held).complete({}, rank_, bytes);
+    }
+    parcel(held).let_go();
+    return whole;
 }
 
 Line::Progress Line::read_preamble() {
@@ -162,6 +165,7 @@ bool Line::examine_data() {
                                cat("rank ", rank_, " sent ", rx_.preamble.length, " bytes where ",
                                    room, " were expected")},
                               rank_, rx_.preamble.length);
+        parcel(held).let_go();
     }
     queue.pop_front();
     if (queue.empty()) localPendingRecv_.erase(found);
@@ -208,9 +212,11 @@ bool Line::write(Op& op) {
         op.ubuf = blank_->weak();
         return Pair::write(op);
     }
-    if (!Pair::write(op)) return false;
-    if (held.operator->() != blank_.get()) parcel(held).complete({}, rank_, op.nbytes);
-    return true;
+    const bool whole = Pair::write(op);
+    if (held.operator->() == blank_.get()) return whole;
+    if (whole) parcel(held).complete({}, rank_, op.nbytes);
+    parcel(held).let_go();
+    return whole;
 }
 
 }  // namespace tutti::gloo_channel

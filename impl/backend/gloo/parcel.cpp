@@ -68,7 +68,8 @@ Parcel::~Parcel() {
     // gone already; so the wait is moved here.
     std::destroy_at(&shareableNonOwningPtr_);
     std::construct_at(&shareableNonOwningPtr_, this);
-    // That wait sees the user gone, but not what it did; the lock it held shows that too.
+    // That wait sees the user gone, but not what it did; this shows that too.
+    static_cast<void>(uses_.load(std::memory_order_acquire));
     const std::lock_guard<std::mutex> lock(m_);
 }
 

@@ -43,6 +43,8 @@ public:
 
     // The first completion counts. The transfer may be gone when this returns.
     void complete(Status status, int peer, size_t bytes) noexcept;
+    // The last thing that Gloo's loop does with it: what it did happens before the destruction.
+    void let_go() noexcept { uses_.fetch_add(1, std::memory_order_release); }
 
 private:
     friend class Ledger;
@@ -50,6 +52,7 @@ private:
     Transfer& transfer_;
     const int peer_;  // -1: any
     std::atomic<bool> completed_{false};
+    std::atomic<uint32_t> uses_{0};
     Parcel* next_ = nullptr;
     Parcel* previous_ = nullptr;
 };

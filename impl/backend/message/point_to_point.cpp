@@ -148,21 +148,28 @@ void PointToPoint::heard(const std::shared_ptr<Listening>& listening) noexcept {
 void PointToPoint::arrive(int tag, Arrival arrival, bool again) {
     std::shared_ptr<Receiving> receiving;
     bool must_listen = false;
+    Status aborted;
     {
         const Lock lock(mutex_);
         Lane& lane = lanes_[tag];
         const auto found = std::ranges::find_if(
             lane.waiting, [&](const auto& one) { return one->accepts(arrival.source); });
-        if (found == lane.waiting.end()) {
+        if (found != lane.waiting.end()) {
+            receiving = *found;
+            lane.waiting.erase(found);
+            --lane.wanted[receiving->call.source];
+            // The one who asked for the announcement may not be the one who gets it.
+            must_listen = arrival.remote && !again && lacks_listener(lane, arrival.remote->source);
+        } else if (aborted_.ok()) {
             lane.arrived.insert(again ? lane.arrived.begin() : lane.arrived.end(),
                                 std::move(arrival));
             return;
         }
-        receiving = *found;
-        lane.waiting.erase(found);
-        --lane.wanted[receiving->call.source];
-        // The one who asked for the announcement may not be the one who gets it.
-        if (arrival.remote && !again) must_listen = lacks_listener(lane, arrival.remote->source);
+        aborted = aborted_;
+    }
+    if (!receiving) {  // nobody will ask for it any more
+        if (arrival.local) arrival.local->finish(aborted);
+        return;
     }
     if (must_listen) listen(arrival.remote->source, tag);
     deliver(receiving, std::move(arrival));
