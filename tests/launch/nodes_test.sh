@@ -99,7 +99,8 @@ case_a_signal_to_one_tuttirun_ends_all() {
 case_a_node_that_is_ready_waits_for_the_others() {
     make_held_fifo
     mkfifo "$folder/word"
-    start_two_nodes sh -c 'if [ "$RANK" = 0 ]; then exec 4>"$folder/held"; else cat "$folder/word"; fi
+    start_two_nodes sh -c '
+        if [ "$RANK" = 0 ]; then exec 4>"$folder/held"; else cat "$folder/word"; fi
         echo done'
     wait_for_line 0 done
     wait_until_released
