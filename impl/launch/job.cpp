@@ -46,12 +46,11 @@ Job::Job(const Options& options, std::span<const char* const> inherited, SignalI
     : options_(options),
       inherited_(inherited),
       signals_(signals),
-      meeting_(meet_nodes(options, signals,
-                          [&](const std::string& sentence) {
-                              say(sentence);
-                              writer_.write_some();
-                          })),
-      logs_(options) {}
+      logs_(options),
+      meeting_(meet_nodes(options, signals, [&](const std::string& sentence) {
+          say(sentence);
+          writer_.write_some();
+      })) {}
 
 int Job::run() {
     for (;; ++meeting_.placement.attempt) {

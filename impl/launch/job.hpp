@@ -45,8 +45,8 @@ private:
     const std::span<const char* const> inherited_;
     SignalInbox& signals_;
     LineWriter writer_;
+    LogFolder logs_;  // outlives the threads of what follows
     Meeting meeting_;
-    LogFolder logs_;
     std::unique_ptr<StoreServer> workers_store_;  // if it is not the meeting's
 };
 
