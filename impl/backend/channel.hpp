@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "base/status.hpp"
 
@@ -84,6 +85,9 @@ public:
 
     // Ends all transfers of the other ranks, soon, with this status.
     virtual void report(const Status& cause) noexcept = 0;
+    // This rank has waited for a while in this collective: ranks that wait in different ones, for each
+    // other, are aborted with MISMATCH.
+    virtual void stalled(uint64_t number, const std::string& call) noexcept = 0;
     // Ends all transfers of this rank, now and later, with this status; only the first abort
     // counts.
     virtual void abort(const Status& status) noexcept = 0;

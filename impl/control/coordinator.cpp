@@ -28,7 +28,7 @@ Coordinator::Coordinator(net::Loop& loop, std::vector<int> listening, int size, 
       ticks_(loop, [this] { tick(); }),
       patience_(loop,
                 [this] {
-                    if (suspicion_) decide(*suspicion_);
+                    if (!suspicions_.empty()) decide(suspicions_.front());
                 }),
       listener_(loop, std::move(listening), [this](int descriptor) { accept(descriptor); }) {
     ticks_.start(heartbeat.interval_ms, heartbeat.interval_ms);
@@ -76,6 +76,7 @@ bool Coordinator::handle(Guest& guest, const Frame& frame) {
     switch (frame.kind) {
         case Kind::Bye:
             guest.left = true;
+            explain(guest.rank);
             tell_all(encode(Kind::Left, guest.rank));
             return true;
         case Kind::Suspect:
@@ -83,6 +84,11 @@ bool Coordinator::handle(Guest& guest, const Frame& frame) {
             return true;
         case Kind::Report:
             decide(decode_status(frame));
+            return true;
+        case Kind::Stalled:
+            if (const auto mismatch = stalls_.add(guest.rank, decode_stall(frame))) {
+                decide(*mismatch);
+            }
             return true;
         case Kind::Who:
             guest.stream->write(encode(Kind::Missing, missing()));
@@ -141,13 +147,19 @@ void Coordinator::lose(int id, const Status& why) {
 void Coordinator::suspect(const Status& suspicion) {
     const Guest* const accused = member(suspicion.rank);
     const bool has_left = accused == nullptr || accused->left;
-    if (verdict_ || suspicion_ || has_left) return;
-    suspicion_ = suspicion;
-    patience_.start(patience_ms, 0);
+    if (verdict_ || has_left) return;
+    if (suspicions_.empty()) patience_.start(patience_ms, 0);
+    suspicions_.push_back(suspicion);
+}
+
+// That rank said goodbye: its connections broke because it left.
+void Coordinator::explain(int rank) {
+    std::erase_if(suspicions_, [rank](const Status& one) { return one.rank == rank; });
+    if (suspicions_.empty()) patience_.stop();
 }
 
 void Coordinator::decide(const Status& verdict) {
-    if (verdict_) return;  // the first cause wins
+    if (verdict_) return;
     verdict_ = verdict;
     log(LogLevel::Info, "control: ", verdict.message);
     tell_all(encode(Kind::Verdict, verdict));

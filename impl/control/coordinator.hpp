@@ -25,6 +25,9 @@ public:
     Coordinator(const Coordinator&) = delete;
     Coordinator& operator=(const Coordinator&) = delete;
 
+    // Nobody can go on, and why. The first cause wins.
+    void decide(const Status& verdict);
+
 private:
     using Clock = Pulse::Clock;
     struct Guest {  // a connection; a member once it has said hello
@@ -42,7 +45,7 @@ private:
     void refuse(Guest& guest, const std::string& reason);
     void lose(int id, const Status& why);
     void suspect(const Status& suspicion);
-    void decide(const Status& verdict);
+    void explain(int rank);
     void tick();
     void examine(Guest& guest);
     void tell_all(const std::string& frame);
@@ -58,7 +61,8 @@ private:
     std::vector<std::unique_ptr<Guest>> guests_;
     std::vector<std::optional<Seat>> seats_;  // by rank, of those who have come
     std::optional<Status> verdict_;
-    std::optional<Status> suspicion_;
+    std::vector<Status> suspicions_;  // not explained yet, the oldest first
+    Stalls stalls_;
     Pulse pulse_;
     net::Timer ticks_;
     net::Timer patience_;  // for a suspicion to explain itself

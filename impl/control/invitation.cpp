@@ -1,8 +1,8 @@
 #include "invitation.hpp"
 
 #include <algorithm>
+#include <charconv>
 
-#include "base/environment.hpp"
 #include "base/error.hpp"
 
 namespace tutti::control {
@@ -34,6 +34,11 @@ bool parse_hex(std::string_view text, Token& token) {
     return true;
 }
 
+bool parse_port(const std::string& text, int& port) {
+    const auto [stop, fault] = std::from_chars(text.data(), text.data() + text.size(), port);
+    return fault == std::errc{} && stop == text.data() + text.size() && port > 0 && port < 65536;
+}
+
 }  // namespace
 
 std::string Invitation::text() const {
@@ -49,13 +54,12 @@ Invitation Invitation::parse(const std::string& text) {
     const size_t first = std::min(text.find(' '), text.size());
     const size_t second = std::min(text.find(' ', first + 1), text.size());
     const std::string token = second > first ? text.substr(first + 1, second - first - 1) : "";
-    if (second == text.size() || !parse_hex(token, invitation.token)) {
+    if (second + 1 >= text.size() || !parse_port(text.substr(0, first), invitation.port) ||
+        !parse_hex(token, invitation.token)) {
         throw Error(TUTTI_ERR_STORE, cat("rank 0 left \"", text,
                                          "\" at the store, which is no invitation: does another "
                                          "group use the same store?"));
     }
-    invitation.port =
-        static_cast<int>(parse_number(text.substr(0, first), "the port of rank 0", 1, 65535));
     for (size_t begin = second + 1; begin < text.size();) {
         const size_t comma = std::min(text.find(',', begin), text.size());
         invitation.addresses.push_back(text.substr(begin, comma - begin));

@@ -1,10 +1,13 @@
 #include "liveness.hpp"
 
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
 #include "address.hpp"
 #include "base/error.hpp"
+#include "base/fault_point.hpp"
+#include "base/log.hpp"
 #include "base/mutex.hpp"
 #include "coordinator.hpp"
 #include "heartbeat.hpp"
@@ -22,6 +25,7 @@ using control::Invitation;
 using control::Kind;
 using control::Seat;
 
+const std::string invitation_key = "tutti/control";
 constexpr int backlog = 1024;
 constexpr int64_t answer_ms = 1000;  // what rank 0 may take to say who is missing
 
@@ -47,6 +51,7 @@ public:
           pulse_(heartbeat_) {}
 
     ~Member() override {
+        withdraw_invitation();
         loop_->run([this] {
             ticks_.reset();
             stream_.reset();
@@ -55,16 +60,23 @@ public:
     }
 
     void join(const Deadline& deadline) {
-        const std::string key = "tutti/control";
-        if (rank_ == 0) store_->set(key, open_house().text(), deadline);
-        std::string text;
-        try {
-            text = store_->get(key, deadline);
-        } catch (const Error& error) {
-            if (error.status().code != TUTTI_ERR_TIMEOUT) throw;
-            throw Error(TUTTI_ERR_TIMEOUT, "timed out waiting for rank 0, which has not come", 0);
+        if (rank_ == 0) invite(deadline);
+        for (;;) {
+            std::string text;
+            try {
+                text = store_->get(invitation_key, deadline);
+            } catch (const Error& error) {
+                if (error.status().code != TUTTI_ERR_TIMEOUT) throw;
+                throw Error(TUTTI_ERR_TIMEOUT, "timed out waiting for rank 0, which has not come",
+                            0);
+            }
+            try {
+                return call(Invitation::parse(text), deadline);
+            } catch (const Error& error) {
+                // It may be what an earlier group left behind, and ours may be there soon.
+                if (deadline.expired() || error.status().code != TUTTI_ERR_NETWORK) throw;
+            }
         }
-        call(Invitation::parse(text), deadline);
     }
 
     [[nodiscard]] const std::string& address() const override { return address_; }
@@ -79,22 +91,25 @@ public:
             stream_->write(hello);
             ticks_->start(heartbeat_.interval_ms, heartbeat_.interval_ms);
         });
-        Lock lock(mutex_);
-        while (!roster_ && !failure_) {
-            if (!changed_.wait(lock, deadline)) break;
-        }
-        if (!roster_ && !failure_) ask_who_is_missing(lock);
-        if (failure_) throw Error(*failure_);
-        for (Seat& seat : *roster_) {
+        TUTTI_FAULT_POINT("control.hello");
+        if (!all_have_come(deadline)) ask_who_is_missing();
+        std::vector<Seat> seats = roster();
+        withdraw_invitation();
+        for (Seat& seat : seats) {
             seat.address = control::seen_from_here(seat.address, way_to_rank_0_);
         }
-        return *roster_;
+        return seats;
     }
 
     void suspect(int rank, const std::string& reason) noexcept override {
         tell(Kind::Suspect, {TUTTI_ERR_PEER_LOST, rank, 0, reason});
     }
     void report(const Status& cause) noexcept override { tell(Kind::Report, cause); }
+    void stalled(const control::Stall& stall) noexcept override {
+        loop_->post([this, stall] {
+            if (stream_) stream_->write(control::encode(stall));
+        });
+    }
     void leave() noexcept override {
         loop_->post([this] {
             left_ = true;
@@ -119,6 +134,26 @@ private:
         return invitation;
     }
 
+    void invite(const Deadline& deadline) {
+        const std::string mine = open_house().text();
+        invited_ = store_->compare_set(invitation_key, "", mine, deadline) == mine;
+        if (invited_) return;
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                    "another process has come as rank 0 before, or was killed as it met the others "
+                    "at this store",
+                    0);
+    }
+
+    // The next group on this store shall not take it for its own.
+    void withdraw_invitation() {
+        if (!std::exchange(invited_, false)) return;
+        try {
+            store_->delete_key(invitation_key, Deadline::after_ms(answer_ms));
+        } catch (const Error& error) {
+            log(LogLevel::Debug, "control: ", error.what());
+        }
+    }
+
     void call(const Invitation& invitation, const Deadline& deadline) {
         net::Socket socket = reach(invitation, deadline);
         token_ = invitation.token;
@@ -138,16 +173,12 @@ private:
     net::Socket reach(const Invitation& invitation, const Deadline& deadline) {
         const std::string way_to_store = store_->remote_address().value_or("");
         std::string reasons;
-        for (size_t index = 0; index < invitation.addresses.size(); ++index) {
-            const bool last = index + 1 == invitation.addresses.size();
+        for (const std::string& given : invitation.addresses) {
             const std::string address =
-                way_to_store.empty()
-                    ? invitation.addresses[index]
-                    : control::seen_from_here(invitation.addresses[index], way_to_store);
+                way_to_store.empty() ? given : control::seen_from_here(given, way_to_store);
             try {
-                return net::Socket::connect(
-                    {address, invitation.port},
-                    last ? deadline : deadline.or_earlier(Deadline::after_ms(attempt_ms)));
+                return net::Socket::connect({address, invitation.port},
+                                            deadline.or_earlier(Deadline::after_ms(attempt_ms)));
             } catch (const Error& error) {
                 reasons += cat(reasons.empty() ? "" : "; ", error.status().message);
             }
@@ -155,31 +186,48 @@ private:
         throw Error(TUTTI_ERR_NETWORK, cat("cannot reach rank 0: ", reasons), 0);
     }
 
-    void ask_who_is_missing(Lock& lock) TUTTI_REQUIRES(mutex_) {
-        lock.unlock();
+    std::vector<Seat> roster() {
+        const Lock lock(mutex_);
+        if (failure_) throw Error(*failure_);
+        return *roster_;
+    }
+
+    // False if the deadline passed before all came or the group failed.
+    bool all_have_come(const Deadline& deadline) {
+        Lock lock(mutex_);
+        while (!roster_ && !failure_) {
+            if (!changed_.wait(lock, deadline)) return roster_ || failure_;
+        }
+        return true;
+    }
+
+    // Throws, unless they come meanwhile.
+    void ask_who_is_missing() {
         loop_->post([this] {
             if (stream_) stream_->write(control::encode(Kind::Who));
         });
-        lock.lock();
         const Deadline answer = Deadline::after_ms(answer_ms);
+        Lock lock(mutex_);
         while (!missing_ && !roster_ && !failure_ && changed_.wait(lock, answer)) {
         }
         if (roster_ || failure_) return;
         const std::string who = missing_.value_or("");
+        if (who.empty()) {
+            throw Error(TUTTI_ERR_TIMEOUT, "timed out waiting for all ranks to come");
+        }
         const bool several = who.find(',') != std::string::npos;
-        const int blamed =
-            who.empty() ? -1 : static_cast<int>(std::strtol(who.c_str(), nullptr, 10));
         throw Error(TUTTI_ERR_TIMEOUT,
-                    who.empty() ? std::string("timed out waiting for all ranks to come")
-                                : cat("timed out waiting for rank", several ? "s " : " ", who,
-                                      several ? ", which have not come" : ", which has not come"),
-                    blamed);
+                    cat("timed out waiting for rank", several ? "s " : " ", who,
+                        several ? ", which have not come" : ", which has not come"),
+                    static_cast<int>(std::strtol(who.c_str(), nullptr, 10)));
     }
 
     void tell(Kind kind, Status status) noexcept {
         loop_->post([this, kind, status = std::move(status)] {
             if (left_) return;
-            if (stream_ && !unwatched_) {
+            if (coordinator_ && kind == Kind::Report) {
+                coordinator_->decide(status);  // what it told itself it might read too late
+            } else if (stream_ && !unwatched_) {
                 stream_->write(control::encode(kind, status));
             } else {
                 fail(status);  // nobody is left to ask
@@ -273,6 +321,7 @@ private:
     control::Token token_{};
     std::string address_;
     std::string way_to_rank_0_;
+    bool invited_ = false;  // the store has this rank's invitation
 
     Mutex mutex_;
     Condition changed_;

@@ -134,6 +134,14 @@ std::string encode(Kind kind, const Status& status) {
         .done();
 }
 
+std::string encode(const Stall& stall) {
+    return Writer(Kind::Stalled)
+        .number(static_cast<uint32_t>(stall.number))
+        .number(static_cast<uint32_t>(stall.number >> 32))
+        .text(stall.call)
+        .done();
+}
+
 Hello decode_hello(const Frame& frame) {
     Reader reader(frame);
     if (frame.kind != Kind::Hello || reader.number() != magic || reader.number() != version) {
@@ -170,6 +178,15 @@ Status decode_status(const Frame& frame) {
     status.system_errno = reader.signed_number();
     status.message = reader.text();
     return status;
+}
+
+Stall decode_stall(const Frame& frame) {
+    Reader reader(frame);
+    Stall stall;
+    stall.number = reader.number();
+    stall.number |= static_cast<uint64_t>(reader.number()) << 32;
+    stall.call = reader.text();
+    return stall;
 }
 
 void FrameReader::feed(std::span<const std::byte> bytes,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "stalls.hpp"
 
 namespace tutti::control {
 
@@ -28,7 +29,8 @@ enum class Kind : uint8_t {
     Report = 9,    // member: my call failed, nobody can go on
     Verdict = 10,  // coordinator: this is why nobody can go on
     Who = 11,      // member: who has not come yet?
-    Missing = 12   // coordinator: these have not
+    Missing = 12,  // coordinator: these have not
+    Stalled = 13   // member: nothing has come for a while in this call
 };
 
 using Token = std::array<char, 16>;
@@ -54,6 +56,7 @@ std::string encode(Kind kind);                           // Ping, Bye, Closing, 
 std::string encode(Kind kind, int rank);                 // Left
 std::string encode(Kind kind, const std::string& text);  // Refused, Missing
 std::string encode(Kind kind, const Status& status);     // Suspect, Report, Verdict
+std::string encode(const Stall& stall);
 
 struct Frame {
     Kind kind{};
@@ -65,6 +68,7 @@ std::vector<Seat> decode_roster(const Frame& frame);
 int decode_rank(const Frame& frame);
 std::string decode_text(const Frame& frame);
 Status decode_status(const Frame& frame);
+Stall decode_stall(const Frame& frame);
 
 // Cuts a stream of bytes into frames.
 class FrameReader {

@@ -111,8 +111,12 @@ Status Group::fail(Status status, const Collective& call, uint64_t number) noexc
     }
     Status cause = status;
     if (cause.code == TUTTI_ERR_TIMEOUT) cause.code = TUTTI_ERR_ABORTED;  // it is not theirs
-    if (status.code == TUTTI_ERR_TIMEOUT || status.code == TUTTI_ERR_INTERNAL) {
+    const bool speaks_for_all = status.code == TUTTI_ERR_PEER_LOST ||
+                                status.code == TUTTI_ERR_MISMATCH ||
+                                status.code == TUTTI_ERR_ABORTED;
+    if (!speaks_for_all) {
         cause.message = cat("rank ", rank_, " gave up: ", operation, " ", status.message);
+        if (cause.rank < 0) cause.rank = rank_;
     }
     backend_->report(cause);
     backend_->abort(status);

@@ -22,7 +22,7 @@ struct Address {
 };
 
 [[noreturn]] void refuse(const std::string& sentence) {
-    throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat("init_process_group: ", sentence));
+    throw Error(TUTTI_ERR_INVALID_ARGUMENT, sentence);
 }
 
 std::string required_variable(const char* name) {
@@ -33,7 +33,7 @@ std::string required_variable(const char* name) {
 
 int required_number(const char* name, int lowest, int highest) {
     const auto text = required_variable(name);
-    const auto what = cat("init_process_group: environment variable ", name);
+    const auto what = cat("environment variable ", name);
     return static_cast<int>(parse_number(text, what, lowest, highest));
 }
 
@@ -126,7 +126,7 @@ Address parse_address(const std::string& text, const std::string& init_method) {
     }
     if (address.host.empty()) malformed("the host is missing");
     if (rest.size() < 2 || rest.front() != ':') malformed("the port is missing");
-    const auto what = cat("init_process_group: the port of init method \"", init_method, "\"");
+    const auto what = cat("the port of init method \"", init_method, "\"");
     address.port = static_cast<int>(parse_number(rest.substr(1), what, 1, highest_port));
     return address;
 }

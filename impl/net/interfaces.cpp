@@ -45,7 +45,8 @@ std::vector<Entry> entries() {
 
 std::vector<std::string> addresses_of_this_host() {
     auto all = entries();
-    std::ranges::stable_partition(all, [](const Entry& entry) { return !entry.loopback; });
+    std::stable_partition(all.begin(), all.end(),
+                          [](const Entry& entry) { return !entry.loopback; });
     std::vector<std::string> addresses;
     for (const Entry& entry : all) addresses.push_back(entry.address);
     return addresses;

@@ -34,6 +34,7 @@ public:
     // never here.
     void write(std::string bytes);
     [[nodiscard]] size_t queued() const;
+    // A paused stream is told nothing, an end neither, until it is resumed.
     void pause_reading();
     void resume_reading();
     // Drops what is queued.

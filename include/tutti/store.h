@@ -21,7 +21,7 @@ extern "C" {
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_hash_store_create(tutti_store** out_store, tutti_error* error);
 
-/** Opens a store in a file that all processes can reach and lock (fcntl); PyTorch's FileStore
+/** Opens a store in a file that all processes can reach and lock (flock); PyTorch's FileStore
  *  layout. The file is made if it is not there, and removed when the last of `world_size` stores
  *  is released. A file that an earlier run left behind confuses the next one: remove it.
  *  @param path        of the file; its folder must exist
@@ -62,8 +62,8 @@ TUTTI_API void tutti_tcp_store_options_init(tutti_tcp_store_options* options, si
  *  @param is_master   1: serve the store here, else 0
  *  @param options     NULL: defaults
  *  @param out_store   receives an owned store; releasing the master's ends the service
- *  Blocks:  until connected and, with a fixed world_size, until all clients have come; up to the
- *           timeout
+ *  Blocks:  until connected, and the master of a fixed world_size until all clients have come; up
+ *           to the timeout
  *  Threads: any
  *  Fails:   INVALID_ARGUMENT; NETWORK (cannot resolve, listen or connect: names host, port and
  *           each attempt's reason); TIMEOUT (says how many of how many clients came)

@@ -22,6 +22,8 @@ endif()
 add_library(tutti_compiler_options INTERFACE)
 target_compile_options(tutti_compiler_options INTERFACE -Wall -Wextra -Wshadow -Wconversion
                        -Wno-sign-conversion $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>
+                       # g++ 12 sees overlaps in the library's own string code that are not there.
+                       $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>
                        -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(TUTTI_WARNINGS_AS_ERRORS)
   target_compile_options(tutti_compiler_options INTERFACE -Werror)

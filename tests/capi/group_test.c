@@ -143,7 +143,9 @@ static void wrong_members_and_backends_are_refused(void** state) {
 
 static void ranks_that_do_not_come_are_named(void** state) {
     (void)state;
-    const char* const missing[3][2] = {{"1", "2"}, {"0", "2"}, {"0", "1"}};
+    /* Rank 0 keeps the list of who has come; without it, only rank 0 is known to be missing. */
+    const char* const missing[3] = {"ranks 1, 2, which have not come",
+                                    "rank 0, which has not come", "rank 0, which has not come"};
     tutti_group_options options = TUTTI_GROUP_OPTIONS_INIT;
     options.timeout_ms = 50;
     for (int32_t rank = 0; rank < 3; ++rank) {
@@ -151,11 +153,7 @@ static void ranks_that_do_not_come_are_named(void** state) {
         tutti_group* group = NULL;
         EXPECT_OK(tutti_hash_store_create(&store, &error));
         EXPECT_ERROR(tutti_group_create("loopback", store, rank, 3, &options, &group, &error),
-                     TUTTI_ERR_TIMEOUT, "rank");
-        const char* list = strstr(error.message, "missing");
-        assert_non_null(list);
-        assert_non_null(strstr(list, missing[rank][0]));
-        assert_non_null(strstr(list, missing[rank][1]));
+                     TUTTI_ERR_TIMEOUT, missing[rank]);
         assert_null(group);
         tutti_store_release(store);
     }

@@ -6,6 +6,8 @@
 
 #include "base/assert.hpp"
 #include "base/error.hpp"
+#include "base/fault_point.hpp"
+#include "control/stalls.hpp"
 
 namespace tutti {
 
@@ -52,6 +54,7 @@ Exchange::Exchange(Channel& channel, const Fingerprint& fingerprint, uint64_t nu
       fingerprint_(fingerprint),
       number_(number),
       deadline_(deadline),
+      patience_(Deadline::after_ms(control::stall_ms)),
       event_(listener_of_this_thread(), &listener_of_this_thread()->event),
       listener_(listener_of_this_thread()) {}
 
@@ -108,12 +111,17 @@ Exchange::Ticket Exchange::receive(int from, std::span<std::byte> bytes) {
 }
 
 void Exchange::await(Transfer& transfer, int peer, const char* doing) {
+    TUTTI_FAULT_POINT("exchange.wait");
     while (!transfer.done.load(std::memory_order_acquire)) {
         const uint32_t ticket = event_->ticket();
         if (transfer.done.load(std::memory_order_acquire)) break;
-        if (!event_->wait(ticket, deadline_) && !transfer.done.load(std::memory_order_acquire)) {
+        if (event_->wait(ticket, told_ ? deadline_ : deadline_.or_earlier(patience_))) continue;
+        if (transfer.done.load(std::memory_order_acquire)) break;
+        if (deadline_.expired()) {
             throw Error(TUTTI_ERR_TIMEOUT, cat("timed out ", doing, " rank ", peer), peer);
         }
+        told_ = true;
+        channel_.stalled(number_, describe(fingerprint_, number_));
     }
     transfer.hold.reset();
     if (!transfer.status.ok()) throw Error(transfer.status);
@@ -123,6 +131,7 @@ void Exchange::open(Message& message) {
     await(message.head, message.peer, message.is_send ? "sending to" : "waiting for");
     message.is_open = true;
     if (!message.is_send) {
+        if (message.head.bytes == 0) await_reason(message.peer);
         const Opening& opening = *message.opening;
         if (message.head.bytes < sizeof(Fingerprint)) {
             throw Error(TUTTI_ERR_MISMATCH,
@@ -147,11 +156,24 @@ void Exchange::wait(Ticket ticket) {
     if (!message.has_body) return;
     await(message.body, message.peer, message.is_send ? "sending to" : "waiting for");
     message.has_body = false;
-    if (!message.is_send && message.body.bytes != message.target.size()) {
+    if (message.is_send) return;
+    if (message.body.bytes == 0 && !message.target.empty()) await_reason(message.peer);
+    if (message.body.bytes != message.target.size()) {
         throw Error(TUTTI_ERR_MISMATCH,
                     cat("rank ", message.peer, " sent ", message.body.bytes, " bytes where ",
                         message.target.size(), " were expected"),
                     message.peer);
+    }
+}
+
+// The peer took its message back, for its call has failed. Why, it has told the group, and that
+// ends the messages that nobody takes any more.
+void Exchange::await_reason(int peer) {
+    for (;;) {
+        Transfer untaken;
+        untaken.listener = listener_;
+        channel_.post_send(untaken, peer, Slot::collective(number_), nullptr, 0);
+        await(untaken, peer, "waiting for");
     }
 }
 

@@ -53,12 +53,15 @@ private:
     Message& add(int peer);
     void await(Transfer& transfer, int peer, const char* doing);
     void open(Message& message);
+    [[noreturn]] void await_reason(int peer);
     [[noreturn]] void fail_mismatch(const Message& message, const Fingerprint& theirs) const;
 
     Channel& channel_;
     const Fingerprint fingerprint_;
     const uint64_t number_;
     const Deadline deadline_;
+    const Deadline patience_;  // then the others are told where this rank waits
+    bool told_ = false;
     std::shared_ptr<Event> event_;
     std::shared_ptr<TransferListener> listener_;
     std::vector<Peer> peers_;

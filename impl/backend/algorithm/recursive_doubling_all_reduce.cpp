@@ -28,8 +28,9 @@ void recursive_doubling_all_reduce(Exchange& exchange, const AllReduce& call) {
     const bool paired = rank < 2 * extra;
     if (paired && rank % 2 == 1) {
         const auto result = exchange.receive(rank - 1, theirs);
-        exchange.wait(exchange.send(rank - 1, mine));
-        exchange.wait(result);
+        const auto going = exchange.send(rank - 1, mine);
+        exchange.wait(result);  // first, for what comes tells whether both are in the same call
+        exchange.wait(going);
         if (!mine.empty()) std::copy(theirs.begin(), theirs.end(), mine.begin());
         return;
     }
@@ -43,8 +44,8 @@ void recursive_doubling_all_reduce(Exchange& exchange, const AllReduce& call) {
         const int partner = rank_at(place ^ distance);
         const auto coming = exchange.receive(partner, theirs);
         const auto going = exchange.send(partner, mine);
-        exchange.wait(going);  // before `mine` changes
         exchange.wait(coming);
+        exchange.wait(going);  // before `mine` changes
         combine((place & distance) == 0);
     }
     if (call.op == TUTTI_AVG) divide_by(mine.data(), count, call.output.dtype, size);

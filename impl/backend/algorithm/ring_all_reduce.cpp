@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "algorithm.hpp"
+#include "base/fault_point.hpp"
 #include "reduce/reduce.hpp"
 
 namespace tutti::algorithm {
@@ -89,6 +90,7 @@ private:
             const Segment& segment = plan[index];
             exchange_.wait(posted.front());
             posted.pop_front();
+            TUTTI_FAULT_POINT("ring.segment");
             std::byte* const mine = data_.data() + segment.begin;
             const size_t count = segment.bytes / element_;
             reduce_into(mine, slot(index), count, call_.output.dtype, call_.op);

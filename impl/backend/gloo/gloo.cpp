@@ -18,7 +18,6 @@
 
 #include <gloo/transport/tcp/context.h>
 
-#include "base/assert.hpp"
 #include "base/error.hpp"
 #include "control/liveness.hpp"
 #include "device.hpp"
@@ -74,15 +73,14 @@ public:
         try {
             connect(deadline);
         } catch (const Error& error) {
-            if (error.status().code != TUTTI_ERR_ABORTED) throw;
-            const Lock lock(mutex_);
-            throw Error(aborted_.ok() ? error.status() : aborted_);
+            give_up(error.status());
         }
     }
 
     ~GlooChannel() override {
         leaving_ = true;
         abort({TUTTI_ERR_ABORTED, -1, 0, "the group was destroyed"});
+        ledger_.wait_until_empty();  // other threads may be letting go of theirs just now
         if (context_) {
             const Device::Hurry hurry(*device_);
             context_.reset();
@@ -108,6 +106,10 @@ public:
     }
 
     void report(const Status& cause) noexcept override { liveness_->report(cause); }
+
+    void stalled(uint64_t number, const std::string& call) noexcept override {
+        liveness_->stalled({number, call});
+    }
 
     void abort(const Status& status) noexcept override {
         {
@@ -145,6 +147,22 @@ private:
             this->peer(peer).kept = net::Descriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
             context_->add_line(peer, descriptor);
         }
+    }
+
+    // This rank could not connect, or another one failed meanwhile.
+    [[noreturn]] void give_up(Status status) {
+        leaving_ = true;
+        Status reason;
+        {
+            const Lock lock(mutex_);
+            reason = aborted_;
+        }
+        if (!reason.ok()) throw Error(reason);
+        Status cause = status;
+        cause.message = cat("rank ", rank(), " gave up: ", status.message);
+        if (cause.rank < 0) cause.rank = rank();
+        liveness_->report(cause);
+        throw Error(status);
     }
 
     Peer& peer(int rank) { return peers_[static_cast<size_t>(rank)]; }
@@ -231,24 +249,10 @@ private:
     std::shared_ptr<Context> context_;
 };
 
-// A group of one has nobody to talk to.
-class Solitude : public Channel {
-public:
-    Solitude() : Channel(0, 1) {}
-    [[nodiscard]] const char* name() const override { return "gloo"; }
-    void post_send(Transfer&, int, Slot, const void*, size_t) override { TUTTI_ASSERT(false); }
-    void post_receive(Transfer&, int, Slot, void*, size_t) override { TUTTI_ASSERT(false); }
-    void post_receive_any(Transfer&, Slot, void*, size_t) override {}  // nobody will send
-    void report(const Status&) noexcept override {}
-    void abort(const Status&) noexcept override {}
-    void leave() noexcept override {}
-};
-
 }  // namespace
 
 std::unique_ptr<Channel> connect(const std::shared_ptr<Store>& store, int rank, int size,
                                  const Deadline& deadline) {
-    if (size == 1) return std::make_unique<Solitude>();
     return std::make_unique<GlooChannel>(store, rank, size, deadline);
 }
 

@@ -10,7 +10,7 @@
 extern "C" {
 [[gnu::visibility("hidden")]] void tutti_gloo_log(int level, const char* message);
 [[gnu::visibility("hidden")]] ssize_t tutti_gloo_writev(int descriptor, const iovec* pieces,
-                                                         int count);
+                                                        int count);
 }
 
 void tutti_gloo_log(int level, const char* message) {

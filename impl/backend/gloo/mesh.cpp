@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/fault_point.hpp"
 #include "base/log.hpp"
 
 namespace tutti::gloo_channel {
@@ -37,10 +38,12 @@ public:
     }
 
     std::vector<net::Socket> connect() {
+        TUTTI_FAULT_POINT("mesh.connect");
         // Nobody waits for an answer before all have called: a call reaches a listening socket
         // whose owner is busy, too.
         for (int peer = 0; peer < rank_; ++peer) call(peer);
         size_t missing = sockets_.size() - static_cast<size_t>(rank_) - 1;
+        TUTTI_FAULT_POINT("mesh.answer");
         while (missing > 0) missing -= answer() ? 1 : 0;
         for (int peer = 0; peer < rank_; ++peer) read_answer(peer);
         return std::move(sockets_);

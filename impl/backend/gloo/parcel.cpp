@@ -41,6 +41,7 @@ void Ledger::leave(Parcel& parcel) noexcept {
     const Lock lock(mutex_);
     if (parcel.next_ != nullptr) parcel.next_->previous_ = parcel.previous_;
     (parcel.previous_ != nullptr ? parcel.previous_->next_ : first_) = parcel.next_;
+    if (first_ == nullptr) emptied_.notify_all();
 }
 
 void Ledger::fail(int peer, const Status& status) noexcept {
@@ -48,6 +49,11 @@ void Ledger::fail(int peer, const Status& status) noexcept {
     for (Parcel* parcel = first_; parcel != nullptr; parcel = parcel->next_) {
         if (peer == -1 || parcel->peer_ == peer) parcel->complete(status, parcel->peer_, 0);
     }
+}
+
+void Ledger::wait_until_empty() noexcept {
+    Lock lock(mutex_);
+    while (first_ != nullptr) emptied_.wait(lock);
 }
 
 Parcel::Parcel(const std::shared_ptr<::gloo::transport::tcp::Context>& context, Ledger& ledger,

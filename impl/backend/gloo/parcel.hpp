@@ -26,9 +26,12 @@ public:
     void leave(Parcel& parcel) noexcept;
     // Completes those of one peer, or all (-1), with a failure.
     void fail(int peer, const Status& status) noexcept;
+    // Returns when their owners have let go of all of them.
+    void wait_until_empty() noexcept;
 
 private:
     Mutex mutex_;
+    Condition emptied_;
     Parcel* first_ TUTTI_GUARDED_BY(mutex_) = nullptr;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "base/error.hpp"
@@ -26,6 +27,35 @@ Status gone(int rank) {
 }
 
 }  // namespace
+
+std::vector<int> Hub::missing() const {
+    std::vector<int> ranks;
+    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+        if (!ranks_[rank].here) ranks.push_back(static_cast<int>(rank));
+    }
+    return ranks;
+}
+
+void Hub::meet(int rank, const Deadline& deadline) {
+    Lock lock(mutex_);
+    bool& here = ranks_[static_cast<size_t>(rank)].here;
+    if (here) {
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                    cat("another thread has come as rank ", rank, " before"), rank);
+    }
+    here = true;
+    arrived_.notify_all();
+    while (!missing().empty()) {
+        if (arrived_.wait(lock, deadline) || missing().empty()) continue;
+        const std::vector<int> ranks = missing();
+        std::string text;
+        for (const int one : ranks) text += cat(text.empty() ? "" : ", ", one);
+        throw Error(TUTTI_ERR_TIMEOUT,
+                    cat("timed out waiting for rank", ranks.size() > 1 ? "s " : " ", text,
+                        ranks.size() > 1 ? ", which have not come" : ", which has not come"),
+                    ranks.front());
+    }
+}
 
 bool Hub::matches(const Post& send, const Post& receive) const {
     return send.slot == receive.slot && send.peer == receive.owner &&
@@ -105,6 +135,18 @@ void Hub::abort(int rank, const Status& status) noexcept {
         aborted = status;
     }
     finish_where([rank](const Post& post) { return post.owner == rank; }, status);
+}
+
+void Hub::stalled(int rank, const control::Stall& stall) noexcept {
+    std::optional<Status> mismatch;
+    size_t ranks = 0;
+    {
+        const Lock lock(mutex_);
+        mismatch = stalls_.add(rank, stall);
+        ranks = ranks_.size();
+    }
+    if (!mismatch) return;
+    for (size_t one = 0; one < ranks; ++one) abort(static_cast<int>(one), *mismatch);
 }
 
 void Hub::leave(int rank) noexcept {

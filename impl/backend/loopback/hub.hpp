@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "backend/channel.hpp"
+#include "base/deadline.hpp"
 #include "base/mutex.hpp"
+#include "control/stalls.hpp"
 
 namespace tutti::loopback {
 
@@ -26,10 +28,15 @@ public:
         size_t bytes;
     };
 
+    // Returns when all ranks have come; TIMEOUT names those that have not.
+    void meet(int rank, const Deadline& deadline) TUTTI_EXCLUDES(mutex_);
+
     // Fills transfer.hold. Throws PEER_LOST if the peer is gone, or the reason of the owner's
     // abort.
     void post(const Post& post) TUTTI_EXCLUDES(mutex_);
     void withdraw(const Transfer& transfer) noexcept TUTTI_EXCLUDES(mutex_);
+    // Aborts all ranks if another one waits in a different call.
+    void stalled(int rank, const control::Stall& stall) noexcept TUTTI_EXCLUDES(mutex_);
     // Ends all that `rank` has posted, now and later.
     void abort(int rank, const Status& status) noexcept TUTTI_EXCLUDES(mutex_);
     // Ends all that others have posted for this rank alone, now and later.
@@ -43,17 +50,22 @@ private:
     using Listeners = std::vector<Done>;
     struct Rank {
         Status aborted;
+        bool here = false;
         bool gone = false;
     };
 
     [[nodiscard]] bool matches(const Post& send, const Post& receive) const;
-    void finish(const Post& post, Status status, int peer, size_t bytes, Listeners& listeners)
-        TUTTI_REQUIRES(mutex_);
+    static void finish(const Post& post, Status status, int peer, size_t bytes,
+                       Listeners& listeners);
     template <typename Predicate>
     void finish_where(Predicate&& predicate, const Status& status) noexcept TUTTI_EXCLUDES(mutex_);
 
-    Mutex mutex_;
+    [[nodiscard]] std::vector<int> missing() const TUTTI_REQUIRES(mutex_);
+
+    mutable Mutex mutex_;
+    Condition arrived_;
     std::vector<Rank> ranks_ TUTTI_GUARDED_BY(mutex_);
+    control::Stalls stalls_ TUTTI_GUARDED_BY(mutex_);
     std::deque<Post> waiting_ TUTTI_GUARDED_BY(mutex_);  // in the order they came
 };
 

@@ -16,11 +16,11 @@ namespace {
 
 class LoopbackChannel : public Channel {
 public:
-    LoopbackChannel(std::shared_ptr<Hub> hub, int rank, int size)
-        : Channel(rank, size), hub_(std::move(hub)) {}
+    LoopbackChannel(const char* name, std::shared_ptr<Hub> hub, int rank, int size)
+        : Channel(rank, size), name_(name), hub_(std::move(hub)) {}
     ~LoopbackChannel() override { hub_->leave(rank()); }
 
-    [[nodiscard]] const char* name() const override { return "loopback"; }
+    [[nodiscard]] const char* name() const override { return name_; }
 
     void post_send(Transfer& transfer, int peer, Slot slot, const void* data,
                    size_t bytes) override {
@@ -37,10 +37,14 @@ public:
             if (other != rank()) hub_->abort(other, cause);
         }
     }
+    void stalled(uint64_t number, const std::string& call) noexcept override {
+        hub_->stalled(rank(), {number, call});
+    }
     void abort(const Status& status) noexcept override { hub_->abort(rank(), status); }
     void leave() noexcept override { hub_->leave(rank()); }
 
 private:
+    const char* const name_;
     const std::shared_ptr<Hub> hub_;
 };
 
@@ -80,8 +84,17 @@ private:
 };
 
 Hubs& hubs() {
-    static Hubs all;
+    static Hubs& all = *new Hubs;  // outlives every group that a program forgets to end
     return all;
+}
+
+std::shared_ptr<Hub> find_hub(Store& store, const std::string& key, const Deadline& deadline) {
+    try {
+        return hubs().find(store.get(key, deadline));
+    } catch (const Error& error) {
+        if (error.status().code != TUTTI_ERR_TIMEOUT) throw;
+        throw Error(TUTTI_ERR_TIMEOUT, "timed out waiting for rank 0, which has not come", 0);
+    }
 }
 
 }  // namespace
@@ -93,9 +106,16 @@ std::unique_ptr<Channel> connect(Store& store, int rank, int size, const Deadlin
         hub = std::make_shared<Hub>(size);
         store.set(key, hubs().add(hub), deadline);
     } else {
-        hub = hubs().find(store.get(key, deadline));
+        hub = find_hub(store, key, deadline);
     }
-    return std::make_unique<LoopbackChannel>(std::move(hub), rank, size);
+    hub->meet(rank, deadline);
+    // The next group on this store shall not take it for its own.
+    if (rank == 0) store.delete_key(key, deadline);
+    return std::make_unique<LoopbackChannel>("loopback", std::move(hub), rank, size);
+}
+
+std::unique_ptr<Channel> alone(const char* name) {
+    return std::make_unique<LoopbackChannel>(name, std::make_shared<Hub>(1), 0, 1);
 }
 
 }  // namespace tutti::loopback

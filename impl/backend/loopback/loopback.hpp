@@ -13,4 +13,7 @@ namespace tutti::loopback {
 // Meets the other ranks at the store. UNSUPPORTED if they are in another process.
 std::unique_ptr<Channel> connect(Store& store, int rank, int size, const Deadline& deadline);
 
+// For a group of one, which has nobody to meet, over whatever backend. `name` is a literal.
+std::unique_ptr<Channel> alone(const char* name);
+
 }  // namespace tutti::loopback

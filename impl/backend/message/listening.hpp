@@ -1,6 +1,7 @@
 // An announcement that has been asked for.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <utility>
 
@@ -14,6 +15,7 @@ class Listening : public TransferListener, public std::enable_shared_from_this<L
 public:
     Listening(std::shared_ptr<PointToPoint> engine, int from, int with_tag)
         : source(from), tag(with_tag), engine_(std::move(engine)) {}
+    // Throws what the channel throws; then nothing comes.
     void post() {
         transfer.listener = shared_from_this();
         Channel& channel = engine_->channel_;
@@ -23,11 +25,9 @@ public:
         } else {
             channel.post_receive(transfer, source, slot, &announcement, sizeof announcement);
         }
+        count_down();
     }
-    void transfer_done(Transfer& /*transfer*/) noexcept override {
-        const auto self = std::move(transfer.listener);
-        engine_->heard(shared_from_this());
-    }
+    void transfer_done(Transfer& /*transfer*/) noexcept override { count_down(); }
 
     const int source;
     const int tag;
@@ -35,7 +35,17 @@ public:
     Transfer transfer;
 
 private:
+    // When the post has returned and the announcement is there.
+    void count_down() noexcept {
+        if (--pending_ > 0) return;
+        const auto self = shared_from_this();
+        transfer.hold.reset();
+        transfer.listener.reset();
+        engine_->heard(self);
+    }
+
     const std::shared_ptr<PointToPoint> engine_;
+    std::atomic<int> pending_{2};
 };
 
 }  // namespace tutti

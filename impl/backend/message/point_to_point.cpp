@@ -32,6 +32,14 @@ std::vector<std::shared_ptr<Receiving>> take_waiting(Lane& lane, int source) {
     return taken;
 }
 
+// Whether more receives wait for this source than announcements are listened for; counts one more.
+template <typename Lane>
+bool lacks_listener(Lane& lane, int source) {
+    if (lane.wanted[source] <= lane.posted[source]) return false;
+    ++lane.posted[source];
+    return true;
+}
+
 }  // namespace
 
 PointToPoint::PointToPoint(Channel& channel) : channel_(channel), alarm_(Alarm::shared()) {}
@@ -45,16 +53,19 @@ void PointToPoint::start(const Send& call, const Deadline& deadline, std::shared
         if (!aborted_.ok()) throw Error(aborted_);
         number = ++sent_;
     }
+    if (call.destination == channel_.rank()) {
+        arrive(call.tag, {call.destination, nullptr, sending}, false);
+    } else {
+        sending->post(number);
+    }
     sending->set_alarm(deadline);
-    if (call.destination != channel_.rank()) return sending->post(number);
-    arrive(call.tag, {call.destination, nullptr, sending});
 }
 
 void PointToPoint::start(const Receive& call, const Deadline& deadline,
                          std::shared_ptr<Work> work) {
     const auto receiving = std::make_shared<Receiving>(shared_from_this(), call, std::move(work));
-    receiving->set_alarm(deadline);
     join_lane(receiving, false);
+    receiving->set_alarm(deadline);
 }
 
 // Takes what has arrived, or waits for it; `first`: before all others that wait.
@@ -76,9 +87,8 @@ void PointToPoint::join_lane(const std::shared_ptr<Receiving>& receiving, bool f
             lane.arrived.erase(found);
         } else if (aborted.ok()) {
             lane.waiting.insert(first ? lane.waiting.begin() : lane.waiting.end(), receiving);
-            must_listen = ++lane.wanted[call.source] > lane.posted[call.source] &&
-                          call.source != channel_.rank();
-            if (must_listen) ++lane.posted[call.source];
+            ++lane.wanted[call.source];
+            must_listen = call.source != channel_.rank() && lacks_listener(lane, call.source);
         }
     }
     if (!aborted.ok()) {
@@ -119,7 +129,7 @@ void PointToPoint::heard(const std::shared_ptr<Listening>& listening) noexcept {
             const Lock lock(mutex_);
             --lanes_[listening->tag].posted[listening->source];
         }
-        return arrive(listening->tag, {transfer.peer, listening, nullptr});
+        return arrive(listening->tag, {transfer.peer, listening, nullptr}, false);
     }
     bool listen_again = false;
     std::vector<std::shared_ptr<Receiving>> lost;
@@ -134,21 +144,27 @@ void PointToPoint::heard(const std::shared_ptr<Listening>& listening) noexcept {
     if (listen_again) listen(listening->source, listening->tag);
 }
 
-void PointToPoint::arrive(int tag, Arrival arrival) {
+// `again`: it was given to a receive that gave up; it comes before what came later.
+void PointToPoint::arrive(int tag, Arrival arrival, bool again) {
     std::shared_ptr<Receiving> receiving;
+    bool must_listen = false;
     {
         const Lock lock(mutex_);
         Lane& lane = lanes_[tag];
         const auto found = std::ranges::find_if(
             lane.waiting, [&](const auto& one) { return one->accepts(arrival.source); });
         if (found == lane.waiting.end()) {
-            lane.arrived.push_back(std::move(arrival));
+            lane.arrived.insert(again ? lane.arrived.begin() : lane.arrived.end(),
+                                std::move(arrival));
             return;
         }
         receiving = *found;
         lane.waiting.erase(found);
         --lane.wanted[receiving->call.source];
+        // The one who asked for the announcement may not be the one who gets it.
+        if (arrival.remote && !again) must_listen = lacks_listener(lane, arrival.remote->source);
     }
+    if (must_listen) listen(arrival.remote->source, tag);
     deliver(receiving, std::move(arrival));
 }
 
@@ -157,7 +173,7 @@ void PointToPoint::deliver(const std::shared_ptr<Receiving>& receiving, Arrival 
         case Receiving::Taken::Yes:
             return;
         case Receiving::Taken::ReceiverGone:
-            return arrive(receiving->call.tag, std::move(arrival));
+            return arrive(receiving->call.tag, std::move(arrival), true);
         case Receiving::Taken::MessageGone:
             return join_lane(receiving, true);
     }

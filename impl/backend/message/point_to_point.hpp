@@ -58,7 +58,7 @@ private:
         std::map<int, int> posted;  // announcements listened for, by source
     };
 
-    void arrive(int tag, Arrival arrival);
+    void arrive(int tag, Arrival arrival, bool again);
     void join_lane(const std::shared_ptr<Receiving>& receiving, bool first);
     void deliver(const std::shared_ptr<Receiving>& receiving, Arrival arrival) noexcept;
     void heard(const std::shared_ptr<Listening>& listening) noexcept;

@@ -15,6 +15,7 @@ void Receiving::set_alarm(const Deadline& deadline) {
     alarm_ = engine_->alarm_->set(deadline, [weak = weak_from_this()] {
         if (const auto self = weak.lock()) self->time_out();
     });
+    if (finished_) engine_->alarm_->clear(alarm_);  // before it was set
 }
 
 bool Receiving::accepts(int from) const {
@@ -27,8 +28,7 @@ Receiving::Taken Receiving::take(const Arrival& arrival) {
     if (finished_) return Taken::ReceiverGone;
     source_ = arrival.source;
     if (arrival.local) return take_local(*arrival.local);
-    take_remote(*arrival.remote);
-    return Taken::Yes;
+    return take_remote(*arrival.remote);
 }
 
 Receiving::Taken Receiving::take_local(Sending& message) {
@@ -44,7 +44,7 @@ Receiving::Taken Receiving::take_local(Sending& message) {
     return Taken::Yes;
 }
 
-void Receiving::take_remote(const Listening& message) {
+Receiving::Taken Receiving::take_remote(const Listening& message) {
     const auto& header = message.announcement.header;
     const size_t eager = message.transfer.bytes - sizeof header;
     if (!fits(header.count, header.dtype)) {
@@ -55,9 +55,13 @@ void Receiving::take_remote(const Listening& message) {
                 cat("rank ", source_.load(), " announced its message differently")});
     } else if (eager == call.buffer.size()) {
         copy(message.announcement.data.data());
+    } else if (given_up_) {
+        finish(timed_out("the data of "));
+        return Taken::ReceiverGone;
     } else {
         receive_body(header.number);
     }
+    return Taken::Yes;
 }
 
 bool Receiving::fits(int64_t count, tutti_dtype dtype) const {
@@ -85,25 +89,32 @@ void Receiving::receive_body(uint64_t number) {
                                        call.buffer.size());
     } catch (...) {
         const Status status = current_status();
-        body_.hold.reset();
-        body_.listener.reset();
+        withdraw();
         return finish(status);
     }
-    count_down();
+    if (--pending_ == 0) conclude();
 }
 
 void Receiving::transfer_done(Transfer& /*transfer*/) noexcept {
-    count_down();
+    if (--pending_ > 0) return;
+    const Lock lock(posting_);
+    conclude();
 }
 
-void Receiving::count_down() noexcept {
-    if (--pending_ > 0) return;
+// The post has returned and the transfer is done, or withdrawn: lets go of the channel.
+void Receiving::conclude() noexcept {
     Status status = body_.status;
     if (status.ok() && body_.bytes != call.buffer.size()) {
         status = {TUTTI_ERR_PEER_LOST, source_, 0,
                   cat("rank ", source_.load(), " took its message back: its send timed out")};
     }
+    withdraw();
     finish(status);
+}
+
+void Receiving::withdraw() noexcept {
+    const Using use(*engine_, Using::Anyway{});
+    body_.hold.reset();
     body_.listener.reset();
 }
 
@@ -113,15 +124,21 @@ void Receiving::finish(const Status& status) noexcept {
     work_->finish(status, status.ok() ? source_.load() : -1);
 }
 
+Status Receiving::timed_out(const char* for_what) const {
+    const std::string who = call.source == any_source ? "any rank" : cat("rank ", call.source);
+    return {TUTTI_ERR_TIMEOUT, call.source, 0, cat("timed out waiting for ", for_what, who)};
+}
+
 void Receiving::time_out() noexcept {
-    const bool waited = engine_->leave_lane(shared_from_this());
+    if (engine_->leave_lane(shared_from_this())) return finish(timed_out("a message of "));
     const Lock lock(posting_);
     if (finished_) return;
-    body_.hold.reset();
-    body_.listener.reset();
-    const std::string who = call.source == any_source ? "any rank" : cat("rank ", call.source);
-    finish({TUTTI_ERR_TIMEOUT, call.source, 0,
-            cat("timed out waiting for ", waited ? "a message of " : "the data of ", who)});
+    if (pending_ == 0) {
+        given_up_ = true;  // a message is on its way to take()
+        return;
+    }
+    withdraw();
+    finish(timed_out("the data of "));
 }
 
 }  // namespace tutti

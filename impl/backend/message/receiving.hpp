@@ -32,16 +32,19 @@ public:
 private:
     void copy(const void* data);
     Taken take_local(Sending& message) TUTTI_REQUIRES(posting_);
-    void take_remote(const Listening& message) TUTTI_REQUIRES(posting_);
+    Taken take_remote(const Listening& message) TUTTI_REQUIRES(posting_);
     void receive_body(uint64_t number) TUTTI_REQUIRES(posting_);
     [[nodiscard]] bool fits(int64_t count, tutti_dtype dtype) const;
     [[nodiscard]] Status misfit(int64_t count, tutti_dtype dtype) const;
-    void count_down() noexcept;
+    [[nodiscard]] Status timed_out(const char* for_what) const;
+    void conclude() noexcept TUTTI_REQUIRES(posting_);
+    void withdraw() noexcept TUTTI_REQUIRES(posting_);
     void time_out() noexcept;
 
     const std::shared_ptr<PointToPoint> engine_;
     const std::shared_ptr<Work> work_;
     Mutex posting_;  // held while taking a message and while giving up
+    bool given_up_ TUTTI_GUARDED_BY(posting_) = false;
     std::atomic<int> source_{-1};
     std::atomic<int> pending_{0};  // the transfer, and the post itself
     std::atomic<bool> finished_{false};

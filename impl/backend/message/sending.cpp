@@ -11,6 +11,7 @@ void Sending::set_alarm(const Deadline& deadline) {
     alarm_ = engine_->alarm_->set(deadline, [weak = weak_from_this()] {
         if (const auto self = weak.lock()) self->time_out();
     });
+    if (finished_) engine_->alarm_->clear(alarm_);  // before it was set
 }
 
 void Sending::post(uint64_t number) {
@@ -19,7 +20,6 @@ void Sending::post(uint64_t number) {
     const size_t eager = Announcement::eager(bytes);
     if (eager > 0) std::memcpy(announcement_.data.data(), call.buffer.data, eager);
     const Lock lock(posting_);
-    if (finished_) return;  // timed out already
     try {
         const Using use(*engine_);
         pending_ = eager == bytes ? 2 : 3;
@@ -36,18 +36,20 @@ void Sending::post(uint64_t number) {
         withdraw();
         return finish(status);
     }
-    count_down();
+    if (--pending_ == 0) conclude();
 }
 
 void Sending::transfer_done(Transfer& /*transfer*/) noexcept {
-    count_down();
+    if (--pending_ > 0) return;
+    const Lock lock(posting_);
+    conclude();
 }
 
-void Sending::count_down() noexcept {
-    if (--pending_ > 0) return;
-    finish(head_.status.ok() ? body_.status : head_.status);
-    head_.listener.reset();
-    body_.listener.reset();
+// All posts have returned and all transfers are done, or withdrawn: lets go of the channel.
+void Sending::conclude() noexcept {
+    const Status status = head_.status.ok() ? body_.status : head_.status;
+    withdraw();
+    finish(status);
 }
 
 void Sending::finish_claimed(const Status& status) noexcept {
@@ -68,6 +70,7 @@ void Sending::time_out() noexcept {
 }
 
 void Sending::withdraw() noexcept {
+    const Using use(*engine_, Using::Anyway{});
     head_.hold.reset();
     body_.hold.reset();
     head_.listener.reset();

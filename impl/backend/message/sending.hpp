@@ -31,7 +31,7 @@ public:
     const Send call;
 
 private:
-    void count_down() noexcept;
+    void conclude() noexcept TUTTI_REQUIRES(posting_);
     void time_out() noexcept;
     void withdraw() noexcept TUTTI_REQUIRES(posting_);
 

@@ -13,6 +13,12 @@ public:
         if (engine_.closed_) throw Error(engine_.aborted_);
         ++engine_.users_;
     }
+    // For letting go of transfers, which must happen in any case.
+    struct Anyway {};
+    Using(PointToPoint& engine, Anyway /*unused*/) : engine_(engine) {
+        const Lock lock(engine_.mutex_);
+        ++engine_.users_;
+    }
     ~Using() {
         const Lock lock(engine_.mutex_);
         if (--engine_.users_ == 0) engine_.unused_.notify_all();

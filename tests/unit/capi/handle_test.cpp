@@ -1,5 +1,5 @@
-// The handle table: what is looked up stays, what is released goes, once, whatever other threads do.
-// Threads of its own; the table and the reaper are the process's.
+// The handle table: what is looked up stays, what is released goes, once, whatever other threads
+// do. Threads of its own; the table and the reaper are the process's.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -22,6 +22,8 @@ std::shared_ptr<const std::string> text(const char* value) {
 bool valid(const tutti_bytes* handle) {
     return static_cast<bool>(Pin(handle));
 }
+
+const std::string alive = "alive";
 
 // Something of another kind that tells when and where it ended.
 struct Witness {
@@ -174,6 +176,27 @@ void lookups_and_releases_race(void**) {
     assert_int_equal(ended, made);
 }
 
+// Lookups pin even a handle that is just going, so several threads may drop its last pin at once.
+void passing_lookups_never_end_an_object_twice(void**) {
+    constexpr int rounds = 100'000;
+    std::atomic<tutti_bytes*> current{nullptr};
+    std::atomic<bool> stop{false};
+    std::atomic<int> ended{0};
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 3; ++i) {
+        threads.emplace_back([&] {
+            while (!stop) static_cast<void>(valid(current));
+        });
+    }
+    for (int round = 0; round < rounds; ++round) {
+        current = capi::hand_out<tutti_bytes>({&alive, [&](const std::string*) { ++ended; }});
+        capi::release(current.load());
+    }
+    stop = true;
+    threads.clear();
+    assert_int_equal(ended, rounds);
+}
+
 }  // namespace
 
 int main() {
@@ -189,6 +212,7 @@ int main() {
         TUTTI_TEST(the_table_grows_and_every_handle_keeps_its_object),
         TUTTI_TEST(what_takes_time_ends_on_another_thread),
         TUTTI_TEST(lookups_and_releases_race),
+        TUTTI_TEST(passing_lookups_never_end_an_object_twice),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

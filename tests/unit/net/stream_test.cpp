@@ -135,12 +135,38 @@ void a_write_to_a_peer_that_is_gone_ends_in_closed(void**) {
     Fixture fixture;
     std::promise<Status> closed;
     fixture.adopt({[](auto) {}, [&](const Status& status) { closed.set_value(status); }});
+    size_t queued = 0;
     fixture.loop.run([&] {
         fixture.stream->pause_reading();  // so that the write is what finds out
         for (int i = 0; i < 64; ++i) fixture.stream->write(std::string(1 << 20, 'x'));
+        queued = fixture.stream->queued();
     });
+    assert_true(queued > 0);
     fixture.far.close();
+    while (queued > 0) fixture.loop.run([&] { queued = fixture.stream->queued(); });
+    fixture.loop.run([&] { fixture.stream->resume_reading(); });
     assert_int_equal(closed.get_future().get().code, TUTTI_ERR_NETWORK);
+}
+
+void what_a_peer_sent_before_it_left_is_read_though_a_write_failed(void**) {
+    Fixture fixture;
+    std::string got;
+    std::promise<void> closed;
+    fixture.adopt(
+        {[&](auto bytes) { got += text_of(bytes); }, [&](const Status&) { closed.set_value(); }});
+    size_t queued = 0;
+    fixture.loop.run([&] {
+        fixture.stream->pause_reading();
+        fixture.far.send_all(bytes_of("last words"), ample());
+        for (int i = 0; i < 64; ++i) fixture.stream->write(std::string(1 << 20, 'x'));
+        queued = fixture.stream->queued();
+    });
+    assert_true(queued > 0);
+    fixture.far.close();
+    while (queued > 0) fixture.loop.run([&] { queued = fixture.stream->queued(); });
+    fixture.loop.run([&] { fixture.stream->resume_reading(); });
+    closed.get_future().wait();
+    assert_string_equal(got.c_str(), "last words");
 }
 
 void a_paused_stream_reads_nothing_until_it_is_resumed(void**) {
@@ -258,6 +284,7 @@ int main() {
         TUTTI_TEST(a_stream_may_be_destroyed_from_its_closed_callback),
         TUTTI_TEST(what_the_kernel_does_not_take_is_queued_and_arrives_in_order),
         TUTTI_TEST(a_write_to_a_peer_that_is_gone_ends_in_closed),
+        TUTTI_TEST(what_a_peer_sent_before_it_left_is_read_though_a_write_failed),
         TUTTI_TEST(a_paused_stream_reads_nothing_until_it_is_resumed),
         TUTTI_TEST(a_listener_accepts_on_every_socket),
         TUTTI_TEST(a_listener_may_be_destroyed_from_its_callback),

@@ -1,0 +1,221 @@
+/* A rank is killed while all are in a loop of calls: every other rank, neighbour or not, ends with
+ * an error that names it. The victim and the moment are random.
+ *   death_test WORKER [--rounds N] [--seed S] */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "faults.h"
+
+static uint64_t seed;
+static int rounds = 2;
+
+static int below(int limit) { /* xorshift */
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return (int)(seed % (unsigned)limit);
+}
+
+static void expect_all_to_name(team* all, int32_t victim, const char* operation) {
+    char rank[32], number[32];
+    snprintf(rank, sizeof rank, "rank %d died", (int)victim);
+    snprintf(number, sizeof number, "%s #", operation);
+    for (int32_t index = 0; index < all->size; ++index) {
+        if (index == victim) continue;
+        EXPECT_STEP(all, index, operation, TUTTI_ERR_PEER_LOST, victim, rank, number,
+                    "group \"world\"");
+        EXPECT_DONE(all, index, "destroy");
+    }
+    team_expect_ends(all, victim);
+    assert_true(WIFSIGNALED(team_await_end(all, victim)));
+}
+
+static void kill_in_a_loop(team* all, int32_t size, const char* operation, const char* step,
+                           int latest) {
+    const int32_t victim = below(size);
+    const int moment = 1 + below(latest);
+    print_message("%s: rank %d of %d, after %d calls\n", step, (int)victim, (int)size, moment);
+    team_start_all(all, size, PATIENT, LIST("init", step, "destroy"));
+    for (int32_t index = 0; index < size; ++index) EXPECT_DONE(all, index, "init");
+    team_await_progress(all, victim, moment);
+    team_signal(all, victim, SIGKILL);
+    expect_all_to_name(all, victim, operation);
+}
+
+static void in_rounds(void** state, const char* operation, const char* step, int latest) {
+    for (int round = 0; round < rounds; ++round) {
+        for (int32_t size = 3; size <= 4; ++size) {
+            kill_in_a_loop((team*)*state, size, operation, step, latest);
+            assert_int_equal(team_close(state), 0);
+            assert_int_equal(team_open(state), 0);
+        }
+    }
+}
+
+static void a_rank_killed_in_small_all_reduces_is_named_by_all_others(void** state) {
+    in_rounds(state, "all_reduce", "loop all_reduce count=64", 300);
+}
+
+static void a_rank_killed_in_large_all_reduces_is_named_by_all_others(void** state) {
+    in_rounds(state, "all_reduce", "loop all_reduce count=1000003", 10);
+}
+
+static void a_rank_killed_in_barriers_is_named_by_all_others(void** state) {
+    in_rounds(state, "barrier", "loop barrier", 300);
+}
+
+static void a_rank_killed_in_broadcasts_is_named_by_all_others(void** state) {
+    in_rounds(state, "broadcast", "loop broadcast root=1 count=100000", 30);
+}
+
+/* The messages of the survivors end for the same reason, not for each other's end. */
+static void messages_between_survivors_name_the_rank_that_died(void** state) {
+    static const char* const counts[] = {"count=64", "count=300000"};
+    for (int round = 0; round < 2 * rounds; ++round) {
+        team* all = (team*)*state;
+        char send[64], receive[64];
+        snprintf(send, sizeof send, "loop send to=1 %s", counts[round % 2]);
+        snprintf(receive, sizeof receive, "loop recv from=0 %s", counts[round % 2]);
+        all->size = 3;
+        team_start(all, 0, 0, PATIENT, LIST("init", send, "destroy"));
+        team_start(all, 1, 1, PATIENT, LIST("init", receive, "destroy"));
+        team_start(all, 2, 2, PATIENT, LIST("init", "pause"));
+        for (int32_t index = 0; index < 3; ++index) EXPECT_DONE(all, index, "init");
+        team_await_progress(all, 1, 1 + below(20));
+        team_signal(all, 2, SIGKILL);
+        EXPECT_STEP(all, 0, "send", TUTTI_ERR_PEER_LOST, 2, "rank 2 died", "to rank 1");
+        EXPECT_STEP(all, 1, "recv", TUTTI_ERR_PEER_LOST, 2, "rank 2 died", "from rank 0");
+        EXPECT_DONE(all, 0, "destroy");
+        EXPECT_DONE(all, 1, "destroy");
+        team_expect_ends(all, 2);
+        assert_int_equal(team_close(state), 0);
+        assert_int_equal(team_open(state), 0);
+    }
+}
+
+static void two_ranks_killed_at_once_end_the_calls_of_the_others(void** state) {
+    team* all = (team*)*state;
+    team_start_all(all, 4, PATIENT, LIST("init", "loop all_reduce", "destroy"));
+    for (int32_t index = 0; index < 4; ++index) EXPECT_DONE(all, index, "init");
+    team_await_progress(all, 1, 1 + below(100));
+    team_signal(all, 1, SIGKILL);
+    team_signal(all, 3, SIGKILL);
+    for (int32_t index = 0; index < 4; index += 2) {
+        const outcome end = team_next(all, index);
+        assert_int_equal(end.status, TUTTI_ERR_PEER_LOST);
+        assert_true(end.rank == 1 || end.rank == 3);
+        EXPECT_DONE(all, index, "destroy");
+        assert_int_equal(team_await_end(all, index), 0);
+    }
+}
+
+/* Nobody may blame a survivor that went away because of the failure. */
+static void survivors_that_leave_at_once_are_not_blamed(void** state) {
+    team* all = (team*)*state;
+    all->size = 4;
+    team_start(all, 0, 0, PATIENT, LIST("init", "pause", "call barrier", "destroy"));
+    team_start(all, 1, 1, PATIENT, LIST("init", "loop barrier", "vanish"));
+    team_start(all, 2, 2, PATIENT, LIST("init", "loop barrier", "vanish"));
+    team_start(all, 3, 3, PATIENT, LIST("init", "pause"));
+    for (int32_t index = 0; index < 4; ++index) EXPECT_DONE(all, index, "init");
+    team_signal(all, 3, SIGKILL);
+    for (int32_t index = 1; index < 3; ++index) {
+        EXPECT_STEP(all, index, "barrier", TUTTI_ERR_PEER_LOST, 3, "rank 3 died");
+        assert_int_equal(team_await_end(all, index), 0);
+    }
+    EXPECT_DONE(all, 0, "pause");
+    team_resume(all, 0);
+    EXPECT_STEP(all, 0, "barrier", TUTTI_ERR_PEER_LOST, 3, "rank 3 died");
+    EXPECT_DONE(all, 0, "destroy");
+    team_expect_ends(all, 3);
+}
+
+static void works_that_wait_for_a_dead_rank_all_finish(void** state) {
+    team* all = (team*)*state;
+    all->size = 3;
+    for (int32_t index = 0; index < 2; ++index) {
+        team_start(
+            all, index, index, PATIENT,
+            LIST("init", "start recv from=2 tag=1", "start recv from=-1 tag=2",
+                 "start recv from=2 tag=3 count=100000", "start send to=2 tag=4",
+                 "start all_reduce", "start barrier", "start broadcast root=2", "pause", "wait_any",
+                 "wait_all", "wait", "start all_reduce", "call recv from=2", "destroy"));
+    }
+    team_start(all, 2, 2, PATIENT, LIST("init", "pause"));
+    EXPECT_DONE(all, 2, "init");
+    for (int32_t index = 0; index < 2; ++index) {
+        EXPECT_DONE(all, index, "init");
+        for (int work = 0; work < 7; ++work) EXPECT_DONE(all, index, "start");
+        EXPECT_DONE(all, index, "pause");
+    }
+    team_signal(all, 2, SIGKILL);
+    for (int32_t index = 0; index < 2; ++index) {
+        team_resume(all, index);
+        EXPECT_STEP(all, index, "wait_any", TUTTI_ERR_PEER_LOST, 2, "rank 2 died");
+        EXPECT_STEP(all, index, "wait_all", TUTTI_ERR_PEER_LOST, 2, "recv", "rank 2 died");
+        for (int work = 0; work < 7; ++work) {
+            EXPECT_STEP(all, index, "wait", TUTTI_ERR_PEER_LOST, 2, "rank 2 died");
+        }
+        EXPECT_STEP(all, index, "start", TUTTI_ERR_PEER_LOST, 2, "rank 2 died");
+        EXPECT_STEP(all, index, "recv", TUTTI_ERR_PEER_LOST, 2, "rank 2 died");
+        EXPECT_DONE(all, index, "destroy");
+    }
+    team_expect_ends(all, 2);
+}
+
+static void after_a_failure_calls_are_refused_and_a_new_group_can_be_made(void** state) {
+    team* all = (team*)*state;
+    all->size = 3;
+    for (int32_t index = 0; index < 2; ++index) {
+        team_start(all, index, index, PATIENT,
+                   LIST("init", "loop all_reduce", "call barrier", "call send to=2",
+                        "init prefix=1", "destroy", "init prefix=1", "call all_reduce", "destroy"));
+    }
+    team_start(all, 2, 2, PATIENT, LIST("init", "loop all_reduce"));
+    for (int32_t index = 0; index < 3; ++index) EXPECT_DONE(all, index, "init");
+    team_await_progress(all, 2, 1 + below(100));
+    team_signal(all, 2, SIGKILL);
+    assert_true(WIFSIGNALED(team_await_end(all, 2)));
+    for (int32_t index = 0; index < 2; ++index) {
+        EXPECT_STEP(all, index, "all_reduce", TUTTI_ERR_PEER_LOST, 2, "rank 2 died");
+        EXPECT_STEP(all, index, "barrier", TUTTI_ERR_PEER_LOST, 2, "failed before", "rank 2 died");
+        EXPECT_STEP(all, index, "send", TUTTI_ERR_PEER_LOST, 2, "rank 2 died");
+        EXPECT_STEP(all, index, "init", TUTTI_ERR_INVALID_ARGUMENT, -1, "exists already");
+        EXPECT_DONE(all, index, "destroy");
+    }
+    team_start(all, 3, 2, PATIENT, LIST("init prefix=1", "call all_reduce", "destroy"));
+    for (int32_t index = 0; index <= 3; ++index) {
+        if (index == 2) continue;
+        EXPECT_DONE(all, index, "init");
+        EXPECT_DONE(all, index, "all_reduce");
+        EXPECT_DONE(all, index, "destroy");
+    }
+    team_expect_ends(all, 2);
+}
+
+static void read_arguments(int argc, char** argv) {
+    if (argc < 2) exit(2);
+    worker_program = argv[1];
+    for (int index = 2; index + 1 < argc; index += 2) {
+        if (strcmp(argv[index], "--rounds") == 0) rounds = atoi(argv[index + 1]);
+        if (strcmp(argv[index], "--seed") == 0) seed = strtoull(argv[index + 1], NULL, 10);
+    }
+}
+
+int main(int argc, char** argv) {
+    const struct CMUnitTest tests[] = {
+        TEAM_TEST(a_rank_killed_in_small_all_reduces_is_named_by_all_others),
+        TEAM_TEST(a_rank_killed_in_large_all_reduces_is_named_by_all_others),
+        TEAM_TEST(a_rank_killed_in_barriers_is_named_by_all_others),
+        TEAM_TEST(a_rank_killed_in_broadcasts_is_named_by_all_others),
+        TEAM_TEST(messages_between_survivors_name_the_rank_that_died),
+        TEAM_TEST(two_ranks_killed_at_once_end_the_calls_of_the_others),
+        TEAM_TEST(survivors_that_leave_at_once_are_not_blamed),
+        TEAM_TEST(works_that_wait_for_a_dead_rank_all_finish),
+        TEAM_TEST(after_a_failure_calls_are_refused_and_a_new_group_can_be_made),
+    };
+    seed = 0x9e3779b97f4a7c15u ^ (uint64_t)getpid();
+    read_arguments(argc, argv);
+    print_message("--seed %llu\n", (unsigned long long)seed);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,195 @@
+/* A rank dies, stops or fails at a chosen place inside the library. Needs a build with
+ * TUTTI_FAULT_POINTS; skipped without. */
+#include <sys/wait.h>
+
+#include "faults.h"
+
+#define SILENCE "TUTTI_HEARTBEAT_TIMEOUT_MS=0"
+
+static void fresh_team(void** state) {
+    assert_int_equal(team_close(state), 0);
+    assert_int_equal(team_open(state), 0);
+}
+
+/* The victim passes the point with this fault, the others have no fault. */
+static void start_with_fault(team* all, int32_t size, int32_t victim, const char* fault,
+                             const char* limit, const char* const* steps) {
+    all->size = size;
+    for (int32_t index = 0; index < size; ++index) {
+        team_start(all, index, index, LIST(limit, index == victim ? fault : "TUTTI_FAULT="), steps);
+    }
+}
+
+/* The first failure of a rank must name the victim: it may have got through the making of the group
+ * before. */
+static void expect_named(team* all, int32_t index, int32_t victim, const char* fragment) {
+    char rank[32];
+    snprintf(rank, sizeof rank, "rank %d", (int)victim);
+    outcome end = team_next(all, index);
+    if (end.status == TUTTI_OK) end = team_next(all, index);
+    if (end.status != TUTTI_OK && end.rank == victim && strstr(end.message, rank) != NULL &&
+        strstr(end.message, fragment) != NULL) {
+        return;
+    }
+    print_error("process %d: %s, blaming %d: %s\n", (int)index, tutti_status_name(end.status),
+                (int)end.rank, end.message);
+    team_fail(all, __FILE__, __LINE__, "it does not name the victim");
+}
+
+static void die_in_a_loop(void** state, int32_t size, int32_t victim, const char* fault,
+                          const char* loop) {
+    team* all = (team*)*state;
+    print_message("%s: rank %d of %d, %s\n", loop, (int)victim, (int)size, fault);
+    start_with_fault(all, size, victim, fault, SILENCE, LIST("init", loop, "destroy"));
+    for (int32_t index = 0; index < size; ++index) {
+        if (index != victim) expect_named(all, index, victim, "died");
+    }
+    for (int32_t index = 0; index < size; ++index) {
+        if (index != victim) assert_int_equal(team_await_end(all, index), 0);
+    }
+    assert_int_not_equal(team_await_end(all, victim), 0);
+    fresh_team(state);
+}
+
+static void a_rank_that_dies_between_segments_of_a_ring_is_named(void** state) {
+    static const char* const faults[] = {"TUTTI_FAULT=ring.segment@1=kill",
+                                         "TUTTI_FAULT=ring.segment@4=kill",
+                                         "TUTTI_FAULT=ring.segment@3=exit"};
+    for (int fault = 0; fault < 3; ++fault) {
+        for (int32_t victim = 0; victim < 4; ++victim) {
+            die_in_a_loop(state, 4, victim, faults[fault], "loop all_reduce count=1000003");
+        }
+    }
+}
+
+static void a_rank_that_dies_in_its_first_messages_is_named(void** state) {
+    static const char* const faults[] = {"TUTTI_FAULT=exchange.wait@1=kill",
+                                         "TUTTI_FAULT=exchange.wait@2=exit"};
+    static const char* const loops[] = {"loop all_reduce", "loop barrier", "loop broadcast root=2"};
+    for (int fault = 0; fault < 2; ++fault) {
+        for (int loop = 0; loop < 3; ++loop) {
+            for (int32_t victim = 0; victim < 3; ++victim) {
+                die_in_a_loop(state, 3, victim, faults[fault], loops[loop]);
+            }
+        }
+    }
+}
+
+static void a_rank_that_fails_in_a_call_is_named_by_all_others(void** state) {
+    for (int32_t victim = 0; victim < 3; ++victim) {
+        team* all = (team*)*state;
+        char gave_up[64];
+        snprintf(gave_up, sizeof gave_up, "rank %d gave up", (int)victim);
+        start_with_fault(all, 3, victim, "TUTTI_FAULT=exchange.wait@2=throw", SILENCE,
+                         LIST("init", "loop all_reduce", "destroy"));
+        for (int32_t index = 0; index < 3; ++index) {
+            EXPECT_DONE(all, index, "init");
+            if (index == victim) {
+                EXPECT_STEP(all, index, "all_reduce", TUTTI_ERR_BACKEND, ANY, "exchange.wait");
+            } else {
+                EXPECT_STEP(all, index, "all_reduce", TUTTI_ERR_BACKEND, victim, gave_up,
+                            "exchange.wait");
+            }
+            EXPECT_DONE(all, index, "destroy");
+        }
+        team_expect_ends(all, -1);
+        fresh_team(state);
+    }
+}
+
+static const char* const making_points[] = {"control.hello", "mesh.connect", "mesh.answer"};
+enum { MAKING_POINTS = sizeof making_points / sizeof *making_points };
+
+/* Ranks 0 and `other` have said hello when this returns; `victim` has not come. */
+static void two_of_three_have_come(team* all, int32_t other, const char* limit) {
+    all->size = 3;
+    for (int32_t rank = 0; rank <= other; rank += other) {
+        team_start(all, rank, rank, LIST(limit, "TUTTI_FAULT=control.hello@1=stop"),
+                   LIST("init", "loop barrier"));
+    }
+    for (int32_t rank = 0; rank <= other; rank += other) team_await_stop(all, rank);
+    for (int32_t rank = 0; rank <= other; rank += other) team_signal(all, rank, SIGCONT);
+}
+
+static void a_rank_that_dies_while_the_group_is_made_is_named(void** state) {
+    for (int point = 0; point < MAKING_POINTS; ++point) {
+        for (int32_t victim = 1; victim < 3; ++victim) {
+            team* all = (team*)*state;
+            const int32_t other = 3 - victim;
+            char fault[64];
+            snprintf(fault, sizeof fault, "TUTTI_FAULT=%s@1=kill", making_points[point]);
+            two_of_three_have_come(all, other, SILENCE);
+            team_start(all, victim, victim, LIST(SILENCE, fault), LIST("init"));
+            expect_named(all, 0, victim, "");
+            expect_named(all, other, victim, "");
+            team_expect_ends(all, victim);
+            assert_true(WIFSIGNALED(team_await_end(all, victim)));
+            fresh_team(state);
+        }
+    }
+}
+
+static void a_rank_0_that_dies_while_the_group_is_made_is_named(void** state) {
+    for (int point = 0; point < MAKING_POINTS; ++point) {
+        team* all = (team*)*state;
+        char fault[64];
+        snprintf(fault, sizeof fault, "TUTTI_FAULT=%s@1=kill", making_points[point]);
+        start_with_fault(all, 3, 0, fault, SILENCE, LIST("init timeout=3000", "loop barrier"));
+        for (int32_t index = 1; index < 3; ++index) expect_named(all, index, 0, "");
+        team_expect_ends(all, 0);
+        fresh_team(state);
+    }
+}
+
+static void a_rank_that_fails_while_the_group_is_made_is_named(void** state) {
+    for (int point = 0; point < MAKING_POINTS; ++point) {
+        team* all = (team*)*state;
+        char fault[64];
+        snprintf(fault, sizeof fault, "TUTTI_FAULT=%s@1=throw", making_points[point]);
+        two_of_three_have_come(all, 1, SILENCE);
+        team_start(all, 2, 2, LIST(SILENCE, fault), LIST("init"));
+        EXPECT_STEP(all, 2, "init", TUTTI_ERR_BACKEND, ANY, making_points[point]);
+        expect_named(all, 0, 2, "rank 2 gave up: fault point");
+        expect_named(all, 1, 2, "rank 2 gave up: fault point");
+        team_expect_ends(all, -1);
+        fresh_team(state);
+    }
+}
+
+static void a_rank_that_stops_while_the_group_is_made_is_named_and_told(void** state) {
+    for (int point = 0; point < MAKING_POINTS; ++point) {
+        team* all = (team*)*state;
+        const char* limit = "TUTTI_HEARTBEAT_TIMEOUT_MS=700";
+        char fault[64];
+        snprintf(fault, sizeof fault, "TUTTI_FAULT=%s@1=stop", making_points[point]);
+        start_with_fault(all, 3, 2, fault, limit, LIST("init", "loop barrier"));
+        team_await_stop(all, 2);
+        expect_named(all, 0, 2, "rank 2 has not answered for 700 ms");
+        expect_named(all, 1, 2, "rank 2 has not answered for 700 ms");
+        assert_int_equal(team_await_end(all, 0), 0);
+        assert_int_equal(team_await_end(all, 1), 0);
+        team_signal(all, 2, SIGCONT);
+        expect_named(all, 2, 2, "rank 2 has not answered for 700 ms");
+        team_expect_ends(all, -1);
+        fresh_team(state);
+    }
+}
+
+int main(int argc, char** argv) {
+    const struct CMUnitTest tests[] = {
+        TEAM_TEST(a_rank_that_dies_between_segments_of_a_ring_is_named),
+        TEAM_TEST(a_rank_that_dies_in_its_first_messages_is_named),
+        TEAM_TEST(a_rank_that_fails_in_a_call_is_named_by_all_others),
+        TEAM_TEST(a_rank_that_dies_while_the_group_is_made_is_named),
+        TEAM_TEST(a_rank_0_that_dies_while_the_group_is_made_is_named),
+        TEAM_TEST(a_rank_that_fails_while_the_group_is_made_is_named),
+        TEAM_TEST(a_rank_that_stops_while_the_group_is_made_is_named_and_told),
+    };
+    if (argc < 2) return 2;
+    if (!HAVE_FAULT_POINTS) {
+        print_message("skipped: this build has no fault points\n");
+        return 77;
+    }
+    worker_program = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

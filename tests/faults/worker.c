@@ -1,0 +1,336 @@
+/* One rank of the fault tests: takes its steps as arguments, does them in order, and prints how
+ * each ended: "= step status rank message". A failed call is a result, not an end: the steps go on
+ * and the exit code is 0. Steps, with what they read as name=number:
+ *   init        the default group, env://; prefix=: at a prefix of the store instead; timeout=
+ *   call X      X is all_reduce, broadcast, barrier, send or recv, with count= dtype= op= root= to=
+ *               from= tag= timeout=; what was received is checked
+ *   loop X      calls X until it fails, "." for every call that did not
+ *   start X     starts X as a work, to be ended by one of
+ *   wait, wait_any, wait_all
+ *   destroy     the default group
+ *   groups      makes, uses and destroys count= groups, then compares descriptors and threads
+ *   serve       serves a store; the rank it prints is the port
+ *   store       connects to the store;  fetch: waits there for a key that nobody sets
+ *   pause       until a line comes in
+ *   exit        without destroying anything
+ *   vanish      _exit, as after a crash that nobody catches */
+#include <dirent.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <tutti/tutti.h>
+
+enum { MOST_WORKS = 16 };
+
+typedef struct memory {
+    unsigned char* bytes;
+    size_t size;
+} memory;
+
+static struct {
+    tutti_work* works[MOST_WORKS];
+    memory borrowed[MOST_WORKS];
+    size_t count;
+} pending;
+
+static tutti_store* meeting;
+
+/* The number after " name=", or `otherwise`. */
+static int64_t number_in(const char* step, const char* name, int64_t otherwise) {
+    const size_t length = strlen(name);
+    for (const char* at = step; (at = strchr(at, ' ')) != NULL;) {
+        ++at;
+        if (strncmp(at, name, length) == 0 && at[length] == '=') {
+            return strtoll(at + length + 1, NULL, 10);
+        }
+    }
+    return otherwise;
+}
+
+static int begins(const char* step, const char* word) {
+    const size_t length = strlen(word);
+    return strncmp(step, word, length) == 0 && (step[length] == ' ' || step[length] == '\0');
+}
+
+static void say(const char* step, tutti_status status, const tutti_error* error) {
+    const int length = (int)strcspn(step, " ");
+    printf("= %.*s %d %d %s\n", length, step, (int)status,
+           status == TUTTI_OK ? -1 : (int)error->rank, status == TUTTI_OK ? "" : error->message);
+    fflush(stdout);
+}
+
+static memory lend(size_t size) {
+    const memory lent = {(unsigned char*)calloc(1, size + 1), size};
+    if (lent.bytes == NULL) abort();
+    return lent;
+}
+
+static unsigned char pattern(size_t index) {
+    return (unsigned char)(index * 31 % 251);
+}
+
+/* Either the call or, if `work` is not NULL, its start. `operation` is "all_reduce count=4 ...". */
+static tutti_status operate(const char* operation, memory* lent, tutti_work** work,
+                            tutti_error* error) {
+    tutti_call_options options = TUTTI_CALL_OPTIONS_INIT;
+    options.timeout_ms = number_in(operation, "timeout", 0);
+    const int32_t tag = (int32_t)number_in(operation, "tag", 0);
+    const int64_t count = number_in(operation, "count", 16);
+    const tutti_dtype dtype = (tutti_dtype)number_in(operation, "dtype", TUTTI_FLOAT32);
+    *lent = lend((size_t)count * tutti_dtype_size(dtype));
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(lent->bytes, count, dtype);
+    tutti_group* world = TUTTI_GROUP_WORLD;
+    if (begins(operation, "all_reduce")) {
+        const tutti_reduce_op op = (tutti_reduce_op)number_in(operation, "op", TUTTI_SUM);
+        return tutti_all_reduce(world, NULL, &buffer, op, &options, work, error);
+    }
+    if (begins(operation, "broadcast")) {
+        const int32_t root = (int32_t)number_in(operation, "root", 0);
+        return tutti_broadcast(world, &buffer, root, &options, work, error);
+    }
+    if (begins(operation, "barrier")) return tutti_barrier(world, &options, work, error);
+    if (begins(operation, "send")) {
+        for (size_t index = 0; index < lent->size; ++index) lent->bytes[index] = pattern(index);
+        const int32_t to = (int32_t)number_in(operation, "to", 0);
+        return tutti_send(world, &buffer, to, tag, &options, work, error);
+    }
+    if (begins(operation, "recv")) {
+        const int32_t from = (int32_t)number_in(operation, "from", -1);
+        return tutti_recv(world, &buffer, from, tag, &options, NULL, work, error);
+    }
+    fprintf(stderr, "worker: no operation \"%s\"\n", operation);
+    exit(2);
+}
+
+static void check_received(const char* operation, const memory* lent) {
+    if (!begins(operation, "recv")) return;
+    for (size_t index = 0; index < lent->size; ++index) {
+        if (lent->bytes[index] == pattern(index)) continue;
+        fprintf(stderr, "worker: byte %zu of %zu came in wrong\n", index, lent->size);
+        exit(3);
+    }
+}
+
+static void call(const char* operation) {
+    tutti_error error = TUTTI_ERROR_INIT;
+    memory lent;
+    const tutti_status status = operate(operation, &lent, NULL, &error);
+    if (status == TUTTI_OK) check_received(operation, &lent);
+    free(lent.bytes);
+    say(operation, status, &error);
+}
+
+static void loop(const char* operation) {
+    tutti_error error = TUTTI_ERROR_INIT;
+    for (;;) {
+        memory lent;
+        const tutti_status status = operate(operation, &lent, NULL, &error);
+        free(lent.bytes);
+        if (status != TUTTI_OK) return say(operation, status, &error);
+        puts(".");
+        fflush(stdout);
+    }
+}
+
+static void start(const char* operation) {
+    tutti_error error = TUTTI_ERROR_INIT;
+    if (pending.count == MOST_WORKS) exit(2);
+    memory* lent = &pending.borrowed[pending.count];
+    const tutti_status status = operate(operation, lent, &pending.works[pending.count], &error);
+    if (status == TUTTI_OK) {
+        ++pending.count;
+    } else {
+        free(lent->bytes);
+    }
+    say("start", status, &error);
+}
+
+/* Each work with a line of its own; all must be done then. */
+static void wait_for_works(void) {
+    for (size_t index = 0; index < pending.count; ++index) {
+        tutti_error error = TUTTI_ERROR_INIT;
+        int32_t completed = 0;
+        const tutti_status status = tutti_work_wait(pending.works[index], 0, &error);
+        tutti_work_is_completed(pending.works[index], &completed, NULL);
+        if (!completed) exit(4);
+        tutti_work_release(pending.works[index]);
+        free(pending.borrowed[index].bytes);
+        say("wait", status, &error);
+    }
+    pending.count = 0;
+}
+
+static void wait_any(void) {
+    tutti_error error = TUTTI_ERROR_INIT;
+    size_t first = 0;
+    tutti_status status = tutti_work_wait_any(pending.works, pending.count, 0, &first, &error);
+    if (status == TUTTI_OK) status = tutti_work_error(pending.works[first], &error);
+    say("wait_any", status, &error);
+}
+
+static void wait_all(void) {
+    tutti_error error = TUTTI_ERROR_INIT;
+    say("wait_all", tutti_work_wait_all(pending.works, pending.count, 0, &error), &error);
+}
+
+static const char* variable(const char* name) {
+    const char* value = getenv(name);
+    if (value == NULL) exit(2);
+    return value;
+}
+
+static tutti_status connect_store(tutti_error* error) {
+    if (meeting != NULL) return TUTTI_OK;
+    return tutti_tcp_store_create(variable("MASTER_ADDR"), atoi(variable("MASTER_PORT")), -1, 0,
+                                  NULL, &meeting, error);
+}
+
+/* A store at which no group has been made yet. */
+static tutti_status make_prefix(int64_t prefix, tutti_store** store, tutti_error* error) {
+    char name[32];
+    snprintf(name, sizeof name, "again/%" PRId64, prefix);
+    const tutti_status status = connect_store(error);
+    return status != TUTTI_OK ? status : tutti_prefix_store_create(name, meeting, store, error);
+}
+
+static void init(const char* step) {
+    tutti_error error = TUTTI_ERROR_INIT;
+    tutti_group_options options = TUTTI_GROUP_OPTIONS_INIT;
+    options.timeout_ms = number_in(step, "timeout", 0);
+    const int64_t prefix = number_in(step, "prefix", -1);
+    tutti_status status;
+    if (prefix < 0) {
+        status = tutti_init_process_group("gloo", "env://", -1, -1, &options, &error);
+    } else {
+        tutti_store* store = NULL;
+        status = make_prefix(prefix, &store, &error);
+        if (status == TUTTI_OK) {
+            status =
+                tutti_init_process_group_with_store("gloo", store, atoi(variable("RANK")),
+                                                    atoi(variable("WORLD_SIZE")), &options, &error);
+        }
+        tutti_store_release(store);
+    }
+    say(step, status, &error);
+}
+
+static void destroy(void) {
+    tutti_error error = TUTTI_ERROR_INIT;
+    say("destroy", tutti_destroy_process_group(TUTTI_GROUP_WORLD, &error), &error);
+}
+
+static int entries_of(const char* path) {
+    int count = 0;
+    DIR* folder = opendir(path);
+    if (folder == NULL) return -1;
+    while (readdir(folder) != NULL) ++count;
+    closedir(folder);
+    return count;
+}
+
+static tutti_status use_group(int64_t prefix, tutti_error* error) {
+    tutti_store* store = NULL;
+    tutti_group* group = NULL;
+    tutti_work* work = NULL;
+    float value = 1;
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_FLOAT32);
+    tutti_status status = make_prefix(prefix, &store, error);
+    tutti_store_release(meeting); /* and its connections */
+    meeting = NULL;
+    if (status == TUTTI_OK) {
+        status = tutti_group_create("gloo", store, atoi(variable("RANK")),
+                                    atoi(variable("WORLD_SIZE")), NULL, &group, error);
+    }
+    if (status == TUTTI_OK) {
+        status = tutti_all_reduce(group, NULL, &buffer, TUTTI_SUM, NULL, &work, error);
+    }
+    if (status == TUTTI_OK) status = tutti_work_wait(work, 0, error);
+    if (status == TUTTI_OK) status = tutti_destroy_process_group(group, error);
+    tutti_work_release(work);
+    tutti_group_release(group);
+    tutti_store_release(store);
+    return status;
+}
+
+/* Descriptors and threads. */
+static int belongings(void) {
+    return entries_of("/proc/self/fd") + entries_of("/proc/self/task");
+}
+
+/* The first group leaves behind what a process makes once. The last objects of a group go in the
+ * background, so what is too much now may be gone at the next look. */
+static void use_groups(const char* step) {
+    tutti_error error = TUTTI_ERROR_INIT;
+    const int64_t count = number_in(step, "count", 1);
+    tutti_status status = use_group(0, &error);
+    const int before = belongings();
+    for (int64_t prefix = 1; prefix <= count && status == TUTTI_OK; ++prefix) {
+        status = use_group(prefix, &error);
+    }
+    for (int look = 0; look < 2000 && belongings() > before; ++look) poll(NULL, 0, 5);
+    const int after = belongings();
+    if (status == TUTTI_OK && after > before) {
+        status = TUTTI_ERR_INTERNAL;
+        snprintf(error.message, sizeof error.message, "%d descriptors and threads, then %d", before,
+                 after);
+    }
+    say(step, status, &error);
+}
+
+static void use_store(const char* step) {
+    tutti_error error = TUTTI_ERROR_INIT;
+    tutti_bytes* bytes = NULL;
+    tutti_status status = connect_store(&error);
+    if (status == TUTTI_OK && begins(step, "fetch")) {
+        status = tutti_store_get(meeting, "never set", &bytes, &error);
+    }
+    tutti_bytes_release(bytes);
+    say(step, status, &error);
+}
+
+static void serve(const char* step) {
+    tutti_error error = TUTTI_ERROR_INIT;
+    tutti_status status = tutti_tcp_store_create("127.0.0.1", 0, -1, 1, NULL, &meeting, &error);
+    int32_t port = -1;
+    if (status == TUTTI_OK) status = tutti_tcp_store_port(meeting, &port, &error);
+    printf("= %s %d %d\n", step, (int)status, (int)port);
+    fflush(stdout);
+}
+
+static void do_step(const char* step) {
+    const char* rest = strchr(step, ' ');
+    rest = rest == NULL ? "" : rest + 1;
+    if (begins(step, "init")) return init(step);
+    if (begins(step, "call")) return call(rest);
+    if (begins(step, "loop")) return loop(rest);
+    if (begins(step, "start")) return start(rest);
+    if (begins(step, "wait")) return wait_for_works();
+    if (begins(step, "wait_any")) return wait_any();
+    if (begins(step, "wait_all")) return wait_all();
+    if (begins(step, "destroy")) return destroy();
+    if (begins(step, "groups")) return use_groups(step);
+    if (begins(step, "serve")) return serve(step);
+    if (begins(step, "store") || begins(step, "fetch")) return use_store(step);
+    if (begins(step, "exit")) exit(0);
+    if (begins(step, "vanish")) _exit(0);
+    if (begins(step, "pause")) {
+        say(step, TUTTI_OK, NULL);
+        if (getchar() == EOF) exit(5);
+        return;
+    }
+    fprintf(stderr, "worker: no step \"%s\"\n", step);
+    exit(2);
+}
+
+int main(int argc, char** argv) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* no test, no ranks */
+    for (int index = 1; index < argc; ++index) do_step(argv[index]);
+    tutti_store_release(meeting);
+    return 0;
+}

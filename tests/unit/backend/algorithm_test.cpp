@@ -1,0 +1,335 @@
+// Does every algorithm give what one rank alone would have worked out, the same bits everywhere?
+// N ranks as threads; sizes around every limit at which a message or a segment is cut differently.
+#include "backend/algorithm/algorithm.hpp"
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "ranks.hpp"
+#include "reduce/reduce.hpp"
+
+namespace {
+
+using namespace tutti;
+using namespace tutti::test;
+using Bytes = std::vector<std::byte>;
+using Algorithm = void (*)(Exchange&, const AllReduce&);
+
+constexpr int most_ranks = 7;
+constexpr size_t eager = 4096 - sizeof(Fingerprint);  // of a first message
+constexpr size_t segment = 512 * 1024;
+
+const std::vector<std::pair<const char*, Algorithm>>& all_reduces() {
+    static const std::vector<std::pair<const char*, Algorithm>> all{
+        {"ring", algorithm::ring_all_reduce},
+        {"doubling", algorithm::recursive_doubling_all_reduce}};
+    return all;
+}
+
+void reduce(Algorithm how, Channel& channel, uint64_t number, const AllReduce& call) {
+    Exchange exchange(channel, fingerprint(call), number, ample());
+    how(exchange, call);
+}
+
+// Small enough that all sums are exact.
+int32_t value(int rank, size_t index) {
+    return static_cast<int32_t>((static_cast<size_t>(rank) * 7 + index * 13 + index / 251) % 11) -
+           5;
+}
+
+template <typename Number>
+std::vector<Number> input_of(int rank, size_t count) {
+    std::vector<Number> data(count);
+    for (size_t index = 0; index < count; ++index) {
+        data[index] = static_cast<Number>(value(rank, index));
+    }
+    return data;
+}
+
+template <typename Number>
+std::vector<Number> sum_of(int size, size_t count) {
+    std::vector<Number> sum(count);
+    for (int rank = 0; rank < size; ++rank) {
+        for (size_t index = 0; index < count; ++index) {
+            sum[index] = static_cast<Number>(sum[index] + static_cast<Number>(value(rank, index)));
+        }
+    }
+    return sum;
+}
+
+template <typename Number>
+void expect_sums(World& world, Algorithm how, const char* name, tutti_dtype dtype, size_t count) {
+    const auto expected = sum_of<Number>(world.size(), count);
+    world.together([&](Channel& channel, uint64_t number) {
+        auto data = input_of<Number>(channel.rank(), count);
+        const View view{data.data(), static_cast<int64_t>(count), dtype};
+        reduce(how, channel, number, {view, view, TUTTI_SUM});
+        require(data == expected, cat(name, " of ", count, " over ", channel.size(), " ranks"));
+    });
+}
+
+void all_reduce_of_any_size_gives_the_sum(void**) {
+    for (int size = 2; size <= most_ranks; ++size) {
+        World world(size);
+        const auto ranks = static_cast<size_t>(size);
+        const size_t part = segment / sizeof(int32_t);
+        const std::vector<size_t> counts{0,
+                                         1,
+                                         ranks - 1,
+                                         ranks,
+                                         ranks + 1,
+                                         1015,
+                                         1016,
+                                         1017,
+                                         eager / 4,
+                                         eager / 4 + 1,
+                                         ranks * (eager / 4),
+                                         ranks * (eager / 4) + 1,
+                                         8193,
+                                         part - 1,
+                                         part,
+                                         part + 1,
+                                         ranks * part - 1,
+                                         ranks * part,
+                                         ranks * part + 1};
+        for (const auto& [name, how] : all_reduces()) {
+            for (const size_t count : counts) {
+                expect_sums<int32_t>(world, how, name, TUTTI_INT32, count);
+            }
+        }
+    }
+}
+
+void all_reduce_of_odd_bytes_gives_the_sum(void**) {
+    for (const int size : {2, 3, 5}) {
+        World world(size);
+        for (const auto& [name, how] : all_reduces()) {
+            for (const size_t limit : {size_t{4064}, eager, segment * static_cast<size_t>(size)}) {
+                for (const size_t count : {limit - 1, limit, limit + 1}) {
+                    expect_sums<int8_t>(world, how, name, TUTTI_INT8, count);
+                }
+            }
+        }
+    }
+}
+
+void all_reduce_of_many_segments_gives_the_sum(void**) {
+    for (const int size : {2, 3, 4, 7}) {
+        World world(size);
+        const size_t count = (5 << 20) / sizeof(double) * static_cast<size_t>(size) / 2 + 3;
+        for (const auto& [name, how] : all_reduces()) {
+            expect_sums<double>(world, how, name, TUTTI_FLOAT64, count);
+        }
+    }
+}
+
+// 0, 1, 2 or 3 as an element of this dtype.
+void put(std::byte* at, tutti_dtype dtype, uint32_t number) {
+    constexpr uint16_t halves[] = {0x0000, 0x3C00, 0x4000, 0x4200};
+    constexpr uint16_t brains[] = {0x0000, 0x3F80, 0x4000, 0x4040};
+    const size_t bytes = element_size(dtype);
+    const auto as = [at](auto typed) { std::memcpy(at, &typed, sizeof typed); };
+    std::memset(at, 0, bytes);
+    switch (dtype) {
+        case TUTTI_FLOAT16:
+            return as(halves[number]);
+        case TUTTI_BFLOAT16:
+            return as(brains[number]);
+        case TUTTI_FLOAT32:
+            return as(static_cast<float>(number));
+        case TUTTI_FLOAT64:
+            return as(static_cast<double>(number));
+        case TUTTI_COMPLEX64:
+            put(at, TUTTI_FLOAT32, number);
+            return put(at + bytes / 2, TUTTI_FLOAT32, 3 - number);
+        case TUTTI_COMPLEX128:
+            put(at, TUTTI_FLOAT64, number);
+            return put(at + bytes / 2, TUTTI_FLOAT64, 3 - number);
+        default:
+            std::memcpy(at, &number, std::min<size_t>(bytes, sizeof number));
+    }
+}
+
+Bytes elements(int rank, size_t count, tutti_dtype dtype, tutti_reduce_op op) {
+    const size_t bytes = element_size(dtype);
+    Bytes data(count * bytes);
+    for (size_t index = 0; index < count; ++index) {
+        const auto number = static_cast<uint32_t>(value(rank, index) + 5) % 4;
+        // Products stay within what float16 holds exactly.
+        put(data.data() + index * bytes, dtype, op == TUTTI_PRODUCT ? 1 + number % 2 : number);
+    }
+    return data;
+}
+
+// One rank after the other, as one processor would.
+Bytes reference(int size, size_t count, tutti_dtype dtype, tutti_reduce_op op) {
+    Bytes result = elements(0, count, dtype, op);
+    for (int rank = 1; rank < size; ++rank) {
+        reduce_into(result.data(), elements(rank, count, dtype, op).data(), count, dtype, op);
+    }
+    if (op == TUTTI_AVG) divide_by(result.data(), count, dtype, size);
+    return result;
+}
+
+void every_dtype_and_op_gives_the_reference(void**) {
+    constexpr size_t count = 6007;
+    for (const int size : {3, 4}) {
+        World world(size);
+        for (const auto& [name, how] : all_reduces()) {
+            for (tutti_dtype dtype = 0; dtype <= TUTTI_BOOL; ++dtype) {
+                for (tutti_reduce_op op = 0; op <= TUTTI_BXOR; ++op) {
+                    if (why_not_reducible(dtype, op)) continue;
+                    const Bytes expected = reference(size, count, dtype, op);
+                    world.together([&](Channel& channel, uint64_t number) {
+                        Bytes data = elements(channel.rank(), count, dtype, op);
+                        const View view{data.data(), count, dtype};
+                        reduce(how, channel, number, {view, view, op});
+                        require(data == expected,
+                                cat(name, ", ", dtype_name(dtype), ", ", reduce_op_name(op)));
+                    });
+                }
+            }
+        }
+    }
+}
+
+// No order of adding these gives the same bits; but all ranks must agree on one.
+void sums_that_depend_on_the_order_are_the_same_bits_on_all_ranks(void**) {
+    for (int size = 2; size <= most_ranks; ++size) {
+        World world(size);
+        for (const auto& [name, how] : all_reduces()) {
+            for (const size_t count : {size_t{7}, size_t{1000}, size_t{300'000}}) {
+                std::vector<std::vector<float>> results(static_cast<size_t>(size));
+                world.together([&](Channel& channel, uint64_t number) {
+                    auto& data = results[static_cast<size_t>(channel.rank())];
+                    for (size_t index = 0; index < count; ++index) {
+                        const auto seed = static_cast<float>(index * 31 + 1);
+                        data.push_back(std::sin(seed * static_cast<float>(channel.rank() + 1)) *
+                                       (index % 3 == 0 ? 1e20F : 1.0F));
+                    }
+                    const View view{data.data(), static_cast<int64_t>(count), TUTTI_FLOAT32};
+                    reduce(how, channel, number, {view, view, TUTTI_SUM});
+                });
+                for (const auto& result : results) {
+                    if (std::memcmp(result.data(), results[0].data(), count * sizeof(float)) != 0) {
+                        fail_msg("%s of %zu over %d ranks", name, count, size);
+                    }
+                }
+            }
+        }
+    }
+}
+
+void the_chosen_algorithm_reads_input_and_writes_output(void**) {
+    for (int size = 1; size <= 4; ++size) {
+        World world(size);
+        for (const size_t count :
+             {size_t{0}, size_t{1}, size_t{8191}, size_t{8192}, size_t{8193}, size_t{100'003}}) {
+            const auto expected = sum_of<int32_t>(size, count);
+            world.together([&](Channel& channel, uint64_t number) {
+                const auto input = input_of<int32_t>(channel.rank(), count);
+                const auto before = input;
+                std::vector<int32_t> output(count, 99);
+                const auto elements = static_cast<int64_t>(count);
+                const AllReduce call{{input.data(), elements, TUTTI_INT32},
+                                     {output.data(), elements, TUTTI_INT32},
+                                     TUTTI_SUM};
+                algorithm::run(channel, call, number, ample());
+                require(output == expected, cat("output of ", count));
+                require(input == before, "the input was written to");
+            });
+        }
+    }
+}
+
+// What a reduction makes of an element does not depend on how many ranks there are.
+void a_bool_is_0_or_1_after_a_reduction_of_one_rank_too(void**) {
+    for (const int size : {1, 2}) {
+        World world(size);
+        world.together([](Channel& channel, uint64_t number) {
+            unsigned char data[] = {0, 1, 2, 255};
+            const View view{data, 4, TUTTI_BOOL};
+            algorithm::run(channel, AllReduce{view, view, TUTTI_SUM}, number, ample());
+            require(
+                data[0] == 0 && data[1] == 1 && data[2] == 1 && data[3] == 1,
+                cat("2 became ", static_cast<int>(data[2]), " over ", channel.size(), " ranks"));
+        });
+    }
+}
+
+void broadcast_from_every_root_gives_every_rank_the_data(void**) {
+    for (int size = 1; size <= most_ranks; ++size) {
+        World world(size);
+        for (int root = 0; root < size; ++root) {
+            for (const size_t count :
+                 {size_t{0}, size_t{1}, size_t{4063}, size_t{4065}, eager - 1, eager, eager + 1,
+                  segment - 1, segment, segment + 1, 5 * segment + 3}) {
+                const auto expected = input_of<int8_t>(root, count);
+                world.together([&](Channel& channel, uint64_t number) {
+                    auto data = input_of<int8_t>(channel.rank(), count);
+                    const View view{data.data(), static_cast<int64_t>(count), TUTTI_INT8};
+                    algorithm::run(channel, Broadcast{view, root}, number, ample());
+                    require(data == expected, cat(count, " bytes from ", root, " of ", size));
+                });
+            }
+        }
+    }
+}
+
+void nobody_leaves_a_barrier_before_all_have_come(void**) {
+    for (int size = 1; size <= most_ranks; ++size) {
+        World world(size);
+        constexpr int rounds = 50;
+        std::atomic<int> came{0};
+        on_ranks(size, [&](int rank) {
+            for (int round = 1; round <= rounds; ++round) {
+                if (rank == round % size) std::this_thread::yield();
+                ++came;
+                algorithm::run(world[rank], Barrier{}, static_cast<uint64_t>(round), ample());
+                require(came >= size * round, cat("round ", round, " of ", size, " ranks"));
+            }
+        });
+        assert_int_equal(came, size * rounds);
+    }
+}
+
+// The next collective starts while others are in the last one still.
+void collectives_follow_each_other_without_mixing(void**) {
+    constexpr int size = 5;
+    World world(size);
+    on_ranks(size, [&](int rank) {
+        uint64_t number = 0;
+        for (int round = 0; round < 60; ++round) {
+            int32_t root_says = rank == round % size ? round : -1;
+            algorithm::run(world[rank], Broadcast{{&root_says, 1, TUTTI_INT32}, round % size},
+                           ++number, ample());
+            require(root_says == round, "broadcast");
+            std::vector<int32_t> data(static_cast<size_t>(1 + round * 700), rank + round);
+            const View view{data.data(), static_cast<int64_t>(data.size()), TUTTI_INT32};
+            algorithm::run(world[rank], AllReduce{view, view, TUTTI_MAX}, ++number, ample());
+            require(data.front() == size - 1 + round && data.back() == size - 1 + round,
+                    "all_reduce");
+        }
+    });
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    choose_channel(count, arguments);
+    const CMUnitTest tests[] = {
+        TUTTI_TEST(all_reduce_of_any_size_gives_the_sum),
+        TUTTI_TEST(all_reduce_of_odd_bytes_gives_the_sum),
+        TUTTI_TEST(all_reduce_of_many_segments_gives_the_sum),
+        TUTTI_TEST(every_dtype_and_op_gives_the_reference),
+        TUTTI_TEST(sums_that_depend_on_the_order_are_the_same_bits_on_all_ranks),
+        TUTTI_TEST(the_chosen_algorithm_reads_input_and_writes_output),
+        TUTTI_TEST(a_bool_is_0_or_1_after_a_reduction_of_one_rank_too),
+        TUTTI_TEST(broadcast_from_every_root_gives_every_rank_the_data),
+        TUTTI_TEST(nobody_leaves_a_barrier_before_all_have_come),
+        TUTTI_TEST(collectives_follow_each_other_without_mixing),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

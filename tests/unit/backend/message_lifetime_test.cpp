@@ -1,0 +1,393 @@
+// Who may touch what, and for how long? A channel that does what it is told: it completes transfers
+// when the test says so, and sees when it is let go of.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <thread>
+#include <tuple>
+
+#include "backend/message/announcement.hpp"
+#include "backend/message/point_to_point.hpp"
+#include "ranks.hpp"
+
+namespace {
+
+using namespace tutti;
+using namespace tutti::test;
+
+struct Posted {
+    Transfer* transfer;
+    int peer;
+    bool is_send;
+    uint64_t slot;
+    void* data;
+    size_t bytes;
+};
+
+// What a test wants to do or see when a transfer is let go of. Called on whichever thread does so.
+using LetGo = std::function<void(const Posted&)>;
+
+class PuppetChannel : public Channel {
+public:
+    PuppetChannel() : Channel(0, 3) {}
+
+    [[nodiscard]] const char* name() const override { return "puppet"; }
+    void post_send(Transfer& transfer, int peer, Slot slot, const void* data,
+                   size_t bytes) override {
+        post({&transfer, peer, true, slot.value(), const_cast<void*>(data), bytes});
+    }
+    void post_receive(Transfer& transfer, int peer, Slot slot, void* data, size_t bytes) override {
+        post({&transfer, peer, false, slot.value(), data, bytes});
+    }
+    void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) override {
+        post({&transfer, -1, false, slot.value(), data, bytes});
+    }
+    void report(const Status&) noexcept override {}
+    void stalled(uint64_t, const std::string&) noexcept override {}
+    void abort(const Status& status) noexcept override {
+        while (!is_idle()) complete(status, -1, 0);
+    }
+    void leave() noexcept override {}
+
+    void on_let_go(LetGo function) { let_go_ = std::move(function); }
+    [[nodiscard]] size_t held() const {
+        const std::lock_guard lock(mutex_);
+        return posted_.size();
+    }
+    // The oldest that is not done, with what keeps its owner alive.
+    std::pair<Posted, std::shared_ptr<TransferListener>> oldest() const {
+        const std::lock_guard lock(mutex_);
+        const auto found = first_under_way();
+        require(found != posted_.end(), "nothing is under way");
+        return {*found, found->transfer->listener};
+    }
+    [[nodiscard]] bool is_idle() const {
+        const std::lock_guard lock(mutex_);
+        return first_under_way() == posted_.end();
+    }
+    // Completes the oldest transfer as a channel does.
+    void complete(const Status& status, int peer, size_t bytes) {
+        const auto [one, listener] = oldest();
+        complete(one, listener, status, peer, bytes);
+    }
+    static void complete(const Posted& one, const std::shared_ptr<TransferListener>& listener,
+                         const Status& status, int peer, size_t bytes) {
+        one.transfer->status = status;
+        one.transfer->peer = peer;
+        one.transfer->bytes = bytes;
+        one.transfer->done.store(true, std::memory_order_release);
+        listener->transfer_done(*one.transfer);
+    }
+    // The oldest is an announcement that is listened for: here it is.
+    void announce(int peer, int64_t count, const std::string& data) {
+        const Posted one = oldest().first;
+        auto& announcement = *static_cast<Announcement*>(one.data);
+        announcement.header = {count, 1, TUTTI_UINT8, 0, 0};
+        std::memcpy(announcement.data.data(), data.data(), data.size());
+        complete({}, peer, sizeof(Announcement::Header) + data.size());
+    }
+
+private:
+    struct Hold : TransferHold {
+        PuppetChannel& channel;
+        Posted posted;
+        Hold(PuppetChannel& channel_, const Posted& posted_) : channel(channel_), posted(posted_) {}
+        ~Hold() override {
+            if (channel.let_go_) channel.let_go_(posted);
+            const std::lock_guard lock(channel.mutex_);
+            std::erase_if(channel.posted_,
+                          [&](const Posted& one) { return one.transfer == posted.transfer; });
+        }
+    };
+    [[nodiscard]] std::deque<Posted>::const_iterator first_under_way() const {
+        return std::ranges::find_if(posted_, [](const Posted& one) { return !one.transfer->done; });
+    }
+    void post(const Posted& one) {
+        one.transfer->hold = std::make_unique<Hold>(*this, one);
+        const std::lock_guard lock(mutex_);
+        posted_.push_back(one);
+    }
+
+    LetGo let_go_;
+    mutable std::mutex mutex_;
+    std::deque<Posted> posted_;
+};
+
+struct Fixture {
+    PuppetChannel channel;
+    std::shared_ptr<PointToPoint> messages = std::make_shared<PointToPoint>(channel);
+    std::vector<std::byte> data = std::vector<std::byte>(10'000);
+    std::shared_ptr<Work> work = std::make_shared<Work>();
+
+    void send(size_t bytes, int64_t timeout_ms = -1, int to = 1) {
+        const ConstView view{data.data(), static_cast<int64_t>(bytes), TUTTI_UINT8};
+        messages->start(Send{view, to, 0}, Deadline::after_ms(timeout_ms), work);
+    }
+    void receive(size_t bytes, int64_t timeout_ms = -1, int from = 1) {
+        const View view{data.data(), static_cast<int64_t>(bytes), TUTTI_UINT8};
+        messages->start(Receive{view, from, 0}, Deadline::after_ms(timeout_ms), work);
+    }
+    // The abort and close that a backend's destruction does; true if nothing lives on.
+    bool close() {
+        const Status status{TUTTI_ERR_ABORTED, -1, 0, "destroyed"};
+        channel.abort(status);
+        messages->abort(status);
+        messages->close();
+        const std::weak_ptr<PointToPoint> watched = messages;
+        messages.reset();
+        const auto patience = Deadline::after_ms(10'000);  // the alarm may hold it for a moment
+        while (!watched.expired() && !patience.expired()) std::this_thread::yield();
+        return watched.expired() && channel.held() == 0;
+    }
+};
+
+const Status died{TUTTI_ERR_PEER_LOST, 1, 0, "rank 1 died"};
+
+void a_message_leaves_nothing_behind(void**) {
+    for (const size_t bytes : {size_t{8}, size_t{10'000}}) {
+        Fixture sending;
+        sending.send(bytes);
+        sending.channel.complete({}, 1, 0);
+        if (bytes > 8) sending.channel.complete({}, 1, bytes);
+        assert_true(sending.work->status()->ok());
+        assert_int_equal(sending.channel.held(), 0);
+        assert_true(sending.close());
+
+        Fixture receiving;
+        receiving.receive(bytes);
+        receiving.channel.announce(1, static_cast<int64_t>(bytes), bytes > 8 ? "" : "12345678");
+        if (bytes > 8) receiving.channel.complete({}, 1, bytes);
+        assert_true(receiving.work->status()->ok());
+        assert_int_equal(receiving.channel.held(), 0);
+        assert_true(receiving.close());
+    }
+}
+
+// A channel that was aborted may be moving bytes still; only when it is let go of has it stopped.
+void a_send_ends_only_when_the_channel_has_let_go_of_its_memory(void**) {
+    for (const bool fails : {false, true}) {
+        Fixture it;
+        bool ended_first = false;
+        it.channel.on_let_go([&](const Posted& one) {
+            const bool is_body = one.data == it.data.data();
+            if (is_body && it.work->is_completed()) ended_first = true;
+        });
+        it.send(10'000);
+        it.channel.complete(fails ? died : Status{}, 1, 0);
+        it.channel.complete(fails ? died : Status{}, 1, 10'000);
+        assert_true(it.work->is_completed());
+        assert_int_equal(it.work->status()->ok(), !fails);
+        assert_false(ended_first);
+    }
+}
+
+void a_receive_ends_only_when_the_channel_has_let_go_of_its_memory(void**) {
+    for (const bool fails : {false, true}) {
+        Fixture it;
+        bool ended_first = false;
+        it.channel.on_let_go([&](const Posted& one) {
+            const bool is_body = one.data == it.data.data();
+            if (is_body && it.work->is_completed()) ended_first = true;
+        });
+        it.receive(10'000);
+        it.channel.announce(1, 10'000, "");
+        it.channel.complete(fails ? died : Status{}, 1, 10'000);
+        assert_true(it.work->is_completed());
+        assert_int_equal(it.work->status()->ok(), !fails);
+        assert_false(ended_first);
+    }
+}
+
+// "When nothing of this uses the channel any more": letting go of a transfer is a use, too.
+void close_waits_for_a_withdrawal_under_way(void**) {
+    for (const bool is_send : {true, false}) {
+        Fixture it;
+        std::promise<void> withdrawing;
+        std::promise<void> go_on;
+        std::atomic<bool> first{true};
+        std::atomic<bool> closed{false};
+        std::atomic<bool> closed_before{false};
+        it.channel.on_let_go([&](const Posted& one) {
+            if (one.data != it.data.data() || !first.exchange(false)) return;
+            withdrawing.set_value();
+            go_on.get_future().wait();
+            // Time for a close that does not wait to return.
+            const auto patience = Deadline::after_ms(200);
+            while (!closed && !patience.expired()) std::this_thread::yield();
+            closed_before = closed.load();
+        });
+        // The alarm withdraws the data.
+        if (is_send) {
+            it.send(10'000, 1);
+        } else {
+            it.receive(10'000, 20);
+            it.channel.announce(1, 10'000, "");
+        }
+        withdrawing.get_future().wait();
+        std::thread closing([&] {
+            go_on.set_value();
+            it.messages->abort(died);
+            it.messages->close();
+            closed = true;
+        });
+        closing.join();
+        assert_true(it.work->wait(ample()));
+        assert_true(it.close());  // the alarm has let go of everything
+        assert_false(closed_before);
+    }
+}
+
+// A channel's thread may be on its way with a message when another aborts.
+void an_announcement_that_comes_after_the_abort_is_dropped(void**) {
+    for (const size_t bytes : {size_t{8}, size_t{10'000}}) {
+        Fixture it;
+        it.receive(bytes);
+        it.messages->abort(died);
+        assert_string_equal(it.work->status()->message.c_str(), "rank 1 died");
+        it.channel.announce(1, static_cast<int64_t>(bytes), bytes > 8 ? "" : "12345678");
+        assert_true(it.close());
+    }
+}
+
+// A send to oneself and an abort: whichever comes first, the send ends.
+void a_message_to_itself_ends_with_the_abort_that_it_meets(void**) {
+    for (int turn = 0; turn < 3'000; ++turn) {
+        Fixture it;
+        std::atomic<bool> go{false};
+        std::thread aborting([&] {
+            while (!go) {
+            }
+            it.messages->abort(died);
+        });
+        bool refused = false;
+        go = true;
+        for (int spin = 0; spin < turn % 60; ++spin)
+            std::atomic_signal_fence(std::memory_order_acq_rel);
+        try {
+            it.send(8, -1, 0);
+        } catch (const Error&) {
+            refused = true;
+        }
+        aborting.join();
+        if (!refused && !it.work->wait(Deadline::after_ms(5'000))) {
+            fail_msg("turn %d: the send did not end", turn);
+        }
+        assert_true(it.close());
+    }
+}
+
+// The transfer is done in the moment its time is up.
+void a_deadline_may_meet_the_end_of_a_transfer(void**) {
+    for (int turn = 0; turn < 400; ++turn) {
+        Fixture it;
+        const bool is_send = turn % 2 == 0;
+        const auto deadline = Deadline::after_ms(2);
+        if (is_send) {
+            it.messages->start(Send{{it.data.data(), 8, TUTTI_UINT8}, 1, 0}, deadline, it.work);
+        } else {
+            it.messages->start(Receive{{it.data.data(), 10'000, TUTTI_UINT8}, 1, 0}, deadline,
+                               it.work);
+            if (!it.channel.is_idle()) it.channel.announce(1, 10'000, "");
+        }
+        const auto moment = deadline.when() + std::chrono::microseconds(turn % 50 * 4 - 40);
+        // Taken before, as a channel does that completes it while it is withdrawn.
+        if (!it.channel.is_idle()) {
+            std::shared_ptr<TransferListener> listener;
+            Posted one{};
+            try {
+                std::tie(one, listener) = it.channel.oldest();
+            } catch (const std::exception&) {
+            }
+            while (Deadline::Clock::now() < moment) {
+            }
+            if (listener) PuppetChannel::complete(one, listener, {}, 1, is_send ? 40 : 10'000);
+        }
+        assert_true(it.work->wait(ample()));
+        assert_true(it.close());
+    }
+}
+
+// Giving up a receive that never heard of a message leaves one request for an announcement.
+void receives_that_give_up_do_not_pile_up(void**) {
+    Fixture it;
+    for (int turn = 0; turn < 50; ++turn) {
+        it.work = std::make_shared<Work>();
+        it.receive(8, 0);
+        assert_true(it.work->wait(ample()));
+        assert_int_equal(it.work->status()->code, TUTTI_ERR_TIMEOUT);
+    }
+    assert_in_range(it.channel.held(), 1, 2);  // one may just be on its way out
+    it.work = std::make_shared<Work>();
+    it.receive(8);
+    it.channel.announce(1, 8, "12345678");
+    assert_true(it.work->wait(ample()));
+    assert_true(it.work->status()->ok());
+    assert_true(it.close());
+}
+
+// A message that is there goes to receives in its turn, also after one that had no time.
+void a_receive_without_time_does_not_change_the_order(void**) {
+    for (int turn = 0; turn < 100; ++turn) {
+        Fixture it;
+        // Three receives ask and give up, then three messages come and wait in the lane.
+        std::array<std::shared_ptr<Work>, 3> works;
+        for (auto& work : works) {
+            work = it.work = std::make_shared<Work>();
+            it.receive(1, 3);
+        }
+        for (const auto& work : works) assert_true(work->wait(ample()));
+        std::string sent;
+        while (!it.channel.is_idle()) {
+            sent += static_cast<char>('1' + sent.size());
+            it.channel.announce(1, 1, sent.substr(sent.size() - 1));
+        }
+        std::string came;
+        for (int attempt = 0; attempt < 8; ++attempt) {
+            it.work = std::make_shared<Work>();
+            it.receive(1, attempt % 2 == 0 ? 0 : 1);
+            assert_true(it.work->wait(ample()));
+            if (it.work->status()->ok()) came += static_cast<char>(it.data[0]);
+        }
+        if (came != sent) {
+            fail_msg("turn %d: %s came as %s", turn, sent.c_str(), came.c_str());
+        }
+        assert_true(it.close());
+    }
+}
+
+void after_the_close_every_start_says_why(void**) {
+    Fixture it;
+    it.messages->abort(died);
+    it.messages->close();
+    TUTTI_EXPECT_ERROR(it.send(8), TUTTI_ERR_PEER_LOST, "rank 1 died");
+    try {
+        it.receive(8);
+        assert_string_equal(it.work->status()->message.c_str(), "rank 1 died");
+    } catch (const Error& error) {
+        assert_string_equal(error.what(), "rank 1 died");
+    }
+    assert_true(it.close());
+}
+
+}  // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        TUTTI_TEST(a_message_leaves_nothing_behind),
+        TUTTI_TEST(a_send_ends_only_when_the_channel_has_let_go_of_its_memory),
+        TUTTI_TEST(a_receive_ends_only_when_the_channel_has_let_go_of_its_memory),
+        TUTTI_TEST(close_waits_for_a_withdrawal_under_way),
+        TUTTI_TEST(an_announcement_that_comes_after_the_abort_is_dropped),
+        TUTTI_TEST(a_message_to_itself_ends_with_the_abort_that_it_meets),
+        TUTTI_TEST(a_deadline_may_meet_the_end_of_a_transfer),
+        TUTTI_TEST(receives_that_give_up_do_not_pile_up),
+        TUTTI_TEST(a_receive_without_time_does_not_change_the_order),
+        TUTTI_TEST(after_the_close_every_start_says_why),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

@@ -1,0 +1,449 @@
+// Does every rank learn why nobody can go on, once and with the first cause, and does nobody learn
+// of failures that are none? The members of one group in one process; the coordinator is rank 0's.
+#include "control/liveness.hpp"
+
+#include <cstdlib>
+#include <future>
+#include <thread>
+
+#include "base/error.hpp"
+#include "base/mutex.hpp"
+#include "control/invitation.hpp"
+#include "net/socket.hpp"
+#include "support/unit.hpp"
+
+namespace {
+
+using namespace tutti;
+using control::Seat;
+
+Deadline ample() {
+    return Deadline::after_ms(60'000);
+}
+
+Seat seat_of(int rank) {
+    Seat seat;
+    seat.address = "127.0.0.1";
+    seat.port = 1000 + rank;
+    seat.token.fill(static_cast<char>('a' + rank));
+    return seat;
+}
+
+// One rank, and what it heard.
+class Member {
+public:
+    Member(const std::shared_ptr<Store>& store, int rank, int size)
+        : rank_(rank),
+          liveness_(Liveness::join(store, rank, size, ample(),
+                                   {[this](const Status& status) { heard_failure(status); },
+                                    [this](int who) { heard_farewell(who); }})) {}
+
+    Liveness& operator*() { return *liveness_; }
+    Liveness* operator->() { return liveness_.get(); }
+    void destroy() { liveness_.reset(); }
+
+    std::vector<Seat> gather(const Deadline& deadline = ample()) {
+        return liveness_->gather(seat_of(rank_), deadline);
+    }
+    Status failure() {
+        Lock lock(mutex_);
+        const auto deadline = ample();
+        while (failures_.empty() && changed_.wait(lock, deadline)) {
+        }
+        return failures_.empty() ? Status{0, 0, 0, "none came"} : failures_[0];
+    }
+    size_t failures() {
+        const Lock lock(mutex_);
+        return failures_.size();
+    }
+    std::vector<int> farewells(size_t count) {
+        Lock lock(mutex_);
+        const auto deadline = ample();
+        while (farewells_.size() < count && changed_.wait(lock, deadline)) {
+        }
+        return farewells_;
+    }
+
+private:
+    void heard_failure(const Status& status) {
+        const Lock lock(mutex_);
+        failures_.push_back(status);
+        changed_.notify_all();
+    }
+    void heard_farewell(int who) {
+        const Lock lock(mutex_);
+        farewells_.push_back(who);
+        changed_.notify_all();
+    }
+
+    const int rank_;
+    Mutex mutex_;
+    Condition changed_;
+    std::vector<Status> failures_ TUTTI_GUARDED_BY(mutex_);
+    std::vector<int> farewells_ TUTTI_GUARDED_BY(mutex_);
+    std::unique_ptr<Liveness> liveness_;
+};
+
+// A group of which all ranks have come.
+class Meeting {
+public:
+    explicit Meeting(int size) {
+        const auto store = make_hash_store();
+        std::vector<std::future<std::vector<Seat>>> rosters;
+        for (int rank = 0; rank < size; ++rank) {
+            members_.push_back(std::make_unique<Member>(store, rank, size));
+        }
+        for (const auto& member : members_) {
+            rosters.push_back(
+                std::async(std::launch::async, [one = member.get()] { return one->gather(); }));
+        }
+        for (auto& roster : rosters) rosters_.push_back(roster.get());
+    }
+    ~Meeting() {  // rank 0 last, as the others' farewells go to it
+        for (size_t rank = members_.size(); rank-- > 0;) members_[rank].reset();
+    }
+    Meeting(const Meeting&) = delete;
+    Meeting& operator=(const Meeting&) = delete;
+
+    Member& operator[](size_t rank) { return *members_[rank]; }
+    [[nodiscard]] const std::vector<std::vector<Seat>>& rosters() const { return rosters_; }
+    void expect_failure(std::initializer_list<size_t> ranks, tutti_status code, int blamed,
+                        const char* fragment) {
+        for (const size_t rank : ranks) {
+            const Status status = members_[rank]->failure();
+            if (status.code != code || status.rank != blamed ||
+                status.message.find(fragment) == std::string::npos) {
+                fail_msg("rank %zu heard status %d, rank %d, \"%s\"", rank,
+                         static_cast<int>(status.code), status.rank, status.message.c_str());
+            }
+            assert_int_equal(members_[rank]->failures(), 1);
+        }
+    }
+
+private:
+    std::vector<std::unique_ptr<Member>> members_;
+    std::vector<std::vector<Seat>> rosters_;
+};
+
+void everyone_learns_where_all_are(void**) {
+    for (const int size : {1, 2, 5}) {
+        const Meeting meeting(size);
+        for (const auto& roster : meeting.rosters()) {
+            assert_int_equal(roster.size(), size);
+            for (int rank = 0; rank < size; ++rank) {
+                const Seat& seat = roster[static_cast<size_t>(rank)];
+                assert_int_equal(seat.port, 1000 + rank);
+                assert_true(seat.token == seat_of(rank).token);
+                assert_true(!seat.address.empty());
+            }
+        }
+    }
+}
+
+void a_second_process_of_one_rank_is_refused(void**) {
+    const auto store = make_hash_store();
+    Member zero(store, 0, 3);
+    Member one(store, 1, 3);
+    auto first = std::async(std::launch::async, [&] { return one.gather(); });
+    auto second = std::async(std::launch::async, [&] { return zero.gather(); });
+    Member twin(store, 1, 3);
+    // Either may come first; the other is refused.
+    auto third = std::async(std::launch::async, [&] { return twin.gather(); });
+    Member two(store, 2, 3);
+    assert_int_equal(two.gather().size(), 3);
+    assert_int_equal(second.get().size(), 3);
+    std::string refusals;
+    for (auto* roster : {&first, &third}) {
+        try {
+            assert_int_equal(roster->get().size(), 3);
+        } catch (const Error& error) {
+            assert_int_equal(error.status().code, TUTTI_ERR_INVALID_ARGUMENT);
+            refusals += error.what();
+        }
+    }
+    assert_string_equal(refusals.c_str(),
+                        "rank 0 refused this process: another process has come as rank 1 before");
+    for (Member* member : {&zero, &two}) assert_int_equal(member->failures(), 0);
+}
+
+void a_process_of_another_group_size_is_refused(void**) {
+    const auto store = make_hash_store();
+    Member zero(store, 0, 2);
+    Member stranger(store, 1, 3);
+    TUTTI_EXPECT_ERROR(stranger.gather(), TUTTI_ERR_INVALID_ARGUMENT,
+                       "it says rank 1 of 3, and rank 0 says 2 ranks");
+    Member beyond(store, 2, 2);
+    TUTTI_EXPECT_ERROR(beyond.gather(), TUTTI_ERR_INVALID_ARGUMENT, "it says rank 2 of 2");
+    Member one(store, 1, 2);
+    auto roster = std::async(std::launch::async, [&] { return one.gather(); });
+    assert_int_equal(zero.gather().size(), 2);
+    assert_int_equal(roster.get().size(), 2);
+}
+
+void who_has_not_come_is_named(void**) {
+    const auto store = make_hash_store();
+    Member zero(store, 0, 4);
+    TUTTI_EXPECT_ERROR(zero.gather(Deadline::after_ms(0)), TUTTI_ERR_TIMEOUT,
+                       "timed out waiting for ranks 1, 2, 3, which have not come");
+    const auto fresh = make_hash_store();
+    Member first(fresh, 0, 4);
+    Member third(fresh, 2, 4);
+    Member fourth(fresh, 3, 4);
+    TUTTI_EXPECT_ERROR(first.gather(Deadline::after_ms(0)), TUTTI_ERR_TIMEOUT, "1, 2, 3,");
+    TUTTI_EXPECT_ERROR(third.gather(Deadline::after_ms(0)), TUTTI_ERR_TIMEOUT, "ranks 1, 3,");
+    try {
+        fourth.gather(Deadline::after_ms(0));
+        fail_msg("rank 1 has not come");
+    } catch (const Error& error) {
+        assert_int_equal(error.status().code, TUTTI_ERR_TIMEOUT);
+        assert_int_equal(error.status().rank, 1);
+        assert_string_equal(error.what(), "timed out waiting for rank 1, which has not come");
+    }
+}
+
+void without_rank_0_it_is_rank_0_that_is_missing(void**) {
+    try {
+        Liveness::join(make_hash_store(), 1, 2, Deadline::after_ms(1), {});
+        fail_msg("rank 0 has not come");
+    } catch (const Error& error) {
+        assert_int_equal(error.status().code, TUTTI_ERR_TIMEOUT);
+        assert_int_equal(error.status().rank, 0);
+        assert_string_equal(error.what(), "timed out waiting for rank 0, which has not come");
+    }
+}
+
+void a_rank_that_dies_before_all_have_come_ends_the_waiting(void**) {
+    const auto store = make_hash_store();
+    Member zero(store, 0, 3);
+    auto roster = std::async(std::launch::async, [&] { return zero.gather(); });
+    auto one = std::make_unique<Member>(store, 1, 3);
+    TUTTI_EXPECT_ERROR(one->gather(Deadline::after_ms(0)), TUTTI_ERR_TIMEOUT, "rank");
+    one.reset();
+    TUTTI_EXPECT_ERROR(roster.get(), TUTTI_ERR_PEER_LOST, "rank 1 died");
+    Member two(store, 2, 3);  // who comes later hears of it, too
+    TUTTI_EXPECT_ERROR(two.gather(), TUTTI_ERR_PEER_LOST, "rank 1 died");
+}
+
+void a_rank_that_dies_is_named_to_all(void**) {
+    Meeting meeting(4);
+    meeting[2].destroy();
+    meeting.expect_failure({0, 1, 3}, TUTTI_ERR_PEER_LOST, 2, "rank 2 died");
+}
+
+void a_rank_that_leaves_is_no_failure(void**) {
+    Meeting meeting(3);
+    meeting[2]->leave();
+    for (const size_t rank : {0, 1}) assert_true(meeting[rank].farewells(1) == std::vector{2});
+    meeting[2].destroy();
+    // What comes next is the first failure.
+    meeting[1]->report({TUTTI_ERR_MISMATCH, 0, 0, "a later cause"});
+    meeting.expect_failure({0, 1}, TUTTI_ERR_MISMATCH, 0, "a later cause");
+    assert_int_equal(meeting[0].farewells(0).size(), 1);
+}
+
+void who_has_left_hears_of_nothing(void**) {
+    Meeting meeting(3);
+    meeting[2]->leave();
+    meeting[1].farewells(1);
+    meeting[1]->report({TUTTI_ERR_MISMATCH, 0, 0, "not for rank 2"});
+    meeting.expect_failure({0, 1}, TUTTI_ERR_MISMATCH, 0, "not for rank 2");
+    meeting[2]->suspect(1, "what it does no longer see");
+    meeting[2].destroy();  // after all it was told
+    assert_int_equal(meeting[2].failures(), 0);
+}
+
+void the_first_of_several_reports_is_the_cause_for_all(void**) {
+    for (int turn = 0; turn < 20; ++turn) {
+        Meeting meeting(4);
+        for (const int rank : {1, 2, 3}) {
+            meeting[static_cast<size_t>(rank)]->report(
+                {TUTTI_ERR_BACKEND, rank, rank, cat("cause ", rank)});
+        }
+        const Status first = meeting[0].failure();
+        assert_int_equal(first.system_errno, first.rank);
+        meeting.expect_failure({0, 1, 2, 3}, TUTTI_ERR_BACKEND, first.rank,
+                               cat("cause ", first.rank).c_str());
+    }
+}
+
+void a_report_of_rank_0_reaches_all(void**) {
+    Meeting meeting(3);
+    meeting[0]->report({TUTTI_ERR_MISMATCH, 2, 0, "seen by rank 0"});
+    meeting.expect_failure({0, 1, 2}, TUTTI_ERR_MISMATCH, 2, "seen by rank 0");
+}
+
+void a_broken_connection_to_a_living_rank_becomes_the_failure(void**) {
+    Meeting meeting(3);
+    meeting[1]->suspect(2, "the connection between rank 1 and rank 2 broke");
+    meeting.expect_failure({0, 1, 2}, TUTTI_ERR_PEER_LOST, 2,
+                           "the connection between rank 1 and rank 2 broke");
+}
+
+void a_broken_connection_is_explained_by_a_death(void**) {
+    Meeting meeting(3);
+    meeting[1]->suspect(2, "the connection broke");
+    meeting[2].destroy();
+    meeting.expect_failure({0, 1}, TUTTI_ERR_PEER_LOST, 2, "rank 2 died");
+}
+
+// The farewell was sent first but came second: two connections have no common order.
+void a_broken_connection_is_explained_by_a_farewell(void**) {
+    Meeting meeting(3);
+    meeting[1]->suspect(2, "the connection broke");
+    meeting[2]->leave();
+    assert_true(meeting[1].farewells(1) == std::vector{2});
+    // Were the first suspicion still held, it would speak first.
+    meeting[1]->suspect(0, "another connection broke");
+    meeting.expect_failure({0, 1}, TUTTI_ERR_PEER_LOST, 0, "another connection broke");
+}
+
+// Whichever connection broke last, the one that nothing explains is the failure.
+void a_farewell_explains_no_connection_but_its_own(void**) {
+    Meeting meeting(4);
+    meeting[1]->suspect(2, "the connection to rank 2 broke");
+    meeting[1]->suspect(3, "the connection to rank 3 broke");
+    meeting[2]->leave();
+    meeting.expect_failure({0, 1, 3}, TUTTI_ERR_PEER_LOST, 3, "the connection to rank 3 broke");
+}
+
+void a_broken_connection_to_who_has_left_is_no_failure(void**) {
+    Meeting meeting(3);
+    meeting[2]->leave();
+    assert_true(meeting[1].farewells(1) == std::vector{2});
+    meeting[1]->suspect(2, "the connection broke");
+    meeting[1]->suspect(0, "another connection broke");
+    meeting.expect_failure({0, 1}, TUTTI_ERR_PEER_LOST, 0, "another connection broke");
+}
+
+void rank_0_may_leave_first(void**) {
+    Meeting meeting(3);
+    meeting[0]->leave();
+    meeting[0].destroy();
+    for (const size_t rank : {1, 2}) assert_int_equal(meeting[rank].farewells(1)[0], 0);
+    // Nobody watches any more: what one sees is what happened.
+    meeting[1]->suspect(2, "the connection broke");
+    meeting.expect_failure({1}, TUTTI_ERR_PEER_LOST, 2, "the connection broke");
+    meeting[2]->leave();
+    meeting[2].destroy();
+    assert_int_equal(meeting[2].failures(), 0);
+}
+
+void strangers_change_nothing(void**) {
+    const auto store = make_hash_store();
+    Member zero(store, 0, 2);
+    const auto invitation =
+        control::Invitation::parse(store->get("tutti/control", Deadline::after_ms(0)));
+    const auto call = [&](const std::string& bytes) {
+        auto socket =
+            net::Socket::connect({invitation.addresses.front(), invitation.port}, ample());
+        socket.send_all(std::as_bytes(std::span(bytes)), ample());
+        return socket;
+    };
+    control::Hello hello{invitation.token, 1, 2, seat_of(1)};
+    control::Hello no_token = hello;
+    no_token.token.fill('x');
+    std::vector<net::Socket> calls;
+    calls.push_back(call("GET / HTTP/1.1\r\n\r\n"));
+    calls.push_back(call(std::string(4, '\xff')));
+    calls.push_back(call(std::string(4, '\0')));
+    calls.push_back(call(control::encode(no_token)));
+    calls.push_back(call(control::encode(control::Kind::Report, {TUTTI_ERR_BACKEND, 0, 0, "x"})));
+    const std::string cut = control::encode(hello);
+    call(cut.substr(0, cut.size() - 1)).close();
+    // Each is shown the door.
+    for (net::Socket& socket : calls) {
+        std::byte byte{};
+        TUTTI_EXPECT_ERROR(socket.recv_all(std::span(&byte, 1), ample()), TUTTI_ERR_NETWORK, "");
+    }
+    Member one(store, 1, 2);
+    auto roster = std::async(std::launch::async, [&] { return one.gather(); });
+    assert_int_equal(zero.gather().size(), 2);
+    assert_int_equal(roster.get().size(), 2);
+    assert_int_equal(zero.failures() + one.failures(), 0);
+}
+
+// A member that speaks nonsense once it belongs to the group has failed.
+void a_member_gone_wrong_is_named(void**) {
+    const auto store = make_hash_store();
+    Member zero(store, 0, 2);
+    const auto invitation =
+        control::Invitation::parse(store->get("tutti/control", Deadline::after_ms(0)));
+    auto socket = net::Socket::connect({invitation.addresses.front(), invitation.port}, ample());
+    const std::string bytes = control::encode(control::Hello{invitation.token, 1, 2, seat_of(1)}) +
+                              control::encode(control::Kind::Report, -1);  // cut short
+    socket.send_all(std::as_bytes(std::span(bytes)), ample());
+    try {
+        zero.gather();  // whichever comes first, the roster or the failure
+    } catch (const Error&) {
+    }
+    const Status status = zero.failure();
+    assert_int_equal(status.code, TUTTI_ERR_PEER_LOST);
+    assert_int_equal(status.rank, 1);
+}
+
+void a_rank_that_falls_silent_is_named(void**) {
+    ::setenv("TUTTI_HEARTBEAT_MS", "20", 1);
+    ::setenv("TUTTI_HEARTBEAT_TIMEOUT_MS", "300", 1);
+    const auto store = make_hash_store();
+    Member zero(store, 0, 2);
+    ::setenv("TUTTI_HEARTBEAT_TIMEOUT_MS", "0", 1);
+    const auto invitation =
+        control::Invitation::parse(store->get("tutti/control", Deadline::after_ms(0)));
+    auto socket = net::Socket::connect({invitation.addresses.front(), invitation.port}, ample());
+    const std::string hello = control::encode(control::Hello{invitation.token, 1, 2, seat_of(1)});
+    socket.send_all(std::as_bytes(std::span(hello)), ample());
+    assert_int_equal(zero.gather().size(), 2);
+    const Status status = zero.failure();
+    assert_int_equal(status.code, TUTTI_ERR_PEER_LOST);
+    assert_int_equal(status.rank, 1);
+    assert_string_equal(status.message.c_str(),
+                        "rank 1 has not answered for 300 ms (stopped or cut off)");
+}
+
+void members_may_say_everything_at_once(void**) {
+    for (int turn = 0; turn < 10; ++turn) {
+        Meeting meeting(4);
+        std::vector<std::thread> threads;
+        for (size_t rank = 0; rank < 4; ++rank) {
+            threads.emplace_back([&meeting, rank] {
+                meeting[rank]->suspect(static_cast<int>(rank + 1) % 4, "broke");
+                meeting[rank]->report({TUTTI_ERR_BACKEND, static_cast<int>(rank), 0, "at once"});
+                meeting[rank]->leave();
+                if (rank > 0) meeting[rank].destroy();
+            });
+        }
+        for (std::thread& thread : threads) thread.join();
+        for (size_t rank = 0; rank < 4; ++rank) assert_in_range(meeting[rank].failures(), 0, 1);
+    }
+}
+
+}  // namespace
+
+int main() {
+    // A busy machine must not look like a stopped rank.
+    ::setenv("TUTTI_HEARTBEAT_TIMEOUT_MS", "0", 1);
+    const CMUnitTest tests[] = {
+        TUTTI_TEST(everyone_learns_where_all_are),
+        TUTTI_TEST(a_second_process_of_one_rank_is_refused),
+        TUTTI_TEST(a_process_of_another_group_size_is_refused),
+        TUTTI_TEST(who_has_not_come_is_named),
+        TUTTI_TEST(without_rank_0_it_is_rank_0_that_is_missing),
+        TUTTI_TEST(a_rank_that_dies_before_all_have_come_ends_the_waiting),
+        TUTTI_TEST(a_rank_that_dies_is_named_to_all),
+        TUTTI_TEST(a_rank_that_leaves_is_no_failure),
+        TUTTI_TEST(who_has_left_hears_of_nothing),
+        TUTTI_TEST(the_first_of_several_reports_is_the_cause_for_all),
+        TUTTI_TEST(a_report_of_rank_0_reaches_all),
+        TUTTI_TEST(a_broken_connection_to_a_living_rank_becomes_the_failure),
+        TUTTI_TEST(a_broken_connection_is_explained_by_a_death),
+        TUTTI_TEST(a_broken_connection_is_explained_by_a_farewell),
+        TUTTI_TEST(a_farewell_explains_no_connection_but_its_own),
+        TUTTI_TEST(a_broken_connection_to_who_has_left_is_no_failure),
+        TUTTI_TEST(rank_0_may_leave_first),
+        TUTTI_TEST(strangers_change_nothing),
+        TUTTI_TEST(a_member_gone_wrong_is_named),
+        TUTTI_TEST(a_rank_that_falls_silent_is_named),
+        TUTTI_TEST(members_may_say_everything_at_once),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
