@@ -3,10 +3,12 @@
 #include "rendezvous.hpp"
 
 #include <climits>
-#include <string_view>
+#include <optional>
+#include <utility>
 
 #include "base/environment.hpp"
 #include "base/error.hpp"
+#include "launchers.hpp"
 
 namespace tutti {
 
@@ -70,14 +72,36 @@ Meeting meet_over_tcp(const Address& address, bool is_master, int rank, int worl
     return meet_at(make_tcp_store(options), rank, world_size, timeout_ms);
 }
 
+// What torchrun's variables do not say, another launcher's may.
+Address address_by_environment(const std::optional<LaunchPlace>& place) {
+    Address address;
+    if (place && !environment("MASTER_ADDR")) {
+        address.host = place->master_addr;
+        if (address.host.empty()) {
+            refuse(cat(place->launcher, " does not tell the address of the host of rank 0: set ",
+                       "environment variable MASTER_ADDR"));
+        }
+    } else {
+        address.host = required_variable("MASTER_ADDR");
+    }
+    const bool told = environment("MASTER_PORT").has_value() || !place;
+    address.port = told ? required_number("MASTER_PORT", 1, highest_port) : place->master_port;
+    return address;
+}
+
 Meeting meet_by_environment(const std::string& init_method, int rank, int world_size,
                             int64_t timeout_ms) {
     if (init_method != "env://") refuse(cat("nothing may follow env://: \"", init_method, "\""));
-    if (rank < 0) rank = required_number("RANK", 0, INT_MAX);
-    if (world_size < 0) world_size = required_number("WORLD_SIZE", 1, INT_MAX);
+    std::optional<LaunchPlace> place;
+    if (!environment("RANK") && !environment("WORLD_SIZE")) {
+        place = place_by_launcher([](const char* name) { return environment(name); });
+    }
+    if (rank < 0) rank = place ? place->rank : required_number("RANK", 0, INT_MAX);
+    if (world_size < 0) {
+        world_size = place ? place->world_size : required_number("WORLD_SIZE", 1, INT_MAX);
+    }
     check_rank(rank, world_size, init_method);
-    const Address address{required_variable("MASTER_ADDR"),
-                          required_number("MASTER_PORT", 1, highest_port)};
+    const auto address = address_by_environment(place);
     const bool is_master = rank == 0 && !launcher_serves_the_store();
     return meet_over_tcp(address, is_master, rank, world_size, timeout_ms);
 }

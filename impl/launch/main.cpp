@@ -1,19 +1,19 @@
-// tuttirun: parse, serve the store, plan, supervise. The store's server has a thread of its own;
-// all else happens here, on the main thread.
+// tuttirun: parse, then run the job. The store's server and the watch over other nodes have threads
+// of their own; all else happens here, on the main thread.
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <exception>
 #include <span>
-#include <utility>
+#include <string>
 
+#include "base/environment.hpp"
+#include "ending.hpp"
+#include "job.hpp"
 #include "options.hpp"
-#include "plan.hpp"
-#include "process.hpp"
+#include "patience.hpp"
 #include "signals.hpp"
-#include "store/store.hpp"
-#include "supervisor.hpp"
 
 namespace {
 
@@ -21,7 +21,6 @@ using namespace tutti::launch;
 
 constexpr int exit_failure = 1;
 constexpr int exit_usage = 2;
-constexpr int exit_cannot_run = 127;
 
 // Pipes must not take the numbers 0, 1 and 2, whatever we were started with.
 void open_standard_descriptors() {
@@ -32,18 +31,20 @@ void open_standard_descriptors() {
     if (number >= 0) ::close(number);
 }
 
-void complain(const char* sentence) {
-    std::fprintf(stderr, "tuttirun: %s\n", sentence);
+void complain(const std::string& sentence) {
+    std::fprintf(stderr, "tuttirun: %s\n", sentence.c_str());
 }
 
 int run(const Options& options) {
-    auto program = find_program(options.command.front());
-    SignalInbox signals;
-    const auto server = tutti::make_store_server(options.master_addr, options.master_port);
-    Supervisor supervisor(std::move(program), options, signals);
+    SignalInbox signals(options.signals);
     size_t count = 0;
     while (environ[count] != nullptr) ++count;
-    return supervisor.run(plan_workers(options, {environ, count}, server->port()));
+    try {
+        return Job(options, {environ, count}, signals).run();
+    } catch (const Interrupted& interrupted) {
+        complain(tutti::cat("got ", signal_text(interrupted.number), " before the ranks ran"));
+        return 128 + interrupted.number;
+    }
 }
 
 }  // namespace
@@ -53,7 +54,7 @@ int main(int count, char** arguments) {
     Options options;
     try {
         const std::span<const char* const> all(arguments, static_cast<size_t>(count));
-        options = parse_options(all.subspan(count > 0 ? 1 : 0));
+        options = parse_options(all.subspan(count > 0 ? 1 : 0), tutti::environment);
     } catch (const std::exception& fault) {
         complain(fault.what());
         complain("see tuttirun --help");
@@ -69,9 +70,6 @@ int main(int count, char** arguments) {
     }
     try {
         return run(options);
-    } catch (const CannotRun& fault) {
-        complain(fault.what());
-        return exit_cannot_run;
     } catch (const std::exception& fault) {
         complain(fault.what());
         return exit_failure;

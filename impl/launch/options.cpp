@@ -1,93 +1,70 @@
-// The command line of tuttirun: one table of options, read by the parser and by the help. Any
-// thread, no side effects.
+// The command line of tuttirun, and the variables PET_NAME: the parser over the table of options.
+// Any thread.
 #include "options.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <csignal>
 #include <string_view>
 
-#include "base/environment.hpp"
 #include "base/error.hpp"
+#include "option_table.hpp"
 
 namespace tutti::launch {
 
 namespace {
 
-// More processes than a machine can run are a typing error.
-constexpr int64_t most_processes = 4'096;
-constexpr int64_t longest_shutdown_s = 86'400;
-
-struct Parsed {
-    Options options;
-    bool standalone = false;
-    bool address_given = false;
-};
-
-struct Option {
-    const char* name;
-    const char* value;  // what the help calls it; nullptr: takes none
-    const char* help;
-    void (*apply)(Parsed& parsed, const std::string& value);
-};
-
-constexpr std::array<Option, 7> known_options{{
-    {"--nproc-per-node", "N", "how many processes to start (1)",
-     [](Parsed& parsed, const std::string& value) {
-         parsed.options.nproc_per_node =
-             static_cast<int>(parse_number(value, "--nproc-per-node", 1, most_processes));
-     }},
-    {"--standalone", nullptr, "one machine, any free port: the default, spelled out",
-     [](Parsed& parsed, const std::string&) { parsed.standalone = true; }},
-    {"--master-addr", "ADDRESS", "where the store listens (127.0.0.1)",
-     [](Parsed& parsed, const std::string& value) {
-         parsed.address_given = true;
-         parsed.options.master_addr = value;
-     }},
-    {"--master-port", "PORT", "the store's port (any free one)",
-     [](Parsed& parsed, const std::string& value) {
-         parsed.address_given = true;
-         parsed.options.master_port =
-             static_cast<int>(parse_number(value, "--master-port", 0, 65'535));
-     }},
-    {"--shutdown-timeout", "SECONDS", "from SIGTERM to SIGKILL when ranks are ended (5)",
-     [](Parsed& parsed, const std::string& value) {
-         parsed.options.shutdown_timeout_ms =
-             1'000 * parse_number(value, "--shutdown-timeout", 0, longest_shutdown_s);
-     }},
-    {"--help", nullptr, "show this text",
-     [](Parsed& parsed, const std::string&) { parsed.options.action = Options::Action::Help; }},
-    {"--version", nullptr, "show the version",
-     [](Parsed& parsed, const std::string&) { parsed.options.action = Options::Action::Version; }},
-}};
+constexpr int default_master_port = 29'500;
 
 [[noreturn]] void refuse(const std::string& sentence) {
     throw Error(TUTTI_ERR_INVALID_ARGUMENT, sentence);
 }
 
-const Option& find_option(std::string name) {
-    if (name == "-h") name = "--help";
+const OptionRow& find_option(std::string name) {
     std::replace(name.begin(), name.end(), '_', '-');
-    const auto found = std::find_if(known_options.begin(), known_options.end(),
-                                    [&](const Option& option) { return name == option.name; });
-    if (found == known_options.end()) refuse(cat("unknown option ", name));
-    return *found;
-}
-
-void check(const Parsed& parsed) {
-    if (parsed.options.action != Options::Action::Run) return;
-    if (parsed.standalone && parsed.address_given) {
-        refuse(
-            "--standalone chooses address and port itself: leave --master-addr and "
-            "--master-port away");
+    for (const auto& row : option_table()) {
+        if (name == row.name || (row.letter != 0 && name == cat("-", row.letter))) return row;
     }
-    if (parsed.options.master_addr.empty()) refuse("--master-addr is empty");
-    if (parsed.options.command.empty()) refuse("the program to run is missing");
+    refuse(cat("unknown option ", name));
 }
 
-}  // namespace
+// "--nproc-per-node" is PET_NPROC_PER_NODE.
+std::string variable_of(const OptionRow& row) {
+    std::string name = cat("PET_", std::string(row.name).substr(2));
+    std::replace(name.begin(), name.end(), '-', '_');
+    for (char& letter : name) letter = static_cast<char>(std::toupper(letter));
+    return name;
+}
 
-Options parse_options(std::span<const char* const> arguments) {
-    Parsed parsed;
+void read_environment(Parsed& parsed, const Lookup& lookup) {
+    for (const auto& row : option_table()) {
+        const auto name = variable_of(row);
+        const auto value = lookup(name.c_str());
+        if (!value) continue;
+        if (row.value != nullptr) {
+            row.apply(parsed, *value, name);
+        } else if (*value == "1") {
+            row.apply(parsed, "", name);
+        } else if (*value != "0") {
+            refuse(cat(name, " is \"", *value, "\", not 0 or 1"));
+        }
+    }
+}
+
+// --standalone, said on the command line, outdoes what the environment says of nodes.
+Lookup without_place(const Lookup& lookup) {
+    return [&lookup](const char* name) -> std::optional<std::string> {
+        constexpr std::array<std::string_view, 5> places{"PET_MASTER_ADDR", "PET_MASTER_PORT",
+                                                         "PET_RDZV_ENDPOINT", "PET_NNODES",
+                                                         "PET_NODE_RANK"};
+        if (std::find(places.begin(), places.end(), name) != places.end()) return std::nullopt;
+        return lookup(name);
+    };
+}
+
+// Where the program begins.
+size_t read_arguments(Parsed& parsed, std::span<const char* const> arguments) {
     size_t next = 0;
     while (next < arguments.size()) {
         const std::string argument = arguments[next];
@@ -95,44 +72,105 @@ Options parse_options(std::span<const char* const> arguments) {
         ++next;
         if (argument == "--") break;
         const auto equals = argument.find('=');
-        const Option& option = find_option(argument.substr(0, equals));
+        const OptionRow& row = find_option(argument.substr(0, equals));
         std::string value;
-        if (option.value == nullptr) {
-            if (equals != std::string::npos) refuse(cat(option.name, " takes no value"));
+        if (row.value == nullptr) {
+            if (equals != std::string::npos) refuse(cat(row.name, " takes no value"));
         } else if (equals != std::string::npos) {
             value = argument.substr(equals + 1);
         } else {
-            if (next == arguments.size()) refuse(cat(option.name, " needs a value"));
+            if (next == arguments.size()) refuse(cat(row.name, " needs a value"));
             value = arguments[next++];
         }
-        option.apply(parsed, value);
+        row.apply(parsed, value, row.name);
     }
-    const auto command = arguments.subspan(next);
-    parsed.options.command.assign(command.begin(), command.end());
-    check(parsed);
-    return parsed.options;
+    return next;
+}
+
+// One node takes any free port; several must know it beforehand.
+void choose_endpoint(Parsed& parsed) {
+    Options& options = parsed.options;
+    const bool arrival = options.backend == Backend::Arrival;
+    if (parsed.endpoint) {
+        options.endpoint = *parsed.endpoint;
+        return;
+    }
+    if (!parsed.master_addr.empty()) options.endpoint.host = parsed.master_addr;
+    const int usual = arrival ? default_rendezvous_port : default_master_port;
+    options.endpoint.port = parsed.master_port.value_or(options.nnodes == 1 ? 0 : usual);
+}
+
+void check_nodes(const Options& options) {
+    const auto rank = options.node_rank.value_or(0);
+    if (rank >= options.nnodes) {
+        refuse(cat("--node-rank is ", rank, ", not below --nnodes, ", options.nnodes));
+    }
+    const bool told = options.backend == Backend::Static && rank == 0;
+    if (options.nnodes > 1 && options.endpoint.port == 0 && !told) {
+        refuse(
+            "port 0 is for node 0 of --rdzv-backend static alone: it names the port that it "
+            "got, and the other nodes must be given that");
+    }
+}
+
+void check_standalone(const Parsed& parsed) {
+    if (!parsed.master_addr.empty() || parsed.master_port || parsed.endpoint) {
+        refuse(
+            "--standalone chooses address and port itself: leave --master-addr, --master-port "
+            "and --rdzv-endpoint away");
+    }
+    if (parsed.options.nnodes != 1) refuse("--standalone is for one node, not --nnodes");
+}
+
+}  // namespace
+
+Options parse_options(std::span<const char* const> arguments, const Lookup& lookup) {
+    Parsed parsed;
+    parsed.options.signals = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+    // Whoever asks for help on the command line has it whatever the environment says.
+    Parsed spoken = parsed;
+    static_cast<void>(read_arguments(spoken, arguments));
+    if (spoken.options.action != Options::Action::Run) return spoken.options;
+
+    read_environment(parsed, spoken.standalone ? without_place(lookup) : lookup);
+    const auto command = arguments.subspan(read_arguments(parsed, arguments));
+    Options& options = parsed.options;
+    options.command.assign(command.begin(), command.end());
+    if (options.action != Options::Action::Run) return options;
+    if (parsed.standalone) check_standalone(parsed);
+    choose_endpoint(parsed);
+    if (options.backend == Backend::Static && !options.node_rank) options.node_rank = 0;
+    check_nodes(options);
+    if (options.command.empty()) refuse("the program to run is missing");
+    return options;
 }
 
 std::string help_text() {
     std::string text =
         "usage: tuttirun [options] [--] program [arguments]\n"
         "\n"
-        "Starts N copies of a program on this machine, the ranks of one job, and serves the\n"
-        "store where they meet. Each finds its place in its environment, as under torchrun:\n"
-        "RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT and the like.\n"
+        "Starts N copies of a program on this machine, ranks of one job, and serves the store\n"
+        "where they meet. Each finds its place in its environment, as under torchrun: RANK,\n"
+        "WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT and the like. With several nodes,\n"
+        "tuttirun is started once on each.\n"
         "\n"
-        "options:\n";
-    constexpr size_t column = 30;
-    for (const Option& option : known_options) {
-        auto line = cat("  ", option.name);
-        if (option.value != nullptr) line += cat(" ", option.value);
+        "options (each also from the environment: --node-rank is PET_NODE_RANK):\n";
+    constexpr size_t column = 32;
+    for (const OptionRow& row : option_table()) {
+        auto line = row.letter == 0 ? cat("  ", row.name) : cat("  -", row.letter, ", ", row.name);
+        if (row.value != nullptr) line += cat(" ", row.value);
         line.resize(std::max(line.size() + 1, column), ' ');
-        text += cat(line, option.help, "\n");
+        text += cat(line, row.help, "\n");
     }
     text +=
         "\n"
-        "When a rank fails, the others are ended and the first failure is named; its exit code,\n"
-        "or 128 + its signal, becomes that of tuttirun. Signals are passed on to the ranks.\n";
+        "When a rank fails, the others, on all nodes, are ended and the first failure is named;\n"
+        "its exit code, or 128 + its signal, becomes that of every tuttirun. Signals are passed\n"
+        "on to the ranks.\n"
+        "\n"
+        "  tuttirun --nproc-per-node 4 program\n"
+        "  tuttirun --nnodes 2 --node-rank R --master-addr HOST_OF_NODE_0 program\n"
+        "  tuttirun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST program\n";
     return text;
 }
 

@@ -1,10 +1,17 @@
-// What tuttirun was asked to do: its command line as a value. Any thread, no side effects.
+// What tuttirun was asked to do: its command line, and the PET_ variables that stand in for it, as
+// a value. Any thread; "cpu" and "gpu" look at this machine.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "net/address.hpp"
+#include "option_values.hpp"
 
 namespace tutti::launch {
 
@@ -12,16 +19,33 @@ struct Options {
     enum class Action { Run, Help, Version };
 
     Action action = Action::Run;
+    int nnodes = 1;
     int nproc_per_node = 1;
-    std::string master_addr = "127.0.0.1";
-    int master_port = 0;  // 0: any free one
+    Backend backend = Backend::Static;
+    std::optional<int> node_rank;  // nothing: by order of arrival
+    // Where the store listens and the nodes meet; port 0: any free one.
+    net::Endpoint endpoint{"127.0.0.1", 0};
+    RendezvousTimes times;
+    std::string run_id = "none";
+    std::string role = "default";
+    int max_restarts = 0;
     int64_t shutdown_timeout_ms = 5'000;
+    std::string log_dir;  // empty: a temporary folder
+    StreamChoice redirects;
+    StreamChoice tee;
+    std::set<int> local_ranks_filter;  // empty: all
+    std::vector<int> signals;          // to handle
+    bool python = true;                // a file.py that is no program is given to python3
     std::vector<std::string> command;  // the program and its arguments
 };
 
-// Words in names may be joined by - or _, values by = or a space. INVALID_ARGUMENT names the
-// option that is unknown, malformed or lacks its value.
-Options parse_options(std::span<const char* const> arguments);
+// The value of an environment variable; nothing if not set or empty.
+using Lookup = std::function<std::optional<std::string>(const char* name)>;
+
+// Words in names may be joined by - or _, values by = or a space. --some-option may also come from
+// PET_SOME_OPTION. INVALID_ARGUMENT names the option or the variable that is unknown, malformed or
+// lacks its value.
+Options parse_options(std::span<const char* const> arguments, const Lookup& lookup);
 
 std::string help_text();
 

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <climits>
 
+#include "base/error.hpp"
+
 namespace tutti::launch {
 
 namespace {
@@ -59,7 +61,9 @@ size_t LineReader::read_some(LineWriter& writer) {
     std::array<char, 1 << 16> chunk;  // the size of a pipe
     const auto size = ::read(source_.get(), chunk.data(), chunk.size());
     if (size > 0) {
-        take({chunk.data(), static_cast<size_t>(size)}, writer);
+        const std::string_view text(chunk.data(), static_cast<size_t>(size));
+        write_log(text, writer);
+        take(text, writer);
         return static_cast<size_t>(size);
     }
     if (size == 0 || (errno != EAGAIN && errno != EINTR)) close(writer);
@@ -94,15 +98,35 @@ void LineReader::take(std::string_view text, LineWriter& writer) {
     }
 }
 
+// A file system that is full takes the log, not the job.
+void LineReader::write_log(std::string_view text, LineWriter& writer) {
+    while (log_.valid() && !text.empty()) {
+        const auto written = ::write(log_.get(), text.data(), text.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) {
+            writer.push(STDERR_FILENO, cat("tuttirun: cannot write \"", log_name_,
+                                           "\": ", errno_text(errno), "; the log ends there\n"));
+            log_.reset();
+            return;
+        }
+        text.remove_prefix(static_cast<size_t>(written));
+    }
+}
+
 void LineReader::push_line(LineWriter& writer) {
+    if (kept_lines_ > 0) {
+        if (last_lines_.size() == kept_lines_) last_lines_.pop_front();
+        last_lines_.push_back(line_.substr(0, kept_bytes_));
+    }
     line_ += '\n';
-    writer.push(target_, prefix_ + line_);
+    if (target_ != nowhere) writer.push(target_, prefix_ + line_);
     line_.clear();
 }
 
 void LineReader::close(LineWriter& writer) {
     if (!line_.empty()) push_line(writer);
     source_.reset();
+    log_.reset();
 }
 
 }  // namespace tutti::launch

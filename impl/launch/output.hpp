@@ -43,8 +43,24 @@ private:
 // One stream of one rank.
 class LineReader {
 public:
+    static constexpr int nowhere = -1;
+
+    // The lines go to `target`, or nowhere.
     LineReader(net::Descriptor source, int target, std::string prefix)
         : source_(std::move(source)), target_(target), prefix_(std::move(prefix)) {}
+
+    void read_from(net::Descriptor source) { source_ = std::move(source); }
+    // What is read goes, as it is, to this file too.
+    void log_to(net::Descriptor file, std::string name) {
+        log_ = std::move(file);
+        log_name_ = std::move(name);
+    }
+    // Remembers so many lines, cut to `bytes` each.
+    void keep_last(size_t lines, size_t bytes) {
+        kept_lines_ = lines;
+        kept_bytes_ = bytes;
+    }
+    [[nodiscard]] const std::deque<std::string>& last_lines() const { return last_lines_; }
 
     [[nodiscard]] bool open() const { return source_.valid(); }
     [[nodiscard]] int descriptor() const { return source_.get(); }
@@ -59,6 +75,7 @@ private:
     static constexpr size_t longest_line = size_t{1} << 20;
 
     void take(std::string_view text, LineWriter& writer);
+    void write_log(std::string_view text, LineWriter& writer);
     void push_line(LineWriter& writer);
     void close(LineWriter& writer);
 
@@ -66,6 +83,11 @@ private:
     int target_;
     std::string prefix_;
     std::string line_;  // not complete yet
+    net::Descriptor log_;
+    std::string log_name_;
+    size_t kept_lines_ = 0;
+    size_t kept_bytes_ = 0;
+    std::deque<std::string> last_lines_;
 };
 
 }  // namespace tutti::launch

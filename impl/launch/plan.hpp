@@ -10,13 +10,34 @@
 
 namespace tutti::launch {
 
+// What every node knows of each.
+struct Node {
+    std::string host;
+    std::string role = "default";
+    int local_size = 1;
+};
+
+// A job at one of its attempts, seen from one of its nodes.
+struct Placement {
+    std::vector<Node> nodes;  // by rank
+    int node_rank = 0;
+    std::string master_addr;  // of the workers' store
+    int master_port = 0;
+    std::string run_id = "none";
+    int attempt = 0;
+    int max_restarts = 0;
+};
+
 struct WorkerPlan {
     int rank = 0;
+    int local_rank = 0;
+    std::string folder;                    // of log and error files; empty: there is none
     std::vector<std::string> environment;  // "NAME=value", complete
 };
 
-// `inherited` is the launcher's own environment; `store_port` where its store listens.
-std::vector<WorkerPlan> plan_workers(const Options& options, std::span<const char* const> inherited,
-                                     int store_port);
+// `inherited` is the launcher's own environment, `folders` has one for each local rank.
+std::vector<WorkerPlan> plan_workers(const Placement& placement,
+                                     std::span<const char* const> inherited,
+                                     const std::vector<std::string>& folders);
 
 }  // namespace tutti::launch

@@ -18,7 +18,7 @@ bool ignored(int number) {
 
 }  // namespace
 
-SignalInbox::SignalInbox() {
+SignalInbox::SignalInbox(const std::vector<int>& wanted) {
     // An ignored SIGCHLD would make the kernel forget how children ended.
     struct sigaction standard = {};
     standard.sa_handler = SIG_DFL;
@@ -27,10 +27,11 @@ SignalInbox::SignalInbox() {
     sigset_t handled;
     ::sigemptyset(&handled);
     ::sigaddset(&handled, SIGCHLD);
-    // A write to a closed pipe raises SIGPIPE: as a signal of its own it ends the job.
-    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) {
+    for (const int number : wanted) {
         if (!ignored(number)) ::sigaddset(&handled, number);
     }
+    // A write to a closed pipe raises SIGPIPE: as a signal of its own it ends the job.
+    if (!ignored(SIGPIPE)) ::sigaddset(&handled, SIGPIPE);
     if (const int fault = ::pthread_sigmask(SIG_SETMASK, &handled, nullptr); fault != 0) {
         throw Error(TUTTI_ERR_INTERNAL, cat("cannot block signals: ", errno_text(fault)), -1,
                     fault);

@@ -5,6 +5,7 @@
 #include <sys/signalfd.h>
 
 #include <optional>
+#include <vector>
 
 #include "net/descriptor.hpp"
 
@@ -12,9 +13,9 @@ namespace tutti::launch {
 
 class SignalInbox {
 public:
-    // SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGPIPE, except those that the launcher was started
-    // with ignored (nohup, background jobs), and SIGCHLD.
-    SignalInbox();
+    // Those wanted and SIGPIPE, except the ones that the launcher was started with ignored (nohup,
+    // background jobs), and SIGCHLD.
+    explicit SignalInbox(const std::vector<int>& wanted);
 
     [[nodiscard]] int descriptor() const { return inbox_.get(); }
     // Nothing when no further signal has come.

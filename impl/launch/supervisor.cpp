@@ -9,10 +9,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <utility>
 
 #include "base/error.hpp"
+#include "error_file.hpp"
+#include "limits.hpp"
+#include "logs.hpp"
 #include "process.hpp"
 
 namespace tutti::launch {
@@ -32,10 +36,20 @@ net::Descriptor open_nothing() {
     return nothing;
 }
 
+int64_t now_us() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+}
+
 }  // namespace
 
-Supervisor::Supervisor(std::string program, const Options& options, SignalInbox& signals)
-    : program_(std::move(program)), options_(options), signals_(signals) {}
+Supervisor::Supervisor(std::string program, const Options& options, SignalInbox& signals,
+                       Watch& watch, LineWriter& writer)
+    : program_(std::move(program)),
+      options_(options),
+      signals_(signals),
+      watch_(watch),
+      writer_(writer) {}
 
 Supervisor::~Supervisor() {
     for (auto& worker : workers_) {
@@ -45,32 +59,58 @@ Supervisor::~Supervisor() {
     }
 }
 
-int Supervisor::run(const std::vector<WorkerPlan>& plans) {
+Outcome Supervisor::run(const std::vector<WorkerPlan>& plans) {
     start(plans);
     while (anyone_alive()) wait_for_events();
     report_the_others();
-    while (!writer_.empty()) wait_for_events();
-    return exit_code();
+    if (phase_ == Phase::Running) watch_.finished();
+    while (!watch_.verdict()) wait_for_events();
+    return {*watch_.verdict(), first_failure(), job_signal_};
 }
 
 void Supervisor::start(const std::vector<WorkerPlan>& plans) {
     const auto nothing = open_nothing();
     workers_.reserve(plans.size());
-    for (const auto& plan : plans) {
-        // A worker that reads a terminal from its own process group would be stopped.
-        const bool reads = plan.rank == 0 && ::isatty(STDIN_FILENO) == 0;
-        auto process = start_process(program_, options_.command, plan.environment,
-                                     reads ? STDIN_FILENO : nothing.get());
-        const auto prefix = cat("[rank ", plan.rank, "] ");
-        workers_.push_back({plan.rank, process.pid,
-                            LineReader(std::move(process.out), STDOUT_FILENO, prefix),
-                            LineReader(std::move(process.err), STDERR_FILENO, prefix)});
+    for (const auto& plan : plans) workers_.push_back(start_worker(plan, nothing.get()));
+}
+
+Supervisor::Worker Supervisor::start_worker(const WorkerPlan& plan, int nothing) {
+    // A worker that reads a terminal from its own process group would be stopped.
+    const bool reads = plan.rank == 0 && ::isatty(STDIN_FILENO) == 0;
+    // First, for what they need may be missing.
+    LineReader out = make_reader(plan, standard_output);
+    LineReader err = make_reader(plan, standard_error);
+    auto process =
+        start_process(program_, options_.command, plan.environment, reads ? STDIN_FILENO : nothing);
+    out.read_from(std::move(process.out));
+    err.read_from(std::move(process.err));
+    err.keep_last(limits::last_lines, limits::last_line_bytes);
+    return {plan.rank, plan.local_rank, process.pid, std::move(out), std::move(err), plan.folder};
+}
+
+LineReader Supervisor::make_reader(const WorkerPlan& plan, int stream) const {
+    const auto& filter = options_.local_ranks_filter;
+    const bool shown = !options_.redirects.has(plan.local_rank, stream) &&
+                       (filter.empty() || filter.count(plan.local_rank) > 0);
+    const int target = stream == standard_output ? STDOUT_FILENO : STDERR_FILENO;
+    LineReader reader(net::Descriptor(), shown ? target : LineReader::nowhere,
+                      cat("[rank ", plan.rank, "] "));
+    if (options_.redirects.has(plan.local_rank, stream) ||
+        options_.tee.has(plan.local_rank, stream)) {
+        const auto path =
+            cat(plan.folder, stream == standard_output ? "/stdout" : "/stderr", ".log");
+        reader.log_to(make_log_file(path), path);
     }
+    return reader;
 }
 
 void Supervisor::wait_for_events() {
     std::vector<pollfd> entries{{signals_.descriptor(), POLLIN, 0}};
     std::vector<LineReader*> readers{nullptr};
+    if (!verdict_taken_) {
+        entries.push_back({watch_.descriptor(), POLLIN, 0});
+        readers.push_back(nullptr);
+    }
     if (!writer_.empty()) {
         entries.push_back({writer_.descriptor(), POLLOUT, 0});
         readers.push_back(nullptr);
@@ -92,6 +132,7 @@ void Supervisor::wait_for_events() {
     }
     writer_.write_some();
     take_signals();
+    if (!verdict_taken_ && watch_.verdict()) take_verdict();
     if (next_step_.expired()) take_next_step();
 }
 
@@ -115,12 +156,14 @@ void Supervisor::take_signals() {
 }
 
 void Supervisor::take_signal(int number) {
-    if (!anyone_alive()) {  // only output is left, and whoever signals does not wait for it
+    if (!anyone_alive()) {  // only output is left, or other nodes are
         if (number != SIGPIPE) writer_.clear();
+        if (job_signal_ == 0) job_signal_ = number;
+        watch_.raise(Verdict::Kind::Signal, number);
         return;
     }
     const bool impatient = number == SIGINT && std::exchange(interrupted_, true);
-    if (phase_ == Phase::Running) job_signal_ = number;
+    if (job_signal_ == 0) job_signal_ = number;
     if (impatient) {
         say("interrupted again: killing the ranks");
         phase_ = Phase::Killing;
@@ -128,16 +171,12 @@ void Supervisor::take_signal(int number) {
         send(SIGKILL);
         return;
     }
-    if (number == SIGPIPE) {
-        number = SIGTERM;  // the ranks' own pipes are whole
-    } else {
+    if (number != SIGPIPE) {
         say(cat("got ", signal_text(number), ", passed on to the ranks"));
     }
-    send(number);
-    if (phase_ == Phase::Running || phase_ == Phase::LastWords) {
-        phase_ = Phase::Terminating;
-        next_step_ = Deadline::after_ms(options_.shutdown_timeout_ms);
-    }
+    // Of SIGPIPE the ranks know nothing: their own pipes are whole.
+    terminate(number == SIGPIPE ? SIGTERM : number);
+    watch_.raise(Verdict::Kind::Signal, job_signal_);
 }
 
 // A stopped rank is no failure, but often the reason of those that follow.
@@ -164,7 +203,9 @@ void Supervisor::collect_endings(pid_t first_dead) {
     for (auto& worker : workers_) {
         if (worker.alive && collect(worker)) failed = failed || worker.ending->failed();
     }
-    if (failed && phase_ == Phase::Running) begin_ending(first_dead);
+    // What fails within moments of a failure on another node may be the cause of both.
+    const bool early = phase_ == Phase::Running || phase_ == Phase::LastWords;
+    if (failed && early && suspects_.empty()) suspect(first_dead);
     const bool all_dead = std::none_of(suspects_.begin(), suspects_.end(),
                                        [&](size_t suspect) { return workers_[suspect].alive; });
     if (all_dead) name_the_first();
@@ -181,6 +222,7 @@ bool Supervisor::collect(Worker& worker) {
     ::kill(-worker.pid, SIGKILL);
     ::waitid(P_PID, id, &info, WEXITED);
     worker.alive = false;
+    worker.ended_us = now_us();
     worker.ending = Ending{info.si_code != CLD_EXITED, info.si_status, info.si_code == CLD_DUMPED};
     worker.out.drain(writer_);
     worker.err.drain(writer_);
@@ -189,15 +231,17 @@ bool Supervisor::collect(Worker& worker) {
 
 // A process that dies closes its connections a moment before its parent can see it dead, so those
 // that fail because of it may be seen first: whoever is dying now is a suspect, too.
-void Supervisor::begin_ending(pid_t first_dead) {
+void Supervisor::suspect(pid_t first_dead) {
     for (size_t i = 0; i < workers_.size(); ++i) {
         const Worker& worker = workers_[i];
         const bool suspect = worker.alive ? is_exiting(worker.pid) : worker.ending->failed();
         if (suspect) suspects_.push_back(i);
     }
     first_dead_ = first_dead;
+    if (phase_ == Phase::LastWords) return;
     phase_ = Phase::LastWords;
     next_step_ = Deadline::after_ms(last_words_ms);
+    watch_.raise(Verdict::Kind::Failed);
 }
 
 // Of the suspects, one that a signal killed is the cause of the others' failures (an abort may be a
@@ -228,14 +272,41 @@ void Supervisor::name_the_first() {
 void Supervisor::take_next_step() {
     if (phase_ == Phase::LastWords) {
         name_the_first();
-        phase_ = Phase::Terminating;
-        next_step_ = Deadline::after_ms(options_.shutdown_timeout_ms);
-        send(SIGTERM);
+        terminate(SIGTERM);
         return;
     }
     phase_ = Phase::Killing;
     next_step_ = Deadline::never();
     send(SIGKILL);
+}
+
+void Supervisor::terminate(int number) {
+    send(number);
+    if (phase_ != Phase::Running && phase_ != Phase::LastWords) return;
+    phase_ = Phase::Terminating;
+    next_step_ = Deadline::after_ms(options_.shutdown_timeout_ms);
+}
+
+// What other nodes have to say; what this node said itself it has acted upon.
+void Supervisor::take_verdict() {
+    verdict_taken_ = true;
+    const Verdict verdict = *watch_.verdict();
+    if (phase_ != Phase::Running || verdict.kind == Verdict::Kind::Done) return;
+    const auto node = cat("node ", verdict.node, " (", verdict.host, ")");
+    switch (verdict.kind) {
+        case Verdict::Kind::Failed:
+            say(cat("there was a failure on ", node));
+            phase_ = Phase::LastWords;
+            next_step_ = Deadline::after_ms(last_words_ms);
+            return;
+        case Verdict::Kind::Signal:
+            say(cat(node, " got ", signal_text(verdict.signal)));
+            terminate(verdict.signal == SIGPIPE ? SIGTERM : verdict.signal);
+            return;
+        default:
+            say(verdict.text);
+            terminate(SIGTERM);
+    }
 }
 
 void Supervisor::send(int number) {
@@ -277,9 +348,19 @@ std::string Supervisor::name(const Worker& worker) const {
     return cat("rank ", worker.rank, " (pid ", static_cast<int>(worker.pid), ")");
 }
 
-int Supervisor::exit_code() const {
-    if (first_) return workers_[*first_].ending->exit_code();
-    return job_signal_ == 0 ? 0 : 128 + job_signal_;
+std::optional<Failure> Supervisor::first_failure() const {
+    if (!first_) return std::nullopt;
+    const Worker& worker = workers_[*first_];
+    Failure failure;
+    failure.rank = worker.rank;
+    failure.local_rank = worker.local_rank;
+    failure.pid = worker.pid;
+    failure.ending = *worker.ending;
+    failure.time_us = worker.ended_us;
+    if (!worker.folder.empty()) failure.message = read_error_file(error_file_in(worker.folder));
+    const auto& lines = worker.err.last_lines();
+    failure.last_lines.assign(lines.begin(), lines.end());
+    return failure;
 }
 
 }  // namespace tutti::launch

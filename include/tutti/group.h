@@ -35,7 +35,8 @@ TUTTI_API void tutti_group_options_init(tutti_group_options* options, size_t siz
 /** Makes the default group, TUTTI_GROUP_WORLD: every rank calls this once, and all meet.
  *  @param backend      "gloo", "loopback" (ranks that are threads), or NULL: chosen for the CPU
  *  @param init_method  where to meet; NULL: "env://"
- *                      "env://": MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE;
+ *                      "env://": MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE; without the
+ *                        last two what Open MPI, PMI or Slurm tells;
  *                      "tcp://host:port": rank 0 serves there; rank and world_size must be given;
  *                      "file:///path": a file all can reach, not there before; rank and
  *                        world_size must be given

@@ -1,64 +1,6 @@
 #!/bin/sh
-# Does the launcher keep its word? tuttirun_test.sh TUTTIRUN CASE runs one case, a function below;
-# every function named case_... is a test of ctest. Nothing is timed: who must wait, waits for a
-# line or for the end of a fifo. A rank that is to live until it is ended runs `tail -f /dev/null`.
-set -eu
-
-tuttirun=$1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-export folder
-
-fail() {
-    echo "$1" >&2
-    for file in "$folder/out" "$folder/err"; do
-        [ ! -f "$file" ] || { echo "--- $file" && cut -c 1-200 "$file"; } >&2
-    done
-    exit 1
-}
-
-# launch arguments...: runs tuttirun to its end; its exit code lands in $code.
-launch() {
-    code=0
-    "$tuttirun" "$@" >"$folder/out" 2>"$folder/err" </dev/null || code=$?
-}
-
-# launch_in_background arguments...: its output arrives on descriptor 3; the pid lands in $launcher.
-# The shell ignores SIGINT and SIGQUIT for what it starts in the background; a terminal does not.
-launch_in_background() {
-    mkfifo "$folder/both"
-    env --default-signal=INT,QUIT "$tuttirun" "$@" >"$folder/both" 2>&1 </dev/null &
-    launcher=$!
-    exec 3<"$folder/both"
-}
-
-# wait_for_lines pattern count: reads descriptor 3 until so many lines have matched.
-wait_for_lines() {
-    seen=0
-    while [ "$seen" -lt "$2" ]; do
-        IFS= read -r line <&3 || fail "the output ended before \"$1\" came $2 times"
-        case $line in *$1*) seen=$((seen + 1)) ;; esac
-    done
-}
-
-# Waits for the end of the launcher in the background; the rest of its output lands in out.
-finish() {
-    cat <&3 >"$folder/out"
-    code=0
-    wait "$launcher" || code=$?
-}
-
-expect_code() {
-    [ "$code" -eq "$1" ] || fail "exit code $code instead of $1"
-}
-
-expect_line() { # file pattern
-    grep -Eq -- "$2" "$folder/$1" || fail "no line in $1 matches: $2"
-}
-
-expect_no_line() {
-    ! grep -Eq -- "$2" "$folder/$1" || fail "a line in $1 matches: $2"
-}
+# Does the launcher keep its word on one node? tuttirun_test.sh TUTTIRUN CASE
+. "$(dirname "$0")/launch.sh"
 
 case_every_rank_gets_the_environment_of_torchrun() {
     unset OMP_NUM_THREADS
@@ -251,18 +193,6 @@ case_a_signal_that_was_ignored_at_the_start_stays_ignored() {
     finish
     expect_code 143
     expect_no_line out 'signal 1 '
-}
-
-# A fifo ends when the last process that holds it has ended. Until wait_until_released the shell
-# holds it, too.
-make_held_fifo() {
-    mkfifo "$folder/held"
-    exec 5<>"$folder/held" 6<"$folder/held"
-}
-
-wait_until_released() {
-    exec 5>&-
-    cat <&6
 }
 
 case_the_ranks_die_with_the_launcher() {

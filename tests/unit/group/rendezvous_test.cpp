@@ -19,8 +19,9 @@ using tutti::meet;
 constexpr int64_t timeout_ms = 60'000;
 
 void unset_all() {
-    for (const char* name : {"MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE",
-                             "TORCHELASTIC_USE_AGENT_STORE", "TORCHELASTIC_RESTART_COUNT"}) {
+    for (const char* name :
+         {"MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE", "TORCHELASTIC_USE_AGENT_STORE",
+          "TORCHELASTIC_RESTART_COUNT", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"}) {
         ::unsetenv(name);
     }
 }
@@ -188,6 +189,25 @@ void under_a_launcher_no_rank_serves_the_store(void**) {
     TUTTI_EXPECT_ERROR(meet("env://", -1, -1, timeout_ms), TUTTI_ERR_NETWORK, "");
 }
 
+void another_launcher_tells_what_torchruns_variables_do_not(void**) {
+    const auto server = tutti::make_store_server("127.0.0.1", 0);
+    unset_all();
+    ::setenv("PMI_RANK", "1", 1);
+    ::setenv("PMI_SIZE", "3", 1);
+    TUTTI_EXPECT_ERROR(meet("env://", -1, -1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+                       "PMI does not tell the address of the host of rank 0: set environment "
+                       "variable MASTER_ADDR");
+    ::setenv("MPI_LOCALNRANKS", "3", 1);
+    ::setenv("MASTER_PORT", std::to_string(server->port()).c_str(), 1);
+    const auto meeting = meet("env://", -1, -1, timeout_ms);
+    assert_int_equal(meeting.rank, 1);
+    assert_int_equal(meeting.world_size, 3);
+    // torchrun's own variables win, and both are needed then.
+    ::setenv("RANK", "2", 1);
+    TUTTI_EXPECT_ERROR(meet("env://", -1, -1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+                       "environment variable WORLD_SIZE is not set");
+}
+
 }  // namespace
 
 int main() {
@@ -202,6 +222,7 @@ int main() {
         TUTTI_TEST(a_path_that_is_not_a_file_is_refused),
         TUTTI_TEST(a_file_brings_ranks_together_under_the_default_prefix),
         TUTTI_TEST(under_a_launcher_no_rank_serves_the_store),
+        TUTTI_TEST(another_launcher_tells_what_torchruns_variables_do_not),
     };
     unset_all();
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -1,18 +1,39 @@
-// Is tuttirun's command line understood, and what is wrong in it named? One thread.
+// Is tuttirun's command line understood, with the variables that stand in for it, and what is wrong
+// in it named? One thread.
 #include "launch/options.hpp"
 
+#include <csignal>
 #include <initializer_list>
+#include <map>
 #include <vector>
 
 #include "support/unit.hpp"
 
 namespace {
 
+using tutti::launch::Backend;
 using tutti::launch::Options;
 
-Options parse(std::initializer_list<const char*> arguments) {
+using Variables = std::map<std::string, std::string>;
+
+Options parse(std::initializer_list<const char*> arguments, const Variables& variables = {}) {
     const std::vector<const char*> list(arguments);
-    return tutti::launch::parse_options(list);
+    const auto lookup = [&](const char* name) -> std::optional<std::string> {
+        const auto found = variables.find(name);
+        if (found == variables.end()) return std::nullopt;
+        return found->second;
+    };
+    return tutti::launch::parse_options(list, lookup);
+}
+
+void expect_refusal(std::initializer_list<const char*> arguments, const std::string& fragment,
+                    const Variables& variables = {}) {
+    TUTTI_EXPECT_ERROR(parse(arguments, variables), TUTTI_ERR_INVALID_ARGUMENT, fragment);
+}
+
+void expect_endpoint(const Options& options, const char* host, int port) {
+    assert_string_equal(options.endpoint.host.c_str(), host);
+    assert_int_equal(options.endpoint.port, port);
 }
 
 void expect_command(const Options& options, std::initializer_list<const char*> words) {
@@ -22,25 +43,34 @@ void expect_command(const Options& options, std::initializer_list<const char*> w
 void a_program_alone_gets_the_defaults(void**) {
     const auto options = parse({"program"});
     assert_true(options.action == Options::Action::Run);
+    assert_int_equal(options.nnodes, 1);
     assert_int_equal(options.nproc_per_node, 1);
-    assert_string_equal(options.master_addr.c_str(), "127.0.0.1");
-    assert_int_equal(options.master_port, 0);
+    assert_int_equal(*options.node_rank, 0);
+    expect_endpoint(options, "127.0.0.1", 0);
+    assert_string_equal(options.run_id.c_str(), "none");
+    assert_string_equal(options.role.c_str(), "default");
+    assert_int_equal(options.max_restarts, 0);
     assert_int_equal(options.shutdown_timeout_ms, 5'000);
+    assert_int_equal(options.times.join_ms, 600'000);
+    assert_true(options.redirects.empty() && options.tee.empty());
+    assert_true(options.signals == std::vector<int>({SIGTERM, SIGINT, SIGHUP, SIGQUIT}));
     expect_command(options, {"program"});
 }
 
 void values_follow_a_space_or_an_equals_sign(void**) {
     assert_int_equal(parse({"--nproc-per-node", "3", "program"}).nproc_per_node, 3);
     assert_int_equal(parse({"--nproc-per-node=3", "program"}).nproc_per_node, 3);
-    assert_string_equal(parse({"--master-addr=::1", "program"}).master_addr.c_str(), "::1");
-    assert_int_equal(parse({"--master-port", "29500", "program"}).master_port, 29'500);
+    expect_endpoint(parse({"--master-addr=::1", "program"}), "::1", 0);
+    expect_endpoint(parse({"--master-port", "29500", "program"}), "127.0.0.1", 29'500);
     assert_int_equal(parse({"--shutdown-timeout=0", "program"}).shutdown_timeout_ms, 0);
+    assert_true(parse({"-r", "3", "program"}).redirects.has(7, 1));
+    assert_true(parse({"-t=2", "program"}).tee.has(0, 2));
 }
 
 void names_are_joined_by_dashes_or_underscores(void**) {
     assert_int_equal(parse({"--nproc_per_node=3", "program"}).nproc_per_node, 3);
-    assert_int_equal(parse({"--master_port", "7", "program"}).master_port, 7);
-    assert_string_equal(parse({"--master_addr=a_b", "program"}).master_addr.c_str(), "a_b");
+    expect_endpoint(parse({"--master_port", "7", "program"}), "127.0.0.1", 7);
+    expect_endpoint(parse({"--master_addr=a_b", "program"}), "a_b", 0);
 }
 
 void options_after_the_program_belong_to_it(void**) {
@@ -48,6 +78,103 @@ void options_after_the_program_belong_to_it(void**) {
     assert_int_equal(options.nproc_per_node, 1);
     expect_command(options, {"program", "--nproc-per-node", "3", "--", "-x"});
     expect_command(parse({"--", "--program", "a"}), {"--program", "a"});
+}
+
+void every_option_may_come_from_the_environment_and_the_command_line_wins(void**) {
+    const Variables variables{
+        {"PET_NNODES", "2"},         {"PET_NPROC_PER_NODE", "3"}, {"PET_NODE_RANK", "1"},
+        {"PET_MASTER_ADDR", "host"}, {"PET_MASTER_PORT", "7"},    {"PET_MAX_RESTARTS", "4"},
+        {"PET_ROLE", "trainer"},     {"PET_LOG_DIR", "/logs"},    {"PET_REDIRECTS", "1"},
+        {"PET_RDZV_ID", "job"},      {"PET_NO_PYTHON", "1"},      {"PET_STANDALONE", "0"}};
+    const auto options = parse({"--nproc-per-node", "5", "program"}, variables);
+    assert_int_equal(options.nnodes, 2);
+    assert_int_equal(options.nproc_per_node, 5);
+    assert_int_equal(*options.node_rank, 1);
+    expect_endpoint(options, "host", 7);
+    assert_int_equal(options.max_restarts, 4);
+    assert_string_equal(options.role.c_str(), "trainer");
+    assert_string_equal(options.log_dir.c_str(), "/logs");
+    assert_string_equal(options.run_id.c_str(), "job");
+    assert_true(options.redirects.has(0, 1));
+    assert_false(options.python);
+    expect_refusal({"program"}, "PET_NNODES is \"many\"", {{"PET_NNODES", "many"}});
+    expect_refusal({"program"}, "PET_STANDALONE is \"yes\", not 0 or 1",
+                   {{"PET_STANDALONE", "yes"}});
+    // Said on the command line, it is meant for this job.
+    assert_int_equal(parse({"--standalone", "program"}, variables).nnodes, 1);
+    assert_true(parse({"--help"}, {{"PET_NNODES", "many"}}).action == Options::Action::Help);
+}
+
+void nodes_meet_at_the_endpoint_or_the_master(void**) {
+    expect_endpoint(parse({"--nnodes=2", "program"}), "127.0.0.1", 29'500);
+    expect_endpoint(parse({"--nnodes=2:2", "--rdzv-endpoint=host", "program"}), "host", 29'400);
+    expect_endpoint(parse({"--nnodes=2", "--rdzv-endpoint=[::1]:5", "program"}), "::1", 5);
+    expect_endpoint(parse({"--nnodes=2", "--rdzv-endpoint=fe80::1", "program"}), "fe80::1", 29'400);
+    const auto options = parse({"--nnodes=2", "--rdzv_backend=c10d", "program"});
+    assert_true(options.backend == Backend::Arrival);
+    assert_false(options.node_rank.has_value());
+    assert_int_equal(options.endpoint.port, 29'400);
+    for (const char* endpoint : {"", ":5", "[::1", "[::1]5", "host:", "host:x", "host:65536"}) {
+        expect_refusal({"--rdzv-endpoint", endpoint, "program"}, "--rdzv-endpoint is \"");
+    }
+}
+
+void what_cannot_be_is_refused_with_its_reason(void**) {
+    expect_refusal({"--nnodes=1:4", "program"}, "elastic sizes are not supported");
+    expect_refusal({"--nnodes=2", "--node-rank=2", "program"}, "not below --nnodes, 2");
+    expect_refusal({"--nnodes=2", "--node-rank=1", "--master-port=0", "program"}, "port 0 is for");
+    expect_refusal({"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=a:0", "program"},
+                   "port 0 is for");
+    expect_refusal({"--rdzv-backend=etcd", "program"}, "\"etcd\": there are static and c10d");
+    expect_refusal({"--standalone", "--master-port=1", "program"}, "--standalone chooses");
+    expect_refusal({"--standalone", "--rdzv-endpoint=a", "program"}, "--standalone chooses");
+    expect_refusal({"--standalone", "--nnodes=2", "program"}, "--standalone is for one node");
+    expect_refusal({"-m", "package.module"}, "start \"python3 -m MODULE\"");
+    expect_refusal({"--run-path", "script.py"}, "start \"python3 SCRIPT\"");
+    for (const char* id : {"", ".", "..", "a/b"}) {
+        expect_refusal({"--rdzv-id", id, "program"}, "cannot name a folder");
+    }
+}
+
+void the_rendezvous_is_configured_by_keys(void**) {
+    const auto times = parse({"--rdzv-conf=join_timeout=7,keep_alive_interval=2,"
+                              "keep_alive_max_attempt=4",
+                              "program"})
+                           .times;
+    assert_int_equal(times.join_ms, 7'000);
+    assert_int_equal(times.lost_ms(), 8'000);
+    assert_int_equal(parse({"--rdzv-conf", "timeout=9", "program"}).times.join_ms, 9'000);
+    expect_refusal({"--rdzv-conf=colour=red", "program"}, "\"colour\" is not known; there are");
+    expect_refusal({"--rdzv-conf=timeout", "program"}, "is not KEY=VALUE");
+    expect_refusal({"--rdzv-conf=timeout=soon", "program"}, "timeout in --rdzv-conf is \"soon\"");
+}
+
+void streams_are_chosen_for_all_ranks_or_by_rank(void**) {
+    const auto both = parse({"--tee=3", "program"}).tee;
+    assert_true(both.has(0, 1) && both.has(5, 2));
+    const auto some = parse({"--redirects=0:1,2:3,3:0", "program"}).redirects;
+    assert_true(some.has(0, 1) && !some.has(0, 2));
+    assert_true(some.has(2, 1) && some.has(2, 2));
+    assert_false(some.has(1, 1) || some.has(3, 1));
+    assert_true(parse({"--tee=0:0", "program"}).tee.empty());
+    for (const char* value : {"", "4", "x", "0:4", "0:1,2", "a:1"}) {
+        expect_refusal({"--tee", value, "program"}, "--tee");
+    }
+    assert_true(parse({"--local-ranks-filter=0,3", "program"}).local_ranks_filter ==
+                std::set<int>({0, 3}));
+    expect_refusal({"--local-ranks-filter=0,x", "program"}, "a local rank of --local-ranks-filter");
+}
+
+void signals_are_named(void**) {
+    assert_true(parse({"--signals-to-handle=SIGUSR1,TERM", "program"}).signals ==
+                std::vector<int>({SIGUSR1, SIGTERM}));
+    expect_refusal({"--signals-to-handle=SIGFOO", "program"}, "there is no signal \"SIGFOO\"");
+    expect_refusal({"--signals-to-handle=SIGKILL", "program"}, "SIGKILL cannot be passed on");
+}
+
+void what_has_no_meaning_here_is_taken_and_has_no_effect(void**) {
+    expect_command(parse({"--start-method=spawn", "--monitor-interval", "0.1", "program"}),
+                   {"program"});
 }
 
 void help_and_version_need_no_program(void**) {
@@ -58,35 +185,48 @@ void help_and_version_need_no_program(void**) {
 
 void help_names_every_option(void**) {
     const auto help = tutti::launch::help_text();
-    for (const char* name : {"--nproc-per-node N ", "--standalone ", "--master-addr ADDRESS ",
-                             "--master-port PORT ", "--shutdown-timeout SECONDS ", "--version "}) {
+    for (const char* name : {"--nnodes N ",
+                             "--nproc-per-node N ",
+                             "--node-rank R ",
+                             "--standalone ",
+                             "--master-addr ADDRESS ",
+                             "--master-port PORT ",
+                             "--rdzv-backend ",
+                             "--rdzv-endpoint ",
+                             "--rdzv-id ",
+                             "--rdzv-conf ",
+                             "--max-restarts ",
+                             "--role ",
+                             "--log-dir ",
+                             "-r, --redirects ",
+                             "-t, --tee ",
+                             "--local-ranks-filter ",
+                             "--signals-to-handle ",
+                             "--shutdown-timeout SECONDS ",
+                             "--no-python ",
+                             "-m, --module ",
+                             "--run-path ",
+                             "--monitor-interval ",
+                             "--start-method ",
+                             "-h, --help ",
+                             "--version "}) {
         if (help.find(name) == std::string::npos) fail_msg("%s is not in the help", name);
     }
 }
 
-void what_is_wrong_is_named(void**) {
-    TUTTI_EXPECT_ERROR(parse({"--frobnicate", "program"}), TUTTI_ERR_INVALID_ARGUMENT,
-                       "unknown option --frobnicate");
-    TUTTI_EXPECT_ERROR(parse({"-n", "4", "program"}), TUTTI_ERR_INVALID_ARGUMENT,
-                       "unknown option -n");
-    TUTTI_EXPECT_ERROR(parse({"--nproc-per-node"}), TUTTI_ERR_INVALID_ARGUMENT,
-                       "--nproc-per-node needs a value");
+void what_is_malformed_is_named(void**) {
+    expect_refusal({"--frobnicate", "program"}, "unknown option --frobnicate");
+    expect_refusal({"-n", "4", "program"}, "unknown option -n");
+    expect_refusal({"--nproc-per-node"}, "--nproc-per-node needs a value");
     for (const char* value : {"0", "-1", "four", "", "4097", "2x"}) {
-        TUTTI_EXPECT_ERROR(parse({"--nproc-per-node", value, "program"}),
-                           TUTTI_ERR_INVALID_ARGUMENT,
-                           tutti::cat("--nproc-per-node is \"", value, "\""));
+        expect_refusal({"--nproc-per-node", value, "program"},
+                       tutti::cat("--nproc-per-node (a number, cpu, gpu or auto) is \"", value));
     }
-    TUTTI_EXPECT_ERROR(parse({"--master-port=65536", "program"}), TUTTI_ERR_INVALID_ARGUMENT,
-                       "--master-port is \"65536\"");
-    TUTTI_EXPECT_ERROR(parse({"--master-addr=", "program"}), TUTTI_ERR_INVALID_ARGUMENT,
-                       "--master-addr is empty");
-    TUTTI_EXPECT_ERROR(parse({"--standalone=yes", "program"}), TUTTI_ERR_INVALID_ARGUMENT,
-                       "--standalone takes no value");
-    TUTTI_EXPECT_ERROR(parse({"--standalone", "--master-port=1", "program"}),
-                       TUTTI_ERR_INVALID_ARGUMENT, "--standalone chooses");
+    expect_refusal({"--master-port=65536", "program"}, "--master-port is \"65536\"");
+    expect_refusal({"--master-addr=", "program"}, "--master-addr is empty");
+    expect_refusal({"--standalone=yes", "program"}, "--standalone takes no value");
     for (const auto& arguments : {std::initializer_list<const char*>{}, {"--"}, {"--standalone"}}) {
-        TUTTI_EXPECT_ERROR(parse(arguments), TUTTI_ERR_INVALID_ARGUMENT,
-                           "the program to run is missing");
+        expect_refusal(arguments, "the program to run is missing");
     }
 }
 
@@ -98,9 +238,16 @@ int main() {
         TUTTI_TEST(values_follow_a_space_or_an_equals_sign),
         TUTTI_TEST(names_are_joined_by_dashes_or_underscores),
         TUTTI_TEST(options_after_the_program_belong_to_it),
+        TUTTI_TEST(every_option_may_come_from_the_environment_and_the_command_line_wins),
+        TUTTI_TEST(nodes_meet_at_the_endpoint_or_the_master),
+        TUTTI_TEST(what_cannot_be_is_refused_with_its_reason),
+        TUTTI_TEST(the_rendezvous_is_configured_by_keys),
+        TUTTI_TEST(streams_are_chosen_for_all_ranks_or_by_rank),
+        TUTTI_TEST(signals_are_named),
+        TUTTI_TEST(what_has_no_meaning_here_is_taken_and_has_no_effect),
         TUTTI_TEST(help_and_version_need_no_program),
         TUTTI_TEST(help_names_every_option),
-        TUTTI_TEST(what_is_wrong_is_named),
+        TUTTI_TEST(what_is_malformed_is_named),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

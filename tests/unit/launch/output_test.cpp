@@ -157,6 +157,28 @@ void output_for_a_reader_that_is_gone_is_dropped(void**) {
     assert_string_equal(other.take().c_str(), "two\n");
 }
 
+void the_last_lines_are_remembered_and_cut(void**) {
+    Fixture fixture;
+    fixture.reader.keep_last(2, 3);
+    fixture.rank.put("one\ntwo\nthree\nfo");
+    fixture.reader.read_some(fixture.writer);
+    assert_true(fixture.reader.last_lines() == std::deque<std::string>({"two", "thr"}));
+    fixture.reader.drain(fixture.writer);
+    assert_true(fixture.reader.last_lines() == std::deque<std::string>({"thr", "fo"}));
+}
+
+void a_log_gets_what_was_written_whether_or_not_it_is_shown(void**) {
+    Fixture fixture;
+    Pipe log;
+    Pipe rank;
+    LineReader hidden(std::move(rank.reading), LineReader::nowhere, "[rank 7] ");
+    hidden.log_to(std::move(log.writing), "log");
+    rank.put("one\n\ntw");
+    hidden.drain(fixture.writer);
+    assert_true(fixture.writer.empty());
+    assert_string_equal(log.take().c_str(), "one\n\ntw");
+}
+
 }  // namespace
 
 int main() {
@@ -169,6 +191,8 @@ int main() {
         TUTTI_TEST(lines_for_two_targets_keep_their_order),
         TUTTI_TEST(a_reader_that_does_not_read_blocks_nothing_and_nothing_is_lost),
         TUTTI_TEST(output_for_a_reader_that_is_gone_is_dropped),
+        TUTTI_TEST(the_last_lines_are_remembered_and_cut),
+        TUTTI_TEST(a_log_gets_what_was_written_whether_or_not_it_is_shown),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -1,0 +1,14 @@
+// What a program wrote about its failure into the file that TORCHELASTIC_ERROR_FILE names: JSON as
+// PyTorch writes it, {"message": {"message": "...", ...}} or {"message": "..."}. Any thread.
+#pragma once
+
+#include <string>
+
+namespace tutti::launch {
+
+// The message in such a text; the text itself if there is none in it.
+std::string message_of_json(const std::string& text);
+// Of a file; empty if there is no such file. At most a part of a file that is very long.
+std::string read_error_file(const std::string& path);
+
+}  // namespace tutti::launch

@@ -1,0 +1,241 @@
+// Attempts, and what follows from their ends. Main thread of the launcher.
+#include "job.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+#include "base/environment.hpp"
+#include "base/error.hpp"
+#include "fields.hpp"
+#include "keys.hpp"
+#include "limits.hpp"
+#include "patience.hpp"
+#include "process.hpp"
+
+namespace tutti::launch {
+
+namespace {
+
+constexpr int64_t wait_slice_ms = 200;
+constexpr int cannot_run_code = 127;
+constexpr int failure_code = 1;
+
+int signal_code(int number) {
+    return 128 + number;
+}
+
+// torchrun gives a file of Python to the interpreter.
+std::vector<std::string> command_of(const Options& options) {
+    auto command = options.command;
+    const bool script = command.front().ends_with(".py");
+    if (script && options.python && ::access(command.front().c_str(), F_OK) == 0 &&
+        ::access(command.front().c_str(), X_OK) != 0) {
+        command.insert(command.begin(), {"python3", "-u"});
+    }
+    return command;
+}
+
+}  // namespace
+
+Job::Job(const Options& options, std::span<const char* const> inherited, SignalInbox& signals)
+    : options_(options),
+      inherited_(inherited),
+      signals_(signals),
+      logs_(options),
+      meeting_(meet_nodes(options, signals, [&](const std::string& sentence) {
+          say(sentence);
+          writer_.write_some();
+      })) {}
+
+int Job::run() {
+    for (;; ++meeting_.placement.attempt) {
+        open_workers_store();
+        const Outcome outcome = run_attempt();
+        bool again = false;
+        const int code = conclude(outcome, again);
+        if (!again) {
+            leave(outcome.verdict);
+            if (logs_.is_found_by_luck()) say(cat("logs are in ", logs_.path()));
+            flush();
+            return code;
+        }
+    }
+}
+
+// Keys of an earlier attempt must not confuse a later one: each has a store of its own.
+void Job::open_workers_store() {
+    Placement& placement = meeting_.placement;
+    placement.master_addr = options_.endpoint.host;
+    workers_store_.reset();
+    const bool shared = placement.attempt == 0 && meeting_.port != 0;
+    if (meeting_.serves && !shared) {
+        const int port = meeting_.port == 0 ? options_.endpoint.port : 0;
+        workers_store_ = make_store_server(options_.endpoint.host, port);
+    }
+    if (shared) {
+        placement.master_port = meeting_.port;
+        return;
+    }
+    const auto key = keys::port(placement.attempt);
+    const auto deadline = Deadline::after_ms(options_.times.join_ms);
+    if (workers_store_) {
+        meeting_.store->set(key, std::to_string(workers_store_->port()), deadline);
+    }
+    const auto port = patiently(signals_, deadline, wait_slice_ms, [&](const Deadline& slice) {
+        return meeting_.store->get(key, slice);
+    });
+    placement.master_port =
+        static_cast<int>(parse_number(port, "the port of the workers' store", 1, limits::port));
+}
+
+Outcome Job::run_attempt() {
+    const Placement& placement = meeting_.placement;
+    Watch watch(meeting_, placement.attempt, options_.times);
+    try {
+        Options options = options_;
+        options.command = command_of(options_);
+        std::vector<std::string> folders;
+        const auto& node = placement.nodes[static_cast<size_t>(placement.node_rank)];
+        for (int local_rank = 0; local_rank < node.local_size; ++local_rank) {
+            folders.push_back(logs_.folder_of(placement.attempt, local_rank));
+        }
+        Supervisor supervisor(find_program(options.command.front()), options, signals_, watch,
+                              writer_);
+        return supervisor.run(plan_workers(placement, inherited_, folders));
+    } catch (const Error& fault) {
+        // The other nodes must not wait for ranks that never were.
+        watch.raise(Verdict::Kind::Failed);
+        say(fault.what());
+        const bool program = dynamic_cast<const CannotRun*>(&fault) != nullptr;
+        Failure failure;
+        failure.message = fault.what();
+        failure.ending.number = program ? cannot_run_code : failure_code;
+        const auto now = std::chrono::system_clock::now().time_since_epoch();
+        failure.time_us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+        return {*watch.verdict(), failure, 0};
+    }
+}
+
+Job::Statement Job::state(const Outcome& outcome) const {
+    const Placement& placement = meeting_.placement;
+    Statement statement;
+    statement.failure = outcome.failure;
+    statement.final = outcome.signal != 0;
+    if (statement.failure) {
+        Failure& failure = *statement.failure;
+        failure.node = placement.node_rank;
+        failure.host = placement.nodes[static_cast<size_t>(placement.node_rank)].host;
+        if (failure.rank < 0) statement.final = true;
+    }
+    return statement;
+}
+
+std::vector<Job::Statement> Job::gather(const Statement& own, const Verdict& verdict) {
+    const Placement& placement = meeting_.placement;
+    std::vector<Statement> all{own};
+    try {
+        const auto deadline =
+            Deadline::after_ms(options_.shutdown_timeout_ms + options_.times.lost_ms());
+        auto& store = *meeting_.store;
+        store.set(keys::statement(placement.attempt, placement.node_rank),
+                  join_fields({own.final ? "1" : "0", own.failure ? encode(*own.failure) : ""}),
+                  deadline);
+        for (int node = 0; node < static_cast<int>(placement.nodes.size()); ++node) {
+            const bool lost = verdict.kind == Verdict::Kind::Lost && verdict.node == node;
+            if (lost || node == placement.node_rank) continue;
+            const auto text =
+                patiently(signals_, deadline, wait_slice_ms, [&](const Deadline& slice) {
+                    return store.get(keys::statement(placement.attempt, node), slice);
+                });
+            const auto fields = split_fields(text, 2);
+            Statement statement{fields[0] == "1", {}};
+            if (!fields[1].empty()) statement.failure = decode_failure(fields[1]);
+            all.push_back(std::move(statement));
+        }
+    } catch (const Error& fault) {
+        say(cat("not all nodes could be asked how they ended: ", fault.what()));
+    } catch (const Interrupted&) {
+        say("interrupted while asking the other nodes how they ended");
+    }
+    return all;
+}
+
+int Job::conclude(const Outcome& outcome, bool& again) {
+    const Verdict& verdict = outcome.verdict;
+    const Placement& placement = meeting_.placement;
+    if (verdict.kind == Verdict::Kind::Done) return 0;
+    const bool reachable = verdict.kind != Verdict::Kind::Lost || verdict.node >= 0;
+    const auto own = state(outcome);
+    const auto statements = reachable ? gather(own, verdict) : std::vector<Statement>{own};
+
+    bool final = statements.size() < placement.nodes.size();
+    std::vector<Failure> failures;
+    for (const auto& statement : statements) {
+        final = final || statement.final;
+        if (statement.failure) failures.push_back(*statement.failure);
+    }
+    const auto first = first_of(failures);
+    const bool said =
+        first && failures[*first].rank < 0 && failures[*first].node == placement.node_rank;
+    if (first && !said) {
+        const int nodes = static_cast<int>(placement.nodes.size());
+        for (const auto& line : report(failures[*first], nodes)) say(line);
+    }
+    if (verdict.kind == Verdict::Kind::Signal) return signal_code(verdict.signal);
+    again = verdict.kind == Verdict::Kind::Failed && !final &&
+            placement.attempt < placement.max_restarts;
+    if (again) {
+        say(cat("starting all ranks again, restart ", placement.attempt + 1, " of ",
+                placement.max_restarts));
+    }
+    return first ? failures[*first].ending.exit_code() : failure_code;
+}
+
+// Whoever serves the store stays until the others need it no more.
+void Job::leave(const Verdict& verdict) {
+    const Placement& placement = meeting_.placement;
+    if (verdict.kind == Verdict::Kind::Lost && verdict.node < 0) return;
+    const auto deadline = Deadline::after_ms(options_.times.lost_ms());
+    try {
+        meeting_.store->add(keys::left(placement.node_rank), 1, deadline);
+        if (!meeting_.serves) return;
+        std::vector<std::string> names;
+        for (int node = 0; node < static_cast<int>(placement.nodes.size()); ++node) {
+            const bool lost = verdict.kind == Verdict::Kind::Lost && verdict.node == node;
+            if (!lost) names.push_back(keys::left(node));
+        }
+        patiently(signals_, deadline, wait_slice_ms, [&](const Deadline& slice) {
+            meeting_.store->wait(names, slice);
+            return true;
+        });
+    } catch (const Error&) {
+        // They have ended in their own way.
+    } catch (const Interrupted&) {
+        // And so does this one.
+    }
+}
+
+// Whoever signals now does not wait for the rest of the output.
+void Job::flush() {
+    while (!writer_.empty()) {
+        std::array<pollfd, 2> entries{pollfd{signals_.descriptor(), POLLIN, 0},
+                                      pollfd{writer_.descriptor(), POLLOUT, 0}};
+        ::poll(entries.data(), entries.size(), -1);
+        while (const auto info = signals_.next()) {
+            const int number = static_cast<int>(info->ssi_signo);
+            if (number != SIGCHLD && number != SIGPIPE) writer_.clear();
+        }
+        writer_.write_some();
+    }
+}
+
+void Job::say(const std::string& sentence) {
+    writer_.push(STDERR_FILENO, cat("tuttirun: ", sentence, "\n"));
+}
+
+}  // namespace tutti::launch

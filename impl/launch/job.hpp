@@ -1,0 +1,53 @@
+// A job from its meeting to its exit code: attempts, each on all nodes, until one ends well or no
+// restart is left. Main thread of the launcher.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "logs.hpp"
+#include "meeting.hpp"
+#include "options.hpp"
+#include "signals.hpp"
+#include "supervisor.hpp"
+
+namespace tutti::launch {
+
+class Job {
+public:
+    // `inherited` is the launcher's own environment.
+    Job(const Options& options, std::span<const char* const> inherited, SignalInbox& signals);
+
+    // The exit code. Throws Interrupted while there are no ranks, and Errors of the meeting.
+    int run();
+
+private:
+    // What a node says of an attempt that did not end well.
+    struct Statement {
+        bool final = false;  // starting again is of no use, or not wanted
+        std::optional<Failure> failure = {};
+    };
+
+    void open_workers_store();
+    Outcome run_attempt();
+    Statement state(const Outcome& outcome) const;
+    // The statements of all nodes but the lost one; fewer if they do not come in time.
+    std::vector<Statement> gather(const Statement& own, const Verdict& verdict);
+    int conclude(const Outcome& outcome, bool& again);
+    void leave(const Verdict& verdict);
+    void flush();
+    void say(const std::string& sentence);
+
+    const Options& options_;
+    const std::span<const char* const> inherited_;
+    SignalInbox& signals_;
+    LineWriter writer_;
+    LogFolder logs_;  // outlives the threads of what follows
+    Meeting meeting_;
+    std::unique_ptr<StoreServer> workers_store_;  // if it is not the meeting's
+};
+
+}  // namespace tutti::launch

@@ -1,0 +1,41 @@
+// The keys under which tuttiruns talk to each other. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/text.hpp"
+
+namespace tutti::launch::keys {
+
+// How long a call may take that need not wait for others.
+constexpr int64_t patience_ms = 5'000;
+
+// Who is node `rank`; claimed by compare_set.
+inline std::string node(int rank) {
+    return cat("node/", rank);
+}
+// Counts up as long as the node lives.
+inline std::string pulse(int rank) {
+    return cat("pulse/", rank);
+}
+// The node needs the store no more.
+inline std::string left(int rank) {
+    return cat("left/", rank);
+}
+// Of one attempt: the port of the workers' store, how the attempt ends, how many nodes' ranks have
+// ended well, and what each node has to say of it.
+inline std::string port(int attempt) {
+    return cat("attempt/", attempt, "/port");
+}
+inline std::string verdict(int attempt) {
+    return cat("attempt/", attempt, "/verdict");
+}
+inline std::string finished(int attempt) {
+    return cat("attempt/", attempt, "/finished");
+}
+inline std::string statement(int attempt, int node) {
+    return cat("attempt/", attempt, "/statement/", node);
+}
+
+}  // namespace tutti::launch::keys

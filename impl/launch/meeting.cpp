@@ -1,0 +1,208 @@
+// The meeting of nodes. Main thread of the launcher.
+#include "meeting.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <random>
+#include <utility>
+
+#include "base/environment.hpp"
+#include "base/error.hpp"
+#include "fields.hpp"
+#include "keys.hpp"
+#include "limits.hpp"
+#include "net/interfaces.hpp"
+#include "patience.hpp"
+
+namespace tutti::launch {
+
+namespace {
+
+// A connection may need a second try of the kernel's, a wait is answered at once.
+constexpr int64_t connect_slice_ms = 2'000;
+constexpr int64_t wait_slice_ms = 200;
+
+std::string host_name() {
+    std::array<char, HOST_NAME_MAX + 1> name{};
+    ::gethostname(name.data(), name.size() - 1);
+    return name.data();
+}
+
+bool is_here(const std::string& host) {
+    const auto ours = net::addresses_of_this_host();
+    const auto addresses = net::resolve({host, 0});
+    return std::any_of(addresses.begin(), addresses.end(), [&](const net::Address& address) {
+        return address.is_loopback() ||
+               std::find(ours.begin(), ours.end(), address.host()) != ours.end();
+    });
+}
+
+std::shared_ptr<Store> open_store(const Options& options, bool serve, const Deadline& deadline) {
+    TcpStoreOptions store;
+    store.host = options.endpoint.host;
+    store.port = options.endpoint.port;
+    store.is_master = serve;
+    store.wait_for_workers = false;
+    store.timeout_ms = std::max(deadline.poll_ms(), 1);
+    return make_tcp_store(store);
+}
+
+std::shared_ptr<Store> serve_store(const Options& options) {
+    const bool told = options.backend == Backend::Static;
+    if (told ? options.node_rank != 0 : !is_here(options.endpoint.host)) return nullptr;
+    try {
+        return open_store(options, true, Deadline::after_ms(options.times.join_ms));
+    } catch (const Error& error) {
+        // Of several nodes on one machine, one is the first.
+        if (told || error.status().system_errno != EADDRINUSE) throw;
+        return nullptr;
+    }
+}
+
+class Door {
+public:
+    Door(const Options& options, SignalInbox& signals, std::shared_ptr<Store> store,
+         const Deadline& deadline)
+        : options_(options), signals_(signals), store_(std::move(store)), deadline_(deadline) {
+        // Two nodes may say the same of themselves.
+        const auto token = cat(::getpid(), ".", std::random_device{}());
+        card_ = join_fields({host_name(), options.role, std::to_string(options.nproc_per_node),
+                             std::to_string(options.nnodes), std::to_string(options.max_restarts),
+                             token});
+    }
+
+    // `waits` hears the rank of this node if others are not there yet.
+    Placement enter(const std::function<void(int rank)>& waits) {
+        const int rank = claim();
+        std::vector<std::string> names;
+        for (int node = 0; node < options_.nnodes; ++node) names.push_back(keys::node(node));
+        if (!store_->check(names, deadline_)) waits(rank);
+        try {
+            return meet_others(rank, names);
+        } catch (const Interrupted&) {
+            // Whoever is started in our place finds the rank free.
+            store_->delete_key(keys::node(rank), Deadline::after_ms(keys::patience_ms));
+            throw;
+        }
+    }
+
+private:
+    int claim() {
+        const int lowest = options_.node_rank.value_or(0);
+        const int highest = options_.node_rank.value_or(options_.nnodes - 1);
+        std::string taken_by;
+        for (int rank = lowest; rank <= highest; ++rank) {
+            const auto there = store_->compare_set(keys::node(rank), "", card_, deadline_);
+            if (there == card_) {
+                store_->add(keys::pulse(rank), 1, deadline_);
+                return rank;
+            }
+            taken_by = split_fields(there, card_size).front();
+        }
+        if (!options_.node_rank) {
+            refuse(cat("all ", options_.nnodes, " nodes of job \"", options_.run_id,
+                       "\" are there already"));
+        }
+        refuse(cat("a tuttirun on ", taken_by, " is node ", lowest,
+                   " already: each needs a --node-rank of its own"));
+    }
+
+    Placement meet_others(int rank, const std::vector<std::string>& names) {
+        Placement placement;
+        placement.node_rank = rank;
+        placement.run_id = options_.run_id;
+        std::vector<std::string> cards;
+        try {
+            cards = patiently(signals_, deadline_, wait_slice_ms, [&](const Deadline& slice) {
+                return store_->multi_get(names, slice);
+            });
+        } catch (const Error& error) {
+            if (error.status().code != TUTTI_ERR_TIMEOUT) throw;
+            say_who_is_missing(names);
+        }
+        for (size_t node = 0; node < cards.size(); ++node) add(placement, node, cards[node]);
+        return placement;
+    }
+
+    void add(Placement& placement, size_t node, const std::string& card) const {
+        const auto fields = split_fields(card, card_size);
+        const std::string what = "a number in the message of another tuttirun";
+        const auto size = parse_number(fields[2], what, 1, limits::processes);
+        const auto nnodes = parse_number(fields[3], what, 1, limits::nodes);
+        if (nnodes != options_.nnodes) {
+            refuse(cat("node ", node, " (", fields[0], ") was started with --nnodes ", nnodes,
+                       ", this one with ", options_.nnodes));
+        }
+        placement.nodes.push_back({fields[0], fields[1], static_cast<int>(size)});
+        // Node 0 decides for all.
+        if (node > 0) return;
+        placement.max_restarts =
+            static_cast<int>(parse_number(fields[4], what, 0, limits::restarts));
+    }
+
+    [[noreturn]] void say_who_is_missing(const std::vector<std::string>& names) const {
+        std::string missing;
+        int came = 0;
+        for (size_t node = 0; node < names.size(); ++node) {
+            const std::span<const std::string> name(&names[node], 1);
+            if (store_->check(name, Deadline::after_ms(keys::patience_ms))) {
+                ++came;
+            } else {
+                missing += cat(missing.empty() ? "" : ", ", node);
+            }
+        }
+        throw Error(TUTTI_ERR_TIMEOUT,
+                    cat("timed out waiting for the nodes at ",
+                        net::endpoint_text(options_.endpoint.host, options_.endpoint.port), ": ",
+                        came, " of ", names.size(), " came, without ", missing));
+    }
+
+    [[noreturn]] static void refuse(const std::string& sentence) {
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT, sentence);
+    }
+
+    static constexpr size_t card_size = 6;
+
+    const Options& options_;
+    SignalInbox& signals_;
+    std::shared_ptr<Store> store_;
+    Deadline deadline_;
+    std::string card_;
+};
+
+}  // namespace
+
+Meeting meet_nodes(const Options& options, SignalInbox& signals,
+                   const std::function<void(const std::string& sentence)>& say) {
+    Meeting meeting;
+    if (options.nnodes == 1) {
+        meeting.store = make_hash_store();
+        meeting.placement.nodes = {{host_name(), options.role, options.nproc_per_node}};
+        meeting.placement.run_id = options.run_id;
+        meeting.placement.max_restarts = options.max_restarts;
+        return meeting;
+    }
+    const auto deadline = Deadline::after_ms(options.times.join_ms);
+    auto store = serve_store(options);
+    meeting.serves = store != nullptr;
+    if (!meeting.serves) {
+        store = patiently(signals, deadline, connect_slice_ms,
+                          [&](const Deadline& slice) { return open_store(options, false, slice); });
+    }
+    meeting.port = tcp_store_port(*store).value_or(options.endpoint.port);
+    const auto place = net::endpoint_text(options.endpoint.host, meeting.port);
+    if (meeting.serves) say(cat("this node serves the store; the nodes meet at ", place));
+    meeting.store = make_prefix_store(cat("tuttirun/", options.run_id), std::move(store));
+    meeting.placement = Door(options, signals, meeting.store, deadline).enter([&](int rank) {
+        if (!meeting.serves) {
+            say(cat("node ", rank, " of ", options.nnodes, " waits for the others at ", place));
+        }
+    });
+    return meeting;
+}
+
+}  // namespace tutti::launch

@@ -1,0 +1,20 @@
+// How many processes suit this machine. Any thread; reads /dev, the affinity mask and the
+// environment.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace tutti::launch {
+
+// A number, or cpu, gpu, auto (gpu if there is one, else cpu). INVALID_ARGUMENT naming `what` if it
+// is none of these, or if there is no GPU.
+int parse_process_count(const std::string& text, const std::string& what);
+
+// Processors that this process may run on.
+int count_processors();
+// `visible` is CUDA_VISIBLE_DEVICES, if set: a list of devices, ended by one that is none ("-1").
+// Else the files nvidia0, nvidia1, … in `devices`.
+int count_gpus(const std::string& devices, const std::optional<std::string>& visible);
+
+}  // namespace tutti::launch

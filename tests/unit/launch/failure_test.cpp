@@ -1,0 +1,134 @@
+// Is what nodes tell each other understood, and garbage refused; is the first failure found; is a
+// program's own message read from its error file? One thread.
+#include "launch/failure.hpp"
+
+#include <csignal>
+
+#include "launch/error_file.hpp"
+#include "launch/fields.hpp"
+#include "launch/verdict.hpp"
+#include "support/unit.hpp"
+
+namespace {
+
+using tutti::launch::Failure;
+using tutti::launch::first_of;
+using tutti::launch::join_fields;
+using tutti::launch::message_of_json;
+using tutti::launch::split_fields;
+using tutti::launch::Verdict;
+
+constexpr int64_t millisecond_us = 1'000;
+
+Failure failure_at(int64_t time_us, int signal = 0) {
+    Failure failure;
+    failure.rank = 0;
+    failure.time_us = time_us;
+    failure.ending = {signal != 0, signal != 0 ? signal : 1, false};
+    return failure;
+}
+
+void fields_hold_any_bytes(void**) {
+    const std::vector<std::string> fields{"", "3:abc", std::string("\0\n:", 3), "x"};
+    assert_true(split_fields(join_fields(fields), fields.size()) == fields);
+}
+
+void fields_that_are_none_are_refused(void**) {
+    for (const char* text : {"", "1", "1:", "2:a", "-1:a", "x:a", "99999999999999999999:a", ":a"}) {
+        TUTTI_EXPECT_ERROR(split_fields(text, 1), TUTTI_ERR_INVALID_ARGUMENT, "another tuttirun");
+    }
+    TUTTI_EXPECT_ERROR(split_fields("1:a", 2), TUTTI_ERR_INVALID_ARGUMENT, "too short");
+}
+
+void a_failure_arrives_as_it_was_sent(void**) {
+    Failure sent = failure_at(1'234'567, SIGSEGV);
+    sent.rank = 5;
+    sent.local_rank = 1;
+    sent.node = 2;
+    sent.host = "alpha";
+    sent.pid = 99;
+    sent.ending.core_dumped = true;
+    sent.message = "no\nnever";
+    sent.last_lines = {"one", "", "three"};
+    const auto got = tutti::launch::decode_failure(encode(sent));
+    assert_int_equal(got.rank, 5);
+    assert_int_equal(got.local_rank, 1);
+    assert_int_equal(got.node, 2);
+    assert_string_equal(got.host.c_str(), "alpha");
+    assert_int_equal(got.pid, 99);
+    assert_true(got.ending.by_signal && got.ending.core_dumped);
+    assert_int_equal(got.ending.number, SIGSEGV);
+    assert_int_equal(got.time_us, 1'234'567);
+    assert_string_equal(got.message.c_str(), "no\nnever");
+    assert_true(got.last_lines == sent.last_lines);
+    TUTTI_EXPECT_ERROR(tutti::launch::decode_failure("1:a"), TUTTI_ERR_INVALID_ARGUMENT,
+                       "another tuttirun");
+}
+
+void a_verdict_arrives_as_it_was_sent(void**) {
+    const auto got = tutti::launch::decode_verdict(
+        encode(Verdict{Verdict::Kind::Signal, 3, "beta", SIGTERM, "why"}));
+    assert_true(got.kind == Verdict::Kind::Signal);
+    assert_int_equal(got.node, 3);
+    assert_string_equal(got.host.c_str(), "beta");
+    assert_int_equal(got.signal, SIGTERM);
+    assert_string_equal(got.text.c_str(), "why");
+    TUTTI_EXPECT_ERROR(tutti::launch::decode_verdict(join_fields({"4", "0", "", "0", ""})),
+                       TUTTI_ERR_INVALID_ARGUMENT, "a number in the verdict");
+}
+
+void the_earliest_failure_is_the_first_but_a_kill_counts_earlier(void**) {
+    assert_false(first_of({}).has_value());
+    assert_int_equal(*first_of({failure_at(3'000'000), failure_at(2'000'000)}), 1);
+    const auto late = 1'000'000 + 50 * millisecond_us;
+    assert_int_equal(*first_of({failure_at(1'000'000), failure_at(late, SIGKILL)}), 1);
+    assert_int_equal(*first_of({failure_at(1'000'000), failure_at(late, SIGABRT)}), 0);
+    assert_int_equal(*first_of({failure_at(1'000'000), failure_at(2'000'000, SIGKILL)}), 0);
+}
+
+void the_report_of_a_node_without_ranks_says_why(void**) {
+    Failure failure;
+    failure.node = 1;
+    failure.host = "beta";
+    failure.message = "cannot run";
+    const auto lines = report(failure, 2);
+    assert_int_equal(lines.size(), 1);
+    assert_true(lines[0].starts_with("first failure: node 1 (beta) at "));
+    assert_true(lines[0].ends_with(": cannot run"));
+}
+
+void expect_message(const char* json, const char* message) {
+    assert_string_equal(message_of_json(json).c_str(), message);
+}
+
+void the_message_of_an_error_file_is_found(void**) {
+    expect_message(R"({"message": {"message": "E: no", "extraInfo": {"timestamp": "1"}}})",
+                   "E: no");
+    expect_message(R"({"code": 3, "message" : "a\n\"b\"\\\t\u00e9\u20ac\ud83d\ude00"})",
+                   "a\n\"b\"\\\t\u00e9\u20ac\U0001F600");
+}
+
+void an_error_file_without_a_message_is_shown_as_it_is(void**) {
+    for (const char* text : {"", "plain words", "{\"message\": 3}", "{\"message\": \"unfinished",
+                             "{\"message\"", "{\"message\": \"\\", "{\"message\": \"\\u12\"}",
+                             "\"message\"", "[\"message\", \"x\"]"}) {
+        expect_message(text, text);
+    }
+    assert_string_equal(tutti::launch::read_error_file("/no/such/file").c_str(), "");
+}
+
+}  // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        TUTTI_TEST(fields_hold_any_bytes),
+        TUTTI_TEST(fields_that_are_none_are_refused),
+        TUTTI_TEST(a_failure_arrives_as_it_was_sent),
+        TUTTI_TEST(a_verdict_arrives_as_it_was_sent),
+        TUTTI_TEST(the_earliest_failure_is_the_first_but_a_kill_counts_earlier),
+        TUTTI_TEST(the_report_of_a_node_without_ranks_says_why),
+        TUTTI_TEST(the_message_of_an_error_file_is_found),
+        TUTTI_TEST(an_error_file_without_a_message_is_shown_as_it_is),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
