@@ -154,25 +154,18 @@ private:
     // This rank could not connect, or another one failed meanwhile.
     [[noreturn]] void give_up(const Status& status) {
         leaving_ = true;
-        if (const Status reason = why_aborted(); !reason.ok()) throw Error(reason);
+        if (has_aborted_) refuse();
         Status cause = status;
         cause.message = cat("rank ", rank(), " gave up: ", status.message);
         if (cause.rank < 0) cause.rank = rank();
         liveness_->report(cause);
+        if (status.code != TUTTI_ERR_NETWORK) throw Error(status);
         // A connection that broke may only be what an earlier failure did to us: the verdict tells.
-        if (status.code == TUTTI_ERR_NETWORK) {
-            const Deadline answer = Deadline::after_ms(verdict_ms);
-            Lock lock(mutex_);
-            while (aborted_.ok() && told_.wait(lock, answer)) {
-            }
+        const Deadline answer = Deadline::after_ms(verdict_ms);
+        Lock lock(mutex_);
+        while (aborted_.ok() && told_.wait(lock, answer)) {
         }
-        const Status verdict = why_aborted();
-        throw Error(status.code == TUTTI_ERR_NETWORK && !verdict.ok() ? verdict : status);
-    }
-
-    Status why_aborted() {
-        const Lock lock(mutex_);
-        return aborted_;
+        throw Error(aborted_.ok() ? status : aborted_);
     }
 
     Peer& peer(int rank) { return peers_[static_cast<size_t>(rank)]; }

