@@ -86,8 +86,12 @@ std::vector<Address> resolve(const Endpoint& endpoint, std::string* temporary) {
     hints.ai_flags = AI_NUMERICSERV | (endpoint.host.empty() ? AI_PASSIVE : 0);
     addrinfo* list = nullptr;
     const std::string service = std::to_string(endpoint.port);
-    const int result = getaddrinfo(endpoint.host.empty() ? nullptr : endpoint.host.c_str(),
-                                   service.c_str(), &hints, &list);
+    int result = getaddrinfo(endpoint.host.empty() ? nullptr : endpoint.host.c_str(),
+                             service.c_str(), &hints, &list);
+    // A machine without /etc/hosts, as containers may be, has this name all the same.
+    if (result == EAI_NONAME && endpoint.host == "localhost") {
+        result = getaddrinfo("127.0.0.1", service.c_str(), &hints, &list);
+    }
     if (result == EAI_AGAIN && temporary != nullptr) {
         *temporary = resolver_text(result);
         return {};

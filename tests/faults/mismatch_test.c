@@ -1,5 +1,5 @@
-/* Ranks that call different things: all are told, whether two of them face each other with different
- * calls or each waits for another, and the message shows both sides. */
+/* Ranks that call different things: all are told, whether two of them face each other with
+ * different calls or each waits for another, and the message shows both sides. */
 #include "faults.h"
 
 typedef struct difference {

@@ -1,7 +1,6 @@
 /* Ranks as processes; see processes.h. */
 #include "processes.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "contract.h"
+#include "sockets.h"
 
 extern char** environ;
 
@@ -329,75 +329,12 @@ void team_expect_ends(team* all, int32_t except) {
     }
 }
 
-/* Calls `use` for each line of this machine's TCP tables: the inode, the ports, the state. */
-typedef void (*use_socket)(void* user, unsigned long inode, int local, int remote, int state);
-static void read_sockets(use_socket use, void* user) {
-    static const char* const tables[] = {"/proc/net/tcp", "/proc/net/tcp6"};
-    for (size_t table = 0; table < 2; ++table) {
-        FILE* file = fopen(tables[table], "re");
-        char line[512];
-        while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-            unsigned local, remote, state;
-            unsigned long inode;
-            if (sscanf(line, " %*d: %*x:%x %*x:%x %x %*x:%*x %*x:%*x %*x %*u %*u %lu", &local,
-                       &remote, &state, &inode) == 4) {
-                use(user, inode, (int)local, (int)remote, (int)state);
-            }
-        }
-        if (file != NULL) fclose(file);
-    }
-}
-
-enum { ESTABLISHED = 1, LISTENING = 10 };
-
-typedef struct search {
-    unsigned long inode;
-    int32_t port;
-    int found;
-} search;
-
-static void note_listening(void* user, unsigned long inode, int local, int remote, int state) {
-    search* wanted = (search*)user;
-    (void)remote;
-    if (inode == wanted->inode && state == LISTENING) wanted->port = local;
-}
-
-static void note_connection(void* user, unsigned long inode, int local, int remote, int state) {
-    search* wanted = (search*)user;
-    (void)inode, (void)local;
-    if (remote == wanted->port && state == ESTABLISHED) ++wanted->found;
-}
-
-static int ports_of(pid_t pid, int32_t* ports, int most) {
-    char path[64], name[320], target[64];
-    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
-    DIR* folder = opendir(path);
-    int count = 0;
-    if (folder == NULL) return 0;
-    for (struct dirent* entry; (entry = readdir(folder)) != NULL && count < most;) {
-        snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
-        const ssize_t length = readlink(name, target, sizeof target - 1);
-        target[length < 0 ? 0 : length] = '\0';
-        search wanted = {0, 0, 0};
-        if (sscanf(target, "socket:[%lu]", &wanted.inode) != 1) continue;
-        read_sockets(note_listening, &wanted);
-        if (wanted.port != 0) ports[count++] = wanted.port;
-    }
-    closedir(folder);
-    return count;
-}
-
 void team_await_ports(team* all, int32_t index, int32_t* ports, int count) {
-    while (ports_of(all->ranks[index].pid, ports, count) < count) {
+    while (listening_ports(all->ranks[index].pid, ports, count) < count) {
         look_again(all, "a rank does not listen");
     }
 }
 
 void team_await_clients(team* all, int count) {
-    for (;;) {
-        search wanted = {0, all->port, 0};
-        read_sockets(note_connection, &wanted);
-        if (wanted.found >= count) return;
-        look_again(all, "nobody comes to the store");
-    }
+    while (connections_to(all->port) < count) look_again(all, "nobody comes to the store");
 }

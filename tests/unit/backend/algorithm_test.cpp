@@ -21,12 +21,12 @@ constexpr int most_ranks = 7;
 constexpr size_t eager = 4096 - sizeof(Fingerprint);  // of a first message
 constexpr size_t segment = 512 * 1024;
 
-const std::vector<std::pair<const char*, Algorithm>>& all_reduces() {
-    static const std::vector<std::pair<const char*, Algorithm>> all{
-        {"ring", algorithm::ring_all_reduce},
-        {"doubling", algorithm::recursive_doubling_all_reduce}};
-    return all;
-}
+struct Named {
+    const char* name;
+    Algorithm how;
+};
+constexpr Named all_reduces[] = {{"ring", algorithm::ring_all_reduce},
+                                 {"doubling", algorithm::recursive_doubling_all_reduce}};
 
 void reduce(Algorithm how, Channel& channel, uint64_t number, const AllReduce& call) {
     Exchange exchange(channel, fingerprint(call), number, ample());
@@ -35,7 +35,8 @@ void reduce(Algorithm how, Channel& channel, uint64_t number, const AllReduce& c
 
 // Small enough that all sums are exact.
 int32_t value(int rank, size_t index) {
-    return static_cast<int32_t>((static_cast<size_t>(rank) * 7 + index * 13 + index / 251) % 11) -
+    return static_cast<int32_t>((static_cast<uint32_t>(rank) * 7 + static_cast<uint32_t>(index)) %
+                                11) -
            5;
 }
 
@@ -59,15 +60,22 @@ std::vector<Number> sum_of(int size, size_t count) {
     return sum;
 }
 
+// With both algorithms; the one for short data is not asked for long ones.
+constexpr size_t longest_doubling = 1 << 20;
 template <typename Number>
-void expect_sums(World& world, Algorithm how, const char* name, tutti_dtype dtype, size_t count) {
+void expect_sums(World& world, tutti_dtype dtype, size_t count) {
     const auto expected = sum_of<Number>(world.size(), count);
-    world.together([&](Channel& channel, uint64_t number) {
-        auto data = input_of<Number>(channel.rank(), count);
-        const View view{data.data(), static_cast<int64_t>(count), dtype};
-        reduce(how, channel, number, {view, view, TUTTI_SUM});
-        require(data == expected, cat(name, " of ", count, " over ", channel.size(), " ranks"));
-    });
+    for (const Named& one : all_reduces) {
+        const bool is_ring = one.how == algorithm::ring_all_reduce;
+        if (!is_ring && count * sizeof(Number) > longest_doubling) continue;
+        world.together([&](Channel& channel, uint64_t number) {
+            auto data = input_of<Number>(channel.rank(), count);
+            const View view{data.data(), static_cast<int64_t>(count), dtype};
+            reduce(one.how, channel, number, {view, view, TUTTI_SUM});
+            require(data == expected,
+                    cat(one.name, " of ", count, " over ", channel.size(), " ranks"));
+        });
+    }
 }
 
 void all_reduce_of_any_size_gives_the_sum(void**) {
@@ -75,41 +83,20 @@ void all_reduce_of_any_size_gives_the_sum(void**) {
         World world(size);
         const auto ranks = static_cast<size_t>(size);
         const size_t part = segment / sizeof(int32_t);
-        const std::vector<size_t> counts{0,
-                                         1,
-                                         ranks - 1,
-                                         ranks,
-                                         ranks + 1,
-                                         1015,
-                                         1016,
-                                         1017,
-                                         eager / 4,
-                                         eager / 4 + 1,
-                                         ranks * (eager / 4),
-                                         ranks * (eager / 4) + 1,
-                                         8193,
-                                         part - 1,
-                                         part,
-                                         part + 1,
-                                         ranks * part - 1,
-                                         ranks * part,
-                                         ranks * part + 1};
-        for (const auto& [name, how] : all_reduces()) {
-            for (const size_t count : counts) {
-                expect_sums<int32_t>(world, how, name, TUTTI_INT32, count);
-            }
-        }
+        const std::vector<size_t> counts{
+            0,    1,        ranks - 1, ranks,         ranks + 1,           1015,
+            1016, 1017,     eager / 4, eager / 4 + 1, ranks * (eager / 4), ranks * (eager / 4) + 1,
+            8193, part - 1, part,      part + 1,      ranks * part - 1,    ranks * part + 1};
+        for (const size_t count : counts) expect_sums<int32_t>(world, TUTTI_INT32, count);
     }
 }
 
 void all_reduce_of_odd_bytes_gives_the_sum(void**) {
     for (const int size : {2, 3, 5}) {
         World world(size);
-        for (const auto& [name, how] : all_reduces()) {
-            for (const size_t limit : {size_t{4064}, eager, segment * static_cast<size_t>(size)}) {
-                for (const size_t count : {limit - 1, limit, limit + 1}) {
-                    expect_sums<int8_t>(world, how, name, TUTTI_INT8, count);
-                }
+        for (const size_t limit : {size_t{4064}, eager, segment * static_cast<size_t>(size)}) {
+            for (const size_t count : {limit - 1, limit, limit + 1}) {
+                expect_sums<int8_t>(world, TUTTI_INT8, count);
             }
         }
     }
@@ -119,9 +106,7 @@ void all_reduce_of_many_segments_gives_the_sum(void**) {
     for (const int size : {2, 3, 4, 7}) {
         World world(size);
         const size_t count = (5 << 20) / sizeof(double) * static_cast<size_t>(size) / 2 + 3;
-        for (const auto& [name, how] : all_reduces()) {
-            expect_sums<double>(world, how, name, TUTTI_FLOAT64, count);
-        }
+        expect_sums<double>(world, TUTTI_FLOAT64, count);
     }
 }
 
@@ -177,7 +162,7 @@ void every_dtype_and_op_gives_the_reference(void**) {
     constexpr size_t count = 6007;
     for (const int size : {3, 4}) {
         World world(size);
-        for (const auto& [name, how] : all_reduces()) {
+        for (const Named& one : all_reduces) {
             for (tutti_dtype dtype = 0; dtype <= TUTTI_BOOL; ++dtype) {
                 for (tutti_reduce_op op = 0; op <= TUTTI_BXOR; ++op) {
                     if (why_not_reducible(dtype, op)) continue;
@@ -185,9 +170,9 @@ void every_dtype_and_op_gives_the_reference(void**) {
                     world.together([&](Channel& channel, uint64_t number) {
                         Bytes data = elements(channel.rank(), count, dtype, op);
                         const View view{data.data(), count, dtype};
-                        reduce(how, channel, number, {view, view, op});
+                        reduce(one.how, channel, number, {view, view, op});
                         require(data == expected,
-                                cat(name, ", ", dtype_name(dtype), ", ", reduce_op_name(op)));
+                                cat(one.name, ", ", dtype_name(dtype), ", ", reduce_op_name(op)));
                     });
                 }
             }
@@ -199,7 +184,7 @@ void every_dtype_and_op_gives_the_reference(void**) {
 void sums_that_depend_on_the_order_are_the_same_bits_on_all_ranks(void**) {
     for (int size = 2; size <= most_ranks; ++size) {
         World world(size);
-        for (const auto& [name, how] : all_reduces()) {
+        for (const Named& one : all_reduces) {
             for (const size_t count : {size_t{7}, size_t{1000}, size_t{300'000}}) {
                 std::vector<std::vector<float>> results(static_cast<size_t>(size));
                 world.together([&](Channel& channel, uint64_t number) {
@@ -210,11 +195,11 @@ void sums_that_depend_on_the_order_are_the_same_bits_on_all_ranks(void**) {
                                        (index % 3 == 0 ? 1e20F : 1.0F));
                     }
                     const View view{data.data(), static_cast<int64_t>(count), TUTTI_FLOAT32};
-                    reduce(how, channel, number, {view, view, TUTTI_SUM});
+                    reduce(one.how, channel, number, {view, view, TUTTI_SUM});
                 });
                 for (const auto& result : results) {
                     if (std::memcmp(result.data(), results[0].data(), count * sizeof(float)) != 0) {
-                        fail_msg("%s of %zu over %d ranks", name, count, size);
+                        fail_msg("%s of %zu over %d ranks", one.name, count, size);
                     }
                 }
             }
@@ -265,6 +250,7 @@ void broadcast_from_every_root_gives_every_rank_the_data(void**) {
         for (int root = 0; root < size; ++root) {
             for (const size_t count : {size_t{0}, size_t{1}, eager - 1, eager, eager + 1,
                                        segment - 1, segment, segment + 1, 5 * segment + 3}) {
+                if (count > 2 * segment && root != size / 2) continue;  // once is enough
                 const auto expected = input_of<int8_t>(root, count);
                 world.together([&](Channel& channel, uint64_t number) {
                     auto data = input_of<int8_t>(channel.rank(), count);

@@ -1,129 +1,16 @@
 // Does every rank learn why nobody can go on, once and with the first cause, and does nobody learn
-// of failures that are none? The members of one group in one process; the coordinator is rank 0's.
+// of failures that are none?
 #include "control/liveness.hpp"
 
 #include <cstdlib>
-#include <future>
 #include <thread>
 
-#include "base/error.hpp"
-#include "base/mutex.hpp"
-#include "control/invitation.hpp"
-#include "net/socket.hpp"
-#include "support/unit.hpp"
+#include "members.hpp"
 
 namespace {
 
 using namespace tutti;
-using control::Seat;
-
-Deadline ample() {
-    return Deadline::after_ms(60'000);
-}
-
-Seat seat_of(int rank) {
-    Seat seat;
-    seat.address = "127.0.0.1";
-    seat.port = 1000 + rank;
-    seat.token.fill(static_cast<char>('a' + rank));
-    return seat;
-}
-
-// One rank, and what it heard.
-class Member {
-public:
-    Member(const std::shared_ptr<Store>& store, int rank, int size)
-        : rank_(rank),
-          liveness_(Liveness::join(store, rank, size, ample(),
-                                   {[this](const Status& status) { heard_failure(status); },
-                                    [this](int who) { heard_farewell(who); }})) {}
-
-    Liveness& operator*() { return *liveness_; }
-    Liveness* operator->() { return liveness_.get(); }
-    void destroy() { liveness_.reset(); }
-
-    std::vector<Seat> gather(const Deadline& deadline = ample()) {
-        return liveness_->gather(seat_of(rank_), deadline);
-    }
-    Status failure() {
-        Lock lock(mutex_);
-        const auto deadline = ample();
-        while (failures_.empty() && changed_.wait(lock, deadline)) {
-        }
-        return failures_.empty() ? Status{0, 0, 0, "none came"} : failures_[0];
-    }
-    size_t failures() {
-        const Lock lock(mutex_);
-        return failures_.size();
-    }
-    std::vector<int> farewells(size_t count) {
-        Lock lock(mutex_);
-        const auto deadline = ample();
-        while (farewells_.size() < count && changed_.wait(lock, deadline)) {
-        }
-        return farewells_;
-    }
-
-private:
-    void heard_failure(const Status& status) {
-        const Lock lock(mutex_);
-        failures_.push_back(status);
-        changed_.notify_all();
-    }
-    void heard_farewell(int who) {
-        const Lock lock(mutex_);
-        farewells_.push_back(who);
-        changed_.notify_all();
-    }
-
-    const int rank_;
-    Mutex mutex_;
-    Condition changed_;
-    std::vector<Status> failures_ TUTTI_GUARDED_BY(mutex_);
-    std::vector<int> farewells_ TUTTI_GUARDED_BY(mutex_);
-    std::unique_ptr<Liveness> liveness_;
-};
-
-// A group of which all ranks have come.
-class Meeting {
-public:
-    explicit Meeting(int size) {
-        const auto store = make_hash_store();
-        std::vector<std::future<std::vector<Seat>>> rosters;
-        for (int rank = 0; rank < size; ++rank) {
-            members_.push_back(std::make_unique<Member>(store, rank, size));
-        }
-        for (const auto& member : members_) {
-            rosters.push_back(
-                std::async(std::launch::async, [one = member.get()] { return one->gather(); }));
-        }
-        for (auto& roster : rosters) rosters_.push_back(roster.get());
-    }
-    ~Meeting() {  // rank 0 last, as the others' farewells go to it
-        for (size_t rank = members_.size(); rank-- > 0;) members_[rank].reset();
-    }
-    Meeting(const Meeting&) = delete;
-    Meeting& operator=(const Meeting&) = delete;
-
-    Member& operator[](size_t rank) { return *members_[rank]; }
-    [[nodiscard]] const std::vector<std::vector<Seat>>& rosters() const { return rosters_; }
-    void expect_failure(std::initializer_list<size_t> ranks, tutti_status code, int blamed,
-                        const char* fragment) {
-        for (const size_t rank : ranks) {
-            const Status status = members_[rank]->failure();
-            if (status.code != code || status.rank != blamed ||
-                status.message.find(fragment) == std::string::npos) {
-                fail_msg("rank %zu heard status %d, rank %d, \"%s\"", rank,
-                         static_cast<int>(status.code), status.rank, status.message.c_str());
-            }
-            assert_int_equal(members_[rank]->failures(), 1);
-        }
-    }
-
-private:
-    std::vector<std::unique_ptr<Member>> members_;
-    std::vector<std::vector<Seat>> rosters_;
-};
+using namespace tutti::test;
 
 void everyone_learns_where_all_are(void**) {
     for (const int size : {1, 2, 5}) {
@@ -328,78 +215,6 @@ void rank_0_may_leave_first(void**) {
     assert_int_equal(meeting[2].failures(), 0);
 }
 
-void strangers_change_nothing(void**) {
-    const auto store = make_hash_store();
-    Member zero(store, 0, 2);
-    const auto invitation =
-        control::Invitation::parse(store->get("tutti/control", Deadline::after_ms(0)));
-    const auto call = [&](const std::string& bytes) {
-        auto socket =
-            net::Socket::connect({invitation.addresses.front(), invitation.port}, ample());
-        socket.send_all(std::as_bytes(std::span(bytes)), ample());
-        return socket;
-    };
-    control::Hello hello{invitation.token, 1, 2, seat_of(1)};
-    control::Hello no_token = hello;
-    no_token.token.fill('x');
-    std::vector<net::Socket> calls;
-    calls.push_back(call("GET / HTTP/1.1\r\n\r\n"));
-    calls.push_back(call(std::string(4, '\xff')));
-    calls.push_back(call(std::string(4, '\0')));
-    calls.push_back(call(control::encode(no_token)));
-    calls.push_back(call(control::encode(control::Kind::Report, {TUTTI_ERR_BACKEND, 0, 0, "x"})));
-    const std::string cut = control::encode(hello);
-    call(cut.substr(0, cut.size() - 1)).close();
-    // Each is shown the door.
-    for (net::Socket& socket : calls) {
-        std::byte byte{};
-        TUTTI_EXPECT_ERROR(socket.recv_all(std::span(&byte, 1), ample()), TUTTI_ERR_NETWORK, "");
-    }
-    Member one(store, 1, 2);
-    auto roster = std::async(std::launch::async, [&] { return one.gather(); });
-    assert_int_equal(zero.gather().size(), 2);
-    assert_int_equal(roster.get().size(), 2);
-    assert_int_equal(zero.failures() + one.failures(), 0);
-}
-
-// A member that speaks nonsense once it belongs to the group has failed.
-void a_member_gone_wrong_is_named(void**) {
-    const auto store = make_hash_store();
-    Member zero(store, 0, 2);
-    const auto invitation =
-        control::Invitation::parse(store->get("tutti/control", Deadline::after_ms(0)));
-    auto socket = net::Socket::connect({invitation.addresses.front(), invitation.port}, ample());
-    const std::string bytes = control::encode(control::Hello{invitation.token, 1, 2, seat_of(1)}) +
-                              control::encode(control::Kind::Report, -1);  // cut short
-    socket.send_all(std::as_bytes(std::span(bytes)), ample());
-    try {
-        zero.gather();  // whichever comes first, the roster or the failure
-    } catch (const Error&) {
-    }
-    const Status status = zero.failure();
-    assert_int_equal(status.code, TUTTI_ERR_PEER_LOST);
-    assert_int_equal(status.rank, 1);
-}
-
-void a_rank_that_falls_silent_is_named(void**) {
-    ::setenv("TUTTI_HEARTBEAT_MS", "20", 1);
-    ::setenv("TUTTI_HEARTBEAT_TIMEOUT_MS", "300", 1);
-    const auto store = make_hash_store();
-    Member zero(store, 0, 2);
-    ::setenv("TUTTI_HEARTBEAT_TIMEOUT_MS", "0", 1);
-    const auto invitation =
-        control::Invitation::parse(store->get("tutti/control", Deadline::after_ms(0)));
-    auto socket = net::Socket::connect({invitation.addresses.front(), invitation.port}, ample());
-    const std::string hello = control::encode(control::Hello{invitation.token, 1, 2, seat_of(1)});
-    socket.send_all(std::as_bytes(std::span(hello)), ample());
-    assert_int_equal(zero.gather().size(), 2);
-    const Status status = zero.failure();
-    assert_int_equal(status.code, TUTTI_ERR_PEER_LOST);
-    assert_int_equal(status.rank, 1);
-    assert_string_equal(status.message.c_str(),
-                        "rank 1 has not answered for 300 ms (stopped or cut off)");
-}
-
 void members_may_say_everything_at_once(void**) {
     for (int turn = 0; turn < 10; ++turn) {
         Meeting meeting(4);
@@ -440,9 +255,6 @@ int main() {
         TUTTI_TEST(a_farewell_explains_no_connection_but_its_own),
         TUTTI_TEST(a_broken_connection_to_who_has_left_is_no_failure),
         TUTTI_TEST(rank_0_may_leave_first),
-        TUTTI_TEST(strangers_change_nothing),
-        TUTTI_TEST(a_member_gone_wrong_is_named),
-        TUTTI_TEST(a_rank_that_falls_silent_is_named),
         TUTTI_TEST(members_may_say_everything_at_once),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

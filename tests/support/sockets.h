@@ -1,0 +1,13 @@
+/* Which TCP sockets this machine has, from /proc. Any thread. */
+#ifndef TUTTI_TESTS_SOCKETS_H
+#define TUTTI_TESTS_SOCKETS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The ports that a process listens at, `most` of them; returns how many. */
+int listening_ports(pid_t pid, int32_t* ports, int most);
+/* How many connections to this port stand. */
+int connections_to(int32_t port);
+
+#endif
