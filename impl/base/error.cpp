@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <stdexcept>
 
 namespace tutti {
 
@@ -13,6 +14,8 @@ Status current_status() noexcept {
         return error.status();
     } catch (const std::bad_alloc&) {
         return {TUTTI_ERR_OUT_OF_MEMORY, -1, ENOMEM, "out of memory"};
+    } catch (const std::length_error& error) {  // of a count that no memory can hold
+        return {TUTTI_ERR_OUT_OF_MEMORY, -1, ENOMEM, cat("out of memory: ", error.what())};
     } catch (const std::exception& error) {
         return {TUTTI_ERR_INTERNAL, -1, 0, cat("internal error: ", error.what())};
     } catch (...) {

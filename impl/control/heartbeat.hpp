@@ -25,7 +25,7 @@ public:
     // At every tick: whether this one came so late that silences must be counted anew.
     bool overslept() {
         const auto now = Clock::now();
-        const auto late = now - last_;
+        const auto late = now - last_ - std::chrono::milliseconds(heartbeat_.interval_ms);
         last_ = now;
         return late > std::chrono::milliseconds(heartbeat_.limit_ms / 2);
     }

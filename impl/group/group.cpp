@@ -9,6 +9,8 @@ namespace tutti {
 
 namespace {
 
+constexpr int most_ranks = 1 << 16;  // every rank keeps a connection to every other
+
 const char* static_name(const std::string& backend) {
     return backend == "loopback" ? "loopback" : "gloo";
 }
@@ -44,8 +46,9 @@ private:
 };
 
 std::shared_ptr<Group> Group::create(const GroupOptions& options) {
-    if (options.size < 1) {
-        throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat("world_size is ", options.size, ", below 1"));
+    if (options.size < 1 || options.size > most_ranks) {
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                    cat("world_size is ", options.size, ", not from 1 to ", most_ranks));
     }
     if (options.rank < 0 || options.rank >= options.size) {
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,

@@ -33,7 +33,7 @@ constexpr std::array launchers{
     Launcher{"PMI", "PMI_RANK", {"PMI_SIZE", ""}, "MPI_LOCALNRANKS", "", {"PMI_JOBID", ""}},
     Launcher{"Slurm",
              "SLURM_PROCID",
-             {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"},
+             {"SLURM_STEP_NUM_TASKS", ""},  // set by srun alone, not in a batch script
              "",
              "SLURM_STEP_NUM_NODES",
              {"SLURM_JOB_ID", "SLURM_STEP_ID"}},

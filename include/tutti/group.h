@@ -97,7 +97,8 @@ TUTTI_API tutti_status tutti_group_create(const char* backend, tutti_store* stor
  *  stays to be released, except for TUTTI_GROUP_WORLD, which has no release. After a failure this
  *  is how to end a group, too.
  *  @param group  borrowed
- *  Blocks:  for the running operations to let go of their buffers, well under a second
+ *  Blocks:  for the running operations to let go of their buffers, milliseconds; up to two seconds
+ *           if a receiver does not take what was sent
  *  Threads: any
  *  Fails:   INVALID_HANDLE (no group, or destroyed before)
  *  Source:  torch.distributed.destroy_process_group

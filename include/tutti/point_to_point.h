@@ -1,6 +1,8 @@
 /* tutti/point_to_point.h: messages between two ranks of a group. Messages of one sender with one
- * tag arrive in the order they were sent. Messages stand outside the order of the collectives: a
- * receive that waits holds up nothing else. */
+ * tag arrive in the order they were sent, as long as one thread at a time receives with that tag.
+ * Messages stand outside the order of the collectives: a receive that waits holds up nothing
+ * else. A tutti_send waits for its receiver: ranks that all send first and receive then need a
+ * `work`. */
 #ifndef TUTTI_POINT_TO_POINT_H
 #define TUTTI_POINT_TO_POINT_H
 
@@ -20,8 +22,8 @@ extern "C" {
  *                    once (torch's isend)
  *  Blocks:  only if work is NULL, until the receiver takes the message, up to the timeout
  *  Threads: any
- *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE, UNSUPPORTED now; PEER_LOST, TIMEOUT, ABORTED
- *           through the work
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE, UNSUPPORTED now; PEER_LOST, TIMEOUT (if half of
+ *           it had gone already, the group is lost with it), ABORTED through the work
  *  Source:  torch.distributed.send, torch.distributed.isend
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_send(tutti_group* group, const tutti_buffer* buffer, int32_t group_dst,

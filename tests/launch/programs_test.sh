@@ -49,7 +49,7 @@ case_it_meets_again_after_a_restart() {
 case_it_meets_by_the_variables_of_slurm() {
     forget_launchers
     MASTER_PORT=$("$tuttirun" sh -c 'echo "$MASTER_PORT"' | sed 's/.* //')
-    export MASTER_PORT SLURM_NTASKS=4 SLURM_JOB_ID=$$ SLURM_STEP_ID=0
+    export MASTER_PORT SLURM_STEP_NUM_TASKS=4 SLURM_JOB_ID=$$ SLURM_STEP_ID=0
     export SLURM_STEP_NODELIST=localhost
     for rank in 1 2 3; do
         SLURM_PROCID=$rank "$program" >"$folder/out.$rank" &

@@ -1,6 +1,7 @@
 #include "device.hpp"
 
 #include <linux/filter.h>
+#include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -8,9 +9,13 @@
 
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <filesystem>
+#include <system_error>
 
 #include <gloo/transport/tcp/address.h>
+#include <gloo/transport/tcp/context.h>
+#include <gloo/transport/tcp/pair.h>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -22,44 +27,48 @@ namespace tutti::gloo_channel {
 
 namespace {
 
-// A device always listens, for connections that tutti makes itself; a filter drops whatever comes
-// to that door. Gloo does not tell the descriptor, so it is the listening socket that was not there
-// before.
-class ListenersBefore {
-public:
-    ListenersBefore() : before_(listeners()) {}
-    void seal_new_one() const {
-        for (const int descriptor : listeners()) {
-            if (std::ranges::find(before_, descriptor) == before_.end()) seal(descriptor);
-        }
-    }
+namespace tcp = ::gloo::transport::tcp;
 
-private:
-    // Bound to the loopback address and listening.
-    static std::vector<int> listeners() {
-        std::vector<int> all;
-        for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-            const std::string name = entry.path().filename();
-            int descriptor = -1;
-            std::from_chars(name.data(), name.data() + name.size(), descriptor);
-            int listening = 0;
-            socklen_t size = sizeof listening;
-            if (getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) == 0 &&
-                listening != 0) {
-                all.push_back(descriptor);
-            }
-        }
-        return all;
+// A device always listens, for connections that tutti makes itself; a filter drops whatever comes to
+// that door. Gloo tells its port through the address of any pair, but not the descriptor.
+int listening_port(const std::shared_ptr<tcp::Device>& device) {
+    tcp::Context context(device, 0, 1);
+    const tcp::Pair pair(&context, device.get(), 0, std::chrono::milliseconds(0));
+    const auto& address = dynamic_cast<const tcp::Address&>(pair.address()).getSockaddr();
+    return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+}
+
+bool is_listening_at(int descriptor, int port) {
+    int listening = 0;
+    socklen_t size = sizeof listening;
+    sockaddr_in address{};
+    socklen_t address_size = sizeof address;
+    return getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) == 0 &&
+           listening != 0 &&
+           getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &address_size) == 0 &&
+           address.sin_family == AF_INET && ntohs(address.sin_port) == port &&
+           ntohl(address.sin_addr.s_addr) == INADDR_LOOPBACK;
+}
+
+void seal(int descriptor) {
+    sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
+    const sock_fprog program{1, &drop};
+    if (setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0) {
+        log(LogLevel::Warning, "gloo: cannot seal its listening socket: ", errno_text(errno));
     }
-    static void seal(int descriptor) {
-        sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
-        const sock_fprog program{1, &drop};
-        if (setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0) {
-            log(LogLevel::Warning, "gloo: cannot seal its listening socket: ", errno_text(errno));
-        }
+}
+
+void seal_listening_socket(const std::shared_ptr<tcp::Device>& device) {
+    const int port = listening_port(device);
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", none)) {
+        const std::string name = entry.path().filename();
+        int descriptor = -1;
+        std::from_chars(name.data(), name.data() + name.size(), descriptor);
+        if (is_listening_at(descriptor, port)) return seal(descriptor);
     }
-    const std::vector<int> before_;
-};
+    log(LogLevel::Warning, "gloo: cannot find its listening socket, which stays open");
+}
 
 }  // namespace
 
@@ -101,12 +110,11 @@ std::shared_ptr<Device> Device::shared() {
 
 Device::Device() : spin_(std::make_unique<Spin>()) {
     const SignalsBlocked blocked;  // for Gloo's thread
-    const ListenersBefore before;
     ::gloo::transport::tcp::attr attributes;
     attributes.hostname = "127.0.0.1";
     gloo_ = std::dynamic_pointer_cast<::gloo::transport::tcp::Device>(
         ::gloo::transport::tcp::CreateDevice(attributes));
-    before.seal_new_one();
+    seal_listening_socket(gloo_);
     gloo_->registerDescriptor(spin_->descriptor(), EPOLLIN, spin_.get());
 }
 

@@ -4,10 +4,14 @@
 #include "gloo.hpp"
 
 #include <fcntl.h>
+#include <linux/sockios.h>
+#include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -32,8 +36,8 @@ namespace {
 
 namespace tcp = ::gloo::transport::tcp;
 
-constexpr int farewell_s = 2;         // what the kernel may take to deliver what was sent
-constexpr int64_t verdict_ms = 1000;  // what rank 0 may take to say why nobody can go on
+constexpr int64_t farewell_ms = 2000;  // what the kernel may take to deliver what was sent
+constexpr int64_t verdict_ms = 1000;   // what rank 0 may take to say why nobody can go on
 
 class Context : public tcp::Context {
 public:
@@ -46,14 +50,6 @@ public:
         pairs_[static_cast<size_t>(peer)] = std::move(line);
     }
     Line& line(int peer) { return static_cast<Line&>(*pairs_[static_cast<size_t>(peer)]); }
-    // Gloo looks through all ranks' pairs, also our own.
-    [[nodiscard]] std::vector<int> others() const {
-        std::vector<int> ranks;
-        for (int peer = 0; peer < size; ++peer) {
-            if (peer != rank) ranks.push_back(peer);
-        }
-        return ranks;
-    }
 
 private:
     LineOwner& owner_;
@@ -102,8 +98,19 @@ public:
              [&](Parcel& parcel) { context_->line(peer).recv(&parcel, slot.value(), 0, bytes); });
     }
     void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) override {
-        post(transfer, -1, data, bytes,
-             [&](Parcel& parcel) { parcel.recv(context_->others(), slot.value(), 0, bytes); });
+        post(transfer, -1, data, bytes, [&](Parcel& parcel) {
+            // Gloo fails all of it for one rank that has left something unread: that one is passed
+            // over. Each turn knows of one more line that is closed.
+            for (auto ranks = open_lines(); !ranks.empty();) {
+                try {
+                    return parcel.recv(ranks, slot.value(), 0, bytes);
+                } catch (const std::exception&) {
+                    auto still_open = open_lines();
+                    if (still_open.size() == ranks.size()) throw;
+                    ranks = std::move(still_open);
+                }
+            }
+        });
     }
 
     void report(const Status& cause) noexcept override { liveness_->report(cause); }
@@ -122,13 +129,13 @@ public:
         has_aborted_ = true;
         const uint64_t one = 1;
         [[maybe_unused]] const auto written = ::write(cancel_.get(), &one, sizeof one);
-        ledger_.fail(-1, status);
+        ledger_.fail(Ledger::everything, status);
         flush_completions();
     }
 
     void leave() noexcept override {
         leaving_ = true;
-        farewell_ = true;
+        farewell_ = !has_aborted_;
         liveness_->leave();
     }
 
@@ -147,6 +154,9 @@ private:
             if (peer == rank()) continue;
             const int descriptor = sockets[static_cast<size_t>(peer)].release();
             this->peer(peer).kept = net::Descriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+            if (!this->peer(peer).kept.valid()) {
+                throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat("dup: ", errno_text(errno)), -1, errno);
+            }
             context_->add_line(peer, descriptor);
         }
     }
@@ -185,8 +195,10 @@ private:
         if (has_aborted_) {
             const Lock lock(mutex_);
             posted.complete(aborted_, peer, 0);
-        } else if (peer >= 0 && this->peer(peer).closed && this->peer(peer).left) {
+        } else if (peer >= 0 && is_gone(peer)) {
             posted.complete(gone(peer), peer, 0);
+        } else if (peer < 0 && all_are_gone()) {
+            posted.complete(all_gone(), -1, 0);
         }
         flush_completions();
     }
@@ -194,6 +206,29 @@ private:
     [[noreturn]] void refuse() {
         const Lock lock(mutex_);
         throw Error(aborted_);
+    }
+
+    std::vector<int> open_lines() {
+        std::vector<int> ranks;
+        for (int peer = 0; peer < size(); ++peer) {
+            if (peer != rank() && !this->peer(peer).closed) ranks.push_back(peer);
+        }
+        return ranks;
+    }
+    // It left, and all it had sent has come in.
+    bool is_gone(int peer) { return this->peer(peer).closed && this->peer(peer).left; }
+    bool all_are_gone() {
+        for (int peer = 0; peer < size(); ++peer) {
+            if (peer != rank() && !is_gone(peer)) return false;
+        }
+        return true;
+    }
+    static Status all_gone() {
+        return {TUTTI_ERR_PEER_LOST, -1, 0, "all other ranks left the group"};
+    }
+    void fail_gone(int peer) noexcept {
+        ledger_.fail(peer, gone(peer));
+        if (all_are_gone()) ledger_.fail(-1, all_gone());
     }
 
     static Status gone(int peer) {
@@ -206,7 +241,7 @@ private:
         if (peer < 0 || peer >= size() || peer == rank()) return;
         this->peer(peer).left = true;
         if (!this->peer(peer).closed) return;  // what it has sent may still come in
-        ledger_.fail(peer, gone(peer));
+        fail_gone(peer);
         flush_completions();
     }
 
@@ -215,27 +250,31 @@ private:
         this->peer(peer).closed = true;
         if (leaving_ || has_aborted_) return;
         if (this->peer(peer).left) {
-            ledger_.fail(peer, gone(peer));
+            fail_gone(peer);
         } else {
             liveness_->suspect(peer, cat("the connection between rank ", rank(), " and rank ", peer,
                                          " broke: ", reason));
         }
     }
 
-    // What this rank has sent and the kernel still holds is delivered before the line goes.
+    // What this rank has sent and the kernel still holds is delivered before the lines go.
     void say_farewell() noexcept {
         if (!farewell_) return;
-        for (Peer& peer : peers_) {
-            const int descriptor = peer.kept.get();
-            if (descriptor < 0) continue;
-            shutdown(descriptor, SHUT_WR);
+        for (const Peer& peer : peers_) {
+            if (peer.kept.valid()) shutdown(peer.kept.get(), SHUT_WR);
+        }
+        const Deadline patience = Deadline::after_ms(farewell_ms);
+        const auto has_unsent = [](const Peer& peer) {
+            int unsent = 0;
+            if (!peer.kept.valid()) return false;
             // Input that nobody read would make the kernel drop our output.
             std::array<char, 4096> nowhere;
-            while (recv(descriptor, nowhere.data(), nowhere.size(), MSG_DONTWAIT) > 0) {
+            while (recv(peer.kept.get(), nowhere.data(), nowhere.size(), MSG_DONTWAIT) > 0) {
             }
-            const linger patience{1, farewell_s};
-            setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &patience, sizeof patience);
-            peer.kept.reset();
+            return ioctl(peer.kept.get(), SIOCOUTQ, &unsent) == 0 && unsent > 0;
+        };
+        while (std::ranges::any_of(peers_, has_unsent) && !patience.expired()) {
+            poll(nullptr, 0, 1);  // nothing tells when the kernel is done
         }
     }
 

@@ -47,7 +47,7 @@ void Ledger::leave(Parcel& parcel) noexcept {
 void Ledger::fail(int peer, const Status& status) noexcept {
     const Lock lock(mutex_);
     for (Parcel* parcel = first_; parcel != nullptr; parcel = parcel->next_) {
-        if (peer == -1 || parcel->peer_ == peer) parcel->complete(status, parcel->peer_, 0);
+        if (peer == everything || parcel->peer_ == peer) parcel->complete(status, parcel->peer_, 0);
     }
 }
 

@@ -24,7 +24,8 @@ class Ledger {
 public:
     void enter(Parcel& parcel);
     void leave(Parcel& parcel) noexcept;
-    // Completes those of one peer, or all (-1), with a failure.
+    static constexpr int everything = -2;
+    // Completes those of one peer, those of any (-1), or everything, with a failure.
     void fail(int peer, const Status& status) noexcept;
     // Returns when their owners have let go of all of them.
     void wait_until_empty() noexcept;

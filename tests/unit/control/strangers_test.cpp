@@ -1,10 +1,11 @@
 // What does rank 0 make of those who call it and are no members, or no longer behave like ones?
 // Sockets that say by hand what a member would, or would not.
+#include "net/socket.hpp"
+
 #include <cstdlib>
 
 #include "control/invitation.hpp"
 #include "members.hpp"
-#include "net/socket.hpp"
 
 namespace {
 

@@ -30,7 +30,7 @@ void expect_place(const Variables& variables, const char* launcher, int rank, in
 }
 
 const Variables slurm{{"SLURM_PROCID", "5"},
-                      {"SLURM_NTASKS", "8"},
+                      {"SLURM_STEP_NUM_TASKS", "8"},
                       {"SLURM_JOB_ID", "4711"},
                       {"SLURM_STEP_ID", "0"},
                       {"SLURM_JOB_NODELIST", "node[03-04]"}};
@@ -45,6 +45,7 @@ void without_a_launcher_there_is_no_place(void**) {
     assert_false(place({{"SLURM_PROCID", "0"}}).has_value());
     assert_false(place({{"SLURM_NTASKS", "4"}, {"PMI_SIZE", "4"}}).has_value());
     // Inside an allocation, but not started by srun.
+    assert_false(place({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}}).has_value());
     assert_false(place({{"SLURM_JOB_ID", "4711"}, {"SLURM_NTASKS", "4"}}).has_value());
 }
 
