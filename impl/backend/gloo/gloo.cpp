@@ -218,6 +218,7 @@ private:
     // It left, and all it had sent has come in.
     bool is_gone(int peer) { return this->peer(peer).closed && this->peer(peer).left; }
     bool all_are_gone() {
+        if (size() == 1) return false;  // nobody has left
         for (int peer = 0; peer < size(); ++peer) {
             if (peer != rank() && !is_gone(peer)) return false;
         }
