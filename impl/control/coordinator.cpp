@@ -154,8 +154,13 @@ void Coordinator::suspect(const Status& suspicion) {
 
 // That rank said goodbye: its connections broke because it left.
 void Coordinator::explain(int rank) {
-    std::erase_if(suspicions_, [rank](const Status& one) { return one.rank == rank; });
-    if (suspicions_.empty()) patience_.stop();
+    const auto explained =
+        std::erase_if(suspicions_, [rank](const Status& one) { return one.rank == rank; });
+    if (suspicions_.empty()) {
+        patience_.stop();
+    } else if (explained > 0) {
+        patience_.start(patience_ms, 0);  // for the next one
+    }
 }
 
 void Coordinator::decide(const Status& verdict) {

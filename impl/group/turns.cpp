@@ -32,13 +32,12 @@ void Turns::pass() noexcept {
 
 void Turns::queue(Job job) {
     const Lock lock(mutex_);
+    if (!thread_.joinable()) {  // first: without a thread no number is drawn
+        thread_ = start_thread("tutti-group", [this] { work(); });
+    }
     queue_.emplace_back(next_, std::move(job));
     ++next_;
-    if (!thread_.joinable()) {
-        thread_ = start_thread("tutti-group", [this] { work(); });
-    } else {
-        changed_.notify_all();
-    }
+    changed_.notify_all();
 }
 
 void Turns::work() {

@@ -52,14 +52,13 @@ Alarm::Id Alarm::set(const Deadline& deadline, std::function<void()> rings) {
     if (deadline.is_never()) return 0;
     State& state = *state_;
     const Lock lock(state.mutex);
+    if (!state.thread.joinable()) {
+        state.thread = start_thread("tutti-alarm", [shared = state_] { watch(shared); });
+    }
     const Id id = ++state.last;
     const auto [place, _] = state.alarms.emplace(State::Key{deadline.when(), id}, std::move(rings));
     state.times.emplace(id, deadline.when());
-    if (!state.thread.joinable()) {
-        state.thread = start_thread("tutti-alarm", [shared = state_] { watch(shared); });
-    } else if (place == state.alarms.begin()) {
-        state.changed.notify_one();
-    }
+    if (place == state.alarms.begin()) state.changed.notify_one();
     return id;
 }
 
