@@ -52,7 +52,7 @@ static void clients_of_a_tcp_store_see_each_other(void** state) {
     int32_t port = 0;
     tutti_store *client = NULL, *nobody = NULL;
     tutti_tcp_store_options options = TUTTI_TCP_STORE_OPTIONS_INIT;
-    options.timeout_ms = 100;
+    options.timeout_ms = 3000; /* long enough to get as far as the waiting */
     EXPECT_OK(tutti_tcp_store_port(stores[TCP], &port, &error));
     EXPECT_OK(tutti_store_set(stores[TCP], "key", "value", 5, &error));
     EXPECT_OK(tutti_tcp_store_create("localhost", port, -1, 0, NULL, &client, &error));
