@@ -37,7 +37,7 @@ void wrong_options_are_named(void**) {
 void making_a_group_ends_when_a_rank_does_not_come(void**) {
     for (const int rank : {0, 1}) {
         auto lonely = options(make_hash_store(), rank, 2);
-        lonely.timeout_ms = 20;
+        lonely.timeout_ms = 1000;
         const Status status = status_of([&] { Group::create(lonely); });
         assert_int_equal(status.code, TUTTI_ERR_TIMEOUT);
         assert_true(

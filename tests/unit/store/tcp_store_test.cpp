@@ -73,7 +73,7 @@ void the_master_waits_for_all_workers(void**) {
 void workers_that_do_not_come_are_counted(void**) {
     TcpStoreOptions options = master();
     options.world_size = 3;
-    options.timeout_ms = 50;
+    options.timeout_ms = 1000;
     TUTTI_EXPECT_ERROR(tutti::make_tcp_store(options), TUTTI_ERR_TIMEOUT, "1 of 3 came");
 }
 
@@ -101,7 +101,7 @@ void nobody_at_the_port_is_a_network_error(void**) {
     const auto server = tutti::make_store_server("127.0.0.1", 0);
     TcpStoreOptions options = client_of(server->port());
     options.host = "127.0.0.2";  // the port is taken, at another address
-    options.timeout_ms = 50;
+    options.timeout_ms = 1000;
     TUTTI_EXPECT_ERROR(tutti::make_tcp_store(options), TUTTI_ERR_NETWORK,
                        cat("127.0.0.2:", options.port));
     TUTTI_EXPECT_ERROR(tutti::make_tcp_store(options), TUTTI_ERR_NETWORK, "ECONNREFUSED");
@@ -118,7 +118,7 @@ void a_taken_port_is_a_network_error(void**) {
 void a_silent_server_is_a_timeout(void**) {
     const ListenSocket silent = ListenSocket::bind("127.0.0.1", 0, 8);
     TcpStoreOptions options = client_of(silent.port());
-    options.timeout_ms = 50;
+    options.timeout_ms = 1000;
     TUTTI_EXPECT_ERROR(tutti::make_tcp_store(options), TUTTI_ERR_TIMEOUT,
                        cat("127.0.0.1:", silent.port()));
 }
@@ -221,7 +221,7 @@ void the_environment_decides_where_to_bind(void**) {
                        "TUTTI_STORE_BIND");
     unsetenv("TUTTI_STORE_BIND");
     TcpStoreOptions options = client_of(server->port());
-    options.timeout_ms = 50;
+    options.timeout_ms = 1000;
     TUTTI_EXPECT_ERROR(tutti::make_tcp_store(options), TUTTI_ERR_NETWORK, "ECONNREFUSED");
     options.host = "127.0.0.3";
     options.timeout_ms = 60'000;
