@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -113,21 +114,27 @@ bool Line::read() {
     return whole;
 }
 
-Line::Progress Line::read_preamble() {
-    auto* const preamble = reinterpret_cast<char*>(&rx_.preamble);
-    while (rx_.nread < sizeof rx_.preamble) {
-        const ssize_t got =
-            ::recv(fd_, preamble + rx_.nread, sizeof rx_.preamble - rx_.nread, MSG_DONTWAIT);
+// Reads what has come of the message that comes in, at most `bytes` of it.
+Line::Progress Line::receive_some(char* memory, size_t bytes) {
+    for (;;) {
+        const ssize_t got = ::recv(fd_, memory, bytes, MSG_DONTWAIT);
         if (got > 0) {
             rx_.nread += static_cast<size_t>(got);
-        } else if (got < 0 && errno == EINTR) {
-            continue;
-        } else if (got < 0 && errno == EAGAIN) {
-            return Progress::Wait;
-        } else {
-            refuse(got == 0 ? std::string("the connection was closed") : errno_text(errno));
-            return Progress::Broken;
+            return Progress::Done;
         }
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0 && errno == EAGAIN) return Progress::Wait;
+        refuse(got == 0 ? std::string("the connection was closed") : errno_text(errno));
+        return Progress::Broken;
+    }
+}
+
+Line::Progress Line::read_preamble() {
+    auto* const preamble = reinterpret_cast<char*>(&rx_.preamble);
+    constexpr size_t whole = sizeof rx_.preamble;
+    while (rx_.nread < whole) {
+        const Progress progress = receive_some(preamble + rx_.nread, whole - rx_.nread);
+        if (progress != Progress::Done) return progress;
     }
     return Progress::Done;
 }
@@ -175,21 +182,12 @@ bool Line::examine_data() {
 
 // Reads the rest of a message that nobody wants.
 Line::Progress Line::skip() {
-    static thread_local std::array<char, 65536> nowhere;
     const size_t whole = sizeof rx_.preamble + rx_.preamble.length;
+    std::array<char, 16384> nowhere;
     while (rx_.nread < whole) {
-        const ssize_t got =
-            ::recv(fd_, nowhere.data(), std::min(nowhere.size(), whole - rx_.nread), MSG_DONTWAIT);
-        if (got > 0) {
-            rx_.nread += static_cast<size_t>(got);
-        } else if (got < 0 && errno == EINTR) {
-            continue;
-        } else if (got < 0 && errno == EAGAIN) {
-            return Progress::Wait;
-        } else {
-            refuse(got == 0 ? std::string("the connection was closed") : errno_text(errno));
-            return Progress::Broken;
-        }
+        const Progress progress =
+            receive_some(nowhere.data(), std::min(nowhere.size(), whole - rx_.nread));
+        if (progress != Progress::Done) return progress;
     }
     rx_ = Op();
     skipping_ = false;

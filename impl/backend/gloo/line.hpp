@@ -56,6 +56,7 @@ private:
     void changeState(state next) noexcept override;
 
     enum class Progress { Done, Wait, Broken };
+    Progress receive_some(char* memory, size_t bytes);
     Progress read_preamble();
     bool examine();
     bool examine_data();

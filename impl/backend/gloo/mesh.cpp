@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/fault_point.hpp"
 #include "base/log.hpp"
+#include "control/address.hpp"
 
 namespace tutti::gloo_channel {
 
@@ -56,8 +57,7 @@ private:
     // differently.
     static std::string place(const Liveness& liveness) {
         const std::string& address = liveness.address();
-        const bool loopback = address == "::1" || address.starts_with("127.");
-        return loopback && !liveness.only_this_host() ? std::string() : address;
+        return control::is_loopback(address) && !liveness.only_this_host() ? "" : address;
     }
 
     net::Socket& socket(int peer) { return sockets_[static_cast<size_t>(peer)]; }

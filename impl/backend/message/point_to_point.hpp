@@ -1,13 +1,13 @@
 // Messages with tags over a Channel. A sender announces a message, with the data if they are short;
-// long data follow once the receiver knows where to. A receive that gives up leaves its place to
-// the next one, so no message is lost. Any thread.
+// long data follow once the receiver knows where to. A receive that gives up before its message has
+// come leaves its place to the next one; if long data are coming in already, they are lost with it.
+// Any thread.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
-#include <set>
 
 #include "backend/call/message.hpp"
 #include "backend/channel.hpp"
