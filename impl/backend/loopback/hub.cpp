@@ -105,7 +105,7 @@ void Hub::post(const Post& post) {
         finish(receive, std::move(status), send.owner, send.bytes, listeners);
         finish(send, {}, receive.owner, send.bytes, listeners);
     }
-    for (const Done& done : listeners) done.listener->transfer_done(*done.transfer);
+    tell(listeners);
 }
 
 void Hub::withdraw(const Transfer& transfer) noexcept {
@@ -114,47 +114,63 @@ void Hub::withdraw(const Transfer& transfer) noexcept {
 }
 
 template <typename Predicate>
-void Hub::finish_where(Predicate&& predicate, const Status& status) noexcept {
+Hub::Listeners Hub::finish_where(Predicate&& predicate, const Status& status) noexcept {
     Listeners listeners;
-    {
-        const Lock lock(mutex_);
-        std::erase_if(waiting_, [&](const Post& post) {
-            if (!predicate(post)) return false;
-            finish(post, status, post.peer, 0, listeners);
-            return true;
-        });
-    }
+    std::erase_if(waiting_, [&](const Post& post) {
+        if (!predicate(post)) return false;
+        finish(post, status, post.peer, 0, listeners);
+        return true;
+    });
+    return listeners;
+}
+
+void Hub::tell(const Listeners& listeners) noexcept {
     for (const Done& done : listeners) done.listener->transfer_done(*done.transfer);
 }
 
-void Hub::abort(int rank, const Status& status) noexcept {
+template <typename Chosen>
+void Hub::abort_where(Chosen&& chosen, const Status& status) noexcept {
+    Listeners listeners;
     {
         const Lock lock(mutex_);
-        Status& aborted = ranks_[static_cast<size_t>(rank)].aborted;
-        if (!aborted.ok()) return;
-        aborted = status;
+        std::vector<bool> aborted(ranks_.size());
+        for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+            if (!chosen(static_cast<int>(rank)) || !ranks_[rank].aborted.ok()) continue;
+            ranks_[rank].aborted = status;
+            aborted[rank] = true;
+        }
+        listeners = finish_where(
+            [&](const Post& post) { return aborted[static_cast<size_t>(post.owner)]; }, status);
     }
-    finish_where([rank](const Post& post) { return post.owner == rank; }, status);
+    tell(listeners);
+}
+
+void Hub::abort(int rank, const Status& status) noexcept {
+    abort_where([rank](int one) { return one == rank; }, status);
+}
+
+void Hub::abort_others(int rank, const Status& status) noexcept {
+    abort_where([rank](int one) { return one != rank; }, status);
 }
 
 void Hub::stalled(int rank, const control::Stall& stall) noexcept {
     std::optional<Status> mismatch;
-    size_t ranks = 0;
     {
         const Lock lock(mutex_);
         mismatch = stalls_.add(rank, stall);
-        ranks = ranks_.size();
     }
-    if (!mismatch) return;
-    for (size_t one = 0; one < ranks; ++one) abort(static_cast<int>(one), *mismatch);
+    if (mismatch) abort_where([](int /*one*/) { return true; }, *mismatch);
 }
 
 void Hub::leave(int rank) noexcept {
+    Listeners listeners;
     {
         const Lock lock(mutex_);
         ranks_[static_cast<size_t>(rank)].gone = true;
+        listeners =
+            finish_where([rank](const Post& post) { return post.peer == rank; }, gone(rank));
     }
-    finish_where([rank](const Post& post) { return post.peer == rank; }, gone(rank));
+    tell(listeners);
 }
 
 }  // namespace tutti::loopback

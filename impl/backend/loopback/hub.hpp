@@ -39,6 +39,9 @@ public:
     void stalled(int rank, const control::Stall& stall) noexcept TUTTI_EXCLUDES(mutex_);
     // Ends all that `rank` has posted, now and later.
     void abort(int rank, const Status& status) noexcept TUTTI_EXCLUDES(mutex_);
+    // The same for every other rank, at once: none of them can leave because of it before the rest
+    // know why.
+    void abort_others(int rank, const Status& status) noexcept TUTTI_EXCLUDES(mutex_);
     // Ends all that others have posted for this rank alone, now and later.
     void leave(int rank) noexcept TUTTI_EXCLUDES(mutex_);
 
@@ -58,7 +61,11 @@ private:
     static void finish(const Post& post, Status status, int peer, size_t bytes,
                        Listeners& listeners);
     template <typename Predicate>
-    void finish_where(Predicate&& predicate, const Status& status) noexcept TUTTI_EXCLUDES(mutex_);
+    Listeners finish_where(Predicate&& predicate, const Status& status) noexcept
+        TUTTI_REQUIRES(mutex_);
+    template <typename Chosen>
+    void abort_where(Chosen&& chosen, const Status& status) noexcept TUTTI_EXCLUDES(mutex_);
+    static void tell(const Listeners& listeners) noexcept;
 
     [[nodiscard]] std::vector<int> missing() const TUTTI_REQUIRES(mutex_);
 

@@ -32,11 +32,7 @@ public:
     void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) override {
         hub_->post({&transfer, rank(), -1, false, slot.value(), data, bytes});
     }
-    void report(const Status& cause) noexcept override {
-        for (int other = 0; other < size(); ++other) {
-            if (other != rank()) hub_->abort(other, cause);
-        }
-    }
+    void report(const Status& cause) noexcept override { hub_->abort_others(rank(), cause); }
     void stalled(uint64_t number, const std::string& call) noexcept override {
         hub_->stalled(rank(), {number, call});
     }

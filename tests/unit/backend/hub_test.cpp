@@ -147,6 +147,28 @@ void an_abort_ends_what_the_rank_posted_now_and_later(void**) {
     assert_false(still->done);
 }
 
+// A rank that ends, and leaves, as soon as it hears of a failure.
+struct Leaving : TransferListener {
+    Hub* hub = nullptr;
+    void transfer_done(Transfer&) noexcept override { hub->leave(0); }
+};
+
+void an_abort_of_the_others_reaches_all_before_any_can_leave(void**) {
+    Fixture it;
+    std::string data = "x";
+    const auto leaving = std::make_shared<Leaving>();
+    leaving->hub = it.hub.get();
+    Transfer first;
+    first.listener = leaving;
+    it.hub->post({&first, 0, 2, false, 5, data.data(), data.size()});
+    const auto from_it = it.receive(1, 0, data);
+    const auto mine = it.receive(2, 1, data);
+    it.hub->abort_others(2, {TUTTI_ERR_MISMATCH, 2, 0, "the cause"});
+    assert_string_equal(first.status.message.c_str(), "the cause");
+    assert_string_equal(from_it->status.message.c_str(), "the cause");
+    assert_false(mine->done);
+}
+
 void who_waits_for_a_rank_that_left_learns_it(void**) {
     Fixture it;
     std::string data = "x";
@@ -220,6 +242,7 @@ int main() {
         TUTTI_TEST(a_message_longer_than_its_receive_is_a_mismatch_for_the_receiver),
         TUTTI_TEST(what_was_withdrawn_meets_nobody),
         TUTTI_TEST(an_abort_ends_what_the_rank_posted_now_and_later),
+        TUTTI_TEST(an_abort_of_the_others_reaches_all_before_any_can_leave),
         TUTTI_TEST(who_waits_for_a_rank_that_left_learns_it),
         TUTTI_TEST(a_withdrawn_transfer_is_never_touched_again),
         TUTTI_TEST(rank_0_says_where_the_hub_is),
