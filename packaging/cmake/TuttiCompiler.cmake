@@ -32,5 +32,7 @@ if(TUTTI_SANITIZE)
   list(JOIN TUTTI_SANITIZE "," sanitizers)
   target_compile_options(tutti_compiler_options INTERFACE -fsanitize=${sanitizers}
                          -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  target_link_options(tutti_compiler_options INTERFACE -fsanitize=${sanitizers})
+  target_link_options(tutti_compiler_options INTERFACE -fsanitize=${sanitizers}
+                      # For programs in C: the library they use is C++.
+                      $<$<LINK_LANG_AND_ID:C,Clang>:-fsanitize-link-c++-runtime -lstdc++>)
 endif()

@@ -57,7 +57,7 @@ static void a_rank_killed_while_ranks_meet_is_named(void** state) {
         snprintf(rank, sizeof rank, "rank %d", (int)victim);
         all->size = 4;
         for (int32_t index = 0; index < 3; ++index) {
-            team_start(all, index, index, PATIENT, LIST("init timeout=2000"));
+            team_start(all, index, index, PATIENT, LIST("init timeout=8000"));
         }
         team_await_ports(all, 0, ports, 2); /* of the control and the data connections */
         team_await_ports(all, 1, ports, 1);
