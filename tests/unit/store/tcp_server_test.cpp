@@ -183,7 +183,7 @@ void breaking_the_protocol_closes_that_connection_alone(void**) {
         "\x00\xCE\xF7\x85\x3D"s,                                  // another magic number
         "\x01"s + text("/k") + text("v"),                         // no VALIDATE first
         "GET / HTTP/1.1\r\nHost: x\r\n\r\n",                      // another protocol
-        validate + "\x0E",                                        // queries that are not there
+        validate + "\x13",                                        // queries that are not there
         validate + "\xFF",                                        //
         validate + "\x03"s + huge,                                // lengths and counts
         validate + "\x01"s + text("/k") + huge,                   //

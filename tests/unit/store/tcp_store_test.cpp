@@ -19,6 +19,7 @@ using tutti::TcpStoreOptions;
 using tutti::net::ListenSocket;
 using tutti::net::Socket;
 using Names = std::vector<std::string>;
+using namespace std::string_literals;
 
 Deadline ample() {
     return Deadline::after_ms(60'000);
@@ -186,7 +187,8 @@ void a_refused_request_leaves_the_handle_usable(void**) {
     const auto store = tutti::make_tcp_store(master());
     store->set("text", "text", ample());
     TUTTI_EXPECT_ERROR(store->add("text", 1, ample()), TUTTI_ERR_STORE,
-                       "the server has ended or refused the request");
+                       "the server refused it: add to key \"/text\": its value is not a number; an "
+                       "earlier set of key \"text\" may be lost");
     assert_int_equal(store->add("number", 1, ample()), 1);
     assert_string_equal(store->get("text", ample()).c_str(), "text");
 }
@@ -255,22 +257,30 @@ void serve(ListenSocket& listener, int connections,
     }
 }
 
+// PyTorch's answer to the greeting, and what goes before it.
+const std::string one_key = "\1\0\0\0\0\0\0\0"s;
+const std::pair<std::string, std::string> greeting = {
+    "\x00\xCE\xF7\x85\x3C\x05"s + one_key + "\x0C\0\0\0\0\0\0\0tutti/server"s, "\x01"s};
+
 void a_server_of_pytorch_is_asked_one_thing_at_a_time(void**) {
-    using namespace std::string_literals;
-    const std::string one = "\1\0\0\0\0\0\0\0"s;
     const std::string key = "\2\0\0\0\0\0\0\0/k"s;
-    const std::pair<std::string, std::string> greeting = {
-        "\x00\xCE\xF7\x85\x3C\x05"s + one + "\x0C\0\0\0\0\0\0\0tutti/server"s, "\x01"s};
-    const std::pair<std::string, std::string> get = {"\x03"s + key, one + "v"};
+    const std::string other = "\2\0\0\0\0\0\0\0/l"s;
+    const std::string two_keys = "\2\0\0\0\0\0\0\0"s + key + other;
+    const std::string values = one_key + "v" + one_key + "w";
     ListenSocket listener = ListenSocket::bind("127.0.0.1", 0, 8);
     std::thread server([&] {
         serve(listener, 2,
-              {{greeting, {"\x05"s + one + key, "\x00"s}, get, {"\x05"s + one + key, "\x01"s}},
-               {greeting, {"\x06"s + one + key, "\x00"s}, get}});
+              {{greeting,
+                {"\x05"s + two_keys, "\x00"s},
+                {"\x0A"s + two_keys, values},
+                {"\x05"s + two_keys, "\x01"s}},
+               {greeting, {"\x06"s + two_keys, "\x00"s}, {"\x0A"s + two_keys, values}}});
     });
     const auto store = tutti::make_tcp_store(client_of(listener.port()));
-    assert_string_equal(store->get("k", ample()).c_str(), "v");  // it is there
-    assert_string_equal(store->get("k", ample()).c_str(), "v");  // it must be waited for
+    for (int round = 0; round < 2; ++round) {  // they are there; they must be waited for
+        const Names got = store->multi_get(Names{"k", "l"}, ample());
+        assert_true((got == Names{"v", "w"}));
+    }
     server.join();
 }
 
