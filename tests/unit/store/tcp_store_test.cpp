@@ -1,6 +1,5 @@
 // What is particular to the TCP store: meeting, losing the server, binding, sets without an answer,
 // and servers that are not tutti's.
-#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -19,7 +18,6 @@ using tutti::TcpStoreOptions;
 using tutti::net::ListenSocket;
 using tutti::net::Socket;
 using Names = std::vector<std::string>;
-using namespace std::string_literals;
 
 Deadline ample() {
     return Deadline::after_ms(60'000);
@@ -239,51 +237,6 @@ void an_address_of_no_interface_binds_all(void**) {
     assert_string_equal(client->get("key", ample()).c_str(), "v");
 }
 
-// A server that answers as PyTorch's does: it is not tutti's, it answers GET at once, and it must
-// not be asked for what is not there. `script` is what it expects and answers, in turn.
-void serve(ListenSocket& listener, int connections,
-           const std::vector<std::vector<std::pair<std::string, std::string>>>& scripts) {
-    std::vector<Socket> open;
-    for (int i = 0; i < connections; ++i) {
-        open.push_back(listener.accept(ample()));
-        for (const auto& [request, answer] : scripts[static_cast<size_t>(i)]) {
-            std::string got(request.size(), '\0');
-            open.back().recv_all(std::as_writable_bytes(std::span(got)), ample());
-            if (got != request) return;  // closes: the client's call fails
-            // Nothing may have been sent ahead of the answer.
-            if (open.back().readable()) return;
-            open.back().send_all(std::as_bytes(std::span(answer)), ample());
-        }
-    }
-}
-
-// PyTorch's answer to the greeting, and what goes before it.
-const std::string one_key = "\1\0\0\0\0\0\0\0"s;
-const std::pair<std::string, std::string> greeting = {
-    "\x00\xCE\xF7\x85\x3C\x05"s + one_key + "\x0C\0\0\0\0\0\0\0tutti/server"s, "\x01"s};
-
-void a_server_of_pytorch_is_asked_one_thing_at_a_time(void**) {
-    const std::string key = "\2\0\0\0\0\0\0\0/k"s;
-    const std::string other = "\2\0\0\0\0\0\0\0/l"s;
-    const std::string two_keys = "\2\0\0\0\0\0\0\0"s + key + other;
-    const std::string values = one_key + "v" + one_key + "w";
-    ListenSocket listener = ListenSocket::bind("127.0.0.1", 0, 8);
-    std::thread server([&] {
-        serve(listener, 2,
-              {{greeting,
-                {"\x05"s + two_keys, "\x00"s},
-                {"\x0A"s + two_keys, values},
-                {"\x05"s + two_keys, "\x01"s}},
-               {greeting, {"\x06"s + two_keys, "\x00"s}, {"\x0A"s + two_keys, values}}});
-    });
-    const auto store = tutti::make_tcp_store(client_of(listener.port()));
-    for (int round = 0; round < 2; ++round) {  // they are there; they must be waited for
-        const Names got = store->multi_get(Names{"k", "l"}, ample());
-        assert_true((got == Names{"v", "w"}));
-    }
-    server.join();
-}
-
 }  // namespace
 
 int main() {
@@ -304,7 +257,6 @@ int main() {
         TUTTI_TEST(nothing_is_left_of_a_store),
         TUTTI_TEST(the_environment_decides_where_to_bind),
         TUTTI_TEST(an_address_of_no_interface_binds_all),
-        TUTTI_TEST(a_server_of_pytorch_is_asked_one_thing_at_a_time),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
