@@ -22,10 +22,45 @@ tutti_bytes* hand_out_bytes(std::string value) {
     return capi::hand_out<tutti_bytes>(std::make_shared<const std::string>(std::move(value)));
 }
 
+// A limit of the options; 0 leaves the default.
+template <typename Number>
+void read_limit(Number given, const char* name, size_t& limit) {
+    if (given < 0) capi::refuse("options.", name, " is ", given, "; it must be 0 or more");
+    if (given > 0) limit = static_cast<size_t>(given);
+}
+
 void check_world_size(int32_t world_size) {
     if (world_size < 1 && world_size != -1) {
         capi::refuse("world_size is ", world_size, "; it must be 1 or more, or -1: not fixed");
     }
+}
+
+void read_server_options(const tutti_tcp_store_options& options, tutti::TcpStoreOptions& wanted) {
+    capi::check_flag(options.multi_tenant, "options.multi_tenant");
+    capi::check_flag(options.has_master_listen_fd, "options.has_master_listen_fd");
+    if (options.has_master_listen_fd == 0 && options.master_listen_fd != 0)
+        capi::refuse("options.master_listen_fd is given, but not has_master_listen_fd");
+    if (options.has_master_listen_fd == 1 && !wanted.is_master)
+        capi::refuse("options.master_listen_fd is given, but is_master is 0");
+    wanted.multi_tenant = options.multi_tenant == 1;
+    if (options.has_master_listen_fd == 1) wanted.listen_fd = options.master_listen_fd;
+    read_limit(options.max_connections, "max_connections", wanted.limits.connections);
+    read_limit(options.max_key_bytes, "max_key_bytes", wanted.limits.key_bytes);
+    read_limit(options.max_value_bytes, "max_value_bytes", wanted.limits.value_bytes);
+    read_limit(options.max_keys_per_request, "max_keys_per_request",
+               wanted.limits.keys_per_request);
+    read_limit(options.max_memory_bytes, "max_memory_bytes", wanted.limits.memory_bytes);
+}
+
+// The keys that C can name, each with a NUL behind it, and how many they are.
+std::pair<std::string, int64_t> join_keys(const std::vector<std::string>& keys) {
+    std::pair<std::string, int64_t> joined;
+    for (const std::string& key : keys) {
+        if (key.find('\0') != std::string::npos) continue;
+        joined.first.append(key.c_str(), key.size() + 1);
+        ++joined.second;
+    }
+    return joined;
 }
 
 }  // namespace
@@ -76,6 +111,7 @@ tutti_status tutti_tcp_store_create(const char* host, int32_t port, int32_t worl
         wanted.is_master = is_master == 1;
         wanted.wait_for_workers = read.no_wait_for_workers == 0;
         if (read.timeout_ms != 0) wanted.timeout_ms = read.timeout_ms;
+        read_server_options(read, wanted);
         capi::need_output(out_store, "out_store");
         if (wanted.is_master) capi::let_releases_end();
         *out_store = capi::hand_out<tutti_store>(tutti::make_tcp_store(wanted));
@@ -89,6 +125,45 @@ tutti_status tutti_tcp_store_port(tutti_store* store, int32_t* out_port, tutti_e
         const auto port = tutti::tcp_store_port(*pin);
         if (!port) capi::refuse("store is not a TCP store");
         *out_port = *port;
+    });
+}
+
+tutti_status tutti_tcp_store_host(tutti_store* store, tutti_bytes** out_host, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const StorePin pin(store, "store");
+        capi::need_output(out_host, "out_host");
+        auto host = tutti::tcp_store_host(*pin);
+        if (!host) capi::refuse("store is not a TCP store");
+        *out_host = hand_out_bytes(std::move(*host));
+    });
+}
+
+tutti_status tutti_file_store_path(tutti_store* store, tutti_bytes** out_path, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const StorePin pin(store, "store");
+        capi::need_output(out_path, "out_path");
+        auto path = tutti::file_store_path(*pin);
+        if (!path) capi::refuse("store is not a file store");
+        *out_path = hand_out_bytes(std::move(*path));
+    });
+}
+
+tutti_status tutti_prefix_store_underlying_store(tutti_store* store, tutti_store** out_store,
+                                                 tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const StorePin pin(store, "store");
+        capi::need_output(out_store, "out_store");
+        auto underlying = tutti::prefix_store_underlying(*pin);
+        if (underlying == nullptr) capi::refuse("store is not a prefix store");
+        *out_store = capi::hand_out<tutti_store>(std::move(underlying));
+    });
+}
+
+tutti_status tutti_store_clone(tutti_store* store, tutti_store** out_store, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const StorePin pin(store, "store");
+        capi::need_output(out_store, "out_store");
+        *out_store = capi::hand_out<tutti_store>(pin->clone(pin->default_deadline()));
     });
 }
 
@@ -216,6 +291,68 @@ tutti_status tutti_store_num_keys(tutti_store* store, int64_t* out_count, tutti_
         const StorePin pin(store, "store");
         capi::need_output(out_count, "out_count");
         *out_count = pin->num_keys(pin->default_deadline());
+    });
+}
+
+tutti_status tutti_store_queue_push(tutti_store* store, const char* key, const void* value,
+                                    size_t size, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const StorePin pin(store, "store");
+        pin->queue_push(capi::read_text(key, "key"), capi::read_value(value, size, "value"),
+                        pin->default_deadline());
+    });
+}
+
+tutti_status tutti_store_queue_pop(tutti_store* store, const char* key, int32_t block,
+                                   tutti_bytes** out_value, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const StorePin pin(store, "store");
+        const std::string name = capi::read_text(key, "key");
+        capi::check_flag(static_cast<uint32_t>(block), "block");
+        capi::need_output(out_value, "out_value");
+        capi::Reserved<tutti_bytes> slot;  // before a value is taken that could not be given back
+        *out_value = slot.publish(std::make_shared<const std::string>(
+            pin->queue_pop(name, block == 1, pin->default_deadline())));
+    });
+}
+
+tutti_status tutti_store_queue_len(tutti_store* store, const char* key, int64_t* out_length,
+                                   tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const StorePin pin(store, "store");
+        capi::need_output(out_length, "out_length");
+        *out_length = pin->queue_len(capi::read_text(key, "key"), pin->default_deadline());
+    });
+}
+
+tutti_status tutti_store_list_keys(tutti_store* store, tutti_bytes** out_keys, int64_t* out_count,
+                                   tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const StorePin pin(store, "store");
+        capi::need_output(out_keys, "out_keys");
+        capi::need_output(out_count, "out_count");
+        auto [keys, count] = join_keys(pin->list_keys(pin->default_deadline()));
+        *out_keys = hand_out_bytes(std::move(keys));
+        *out_count = count;
+    });
+}
+
+tutti_status tutti_store_barrier(tutti_store* store, const char* key, int32_t world_size,
+                                 int64_t timeout_ms, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const StorePin pin(store, "store");
+        const std::string name = capi::read_text(key, "key");
+        if (world_size < 1) capi::refuse("world_size is ", world_size, "; it must be 1 or more");
+        pin->barrier(name, world_size, deadline(pin, timeout_ms));
+    });
+}
+
+tutti_status tutti_store_has_extended_api(tutti_store* store, int32_t* out_has,
+                                          tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const StorePin pin(store, "store");
+        capi::need_output(out_has, "out_has");
+        *out_has = pin->has_extended_api() ? 1 : 0;
     });
 }
 

@@ -1,4 +1,5 @@
 // Binding, listening and blocking accept. Any thread.
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -82,6 +83,27 @@ ListenSocket ListenSocket::bind(const std::string& host, int port, int backlog) 
         }
     }
     throw Error(TUTTI_ERR_NETWORK, cat(listening_at(host, port), ": the name has no address"));
+}
+
+ListenSocket ListenSocket::adopt(int fd, int backlog) {
+    const auto refuse = [fd](const std::string& why) {
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat("cannot listen at descriptor ", fd, ": ", why));
+    };
+    Descriptor own(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (!own.valid()) refuse(errno_text(errno));
+    int type = 0;
+    socklen_t size = sizeof type;
+    if (getsockopt(own.get(), SOL_SOCKET, SO_TYPE, &type, &size) != 0) refuse(errno_text(errno));
+    Address address = local_address_of(own.get());
+    if (type != SOCK_STREAM || (address.family() != AF_INET && address.family() != AF_INET6))
+        refuse("it is no TCP socket");
+    if (address.port() == 0) refuse("it is not bound to a port");
+    if (::fcntl(own.get(), F_SETFL, ::fcntl(own.get(), F_GETFL) | O_NONBLOCK) != 0)
+        refuse(errno_text(errno));
+    const int port = address.port();
+    // A socket that is connected refuses this.
+    if (::listen(own.get(), backlog) != 0) refuse(errno_text(errno));
+    return ListenSocket(std::move(own), port);
 }
 
 std::vector<ListenSocket> ListenSocket::bind_each(const std::string& host, int port, int backlog) {

@@ -206,11 +206,14 @@ size_t Socket::recv_some(std::span<std::byte> bytes, const Deadline& deadline, i
 void Socket::recv_all(std::span<std::byte> bytes, const Deadline& deadline, int cancel_fd) {
     while (!bytes.empty()) {
         const size_t count = recv_some(bytes, deadline, cancel_fd);
-        if (count == 0)
-            throw Error(TUTTI_ERR_NETWORK,
-                        cat("receiving from ", peer_, ": the peer closed the connection"));
+        if (count == 0) fail_closed();
         bytes = bytes.subspan(count);
     }
+}
+
+void Socket::fail_closed() const {
+    throw Error(TUTTI_ERR_NETWORK,
+                cat("receiving from ", peer_, ": the peer closed the connection"));
 }
 
 bool Socket::readable() const {

@@ -31,6 +31,8 @@ public:
     void recv_all(std::span<std::byte> bytes, const Deadline& deadline, int cancel_fd = -1);
     // At least one byte; 0 when the peer has closed.
     size_t recv_some(std::span<std::byte> bytes, const Deadline& deadline, int cancel_fd = -1);
+    // The Error (NETWORK) of a peer that has closed where more was to come.
+    [[noreturn]] void fail_closed() const;
 
     // False if nothing can be read without waiting. End of file and errors count as readable.
     [[nodiscard]] bool readable() const;
@@ -57,6 +59,9 @@ public:
     // Host "" is every address of this machine, IPv6 and IPv4 where there are both. Port 0 is a
     // free one. Throws NETWORK naming host and port, "address already in use" among others.
     static ListenSocket bind(const std::string& host, int port, int backlog);
+    // A duplicate of a TCP socket of the caller's that is bound; listens. Throws INVALID_ARGUMENT
+    // for another descriptor, NETWORK.
+    static ListenSocket adopt(int fd, int backlog);
     // One socket for every address the host resolves to on this machine, all on one port.
     static std::vector<ListenSocket> bind_each(const std::string& host, int port, int backlog);
 

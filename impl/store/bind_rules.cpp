@@ -64,4 +64,16 @@ BoundServer bind_store_server(const std::string& host, int port) {
     return {bind_all(port), "localhost"};
 }
 
+BoundServer adopt_store_server(int fd, const std::string& host, int port) {
+    std::vector<net::ListenSocket> sockets;
+    sockets.push_back(net::ListenSocket::adopt(fd, store_limits::listen_backlog));
+    const int bound = sockets.front().port();
+    if (port != 0 && port != bound)
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                    cat("the socket to listen at is bound to port ", bound, ", not to ", port));
+    const std::string address = sockets.front().address();
+    const bool any = address == "0.0.0.0" || address == "::";
+    return {std::move(sockets), any ? host : address};
+}
+
 }  // namespace tutti

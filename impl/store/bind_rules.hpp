@@ -19,4 +19,8 @@ struct BoundServer {
 // overrides: exactly that. Throws NETWORK naming host and port.
 BoundServer bind_store_server(const std::string& host, int port);
 
+// At a duplicate of the caller's socket, which is bound to `port` unless that is 0. Throws
+// INVALID_ARGUMENT for another, NETWORK.
+BoundServer adopt_store_server(int fd, const std::string& host, int port);
+
 }  // namespace tutti

@@ -18,7 +18,7 @@ namespace tutti {
 namespace {
 
 constexpr auto first_pause = std::chrono::microseconds(200);
-constexpr auto longest_pause = std::chrono::microseconds(10'000);
+constexpr auto longest_pause = std::chrono::microseconds(2'000);
 constexpr size_t read_at_once = size_t{64} * 1024;
 
 [[noreturn]] void fail(const std::string& path, const char* verb, int number) {
@@ -109,14 +109,22 @@ std::optional<LockedFile> LockedFile::open(const std::string& path, Mode mode, b
             fail(path, "open", errno);
         }
         LockedFile file(path, std::move(fd));
-        if (!file.lock(mode, deadline))
-            throw Error(TUTTI_ERR_TIMEOUT,
-                        cat("file store \"", path, "\": locked by others for too long"));
-        // The last user of a file removes it; whoever had it open by then starts over.
+        if (!file.lock(mode, deadline)) file.fail_locking();
+        // The last user of a file removes it; whoever had it open by then starts over. A network
+        // file system keeps what is open under another name, so the name is looked at.
         const struct stat status = status_of(path, file.descriptor_.get());
         if (!S_ISREG(status.st_mode)) fail(path, "use", EINVAL);
-        if (status.st_nlink > 0) return file;
+        struct stat named {};
+        if (::stat(path.c_str(), &named) == 0 && named.st_dev == status.st_dev &&
+            named.st_ino == status.st_ino)
+            return file;
+        if (deadline.expired()) file.fail_locking();
     }
+}
+
+void LockedFile::fail_locking() const {
+    throw Error(TUTTI_ERR_TIMEOUT,
+                cat("file store \"", path_, "\": locked by others for too long"));
 }
 
 bool LockedFile::lock(Mode mode, const Deadline& deadline) {
@@ -142,7 +150,8 @@ void LockedFile::read(FilePosition& position, const std::function<void()>& resta
     Reader reader(path_, descriptor_.get(), position.offset, status.st_size);
     while (!reader.at_end()) {
         // "-/" stands before a key that is deleted.
-        std::string key = reader.take(reader.length(store_limits::key_bytes + 2));
+        std::string key =
+            reader.take(reader.length(StoreLimits().key_bytes + store_limits::file_key_overhead));
         std::string value = reader.take(reader.length(std::numeric_limits<uint32_t>::max()));
         record(std::move(key), std::move(value));
         position.offset = reader.offset();

@@ -46,6 +46,7 @@ private:
     LockedFile(std::string path, net::Descriptor descriptor)
         : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
     bool lock(Mode mode, const Deadline& deadline);
+    [[noreturn]] void fail_locking() const;
 
     std::string path_;
     net::Descriptor descriptor_;  // closing it unlocks

@@ -1,66 +1,89 @@
-// A store in a file that all processes reach. Every operation opens and locks the file, reads what
-// is new in it into a table, and may add to it. A file tells nobody of changes, so waiting means
-// looking again. Any thread.
-#include <sys/stat.h>
-#include <unistd.h>
-
+// A store in a file that all processes reach, in PyTorch's layout. Clones share the table of the
+// file. Any thread.
 #include <algorithm>
-#include <cstdlib>
-#include <functional>
 #include <limits>
-#include <thread>
-#include <type_traits>
 
 #include "base/error.hpp"
-#include "base/log.hpp"
-#include "base/mutex.hpp"
-#include "file_records.hpp"
+#include "file_table.hpp"
 #include "keys.hpp"
 #include "store.hpp"
-#include "table.hpp"
 
 namespace tutti {
 namespace {
 
-// Callers' keys carry "/" in front; these have not, and count the handles that are open and those
-// that have been closed.
-constexpr const char* open_key = "refcount/";
-constexpr const char* closed_key = "cleanup/";
+using Strings = std::vector<std::string>;
 
-constexpr auto first_look = std::chrono::microseconds(500);
-constexpr auto longest_look = std::chrono::microseconds(20'000);
-constexpr int64_t closing_ms = 2'000;  // closing waits no longer for the lock: it must not hang
-
+// Callers' keys carry "/" in front; what has not is invisible to them.
 std::string file_key(const std::string& key) {
     return '/' + key;
 }
 
+// A queue is a value for each entry, and the numbers of the first and of the next one to come. An
+// empty one has neither. PyTorch's stores have no queues in files, and pass over these keys.
+std::string first_key(const std::string& key) {
+    return "first/" + key;
+}
+std::string next_key(const std::string& key) {
+    return "next/" + key;
+}
+std::string entry_key(const std::string& key, int64_t number) {
+    return cat("entry/", number, '/', key);
+}
+
+int64_t number_at(const Table& table, const std::string& key) {
+    const std::string* value = table.find(key);
+    return value == nullptr ? 0 : add_to_counter(key, *value, 0);
+}
+
+int64_t queue_length(const Table& table, const std::string& key) {
+    return number_at(table, next_key(key)) - number_at(table, first_key(key));
+}
+
+Strings push(Table& table, const std::string& key, const std::string& value) {
+    const std::string entry = entry_key(key, number_at(table, next_key(key)));
+    table.set(entry, value);
+    table.add(first_key(key), 0);
+    table.add(next_key(key), 1);
+    return {entry, first_key(key), next_key(key)};
+}
+
+Strings pop(Table& table, const std::string& key, std::optional<std::string>& value) {
+    if (queue_length(table, key) <= 0) return {};
+    const std::string entry = entry_key(key, number_at(table, first_key(key)));
+    const std::string* there = table.find(entry);
+    value = there == nullptr ? std::string() : *there;
+    table.erase(entry);
+    table.add(first_key(key), 1);
+    if (queue_length(table, key) > 0) return {entry, first_key(key)};
+    table.erase(first_key(key));
+    table.erase(next_key(key));
+    return {entry, first_key(key), next_key(key)};
+}
+
+bool has_all(const Table& table, Store::Keys keys) {
+    return std::all_of(keys.begin(), keys.end(), [&](const auto& key) {
+        return table.has(file_key(key)) || table.has(next_key(key));
+    });
+}
+
+void check_file_pair(const std::string& key, size_t value_bytes) {
+    check_pair(key, value_bytes);
+    static_assert(StoreLimits().value_bytes <= std::numeric_limits<uint32_t>::max(),
+                  "the file's lengths have 32 bits");
+}
+
 class FileStore final : public Store {
 public:
-    FileStore(const std::string& path, int world_size)
-        : path_(path), where_(cat("file store \"", path, "\"")), world_size_(world_size) {
-        // The path is not the caller's any more once it changes its working directory.
-        if (!path_.starts_with('/')) make_absolute();
-        write(default_deadline(), [](Table& table) {
-            table.add(open_key, 1);
-            return std::vector<std::string>{open_key};
-        });
-    }
+    explicit FileStore(std::shared_ptr<FileTable> file)
+        : file_(std::move(file)), where_(cat("file store \"", file_->path(), "\"")) {}
 
-    ~FileStore() override {
-        try {
-            close();
-        } catch (...) {
-            log(LogLevel::Warning, current_status().message);
-        }
-    }
+    [[nodiscard]] const std::string& path() const { return file_->path(); }
 
     void set(const std::string& key, const std::string& value, const Deadline& deadline) override {
-        check_key(key);
-        check_value(key, value);
-        write(deadline, [&](Table& table) {
+        check_file_pair(key, value.size());
+        file_->write(deadline, [&](Table& table) {
             table.set(file_key(key), value);
-            return std::vector<std::string>{file_key(key)};
+            return Strings{file_key(key)};
         });
     }
 
@@ -71,62 +94,51 @@ public:
     int64_t add(const std::string& key, int64_t amount, const Deadline& deadline) override {
         check_key(key);
         int64_t sum = 0;
-        write(deadline, [&](Table& table) {
+        file_->write(deadline, [&](Table& table) {
             sum = table.add(file_key(key), amount);
-            return std::vector<std::string>{file_key(key)};
+            return Strings{file_key(key)};
         });
         return sum;
     }
 
     void append(const std::string& key, const std::string& value,
                 const Deadline& deadline) override {
-        check_key(key);
-        write(deadline, [&](Table& table) {
+        check_file_pair(key, value.size());
+        file_->write(deadline, [&](Table& table) {
             table.append(file_key(key), value);
-            return std::vector<std::string>{file_key(key)};
+            return Strings{file_key(key)};
         });
     }
 
     bool check(Keys keys, const Deadline& deadline) override {
         check_keys(keys);
-        return read(deadline, [&](const Table& table) { return has_all(table, keys); });
+        return file_->read(deadline, [&](const Table& table) { return has_all(table, keys); });
     }
 
     void wait(Keys keys, const Deadline& deadline) override { (void)fetch("wait", keys, deadline); }
 
     std::string compare_set(const std::string& key, const std::string& expected,
                             const std::string& desired, const Deadline& deadline) override {
-        check_key(key);
-        check_value(key, desired);
+        check_file_pair(key, desired.size());
         std::string result;
-        write(deadline, [&](Table& table) {
+        file_->write(deadline, [&](Table& table) {
             const std::string* before = table.find(file_key(key));
             const bool swaps = before == nullptr ? expected.empty() : *before == expected;
             result = table.compare_set(file_key(key), expected, desired);
-            return swaps ? std::vector<std::string>{file_key(key)} : std::vector<std::string>{};
+            return swaps ? Strings{file_key(key)} : Strings{};
         });
         return result;
     }
 
-    bool delete_key(const std::string& key, const Deadline& deadline) override {
-        check_key(key);
-        bool deleted = false;
-        write(deadline, [&](Table& table) {
-            deleted = table.erase(file_key(key));
-            return deleted ? std::vector<std::string>{file_key(key)} : std::vector<std::string>{};
-        });
-        return deleted;
-    }
-
+    bool delete_key(const std::string& key, const Deadline& deadline) override;
     std::vector<std::string> multi_get(Keys keys, const Deadline& deadline) override {
         return fetch("multi_get", keys, deadline);
     }
 
     void multi_set(Pairs pairs, const Deadline& deadline) override {
         check_pairs(pairs);
-        for (const auto& [key, value] : pairs) check_value(key, value);
-        write(deadline, [&](Table& table) {
-            std::vector<std::string> changed;
+        file_->write(deadline, [&](Table& table) {
+            Strings changed;
             for (const auto& [key, value] : pairs) {
                 table.set(file_key(key), value);
                 changed.push_back(file_key(key));
@@ -136,148 +148,108 @@ public:
     }
 
     int64_t num_keys(const Deadline& deadline) override {
-        return read(deadline, [](const Table& table) {
-            auto count = static_cast<int64_t>(table.size());
-            for (const char* key : {open_key, closed_key})
-                if (table.has(key)) --count;
-            return count;
+        return static_cast<int64_t>(list_keys(deadline).size());
+    }
+
+    std::vector<std::string> list_keys(const Deadline& deadline) override {
+        Strings keys;
+        file_->read(deadline, [&](const Table& table) {
+            for (const std::string& key : table.keys())
+                if (key.starts_with('/')) keys.push_back(key.substr(1));
+            return true;
         });
+        return keys;
+    }
+
+    void queue_push(const std::string& key, const std::string& value,
+                    const Deadline& deadline) override {
+        check_file_pair(key, value.size());
+        file_->write(deadline, [&](Table& table) { return push(table, key, value); });
+    }
+
+    std::string queue_pop(const std::string& key, bool block, const Deadline& deadline) override;
+    int64_t queue_len(const std::string& key, const Deadline& deadline) override {
+        check_key(key);
+        int64_t length = 0;
+        file_->read(deadline, [&](const Table& table) {
+            length = queue_length(table, key);
+            return true;
+        });
+        return length;
+    }
+
+    void barrier(const std::string& key, int64_t world_size, const Deadline& deadline) override;
+
+    std::shared_ptr<Store> clone(const Deadline&) override {
+        auto other = std::make_shared<FileStore>(file_);
+        other->set_timeout_ms(timeout_ms());
+        return other;
     }
 
 private:
-    void make_absolute();
-    void close();
-
-    static void check_value(const std::string& key, const std::string& value) {
-        if (value.size() > std::numeric_limits<uint32_t>::max())
-            throw Error(TUTTI_ERR_INVALID_ARGUMENT,
-                        cat("file store: the value of ", key_text(key), " has ", value.size(),
-                            " bytes; a file holds less than 4 GiB"));
-    }
-
-    static bool has_all(const Table& table, Keys keys) {
-        return std::all_of(keys.begin(), keys.end(),
-                           [&](const auto& key) { return table.has(file_key(key)); });
-    }
-
-    // Brings the table up to date with the locked file.
-    void refresh(LockedFile& file) TUTTI_REQUIRES(mutex_) {
-        file.read(
-            position_, [this]() TUTTI_REQUIRES(mutex_) { table_ = Table(); },
-            [this](const std::string& key, std::string value) TUTTI_REQUIRES(mutex_) {
-                if (key.starts_with('-'))
-                    table_.erase(key.substr(1));
-                else
-                    table_.set(key, std::move(value));
-            });
-    }
-
-    template <typename Use>
-    std::invoke_result_t<Use, const Table&> read(const Deadline& deadline, Use&& use) {
-        auto file = LockedFile::open(path_, LockedFile::Mode::Read, false, deadline);
-        const Lock lock(mutex_);
-        if (file) {
-            refresh(*file);
-        } else {
-            forget();
-        }
-        return use(std::as_const(table_));
-    }
-
-    void forget() TUTTI_REQUIRES(mutex_) {
-        table_ = Table();
-        position_ = {};
-    }
-
-    // `change` changes the table and returns the keys to write down. If that cannot be done, the
-    // table is forgotten and read anew.
-    template <typename Change>
-    void write(const Deadline& deadline, Change&& change) {
-        auto file = LockedFile::open(path_, LockedFile::Mode::Write, true, deadline);
-        const Lock lock(mutex_);
-        refresh(*file);
-        try {
-            std::string bytes;
-            for (const std::string& key : change(table_)) {
-                const std::string* value = table_.find(key);
-                LockedFile::encode(bytes, value == nullptr ? '-' + key : key,
-                                   value == nullptr ? "" : *value);
-            }
-            file->append(bytes);
-            position_.offset += static_cast<int64_t>(bytes.size());
-        } catch (...) {
-            forget();
-            throw;
-        }
-    }
-
     std::vector<std::string> fetch(const char* operation, Keys keys, const Deadline& deadline);
-    bool look_again(const Deadline& deadline, const std::function<bool(const Table&)>& look);
 
-    std::string path_;
+    const std::shared_ptr<FileTable> file_;
     const std::string where_;
-    const int world_size_;
-
-    Mutex mutex_;
-    Table table_ TUTTI_GUARDED_BY(mutex_);
-    FilePosition position_ TUTTI_GUARDED_BY(mutex_);
 };
 
-void FileStore::make_absolute() {
-    char* folder = ::getcwd(nullptr, 0);
-    if (folder == nullptr) return;
-    path_ = cat(folder, '/', path_);
-    ::free(folder);
-}
-
-// The handle of the last process removes the file, when all are known to have come.
-void FileStore::close() {
-    auto file =
-        LockedFile::open(path_, LockedFile::Mode::Write, false, Deadline::after_ms(closing_ms));
-    if (!file) return;
-    const Lock lock(mutex_);
-    refresh(*file);
-    const int64_t closed = table_.add(closed_key, 1);
-    const int64_t open = table_.add(open_key, -1);
-    if (world_size_ > 0 && open == 0 && closed >= world_size_) return file->remove();
-    std::string bytes;
-    for (const char* key : {closed_key, open_key})
-        LockedFile::encode(bytes, key, *table_.find(key));
-    file->append(bytes);
+bool FileStore::delete_key(const std::string& key, const Deadline& deadline) {
+    check_key(key);
+    bool deleted = false;
+    file_->write(deadline, [&](Table& table) {
+        Strings changed;
+        std::optional<std::string> value;
+        while (queue_length(table, key) > 0)
+            for (std::string& one : pop(table, key, value)) changed.push_back(std::move(one));
+        if (table.erase(file_key(key))) changed.push_back(file_key(key));
+        deleted = !changed.empty();
+        return changed;
+    });
+    return deleted;
 }
 
 std::vector<std::string> FileStore::fetch(const char* operation, Keys keys,
                                           const Deadline& deadline) {
     check_keys(keys);
     std::vector<std::string> values(keys.size());
-    const auto look = [&](const Table& table) {
+    const bool found = file_->read_until(deadline, [&](const Table& table) {
         if (!has_all(table, keys)) return false;
-        for (size_t i = 0; i < keys.size(); ++i) values[i] = *table.find(file_key(keys[i]));
+        for (size_t i = 0; i < keys.size(); ++i) {
+            const std::string* value = table.find(file_key(keys[i]));
+            if (value != nullptr) values[i] = *value;  // else it is a queue's
+        }
         return true;
-    };
-    bool found = read(deadline, look);
-    for (auto pause = first_look; !found; pause = std::min(pause * 3 / 2, longest_look)) {
-        if (deadline.expired()) fail_timed_out(operation, keys, where_);
-        const auto next = Deadline::Clock::now() + pause;
-        std::this_thread::sleep_until(std::min(next, deadline.when()));
-        found = look_again(deadline, look);
-    }
+    });
+    if (!found) fail_timed_out(operation, keys, where_);
     return values;
 }
 
-// The file is locked and read only if it has changed. The table is looked at in any case: another
-// thread may have brought it up to date.
-bool FileStore::look_again(const Deadline& deadline,
-                           const std::function<bool(const Table&)>& look) {
-    struct stat status {};
-    const bool there = ::stat(path_.c_str(), &status) == 0;
-    {
-        const Lock lock(mutex_);
-        if (there && status.st_dev == position_.device && status.st_ino == position_.inode &&
-            status.st_size == position_.offset)
-            return look(table_);
+std::string FileStore::queue_pop(const std::string& key, bool block, const Deadline& deadline) {
+    check_key(key);
+    std::optional<std::string> value;
+    const auto take = [&](Table& table) { return pop(table, key, value); };
+    const auto is_there = [&](const Table& table) { return queue_length(table, key) > 0; };
+    while (true) {
+        file_->write(deadline, take);
+        if (value) return std::move(*value);
+        if (!block) fail_queue_empty(key, where_);
+        if (!file_->read_until(deadline, is_there))
+            fail_timed_out("queue_pop", Keys(&key, 1), where_);
     }
-    return read(deadline, look);
+}
+
+// As PyTorch's stores do it in a file, so that both can come to one barrier.
+void FileStore::barrier(const std::string& key, int64_t world_size, const Deadline& deadline) {
+    check_barrier(key, world_size);
+    const std::string count = file_key(key + "/num_members");
+    const std::string last = file_key(key + "/last_member");
+    file_->write(deadline, [&](Table& table) {
+        if (table.add(count, 1) != world_size) return Strings{count};
+        table.set(last, "1");
+        return Strings{count, last};
+    });
+    if (!file_->read_until(deadline, [&](const Table& table) { return table.has(last); }))
+        fail_timed_out("barrier", Keys(&key, 1), where_);
 }
 
 }  // namespace
@@ -287,7 +259,13 @@ std::shared_ptr<Store> make_file_store(const std::string& path, int world_size) 
     if (world_size == 0 || world_size < -1)
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,
                     cat("file store: a world size of ", world_size, " is not possible"));
-    return std::make_shared<FileStore>(path, world_size);
+    const Deadline deadline = Deadline::after_ms(store_limits::file_opening_ms);
+    return std::make_shared<FileStore>(std::make_shared<FileTable>(path, world_size, deadline));
+}
+
+std::optional<std::string> file_store_path(const Store& store) {
+    const auto* file = dynamic_cast<const FileStore*>(&store);
+    return file == nullptr ? std::nullopt : std::optional(file->path());
 }
 
 }  // namespace tutti

@@ -1,5 +1,5 @@
-// A store within one process: a table, a mutex, and a condition that every change notifies. Any
-// thread.
+// A store within one process: a table, a mutex, and a condition that every change notifies. Clones
+// share them. Any thread.
 #include "base/mutex.hpp"
 #include "keys.hpp"
 #include "store.hpp"
@@ -8,108 +8,179 @@
 namespace tutti {
 namespace {
 
+constexpr const char* where = "hash store";
+
+// Somebody at a barrier. Whoever comes last marks the others, so that they need not find the count,
+// which may be deleted by then.
+struct Waiter {
+    const std::string& key;
+    int64_t world_size;
+    bool all_came = false;
+};
+
+struct Shared {
+    Mutex mutex;
+    Condition changed;
+    Table table TUTTI_GUARDED_BY(mutex);
+    std::vector<Waiter*> at_barriers TUTTI_GUARDED_BY(mutex);
+};
+
 class HashStore final : public Store {
 public:
+    explicit HashStore(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+
     void set(const std::string& key, const std::string& value, const Deadline&) override {
         check_key(key);
-        const Lock lock(mutex_);
-        table_.set(key, value);
-        changed_.notify_all();
+        const Lock lock(shared_->mutex);
+        shared_->table.set(key, value);
+        shared_->changed.notify_all();
     }
 
     std::string get(const std::string& key, const Deadline& deadline) override {
-        const Keys keys(&key, 1);
-        check_keys(keys);
-        Lock lock(mutex_);
-        wait_for("get", keys, deadline, lock);
-        return *table_.find(key);
+        return std::move(fetch("get", Keys(&key, 1), deadline).front());
     }
 
     int64_t add(const std::string& key, int64_t amount, const Deadline&) override {
         check_key(key);
-        const Lock lock(mutex_);
-        const int64_t sum = table_.add(key, amount);
-        changed_.notify_all();
+        const Lock lock(shared_->mutex);
+        const int64_t sum = shared_->table.add(key, amount);
+        shared_->changed.notify_all();
         return sum;
     }
 
     void append(const std::string& key, const std::string& value, const Deadline&) override {
         check_key(key);
-        const Lock lock(mutex_);
-        table_.append(key, value);
-        changed_.notify_all();
+        const Lock lock(shared_->mutex);
+        shared_->table.append(key, value);
+        shared_->changed.notify_all();
     }
 
     bool check(Keys keys, const Deadline&) override {
         check_keys(keys);
-        const Lock lock(mutex_);
-        return table_.has_all(keys);
+        const Lock lock(shared_->mutex);
+        return shared_->table.has_all(keys);
     }
 
     void wait(Keys keys, const Deadline& deadline) override {
         check_keys(keys);
-        Lock lock(mutex_);
+        Lock lock(shared_->mutex);
         wait_for("wait", keys, deadline, lock);
     }
 
     std::string compare_set(const std::string& key, const std::string& expected,
                             const std::string& desired, const Deadline&) override {
         check_key(key);
-        const Lock lock(mutex_);
-        std::string value = table_.compare_set(key, expected, desired);
-        changed_.notify_all();
+        const Lock lock(shared_->mutex);
+        std::string value = shared_->table.compare_set(key, expected, desired);
+        shared_->changed.notify_all();
         return value;
     }
 
     bool delete_key(const std::string& key, const Deadline&) override {
         check_key(key);
-        const Lock lock(mutex_);
-        return table_.erase(key);
+        const Lock lock(shared_->mutex);
+        return shared_->table.erase(key);
     }
 
     std::vector<std::string> multi_get(Keys keys, const Deadline& deadline) override {
-        check_keys(keys);
-        Lock lock(mutex_);
-        wait_for("multi_get", keys, deadline, lock);
-        std::vector<std::string> values;
-        values.reserve(keys.size());
-        for (const std::string& key : keys) values.push_back(*table_.find(key));
-        return values;
+        return fetch("multi_get", keys, deadline);
     }
 
     void multi_set(Pairs pairs, const Deadline&) override {
         check_pairs(pairs);
-        const Lock lock(mutex_);
-        for (const auto& [key, value] : pairs) table_.set(key, value);
-        changed_.notify_all();
+        const Lock lock(shared_->mutex);
+        for (const auto& [key, value] : pairs) shared_->table.set(key, value);
+        shared_->changed.notify_all();
     }
 
     int64_t num_keys(const Deadline&) override {
-        const Lock lock(mutex_);
-        return static_cast<int64_t>(table_.size());
+        const Lock lock(shared_->mutex);
+        return static_cast<int64_t>(shared_->table.size());
     }
 
-private:
-    void wait_for(const char* operation, Keys keys, const Deadline& deadline, Lock& lock)
-        TUTTI_REQUIRES(mutex_) {
-        while (!table_.has_all(keys)) {
-            if (changed_.wait(lock, deadline) || table_.has_all(keys)) continue;
-            std::vector<std::string> missing;
-            for (const std::string& key : keys)
-                if (!table_.has(key)) missing.push_back(key);
-            fail_timed_out(operation, missing, "hash store");
+    std::vector<std::string> list_keys(const Deadline&) override {
+        const Lock lock(shared_->mutex);
+        return shared_->table.keys();
+    }
+
+    void queue_push(const std::string& key, const std::string& value, const Deadline&) override {
+        check_key(key);
+        const Lock lock(shared_->mutex);
+        shared_->table.push(key, value);
+        shared_->changed.notify_all();
+    }
+
+    std::string queue_pop(const std::string& key, bool block, const Deadline& deadline) override {
+        check_key(key);
+        Lock lock(shared_->mutex);
+        while (true) {
+            if (auto value = shared_->table.pop(key)) return std::move(*value);
+            if (!block) fail_queue_empty(key, where);
+            if (!shared_->changed.wait(lock, deadline) && shared_->table.queue_length(key) == 0)
+                fail_timed_out("queue_pop", Keys(&key, 1), where);
         }
     }
 
-    Mutex mutex_;
-    Condition changed_;
-    Table table_ TUTTI_GUARDED_BY(mutex_);
+    int64_t queue_len(const std::string& key, const Deadline&) override {
+        check_key(key);
+        const Lock lock(shared_->mutex);
+        return static_cast<int64_t>(shared_->table.queue_length(key));
+    }
+
+    void barrier(const std::string& key, int64_t world_size, const Deadline& deadline) override {
+        check_barrier(key, world_size);
+        Waiter self{key, world_size};
+        Lock lock(shared_->mutex);
+        const int64_t come = shared_->table.add(key, 1);
+        for (Waiter* waiter : shared_->at_barriers)
+            if (waiter->key == key && come >= waiter->world_size) waiter->all_came = true;
+        shared_->changed.notify_all();
+        if (come >= world_size) return;
+        shared_->at_barriers.push_back(&self);
+        while (!self.all_came && shared_->changed.wait(lock, deadline)) {
+        }
+        std::erase(shared_->at_barriers, &self);
+        if (!self.all_came) fail_timed_out("barrier", Keys(&key, 1), where);
+    }
+
+    std::shared_ptr<Store> clone(const Deadline&) override {
+        auto other = std::make_shared<HashStore>(shared_);
+        other->set_timeout_ms(timeout_ms());
+        return other;
+    }
+
+private:
+    std::vector<std::string> fetch(const char* operation, Keys keys, const Deadline& deadline) {
+        check_keys(keys);
+        Lock lock(shared_->mutex);
+        wait_for(operation, keys, deadline, lock);
+        std::vector<std::string> values;
+        values.reserve(keys.size());
+        for (const std::string& key : keys) {
+            const std::string* value = shared_->table.find(key);
+            values.push_back(value == nullptr ? "" : *value);  // it is a queue's
+        }
+        return values;
+    }
+
+    void wait_for(const char* operation, Keys keys, const Deadline& deadline, Lock& lock)
+        TUTTI_REQUIRES(shared_->mutex) {
+        while (!shared_->table.has_all(keys)) {
+            if (shared_->changed.wait(lock, deadline) || shared_->table.has_all(keys)) continue;
+            std::vector<std::string> missing;
+            for (const std::string& key : keys)
+                if (!shared_->table.has(key)) missing.push_back(key);
+            fail_timed_out(operation, missing, where);
+        }
+    }
+
+    const std::shared_ptr<Shared> shared_;
 };
 
 }  // namespace
 
 std::shared_ptr<Store> make_hash_store() {
-    return std::make_shared<HashStore>();
+    return std::make_shared<HashStore>(std::make_shared<Shared>());
 }
 
 }  // namespace tutti

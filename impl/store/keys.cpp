@@ -24,30 +24,62 @@ std::string quoted(const std::string& key) {
     return out + (key.size() > store_limits::key_bytes_in_message ? "...\"" : "\"");
 }
 
-void check_count(size_t count) {
-    if (count > store_limits::keys_per_request)
+void check_count(size_t count, const StoreLimits& limits) {
+    if (count > limits.keys_per_request)
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(count, " keys in one call; at most ",
+                                                    limits.keys_per_request, " are possible"));
+}
+
+void check_total(size_t bytes, const StoreLimits& limits) {
+    if (bytes > limits.request_bytes())
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,
-                    cat(count, " keys in one call; at most ", store_limits::keys_per_request,
-                        " are possible"));
+                    cat("the keys and values of one call have ", bytes, " bytes; at most ",
+                        limits.request_bytes(), " are possible"));
 }
 
 }  // namespace
 
-void check_key(const std::string& key) {
-    if (key.size() > store_limits::key_bytes)
+void check_key(const std::string& key, const StoreLimits& limits) {
+    if (key.size() > limits.key_bytes)
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,
-                    cat(key_text(key), " has ", key.size(), " bytes; at most ",
-                        store_limits::key_bytes, " are possible"));
+                    cat(key_text(key), " has ", key.size(), " bytes; at most ", limits.key_bytes,
+                        " are possible"));
 }
 
-void check_keys(Store::Keys keys) {
-    check_count(keys.size());
-    for (const std::string& key : keys) check_key(key);
+void check_keys(Store::Keys keys, const StoreLimits& limits) {
+    check_count(keys.size(), limits);
+    size_t total = 0;
+    for (const std::string& key : keys) {
+        check_key(key, limits);
+        total += key.size();
+    }
+    check_total(total, limits);
 }
 
-void check_pairs(Store::Pairs pairs) {
-    check_count(pairs.size());
-    for (const auto& [key, value] : pairs) check_key(key);
+void check_pair(const std::string& key, size_t value_bytes, const StoreLimits& limits) {
+    check_key(key, limits);
+    if (value_bytes > limits.value_bytes)
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                    cat("the value of ", key_text(key), " has ", value_bytes, " bytes; at most ",
+                        limits.value_bytes, " are possible"));
+}
+
+void check_pairs(Store::Pairs pairs, const StoreLimits& limits) {
+    check_count(pairs.size(), limits);
+    size_t total = 0;
+    for (const auto& [key, value] : pairs) {
+        check_pair(key, value.size(), limits);
+        total += key.size() + value.size();
+    }
+    check_total(total, limits);
+}
+
+void check_barrier(const std::string& key, int64_t world_size, const StoreLimits& limits) {
+    check_key(key, limits);
+    if (world_size < 1)
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                    cat("barrier of ", key_text(key), ": world_size is ", world_size,
+                        "; it must be 1 or more"));
 }
 
 std::string key_text(const std::string& key) {
@@ -67,6 +99,11 @@ std::string keys_text(Store::Keys keys) {
 void fail_timed_out(std::string_view operation, Store::Keys keys, std::string_view where) {
     throw Error(TUTTI_ERR_TIMEOUT,
                 cat(operation, " of ", keys_text(keys), " at the ", where, ": timed out"));
+}
+
+void fail_queue_empty(const std::string& key, std::string_view where) {
+    throw Error(TUTTI_ERR_QUEUE_EMPTY,
+                cat("queue_pop of ", key_text(key), " at the ", where, ": the queue is empty"));
 }
 
 int64_t add_to_counter(const std::string& key, const std::string& value, int64_t amount) {

@@ -1,27 +1,75 @@
 // Every maximum of the stores, in one place.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
-namespace tutti::store_limits {
+namespace tutti {
 
-// Of a key as the caller gives it, prefixes included. On the wire and in files "/" comes before it.
-constexpr size_t key_bytes = 8 * 1024;
-constexpr size_t wire_key_bytes = key_bytes + 1;
-// Keys in one request.
-constexpr size_t keys_per_request = 128 * 1024;
-// All keys and values of one request, or of one answer. PyTorch's own server takes 8 MiB.
-constexpr size_t request_bytes = size_t{1} << 30;
+// What a server takes; its clients are told and keep it. The defaults are every store's.
+struct StoreLimits {
+    // Of a key as the caller gives it, prefixes included. On the wire and in files "/" comes
+    // before it.
+    size_t key_bytes = 8 * 1024;
+    size_t value_bytes = size_t{1} << 30;
+    size_t keys_per_request = 128 * 1024;
+    size_t connections = 64 * 1024;
+    // Keys, values, half requests, requests behind waits and unread answers, together.
+    size_t memory_bytes = size_t{4} << 30;
+
+    // All keys and values of one request, or of one answer.
+    [[nodiscard]] size_t request_bytes() const { return std::max(value_bytes, size_t{1} << 30); }
+
+    bool operator==(const StoreLimits&) const = default;
+};
+
+namespace store_limits {
+
+// The most that a server can be told to take.
+constexpr size_t most_key_bytes = size_t{1} << 20;
+constexpr size_t most_value_bytes = size_t{1} << 40;
+constexpr size_t most_keys_per_request = size_t{1} << 24;
+constexpr size_t most_connections = size_t{1} << 24;
+constexpr size_t most_memory_bytes = size_t{1} << 50;
+
+// What PyTorch's server takes, with libuv; without, it has no limits.
+constexpr StoreLimits pytorch = {
+    .key_bytes = 8 * 1024 - 1, .value_bytes = size_t{8} << 20, .keys_per_request = 128 * 1024};
+
+// Of a key of the protocol's own.
+constexpr size_t own_key_bytes = 128;
+// What a key or a value costs beside its bytes.
+constexpr size_t entry_overhead = 128;
+// Answers are handed to the socket when this much has gathered, at the latest.
+constexpr size_t gathered_answer_bytes = size_t{64} << 10;
+// What each client may hold of half a request though the server is full.
+constexpr size_t admitted_bytes = size_t{64} << 10;
 // A client that asks for more while this much of earlier answers is unread is cut off.
 constexpr size_t unread_answer_bytes = size_t{64} << 20;
 // Requests that a client may send behind a wait that is not over.
 constexpr size_t requests_behind_wait = 16;
+// Clients whom a full server still tells that it is full.
+constexpr size_t turned_away_at_once = 64;
+// Clients whose refusal's reason a server remembers, and how long a client's name is.
+constexpr size_t refusals_remembered = 256;
+constexpr size_t client_name_bytes = 64;
+
+// How long opening a file store waits for its lock; a store's timeout is set later.
+constexpr int file_opening_ms = 300'000;
+// What a key in a file may have in front of it, of ours.
+constexpr size_t file_key_overhead = 64;
+
 // Connections for waits that a client keeps when nobody is waiting.
 constexpr size_t idle_wait_connections = 8;
+// A client whose time is up takes this long to learn whether it was given a queue's value in the
+// last moment, or why it was refused.
+constexpr int last_word_ms = 1'000;
 // Connections the kernel holds until the server accepts them; it cuts this to its own maximum.
 constexpr int listen_backlog = 16 * 1024;
+
 // Keys that an error message names before it only counts.
 constexpr size_t keys_in_message = 8;
 constexpr size_t key_bytes_in_message = 128;
 
-}  // namespace tutti::store_limits
+}  // namespace store_limits
+}  // namespace tutti

@@ -50,6 +50,36 @@ public:
     // Of the whole store: no protocol counts the keys of a prefix.
     int64_t num_keys(const Deadline& deadline) override { return store_->num_keys(deadline); }
 
+    std::vector<std::string> list_keys(const Deadline& deadline) override {
+        std::vector<std::string> keys = store_->list_keys(deadline);
+        std::erase_if(keys, [this](const auto& key) { return !key.starts_with(prefix_); });
+        for (std::string& key : keys) key.erase(0, prefix_.size());
+        return keys;
+    }
+
+    void queue_push(const std::string& key, const std::string& value,
+                    const Deadline& deadline) override {
+        store_->queue_push(prefix_ + key, value, deadline);
+    }
+    std::string queue_pop(const std::string& key, bool block, const Deadline& deadline) override {
+        return store_->queue_pop(prefix_ + key, block, deadline);
+    }
+    int64_t queue_len(const std::string& key, const Deadline& deadline) override {
+        return store_->queue_len(prefix_ + key, deadline);
+    }
+    void barrier(const std::string& key, int64_t world_size, const Deadline& deadline) override {
+        store_->barrier(prefix_ + key, world_size, deadline);
+    }
+
+    std::shared_ptr<Store> clone(const Deadline& deadline) override {
+        auto other =
+            make_prefix_store(prefix_.substr(0, prefix_.size() - 1), store_->clone(deadline));
+        other->set_timeout_ms(timeout_ms());
+        return other;
+    }
+    [[nodiscard]] bool has_extended_api() const override { return store_->has_extended_api(); }
+    [[nodiscard]] std::shared_ptr<Store> underlying() const { return store_; }
+
     [[nodiscard]] std::optional<std::string> local_address() const override {
         return store_->local_address();
     }
@@ -75,6 +105,11 @@ std::shared_ptr<Store> make_prefix_store(std::string prefix, std::shared_ptr<Sto
     if (store == nullptr)
         throw Error(TUTTI_ERR_INVALID_ARGUMENT, "prefix store: there is no store to prefix");
     return std::make_shared<PrefixStore>(std::move(prefix), std::move(store));
+}
+
+std::shared_ptr<Store> prefix_store_underlying(const Store& store) {
+    const auto* prefixed = dynamic_cast<const PrefixStore*>(&store);
+    return prefixed == nullptr ? nullptr : prefixed->underlying();
 }
 
 }  // namespace tutti

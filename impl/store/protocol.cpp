@@ -6,8 +6,10 @@ namespace {
 
 template <typename Unsigned>
 void append_little_endian(std::string& out, Unsigned value) {
+    char bytes[sizeof value];
     for (size_t i = 0; i < sizeof value; ++i)
-        out.push_back(static_cast<char>(static_cast<uint8_t>(value >> (8 * i))));
+        bytes[i] = static_cast<char>(static_cast<uint8_t>(value >> (8 * i)));
+    out.append(bytes, sizeof bytes);
 }
 
 }  // namespace
@@ -33,9 +35,16 @@ Writer& Writer::bytes(std::string_view value) {
     return *this;
 }
 
+Writer& Writer::wire_key(std::string_view key) {
+    count(key.size() + 1);
+    out_ += '/';
+    out_.append(key);
+    return *this;
+}
+
 Writer& Writer::wire_keys(Store::Keys keys) {
     count(keys.size());
-    for (const std::string& key : keys) bytes(wire_key(key));
+    for (const std::string& key : keys) wire_key(key);
     return *this;
 }
 

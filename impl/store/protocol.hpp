@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "store.hpp"
 
@@ -25,6 +26,13 @@ enum class Query : uint8_t {
     MultiSet = 11,
     CancelWait = 12,
     Ping = 13,
+    // Unverified against a running PyTorch: Debian's has no queues, these three are as its source
+    // documents them.
+    QueuePush = 14,
+    QueuePop = 15,
+    QueueLen = 16,
+    ListKeys = 17,
+    Barrier = 18,
 };
 
 constexpr uint32_t validation_magic = 0x3C85F7CE;
@@ -32,18 +40,21 @@ constexpr uint32_t validation_magic = 0x3C85F7CE;
 // Answers of one byte.
 constexpr uint8_t check_ready = 0;
 constexpr uint8_t check_not_ready = 1;
+constexpr uint8_t check_full = 2;  // of tutti_key alone: a tutti server, with no place left
 constexpr uint8_t wait_over = 0;
 constexpr uint8_t wait_cancelled = 1;
 
-// Callers' keys have "/" in front of them on the wire; these two have not.
+// Callers' keys have "/" in front of them on the wire; these have not.
 // Counts the clients that have come.
 constexpr std::string_view joined_key = "init/";
 // CHECK says that it is there if the server is one of tutti's; it is never counted or waited for.
 constexpr std::string_view tutti_key = "tutti/server";
-
-inline std::string wire_key(const std::string& key) {
-    return '/' + key;
-}
+// Such a server also answers GET of these two with a name behind them that the client has chosen.
+// The client is called so from now on, and told what the server takes: three numbers, the most
+// bytes of a key, bytes of a value, and keys in a request.
+constexpr std::string_view hello_key = "tutti/hello/";
+// Why the server closed the connection of the client of this name; empty if it did not.
+constexpr std::string_view refusal_key = "tutti/refusal/";
 
 class Writer {
 public:
@@ -56,11 +67,15 @@ public:
     Writer& number(int64_t value);
     Writer& count(size_t value) { return number(static_cast<int64_t>(value)); }
     Writer& bytes(std::string_view value);
-    // A count, then each key with "/" before it.
+    // A caller's key, with "/" before it.
+    Writer& wire_key(std::string_view key);
+    // A count, then each key.
     Writer& wire_keys(Store::Keys keys);
 
     [[nodiscard]] size_t size() const { return out_.size(); }
-    [[nodiscard]] std::string take() { return std::move(out_); }
+    [[nodiscard]] bool empty() const { return out_.empty(); }
+    // Leaves it empty.
+    [[nodiscard]] std::string take() { return std::exchange(out_, {}); }
 
 private:
     std::string out_;

@@ -18,13 +18,17 @@ const char* shape_of(uint64_t query) {
             return "u";
         case Query::Set:
         case Query::Append:
+        case Query::QueuePush:
             return "kv";
         case Query::CompareSet:
             return "kvv";
         case Query::Get:
         case Query::DeleteKey:
+        case Query::QueuePop:
+        case Query::QueueLen:
             return "k";
         case Query::Add:
+        case Query::Barrier:
             return "kn";
         case Query::Check:
         case Query::Wait:
@@ -34,6 +38,7 @@ const char* shape_of(uint64_t query) {
             return "P";
         case Query::CountKeys:
         case Query::CancelWait:
+        case Query::ListKeys:
             return "";
     }
     return nullptr;
@@ -64,15 +69,15 @@ void RequestParser::begin(uint64_t query) {
     if (field_ == nullptr) refuse(cat("query ", query, " is unknown"));
     request_ = Request();
     request_.query = static_cast<Query>(query);
-    request_bytes_ = 0;
+    announced_bytes_ = 0;
 }
 
 bool RequestParser::take_field(Input& input) {
     switch (*field_) {
         case 'k':
-            return take_string(input, store_limits::wire_key_bytes, request_.keys);
+            return take_key(input);
         case 'v':
-            return take_string(input, store_limits::request_bytes, request_.values);
+            return take_string(input, limits_.value_bytes, request_.values);
         case 'K':
             return take_list(input, false);
         case 'P':
@@ -90,17 +95,31 @@ bool RequestParser::take_list(Input& input, bool with_values) {
     if (!list_left_) {
         uint64_t count = 0;
         if (!take_integer(input, 8, count)) return false;
-        if (count > store_limits::keys_per_request) refuse(cat(count, " keys are too many"));
+        if (count > limits_.keys_per_request)
+            refuse(cat(count, " keys are too many, at most ", limits_.keys_per_request,
+                       " are possible"));
         list_left_ = count * (with_values ? 2 : 1);
     }
     for (; *list_left_ > 0; --*list_left_) {
         const bool value_is_next = with_values && *list_left_ % 2 == 1;
         const bool complete = value_is_next
-                                  ? take_string(input, store_limits::request_bytes, request_.values)
-                                  : take_string(input, store_limits::wire_key_bytes, request_.keys);
+                                  ? take_string(input, limits_.value_bytes, request_.values)
+                                  : take_key(input);
         if (!complete) return false;
     }
     list_left_.reset();
+    return true;
+}
+
+// Callers' keys have "/" before them; the others are the protocol's own, and short.
+bool RequestParser::take_key(Input& input) {
+    const size_t limit = limits_.key_bytes + 1;
+    if (!take_string(input, std::max(limit, store_limits::own_key_bytes), request_.keys))
+        return false;
+    const std::string& key = request_.keys.back();
+    if (key.size() > limit && key.front() == '/')
+        refuse(
+            cat("a key of ", key.size(), " bytes is too long, at most ", limit, " are possible"));
     return true;
 }
 
@@ -108,15 +127,22 @@ bool RequestParser::take_string(Input& input, size_t limit, std::vector<std::str
     if (!string_length_) {
         uint64_t length = 0;
         if (!take_integer(input, 8, length)) return false;
-        if (length > limit) refuse(cat("a string of ", length, " bytes is too long"));
-        request_bytes_ += length;
-        if (request_bytes_ > store_limits::request_bytes) refuse("it is too large");
+        if (length > limit)
+            refuse(cat("a string of ", length, " bytes is too long, at most ", limit,
+                       " are possible"));
+        announced_bytes_ += length;
+        // Clients keep to the limit without "/" before keys, and a single value's key.
+        const size_t spare = limits_.key_bytes + 1 + limits_.keys_per_request;
+        if (announced_bytes_ > limits_.request_bytes() + spare)
+            refuse(cat("its keys and values are too large, at most ", limits_.request_bytes(),
+                       " bytes are possible"));
         string_length_ = length;
     }
     const size_t size = std::min(input.size(), *string_length_ - string_.size());
     string_.append(reinterpret_cast<const char*>(input.data()), size);
     input = input.subspan(size);
     if (string_.size() < *string_length_) return false;
+    request_.bytes += string_.size() + sizeof(std::string);
     into.push_back(std::exchange(string_, {}));
     string_length_.reset();
     return true;

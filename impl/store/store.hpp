@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/deadline.hpp"
+#include "limits.hpp"
 
 namespace tutti {
 
@@ -40,6 +41,22 @@ public:
     virtual std::vector<std::string> multi_get(Keys keys, const Deadline&) = 0;
     virtual void multi_set(Pairs pairs, const Deadline&) = 0;
     virtual int64_t num_keys(const Deadline&) = 0;
+    // Those that this handle can name, in no order.
+    virtual std::vector<std::string> list_keys(const Deadline&) = 0;
+
+    // Queues are apart from values, but check and wait find those that are not empty.
+    virtual void queue_push(const std::string& key, const std::string& value, const Deadline&) = 0;
+    // Throws QUEUE_EMPTY if there is nothing and !block.
+    virtual std::string queue_pop(const std::string& key, bool block, const Deadline&) = 0;
+    virtual int64_t queue_len(const std::string& key, const Deadline&) = 0;
+
+    // Until `world_size` callers have come, all their earlier writes done. Serves once.
+    virtual void barrier(const std::string& key, int64_t world_size, const Deadline&) = 0;
+
+    // Another handle of the same store, with this one's timeout.
+    virtual std::shared_ptr<Store> clone(const Deadline&) = 0;
+    // Whether append, multi_get and multi_set work.
+    [[nodiscard]] virtual bool has_extended_api() const { return true; }
 
     // The address by which this process reaches the store, and the one it reaches there; nothing if
     // the store is not on a network. Numeric, IPv4 or IPv6.
@@ -61,8 +78,12 @@ private:
 std::shared_ptr<Store> make_hash_store();
 // The keys of `store` behind "prefix/".
 std::shared_ptr<Store> make_prefix_store(std::string prefix, std::shared_ptr<Store> store);
+// The store behind a prefix store; nothing for another kind.
+std::shared_ptr<Store> prefix_store_underlying(const Store& store);
 // world_size -1: not fixed.
 std::shared_ptr<Store> make_file_store(const std::string& path, int world_size);
+// The path of a file store, absolute; nothing for another kind.
+std::optional<std::string> file_store_path(const Store& store);
 
 struct TcpStoreOptions {
     std::string host;
@@ -71,10 +92,16 @@ struct TcpStoreOptions {
     bool is_master = false;
     bool wait_for_workers = true;
     int64_t timeout_ms = 300'000;
+    // The rest is the master's. Masters of one port in this process share the server, if both say
+    // so; it has the limits of the first.
+    bool multi_tenant = false;
+    std::optional<int> listen_fd;  // a TCP socket that is bound; duplicated
+    StoreLimits limits;
 };
 std::shared_ptr<Store> make_tcp_store(const TcpStoreOptions& options);
-// The port of a TCP store; nothing for another kind.
+// The port and the host, as it was given, of a TCP store; nothing for another kind.
 std::optional<int> tcp_store_port(const Store& store);
+std::optional<std::string> tcp_store_host(const Store& store);
 
 // A server on its own, for launchers: serves until destroyed. Port 0: any free one.
 class StoreServer {
@@ -82,6 +109,7 @@ public:
     virtual ~StoreServer() = default;
     [[nodiscard]] virtual int port() const = 0;
 };
-std::unique_ptr<StoreServer> make_store_server(const std::string& host, int port);
+std::unique_ptr<StoreServer> make_store_server(const std::string& host, int port,
+                                               const StoreLimits& limits = {});
 
 }  // namespace tutti

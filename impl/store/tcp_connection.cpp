@@ -1,21 +1,41 @@
 // Reading and writing the client's side of the store protocol. One thread at a time.
 #include "tcp_connection.hpp"
 
-#include <poll.h>
-
 #include <algorithm>
-#include <array>
+#include <chrono>
+#include <random>
+#include <thread>
 
 #include "base/error.hpp"
-#include "limits.hpp"
 
 namespace tutti {
 
 using protocol::Query;
 using protocol::Writer;
 
+namespace {
+
+constexpr size_t read_at_once = 4096;
+constexpr size_t hello_answer_bytes = 32;  // a length and three numbers
+// A length alone must not cost memory.
+constexpr size_t most_at_once = size_t{4} << 20;
+constexpr int64_t first_pause_ms = 5;
+constexpr int64_t longest_pause_ms = 300;
+
+std::string random_name() {
+    constexpr const char* digits = "0123456789abcdef";
+    std::random_device random;
+    std::string name;
+    for (int i = 0; i < 4; ++i)
+        for (unsigned bits = random(), n = 0; n < 8; ++n, bits >>= 4) name += digits[bits & 15];
+    return name;
+}
+
+}  // namespace
+
 TcpConnection::TcpConnection(net::Socket socket, const Deadline& deadline)
-    : socket_(std::move(socket)) {
+    : socket_(std::move(socket)), name_(random_name()) {
+    buffer_.resize(read_at_once);
     send(Writer(Query::Validate)
              .number32(protocol::validation_magic)
              .query(Query::Check)
@@ -23,49 +43,112 @@ TcpConnection::TcpConnection(net::Socket socket, const Deadline& deadline)
              .bytes(protocol::tutti_key)
              .take(),
          deadline);
-    server_is_tutti_ = read_byte(deadline) == protocol::check_ready;
+    const uint8_t answer = read_byte(deadline);
+    if (answer == protocol::check_full)
+        throw Error(TUTTI_ERR_STORE, "the server is full: it has as many connections as its limit");
+    if (answer != protocol::check_ready && answer != protocol::check_not_ready)
+        throw Error(TUTTI_ERR_STORE, "what listens there is no store server");
+    server_is_tutti_ = answer == protocol::check_ready;
+    if (server_is_tutti_) hello_ = Writer(Query::Get).bytes(cat(protocol::hello_key, name_)).take();
+}
+
+const StoreLimits& TcpConnection::limits(const Deadline& deadline) {
+    if (!hello_.empty()) send("", deadline);
+    if (hello_is_due_) read_hello(deadline);
+    return limits_;
+}
+
+// All of it or nothing, so that a deadline in between does no harm.
+void TcpConnection::read_hello(const Deadline& deadline) {
+    receive(hello_answer_bytes, deadline);
+    hello_is_due_ = false;
+    if (read_number(deadline) != hello_answer_bytes - 8)
+        throw Error(TUTTI_ERR_STORE, "the server did not say what it takes");
+    const auto read_limit = [&](size_t most) {
+        const auto limit = static_cast<uint64_t>(read_number(deadline));
+        return static_cast<size_t>(std::min<uint64_t>(limit, most));
+    };
+    limits_.key_bytes = read_limit(store_limits::most_key_bytes);
+    limits_.value_bytes = read_limit(store_limits::most_value_bytes);
+    limits_.keys_per_request = read_limit(store_limits::most_keys_per_request);
 }
 
 void TcpConnection::send(const std::string& message, const Deadline& deadline,
                          std::string unconfirmed) {
-    socket_.send_all(std::as_bytes(std::span(message)), deadline);
+    if (hello_.empty()) {
+        socket_.send_all(std::as_bytes(std::span(message)), deadline);
+    } else {
+        hello_is_due_ = true;
+        const std::string both = std::exchange(hello_, {}) + message;
+        socket_.send_all(std::as_bytes(std::span(both)), deadline);
+    }
     if (!unconfirmed.empty()) unconfirmed_ = std::move(unconfirmed);
 }
 
-uint8_t TcpConnection::read_byte(const Deadline& deadline) {
-    std::array<std::byte, 1> byte{};
-    socket_.recv_all(byte, deadline);
+// Makes received_ at least so long, which fits into the buffer.
+void TcpConnection::receive(size_t size, const Deadline& deadline) {
+    if (received_.size() >= size) return;
+    std::copy(received_.begin(), received_.end(), buffer_.begin());
+    received_ = {buffer_.data(), received_.size()};
+    while (received_.size() < size) {
+        const auto room = std::as_writable_bytes(std::span(buffer_)).subspan(received_.size());
+        const size_t count = socket_.recv_some(room, deadline);
+        if (count == 0) socket_.fail_closed();
+        received_ = {buffer_.data(), received_.size() + count};
+    }
+}
+
+// The next bytes of an answer; valid until the next call.
+std::string_view TcpConnection::take(size_t size, const Deadline& deadline) {
+    if (hello_is_due_) read_hello(deadline);
+    receive(size, deadline);
     unconfirmed_.clear();
-    return std::to_integer<uint8_t>(byte[0]);
+    const std::string_view taken = received_.substr(0, size);
+    received_.remove_prefix(size);
+    return taken;
+}
+
+uint8_t TcpConnection::read_byte(const Deadline& deadline) {
+    return static_cast<uint8_t>(take(1, deadline).front());
+}
+
+uint32_t TcpConnection::read_number32(const Deadline& deadline) {
+    uint32_t value = 0;
+    const std::string_view bytes = take(4, deadline);
+    for (size_t i = 0; i < bytes.size(); ++i)
+        value |= uint32_t{static_cast<uint8_t>(bytes[i])} << (8 * i);
+    return value;
 }
 
 int64_t TcpConnection::read_number(const Deadline& deadline) {
-    std::array<std::byte, 8> bytes{};
-    socket_.recv_all(bytes, deadline);
-    unconfirmed_.clear();
     uint64_t value = 0;
+    const std::string_view bytes = take(8, deadline);
     for (size_t i = 0; i < bytes.size(); ++i)
-        value |= std::to_integer<uint64_t>(bytes[i]) << (8 * i);
+        value |= uint64_t{static_cast<uint8_t>(bytes[i])} << (8 * i);
     return static_cast<int64_t>(value);
 }
 
 std::string TcpConnection::read_bytes(const Deadline& deadline) {
-    constexpr size_t piece = size_t{4} << 20;  // a length alone must not cost memory
     const auto length = static_cast<uint64_t>(read_number(deadline));
-    if (length > store_limits::request_bytes)
+    if (length > store_limits::most_value_bytes)
         throw Error(TUTTI_ERR_STORE, cat("the server announced a value of ", length, " bytes"));
-    std::string value;
+    std::string value(received_.substr(0, length));
+    received_.remove_prefix(value.size());
     while (value.size() < length) {
         const size_t done = value.size();
-        value.resize(std::min<size_t>(length, done + piece));
+        value.resize(std::min<size_t>(length, done + most_at_once));
         socket_.recv_all(std::as_writable_bytes(std::span(value)).subspan(done), deadline);
     }
     return value;
 }
 
-bool TcpConnection::wait(Store::Keys keys, const std::string& then, size_t values,
-                         const Deadline& deadline) {
-    send(Writer(Query::Wait).wire_keys(keys).take() + then, deadline);
+std::optional<std::string> TcpConnection::read_popped(const Deadline& deadline) {
+    if (read_number(deadline) <= 0) return std::nullopt;
+    return read_bytes(deadline);
+}
+
+bool TcpConnection::wait(const std::string& request, size_t values, const Deadline& deadline) {
+    send(request, deadline);
     try {
         if (read_byte(deadline) != protocol::wait_over)
             throw Error(TUTTI_ERR_STORE, "the server broke off a wait that nobody called off");
@@ -94,6 +177,66 @@ void TcpConnection::settle(const Deadline& deadline) {
     if (answer != protocol::wait_cancelled)
         throw Error(TUTTI_ERR_STORE, "the server did not confirm the end of a wait");
     called_off_.reset();
+}
+
+std::optional<std::string> TcpConnection::wait_and_pop(const std::string& key,
+                                                       const Deadline& deadline, bool& in_time) {
+    const std::string request = Writer(Query::Wait)
+                                    .wire_keys(Store::Keys(&key, 1))
+                                    .query(Query::QueuePop)
+                                    .wire_key(key)
+                                    .take();
+    in_time = wait(request, 0, deadline);
+    if (in_time) return read_popped(deadline);
+    // What was popped for us in the last moment is ours, so its answer is waited for.
+    const Deadline last_word = Deadline::after_ms(store_limits::last_word_ms);
+    std::optional<std::string> value;
+    uint8_t answer = read_byte(last_word);
+    if (answer == protocol::wait_over) {
+        value = read_popped(last_word);
+        answer = read_byte(last_word);
+    }
+    if (answer != protocol::wait_cancelled)
+        throw Error(TUTTI_ERR_STORE, "the server did not confirm the end of a wait");
+    called_off_.reset();
+    return value;
+}
+
+namespace {
+
+std::unique_ptr<TcpConnection> connect_with_patience(const net::Endpoint& endpoint,
+                                                     const Deadline& deadline) {
+    auto pause = std::chrono::milliseconds(first_pause_ms);
+    for (int attempt = 1;; ++attempt) {
+        net::Socket socket = net::Socket::connect(endpoint, deadline);
+        try {
+            return std::make_unique<TcpConnection>(std::move(socket), deadline);
+        } catch (const Error& error) {
+            if (error.status().code != TUTTI_ERR_NETWORK) throw;
+            if (!deadline.is_never() && Deadline::Clock::now() + pause >= deadline.when())
+                throw Error(TUTTI_ERR_NETWORK,
+                            cat("somebody listens and hangs up, ", attempt, " times (",
+                                error.status().message, ")"),
+                            -1, error.status().system_errno);
+        }
+        std::this_thread::sleep_for(pause);
+        pause = std::min(pause * 2, std::chrono::milliseconds(longest_pause_ms));
+    }
+}
+
+}  // namespace
+
+std::unique_ptr<TcpConnection> connect_to_store(const std::string& host,
+                                                const net::Endpoint& endpoint,
+                                                const Deadline& deadline) {
+    try {
+        return connect_with_patience(endpoint, deadline);
+    } catch (const Error& error) {
+        Status status = error.status();
+        status.message =
+            cat("TCP store ", net::endpoint_text(host, endpoint.port), ": ", status.message);
+        throw Error(std::move(status));
+    }
 }
 
 }  // namespace tutti

@@ -3,10 +3,12 @@
 // comment says otherwise.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "limits.hpp"
 #include "net/socket.hpp"
 #include "protocol.hpp"
 
@@ -14,38 +16,67 @@ namespace tutti {
 
 class TcpConnection {
 public:
-    // Greets the server and asks whether it is one of tutti's.
+    // Greets the server and asks whether it is one of tutti's. Throws STORE if it is full.
     TcpConnection(net::Socket socket, const Deadline& deadline);
 
     // Only such a server holds back what is sent behind a wait until the wait is over, and answers
     // GET for a key that is not there: requests to it may be sent in one piece.
     [[nodiscard]] bool server_is_tutti() const { return server_is_tutti_; }
+    // What a server of tutti takes; asked for at the first call.
+    const StoreLimits& limits(const Deadline& deadline);
+    // By which a server of tutti knows this connection; nobody else has it.
+    [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] const net::Socket& socket() const { return socket_; }
 
     // `unconfirmed`: what to report as perhaps lost if the connection breaks before the next
     // answer; for requests without an answer of their own.
     void send(const std::string& message, const Deadline& deadline, std::string unconfirmed = "");
     uint8_t read_byte(const Deadline& deadline);
+    uint32_t read_number32(const Deadline& deadline);
     int64_t read_number(const Deadline& deadline);
+    // A length and so many bytes.
     std::string read_bytes(const Deadline& deadline);
+    // QUEUE_POP's answer; nothing if the queue was empty.
+    std::optional<std::string> read_popped(const Deadline& deadline);
     [[nodiscard]] const std::string& unconfirmed() const { return unconfirmed_; }
 
     // True if the server has closed an idle connection, or sent what nobody asked for.
-    [[nodiscard]] bool broken() const { return socket_.readable(); }
+    [[nodiscard]] bool broken() const { return !received_.empty() || socket_.readable(); }
 
-    // WAIT for the keys. Behind it, sent in one piece with it, `then`, which has `values` answers
-    // of bytes. False if the deadline passed first: the wait is called off, and the connection is
-    // good for another once settle() has read what is left of it.
-    bool wait(Store::Keys keys, const std::string& then, size_t values, const Deadline& deadline);
+    // A request that the server answers when something has come about, WAIT or BARRIER. Behind it
+    // may stand, in one piece with it, GET or MULTI_GET, with `values` answers. False if the
+    // deadline passed first: the request is called off, and the connection is good for another once
+    // settle() has read what is left of it.
+    bool wait(const std::string& request, size_t values, const Deadline& deadline);
     void settle(const Deadline& deadline);
+    // WAIT for the queue and QUEUE_POP behind it, in one piece. `in_time` is false if the deadline
+    // passed first; a value may have been given to us in that moment all the same, and is not lost.
+    std::optional<std::string> wait_and_pop(const std::string& key, const Deadline& deadline,
+                                            bool& in_time);
 
 private:
     void call_off(size_t values);
+    void read_hello(const Deadline& deadline);
+    void receive(size_t size, const Deadline& deadline);
+    std::string_view take(size_t size, const Deadline& deadline);
 
     net::Socket socket_;
+    std::string buffer_;  // what was received; its unread part is received_
+    std::string_view received_;
     bool server_is_tutti_ = false;
+    std::string name_;
+    StoreLimits limits_ = store_limits::pytorch;
+    std::string hello_;          // goes out with the next message
+    bool hello_is_due_ = false;  // its answer comes before the next one
     std::string unconfirmed_;
     std::optional<size_t> called_off_;  // a wait with so many values behind it
 };
+
+// A connection to a store's server. Tries again with back-off while nobody listens, or what listens
+// hangs up before it has answered, until the deadline. Throws NETWORK with each attempt's reason,
+// TIMEOUT, STORE; with `host`, as the caller gave it, in front.
+std::unique_ptr<TcpConnection> connect_to_store(const std::string& host,
+                                                const net::Endpoint& endpoint,
+                                                const Deadline& deadline);
 
 }  // namespace tutti

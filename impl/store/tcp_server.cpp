@@ -1,6 +1,9 @@
-// Answers PyTorch 2's store protocol. Everything but the count of joined clients belongs to the
-// loop thread. A connection that breaks the protocol or a limit is closed; the others never notice.
+// The connections of a store server's clients: what they send goes to the responder, what it has
+// for them goes out in one write. Everything but the count of joined clients belongs to the loop
+// thread. A connection that breaks the protocol or a limit is closed; the others never notice.
 #include "tcp_server.hpp"
+
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <deque>
@@ -9,20 +12,34 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/mutex.hpp"
-#include "limits.hpp"
 #include "net/stream.hpp"
-#include "request_parser.hpp"
-#include "table.hpp"
+#include "responder.hpp"
 
 namespace tutti {
+namespace {
 
-using protocol::Query;
-using protocol::Request;
-using protocol::Writer;
+// A server that ran out of descriptors could not even tell its clients: it is full before that.
+StoreLimits within_descriptors(StoreLimits limits) {
+    rlimit most{};
+    if (::getrlimit(RLIMIT_NOFILE, &most) == 0 && most.rlim_cur != RLIM_INFINITY)
+        limits.connections = std::min<size_t>(
+            limits.connections, std::max<size_t>(most.rlim_cur - most.rlim_cur / 8, 1));
+    return limits;
+}
+
+void check_limit(size_t limit, size_t most, const char* what) {
+    if (limit == 0 || limit > most)
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat("a store server with a limit of ", limit, ' ',
+                                                    what, " is not possible; at most ", most));
+}
+
+}  // namespace
 
 class TcpServer::Service {
 public:
-    explicit Service(std::vector<net::ListenSocket> sockets) {
+    Service(std::vector<net::ListenSocket> sockets, const StoreLimits& limits)
+        : limits_(within_descriptors(limits)),
+          responder_(limits_, {[this](int64_t count) { joined(count); }, [this] { recount(); }}) {
         std::vector<int> descriptors;
         for (net::ListenSocket& socket : sockets) descriptors.push_back(socket.release());
         loop_.run([&] {
@@ -45,231 +62,97 @@ public:
     }
 
 private:
-    struct Connection {
+    struct Connection : StoreClient {
+        explicit Connection(const StoreLimits& limits) : parser(limits) {}
         std::unique_ptr<net::Stream> stream;
         protocol::RequestParser parser;
-        bool validated = false;
-        // While it waits: its keys, of which all before `position` have been seen. It is listed in
-        // waiting_ under the key at `position`.
-        std::vector<std::string> awaited;
-        size_t position = 0;
-        bool waiting = false;
-        std::deque<Request> behind_wait;
     };
 
     void accepted(int fd) noexcept {
         net::Descriptor descriptor(fd);
         try {
-            auto owned = std::make_unique<Connection>();
+            auto owned = std::make_unique<Connection>(limits_);
             Connection* connection = owned.get();
             net::Stream::Events events = {
                 [this, connection](auto bytes) { received(*connection, bytes); },
                 [this, connection](const Status&) { drop(*connection); }};
             connection->stream = net::Stream::adopt(loop_, descriptor.release(), std::move(events));
             connections_.emplace(connection, std::move(owned));
+            if (connections_.size() - turned_away_.size() > limits_.connections)
+                turn_away(*connection);
         } catch (...) {
             log(LogLevel::Warning, "store server: ", current_status().message);
         }
     }
 
-    void received(Connection& connection, std::span<const std::byte> bytes) noexcept {
-        try {
-            while (auto request = connection.parser.next(bytes))
-                take(connection, std::move(*request));
-        } catch (...) {
-            refuse(connection, current_status().message);
-        }
-        resume();
+    // It stays until it has said what it is, or until too many others are turned away.
+    void turn_away(Connection& connection) {
+        connection.turned_away = true;
+        turned_away_.push_back(&connection);
+        if (turned_away_.size() > store_limits::turned_away_at_once) drop(*turned_away_.front());
     }
 
-    void refuse(Connection& connection, const std::string& why) noexcept {
-        log(LogLevel::Warning, "store server: closing a client's connection: ", why);
-        drop(connection);
+    void received(Connection& connection, std::span<const std::byte> bytes) noexcept {
+        try {
+            while (connection.failure.empty()) {
+                auto request = connection.parser.next(bytes);
+                if (!request) break;
+                responder_.take(connection, std::move(*request));
+                if (connection.answers.size() >= store_limits::gathered_answer_bytes)
+                    send(connection);
+            }
+        } catch (...) {
+            responder_.fail(connection, current_status().message);
+        }
+        recount(connection);
+        responder_.admit(connection);
+        responder_.resume();
+        send_all();
+    }
+
+    void send(Connection& connection) noexcept {
+        if (!connection.answers.empty()) connection.stream->write(connection.answers.take());
+        recount(connection);
+    }
+
+    // Whoever got answers; that may be others than the one who sent.
+    void send_all() noexcept {
+        while (StoreClient* client = responder_.next_touched()) {
+            auto& connection = static_cast<Connection&>(*client);
+            send(connection);
+            if (connection.failure.empty()) continue;
+            log(LogLevel::Warning,
+                "store server: closing a client's connection: ", connection.failure);
+            drop(connection);
+        }
     }
 
     void drop(Connection& connection) noexcept {
-        stop_waiting(connection);
-        std::erase(resumable_, &connection);
+        responder_.forget(connection);
+        std::erase(turned_away_, &connection);
         connections_.erase(&connection);
     }
 
-    // Throws where the connection must be closed.
-    void take(Connection& connection, Request request) {
-        if (!connection.validated) {
-            if (request.query != Query::Validate ||
-                request.number != int64_t{protocol::validation_magic})
-                throw Error(TUTTI_ERR_STORE, "it did not begin as clients of PyTorch 2 do");
-            connection.validated = true;
-        } else if (request.query == Query::CancelWait) {
-            stop_waiting(connection);
-            connection.behind_wait.clear();
-            send(connection, Writer().byte(protocol::wait_cancelled));
-        } else if (connection.waiting || !connection.behind_wait.empty()) {
-            if (connection.behind_wait.size() == store_limits::requests_behind_wait)
-                throw Error(TUTTI_ERR_STORE, "too many requests behind a wait");
-            connection.behind_wait.push_back(std::move(request));
-        } else {
-            answer(connection, request);
-        }
+    void recount(Connection& connection) noexcept {
+        connection.unread = connection.stream->queued();
+        responder_.hold(connection, connection.parser.held_bytes() + connection.unread +
+                                        connection.answers.size());
     }
 
-    // Answers what arrived behind waits that are over by now.
-    void resume() noexcept {
-        while (!resumable_.empty()) {
-            Connection& connection = *resumable_.front();
-            resumable_.pop_front();
-            try {
-                while (!connection.waiting && !connection.behind_wait.empty()) {
-                    Request request = std::move(connection.behind_wait.front());
-                    connection.behind_wait.pop_front();
-                    answer(connection, request);
-                }
-            } catch (...) {
-                refuse(connection, current_status().message);
-            }
-        }
+    void recount() noexcept {
+        for (const auto& [connection, owned] : connections_) recount(*connection);
     }
 
-    void answer(Connection& connection, Request& request) {
-        const std::vector<std::string>& keys = request.keys;
-        switch (request.query) {
-            case Query::Validate:
-                return;
-            case Query::Set:
-                return store(keys[0], std::move(request.values[0]));
-            case Query::CompareSet:
-                return compare_set(connection, request);
-            case Query::Get:
-                return send(connection, Writer().bytes(value_of(keys[0])));
-            case Query::Add:
-                return send(connection, Writer().number(add(keys[0], request.number)));
-            case Query::Check:
-                return send(connection, Writer().byte(check(keys)));
-            case Query::Wait:
-                connection.awaited = keys;
-                connection.position = 0;
-                return advance(connection);
-            case Query::CountKeys:
-                return send(connection, Writer().count(table_.size()));
-            case Query::DeleteKey:
-                return send(connection, Writer().number(table_.erase(keys[0]) ? 1 : 0));
-            case Query::Append:
-                table_.append(keys[0], request.values[0]);
-                return changed(keys[0]);
-            case Query::MultiGet:
-                return multi_get(connection, keys);
-            case Query::MultiSet:
-                for (size_t i = 0; i < keys.size(); ++i)
-                    store(keys[i], std::move(request.values[i]));
-                return;
-            case Query::Ping:
-                return send(connection, Writer().number32(static_cast<uint32_t>(request.number)));
-            case Query::CancelWait:
-                return;  // taken before anything that waits
-        }
+    void joined(int64_t count) {
+        const Lock lock(mutex_);
+        joined_ = count;
+        joined_changed_.notify_all();
     }
 
-    void store(const std::string& key, std::string value) {
-        table_.set(key, std::move(value));
-        changed(key);
-    }
-
-    void compare_set(Connection& connection, const Request& request) {
-        const std::string& key = request.keys[0];
-        const bool was_there = table_.has(key);
-        send(connection,
-             Writer().bytes(table_.compare_set(key, request.values[0], request.values[1])));
-        if (!was_there && table_.has(key)) changed(key);
-    }
-
-    int64_t add(const std::string& key, int64_t amount) {
-        const int64_t sum = table_.add(key, amount);
-        if (key == protocol::joined_key) {
-            const Lock lock(mutex_);
-            joined_ = sum;
-            joined_changed_.notify_all();
-        }
-        changed(key);
-        return sum;
-    }
-
-    [[nodiscard]] uint8_t check(const std::vector<std::string>& keys) const {
-        const bool asks_for_tutti = keys.size() == 1 && keys[0] == protocol::tutti_key;
-        return asks_for_tutti || table_.has_all(keys) ? protocol::check_ready
-                                                      : protocol::check_not_ready;
-    }
-
-    // Empty if it is not there: a client asks after a wait, and the key may be deleted since.
-    [[nodiscard]] std::string_view value_of(const std::string& key) const {
-        const std::string* value = table_.find(key);
-        return value == nullptr ? std::string_view() : *value;
-    }
-
-    void multi_get(Connection& connection, const std::vector<std::string>& keys) {
-        Writer writer;
-        for (const std::string& key : keys) {
-            if (writer.size() > store_limits::request_bytes)
-                throw Error(TUTTI_ERR_STORE, "it asked for too much at once");
-            writer.bytes(value_of(key));
-        }
-        send(connection, writer);
-    }
-
-    void send(Connection& connection, Writer& writer) {
-        if (connection.stream->queued() > store_limits::unread_answer_bytes)
-            throw Error(TUTTI_ERR_STORE, "it does not read its answers");
-        connection.stream->write(writer.take());
-    }
-
-    // The key may be new: whoever waits for it looks again.
-    void changed(const std::string& key) {
-        auto node = waiting_.extract(key);
-        if (node.empty()) return;
-        for (Connection* connection : node.mapped()) {
-            try {
-                advance(*connection);
-            } catch (...) {
-                refuse(*connection, current_status().message);
-            }
-        }
-    }
-
-    // Looks for the first key that is still missing, and waits for that one alone: so a wait costs
-    // its number of keys, not its square. At the end all are looked at once more, for some may have
-    // been deleted.
-    void advance(Connection& connection) {
-        connection.waiting = false;
-        const std::vector<std::string>& keys = connection.awaited;
-        while (connection.position < keys.size() && table_.has(keys[connection.position]))
-            ++connection.position;
-        if (connection.position == keys.size()) {
-            const auto missing = std::find_if_not(
-                keys.begin(), keys.end(), [this](const auto& key) { return table_.has(key); });
-            connection.position = static_cast<size_t>(missing - keys.begin());
-        }
-        if (connection.position < keys.size()) {
-            waiting_[keys[connection.position]].push_back(&connection);
-            connection.waiting = true;
-            return;
-        }
-        connection.awaited.clear();
-        send(connection, Writer().byte(protocol::wait_over));
-        if (!connection.behind_wait.empty()) resumable_.push_back(&connection);
-    }
-
-    void stop_waiting(Connection& connection) noexcept {
-        if (!connection.waiting) return;
-        connection.waiting = false;
-        const auto found = waiting_.find(connection.awaited[connection.position]);
-        if (found == waiting_.end()) return;
-        std::erase(found->second, &connection);
-        if (found->second.empty()) waiting_.erase(found);
-    }
-
-    Table table_;
-    std::unordered_map<std::string, std::vector<Connection*>> waiting_;
-    std::deque<Connection*> resumable_;
+    const StoreLimits limits_;
+    Responder responder_;
     std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
+    std::deque<Connection*> turned_away_;
     std::unique_ptr<net::Listener> listener_;
 
     Mutex mutex_;
@@ -279,13 +162,22 @@ private:
     net::Loop loop_{"tutti-store"};  // the last member: it ends before what its thread uses
 };
 
-TcpServer::TcpServer(std::vector<net::ListenSocket> sockets)
-    : port_(sockets.front().port()), service_(std::make_unique<Service>(std::move(sockets))) {}
+TcpServer::TcpServer(std::vector<net::ListenSocket> sockets, const StoreLimits& limits)
+    : port_(sockets.front().port()),
+      service_(std::make_unique<Service>(std::move(sockets), limits)) {}
 
 TcpServer::~TcpServer() = default;
 
 int64_t TcpServer::wait_for_joined(int64_t wanted, const Deadline& deadline) {
     return service_->wait_for_joined(wanted, deadline);
+}
+
+void check_limits(const StoreLimits& limits) {
+    check_limit(limits.key_bytes, store_limits::most_key_bytes, "bytes of a key");
+    check_limit(limits.value_bytes, store_limits::most_value_bytes, "bytes of a value");
+    check_limit(limits.keys_per_request, store_limits::most_keys_per_request, "keys in a request");
+    check_limit(limits.connections, store_limits::most_connections, "connections");
+    check_limit(limits.memory_bytes, store_limits::most_memory_bytes, "bytes of memory");
 }
 
 }  // namespace tutti

@@ -1,6 +1,8 @@
-// The server of a TCP store: a table on a loop thread of its own. Its methods: any thread.
+// The server of a TCP store: a responder and its clients' connections on a loop thread of its own.
+// Its methods: any thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -13,7 +15,7 @@ namespace tutti {
 class TcpServer final : public StoreServer {
 public:
     // Listens from the start at sockets that share one port.
-    explicit TcpServer(std::vector<net::ListenSocket> sockets);
+    TcpServer(std::vector<net::ListenSocket> sockets, const StoreLimits& limits);
     ~TcpServer() override;
 
     [[nodiscard]] int port() const override { return port_; }
@@ -26,5 +28,8 @@ private:
     int port_;
     std::unique_ptr<Service> service_;
 };
+
+// Throws INVALID_ARGUMENT for limits that are 0 or beyond what a server can be told to take.
+void check_limits(const StoreLimits& limits);
 
 }  // namespace tutti

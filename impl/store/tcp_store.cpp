@@ -1,34 +1,26 @@
-// The client of a TCP store. Commands share one connection and take turns on it; each wait has a
-// connection to itself, from a pool, for the server keeps one wait per connection. Any thread; no
-// lock is held while talking to the server.
+// A TCP store: each operation as its dialogue with the server, and what is particular to servers of
+// PyTorch. Any thread.
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/mutex.hpp"
 #include "bind_rules.hpp"
 #include "keys.hpp"
-#include "limits.hpp"
+#include "shared_servers.hpp"
 #include "store.hpp"
-#include "tcp_connection.hpp"
+#include "tcp_client.hpp"
 #include "tcp_server.hpp"
 
 namespace tutti {
 namespace {
 
 using protocol::Query;
-using protocol::wire_key;
 using protocol::Writer;
-
-// What a call says about itself when it fails.
-struct Call {
-    const char* operation;
-    Store::Keys keys;
-    const Deadline& deadline;
-};
 
 class TcpStore final : public Store {
 public:
-    TcpStore(const TcpStoreOptions& options, const Deadline& deadline);
+    // `server`: kept alive, null if it is elsewhere.
+    TcpStore(std::string host, std::shared_ptr<TcpServer> server,
+             std::unique_ptr<TcpConnection> connection);
 
     void set(const std::string& key, const std::string& value, const Deadline& deadline) override;
     std::string get(const std::string& key, const Deadline& deadline) override;
@@ -43,184 +35,104 @@ public:
     std::vector<std::string> multi_get(Keys keys, const Deadline& deadline) override;
     void multi_set(Pairs pairs, const Deadline& deadline) override;
     int64_t num_keys(const Deadline& deadline) override;
+    std::vector<std::string> list_keys(const Deadline& deadline) override;
+    void queue_push(const std::string& key, const std::string& value,
+                    const Deadline& deadline) override;
+    std::string queue_pop(const std::string& key, bool block, const Deadline& deadline) override;
+    int64_t queue_len(const std::string& key, const Deadline& deadline) override;
+    void barrier(const std::string& key, int64_t world_size, const Deadline& deadline) override;
+    std::shared_ptr<Store> clone(const Deadline& deadline) override;
 
     [[nodiscard]] std::optional<std::string> local_address() const override {
-        return local_address_;
+        return client_.local_address();
     }
     [[nodiscard]] std::optional<std::string> remote_address() const override {
-        return remote_.host();
+        return client_.remote().host();
     }
-    [[nodiscard]] int port() const { return port_; }
-    void join(const TcpStoreOptions& options, const Deadline& deadline);
+    [[nodiscard]] int port() const { return client_.remote().port(); }
+    [[nodiscard]] const std::string& host() const { return host_; }
+    // Says that this client is there, and on the master waits for the others.
+    void join(int world_size, const Deadline& deadline);
+    void learn_limits(const Deadline& deadline) { client_.learn_limits(deadline); }
 
 private:
-    // The right to use command_, for the length of a call.
-    class Turn {
-    public:
-        Turn(TcpStore& store, const Call& call);
-        ~Turn();
-        Turn(const Turn&) = delete;
-        Turn& operator=(const Turn&) = delete;
-
-    private:
-        TcpStore& store_;
-    };
-
-    template <typename Dialogue>
-    auto command(const Call& call, Dialogue&& dialogue);
-    void send_only(const Call& call, const std::string& message);
-    // The values of the keys, waiting for them if they are not there; none if !with_values.
-    std::vector<std::string> fetch(const Call& call, bool with_values);
-    std::optional<std::vector<std::string>> fetch_now(const Call& call, const std::string& request,
-                                                      size_t values);
-    std::vector<std::string> fetch_waiting(const Call& call, const std::string& request,
+    void store(const StoreCall& call, Query query, const std::string& value);
+    std::vector<std::string> fetch(const StoreCall& call, bool with_values);
+    std::optional<std::vector<std::string>> fetch_now(const StoreCall& call,
+                                                      const std::string& request, size_t values);
+    std::optional<std::string> exchange_now(const StoreCall& call);
+    std::vector<std::string> fetch_waiting(const StoreCall& call, const std::string& request,
                                            size_t values);
-    void refresh_command(const Call& call);
-    std::unique_ptr<TcpConnection> take_wait_connection(const Deadline& deadline);
-    void keep_wait_connection(std::unique_ptr<TcpConnection> connection);
-    [[noreturn]] void fail(const Call& call, const Error& error) const;
+    std::string pop_waiting(const StoreCall& call, const std::string& key);
 
-    std::unique_ptr<TcpServer> server_;  // the master's
-    int port_ = 0;
-    std::string where_;  // "TCP store host:port"
-    net::Address remote_;
-    std::string local_address_;
-
-    Mutex mutex_;
-    Condition turn_over_;
-    bool command_busy_ TUTTI_GUARDED_BY(mutex_) = false;
-    std::vector<std::unique_ptr<TcpConnection>> idle_ TUTTI_GUARDED_BY(mutex_);
-    std::unique_ptr<TcpConnection> command_;  // whose turn it is
+    const std::string host_;  // as it was given
+    const std::shared_ptr<TcpServer> server_;
+    TcpClient client_;
 };
 
-TcpStore::TcpStore(const TcpStoreOptions& options, const Deadline& deadline) {
-    net::Endpoint endpoint = {options.host, options.port};
-    if (options.is_master) {
-        BoundServer bound = bind_store_server(options.host, options.port);
-        server_ = std::make_unique<TcpServer>(std::move(bound.sockets));
-        endpoint = {bound.host, server_->port()};
-    }
-    port_ = endpoint.port;
-    where_ = cat("TCP store ", net::endpoint_text(options.host, port_));
-    try {
-        net::Socket socket = net::Socket::connect(endpoint, deadline);
-        remote_ = net::remote_address_of(socket.descriptor());
-        local_address_ = socket.local_address();
-        command_ = std::make_unique<TcpConnection>(std::move(socket), deadline);
-    } catch (const Error& error) {
-        Status status = error.status();
-        status.message = cat(where_, ": ", status.message);
-        throw Error(std::move(status));
-    }
-}
+TcpStore::TcpStore(std::string host, std::shared_ptr<TcpServer> server,
+                   std::unique_ptr<TcpConnection> connection)
+    : host_(std::move(host)), server_(std::move(server)), client_(host_, std::move(connection)) {}
 
-TcpStore::Turn::Turn(TcpStore& store, const Call& call) : store_(store) {
-    Lock lock(store_.mutex_);
-    while (store_.command_busy_)
-        if (!store_.turn_over_.wait(lock, call.deadline) && store_.command_busy_)
-            fail_timed_out(call.operation, call.keys, store_.where_);
-    store_.command_busy_ = true;
-}
-
-TcpStore::Turn::~Turn() {
-    const Lock lock(store_.mutex_);
-    store_.command_busy_ = false;
-    store_.turn_over_.notify_one();
-}
-
-void TcpStore::fail(const Call& call, const Error& error) const {
-    Status status = error.status();
-    if (status.code == TUTTI_ERR_TIMEOUT) fail_timed_out(call.operation, call.keys, where_);
-    // The connection stood and broke: the store is lost, or it refused and hung up.
-    if (status.code == TUTTI_ERR_NETWORK) {
-        status.code = TUTTI_ERR_STORE;
-        status.message += "; the server has ended or refused the request";
-    }
-    const std::string keys = call.keys.empty() ? "" : cat(" of ", keys_text(call.keys));
-    status.message = cat(call.operation, keys, " at the ", where_, ": ", status.message);
-    throw Error(std::move(status));
-}
-
-// A server hangs up on what it refuses; the next call starts on a new connection. One attempt: if
-// nobody listens there any more, the store is gone.
-void TcpStore::refresh_command(const Call& call) {
-    std::string lost;
-    if (command_ != nullptr && command_->broken()) {
-        lost = command_->unconfirmed();
-        command_.reset();
-    }
-    if (!lost.empty())
-        throw Error(TUTTI_ERR_STORE,
-                    cat("the server closed the connection, and an earlier ", lost, " may be lost"));
-    if (command_ == nullptr)
-        command_ = std::make_unique<TcpConnection>(net::Socket::connect(remote_, call.deadline),
-                                                   call.deadline);
-}
-
-template <typename Dialogue>
-auto TcpStore::command(const Call& call, Dialogue&& dialogue) {
-    const Turn turn(*this, call);
-    try {
-        refresh_command(call);
-        return dialogue(*command_);
-    } catch (const Error& error) {
-        command_.reset();  // an answer may still be on its way
-        fail(call, error);
-    }
-}
-
-void TcpStore::join(const TcpStoreOptions& options, const Deadline& deadline) {
-    if (!options.wait_for_workers || options.world_size < 1) return;
-    const Call call = {"joining", {}, deadline};
-    command(call, [&](TcpConnection& connection) {
+void TcpStore::join(int world_size, const Deadline& deadline) {
+    client_.command({"joining", {}, deadline}, [&](TcpConnection& connection) {
         connection.send(Writer(Query::Add).bytes(protocol::joined_key).number(1).take(), deadline);
         return connection.read_number(deadline);
     });
     if (server_ == nullptr) return;
-    const int64_t joined = server_->wait_for_joined(options.world_size, deadline);
-    if (joined < options.world_size)
-        throw Error(TUTTI_ERR_TIMEOUT, cat(where_, ": timed out waiting for the clients: ", joined,
-                                           " of ", options.world_size, " came"));
+    const int64_t joined = server_->wait_for_joined(world_size, deadline);
+    if (joined < world_size)
+        throw Error(TUTTI_ERR_TIMEOUT, cat(client_.where(), ": timed out waiting for the clients: ",
+                                           joined, " of ", world_size, " came"));
 }
 
-void TcpStore::send_only(const Call& call, const std::string& message) {
-    command(call, [&](TcpConnection& connection) {
-        connection.send(message, call.deadline, cat(call.operation, " of ", keys_text(call.keys)));
-    });
+// SET, APPEND, QUEUE_PUSH: none of them is answered.
+void TcpStore::store(const StoreCall& call, Query query, const std::string& value) {
+    const std::string& key = call.keys.front();
+    check_pair(key, value.size(), client_.limits_for(call, value.size()));
+    client_.send_only(call, Writer(query).wire_key(key).bytes(value).take());
 }
 
 void TcpStore::set(const std::string& key, const std::string& value, const Deadline& deadline) {
-    check_key(key);
-    send_only({"set", Keys(&key, 1), deadline},
-              Writer(Query::Set).bytes(wire_key(key)).bytes(value).take());
+    store({"set", Keys(&key, 1), deadline}, Query::Set, value);
 }
 
 void TcpStore::append(const std::string& key, const std::string& value, const Deadline& deadline) {
-    check_key(key);
-    send_only({"append", Keys(&key, 1), deadline},
-              Writer(Query::Append).bytes(wire_key(key)).bytes(value).take());
+    store({"append", Keys(&key, 1), deadline}, Query::Append, value);
+}
+
+void TcpStore::queue_push(const std::string& key, const std::string& value,
+                          const Deadline& deadline) {
+    const StoreCall call = {"queue_push", Keys(&key, 1), deadline};
+    check_key(key, client_.limits());
+    client_.need_queues(call);
+    store(call, Query::QueuePush, value);
 }
 
 void TcpStore::multi_set(Pairs pairs, const Deadline& deadline) {
-    check_pairs(pairs);
     if (pairs.empty()) return;
+    const StoreCall call = {"multi_set", Keys(&pairs.front().first, 1), deadline};
+    size_t longest = 0;
+    for (const auto& [key, value] : pairs) longest = std::max(longest, value.size());
+    check_pairs(pairs, client_.limits_for(call, longest));
     Writer writer(Query::MultiSet);
     writer.count(pairs.size());
-    for (const auto& [key, value] : pairs) writer.bytes(wire_key(key)).bytes(value);
-    send_only({"multi_set", Keys(&pairs.front().first, 1), deadline}, writer.take());
+    for (const auto& [key, value] : pairs) writer.wire_key(key).bytes(value);
+    client_.send_only(call, writer.take());
 }
 
 int64_t TcpStore::add(const std::string& key, int64_t amount, const Deadline& deadline) {
-    check_key(key);
-    return command({"add", Keys(&key, 1), deadline}, [&](TcpConnection& connection) {
-        connection.send(Writer(Query::Add).bytes(wire_key(key)).number(amount).take(), deadline);
+    check_key(key, client_.limits());
+    return client_.command({"add", Keys(&key, 1), deadline}, [&](TcpConnection& connection) {
+        connection.send(Writer(Query::Add).wire_key(key).number(amount).take(), deadline);
         return connection.read_number(deadline);
     });
 }
 
 bool TcpStore::check(Keys keys, const Deadline& deadline) {
-    check_keys(keys);
-    return command({"check", keys, deadline}, [&](TcpConnection& connection) {
+    check_keys(keys, client_.limits());
+    if (keys.empty()) return true;
+    return client_.command({"check", keys, deadline}, [&](TcpConnection& connection) {
         connection.send(Writer(Query::Check).wire_keys(keys).take(), deadline);
         return connection.read_byte(deadline) == protocol::check_ready;
     });
@@ -228,54 +140,71 @@ bool TcpStore::check(Keys keys, const Deadline& deadline) {
 
 std::string TcpStore::compare_set(const std::string& key, const std::string& expected,
                                   const std::string& desired, const Deadline& deadline) {
-    check_key(key);
-    return command({"compare_set", Keys(&key, 1), deadline}, [&](TcpConnection& connection) {
+    const StoreCall call = {"compare_set", Keys(&key, 1), deadline};
+    const size_t longest = std::max(expected.size(), desired.size());
+    check_pair(key, longest, client_.limits_for(call, longest));
+    return client_.command(call, [&](TcpConnection& connection) {
         connection.send(
-            Writer(Query::CompareSet).bytes(wire_key(key)).bytes(expected).bytes(desired).take(),
+            Writer(Query::CompareSet).wire_key(key).bytes(expected).bytes(desired).take(),
             deadline);
         return connection.read_bytes(deadline);
     });
 }
 
 bool TcpStore::delete_key(const std::string& key, const Deadline& deadline) {
-    check_key(key);
-    return command({"delete_key", Keys(&key, 1), deadline}, [&](TcpConnection& connection) {
-        connection.send(Writer(Query::DeleteKey).bytes(wire_key(key)).take(), deadline);
+    check_key(key, client_.limits());
+    return client_.command({"delete_key", Keys(&key, 1), deadline}, [&](TcpConnection& connection) {
+        connection.send(Writer(Query::DeleteKey).wire_key(key).take(), deadline);
         return connection.read_number(deadline) > 0;
     });
 }
 
 int64_t TcpStore::num_keys(const Deadline& deadline) {
-    return command({"num_keys", {}, deadline}, [&](TcpConnection& connection) {
+    return client_.command({"num_keys", {}, deadline}, [&](TcpConnection& connection) {
         connection.send(Writer(Query::CountKeys).take(), deadline);
         return connection.read_number(deadline);
     });
 }
 
+// Without the keys that are not callers', as "init/".
+std::vector<std::string> TcpStore::list_keys(const Deadline& deadline) {
+    return client_.apart_if_known({"list_keys", {}, deadline}, [&](TcpConnection& connection) {
+        connection.send(Writer(Query::ListKeys).take(), deadline);
+        std::vector<std::string> keys;
+        for (int64_t left = connection.read_number(deadline); left > 0; --left) {
+            std::string key = connection.read_bytes(deadline);
+            if (key.starts_with('/')) keys.push_back(key.substr(1));
+        }
+        return keys;
+    });
+}
+
 std::string TcpStore::get(const std::string& key, const Deadline& deadline) {
-    const Keys keys(&key, 1);
-    check_keys(keys);
-    return std::move(fetch({"get", keys, deadline}, true).front());
+    return std::move(fetch({"get", Keys(&key, 1), deadline}, true).front());
 }
 
 std::vector<std::string> TcpStore::multi_get(Keys keys, const Deadline& deadline) {
-    check_keys(keys);
     if (keys.empty()) return {};
     return fetch({"multi_get", keys, deadline}, true);
 }
 
 void TcpStore::wait(Keys keys, const Deadline& deadline) {
-    check_keys(keys);
     if (!keys.empty()) (void)fetch({"wait", keys, deadline}, false);
 }
 
-// Asking first on the command connection serves what is there with no other connection, and its
-// answer tells that everything this handle has set before has arrived, so that a wait on another
+// The values of the keys, waiting for them if they are not there; none if !with_values. Asking
+// first on the command connection serves what is there with no other connection, and its answer
+// tells that everything this handle has set before has arrived, so that a wait on another
 // connection cannot overtake it.
-std::vector<std::string> TcpStore::fetch(const Call& call, bool with_values) {
+std::vector<std::string> TcpStore::fetch(const StoreCall& call, bool with_values) {
+    check_keys(call.keys, client_.limits());
+    if (with_values && call.keys.size() == 1 && !client_.server_is_tutti()) {
+        if (auto there = exchange_now(call)) return {std::move(*there)};
+        return fetch_waiting(call, Writer(Query::Get).wire_key(call.keys.front()).take(), 1);
+    }
     std::string request;
     if (with_values && call.keys.size() == 1)
-        request = Writer(Query::Get).bytes(wire_key(call.keys.front())).take();
+        request = Writer(Query::Get).wire_key(call.keys.front()).take();
     else if (with_values)
         request = Writer(Query::MultiGet).wire_keys(call.keys).take();
     const size_t values = with_values ? call.keys.size() : 0;
@@ -283,11 +212,11 @@ std::vector<std::string> TcpStore::fetch(const Call& call, bool with_values) {
     return fetch_waiting(call, request, values);
 }
 
-std::optional<std::vector<std::string>> TcpStore::fetch_now(const Call& call,
+std::optional<std::vector<std::string>> TcpStore::fetch_now(const StoreCall& call,
                                                             const std::string& request,
                                                             size_t values) {
     using Values = std::optional<std::vector<std::string>>;
-    return command(call, [&](TcpConnection& connection) -> Values {
+    return client_.command(call, [&](TcpConnection& connection) -> Values {
         const std::string question = Writer(Query::Check).wire_keys(call.keys).take();
         const bool at_once = connection.server_is_tutti();
         connection.send(at_once ? question + request : question, call.deadline);
@@ -299,58 +228,115 @@ std::optional<std::vector<std::string>> TcpStore::fetch_now(const Call& call,
     });
 }
 
-std::vector<std::string> TcpStore::fetch_waiting(const Call& call, const std::string& request,
+// PyTorch's server must not be asked for what may not be there, and asking first is a round trip.
+// COMPARE_SET is one question that does both: to a key that is not there it answers with what was
+// expected, here a text that nobody sets, and it changes no other value.
+std::optional<std::string> TcpStore::exchange_now(const StoreCall& call) {
+    return client_.command(call, [&](TcpConnection& connection) -> std::optional<std::string> {
+        const std::string nobodys = cat("tutti/", connection.name());
+        connection.send(Writer(Query::CompareSet)
+                            .wire_key(call.keys.front())
+                            .bytes(nobodys)
+                            .bytes(nobodys)
+                            .take(),
+                        call.deadline);
+        std::string answer = connection.read_bytes(call.deadline);
+        return answer == nobodys ? std::nullopt : std::optional(std::move(answer));
+    });
+}
+
+std::vector<std::string> TcpStore::fetch_waiting(const StoreCall& call, const std::string& request,
                                                  size_t values) {
     std::vector<std::string> found(values);
-    bool in_time = false;
-    try {
-        auto connection = take_wait_connection(call.deadline);
-        const bool at_once = connection->server_is_tutti();
-        in_time = connection->wait(call.keys, at_once ? request : "", at_once ? values : 0,
-                                   call.deadline);
-        if (in_time && !at_once && values > 0) connection->send(request, call.deadline);
-        if (in_time)
-            for (std::string& value : found) value = connection->read_bytes(call.deadline);
-        keep_wait_connection(std::move(connection));
-    } catch (const Error& error) {
-        fail(call, error);
-    }
-    if (!in_time) fail_timed_out(call.operation, call.keys, where_);
+    const bool in_time = client_.apart(call, [&](TcpConnection& connection) {
+        const bool at_once = connection.server_is_tutti();
+        const std::string wait = Writer(Query::Wait).wire_keys(call.keys).take();
+        if (!connection.wait(at_once ? wait + request : wait, at_once ? values : 0, call.deadline))
+            return false;
+        if (!at_once && values > 0) connection.send(request, call.deadline);
+        for (std::string& value : found) value = connection.read_bytes(call.deadline);
+        return true;
+    });
+    if (!in_time) fail_timed_out(call.operation, call.keys, client_.where());
     return found;
 }
 
-// One per waiting thread, as many as there are: a limit would let waits block each other for ever.
-// Only those kept for later are limited.
-std::unique_ptr<TcpConnection> TcpStore::take_wait_connection(const Deadline& deadline) {
-    while (true) {
-        std::unique_ptr<TcpConnection> connection;
-        {
-            const Lock lock(mutex_);
-            if (!idle_.empty()) {
-                connection = std::move(idle_.back());
-                idle_.pop_back();
+// Asking first on the command connection, as fetch does and for the same reasons.
+std::string TcpStore::queue_pop(const std::string& key, bool block, const Deadline& deadline) {
+    check_key(key, client_.limits());
+    const StoreCall call = {"queue_pop", Keys(&key, 1), deadline};
+    client_.need_queues(call);
+    auto there = client_.command(call, [&](TcpConnection& connection) {
+        connection.send(Writer(Query::QueuePop).wire_key(key).take(), deadline);
+        return connection.read_popped(deadline);
+    });
+    if (there) return std::move(*there);
+    if (!block) fail_queue_empty(key, client_.where());
+    return pop_waiting(call, key);
+}
+
+std::string TcpStore::pop_waiting(const StoreCall& call, const std::string& key) {
+    const std::string wait = Writer(Query::Wait).wire_keys(call.keys).take();
+    const std::string pop = Writer(Query::QueuePop).wire_key(key).take();
+    std::optional<std::string> value;
+    bool in_time = true;
+    while (in_time && !value)  // another may have been faster
+        client_.apart(call, [&](TcpConnection& connection) {
+            if (connection.server_is_tutti()) {
+                value = connection.wait_and_pop(key, call.deadline, in_time);
+            } else {
+                in_time = connection.wait(wait, 0, call.deadline);
+                if (in_time) connection.send(pop, call.deadline);
+                if (in_time) value = connection.read_popped(call.deadline);
             }
-        }
-        if (connection == nullptr)
-            return std::make_unique<TcpConnection>(net::Socket::connect(remote_, deadline),
-                                                   deadline);
-        try {
-            connection->settle(deadline);
-            if (!connection->broken()) return connection;
-        } catch (const Error& error) {
-            if (error.status().code == TUTTI_ERR_TIMEOUT) throw;
-        }
-    }
+            return true;
+        });
+    if (!value) fail_timed_out(call.operation, call.keys, client_.where());
+    return std::move(*value);
 }
 
-void TcpStore::keep_wait_connection(std::unique_ptr<TcpConnection> connection) {
-    const Lock lock(mutex_);
-    if (idle_.size() < store_limits::idle_wait_connections) idle_.push_back(std::move(connection));
+int64_t TcpStore::queue_len(const std::string& key, const Deadline& deadline) {
+    check_key(key, client_.limits());
+    const StoreCall call = {"queue_len", Keys(&key, 1), deadline};
+    client_.need_queues(call);
+    return client_.command(call, [&](TcpConnection& connection) {
+        connection.send(Writer(Query::QueueLen).wire_key(key).take(), deadline);
+        return connection.read_number(deadline);
+    });
 }
 
-}  // namespace
+void TcpStore::barrier(const std::string& key, int64_t world_size, const Deadline& deadline) {
+    check_barrier(key, world_size, client_.limits());
+    const StoreCall call = {"barrier", Keys(&key, 1), deadline};
+    const bool in_time = client_.apart_if_known(call, [&](TcpConnection& connection) {
+        return connection.wait(Writer(Query::Barrier).wire_key(key).number(world_size).take(), 0,
+                               deadline);
+    });
+    if (!in_time) fail_timed_out(call.operation, call.keys, client_.where());
+}
 
-std::shared_ptr<Store> make_tcp_store(const TcpStoreOptions& options) {
+std::shared_ptr<Store> TcpStore::clone(const Deadline& deadline) {
+    auto other =
+        std::make_shared<TcpStore>(host_, server_, client_.connect_once({"clone", {}, deadline}));
+    other->learn_limits(deadline);
+    other->set_timeout_ms(timeout_ms());
+    return other;
+}
+
+std::shared_ptr<TcpServer> serve(const TcpStoreOptions& options, net::Endpoint& endpoint) {
+    const auto make = [&] {
+        BoundServer bound = options.listen_fd
+                                ? adopt_store_server(*options.listen_fd, options.host, options.port)
+                                : bind_store_server(options.host, options.port);
+        endpoint.host = bound.host;
+        return std::make_shared<TcpServer>(std::move(bound.sockets), options.limits);
+    };
+    auto server = options.multi_tenant ? share_server(options.port, make) : make();
+    endpoint.port = server->port();
+    return server;
+}
+
+void check_options(const TcpStoreOptions& options) {
     if (options.host.empty())
         throw Error(TUTTI_ERR_INVALID_ARGUMENT, "TCP store: the host is not given");
     net::check_port(options.port);
@@ -359,10 +345,26 @@ std::shared_ptr<Store> make_tcp_store(const TcpStoreOptions& options) {
     if (options.world_size == 0 || options.world_size < -1)
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,
                     cat("TCP store: a world size of ", options.world_size, " is not possible"));
+    if (options.listen_fd && !options.is_master)
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                    "TCP store: a socket to listen at is for the master alone");
+    if (options.is_master) check_limits(options.limits);
+}
+
+}  // namespace
+
+std::shared_ptr<Store> make_tcp_store(const TcpStoreOptions& options) {
+    check_options(options);
     const Deadline deadline = Deadline::after_ms(options.timeout_ms);
-    auto store = std::make_shared<TcpStore>(options, deadline);
+    net::Endpoint endpoint = {options.host, options.port};
+    std::shared_ptr<TcpServer> server;
+    if (options.is_master) server = serve(options, endpoint);
+    auto store = std::make_shared<TcpStore>(options.host, std::move(server),
+                                            connect_to_store(options.host, endpoint, deadline));
     store->set_timeout_ms(options.timeout_ms);
-    store->join(options, deadline);
+    if (options.wait_for_workers && options.world_size > 0)
+        store->join(options.world_size, deadline);
+    store->learn_limits(deadline);
     return store;
 }
 
@@ -371,8 +373,15 @@ std::optional<int> tcp_store_port(const Store& store) {
     return tcp == nullptr ? std::nullopt : std::optional(tcp->port());
 }
 
-std::unique_ptr<StoreServer> make_store_server(const std::string& host, int port) {
-    return std::make_unique<TcpServer>(bind_store_server(host, port).sockets);
+std::optional<std::string> tcp_store_host(const Store& store) {
+    const auto* tcp = dynamic_cast<const TcpStore*>(&store);
+    return tcp == nullptr ? std::nullopt : std::optional(tcp->host());
+}
+
+std::unique_ptr<StoreServer> make_store_server(const std::string& host, int port,
+                                               const StoreLimits& limits) {
+    check_limits(limits);
+    return std::make_unique<TcpServer>(bind_store_server(host, port).sockets, limits);
 }
 
 }  // namespace tutti

@@ -35,15 +35,28 @@ TUTTI_API tutti_status tutti_hash_store_create(tutti_store** out_store, tutti_er
 TUTTI_API tutti_status tutti_file_store_create(const char* path, int32_t world_size,
                                                tutti_store** out_store, tutti_error* error);
 
-/** Options of tutti_tcp_store_create; zero is every field's default. */
+/** Options of tutti_tcp_store_create; zero is every field's default. The limits are the master's:
+ *  its server keeps them, and clients are told and refuse by themselves what is beyond them. */
 typedef struct tutti_tcp_store_options {
     uint32_t struct_size;
     uint32_t no_wait_for_workers; /**< 1: return without waiting for world_size clients */
-    int64_t timeout_ms; /**< of connecting, and of the store's calls from then on; 0: 300,000 */
+    int64_t timeout_ms;    /**< of connecting, and of the store's calls from then on; 0: 300,000 */
+    uint32_t multi_tenant; /**< 1: masters of one port in this process share the server, which
+                                has the limits of the first; both must say so */
+    uint32_t has_master_listen_fd; /**< 1: master_listen_fd is given */
+    int32_t master_listen_fd;      /**< a TCP socket that is bound, for the master to serve at;
+                                   duplicated, so the caller closes its own */
+    int32_t max_connections;       /**< clients of tutti have one, and one for each waiting thread;
+                                   0: 65,536, or 7/8 of the descriptors if those are fewer */
+    int64_t max_key_bytes;         /**< of a key with its prefixes; 0: 8192, at most 1 MiB */
+    int64_t max_value_bytes;       /**< 0: 1 GiB, at most 1 TiB; all keys and values of one call: as
+                                   many, or 1 GiB if that is more */
+    int64_t max_keys_per_request;  /**< 0: 131,072, at most 16,777,216 */
+    int64_t max_memory_bytes; /**< that the server holds for keys, values and clients; 0: 4 GiB */
 } tutti_tcp_store_options;
 
 #define TUTTI_TCP_STORE_OPTIONS_INIT \
-    { sizeof(tutti_tcp_store_options), 0, 0 }
+    { sizeof(tutti_tcp_store_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /** Sets every field to its default, for callers that have no C macros.
  *  @param options  memory of the caller; NULL does nothing
@@ -57,16 +70,18 @@ TUTTI_API void tutti_tcp_store_options_init(tutti_tcp_store_options* options, si
 /** Connects to a store served over TCP, and serves it if this process is the master. Speaks
  *  PyTorch 2's protocol, so either side may be PyTorch.
  *  @param host        name or address of the master
- *  @param port        0 to 65535; 0 on the master: any free one (tutti_tcp_store_port)
+ *  @param port        0 to 65535; 0 on the master: any free one, or the one of master_listen_fd
+ *                     (tutti_tcp_store_port)
  *  @param world_size  how many clients will come, the master's own included; -1: not fixed
  *  @param is_master   1: serve the store here, else 0
  *  @param options     NULL: defaults
- *  @param out_store   receives an owned store; releasing the master's ends the service
+ *  @param out_store   receives an owned store; the service ends with the master's and its clones
  *  Blocks:  until connected, and the master of a fixed world_size until all clients have come; up
  *           to the timeout
  *  Threads: any
  *  Fails:   INVALID_ARGUMENT; NETWORK (cannot resolve, listen or connect: names host, port and
- *           each attempt's reason); TIMEOUT (says how many of how many clients came)
+ *           each attempt's reason); STORE (the server has as many connections as it may); TIMEOUT
+ *           (says how many of how many clients came)
  *  Source:  torch.distributed.TCPStore
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_tcp_store_create(const char* host, int32_t port, int32_t world_size,
@@ -85,6 +100,28 @@ TUTTI_API tutti_status tutti_tcp_store_create(const char* host, int32_t port, in
 TUTTI_API tutti_status tutti_tcp_store_port(tutti_store* store, int32_t* out_port,
                                             tutti_error* error);
 
+/** The host of a TCP store, as it was given to tutti_tcp_store_create.
+ *  @param store     borrowed; a TCP store
+ *  @param out_host  receives owned bytes: the host's name or address
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   INVALID_HANDLE, INVALID_ARGUMENT (not a TCP store)
+ *  Source:  torch.distributed.TCPStore.host
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_tcp_store_host(tutti_store* store, tutti_bytes** out_host,
+                                            tutti_error* error);
+
+/** The path of a file store's file, absolute.
+ *  @param store     borrowed; a file store
+ *  @param out_path  receives owned bytes
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   INVALID_HANDLE, INVALID_ARGUMENT (not a file store)
+ *  Source:  torch.distributed.FileStore.path
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_file_store_path(tutti_store* store, tutti_bytes** out_path,
+                                             tutti_error* error);
+
 /** Makes a view of a store that puts `prefix` and "/" before every key.
  *  @param prefix     NUL-terminated
  *  @param store      borrowed; kept alive by the new store
@@ -96,6 +133,31 @@ TUTTI_API tutti_status tutti_tcp_store_port(tutti_store* store, int32_t* out_por
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_prefix_store_create(const char* prefix, tutti_store* store,
                                                  tutti_store** out_store, tutti_error* error);
+
+/** The store whose keys a prefix store shows.
+ *  @param store      borrowed; a prefix store
+ *  @param out_store  receives an owned handle of the very store it was made from: a timeout that
+ *                    is set here is set there too
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   INVALID_HANDLE, INVALID_ARGUMENT (not a prefix store)
+ *  Source:  torch.distributed.PrefixStore.underlying_store
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_prefix_store_underlying_store(tutti_store* store,
+                                                           tutti_store** out_store,
+                                                           tutti_error* error);
+
+/** Makes another handle of the same store, with a timeout of its own and, for a TCP store,
+ *  connections of its own. Threads may share a handle too; with clones they do not take turns.
+ *  @param store      borrowed
+ *  @param out_store  receives an owned store, its timeout as the other's is now
+ *  Blocks:  for a connection to a TCP store, up to the store's timeout
+ *  Threads: any
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE, STORE, NETWORK, TIMEOUT
+ *  Source:  torch.distributed.Store.clone
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_store_clone(tutti_store* store, tutti_store** out_store,
+                                         tutti_error* error);
 
 /** Stores a value under a key; an old value is replaced.
  *  @param value  `size` bytes, copied; may be NULL if size is 0
@@ -212,6 +274,81 @@ TUTTI_API tutti_status tutti_store_multi_get(tutti_store* store, const char* con
 TUTTI_API tutti_status tutti_store_multi_set(tutti_store* store, const char* const* keys,
                                              const void* const* values, const size_t* sizes,
                                              size_t count, tutti_error* error);
+
+/** Puts a value at the end of a queue; a queue that is not there is made. tutti_store_check and
+ *  tutti_store_wait find a queue that is not empty. What set, get and their kin do with the key of
+ *  a queue is not defined.
+ *  @param value  `size` bytes, copied; may be NULL if size is 0
+ *  Blocks:  for a message to the store
+ *  Threads: any
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE, STORE, NETWORK, TIMEOUT; UNSUPPORTED (a server of
+ *           PyTorch without queues: an older one, or one built without libuv)
+ *  Source:  torch.distributed.Store.queue_push
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_store_queue_push(tutti_store* store, const char* key,
+                                              const void* value, size_t size, tutti_error* error);
+
+/** Takes the first value out of a queue. Each value is given to one caller alone.
+ *  @param block      1: wait until there is a value; 0: fail if there is none
+ *  @param out_value  receives owned bytes
+ *  Blocks:  if `block` is 1 until there is a value, up to the store's timeout; else for a message
+ *           to the store and back
+ *  Threads: any
+ *  Fails:   QUEUE_EMPTY (`block` is 0), TIMEOUT (names the key), INVALID_ARGUMENT, INVALID_HANDLE,
+ *           STORE, NETWORK, UNSUPPORTED (as tutti_store_queue_push)
+ *  Source:  torch.distributed.Store.queue_pop
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_store_queue_pop(tutti_store* store, const char* key, int32_t block,
+                                             tutti_bytes** out_value, tutti_error* error);
+
+/** How many values a queue holds; 0 if there is no such queue.
+ *  @param out_length  receives the number
+ *  Blocks:  for a message to the store and back
+ *  Threads: any
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE, STORE, NETWORK, TIMEOUT, UNSUPPORTED (as
+ *           tutti_store_queue_push)
+ *  Source:  torch.distributed.Store.queue_len
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_store_queue_len(tutti_store* store, const char* key,
+                                             int64_t* out_length, tutti_error* error);
+
+/** The keys that are there, in no order; of a prefix store those with its prefix, without it.
+ *  Queues are not among them, nor keys with a NUL in them, which only other programs can set.
+ *  @param out_keys   receives owned bytes: each key and a NUL behind it
+ *  @param out_count  receives how many keys these are
+ *  Blocks:  for a message to the store and back
+ *  Threads: any
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE, STORE, NETWORK, TIMEOUT; UNSUPPORTED (an older
+ *           server of PyTorch)
+ *  Source:  torch.distributed.Store.list_keys
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_store_list_keys(tutti_store* store, tutti_bytes** out_keys,
+                                             int64_t* out_count, tutti_error* error);
+
+/** Waits until `world_size` callers have come to the barrier of this key. What each has written
+ *  before is there for all afterwards. A barrier serves once: who comes later passes at once, and
+ *  who gave up at a time-out has come.
+ *  @param key         a fresh one for each barrier
+ *  @param world_size  how many callers; the same for all
+ *  @param timeout_ms  0: the store's
+ *  Blocks:  until all have come, up to the timeout
+ *  Threads: any
+ *  Fails:   TIMEOUT (names the key), INVALID_ARGUMENT, INVALID_HANDLE, STORE, NETWORK; UNSUPPORTED
+ *           (an older server of PyTorch)
+ *  Source:  torch.distributed.Store.barrier
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_store_barrier(tutti_store* store, const char* key, int32_t world_size,
+                                           int64_t timeout_ms, tutti_error* error);
+
+/** Whether append, multi_get and multi_set work on this store; they do on every store of tutti.
+ *  @param out_has  receives 1 if they do, else 0
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE
+ *  Source:  torch.distributed.Store.has_extended_api
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_store_has_extended_api(tutti_store* store, int32_t* out_has,
+                                                    tutti_error* error);
 
 /** How many keys there are; in a TCP store that waited for its workers one more, "init/".
  *  @param out_count  receives the number

@@ -1,7 +1,11 @@
 /* What the kinds of store have of their own: how they are made, how long they live, what is left of
  * them after the release. */
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stddef.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "support/stores.h"
@@ -34,6 +38,169 @@ static void stores_are_refused_what_they_cannot_be_made_from(void** state) {
     EXPECT_ERROR(tutti_tcp_store_create("localhost", 0, 1, 1, NULL, NULL, &error), bad,
                  "out_store is NULL");
     assert_null(store);
+}
+
+static void wrong_options_of_a_server_are_named(void** state) {
+    (void)state;
+    tutti_store* store = NULL;
+    const tutti_status bad = TUTTI_ERR_INVALID_ARGUMENT;
+    const tutti_tcp_store_options zero = TUTTI_TCP_STORE_OPTIONS_INIT;
+    const struct {
+        size_t offset;
+        int wide;
+        int64_t value;
+        const char* named;
+    } cases[] = {
+        {offsetof(tutti_tcp_store_options, multi_tenant), 0, 2, "options.multi_tenant is 2"},
+        {offsetof(tutti_tcp_store_options, has_master_listen_fd), 0, 2, "has_master_listen_fd is"},
+        {offsetof(tutti_tcp_store_options, master_listen_fd), 0, 5, "not has_master_listen_fd"},
+        {offsetof(tutti_tcp_store_options, max_connections), 0, -1, "options.max_connections is -"},
+        {offsetof(tutti_tcp_store_options, max_connections), 0, INT32_MAX, "connections"},
+        {offsetof(tutti_tcp_store_options, max_key_bytes), 1, -1, "options.max_key_bytes is -1"},
+        {offsetof(tutti_tcp_store_options, max_key_bytes), 1, 1 << 21, "bytes of a key"},
+        {offsetof(tutti_tcp_store_options, max_value_bytes), 1, INT64_MAX, "bytes of a value"},
+        {offsetof(tutti_tcp_store_options, max_keys_per_request), 1, 1 << 25, "keys in a request"},
+        {offsetof(tutti_tcp_store_options, max_memory_bytes), 1, INT64_MAX, "bytes of memory"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        tutti_tcp_store_options options = zero;
+        const int32_t narrow = (int32_t)cases[i].value;
+        if (cases[i].wide)
+            memcpy((char*)&options + cases[i].offset, &cases[i].value, sizeof(int64_t));
+        else
+            memcpy((char*)&options + cases[i].offset, &narrow, sizeof narrow);
+        EXPECT_ERROR(tutti_tcp_store_create("localhost", 0, 1, 1, &options, &store, &error), bad,
+                     cases[i].named);
+    }
+    tutti_tcp_store_options options = zero;
+    options.has_master_listen_fd = 1;
+    EXPECT_ERROR(tutti_tcp_store_create("localhost", 1, 1, 0, &options, &store, &error), bad,
+                 "is_master is 0");
+    options.master_listen_fd = open("/dev/null", O_RDONLY);
+    EXPECT_ERROR(tutti_tcp_store_create("localhost", 0, 1, 1, &options, &store, &error), bad,
+                 "cannot listen at descriptor");
+    close(options.master_listen_fd);
+    assert_null(store);
+}
+
+/* What a caller says who was built against the first version of the struct. */
+static void options_of_an_older_caller_are_read(void** state) {
+    (void)state;
+    tutti_store* store = NULL;
+    int64_t timeout_ms = 0;
+    tutti_tcp_store_options options = TUTTI_TCP_STORE_OPTIONS_INIT;
+    options.struct_size = offsetof(tutti_tcp_store_options, multi_tenant);
+    options.timeout_ms = 60000;
+    options.multi_tenant = 77; /* memory that is not the struct's */
+    EXPECT_OK(tutti_tcp_store_create("localhost", 0, 1, 1, &options, &store, &error));
+    EXPECT_OK(tutti_store_get_timeout(store, &timeout_ms, &error));
+    assert_int_equal(timeout_ms, 60000);
+    tutti_store_release(store);
+}
+
+static void masters_of_one_process_can_share_a_port(void** state) {
+    (void)state;
+    int32_t port = 0;
+    tutti_store *first = NULL, *second = NULL;
+    tutti_tcp_store_options options = TUTTI_TCP_STORE_OPTIONS_INIT;
+    options.multi_tenant = 1;
+    EXPECT_OK(tutti_tcp_store_create("localhost", 0, 1, 1, &options, &first, &error));
+    EXPECT_OK(tutti_tcp_store_port(first, &port, &error));
+    EXPECT_OK(tutti_tcp_store_create("localhost", port, 1, 1, &options, &second, &error));
+    EXPECT_OK(tutti_store_set(first, "key", "value", 5, &error));
+    expect_stored(first, "key", "value");
+    tutti_store_release(first);
+    expect_stored(second, "key", "value");
+    EXPECT_ERROR(tutti_tcp_store_create("localhost", port, 1, 1, NULL, &first, &error),
+                 TUTTI_ERR_NETWORK, "EADDRINUSE");
+    tutti_store_release(second);
+}
+
+static void a_master_serves_at_a_socket_of_the_callers(void** state) {
+    (void)state;
+    int32_t port = 0;
+    struct sockaddr_in address;
+    socklen_t size = sizeof address;
+    tutti_store* store = NULL;
+    tutti_tcp_store_options options = TUTTI_TCP_STORE_OPTIONS_INIT;
+    memset(&address, 0, sizeof address);
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    options.has_master_listen_fd = 1;
+    options.master_listen_fd = socket(AF_INET, SOCK_STREAM, 0);
+    EXPECT_ERROR(tutti_tcp_store_create("localhost", 0, 1, 1, &options, &store, &error),
+                 TUTTI_ERR_INVALID_ARGUMENT, "not bound to a port");
+    assert_int_equal(bind(options.master_listen_fd, (struct sockaddr*)&address, size), 0);
+    assert_int_equal(getsockname(options.master_listen_fd, (struct sockaddr*)&address, &size), 0);
+    EXPECT_ERROR(tutti_tcp_store_create("localhost", 1, 1, 1, &options, &store, &error),
+                 TUTTI_ERR_INVALID_ARGUMENT, "not to 1");
+    EXPECT_OK(tutti_tcp_store_create("localhost", 0, 1, 1, &options, &store, &error));
+    close(options.master_listen_fd);
+    EXPECT_OK(tutti_tcp_store_port(store, &port, &error));
+    assert_int_equal(port, ntohs(address.sin_port));
+    EXPECT_OK(tutti_store_set(store, "key", "value", 5, &error));
+    expect_stored(store, "key", "value");
+    tutti_store_release(store);
+}
+
+static void limits_of_the_server_are_kept_by_its_clients(void** state) {
+    (void)state;
+    int32_t port = 0;
+    tutti_store *master = NULL, *client = NULL, *third = NULL;
+    const char* keys[] = {"a", "b", "c"};
+    int32_t found = -1;
+    tutti_tcp_store_options options = TUTTI_TCP_STORE_OPTIONS_INIT;
+    options.max_key_bytes = 3;
+    options.max_value_bytes = 5;
+    options.max_keys_per_request = 2;
+    options.max_connections = 2;
+    EXPECT_OK(tutti_tcp_store_create("localhost", 0, 1, 1, &options, &master, &error));
+    EXPECT_OK(tutti_tcp_store_port(master, &port, &error));
+    EXPECT_OK(tutti_tcp_store_create("localhost", port, -1, 0, NULL, &client, &error));
+    EXPECT_OK(tutti_store_set(client, "key", "value", 5, &error));
+    expect_stored(master, "key", "value");
+    EXPECT_ERROR(tutti_store_set(client, "keys", "", 0, &error), TUTTI_ERR_INVALID_ARGUMENT,
+                 "at most 3");
+    EXPECT_ERROR(tutti_store_set(client, "key", "values", 6, &error), TUTTI_ERR_INVALID_ARGUMENT,
+                 "at most 5");
+    EXPECT_ERROR(tutti_store_check(client, keys, 3, &found, &error), TUTTI_ERR_INVALID_ARGUMENT,
+                 "at most 2");
+    EXPECT_ERROR(tutti_tcp_store_create("localhost", port, -1, 0, NULL, &third, &error),
+                 TUTTI_ERR_STORE, "the server is full");
+    tutti_store_release(client);
+    tutti_store_release(master);
+}
+
+static void expect_text(tutti_bytes* bytes, const char* wanted) {
+    assert_string_equal((const char*)tutti_bytes_data(bytes), wanted);
+    assert_int_equal(tutti_bytes_size(bytes), strlen(wanted));
+    tutti_bytes_release(bytes);
+}
+
+static void stores_tell_where_they_are(void** state) {
+    (void)state;
+    tutti_bytes* bytes = NULL;
+    tutti_store *inner = NULL, *outer = NULL, *got = NULL;
+    const tutti_status bad = TUTTI_ERR_INVALID_ARGUMENT;
+    EXPECT_OK(tutti_tcp_store_host(stores[TCP], &bytes, &error));
+    expect_text(bytes, "localhost");
+    EXPECT_ERROR(tutti_tcp_store_host(stores[FILE_], &bytes, &error), bad, "not a TCP store");
+    EXPECT_ERROR(tutti_tcp_store_host(stores[TCP], NULL, &error), bad, "out_host is NULL");
+    EXPECT_OK(tutti_file_store_path(stores[FILE_], &bytes, &error));
+    expect_text(bytes, path);
+    EXPECT_ERROR(tutti_file_store_path(stores[HASH], &bytes, &error), bad, "not a file store");
+    EXPECT_ERROR(tutti_file_store_path(stores[FILE_], NULL, &error), bad, "out_path is NULL");
+    EXPECT_OK(tutti_prefix_store_create("a", stores[HASH], &inner, &error));
+    EXPECT_OK(tutti_prefix_store_create("b", inner, &outer, &error));
+    EXPECT_OK(tutti_prefix_store_underlying_store(outer, &got, &error));
+    EXPECT_OK(tutti_store_set(got, "key", "value", 5, &error));
+    expect_stored(stores[HASH], "a/key", "value");
+    EXPECT_ERROR(tutti_prefix_store_underlying_store(stores[HASH], &got, &error), bad,
+                 "not a prefix store");
+    EXPECT_ERROR(tutti_prefix_store_underlying_store(outer, NULL, &error), bad, "out_store is NU");
+    tutti_store_release(got);
+    tutti_store_release(outer);
+    tutti_store_release(inner);
 }
 
 static void only_a_tcp_store_has_a_port(void** state) {
@@ -179,6 +346,12 @@ static int what_is_released_before_exit_ends(void) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         STORE_TEST(stores_are_refused_what_they_cannot_be_made_from),
+        STORE_TEST(wrong_options_of_a_server_are_named),
+        STORE_TEST(options_of_an_older_caller_are_read),
+        STORE_TEST(masters_of_one_process_can_share_a_port),
+        STORE_TEST(a_master_serves_at_a_socket_of_the_callers),
+        STORE_TEST(limits_of_the_server_are_kept_by_its_clients),
+        STORE_TEST(stores_tell_where_they_are),
         STORE_TEST(only_a_tcp_store_has_a_port),
         STORE_TEST(clients_of_a_tcp_store_see_each_other),
         STORE_TEST(a_port_and_a_file_are_free_again_after_the_release),

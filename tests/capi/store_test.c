@@ -163,6 +163,107 @@ static void waits_end_at_the_timeout_and_name_the_key(void** state) {
     }
 }
 
+static void expect_popped(tutti_store* store, const char* key, int32_t block, const char* wanted) {
+    tutti_bytes* value = NULL;
+    EXPECT_OK(tutti_store_queue_pop(store, key, block, &value, &error));
+    assert_int_equal(tutti_bytes_size(value), strlen(wanted));
+    assert_string_equal((const char*)tutti_bytes_data(value), wanted);
+    tutti_bytes_release(value);
+}
+
+static void* push_late(void* store) {
+    tutti_store_queue_push((tutti_store*)store, "late queue", "value", 5, NULL);
+    return NULL;
+}
+
+static void queues_give_each_value_once(void** state) {
+    (void)state;
+    FOR_EACH_STORE(store) {
+        const char* key = "queue";
+        int64_t length = -1;
+        int32_t found = -1;
+        tutti_bytes* value = NULL;
+        pthread_t thread;
+        EXPECT_OK(tutti_store_queue_len(store, key, &length, &error));
+        assert_int_equal(length, 0);
+        EXPECT_ERROR(tutti_store_queue_pop(store, key, 0, &value, &error), TUTTI_ERR_QUEUE_EMPTY,
+                     "the queue is empty");
+        assert_null(value);
+        EXPECT_OK(tutti_store_queue_push(store, key, "first", 5, &error));
+        EXPECT_OK(tutti_store_queue_push(store, key, NULL, 0, &error));
+        EXPECT_OK(tutti_store_queue_len(store, key, &length, &error));
+        assert_int_equal(length, 2);
+        EXPECT_OK(tutti_store_check(store, &key, 1, &found, &error));
+        assert_int_equal(found, 1);
+        expect_popped(store, key, 0, "first");
+        expect_popped(store, key, 1, "");
+        assert_int_equal(pthread_create(&thread, NULL, push_late, store), 0);
+        expect_popped(store, "late queue", 1, "value");
+        pthread_join(thread, NULL);
+        EXPECT_OK(tutti_store_set_timeout(store, 1, &error));
+        EXPECT_ERROR(tutti_store_queue_pop(store, key, 1, &value, &error), TUTTI_ERR_TIMEOUT, key);
+    }
+}
+
+static void keys_are_listed(void** state) {
+    (void)state;
+    FOR_EACH_STORE(store) {
+        tutti_bytes* keys = NULL;
+        int64_t count = -1;
+        EXPECT_OK(tutti_store_list_keys(store, &keys, &count, &error));
+        assert_int_equal(count, 0);
+        assert_int_equal(tutti_bytes_size(keys), 0);
+        tutti_bytes_release(keys);
+        EXPECT_OK(tutti_store_set(store, "one", "", 0, &error));
+        EXPECT_OK(tutti_store_set(store, "", "the empty key", 13, &error));
+        EXPECT_OK(tutti_store_list_keys(store, &keys, &count, &error));
+        assert_int_equal(count, 2);
+        assert_int_equal(tutti_bytes_size(keys), 5);
+        const char* text = (const char*)tutti_bytes_data(keys);
+        const int empty_is_first = text[0] == '\0';
+        assert_memory_equal(text, empty_is_first ? "\0one" : "one\0", 5);
+        tutti_bytes_release(keys);
+    }
+}
+
+static void* come_to_the_barrier(void* store) {
+    tutti_store_barrier((tutti_store*)store, "barrier", 2, TUTTI_NO_TIMEOUT, NULL);
+    return NULL;
+}
+
+static void barriers_wait_for_all(void** state) {
+    (void)state;
+    FOR_EACH_STORE(store) {
+        pthread_t thread;
+        EXPECT_ERROR(tutti_store_barrier(store, "alone", 2, 1, &error), TUTTI_ERR_TIMEOUT, "alone");
+        EXPECT_OK(tutti_store_barrier(store, "alone", 2, 0, &error));
+        assert_int_equal(pthread_create(&thread, NULL, come_to_the_barrier, store), 0);
+        EXPECT_OK(tutti_store_barrier(store, "barrier", 2, 0, &error));
+        pthread_join(thread, NULL);
+    }
+}
+
+static void clones_are_handles_of_the_same_store(void** state) {
+    (void)state;
+    FOR_EACH_STORE(store) {
+        tutti_store* clone = NULL;
+        int64_t timeout_ms = 0;
+        int32_t has = -1;
+        EXPECT_OK(tutti_store_set_timeout(store, 60000, &error));
+        EXPECT_OK(tutti_store_clone(store, &clone, &error));
+        EXPECT_OK(tutti_store_set(store, "key", "value", 5, &error));
+        expect_stored(store, "key", "value");
+        expect_stored(clone, "key", "value");
+        EXPECT_OK(tutti_store_set_timeout(clone, 1, &error));
+        EXPECT_OK(tutti_store_get_timeout(store, &timeout_ms, &error));
+        assert_int_equal(timeout_ms, 60000);
+        EXPECT_OK(tutti_store_has_extended_api(clone, &has, &error));
+        assert_int_equal(has, 1);
+        tutti_store_release(clone);
+        expect_stored(store, "key", "value");
+    }
+}
+
 static void* set_late(void* store) {
     tutti_store_set((tutti_store*)store, "late", "value", 5, NULL);
     return NULL;
@@ -224,6 +325,20 @@ static void arguments_that_are_wrong_are_named(void** state) {
         EXPECT_ERROR(tutti_store_set_timeout(store, 0, &error), bad, "timeout_ms is 0");
         EXPECT_ERROR(tutti_store_set_timeout(store, -2, &error), bad, "timeout_ms is -2");
         EXPECT_ERROR(tutti_store_get_timeout(store, NULL, &error), bad, "out_timeout_ms");
+        EXPECT_ERROR(tutti_store_queue_push(store, NULL, "", 0, &error), bad, "key is NULL");
+        EXPECT_ERROR(tutti_store_queue_push(store, "q", NULL, 1, &error), bad, "value is NULL");
+        EXPECT_ERROR(tutti_store_queue_pop(store, NULL, 0, &value, &error), bad, "key is NULL");
+        EXPECT_ERROR(tutti_store_queue_pop(store, "q", 2, &value, &error), bad, "block is 2");
+        EXPECT_ERROR(tutti_store_queue_pop(store, "q", 0, NULL, &error), bad, "out_value is NULL");
+        EXPECT_ERROR(tutti_store_queue_len(store, NULL, &number, &error), bad, "key is NULL");
+        EXPECT_ERROR(tutti_store_queue_len(store, "q", NULL, &error), bad, "out_length is NULL");
+        EXPECT_ERROR(tutti_store_list_keys(store, NULL, &number, &error), bad, "out_keys is NULL");
+        EXPECT_ERROR(tutti_store_list_keys(store, &value, NULL, &error), bad, "out_count is NULL");
+        EXPECT_ERROR(tutti_store_barrier(store, NULL, 1, 0, &error), bad, "key is NULL");
+        EXPECT_ERROR(tutti_store_barrier(store, "b", 0, 0, &error), bad, "world_size is 0");
+        EXPECT_ERROR(tutti_store_barrier(store, "b", 1, -2, &error), bad, "timeout_ms is -2");
+        EXPECT_ERROR(tutti_store_clone(store, NULL, &error), bad, "out_store is NULL");
+        EXPECT_ERROR(tutti_store_has_extended_api(store, NULL, &error), bad, "out_has is NULL");
         assert_int_equal(flag, 7);
         assert_int_equal(number, 7);
         assert_null(value);
@@ -262,6 +377,10 @@ int main(void) {
         STORE_TEST(compare_set_sets_what_is_as_expected),
         STORE_TEST(keys_are_deleted_and_counted),
         STORE_TEST(several_values_are_set_and_read_at_once),
+        STORE_TEST(queues_give_each_value_once),
+        STORE_TEST(keys_are_listed),
+        STORE_TEST(barriers_wait_for_all),
+        STORE_TEST(clones_are_handles_of_the_same_store),
         STORE_TEST(waits_end_at_the_timeout_and_name_the_key),
         STORE_TEST(a_wait_ends_when_another_thread_sets_the_key),
         STORE_TEST(arguments_that_are_wrong_are_named),

@@ -3,7 +3,6 @@
 
 #include <random>
 
-#include "store/limits.hpp"
 #include "support/unit.hpp"
 
 namespace {
@@ -12,7 +11,8 @@ using tutti::protocol::Query;
 using tutti::protocol::Request;
 using tutti::protocol::RequestParser;
 using tutti::protocol::Writer;
-namespace limits = tutti::store_limits;
+
+constexpr tutti::StoreLimits limits;
 
 std::span<const std::byte> bytes_of(std::string_view text) {
     return std::as_bytes(std::span(text));
@@ -42,12 +42,17 @@ std::string all_requests() {
     bytes += Writer(Query::MultiSet).count(2).bytes("/a").bytes("1").bytes("/b").bytes("").take();
     bytes += Writer(Query::CancelWait).take();
     bytes += Writer(Query::Ping).number32(77).take();
+    bytes += Writer(Query::QueuePush).bytes("/q").bytes("entry").take();
+    bytes += Writer(Query::QueuePop).bytes("/q").take();
+    bytes += Writer(Query::QueueLen).bytes("/q").take();
+    bytes += Writer(Query::ListKeys).take();
+    bytes += Writer(Query::Barrier).bytes("/b").number(4).take();
     return bytes;
 }
 
 void assert_all_requests(const std::vector<Request>& requests) {
     using Strings = std::vector<std::string>;
-    assert_int_equal(requests.size(), 14);
+    assert_int_equal(requests.size(), 19);
     for (size_t i = 0; i < requests.size(); ++i)
         assert_int_equal(static_cast<size_t>(requests[i].query), i);
     assert_int_equal(requests[0].number, 0x3C85F7CE);
@@ -63,6 +68,9 @@ void assert_all_requests(const std::vector<Request>& requests) {
     assert_true((requests[11].keys == Strings{"/a", "/b"}));
     assert_true((requests[11].values == Strings{"1", ""}));
     assert_int_equal(requests[13].number, 77);
+    assert_true((requests[14].keys == Strings{"/q"} && requests[14].values == Strings{"entry"}));
+    assert_true((requests[15].keys == Strings{"/q"} && requests[16].keys == Strings{"/q"}));
+    assert_true((requests[18].keys == Strings{"/b"} && requests[18].number == 4));
 }
 
 void all_requests_are_read_from_one_piece(void**) {
@@ -90,7 +98,7 @@ void requests_may_come_byte_by_byte(void**) {
 }
 
 void unknown_queries_are_refused(void**) {
-    for (int query = 14; query < 256; ++query) {
+    for (int query = 19; query < 256; ++query) {
         RequestParser parser;
         const char byte = static_cast<char>(query);
         TUTTI_EXPECT_ERROR(parse(parser, {&byte, 1}), TUTTI_ERR_STORE,
@@ -99,26 +107,45 @@ void unknown_queries_are_refused(void**) {
 }
 
 void what_exceeds_a_limit_is_refused_before_its_bytes_come(void**) {
-    const auto refuse = [](std::string bytes, const char* why) {
-        RequestParser parser;
+    const auto refuse = [](std::string bytes, const char* why, tutti::StoreLimits given = {}) {
+        RequestParser parser(given);
         TUTTI_EXPECT_ERROR(parse(parser, bytes), TUTTI_ERR_STORE, why);
     };
-    refuse(Writer(Query::Get).count(limits::wire_key_bytes + 1).take(), "too long");
+    refuse(Writer(Query::Get).count(limits.key_bytes + 2).take(), "too long");
     refuse(Writer(Query::Get).number(-1).take(), "too long");
-    refuse(Writer(Query::Set).bytes("/k").count(limits::request_bytes + 1).take(), "too long");
-    refuse(Writer(Query::Set).bytes("/k").count(limits::request_bytes).take(), "too large");
-    refuse(Writer(Query::Wait).count(limits::keys_per_request + 1).take(), "too many");
+    refuse(Writer(Query::Set).bytes("/k").count(limits.value_bytes + 1).take(), "too long");
+    refuse(Writer(Query::CompareSet)
+               .bytes("/k")
+               .bytes(std::string(200'000, 'x'))
+               .count(limits.value_bytes)
+               .take(),
+           "too large");
+    refuse(Writer(Query::Wait).count(limits.keys_per_request + 1).take(), "too many");
     refuse(Writer(Query::MultiSet).number(-1).take(), "too many");
+    const tutti::StoreLimits small = {.key_bytes = 3, .value_bytes = 5, .keys_per_request = 2};
+    refuse(Writer(Query::Get).bytes("/kkkk").take(), "at most 4 ", small);
+    refuse(Writer(Query::Get).count(129).take(), "at most 128 ", small);
+    refuse(Writer(Query::QueuePush).bytes("/kkk").count(6).take(), "at most 5 ", small);
+    refuse(Writer(Query::Check).count(3).take(), "at most 2 ", small);
 }
 
 void what_is_just_within_a_limit_is_read(void**) {
     RequestParser parser;
-    const std::string key(limits::wire_key_bytes, 'k');
+    const std::string key(limits.key_bytes + 1, 'k');
     assert_true(parse(parser, Writer(Query::Get).bytes(key).take()).at(0).keys.at(0) == key);
     Writer writer(Query::Wait);
-    writer.count(limits::keys_per_request);
-    for (size_t i = 0; i < limits::keys_per_request; ++i) writer.bytes("");
-    assert_int_equal(parse(parser, writer.take()).at(0).keys.size(), limits::keys_per_request);
+    writer.count(limits.keys_per_request);
+    for (size_t i = 0; i < limits.keys_per_request; ++i) writer.bytes("");
+    assert_int_equal(parse(parser, writer.take()).at(0).keys.size(), limits.keys_per_request);
+}
+
+void what_a_half_request_holds_is_known(void**) {
+    RequestParser parser;
+    assert_int_equal(parser.held_bytes(), 0);
+    parse(parser, Writer(Query::Set).bytes("/k").count(100'000).take() + std::string(60'000, 'x'));
+    assert_in_range(parser.held_bytes(), 60'000, 61'000);
+    assert_int_equal(parse(parser, std::string(40'000, 'x')).size(), 1);
+    assert_int_equal(parser.held_bytes(), 0);
 }
 
 // Whatever comes, the parser reads it or refuses it; the sanitizers watch.
@@ -156,6 +183,7 @@ int main() {
         TUTTI_TEST(unknown_queries_are_refused),
         TUTTI_TEST(what_exceeds_a_limit_is_refused_before_its_bytes_come),
         TUTTI_TEST(what_is_just_within_a_limit_is_read),
+        TUTTI_TEST(what_a_half_request_holds_is_known),
         TUTTI_TEST(random_bytes_do_no_harm),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

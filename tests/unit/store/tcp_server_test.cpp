@@ -1,71 +1,9 @@
-// The server against raw sockets that speak the documented bytes, or nonsense. The bytes are
-// written out here and not made with the engine's writer, which could share a mistake.
-#include <array>
-
-#include "net/socket.hpp"
-#include "store/store.hpp"
-#include "support/unit.hpp"
+// The server against raw sockets that speak the documented bytes, or nonsense.
+#include "raw_client.hpp"
 
 namespace {
 
-using tutti::Deadline;
-using tutti::net::Socket;
-using namespace std::string_literals;
-
-Deadline ample() {
-    return Deadline::after_ms(60'000);
-}
-
-// "\x03" "key" as the protocol writes it: 64-bit little-endian length, bytes.
-std::string text(const std::string& bytes) {
-    std::string out;
-    for (int i = 0; i < 8; ++i) out.push_back(static_cast<char>(bytes.size() >> (8 * i)));
-    return out + bytes;
-}
-
-std::string number(int64_t value) {
-    std::string out;
-    for (int i = 0; i < 8; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
-    return out;
-}
-
-const std::string validate = "\x00\xCE\xF7\x85\x3C"s;
-
-// A server and a client of bytes.
-struct Fixture {
-    std::unique_ptr<tutti::StoreServer> server = tutti::make_store_server("127.0.0.1", 0);
-    Socket socket = connect();
-
-    Socket connect() { return Socket::connect({"127.0.0.1", server->port()}, ample()); }
-    void send(const std::string& bytes) {
-        socket.send_all(std::as_bytes(std::span(bytes)), ample());
-    }
-    std::string receive(size_t size) {
-        std::string bytes(size, '\0');
-        socket.recv_all(std::as_writable_bytes(std::span(bytes)), ample());
-        return bytes;
-    }
-    void expect(const std::string& bytes) { assert_true(receive(bytes.size()) == bytes); }
-    // PING and its answer: all before it has been answered, and nothing else was.
-    void expect_nothing_more() {
-        send("\x0D\x01\x02\x03\x04"s);
-        expect("\x01\x02\x03\x04");
-    }
-    bool is_closed() {
-        std::array<std::byte, 1> byte{};
-        try {
-            return socket.recv_some(byte, ample()) == 0;
-        } catch (const tutti::Error& error) {
-            // What the server had not read when it closed makes a reset of the end of file.
-            return error.status().code == TUTTI_ERR_NETWORK;
-        }
-    }
-    void expect_still_serving() {
-        socket = connect();
-        send(validate);
-        expect_nothing_more();
-    }
-};
+using namespace tutti::test;
 
 void requests_are_answered_byte_for_byte(void**) {
     Fixture f;
@@ -183,7 +121,7 @@ void breaking_the_protocol_closes_that_connection_alone(void**) {
         "\x00\xCE\xF7\x85\x3D"s,                                  // another magic number
         "\x01"s + text("/k") + text("v"),                         // no VALIDATE first
         "GET / HTTP/1.1\r\nHost: x\r\n\r\n",                      // another protocol
-        validate + "\x0E",                                        // queries that are not there
+        validate + "\x13",                                        // queries that are not there
         validate + "\xFF",                                        //
         validate + "\x03"s + huge,                                // lengths and counts
         validate + "\x01"s + text("/k") + huge,                   //

@@ -1,0 +1,145 @@
+// The table and its file. PyTorch's stores count their handles in it, and so do we. Any thread.
+#include "file_table.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+
+namespace tutti {
+namespace {
+
+// They count the handles that are open and those that have been closed.
+constexpr const char* open_key = "refcount/";
+constexpr const char* closed_key = "cleanup/";
+
+constexpr auto first_look = std::chrono::microseconds(500);
+constexpr auto longest_look = std::chrono::microseconds(20'000);
+constexpr int64_t closing_ms = 2'000;  // closing waits no longer for the lock: it must not hang
+
+// The path is not the caller's any more once it changes its working directory.
+std::string absolute(const std::string& path) {
+    if (path.starts_with('/')) return path;
+    char* folder = ::getcwd(nullptr, 0);
+    if (folder == nullptr) return path;
+    const std::string whole = cat(folder, '/', path);
+    ::free(folder);
+    return whole;
+}
+
+}  // namespace
+
+FileTable::FileTable(const std::string& path, int world_size, const Deadline& deadline)
+    : path_(absolute(path)), world_size_(world_size) {
+    write(deadline, [](Table& table) {
+        table.add(open_key, 1);
+        return std::vector<std::string>{open_key};
+    });
+}
+
+FileTable::~FileTable() {
+    try {
+        close();
+    } catch (...) {
+        log(LogLevel::Warning, current_status().message);
+    }
+}
+
+// When all are known to have come and the last one goes, the file does.
+void FileTable::close() {
+    auto file =
+        LockedFile::open(path_, LockedFile::Mode::Write, false, Deadline::after_ms(closing_ms));
+    if (!file) return;
+    const Lock lock(mutex_);
+    refresh(*file);
+    const int64_t closed = table_.add(closed_key, 1);
+    const int64_t open = table_.add(open_key, -1);
+    if (world_size_ > 0 && open == 0 && closed >= world_size_) return file->remove();
+    std::string bytes;
+    for (const char* key : {closed_key, open_key})
+        LockedFile::encode(bytes, key, *table_.find(key));
+    file->append(bytes);
+}
+
+bool FileTable::read(const Deadline& deadline, const Look& look) {
+    auto file = LockedFile::open(path_, LockedFile::Mode::Read, false, deadline);
+    const Lock lock(mutex_);
+    if (file) {
+        refresh(*file);
+    } else {
+        forget();
+    }
+    return look(table_);
+}
+
+// If the change cannot be written down, the table is forgotten and read anew.
+void FileTable::write(const Deadline& deadline, const Change& change) {
+    auto file = LockedFile::open(path_, LockedFile::Mode::Write, true, deadline);
+    const Lock lock(mutex_);
+    refresh(*file);
+    try {
+        std::string bytes;
+        for (const std::string& key : change(table_)) {
+            const std::string* value = table_.find(key);
+            LockedFile::encode(bytes, value == nullptr ? '-' + key : key,
+                               value == nullptr ? "" : *value);
+        }
+        file->append(bytes);
+        position_.offset += static_cast<int64_t>(bytes.size());
+    } catch (...) {
+        forget();
+        throw;
+    }
+}
+
+bool FileTable::read_until(const Deadline& deadline, const Look& look) {
+    bool found = read(deadline, look);
+    for (auto pause = first_look; !found; pause = std::min(pause * 3 / 2, longest_look)) {
+        if (deadline.expired()) return false;
+        const auto next = Deadline::Clock::now() + pause;
+        std::this_thread::sleep_until(std::min(next, deadline.when()));
+        found = look_again(deadline, look);
+    }
+    return true;
+}
+
+// The file is locked and read only if it has changed. Opening it makes a network file system look
+// at the server, which stat alone does not. The table is looked at in any case: another thread may
+// have brought it up to date.
+bool FileTable::look_again(const Deadline& deadline, const Look& look) {
+    struct stat status {};
+    const net::Descriptor fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+    const bool there = fd.valid() && ::fstat(fd.get(), &status) == 0;
+    {
+        const Lock lock(mutex_);
+        if (there && status.st_dev == position_.device && status.st_ino == position_.inode &&
+            status.st_size == position_.offset)
+            return look(table_);
+    }
+    return read(deadline, look);
+}
+
+// Brings the table up to date with the locked file.
+void FileTable::refresh(LockedFile& file) {
+    file.read(
+        position_, [this]() TUTTI_REQUIRES(mutex_) { table_ = Table(); },
+        [this](const std::string& key, std::string value) TUTTI_REQUIRES(mutex_) {
+            if (key.starts_with('-'))
+                table_.erase(key.substr(1));
+            else
+                table_.set(key, std::move(value));
+        });
+}
+
+void FileTable::forget() {
+    table_ = Table();
+    position_ = {};
+}
+
+}  // namespace tutti

@@ -1,0 +1,50 @@
+// A table that processes share through a file: every use opens and locks the file, reads what is
+// new in it, and may add to it. A file tells nobody of changes, so waiting means looking again. Any
+// thread.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "file_records.hpp"
+#include "table.hpp"
+
+namespace tutti {
+
+class FileTable {
+public:
+    // Makes the file if it is not there. world_size -1: not fixed.
+    FileTable(const std::string& path, int world_size, const Deadline& deadline);
+    // Of `world_size`, the last one removes the file.
+    ~FileTable();
+    FileTable(const FileTable&) = delete;
+    FileTable& operator=(const FileTable&) = delete;
+
+    [[nodiscard]] const std::string& path() const { return path_; }  // absolute
+
+    using Look = std::function<bool(const Table&)>;
+    // What `look` says of the table as it is now.
+    bool read(const Deadline& deadline, const Look& look);
+    // Looks again until `look` says yes; false if the deadline passed first.
+    bool read_until(const Deadline& deadline, const Look& look);
+    // `change` changes the table and returns the keys to write down.
+    using Change = std::function<std::vector<std::string>(Table&)>;
+    void write(const Deadline& deadline, const Change& change);
+
+private:
+    void refresh(LockedFile& file) TUTTI_REQUIRES(mutex_);
+    void forget() TUTTI_REQUIRES(mutex_);
+    bool look_again(const Deadline& deadline, const Look& look);
+    void close();
+
+    const std::string path_;
+    const int world_size_;
+
+    Mutex mutex_;
+    Table table_ TUTTI_GUARDED_BY(mutex_);
+    FilePosition position_ TUTTI_GUARDED_BY(mutex_);
+};
+
+}  // namespace tutti

@@ -1,0 +1,413 @@
+// PyTorch 2's store protocol, query by query. What a client sends behind a wait that is not over is
+// held back, except CANCEL_WAIT. One thread.
+#include "responder.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "keys.hpp"
+
+namespace tutti {
+
+using protocol::Query;
+using protocol::Request;
+using protocol::Writer;
+using Waits = StoreClient::Waits;
+
+namespace {
+
+constexpr size_t longest_number = 20;  // in decimal text
+
+}  // namespace
+
+Responder::Responder(const StoreLimits& limits, Events events)
+    : limits_(limits), events_(std::move(events)) {}
+
+void Responder::take(StoreClient& client, Request request) noexcept {
+    try {
+        if (!client.validated || client.turned_away)
+            begin(client, request);
+        else
+            dispatch(client, std::move(request));
+    } catch (...) {
+        fail(client, current_status().message);
+    }
+}
+
+void Responder::fail(StoreClient& client, std::string why) noexcept {
+    if (!client.failure.empty()) return;
+    client.failure = std::move(why);
+    touch(client);
+}
+
+// The greeting, and all that a client gets who is one too many.
+void Responder::begin(StoreClient& client, const Request& request) {
+    if (!client.validated) {
+        if (request.query != Query::Validate ||
+            request.number != int64_t{protocol::validation_magic})
+            throw Error(TUTTI_ERR_STORE, "it did not begin as clients of PyTorch 2 do");
+        client.validated = true;
+        return;
+    }
+    const bool asks = request.query == Query::Check && request.keys.size() == 1 &&
+                      request.keys[0] == protocol::tutti_key;
+    if (asks) answers_of(client).byte(protocol::check_full);
+    throw Error(TUTTI_ERR_STORE,
+                cat("the server has ", limits_.connections, " connections, as many as its limit"));
+}
+
+void Responder::dispatch(StoreClient& client, Request request) {
+    if (request.query == Query::CancelWait) {
+        stop_waiting(client);
+        drop_behind(client);
+        answers_of(client).byte(protocol::wait_cancelled);
+    } else if (client.waits != Waits::ForNothing || !client.behind_wait.empty()) {
+        if (client.behind_wait.size() == store_limits::requests_behind_wait)
+            throw Error(TUTTI_ERR_STORE, "too many requests behind a wait");
+        client.behind_bytes += request.bytes;
+        client.behind_wait.push_back(std::move(request));
+    } else {
+        answer(client, request);
+    }
+}
+
+void Responder::resume() noexcept {
+    while (!resumable_.empty()) {
+        StoreClient& client = *resumable_.front();
+        resumable_.pop_front();
+        try {
+            while (client.waits == Waits::ForNothing && !client.behind_wait.empty() &&
+                   client.failure.empty()) {
+                Request request = std::move(client.behind_wait.front());
+                client.behind_wait.pop_front();
+                client.behind_bytes -= request.bytes;
+                answer(client, request);
+            }
+        } catch (...) {
+            fail(client, current_status().message);
+        }
+    }
+}
+
+void Responder::answer(StoreClient& client, Request& request) {
+    const std::vector<std::string>& keys = request.keys;
+    switch (request.query) {
+        case Query::Validate:
+        case Query::CancelWait:  // dealt with before
+            return;
+        case Query::Set:
+            return set(keys[0], std::move(request.values[0]));
+        case Query::CompareSet:
+            return compare_set(client, request);
+        case Query::Get:
+            return answer_get(client, keys[0]);
+        case Query::Add:
+            answers_of(client).number(add(keys[0], request.number));
+            return;
+        case Query::Check:
+            answers_of(client).byte(check(client, keys));
+            return;
+        case Query::Wait:
+            return wait(client, std::move(request.keys));
+        case Query::CountKeys:
+            answers_of(client).count(table_.size());
+            return;
+        case Query::DeleteKey:
+            answers_of(client).number(table_.erase(keys[0]) ? 1 : 0);
+            return;
+        case Query::Append:
+            need_room(request.values[0].size() + store_limits::entry_overhead);
+            table_.append(keys[0], request.values[0], limits_.value_bytes);
+            return changed(keys[0]);
+        case Query::MultiGet:
+            return answer_multi_get(client, keys);
+        case Query::MultiSet:
+            for (size_t i = 0; i < keys.size(); ++i) set(keys[i], std::move(request.values[i]));
+            return;
+        case Query::Ping:
+            answers_of(client).number32(static_cast<uint32_t>(request.number));
+            return;
+        case Query::QueuePush:
+            return push(keys[0], std::move(request.values[0]));
+        case Query::QueuePop:
+            return answer_pop(client, keys[0]);
+        case Query::QueueLen:
+            answers_of(client).count(table_.queue_length(keys[0]));
+            return;
+        case Query::ListKeys:
+            return answer_list_keys(client);
+        case Query::Barrier:
+            return barrier(client, keys[0], request.number);
+    }
+}
+
+// Clients' keys begin with "/", so nobody but tutti's ask for the other two.
+void Responder::answer_get(StoreClient& client, const std::string& key) {
+    if (key.starts_with(protocol::hello_key))
+        return hello(client, key.substr(protocol::hello_key.size()));
+    if (key.starts_with(protocol::refusal_key)) {
+        answers_of(client).bytes(
+            refusal_of(std::string_view(key).substr(protocol::refusal_key.size())));
+        return;
+    }
+    answers_of(client).bytes(value_of(key));
+}
+
+void Responder::hello(StoreClient& client, std::string name) {
+    if (name.size() > store_limits::client_name_bytes)
+        throw Error(TUTTI_ERR_STORE, "its name is too long");
+    client.name = std::move(name);
+    Writer limits;
+    limits.count(limits_.key_bytes).count(limits_.value_bytes).count(limits_.keys_per_request);
+    answers_of(client).bytes(limits.take());
+}
+
+std::string_view Responder::refusal_of(std::string_view name) const {
+    const auto found = std::find_if(refusals_.rbegin(), refusals_.rend(),
+                                    [&](const auto& refusal) { return refusal.first == name; });
+    return found == refusals_.rend() ? std::string_view() : found->second;
+}
+
+void Responder::answer_multi_get(StoreClient& client, const std::vector<std::string>& keys) {
+    size_t total = 0;
+    for (const std::string& key : keys) total += value_of(key).size();
+    if (total > limits_.request_bytes())
+        throw Error(TUTTI_ERR_STORE, cat("it asked for ", total, " bytes at once, at most ",
+                                         limits_.request_bytes(), " are possible"));
+    Writer& answers = answers_of(client);
+    for (const std::string& key : keys) answers.bytes(value_of(key));
+}
+
+void Responder::answer_list_keys(StoreClient& client) {
+    const std::vector<std::string> keys = table_.keys();
+    Writer& answers = answers_of(client);
+    answers.count(keys.size());
+    for (const std::string& key : keys) answers.bytes(key);
+}
+
+// How many there were, and the first of them.
+void Responder::answer_pop(StoreClient& client, const std::string& key) {
+    Writer& answers = answers_of(client);
+    answers.count(table_.queue_length(key));
+    if (const auto value = table_.pop(key)) answers.bytes(*value);
+}
+
+uint8_t Responder::check(StoreClient& client, const std::vector<std::string>& keys) {
+    if (keys.size() == 1 && keys[0] == protocol::tutti_key) {
+        client.is_tutti = true;
+        return protocol::check_ready;
+    }
+    return table_.has_all(keys) ? protocol::check_ready : protocol::check_not_ready;
+}
+
+void Responder::set(const std::string& key, std::string value) {
+    need_room(table_.growth(key, value.size()));
+    table_.set(key, std::move(value));
+    changed(key);
+}
+
+void Responder::compare_set(StoreClient& client, const Request& request) {
+    const std::string& key = request.keys[0];
+    const bool was_there = table_.find(key) != nullptr;
+    need_room(was_there || request.values[0].empty() ? table_.growth(key, request.values[1].size())
+                                                     : 0);
+    answers_of(client).bytes(table_.compare_set(key, request.values[0], request.values[1]));
+    if (!was_there && table_.find(key) != nullptr) changed(key);
+}
+
+int64_t Responder::add(const std::string& key, int64_t amount) {
+    need_room(table_.growth(key, longest_number));
+    const int64_t sum = table_.add(key, amount);
+    if (key == protocol::joined_key) events_.joined(sum);
+    changed(key);
+    return sum;
+}
+
+void Responder::push(const std::string& key, std::string value) {
+    need_room(key.size() + value.size() + 2 * store_limits::entry_overhead);
+    table_.push(key, std::move(value));
+    pushed(key);
+}
+
+// Empty if it is not there: a client asks after a wait, and the key may be deleted since.
+std::string_view Responder::value_of(const std::string& key) const {
+    const std::string* value = table_.find(key);
+    return value == nullptr ? std::string_view() : *value;
+}
+
+void Responder::wait(StoreClient& client, std::vector<std::string> keys) {
+    client.awaited = std::move(keys);
+    client.position = 0;
+    client.waits = Waits::ForKeys;
+    advance(client);
+}
+
+// The count is an ordinary value, and stays: who comes later passes at once.
+void Responder::barrier(StoreClient& client, const std::string& key, int64_t size) {
+    need_room(table_.growth(key, longest_number));
+    const bool is_new = !table_.has(key);
+    const int64_t come = table_.add(key, 1);
+    // The others need not look before all are there.
+    if (is_new || come >= size) changed(key);
+    client.awaited = {key};
+    client.position = 0;
+    client.barrier_size = size;
+    client.waits = Waits::AtBarrier;
+    if (come >= size) return end_wait(client);
+    waiting_[key].push_back(&client);
+}
+
+void Responder::need_room(size_t growth) {
+    if (growth == 0 || held() + growth <= limits_.memory_bytes) return;
+    events_.recount();
+    if (held() + growth <= limits_.memory_bytes) return;
+    throw Error(TUTTI_ERR_STORE, cat("the server holds ", held(), " bytes, and its limit is ",
+                                     limits_.memory_bytes));
+}
+
+void Responder::hold(StoreClient& client, size_t bytes) noexcept {
+    bytes += client.behind_bytes;
+    held_by_clients_ = held_by_clients_ - client.held + bytes;
+    client.held = bytes;
+}
+
+// What is small is let in, so that a full server can still be read and emptied.
+void Responder::admit(StoreClient& client) noexcept {
+    if (client.held <= store_limits::admitted_bytes || held() <= limits_.memory_bytes) return;
+    try {
+        need_room(1);
+    } catch (...) {
+        fail(client, current_status().message);
+    }
+}
+
+// The key may be new: whoever waits for it looks again.
+void Responder::changed(const std::string& key) {
+    if (waiting_.empty()) return;
+    auto node = waiting_.extract(key);
+    if (node.empty()) return;
+    for (StoreClient* client : node.mapped()) {
+        try {
+            advance(*client);
+        } catch (...) {
+            fail(*client, current_status().message);
+        }
+    }
+}
+
+// A value was put into a queue, for one of those who wait. A client of PyTorch pops in a second
+// message, so one of them is woken for each value, as its own server does. A client of tutti that
+// pops has sent so behind the wait, and gets the value now; one that only waits takes nothing.
+void Responder::pushed(const std::string& key) {
+    auto node = waiting_.extract(key);
+    if (node.empty()) return;
+    std::vector<StoreClient*> still_waiting;
+    size_t left = table_.queue_length(key);
+    bool promised = false;
+    for (StoreClient* client : node.mapped()) {
+        const bool pops = !client->behind_wait.empty() &&
+                          client->behind_wait.front().query == Query::QueuePop &&
+                          client->behind_wait.front().keys[0] == key;
+        const bool takes = pops || !client->is_tutti;
+        const bool none = left == 0 || (!client->is_tutti && promised);
+        if (client->waits != Waits::ForKeys || (takes && none)) {
+            still_waiting.push_back(client);
+            continue;
+        }
+        try {
+            advance(*client);
+            if (!takes || client->waits != Waits::ForNothing) continue;
+            --left;
+            promised = promised || !pops;
+            if (!pops) continue;
+            client->behind_bytes -= client->behind_wait.front().bytes;
+            client->behind_wait.pop_front();
+            answer_pop(*client, key);
+        } catch (...) {
+            fail(*client, current_status().message);
+        }
+    }
+    if (still_waiting.empty()) return;
+    std::vector<StoreClient*>& list = waiting_[key];
+    list.insert(list.begin(), still_waiting.begin(), still_waiting.end());
+}
+
+// Looks for the first key that is still missing, and waits for that one alone: so a wait costs its
+// number of keys, not its square. At the end all are looked at once more, for some may have been
+// deleted.
+void Responder::advance(StoreClient& client) {
+    const std::vector<std::string>& keys = client.awaited;
+    if (client.waits == Waits::AtBarrier) {
+        if (all_came(client)) return end_wait(client);
+        waiting_[keys[0]].push_back(&client);
+        return;
+    }
+    while (client.position < keys.size() && table_.has(keys[client.position])) ++client.position;
+    if (client.position == keys.size()) {
+        const auto missing = std::find_if_not(keys.begin(), keys.end(),
+                                              [this](const auto& key) { return table_.has(key); });
+        client.position = static_cast<size_t>(missing - keys.begin());
+    }
+    if (client.position == keys.size()) return end_wait(client);
+    waiting_[keys[client.position]].push_back(&client);
+}
+
+bool Responder::all_came(const StoreClient& client) const {
+    const std::string* count = table_.find(client.awaited[0]);
+    return count != nullptr && add_to_counter(client.awaited[0], *count, 0) >= client.barrier_size;
+}
+
+void Responder::end_wait(StoreClient& client) {
+    client.waits = Waits::ForNothing;
+    client.awaited.clear();
+    answers_of(client).byte(protocol::wait_over);
+    if (!client.behind_wait.empty()) resumable_.push_back(&client);
+}
+
+void Responder::stop_waiting(StoreClient& client) noexcept {
+    if (client.waits == Waits::ForNothing) return;
+    client.waits = Waits::ForNothing;
+    const auto found = waiting_.find(client.awaited[client.position]);
+    if (found == waiting_.end()) return;
+    std::erase(found->second, &client);
+    if (found->second.empty()) waiting_.erase(found);
+}
+
+void Responder::drop_behind(StoreClient& client) noexcept {
+    client.behind_wait.clear();
+    client.behind_bytes = 0;
+}
+
+// Where the answers of the client go, which is about to get one.
+Writer& Responder::answers_of(StoreClient& client) {
+    if (client.unread + client.answers.size() > store_limits::unread_answer_bytes)
+        throw Error(TUTTI_ERR_STORE, "it does not read its answers");
+    touch(client);
+    return client.answers;
+}
+
+void Responder::touch(StoreClient& client) {
+    if (client.touched) return;
+    client.touched = true;
+    touched_.push_back(&client);
+}
+
+StoreClient* Responder::next_touched() {
+    if (touched_.empty()) return nullptr;
+    StoreClient* client = touched_.front();
+    touched_.pop_front();
+    client->touched = false;
+    return client;
+}
+
+void Responder::forget(StoreClient& client) noexcept {
+    stop_waiting(client);
+    std::erase(resumable_, &client);
+    std::erase(touched_, &client);
+    held_by_clients_ -= client.held;
+    if (client.failure.empty() || client.name.empty()) return;
+    if (refusals_.size() == store_limits::refusals_remembered) refusals_.pop_front();
+    refusals_.emplace_back(std::move(client.name), std::move(client.failure));
+}
+
+}  // namespace tutti
