@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/mutex.hpp"
+#include "net/belongings.hpp"
 
 namespace tutti::capi {
 
@@ -51,11 +52,15 @@ void enter_slowly() {
         throw Refusal(
             TUTTI_ERR_UNSUPPORTED,
             "this process was forked from one that uses tutti, and only the parent can go "
-            "on using it; call exec after fork, or use tutti only in the child");
+            "on using it; call exec after fork, use tutti only in the child, or start the "
+            "child with tutti_spawn");
     }
     const Lock lock(entrance);
     if (process_state == Process::Entered) return;
-    const int failed = pthread_atfork(nullptr, nullptr, [] { process_state = Process::Forked; });
+    const int failed = pthread_atfork(nullptr, nullptr, [] {
+        process_state = Process::Forked;
+        net::close_belongings();
+    });
     if (failed != 0) {
         throw Refusal(TUTTI_ERR_OUT_OF_MEMORY, cat("pthread_atfork: ", errno_text(failed)), -1,
                       failed);

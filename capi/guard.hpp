@@ -25,6 +25,11 @@ inline void enter() {
     if (process_state.load(std::memory_order_relaxed) != Process::Entered) enter_slowly();
 }
 
+// In a child of tutti_spawn: it was forked when nothing of tutti was there.
+inline void start_afresh() noexcept {
+    process_state = Process::Entered;
+}
+
 // Fills `error`, if there is one, within its struct_size; `function` goes first unless empty.
 tutti_status report(const Status& status, std::string_view function, tutti_error* error) noexcept;
 

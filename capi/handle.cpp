@@ -2,6 +2,7 @@
 // atomics only, taking and giving back a slot a mutex for a few instructions. Any thread.
 #include "handle.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -45,6 +46,19 @@ public:
         const Lock lock(mutex_);
         slot.next = free_;
         free_ = &slot;
+    }
+
+    size_t count(Kind kind) noexcept {
+        const Lock lock(mutex_);
+        size_t found = 0;
+        for (size_t chunk = 0; chunk < used_chunks_; ++chunk) {
+            const Slot* slots = chunks_[chunk].load(std::memory_order_acquire);
+            const size_t size = size_t{first_chunk} << chunk;
+            found += static_cast<size_t>(std::count_if(slots, slots + size, [&](const Slot& slot) {
+                return (slot.word.load(std::memory_order_acquire) & held) != 0 && slot.kind == kind;
+            }));
+        }
+        return found;
     }
 
 private:
@@ -159,6 +173,10 @@ void release_handle(uintptr_t value, Kind kind) noexcept {
     if (slot == nullptr) return;
     slot->word.fetch_and(~live, std::memory_order_acq_rel);
     unpin_slot(*slot);
+}
+
+size_t count_handles(Kind kind) noexcept {
+    return table.count(kind);
 }
 
 void refuse_handle(uintptr_t value, Kind wanted, const std::string& argument) {

@@ -74,6 +74,9 @@ void unpin_slot(Slot& slot) noexcept;
 void release_handle(uintptr_t value, Kind kind) noexcept;
 [[noreturn]] void refuse_handle(uintptr_t value, Kind wanted, const std::string& argument);
 
+// How many handles of a kind there are, also released ones that a call still uses.
+size_t count_handles(Kind kind) noexcept;
+
 // A reference to the object of a handle, or nothing.
 template <typename Handle>
 class Pin {

@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include "base/mutex.hpp"
 #include "base/thread.hpp"
@@ -37,24 +38,50 @@ public:
         }
     }
 
+    void end() noexcept {
+        Lock lock(mutex_);
+        if (!running_) return;
+        stopping_ = true;
+        changed_.notify_all();
+        const pthread_t thread = thread_;
+        lock.unlock();
+        pthread_join(thread, nullptr);
+        lock.lock();
+        running_ = false;
+        stopping_ = false;
+        // Somebody may have released something meanwhile.
+        if (first_ != nullptr) running_ = start();
+    }
+
+    // Nobody joins the thread any more.
+    void let_go() noexcept {
+        const Lock lock(mutex_);
+        leaving_ = true;
+        if (running_) pthread_detach(thread_);
+    }
+
 private:
     // False if the system has no thread to give: the next release tries again.
     bool start() noexcept TUTTI_REQUIRES(mutex_) {
         const SignalsBlocked blocked;
-        const auto body = [](void* reaper) -> void* { static_cast<Reaper*>(reaper)->run(); };
+        const auto body = [](void* reaper) -> void* {
+            static_cast<Reaper*>(reaper)->run();
+            return nullptr;
+        };
         if (pthread_create(&thread_, nullptr, body, this) != 0) return false;
-        pthread_detach(thread_);
-        std::atexit(drain_at_exit);
+        if (leaving_) pthread_detach(thread_);
+        if (!std::exchange(drains_at_exit_, true)) std::atexit(drain_at_exit);
         return true;
     }
 
     static void drain_at_exit() noexcept;
 
-    [[noreturn]] void run() noexcept {
+    void run() noexcept {
         pthread_setname_np(pthread_self(), "tutti-reaper");
         Lock lock(mutex_);
         for (;;) {
-            while (first_ == nullptr) changed_.wait(lock);
+            while (first_ == nullptr && !stopping_) changed_.wait(lock);
+            if (first_ == nullptr) return;
             Slot& slot = *first_;
             first_ = slot.next;
             if (first_ == nullptr) end_ = &first_;
@@ -74,6 +101,9 @@ private:
     Slot** end_ TUTTI_GUARDED_BY(mutex_) = &first_;
     bool busy_ TUTTI_GUARDED_BY(mutex_) = false;
     bool running_ TUTTI_GUARDED_BY(mutex_) = false;
+    bool stopping_ TUTTI_GUARDED_BY(mutex_) = false;
+    bool leaving_ TUTTI_GUARDED_BY(mutex_) = false;  // the process
+    bool drains_at_exit_ TUTTI_GUARDED_BY(mutex_) = false;
     pthread_t thread_ TUTTI_GUARDED_BY(mutex_){};
 };
 
@@ -85,7 +115,9 @@ Reaper& reaper() noexcept {
 }
 
 void Reaper::drain_at_exit() noexcept {
-    if (!forked()) let_releases_end();
+    if (forked()) return;
+    let_releases_end();
+    reaper().let_go();
 }
 
 }  // namespace
@@ -96,6 +128,10 @@ void reap(Slot& slot) noexcept {
 
 void let_releases_end() noexcept {
     reaper().drain(Deadline::after_ms(patience_ms));
+}
+
+void end_reaper() noexcept {
+    reaper().end();
 }
 
 }  // namespace tutti::capi

@@ -37,9 +37,10 @@ int required_number(const char* name, int lowest, int highest) {
     return static_cast<int>(parse_number(text, what, lowest, highest));
 }
 
-// Where a launcher serves the store, no rank does.
-bool launcher_serves_the_store() {
-    return environment("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True";
+// Where a launcher serves the store, no rank does; tutti_spawn says at which address it does.
+bool launcher_serves_the_store(const Address& address) {
+    return environment("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True" ||
+           environment("TUTTI_STORE_SERVED_AT") == cat(address.host, ":", address.port);
 }
 
 Meeting meet_at(std::shared_ptr<Store> store, int rank, int world_size, int64_t timeout_ms) {
@@ -102,7 +103,7 @@ Meeting meet_by_environment(const std::string& init_method, int rank, int world_
     }
     check_rank(rank, world_size, init_method);
     const auto address = address_by_environment(place);
-    const bool is_master = rank == 0 && !launcher_serves_the_store();
+    const bool is_master = rank == 0 && !launcher_serves_the_store(address);
     return meet_over_tcp(address, is_master, rank, world_size, timeout_ms);
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "ending.hpp"
+#include "base/ending.hpp"
 
 namespace tutti::launch {
 

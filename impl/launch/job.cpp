@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <utility>
@@ -29,14 +30,18 @@ int signal_code(int number) {
     return 128 + number;
 }
 
-// torchrun gives a file of Python to the interpreter.
+// As torchrun does: Python without a buffer, and another one than python3 by PYTHON_EXEC.
 std::vector<std::string> command_of(const Options& options) {
     auto command = options.command;
-    const bool script = command.front().ends_with(".py");
-    if (script && options.python && ::access(command.front().c_str(), F_OK) == 0 &&
-        ::access(command.front().c_str(), X_OK) != 0) {
-        command.insert(command.begin(), {"python3", "-u"});
-    }
+    const auto& program = command.front();
+    const bool script = program.ends_with(".py") && ::access(program.c_str(), F_OK) == 0 &&
+                        ::access(program.c_str(), X_OK) != 0;
+    const bool wanted = options.python == Python::Module || options.python == Python::File ||
+                        (options.python == Python::Scripts && script);
+    if (!wanted) return command;
+    std::vector<std::string> python{environment("PYTHON_EXEC").value_or("python3"), "-u"};
+    if (options.python == Python::Module) python.emplace_back("-m");
+    command.insert(command.begin(), python.begin(), python.end());
     return command;
 }
 
@@ -62,7 +67,7 @@ int Job::run() {
             leave(outcome.verdict);
             if (logs_.is_found_by_luck()) say(cat("logs are in ", logs_.path()));
             flush();
-            return code;
+            return code_with_output(code);
         }
     }
 }
@@ -218,6 +223,17 @@ void Job::leave(const Verdict& verdict) {
     } catch (const Interrupted&) {
         // And so does this one.
     }
+}
+
+// Ranks that ended well have not when nobody could read what they said.
+int Job::code_with_output(int code) {
+    const auto& fault = writer_.fault();
+    if (!fault) return code;
+    const char* stream = fault->descriptor == STDOUT_FILENO ? "output" : "error";
+    say(cat("cannot write to standard ", stream, ": ", errno_text(fault->number)));
+    flush();
+    if (code != 0) return code;
+    return fault->number == EPIPE ? signal_code(SIGPIPE) : failure_code;
 }
 
 // Whoever signals now does not wait for the rest of the output.

@@ -38,6 +38,7 @@ private:
     std::vector<Statement> gather(const Statement& own, const Verdict& verdict);
     int conclude(const Outcome& outcome, bool& again);
     void leave(const Verdict& verdict);
+    int code_with_output(int code);
     void flush();
     void say(const std::string& sentence);
 

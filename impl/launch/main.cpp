@@ -3,13 +3,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <span>
 #include <string>
 
+#include "base/ending.hpp"
 #include "base/environment.hpp"
-#include "ending.hpp"
 #include "job.hpp"
 #include "options.hpp"
 #include "patience.hpp"
@@ -35,6 +36,13 @@ void complain(const std::string& sentence) {
     std::fprintf(stderr, "tuttirun: %s\n", sentence.c_str());
 }
 
+// What was asked for has not been given if it cannot be read.
+int show(const std::string& text) {
+    if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
+    complain(tutti::cat("cannot write to standard output: ", tutti::errno_text(errno)));
+    return exit_failure;
+}
+
 int run(const Options& options) {
     SignalInbox signals(options.signals);
     size_t count = 0;
@@ -42,7 +50,8 @@ int run(const Options& options) {
     try {
         return Job(options, {environ, count}, signals).run();
     } catch (const Interrupted& interrupted) {
-        complain(tutti::cat("got ", signal_text(interrupted.number), " before the ranks ran"));
+        complain(
+            tutti::cat("got ", tutti::signal_text(interrupted.number), " before the ranks ran"));
         return 128 + interrupted.number;
     }
 }
@@ -60,14 +69,8 @@ int main(int count, char** arguments) {
         complain("see tuttirun --help");
         return exit_usage;
     }
-    if (options.action == Options::Action::Help) {
-        std::fputs(help_text().c_str(), stdout);
-        return 0;
-    }
-    if (options.action == Options::Action::Version) {
-        std::puts("tuttirun " TUTTI_VERSION);
-        return 0;
-    }
+    if (options.action == Options::Action::Help) return show(help_text());
+    if (options.action == Options::Action::Version) return show("tuttirun " TUTTI_VERSION "\n");
     try {
         return run(options);
     } catch (const std::exception& fault) {

@@ -26,7 +26,8 @@ namespace {
 constexpr int64_t connect_slice_ms = 2'000;
 constexpr int64_t wait_slice_ms = 200;
 
-std::string host_name() {
+std::string host_name(const Options& options) {
+    if (!options.local_addr.empty()) return options.local_addr;
     std::array<char, HOST_NAME_MAX + 1> name{};
     ::gethostname(name.data(), name.size() - 1);
     return name.data();
@@ -53,7 +54,8 @@ std::shared_ptr<Store> open_store(const Options& options, bool serve, const Dead
 
 std::shared_ptr<Store> serve_store(const Options& options) {
     const bool told = options.backend == Backend::Static;
-    if (told ? options.node_rank != 0 : !is_here(options.endpoint.host)) return nullptr;
+    const bool here = options.endpoint.host == options.local_addr || is_here(options.endpoint.host);
+    if (told ? options.node_rank != 0 : !here) return nullptr;
     try {
         return open_store(options, true, Deadline::after_ms(options.times.join_ms));
     } catch (const Error& error) {
@@ -70,9 +72,9 @@ public:
         : options_(options), signals_(signals), store_(std::move(store)), deadline_(deadline) {
         // Two nodes may say the same of themselves.
         const auto token = cat(::getpid(), ".", std::random_device{}());
-        card_ = join_fields({host_name(), options.role, std::to_string(options.nproc_per_node),
-                             std::to_string(options.nnodes), std::to_string(options.max_restarts),
-                             token});
+        card_ = join_fields({host_name(options), options.role,
+                             std::to_string(options.nproc_per_node), std::to_string(options.nnodes),
+                             std::to_string(options.max_restarts), token});
     }
 
     // `waits` hears the rank of this node if others are not there yet.
@@ -181,7 +183,7 @@ Meeting meet_nodes(const Options& options, SignalInbox& signals,
     Meeting meeting;
     if (options.nnodes == 1) {
         meeting.store = make_hash_store();
-        meeting.placement.nodes = {{host_name(), options.role, options.nproc_per_node}};
+        meeting.placement.nodes = {{host_name(options), options.role, options.nproc_per_node}};
         meeting.placement.run_id = options.run_id;
         meeting.placement.max_restarts = options.max_restarts;
         return meeting;

@@ -14,13 +14,16 @@ constexpr int default_rendezvous_port = 29'400;
 struct Parsed {
     Options options;
     bool standalone = false;
+    bool module = false;
+    bool run_path = false;
+    bool no_python = false;
     std::string master_addr;
     std::optional<int> master_port;
     std::optional<net::Endpoint> endpoint;
 };
 
 struct OptionRow {
-    const char* name;
+    const char* name;   // nullptr: a heading of the help, nothing else
     char letter;        // short form; 0: none
     const char* value;  // what the help calls it; nullptr: takes none
     const char* help;

@@ -24,6 +24,7 @@ constexpr int default_master_port = 29'500;
 const OptionRow& find_option(std::string name) {
     std::replace(name.begin(), name.end(), '_', '-');
     for (const auto& row : option_table()) {
+        if (row.name == nullptr) continue;
         if (name == row.name || (row.letter != 0 && name == cat("-", row.letter))) return row;
     }
     refuse(cat("unknown option ", name));
@@ -39,6 +40,7 @@ std::string variable_of(const OptionRow& row) {
 
 void read_environment(Parsed& parsed, const Lookup& lookup) {
     for (const auto& row : option_table()) {
+        if (row.name == nullptr) continue;
         const auto name = variable_of(row);
         const auto value = lookup(name.c_str());
         if (!value) continue;
@@ -122,6 +124,14 @@ void check_standalone(const Parsed& parsed) {
     if (parsed.options.nnodes != 1) refuse("--standalone is for one node, not --nnodes");
 }
 
+Python choose_python(const Parsed& parsed) {
+    const int chosen = int{parsed.module} + int{parsed.run_path} + int{parsed.no_python};
+    if (chosen > 1) refuse("of --module, --run-path and --no-python one can be given");
+    if (parsed.module) return Python::Module;
+    if (parsed.run_path) return Python::File;
+    return parsed.no_python ? Python::Never : Python::Scripts;
+}
+
 }  // namespace
 
 Options parse_options(std::span<const char* const> arguments, const Lookup& lookup) {
@@ -138,6 +148,7 @@ Options parse_options(std::span<const char* const> arguments, const Lookup& look
     options.command.assign(command.begin(), command.end());
     if (options.action != Options::Action::Run) return options;
     if (parsed.standalone) check_standalone(parsed);
+    options.python = choose_python(parsed);
     choose_endpoint(parsed);
     if (options.backend == Backend::Static && !options.node_rank) options.node_rank = 0;
     check_nodes(options);
@@ -149,14 +160,21 @@ std::string help_text() {
     std::string text =
         "usage: tuttirun [options] [--] program [arguments]\n"
         "\n"
-        "Starts N copies of a program on this machine, ranks of one job, and serves the store\n"
-        "where they meet. Each finds its place in its environment, as under torchrun: RANK,\n"
-        "WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT and the like. With several nodes,\n"
-        "tuttirun is started once on each.\n"
+        "Starts copies of a program, the ranks of one job, serves the store where they meet,\n"
+        "and sees them to their end. Each finds its place in its environment, as under\n"
+        "torchrun: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT and the like.\n"
         "\n"
-        "options (each also from the environment: --node-rank is PET_NODE_RANK):\n";
+        "  tuttirun --nproc-per-node 4 ./program\n"
+        "  tuttirun --nnodes 2 --node-rank R --master-addr HOST_OF_NODE_0 ./program\n"
+        "  tuttirun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST ./program\n"
+        "\n"
+        "Each option also comes from the environment: --node-rank is PET_NODE_RANK.\n";
     constexpr size_t column = 32;
     for (const OptionRow& row : option_table()) {
+        if (row.name == nullptr) {
+            text += cat("\n", row.help, "\n");
+            continue;
+        }
         auto line = row.letter == 0 ? cat("  ", row.name) : cat("  -", row.letter, ", ", row.name);
         if (row.value != nullptr) line += cat(" ", row.value);
         line.resize(std::max(line.size() + 1, column), ' ');
@@ -164,13 +182,18 @@ std::string help_text() {
     }
     text +=
         "\n"
-        "When a rank fails, the others, on all nodes, are ended and the first failure is named;\n"
-        "its exit code, or 128 + its signal, becomes that of every tuttirun. Signals are passed\n"
-        "on to the ranks.\n"
+        "Times of --rdzv-conf KEY=SECONDS,KEY=SECONDS\n"
+        "  join_timeout, timeout         until all nodes have come (600)\n"
+        "  keep_alive_interval           between two signs of life of a node (5)\n"
+        "  keep_alive_max_attempt        so many missed in turn, and it is lost (3), also when\n"
+        "                                its tuttirun is only stopped\n"
         "\n"
-        "  tuttirun --nproc-per-node 4 program\n"
-        "  tuttirun --nnodes 2 --node-rank R --master-addr HOST_OF_NODE_0 program\n"
-        "  tuttirun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST program\n";
+        "When a rank fails, those of all nodes are ended, and every tuttirun names the first\n"
+        "failure: rank, host, exit code or signal, time and last lines.\n"
+        "\n"
+        "Exit code: 0 when all ranks ended well; that of the first rank that failed, or 128 +\n"
+        "the signal that killed it or ended the job; 1 if tuttirun failed or a node was lost;\n"
+        "2 for a wrong command line; 127 if the program cannot be run.\n";
     return text;
 }
 

@@ -15,6 +15,9 @@
 
 namespace tutti::launch {
 
+// What is given to Python: a file.py that is no program, every file, a module, or nothing.
+enum class Python { Scripts, File, Module, Never };
+
 struct Options {
     enum class Action { Run, Help, Version };
 
@@ -26,6 +29,7 @@ struct Options {
     // Where the store listens and the nodes meet; port 0: any free one.
     net::Endpoint endpoint{"127.0.0.1", 0};
     RendezvousTimes times;
+    std::string local_addr;  // empty: the host's name
     std::string run_id = "none";
     std::string role = "default";
     int max_restarts = 0;
@@ -35,7 +39,7 @@ struct Options {
     StreamChoice tee;
     std::set<int> local_ranks_filter;  // empty: all
     std::vector<int> signals;          // to handle
-    bool python = true;                // a file.py that is no program is given to python3
+    Python python = Python::Scripts;
     std::vector<std::string> command;  // the program and its arguments
 };
 

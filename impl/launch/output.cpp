@@ -45,6 +45,7 @@ void LineWriter::write_some() {
         const auto written = ::write(block.descriptor, block.text.data() + block.written,
                                      std::min<size_t>(left, PIPE_BUF));
         if (written < 0 && (errno == EAGAIN || errno == EINTR)) return;
+        if (written < 0 && !fault_) fault_ = Fault{block.descriptor, errno};
         const size_t done = written < 0 ? left : static_cast<size_t>(written);
         block.written += done;
         bytes_ -= done;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,6 +29,13 @@ public:
     void write_some();
     void clear();
 
+    struct Fault {
+        int descriptor;
+        int number;  // errno
+    };
+    // The first write that failed: what should have been written is lost.
+    [[nodiscard]] const std::optional<Fault>& fault() const { return fault_; }
+
 private:
     static constexpr size_t most_bytes = size_t{1} << 20;
 
@@ -38,6 +46,7 @@ private:
     };
     std::deque<Block> blocks_;
     size_t bytes_ = 0;
+    std::optional<Fault> fault_;
 };
 
 // One stream of one rank.

@@ -84,6 +84,9 @@ std::vector<WorkerPlan> plan_workers(const Placement& placement,
         if (local_size > 1 && !has_variable(inherited, "OMP_NUM_THREADS")) {
             variables.emplace_back("OMP_NUM_THREADS", "1");
         }
+        if (!has_variable(inherited, "TORCH_NCCL_ASYNC_ERROR_HANDLING")) {
+            variables.emplace_back("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
+        }
         for (const auto& [name, value] : variables) {
             plan.environment.push_back(cat(name, "=", value));
         }

@@ -11,8 +11,6 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <fstream>
-#include <sstream>
 
 #include "base/environment.hpp"
 
@@ -142,22 +140,6 @@ Process start_process(const std::string& path, const std::vector<std::string>& a
     ::fcntl(out.reading.get(), F_SETFL, O_NONBLOCK);
     ::fcntl(err.reading.get(), F_SETFL, O_NONBLOCK);
     return {child, std::move(out.reading), std::move(err.reading)};
-}
-
-bool is_exiting(pid_t child) {
-    constexpr unsigned long exiting_flag = 0x4;  // PF_EXITING of the kernel
-    std::ifstream file(cat("/proc/", static_cast<int>(child), "/stat"));
-    std::string text;
-    std::getline(file, text, '\0');
-    // The program's name, in brackets, may hold anything; the flags are the seventh word after it.
-    const auto name_end = text.rfind(')');
-    if (name_end == std::string::npos) return false;
-    std::istringstream words(text.substr(name_end + 1));
-    std::string skipped;
-    for (int word = 1; word < 7; ++word) words >> skipped;
-    unsigned long flags = 0;
-    words >> flags;
-    return (flags & exiting_flag) != 0;
 }
 
 }  // namespace tutti::launch

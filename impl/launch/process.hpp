@@ -32,7 +32,4 @@ std::string find_program(const std::string& name);
 Process start_process(const std::string& path, const std::vector<std::string>& arguments,
                       const std::vector<std::string>& environment, int input);
 
-// Whether a child has begun to end, although it cannot be waited for yet.
-bool is_exiting(pid_t child);
-
 }  // namespace tutti::launch

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/deadline.hpp"
-#include "ending.hpp"
+#include "base/ending.hpp"
 #include "failure.hpp"
 #include "options.hpp"
 #include "output.hpp"

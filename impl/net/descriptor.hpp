@@ -1,16 +1,18 @@
-// A file descriptor that closes itself. Any thread.
+// A file descriptor that closes itself, in a child of fork, too. Any thread.
 #pragma once
 
 #include <unistd.h>
 
 #include <utility>
 
+#include "belongings.hpp"
+
 namespace tutti::net {
 
 class Descriptor {
 public:
     Descriptor() = default;
-    explicit Descriptor(int number) : number_(number) {}
+    explicit Descriptor(int number) : number_(number) { note_open(number); }
     Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
     Descriptor& operator=(Descriptor&& other) noexcept {
         if (this != &other) {
@@ -23,9 +25,12 @@ public:
 
     [[nodiscard]] int get() const { return number_; }
     [[nodiscard]] bool valid() const { return number_ >= 0; }
+    // To another owner within tutti.
     [[nodiscard]] int release() { return std::exchange(number_, -1); }
     void reset() {
-        if (number_ >= 0) ::close(std::exchange(number_, -1));
+        if (number_ < 0) return;
+        note_closed(number_);
+        ::close(std::exchange(number_, -1));
     }
 
 private:

@@ -101,7 +101,8 @@ typedef struct tutti_buffer {
 /** Handles. Their values are slots with a generation, not addresses: NULL, a released handle or
  *  one of another kind gives TUTTI_ERR_INVALID_HANDLE. An owned handle came through an `out_...`
  *  parameter (or `work`) and ends in one release. After fork, tutti goes on in the parent; in the
- *  child every call that can fail gives TUTTI_ERR_UNSUPPORTED, and nothing is released there. */
+ *  child every call that can fail gives TUTTI_ERR_UNSUPPORTED, what tutti has open is closed, and
+ *  nothing is released. tutti_spawn makes processes that can use it. */
 typedef struct tutti_store tutti_store;
 typedef struct tutti_group tutti_group;
 typedef struct tutti_work tutti_work;

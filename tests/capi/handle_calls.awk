@@ -84,6 +84,8 @@ BEGIN {
     sample["const tutti_call_options*"] = "NULL"
     sample["const tutti_group_options*"] = "NULL"
     sample["const tutti_tcp_store_options*"] = "NULL"
+    sample["const tutti_spawn_options*"] = sample["tutti_spawn_options*"] = "NULL"
+    sample["tutti_spawn_function"] = sample["void*"] = "NULL"
     sample["int32_t*"] = "&out.int32"
     sample["int64_t*"] = "&out.int64"
     sample["size_t*"] = "&out.size"

@@ -161,6 +161,18 @@ case_a_file_of_python_is_given_to_python() {
     expect_line out "^\[rank 0\] python3 -u $folder/train.py --epochs 3\$"
     launch --no-python "$folder/train.py"
     expect_code 127
+    PATH="$folder/bin:$PATH" launch -m package.module --epochs 3
+    expect_line out '^\[rank 0\] python3 -u -m package.module --epochs 3$'
+    PATH="$folder/bin:$PATH" launch --run-path no_suffix
+    expect_line out '^\[rank 0\] python3 -u no_suffix$'
+    PYTHON_EXEC="$folder/bin/python3" launch --run-path no_suffix
+    expect_line out '^\[rank 0\] python3 -u no_suffix$'
+}
+
+case_a_node_has_the_name_it_is_given() {
+    launch --local-addr node-of-mine sh -c 'exit 3'
+    expect_code 3
+    expect_line err '^tuttirun: first failure: rank 0 .* on node-of-mine exited with code 3 at '
 }
 
 "$2"

@@ -60,6 +60,41 @@ case_a_reader_that_leaves_ends_the_job() {
     expect_code 141
 }
 
+case_output_that_cannot_be_written_is_a_failure() {
+    code=0
+    "$tuttirun" echo lost >/dev/full 2>"$folder/err" || code=$?
+    expect_code 1
+    expect_line err '^tuttirun: cannot write to standard output: .* \(ENOSPC\)$'
+    code=0
+    "$tuttirun" sh -c 'echo lost; exit 3' >/dev/full 2>"$folder/err" || code=$?
+    expect_code 3
+    for option in --help --version; do
+        code=0
+        "$tuttirun" $option >/dev/full 2>"$folder/err" || code=$?
+        expect_code 1
+        expect_line err '^tuttirun: cannot write to standard output: .* \(ENOSPC\)$'
+    done
+}
+
+# Nobody reads; the ranks end well, and their output comes after that.
+case_output_that_nobody_reads_is_a_failure() {
+    mkfifo "$folder/both" "$folder/word"
+    for ignored in '' PIPE; do
+        (
+            [ -z "$ignored" ] || trap '' "$ignored"
+            exec "$tuttirun" sh -c 'read -r word <"$folder/word"; echo "$word"'
+        ) >"$folder/both" 2>"$folder/err" &
+        launcher=$!
+        exec 3<"$folder/both"
+        exec 3<&-
+        echo lost >"$folder/word"
+        code=0
+        wait "$launcher" || code=$?
+        expect_code 141
+    done
+    expect_line err '^tuttirun: cannot write to standard output: .* \(EPIPE\)$'
+}
+
 case_standard_input_goes_to_rank_0_alone() {
     echo words | "$tuttirun" --nproc-per-node 2 cat >"$folder/out"
     [ "$(cat "$folder/out")" = "[rank 0] words" ] || fail "not what was put in"

@@ -22,6 +22,7 @@
 #include "base/mutex.hpp"
 #include "base/thread.hpp"
 #include "loop_handler.hpp"
+#include "net/belongings.hpp"
 
 namespace tutti::gloo_channel {
 
@@ -65,7 +66,9 @@ void seal_listening_socket(const std::shared_ptr<tcp::Device>& device) {
         const std::string name = entry.path().filename();
         int descriptor = -1;
         std::from_chars(name.data(), name.data() + name.size(), descriptor);
-        if (is_listening_at(descriptor, port)) return seal(descriptor);
+        if (!is_listening_at(descriptor, port)) continue;
+        net::note_open(descriptor);
+        return seal(descriptor);
     }
     log(LogLevel::Warning, "gloo: cannot find its listening socket, which stays open");
 }

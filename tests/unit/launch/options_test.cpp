@@ -96,7 +96,7 @@ void every_option_may_come_from_the_environment_and_the_command_line_wins(void**
     assert_string_equal(options.log_dir.c_str(), "/logs");
     assert_string_equal(options.run_id.c_str(), "job");
     assert_true(options.redirects.has(0, 1));
-    assert_false(options.python);
+    assert_true(options.python == tutti::launch::Python::Never);
     expect_refusal({"program"}, "PET_NNODES is \"many\"", {{"PET_NNODES", "many"}});
     expect_refusal({"program"}, "PET_STANDALONE is \"yes\", not 0 or 1",
                    {{"PET_STANDALONE", "yes"}});
@@ -129,8 +129,9 @@ void what_cannot_be_is_refused_with_its_reason(void**) {
     expect_refusal({"--standalone", "--master-port=1", "program"}, "--standalone chooses");
     expect_refusal({"--standalone", "--rdzv-endpoint=a", "program"}, "--standalone chooses");
     expect_refusal({"--standalone", "--nnodes=2", "program"}, "--standalone is for one node");
-    expect_refusal({"-m", "package.module"}, "start \"python3 -m MODULE\"");
-    expect_refusal({"--run-path", "script.py"}, "start \"python3 SCRIPT\"");
+    expect_refusal({"-m", "--no-python", "package.module"}, "--module, --run-path and --no-python");
+    expect_refusal({"-m", "--run-path", "package.module"}, "--module, --run-path and --no-python");
+    expect_refusal({"--local-addr=", "program"}, "--local-addr is empty");
     for (const char* id : {"", ".", "..", "a/b"}) {
         expect_refusal({"--rdzv-id", id, "program"}, "cannot name a folder");
     }
@@ -177,6 +178,73 @@ void what_has_no_meaning_here_is_taken_and_has_no_effect(void**) {
                    {"program"});
 }
 
+// All that options can change, as text.
+std::string show(const Options& options) {
+    std::string text = tutti::cat(
+        options.nnodes, " ", options.nproc_per_node, " ", static_cast<int>(options.backend), " ",
+        options.node_rank.value_or(-1), " ", options.endpoint.host, " ", options.endpoint.port, " ",
+        options.times.join_ms, " ", options.times.pulse_ms, " ", options.local_addr, " ",
+        options.run_id, " ", options.role, " ", options.max_restarts, " ",
+        options.shutdown_timeout_ms, " ", options.log_dir, " ");
+    text += tutti::cat(static_cast<int>(options.python), options.redirects.everyone,
+                       options.tee.everyone);
+    for (const int rank : options.local_ranks_filter) text += tutti::cat(" ", rank);
+    for (const int signal : options.signals) text += tutti::cat(" ", signal);
+    return text;
+}
+
+void every_option_also_comes_from_the_environment(void**) {
+    const auto plain = show(parse({"program"}));
+    const char* const changes[][3] = {{"--nnodes", "PET_NNODES", "2"},
+                                      {"--nproc-per-node", "PET_NPROC_PER_NODE", "3"},
+                                      {"--master-addr", "PET_MASTER_ADDR", "a"},
+                                      {"--master-port", "PET_MASTER_PORT", "7"},
+                                      {"--rdzv-backend", "PET_RDZV_BACKEND", "c10d"},
+                                      {"--rdzv-endpoint", "PET_RDZV_ENDPOINT", "b:8"},
+                                      {"--rdzv-id", "PET_RDZV_ID", "job"},
+                                      {"--rdzv-conf", "PET_RDZV_CONF", "join_timeout=5"},
+                                      {"--local-addr", "PET_LOCAL_ADDR", "c"},
+                                      {"--role", "PET_ROLE", "trainer"},
+                                      {"--max-restarts", "PET_MAX_RESTARTS", "4"},
+                                      {"--shutdown-timeout", "PET_SHUTDOWN_TIMEOUT", "6"},
+                                      {"--log-dir", "PET_LOG_DIR", "/logs"},
+                                      {"--redirects", "PET_REDIRECTS", "1"},
+                                      {"--tee", "PET_TEE", "2"},
+                                      {"--local-ranks-filter", "PET_LOCAL_RANKS_FILTER", "0,2"},
+                                      {"--signals-to-handle", "PET_SIGNALS_TO_HANDLE", "USR1"}};
+    for (const auto& [option, variable, value] : changes) {
+        const auto told = show(parse({"program"}, {{variable, value}}));
+        if (told == plain) fail_msg("%s changes nothing", variable);
+        assert_string_equal(told.c_str(), show(parse({option, value, "program"})).c_str());
+    }
+    const char* const flags[][2] = {{"--module", "PET_MODULE"},
+                                    {"--run-path", "PET_RUN_PATH"},
+                                    {"--no-python", "PET_NO_PYTHON"}};
+    for (const auto& [option, variable] : flags) {
+        const auto told = show(parse({"program"}, {{variable, "1"}}));
+        assert_string_not_equal(told.c_str(), plain.c_str());
+        assert_string_equal(told.c_str(), show(parse({option, "program"})).c_str());
+    }
+    assert_int_equal(*parse({"--nnodes=3", "program"}, {{"PET_NODE_RANK", "2"}}).node_rank, 2);
+    assert_int_equal(parse({"program"}, {{"PET_STANDALONE", "1"}}).endpoint.port, 0);
+    for (const char* name : {"PET_MONITOR_INTERVAL", "PET_START_METHOD"}) {
+        assert_string_equal(show(parse({"program"}, {{name, "5"}})).c_str(), plain.c_str());
+    }
+}
+
+void programs_of_python_are_told_by_options(void**) {
+    using tutti::launch::Python;
+    assert_true(parse({"program"}).python == Python::Scripts);
+    assert_true(parse({"--no-python", "program"}).python == Python::Never);
+    assert_true(parse({"--run-path", "program"}).python == Python::File);
+    assert_true(parse({"-m", "package.module"}).python == Python::Module);
+    assert_true(parse({"package.module"}, {{"PET_MODULE", "1"}}).python == Python::Module);
+    assert_true(parse({"program"}, {{"PET_RUN_PATH", "1"}}).python == Python::File);
+    assert_true(parse({"program"}, {{"PET_MODULE", "0"}}).python == Python::Scripts);
+    assert_string_equal(parse({"program"}, {{"PET_LOCAL_ADDR", "here"}}).local_addr.c_str(),
+                        "here");
+}
+
 void help_and_version_need_no_program(void**) {
     assert_true(parse({"--help"}).action == Options::Action::Help);
     assert_true(parse({"-h"}).action == Options::Action::Help);
@@ -206,6 +274,8 @@ void help_names_every_option(void**) {
                              "--no-python ",
                              "-m, --module ",
                              "--run-path ",
+                             "--local-addr ADDRESS ",
+                             "keep_alive_max_attempt ",
                              "--monitor-interval ",
                              "--start-method ",
                              "-h, --help ",
@@ -245,6 +315,8 @@ int main() {
         TUTTI_TEST(streams_are_chosen_for_all_ranks_or_by_rank),
         TUTTI_TEST(signals_are_named),
         TUTTI_TEST(what_has_no_meaning_here_is_taken_and_has_no_effect),
+        TUTTI_TEST(every_option_also_comes_from_the_environment),
+        TUTTI_TEST(programs_of_python_are_told_by_options),
         TUTTI_TEST(help_and_version_need_no_program),
         TUTTI_TEST(help_names_every_option),
         TUTTI_TEST(what_is_malformed_is_named),

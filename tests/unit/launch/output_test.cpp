@@ -5,6 +5,7 @@
 #include <fcntl.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <string>
 
@@ -155,6 +156,9 @@ void output_for_a_reader_that_is_gone_is_dropped(void**) {
     fixture.writer.write_some();
     assert_true(fixture.writer.empty());
     assert_string_equal(other.take().c_str(), "two\n");
+    assert_true(fixture.writer.fault().has_value());
+    assert_int_equal(fixture.writer.fault()->descriptor, fixture.output.writing.get());
+    assert_int_equal(fixture.writer.fault()->number, EPIPE);
 }
 
 void the_last_lines_are_remembered_and_cut(void**) {

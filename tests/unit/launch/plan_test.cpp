@@ -65,6 +65,7 @@ void ranks_follow_the_sizes_and_roles_of_the_nodes(void**) {
     expect_values(plans, "TORCHELASTIC_MAX_RESTARTS", "2 2 2 ");
     expect_values(plans, "TORCHELASTIC_ERROR_FILE", "/l/0/error.json /l/2/error.json ");
     expect_values(plans, "OMP_NUM_THREADS", "1 1 1 ");
+    expect_values(plans, "TORCH_NCCL_ASYNC_ERROR_HANDLING", "1 1 1 ");
     expect_values(plans, "KEPT", "yes yes yes ");
     expect_values(plans, "RANKLE", "kept kept kept ");
     const auto alone = plan_of(placement, 1, {std::string()});

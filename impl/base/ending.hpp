@@ -1,9 +1,11 @@
-// How a process ended, in words and as an exit code. Any thread, no side effects.
+// How a process ended, in words and as an exit code, and whether it is about to. Any thread.
 #pragma once
+
+#include <sys/types.h>
 
 #include <string>
 
-namespace tutti::launch {
+namespace tutti {
 
 struct Ending {
     bool by_signal = false;
@@ -21,4 +23,8 @@ std::string describe(const Ending& ending);
 // "signal 9 (SIGKILL)".
 std::string signal_text(int number);
 
-}  // namespace tutti::launch
+// Whether a child has begun to end, although it cannot be waited for yet: it closes its connections
+// a moment before its parent can see it dead.
+bool is_exiting(pid_t child);
+
+}  // namespace tutti

@@ -1,0 +1,131 @@
+// tutti/spawn.h. The caller's thread; after fork also the only thread of the child, until the
+// function has returned.
+#include "tutti/spawn.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "arguments.hpp"
+#include "base/thread.hpp"
+#include "guard.hpp"
+#include "handle.hpp"
+#include "options.hpp"
+#include "reaper.hpp"
+#include "spawn/spawn.hpp"
+
+namespace capi = tutti::capi;
+
+namespace {
+
+// A thread that was joined may be seen for a moment longer.
+constexpr int64_t vanishing_ms = 1'000;
+
+void refuse_living(capi::Kind kind, const char* noun, const char* ending) {
+    const size_t count = capi::count_handles(kind);
+    if (count == 0) return;
+    throw capi::Refusal(
+        TUTTI_ERR_UNSUPPORTED,
+        tutti::cat("this process still has ", count, " ", noun, count > 1 ? "s" : "",
+                   ", which new processes cannot share; ", ending, " first"));
+}
+
+// The name of one of tutti's threads in this process; empty if there is none.
+std::string find_thread() {
+    std::error_code none;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", none)) {
+        std::ifstream file(task.path() / "comm");
+        std::string name;
+        std::getline(file, name);
+        if (name.starts_with("tutti-")) return name;
+    }
+    return "";
+}
+
+void refuse_threads() {
+    const auto deadline = tutti::Deadline::after_ms(vanishing_ms);
+    std::string name;
+    while (!(name = find_thread()).empty()) {
+        if (deadline.expired()) {
+            throw capi::Refusal(TUTTI_ERR_UNSUPPORTED,
+                                tutti::cat("a thread of tutti, ", name,
+                                           ", is running: another thread is in a call, "
+                                           "or processes of an earlier spawn are still there"));
+        }
+        std::this_thread::yield();
+    }
+}
+
+// What a fork would tear apart is not there.
+void clear_the_process() {
+    refuse_living(capi::Kind::Group, "group", "destroy and release it");
+    refuse_living(capi::Kind::Work, "work", "release it");
+    refuse_living(capi::Kind::Store, "store", "release it");
+    capi::end_reaper();
+    refuse_threads();
+}
+
+tutti::Status call(tutti_spawn_function function, void* user, int rank) {
+    tutti_error error = TUTTI_ERROR_INIT;
+    const tutti_status status = function(rank, user, &error);
+    if (status == TUTTI_OK) return {};
+    return {status, -1, error.system_errno, error.message};
+}
+
+tutti::spawn::Plan read_plan(tutti_spawn_function function, void* user, int32_t nprocs,
+                             const tutti_spawn_options& options) {
+    if (function == nullptr) capi::refuse("function is NULL");
+    if (nprocs < 1 || nprocs > tutti::spawn::most_processes) {
+        capi::refuse("nprocs is ", nprocs, "; it must be from 1 to ", tutti::spawn::most_processes);
+    }
+    capi::check_flag(options.keep_environment, "options.keep_environment");
+    if (options.grace_period_ms < 0) {
+        capi::refuse("options.grace_period_ms is ", options.grace_period_ms,
+                     "; it must be 0 or more");
+    }
+    tutti::spawn::Plan plan;
+    plan.count = nprocs;
+    plan.environment = options.keep_environment == 0;
+    if (options.grace_period_ms > 0) plan.grace_ms = options.grace_period_ms;
+    plan.enter = capi::start_afresh;
+    plan.body = [function, user](int rank) { return call(function, user, rank); };
+    return plan;
+}
+
+}  // namespace
+
+extern "C" {
+
+void tutti_spawn_options_init(tutti_spawn_options* options, size_t size) {
+    capi::write_default_options(options, size);
+}
+
+tutti_status tutti_spawn(tutti_spawn_function function, void* user, int32_t nprocs,
+                         const tutti_spawn_options* options, tutti_work** work,
+                         tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const auto wanted = capi::read_options(options);
+        const auto plan = read_plan(function, user, nprocs, wanted);
+        clear_the_process();
+        const int64_t timeout_ms = wanted.timeout_ms == 0 ? -1 : wanted.timeout_ms;
+        const auto deadline = tutti::Deadline::after_ms(timeout_ms);
+        if (work == nullptr) {
+            const tutti::Status status = tutti::spawn::Spawn(plan).wait(deadline);
+            if (!status.ok()) throw tutti::Error(status);
+            return;
+        }
+        capi::Reserved<tutti_work> slot;
+        auto spawned = std::make_shared<tutti::spawn::Spawn>(plan);
+        auto watched = std::make_shared<tutti::Work>();
+        tutti::start_thread("tutti-spawn", [watched, spawned, deadline]() mutable {
+            const tutti::Status status = spawned->wait(deadline);
+            spawned.reset();
+            watched->finish(status);
+        }).detach();
+        *work = slot.publish(watched);
+    });
+}
+
+}  // extern "C"

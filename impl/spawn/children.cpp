@@ -1,0 +1,113 @@
+// fork, pidfd, waitid. The thread that calls; after fork also the child's only thread.
+#include "children.hpp"
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+
+#include "base/error.hpp"
+
+namespace tutti::spawn {
+
+namespace {
+
+[[noreturn]] void no_room(const char* verb, size_t rank, int fault) {
+    throw Error(TUTTI_ERR_OUT_OF_MEMORY,
+                cat("cannot ", verb, " the process of rank ", rank, ": ", errno_text(fault)),
+                static_cast<int>(rank), fault);
+}
+
+// For what ends with SIGKILL, also if the parent died before it could be asked for.
+void die_with(pid_t parent) noexcept {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(1);  // nobody is there to see it
+}
+
+}  // namespace
+
+int64_t monotonic_ns() {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
+Children::~Children() {
+    send(SIGKILL);
+    while (anyone_alive()) wait(Deadline::never());
+}
+
+void Children::add(const std::function<void()>& run) {
+    all_.emplace_back();  // first, for memory may be short
+    const pid_t parent = ::getpid();
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        die_with(parent);
+        run();
+        std::abort();
+    }
+    int fault = errno;
+    if (pid > 0) {
+        // Not reaped by us, so its number is its own, unless the program reaps what is not its.
+        all_.back().pid = pid;
+        all_.back().handle = net::Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+        if (all_.back().handle.valid()) return;
+        fault = errno;
+        ::kill(pid, SIGKILL);
+        ::waitpid(pid, nullptr, 0);
+    }
+    all_.pop_back();
+    no_room(pid < 0 ? "start" : "watch", all_.size(), fault);
+}
+
+bool Children::wait(const Deadline& deadline) {
+    std::vector<pollfd> entries;
+    std::vector<Child*> watched;
+    for (Child& child : all_) {
+        if (!child.alive) continue;
+        entries.push_back({child.handle.get(), POLLIN, 0});
+        watched.push_back(&child);
+    }
+    int ready = 0;
+    do {
+        ready = ::poll(entries.data(), entries.size(), deadline.poll_ms());
+    } while (ready < 0 && errno == EINTR);
+    for (size_t i = 0; i < entries.size(); ++i) {
+        if (ready > 0 && entries[i].revents != 0) collect(*watched[i]);
+    }
+    return ready > 0;
+}
+
+void Children::collect(Child& child) noexcept {
+    siginfo_t info = {};
+    int waited = 0;
+    do {
+        waited = ::waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED);
+    } while (waited < 0 && errno == EINTR);
+    child.alive = false;
+    child.ended_ns = monotonic_ns();
+    child.handle.reset();
+    if (waited != 0) return;
+    child.ending = Ending{info.si_code != CLD_EXITED, info.si_status, info.si_code == CLD_DUMPED};
+}
+
+void Children::send(int signal) noexcept {
+    for (const Child& child : all_) {
+        if (!child.alive) continue;
+        for (const int number : {signal, SIGCONT}) {
+            ::syscall(SYS_pidfd_send_signal, child.handle.get(), number, nullptr, 0);
+        }
+    }
+}
+
+bool Children::anyone_alive() const {
+    return std::any_of(all_.begin(), all_.end(), [](const Child& child) { return child.alive; });
+}
+
+}  // namespace tutti::spawn
