@@ -9,7 +9,8 @@ namespace tutti::capi {
 // Throws INVALID_ARGUMENT or UNSUPPORTED naming the field, for instance "output.count is -3".
 View read_buffer(const tutti_buffer* buffer, const char* argument);
 
-// The input of a reduction: NULL takes `output` itself. Refuses what does not fit to `output`.
-ConstView read_input(const tutti_buffer* input, const View& output);
+// A list of them, "outputs[2].count is -3"; NULL if it has none. Whether their number is right the
+// call checks.
+Views read_buffers(const tutti_buffer* buffers, size_t count, const char* argument);
 
 }  // namespace tutti::capi

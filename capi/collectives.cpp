@@ -1,12 +1,55 @@
 // tutti/collectives.h. Any thread.
 #include "tutti/collectives.h"
 
+#include <utility>
+#include <vector>
+
+#include "arguments.hpp"
 #include "buffers.hpp"
 #include "guard.hpp"
 #include "issue.hpp"
 #include "options.hpp"
 
 namespace capi = tutti::capi;
+
+namespace {
+
+using tutti::ConstView;
+using tutti::View;
+using tutti::Views;
+
+// NULL: this rank's place in the output, if the output is such that there is one. If it is not, the
+// check of the call says so.
+ConstView read_own(const tutti_buffer* input, const Views& outputs, int rank) {
+    if (input != nullptr) return capi::read_buffer(input, "input");
+    const auto own = static_cast<size_t>(rank);
+    return own < outputs.size() ? outputs[own] : View{};
+}
+
+ConstView read_own(const tutti_buffer* input, const View& output, const tutti::Group& group) {
+    if (input != nullptr) return capi::read_buffer(input, "input");
+    if (output.count % group.size() != 0) {
+        capi::refuse("output.count is ", output.count, ", which ", group.size(),
+                     " ranks cannot share equally");
+    }
+    const int64_t count = output.count / group.size();
+    return output.part(group.rank() * count, count);
+}
+
+tutti::ConstViews as_inputs(const Views& views) {
+    return {views.begin(), views.end()};
+}
+
+std::vector<int64_t> read_splits(const int64_t* sizes, size_t count, const char* argument,
+                                 int ranks) {
+    if (sizes == nullptr && count > 0) capi::refuse(argument, " is NULL but has ", count, " sizes");
+    if (sizes != nullptr && count != static_cast<size_t>(ranks)) {
+        capi::refuse(argument, " has ", count, " sizes, but the group has ", ranks, " ranks");
+    }
+    return sizes == nullptr ? std::vector<int64_t>{} : std::vector<int64_t>(sizes, sizes + count);
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -30,9 +73,143 @@ tutti_status tutti_all_reduce(tutti_group* group, const tutti_buffer* input,
                               tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
-        const tutti::View result = capi::read_buffer(output, "output");
-        const tutti::AllReduce call{capi::read_input(input, result), result, op};
-        capi::issue(*pin, call, capi::read_options(options).timeout_ms, work);
+        const View result = capi::read_buffer(output, "output");
+        const ConstView from = input == nullptr ? result : capi::read_buffer(input, "input");
+        capi::issue(*pin, tutti::AllReduce{from, result, op},
+                    capi::read_options(options).timeout_ms, work);
+    });
+}
+
+tutti_status tutti_reduce(tutti_group* group, const tutti_buffer* input, const tutti_buffer* output,
+                          tutti_reduce_op op, int32_t group_dst, const tutti_call_options* options,
+                          tutti_work** work, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        const bool needs_output = input == nullptr || pin->rank() == group_dst;
+        View result;
+        if (output != nullptr || needs_output) result = capi::read_buffer(output, "output");
+        const ConstView from = input == nullptr ? result : capi::read_buffer(input, "input");
+        if (output == nullptr) result = {nullptr, from.count, from.dtype};
+        capi::issue(*pin, tutti::Reduce{from, result, op, group_dst},
+                    capi::read_options(options).timeout_ms, work);
+    });
+}
+
+tutti_status tutti_all_gather(tutti_group* group, const tutti_buffer* input,
+                              const tutti_buffer* outputs, size_t output_count,
+                              const tutti_call_options* options, tutti_work** work,
+                              tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        Views results = capi::read_buffers(outputs, output_count, "outputs");
+        const ConstView from = read_own(input, results, pin->rank());
+        capi::issue(*pin, tutti::AllGather{from, std::move(results)},
+                    capi::read_options(options).timeout_ms, work);
+    });
+}
+
+tutti_status tutti_all_gather_into_tensor(tutti_group* group, const tutti_buffer* input,
+                                          const tutti_buffer* output,
+                                          const tutti_call_options* options, tutti_work** work,
+                                          tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        const View result = capi::read_buffer(output, "output");
+        capi::issue(*pin, tutti::AllGatherIntoTensor{read_own(input, result, *pin), result},
+                    capi::read_options(options).timeout_ms, work);
+    });
+}
+
+tutti_status tutti_gather(tutti_group* group, const tutti_buffer* input,
+                          const tutti_buffer* outputs, size_t output_count, int32_t group_dst,
+                          const tutti_call_options* options, tutti_work** work,
+                          tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        Views results = capi::read_buffers(outputs, output_count, "outputs");
+        if (input == nullptr && pin->rank() != group_dst) {
+            capi::refuse("input is NULL; only group_dst may leave it out");
+        }
+        const ConstView from = read_own(input, results, pin->rank());
+        capi::issue(*pin, tutti::Gather{from, std::move(results), group_dst},
+                    capi::read_options(options).timeout_ms, work);
+    });
+}
+
+tutti_status tutti_scatter(tutti_group* group, const tutti_buffer* inputs, size_t input_count,
+                           const tutti_buffer* output, int32_t group_src,
+                           const tutti_call_options* options, tutti_work** work,
+                           tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        const Views from = capi::read_buffers(inputs, input_count, "inputs");
+        const auto own = static_cast<size_t>(pin->rank());
+        const bool stays = output == nullptr && pin->rank() == group_src;
+        View result;
+        if (!stays) {
+            result = capi::read_buffer(output, "output");
+        } else if (own < from.size()) {
+            result = from[own];
+        }
+        capi::issue(*pin, tutti::Scatter{as_inputs(from), result, group_src},
+                    capi::read_options(options).timeout_ms, work);
+    });
+}
+
+tutti_status tutti_reduce_scatter(tutti_group* group, const tutti_buffer* inputs,
+                                  size_t input_count, const tutti_buffer* output,
+                                  tutti_reduce_op op, const tutti_call_options* options,
+                                  tutti_work** work, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        const Views from = capi::read_buffers(inputs, input_count, "inputs");
+        const View result = capi::read_buffer(output, "output");
+        capi::issue(*pin, tutti::ReduceScatter{as_inputs(from), result, op},
+                    capi::read_options(options).timeout_ms, work);
+    });
+}
+
+tutti_status tutti_reduce_scatter_tensor(tutti_group* group, const tutti_buffer* input,
+                                         const tutti_buffer* output, tutti_reduce_op op,
+                                         const tutti_call_options* options, tutti_work** work,
+                                         tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        const View from = capi::read_buffer(input, "input");
+        const View result = capi::read_buffer(output, "output");
+        capi::issue(*pin, tutti::ReduceScatterTensor{from, result, op},
+                    capi::read_options(options).timeout_ms, work);
+    });
+}
+
+tutti_status tutti_all_to_all(tutti_group* group, const tutti_buffer* inputs, size_t input_count,
+                              const tutti_buffer* outputs, size_t output_count,
+                              const tutti_call_options* options, tutti_work** work,
+                              tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        Views results = capi::read_buffers(outputs, output_count, "outputs");
+        const Views given = capi::read_buffers(inputs, input_count, "inputs");
+        tutti::ConstViews from = as_inputs(inputs == nullptr ? results : given);
+        capi::issue(*pin, tutti::AllToAll{std::move(from), std::move(results)},
+                    capi::read_options(options).timeout_ms, work);
+    });
+}
+
+tutti_status tutti_all_to_all_single(tutti_group* group, const tutti_buffer* input,
+                                     const int64_t* input_split_sizes, size_t input_split_count,
+                                     const tutti_buffer* output, const int64_t* output_split_sizes,
+                                     size_t output_split_count, const tutti_call_options* options,
+                                     tutti_work** work, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        const View result = capi::read_buffer(output, "output");
+        const ConstView from = input == nullptr ? result : capi::read_buffer(input, "input");
+        tutti::AllToAllSingle call{
+            from, result,
+            read_splits(input_split_sizes, input_split_count, "input_split_sizes", pin->size()),
+            read_splits(output_split_sizes, output_split_count, "output_split_sizes", pin->size())};
+        capi::issue(*pin, std::move(call), capi::read_options(options).timeout_ms, work);
     });
 }
 
@@ -41,6 +218,29 @@ tutti_status tutti_barrier(tutti_group* group, const tutti_call_options* options
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
         capi::issue(*pin, tutti::Barrier{}, capi::read_options(options).timeout_ms, work);
+    });
+}
+
+tutti_status tutti_monitored_barrier(tutti_group* group, int32_t wait_all_ranks,
+                                     const tutti_call_options* options, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        capi::check_flag(static_cast<uint32_t>(wait_all_ranks), "wait_all_ranks");
+        pin->run(tutti::MonitoredBarrier{wait_all_ranks != 0},
+                 capi::read_options(options).timeout_ms);
+    });
+}
+
+tutti_status tutti_coalescing_begin(tutti_group* group, tutti_error* error) {
+    return capi::guard(__func__, error, [&] { capi::need_group(group)->begin_coalescing(); });
+}
+
+tutti_status tutti_coalescing_end(tutti_group* group, const tutti_call_options* options,
+                                  tutti_work** work, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        const int64_t timeout_ms = capi::read_options(options).timeout_ms;
+        capi::issue(*pin, pin->end_coalescing(), timeout_ms, work);
     });
 }
 

@@ -48,7 +48,11 @@ struct Transfer {
 // within a group.
 class Slot {
 public:
-    static Slot collective(uint64_t number) { return Slot(number); }
+    // One step of the group's collective of that number; most have one step.
+    static Slot collective(uint64_t number, uint32_t step = 0) {
+        return Slot(uint64_t{step} << number_bits | number);
+    }
+    static constexpr uint32_t most_steps = 1U << 16;
     // The stream of announcements with one tag.
     static Slot announcement(int tag) {
         return Slot(announcement_bit | static_cast<uint32_t>(tag));
@@ -59,6 +63,7 @@ public:
     [[nodiscard]] uint64_t value() const { return value_; }
 
 private:
+    static constexpr int number_bits = 46;
     static constexpr uint64_t announcement_bit = uint64_t{1} << 63;
     static constexpr uint64_t payload_bit = uint64_t{1} << 62;
     explicit Slot(uint64_t value) : value_(value) {}

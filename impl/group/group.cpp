@@ -24,6 +24,12 @@ std::string detail(const Receive& call) {
                                      : cat(" from rank ", call.source, " (tag ", call.tag, ")");
 }
 
+// Nobody waits for this rank in it.
+bool is_nothing(const Collective& call) {
+    const auto* coalesced = std::get_if<Coalesced>(&call);
+    return coalesced != nullptr && coalesced->calls.empty();
+}
+
 }  // namespace
 
 // A call that uses the backend; destroy() waits for it.
@@ -128,8 +134,9 @@ Status Group::fail(Status status, const Collective& call, uint64_t number) noexc
 }
 
 void Group::run(const Collective& call, int64_t timeout_ms) {
-    check(call, size_);
+    check(call, rank_, size_);
     const Entry entry(*this);
+    if (gathering_.take(call, timeout_ms, rank_) || is_nothing(call)) return;
     const Deadline until = deadline(timeout_ms);
     turns_->run([&](uint64_t number) {
         try {
@@ -141,9 +148,18 @@ void Group::run(const Collective& call, int64_t timeout_ms) {
 }
 
 std::shared_ptr<Work> Group::start(const Collective& call, int64_t timeout_ms) {
-    check(call, size_);
+    check(call, rank_, size_);
     const Entry entry(*this);
+    if (gathering_.has_begun()) {
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                    "work must be NULL while calls are gathered; the end of the coalescing gives "
+                    "one for all");
+    }
     const auto work = std::make_shared<Work>();
+    if (is_nothing(call)) {
+        work->finish({});
+        return work;
+    }
     turns_->queue([this, call, until = deadline(timeout_ms), work](uint64_t number) {
         try {
             backend_->run(call, number, until);
@@ -153,6 +169,16 @@ std::shared_ptr<Work> Group::start(const Collective& call, int64_t timeout_ms) {
         }
     });
     return work;
+}
+
+void Group::begin_coalescing() {
+    const Entry entry(*this);
+    gathering_.begin();
+}
+
+Coalesced Group::end_coalescing() {
+    const Entry entry(*this);
+    return gathering_.end();
 }
 
 template <typename Message>

@@ -8,6 +8,7 @@
 #include "backend/backend.hpp"
 #include "backend/call/call.hpp"
 #include "base/mutex.hpp"
+#include "gathering.hpp"
 #include "store/store.hpp"
 #include "turns.hpp"
 #include "work/work.hpp"
@@ -40,6 +41,11 @@ public:
     void run(const Collective& call, int64_t timeout_ms);
     // The call in the background; its buffers are borrowed until the work is done.
     std::shared_ptr<Work> start(const Collective& call, int64_t timeout_ms);
+
+    // From here to the end, run() checks collectives and gathers them; start() refuses them.
+    void begin_coalescing();
+    // What was gathered, to be run or started as one.
+    Coalesced end_coalescing();
 
     void run(const Send& call, int64_t timeout_ms);
     std::shared_ptr<Work> start(const Send& call, int64_t timeout_ms);
@@ -75,6 +81,7 @@ private:
     int inside_ TUTTI_GUARDED_BY(mutex_) = 0;  // calls that use the backend
     std::unique_ptr<Backend> backend_;
     std::unique_ptr<Turns> turns_;
+    Gathering gathering_;
 };
 
 }  // namespace tutti

@@ -1,11 +1,10 @@
 /* Collectives between ranks that are threads: each dtype, op, count and place against the
  * reference, and what every call refuses. The first argument is the backend. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "support/contract.h"
+#include "support/elements.h"
 #include "support/ranks.h"
-#include "support/reference.h"
 
 static const char* backend = "loopback";
 enum { MOST_RANKS = 4, MOST_ELEMENTS = 1000 };
@@ -14,46 +13,9 @@ enum { COUNTS = sizeof counts / sizeof *counts };
 
 #define RUN(size, function, user) assert_int_equal(run_ranks(backend, size, function, user), 0)
 
-/* Small, so that every result is exact in every dtype; the average is, too. */
-static number element_of(tutti_dtype dtype, tutti_reduce_op op, int32_t rank, int32_t size,
-                         int64_t index) {
-    number value = {(double)(1 + (7 * rank + index) % 3), (double)((rank + index) % 5 - 2)};
-    if (dtype == TUTTI_BOOL) value.real = (double)((3 * rank + index) % 4);
-    if (op == TUTTI_AVG) value.real *= size, value.imaginary *= size;
-    if (!is_unsigned(dtype) && (rank + index) % 2 == 1) value.real = -value.real;
-    if (!is_complex(dtype)) value.imaginary = 0;
-    return value;
-}
-
 typedef struct elements {
     double whole[2 * MOST_ELEMENTS + 2]; /* room for any dtype, aligned for all */
 } elements;
-
-static void fill(tutti_dtype dtype, tutti_reduce_op op, void* data, int32_t rank, int32_t size,
-                 int64_t count) {
-    for (int64_t i = 0; i < count; ++i) {
-        put_element(dtype, data, i, element_of(dtype, op, rank, size, i));
-    }
-}
-
-static int is_reduction(tutti_dtype dtype, tutti_reduce_op op, const void* data, int32_t size,
-                        int64_t count) {
-    for (int64_t i = 0; i < count; ++i) {
-        number values[MOST_RANKS];
-        for (int32_t rank = 0; rank < size; ++rank) {
-            values[rank] = element_of(dtype, op, rank, size, i);
-        }
-        const number wanted = reduce_numbers(dtype, op, values, size);
-        const number got = get_element(dtype, data, i);
-        if (got.real != wanted.real || got.imaginary != wanted.imaginary) {
-            fprintf(stderr, "%s %s of %d ranks, element %d of %d: %g+%gi, not %g+%gi\n",
-                    dtype_text(dtype), reduce_op_text(op), (int)size, (int)i, (int)count, got.real,
-                    got.imaginary, wanted.real, wanted.imaginary);
-            return 0;
-        }
-    }
-    return 1;
-}
 
 static void reduce_everything(rank_context* me) {
     elements in, out, before;
@@ -64,14 +26,14 @@ static void reduce_everything(rank_context* me) {
                 tutti_buffer input = TUTTI_BUFFER_INIT(&in, counts[i], dtype);
                 tutti_buffer output = TUTTI_BUFFER_INIT(&out, counts[i], dtype);
                 memset(&in, 0, sizeof in);
-                fill(dtype, op, &in, me->rank, me->size, counts[i]);
+                fill_elements(dtype, op, &in, me->rank, me->size, 0, counts[i]);
                 before = in;
                 RANK_OK(me,
                         tutti_all_reduce(me->group, &input, &output, op, NULL, NULL, &me->error));
-                RANK_EXPECT(me, is_reduction(dtype, op, &out, me->size, counts[i]));
+                RANK_EXPECT(me, is_reduction(dtype, op, &out, me->size, 0, counts[i]));
                 RANK_EXPECT(me, memcmp(&in, &before, sizeof in) == 0);
                 RANK_OK(me, tutti_all_reduce(me->group, NULL, &input, op, NULL, NULL, &me->error));
-                RANK_EXPECT(me, is_reduction(dtype, op, &in, me->size, counts[i]));
+                RANK_EXPECT(me, is_reduction(dtype, op, &in, me->size, 0, counts[i]));
             }
         }
     }
@@ -154,7 +116,7 @@ static void broadcast_everything(rank_context* me) {
                 tutti_buffer buffer = TUTTI_BUFFER_INIT(&data, counts[i], dtype);
                 memset(&data, 0x55, sizeof data);
                 memset(&wanted, 0x55, sizeof wanted);
-                fill(dtype, TUTTI_SUM, &wanted, source, me->size, counts[i]);
+                fill_elements(dtype, TUTTI_SUM, &wanted, source, me->size, 0, counts[i]);
                 if (me->rank == source) data = wanted;
                 RANK_OK(me, tutti_broadcast(me->group, &buffer, source, NULL, NULL, &me->error));
                 RANK_EXPECT(me, memcmp(&data, &wanted, sizeof data) == 0);

@@ -75,6 +75,7 @@ BEGIN {
     sample["const void*"] = "text"
     sample["const void* const*"] = "(const void* const*)&text"
     sample["const size_t*"] = "&one"
+    sample["const int64_t*"] = "NULL"
     sample["size_t"] = sample["int64_t"] = "1"
     sample["int32_t"] = "0"
     sample["tutti_reduce_op"] = "TUTTI_SUM"

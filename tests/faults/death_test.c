@@ -68,6 +68,44 @@ static void a_rank_killed_in_broadcasts_is_named_by_all_others(void** state) {
     in_rounds(state, "broadcast", "loop broadcast root=1 count=100000", 30);
 }
 
+static void a_rank_killed_in_any_collective_is_named_by_all_others(void** state) {
+    static const struct {
+        const char* operation;
+        const char* step; /* after "loop " and the operation */
+        int latest;
+    } loops[] = {
+        {"reduce", " root=1", 300},
+        {"reduce", " root=2 count=400003", 20},
+        {"all_gather", " more=9 other=1 gives=1", 300},
+        {"all_gather", " count=150001", 20},
+        {"all_gather_into_tensor", "", 300},
+        {"all_gather_into_tensor", " count=300000", 20},
+        {"gather", " root=1", 300},
+        {"gather", " root=0 count=200000", 20},
+        {"scatter", " root=2", 300},
+        {"scatter", " root=1 count=200000", 20},
+        {"reduce_scatter", " more=7 other=2 gives=1", 300},
+        {"reduce_scatter", " count=20011", 50},
+        {"reduce_scatter_tensor", "", 300},
+        {"reduce_scatter_tensor", " count=300000", 20},
+        {"all_to_all", "", 300},
+        {"all_to_all", " count=200000", 20},
+        {"all_to_all_single", "", 300},
+        {"all_to_all_single", " splits=1 count=1000", 100},
+        {"monitored_barrier", "", 100},
+        {"coalesced", "", 100},
+        {"coalesced", " count=100000", 20},
+    };
+    const int all_rounds = rounds;
+    rounds = (rounds + 1) / 2;
+    for (size_t index = 0; index < sizeof loops / sizeof *loops; ++index) {
+        char step[96];
+        snprintf(step, sizeof step, "loop %s%s", loops[index].operation, loops[index].step);
+        in_rounds(state, loops[index].operation, step, loops[index].latest);
+    }
+    rounds = all_rounds;
+}
+
 /* The messages of the survivors end for the same reason, not for each other's end. */
 static void messages_between_survivors_name_the_rank_that_died(void** state) {
     static const char* const counts[] = {"count=64", "count=300000"};
@@ -208,6 +246,7 @@ int main(int argc, char** argv) {
         TEAM_TEST(a_rank_killed_in_large_all_reduces_is_named_by_all_others),
         TEAM_TEST(a_rank_killed_in_barriers_is_named_by_all_others),
         TEAM_TEST(a_rank_killed_in_broadcasts_is_named_by_all_others),
+        TEAM_TEST(a_rank_killed_in_any_collective_is_named_by_all_others),
         TEAM_TEST(messages_between_survivors_name_the_rank_that_died),
         TEAM_TEST(two_ranks_killed_at_once_end_the_calls_of_the_others),
         TEAM_TEST(survivors_that_leave_at_once_are_not_blamed),

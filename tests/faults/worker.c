@@ -2,8 +2,7 @@
  * each ended: "= step status rank message". A failed call is a result, not an end: the steps go on
  * and the exit code is 0. Steps, with what they read as name=number:
  *   init        the default group, env://; prefix=: at a prefix of the store instead; timeout=
- *   call X      X is all_reduce, broadcast, barrier, send or recv, with count= dtype= op= root= to=
- *               from= tag= timeout=; what was received is checked
+ *   call X      X is an operation, as operations.h has them; what was received is checked
  *   loop X      calls X until it fails, "." for every call that did not
  *   start X     starts X as a work, to be ended by one of
  *   wait, wait_any, wait_all
@@ -24,14 +23,9 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <tutti/tutti.h>
+#include "operations.h"
 
 enum { MOST_WORKS = 16 };
-
-typedef struct memory {
-    unsigned char* bytes;
-    size_t size;
-} memory;
 
 static struct {
     tutti_work* works[MOST_WORKS];
@@ -41,80 +35,11 @@ static struct {
 
 static tutti_store* meeting;
 
-/* The number after " name=", or `otherwise`. */
-static int64_t number_in(const char* step, const char* name, int64_t otherwise) {
-    const size_t length = strlen(name);
-    for (const char* at = step; (at = strchr(at, ' ')) != NULL;) {
-        ++at;
-        if (strncmp(at, name, length) == 0 && at[length] == '=') {
-            return strtoll(at + length + 1, NULL, 10);
-        }
-    }
-    return otherwise;
-}
-
-static int begins(const char* step, const char* word) {
-    const size_t length = strlen(word);
-    return strncmp(step, word, length) == 0 && (step[length] == ' ' || step[length] == '\0');
-}
-
 static void say(const char* step, tutti_status status, const tutti_error* error) {
     const int length = (int)strcspn(step, " ");
     printf("= %.*s %d %d %s\n", length, step, (int)status,
            status == TUTTI_OK ? -1 : (int)error->rank, status == TUTTI_OK ? "" : error->message);
     fflush(stdout);
-}
-
-static memory lend(size_t size) {
-    const memory lent = {(unsigned char*)calloc(1, size + 1), size};
-    if (lent.bytes == NULL) abort();
-    return lent;
-}
-
-static unsigned char pattern(size_t index) {
-    return (unsigned char)(index * 31 % 251);
-}
-
-/* Either the call or, if `work` is not NULL, its start. `operation` is "all_reduce count=4 ...". */
-static tutti_status operate(const char* operation, memory* lent, tutti_work** work,
-                            tutti_error* error) {
-    tutti_call_options options = TUTTI_CALL_OPTIONS_INIT;
-    options.timeout_ms = number_in(operation, "timeout", 0);
-    const int32_t tag = (int32_t)number_in(operation, "tag", 0);
-    const int64_t count = number_in(operation, "count", 16);
-    const tutti_dtype dtype = (tutti_dtype)number_in(operation, "dtype", TUTTI_FLOAT32);
-    *lent = lend((size_t)count * tutti_dtype_size(dtype));
-    const tutti_buffer buffer = TUTTI_BUFFER_INIT(lent->bytes, count, dtype);
-    tutti_group* world = TUTTI_GROUP_WORLD;
-    if (begins(operation, "all_reduce")) {
-        const tutti_reduce_op op = (tutti_reduce_op)number_in(operation, "op", TUTTI_SUM);
-        return tutti_all_reduce(world, NULL, &buffer, op, &options, work, error);
-    }
-    if (begins(operation, "broadcast")) {
-        const int32_t root = (int32_t)number_in(operation, "root", 0);
-        return tutti_broadcast(world, &buffer, root, &options, work, error);
-    }
-    if (begins(operation, "barrier")) return tutti_barrier(world, &options, work, error);
-    if (begins(operation, "send")) {
-        for (size_t index = 0; index < lent->size; ++index) lent->bytes[index] = pattern(index);
-        const int32_t to = (int32_t)number_in(operation, "to", 0);
-        return tutti_send(world, &buffer, to, tag, &options, work, error);
-    }
-    if (begins(operation, "recv")) {
-        const int32_t from = (int32_t)number_in(operation, "from", -1);
-        return tutti_recv(world, &buffer, from, tag, &options, NULL, work, error);
-    }
-    fprintf(stderr, "worker: no operation \"%s\"\n", operation);
-    exit(2);
-}
-
-static void check_received(const char* operation, const memory* lent) {
-    if (!begins(operation, "recv")) return;
-    for (size_t index = 0; index < lent->size; ++index) {
-        if (lent->bytes[index] == pattern(index)) continue;
-        fprintf(stderr, "worker: byte %zu of %zu came in wrong\n", index, lent->size);
-        exit(3);
-    }
 }
 
 static void call(const char* operation) {

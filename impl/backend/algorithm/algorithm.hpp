@@ -1,30 +1,105 @@
 // Every algorithm, once, over a Channel's messages. Each has a file of its own name; select.cpp
 // says which serves which call. They run on the thread of the caller or of the group and throw what
-// Exchange throws.
+// Exchange throws. Lists of memory are in rank order.
 #pragma once
-
-#include <cstddef>
-#include <span>
 
 #include "backend/call/call.hpp"
 #include "exchange.hpp"
+#include "parts.hpp"
+#include "reduction.hpp"
 
 namespace tutti::algorithm {
 
-// Runs the collective with the algorithm that suits its size and the number of ranks.
+// Runs the collective with the algorithms that suit its size and the number of ranks.
 void run(Channel& channel, const Collective& call, uint64_t number, const Deadline& deadline);
+
+// The same on an Exchange that is made for it.
+void run(Exchange& exchange, const Collective& call);
+// What is left to do where there is one rank.
+void run_alone(const Collective& call);
+
+// One call after the other, each with an Exchange of its own; short ones that are alike share one.
+void run_coalesced(Channel& channel, const Coalesced& call, uint64_t number,
+                   const Deadline& deadline);
+
+// --- barrier
 
 // log2(ranks) rounds; in round k everyone signals the rank 2^k further on.
 void dissemination_barrier(Exchange& exchange);
 
+// Everybody to rank 0 and back, so that rank 0 knows who is missing.
+void monitored_barrier(Exchange& exchange, bool wait_all_ranks);
+
+// --- broadcast
+
 // A binomial tree from `root`, cut into segments that follow each other down the tree.
-void tree_broadcast(Exchange& exchange, std::span<std::byte> data, int root);
+void tree_broadcast(Exchange& exchange, Bytes data, int root);
+
+// --- all_reduce: in place; all ranks get the same bits
 
 // log2(ranks) rounds of exchanging everything with a partner: few messages, for short data.
-void recursive_doubling_all_reduce(Exchange& exchange, const AllReduce& call);
+void recursive_doubling_all_reduce(Exchange& exchange, Bytes data, const Reduction& reduction);
 
 // Around the ring twice, each time a 1/ranks part at a step: every byte travels twice, for long
 // data.
-void ring_all_reduce(Exchange& exchange, const AllReduce& call);
+void ring_all_reduce(Exchange& exchange, Bytes data, const Reduction& reduction);
+
+// --- reduce: `output` is of account on `root` only, and may be `input`
+
+// Up a binomial tree in log2(ranks) rounds, everything at once: for short data.
+void tree_reduce(Exchange& exchange, ConstBytes input, Bytes output, int root,
+                 const Reduction& reduction);
+
+// ring_reduce_scatter of even parts, and their sums to the root: for long data.
+void ring_reduce(Exchange& exchange, ConstBytes input, Bytes output, int root,
+                 const Reduction& reduction);
+
+// --- all_gather: parts[rank] is there, the others come in; their sizes may differ
+
+// log2(ranks) rounds in which what a rank has doubles: for short data.
+void bruck_all_gather(Exchange& exchange, std::span<const Bytes> parts);
+
+// Around the ring, a part at a step: every part arrives where it stays, for long data.
+void ring_all_gather(Exchange& exchange, std::span<const Bytes> parts);
+
+// --- gather: `outputs` on `root` only, where one may be `input`
+
+// Up a binomial tree, all of a subtree in one message; all inputs have one size: for short data.
+void tree_gather(Exchange& exchange, ConstBytes input, std::span<const Bytes> outputs, int root);
+
+// Straight to the root; sizes may differ.
+void direct_gather(Exchange& exchange, ConstBytes input, std::span<const Bytes> outputs, int root);
+
+// --- scatter: `inputs` on `root` only, where one may be `output`
+
+// Down a binomial tree; all inputs have one size: for short data.
+void tree_scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes output, int root);
+
+// Straight from the root.
+void direct_scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes output, int root);
+
+// --- reduce_scatter: `output` may be inputs[rank]; sizes may differ
+
+// log2(ranks) rounds in which what a rank still has to do with halves: for short data.
+void recursive_halving_reduce_scatter(Exchange& exchange, std::span<const ConstBytes> inputs,
+                                      Bytes output, const Reduction& reduction);
+
+// Every rank gives every other its part at once: one round, and as many messages as ranks.
+void direct_reduce_scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes output,
+                           const Reduction& reduction);
+
+// Around the ring once, a part at a step: two neighbours only, for long data.
+void ring_reduce_scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes output,
+                         const Reduction& reduction);
+
+// --- all_to_all: no output is an input
+
+// Every rank with every other, straight; sizes may differ, and ranks that disagree are told.
+void pairwise_all_to_all(Exchange& exchange, std::span<const ConstBytes> inputs,
+                         std::span<const Bytes> outputs);
+
+// log2(ranks) rounds of half of the data each; all pieces have one size: for short data.
+void bruck_all_to_all(Exchange& exchange, std::span<const ConstBytes> inputs,
+                      std::span<const Bytes> outputs);
 
 }  // namespace tutti::algorithm

@@ -8,17 +8,16 @@
 #include "base/error.hpp"
 #include "base/fault_point.hpp"
 #include "control/stalls.hpp"
+#include "reduce/reduce.hpp"
 
 namespace tutti {
 
 namespace {
 
-constexpr size_t eager_bytes = 4096 - sizeof(Fingerprint);
-
 // A first message as it travels.
 struct Opening {
-    Fingerprint fingerprint;
-    std::array<std::byte, eager_bytes> data;
+    Exchange::Head head;
+    std::array<std::byte, Exchange::eager_bytes> data;
 };
 static_assert(sizeof(Opening) == 4096);
 
@@ -44,15 +43,17 @@ struct Exchange::Message {
     bool has_body = false;
     std::unique_ptr<Opening> opening;  // of the first message between the two
     std::span<std::byte> target;       // of a receive
+    uint64_t given = unsaid;           // what this rank sends in return for it
     Transfer head;                     // the opening
     Transfer body;                     // the data, if they did not fit
 };
 
 Exchange::Exchange(Channel& channel, const Fingerprint& fingerprint, uint64_t number,
-                   const Deadline& deadline)
+                   const Deadline& deadline, const Step& step)
     : channel_(channel),
       fingerprint_(fingerprint),
       number_(number),
+      step_(step),
       deadline_(deadline),
       patience_(Deadline::after_ms(control::stall_ms)),
       event_(listener_of_this_thread(), &listener_of_this_thread()->event),
@@ -74,91 +75,105 @@ Exchange::Message& Exchange::add(int peer) {
     return message;
 }
 
-Exchange::Ticket Exchange::send(int to, std::span<const std::byte> bytes) {
+Exchange::Ticket Exchange::send(int to, std::span<const std::byte> bytes, uint64_t expected) {
     Message& message = add(to);
     message.is_send = true;
-    const Slot slot = Slot::collective(number_);
     if (Peer& known = peer(to); !known.greeted) {
         known.greeted = true;
         message.is_open = false;
         message.opening = std::make_unique_for_overwrite<Opening>();
-        message.opening->fingerprint = fingerprint_;
+        message.opening->head = {fingerprint_, bytes.size(), expected};
         const size_t eager = bytes.size() <= eager_bytes ? bytes.size() : 0;
         if (eager > 0) std::memcpy(message.opening->data.data(), bytes.data(), eager);
-        channel_.post_send(message.head, to, slot, message.opening.get(),
-                           sizeof(Fingerprint) + eager);
+        channel_.post_send(message.head, to, slot(), message.opening.get(), sizeof(Head) + eager);
         if (bytes.size() == eager) return messages_.size() - 1;
     }
     message.has_body = true;
-    channel_.post_send(message.body, to, slot, bytes.data(), bytes.size());
+    channel_.post_send(message.body, to, slot(), bytes.data(), bytes.size());
     return messages_.size() - 1;
 }
 
-Exchange::Ticket Exchange::receive(int from, std::span<std::byte> bytes) {
+Exchange::Ticket Exchange::receive(int from, std::span<std::byte> bytes, uint64_t given) {
     Message& message = add(from);
     message.target = bytes;
-    const Slot slot = Slot::collective(number_);
+    message.given = given;
     if (Peer& known = peer(from); !known.awaited) {
         known.awaited = true;
         message.is_open = false;
         message.opening = std::make_unique_for_overwrite<Opening>();
-        channel_.post_receive(message.head, from, slot, message.opening.get(), sizeof(Opening));
+        channel_.post_receive(message.head, from, slot(), message.opening.get(), sizeof(Opening));
         if (bytes.size() <= eager_bytes) return messages_.size() - 1;
     }
     message.has_body = true;
-    channel_.post_receive(message.body, from, slot, bytes.data(), bytes.size());
+    channel_.post_receive(message.body, from, slot(), bytes.data(), bytes.size());
     return messages_.size() - 1;
+}
+
+Exchange::Swap Exchange::swap(int with, std::span<const std::byte> outgoing,
+                              std::span<std::byte> incoming) {
+    TUTTI_ASSERT(!peer(with).greeted && !peer(with).awaited);
+    const Ticket coming = receive(with, incoming, outgoing.size());
+    return {coming, send(with, outgoing, incoming.size())};
 }
 
 std::span<std::byte> Exchange::room(size_t bytes) {
     return {rooms_.emplace_back(std::make_unique_for_overwrite<std::byte[]>(bytes)).get(), bytes};
 }
 
-void Exchange::await(Transfer& transfer, int peer, const char* doing) {
+void Exchange::await(Transfer& transfer, int peer, const char* doing, const Deadline& deadline) {
     TUTTI_FAULT_POINT("exchange.wait");
     while (!transfer.done.load(std::memory_order_acquire)) {
         const uint32_t ticket = event_->ticket();
         if (transfer.done.load(std::memory_order_acquire)) break;
-        if (event_->wait(ticket, told_ ? deadline_ : deadline_.or_earlier(patience_))) continue;
+        if (event_->wait(ticket, told_ ? deadline : deadline.or_earlier(patience_))) continue;
         if (transfer.done.load(std::memory_order_acquire)) break;
-        if (deadline_.expired()) {
+        if (deadline.expired()) {
             throw Error(TUTTI_ERR_TIMEOUT, cat("timed out ", doing, " rank ", peer), peer);
         }
         told_ = true;
-        channel_.stalled(number_, describe(fingerprint_, number_));
+        channel_.stalled(number_, describe(step_.whole, number_));
     }
     transfer.hold.reset();
     if (!transfer.status.ok()) throw Error(transfer.status);
 }
 
-void Exchange::open(Message& message) {
-    await(message.head, message.peer, message.is_send ? "sending to" : "waiting for");
+void Exchange::open(Message& message, const Deadline& deadline) {
+    await(message.head, message.peer, message.is_send ? "sending to" : "waiting for", deadline);
     message.is_open = true;
     if (!message.is_send) {
         if (message.head.bytes == 0) await_reason(message.peer);
-        const Opening& opening = *message.opening;
-        if (message.head.bytes < sizeof(Fingerprint)) {
-            throw Error(TUTTI_ERR_MISMATCH,
-                        cat("rank ", message.peer, " sent a first message of ", message.head.bytes,
-                            " bytes, which is no fingerprint"),
-                        message.peer);
-        }
-        if (opening.fingerprint != fingerprint_) fail_mismatch(message, opening.fingerprint);
+        check_opening(message);
         const size_t eager = message.has_body ? 0 : message.target.size();
-        if (message.head.bytes != sizeof(Fingerprint) + eager) {
-            throw Error(TUTTI_ERR_INTERNAL, cat("rank ", message.peer, " cut its data differently"),
-                        message.peer);
-        }
-        if (eager > 0) std::memcpy(message.target.data(), opening.data.data(), eager);
+        if (eager > 0) std::memcpy(message.target.data(), message.opening->data.data(), eager);
     }
     message.opening.reset();
 }
 
-void Exchange::wait(Ticket ticket) {
+void Exchange::check_opening(const Message& message) const {
+    if (message.head.bytes < sizeof(Head)) {
+        throw Error(TUTTI_ERR_MISMATCH,
+                    cat("rank ", message.peer, " sent a first message of ", message.head.bytes,
+                        " bytes, which is no fingerprint"),
+                    message.peer);
+    }
+    const Head& head = message.opening->head;
+    if (head.fingerprint != fingerprint_) fail_mismatch(message.peer, head.fingerprint);
+    check_size(message.peer, head.sent, rank(), message.target.size());
+    if (message.given != unsaid && head.expected != unsaid) {
+        check_size(rank(), message.given, message.peer, head.expected);
+    }
+    const size_t eager = message.has_body ? 0 : message.target.size();
+    if (message.head.bytes != sizeof(Head) + eager) {
+        throw Error(TUTTI_ERR_INTERNAL, cat("rank ", message.peer, " cut its data differently"),
+                    message.peer);
+    }
+}
+
+void Exchange::wait(Ticket ticket, const Deadline& deadline) {
     Message& message = messages_[ticket];
-    if (!message.is_open) open(message);
+    if (!message.is_open) open(message, deadline);
     if (!message.has_body) return;
-    await(message.body, message.peer, message.is_send ? "sending to" : "waiting for");
+    await(message.body, message.peer, message.is_send ? "sending to" : "waiting for", deadline);
     message.has_body = false;
     if (message.is_send) return;
     if (message.body.bytes == 0 && !message.target.empty()) await_reason(message.peer);
@@ -176,8 +191,8 @@ void Exchange::await_reason(int peer) {
     for (;;) {
         Transfer untaken;
         untaken.listener = listener_;
-        channel_.post_send(untaken, peer, Slot::collective(number_), nullptr, 0);
-        await(untaken, peer, "waiting for");
+        channel_.post_send(untaken, peer, slot(), nullptr, 0);
+        await(untaken, peer, "waiting for", deadline_);
     }
 }
 
@@ -185,11 +200,22 @@ void Exchange::wait_all() {
     for (Ticket ticket = 0; ticket < messages_.size(); ++ticket) wait(ticket);
 }
 
-void Exchange::fail_mismatch(const Message& message, const Fingerprint& theirs) const {
+void Exchange::fail_mismatch(int peer, const Fingerprint& theirs) const {
     throw Error(TUTTI_ERR_MISMATCH,
-                cat("rank ", message.peer, " called ", describe(theirs, number_), " while rank ",
-                    rank(), " called ", describe(fingerprint_, number_)),
-                message.peer);
+                cat("rank ", peer, " called ", describe(theirs, number_), " while rank ", rank(),
+                    " called ", describe(fingerprint_, number_)),
+                peer);
+}
+
+void Exchange::check_size(int sender, uint64_t sent, int receiver, uint64_t expected) const {
+    if (sent == expected) return;
+    const size_t element = element_size(fingerprint_.dtype);
+    const bool whole = element > 0 && sent % element == 0 && expected % element == 0;
+    const size_t unit = whole ? element : 1;
+    throw Error(TUTTI_ERR_MISMATCH,
+                cat("rank ", sender, " sends ", sent / unit, whole ? " elements" : " bytes",
+                    " where rank ", receiver, " expects ", expected / unit),
+                sender == rank() ? receiver : sender);
 }
 
 }  // namespace tutti

@@ -4,21 +4,13 @@
 #include <bit>
 
 #include "algorithm.hpp"
-#include "reduce/reduce.hpp"
 
 namespace tutti::algorithm {
 
-void recursive_doubling_all_reduce(Exchange& exchange, const AllReduce& call) {
+void recursive_doubling_all_reduce(Exchange& exchange, Bytes data, const Reduction& reduction) {
     const int rank = exchange.rank();
     const int size = exchange.size();
-    const auto mine = call.output.bytes();
-    const auto count = static_cast<size_t>(call.output.count);
-    const auto theirs = exchange.room(mine.size());
-
-    const auto combine = [&](bool mine_is_lower) {
-        reduce_to(mine.data(), mine_is_lower ? mine.data() : theirs.data(),
-                  mine_is_lower ? theirs.data() : mine.data(), count, call.output.dtype, call.op);
-    };
+    const Bytes theirs = exchange.room(data.size());
 
     // The first 2 * extra ranks pair up: the odd one hands over to the even one.
     const int active = static_cast<int>(std::bit_floor(static_cast<unsigned>(size)));
@@ -26,28 +18,29 @@ void recursive_doubling_all_reduce(Exchange& exchange, const AllReduce& call) {
     const bool paired = rank < 2 * extra;
     if (paired && rank % 2 == 1) {
         const auto result = exchange.receive(rank - 1, theirs);
-        const auto going = exchange.send(rank - 1, mine);
+        const auto going = exchange.send(rank - 1, data);
         exchange.wait(result);  // first, for what comes tells whether both are in the same call
         exchange.wait(going);
-        if (!mine.empty()) std::copy(theirs.begin(), theirs.end(), mine.begin());
+        copy(data, theirs);
         return;
     }
     if (paired) {
         exchange.wait(exchange.receive(rank + 1, theirs));
-        combine(true);
+        reduction.combine(data, data, theirs);
     }
     const int place = paired ? rank / 2 : rank - extra;
     const auto rank_at = [&](int other) { return other < extra ? 2 * other : other + extra; };
     for (int distance = 1; distance < active; distance *= 2) {
         const int partner = rank_at(place ^ distance);
         const auto coming = exchange.receive(partner, theirs);
-        const auto going = exchange.send(partner, mine);
+        const auto going = exchange.send(partner, data);
         exchange.wait(coming);
-        exchange.wait(going);  // before `mine` changes
-        combine((place & distance) == 0);
+        exchange.wait(going);  // before the data change
+        const bool lower = (place & distance) == 0;
+        reduction.combine(data, lower ? data : theirs, lower ? theirs : data);
     }
-    if (call.op == TUTTI_AVG) divide_by(mine.data(), count, call.output.dtype, size);
-    if (paired) exchange.wait(exchange.send(rank + 1, mine));
+    reduction.finish(data, size);
+    if (paired) exchange.wait(exchange.send(rank + 1, data));
 }
 
 }  // namespace tutti::algorithm

@@ -1,37 +1,28 @@
 // First round: part p starts at rank p + 1 and is added to at every stop until rank p has the sum.
 // Second round: the sums go around. Each part is summed in one order on one rank, so all ranks get
-// the same bits. Parts move in segments, with several receives posted ahead, so that the line and
-// the adding keep each other company.
-#include <algorithm>
+// the same bits. Parts move in segments.
 #include <deque>
-#include <vector>
 
 #include "algorithm.hpp"
 #include "base/fault_point.hpp"
-#include "reduce/reduce.hpp"
 
 namespace tutti::algorithm {
 
 namespace {
 
-constexpr size_t segment_bytes = 512 * 1024;
-constexpr size_t segments_ahead = 4;
-
 struct Segment {
-    size_t begin;
-    size_t bytes;
+    Bytes data;
     bool last_stop;  // of the first round: here the sum is complete
 };
 
 class Ring {
 public:
-    Ring(Exchange& exchange, const AllReduce& call)
+    Ring(Exchange& exchange, Bytes data, const Reduction& reduction)
         : exchange_(exchange),
-          call_(call),
-          element_(element_size(call.output.dtype)),
-          data_(call.output.bytes()),
-          next_((exchange.rank() + 1) % exchange.size()),
-          previous_((exchange.rank() - 1 + exchange.size()) % exchange.size()) {}
+          reduction_(reduction),
+          parts_(even_parts(data, reduction.element(), exchange.size())),
+          next_(around(exchange.rank(), 1, exchange.size())),
+          previous_(around(exchange.rank(), -1, exchange.size())) {}
 
     void run() {
         // What goes out at step s came in at step s - 1; at the first step it is this rank's own.
@@ -43,17 +34,11 @@ public:
     }
 
 private:
-    // The elements of a part, cut into segments of whole elements.
     void cut(int part, bool last_stop, std::vector<Segment>& out) const {
-        const int size = exchange_.size();
-        const auto index = static_cast<int64_t>((part % size + size) % size);
-        const int64_t count = call_.output.count;
-        const auto start = [&](int64_t p) {
-            return static_cast<size_t>(p * (count / size) + std::min(p, count % size)) * element_;
-        };
-        const size_t step = segment_bytes / element_ * element_;
-        for (size_t at = start(index); at < start(index + 1); at += step) {
-            out.push_back({at, std::min(step, start(index + 1) - at), last_stop});
+        const Bytes data = parts_[static_cast<size_t>(around(part, 0, exchange_.size()))];
+        if (data.empty()) return;
+        for (size_t index = 0; index < segments_of(data.size()); ++index) {
+            out.push_back({segment_of(data, index), last_stop});
         }
     }
 
@@ -63,9 +48,7 @@ private:
         for (const Segment& segment : segments) send(segment);
     }
 
-    void send(const Segment& segment) {
-        exchange_.send(next_, data_.subspan(segment.begin, segment.bytes));
-    }
+    void send(const Segment& segment) { exchange_.send(next_, segment.data); }
 
     void reduce_round() {
         std::vector<Segment> plan;
@@ -75,12 +58,11 @@ private:
         std::deque<Exchange::Ticket> posted;
         size_t next_post = 0;
         const auto slot = [&](size_t index) {
-            return room_.data() + index % segments_ahead * segment_bytes;
+            return room_.subspan(index % segments_ahead * segment_bytes, plan[index].data.size());
         };
         const auto post = [&] {
             if (next_post == plan.size()) return;
-            posted.push_back(
-                exchange_.receive(previous_, {slot(next_post), plan[next_post].bytes}));
+            posted.push_back(exchange_.receive(previous_, slot(next_post)));
             ++next_post;
         };
         for (size_t ahead = 0; ahead < segments_ahead; ++ahead) post();
@@ -89,13 +71,9 @@ private:
             exchange_.wait(posted.front());
             posted.pop_front();
             TUTTI_FAULT_POINT("ring.segment");
-            std::byte* const mine = data_.data() + segment.begin;
-            const size_t count = segment.bytes / element_;
-            reduce_into(mine, slot(index), count, call_.output.dtype, call_.op);
+            reduction_.combine(segment.data, slot(index));
             post();
-            if (segment.last_stop && call_.op == TUTTI_AVG) {
-                divide_by(mine, count, call_.output.dtype, exchange_.size());
-            }
+            if (segment.last_stop) reduction_.finish(segment.data, exchange_.size());
             send(segment);
         }
     }
@@ -113,8 +91,7 @@ private:
         }
         std::deque<Exchange::Ticket> posted;
         for (const Segment& segment : plan) {
-            posted.push_back(
-                exchange_.receive(previous_, data_.subspan(segment.begin, segment.bytes)));
+            posted.push_back(exchange_.receive(previous_, segment.data));
         }
         for (const Segment& segment : plan) {
             exchange_.wait(posted.front());
@@ -124,18 +101,17 @@ private:
     }
 
     Exchange& exchange_;
-    const AllReduce& call_;
-    const size_t element_;
-    const std::span<std::byte> data_;
+    const Reduction& reduction_;
+    const std::vector<Bytes> parts_;
     const int next_;
     const int previous_;
-    std::span<std::byte> room_;
+    Bytes room_;
 };
 
 }  // namespace
 
-void ring_all_reduce(Exchange& exchange, const AllReduce& call) {
-    Ring(exchange, call).run();
+void ring_all_reduce(Exchange& exchange, Bytes data, const Reduction& reduction) {
+    Ring(exchange, data, reduction).run();
 }
 
 }  // namespace tutti::algorithm

@@ -1,55 +1,202 @@
-// Which algorithm serves which call.
-#include <cstring>
-
+// Which algorithm serves which call: the tables, and how a call becomes the memory that algorithms
+// move.
 #include "algorithm.hpp"
-#include "reduce/reduce.hpp"
+#include "base/assert.hpp"
 
 namespace tutti::algorithm {
 
 namespace {
 
-// Up to here the rounds of recursive doubling cost less than the ring's steps.
-constexpr size_t longest_doubling_bytes = 32 * 1024;
+constexpr size_t KiB = 1024;
+constexpr size_t any_size = SIZE_MAX;
 
-void copy_input(const AllReduce& call) {
-    if (call.input.data != call.output.data && call.output.size() > 0) {
-        std::memcpy(call.output.data, call.input.data, call.output.size());
+// The first rule that allows the size and the number of ranks. What the size is of, each table
+// says; it must be the same on all ranks.
+template <typename Algorithm>
+struct Rule {
+    size_t longest;
+    int fewest_ranks;
+    Algorithm* use;
+};
+
+template <typename Algorithm, size_t rules>
+Algorithm* choose(const Rule<Algorithm> (&table)[rules], size_t bytes, int ranks) {
+    for (const auto& rule : table) {
+        if (bytes <= rule.longest && ranks >= rule.fewest_ranks) return rule.use;
     }
+    return table[rules - 1].use;
 }
 
-void run(Exchange& exchange, const Broadcast& call) {
+// The whole.
+constexpr Rule<decltype(ring_all_reduce)> all_reduces[] = {
+    {32 * KiB, 2, recursive_doubling_all_reduce},
+    {any_size, 2, ring_all_reduce},
+};
+// The whole.
+constexpr Rule<decltype(ring_reduce)> reduces[] = {
+    {64 * KiB, 2, tree_reduce},
+    {any_size, 2, ring_reduce},
+};
+// All parts.
+constexpr Rule<decltype(ring_all_gather)> all_gathers[] = {
+    {32 * KiB, 2, bruck_all_gather},
+    {any_size, 2, ring_all_gather},
+};
+// One part.
+constexpr Rule<decltype(direct_gather)> gathers[] = {
+    {2 * KiB, 8, tree_gather},
+    {any_size, 2, direct_gather},
+};
+// One part.
+constexpr Rule<decltype(direct_scatter)> scatters[] = {
+    {2 * KiB, 8, tree_scatter},
+    {any_size, 2, direct_scatter},
+};
+// All parts.
+constexpr Rule<decltype(ring_reduce_scatter)> reduce_scatters[] = {
+    {32 * KiB, 4, recursive_halving_reduce_scatter},
+    {256 * KiB, 2, direct_reduce_scatter},
+    {any_size, 2, ring_reduce_scatter},
+};
+// One piece, where all have one size.
+constexpr Rule<decltype(bruck_all_to_all)> all_to_alls[] = {
+    {512, 8, bruck_all_to_all},
+    {any_size, 2, pairwise_all_to_all},
+};
+
+std::vector<Bytes> bytes_of(const Views& views) {
+    std::vector<Bytes> result;
+    for (const View& view : views) result.push_back(view.bytes());
+    return result;
+}
+
+std::vector<ConstBytes> bytes_of(const ConstViews& views) {
+    std::vector<ConstBytes> result;
+    for (const ConstView& view : views) result.push_back(view.bytes());
+    return result;
+}
+
+// Splits are elements for every rank; none: equal parts.
+template <typename SomeView>
+auto parts_of(const SomeView& whole, int ranks, const std::vector<int64_t>& splits = {}) {
+    std::vector<decltype(whole.bytes())> result;
+    int64_t begin = 0;
+    for (int rank = 0; rank < ranks; ++rank) {
+        const int64_t length =
+            splits.empty() ? whole.count / ranks : splits[static_cast<size_t>(rank)];
+        result.push_back(whole.part(begin, length).bytes());
+        begin += length;
+    }
+    return result;
+}
+
+void gather_all(Exchange& exchange, ConstBytes input, std::span<const Bytes> parts) {
+    copy(parts[static_cast<size_t>(exchange.rank())], input);
+    choose(all_gathers, total_size(parts), exchange.size())(exchange, parts);
+}
+
+void reduce_and_scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes output,
+                        const Reduction& reduction) {
+    choose(reduce_scatters, total_size(inputs), exchange.size())(exchange, inputs, output,
+                                                                 reduction);
+}
+
+// In place the inputs are copied away first.
+std::vector<ConstBytes> put_aside(Exchange& exchange, std::span<const ConstBytes> inputs) {
+    std::vector<ConstBytes> result;
+    for (const ConstBytes& input : inputs) {
+        const Bytes room = exchange.room(input.size());
+        copy(room, input);
+        result.push_back(room);
+    }
+    return result;
+}
+
+void serve(Exchange& exchange, const Broadcast& call) {
     tree_broadcast(exchange, call.buffer.bytes(), call.source);
 }
 
-void run(Exchange& exchange, const AllReduce& call) {
-    copy_input(call);
-    const bool is_long =
-        call.output.size() > longest_doubling_bytes && call.output.count >= exchange.size();
-    is_long ? ring_all_reduce(exchange, call) : recursive_doubling_all_reduce(exchange, call);
+void serve(Exchange& exchange, const AllReduce& call) {
+    const Bytes data = call.output.bytes();
+    copy(data, call.input.bytes());
+    choose(all_reduces, data.size(), exchange.size())(exchange, data, {call.output.dtype, call.op});
 }
 
-void run(Exchange& exchange, const Barrier&) {
+void serve(Exchange& exchange, const Barrier&) {
     dissemination_barrier(exchange);
 }
 
-void run_alone(const Broadcast&) {}
-void run_alone(const AllReduce& call) {
-    if (call.output.dtype != TUTTI_BOOL) return copy_input(call);
-    // Any value but 0 is true, and a result is 0 or 1.
-    reduce_to(call.output.data, call.input.data, call.input.data,
-              static_cast<size_t>(call.output.count), TUTTI_BOOL, TUTTI_BOR);
+void serve(Exchange& exchange, const Reduce& call) {
+    const ConstBytes input = call.input.bytes();
+    choose(reduces, input.size(), exchange.size())(exchange, input, call.output.bytes(),
+                                                   call.destination, {call.input.dtype, call.op});
 }
-void run_alone(const Barrier&) {}
+
+void serve(Exchange& exchange, const AllGather& call) {
+    gather_all(exchange, call.input.bytes(), bytes_of(call.outputs));
+}
+
+void serve(Exchange& exchange, const AllGatherIntoTensor& call) {
+    gather_all(exchange, call.input.bytes(), parts_of(call.output, exchange.size()));
+}
+
+void serve(Exchange& exchange, const Gather& call) {
+    const ConstBytes input = call.input.bytes();
+    choose(gathers, input.size(), exchange.size())(exchange, input, bytes_of(call.outputs),
+                                                   call.destination);
+}
+
+void serve(Exchange& exchange, const Scatter& call) {
+    const Bytes output = call.output.bytes();
+    choose(scatters, output.size(), exchange.size())(exchange, bytes_of(call.inputs), output,
+                                                     call.source);
+}
+
+void serve(Exchange& exchange, const ReduceScatter& call) {
+    reduce_and_scatter(exchange, bytes_of(call.inputs), call.output.bytes(),
+                       {call.output.dtype, call.op});
+}
+
+void serve(Exchange& exchange, const ReduceScatterTensor& call) {
+    reduce_and_scatter(exchange, parts_of(call.input, exchange.size()), call.output.bytes(),
+                       {call.output.dtype, call.op});
+}
+
+void serve(Exchange& exchange, const AllToAll& call) {
+    auto inputs = bytes_of(call.inputs);
+    if (call.is_in_place()) inputs = put_aside(exchange, inputs);
+    pairwise_all_to_all(exchange, inputs, bytes_of(call.outputs));
+}
+
+void serve(Exchange& exchange, const AllToAllSingle& call) {
+    auto inputs = parts_of(call.input, exchange.size(), call.input_splits);
+    if (call.is_in_place()) inputs = put_aside(exchange, inputs);
+    const auto outputs = parts_of(call.output, exchange.size(), call.output_splits);
+    if (!call.is_even()) return pairwise_all_to_all(exchange, inputs, outputs);
+    choose(all_to_alls, outputs.front().size(), exchange.size())(exchange, inputs, outputs);
+}
+
+void serve(Exchange& exchange, const MonitoredBarrier& call) {
+    monitored_barrier(exchange, call.wait_all_ranks);
+}
+
+void serve(Exchange&, const Coalesced&) {
+    TUTTI_ASSERT(false);  // each of its calls has an Exchange of its own
+}
 
 }  // namespace
 
+void run(Exchange& exchange, const Collective& call) {
+    std::visit([&](const auto& one) { serve(exchange, one); }, call);
+}
+
 void run(Channel& channel, const Collective& call, uint64_t number, const Deadline& deadline) {
-    if (channel.size() == 1) {
-        std::visit([](const auto& one) { run_alone(one); }, call);
-        return;
+    if (channel.size() == 1) return run_alone(call);
+    if (const auto* coalesced = std::get_if<Coalesced>(&call)) {
+        return run_coalesced(channel, *coalesced, number, deadline);
     }
     Exchange exchange(channel, fingerprint(call), number, deadline);
-    std::visit([&](const auto& one) { run(exchange, one); }, call);
+    run(exchange, call);
 }
 
 }  // namespace tutti::algorithm

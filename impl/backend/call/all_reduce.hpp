@@ -12,9 +12,8 @@ struct AllReduce {
     tutti_reduce_op op = TUTTI_SUM;
 };
 
-// Throws INVALID_ARGUMENT or UNSUPPORTED, naming the argument, for what can be known before
-// anything moves.
-void check(const AllReduce& call, int size);
+// Throws INVALID_ARGUMENT, naming the argument, for what can be known before anything moves.
+void check(const AllReduce& call, int rank, int size);
 inline const char* call_name(const AllReduce&) {
     return "all_reduce";
 }

@@ -12,7 +12,7 @@ struct Broadcast {
 };
 
 // Throws INVALID_ARGUMENT, naming the argument, for what can be known before anything moves.
-void check(const Broadcast& call, int size);
+void check(const Broadcast& call, int rank, int size);
 inline const char* call_name(const Broadcast&) {
     return "broadcast";
 }

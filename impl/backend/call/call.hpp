@@ -4,18 +4,45 @@
 
 #include <string>
 #include <variant>
+#include <vector>
 
+#include "all_gather.hpp"
+#include "all_gather_into_tensor.hpp"
 #include "all_reduce.hpp"
+#include "all_to_all.hpp"
+#include "all_to_all_single.hpp"
 #include "barrier.hpp"
 #include "broadcast.hpp"
+#include "gather.hpp"
 #include "message.hpp"
+#include "monitored_barrier.hpp"
+#include "reduce.hpp"
+#include "reduce_scatter.hpp"
+#include "reduce_scatter_tensor.hpp"
+#include "scatter.hpp"
 
 namespace tutti {
 
-using Collective = std::variant<Broadcast, AllReduce, Barrier>;
+struct Coalesced;
 
-inline void check(const Collective& call, int size) {
-    std::visit([size](const auto& one) { check(one, size); }, call);
+using Collective =
+    std::variant<Broadcast, AllReduce, Barrier, Reduce, AllGather, AllGatherIntoTensor, Gather,
+                 Scatter, ReduceScatter, ReduceScatterTensor, AllToAll, AllToAllSingle,
+                 MonitoredBarrier, Coalesced>;
+
+// Several collectives that are issued as one, each of them checked before. None is a Coalesced.
+struct Coalesced {
+    std::vector<Collective> calls;
+};
+
+inline void check(const Coalesced& /*call*/, int /*rank*/, int /*size*/) {}
+inline const char* call_name(const Coalesced&) {
+    return "coalesced";
+}
+Fingerprint fingerprint(const Coalesced& call);
+
+inline void check(const Collective& call, int rank, int size) {
+    std::visit([rank, size](const auto& one) { check(one, rank, size); }, call);
 }
 inline const char* call_name(const Collective& call) {
     return std::visit([](const auto& one) { return call_name(one); }, call);

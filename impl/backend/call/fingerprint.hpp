@@ -11,19 +11,41 @@
 namespace tutti {
 
 // Values go over the wire: never renumbered.
-enum class CallKind : uint32_t { Broadcast = 0, AllReduce = 1, Barrier = 2 };
+enum class CallKind : uint32_t {
+    Broadcast = 0,
+    AllReduce = 1,
+    Barrier = 2,
+    Reduce = 3,
+    AllGather = 4,
+    AllGatherIntoTensor = 5,
+    Gather = 6,
+    Scatter = 7,
+    ReduceScatter = 8,
+    ReduceScatterTensor = 9,
+    AllToAll = 10,
+    AllToAllSingle = 11,
+    MonitoredBarrier = 12,
+    Coalesced = 13
+};
+
+// `count` where ranks may differ in it.
+constexpr int64_t any_count = INT64_MIN;
 
 struct Fingerprint {
     CallKind kind{};
     uint32_t dtype = 0;
-    uint32_t op = 0;    // reductions
-    int32_t root = -1;  // calls that have one
-    int64_t count = 0;
+    uint32_t op = 0;      // reductions
+    int32_t root = -1;    // calls that have one
+    int64_t count = 0;    // elements; of a Coalesced: calls
+    uint64_t layout = 0;  // a digest of what else ranks must agree on: lists of counts, of calls
 
     bool operator==(const Fingerprint&) const = default;
 };
 
-// "all_reduce #7 (float32 × 100, SUM)".
+// A digest that takes in one more number.
+uint64_t extend_layout(uint64_t layout, uint64_t number);
+
+// "all_reduce #7 (float32 × 100, SUM)"; a digest is shown by half of it.
 std::string describe(const Fingerprint& fingerprint, uint64_t number);
 
 }  // namespace tutti

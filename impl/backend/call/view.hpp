@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "tutti/types.h"
 
@@ -20,6 +21,12 @@ struct View {
     [[nodiscard]] std::span<std::byte> bytes() const {
         return {static_cast<std::byte*>(data), size()};
     }
+    // `length` elements from the one at `begin` on.
+    [[nodiscard]] View part(int64_t begin, int64_t length) const {
+        if (length == 0) return {data, 0, dtype};  // data may be NULL
+        const size_t offset = static_cast<size_t>(begin) * element_size(dtype);
+        return {static_cast<std::byte*>(data) + offset, length, dtype};
+    }
 };
 
 struct ConstView {
@@ -35,6 +42,14 @@ struct ConstView {
     [[nodiscard]] std::span<const std::byte> bytes() const {
         return {static_cast<const std::byte*>(data), size()};
     }
+    [[nodiscard]] ConstView part(int64_t begin, int64_t length) const {
+        if (length == 0) return {data, 0, dtype};
+        const size_t offset = static_cast<size_t>(begin) * element_size(dtype);
+        return {static_cast<const std::byte*>(data) + offset, length, dtype};
+    }
 };
+
+using Views = std::vector<View>;
+using ConstViews = std::vector<ConstView>;
 
 }  // namespace tutti

@@ -1,0 +1,62 @@
+// What a collective does in a group of one: an input becomes an output. Reductions make every bool 0
+// or 1, as they do with more ranks.
+#include "algorithm.hpp"
+
+namespace tutti::algorithm {
+
+namespace {
+
+void move(const ConstView& input, const View& output) {
+    copy(output.bytes(), input.bytes());
+}
+
+void move_reduced(const ConstView& input, const View& output) {
+    if (output.dtype != TUTTI_BOOL) return move(input, output);
+    const Reduction either{TUTTI_BOOL, TUTTI_BOR};
+    either.combine(output.bytes(), input.bytes(), input.bytes());
+}
+
+void serve(const Broadcast&) {}
+void serve(const AllReduce& call) {
+    move_reduced(call.input, call.output);
+}
+void serve(const Barrier&) {}
+void serve(const Reduce& call) {
+    move_reduced(call.input, call.output);
+}
+void serve(const AllGather& call) {
+    move(call.input, call.outputs.front());
+}
+void serve(const AllGatherIntoTensor& call) {
+    move(call.input, call.output);
+}
+void serve(const Gather& call) {
+    move(call.input, call.outputs.front());
+}
+void serve(const Scatter& call) {
+    move(call.inputs.front(), call.output);
+}
+void serve(const ReduceScatter& call) {
+    move_reduced(call.inputs.front(), call.output);
+}
+void serve(const ReduceScatterTensor& call) {
+    move_reduced(call.input, call.output);
+}
+void serve(const AllToAll& call) {
+    move(call.inputs.front(), call.outputs.front());
+}
+void serve(const AllToAllSingle& call) {
+    move(call.input, call.output);
+}
+void serve(const MonitoredBarrier&) {}
+void serve(const Coalesced& call) {
+    for (const Collective& one : call.calls) run_alone(one);
+}
+
+}  // namespace
+
+void run_alone(const Collective& call) {
+    std::visit([](const auto& one) { serve(one); }, call);
+}
+
+}  // namespace tutti::algorithm

@@ -1,0 +1,63 @@
+// Memory cut into pieces: what every algorithm moves. Any thread; touches only what it is given.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace tutti::algorithm {
+
+using Bytes = std::span<std::byte>;
+using ConstBytes = std::span<const std::byte>;
+
+// Long data move in segments that follow each other, so that the line and the adding keep each
+// other company. Whole elements of every dtype.
+constexpr size_t segment_bytes = 512 * 1024;
+constexpr size_t segments_ahead = 4;  // receives posted before the first has come
+
+// How many segments some data are; none at all are one, so that a message says so.
+constexpr size_t segments_of(size_t bytes) {
+    return std::max<size_t>(1, (bytes + segment_bytes - 1) / segment_bytes);
+}
+
+template <typename Byte>
+std::span<Byte> segment_of(std::span<Byte> data, size_t index) {
+    const size_t begin = index * segment_bytes;
+    return data.subspan(begin, std::min(segment_bytes, data.size() - begin));
+}
+
+// Parts of whole elements, as even as can be: the first ones have one element more.
+template <typename Byte>
+std::vector<std::span<Byte>> even_parts(std::span<Byte> data, size_t element, int count) {
+    const auto parts = static_cast<size_t>(count);
+    const size_t elements = data.size() / element;
+    std::vector<std::span<Byte>> result;
+    result.reserve(parts);
+    size_t begin = 0;
+    for (size_t index = 0; index < parts; ++index) {
+        const size_t length = (elements / parts + (index < elements % parts ? 1 : 0)) * element;
+        result.push_back(data.subspan(begin, length));
+        begin += length;
+    }
+    return result;
+}
+
+template <typename Byte>
+size_t total_size(std::span<const std::span<Byte>> parts) {
+    size_t total = 0;
+    for (const auto& part : parts) total += part.size();
+    return total;
+}
+
+// Between memory that is the same or has nothing in common.
+inline void copy(Bytes to, ConstBytes from) {
+    if (to.data() != from.data() && !from.empty()) std::ranges::copy(from, to.begin());
+}
+
+// The rank so many places further on.
+inline int around(int rank, int distance, int size) {
+    return (rank + distance % size + size) % size;
+}
+
+}  // namespace tutti::algorithm

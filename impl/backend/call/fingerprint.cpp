@@ -1,0 +1,144 @@
+// What goes into the fingerprint of each call, and how it reads in messages. Any thread.
+#include "fingerprint.hpp"
+
+#include <array>
+#include <cstdio>
+#include <optional>
+
+#include "backend/call/call.hpp"
+#include "base/text.hpp"
+#include "reduce/reduce.hpp"
+
+namespace tutti {
+
+namespace {
+
+// What a fingerprint of this kind says, beside the layout.
+struct Form {
+    const char* name;
+    bool dtype;
+    bool op;
+    bool root;
+};
+
+std::optional<Form> form_of(CallKind kind) {
+    switch (kind) {
+        case CallKind::Broadcast:
+            return Form{"broadcast", true, false, true};
+        case CallKind::AllReduce:
+            return Form{"all_reduce", true, true, false};
+        case CallKind::Barrier:
+            return Form{"barrier", false, false, false};
+        case CallKind::Reduce:
+            return Form{"reduce", true, true, true};
+        case CallKind::AllGather:
+            return Form{"all_gather", true, false, false};
+        case CallKind::AllGatherIntoTensor:
+            return Form{"all_gather_into_tensor", true, false, false};
+        case CallKind::Gather:
+            return Form{"gather", true, false, true};
+        case CallKind::Scatter:
+            return Form{"scatter", true, false, true};
+        case CallKind::ReduceScatter:
+            return Form{"reduce_scatter", true, true, false};
+        case CallKind::ReduceScatterTensor:
+            return Form{"reduce_scatter_tensor", true, true, false};
+        case CallKind::AllToAll:
+            return Form{"all_to_all", true, false, false};
+        case CallKind::AllToAllSingle:
+            return Form{"all_to_all_single", true, false, false};
+        case CallKind::MonitoredBarrier:
+            return Form{"monitored_barrier", false, false, false};
+        case CallKind::Coalesced:
+            return Form{"coalesced", false, false, false};
+    }
+    return std::nullopt;
+}
+
+template <typename SomeViews>
+Fingerprint of_pieces(CallKind kind, const SomeViews& pieces, uint32_t op) {
+    uint64_t count = 0;
+    uint64_t layout = 0;
+    for (const auto& piece : pieces) {
+        count += static_cast<uint64_t>(piece.count);
+        layout = extend_layout(layout, static_cast<uint64_t>(piece.count));
+    }
+    const uint32_t dtype = pieces.empty() ? 0 : pieces.front().dtype;
+    return {kind, dtype, op, -1, static_cast<int64_t>(count), layout};
+}
+
+}  // namespace
+
+uint64_t extend_layout(uint64_t layout, uint64_t number) {
+    // Two rounds of multiplying and folding: every bit of both moves every bit of the result.
+    uint64_t mixed = layout * 0x9e3779b97f4a7c15U + number + 0x632be59bd9b4e019U;
+    for (const uint64_t odd : {0xbf58476d1ce4e5b9U, 0x94d049bb133111ebU}) {
+        mixed = (mixed ^ (mixed >> 31)) * odd;
+    }
+    return mixed ^ (mixed >> 29);
+}
+
+Fingerprint fingerprint(const AllGather& call) {
+    return of_pieces(CallKind::AllGather, call.outputs, 0);
+}
+
+Fingerprint fingerprint(const ReduceScatter& call) {
+    return of_pieces(CallKind::ReduceScatter, call.inputs, call.op);
+}
+
+Fingerprint fingerprint(const AllToAll& call) {
+    const uint32_t dtype = call.outputs.empty() ? 0 : call.outputs.front().dtype;
+    return {CallKind::AllToAll, dtype, 0, -1, any_count, 0};
+}
+
+Fingerprint fingerprint(const AllToAllSingle& call) {
+    return {CallKind::AllToAllSingle,
+            call.output.dtype,
+            0,
+            -1,
+            call.is_even() ? call.output.count : any_count,
+            0};
+}
+
+Fingerprint fingerprint(const Coalesced& call) {
+    Fingerprint result{CallKind::Coalesced, 0, 0, -1, static_cast<int64_t>(call.calls.size()), 0};
+    for (const Collective& one : call.calls) {
+        const Fingerprint print = fingerprint(one);
+        for (const uint64_t number :
+             {uint64_t{static_cast<uint32_t>(print.kind)}, uint64_t{print.dtype},
+              uint64_t{print.op}, static_cast<uint64_t>(int64_t{print.root}),
+              static_cast<uint64_t>(print.count), print.layout}) {
+            result.layout = extend_layout(result.layout, number);
+        }
+    }
+    return result;
+}
+
+std::string describe(const Fingerprint& fingerprint, uint64_t number) {
+    const std::optional<Form> form = form_of(fingerprint.kind);
+    if (!form) {
+        return cat("unknown operation ", static_cast<uint32_t>(fingerprint.kind), " #", number);
+    }
+    std::string details;
+    const auto add = [&](const std::string& detail) {
+        details += cat(details.empty() ? "" : ", ", detail);
+    };
+    if (fingerprint.kind == CallKind::Coalesced) add(cat(fingerprint.count, " calls"));
+    if (form->dtype && fingerprint.count == any_count) {
+        add(cat(dtype_name(fingerprint.dtype), " in pieces"));
+    } else if (form->dtype) {
+        add(cat(dtype_name(fingerprint.dtype), " × ", fingerprint.count));
+    }
+    if (form->op) add(reduce_op_name(fingerprint.op));
+    if (form->root) add(cat("root ", fingerprint.root));
+    if (fingerprint.layout != 0) {
+        std::array<char, 16> digest{};
+        std::snprintf(digest.data(), digest.size(), "%08x",
+                      static_cast<unsigned>(fingerprint.layout >> 32));
+        add(cat("layout ", digest.data()));
+    }
+    const std::string title = cat(form->name, " #", number);
+    return details.empty() ? title : cat(title, " (", details, ")");
+}
+
+}  // namespace tutti

@@ -1,0 +1,25 @@
+// reduce, as data.
+#pragma once
+
+#include "fingerprint.hpp"
+#include "view.hpp"
+
+namespace tutti {
+
+struct Reduce {
+    ConstView input;  // the same memory as output: in place
+    View output;      // of the destination; elsewhere of no account
+    tutti_reduce_op op = TUTTI_SUM;
+    int destination = 0;
+};
+
+// Throws INVALID_ARGUMENT, naming the argument, for what can be known before anything moves.
+void check(const Reduce& call, int rank, int size);
+inline const char* call_name(const Reduce&) {
+    return "reduce";
+}
+inline Fingerprint fingerprint(const Reduce& call) {
+    return {CallKind::Reduce, call.input.dtype, call.op, call.destination, call.input.count};
+}
+
+}  // namespace tutti

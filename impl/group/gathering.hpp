@@ -1,0 +1,32 @@
+// The collectives that a group gathers instead of doing them, to issue them as one. Any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "backend/call/call.hpp"
+#include "backend/call/claims.hpp"
+#include "base/mutex.hpp"
+
+namespace tutti {
+
+class Gathering {
+public:
+    // Throws INVALID_ARGUMENT if it has begun already.
+    void begin();
+    [[nodiscard]] bool has_begun() const { return begun_; }
+    // Takes a checked call if the gathering has begun. Throws INVALID_ARGUMENT for one that cannot
+    // be gathered, or whose memory another one uses too: the order of what is issued as one is
+    // nobody's.
+    bool take(const Collective& call, int64_t timeout_ms, int rank);
+    // What has been gathered, in order. Throws INVALID_ARGUMENT if it has not begun.
+    Coalesced end();
+
+private:
+    std::atomic<bool> begun_{false};
+    Mutex mutex_;
+    Coalesced calls_ TUTTI_GUARDED_BY(mutex_);
+    Claims claims_ TUTTI_GUARDED_BY(mutex_);
+};
+
+}  // namespace tutti

@@ -1,0 +1,221 @@
+// Do calls that are issued as one give what each of them would have given alone, and do ranks that
+// gathered different ones learn it? N ranks as threads.
+#include <atomic>
+
+#include "backend/algorithm/algorithm.hpp"
+#include "elements.hpp"
+#include "ranks.hpp"
+
+namespace {
+
+using namespace tutti;
+using namespace tutti::algorithm;
+using namespace tutti::test;
+
+constexpr tutti_dtype dtype = TUTTI_INT32;
+constexpr size_t element = sizeof(int32_t);
+
+// A call with its memory and what it must give.
+struct Item {
+    Item(size_t input_bytes, size_t output_bytes) : input(input_bytes), output(output_bytes) {}
+    Buffer input;
+    Buffer output;
+    Buffer expected;
+    [[nodiscard]] ConstView in() const {
+        return {input.data(), static_cast<int64_t>(input.size() / element), dtype};
+    }
+    View out() { return {output.data(), static_cast<int64_t>(output.size() / element), dtype}; }
+};
+using Items = std::vector<std::unique_ptr<Item>>;
+
+Collective all_reduce(Items& items, int rank, int size, size_t count) {
+    Item& item = *items.emplace_back(std::make_unique<Item>(count * element, count * element));
+    item.input = elements(rank, count, dtype, TUTTI_SUM);
+    item.expected = reference(size, count, dtype, TUTTI_SUM);
+    return AllReduce{item.in(), item.out(), TUTTI_SUM};
+}
+
+Collective all_gather(Items& items, int rank, int size, size_t count) {
+    const auto ranks = static_cast<size_t>(size);
+    Item& item =
+        *items.emplace_back(std::make_unique<Item>(count * element, ranks * count * element));
+    item.input = marked(rank, static_cast<int>(count), count * element);
+    for (int from = 0; from < size; ++from) {
+        const Buffer part = marked(from, static_cast<int>(count), count * element);
+        item.expected.insert(item.expected.end(), part.begin(), part.end());
+    }
+    return AllGatherIntoTensor{item.in(), item.out()};
+}
+
+Collective reduce_scatter(Items& items, int rank, int size, size_t count) {
+    const auto ranks = static_cast<size_t>(size);
+    Item& item =
+        *items.emplace_back(std::make_unique<Item>(ranks * count * element, count * element));
+    item.input = elements(rank, ranks * count, dtype, TUTTI_MAX);
+    const Buffer whole = reference(size, ranks * count, dtype, TUTTI_MAX);
+    const auto own =
+        ConstBytes(whole).subspan(static_cast<size_t>(rank) * count * element, count * element);
+    item.expected.assign(own.begin(), own.end());
+    return ReduceScatterTensor{item.in(), item.out(), TUTTI_MAX};
+}
+
+using Make = Collective (*)(Items&, int rank, int size, size_t count);
+struct Wish {
+    Make make;
+    size_t count;
+};
+
+void issue(World& world, const std::vector<Wish>& wishes) {
+    world.together([&](Channel& channel, uint64_t number) {
+        Items items;
+        Coalesced all;
+        for (const Wish& wish : wishes) {
+            all.calls.push_back(wish.make(items, channel.rank(), world.size(), wish.count));
+        }
+        run(channel, all, number, ample());
+        for (size_t index = 0; index < items.size(); ++index) {
+            require(items[index]->output == items[index]->expected,
+                    cat("call ", index, " of ", items.size(), ": ",
+                        describe(fingerprint(all.calls[index]), number)));
+        }
+    });
+}
+
+void calls_issued_as_one_give_what_each_gives_alone(void**) {
+    constexpr size_t longest = 64 * 1024 / element;  // that shares its messages
+    for (int size = 1; size <= most_ranks; ++size) {
+        World world(size);
+        for (const Make make : {all_reduce, all_gather, reduce_scatter}) {
+            issue(world, {{make, 5}});
+            issue(world, {{make, 5}, {make, 0}, {make, 77}, {make, 1}});
+            issue(world, {{make, 0}, {make, 0}});
+            issue(world, {{make, longest}, {make, longest + 1}, {make, 3}, {make, longest - 1}});
+            issue(world, std::vector<Wish>(40, {make, longest / 3}));  // more than one megabyte
+        }
+        issue(world, {{all_reduce, 5},
+                      {all_reduce, 6},
+                      {all_gather, 3},
+                      {reduce_scatter, 8},
+                      {reduce_scatter, 2},
+                      {all_reduce, 100'000},
+                      {all_reduce, 1}});
+    }
+}
+
+void calls_of_any_kind_can_be_issued_as_one(void**) {
+    for (int size = 1; size <= 5; ++size) {
+        World world(size);
+        for (int round = 0; round < 10; ++round) {
+            world.together([&](Channel& channel, uint64_t number) {
+                const int rank = channel.rank();
+                const auto ranks = static_cast<size_t>(size);
+                int32_t told = rank == 0 ? 7 : 0;
+                std::vector<int32_t> given(ranks, rank);
+                std::vector<int32_t> taken(ranks, -1);
+                const View input{given.data(), size, TUTTI_INT32};
+                const View output{taken.data(), size, TUTTI_INT32};
+                Coalesced all;
+                all.calls.push_back(Broadcast{{&told, 1, TUTTI_INT32}, 0});
+                all.calls.push_back(AllToAllSingle{input, output, std::vector<int64_t>(ranks, 1),
+                                                   std::vector<int64_t>(ranks, 1)});
+                all.calls.push_back(Barrier{});
+                run(channel, all, number, ample());
+                require(told == 7, "the broadcast");
+                for (int from = 0; from < size; ++from) {
+                    require(taken[static_cast<size_t>(from)] == from, "the all_to_all_single");
+                }
+            });
+        }
+    }
+}
+
+void ranks_that_gathered_different_calls_learn_it(void**) {
+    struct Case {
+        std::vector<Wish> one;
+        std::vector<Wish> other;
+    };
+    const std::vector<Case> cases{
+        {{{all_reduce, 5}, {all_reduce, 6}}, {{all_reduce, 5}, {all_reduce, 7}}},
+        {{{all_reduce, 5}, {all_reduce, 6}}, {{all_reduce, 5}}},
+        {{{all_reduce, 5}, {all_gather, 6}}, {{all_gather, 6}, {all_reduce, 5}}},
+        {{{all_reduce, 6}, {all_reduce, 5}}, {{all_reduce, 5}, {all_reduce, 6}}}};
+    for (const Case& one : cases) {
+        World world(2);
+        on_ranks(2, [&](int rank) {
+            Items items;
+            Coalesced all;
+            for (const Wish& wish : rank == 0 ? one.one : one.other) {
+                all.calls.push_back(wish.make(items, rank, 2, wish.count));
+            }
+            try {
+                run(world[rank], all, 1, ample());
+                require(false, "it went unnoticed");
+            } catch (const Error& error) {
+                require(error.status().code == TUTTI_ERR_MISMATCH, error.what());
+                require(std::string(error.what()).find("layout") != std::string::npos,
+                        error.what());
+                world[rank].report(error.status());
+            }
+        });
+    }
+}
+
+// A rank's channel that tells when the rank has said that it waits.
+class Watched : public Channel {
+public:
+    Watched(Channel& channel, std::atomic<int>& waiting)
+        : Channel(channel.rank(), channel.size()), channel_(channel), waiting_(waiting) {}
+    [[nodiscard]] const char* name() const override { return channel_.name(); }
+    void post_send(Transfer& transfer, int peer, Slot slot, const void* data,
+                   size_t bytes) override {
+        channel_.post_send(transfer, peer, slot, data, bytes);
+    }
+    void post_receive(Transfer& transfer, int peer, Slot slot, void* data, size_t bytes) override {
+        channel_.post_receive(transfer, peer, slot, data, bytes);
+    }
+    void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) override {
+        channel_.post_receive_any(transfer, slot, data, bytes);
+    }
+    void report(const Status& cause) noexcept override { channel_.report(cause); }
+    void stalled(uint64_t number, const std::string& call) noexcept override {
+        channel_.stalled(number, call);
+        ++waiting_;
+        waiting_.notify_all();
+    }
+    void abort(const Status& status) noexcept override { channel_.abort(status); }
+    void leave() noexcept override { channel_.leave(); }
+
+private:
+    Channel& channel_;
+    std::atomic<int>& waiting_;
+};
+
+// Ranks that are in different steps of one operation are not in different operations: rank 0 waits
+// in the second step, rank 1 in the first one.
+void a_rank_that_waits_in_another_step_is_no_mismatch(void**) {
+    World world(3);
+    std::atomic<int> waiting{0};
+    on_ranks(3, [&](int rank) {
+        std::vector<int32_t> values{rank, rank};
+        Coalesced all;
+        all.calls.push_back(Broadcast{{&values[0], 1, TUTTI_INT32}, 0});
+        all.calls.push_back(Broadcast{{&values[1], 1, TUTTI_INT32}, 2});
+        Watched channel(world[rank], waiting);
+        for (int seen = waiting; rank == 2 && seen < 2; seen = waiting) waiting.wait(seen);
+        run(channel, all, 1, ample());
+        require(values[0] == 0 && values[1] == 2, "the broadcasts");
+    });
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    choose_channel(count, arguments);
+    const CMUnitTest tests[] = {
+        TUTTI_TEST(calls_issued_as_one_give_what_each_gives_alone),
+        TUTTI_TEST(calls_of_any_kind_can_be_issued_as_one),
+        TUTTI_TEST(ranks_that_gathered_different_calls_learn_it),
+        TUTTI_TEST(a_rank_that_waits_in_another_step_is_no_mismatch),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

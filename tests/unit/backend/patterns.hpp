@@ -1,0 +1,74 @@
+// What the tests of algorithms move: lists of sizes around every limit at which a message or a
+// segment is cut differently, and data that tell from whom, for whom and where they are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "backend/algorithm/exchange.hpp"
+#include "base/text.hpp"
+
+namespace tutti::test {
+
+using Buffer = std::vector<std::byte>;
+using Buffers = std::vector<Buffer>;
+using Sizes = std::vector<size_t>;
+
+constexpr int most_ranks = 9;
+constexpr size_t eager = Exchange::eager_bytes;
+constexpr size_t segment = 512 * 1024;
+
+inline Buffer marked(int from, int to, size_t bytes) {
+    Buffer data(bytes);
+    for (size_t index = 0; index < bytes; ++index) {
+        const auto value = static_cast<size_t>(from) * 89 + static_cast<size_t>(to) * 31 +
+                           index * 7 + (index >> 9);
+        data[index] = static_cast<std::byte>(value);
+    }
+    return data;
+}
+
+// A size for every rank: alike, rising, with holes, all of it on one rank.
+inline std::vector<Sizes> size_lists(int ranks, size_t unit) {
+    std::vector<Sizes> lists;
+    const auto count = static_cast<size_t>(ranks);
+    for (const size_t bytes : {size_t{0}, unit, eager / unit * unit, eager + unit}) {
+        lists.emplace_back(count, bytes / unit * unit);
+    }
+    Sizes rising(count);
+    std::iota(rising.begin(), rising.end(), size_t{0});
+    for (size_t& size : rising) size *= unit * 3;
+    lists.push_back(rising);
+    Sizes holes(count);
+    for (size_t rank = 0; rank < count; ++rank) {
+        holes[rank] = rank % 2 == 1 ? 0 : (5000 + rank) / unit * unit;
+    }
+    lists.push_back(holes);
+    Sizes one(count);
+    one[count / 2] = 3 * segment + 5 * unit;
+    lists.push_back(one);
+    if (ranks <= 5) {
+        Sizes cut(count);
+        for (size_t rank = 0; rank < count; ++rank) {
+            cut[rank] = (rank % 3 + 1) * segment + (rank % 2) * unit;
+        }
+        lists.push_back(cut);
+    }
+    return lists;
+}
+
+inline std::string text(const Sizes& sizes) {
+    std::string result = "[";
+    for (const size_t size : sizes) result += cat(result.size() > 1 ? " " : "", size);
+    return result + "]";
+}
+
+template <typename Byte = std::byte, typename SomeBuffers>
+std::vector<std::span<Byte>> spans(SomeBuffers& buffers) {
+    return {buffers.begin(), buffers.end()};
+}
+
+}  // namespace tutti::test
