@@ -2,6 +2,7 @@
 // vectors is for whole buffers. Any thread.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -58,8 +59,7 @@ inline Float16Bits narrow(double number) {
     const auto sign = static_cast<uint16_t>(std::signbit(number) ? 0x8000 : 0);
     const double near = std::isinf(number) ? number : std::fabs(rounded(number, 10, -14));
     if (std::fabs(near) >= 65536.0) return {static_cast<uint16_t>(sign | 0x7c00)};
-    const auto scaled = static_cast<uint16_t>(std::ldexp(near, 24));  // if it is subnormal
-    if (near < 0x1p-14) return {static_cast<uint16_t>(sign | scaled)};
+    if (near < 0x1p-14) return {static_cast<uint16_t>(sign | static_cast<int>(near * 0x1p24))};
     int exponent = 0;
     const double fraction = std::frexp(near, &exponent);  // from 0.5 to below 1
     const auto digits = static_cast<int>(std::ldexp(fraction, 11)) - 0x400;

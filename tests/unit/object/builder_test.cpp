@@ -178,7 +178,7 @@ void depth_and_count_are_limited(void** /*state*/) {
 }
 
 void depth_costs_no_stack(void** /*state*/) {
-    constexpr size_t depth = 3'000'000;
+    constexpr size_t depth = 300'000;
     const ObjectPtr object = make([](Builder& builder) {
         for (size_t i = 0; i < depth; ++i) {
             if (i % 2 == 0) {
