@@ -126,6 +126,8 @@ const char* name_of(uint64_t kind) {
             return "work";
         case Kind::Bytes:
             return "bytes";
+        case Kind::Object:
+            return "object";
     }
     return nullptr;
 }

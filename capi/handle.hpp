@@ -22,7 +22,9 @@ namespace tutti::capi {
 
 static_assert(sizeof(uintptr_t) == 8, "a handle needs 64 bits; so does Gloo");
 
-enum class Kind : uint32_t { Store = 1, Group = 2, Work = 3, Bytes = 4 };
+class Draft;  // object.hpp
+
+enum class Kind : uint32_t { Store = 1, Group = 2, Work = 3, Bytes = 4, Object = 5 };
 
 template <typename Handle>
 struct Noun;
@@ -48,6 +50,13 @@ template <>
 struct Noun<tutti_bytes> {
     using Object = const std::string;
     static constexpr Kind kind = Kind::Bytes;
+    static constexpr bool slow_to_end = false;
+};
+
+template <>
+struct Noun<tutti_object> {
+    using Object = Draft;
+    static constexpr Kind kind = Kind::Object;
     static constexpr bool slow_to_end = false;
 };
 

@@ -43,7 +43,9 @@ Options read_options(const Options* given) {
     if constexpr (requires { options.reserved; }) {
         if (options.reserved != 0) refuse("options.reserved must be 0");
     }
-    check_timeout(options.timeout_ms, "options.timeout_ms");
+    if constexpr (requires { options.timeout_ms; }) {
+        check_timeout(options.timeout_ms, "options.timeout_ms");
+    }
     return options;
 }
 

@@ -98,6 +98,37 @@ typedef struct tutti_buffer {
         }                                            \
     }
 
+/** What a value of an object is (tutti/object.h). */
+typedef uint32_t tutti_object_kind;
+enum {
+    TUTTI_OBJECT_NIL = 0,
+    TUTTI_OBJECT_BOOL = 1,
+    TUTTI_OBJECT_INT64 = 2,  /**< every integer up to 2^63 - 1, however it was added */
+    TUTTI_OBJECT_UINT64 = 3, /**< integers from 2^63 on */
+    TUTTI_OBJECT_FLOAT64 = 4,
+    TUTTI_OBJECT_STRING = 5, /**< UTF-8 */
+    TUTTI_OBJECT_BYTES = 6,
+    TUTTI_OBJECT_LIST = 7,
+    TUTTI_OBJECT_MAP = 8,       /**< keeps the order of its keys; comparing ignores it */
+    TUTTI_OBJECT_TIMESTAMP = 9, /**< seconds since 1970-01-01 00:00 UTC, and nanoseconds */
+    TUTTI_OBJECT_ARRAY = 10     /**< elements of one dtype, row after row, in a shape */
+};
+
+/** One value of an object, for those who build or read many with one call. 64 bytes. Fields that
+ *  its kind does not name are 0. */
+typedef struct tutti_object_item {
+    tutti_object_kind kind;
+    tutti_dtype dtype;    /**< array */
+    int64_t integer;      /**< bool: 0, 1; int64; uint64: its 64 bits; timestamp: seconds */
+    double real;          /**< float64 */
+    const void* data;     /**< string, bytes, array; a string that is read ends with a NUL */
+    int64_t size;         /**< string, bytes: bytes; list: values; map: pairs; array: elements */
+    const int64_t* shape; /**< array: `dimensions` extents */
+    int32_t dimensions;   /**< array: from 0 (one element) to 64 */
+    int32_t nanoseconds;  /**< timestamp: from 0 to 999,999,999 */
+    int64_t end;          /**< reading: the node behind this one and all it contains; else 0 */
+} tutti_object_item;
+
 /** Handles. Their values are slots with a generation, not addresses: NULL, a released handle or
  *  one of another kind gives TUTTI_ERR_INVALID_HANDLE. An owned handle came through an `out_...`
  *  parameter (or `work`) and ends in one release. After fork, tutti goes on in the parent; in the
@@ -107,6 +138,7 @@ typedef struct tutti_store tutti_store;
 typedef struct tutti_group tutti_group;
 typedef struct tutti_work tutti_work;
 typedef struct tutti_bytes tutti_bytes;
+typedef struct tutti_object tutti_object;
 
 #ifdef __cplusplus
 }

@@ -59,7 +59,7 @@ function write_call(result, name, argument, noun, list, i,   call) {
 }
 
 BEGIN {
-    split("tutti_store tutti_group tutti_work tutti_bytes", nouns)
+    split("tutti_store tutti_group tutti_work tutti_bytes tutti_object", nouns)
     for (i in nouns) handle[nouns[i]]
 
     check["tutti_status"] = "return refused(%s);"
@@ -69,14 +69,16 @@ BEGIN {
     check["void"] = ""
 
     sample["tutti_store*"] = "(tutti_store*)living.store"
+    sample["tutti_object*"] = sample["const tutti_object*"] = "(tutti_object*)living.object"
     sample["tutti_error*"] = "&error"
     sample["const char*"] = "\"loopback\""
     sample["const char* const*"] = "&text"
     sample["const void*"] = "text"
     sample["const void* const*"] = "(const void* const*)&text"
     sample["const size_t*"] = "&one"
-    sample["const int64_t*"] = "NULL"
-    sample["size_t"] = sample["int64_t"] = "1"
+    sample["size_t"] = sample["int64_t"] = sample["uint64_t"] = "1"
+    sample["double"] = "1.0"
+    sample["uint32_t"] = "0"
     sample["int32_t"] = "0"
     sample["tutti_reduce_op"] = "TUTTI_SUM"
     sample["tutti_dtype"] = "TUTTI_UINT8"
@@ -86,7 +88,18 @@ BEGIN {
     sample["const tutti_group_options*"] = "NULL"
     sample["const tutti_tcp_store_options*"] = "NULL"
     sample["const tutti_spawn_options*"] = sample["tutti_spawn_options*"] = "NULL"
-    sample["tutti_spawn_function"] = sample["void*"] = "NULL"
+    sample["tutti_spawn_function"] = "NULL"
+    sample["const tutti_object_options*"] = "NULL"
+    sample["const tutti_object_item*"] = "&item"
+    sample["const int64_t*"] = "&extent"
+    sample["tutti_object_item*"] = "&out.item"
+    sample["double*"] = "&out.real"
+    sample["uint64_t*"] = "(uint64_t*)&out.int64"
+    sample["tutti_dtype*"] = "(tutti_dtype*)&out.int32"
+    sample["void*"] = "&out.item"
+    sample["const char**"] = "&out.text"
+    sample["const void**"] = "(const void**)&out.text"
+    sample["const int64_t**"] = "(const int64_t**)&out.text"
     sample["int32_t*"] = "&out.int32"
     sample["int64_t*"] = "&out.int64"
     sample["size_t*"] = "&out.size"
@@ -94,8 +107,9 @@ BEGIN {
     sample["tutti_group**"] = "&out.group"
     sample["tutti_work**"] = "&out.work"
     sample["tutti_bytes**"] = "&out.bytes"
+    sample["tutti_object**"] = "&out.object"
     sample["tutti_call_options*"] = sample["tutti_group_options*"] = "NULL"
-    sample["tutti_tcp_store_options*"] = "NULL"
+    sample["tutti_tcp_store_options*"] = sample["tutti_object_options*"] = "NULL"
 
     print "/* Made from the public headers by handle_calls.awk. */\n"
 }

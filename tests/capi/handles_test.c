@@ -5,7 +5,7 @@
 #include "support/contract.h"
 
 /* What the calls of the table get for their other arguments. */
-static struct { void *store, *group, *work, *bytes; } living, stale;
+static struct { void *store, *group, *work, *bytes, *object; } living, stale;
 typedef struct outputs {
     int32_t int32;
     int64_t int64;
@@ -14,12 +14,18 @@ typedef struct outputs {
     tutti_group* group;
     tutti_work* work;
     tutti_bytes* bytes;
+    tutti_object* object;
+    tutti_object_item item;
+    double real;
+    const char* text;
 } outputs;
 static outputs out, untouched;
 static unsigned char byte;
 static tutti_buffer buffer = TUTTI_BUFFER_INIT(&byte, 1, TUTTI_UINT8);
 static const char* text = "text";
 static const size_t one = 1;
+static const int64_t extent = 1;
+static tutti_object_item item;
 
 typedef struct handle_call {
     const char* function;
@@ -44,38 +50,47 @@ static int refused(tutti_status status) {
 
 enum { calls = sizeof handle_calls / sizeof *handle_calls };
 
-/* A hash store, a group of one, a finished work of that group, and bytes. */
-static void make_all(void** store, void** group, void** work, void** bytes) {
+/* A hash store, a group of one, a finished work of that group, bytes, and an object. */
+static void make_all(void** store, void** group, void** work, void** bytes, void** object) {
     tutti_store* new_store = NULL;
     tutti_group* new_group = NULL;
     tutti_work* new_work = NULL;
     tutti_bytes* new_bytes = NULL;
+    tutti_object* new_object = NULL;
     EXPECT_OK(tutti_hash_store_create(&new_store, &error));
     EXPECT_OK(tutti_store_set(new_store, "key", "value", 5, &error));
     EXPECT_OK(tutti_store_get(new_store, "key", &new_bytes, &error));
     EXPECT_OK(tutti_group_create("loopback", new_store, 0, 1, NULL, &new_group, &error));
     EXPECT_OK(tutti_barrier(new_group, NULL, &new_work, &error));
     EXPECT_OK(tutti_work_wait(new_work, 0, &error));
+    EXPECT_OK(tutti_object_create(&new_object, &error));
+    EXPECT_OK(tutti_object_add_nil(new_object, &error));
     *store = new_store;
     *group = new_group;
     *work = new_work;
     *bytes = new_bytes;
+    *object = new_object;
 }
 
 static int set_up(void** state) {
     (void)state;
-    make_all(&stale.store, &stale.group, &stale.work, &stale.bytes);
+    make_all(&stale.store, &stale.group, &stale.work, &stale.bytes, &stale.object);
+    tutti_object_release((tutti_object*)stale.object);
     tutti_work_release((tutti_work*)stale.work);
     tutti_bytes_release((tutti_bytes*)stale.bytes);
     tutti_group_release((tutti_group*)stale.group);
     tutti_store_release((tutti_store*)stale.store);
-    make_all(&living.store, &living.group, &living.work, &living.bytes);
+    make_all(&living.store, &living.group, &living.work, &living.bytes, &living.object);
     return 0;
 }
 
 /* Whatever the tests did, the living handles must still be alive. */
 static int tear_down(void** state) {
+    int32_t equal = 0;
     (void)state;
+    EXPECT_OK(tutti_object_equal((tutti_object*)living.object, 0, (tutti_object*)living.object, 0,
+                                 &equal, &error));
+    tutti_object_release((tutti_object*)living.object);
     assert_int_equal(tutti_bytes_size((tutti_bytes*)living.bytes), 5);
     assert_int_equal(tutti_get_rank((tutti_group*)living.group), 0);
     EXPECT_OK(tutti_work_wait((tutti_work*)living.work, 0, &error));
@@ -101,9 +116,9 @@ static void null_is_refused(void** state) {
 
 static void released_handles_are_refused(void** state) {
     (void)state;
-    void* bad[] = {stale.store, stale.group, stale.work, stale.bytes};
+    void* bad[] = {stale.store, stale.group, stale.work, stale.bytes, stale.object};
     for (int i = 0; i < calls; ++i) {
-        for (int kind = 0; kind < 4; ++kind) {
+        for (int kind = 0; kind < 5; ++kind) {
             expect_refusal(&handle_calls[i], bad[kind], "a released handle");
         }
     }
@@ -117,9 +132,10 @@ static void handles_of_another_kind_are_refused(void** state) {
     } others[] = {{"tutti_store", living.store},
                   {"tutti_group", living.group},
                   {"tutti_work", living.work},
-                  {"tutti_bytes", living.bytes}};
+                  {"tutti_bytes", living.bytes},
+                  {"tutti_object", living.object}};
     for (int i = 0; i < calls; ++i) {
-        for (int kind = 0; kind < 4; ++kind) {
+        for (int kind = 0; kind < 5; ++kind) {
             if (strcmp(others[kind].noun, handle_calls[i].noun) == 0) continue;
             expect_refusal(&handle_calls[i], others[kind].handle, others[kind].noun);
         }

@@ -1,0 +1,163 @@
+#include "compress.hpp"
+
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <new>
+
+#include "base/error.hpp"
+#include "limits.hpp"
+
+namespace tutti {
+
+namespace {
+
+template <typename... Pieces>
+[[noreturn]] void refuse(const Pieces&... pieces) {
+    throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(pieces...));
+}
+
+// Of a call that cannot fail but for want of memory.
+size_t sure(size_t result) {
+    if (ZSTD_isError(result) == 0) return result;
+    if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation) throw std::bad_alloc();
+    throw Error(TUTTI_ERR_INTERNAL, cat("zstd: ", ZSTD_getErrorName(result)));
+}
+
+struct FreeCompression {
+    void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
+};
+struct FreeDecompression {
+    void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+};
+
+template <typename Context>
+Context* need(Context* context) {
+    if (context == nullptr) throw std::bad_alloc();
+    return context;
+}
+
+[[noreturn]] void fail(size_t result, size_t at) {
+    if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation) throw std::bad_alloc();
+    refuse("the message cannot be decompressed at byte ", at, ": ", ZSTD_getErrorName(result));
+}
+
+// No room is taken at once for more than this many times what has come: a frame of zeros may hold
+// far more than it is long, and a lying one promises it.
+constexpr size_t trusted_ratio = 16;
+
+}  // namespace
+
+bool is_compressed(std::span<const std::byte> message) {
+    constexpr std::array<unsigned char, 4> magic{0x28, 0xb5, 0x2f, 0xfd};
+    return message.size() > magic.size() &&
+           std::memcmp(message.data(), magic.data(), magic.size()) == 0;
+}
+
+size_t compressed_size(std::span<const std::byte> sample) {
+    Block out(ZSTD_compressBound(sample.size()));
+    return sure(ZSTD_compress(out.data(), out.size(), sample.data(), sample.size(), 1));
+}
+
+struct Compressor::State {
+    std::unique_ptr<ZSTD_CCtx, FreeCompression> context{need(ZSTD_createCCtx())};
+    Block out{ZSTD_CStreamOutSize()};
+};
+
+Compressor::Compressor(int level, size_t size, Sink& out)
+    : state_(std::make_unique<State>()), out_(out) {
+    ZSTD_CCtx* context = state_->context.get();
+    sure(ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level));
+    sure(ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1));
+    sure(ZSTD_CCtx_setPledgedSrcSize(context, size));
+}
+
+Compressor::~Compressor() = default;
+
+void Compressor::write(std::span<const std::byte> piece) {
+    if (!piece.empty()) run(piece, false);
+}
+
+void Compressor::finish() {
+    run({}, true);
+}
+
+void Compressor::run(std::span<const std::byte> piece, bool last) {
+    ZSTD_inBuffer in{piece.data(), piece.size(), 0};
+    size_t left = 0;
+    do {
+        ZSTD_outBuffer out{state_->out.data(), state_->out.size(), 0};
+        left = sure(ZSTD_compressStream2(state_->context.get(), &out, &in,
+                                         last ? ZSTD_e_end : ZSTD_e_continue));
+        if (out.pos > 0) out_.write({state_->out.data(), out.pos});
+    } while (last ? left > 0 : in.pos < in.size);
+}
+
+struct Decompressor::State {
+    std::unique_ptr<ZSTD_DCtx, FreeDecompression> context{need(ZSTD_createDCtx())};
+};
+
+Decompressor::Decompressor(size_t limit) : state_(std::make_unique<State>()), limit_(limit) {
+    // The window is memory too.
+    const int window = std::clamp(static_cast<int>(std::bit_width(limit)), 10,
+                                  object_limits::decompression_window);
+    sure(ZSTD_DCtx_setParameter(state_->context.get(), ZSTD_d_windowLogMax, window));
+}
+
+Decompressor::~Decompressor() = default;
+
+// Room for what `piece` more bytes of the frame may hold. One byte beyond the limit is let in, so
+// that it is seen.
+void Decompressor::make_room(size_t piece) {
+    const size_t most = promised_.value_or(limit_ + 1);
+    const size_t trusted = trusted_ratio * (taken_ + piece);
+    const size_t room = std::min(most, std::max({2 * content_.size, trusted, size_t{1024}}));
+    content_.block.grow(room + 1);  // and a NUL
+}
+
+void Decompressor::read_header(std::span<const std::byte> piece) {
+    const unsigned long long size = ZSTD_getFrameContentSize(piece.data(), piece.size());
+    if (size == ZSTD_CONTENTSIZE_ERROR) refuse("the compressed message has no header of zstd's");
+    if (size == ZSTD_CONTENTSIZE_UNKNOWN) return;
+    if (size > limit_) {
+        refuse("the compressed message should hold ", size, " bytes, and the limit is ", limit_);
+    }
+    promised_ = size;
+}
+
+void Decompressor::write(std::span<const std::byte> piece) {
+    if (taken_ == 0) read_header(piece);
+    ZSTD_inBuffer in{piece.data(), piece.size(), 0};
+    for (bool full = true; full || in.pos < in.size;) {
+        if (ended_ && in.pos < in.size) {
+            refuse("the compressed message ends at byte ", taken_, ", and ", in.size - in.pos,
+                   " more follow");
+        }
+        if (ended_) return;
+        if (content_.size + 1 >= content_.block.size()) make_room(in.size - in.pos);
+        ZSTD_outBuffer out{content_.block.data(), content_.block.size() - 1, content_.size};
+        const size_t before = in.pos;
+        const size_t result = ZSTD_decompressStream(state_->context.get(), &out, &in);
+        const bool moved = in.pos > before || out.pos > content_.size;
+        taken_ += in.pos - before;
+        content_.size = out.pos;
+        full = out.pos == out.size && moved;
+        ended_ = result == 0;
+        if (ZSTD_isError(result) != 0) fail(result, taken_);
+        if (content_.size > limit_ || (!moved && in.pos < in.size)) {
+            refuse("the compressed message holds more than ", promised_.value_or(limit_),
+                   promised_ ? " bytes, which it should" : " bytes, the limit");
+        }
+    }
+}
+
+Message Decompressor::finish() {
+    if (!ended_) refuse("the compressed message ends too early, at byte ", taken_);
+    return std::move(content_);
+}
+
+}  // namespace tutti

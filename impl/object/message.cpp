@@ -1,0 +1,142 @@
+#include "message.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "compress.hpp"
+#include "decode.hpp"
+#include "encode.hpp"
+
+namespace tutti {
+
+namespace {
+
+template <typename... Pieces>
+[[noreturn]] void refuse(const Pieces&... pieces) {
+    throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(pieces...));
+}
+
+class StringSink : public Sink {
+public:
+    explicit StringSink(size_t size) { text_.reserve(size); }
+    void write(std::span<const std::byte> piece) override {
+        text_.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    }
+    std::string take() { return std::move(text_); }
+
+private:
+    std::string text_;
+};
+
+// Keeps windows that lie evenly over all that is written, and drops the rest.
+class SampleSink : public Sink {
+public:
+    explicit SampleSink(size_t size) : stride_(size / windows) {}
+
+    void write(std::span<const std::byte> piece) override {
+        while (!piece.empty()) {
+            const size_t in_window = position_ % stride_;
+            const bool keeps = in_window < window && position_ / stride_ < windows;
+            const size_t until = keeps ? window : stride_;
+            const size_t size = std::min(piece.size(), until - in_window);
+            if (keeps) sample_.insert(sample_.end(), piece.begin(), piece.begin() + size);
+            piece = piece.subspan(size);
+            position_ += size;
+        }
+    }
+    [[nodiscard]] std::span<const std::byte> sample() const { return sample_; }
+
+    static constexpr size_t windows = 8;
+    static constexpr size_t window = size_t{8} << 10;
+
+private:
+    const size_t stride_;
+    size_t position_ = 0;
+    std::vector<std::byte> sample_;
+};
+
+// Compressing costs more than it spares unless an eighth goes.
+bool pays(size_t compressed, size_t size) {
+    return compressed < size - size / 8;
+}
+
+bool sample_shrinks(const Object& object, size_t size) {
+    if (size < 2 * SampleSink::windows * SampleSink::window) return true;  // trying is as quick
+    SampleSink sink(size);
+    encode(object, sink);
+    return pays(compressed_size(sink.sample()), sink.sample().size());
+}
+
+void check_limits(const Object& object, size_t size, const ObjectSettings& settings) {
+    if (size > settings.message_bytes) {
+        refuse("the value takes ", size, " bytes, and the limit is ", settings.message_bytes);
+    }
+    if (object.size() > settings.values) {
+        refuse("the object has ", object.size(), " values, and the limit is ", settings.values);
+    }
+    if (object.depth() > settings.depth) {
+        refuse("lists and maps are ", object.depth(), " deep inside each other, and the limit is ",
+               settings.depth);
+    }
+}
+
+void check_size(size_t size, const ObjectSettings& settings) {
+    if (size > settings.message_bytes) {
+        refuse("the message has ", size, " bytes, and the limit is ", settings.message_bytes);
+    }
+}
+
+Message decompress(std::span<const std::byte> message, const ObjectSettings& settings) {
+    Decompressor decompressor(settings.decompressed_bytes);
+    decompressor.write(message);
+    return decompressor.finish();
+}
+
+Builder::Most most(const ObjectSettings& settings) {
+    return {settings.values, settings.depth};
+}
+
+}  // namespace
+
+std::string pack(const Object& object, const ObjectSettings& settings) {
+    const size_t size = encoded_size(object);
+    check_limits(object, size, settings);
+    const bool wanted =
+        settings.compress && size >= settings.threshold && size <= settings.decompressed_bytes;
+    if (wanted && sample_shrinks(object, size)) {
+        StringSink sink(size / 8);
+        Compressor compressor(settings.level, size, sink);
+        encode(object, compressor);
+        compressor.finish();
+        std::string compressed = sink.take();
+        if (pays(compressed.size(), size)) return compressed;
+    }
+    StringSink sink(size);
+    encode(object, sink);
+    return sink.take();
+}
+
+std::shared_ptr<const Object> unpack(Message message, const ObjectSettings& settings) {
+    check_size(message.size, settings);
+    if (is_compressed(message.bytes())) message = decompress(message.bytes(), settings);
+    return decode(std::move(message), most(settings));
+}
+
+std::shared_ptr<const Object> unpack_borrowed(std::span<const std::byte> message,
+                                              const ObjectSettings& settings) {
+    check_size(message.size(), settings);
+    if (is_compressed(message)) return decode(decompress(message, settings), most(settings));
+    return decode_borrowed(message, most(settings));
+}
+
+std::shared_ptr<const Object> unpack_copied(std::span<const std::byte> message,
+                                            const ObjectSettings& settings) {
+    check_size(message.size(), settings);
+    if (is_compressed(message)) return decode(decompress(message, settings), most(settings));
+    Message copy{Block(message.size() + 1), message.size()};
+    if (!message.empty()) std::memcpy(copy.block.data(), message.data(), message.size());
+    return decode(std::move(copy), most(settings));
+}
+
+}  // namespace tutti

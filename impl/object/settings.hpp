@@ -1,0 +1,25 @@
+// Limits and compression of one call: what its options say, else the environment, else the
+// defaults. Any thread.
+#pragma once
+
+#include <cstddef>
+
+#include "limits.hpp"
+
+namespace tutti {
+
+struct ObjectSettings {
+    size_t message_bytes = object_limits::message_bytes;
+    size_t decompressed_bytes = object_limits::decompressed_bytes;
+    size_t values = object_limits::values;
+    size_t depth = object_limits::depth;
+    bool compress = false;  // if it pays
+    int level = object_limits::compression_level;
+    size_t threshold = object_limits::compression_threshold;
+};
+
+// The defaults, with `compress` as given unless TUTTI_OBJECT_COMPRESSION_LEVEL is 0. Throws
+// INVALID_ARGUMENT naming a variable that is malformed.
+ObjectSettings environment_settings(bool compress);
+
+}  // namespace tutti

@@ -1,0 +1,13 @@
+// UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, nothing above U+10FFFF. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+namespace tutti {
+
+// Where the first character that is none begins; nothing if all are.
+std::optional<size_t> utf8_fault(std::string_view text);
+
+}  // namespace tutti
