@@ -50,9 +50,8 @@ constexpr size_t unread_answer_bytes = size_t{64} << 20;
 constexpr size_t requests_behind_wait = 16;
 // Clients whom a full server still tells that it is full.
 constexpr size_t turned_away_at_once = 64;
-// Clients whose refusal's reason a server remembers, and how long a client's name is.
+// Clients whose refusal's reason a server remembers.
 constexpr size_t refusals_remembered = 256;
-constexpr size_t client_name_bytes = 64;
 
 // How long opening a file store waits for its lock; a store's timeout is set later.
 constexpr int file_opening_ms = 300'000;

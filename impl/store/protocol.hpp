@@ -49,11 +49,12 @@ constexpr uint8_t wait_cancelled = 1;
 constexpr std::string_view joined_key = "init/";
 // CHECK says that it is there if the server is one of tutti's; it is never counted or waited for.
 constexpr std::string_view tutti_key = "tutti/server";
-// Such a server also answers GET of these two with a name behind them that the client has chosen.
-// The client is called so from now on, and told what the server takes: three numbers, the most
-// bytes of a key, bytes of a value, and keys in a request.
+// As a second key of that CHECK, with a name behind it that the client has chosen, it gives the
+// client that name; and after the answer come three numbers, what the server takes: the most bytes
+// of a key, bytes of a value, and keys in a request. PyTorch's servers see keys that are not there.
 constexpr std::string_view hello_key = "tutti/hello/";
-// Why the server closed the connection of the client of this name; empty if it did not.
+// GET of it, with a name behind it: why the server closed the connection of the client of this name;
+// empty if it did not.
 constexpr std::string_view refusal_key = "tutti/refusal/";
 
 class Writer {

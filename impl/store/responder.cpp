@@ -18,6 +18,12 @@ namespace {
 
 constexpr size_t longest_number = 20;  // in decimal text
 
+// Whether somebody asks if the server is tutti's.
+bool is_greeting(const Request& request) {
+    return request.query == Query::Check && !request.keys.empty() &&
+           request.keys[0] == protocol::tutti_key;
+}
+
 }  // namespace
 
 Responder::Responder(const StoreLimits& limits, Events events)
@@ -49,9 +55,7 @@ void Responder::begin(StoreClient& client, const Request& request) {
         client.validated = true;
         return;
     }
-    const bool asks = request.query == Query::Check && request.keys.size() == 1 &&
-                      request.keys[0] == protocol::tutti_key;
-    if (asks) answers_of(client).byte(protocol::check_full);
+    if (is_greeting(request)) answers_of(client).byte(protocol::check_full);
     throw Error(TUTTI_ERR_STORE,
                 cat("the server has ", limits_.connections, " connections, as many as its limit"));
 }
@@ -105,8 +109,8 @@ void Responder::answer(StoreClient& client, Request& request) {
             answers_of(client).number(add(keys[0], request.number));
             return;
         case Query::Check:
-            answers_of(client).byte(check(client, keys));
-            return;
+            return is_greeting(request) ? answer_greeting(client, keys)
+                                        : answer_check(client, keys);
         case Query::Wait:
             return wait(client, std::move(request.keys));
         case Query::CountKeys:
@@ -141,25 +145,26 @@ void Responder::answer(StoreClient& client, Request& request) {
     }
 }
 
-// Clients' keys begin with "/", so nobody but tutti's ask for the other two.
+// Clients' keys begin with "/", so nobody but tutti's ask for the other.
 void Responder::answer_get(StoreClient& client, const std::string& key) {
-    if (key.starts_with(protocol::hello_key))
-        return hello(client, key.substr(protocol::hello_key.size()));
-    if (key.starts_with(protocol::refusal_key)) {
-        answers_of(client).bytes(
-            refusal_of(std::string_view(key).substr(protocol::refusal_key.size())));
-        return;
-    }
-    answers_of(client).bytes(value_of(key));
+    const bool asks_why = key.starts_with(protocol::refusal_key);
+    answers_of(client).bytes(
+        asks_why ? refusal_of(std::string_view(key).substr(protocol::refusal_key.size()))
+                 : value_of(key));
 }
 
-void Responder::hello(StoreClient& client, std::string name) {
-    if (name.size() > store_limits::client_name_bytes)
-        throw Error(TUTTI_ERR_STORE, "its name is too long");
-    client.name = std::move(name);
-    Writer limits;
-    limits.count(limits_.key_bytes).count(limits_.value_bytes).count(limits_.keys_per_request);
-    answers_of(client).bytes(limits.take());
+void Responder::answer_check(StoreClient& client, const std::vector<std::string>& keys) {
+    answers_of(client).byte(table_.has_all(keys) ? protocol::check_ready
+                                                 : protocol::check_not_ready);
+}
+
+void Responder::answer_greeting(StoreClient& client, const std::vector<std::string>& keys) {
+    client.is_tutti = true;
+    Writer& answers = answers_of(client);
+    answers.byte(protocol::check_ready);
+    if (keys.size() != 2 || !keys[1].starts_with(protocol::hello_key)) return;
+    client.name = keys[1].substr(protocol::hello_key.size());
+    answers.count(limits_.key_bytes).count(limits_.value_bytes).count(limits_.keys_per_request);
 }
 
 std::string_view Responder::refusal_of(std::string_view name) const {
@@ -190,14 +195,6 @@ void Responder::answer_pop(StoreClient& client, const std::string& key) {
     Writer& answers = answers_of(client);
     answers.count(table_.queue_length(key));
     if (const auto value = table_.pop(key)) answers.bytes(*value);
-}
-
-uint8_t Responder::check(StoreClient& client, const std::vector<std::string>& keys) {
-    if (keys.size() == 1 && keys[0] == protocol::tutti_key) {
-        client.is_tutti = true;
-        return protocol::check_ready;
-    }
-    return table_.has_all(keys) ? protocol::check_ready : protocol::check_not_ready;
 }
 
 void Responder::set(const std::string& key, std::string value) {

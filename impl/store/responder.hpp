@@ -69,9 +69,9 @@ private:
     void answer_multi_get(StoreClient& client, const std::vector<std::string>& keys);
     void answer_list_keys(StoreClient& client);
     void answer_pop(StoreClient& client, const std::string& key);
-    void hello(StoreClient& client, std::string name);
+    void answer_check(StoreClient& client, const std::vector<std::string>& keys);
+    void answer_greeting(StoreClient& client, const std::vector<std::string>& keys);
     [[nodiscard]] std::string_view refusal_of(std::string_view name) const;
-    uint8_t check(StoreClient& client, const std::vector<std::string>& keys);
     void set(const std::string& key, std::string value);
     void compare_set(StoreClient& client, const protocol::Request& request);
     int64_t add(const std::string& key, int64_t amount);

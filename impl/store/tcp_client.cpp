@@ -15,6 +15,7 @@ TcpClient::TcpClient(const std::string& host, std::unique_ptr<TcpConnection> con
       where_(cat("TCP store ", net::endpoint_text(host, remote_.port()))),
       local_address_(connection->socket().local_address()),
       server_is_tutti_(connection->server_is_tutti()),
+      limits_(connection->limits()),
       command_(std::move(connection)) {}
 
 TcpClient::Turn::Turn(TcpClient& client, const StoreCall& call) : client_(client) {
@@ -29,10 +30,6 @@ TcpClient::Turn::~Turn() {
     const Lock lock(client_.mutex_);
     client_.command_busy_ = false;
     client_.turn_over_.notify_one();
-}
-
-void TcpClient::learn_limits(const Deadline& deadline) {
-    limits_ = server_is_tutti_ ? command_->limits(deadline) : store_limits::pytorch;
 }
 
 // PyTorch's server has a limit for values if it is the one over libuv, which is also the one that

@@ -31,8 +31,6 @@ public:
     [[nodiscard]] const net::Address& remote() const { return remote_; }
     [[nodiscard]] const std::string& local_address() const { return local_address_; }
     [[nodiscard]] bool server_is_tutti() const { return server_is_tutti_; }
-    // Asks what the server takes; once, before the limits are used.
-    void learn_limits(const Deadline& deadline);
     [[nodiscard]] const StoreLimits& limits() const { return limits_; }
     // The limits for a call that brings a value of this size.
     StoreLimits limits_for(const StoreCall& call, size_t value_bytes);
@@ -84,7 +82,7 @@ private:
     const std::string where_;  // "TCP store host:port"
     const std::string local_address_;
     const bool server_is_tutti_;
-    StoreLimits limits_;
+    const StoreLimits limits_;
     enum class Known : int { NotYet, Yes, No };
     std::atomic<Known> queues_{Known::NotYet};  // of a server that is not tutti's
 

@@ -16,7 +16,6 @@ using protocol::Writer;
 namespace {
 
 constexpr size_t read_at_once = 4096;
-constexpr size_t hello_answer_bytes = 32;  // a length and three numbers
 // A length alone must not cost memory.
 constexpr size_t most_at_once = size_t{4} << 20;
 constexpr int64_t first_pause_ms = 5;
@@ -39,8 +38,9 @@ TcpConnection::TcpConnection(net::Socket socket, const Deadline& deadline)
     send(Writer(Query::Validate)
              .number32(protocol::validation_magic)
              .query(Query::Check)
-             .count(1)
+             .count(2)
              .bytes(protocol::tutti_key)
+             .bytes(cat(protocol::hello_key, name_))
              .take(),
          deadline);
     const uint8_t answer = read_byte(deadline);
@@ -49,39 +49,23 @@ TcpConnection::TcpConnection(net::Socket socket, const Deadline& deadline)
     if (answer != protocol::check_ready && answer != protocol::check_not_ready)
         throw Error(TUTTI_ERR_STORE, "what listens there is no store server");
     server_is_tutti_ = answer == protocol::check_ready;
-    if (server_is_tutti_) hello_ = Writer(Query::Get).bytes(cat(protocol::hello_key, name_)).take();
+    if (server_is_tutti_) read_limits(deadline);
 }
 
-const StoreLimits& TcpConnection::limits(const Deadline& deadline) {
-    if (!hello_.empty()) send("", deadline);
-    if (hello_is_due_) read_hello(deadline);
-    return limits_;
-}
-
-// All of it or nothing, so that a deadline in between does no harm.
-void TcpConnection::read_hello(const Deadline& deadline) {
-    receive(hello_answer_bytes, deadline);
-    hello_is_due_ = false;
-    if (read_number(deadline) != hello_answer_bytes - 8)
-        throw Error(TUTTI_ERR_STORE, "the server did not say what it takes");
-    const auto read_limit = [&](size_t most) {
+void TcpConnection::read_limits(const Deadline& deadline) {
+    const auto read = [&](size_t most) {
         const auto limit = static_cast<uint64_t>(read_number(deadline));
         return static_cast<size_t>(std::min<uint64_t>(limit, most));
     };
-    limits_.key_bytes = read_limit(store_limits::most_key_bytes);
-    limits_.value_bytes = read_limit(store_limits::most_value_bytes);
-    limits_.keys_per_request = read_limit(store_limits::most_keys_per_request);
+    limits_ = StoreLimits();
+    limits_.key_bytes = read(store_limits::most_key_bytes);
+    limits_.value_bytes = read(store_limits::most_value_bytes);
+    limits_.keys_per_request = read(store_limits::most_keys_per_request);
 }
 
 void TcpConnection::send(const std::string& message, const Deadline& deadline,
                          std::string unconfirmed) {
-    if (hello_.empty()) {
-        socket_.send_all(std::as_bytes(std::span(message)), deadline);
-    } else {
-        hello_is_due_ = true;
-        const std::string both = std::exchange(hello_, {}) + message;
-        socket_.send_all(std::as_bytes(std::span(both)), deadline);
-    }
+    socket_.send_all(std::as_bytes(std::span(message)), deadline);
     if (!unconfirmed.empty()) unconfirmed_ = std::move(unconfirmed);
 }
 
@@ -100,7 +84,6 @@ void TcpConnection::receive(size_t size, const Deadline& deadline) {
 
 // The next bytes of an answer; valid until the next call.
 std::string_view TcpConnection::take(size_t size, const Deadline& deadline) {
-    if (hello_is_due_) read_hello(deadline);
     receive(size, deadline);
     unconfirmed_.clear();
     const std::string_view taken = received_.substr(0, size);

@@ -22,8 +22,8 @@ public:
     // Only such a server holds back what is sent behind a wait until the wait is over, and answers
     // GET for a key that is not there: requests to it may be sent in one piece.
     [[nodiscard]] bool server_is_tutti() const { return server_is_tutti_; }
-    // What a server of tutti takes; asked for at the first call.
-    const StoreLimits& limits(const Deadline& deadline);
+    // What the server takes: one of tutti says so, one of PyTorch has them built in.
+    [[nodiscard]] const StoreLimits& limits() const { return limits_; }
     // By which a server of tutti knows this connection; nobody else has it.
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] const net::Socket& socket() const { return socket_; }
@@ -56,7 +56,7 @@ public:
 
 private:
     void call_off(size_t values);
-    void read_hello(const Deadline& deadline);
+    void read_limits(const Deadline& deadline);
     void receive(size_t size, const Deadline& deadline);
     std::string_view take(size_t size, const Deadline& deadline);
 
@@ -66,8 +66,6 @@ private:
     bool server_is_tutti_ = false;
     std::string name_;
     StoreLimits limits_ = store_limits::pytorch;
-    std::string hello_;          // goes out with the next message
-    bool hello_is_due_ = false;  // its answer comes before the next one
     std::string unconfirmed_;
     std::optional<size_t> called_off_;  // a wait with so many values behind it
 };

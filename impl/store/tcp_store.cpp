@@ -53,7 +53,6 @@ public:
     [[nodiscard]] const std::string& host() const { return host_; }
     // Says that this client is there, and on the master waits for the others.
     void join(int world_size, const Deadline& deadline);
-    void learn_limits(const Deadline& deadline) { client_.learn_limits(deadline); }
 
 private:
     void store(const StoreCall& call, Query query, const std::string& value);
@@ -318,7 +317,6 @@ void TcpStore::barrier(const std::string& key, int64_t world_size, const Deadlin
 std::shared_ptr<Store> TcpStore::clone(const Deadline& deadline) {
     auto other =
         std::make_shared<TcpStore>(host_, server_, client_.connect_once({"clone", {}, deadline}));
-    other->learn_limits(deadline);
     other->set_timeout_ms(timeout_ms());
     return other;
 }
@@ -364,7 +362,6 @@ std::shared_ptr<Store> make_tcp_store(const TcpStoreOptions& options) {
     store->set_timeout_ms(options.timeout_ms);
     if (options.wait_for_workers && options.world_size > 0)
         store->join(options.world_size, deadline);
-    store->learn_limits(deadline);
     return store;
 }
 

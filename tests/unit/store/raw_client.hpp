@@ -29,8 +29,11 @@ inline std::string text(const std::string& bytes) {
 }
 
 const std::string validate = "\x00\xCE\xF7\x85\x3C"s;
-// How clients of tutti begin, to which its server answers 0.
-const std::string greeting = validate + "\x05"s + number(1) + text("tutti/server");
+// How a client of tutti begins that is called so. Its server answers 0 and its limits.
+inline std::string greeting_of(const std::string& name) {
+    return validate + "\x05"s + number(2) + text("tutti/server") + text("tutti/hello/" + name);
+}
+constexpr size_t greeting_answer_bytes = 25;
 
 struct Fixture {
     std::unique_ptr<StoreServer> server = make_store_server("127.0.0.1", 0);

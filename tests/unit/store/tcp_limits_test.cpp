@@ -19,10 +19,6 @@ std::string set(const std::string& key, size_t bytes) {
     return "\x01"s + text(key) + text(std::string(bytes, 'x'));
 }
 
-std::string hello(const std::string& name) {
-    return "\x03"s + text("tutti/hello/" + name);
-}
-
 std::shared_ptr<tutti::Store> client_of(const Fixture& f) {
     tutti::TcpStoreOptions options;
     options.host = "127.0.0.1";
@@ -33,8 +29,9 @@ std::shared_ptr<tutti::Store> client_of(const Fixture& f) {
 
 void a_client_is_told_the_limits(void**) {
     Fixture f = with_limits({.key_bytes = 100, .value_bytes = 2000, .keys_per_request = 30});
-    f.send(greeting + hello("me"));
-    f.expect("\x00"s + number(24) + number(100) + number(2000) + number(30));
+    f.send(greeting_of("me"));
+    f.expect("\x00"s + number(100) + number(2000) + number(30));
+    f.expect_nothing_more();
 }
 
 void keys_and_values_beyond_the_limits_are_refused(void**) {
@@ -54,9 +51,8 @@ void keys_and_values_beyond_the_limits_are_refused(void**) {
 
 void the_reason_of_a_refusal_can_be_asked_for(void**) {
     Fixture f = with_limits({.value_bytes = 2000});
-    f.send(greeting + hello("first") + set("/k", 2001));
-    f.expect("\x00"s + number(24));
-    f.receive(24);
+    f.send(greeting_of("first") + set("/k", 2001));
+    f.receive(greeting_answer_bytes);
     assert_true(f.is_closed());
     f.expect_still_serving();
     const auto ask = [&](const std::string& name) {
@@ -151,7 +147,7 @@ void a_full_server_says_so_to_clients_of_tutti_and_hangs_up_on_others(void**) {
     for (int round = 0; round < 3; ++round) {
         Socket third = f.connect();
         std::swap(f.socket, third);
-        f.send(greeting);
+        f.send(greeting_of("me"));
         f.expect("\x02"s);
         assert_true(f.is_closed());
         f.socket = f.connect();
@@ -183,7 +179,7 @@ void silent_clients_of_a_full_server_make_room_for_each_other(void**) {
     std::swap(f.socket, silent.front());
     assert_true(f.is_closed());
     std::swap(f.socket, silent.back());
-    f.send(greeting);
+    f.send(greeting_of("me"));
     f.expect("\x02"s);
     assert_true(f.is_closed());
     std::swap(f.socket, silent.front());

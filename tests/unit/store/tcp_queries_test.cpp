@@ -18,12 +18,11 @@ std::string push(const std::string& value) {
 struct Three : Fixture {
     Socket first, second;
     explicit Three(const std::string& hello) {
-        const std::string answer = hello == greeting ? "\x00"s : "";
         for (Socket* other : {&first, &second}) {
             *other = connect();
             with(*other, [&] {
                 send(hello);
-                expect(answer);
+                if (hello != validate) receive(greeting_answer_bytes);
             });
         }
         send(validate);
@@ -134,7 +133,7 @@ void one_client_of_pytorch_is_woken_for_each_value(void**) {
 }
 
 void a_pop_behind_a_wait_is_answered_with_it_and_a_bare_wait_takes_nothing(void**) {
-    Three f(greeting);
+    Three f(greeting_of("me"));
     for (Socket* other : {&f.first, &f.second})  // in this order
         f.with(*other, [&] {
             f.send("\x0D\x01\x02\x03\x04"s + wait_for_queue + pop_queue);
@@ -142,8 +141,8 @@ void a_pop_behind_a_wait_is_answered_with_it_and_a_bare_wait_takes_nothing(void*
         });
     Socket bare = f.connect();
     f.with(bare, [&] {
-        f.send(greeting + wait_for_queue);
-        f.expect("\x00"s);
+        f.send(greeting_of("bare") + wait_for_queue);
+        f.receive(greeting_answer_bytes);
     });
     f.send(push("a"));
     f.expect_nothing_more();
@@ -158,7 +157,7 @@ void a_pop_behind_a_wait_is_answered_with_it_and_a_bare_wait_takes_nothing(void*
 }
 
 void a_popper_that_leaves_takes_nothing(void**) {
-    Three f(greeting);
+    Three f(greeting_of("me"));
     f.with(f.first, [&] {
         f.send("\x0D\x01\x02\x03\x04"s + wait_for_queue + pop_queue);
         f.expect("\x01\x02\x03\x04"s);
