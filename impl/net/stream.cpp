@@ -4,6 +4,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "base/assert.hpp"
 #include "descriptor.hpp"
 #include "handle.hpp"
@@ -16,6 +19,14 @@ struct WriteRequest {
     std::string bytes;
 };
 
+// libuv counts a buffer in 32 bits.
+constexpr size_t largest_buffer = size_t{1} << 30;
+
+uv_buf_t buffer_at(std::string& bytes, size_t done) {
+    return uv_buf_init(bytes.data() + done,
+                       static_cast<unsigned>(std::min(largest_buffer, bytes.size() - done)));
+}
+
 }  // namespace
 
 struct Stream::Core : Handle {
@@ -23,6 +34,8 @@ struct Stream::Core : Handle {
     Loop* loop = nullptr;
     Events events;
     bool deaf = false;  // the peer takes nothing more; what it sent before is still read
+    bool writing = false;
+    std::string behind;  // to be written when the write under way is done
 
     static Core& of(void* data) { return *static_cast<Core*>(static_cast<Handle*>(data)); }
 
@@ -57,19 +70,38 @@ struct Stream::Core : Handle {
                            cat("the connection broke: ", errno_text(-result))});
     }
 
-    void queue(std::string bytes) {
+    // One write is under way at a time and what comes meanwhile gathers behind it: a request of
+    // libuv's for each of a million small messages would cost far more than they do.
+    void queue(std::string bytes, size_t done) {
+        if (writing)
+            behind += std::string_view(bytes).substr(done);
+        else
+            start_write(std::move(bytes), done);
+    }
+
+    void start_write(std::string bytes, size_t done) {
         auto write = std::make_unique<WriteRequest>();
         write->bytes = std::move(bytes);
         write->request.data = write.get();
-        const uv_buf_t buffer =
-            uv_buf_init(write->bytes.data(), static_cast<unsigned>(write->bytes.size()));
-        const int result =
-            uv_write(&write->request, stream(), &buffer, 1, [](uv_write_t* request, int status) {
-                Core& core = of(request->handle->data);
-                delete static_cast<WriteRequest*>(request->data);
-                if (status < 0) core.deaf = true;
-            });
-        if (result == 0) (void)write.release();  // the callback deletes it
+        std::vector<uv_buf_t> buffers;
+        for (; done < write->bytes.size(); done += buffers.back().len)
+            buffers.push_back(buffer_at(write->bytes, done));
+        const int result = uv_write(&write->request, stream(), buffers.data(),
+                                    static_cast<unsigned>(buffers.size()), written);
+        writing = result == 0;
+        if (writing)
+            (void)write.release();  // the callback deletes it
+        else
+            deaf = true;  // what follows would not fit to what is missing
+    }
+
+    static void written(uv_write_t* request, int status) noexcept {
+        Core& core = of(request->handle->data);
+        delete static_cast<WriteRequest*>(request->data);
+        core.writing = false;
+        if (status < 0) core.deaf = true;
+        std::string next = std::exchange(core.behind, {});
+        if (!core.deaf && !next.empty()) core.start_write(std::move(next), 0);
     }
 };
 
@@ -95,24 +127,20 @@ Stream::~Stream() {
 
 void Stream::write(std::string bytes) {
     if (!core_->open() || core_->deaf) return;
-    // libuv counts a buffer in 32 bits.
-    constexpr size_t piece = size_t{1} << 30;
     size_t done = 0;
-    while (done < bytes.size()) {
-        const uv_buf_t buffer = uv_buf_init(
-            bytes.data() + done, static_cast<unsigned>(std::min(piece, bytes.size() - done)));
+    while (done < bytes.size() && !core_->writing) {
+        const uv_buf_t buffer = buffer_at(bytes, done);
         const int sent = uv_try_write(core_->stream(), &buffer, 1);
         if (sent < 0 && sent != UV_EAGAIN) core_->deaf = true;
         if (sent < 0) break;
         done += static_cast<size_t>(sent);
     }
-    if (core_->deaf) return;
-    for (; bytes.size() - done > piece; done += piece) core_->queue(bytes.substr(done, piece));
-    if (done < bytes.size()) core_->queue(done == 0 ? std::move(bytes) : bytes.substr(done));
+    if (!core_->deaf && done < bytes.size()) core_->queue(std::move(bytes), done);
 }
 
 size_t Stream::queued() const {
-    return core_->open() ? uv_stream_get_write_queue_size(core_->stream()) : 0;
+    if (!core_->open()) return 0;
+    return uv_stream_get_write_queue_size(core_->stream()) + core_->behind.size();
 }
 
 void Stream::pause_reading() {
