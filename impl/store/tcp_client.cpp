@@ -11,7 +11,7 @@ using protocol::Query;
 using protocol::Writer;
 
 TcpClient::TcpClient(const std::string& host, std::unique_ptr<TcpConnection> connection)
-    : remote_(net::remote_address_of(connection->socket().descriptor())),
+    : remote_(connection->remote()),
       where_(cat("TCP store ", net::endpoint_text(host, remote_.port()))),
       local_address_(connection->socket().local_address()),
       server_is_tutti_(connection->server_is_tutti()),
@@ -32,7 +32,12 @@ TcpClient::Turn::~Turn() {
 }
 
 void TcpClient::learn_limits(const Deadline& deadline) {
-    limits_ = server_is_tutti_ ? command_->limits(deadline) : store_limits::pytorch;
+    if (!server_is_tutti_) {
+        limits_ = store_limits::pytorch;
+        return;
+    }
+    limits_ = command({"asking for the limits", {}, deadline},
+                      [&](TcpConnection& connection) { return connection.limits(deadline); });
 }
 
 // PyTorch's server has a limit for values if it is the one over libuv, which is also the one that
