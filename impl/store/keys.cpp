@@ -97,8 +97,8 @@ std::string keys_text(Store::Keys keys) {
 }
 
 void fail_timed_out(std::string_view operation, Store::Keys keys, std::string_view where) {
-    throw Error(TUTTI_ERR_TIMEOUT,
-                cat(operation, " of ", keys_text(keys), " at the ", where, ": timed out"));
+    const std::string of_keys = keys.empty() ? "" : cat(" of ", keys_text(keys));
+    throw Error(TUTTI_ERR_TIMEOUT, cat(operation, of_keys, " at the ", where, ": timed out"));
 }
 
 void fail_queue_empty(const std::string& key, std::string_view where) {

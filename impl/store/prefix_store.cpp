@@ -1,5 +1,6 @@
 // A view of another store whose keys all begin with "prefix/". Any thread, as the other allows.
 #include "base/error.hpp"
+#include "keys.hpp"
 #include "store.hpp"
 
 namespace tutti {
@@ -67,8 +68,20 @@ public:
     int64_t queue_len(const std::string& key, const Deadline& deadline) override {
         return store_->queue_len(prefix_ + key, deadline);
     }
+    // PyTorch's prefix stores make no use of the other store's barrier, and count so instead: they
+    // and we can come to one barrier.
     void barrier(const std::string& key, int64_t world_size, const Deadline& deadline) override {
-        store_->barrier(prefix_ + key, world_size, deadline);
+        check_barrier(key, world_size);
+        const std::string last = prefix_ + key + "/last_member";
+        try {
+            if (store_->add(prefix_ + key + "/num_members", 1, deadline) == world_size)
+                store_->set(last, "1", deadline);
+            store_->wait(Keys(&last, 1), deadline);
+        } catch (const Error& error) {
+            Status status = error.status();
+            status.message = cat("barrier of ", key_text(key), ": ", status.message);
+            throw Error(std::move(status));
+        }
     }
 
     std::shared_ptr<Store> clone(const Deadline& deadline) override {

@@ -11,7 +11,7 @@ using protocol::Query;
 using protocol::Writer;
 
 TcpClient::TcpClient(const std::string& host, std::unique_ptr<TcpConnection> connection)
-    : remote_(net::remote_address_of(connection->socket().descriptor())),
+    : remote_(connection->remote()),
       where_(cat("TCP store ", net::endpoint_text(host, remote_.port()))),
       local_address_(connection->socket().local_address()),
       server_is_tutti_(connection->server_is_tutti()),

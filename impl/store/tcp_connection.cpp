@@ -33,7 +33,9 @@ std::string random_name() {
 }  // namespace
 
 TcpConnection::TcpConnection(net::Socket socket, const Deadline& deadline)
-    : socket_(std::move(socket)), name_(random_name()) {
+    : socket_(std::move(socket)),
+      remote_(net::remote_address_of(socket_.descriptor())),
+      name_(random_name()) {
     buffer_.resize(read_at_once);
     send(Writer(Query::Validate)
              .number32(protocol::validation_magic)

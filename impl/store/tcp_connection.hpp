@@ -27,6 +27,7 @@ public:
     // By which a server of tutti knows this connection; nobody else has it.
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] const net::Socket& socket() const { return socket_; }
+    [[nodiscard]] const net::Address& remote() const { return remote_; }
 
     // `unconfirmed`: what to report as perhaps lost if the connection breaks before the next
     // answer; for requests without an answer of their own.
@@ -61,7 +62,8 @@ private:
     std::string_view take(size_t size, const Deadline& deadline);
 
     net::Socket socket_;
-    std::string buffer_;  // what was received; its unread part is received_
+    net::Address remote_;  // asked for at once: a connection that is reset has none any more
+    std::string buffer_;   // what was received; its unread part is received_
     std::string_view received_;
     bool server_is_tutti_ = false;
     std::string name_;

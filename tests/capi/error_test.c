@@ -153,7 +153,7 @@ static void options_init_does_what_the_macros_do(void** state) {
     const tutti_call_options call = TUTTI_CALL_OPTIONS_INIT;
     const tutti_group_options group = TUTTI_GROUP_OPTIONS_INIT;
     const tutti_tcp_store_options tcp = TUTTI_TCP_STORE_OPTIONS_INIT;
-    unsigned char memory[64];
+    unsigned char memory[128];
     memset(memory, 0xff, sizeof memory);
     tutti_call_options_init((tutti_call_options*)(void*)memory, sizeof call);
     assert_memory_equal(memory, &call, sizeof call);

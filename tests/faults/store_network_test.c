@@ -9,7 +9,7 @@
 #include "support/proxy.h"
 #include "support/sockets.h"
 
-enum { AMPLE_MS = 60000, SHORT_MS = 30, LONGEST_DIALOGUE = 64, LARGE = 5000 };
+enum { AMPLE_MS = 60000, SHORT_MS = 30, LONGEST_DIALOGUE = 64, LARGE = 5000, QUEUED = 300 };
 
 static tutti_store *served, *client; /* `client` talks through the proxy */
 static proxy* network;
@@ -28,6 +28,8 @@ static int open_all(void** state) {
     EXPECT_OK(
         tutti_tcp_store_create("127.0.0.1", proxy_port(network), -1, 0, &options, &client, &error));
     EXPECT_OK(tutti_store_set(served, "k", "value", 5, &error));
+    for (int i = 0; i < QUEUED; ++i)
+        EXPECT_OK(tutti_store_queue_push(served, "full", "value", 5, &error));
     return 0;
 }
 
@@ -99,6 +101,31 @@ static tutti_status do_num_keys(void) {
     return tutti_store_num_keys(client, &count, &error);
 }
 
+static tutti_status do_queue_push(void) {
+    return tutti_store_queue_push(client, "queue", "value", 5, &error);
+}
+static tutti_status do_queue_pop(void) {
+    tutti_bytes* value = NULL;
+    const tutti_status status = tutti_store_queue_pop(client, "full", 1, &value, &error);
+    if (status == TUTTI_OK) assert_int_equal(tutti_bytes_size(value), 5);
+    tutti_bytes_release(value);
+    return status;
+}
+static tutti_status do_queue_len(void) {
+    int64_t length = 0;
+    return tutti_store_queue_len(client, "queue", &length, &error);
+}
+static tutti_status do_list_keys(void) {
+    tutti_bytes* names = NULL;
+    int64_t count = 0;
+    const tutti_status status = tutti_store_list_keys(client, &names, &count, &error);
+    tutti_bytes_release(names);
+    return status;
+}
+static tutti_status do_barrier(void) {
+    return tutti_store_barrier(client, "barrier", 1, 0, &error);
+}
+
 static const struct {
     const char* name;
     tutti_status (*call)(void);
@@ -114,6 +141,11 @@ static const struct {
     {"multi_get", do_multi_get},
     {"multi_set", do_multi_set},
     {"num_keys", do_num_keys},
+    {"queue_push", do_queue_push},
+    {"queue_pop", do_queue_pop},
+    {"queue_len", do_queue_len},
+    {"list_keys", do_list_keys},
+    {"barrier", do_barrier},
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 

@@ -42,7 +42,7 @@ bool has_count(Query query) {
 }
 
 bool has_number(Query query) {
-    return query == Query::Add;
+    return query == Query::Add || query == Query::Barrier;
 }
 
 bool has_short_number(Query query) {

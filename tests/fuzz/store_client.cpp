@@ -72,7 +72,7 @@ void call(tutti::Store& store, uint8_t which) {
     const std::string key = "k";
     const std::vector<std::string> keys = {"k", "l"};
     const std::vector<std::pair<std::string, std::string>> pairs = {{"k", "v"}, {"l", ""}};
-    switch (which % 11) {
+    switch (which % 17) {
         case 0:
             return store.set(key, "value", brief());
         case 1:
@@ -94,8 +94,20 @@ void call(tutti::Store& store, uint8_t which) {
             return;
         case 9:
             return store.multi_set(pairs, brief());
-        default:
+        case 10:
             return (void)store.num_keys(brief());
+        case 11:
+            return store.queue_push(key, "value", brief());
+        case 12:
+            return (void)store.queue_pop(key, false, brief());
+        case 13:
+            return (void)store.queue_pop(key, true, brief());
+        case 14:
+            return (void)store.queue_len(key, brief());
+        case 15:
+            return (void)store.list_keys(brief());
+        default:
+            return store.barrier(key, 2, brief());
     }
 }
 

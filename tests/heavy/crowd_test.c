@@ -77,7 +77,8 @@ static void* be_client(void* argument) {
     MUST(me, memcmp(tutti_bytes_data(value), wanted, strlen(wanted)) == 0);
     TRY(me, tutti_store_add(store, "sum", 0, &sum, &fault));
     MUST(me, sum == (int64_t)(me->round + 1) * ADDS * CLIENTS * (CLIENTS - 1) / 2);
-    TRY(me, meet(store, "read", me->round, &fault));
+    snprintf(key, sizeof key, "barrier/%d", me->round);
+    TRY(me, tutti_store_barrier(store, key, CLIENTS, 0, &fault));
     snprintf(key, sizeof key, "client/%d", me->index);
     TRY(me, tutti_store_delete_key(store, key, &deleted, &fault));
     MUST(me, deleted == 1);

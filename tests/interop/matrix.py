@@ -14,7 +14,7 @@ from support.peers import Failure, Peers, encode, skip_without_pytorch
 
 kinds = ("tutti", "PyTorch")
 both = ("tutti", "PyTorch")
-unanswered = ("set", "append", "multi_set")
+unanswered = ("set", "append", "multi_set", "queue_push")
 
 
 def words_of(arguments):
@@ -65,12 +65,15 @@ class Tally:
 class Cell:
     """One store and the peers that use it in turn, beside the model."""
 
-    def __init__(self, clients, server=None):
+    def __init__(self, clients, server=None, prefixed=False):
         self.clients, self.file = clients, server is None
+        self.server_has_barrier = server is not None and not prefixed
         self.model, self.tally = Model(), Tally()
         peers = clients if server is None else clients + [server]
         offered = [set(peer.ask("operations")) for peer in peers]
-        self.operations = sorted(set.intersection(*offered) & set(dir(Model)))
+        both_have = set.intersection(*offered)
+        self.operations = sorted(both_have & set(dir(Model)))
+        self.has_barrier = "barrier" in both_have
 
     def compare(self, client, name, arguments):
         wanted = expected_words(getattr(self.model, name)(*arguments))
@@ -122,6 +125,22 @@ class Cell:
                 self.compare(client, "set", [b"k", os.urandom(20)])
                 self.compare(client, "get", [b"k"])
 
+    def barriers(self, rounds):
+        if not self.has_barrier:
+            return
+        for i in range(rounds):
+            place = f"barrier/{i}".encode()
+            for client in self.clients:
+                client.start("barrier", encode(place), len(self.clients))
+            got = [answer_of(client) for client in self.clients]
+            self.tally.note(not any(got), f"barrier: {got}")
+            count = str(len(self.clients)).encode()
+            if self.server_has_barrier:
+                self.model.values[place] = count
+            else:
+                self.model.values[place + b"/num_members"] = count
+                self.model.values[place + b"/last_member"] = b"1"
+
     def adds_at_once(self, each):
         """All add to one counter: every number comes once."""
         counter = encode(b"at once")
@@ -146,11 +165,13 @@ def tcp_cell(peers, server_kind, client_kinds, prefixed, source, operations):
         client.ask("connect", port, -1)
         if prefixed:
             client.ask("prefix", encode("of/müller".encode()))
-    cell = Cell(clients, server)
+    cell = Cell(clients, server, prefixed)
     cell.random_operations(source, operations)
     cell.waits(30)
     cell.time_outs()
     cell.adds_at_once(200)
+    cell.barriers(20)
+    cell.random_operations(source, operations // 10)
     for peer in clients + [server]:
         peer.ask("close")
     view = " behind a prefix" if prefixed else ""
@@ -184,6 +205,8 @@ def file_cell(peers, source, operations):
     cell.waits(30)
     cell.time_outs()
     cell.adds_at_once(200)
+    cell.barriers(20)
+    cell.random_operations(source, operations // 10)
     for client in clients:
         client.ask("close")
     return cell.tally.report("file store, tutti and PyTorch")

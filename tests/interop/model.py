@@ -6,6 +6,7 @@ class Model:
 
     def __init__(self):
         self.values = {}
+        self.queues = {}
 
     def set(self, key, value):
         self.values[key] = value
@@ -47,6 +48,18 @@ class Model:
     def list_keys(self):
         return sorted(self.values)
 
+    def queue_push(self, key, value):
+        self.queues.setdefault(key, []).append(value)
+
+    def queue_pop(self, key):
+        return [self.queues[key].pop(0)]
+
+    def queue_len(self, key):
+        return [len(self.queues.get(key, []))]
+
+    def clone(self):
+        pass
+
 
 # Around the sizes at which the wire, its buffers and the kernel's change what they do.
 sizes = [0, 1, 7, 8, 9, 100, 1439, 1440, 1441, 4096, 65535, 65536, 70001, 1 << 20, (1 << 20) + 17]
@@ -54,6 +67,7 @@ weights = [6, 6, 4, 4, 4, 8, 4, 4, 4, 4, 2, 2, 2, 1, 1]
 
 texts = ["k", "a/b", "with space", "Schlüssel", "鍵", "-/k", "x" * 4000, "init", "0", "K"]
 counters = ["n", "m/1", "zähler"]
+queues = ["queue", "q/2"]
 
 
 def random_value(random):
@@ -69,6 +83,13 @@ def random_operation(random, model, names):
     some = [random.choice(texts + counters).encode() for _ in range(random.randint(1, 6))]
     if name in ("get", "wait", "multi_get") and not there:
         return "check", some
+    if name.startswith("queue"):
+        queue = random.choice(queues).encode()
+        if name == "queue_len":
+            return name, [queue]
+        if name == "queue_push" or not model.queues.get(queue):
+            return "queue_push", [queue, random_value(random)]
+        return name, [queue]
     if name in ("set", "append"):
         return name, [key, random_value(random)]
     if name == "get":

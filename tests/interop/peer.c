@@ -234,8 +234,56 @@ static tutti_status do_num_keys(void) {
     return TUTTI_OK;
 }
 
+static tutti_status do_list_keys(void) {
+    static const char digits[] = "0123456789abcdef";
+    tutti_bytes* names = NULL;
+    int64_t count = 0;
+    TRY_AND_SAY(tutti_store_list_keys(store, &names, &count, &error), );
+    const char* name = (const char*)tutti_bytes_data(names);
+    for (int64_t i = 0; i < count; ++i, ++name) {
+        putchar(' ');
+        if (*name == '\0') putchar('-');
+        for (; *name != '\0'; ++name)
+            printf("%c%c", digits[(unsigned char)*name >> 4], digits[*name & 15]);
+    }
+    tutti_bytes_release(names);
+    return TUTTI_OK;
+}
+
+static tutti_status do_queue_push(void) {
+    const text value = decoded(2);
+    TRY_AND_SAY(tutti_store_queue_push(store, key(1), value.bytes, value.size, &error), );
+    return TUTTI_OK;
+}
+
+static tutti_status do_queue_pop(void) {
+    tutti_bytes* value = NULL;
+    TRY_AND_SAY(tutti_store_queue_pop(store, key(1), 1, &value, &error), say_bytes(value));
+    return TUTTI_OK;
+}
+
+static tutti_status do_queue_len(void) {
+    int64_t length = 0;
+    TRY_AND_SAY(tutti_store_queue_len(store, key(1), &length, &error), say_number(length));
+    return TUTTI_OK;
+}
+
+static tutti_status do_barrier(void) {
+    TRY_AND_SAY(tutti_store_barrier(store, key(1), (int32_t)number(2), 0, &error), );
+    return TUTTI_OK;
+}
+
+static tutti_status do_clone(void) {
+    tutti_store* other = NULL;
+    TRY_AND_SAY(tutti_store_clone(store, &other, &error), );
+    if (store != opened) tutti_store_release(store);
+    store = other;
+    return TUTTI_OK;
+}
+
 static tutti_status do_operations(void) {
     printf("ok set get add append check wait compare_set delete_key multi_get multi_set num_keys");
+    printf(" list_keys queue_push queue_pop queue_len barrier clone");
     return TUTTI_OK;
 }
 
@@ -264,6 +312,12 @@ static const struct {
     {"multi_get", do_multi_get},
     {"multi_set", do_multi_set},
     {"num_keys", do_num_keys},
+    {"list_keys", do_list_keys},
+    {"queue_push", do_queue_push},
+    {"queue_pop", do_queue_pop},
+    {"queue_len", do_queue_len},
+    {"barrier", do_barrier},
+    {"clone", do_clone},
 };
 
 static action find(const char* name) {

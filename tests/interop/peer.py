@@ -66,7 +66,8 @@ def prefix(word):
 
 def operations():
     names = "set get add check wait compare_set delete_key multi_get multi_set num_keys".split()
-    if not isinstance(stores[-1], dist.FileStore):
+    names += ["clone", "barrier"]
+    if not isinstance(stores[0], dist.FileStore):
         names += ["append", "list_keys"]
         names += ["queue_push", "queue_pop", "queue_len"] if libuv else []
     return [name for name in names if hasattr(stores[-1], name)]
@@ -78,6 +79,10 @@ def add_many(word, count):
 
 def multi_set(*words):
     stores[-1].multi_set(keys(words[::2]), [decode(word) for word in words[1::2]])
+
+
+def clone():
+    stores.append(stores[-1].clone())
 
 
 commands = {
@@ -104,6 +109,8 @@ commands = {
     "list_keys": lambda: [name.encode() for name in stores[-1].list_keys()],
     "queue_push": lambda k, v: stores[-1].queue_push(key(k), decode(v)),
     "queue_pop": lambda k: [stores[-1].queue_pop(key(k), True)],
+    "barrier": lambda k, n: stores[-1].barrier(key(k), int(n), datetime.timedelta(seconds=60)),
+    "clone": clone,
     "queue_len": lambda k: [stores[-1].queue_len(key(k))],
 }
 
