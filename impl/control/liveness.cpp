@@ -137,7 +137,11 @@ private:
     void invite(const Deadline& deadline) {
         const std::string mine = open_house().text();
         invited_ = store_->compare_set(invitation_key, "", mine, deadline) == mine;
-        if (invited_) return;
+        if (invited_) {
+            // PyTorch's server without libuv wakes nobody for a compare_set, only for a set.
+            store_->set(invitation_key, mine, deadline);
+            return;
+        }
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,
                     "another process has come as rank 0 before, or was killed as it met the others "
                     "at this store",
