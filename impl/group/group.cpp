@@ -147,7 +147,8 @@ void Group::run(const Collective& call, int64_t timeout_ms) {
     });
 }
 
-std::shared_ptr<Work> Group::start(const Collective& call, int64_t timeout_ms) {
+std::shared_ptr<Work> Group::start(const Collective& call, int64_t timeout_ms,
+                                   std::function<void()> deliver) {
     check(call, rank_, size_);
     const Entry entry(*this);
     if (gathering_.has_begun()) {
@@ -160,12 +161,19 @@ std::shared_ptr<Work> Group::start(const Collective& call, int64_t timeout_ms) {
         work->finish({});
         return work;
     }
-    turns_->queue([this, call, until = deadline(timeout_ms), work](uint64_t number) {
+    turns_->queue([this, call, until = deadline(timeout_ms), deliver = std::move(deliver),
+                   work](uint64_t number) {
         try {
             backend_->run(call, number, until);
-            work->finish({});
         } catch (...) {
             work->finish(fail(current_status(), call, number));
+            return;
+        }
+        try {
+            if (deliver) deliver();
+            work->finish({});
+        } catch (...) {
+            work->finish(current_status());
         }
     });
     return work;

@@ -2,6 +2,7 @@
 // Any thread may call anything; collectives take effect in arrival order.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -35,12 +36,16 @@ public:
     [[nodiscard]] int rank() const { return rank_; }
     [[nodiscard]] int size() const { return size_; }
     [[nodiscard]] const std::string& name() const { return name_; }
+    // "group \"world\" (rank 0 of 4)".
+    [[nodiscard]] std::string label() const;
     [[nodiscard]] const char* backend_name() const { return backend_name_; }
 
     // The whole call on this thread. `timeout_ms` 0: the group's; -1: never.
     void run(const Collective& call, int64_t timeout_ms);
     // The call in the background; its buffers are borrowed until the work is done.
-    std::shared_ptr<Work> start(const Collective& call, int64_t timeout_ms);
+    // `deliver` runs when the data are there, before the work is done, and fails only this rank.
+    std::shared_ptr<Work> start(const Collective& call, int64_t timeout_ms,
+                                std::function<void()> deliver = nullptr);
 
     // From here to the end, run() checks collectives and gathers them; start() refuses them.
     void begin_coalescing();
@@ -63,7 +68,6 @@ private:
     explicit Group(const GroupOptions& options);
     [[nodiscard]] Deadline deadline(int64_t timeout_ms) const;
     Status fail(Status status, const Collective& call, uint64_t number) noexcept;
-    [[nodiscard]] std::string label() const;
     template <typename Message>
     std::shared_ptr<Work> start_message(const Message& call, int64_t timeout_ms);
     void check_open() const TUTTI_REQUIRES(mutex_);

@@ -155,7 +155,7 @@ void Decompressor::write(std::span<const std::byte> piece) {
     }
 }
 
-Message Decompressor::finish() {
+OwnedBytes Decompressor::finish() {
     if (!ended_) refuse("the compressed message ends too early, at byte ", taken_);
     return std::move(content_);
 }

@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "block.hpp"
+#include "base/block.hpp"
 #include "encode.hpp"
 
 namespace tutti {
@@ -44,7 +44,7 @@ public:
     // promises is beyond the limit. The first piece holds the frame's header: 18 bytes, or all.
     void write(std::span<const std::byte> piece);
     // The whole content; throws if the frame has not ended.
-    Message finish();
+    OwnedBytes finish();
 
 private:
     struct State;
@@ -53,7 +53,7 @@ private:
 
     std::unique_ptr<State> state_;
     const size_t limit_;
-    Message content_;
+    OwnedBytes content_;
     std::optional<size_t> promised_;  // by the frame's header
     size_t taken_ = 0;                // bytes of the frame
     bool ended_ = false;

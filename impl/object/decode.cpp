@@ -243,12 +243,18 @@ private:
 
 }  // namespace
 
-std::shared_ptr<const Object> decode(Message message, const Builder::Most& most) {
-    const auto kept = std::make_shared<const Message>(std::move(message));
-    Decoder decoder(kept->block.data(), kept->size, Strings::Stay, most);
+std::shared_ptr<const Object> decode(std::span<std::byte> message,
+                                     std::shared_ptr<const void> memory,
+                                     const Builder::Most& most) {
+    Decoder decoder(message.data(), message.size(), Strings::Stay, most);
     decoder.run();
-    decoder.builder().keep(kept);
+    decoder.builder().keep(std::move(memory));
     return decoder.builder().finish();
+}
+
+std::shared_ptr<const Object> decode(OwnedBytes message, const Builder::Most& most) {
+    const auto kept = std::make_shared<const OwnedBytes>(std::move(message));
+    return decode(kept->bytes(), kept, most);
 }
 
 std::shared_ptr<const Object> decode_borrowed(std::span<const std::byte> message,

@@ -19,14 +19,13 @@ template <typename... Pieces>
 
 class StringSink : public Sink {
 public:
-    explicit StringSink(size_t size) { text_.reserve(size); }
+    StringSink(std::string& text, size_t size) : text_(text) { text_.reserve(text_.size() + size); }
     void write(std::span<const std::byte> piece) override {
         text_.append(reinterpret_cast<const char*>(piece.data()), piece.size());
     }
-    std::string take() { return std::move(text_); }
 
 private:
-    std::string text_;
+    std::string& text_;
 };
 
 // Keeps windows that lie evenly over all that is written, and drops the rest.
@@ -87,7 +86,7 @@ void check_size(size_t size, const ObjectSettings& settings) {
     }
 }
 
-Message decompress(std::span<const std::byte> message, const ObjectSettings& settings) {
+OwnedBytes decompress(std::span<const std::byte> message, const ObjectSettings& settings) {
     Decompressor decompressor(settings.decompressed_bytes);
     decompressor.write(message);
     return decompressor.finish();
@@ -100,27 +99,35 @@ Builder::Most most(const ObjectSettings& settings) {
 }  // namespace
 
 std::string pack(const Object& object, const ObjectSettings& settings) {
+    std::string message;
+    pack(object, settings, message);
+    return message;
+}
+
+void pack(const Object& object, const ObjectSettings& settings, std::string& out) {
     const size_t size = encoded_size(object);
     check_limits(object, size, settings);
+    const size_t before = out.size();
     const bool wanted =
         settings.compress && size >= settings.threshold && size <= settings.decompressed_bytes;
     if (wanted && sample_shrinks(object, size)) {
-        StringSink sink(size / 8);
+        StringSink sink(out, size / 8);
         Compressor compressor(settings.level, size, sink);
         encode(object, compressor);
         compressor.finish();
-        std::string compressed = sink.take();
-        if (pays(compressed.size(), size)) return compressed;
+        if (pays(out.size() - before, size)) return;
+        out.resize(before);
     }
-    StringSink sink(size);
+    StringSink sink(out, size);
     encode(object, sink);
-    return sink.take();
 }
 
-std::shared_ptr<const Object> unpack(Message message, const ObjectSettings& settings) {
-    check_size(message.size, settings);
-    if (is_compressed(message.bytes())) message = decompress(message.bytes(), settings);
-    return decode(std::move(message), most(settings));
+std::shared_ptr<const Object> unpack(std::span<std::byte> message,
+                                     const std::shared_ptr<const void>& memory,
+                                     const ObjectSettings& settings) {
+    check_size(message.size(), settings);
+    if (is_compressed(message)) return decode(decompress(message, settings), most(settings));
+    return decode(message, memory, most(settings));
 }
 
 std::shared_ptr<const Object> unpack_borrowed(std::span<const std::byte> message,
@@ -134,7 +141,7 @@ std::shared_ptr<const Object> unpack_copied(std::span<const std::byte> message,
                                             const ObjectSettings& settings) {
     check_size(message.size(), settings);
     if (is_compressed(message)) return decode(decompress(message, settings), most(settings));
-    Message copy{Block(message.size() + 1), message.size()};
+    OwnedBytes copy(message.size());
     if (!message.empty()) std::memcpy(copy.block.data(), message.data(), message.size());
     return decode(std::move(copy), most(settings));
 }

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "block.hpp"
+#include "base/block.hpp"
 #include "object.hpp"
 #include "settings.hpp"
 
@@ -14,10 +14,16 @@ namespace tutti {
 
 // Throws INVALID_ARGUMENT for a value beyond the limits: who reads it has the same, mostly.
 std::string pack(const Object& object, const ObjectSettings& settings);
+// Behind what is there.
+void pack(const Object& object, const ObjectSettings& settings, std::string& out);
 
-// Throw INVALID_ARGUMENT with the byte where it goes wrong. The second one leaves bytes and arrays
-// in the message if it is not compressed; the message outlives the object then.
-std::shared_ptr<const Object> unpack(Message message, const ObjectSettings& settings);
+// Throw INVALID_ARGUMENT with the byte where it goes wrong.
+
+// Of a message that the object may keep, with one more byte behind it.
+std::shared_ptr<const Object> unpack(std::span<std::byte> message,
+                                     const std::shared_ptr<const void>& memory,
+                                     const ObjectSettings& settings);
+// Bytes and arrays stay in the message if it is not compressed; it outlives the object then.
 std::shared_ptr<const Object> unpack_borrowed(std::span<const std::byte> message,
                                               const ObjectSettings& settings);
 // Of a message in memory of the caller, copied.

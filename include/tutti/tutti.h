@@ -7,6 +7,7 @@
 #include <tutti/error.h>
 #include <tutti/group.h>
 #include <tutti/object.h>
+#include <tutti/object_collectives.h>
 #include <tutti/point_to_point.h>
 #include <tutti/spawn.h>
 #include <tutti/store.h>

@@ -69,6 +69,7 @@ BEGIN {
     check["void"] = ""
 
     sample["tutti_store*"] = "(tutti_store*)living.store"
+    sample["tutti_group*"] = "(tutti_group*)living.group"
     sample["tutti_object*"] = sample["const tutti_object*"] = "(tutti_object*)living.object"
     sample["tutti_error*"] = "&error"
     sample["const char*"] = "\"loopback\""
@@ -107,6 +108,7 @@ BEGIN {
     sample["tutti_group**"] = "&out.group"
     sample["tutti_work**"] = "&out.work"
     sample["tutti_bytes**"] = "&out.bytes"
+    sample["tutti_object* const*"] = "(tutti_object* const*)&living.object"
     sample["tutti_object**"] = "&out.object"
     sample["tutti_call_options*"] = sample["tutti_group_options*"] = "NULL"
     sample["tutti_tcp_store_options*"] = sample["tutti_object_options*"] = "NULL"

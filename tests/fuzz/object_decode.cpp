@@ -14,8 +14,8 @@ namespace {
 
 using tutti::Builder;
 using tutti::Key;
-using tutti::Message;
 using tutti::Object;
+using tutti::OwnedBytes;
 using Bytes = std::span<const std::byte>;
 using ObjectPtr = std::shared_ptr<const Object>;
 
@@ -38,7 +38,7 @@ ObjectPtr try_to(const Decode& decode) {
 }
 
 ObjectPtr decode_copied(Bytes bytes, const Builder::Most& most) {
-    Message message{tutti::Block(bytes.size() + 1), bytes.size()};
+    OwnedBytes message(bytes.size());
     std::copy(bytes.begin(), bytes.end(), message.block.data());
     return try_to([&] { return tutti::decode(std::move(message), most); });
 }

@@ -21,7 +21,7 @@ Outcome decompress(Bytes frame, Bytes cuts, size_t limit) {
     try {
         tutti::Decompressor decompressor(limit);
         tutti::fuzz::in_pieces(frame, cuts, [&](Bytes piece) { decompressor.write(piece); });
-        const tutti::Message message = decompressor.finish();
+        const tutti::OwnedBytes message = decompressor.finish();
         FUZZ_EXPECT(message.size <= limit);
         // As much as was promised, never more than the limit, and what was trusted.
         FUZZ_EXPECT(message.block.size() <= limit + 2);

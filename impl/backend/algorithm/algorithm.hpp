@@ -30,6 +30,11 @@ void dissemination_barrier(Exchange& exchange);
 // Everybody to rank 0 and back, so that rank 0 knows who is missing.
 void monitored_barrier(Exchange& exchange, bool wait_all_ranks);
 
+// --- byte strings whose sizes only their owners know
+
+void parcels(Exchange& exchange, const Parcels& call);
+void parcels_alone(const Parcels& call);
+
 // --- broadcast
 
 // A binomial tree from `root`, cut into segments that follow each other down the tree.

@@ -49,6 +49,9 @@ void serve(const AllToAllSingle& call) {
     move(call.input, call.output);
 }
 void serve(const MonitoredBarrier&) {}
+void serve(const Parcels& call) {
+    parcels_alone(call);
+}
 void serve(const Coalesced& call) {
     for (const Collective& one : call.calls) run_alone(one);
 }

@@ -180,6 +180,10 @@ void serve(Exchange& exchange, const MonitoredBarrier& call) {
     monitored_barrier(exchange, call.wait_all_ranks);
 }
 
+void serve(Exchange& exchange, const Parcels& call) {
+    parcels(exchange, call);
+}
+
 void serve(Exchange&, const Coalesced&) {
     TUTTI_ASSERT(false);  // each of its calls has an Exchange of its own
 }

@@ -16,6 +16,7 @@
 #include "gather.hpp"
 #include "message.hpp"
 #include "monitored_barrier.hpp"
+#include "parcels.hpp"
 #include "reduce.hpp"
 #include "reduce_scatter.hpp"
 #include "reduce_scatter_tensor.hpp"
@@ -28,7 +29,7 @@ struct Coalesced;
 using Collective =
     std::variant<Broadcast, AllReduce, Barrier, Reduce, AllGather, AllGatherIntoTensor, Gather,
                  Scatter, ReduceScatter, ReduceScatterTensor, AllToAll, AllToAllSingle,
-                 MonitoredBarrier, Coalesced>;
+                 MonitoredBarrier, Parcels, Coalesced>;
 
 // Several collectives that are issued as one, each of them checked before. None is a Coalesced.
 struct Coalesced {

@@ -51,6 +51,22 @@ std::optional<Form> form_of(CallKind kind) {
             return Form{"monitored_barrier", false, false, false};
         case CallKind::Coalesced:
             return Form{"coalesced", false, false, false};
+        case CallKind::BroadcastObjects:
+            return Form{"broadcast_object_list", false, false, true};
+        case CallKind::AllGatherObjects:
+            return Form{"all_gather_object", false, false, false};
+        case CallKind::GatherObjects:
+            return Form{"gather_object", false, false, true};
+        case CallKind::ScatterObjects:
+            return Form{"scatter_object_list", false, false, true};
+        case CallKind::BroadcastBytes:
+            return Form{"broadcast_bytes", false, false, true};
+        case CallKind::AllGatherBytes:
+            return Form{"all_gather_bytes", false, false, false};
+        case CallKind::GatherBytes:
+            return Form{"gather_bytes", false, false, true};
+        case CallKind::ScatterBytes:
+            return Form{"scatter_bytes", false, false, true};
     }
     return std::nullopt;
 }
@@ -68,6 +84,11 @@ Fingerprint of_pieces(CallKind kind, const SomeViews& pieces, uint32_t op) {
 }
 
 }  // namespace
+
+const char* name_of(CallKind kind) {
+    const std::optional<Form> form = form_of(kind);
+    return form ? form->name : "unknown operation";
+}
 
 uint64_t extend_layout(uint64_t layout, uint64_t number) {
     // Two rounds of multiplying and folding: every bit of both moves every bit of the result.

@@ -25,7 +25,15 @@ enum class CallKind : uint32_t {
     AllToAll = 10,
     AllToAllSingle = 11,
     MonitoredBarrier = 12,
-    Coalesced = 13
+    Coalesced = 13,
+    BroadcastObjects = 14,
+    AllGatherObjects = 15,
+    GatherObjects = 16,
+    ScatterObjects = 17,
+    BroadcastBytes = 18,
+    AllGatherBytes = 19,
+    GatherBytes = 20,
+    ScatterBytes = 21
 };
 
 // `count` where ranks may differ in it.
@@ -41,6 +49,9 @@ struct Fingerprint {
 
     bool operator==(const Fingerprint&) const = default;
 };
+
+// "all_reduce".
+const char* name_of(CallKind kind);
 
 // A digest that takes in one more number.
 uint64_t extend_layout(uint64_t layout, uint64_t number);

@@ -49,6 +49,10 @@ Memory memory(const AllToAllSingle& call, int /*rank*/) {
 Memory memory(const MonitoredBarrier&, int /*rank*/) {
     return {};
 }
+// Never gathered with others.
+Memory memory(const Parcels&, int /*rank*/) {
+    return {};
+}
 Memory memory(const Coalesced& call, int rank) {
     Memory all;
     for (const Collective& one : call.calls) {

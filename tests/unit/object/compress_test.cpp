@@ -7,8 +7,8 @@ namespace {
 
 using tutti::Builder;
 using tutti::Decompressor;
-using tutti::Message;
 using tutti::ObjectSettings;
+using tutti::OwnedBytes;
 using tutti::test::bytes_of;
 using tutti::test::make;
 using tutti::test::ObjectPtr;
@@ -39,7 +39,7 @@ std::string decompress(const std::string& frame, size_t limit, size_t piece = SI
     for (size_t at = 0; at < frame.size(); at += std::min(piece, frame.size() - at)) {
         decompressor.write(bytes_of(frame).subspan(at, std::min(piece, frame.size() - at)));
     }
-    const Message message = decompressor.finish();
+    const OwnedBytes message = decompressor.finish();
     return {reinterpret_cast<const char*>(message.block.data()), message.size};
 }
 

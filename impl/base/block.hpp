@@ -36,10 +36,14 @@ private:
     size_t size_ = 0;
 };
 
-// The bytes of a message, in a block that has one more for the NUL of a last string.
-struct Message {
+// Bytes that came from elsewhere. The block has at least one more, so that a NUL may stand behind
+// them.
+struct OwnedBytes {
     Block block;
     size_t size = 0;
+
+    OwnedBytes() = default;
+    explicit OwnedBytes(size_t size_) : block(size_ + 1), size(size_) {}
 
     [[nodiscard]] std::span<std::byte> bytes() const { return {block.data(), size}; }
 };

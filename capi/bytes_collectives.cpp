@@ -1,0 +1,123 @@
+// tutti/object_collectives.h, of byte strings. Any thread.
+#include "arguments.hpp"
+#include "guard.hpp"
+#include "object/settings.hpp"
+#include "options.hpp"
+#include "parcels.hpp"
+#include "tutti/object_collectives.h"
+
+namespace capi = tutti::capi;
+
+namespace {
+
+using tutti::Parcels;
+using Places = capi::Places<tutti_bytes>;
+
+std::span<const std::byte> read_memory(const void* data, size_t size, const std::string& argument) {
+    if (data == nullptr && size > 0) {
+        capi::refuse(argument, " is NULL but its size is ", size);
+    }
+    return {static_cast<const std::byte*>(data), size};
+}
+
+size_t read_most(int64_t max_bytes) {
+    if (max_bytes < 0) capi::refuse("max_bytes is ", max_bytes);
+    if (max_bytes > 0) return static_cast<size_t>(max_bytes);
+    return tutti::environment_settings(false).message_bytes;
+}
+
+std::vector<Places::Value> open(Parcels::Received& received) {
+    std::vector<Places::Value> values;
+    for (tutti::OwnedBytes& bytes : received) {
+        const auto* text = reinterpret_cast<const char*>(bytes.block.data());
+        values.push_back(std::make_shared<const std::string>(text, bytes.size));
+        bytes = {};
+    }
+    return values;
+}
+
+void issue(const capi::GroupPin& pin, Parcels call, const tutti_call_options* options,
+           tutti_work** work, tutti_bytes** out_bytes, size_t places) {
+    call.objects = false;
+    capi::issue_parcels<tutti_bytes>(*pin, std::move(call), capi::read_options(options).timeout_ms,
+                                     work, std::make_shared<Places>(out_bytes, places), open);
+}
+
+void gather(const capi::GroupPin& pin, Parcels call, const void* data, size_t size,
+            tutti_bytes** out_bytes, size_t out_count, int64_t max_bytes,
+            const tutti_call_options* options, tutti_work** work) {
+    const auto ranks = static_cast<size_t>(pin->size());
+    const bool receives = call.root < 0 || call.root == pin->rank();
+    call.inputs = {read_memory(data, size, "data")};
+    call.most_bytes = read_most(max_bytes);
+    capi::need_places(out_bytes, out_count, ranks, "out_bytes", "out_count", receives);
+    issue(pin, std::move(call), options, work, out_bytes, receives ? ranks : 0);
+}
+
+}  // namespace
+
+extern "C" {
+
+tutti_status tutti_broadcast_bytes(tutti_group* group, const void* data, size_t size,
+                                   tutti_bytes** out_bytes, int32_t group_src, int64_t max_bytes,
+                                   const tutti_call_options* options, tutti_work** work,
+                                   tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        Parcels call{.pattern = Parcels::Pattern::Broadcast, .root = group_src};
+        const bool gives = pin->rank() == group_src;
+        if (gives) {
+            call.inputs = {read_memory(data, size, "data")};
+        } else if (data != nullptr || size != 0) {
+            capi::refuse("data must be NULL and size 0 on rank ", pin->rank(),
+                         ", which is not group_src");
+        }
+        call.most_bytes = read_most(max_bytes);
+        capi::need_places(out_bytes, 1, 1, "out_bytes", nullptr, !gives);
+        issue(pin, std::move(call), options, work, out_bytes, gives ? 0 : 1);
+    });
+}
+
+tutti_status tutti_all_gather_bytes(tutti_group* group, const void* data, size_t size,
+                                    tutti_bytes** out_bytes, size_t out_count, int64_t max_bytes,
+                                    const tutti_call_options* options, tutti_work** work,
+                                    tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        gather(capi::need_group(group), {.pattern = Parcels::Pattern::AllGather}, data, size,
+               out_bytes, out_count, max_bytes, options, work);
+    });
+}
+
+tutti_status tutti_gather_bytes(tutti_group* group, const void* data, size_t size,
+                                tutti_bytes** out_bytes, size_t out_count, int32_t group_dst,
+                                int64_t max_bytes, const tutti_call_options* options,
+                                tutti_work** work, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        capi::check_root(*pin, group_dst, "group_dst");
+        gather(pin, {.pattern = Parcels::Pattern::Gather, .root = group_dst}, data, size, out_bytes,
+               out_count, max_bytes, options, work);
+    });
+}
+
+tutti_status tutti_scatter_bytes(tutti_group* group, const void* const* data, const size_t* sizes,
+                                 size_t count, tutti_bytes** out_bytes, int32_t group_src,
+                                 int64_t max_bytes, const tutti_call_options* options,
+                                 tutti_work** work, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        Parcels call{.pattern = Parcels::Pattern::Scatter, .root = group_src};
+        capi::check_source_list(*pin, data, count, group_src, "data", "count");
+        if (pin->rank() == group_src) {
+            capi::need_array(sizes, count, "sizes");
+            for (size_t i = 0; i < count; ++i) {
+                call.inputs.push_back(read_memory(data[i], sizes[i], capi::indexed("data", i)));
+            }
+        }
+        call.most_bytes = read_most(max_bytes);
+        capi::need_output(out_bytes, "out_bytes");
+        issue(pin, std::move(call), options, work, out_bytes, 1);
+    });
+}
+
+}  // extern "C"

@@ -1,0 +1,197 @@
+// tutti/object_collectives.h, of objects. Any thread; what came in is read on the thread that
+// waits, or on the group's own.
+#include "tutti/object_collectives.h"
+
+#include "arguments.hpp"
+#include "guard.hpp"
+#include "object.hpp"
+#include "object/list.hpp"
+#include "object_settings.hpp"
+#include "options.hpp"
+#include "parcels.hpp"
+
+namespace capi = tutti::capi;
+
+namespace {
+
+using tutti::ObjectPointer;
+using tutti::ObjectSettings;
+using tutti::Parcels;
+using Places = capi::Places<tutti_object>;
+
+std::vector<ObjectPointer> read_objects(tutti_object* const* objects, size_t count) {
+    capi::need_array(objects, count, "objects");
+    std::vector<ObjectPointer> values;
+    values.reserve(count);
+    for (size_t i = 0; i < count; ++i) {
+        const std::string name = capi::indexed("objects", i);
+        values.push_back(capi::Pin<tutti_object>(objects[i], name)->value(name.c_str()));
+    }
+    return values;
+}
+
+// The messages of a call, which go as long as it runs.
+using Messages = std::vector<std::string>;
+
+void give(Parcels& call, Messages made) {
+    const auto messages = std::make_shared<const Messages>(std::move(made));
+    for (const std::string& message : *messages) {
+        call.inputs.push_back(std::as_bytes(std::span(message)));
+    }
+    call.inputs_memory = messages;
+}
+
+std::string pack_one(const ObjectPointer& object, const ObjectSettings& settings) {
+    return tutti::pack_list({&object, 1}, settings);
+}
+
+// What every one of these calls is about.
+struct Context {
+    const char* name;
+    std::string group;
+    ObjectSettings settings;
+    int root;
+};
+
+Context context_of(const capi::GroupPin& pin, const Parcels& call, const ObjectSettings& settings) {
+    return {call_name(call), pin->label(), settings, call.root};
+}
+
+// Of one message that rank `source` sent.
+std::vector<ObjectPointer> read_list(tutti::OwnedBytes message, size_t count, int source,
+                                     const Context& context) {
+    try {
+        return tutti::unpack_list(std::move(message), count, context.settings);
+    } catch (const tutti::Error& error) {
+        if (error.status().code != TUTTI_ERR_INVALID_ARGUMENT) throw;
+        throw tutti::Error(TUTTI_ERR_MISMATCH,
+                           tutti::cat(context.name, " on ", context.group, ": rank ", source,
+                                      " sent what cannot be read: ", error.what()),
+                           source);
+    }
+}
+
+Places::Value draft(ObjectPointer object) {
+    return std::make_shared<capi::Draft>(std::move(object));
+}
+
+// All objects came in one message from the root.
+capi::Open<tutti_object> open_list(Context context, size_t count) {
+    return [context = std::move(context), count](Parcels::Received& received) {
+        std::vector<Places::Value> values;
+        for (ObjectPointer& object :
+             read_list(std::move(received.front()), count, context.root, context)) {
+            values.push_back(draft(std::move(object)));
+        }
+        return values;
+    };
+}
+
+// Every rank sent one object.
+capi::Open<tutti_object> open_each(Context context) {
+    return [context = std::move(context)](Parcels::Received& received) {
+        std::vector<Places::Value> values;
+        int source = 0;
+        for (tutti::OwnedBytes& message : received) {
+            values.push_back(draft(read_list(std::move(message), 1, source++, context).front()));
+        }
+        return values;
+    };
+}
+
+// all_gather and gather.
+void gather(const capi::GroupPin& pin, Parcels call, const tutti_object* object,
+            tutti_object** out_objects, size_t out_count,
+            const tutti_object_options* object_options, const tutti_call_options* options,
+            tutti_work** work) {
+    const ObjectSettings settings = capi::read_settings(object_options, true);
+    const ObjectPointer value = capi::Pin<tutti_object>(object, "object")->value("object");
+    const auto ranks = static_cast<size_t>(pin->size());
+    const bool receives = call.root < 0 || call.root == pin->rank();
+    capi::need_places(out_objects, out_count, ranks, "out_objects", "out_count", receives);
+    give(call, {pack_one(value, settings)});
+    call.most_bytes = tutti::longest_list(1, settings);
+    capi::issue_parcels<tutti_object>(*pin, call, capi::read_options(options).timeout_ms, work,
+                                      std::make_shared<Places>(out_objects, receives ? ranks : 0),
+                                      open_each(context_of(pin, call, settings)));
+}
+
+}  // namespace
+
+extern "C" {
+
+tutti_status tutti_broadcast_object_list(tutti_group* group, tutti_object* const* objects,
+                                         size_t count, tutti_object** out_objects,
+                                         int32_t group_src,
+                                         const tutti_object_options* object_options,
+                                         const tutti_call_options* options, tutti_work** work,
+                                         tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        const ObjectSettings settings = capi::read_settings(object_options, true);
+        Parcels call{.pattern = Parcels::Pattern::Broadcast, .root = group_src};
+        const bool gives = pin->rank() == group_src;
+        if (gives) {
+            give(call, {tutti::pack_list(read_objects(objects, count), settings)});
+        } else if (objects != nullptr) {
+            capi::refuse("objects must be NULL on rank ", pin->rank(), ", which is not group_src");
+        }
+        capi::need_places(out_objects, count, count, "out_objects", nullptr, !gives);
+        call.most_bytes = tutti::longest_list(count, settings);
+        capi::issue_parcels<tutti_object>(*pin, call, capi::read_options(options).timeout_ms, work,
+                                          std::make_shared<Places>(out_objects, gives ? 0 : count),
+                                          open_list(context_of(pin, call, settings), count));
+    });
+}
+
+tutti_status tutti_all_gather_object(tutti_group* group, const tutti_object* object,
+                                     tutti_object** out_objects, size_t out_count,
+                                     const tutti_object_options* object_options,
+                                     const tutti_call_options* options, tutti_work** work,
+                                     tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        gather(capi::need_group(group), {.pattern = Parcels::Pattern::AllGather}, object,
+               out_objects, out_count, object_options, options, work);
+    });
+}
+
+tutti_status tutti_gather_object(tutti_group* group, const tutti_object* object,
+                                 tutti_object** out_objects, size_t out_count, int32_t group_dst,
+                                 const tutti_object_options* object_options,
+                                 const tutti_call_options* options, tutti_work** work,
+                                 tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        capi::check_root(*pin, group_dst, "group_dst");
+        gather(pin, {.pattern = Parcels::Pattern::Gather, .root = group_dst}, object, out_objects,
+               out_count, object_options, options, work);
+    });
+}
+
+tutti_status tutti_scatter_object_list(tutti_group* group, tutti_object* const* objects,
+                                       size_t object_count, tutti_object** out_object,
+                                       int32_t group_src,
+                                       const tutti_object_options* object_options,
+                                       const tutti_call_options* options, tutti_work** work,
+                                       tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        const ObjectSettings settings = capi::read_settings(object_options, true);
+        Parcels call{.pattern = Parcels::Pattern::Scatter, .root = group_src};
+        capi::check_source_list(*pin, objects, object_count, group_src, "objects", "object_count");
+        if (pin->rank() == group_src) {
+            Messages messages;
+            for (const ObjectPointer& object : read_objects(objects, object_count)) {
+                messages.push_back(pack_one(object, settings));
+            }
+            give(call, std::move(messages));
+        }
+        capi::need_output(out_object, "out_object");
+        call.most_bytes = tutti::longest_list(1, settings);
+        capi::issue_parcels<tutti_object>(*pin, call, capi::read_options(options).timeout_ms, work,
+                                          std::make_shared<Places>(out_object, 1),
+                                          open_list(context_of(pin, call, settings), 1));
+    });
+}
+
+}  // extern "C"

@@ -1,0 +1,209 @@
+// Byte strings of any size. The first message to a rank has one size for all: how long the parcel
+// is, and its beginning. What is short is there with it; room for the rest is made when its size is
+// known and within the limit.
+#include <array>
+#include <cstring>
+
+#include "algorithm.hpp"
+#include "base/error.hpp"
+#include "tree.hpp"
+
+namespace tutti::algorithm {
+
+namespace {
+
+constexpr size_t first_bytes = Exchange::eager_bytes - sizeof(uint64_t);
+
+struct First {
+    uint64_t size;
+    std::array<std::byte, first_bytes> beginning;
+};
+static_assert(sizeof(First) == Exchange::eager_bytes);
+
+ConstBytes beginning_of(ConstBytes parcel) {
+    return parcel.first(std::min(parcel.size(), first_bytes));
+}
+
+ConstBytes rest_of(ConstBytes parcel) {
+    return parcel.subspan(beginning_of(parcel).size());
+}
+
+Bytes rest_of(const OwnedBytes& parcel) {
+    return parcel.bytes().subspan(std::min(parcel.size, first_bytes));
+}
+
+// The first message of a parcel; nothing else of this process goes with it.
+ConstBytes write_first(Exchange& exchange, ConstBytes parcel) {
+    const Bytes room = exchange.room(sizeof(First));
+    std::memset(room.data(), 0, room.size());
+    const uint64_t size = parcel.size();
+    std::memcpy(room.data(), &size, sizeof size);
+    copy(room.subspan(sizeof size), beginning_of(parcel));
+    return room;
+}
+
+class Arrival {
+public:
+    Arrival(Exchange& exchange, int source)
+        : exchange_(exchange),
+          source_(source),
+          room_(exchange.room(sizeof(First))),
+          ticket_(exchange.receive(source, room_)) {}
+
+    [[nodiscard]] int source() const { return source_; }
+    [[nodiscard]] ConstBytes first() const { return room_; }
+
+    // When the first message is there: the parcel, with its beginning.
+    OwnedBytes open(size_t most_bytes) {
+        exchange_.wait(ticket_);
+        uint64_t size = 0;
+        std::memcpy(&size, room_.data(), sizeof size);
+        if (size > most_bytes) {
+            throw Error(
+                TUTTI_ERR_MISMATCH,
+                cat("rank ", source_, " sends ", size, " bytes, and the limit is ", most_bytes),
+                source_);
+        }
+        OwnedBytes parcel(static_cast<size_t>(size));
+        copy(parcel.bytes(), room_.subspan(sizeof size, std::min(parcel.size, first_bytes)));
+        return parcel;
+    }
+
+private:
+    Exchange& exchange_;
+    int source_;
+    Bytes room_;
+    Exchange::Ticket ticket_;
+};
+
+OwnedBytes copy_of(ConstBytes parcel) {
+    OwnedBytes made(parcel.size());
+    copy(made.bytes(), parcel);
+    return made;
+}
+
+// Algorithms only read the memory of the rank that sends it.
+Bytes unwritten(ConstBytes bytes) {
+    return {const_cast<std::byte*>(bytes.data()), bytes.size()};
+}
+
+void receive_rest(Exchange& exchange, const OwnedBytes& parcel, int source) {
+    const Bytes rest = rest_of(parcel);
+    if (rest.empty()) return;
+    for (size_t index = 0; index < segments_of(rest.size()); ++index) {
+        exchange.receive(source, segment_of(rest, index));
+    }
+}
+
+void send(Exchange& exchange, ConstBytes parcel, int destination) {
+    exchange.send(destination, write_first(exchange, parcel));
+    const ConstBytes rest = rest_of(parcel);
+    if (rest.empty()) return;
+    for (size_t index = 0; index < segments_of(rest.size()); ++index) {
+        exchange.send(destination, segment_of(rest, index));
+    }
+}
+
+void broadcast(Exchange& exchange, const Parcels& call) {
+    const Tree tree = tree_at(exchange.rank(), exchange.size(), call.root);
+    Parcels::Received& received = *call.received;
+    ConstBytes first;
+    Bytes rest;
+    if (!tree.parent) {
+        first = write_first(exchange, call.inputs.front());
+        rest = unwritten(rest_of(call.inputs.front()));
+        for (const auto& child : tree.children) exchange.send(child.rank, first);
+    } else {
+        Arrival arrival(exchange, *tree.parent);
+        received.push_back(arrival.open(call.most_bytes));
+        for (const auto& child : tree.children) exchange.send(child.rank, arrival.first());
+        rest = rest_of(received.front());
+    }
+    if (!rest.empty()) tree_broadcast(exchange, rest, call.root);
+    exchange.wait_all();
+}
+
+// Of all ranks but this one.
+std::vector<Arrival> expect_all(Exchange& exchange) {
+    std::vector<Arrival> arrivals;
+    for (int distance = 1; distance < exchange.size(); ++distance) {
+        arrivals.emplace_back(exchange, around(exchange.rank(), -distance, exchange.size()));
+    }
+    return arrivals;
+}
+
+void all_gather(Exchange& exchange, const Parcels& call) {
+    Parcels::Received& received = *call.received;
+    received.resize(static_cast<size_t>(exchange.size()));
+    std::vector<Arrival> arrivals = expect_all(exchange);
+    const ConstBytes first = write_first(exchange, call.inputs.front());
+    for (int distance = 1; distance < exchange.size(); ++distance) {
+        exchange.send(around(exchange.rank(), distance, exchange.size()), first);
+    }
+    received[static_cast<size_t>(exchange.rank())] = copy_of(call.inputs.front());
+    for (Arrival& arrival : arrivals) {
+        received[static_cast<size_t>(arrival.source())] = arrival.open(call.most_bytes);
+    }
+    std::vector<Bytes> rests;
+    for (const OwnedBytes& parcel : received) rests.push_back(rest_of(parcel));
+    if (total_size(std::span<const Bytes>(rests)) > 0) ring_all_gather(exchange, rests);
+    exchange.wait_all();
+}
+
+void gather(Exchange& exchange, const Parcels& call) {
+    Parcels::Received& received = *call.received;
+    if (exchange.rank() != call.root) {
+        send(exchange, call.inputs.front(), call.root);
+    } else {
+        received.resize(static_cast<size_t>(exchange.size()));
+        for (Arrival& arrival : expect_all(exchange)) {
+            OwnedBytes& parcel = received[static_cast<size_t>(arrival.source())];
+            parcel = arrival.open(call.most_bytes);
+            receive_rest(exchange, parcel, arrival.source());
+        }
+        received[static_cast<size_t>(call.root)] = copy_of(call.inputs.front());
+    }
+    exchange.wait_all();
+}
+
+void scatter(Exchange& exchange, const Parcels& call) {
+    Parcels::Received& received = *call.received;
+    if (exchange.rank() == call.root) {
+        for (int distance = 1; distance < exchange.size(); ++distance) {
+            const int rank = around(call.root, distance, exchange.size());
+            send(exchange, call.inputs[static_cast<size_t>(rank)], rank);
+        }
+        received.push_back(copy_of(call.inputs[static_cast<size_t>(call.root)]));
+    } else {
+        Arrival arrival(exchange, call.root);
+        received.push_back(arrival.open(call.most_bytes));
+        receive_rest(exchange, received.front(), call.root);
+    }
+    exchange.wait_all();
+}
+
+}  // namespace
+
+// What comes in is written where the call has it: on failure the Exchange uses that memory longer
+// than these functions run.
+void parcels(Exchange& exchange, const Parcels& call) {
+    call.received->clear();
+    switch (call.pattern) {
+        case Parcels::Pattern::Broadcast:
+            return broadcast(exchange, call);
+        case Parcels::Pattern::AllGather:
+            return all_gather(exchange, call);
+        case Parcels::Pattern::Gather:
+            return gather(exchange, call);
+        case Parcels::Pattern::Scatter:
+            return scatter(exchange, call);
+    }
+}
+
+void parcels_alone(const Parcels& call) {
+    call.received->clear();
+    if (call.pattern == Parcels::Pattern::Broadcast) return;
+    call.received->push_back(copy_of(call.inputs.front()));
+}
+
+}  // namespace tutti::algorithm

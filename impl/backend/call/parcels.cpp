@@ -1,0 +1,48 @@
+#include "parcels.hpp"
+
+#include "base/assert.hpp"
+#include "base/error.hpp"
+
+namespace tutti {
+
+namespace {
+
+CallKind kind_of(const Parcels& call) {
+    switch (call.pattern) {
+        case Parcels::Pattern::Broadcast:
+            return call.objects ? CallKind::BroadcastObjects : CallKind::BroadcastBytes;
+        case Parcels::Pattern::AllGather:
+            return call.objects ? CallKind::AllGatherObjects : CallKind::AllGatherBytes;
+        case Parcels::Pattern::Gather:
+            return call.objects ? CallKind::GatherObjects : CallKind::GatherBytes;
+        default:
+            return call.objects ? CallKind::ScatterObjects : CallKind::ScatterBytes;
+    }
+}
+
+}  // namespace
+
+void check(const Parcels& call, int rank, int size) {
+    const bool gathers = call.pattern == Parcels::Pattern::Gather;
+    if (call.pattern != Parcels::Pattern::AllGather && (call.root < 0 || call.root >= size)) {
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                    cat(gathers ? "group_dst" : "group_src", " is ", call.root,
+                        ", but the group's ranks are 0 to ", size - 1));
+    }
+    size_t given = 1;
+    if (call.pattern == Parcels::Pattern::Broadcast) given = rank == call.root ? 1 : 0;
+    if (call.pattern == Parcels::Pattern::Scatter) {
+        given = rank == call.root ? static_cast<size_t>(size) : 0;
+    }
+    TUTTI_ASSERT(call.inputs.size() == given && call.received);
+}
+
+const char* call_name(const Parcels& call) {
+    return name_of(kind_of(call));
+}
+
+Fingerprint fingerprint(const Parcels& call) {
+    return {kind_of(call), 0, 0, call.root, any_count, 0};
+}
+
+}  // namespace tutti

@@ -1,0 +1,36 @@
+// Collectives of byte strings whose sizes only their owners know, as data: what lists of objects
+// travel as. A size, and the bytes if they are few, come with the first message.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/block.hpp"
+#include "fingerprint.hpp"
+
+namespace tutti {
+
+struct Parcels {
+    enum class Pattern : uint32_t { Broadcast, AllGather, Gather, Scatter };
+    // What comes in, written when all of it is there. By rank: all_gather, and gather on its root;
+    // one: broadcast and scatter, but nothing on the root of a broadcast.
+    using Received = std::vector<OwnedBytes>;
+
+    Pattern pattern{};
+    bool objects = true;  // else bytes as they are; ranks must agree
+    int root = -1;
+    // What this rank gives: one, or on the root of a scatter one for each rank; nothing elsewhere.
+    std::vector<std::span<const std::byte>> inputs{};
+    std::shared_ptr<const void> inputs_memory{};  // if it is not the caller's
+    size_t most_bytes = 0;                        // of one that comes in
+    std::shared_ptr<Received> received{};
+};
+
+// Throws INVALID_ARGUMENT, naming the argument.
+void check(const Parcels& call, int rank, int size);
+const char* call_name(const Parcels& call);
+Fingerprint fingerprint(const Parcels& call);
+
+}  // namespace tutti

@@ -1,0 +1,375 @@
+/* Objects and bytes of any size between ranks that are threads. The first argument is the
+ * backend. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "support/contract.h"
+#include "support/ranks.h"
+
+static const char* backend = "loopback";
+
+#define RUN(size, function) assert_int_equal(run_ranks(backend, size, function, NULL), 0)
+
+enum { MOST_RANKS = 5, SIZES = 6 };
+/* Nothing, what comes with the first message, what just does and just does not, several segments. */
+static const size_t sizes[SIZES] = {0, 100, 4000, 4096, 5000, 600000};
+
+/* Bytes that shrink (even ranks) or do not. */
+static unsigned char* bytes_of(int32_t rank, size_t size) {
+    unsigned char* bytes = (unsigned char*)malloc(size + 1);
+    uint32_t state = (uint32_t)rank * 77 + 1;
+    size_t i;
+    for (i = 0; bytes != NULL && i < size; ++i) {
+        state = state * 1664525u + 1013904223u;
+        bytes[i] = rank % 2 == 0 ? (unsigned char)rank : (unsigned char)(state >> 24);
+    }
+    return bytes;
+}
+
+/* [rank, bytes] */
+static tutti_object* object_of(int32_t rank, size_t size) {
+    unsigned char* bytes = bytes_of(rank, size);
+    tutti_object* object = NULL;
+    int32_t failed = tutti_object_create(&object, NULL) != TUTTI_OK;
+    failed |= tutti_object_begin_list(object, NULL) != TUTTI_OK;
+    failed |= tutti_object_add_int64(object, rank, NULL) != TUTTI_OK;
+    failed |= tutti_object_add_bytes(object, bytes, size, 0, NULL) != TUTTI_OK;
+    failed |= tutti_object_end(object, NULL) != TUTTI_OK;
+    free(bytes);
+    return failed ? NULL : object;
+}
+
+/* Whether it is the object of that rank; it is released. */
+static int is_object_of(tutti_object* object, int32_t rank, size_t size) {
+    tutti_object* wanted = object_of(rank, size);
+    int32_t equal = 0;
+    const tutti_status status = tutti_object_equal(object, 0, wanted, 0, &equal, NULL);
+    tutti_object_release(wanted);
+    tutti_object_release(object);
+    return status == TUTTI_OK && equal == 1;
+}
+
+static int is_bytes_of(tutti_bytes* bytes, int32_t rank, size_t size) {
+    unsigned char* wanted = bytes_of(rank, size);
+    const int same = tutti_bytes_data(bytes) != NULL && tutti_bytes_size(bytes) == size &&
+                     memcmp(tutti_bytes_data(bytes), wanted, size) == 0;
+    free(wanted);
+    tutti_bytes_release(bytes);
+    return same;
+}
+
+/* Each rank another size, all of them sometime. */
+static size_t size_of(int32_t rank, int round) {
+    return sizes[(rank + round) % SIZES];
+}
+
+/* With or without a work. */
+static tutti_status finish(rank_context* me, tutti_status status, tutti_work** work) {
+    if (status == TUTTI_OK && work != NULL) {
+        status = tutti_work_wait(*work, 0, &me->error);
+        tutti_work_release(*work);
+    }
+    return status;
+}
+
+/* Every size at every rank, twice: at once, and as a work. */
+enum { ROUNDS = 2 * SIZES };
+#define WORK_OF(round) ((round) % 2 == 0 ? NULL : &started)
+
+static void broadcast_lists(rank_context* me) {
+    for (int round = 0; round < ROUNDS; ++round) {
+        tutti_work* started = NULL;
+        tutti_work** const work = WORK_OF(round);
+        const int32_t root = round % me->size;
+        tutti_object *given[3], *got[3] = {NULL, NULL, NULL};
+        for (int32_t i = 0; i < 3; ++i) given[i] = object_of(root + i, size_of(i, round));
+        RANK_OK(me, finish(me,
+                           tutti_broadcast_object_list(me->group, me->rank == root ? given : NULL,
+                                                       3, me->rank == root ? NULL : got, root, NULL,
+                                                       NULL, work, &me->error),
+                           work));
+        for (int32_t i = 0; i < 3; ++i) {
+            tutti_object_release(given[i]);
+            RANK_EXPECT(me, me->rank == root || is_object_of(got[i], root + i, size_of(i, round)));
+        }
+    }
+    RANK_OK(me,
+            tutti_broadcast_object_list(me->group, NULL, 0, NULL, 0, NULL, NULL, NULL, &me->error));
+}
+
+static void broadcast_reaches_all(void** state) {
+    (void)state;
+    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, broadcast_lists);
+}
+
+static void all_gather(rank_context* me) {
+    for (int round = 0; round < ROUNDS; ++round) {
+        tutti_work* started = NULL;
+        tutti_work** const work = WORK_OF(round);
+        tutti_object *mine = object_of(me->rank, size_of(me->rank, round)), *got[MOST_RANKS];
+        RANK_OK(me, finish(me,
+                           tutti_all_gather_object(me->group, mine, got, (size_t)me->size, NULL,
+                                                   NULL, work, &me->error),
+                           work));
+        tutti_object_release(mine);
+        for (int32_t rank = 0; rank < me->size; ++rank) {
+            RANK_EXPECT(me, is_object_of(got[rank], rank, size_of(rank, round)));
+        }
+    }
+}
+
+static void all_gather_gives_all_to_all(void** state) {
+    (void)state;
+    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, all_gather);
+}
+
+static void gather(rank_context* me) {
+    for (int round = 0; round < ROUNDS; ++round) {
+        tutti_work* started = NULL;
+        tutti_work** const work = WORK_OF(round);
+        const int32_t root = round % me->size;
+        const int here = me->rank == root;
+        tutti_object *mine = object_of(me->rank, size_of(me->rank, round)), *got[MOST_RANKS];
+        RANK_OK(me, finish(me,
+                           tutti_gather_object(me->group, mine, here ? got : NULL,
+                                               here ? (size_t)me->size : 0, root, NULL, NULL, work,
+                                               &me->error),
+                           work));
+        tutti_object_release(mine);
+        for (int32_t rank = 0; here && rank < me->size; ++rank) {
+            RANK_EXPECT(me, is_object_of(got[rank], rank, size_of(rank, round)));
+        }
+    }
+}
+
+static void gather_gives_all_to_one(void** state) {
+    (void)state;
+    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, gather);
+}
+
+static void scatter(rank_context* me) {
+    for (int round = 0; round < ROUNDS; ++round) {
+        tutti_work* started = NULL;
+        tutti_work** const work = WORK_OF(round);
+        const int32_t root = round % me->size;
+        const int here = me->rank == root;
+        tutti_object *given[MOST_RANKS], *got = NULL;
+        for (int32_t rank = 0; rank < me->size; ++rank) {
+            given[rank] = object_of(rank, size_of(rank, round));
+        }
+        RANK_OK(me, finish(me,
+                           tutti_scatter_object_list(me->group, here ? given : NULL,
+                                                     here ? (size_t)me->size : 0, &got, root, NULL,
+                                                     NULL, work, &me->error),
+                           work));
+        for (int32_t rank = 0; rank < me->size; ++rank) tutti_object_release(given[rank]);
+        RANK_EXPECT(me, is_object_of(got, me->rank, size_of(me->rank, round)));
+    }
+}
+
+static void scatter_gives_each_its_own(void** state) {
+    (void)state;
+    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, scatter);
+}
+
+static void move_bytes(rank_context* me) {
+    for (int round = 0; round < ROUNDS; ++round) {
+        tutti_work* started = NULL;
+        tutti_work** const work = WORK_OF(round);
+        const int32_t root = round % me->size;
+        const int here = me->rank == root;
+        const size_t size = size_of(me->rank, round);
+        unsigned char* data[MOST_RANKS];
+        size_t data_sizes[MOST_RANKS];
+        tutti_bytes *one = NULL, *all[MOST_RANKS];
+        for (int32_t rank = 0; rank < me->size; ++rank) {
+            data_sizes[rank] = size_of(rank, round);
+            data[rank] = bytes_of(rank, data_sizes[rank]);
+        }
+        RANK_OK(me,
+                finish(me,
+                       tutti_broadcast_bytes(me->group, here ? data[root] : NULL, here ? size : 0,
+                                             here ? NULL : &one, root, 0, NULL, work, &me->error),
+                       work));
+        RANK_EXPECT(me, here || is_bytes_of(one, root, size_of(root, round)));
+        RANK_OK(me, finish(me,
+                           tutti_all_gather_bytes(me->group, data[me->rank], size, all,
+                                                  (size_t)me->size, 0, NULL, work, &me->error),
+                           work));
+        for (int32_t rank = 0; rank < me->size; ++rank) {
+            RANK_EXPECT(me, is_bytes_of(all[rank], rank, size_of(rank, round)));
+        }
+        RANK_OK(me, finish(me,
+                           tutti_gather_bytes(me->group, data[me->rank], size, here ? all : NULL,
+                                              here ? (size_t)me->size : 0, root, 0, NULL, work,
+                                              &me->error),
+                           work));
+        for (int32_t rank = 0; here && rank < me->size; ++rank) {
+            RANK_EXPECT(me, is_bytes_of(all[rank], rank, size_of(rank, round)));
+        }
+        RANK_OK(me,
+                finish(me,
+                       tutti_scatter_bytes(me->group, here ? (const void* const*)data : NULL,
+                                           here ? data_sizes : NULL, here ? (size_t)me->size : 0,
+                                           &one, root, 0, NULL, work, &me->error),
+                       work));
+        RANK_EXPECT(me, is_bytes_of(one, me->rank, size));
+        for (int32_t rank = 0; rank < me->size; ++rank) free(data[rank]);
+    }
+}
+
+static void bytes_move_as_objects_do(void** state) {
+    (void)state;
+    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, move_bytes);
+}
+
+/* Rank 1 sends a list that is deeper than rank 0 takes; both go on. */
+static void refuse_what_cannot_be_read(rank_context* me) {
+    tutti_object *mine = NULL, *got[2] = {NULL, NULL};
+    tutti_object_options options = TUTTI_OBJECT_OPTIONS_INIT;
+    tutti_work* work = NULL;
+    RANK_OK(me, tutti_object_create(&mine, &me->error));
+    for (int32_t i = 0; i <= 2 * me->rank; ++i) {
+        RANK_OK(me, tutti_object_begin_list(mine, &me->error));
+    }
+    for (int32_t i = 0; i <= 2 * me->rank; ++i) RANK_OK(me, tutti_object_end(mine, &me->error));
+    if (me->rank == 0) options.max_depth = 2;
+    if (me->rank == 0) {
+        RANK_STATUS(
+            me, tutti_all_gather_object(me->group, mine, got, 2, &options, NULL, NULL, &me->error),
+            TUTTI_ERR_MISMATCH);
+        RANK_EXPECT(me, me->error.rank == 1);
+        RANK_EXPECT(me, strstr(me->error.message, "all_gather_object on group") != NULL);
+        RANK_EXPECT(me, strstr(me->error.message, "rank 1 sent what cannot be read") != NULL);
+        RANK_EXPECT(me,
+                    strstr(me->error.message, "at byte 2, lists and maps are more than 2") != NULL);
+        RANK_EXPECT(me, got[0] == NULL && got[1] == NULL);
+    } else {
+        RANK_OK(me,
+                tutti_all_gather_object(me->group, mine, got, 2, &options, NULL, NULL, &me->error));
+        tutti_object_release(got[0]);
+        tutti_object_release(got[1]);
+    }
+    got[0] = got[1] = NULL;
+    RANK_OK(me,
+            tutti_all_gather_object(me->group, mine, got, 2, &options, NULL, &work, &me->error));
+    RANK_STATUS(me, tutti_work_wait(work, 0, &me->error),
+                me->rank == 0 ? TUTTI_ERR_MISMATCH : TUTTI_OK);
+    tutti_work_release(work);
+    for (int32_t i = 0; me->rank == 1 && i < 2; ++i) tutti_object_release(got[i]);
+    RANK_EXPECT(me, me->rank == 1 || (got[0] == NULL && got[1] == NULL));
+    RANK_OK(me, tutti_barrier(me->group, NULL, NULL, &me->error));
+    tutti_object_release(mine);
+}
+
+static void what_cannot_be_read_names_the_sender_and_the_group_goes_on(void** state) {
+    (void)state;
+    RUN(2, refuse_what_cannot_be_read);
+}
+
+static void send_too_much(rank_context* me) {
+    static const char data[100000] = {0};
+    tutti_bytes* got[2] = {NULL, NULL};
+    RANK_STATUS(me,
+                tutti_all_gather_bytes(me->group, data, me->rank == 1 ? sizeof data : 5, got, 2,
+                                       1000, NULL, NULL, &me->error),
+                TUTTI_ERR_MISMATCH);
+    RANK_EXPECT(me, got[0] == NULL && got[1] == NULL);
+    RANK_EXPECT(me, strstr(me->error.message, "all_gather_bytes #") != NULL);
+    RANK_EXPECT(
+        me, strstr(me->error.message, "rank 1 sends 100000 bytes, and the limit is 1000") != NULL);
+}
+
+static void more_than_the_limit_is_refused_before_memory_is_taken(void** state) {
+    (void)state;
+    RUN(2, send_too_much);
+}
+
+static void call_different_things(rank_context* me) {
+    tutti_object *mine = object_of(me->rank, 10), *got[2] = {NULL, NULL};
+    tutti_bytes* bytes[2] = {NULL, NULL};
+    const tutti_status status =
+        me->rank == 0
+            ? tutti_all_gather_object(me->group, mine, got, 2, NULL, NULL, NULL, &me->error)
+            : tutti_all_gather_bytes(me->group, "x", 1, bytes, 2, 0, NULL, NULL, &me->error);
+    RANK_EXPECT(me, status == TUTTI_ERR_MISMATCH);
+    RANK_EXPECT(me, strstr(me->error.message, "all_gather_object #") != NULL);
+    RANK_EXPECT(me, strstr(me->error.message, "all_gather_bytes #") != NULL);
+    tutti_object_release(mine);
+}
+
+static void ranks_that_call_different_things_are_told(void** state) {
+    (void)state;
+    RUN(2, call_different_things);
+}
+
+#define REFUSES(me, call, fragment)                                   \
+    do {                                                              \
+        RANK_STATUS(me, call, TUTTI_ERR_INVALID_ARGUMENT);            \
+        RANK_EXPECT(me, strstr(me->error.message, fragment) != NULL); \
+    } while (0)
+
+static void give_wrong_arguments(rank_context* me) {
+    tutti_object *mine = object_of(me->rank, 10), *open = NULL, *got[2] = {NULL, NULL};
+    tutti_object_options options = TUTTI_OBJECT_OPTIONS_INIT;
+    tutti_bytes* bytes = NULL;
+    RANK_OK(me, tutti_object_create(&open, &me->error));
+    REFUSES(me, tutti_all_gather_object(me->group, mine, got, 3, NULL, NULL, NULL, &me->error),
+            "out_count is 3, but the group has 2 ranks");
+    REFUSES(me, tutti_all_gather_object(me->group, mine, NULL, 2, NULL, NULL, NULL, &me->error),
+            "out_objects is NULL");
+    REFUSES(me, tutti_all_gather_object(me->group, open, got, 2, NULL, NULL, NULL, &me->error),
+            "object is not finished");
+    options.max_bytes = 5;
+    REFUSES(me, tutti_all_gather_object(me->group, mine, got, 2, &options, NULL, NULL, &me->error),
+            "the value takes 14 bytes, and the limit is 5");
+    REFUSES(me, tutti_gather_object(me->group, mine, got, 2, 2, NULL, NULL, NULL, &me->error),
+            "group_dst is 2, but the group's ranks are 0 to 1");
+    REFUSES(
+        me,
+        tutti_gather_object(me->group, mine, got, 2, 1 - me->rank, NULL, NULL, NULL, &me->error),
+        "out_objects must be NULL");
+    REFUSES(me,
+            tutti_broadcast_object_list(me->group, got, 1, got, 1 - me->rank, NULL, NULL, NULL,
+                                        &me->error),
+            "objects must be NULL");
+    REFUSES(
+        me,
+        tutti_scatter_object_list(me->group, &mine, 1, got, me->rank, NULL, NULL, NULL, &me->error),
+        "object_count is 1, but the group has 2 ranks");
+    REFUSES(me,
+            tutti_broadcast_bytes(me->group, NULL, 1, NULL, me->rank, 0, NULL, NULL, &me->error),
+            "data is NULL but its size is 1");
+    REFUSES(
+        me,
+        tutti_broadcast_bytes(me->group, NULL, 0, &bytes, 1 - me->rank, -1, NULL, NULL, &me->error),
+        "max_bytes is -1");
+    RANK_OK(me, tutti_coalescing_begin(me->group, &me->error));
+    REFUSES(me, tutti_all_gather_object(me->group, mine, got, 2, NULL, NULL, NULL, &me->error),
+            "all_gather_object cannot be gathered");
+    RANK_OK(me, tutti_coalescing_end(me->group, NULL, NULL, &me->error));
+    RANK_OK(me, tutti_barrier(me->group, NULL, NULL, &me->error));
+    tutti_object_release(mine);
+    tutti_object_release(open);
+}
+
+static void wrong_arguments_are_named_and_harm_nobody(void** state) {
+    (void)state;
+    RUN(2, give_wrong_arguments);
+}
+
+int main(int argc, char** argv) {
+    const struct CMUnitTest tests[] = {
+        TEST(broadcast_reaches_all),
+        TEST(all_gather_gives_all_to_all),
+        TEST(gather_gives_all_to_one),
+        TEST(scatter_gives_each_its_own),
+        TEST(bytes_move_as_objects_do),
+        TEST(what_cannot_be_read_names_the_sender_and_the_group_goes_on),
+        TEST(more_than_the_limit_is_refused_before_memory_is_taken),
+        TEST(ranks_that_call_different_things_are_told),
+        TEST(wrong_arguments_are_named_and_harm_nobody),
+    };
+    if (argc > 1) backend = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
