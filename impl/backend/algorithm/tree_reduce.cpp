@@ -1,5 +1,3 @@
-#include <ranges>
-
 #include "algorithm.hpp"
 #include "tree.hpp"
 
@@ -13,9 +11,10 @@ void tree_reduce(Exchange& exchange, ConstBytes input, Bytes output, int root,
         const Bytes mine = tree.parent ? exchange.room(input.size()) : output;
         std::vector<Bytes> theirs;
         std::vector<Exchange::Ticket> arriving;
-        for (const auto& child : tree.children | std::views::reverse) {  // who is done first
+        // Who is done first, first.
+        for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child) {
             theirs.push_back(exchange.room(input.size()));
-            arriving.push_back(exchange.receive(child.rank, theirs.back()));
+            arriving.push_back(exchange.receive(child->rank, theirs.back()));
         }
         for (size_t index = 0; index < arriving.size(); ++index) {
             exchange.wait(arriving[index]);

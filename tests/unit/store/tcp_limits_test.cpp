@@ -2,7 +2,7 @@
 // asked for, and the server goes on. Clients of tutti keep them by themselves.
 #include <poll.h>
 
-#include <ranges>
+#include <cstring>
 
 #include "raw_client.hpp"
 
@@ -57,9 +57,8 @@ void the_reason_of_a_refusal_can_be_asked_for(void**) {
     f.expect_still_serving();
     const auto ask = [&](const std::string& name) {
         f.send("\x03"s + text("tutti/refusal/" + name));
-        size_t size = 0;
-        for (const char byte : f.receive(8) | std::views::reverse)
-            size = size << 8 | static_cast<unsigned char>(byte);
+        uint64_t size = 0;
+        std::memcpy(&size, f.receive(8).data(), sizeof size);
         return f.receive(size);
     };
     const std::string reason = ask("first");
