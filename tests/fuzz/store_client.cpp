@@ -111,6 +111,12 @@ void call(tutti::Store& store, uint8_t which) {
     }
 }
 
+// What goes beyond the limits that the server told, the client refuses by itself.
+void expect_named(const tutti::Error& error) {
+    if (error.status().code == TUTTI_ERR_INVALID_ARGUMENT) return;
+    FUZZ_EXPECT(error.status().message.find("127.0.0.1") != std::string::npos);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -129,11 +135,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             try {
                 call(*store, std::to_integer<uint8_t>(which));
             } catch (const tutti::Error& error) {
-                FUZZ_EXPECT(error.status().message.find("127.0.0.1") != std::string::npos);
+                expect_named(error);
             }
         }
     } catch (const tutti::Error& error) {
-        FUZZ_EXPECT(error.status().message.find("127.0.0.1") != std::string::npos);
+        expect_named(error);
     }
     return 0;
 }
