@@ -41,6 +41,8 @@ need_pytorch() {
     away=$(mktemp -d "$TUTTI_PYTORCH_ROOT/tmp/tutti.XXXXXX")
     inside=${away#"$TUTTI_PYTORCH_ROOT"}
     in_root="chroot $TUTTI_PYTORCH_ROOT env LD_LIBRARY_PATH=$inside PYTHONPATH=$inside"
+    # In that root the host's name may be known to nobody, and PyTorch asks for it.
+    in_root="$in_root GLOO_SOCKET_IFNAME=lo"
     cp "$@" "$here/pytorch/sitecustomize.py" "$away"
     # What a program needs beside the C and C++ run time, unless it is there.
     ldd "$1" 2>/dev/null | sed -nE 's/.* => (.*lib(tutti|uv)\.so[^ ]*) .*/\1/p' |
@@ -172,8 +174,8 @@ case_it_meets_under_torchrun() {
     need_pytorch "$program"
     ! in_pytorch ldd "$inside/all_reduce" | grep -q 'not found' || skip "it does not run there"
     forget_launchers
-    shows torchrun --no-python --nproc-per-node 4 all_reduce
-    in_pytorch torchrun --no-python --nproc-per-node 4 "$inside/all_reduce" \
+    shows torchrun --no-python --local-addr 127.0.0.1 --nproc-per-node 4 all_reduce
+    in_pytorch torchrun --no-python --local-addr 127.0.0.1 --nproc-per-node 4 "$inside/all_reduce" \
         >"$folder/out" 2>"$folder/err" || fail "torchrun failed"
     expect_sums
 }
