@@ -33,7 +33,8 @@ void Gathering::begin() {
 }
 
 bool Gathering::take(const Collective& call, int64_t timeout_ms, int rank) {
-    if (!begun_) return false;
+    // Another thread's end came before this begin.
+    if (!begun_ || std::holds_alternative<Coalesced>(call)) return false;
     const Lock lock(mutex_);
     if (!begun_) return false;
     refuse_options(call, timeout_ms);

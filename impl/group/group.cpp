@@ -151,7 +151,7 @@ std::shared_ptr<Work> Group::start(const Collective& call, int64_t timeout_ms,
                                    std::function<void()> deliver) {
     check(call, rank_, size_);
     const Entry entry(*this);
-    if (gathering_.has_begun()) {
+    if (gathering_.has_begun() && !std::holds_alternative<Coalesced>(call)) {
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,
                     "work must be NULL while calls are gathered; the end of the coalescing gives "
                     "one for all");

@@ -75,6 +75,29 @@ static void a_rank_that_dies_in_its_first_messages_is_named(void** state) {
     }
 }
 
+static void a_rank_that_dies_in_any_collective_is_named(void** state) {
+    static const char* const loops[] = {"loop reduce root=1",
+                                        "loop reduce count=400000",
+                                        "loop all_gather",
+                                        "loop all_gather_into_tensor count=200000",
+                                        "loop gather root=2",
+                                        "loop scatter root=1",
+                                        "loop reduce_scatter more=5 other=1 gives=1",
+                                        "loop reduce_scatter count=20000",
+                                        "loop reduce_scatter_tensor count=400000",
+                                        "loop all_to_all count=3",
+                                        "loop all_to_all_single count=50000",
+                                        "loop monitored_barrier",
+                                        "loop coalesced"};
+    for (size_t loop = 0; loop < sizeof loops / sizeof *loops; ++loop) {
+        for (int wait = 1; wait <= 3; ++wait) {
+            char fault[64];
+            snprintf(fault, sizeof fault, "TUTTI_FAULT=exchange.wait@%d=kill", wait);
+            die_in_a_loop(state, 3, (int32_t)(loop + (size_t)wait) % 3, fault, loops[loop]);
+        }
+    }
+}
+
 static void a_rank_that_fails_in_a_call_is_named_by_all_others(void** state) {
     for (int32_t victim = 0; victim < 3; ++victim) {
         team* all = (team*)*state;
@@ -179,6 +202,7 @@ int main(int argc, char** argv) {
     const struct CMUnitTest tests[] = {
         TEAM_TEST(a_rank_that_dies_between_segments_of_a_ring_is_named),
         TEAM_TEST(a_rank_that_dies_in_its_first_messages_is_named),
+        TEAM_TEST(a_rank_that_dies_in_any_collective_is_named),
         TEAM_TEST(a_rank_that_fails_in_a_call_is_named_by_all_others),
         TEAM_TEST(a_rank_that_dies_while_the_group_is_made_is_named),
         TEAM_TEST(a_rank_0_that_dies_while_the_group_is_made_is_named),

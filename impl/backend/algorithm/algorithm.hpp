@@ -51,7 +51,7 @@ void ring_all_reduce(Exchange& exchange, Bytes data, const Reduction& reduction)
 
 // --- reduce: `output` is of account on `root` only, and may be `input`
 
-// Up a binomial tree in log2(ranks) rounds, everything at once: for short data.
+// Up a binomial tree, in segments that follow each other: for two ranks, and for short data.
 void tree_reduce(Exchange& exchange, ConstBytes input, Bytes output, int root,
                  const Reduction& reduction);
 
@@ -88,10 +88,6 @@ void direct_scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Byte
 // log2(ranks) rounds in which what a rank still has to do with halves: for short data.
 void recursive_halving_reduce_scatter(Exchange& exchange, std::span<const ConstBytes> inputs,
                                       Bytes output, const Reduction& reduction);
-
-// Every rank gives every other its part at once: one round, and as many messages as ranks.
-void direct_reduce_scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes output,
-                           const Reduction& reduction);
 
 // Around the ring once, a part at a step: two neighbours only, for long data.
 void ring_reduce_scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes output,

@@ -27,40 +27,50 @@ Algorithm* choose(const Rule<Algorithm> (&table)[rules], size_t bytes, int ranks
     return table[rules - 1].use;
 }
 
+// tests/unit/backend/algorithm_bench measures them.
+
 // The whole.
 constexpr Rule<decltype(ring_all_reduce)> all_reduces[] = {
-    {32 * KiB, 2, recursive_doubling_all_reduce},
+    {512 * KiB, 16, recursive_doubling_all_reduce},
+    {128 * KiB, 8, recursive_doubling_all_reduce},
+    {64 * KiB, 2, recursive_doubling_all_reduce},
     {any_size, 2, ring_all_reduce},
 };
-// The whole.
+// The whole. On one host the tree stays a little ahead, but over a network the root's line would
+// carry long data log2(ranks) times.
 constexpr Rule<decltype(ring_reduce)> reduces[] = {
-    {64 * KiB, 2, tree_reduce},
-    {any_size, 2, ring_reduce},
+    {4096 * KiB, 2, tree_reduce},
+    {any_size, 3, ring_reduce},
+    {any_size, 2, tree_reduce},
 };
 // All parts.
 constexpr Rule<decltype(ring_all_gather)> all_gathers[] = {
-    {32 * KiB, 2, bruck_all_gather},
+    {256 * KiB, 16, bruck_all_gather},
+    {64 * KiB, 8, bruck_all_gather},
+    {16 * KiB, 4, bruck_all_gather},
     {any_size, 2, ring_all_gather},
 };
 // One part.
 constexpr Rule<decltype(direct_gather)> gathers[] = {
-    {2 * KiB, 8, tree_gather},
+    {512, 16, tree_gather},
     {any_size, 2, direct_gather},
 };
 // One part.
 constexpr Rule<decltype(direct_scatter)> scatters[] = {
-    {2 * KiB, 8, tree_scatter},
+    {4 * KiB, 16, tree_scatter},
+    {512, 8, tree_scatter},
     {any_size, 2, direct_scatter},
 };
 // All parts.
 constexpr Rule<decltype(ring_reduce_scatter)> reduce_scatters[] = {
-    {32 * KiB, 4, recursive_halving_reduce_scatter},
-    {256 * KiB, 2, direct_reduce_scatter},
+    {512 * KiB, 16, recursive_halving_reduce_scatter},
+    {64 * KiB, 3, recursive_halving_reduce_scatter},
+    {16 * KiB, 2, recursive_halving_reduce_scatter},
     {any_size, 2, ring_reduce_scatter},
 };
 // One piece, where all have one size.
 constexpr Rule<decltype(bruck_all_to_all)> all_to_alls[] = {
-    {512, 8, bruck_all_to_all},
+    {4 * KiB, 4, bruck_all_to_all},
     {any_size, 2, pairwise_all_to_all},
 };
 

@@ -239,6 +239,57 @@ void collectives_of_all_kinds_follow_each_other(void**) {
     });
 }
 
+// More ranks than anything is laid out for: trees, rounds and rings with odd ends.
+void many_ranks_find_each_other(void**) {
+    const int size = channel_name() == "loopback" ? 67 : 19;  // Gloo connects all with all
+    World world(size);
+    for (const int64_t count : {int64_t{1}, int64_t{300}, int64_t{3000}}) {
+        world.together([&](Channel& channel, uint64_t number) {
+            const int rank = channel.rank();
+            const auto ranks = static_cast<size_t>(size);
+            std::vector<int32_t> row(ranks * static_cast<size_t>(count));
+            std::vector<int32_t> other(row.size());
+            const View all{row.data(), size * count, TUTTI_INT32};
+            const View result{other.data(), size * count, TUTTI_INT32};
+            const View own = all.part(rank * count, count);
+            uint64_t step = number * 100;
+            const auto holds = [&](const std::vector<int32_t>& data, auto&& value_from) {
+                for (size_t index = 0; index < data.size(); ++index) {
+                    const auto from = static_cast<int32_t>(index / static_cast<size_t>(count));
+                    if (data[index] != value_from(from)) return false;
+                }
+                return true;
+            };
+            std::fill_n(static_cast<int32_t*>(own.data), count, rank + 1);
+            run(channel, AllGatherIntoTensor{own, all}, ++step, ample());
+            require(holds(row, [](int32_t from) { return from + 1; }), "all_gather_into_tensor");
+            for (size_t index = 0; index < row.size(); ++index) {
+                row[index] += rank * 1000;  // what rank r gives rank s is 1000 r + s + 1
+            }
+            run(channel, AllToAllSingle{all, result, {}, {}}, ++step, ample());
+            require(holds(other, [&](int32_t from) { return 1000 * from + rank + 1; }),
+                    "all_to_all_single");
+            const View part = result.part(0, count);
+            run(channel, ReduceScatterTensor{all, part, TUTTI_SUM}, ++step, ample());
+            const int32_t sum = size * (size - 1) / 2 * 1000 + size * (rank + 1);
+            require(std::count(other.begin(), other.begin() + count, sum) == count,
+                    "reduce_scatter_tensor");
+            Views pieces;
+            for (int to = 0; to < size; ++to) pieces.push_back(all.part(to * count, count));
+            std::ranges::fill(other, rank);
+            const bool is_root = rank == size / 2;
+            run(channel, Gather{part, is_root ? pieces : Views{}, size / 2}, ++step, ample());
+            require(!is_root || holds(row, [](int32_t from) { return from; }), "gather");
+            const ConstViews given(pieces.begin(), pieces.end());
+            run(channel, Scatter{is_root ? given : ConstViews{}, part, size / 2}, ++step, ample());
+            require(other.front() == rank, "scatter");
+            run(channel, Reduce{result, all, TUTTI_MAX, 1}, ++step, ample());
+            require(rank != 1 || row.back() == size - 1, "reduce");
+            run(channel, MonitoredBarrier{}, ++step, ample());
+        });
+    }
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -250,6 +301,7 @@ int main(int count, char** arguments) {
         TUTTI_TEST(all_to_all_brings_every_piece_to_its_place),
         TUTTI_TEST(chosen_algorithms_work_in_place),
         TUTTI_TEST(collectives_of_all_kinds_follow_each_other),
+        TUTTI_TEST(many_ranks_find_each_other),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
