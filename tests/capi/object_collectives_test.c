@@ -74,6 +74,7 @@ static tutti_status finish(rank_context* me, tutti_status status, tutti_work** w
 
 /* Every size at every rank, twice: at once, and as a work. */
 enum { ROUNDS = 2 * SIZES };
+/* A test ends with a barrier: its ranks leave the group when all of them are done. */
 #define WORK_OF(round) ((round) % 2 == 0 ? NULL : &started)
 
 static void broadcast_lists(rank_context* me) {
@@ -95,6 +96,7 @@ static void broadcast_lists(rank_context* me) {
     }
     RANK_OK(me,
             tutti_broadcast_object_list(me->group, NULL, 0, NULL, 0, NULL, NULL, NULL, &me->error));
+    RANK_OK(me, tutti_barrier(me->group, NULL, NULL, &me->error));
 }
 
 static void broadcast_reaches_all(void** state) {
@@ -116,6 +118,7 @@ static void all_gather(rank_context* me) {
             RANK_EXPECT(me, is_object_of(got[rank], rank, size_of(rank, round)));
         }
     }
+    RANK_OK(me, tutti_barrier(me->group, NULL, NULL, &me->error));
 }
 
 static void all_gather_gives_all_to_all(void** state) {
@@ -140,6 +143,7 @@ static void gather(rank_context* me) {
             RANK_EXPECT(me, is_object_of(got[rank], rank, size_of(rank, round)));
         }
     }
+    RANK_OK(me, tutti_barrier(me->group, NULL, NULL, &me->error));
 }
 
 static void gather_gives_all_to_one(void** state) {
@@ -165,6 +169,7 @@ static void scatter(rank_context* me) {
         for (int32_t rank = 0; rank < me->size; ++rank) tutti_object_release(given[rank]);
         RANK_EXPECT(me, is_object_of(got, me->rank, size_of(me->rank, round)));
     }
+    RANK_OK(me, tutti_barrier(me->group, NULL, NULL, &me->error));
 }
 
 static void scatter_gives_each_its_own(void** state) {
@@ -216,6 +221,7 @@ static void move_bytes(rank_context* me) {
         RANK_EXPECT(me, is_bytes_of(one, me->rank, size));
         for (int32_t rank = 0; rank < me->size; ++rank) free(data[rank]);
     }
+    RANK_OK(me, tutti_barrier(me->group, NULL, NULL, &me->error));
 }
 
 static void bytes_move_as_objects_do(void** state) {
