@@ -327,7 +327,7 @@ TUTTI_API tutti_status tutti_store_list_keys(tutti_store* store, tutti_bytes** o
 
 /** Waits until `world_size` callers have come to the barrier of this key. What each has written
  *  before is there for all afterwards. A barrier serves once: who comes later passes at once, and
- *  who gave up at a time-out has come.
+ *  who gave up at a time-out may have come.
  *  @param key         a fresh one for each barrier
  *  @param world_size  how many callers; the same for all
  *  @param timeout_ms  0: the store's
