@@ -90,6 +90,7 @@ void calls_issued_as_one_give_what_each_gives_alone(void**) {
             issue(world, {{make, 5}, {make, 0}, {make, 77}, {make, 1}});
             issue(world, {{make, 0}, {make, 0}});
             issue(world, {{make, longest}, {make, longest + 1}, {make, 3}, {make, longest - 1}});
+            if (size > 3) continue;
             issue(world, std::vector<Wish>(40, {make, longest / 3}));  // more than one megabyte
         }
         issue(world, {{all_reduce, 5},
