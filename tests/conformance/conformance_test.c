@@ -1,0 +1,150 @@
+/* Does a backend do what the contract says? conformance_test BACKEND [full] [seed N] [ranks N]
+ * [only NAME] tries the matrix with ranks that are threads, and prints what came of every cell.
+ * Without "full": every dtype × op at one size, and every pair of the other parameters' values. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "conformance.h"
+
+typedef struct settings {
+    const char* backend;
+    const char* only; /* NULL: every collective */
+    int32_t fewest, most;
+    uint64_t seed;
+    int is_full;
+} settings;
+
+/* What the ranks of one collective and number of ranks share. */
+typedef struct trial {
+    const collective* what;
+    const plan* cells;
+    unsigned char* verdicts[MOST_RANKS]; /* of each rank, for each cell */
+} trial;
+
+/* Enough for the inputs and the outputs of the largest cell. */
+static const size_t arena_bytes = (size_t)(2 * MOST_RANKS + 2) * ((2u << 20) + 3 * 4096u);
+
+static int is_refusal(const collective* what, const cell* which) {
+    return what->has_op && !is_reducible(which->dtype, (tutti_reduce_op)which->op);
+}
+
+static int names_op_and_dtype(const char* message, const cell* which) {
+    return strstr(message, dtype_text(which->dtype)) != NULL &&
+           strstr(message, reduce_op_text((tutti_reduce_op)which->op)) != NULL;
+}
+
+static verdict complain(attempt* me, const collective* what, const char* why) {
+    char text[200];
+    fprintf(stderr, "rank %d: %s: %s\n", (int)me->rank->rank,
+            cell_text(what, me->cell, text, sizeof text), why);
+    return FAILED;
+}
+
+static verdict try_cell(attempt* me, const collective* what) {
+    me->used = 0;
+    me->areas = 0;
+    me->work = NULL;
+    me->count = what->has_data ? me->cell->bytes / (int64_t)tutti_dtype_size(me->cell->dtype) : 0;
+    if (me->cell->bytes == 1) me->count = 1; /* one element, however wide */
+    tutti_status status = what->call(me);
+    if (is_refusal(what, me->cell)) {
+        if (status != TUTTI_ERR_INVALID_ARGUMENT) return complain(me, what, "was not refused");
+        if (!names_op_and_dtype(me->rank->error.message, me->cell)) {
+            return complain(me, what, me->rank->error.message);
+        }
+        return areas_are(me, 0) ? REFUSED : complain(me, what, me->complaint);
+    }
+    if (status == TUTTI_OK && me->cell->async) {
+        status = tutti_work_wait(me->work, 0, &me->rank->error);
+        tutti_work_release(me->work);
+    }
+    if (status != TUTTI_OK) return complain(me, what, me->rank->error.message);
+    return areas_are(me, 1) ? PASSED : complain(me, what, me->complaint);
+}
+
+static void try_cells(rank_context* rank) {
+    const trial* const of = (const trial*)rank->user;
+    attempt me;
+    memset(&me, 0, sizeof me);
+    me.rank = rank;
+    me.room = arena_bytes;
+    me.arena = (char*)malloc(me.room);
+    RANK_EXPECT(rank, me.arena != NULL);
+    for (size_t i = 0; i < of->cells->count && !rank->failed; ++i) {
+        me.cell = &of->cells->cells[i];
+        const verdict how = try_cell(&me, of->what);
+        of->verdicts[rank->rank][i] = (unsigned char)how;
+        if (how == FAILED) rank->failed = 1; /* the others are told by the end of the group */
+    }
+    free(me.arena);
+}
+
+/* Failed if any rank failed, passed or refused if all did. */
+static verdict of_all_ranks(const trial* of, int32_t ranks, size_t i) {
+    verdict how = (verdict)of->verdicts[0][i];
+    for (int32_t rank = 1; rank < ranks; ++rank) {
+        const verdict its = (verdict)of->verdicts[rank][i];
+        if (its == FAILED || how == FAILED) {
+            how = FAILED;
+        } else if (its != how) {
+            how = its == NOT_TRIED || how == NOT_TRIED ? NOT_TRIED : FAILED;
+        }
+    }
+    return how;
+}
+
+static void try_collective(const settings* chosen, const collective* what, int32_t ranks) {
+    const plan cells =
+        chosen->is_full ? every_cell(what, ranks) : pairs_of_values(what, ranks, chosen->seed);
+    trial shared = {what, &cells, {NULL}};
+    for (int32_t rank = 0; rank < ranks; ++rank) {
+        shared.verdicts[rank] = (unsigned char*)calloc(cells.count, 1);
+        if (shared.verdicts[rank] == NULL) abort();
+    }
+    (void)run_ranks(chosen->backend, ranks, try_cells, &shared);
+    for (size_t i = 0; i < cells.count; ++i) {
+        report_cell(what, &cells.cells[i], of_all_ranks(&shared, ranks, i));
+    }
+    for (int32_t rank = 0; rank < ranks; ++rank) free(shared.verdicts[rank]);
+    free(cells.cells);
+}
+
+static settings read_arguments(int argc, char** argv) {
+    settings chosen = {NULL, NULL, 1, MOST_RANKS, (uint64_t)time(NULL), 0};
+    for (int i = 1; i < argc; ++i) {
+        const char* const value = i + 1 < argc ? argv[i + 1] : "";
+        if (strcmp(argv[i], "full") == 0) {
+            chosen.is_full = 1;
+        } else if (strcmp(argv[i], "seed") == 0) {
+            chosen.seed = strtoull(value, NULL, 10), ++i;
+        } else if (strcmp(argv[i], "ranks") == 0) {
+            chosen.fewest = chosen.most = (int32_t)strtol(value, NULL, 10), ++i;
+        } else if (strcmp(argv[i], "only") == 0) {
+            chosen.only = value, ++i;
+        } else {
+            chosen.backend = argv[i];
+        }
+    }
+    if (chosen.backend == NULL || chosen.fewest < 1 || chosen.most > MOST_RANKS) {
+        fprintf(stderr, "conformance_test BACKEND [full] [seed N] [ranks 1..%d] [only NAME]\n",
+                MOST_RANKS);
+        exit(2);
+    }
+    return chosen;
+}
+
+int main(int argc, char** argv) {
+    const settings chosen = read_arguments(argc, argv);
+    (void)setvbuf(stdout, NULL, _IOLBF, 0);
+    printf("%s of the matrix over %s, seed %llu\n", chosen.is_full ? "the whole" : "pairs",
+           chosen.backend, (unsigned long long)chosen.seed);
+    for (int i = 0; i < collective_count; ++i) {
+        if (chosen.only != NULL && strcmp(chosen.only, collectives[i].name) != 0) continue;
+        for (int32_t ranks = chosen.fewest; ranks <= chosen.most; ++ranks) {
+            try_collective(&chosen, &collectives[i], ranks);
+        }
+    }
+    return report_all(chosen.backend) == 0 ? 0 : 1;
+}
