@@ -18,8 +18,7 @@ struct Named {
 
 constexpr Named<decltype(tree_reduce)> reduces[] = {{"tree", tree_reduce}, {"ring", ring_reduce}};
 constexpr Named<decltype(ring_reduce_scatter)> reduce_scatters[] = {
-    {"halving", recursive_halving_reduce_scatter},
-    {"ring", ring_reduce_scatter}};
+    {"halving", recursive_halving_reduce_scatter}, {"ring", ring_reduce_scatter}};
 
 Exchange exchange_for(Channel& channel, uint64_t number) {
     return {channel, fingerprint(Barrier{}), number, ample()};
