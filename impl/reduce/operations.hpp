@@ -158,5 +158,66 @@ struct DividedNarrowFloats {
     }
 };
 
+// PREMUL_SUM's factor, whatever the second operand.
+template <typename T>
+struct ScaledIntegers {
+    using Unit = T;
+    T factor;
+
+    template <size_t bytes>
+    Raw<bytes> apply(Raw<bytes> a, Raw<bytes>) const {
+        return as<Raw<bytes>>(as<Lanes<T, bytes>>(a) * factor);
+    }
+};
+
+template <typename Format, typename UnsignedT>
+struct ScaledFloats {
+    using Unit = UnsignedT;
+    typename Format::Number factor;
+
+    template <size_t bytes>
+    Raw<bytes> apply(Raw<bytes> a, Raw<bytes>) const {
+        using Numbers = Lanes<typename Format::Number, bytes>;
+        return as<Raw<bytes>>(one_nan<Format, bytes>(as<Numbers>(a) * factor));
+    }
+};
+
+template <typename Format>
+struct ScaledNarrowFloats {
+    using Unit = uint16_t;
+    float factor;
+
+    template <size_t bytes>
+    Raw<bytes> apply(Raw<bytes> a, Raw<bytes>) const {
+        const auto x = Format::template widen<bytes>(a);
+        return Format::template narrow<bytes>({one_nan<Float32, bytes>(x.first * factor),
+                                               one_nan<Float32, bytes>(x.second * factor)});
+    }
+};
+
+// Times a complex factor: every part times its real part, and the other part of the same number,
+// times plus or minus its imaginary part. (Written out for one number after the other, gcc 12 makes
+// fused instructions of it, whatever its flags say.)
+template <typename Format>
+struct ScaledComplex {
+    using Unit = uint64_t;  // a whole complex64; a complex128 is never alone in a vector
+    using Number = typename Format::Number;
+    Number real;
+    Number imaginary;
+
+    template <size_t bytes>
+    Raw<bytes> apply(Raw<bytes> a, Raw<bytes>) const {
+        using Numbers = Lanes<Number, bytes>;
+        const auto x = as<Numbers>(a);
+        Numbers other{};
+        Numbers signed_imaginary{};
+        for (size_t at = 0; at < bytes / sizeof(Number); ++at) {
+            other[at] = x[at ^ 1];
+            signed_imaginary[at] = at % 2 == 0 ? -imaginary : imaginary;
+        }
+        return as<Raw<bytes>>(one_nan<Format, bytes>(x * real + other * signed_imaginary));
+    }
+};
+
 }  // namespace
 }  // namespace tutti

@@ -2,8 +2,12 @@
 // the processor gets. Any thread.
 #include "reduce.hpp"
 
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
 #include "base/assert.hpp"
-#include "base/text.hpp"
+#include "base/error.hpp"
 #include "dispatch.hpp"
 
 namespace tutti {
@@ -21,13 +25,67 @@ constexpr DtypeFacts dtypes[] = {
     {"float32", 4}, {"float64", 8}, {"complex64", 8}, {"complex128", 16}, {"bool", 1}};
 static_assert(std::size(dtypes) == dtype_count);
 
-constexpr const char* op_names[] = {"SUM", "AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR"};
-static_assert(std::size(op_names) == reduce_op_count);
+constexpr const char* op_names[] = {"SUM",  "AVG", "PRODUCT", "MIN",       "MAX",
+                                    "BAND", "BOR", "BXOR",    "PREMUL_SUM"};
+static_assert(std::size(op_names) == TUTTI_PREMUL_SUM + 1);
 
 const char* what_the_op_takes(tutti_reduce_op op) {
     if (op == TUTTI_AVG) return "floating point and complex";
     if (op == TUTTI_BAND || op == TUTTI_BOR || op == TUTTI_BXOR) return "integers and bool";
     return "integers, floating point and bool";
+}
+
+std::optional<std::string> why_not_scalable(tutti_dtype dtype, const Factor& factor) {
+    if (factor.fits(dtype)) return std::nullopt;
+    if (dtype == TUTTI_BOOL) {
+        return "PREMUL_SUM is not defined for bool, only for integers, floating point and complex";
+    }
+    return cat("PREMUL_SUM with a factor of ", dtype_name(factor.dtype()), " is not defined for ",
+               dtypes[dtype].name, ", which cannot hold the products");
+}
+
+std::string why_no_op(const ReduceOp& op) {
+    if (op == TUTTI_PREMUL_SUM) {
+        return cat("PREMUL_SUM (", op.number(),
+                   ") needs its factor: tutti_reduce_op_create_premul_sum makes such an op");
+    }
+    return cat(op.is_released() ? "a reduce op that was released: " : "there is no reduce op ",
+               op.number());
+}
+
+void call(const UserFunction& op, const void* in, void* inout, size_t count, tutti_dtype dtype) {
+    tutti_status status = TUTTI_OK;
+    try {
+        status = op.function(in, inout, static_cast<int64_t>(count), dtype, op.user);
+    } catch (...) {
+        throw Error(TUTTI_ERR_BACKEND, cat("the reduce function \"", op.name, "\" has thrown"));
+    }
+    if (status != TUTTI_OK) {
+        throw Error(TUTTI_ERR_BACKEND,
+                    cat("the reduce function \"", op.name, "\" returned ", status));
+    }
+}
+
+// A user's function writes over its second operand, and `a` must stay the first: where the result
+// goes to `a`, the second is copied, a piece at a time.
+void reduce_by_user(const UserFunction& op, void* out, const void* a, const void* b, size_t count,
+                    tutti_dtype dtype) {
+    constexpr size_t piece_bytes = 64 * 1024;
+    const size_t element = element_size(dtype);
+    if (out != a) {
+        if (out != b) std::memcpy(out, b, count * element);
+        return call(op, a, out, count, dtype);
+    }
+    const size_t most = std::min(count, piece_bytes / element);
+    const auto scratch = std::make_unique_for_overwrite<std::byte[]>(most * element);
+    for (size_t begin = 0; begin < count; begin += most) {
+        const size_t number = std::min(most, count - begin);
+        const size_t offset = begin * element;
+        std::byte* const place = static_cast<std::byte*>(out) + offset;
+        std::memcpy(scratch.get(), static_cast<const std::byte*>(b) + offset, number * element);
+        call(op, place, scratch.get(), number, dtype);
+        std::memcpy(place, scratch.get(), number * element);
+    }
 }
 
 }  // namespace
@@ -41,29 +99,57 @@ const char* dtype_name(tutti_dtype dtype) {
 }
 
 const char* reduce_op_name(tutti_reduce_op op) {
-    return op < reduce_op_count ? op_names[op] : "unknown";
+    return op < std::size(op_names) ? op_names[op] : "unknown";
 }
 
-std::optional<std::string> why_not_reducible(tutti_dtype dtype, tutti_reduce_op op) {
+std::optional<std::string> why_not_reducible(tutti_dtype dtype, const ReduceOp& op) {
     const Kernels& table = kernels();
     if (dtype >= dtype_count) return cat("there is no dtype ", dtype);
-    if (op >= reduce_op_count) return cat("there is no reduce op ", op);
-    if (table.reduce[dtype][op] != nullptr) return std::nullopt;
-    return cat(op_names[op], " is not defined for ", dtypes[dtype].name, ", only for ",
-               what_the_op_takes(op));
+    if (op.user_function() != nullptr) return std::nullopt;
+    if (const Factor* const factor = op.factor()) return why_not_scalable(dtype, *factor);
+    const tutti_reduce_op number = op.number();
+    if (number >= reduce_op_count) return why_no_op(op);
+    if (table.reduce[dtype][number] != nullptr) return std::nullopt;
+    return cat(op_names[number], " is not defined for ", dtypes[dtype].name, ", only for ",
+               what_the_op_takes(number));
+}
+
+void begin_reduction(void* out, const void* in, size_t count, tutti_dtype dtype,
+                     const ReduceOp& op) {
+    const Kernels& table = kernels();
+    if (const Factor* const factor = op.factor()) {
+        const ScaleKernel kernel =
+            factor->is_complex() ? table.scale_complex[dtype] : table.scale[dtype];
+        kernel(out, in, count, factor->operand(dtype).data());
+    } else if (dtype == TUTTI_BOOL) {
+        table.reduce[dtype][TUTTI_BOR](out, in, in, count);
+    } else if (out != in && count > 0) {
+        std::memcpy(out, in, count * element_size(dtype));
+    }
 }
 
 void reduce_into(void* into, const void* from, size_t count, tutti_dtype dtype,
-                 tutti_reduce_op op) {
+                 const ReduceOp& op) {
     reduce_to(into, into, from, count, dtype, op);
 }
 
 void reduce_to(void* out, const void* a, const void* b, size_t count, tutti_dtype dtype,
-               tutti_reduce_op op) {
-    TUTTI_ASSERT(dtype < dtype_count && op < reduce_op_count);
-    const ReduceKernel kernel = kernels().reduce[dtype][op];
+               const ReduceOp& op) {
+    TUTTI_ASSERT(dtype < dtype_count);
+    if (const UserFunction* const user = op.user_function()) {
+        if (count > 0) reduce_by_user(*user, out, a, b, count, dtype);
+        return;
+    }
+    const tutti_reduce_op number =
+        op.factor() != nullptr ? tutti_reduce_op{TUTTI_SUM} : op.number();
+    TUTTI_ASSERT(number < reduce_op_count);
+    const ReduceKernel kernel = kernels().reduce[dtype][number];
     TUTTI_ASSERT(kernel != nullptr);
     kernel(out, a, b, count);
+}
+
+void end_reduction(void* data, size_t count, tutti_dtype dtype, const ReduceOp& op, int ranks) {
+    if (op == TUTTI_AVG) divide_by(data, count, dtype, ranks);
 }
 
 void divide_by(void* data, size_t count, tutti_dtype dtype, int ranks) {

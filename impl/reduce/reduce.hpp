@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "reduce_op.hpp"
 #include "tutti/types.h"
 
 namespace tutti {
@@ -16,23 +17,35 @@ namespace tutti {
 // Bytes of one element; 0 for an unknown dtype.
 size_t element_size(tutti_dtype dtype);
 
-// "float32", "SUM"; "unknown" for an unknown one.
+// "float32", "SUM"; "unknown" for one that types.h does not have.
 const char* dtype_name(tutti_dtype dtype);
 const char* reduce_op_name(tutti_reduce_op op);
 
 // Nothing if the op makes sense for the dtype, else why not: "AVG is not defined for int32, only
 // for floating point and complex". Whoever lets a reduction in asks this first; the calls below
 // assert it. A malformed TUTTI_CPU is an Error (INVALID_ARGUMENT) here, so never amid a collective.
-std::optional<std::string> why_not_reducible(tutti_dtype dtype, tutti_reduce_op op);
+std::optional<std::string> why_not_reducible(tutti_dtype dtype, const ReduceOp& op);
 
-// into[i] = op(into[i], from[i]). No overlap; any alignment. AVG accumulates like SUM.
-void reduce_into(void* into, const void* from, size_t count, tutti_dtype dtype, tutti_reduce_op op);
+// A reduction is three steps: what each rank brings, the op between two parts as often as needed,
+// and what is done once to each element of the result.
+
+// out[i] = what a rank brings: its input, for PREMUL_SUM times the rank's factor; of a bool 0 or 1.
+// `out` may be exactly `in`; no other overlap.
+void begin_reduction(void* out, const void* in, size_t count, tutti_dtype dtype,
+                     const ReduceOp& op);
+
+// into[i] = op(into[i], from[i]). No overlap; any alignment. AVG accumulates like SUM. This and the
+// next throw BACKEND when a user's function fails, and nothing otherwise.
+void reduce_into(void* into, const void* from, size_t count, tutti_dtype dtype, const ReduceOp& op);
 
 // out[i] = op(a[i], b[i]). `out` may be exactly `a` or exactly `b`; no other overlap.
 void reduce_to(void* out, const void* a, const void* b, size_t count, tutti_dtype dtype,
-               tutti_reduce_op op);
+               const ReduceOp& op);
 
-// AVG's last step: divides in place by the number of ranks. Floating point and complex.
+// AVG divides in place by the number of ranks; other ops leave the data as they are.
+void end_reduction(void* data, size_t count, tutti_dtype dtype, const ReduceOp& op, int ranks);
+
+// AVG's division by itself.
 void divide_by(void* data, size_t count, tutti_dtype dtype, int ranks);
 
 }  // namespace tutti

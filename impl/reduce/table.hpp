@@ -19,6 +19,20 @@ void divide(void* data, size_t count, int ranks) {
     sweep(data, data, data, count * element, Operation{static_cast<Divisor>(ranks)});
 }
 
+template <typename Operation, size_t element>
+void scale(void* out, const void* in, size_t count, const void* factor) {
+    using Factor = decltype(Operation::factor);
+    sweep(out, in, in, count * element,
+          Operation{load<Factor>(static_cast<const uint8_t*>(factor))});
+}
+
+template <typename Format>
+void scale_complex(void* out, const void* in, size_t count, const void* factor) {
+    using Operation = ScaledComplex<Format>;
+    sweep(out, in, in, count * 2 * sizeof(typename Format::Number),
+          load<Operation>(static_cast<const uint8_t*>(factor)));
+}
+
 using Row = ReduceKernel[reduce_op_count];
 
 template <typename T, typename Unsigned>
@@ -88,6 +102,19 @@ constexpr Kernels make_kernels() {
     table.divide[TUTTI_FLOAT64] = divide<DividedFloats<Float64, uint64_t>, 8>;
     table.divide[TUTTI_COMPLEX64] = divide<DividedFloats<Float32, uint32_t>, 8>;
     table.divide[TUTTI_COMPLEX128] = divide<DividedFloats<Float64, uint64_t>, 16>;
+
+    table.scale[TUTTI_INT8] = table.scale[TUTTI_UINT8] = scale<ScaledIntegers<uint8_t>, 1>;
+    table.scale[TUTTI_INT16] = table.scale[TUTTI_UINT16] = scale<ScaledIntegers<uint16_t>, 2>;
+    table.scale[TUTTI_INT32] = table.scale[TUTTI_UINT32] = scale<ScaledIntegers<uint32_t>, 4>;
+    table.scale[TUTTI_INT64] = table.scale[TUTTI_UINT64] = scale<ScaledIntegers<uint64_t>, 8>;
+    table.scale[TUTTI_FLOAT16] = scale<ScaledNarrowFloats<Float16>, 2>;
+    table.scale[TUTTI_BFLOAT16] = scale<ScaledNarrowFloats<BFloat16>, 2>;
+    table.scale[TUTTI_FLOAT32] = scale<ScaledFloats<Float32, uint32_t>, 4>;
+    table.scale[TUTTI_FLOAT64] = scale<ScaledFloats<Float64, uint64_t>, 8>;
+    table.scale[TUTTI_COMPLEX64] = scale<ScaledFloats<Float32, uint32_t>, 8>;
+    table.scale[TUTTI_COMPLEX128] = scale<ScaledFloats<Float64, uint64_t>, 16>;
+    table.scale_complex[TUTTI_COMPLEX64] = scale_complex<Float32>;
+    table.scale_complex[TUTTI_COMPLEX128] = scale_complex<Float64>;
     return table;
 }
 

@@ -8,6 +8,7 @@
 #define TUTTI_COLLECTIVES_H
 
 #include <tutti/group.h>
+#include <tutti/reduce_op.h>
 #include <tutti/work.h>
 
 #ifdef __cplusplus
@@ -57,7 +58,8 @@ TUTTI_API tutti_status tutti_broadcast(tutti_group* group, const tutti_buffer* b
  *  @param output  as many elements of the same dtype; both borrowed until done; must not overlap
  *                 `input` unless they are the same memory
  *  @param op      any op the dtype allows (MIN, MAX, PRODUCT: not complex; BAND, BOR, BXOR:
- *                 integers and bool; AVG: floating point and complex, the sum divided once)
+ *                 integers and bool; AVG: floating point and complex, the sum divided once), or one
+ *                 that tutti/reduce_op.h has made
  *  @param options NULL: defaults
  *  @param work    NULL: return when done; else receives an owned work at once
  *  Blocks:  only if work is NULL, up to the timeout

@@ -9,6 +9,7 @@
 #include <tutti/object.h>
 #include <tutti/object_collectives.h>
 #include <tutti/point_to_point.h>
+#include <tutti/reduce_op.h>
 #include <tutti/spawn.h>
 #include <tutti/store.h>
 #include <tutti/types.h>

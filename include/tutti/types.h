@@ -62,12 +62,15 @@ typedef uint32_t tutti_reduce_op;
 enum {
     TUTTI_SUM = 0, /**< bool: logical or */
     TUTTI_AVG = 1, /**< floating point and complex: the sum, divided once by the number of ranks */
-    TUTTI_PRODUCT = 2, /**< not complex; bool: logical and */
-    TUTTI_MIN = 3,     /**< not complex; a NaN wins */
-    TUTTI_MAX = 4,     /**< not complex; a NaN wins */
-    TUTTI_BAND = 5,    /**< integers and bool */
-    TUTTI_BOR = 6,     /**< integers and bool */
-    TUTTI_BXOR = 7     /**< integers and bool */
+    TUTTI_PRODUCT = 2,   /**< not complex; bool: logical and */
+    TUTTI_MIN = 3,       /**< not complex; a NaN wins */
+    TUTTI_MAX = 4,       /**< not complex; a NaN wins */
+    TUTTI_BAND = 5,      /**< integers and bool */
+    TUTTI_BOR = 6,       /**< integers and bool */
+    TUTTI_BXOR = 7,      /**< integers and bool */
+    TUTTI_PREMUL_SUM = 8 /**< each input times a factor of its rank, then the sum; not bool. The
+                            number alone is refused: tutti_reduce_op_create_premul_sum makes an op
+                            with its factor */
 };
 
 /** Where a buffer's memory is. */

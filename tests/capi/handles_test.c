@@ -9,6 +9,7 @@ static struct { void *store, *group, *work, *bytes, *object; } living, stale;
 typedef struct outputs {
     int32_t int32;
     int64_t int64;
+    tutti_reduce_op op;
     size_t size;
     tutti_store* store;
     tutti_group* group;

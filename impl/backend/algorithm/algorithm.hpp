@@ -49,11 +49,18 @@ void recursive_doubling_all_reduce(Exchange& exchange, Bytes data, const Reducti
 // data.
 void ring_all_reduce(Exchange& exchange, Bytes data, const Reduction& reduction);
 
+// Functions that do not commute take recursive_doubling_all_reduce and the ordered_ algorithms, which
+// combine neighbouring ranks only.
+
 // --- reduce: `output` is of account on `root` only, and may be `input`
 
 // Up a binomial tree, in segments that follow each other: for two ranks, and for short data.
 void tree_reduce(Exchange& exchange, ConstBytes input, Bytes output, int root,
                  const Reduction& reduction);
+
+// The tree of rank 0, and from there to the root: in the order of the ranks.
+void ordered_reduce(Exchange& exchange, ConstBytes input, Bytes output, int root,
+                    const Reduction& reduction);
 
 // ring_reduce_scatter of even parts, and their sums to the root: for long data.
 void ring_reduce(Exchange& exchange, ConstBytes input, Bytes output, int root,
@@ -88,6 +95,11 @@ void direct_scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Byte
 // log2(ranks) rounds in which what a rank still has to do with halves: for short data.
 void recursive_halving_reduce_scatter(Exchange& exchange, std::span<const ConstBytes> inputs,
                                       Bytes output, const Reduction& reduction);
+
+// Every rank gives every other its part at once; combined when they can be, in the order of the
+// ranks.
+void ordered_reduce_scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes output,
+                            const Reduction& reduction);
 
 // Around the ring once, a part at a step: two neighbours only, for long data.
 void ring_reduce_scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes output,

@@ -1,5 +1,5 @@
 // What a collective does in a group of one: an input becomes an output. Reductions make every bool 0
-// or 1, as they do with more ranks.
+// or 1, and multiply by their factor, as they do with more ranks.
 #include "algorithm.hpp"
 
 namespace tutti::algorithm {
@@ -10,19 +10,17 @@ void move(const ConstView& input, const View& output) {
     copy(output.bytes(), input.bytes());
 }
 
-void move_reduced(const ConstView& input, const View& output) {
-    if (output.dtype != TUTTI_BOOL) return move(input, output);
-    const Reduction either{TUTTI_BOOL, TUTTI_BOR};
-    either.combine(output.bytes(), input.bytes(), input.bytes());
+void move_reduced(const ConstView& input, const View& output, const ReduceOp& op) {
+    Reduction{output.dtype, op}.begin(output.bytes(), input.bytes());
 }
 
 void serve(const Broadcast&) {}
 void serve(const AllReduce& call) {
-    move_reduced(call.input, call.output);
+    move_reduced(call.input, call.output, call.op);
 }
 void serve(const Barrier&) {}
 void serve(const Reduce& call) {
-    move_reduced(call.input, call.output);
+    move_reduced(call.input, call.output, call.op);
 }
 void serve(const AllGather& call) {
     move(call.input, call.outputs.front());
@@ -37,10 +35,10 @@ void serve(const Scatter& call) {
     move(call.inputs.front(), call.output);
 }
 void serve(const ReduceScatter& call) {
-    move_reduced(call.inputs.front(), call.output);
+    move_reduced(call.inputs.front(), call.output, call.op);
 }
 void serve(const ReduceScatterTensor& call) {
-    move_reduced(call.input, call.output);
+    move_reduced(call.input, call.output, call.op);
 }
 void serve(const AllToAll& call) {
     move(call.inputs.front(), call.outputs.front());

@@ -35,10 +35,11 @@ std::optional<Member> member_of(const Collective& call) {
     return member;
 }
 
+// Ops of callers are alone, for ranks cannot see whether each other's are the same.
 bool are_alike(const Collective& one, const Collective& other) {
     const Fingerprint a = fingerprint(one);
     const Fingerprint b = fingerprint(other);
-    return a.kind == b.kind && a.dtype == b.dtype && a.op == b.op;
+    return a.kind == b.kind && a.dtype == b.dtype && a.op == b.op && a.op < TUTTI_PREMUL_SUM;
 }
 
 class Merged {

@@ -8,11 +8,21 @@ namespace tutti::algorithm {
 
 struct Reduction {
     tutti_dtype dtype = TUTTI_UINT8;
-    tutti_reduce_op op = TUTTI_SUM;
+    ReduceOp op = TUTTI_SUM;
 
     [[nodiscard]] size_t element() const { return element_size(dtype); }
 
-    // `out` may be `one` or `other`; op(one, other) is op(other, one) to the last bit.
+    // Whether what a rank brings is not its input as it is: algorithms get what begin() makes of it.
+    [[nodiscard]] bool changes_input() const {
+        return op.factor() != nullptr || (dtype == TUTTI_BOOL && op.user_function() != nullptr);
+    }
+    // `out` may be `input`.
+    void begin(Bytes out, ConstBytes input) const {
+        begin_reduction(out.data(), input.data(), input.size() / element(), dtype, op);
+    }
+
+    // `out` may be `one` or `other`. If the op commutes, op(one, other) is op(other, one) to the
+    // last bit of all but users' functions; if not, `one` is of the lower ranks.
     void combine(Bytes out, ConstBytes one, ConstBytes other) const {
         if (out.empty()) return;
         reduce_to(out.data(), one.data(), other.data(), out.size() / element(), dtype, op);
@@ -21,9 +31,7 @@ struct Reduction {
 
     // When all ranks' parts are in it, once.
     void finish(Bytes data, int ranks) const {
-        if (op == TUTTI_AVG && !data.empty()) {
-            divide_by(data.data(), data.size() / element(), dtype, ranks);
-        }
+        if (!data.empty()) end_reduction(data.data(), data.size() / element(), dtype, op, ranks);
     }
 };
 

@@ -105,10 +105,22 @@ void gather_all(Exchange& exchange, ConstBytes input, std::span<const Bytes> par
     choose(all_gathers, total_size(parts), exchange.size())(exchange, parts);
 }
 
-void reduce_and_scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes output,
+// What this rank brings into a reduction.
+ConstBytes contribution(Exchange& exchange, ConstBytes input, const Reduction& reduction) {
+    if (!reduction.changes_input()) return input;
+    const Bytes room = exchange.room(input.size());
+    reduction.begin(room, input);
+    return room;
+}
+
+void reduce_and_scatter(Exchange& exchange, std::vector<ConstBytes> inputs, Bytes output,
                         const Reduction& reduction) {
-    choose(reduce_scatters, total_size(inputs), exchange.size())(exchange, inputs, output,
-                                                                 reduction);
+    for (ConstBytes& input : inputs) input = contribution(exchange, input, reduction);
+    auto* const how =
+        reduction.op.is_commutative()
+            ? choose(reduce_scatters, total_size<const std::byte>(inputs), exchange.size())
+            : ordered_reduce_scatter;
+    how(exchange, inputs, output, reduction);
 }
 
 // In place the inputs are copied away first.
@@ -128,8 +140,10 @@ void serve(Exchange& exchange, const Broadcast& call) {
 
 void serve(Exchange& exchange, const AllReduce& call) {
     const Bytes data = call.output.bytes();
-    copy(data, call.input.bytes());
-    choose(all_reduces, data.size(), exchange.size())(exchange, data, {call.output.dtype, call.op});
+    const Reduction reduction{call.output.dtype, call.op};
+    reduction.begin(data, call.input.bytes());
+    if (!call.op.is_commutative()) return recursive_doubling_all_reduce(exchange, data, reduction);
+    choose(all_reduces, data.size(), exchange.size())(exchange, data, reduction);
 }
 
 void serve(Exchange& exchange, const Barrier&) {
@@ -137,9 +151,11 @@ void serve(Exchange& exchange, const Barrier&) {
 }
 
 void serve(Exchange& exchange, const Reduce& call) {
-    const ConstBytes input = call.input.bytes();
-    choose(reduces, input.size(), exchange.size())(exchange, input, call.output.bytes(),
-                                                   call.destination, {call.input.dtype, call.op});
+    const Reduction reduction{call.input.dtype, call.op};
+    const ConstBytes input = contribution(exchange, call.input.bytes(), reduction);
+    auto* const reduce =
+        call.op.is_commutative() ? choose(reduces, input.size(), exchange.size()) : ordered_reduce;
+    reduce(exchange, input, call.output.bytes(), call.destination, reduction);
 }
 
 void serve(Exchange& exchange, const AllGather& call) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fingerprint.hpp"
+#include "reduce/reduce_op.hpp"
 #include "view.hpp"
 
 namespace tutti {
@@ -9,7 +10,7 @@ namespace tutti {
 struct AllReduce {
     ConstView input;  // the same memory as output: in place
     View output;
-    tutti_reduce_op op = TUTTI_SUM;
+    ReduceOp op = TUTTI_SUM;
 };
 
 // Throws INVALID_ARGUMENT, naming the argument, for what can be known before anything moves.
@@ -18,7 +19,7 @@ inline const char* call_name(const AllReduce&) {
     return "all_reduce";
 }
 inline Fingerprint fingerprint(const AllReduce& call) {
-    return {CallKind::AllReduce, call.output.dtype, call.op, -1, call.output.count};
+    return {CallKind::AllReduce, call.output.dtype, call.op.fingerprint(), -1, call.output.count};
 }
 
 }  // namespace tutti

@@ -48,7 +48,7 @@ void check_alike(const ConstView& one, Name name, const ConstView& other, Name o
            other.count);
 }
 
-void check_reducible(tutti_dtype dtype, tutti_reduce_op op) {
+void check_reducible(tutti_dtype dtype, const ReduceOp& op) {
     if (const auto reason = why_not_reducible(dtype, op)) refuse(*reason);
 }
 

@@ -104,7 +104,7 @@ Fingerprint fingerprint(const AllGather& call) {
 }
 
 Fingerprint fingerprint(const ReduceScatter& call) {
-    return of_pieces(CallKind::ReduceScatter, call.inputs, call.op);
+    return of_pieces(CallKind::ReduceScatter, call.inputs, call.op.fingerprint());
 }
 
 Fingerprint fingerprint(const AllToAll& call) {
@@ -150,7 +150,7 @@ std::string describe(const Fingerprint& fingerprint, uint64_t number) {
     } else if (form->dtype) {
         add(cat(dtype_name(fingerprint.dtype), " × ", fingerprint.count));
     }
-    if (form->op) add(reduce_op_name(fingerprint.op));
+    if (form->op) add(describe_op(fingerprint.op));
     if (form->root) add(cat("root ", fingerprint.root));
     if (fingerprint.layout != 0) {
         std::array<char, 16> digest{};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fingerprint.hpp"
+#include "reduce/reduce_op.hpp"
 #include "view.hpp"
 
 namespace tutti {
@@ -9,7 +10,7 @@ namespace tutti {
 struct Reduce {
     ConstView input;  // the same memory as output: in place
     View output;      // of the destination; elsewhere of no account
-    tutti_reduce_op op = TUTTI_SUM;
+    ReduceOp op = TUTTI_SUM;
     int destination = 0;
 };
 
@@ -19,7 +20,8 @@ inline const char* call_name(const Reduce&) {
     return "reduce";
 }
 inline Fingerprint fingerprint(const Reduce& call) {
-    return {CallKind::Reduce, call.input.dtype, call.op, call.destination, call.input.count};
+    return {CallKind::Reduce, call.input.dtype, call.op.fingerprint(), call.destination,
+            call.input.count};
 }
 
 }  // namespace tutti

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fingerprint.hpp"
+#include "reduce/reduce_op.hpp"
 #include "view.hpp"
 
 namespace tutti {
@@ -9,7 +10,7 @@ namespace tutti {
 struct ReduceScatter {
     ConstViews inputs;  // for every rank; they may differ in count
     View output;        // the same memory as inputs[rank]: in place
-    tutti_reduce_op op = TUTTI_SUM;
+    ReduceOp op = TUTTI_SUM;
 };
 
 // Throws INVALID_ARGUMENT, naming the argument, for what can be known before anything moves.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fingerprint.hpp"
+#include "reduce/reduce_op.hpp"
 #include "view.hpp"
 
 namespace tutti {
@@ -9,7 +10,7 @@ namespace tutti {
 struct ReduceScatterTensor {
     ConstView input;  // one part for each rank
     View output;      // the same memory as this rank's part of input: in place
-    tutti_reduce_op op = TUTTI_SUM;
+    ReduceOp op = TUTTI_SUM;
 };
 
 // Throws INVALID_ARGUMENT, naming the argument, for what can be known before anything moves.
@@ -18,7 +19,8 @@ inline const char* call_name(const ReduceScatterTensor&) {
     return "reduce_scatter_tensor";
 }
 inline Fingerprint fingerprint(const ReduceScatterTensor& call) {
-    return {CallKind::ReduceScatterTensor, call.output.dtype, call.op, -1, call.output.count};
+    return {CallKind::ReduceScatterTensor, call.output.dtype, call.op.fingerprint(), -1,
+            call.output.count};
 }
 
 }  // namespace tutti

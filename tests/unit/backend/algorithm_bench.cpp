@@ -22,7 +22,7 @@ namespace {
 using namespace tutti;
 using namespace tutti::algorithm;
 
-constexpr Reduction sum{TUTTI_FLOAT32, TUTTI_SUM};
+const Reduction sum{TUTTI_FLOAT32, TUTTI_SUM};
 
 // Memory for every algorithm: a row of parts, twice.
 struct Workspace {

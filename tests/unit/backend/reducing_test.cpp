@@ -16,9 +16,12 @@ struct Named {
     Algorithm* how;
 };
 
-constexpr Named<decltype(tree_reduce)> reduces[] = {{"tree", tree_reduce}, {"ring", ring_reduce}};
+constexpr Named<decltype(tree_reduce)> reduces[] = {
+    {"tree", tree_reduce}, {"ring", ring_reduce}, {"ordered", ordered_reduce}};
 constexpr Named<decltype(ring_reduce_scatter)> reduce_scatters[] = {
-    {"halving", recursive_halving_reduce_scatter}, {"ring", ring_reduce_scatter}};
+    {"halving", recursive_halving_reduce_scatter},
+    {"ordered", ordered_reduce_scatter},
+    {"ring", ring_reduce_scatter}};
 
 Exchange exchange_for(Channel& channel, uint64_t number) {
     return {channel, fingerprint(Barrier{}), number, ample()};
@@ -26,17 +29,18 @@ Exchange exchange_for(Channel& channel, uint64_t number) {
 
 void reduce_to_root(World& world, const Named<decltype(tree_reduce)>& one, int root, size_t count,
                     const Reduction& what, bool in_place) {
-    const Buffer expected = reference(world.size(), count, what.dtype, what.op);
+    const Buffer expected = reference(world.size(), count, what.dtype, what.op.number());
     world.together([&](Channel& channel, uint64_t number) {
-        Buffer input = elements(channel.rank(), count, what.dtype, what.op);
+        Buffer input = elements(channel.rank(), count, what.dtype, what.op.number());
         const Buffer before = input;
         Buffer output(input.size(), std::byte{0x5a});
         const Buffer untouched = output;
         Exchange exchange = exchange_for(channel, number);
         const bool is_root = channel.rank() == root;
         one.how(exchange, input, in_place ? input : output, root, what);
-        const std::string text = cat(one.name, " of ", count, " ", dtype_name(what.dtype), " ",
-                                     reduce_op_name(what.op), " to ", root, " of ", world.size());
+        const std::string text =
+            cat(one.name, " of ", count, " ", dtype_name(what.dtype), " ",
+                describe_op(what.op.fingerprint()), " to ", root, " of ", world.size());
         require(!is_root || (in_place ? input : output) == expected, text);
         require((is_root && in_place) || input == before, cat(text, ": an input changed"));
         require((is_root && !in_place) || output == untouched, cat(text, ": an output changed"));
@@ -91,10 +95,10 @@ void reduce_and_scatter(World& world, const Named<decltype(ring_reduce_scatter)>
                         const Sizes& sizes, const Reduction& what, bool in_place) {
     const size_t bytes = std::accumulate(sizes.begin(), sizes.end(), size_t{0});
     const size_t count = bytes / what.element();
-    const Buffer expected = reference(world.size(), count, what.dtype, what.op);
+    const Buffer expected = reference(world.size(), count, what.dtype, what.op.number());
     world.together([&](Channel& channel, uint64_t number) {
         const auto own = static_cast<size_t>(channel.rank());
-        Buffer row = elements(channel.rank(), count, what.dtype, what.op);
+        Buffer row = elements(channel.rank(), count, what.dtype, what.op.number());
         const Buffer before = row;
         const auto inputs = cut(row, sizes);
         const auto begin = static_cast<size_t>(inputs[own].data() - row.data());
@@ -103,7 +107,7 @@ void reduce_and_scatter(World& world, const Named<decltype(ring_reduce_scatter)>
         Exchange exchange = exchange_for(channel, number);
         one.how(exchange, inputs, output, what);
         const std::string name = cat(one.name, " of ", text(sizes), " ", dtype_name(what.dtype),
-                                     " ", reduce_op_name(what.op));
+                                     " ", describe_op(what.op.fingerprint()));
         require(std::ranges::equal(output, ConstBytes(expected).subspan(begin, sizes[own])), name);
         if (in_place)
             std::ranges::copy(ConstBytes(before).subspan(begin, sizes[own]), output.begin());

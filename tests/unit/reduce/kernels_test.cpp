@@ -2,6 +2,8 @@
 // they agree with each other too. One thread. TUTTI_TEST_SEED repeats a run.
 #include "reduce/kernels.hpp"
 
+#include <array>
+
 #include "samples.hpp"
 
 namespace tutti::test {
@@ -117,6 +119,84 @@ void the_division_gives_the_reference(void**) {
     }
 }
 
+// A factor as the kernels take it: the bits of one number, or of two.
+std::array<unsigned char, 16> operand_of(tutti_dtype dtype, uint64_t first, uint64_t second = 0) {
+    const bool is_narrow =
+        element_of(dtype).kind == Element::Floating && element_of(dtype).bits == 16;
+    const auto size = static_cast<size_t>(is_narrow ? 4 : element_of(dtype).bits / 8);
+    std::array<unsigned char, 16> operand{};
+    for (size_t part = 0; part < 2; ++part) {
+        const uint64_t bits = part == 0 ? first : second;
+        for (size_t byte = 0; byte < size; ++byte) {
+            const size_t place = std::endian::native == std::endian::big ? size - 1 - byte : byte;
+            operand[part * size + place] = static_cast<unsigned char>(bits >> (8 * byte));
+        }
+    }
+    return operand;
+}
+
+Elements factors_of(tutti_dtype dtype) {
+    const bool is_narrow =
+        element_of(dtype).kind == Element::Floating && element_of(dtype).bits == 16;
+    const tutti_dtype calculated = is_narrow ? tutti_dtype{TUTTI_FLOAT32} : dtype;
+    Elements factors = special_values(calculated);
+    for (const uint64_t factor : random_elements(calculated, 10)) factors.push_back(factor);
+    return factors;
+}
+
+void the_scaling_gives_the_reference(void**) {
+    for (tutti_dtype dtype = 0; dtype < TUTTI_BOOL; ++dtype) {
+        for (const uint64_t factor : factors_of(dtype)) {
+            const auto operand = operand_of(dtype, factor);
+            for (const size_t count : {size_t{0}, size_t{3}, size_t{1001}}) {
+                Elements data = random_elements(dtype, count);
+                for (const uint64_t special : special_values(dtype)) {
+                    data.insert(data.end(), static_cast<size_t>(parts_of(dtype)), special);
+                }
+                Elements expected;
+                for (const uint64_t x : data) {
+                    expected.push_back(reference_scaled(dtype, x, factor));
+                }
+                for (const CpuLevel level : levels()) {
+                    const ScaleKernel kernel = kernels_of(level).scale[dtype];
+                    Memory in(dtype, data, 3);
+                    Memory out(dtype, Elements(data.size()), count % 2);
+                    kernel(out.data(), in.data(), count_of(dtype, data), operand.data());
+                    expect_elements(out, expected, dtype, "scaled", level);
+                    expect_elements(in, data, dtype, "not scaled", level);
+                    kernel(in.data(), in.data(), count_of(dtype, data), operand.data());
+                    expect_elements(in, expected, dtype, "scaled in place", level);
+                }
+            }
+        }
+    }
+}
+
+void a_complex_factor_gives_the_reference(void**) {
+    for (const tutti_dtype dtype : {TUTTI_COMPLEX64, TUTTI_COMPLEX128}) {
+        for (int turn = 0; turn < 60; ++turn) {
+            const Elements factor = random_elements(dtype, 1);
+            const auto operand = operand_of(dtype, factor[0], factor[1]);
+            const Elements data = random_elements(dtype, static_cast<size_t>(turn));
+            Elements expected;
+            for (size_t i = 0; i < data.size(); i += 2) {
+                const auto [real, imaginary] = reference_complex_product(
+                    dtype, {data[i], data[i + 1]}, {factor[0], factor[1]});
+                expected.insert(expected.end(), {real, imaginary});
+            }
+            for (const CpuLevel level : levels()) {
+                const ScaleKernel kernel = kernels_of(level).scale_complex[dtype];
+                Memory in(dtype, data, 3);
+                Memory out(dtype, Elements(data.size()), 1);
+                kernel(out.data(), in.data(), count_of(dtype, data), operand.data());
+                expect_elements(out, expected, dtype, "times a complex number", level);
+                kernel(in.data(), in.data(), count_of(dtype, data), operand.data());
+                expect_elements(in, expected, dtype, "times a complex number in place", level);
+            }
+        }
+    }
+}
+
 }  // namespace
 }  // namespace tutti::test
 
@@ -128,6 +208,8 @@ int main() {
         TUTTI_TEST(every_pair_of_special_values_gives_the_reference),
         TUTTI_TEST(every_16_bit_number_gives_the_reference),
         TUTTI_TEST(the_division_gives_the_reference),
+        TUTTI_TEST(the_scaling_gives_the_reference),
+        TUTTI_TEST(a_complex_factor_gives_the_reference),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

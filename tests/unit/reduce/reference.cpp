@@ -201,6 +201,32 @@ uint64_t reference(tutti_dtype dtype, tutti_reduce_op op, uint64_t a, uint64_t b
     return integer_reference(element, op, a, b);
 }
 
+Format calculation_format(tutti_dtype dtype) {
+    const Element element = element_of(dtype);
+    return element.bits == 16 ? float32 : element.format;
+}
+
+uint64_t reference_scaled(tutti_dtype dtype, uint64_t a, uint64_t factor) {
+    const Element element = element_of(dtype);
+    if (element.kind != Element::Floating) {
+        return integer_reference(element, TUTTI_PRODUCT, a, factor);
+    }
+    const Exact product = decode(a, element.format) * decode(factor, calculation_format(dtype));
+    return encode_result(product, element);
+}
+
+std::pair<uint64_t, uint64_t> reference_complex_product(tutti_dtype dtype,
+                                                        std::pair<uint64_t, uint64_t> a,
+                                                        std::pair<uint64_t, uint64_t> factor) {
+    const Format format = element_of(dtype).format;
+    // Each product is rounded, then their difference or sum.
+    const auto product = [&](uint64_t x, uint64_t y) {
+        return decode(encode(decode(x, format) * decode(y, format), format), format);
+    };
+    return {encode(product(a.first, factor.first) - product(a.second, factor.second), format),
+            encode(product(a.first, factor.second) + product(a.second, factor.first), format)};
+}
+
 uint64_t reference_division(tutti_dtype dtype, uint64_t a, int ranks) {
     const Element element = element_of(dtype);
     const Format format = element.bits == 16 ? float32 : element.format;

@@ -1,0 +1,153 @@
+// The table of ops that callers have made. A number is a mark, a generation and a place, so one that
+// was released is not mistaken for a newer one. Any thread.
+#include "reduce_op.hpp"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/mutex.hpp"
+#include "reduce.hpp"
+
+namespace tutti {
+
+namespace {
+
+// 0, 1, generation (15 bits), place (15 bits): never negative where numbers have a sign.
+constexpr tutti_reduce_op made_mark = tutti_reduce_op{1} << 30;
+constexpr int place_bits = 15;
+constexpr uint32_t most_ops = 1U << place_bits;
+constexpr uint32_t last_generation = (1U << 15) - 1;
+
+constexpr uint32_t user_mark = 1U << 31;
+
+uint32_t mark_of(const UserFunction& user) {
+    uint32_t hash = 2166136261U;  // FNV-1a
+    const auto add = [&hash](unsigned char byte) { hash = (hash ^ byte) * 16777619U; };
+    for (const char letter : user.name) add(static_cast<unsigned char>(letter));
+    add(user.is_commutative ? 1 : 0);
+    return hash | user_mark;
+}
+
+class Table {
+public:
+    using Op = std::shared_ptr<const ReduceOp::Made>;
+
+    tutti_reduce_op add(Op op) {
+        const Lock lock(mutex_);
+        if (free_.empty()) {
+            if (places_.size() == most_ops) {
+                throw Error(TUTTI_ERR_OUT_OF_MEMORY,
+                            cat("all of the ", most_ops, " reduce ops are in use"));
+            }
+            free_.reserve(places_.size() + 1);  // so that a release cannot fail
+            places_.emplace_back();
+            free_.push_back(static_cast<uint32_t>(places_.size() - 1));
+        }
+        const uint32_t index = free_.back();
+        free_.pop_back();
+        Place& place = places_[index];
+        place.op = std::move(op);
+        ++place.generation;
+        return made_mark | place.generation << place_bits | index;
+    }
+
+    // The op, and whether there was ever one of this number.
+    std::pair<Op, bool> find(tutti_reduce_op number) {
+        const Lock lock(mutex_);
+        const Place* const place = place_of(number);
+        if (place == nullptr) return {nullptr, false};
+        const uint32_t generation = generation_of(number);
+        const bool is_now = generation == place->generation;
+        return {is_now ? place->op : nullptr, generation > 0 && generation <= place->generation};
+    }
+
+    void remove(tutti_reduce_op number) noexcept {
+        Op ended;  // without the lock
+        const Lock lock(mutex_);
+        Place* const place = place_of(number);
+        if (place == nullptr || generation_of(number) != place->generation || !place->op) return;
+        ended = std::move(place->op);
+        // A place whose generations are used up is retired.
+        if (place->generation < last_generation) free_.push_back(number % most_ops);
+    }
+
+    std::optional<std::string> name_of(uint32_t mark) {
+        const Lock lock(mutex_);
+        for (const Place& place : places_) {
+            const auto* const user = place.op ? std::get_if<UserFunction>(&*place.op) : nullptr;
+            if (user != nullptr && mark_of(*user) == mark) return user->name;
+        }
+        return std::nullopt;
+    }
+
+private:
+    struct Place {
+        Op op;
+        uint32_t generation = 0;
+    };
+
+    static uint32_t generation_of(tutti_reduce_op number) {
+        return number >> place_bits & last_generation;
+    }
+    Place* place_of(tutti_reduce_op number) TUTTI_REQUIRES(mutex_) {
+        const bool is_made = number >> (2 * place_bits) == 1;
+        const uint32_t index = number % most_ops;
+        return is_made && index < places_.size() ? &places_[index] : nullptr;
+    }
+
+    Mutex mutex_;
+    std::vector<Place> places_ TUTTI_GUARDED_BY(mutex_);
+    std::vector<uint32_t> free_ TUTTI_GUARDED_BY(mutex_);
+};
+
+Table& table() {
+    static Table& made = *new Table;  // outlives whatever a program forgets to end
+    return made;
+}
+
+}  // namespace
+
+ReduceOp::ReduceOp(tutti_reduce_op number) : number_(number) {
+    if (number >= made_mark) made_ = table().find(number).first;
+}
+
+tutti_reduce_op ReduceOp::make(Made made) {
+    return table().add(std::make_shared<const Made>(std::move(made)));
+}
+
+void ReduceOp::release(tutti_reduce_op number) noexcept {
+    table().remove(number);
+}
+
+const Factor* ReduceOp::factor() const {
+    return made_ ? std::get_if<Factor>(&*made_) : nullptr;
+}
+
+const UserFunction* ReduceOp::user_function() const {
+    return made_ ? std::get_if<UserFunction>(&*made_) : nullptr;
+}
+
+bool ReduceOp::is_released() const {
+    return !made_ && table().find(number_).second;
+}
+
+bool ReduceOp::is_commutative() const {
+    const UserFunction* const user = user_function();
+    return user == nullptr || user->is_commutative;
+}
+
+uint32_t ReduceOp::fingerprint() const {
+    if (!made_) return number_;
+    const UserFunction* const user = user_function();
+    return user == nullptr ? uint32_t{TUTTI_PREMUL_SUM} : mark_of(*user);
+}
+
+std::string describe_op(uint32_t fingerprint) {
+    if (fingerprint < user_mark) return reduce_op_name(fingerprint);
+    const auto name = table().name_of(fingerprint);
+    return name ? cat('"', *name, '"') : std::string("a function of another name");
+}
+
+}  // namespace tutti

@@ -1,0 +1,266 @@
+/* Reduce ops that callers make. The first argument is the backend. */
+#include <stdlib.h>
+
+#include "support/contract.h"
+#include "support/ranks.h"
+#include "support/reference.h"
+
+static const char* backend = "loopback";
+
+#define RUN(size, function, user) assert_int_equal(run_ranks(backend, size, function, user), 0)
+
+enum { MOST = 20000, FEW = 7, MOST_RANKS = 5 };
+
+static tutti_buffer of(void* data, int64_t count, tutti_dtype dtype) {
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(data, count, dtype);
+    return buffer;
+}
+
+static number whole(double value) {
+    const number made = {value, 0};
+    return made;
+}
+
+/* A map x -> a x + b of numbers that wrap, packed into 64 bits. To apply one after the other is
+ * associative, not commutative. */
+static uint64_t after(uint64_t first, uint64_t second) {
+    const uint32_t a1 = (uint32_t)(first >> 32), b1 = (uint32_t)first;
+    const uint32_t a2 = (uint32_t)(second >> 32), b2 = (uint32_t)second;
+    return (uint64_t)(a1 * a2) << 32 | (uint32_t)(a2 * b1 + b2);
+}
+
+static tutti_status compose(const void* in, void* inout, int64_t count, tutti_dtype dtype,
+                            void* user) {
+    const uint64_t* first = (const uint64_t*)in;
+    uint64_t* second = (uint64_t*)inout;
+    if (dtype != TUTTI_UINT64) return TUTTI_ERR_UNSUPPORTED;
+    for (int64_t i = 0; i < count; ++i) second[i] = after(first[i], second[i]);
+    if (user != NULL) *(int64_t*)user += count;
+    return TUTTI_OK;
+}
+
+static uint64_t map_of(int32_t rank, int64_t index) {
+    return (uint64_t)(2 * rank + 3) << 32 | (uint32_t)(rank * 1000 + index);
+}
+
+static void compose_maps(rank_context* me, int64_t count, int with_work) {
+    static uint64_t maps[MOST_RANKS][MOST];
+    uint64_t* mine = maps[me->rank];
+    const tutti_buffer buffer = of(mine, count, TUTTI_UINT64);
+    tutti_reduce_op_options options = TUTTI_REDUCE_OP_OPTIONS_INIT;
+    tutti_reduce_op op = 0;
+    tutti_work* work = NULL;
+    int64_t calls = 0;
+    options.non_commutative = 1;
+    for (int64_t i = 0; i < count; ++i) mine[i] = map_of(me->rank, i);
+    RANK_OK(me, tutti_reduce_op_create_user("compose", compose, &calls, &options, &op, &me->error));
+    RANK_OK(me, tutti_all_reduce(me->group, NULL, &buffer, op, NULL, with_work ? &work : NULL,
+                                 &me->error));
+    tutti_reduce_op_release(op); /* the operation keeps it */
+    if (with_work) RANK_OK(me, tutti_work_wait(work, 0, &me->error));
+    tutti_work_release(work);
+    for (int64_t i = 0; i < count; ++i) {
+        uint64_t expected = map_of(0, i);
+        for (int32_t rank = 1; rank < me->size; ++rank) expected = after(expected, map_of(rank, i));
+        RANK_EXPECT(me, mine[i] == expected);
+    }
+    RANK_EXPECT(me, me->size == 1 || me->rank != 0 || count == 0 || calls > 0);
+    RANK_STATUS(me, tutti_all_reduce(me->group, NULL, &buffer, op, NULL, NULL, &me->error),
+                TUTTI_ERR_INVALID_ARGUMENT);
+    RANK_EXPECT(me, strstr(me->error.message, "a reduce op that was released") != NULL);
+}
+
+static void compose_all(rank_context* me) {
+    const int64_t counts[] = {0, 1, FEW, MOST};
+    for (int i = 0; i < 8 && !me->failed; ++i) compose_maps(me, counts[i / 2], i % 2);
+}
+
+static void a_function_that_does_not_commute_is_applied_in_rank_order(void** state) {
+    (void)state;
+    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, compose_all, NULL);
+}
+
+static int are_composed(const uint64_t* got, int32_t size, int64_t begin, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+        uint64_t expected = map_of(0, begin + i);
+        for (int32_t rank = 1; rank < size; ++rank) {
+            expected = after(expected, map_of(rank, begin + i));
+        }
+        if (got[i] != expected) return 0;
+    }
+    return 1;
+}
+
+/* To every root, and in parts to all, apart and in place. */
+static void compose_to_some(rank_context* me) {
+    enum { PART = MOST / MOST_RANKS };
+    static uint64_t maps[MOST_RANKS][MOST], results[MOST_RANKS][MOST];
+    uint64_t *mine = maps[me->rank], *result = results[me->rank];
+    tutti_reduce_op_options options = TUTTI_REDUCE_OP_OPTIONS_INIT;
+    tutti_reduce_op op = 0;
+    options.non_commutative = 1;
+    RANK_OK(me, tutti_reduce_op_create_user("compose", compose, NULL, &options, &op, &me->error));
+    for (int32_t root = 0; root < me->size; ++root) {
+        const tutti_buffer input = of(mine, MOST, TUTTI_UINT64);
+        const tutti_buffer output = of(result, MOST, TUTTI_UINT64);
+        for (int64_t i = 0; i < MOST; ++i) mine[i] = map_of(me->rank, i);
+        memset(result, 0, sizeof results[0]);
+        RANK_OK(me, tutti_reduce(me->group, &input, &output, op, root, NULL, NULL, &me->error));
+        RANK_EXPECT(me, me->rank == root ? are_composed(result, me->size, 0, MOST)
+                                         : result[0] == 0 && result[MOST - 1] == 0);
+        RANK_OK(me, tutti_reduce(me->group, NULL, &input, op, root, NULL, NULL, &me->error));
+        RANK_EXPECT(me, me->rank != root || are_composed(mine, me->size, 0, MOST));
+    }
+    for (int in_place = 0; in_place < 2; ++in_place) {
+        const int64_t begin = (int64_t)PART * me->rank;
+        uint64_t* part = in_place ? mine + begin : result;
+        const tutti_buffer input = of(mine, (int64_t)PART * me->size, TUTTI_UINT64);
+        const tutti_buffer output = of(part, PART, TUTTI_UINT64);
+        for (int64_t i = 0; i < PART * me->size; ++i) mine[i] = map_of(me->rank, i);
+        RANK_OK(me, tutti_reduce_scatter_tensor(me->group, &input, &output, op, NULL, NULL,
+                                                &me->error));
+        RANK_EXPECT(me, are_composed(part, me->size, begin, PART));
+    }
+    tutti_reduce_op_release(op);
+}
+
+static void reduce_and_reduce_scatter_keep_the_order_too(void** state) {
+    (void)state;
+    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, compose_to_some, NULL);
+}
+
+/* The greater of the absolute values. */
+static tutti_status greatest(const void* in, void* inout, int64_t count, tutti_dtype dtype,
+                             void* user) {
+    (void)user;
+    for (int64_t i = 0; i < count; ++i) {
+        const double a = get_element(dtype, in, i).real, b = get_element(dtype, inout, i).real;
+        const double x = a < 0 ? -a : a, y = b < 0 ? -b : b;
+        put_element(dtype, inout, i, whole(x > y ? x : y));
+    }
+    return TUTTI_OK;
+}
+
+static void reduce_with_function(rank_context* me) {
+    const int64_t counts[] = {FEW, MOST};
+    tutti_reduce_op op = 0;
+    RANK_OK(me, tutti_reduce_op_create_user("greatest", greatest, NULL, NULL, &op, &me->error));
+    for (tutti_dtype dtype = TUTTI_INT8; dtype < DTYPES; ++dtype) {
+        for (int size = 0; size < 2; ++size) {
+            const int64_t count = counts[size];
+            void* data = calloc((size_t)count, 16);
+            const tutti_buffer buffer = of(data, count, dtype);
+            const int sign = is_unsigned(dtype) || me->rank % 2 == 0 ? 1 : -1;
+            const double most = dtype == TUTTI_BOOL ? 1 : me->size - 1;
+            for (int64_t i = 0; i < count; ++i) put_element(dtype, data, i, whole(sign * me->rank));
+            const tutti_status status =
+                tutti_all_reduce(me->group, NULL, &buffer, op, NULL, NULL, &me->error);
+            int wrong = 0;
+            for (int64_t i = 0; i < count; ++i) {
+                const double got = get_element(dtype, data, i).real;
+                wrong += me->size > 1 && got != most;
+            }
+            free(data);
+            RANK_STATUS(me, status, TUTTI_OK);
+            RANK_EXPECT(me, wrong == 0);
+        }
+    }
+    tutti_reduce_op_release(op);
+}
+
+static void a_function_reduces_every_dtype(void** state) {
+    (void)state;
+    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, reduce_with_function, NULL);
+}
+
+static void use_functions_of_other_names(rank_context* me) {
+    uint64_t value = 1;
+    tutti_reduce_op op = 0;
+    const tutti_buffer buffer = of(&value, 1, TUTTI_UINT64);
+    const char* name = me->rank == 0 ? "compose" : "greatest";
+    RANK_OK(me, tutti_reduce_op_create_user(name, compose, NULL, NULL, &op, &me->error));
+    const tutti_status status =
+        tutti_all_reduce(me->group, NULL, &buffer, op, NULL, NULL, &me->error);
+    RANK_STATUS(me, status, TUTTI_ERR_MISMATCH);
+    RANK_EXPECT(me, strstr(me->error.message, "\"compose\"") != NULL);
+    RANK_EXPECT(me, strstr(me->error.message, "\"greatest\"") != NULL);
+    rank_tell(me, me->rank == 0 ? "told 0" : "told 1");
+    rank_await(me, me->rank == 0 ? "told 1" : "told 0"); /* the names are known while both live */
+    tutti_reduce_op_release(op);
+}
+
+static void functions_of_other_names_are_a_mismatch_that_shows_both(void** state) {
+    (void)state;
+    RUN(2, use_functions_of_other_names, NULL);
+}
+
+static void use_a_function_that_refuses(rank_context* me) {
+    float value = 1;
+    tutti_reduce_op op = 0;
+    const tutti_buffer buffer = of(&value, 1, TUTTI_FLOAT32);
+    RANK_OK(me, tutti_reduce_op_create_user("compose", compose, NULL, NULL, &op, &me->error));
+    RANK_STATUS(me, tutti_all_reduce(me->group, NULL, &buffer, op, NULL, NULL, &me->error),
+                TUTTI_ERR_BACKEND);
+    RANK_EXPECT(me, strstr(me->error.message, "all_reduce #1") != NULL);
+    RANK_EXPECT(me,
+                strstr(me->error.message, "the reduce function \"compose\" returned 3") != NULL);
+    RANK_STATUS(me, tutti_barrier(me->group, NULL, NULL, &me->error), TUTTI_ERR_BACKEND);
+    tutti_reduce_op_release(op);
+}
+
+static void a_function_that_returns_a_failure_fails_the_call_and_the_group(void** state) {
+    (void)state;
+    RUN(2, use_a_function_that_refuses, NULL);
+}
+
+static void arguments_that_are_wrong_are_named(void** state) {
+    (void)state;
+    const tutti_status bad = TUTTI_ERR_INVALID_ARGUMENT;
+    tutti_reduce_op op = 77;
+    uint8_t yes = 1;
+    double half = 0.5;
+    char long_name[66];
+    tutti_reduce_op_options options = TUTTI_REDUCE_OP_OPTIONS_INIT;
+    const tutti_buffer boolean = of(&yes, 1, TUTTI_BOOL), factor = of(&half, 1, TUTTI_FLOAT64);
+    memset(long_name, 'x', sizeof long_name);
+    long_name[65] = '\0';
+    EXPECT_ERROR(tutti_reduce_op_create_premul_sum(NULL, &op, &error), bad, "factor is NULL");
+    EXPECT_ERROR(tutti_reduce_op_create_premul_sum(&boolean, &op, &error), bad,
+                 "tutti_reduce_op_create_premul_sum: factor is a bool");
+    EXPECT_ERROR(tutti_reduce_op_create_premul_sum(&factor, NULL, &error), bad, "out_op is NULL");
+    EXPECT_ERROR(tutti_reduce_op_create_user(NULL, compose, NULL, NULL, &op, &error), bad,
+                 "name is NULL");
+    EXPECT_ERROR(tutti_reduce_op_create_user("", compose, NULL, NULL, &op, &error), bad,
+                 "name has 0 bytes");
+    EXPECT_ERROR(tutti_reduce_op_create_user(long_name, compose, NULL, NULL, &op, &error), bad,
+                 "name has 65 bytes; it must have 1 to 64");
+    EXPECT_ERROR(tutti_reduce_op_create_user("name", NULL, NULL, NULL, &op, &error), bad,
+                 "function is NULL");
+    EXPECT_ERROR(tutti_reduce_op_create_user("name", compose, NULL, NULL, NULL, &error), bad,
+                 "out_op is NULL");
+    options.non_commutative = 2;
+    EXPECT_ERROR(tutti_reduce_op_create_user("name", compose, NULL, &options, &op, &error), bad,
+                 "options.non_commutative is 2");
+    options.struct_size = 3;
+    EXPECT_ERROR(tutti_reduce_op_create_user("name", compose, NULL, &options, &op, &error), bad,
+                 "options.struct_size is 3");
+    assert_int_equal(op, 77);
+    tutti_reduce_op_release(op); /* was never made */
+    tutti_reduce_op_release(TUTTI_SUM);
+    tutti_reduce_op_options_init(&options, sizeof options);
+    assert_int_equal(options.struct_size, sizeof options);
+    assert_int_equal(options.non_commutative, 0);
+}
+
+int main(int argc, char** argv) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_function_that_does_not_commute_is_applied_in_rank_order),
+        TEST(reduce_and_reduce_scatter_keep_the_order_too),
+        TEST(a_function_reduces_every_dtype),
+        TEST(functions_of_other_names_are_a_mismatch_that_shows_both),
+        TEST(a_function_that_returns_a_failure_fails_the_call_and_the_group),
+        TEST(arguments_that_are_wrong_are_named),
+    };
+    if (argc > 1) backend = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
