@@ -1,6 +1,7 @@
 // Messages between two ranks of a group: what every algorithm of algorithm/ is written against.
 // Messages of one sender in one slot arrive in order, and move only when both sides have posted.
-// Any thread.
+// Their listeners are called in that order too, if the receives of the slot are posted one after the
+// other. Any thread.
 #pragma once
 
 #include <atomic>
@@ -29,6 +30,9 @@ public:
 class TransferHold {
 public:
     virtual ~TransferHold() = default;
+    // Of a send. True: nothing of it has moved, nothing will, and the listener is not called; the
+    // receiver gets an empty message in its place. False: it is on its way, or done.
+    virtual bool stop() noexcept = 0;
 };
 
 // One message on its way, owned by whoever posts it; stays where it is until done or withdrawn.

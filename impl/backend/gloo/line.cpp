@@ -199,7 +199,10 @@ Line::Progress Line::skip() {
 bool Line::write(Op& op) {
     if (op.getOpcode() != Op::SEND_UNBOUND_BUFFER) return Pair::write(op);
     Held held(op.ubuf);
-    if (!held) {
+    const bool is_blank = held && held.operator->() == blank_.get();
+    const bool was_stopped = held && !is_blank && op.nwritten == 0 && !parcel(held).begin();
+    if (was_stopped) parcel(held).let_go();
+    if (!held || was_stopped) {
         if (op.nwritten > 0) {
             refuse("a message was withdrawn when half of it had gone");
             return false;
@@ -211,7 +214,7 @@ bool Line::write(Op& op) {
         return Pair::write(op);
     }
     const bool whole = Pair::write(op);
-    if (held.operator->() == blank_.get()) return whole;
+    if (is_blank) return whole;
     if (whole) parcel(held).complete({}, rank_, op.nbytes);
     parcel(held).let_go();
     return whole;

@@ -58,7 +58,12 @@ void Ledger::wait_until_empty() noexcept {
 
 Parcel::Parcel(const std::shared_ptr<::gloo::transport::tcp::Context>& context, Ledger& ledger,
                Transfer& transfer, int peer, void* data, size_t bytes)
-    : UnboundBuffer(context, data, bytes), ledger_(ledger), transfer_(transfer), peer_(peer) {
+    // A pointer that owns nothing: whoever destroys a parcel, perhaps Gloo's loop, must not be the
+    // one who destroys the context and its lines.
+    : UnboundBuffer({std::shared_ptr<void>{}, context.get()}, data, bytes),
+      ledger_(ledger),
+      transfer_(transfer),
+      peer_(peer) {
     ledger_.enter(*this);
 }
 
@@ -73,8 +78,19 @@ Parcel::~Parcel() {
     const std::lock_guard<std::mutex> lock(m_);
 }
 
+bool Parcel::begin() noexcept {
+    Stage stage = Stage::Posted;
+    return stage_.compare_exchange_strong(stage, Stage::Moving, std::memory_order_acq_rel) ||
+           stage == Stage::Moving;
+}
+
+bool Parcel::stop() noexcept {
+    Stage stage = Stage::Posted;
+    return stage_.compare_exchange_strong(stage, Stage::Ended, std::memory_order_acq_rel);
+}
+
 void Parcel::complete(Status status, int peer, size_t bytes) noexcept {
-    if (completed_.exchange(true, std::memory_order_acq_rel)) return;
+    if (stage_.exchange(Stage::Ended, std::memory_order_acq_rel) == Stage::Ended) return;
     Transfer& transfer = transfer_;
     completions_of_this_thread().push_back({transfer.listener, &transfer});
     transfer.status = std::move(status);

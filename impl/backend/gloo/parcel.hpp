@@ -44,6 +44,9 @@ public:
 
     // The first completion counts. The transfer may be gone when this returns.
     void complete(Status status, int peer, size_t bytes) noexcept;
+    // Before its first byte goes: false if it must not go.
+    bool begin() noexcept;
+    bool stop() noexcept override;
     // The last thing that Gloo's loop does with it: what it did happens before the destruction.
     void let_go() noexcept { uses_.fetch_add(1, std::memory_order_release); }
 
@@ -52,7 +55,8 @@ private:
     Ledger& ledger_;
     Transfer& transfer_;
     const int peer_;  // -1: any
-    std::atomic<bool> completed_{false};
+    enum class Stage : int { Posted, Moving, Ended };
+    std::atomic<Stage> stage_{Stage::Posted};
     std::atomic<uint32_t> uses_{0};
     Parcel* next_ = nullptr;
     Parcel* previous_ = nullptr;

@@ -16,6 +16,7 @@ public:
     Hold(std::shared_ptr<Hub> hub, const Transfer& transfer)
         : hub_(std::move(hub)), transfer_(transfer) {}
     ~Hold() override { hub_->withdraw(transfer_); }
+    bool stop() noexcept override { return hub_->stop(transfer_); }
 
 private:
     const std::shared_ptr<Hub> hub_;
@@ -63,6 +64,7 @@ bool Hub::matches(const Post& send, const Post& receive) const {
 }
 
 void Hub::finish(const Post& post, Status status, int peer, size_t bytes, Listeners& listeners) {
+    if (post.transfer == nullptr) return;
     Transfer& transfer = *post.transfer;
     transfer.status = std::move(status);
     transfer.peer = peer;
@@ -110,7 +112,18 @@ void Hub::post(const Post& post) {
 
 void Hub::withdraw(const Transfer& transfer) noexcept {
     const Lock lock(mutex_);
+    if (transfer.done.load(std::memory_order_relaxed)) return;  // and so it waits no more
     std::erase_if(waiting_, [&](const Post& post) { return post.transfer == &transfer; });
+}
+
+bool Hub::stop(const Transfer& transfer) noexcept {
+    const Lock lock(mutex_);
+    const auto found = std::ranges::find(waiting_, &transfer, &Post::transfer);
+    if (found == waiting_.end()) return false;
+    found->transfer = nullptr;
+    found->data = nullptr;
+    found->bytes = 0;
+    return true;
 }
 
 template <typename Predicate>

@@ -19,9 +19,9 @@ public:
     explicit Hub(int size) : ranks_(static_cast<size_t>(size)) {}
 
     struct Post {
-        Transfer* transfer;
-        int owner;  // the rank that posted it
-        int peer;   // -1: a receive from any rank
+        Transfer* transfer;  // null: a send that was stopped
+        int owner;           // the rank that posted it
+        int peer;            // -1: a receive from any rank
         bool is_send;
         uint64_t slot;
         void* data;  // a send only reads it
@@ -35,6 +35,8 @@ public:
     // abort.
     void post(const Post& post) TUTTI_EXCLUDES(mutex_);
     void withdraw(const Transfer& transfer) noexcept TUTTI_EXCLUDES(mutex_);
+    // Whether the send waited still; the receiver gets an empty message in its place.
+    bool stop(const Transfer& transfer) noexcept TUTTI_EXCLUDES(mutex_);
     // Aborts all ranks if another one waits in a different call.
     void stalled(int rank, const control::Stall& stall) noexcept TUTTI_EXCLUDES(mutex_);
     // Ends all that `rank` has posted, now and later.

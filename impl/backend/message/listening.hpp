@@ -25,9 +25,19 @@ public:
         } else {
             channel.post_receive(transfer, source, slot, &announcement, sizeof announcement);
         }
-        count_down();
+        let_go();
     }
-    void transfer_done(Transfer& /*transfer*/) noexcept override { count_down(); }
+    // At once, also amid the post: the order of these calls is the order of the messages.
+    void transfer_done(Transfer& /*transfer*/) noexcept override {
+        const auto self = shared_from_this();
+        engine_->heard(self);
+        let_go();
+    }
+    // It was never posted.
+    void withdraw() noexcept {
+        transfer.hold.reset();
+        const auto self = std::move(transfer.listener);
+    }
 
     const int source;
     const int tag;
@@ -36,12 +46,8 @@ public:
 
 private:
     // When the post has returned and the announcement is there.
-    void count_down() noexcept {
-        if (--pending_ > 0) return;
-        const auto self = shared_from_this();
-        transfer.hold.reset();
-        transfer.listener.reset();
-        engine_->heard(self);
+    void let_go() noexcept {
+        if (--pending_ == 0) withdraw();
     }
 
     const std::shared_ptr<PointToPoint> engine_;

@@ -1,12 +1,9 @@
-// A message under way holds itself and the engine until it is done. Two rules keep it simple: posts
-// and Work::finish happen without the engine's lock, and the owner of a transfer lets go of it only
-// after the post has returned.
+// A message under way holds itself and the engine until it is done. Posts, copies and Work::finish
+// happen without the engine's lock; who gets what is settled under it.
 #include "point_to_point.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/error.hpp"
 #include "draining.hpp"
@@ -16,31 +13,6 @@
 #include "using.hpp"
 
 namespace tutti {
-
-namespace {
-
-// The receives that wait for messages of this source, which will not come.
-template <typename Lane>
-std::vector<std::shared_ptr<Receiving>> take_waiting(Lane& lane, int source) {
-    std::vector<std::shared_ptr<Receiving>> taken;
-    std::erase_if(lane.waiting, [&](const auto& one) {
-        if (one->call.source != source) return false;
-        taken.push_back(one);
-        return true;
-    });
-    lane.wanted[source] = 0;
-    return taken;
-}
-
-// Whether more receives wait for this source than announcements are listened for; counts one more.
-template <typename Lane>
-bool lacks_listener(Lane& lane, int source) {
-    if (lane.wanted[source] <= lane.posted[source]) return false;
-    ++lane.posted[source];
-    return true;
-}
-
-}  // namespace
 
 PointToPoint::PointToPoint(Channel& channel) : channel_(channel), alarm_(Alarm::shared()) {}
 PointToPoint::~PointToPoint() = default;
@@ -53,8 +25,8 @@ void PointToPoint::start(const Send& call, const Deadline& deadline, std::shared
         if (!aborted_.ok()) throw Error(aborted_);
         number = ++sent_;
     }
-    if (call.destination == channel_.rank()) {
-        arrive(call.tag, {call.destination, nullptr, sending}, false);
+    if (sending->is_local()) {
+        arrive(call.tag, {call.destination, nullptr, sending});
     } else {
         sending->post(number);
     }
@@ -64,43 +36,179 @@ void PointToPoint::start(const Send& call, const Deadline& deadline, std::shared
 void PointToPoint::start(const Receive& call, const Deadline& deadline,
                          std::shared_ptr<Work> work) {
     const auto receiving = std::make_shared<Receiving>(shared_from_this(), call, std::move(work));
-    join_lane(receiving, false);
+    {
+        const Lock lock(mutex_);
+        receiving->turn = ++turns_;
+    }
+    join(receiving);
     receiving->set_alarm(deadline);
 }
 
-// Takes what has arrived, or waits for it; `first`: before all others that wait.
-void PointToPoint::join_lane(const std::shared_ptr<Receiving>& receiving, bool first) {
-    const Receive& call = receiving->call;
-    std::optional<Arrival> arrival;
-    Status aborted;
-    bool must_listen = false;
-    {
-        const Lock lock(mutex_);
-        aborted = aborted_;
-        Lane& lane = lanes_[call.tag];
-        std::erase_if(lane.arrived,
-                      [](const Arrival& one) { return one.local && one.local->finished(); });
-        const auto found = std::ranges::find_if(
-            lane.arrived, [&](const Arrival& one) { return receiving->accepts(one.source); });
-        if (found != lane.arrived.end()) {
-            arrival = std::move(*found);
-            lane.arrived.erase(found);
-        } else if (aborted.ok()) {
-            lane.waiting.insert(first ? lane.waiting.begin() : lane.waiting.end(), receiving);
-            ++lane.wanted[call.source];
-            must_listen = call.source != channel_.rank() && lacks_listener(lane, call.source);
+// The first message that has come for it. One to oneself is the receive's alone from here on, or its
+// send has timed out.
+std::optional<Arrival> PointToPoint::find_message(Lane& lane, const Receiving& receiving) {
+    const auto is_meant = [&](const auto& entry) {
+        const auto& [source, queue] = entry;
+        if (queue.arrived.empty()) return false;
+        if (receiving.call.source == any_source) return source != channel_.rank();
+        return source == receiving.call.source;
+    };
+    for (;;) {
+        Queue* first = nullptr;
+        for (auto& entry : lane.queues) {
+            Queue& queue = entry.second;
+            if (!is_meant(entry)) continue;
+            if (first == nullptr || queue.arrived.begin()->first < first->arrived.begin()->first) {
+                first = &queue;
+            }
         }
-    }
-    if (!aborted.ok()) {
-        receiving->finish(aborted);
-    } else if (arrival) {
-        deliver(receiving, std::move(*arrival));
-    } else if (must_listen) {
-        listen(call.source, call.tag);
+        if (first == nullptr) return std::nullopt;
+        Arrival arrival = std::move(first->arrived.begin()->second);
+        first->arrived.erase(first->arrived.begin());
+        if (!arrival.local || arrival.local->claim()) return arrival;
     }
 }
 
-void PointToPoint::listen(int source, int tag) {
+// The first receive that takes it.
+std::shared_ptr<Receiving> PointToPoint::find_receive(Lane& lane, const Arrival& arrival) {
+    Queue* first = nullptr;
+    const auto consider = [&](int source) {
+        const auto found = lane.queues.find(source);
+        if (found == lane.queues.end() || found->second.waiting.empty()) return;
+        Queue& queue = found->second;
+        if (first == nullptr || queue.waiting.begin()->first < first->waiting.begin()->first) {
+            first = &queue;
+        }
+    };
+    consider(arrival.source);
+    if (arrival.source != channel_.rank()) consider(any_source);
+    if (first == nullptr || (arrival.local && !arrival.local->claim())) return nullptr;
+    auto receiving = std::move(first->waiting.begin()->second);
+    first->waiting.erase(first->waiting.begin());
+    return receiving;
+}
+
+// Every receive that waits counts on an announcement. listen() follows, without the lock.
+void PointToPoint::ask(Lane& lane, int source) {
+    if (source == channel_.rank()) return;
+    Queue& queue = lane.queues[source];
+    for (; queue.asked < queue.waiting.size(); ++queue.asked) lane.to_ask.push_back(source);
+}
+
+// The receives that wait for messages of this source, which will not come.
+PointToPoint::Receives PointToPoint::take_waiting(Lane& lane, int source) {
+    Receives taken;
+    for (auto& [turn, receiving] : lane.queues[source].waiting) {
+        taken.push_back(std::move(receiving));
+    }
+    lane.queues[source].waiting.clear();
+    return taken;
+}
+
+void PointToPoint::drop_if_idle(int tag) {
+    const auto lane = lanes_.find(tag);
+    if (lane == lanes_.end() || lane->second.is_asking || !lane->second.to_ask.empty()) return;
+    const bool is_idle = std::ranges::all_of(lane->second.queues, [](const auto& entry) {
+        const Queue& queue = entry.second;
+        return queue.waiting.empty() && queue.arrived.empty() && queue.asked == 0;
+    });
+    if (is_idle) lanes_.erase(lane);
+}
+
+// A receive that is new, or whose message was taken back, takes what has come or waits for it.
+void PointToPoint::join(const std::shared_ptr<Receiving>& receiving) {
+    const int tag = receiving->call.tag;
+    for (;;) {
+        std::optional<Arrival> arrival;
+        Status ended;
+        {
+            const Lock lock(mutex_);
+            Lane& lane = lanes_[tag];
+            ended = receiving->is_late ? receiving->timed_out() : aborted_;
+            if (ended.ok()) arrival = find_message(lane, *receiving);
+            if (ended.ok() && !arrival) {
+                lane.queues[receiving->call.source].waiting.emplace(receiving->turn, receiving);
+                ask(lane, receiving->call.source);
+            }
+            drop_if_idle(tag);
+        }
+        if (!ended.ok()) return receiving->finish(ended);
+        if (!arrival) return listen(tag);
+        if (receiving->take(*arrival) == Receiving::Taken::Yes) return;
+    }
+}
+
+// A message to oneself.
+void PointToPoint::arrive(int tag, Arrival arrival) {
+    std::shared_ptr<Receiving> receiving;
+    Status aborted;
+    {
+        const Lock lock(mutex_);
+        Lane& lane = lanes_[tag];
+        aborted = aborted_;
+        receiving = find_receive(lane, arrival);
+        if (!receiving && aborted.ok()) {
+            lane.queues[arrival.source].arrived.emplace(++turns_, arrival);
+        }
+        drop_if_idle(tag);
+    }
+    if (receiving) {
+        receiving->take(arrival);
+    } else if (!aborted.ok()) {
+        arrival.local->finish(aborted);
+    }
+}
+
+// The channel calls in the order in which messages came; whoever is later takes the lock later.
+void PointToPoint::heard(const std::shared_ptr<Listening>& listening) noexcept {
+    const Transfer& transfer = listening->transfer;
+    const int tag = listening->tag;
+    Arrival arrival{transfer.peer, listening, nullptr};
+    std::shared_ptr<Receiving> receiving;
+    Receives lost;
+    {
+        const Lock lock(mutex_);
+        Lane& lane = lanes_[tag];
+        --lane.queues[listening->source].asked;
+        if (!transfer.status.ok()) {
+            lost = take_waiting(lane, listening->source);
+        } else if (transfer.bytes > 0) {  // else it was taken back
+            receiving = find_receive(lane, arrival);
+            if (!receiving && aborted_.ok()) {
+                lane.queues[arrival.source].arrived.emplace(++turns_, arrival);
+            }
+        }
+        // The receive that asked for the announcement may not be the one that gets it.
+        ask(lane, listening->source);
+        drop_if_idle(tag);
+    }
+    for (const auto& one : lost) one->finish(transfer.status);
+    if (receiving && receiving->take(arrival) == Receiving::Taken::Back) join(receiving);
+    listen(tag);
+}
+
+// Posts listeners one after the other, whoever wants them, so that the channel tells of messages in
+// their order.
+void PointToPoint::listen(int tag) noexcept {
+    for (bool is_mine = false;;) {
+        int source = 0;
+        {
+            const Lock lock(mutex_);
+            const auto found = lanes_.find(tag);
+            if (found == lanes_.end()) return;
+            Lane& lane = found->second;
+            if (lane.is_asking && !is_mine) return;  // that thread goes on
+            is_mine = true;
+            lane.is_asking = !lane.to_ask.empty();
+            if (!lane.is_asking) return drop_if_idle(tag);
+            source = lane.to_ask.front();
+            lane.to_ask.pop_front();
+        }
+        post_listener(source, tag);
+    }
+}
+
+void PointToPoint::post_listener(int source, int tag) noexcept {
     const auto listening = std::make_shared<Listening>(shared_from_this(), source, tag);
     try {
         const Using use(*this);
@@ -108,81 +216,15 @@ void PointToPoint::listen(int source, int tag) {
     } catch (...) {
         // Nobody will answer: the receives that count on it end with the reason.
         const Status status = current_status();
-        listening->transfer.hold.reset();
-        listening->transfer.listener.reset();
-        std::vector<std::shared_ptr<Receiving>> lost;
+        listening->withdraw();
+        Receives lost;
         {
             const Lock lock(mutex_);
             Lane& lane = lanes_[tag];
-            --lane.posted[source];
+            --lane.queues[source].asked;
             lost = take_waiting(lane, source);
         }
         for (const auto& one : lost) one->finish(status);
-    }
-}
-
-void PointToPoint::heard(const std::shared_ptr<Listening>& listening) noexcept {
-    const Transfer& transfer = listening->transfer;
-    const bool withdrawn = transfer.status.ok() && transfer.bytes == 0;
-    if (transfer.status.ok() && !withdrawn) {
-        {
-            const Lock lock(mutex_);
-            --lanes_[listening->tag].posted[listening->source];
-        }
-        return arrive(listening->tag, {transfer.peer, listening, nullptr}, false);
-    }
-    bool listen_again = false;
-    std::vector<std::shared_ptr<Receiving>> lost;
-    {
-        const Lock lock(mutex_);
-        Lane& lane = lanes_[listening->tag];
-        listen_again = withdrawn && lane.wanted[listening->source] > 0;
-        if (!listen_again) --lane.posted[listening->source];
-        if (!withdrawn) lost = take_waiting(lane, listening->source);
-    }
-    for (const auto& one : lost) one->finish(transfer.status);
-    if (listen_again) listen(listening->source, listening->tag);
-}
-
-// `again`: it was given to a receive that gave up; it comes before what came later.
-void PointToPoint::arrive(int tag, Arrival arrival, bool again) {
-    std::shared_ptr<Receiving> receiving;
-    bool must_listen = false;
-    Status aborted;
-    {
-        const Lock lock(mutex_);
-        Lane& lane = lanes_[tag];
-        const auto found = std::ranges::find_if(
-            lane.waiting, [&](const auto& one) { return one->accepts(arrival.source); });
-        if (found != lane.waiting.end()) {
-            receiving = *found;
-            lane.waiting.erase(found);
-            --lane.wanted[receiving->call.source];
-            // The one who asked for the announcement may not be the one who gets it.
-            must_listen = arrival.remote && !again && lacks_listener(lane, arrival.remote->source);
-        } else if (aborted_.ok()) {
-            lane.arrived.insert(again ? lane.arrived.begin() : lane.arrived.end(),
-                                std::move(arrival));
-            return;
-        }
-        aborted = aborted_;
-    }
-    if (!receiving) {  // nobody will ask for it any more
-        if (arrival.local) arrival.local->finish(aborted);
-        return;
-    }
-    if (must_listen) listen(arrival.remote->source, tag);
-    deliver(receiving, std::move(arrival));
-}
-
-void PointToPoint::deliver(const std::shared_ptr<Receiving>& receiving, Arrival arrival) noexcept {
-    switch (receiving->take(arrival)) {
-        case Receiving::Taken::Yes:
-            return;
-        case Receiving::Taken::ReceiverGone:
-            return arrive(receiving->call.tag, std::move(arrival), true);
-        case Receiving::Taken::MessageGone:
-            return join_lane(receiving, true);
     }
 }
 
@@ -198,30 +240,49 @@ void PointToPoint::drain(int source, uint64_t number) noexcept {
     }
 }
 
-bool PointToPoint::leave_lane(const std::shared_ptr<Receiving>& receiving) noexcept {
+bool PointToPoint::give_up(const std::shared_ptr<Receiving>& receiving) noexcept {
+    const int tag = receiving->call.tag;
     const Lock lock(mutex_);
-    Lane& lane = lanes_[receiving->call.tag];
-    if (std::erase(lane.waiting, receiving) == 0) return false;
-    --lane.wanted[receiving->call.source];
-    return true;
+    receiving->is_late = true;
+    const auto lane = lanes_.find(tag);
+    if (lane == lanes_.end()) return false;
+    const auto queue = lane->second.queues.find(receiving->call.source);
+    if (queue == lane->second.queues.end()) return false;
+    const bool waited = queue->second.waiting.erase(receiving->turn) > 0;
+    drop_if_idle(tag);
+    return waited;
+}
+
+void PointToPoint::forget(const std::shared_ptr<Sending>& sending) noexcept {
+    const int tag = sending->call.tag;
+    const Lock lock(mutex_);
+    const auto lane = lanes_.find(tag);
+    if (lane == lanes_.end()) return;
+    const auto queue = lane->second.queues.find(channel_.rank());
+    if (queue == lane->second.queues.end()) return;
+    std::erase_if(queue->second.arrived,
+                  [&](const auto& entry) { return entry.second.local == sending; });
+    drop_if_idle(tag);
 }
 
 void PointToPoint::abort(const Status& status) noexcept {
-    std::map<int, Lane> lanes;
+    Receives waiting;
+    std::vector<Arrival> arrived;
     {
         const Lock lock(mutex_);
         if (aborted_.ok()) aborted_ = status;
         for (auto& [tag, lane] : lanes_) {
-            std::swap(lanes[tag].waiting, lane.waiting);
-            std::swap(lanes[tag].arrived, lane.arrived);
-            lane.wanted.clear();
+            for (auto& [source, queue] : lane.queues) {
+                for (auto& [turn, one] : queue.waiting) waiting.push_back(std::move(one));
+                for (auto& [turn, one] : queue.arrived) arrived.push_back(std::move(one));
+                queue.waiting.clear();
+                queue.arrived.clear();
+            }
         }
     }
-    for (auto& [tag, lane] : lanes) {
-        for (const auto& one : lane.waiting) one->finish(status);
-        for (const auto& one : lane.arrived) {
-            if (one.local) one.local->finish(status);
-        }
+    for (const auto& one : waiting) one->finish(status);
+    for (const auto& one : arrived) {
+        if (one.local) one.local->finish(status);
     }
 }
 

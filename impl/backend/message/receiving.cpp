@@ -1,3 +1,5 @@
+// One thread at a time has a receive in its hands: who takes it out of its lane, then who completes
+// its transfer.
 #include "receiving.hpp"
 
 #include <cstring>
@@ -18,21 +20,14 @@ void Receiving::set_alarm(const Deadline& deadline) {
     if (finished_) engine_->alarm_->clear(alarm_);  // before it was set
 }
 
-bool Receiving::accepts(int from) const {
-    if (call.source == any_source) return from != engine_->channel_.rank();
-    return call.source == from;
-}
-
 Receiving::Taken Receiving::take(const Arrival& arrival) {
-    const Lock lock(posting_);
-    if (finished_) return Taken::ReceiverGone;
     source_ = arrival.source;
-    if (arrival.local) return take_local(*arrival.local);
-    return take_remote(*arrival.remote);
+    if (!arrival.local) return take_remote(*arrival.remote);
+    take_local(*arrival.local);
+    return Taken::Yes;
 }
 
-Receiving::Taken Receiving::take_local(Sending& message) {
-    if (!message.claim()) return Taken::MessageGone;  // its send timed out
+void Receiving::take_local(Sending& message) {
     Status status;
     if (fits(message.call.buffer.count, message.call.buffer.dtype)) {
         copy(message.call.buffer.data);
@@ -41,7 +36,6 @@ Receiving::Taken Receiving::take_local(Sending& message) {
         finish(status);
     }
     message.finish_claimed(status);
-    return Taken::Yes;
 }
 
 Receiving::Taken Receiving::take_remote(const Listening& message) {
@@ -52,14 +46,11 @@ Receiving::Taken Receiving::take_remote(const Listening& message) {
         if (eager == 0 && header.count > 0) engine_->drain(source_, header.number);
     } else if (eager != Announcement::eager(call.buffer.size())) {
         finish({TUTTI_ERR_INTERNAL, source_, 0,
-                cat("rank ", source_.load(), " announced its message differently")});
+                cat("rank ", source_, " announced its message differently")});
     } else if (eager == call.buffer.size()) {
         copy(message.announcement.data.data());
-    } else if (given_up_) {
-        finish(timed_out("the data of "));
-        return Taken::ReceiverGone;
     } else {
-        receive_body(header.number);
+        return receive_body(header.number);
     }
     return Taken::Yes;
 }
@@ -71,8 +62,8 @@ bool Receiving::fits(int64_t count, tutti_dtype dtype) const {
 Status Receiving::misfit(int64_t count, tutti_dtype dtype) const {
     return {
         TUTTI_ERR_MISMATCH, source_, 0,
-        cat("rank ", source_.load(), " sent ", dtype_name(dtype), " × ", count,
-            " where this receive is ", dtype_name(call.buffer.dtype), " × ", call.buffer.count)};
+        cat("rank ", source_, " sent ", dtype_name(dtype), " × ", count, " where this receive is ",
+            dtype_name(call.buffer.dtype), " × ", call.buffer.count)};
 }
 
 void Receiving::copy(const void* data) {
@@ -80,65 +71,67 @@ void Receiving::copy(const void* data) {
     finish({});
 }
 
-void Receiving::receive_body(uint64_t number) {
+Receiving::Taken Receiving::receive_body(uint64_t number) {
     pending_ = 2;
-    body_.listener = shared_from_this();
+    body_.emplace();
+    body_->listener = shared_from_this();
     try {
         const Using use(*engine_);
-        engine_->channel_.post_receive(body_, source_, Slot::payload(number), call.buffer.data,
+        engine_->channel_.post_receive(*body_, source_, Slot::payload(number), call.buffer.data,
                                        call.buffer.size());
     } catch (...) {
         const Status status = current_status();
         withdraw();
-        return finish(status);
+        finish(status);
+        return Taken::Yes;
     }
-    if (--pending_ == 0) conclude();
+    return --pending_ == 0 ? conclude() : Taken::Yes;
 }
 
 void Receiving::transfer_done(Transfer& /*transfer*/) noexcept {
     if (--pending_ > 0) return;
-    const Lock lock(posting_);
-    conclude();
+    const auto self = shared_from_this();
+    if (conclude() == Taken::Back) engine_->join(self);
 }
 
-// The post has returned and the transfer is done, or withdrawn: lets go of the channel.
-void Receiving::conclude() noexcept {
-    Status status = body_.status;
-    if (status.ok() && body_.bytes != call.buffer.size()) {
-        status = {TUTTI_ERR_PEER_LOST, source_, 0,
-                  cat("rank ", source_.load(), " took its message back: its send timed out")};
-    }
+// The post has returned and the transfer is done: lets go of the channel.
+Receiving::Taken Receiving::conclude() noexcept {
+    const Status status = body_->status;
+    const size_t bytes = body_->bytes;
     withdraw();
-    finish(status);
+    if (!status.ok()) {
+        finish(status);
+    } else if (bytes == 0) {
+        return Taken::Back;
+    } else if (bytes != call.buffer.size()) {
+        finish({TUTTI_ERR_INTERNAL, source_, 0,
+                cat("rank ", source_, " sent ", bytes, " bytes where it had announced ",
+                    call.buffer.size())});
+    } else {
+        finish({});
+    }
+    return Taken::Yes;
 }
 
 void Receiving::withdraw() noexcept {
     const Using use(*engine_, Using::Anyway{});
-    body_.hold.reset();
-    body_.listener.reset();
+    body_->hold.reset();
+    body_->listener.reset();
 }
 
 void Receiving::finish(const Status& status) noexcept {
     if (finished_.exchange(true)) return;
     engine_->alarm_->clear(alarm_);
-    work_->finish(status, status.ok() ? source_.load() : -1);
+    work_->finish(status, status.ok() ? source_ : -1);
 }
 
-Status Receiving::timed_out(const char* for_what) const {
+Status Receiving::timed_out() const {
     const std::string who = call.source == any_source ? "any rank" : cat("rank ", call.source);
-    return {TUTTI_ERR_TIMEOUT, call.source, 0, cat("timed out waiting for ", for_what, who)};
+    return {TUTTI_ERR_TIMEOUT, call.source, 0, cat("timed out waiting for a message of ", who)};
 }
 
 void Receiving::time_out() noexcept {
-    if (engine_->leave_lane(shared_from_this())) return finish(timed_out("a message of "));
-    const Lock lock(posting_);
-    if (finished_) return;
-    if (pending_ == 0) {
-        given_up_ = true;  // a message is on its way to take()
-        return;
-    }
-    withdraw();
-    finish(timed_out("the data of "));
+    if (engine_->give_up(shared_from_this())) finish(timed_out());
 }
 
 }  // namespace tutti

@@ -1,8 +1,10 @@
-// A receive: waits in its lane, then perhaps for the data. Any thread.
+// A receive: waits in its lane, then perhaps for the data. Once it has a message only the end of the
+// data ends it. Any thread.
 #pragma once
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "backend/call/message.hpp"
@@ -19,37 +21,38 @@ public:
         : call(receive), engine_(std::move(engine)), work_(std::move(work)) {}
 
     void set_alarm(const Deadline& deadline);
-    [[nodiscard]] bool accepts(int from) const;
 
-    enum class Taken { Yes, ReceiverGone, MessageGone };
+    // Back: the sender has taken the message back before its data moved; it counts as never sent.
+    enum class Taken { Yes, Back };
     Taken take(const Arrival& arrival);
 
     void transfer_done(Transfer& transfer) noexcept override;
     void finish(const Status& status) noexcept;
+    [[nodiscard]] Status timed_out() const;
 
     const Receive call;
+    // The engine's, under its lock.
+    uint64_t turn = 0;
+    bool is_late = false;
 
 private:
+    void take_local(Sending& message);
+    Taken take_remote(const Listening& message);
     void copy(const void* data);
-    Taken take_local(Sending& message) TUTTI_REQUIRES(posting_);
-    Taken take_remote(const Listening& message) TUTTI_REQUIRES(posting_);
-    void receive_body(uint64_t number) TUTTI_REQUIRES(posting_);
+    Taken receive_body(uint64_t number);
     [[nodiscard]] bool fits(int64_t count, tutti_dtype dtype) const;
     [[nodiscard]] Status misfit(int64_t count, tutti_dtype dtype) const;
-    [[nodiscard]] Status timed_out(const char* for_what) const;
-    void conclude() noexcept TUTTI_REQUIRES(posting_);
-    void withdraw() noexcept TUTTI_REQUIRES(posting_);
+    Taken conclude() noexcept;
+    void withdraw() noexcept;
     void time_out() noexcept;
 
     const std::shared_ptr<PointToPoint> engine_;
     const std::shared_ptr<Work> work_;
-    Mutex posting_;  // held while taking a message and while giving up
-    bool given_up_ TUTTI_GUARDED_BY(posting_) = false;
-    std::atomic<int> source_{-1};
+    int source_ = -1;
     std::atomic<int> pending_{0};  // the transfer, and the post itself
     std::atomic<bool> finished_{false};
     std::atomic<Alarm::Id> alarm_{0};
-    Transfer body_;
+    std::optional<Transfer> body_;
 };
 
 }  // namespace tutti

@@ -7,6 +7,14 @@
 
 namespace tutti {
 
+bool Sending::is_local() const {
+    return call.destination == engine_->channel_.rank();
+}
+
+bool Sending::has_body() const {
+    return Announcement::eager(call.buffer.size()) != call.buffer.size();
+}
+
 void Sending::set_alarm(const Deadline& deadline) {
     alarm_ = engine_->alarm_->set(deadline, [weak = weak_from_this()] {
         if (const auto self = weak.lock()) self->time_out();
@@ -16,20 +24,19 @@ void Sending::set_alarm(const Deadline& deadline) {
 
 void Sending::post(uint64_t number) {
     announcement_.header = {call.buffer.count, number, call.buffer.dtype, 0, 0};
-    const size_t bytes = call.buffer.size();
-    const size_t eager = Announcement::eager(bytes);
+    const size_t eager = Announcement::eager(call.buffer.size());
     if (eager > 0) std::memcpy(announcement_.data.data(), call.buffer.data, eager);
     const Lock lock(posting_);
     try {
         const Using use(*engine_);
-        pending_ = eager == bytes ? 2 : 3;
+        pending_ = has_body() ? 3 : 2;
         head_.listener = shared_from_this();
         engine_->channel_.post_send(head_, call.destination, Slot::announcement(call.tag),
                                     &announcement_, sizeof(announcement_.header) + eager);
-        if (eager != bytes) {
+        if (has_body()) {
             body_.listener = shared_from_this();
             engine_->channel_.post_send(body_, call.destination, Slot::payload(number),
-                                        call.buffer.data, bytes);
+                                        call.buffer.data, call.buffer.size());
         }
     } catch (...) {
         const Status status = current_status();
@@ -61,12 +68,35 @@ void Sending::finish(const Status& status) noexcept {
     if (claim()) finish_claimed(status);
 }
 
+Status Sending::timed_out() const {
+    return {TUTTI_ERR_TIMEOUT, call.destination, 0,
+            cat("timed out: rank ", call.destination, " did not receive it")};
+}
+
+// What has begun to move goes on to its end.
 void Sending::time_out() noexcept {
+    if (is_local()) {
+        engine_->forget(shared_from_this());
+        return finish(timed_out());
+    }
     const Lock lock(posting_);
     if (finished_) return;
-    withdraw();
-    finish({TUTTI_ERR_TIMEOUT, call.destination, 0,
-            cat("timed out: rank ", call.destination, " did not receive it")});
+    const bool head_stopped = stop(head_);
+    const bool body_stopped = has_body() && stop(body_);
+    if (has_body() ? !body_stopped : !head_stopped) {
+        if (head_stopped) --pending_;
+        return;
+    }
+    finish(timed_out());
+    const int stopped = (head_stopped ? 1 : 0) + (body_stopped ? 1 : 0);
+    if (pending_.fetch_sub(stopped) == stopped) withdraw();
+}
+
+bool Sending::stop(Transfer& transfer) noexcept {
+    const Using use(*engine_, Using::Anyway{});
+    if (!transfer.hold->stop()) return false;
+    transfer.hold.reset();
+    return true;
 }
 
 void Sending::withdraw() noexcept {

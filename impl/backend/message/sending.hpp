@@ -18,6 +18,8 @@ public:
     Sending(std::shared_ptr<PointToPoint> engine, const Send& send, std::shared_ptr<Work> work)
         : call(send), engine_(std::move(engine)), work_(std::move(work)) {}
 
+    // To this rank itself.
+    [[nodiscard]] bool is_local() const;
     void set_alarm(const Deadline& deadline);
     void post(uint64_t number);
     void transfer_done(Transfer& transfer) noexcept override;
@@ -26,13 +28,15 @@ public:
     bool claim() noexcept { return !finished_.exchange(true); }
     void finish_claimed(const Status& status) noexcept;
     void finish(const Status& status) noexcept;
-    [[nodiscard]] bool finished() const { return finished_; }
 
     const Send call;
 
 private:
+    [[nodiscard]] bool has_body() const;
+    [[nodiscard]] Status timed_out() const;
     void conclude() noexcept TUTTI_REQUIRES(posting_);
     void time_out() noexcept;
+    bool stop(Transfer& transfer) noexcept TUTTI_REQUIRES(posting_);
     void withdraw() noexcept TUTTI_REQUIRES(posting_);
 
     const std::shared_ptr<PointToPoint> engine_;

@@ -75,13 +75,24 @@ public:
         const auto [one, listener] = oldest();
         complete(one, listener, status, peer, bytes);
     }
-    static void complete(const Posted& one, const std::shared_ptr<TransferListener>& listener,
-                         const Status& status, int peer, size_t bytes) {
-        one.transfer->status = status;
-        one.transfer->peer = peer;
-        one.transfer->bytes = bytes;
-        one.transfer->done.store(true, std::memory_order_release);
+    // Nothing, if it was stopped meanwhile.
+    void complete(const Posted& one, const std::shared_ptr<TransferListener>& listener,
+                  const Status& status, int peer, size_t bytes) {
+        {
+            const std::lock_guard lock(mutex_);
+            if (std::ranges::find(posted_, one.transfer, &Posted::transfer) == posted_.end())
+                return;
+            one.transfer->status = status;
+            one.transfer->peer = peer;
+            one.transfer->bytes = bytes;
+            one.transfer->done.store(true, std::memory_order_release);
+        }
         listener->transfer_done(*one.transfer);
+    }
+    // From here on the oldest cannot be stopped: its bytes move.
+    void begin_oldest() {
+        const std::lock_guard lock(mutex_);
+        moving_ = first_under_way()->transfer;
     }
     // The oldest is an announcement that is listened for: here it is.
     void announce(int peer, int64_t count, const std::string& data) {
@@ -100,10 +111,18 @@ private:
         ~Hold() override {
             if (channel.let_go_) channel.let_go_(posted);
             const std::lock_guard lock(channel.mutex_);
-            std::erase_if(channel.posted_,
-                          [&](const Posted& one) { return one.transfer == posted.transfer; });
+            channel.erase(posted.transfer);
+        }
+        bool stop() noexcept override {
+            const std::lock_guard lock(channel.mutex_);
+            if (posted.transfer->done || posted.transfer == channel.moving_) return false;
+            channel.erase(posted.transfer);
+            return true;
         }
     };
+    void erase(const Transfer* transfer) {
+        std::erase_if(posted_, [&](const Posted& one) { return one.transfer == transfer; });
+    }
     [[nodiscard]] std::deque<Posted>::const_iterator first_under_way() const {
         return std::ranges::find_if(posted_, [](const Posted& one) { return !one.transfer->done; });
     }
@@ -116,6 +135,7 @@ private:
     LetGo let_go_;
     mutable std::mutex mutex_;
     std::deque<Posted> posted_;
+    const Transfer* moving_ = nullptr;
 };
 
 struct Fixture {
@@ -221,12 +241,13 @@ void close_waits_for_a_withdrawal_under_way(void**) {
             while (!closed && !patience.expired()) std::this_thread::yield();
             closed_before = closed.load();
         });
-        // The alarm withdraws the data.
-        if (is_send) {
+        std::thread ending;
+        if (is_send) {  // the alarm withdraws the data
             it.send(10'000, 1);
         } else {
-            it.receive(10'000, 20);
+            it.receive(10'000);
             it.channel.announce(1, 10'000, "");
+            ending = std::thread([&] { it.channel.complete({}, 1, 10'000); });
         }
         withdrawing.get_future().wait();
         std::thread closing([&] {
@@ -236,6 +257,7 @@ void close_waits_for_a_withdrawal_under_way(void**) {
             closed = true;
         });
         closing.join();
+        if (ending.joinable()) ending.join();
         assert_true(it.work->wait(ample()));
         assert_true(it.close());  // the alarm has let go of everything
         assert_false(closed_before);
@@ -305,11 +327,85 @@ void a_deadline_may_meet_the_end_of_a_transfer(void**) {
             }
             while (Deadline::Clock::now() < moment) {
             }
-            if (listener) PuppetChannel::complete(one, listener, {}, 1, is_send ? 40 : 10'000);
+            if (listener) it.channel.complete(one, listener, {}, 1, is_send ? 40 : 10'000);
         }
         assert_true(it.work->wait(ample()));
         assert_true(it.close());
     }
+}
+
+// What has begun goes on to its end, and what has not is as if it had never been.
+void a_deadline_ends_only_what_has_not_begun(void**) {
+    {
+        Fixture receiving;
+        receiving.receive(10'000, 20);
+        receiving.channel.announce(1, 10'000, "");
+        assert_false(receiving.work->wait(Deadline::after_ms(60)));
+        receiving.channel.complete({}, 1, 10'000);
+        assert_true(receiving.work->status()->ok());
+        assert_true(receiving.close());
+    }
+    for (const bool moves : {true, false}) {
+        Fixture sending;
+        sending.send(10'000, 40);
+        sending.channel.complete({}, 1, sizeof(Announcement::Header));
+        if (moves) sending.channel.begin_oldest();
+        assert_int_equal(sending.work->wait(Deadline::after_ms(moves ? 90 : 10'000)), !moves);
+        if (moves) sending.channel.complete({}, 1, 10'000);
+        assert_int_equal(sending.work->status()->code, moves ? TUTTI_OK : TUTTI_ERR_TIMEOUT);
+        assert_true(sending.close());
+    }
+    for (const bool moves : {true, false}) {
+        Fixture sending;
+        sending.send(8, 20);
+        if (moves) sending.channel.begin_oldest();
+        assert_int_equal(sending.work->wait(Deadline::after_ms(moves ? 60 : 10'000)), !moves);
+        if (moves) sending.channel.complete({}, 1, 8);
+        assert_int_equal(sending.work->status()->code, moves ? TUTTI_OK : TUTTI_ERR_TIMEOUT);
+        assert_true(sending.close());
+    }
+}
+
+// The sender's time was up behind its announcement: the receive waits for the next message.
+void a_message_that_was_taken_back_counts_as_never_sent(void**) {
+    for (const bool in_time : {true, false}) {
+        Fixture it;
+        it.receive(10'000, in_time ? -1 : 5);
+        it.channel.announce(1, 10'000, "");
+        if (!in_time) assert_false(it.work->wait(Deadline::after_ms(30)));
+        it.channel.complete({}, 1, 0);
+        if (in_time) {
+            assert_false(it.work->is_completed());
+            it.channel.announce(1, 10'000, "");
+            it.channel.complete({}, 1, 10'000);
+            assert_true(it.work->status()->ok());
+        } else {
+            assert_int_equal(it.work->status()->code, TUTTI_ERR_TIMEOUT);
+        }
+        assert_true(it.close());
+    }
+}
+
+void data_of_another_length_than_announced_are_an_error(void**) {
+    Fixture it;
+    it.receive(10'000);
+    it.channel.announce(1, 10'000, "");
+    it.channel.complete({}, 1, 9'999);
+    assert_int_equal(it.work->status()->code, TUTTI_ERR_INTERNAL);
+    assert_true(it.close());
+}
+
+void many_sources_and_tags_leave_nothing_behind(void**) {
+    Fixture it;
+    for (int tag = 0; tag < 300; ++tag) {
+        it.work = std::make_shared<Work>();
+        it.messages->start(Receive{{it.data.data(), 1, TUTTI_UINT8}, 1 + tag % 2, tag},
+                           Deadline::never(), it.work);
+        it.channel.announce(1 + tag % 2, 1, "x");
+        assert_true(it.work->status()->ok());
+    }
+    assert_int_equal(it.channel.held(), 0);
+    assert_true(it.close());
 }
 
 // Giving up a receive that never heard of a message leaves one request for an announcement.
@@ -385,6 +481,10 @@ int main() {
         TUTTI_TEST(an_announcement_that_comes_after_the_abort_is_dropped),
         TUTTI_TEST(a_message_to_itself_ends_with_the_abort_that_it_meets),
         TUTTI_TEST(a_deadline_may_meet_the_end_of_a_transfer),
+        TUTTI_TEST(a_deadline_ends_only_what_has_not_begun),
+        TUTTI_TEST(a_message_that_was_taken_back_counts_as_never_sent),
+        TUTTI_TEST(data_of_another_length_than_announced_are_an_error),
+        TUTTI_TEST(many_sources_and_tags_leave_nothing_behind),
         TUTTI_TEST(receives_that_give_up_do_not_pile_up),
         TUTTI_TEST(a_receive_without_time_does_not_change_the_order),
         TUTTI_TEST(after_the_close_every_start_says_why),
