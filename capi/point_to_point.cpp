@@ -1,12 +1,53 @@
 // tutti/point_to_point.h. Any thread.
 #include "tutti/point_to_point.h"
 
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "arguments.hpp"
 #include "buffers.hpp"
 #include "guard.hpp"
 #include "issue.hpp"
 #include "options.hpp"
 
 namespace capi = tutti::capi;
+
+namespace {
+
+static_assert(sizeof(tutti_p2p_op) == 96 && offsetof(tutti_p2p_op, buffer) == 16);
+
+tutti::Message read_op(const tutti_p2p_op& op, const std::string& name, int group_size) {
+    const tutti::View view = capi::read_buffer(&op.buffer, (name + ".buffer").c_str());
+    if (op.reserved_0 != 0 || op.reserved[0] != 0 || op.reserved[1] != 0) {
+        capi::refuse(name, " has a reserved field that is not 0; use TUTTI_P2P_OP_INIT");
+    }
+    tutti::Message message;
+    if (op.kind == TUTTI_ISEND) {
+        message = tutti::Send{view, op.group_peer, op.tag};
+    } else if (op.kind == TUTTI_IRECV) {
+        message = tutti::Receive{view, op.group_peer, op.tag};
+    } else {
+        capi::refuse(name, ".kind is ", op.kind, ", neither TUTTI_ISEND nor TUTTI_IRECV");
+    }
+    try {
+        check(message, group_size);
+    } catch (const tutti::Error& fault) {
+        capi::refuse(name, ": ", fault.status().message);
+    }
+    return message;
+}
+
+std::vector<tutti::Message> read_ops(const tutti_p2p_op* ops, size_t count, int group_size) {
+    capi::need_array(ops, count, "ops");
+    std::vector<tutti::Message> batch;
+    for (size_t i = 0; i < count; ++i) {
+        batch.push_back(read_op(ops[i], capi::indexed("ops", i), group_size));
+    }
+    return batch;
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -36,6 +77,29 @@ tutti_status tutti_recv(tutti_group* group, const tutti_buffer* buffer, int32_t 
         }
         const int source = pin->run(call, timeout_ms);
         if (out_group_src != nullptr) *out_group_src = source;
+    });
+}
+
+tutti_status tutti_batch_isend_irecv(tutti_group* group, const tutti_p2p_op* ops, size_t count,
+                                     const tutti_call_options* options, tutti_work** works,
+                                     tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        const auto batch = read_ops(ops, count, pin->size());
+        const int64_t timeout_ms = capi::read_options(options).timeout_ms;
+        std::vector<capi::Reserved<tutti_work>> slots;
+        if (works != nullptr) slots = std::vector<capi::Reserved<tutti_work>>(count);
+        const auto started = pin->start(batch, timeout_ms);
+        if (works != nullptr) {
+            for (size_t i = 0; i < count; ++i) works[i] = slots[i].publish(started[i]);
+            return;
+        }
+        for (const auto& work : started) work->wait(tutti::Deadline::never());
+        for (const auto& work : started) {
+            if (const tutti::Status status = *work->status(); !status.ok()) {
+                throw tutti::Error(status);
+            }
+        }
     });
 }
 

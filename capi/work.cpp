@@ -108,6 +108,43 @@ tutti_status tutti_work_wait_all(tutti_work* const* works, size_t count, int64_t
     });
 }
 
+tutti_status tutti_work_then(tutti_work* work, tutti_work_callback callback, void* user,
+                             tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const WorkPin pin(work, "work");
+        if (callback == nullptr) capi::refuse("callback is NULL");
+        pin->then([callback, user](const tutti::Status& status) {
+            tutti_error result = TUTTI_ERROR_INIT;
+            if (!status.ok()) capi::report(status, "", &result);
+            callback(&result, user);
+        });
+    });
+}
+
+const char* tutti_work_get_op_type(tutti_work* work) {
+    const WorkPin pin(work);
+    return pin ? pin->operation() : nullptr;
+}
+
+tutti_status tutti_work_get_sequence_number(tutti_work* work, uint64_t* out_number,
+                                            tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const WorkPin pin(work, "work");
+        capi::need_output(out_number, "out_number");
+        *out_number = pin->number();
+    });
+}
+
+tutti_status tutti_work_get_duration(tutti_work* work, double* out_ms, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const WorkPin pin(work, "work");
+        capi::need_output(out_ms, "out_ms");
+        const auto duration = pin->duration();
+        using Milliseconds = std::chrono::duration<double, std::milli>;
+        *out_ms = duration ? Milliseconds(*duration).count() : -1;
+    });
+}
+
 void tutti_work_release(tutti_work* work) {
     if (!capi::forked()) capi::release(work);
 }

@@ -156,13 +156,13 @@ std::shared_ptr<Work> Group::start(const Collective& call, int64_t timeout_ms,
                     "work must be NULL while calls are gathered; the end of the coalescing gives "
                     "one for all");
     }
-    const auto work = std::make_shared<Work>();
+    const auto work = std::make_shared<Work>(nullptr, call_name(call));
     if (is_nothing(call)) {
         work->finish({});
         return work;
     }
-    turns_->queue([this, call, until = deadline(timeout_ms), deliver = std::move(deliver),
-                   work](uint64_t number) {
+    const uint64_t drawn = turns_->queue([this, call, until = deadline(timeout_ms),
+                                          deliver = std::move(deliver), work](uint64_t number) {
         try {
             backend_->run(call, number, until);
         } catch (...) {
@@ -176,6 +176,7 @@ std::shared_ptr<Work> Group::start(const Collective& call, int64_t timeout_ms,
             work->finish(current_status());
         }
     });
+    work->set_number(drawn);
     return work;
 }
 
@@ -189,16 +190,14 @@ Coalesced Group::end_coalescing() {
     return gathering_.end();
 }
 
-template <typename Message>
-std::shared_ptr<Work> Group::start_message(const Message& call, int64_t timeout_ms) {
-    check(call, size_);
-    const Entry entry(*this);
+template <typename Call>
+std::shared_ptr<Work> Group::start_message(const Call& call, const Deadline& until) {
     const auto what = [call, label = label()] {
         return cat(call_name(call), detail(call), " on ", label);
     };
-    const auto work = std::make_shared<Work>(what);
+    const auto work = std::make_shared<Work>(what, call_name(call));
     try {
-        backend_->start(call, deadline(timeout_ms), work);
+        backend_->start(call, until, work);
     } catch (...) {
         Status status = current_status();
         status.message = cat(what(), ": ", status.message);
@@ -208,11 +207,33 @@ std::shared_ptr<Work> Group::start_message(const Message& call, int64_t timeout_
 }
 
 std::shared_ptr<Work> Group::start(const Send& call, int64_t timeout_ms) {
-    return start_message(call, timeout_ms);
+    check(call, size_);
+    const Entry entry(*this);
+    return start_message(call, deadline(timeout_ms));
 }
 
 std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms) {
-    return start_message(call, timeout_ms);
+    check(call, size_);
+    const Entry entry(*this);
+    return start_message(call, deadline(timeout_ms));
+}
+
+std::vector<std::shared_ptr<Work>> Group::start(std::span<const Message> batch,
+                                                int64_t timeout_ms) {
+    for (const Message& message : batch) check(message, size_);
+    const Entry entry(*this);
+    const Deadline until = deadline(timeout_ms);
+    std::vector<std::shared_ptr<Work>> works(batch.size());
+    for (size_t index = 0; index < batch.size(); ++index) {
+        try {
+            works[index] = std::visit([&](const auto& call) { return start_message(call, until); },
+                                      batch[index]);
+        } catch (...) {  // others run already
+            works[index] = std::make_shared<Work>(nullptr, call_name(batch[index]));
+            works[index]->finish(current_status());
+        }
+    }
+    return works;
 }
 
 void Group::run(const Send& call, int64_t timeout_ms) {

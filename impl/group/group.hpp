@@ -4,7 +4,9 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "backend/backend.hpp"
 #include "backend/call/call.hpp"
@@ -58,6 +60,10 @@ public:
     int run(const Receive& call, int64_t timeout_ms);
     std::shared_ptr<Work> start(const Receive& call, int64_t timeout_ms);
 
+    // Several messages at once: all are checked before the first starts, and all start; one that
+    // cannot has a work that has failed.
+    std::vector<std::shared_ptr<Work>> start(std::span<const Message> batch, int64_t timeout_ms);
+
     // Ends the group: what runs still ends with ABORTED, what was sent arrives. Throws
     // INVALID_HANDLE the second time.
     void destroy();
@@ -68,8 +74,8 @@ private:
     explicit Group(const GroupOptions& options);
     [[nodiscard]] Deadline deadline(int64_t timeout_ms) const;
     Status fail(Status status, const Collective& call, uint64_t number) noexcept;
-    template <typename Message>
-    std::shared_ptr<Work> start_message(const Message& call, int64_t timeout_ms);
+    template <typename Call>
+    std::shared_ptr<Work> start_message(const Call& call, const Deadline& until);
     void check_open() const TUTTI_REQUIRES(mutex_);
 
     const int rank_;

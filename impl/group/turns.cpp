@@ -30,14 +30,14 @@ void Turns::pass() noexcept {
     if (next_ != current_) changed_.notify_all();  // else nobody waits for a turn
 }
 
-void Turns::queue(Job job) {
+uint64_t Turns::queue(Job job) {
     const Lock lock(mutex_);
     if (!thread_.joinable()) {  // first: without a thread no number is drawn
         thread_ = start_thread("tutti-group", [this] { work(); });
     }
     queue_.emplace_back(next_, std::move(job));
-    ++next_;
     changed_.notify_all();
+    return next_++;
 }
 
 void Turns::work() {

@@ -33,9 +33,9 @@ public:
         job(number);
     }
 
-    // Draws the next number and runs `job`, which must not throw, in the background when its turn
-    // comes.
-    void queue(Job job);
+    // Draws the next number, which it returns, and runs `job`, which must not throw, in the
+    // background when its turn comes.
+    uint64_t queue(Job job);
 
 private:
     uint64_t take();

@@ -10,13 +10,17 @@ namespace tutti {
 void Work::finish(Status status, int source) noexcept {
     if (!status.ok() && describe_) status.message = cat(describe_(), ": ", status.message);
     std::vector<std::shared_ptr<Waiter>> waiters;
+    std::vector<std::unique_ptr<Callback>> callbacks;
     {
         const Lock lock(mutex_);
         if (completed_) return;
         completed_ = true;
+        ended_ = Clock::now();
         status_ = std::move(status);
         source_ = source;
         waiters.swap(waiters_);
+        callbacks.swap(callbacks_);
+        for (const auto& callback : callbacks) callback->status = status_;
         // Under the lock: whoever waits may free this work as soon as it sees completed_.
         finished_.notify_all();
     }
@@ -25,6 +29,37 @@ void Work::finish(Status status, int source) noexcept {
         waiter->woken = true;
         waiter->changed.notify_one();
     }
+    for (auto& callback : callbacks) Callbacks::shared().add(std::move(callback));
+}
+
+void Work::then(std::function<void(const Status&)> callback) {
+    auto made = std::make_unique<Callback>(std::move(callback));
+    Callbacks::shared().start_thread();
+    {
+        const Lock lock(mutex_);
+        if (!completed_) {
+            callbacks_.push_back(std::move(made));
+            return;
+        }
+        made->status = status_;
+    }
+    Callbacks::shared().add(std::move(made));
+}
+
+void Work::set_number(uint64_t number) {
+    const Lock lock(mutex_);
+    number_ = number;
+}
+
+uint64_t Work::number() const {
+    const Lock lock(mutex_);
+    return number_;
+}
+
+std::optional<std::chrono::nanoseconds> Work::duration() const {
+    const Lock lock(mutex_);
+    if (!completed_) return std::nullopt;
+    return ended_ - started_;
 }
 
 bool Work::wait(const Deadline& deadline) const {

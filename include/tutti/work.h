@@ -91,6 +91,63 @@ TUTTI_API tutti_status tutti_work_wait_any(tutti_work* const* works, size_t coun
 TUTTI_API tutti_status tutti_work_wait_all(tutti_work* const* works, size_t count,
                                            int64_t timeout_ms, tutti_error* error);
 
+/** Called once when an operation is done. `result->status` is TUTTI_OK, or `result` says how it
+ *  failed; it is borrowed until the callback returns. Runs on one thread of the library that serves
+ *  all callbacks of the process, in the order in which their operations ended: while one runs, the
+ *  others wait. It may call any function, but must not wait for an operation that can end only
+ *  after another callback. It must not throw, longjmp or end its thread. */
+typedef void (*tutti_work_callback)(const tutti_error* result, void* user);
+
+/** Has a callback called once the operation is done, successfully or not; never inside this call,
+ *  also if the operation is done already. Several callbacks of one work are called in the order of
+ *  these calls. The work may be released meanwhile; destroying the group ends its operations, and so
+ *  brings their callbacks.
+ *  @param work      borrowed
+ *  @param callback  see tutti_work_callback; must stay callable until it has been called
+ *  @param user      passed to the callback as it is
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   INVALID_HANDLE, INVALID_ARGUMENT; OUT_OF_MEMORY if there is no thread to have: then the
+ *           callback is not called
+ *  Source:  torch.distributed.Work.get_future, torch.futures.Future.then
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_work_then(tutti_work* work, tutti_work_callback callback, void* user,
+                                       tutti_error* error);
+
+/** What kind of operation it is: the name of its function without the prefix, for instance
+ *  "all_reduce".
+ *  @param work  borrowed
+ *  @return a static string; NULL for an invalid handle
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   never: gives NULL
+ *  Source:  torch.distributed.Work._get_op_type
+ *  @since 0.1 */
+TUTTI_API const char* tutti_work_get_op_type(tutti_work* work);
+
+/** Which collective of its group it is, as error messages show it (#7).
+ *  @param work        borrowed
+ *  @param out_number  receives the number, from 1 on, the same on all ranks; 0 for messages, which
+ *                     are outside the order of the collectives
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   INVALID_HANDLE, INVALID_ARGUMENT
+ *  Source:  torch.distributed.Work._get_sequence_number
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_work_get_sequence_number(tutti_work* work, uint64_t* out_number,
+                                                      tutti_error* error);
+
+/** How long the operation took, from the call that started it to its end.
+ *  @param work    borrowed
+ *  @param out_ms  receives milliseconds; -1 while it is running
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   INVALID_HANDLE, INVALID_ARGUMENT
+ *  Source:  torch.distributed.Work._get_duration
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_work_get_duration(tutti_work* work, double* out_ms,
+                                               tutti_error* error);
+
 /** Gives the handle back. An unfinished operation goes on: its buffers stay borrowed until its
  *  group is destroyed.
  *  @param work  owned until now; NULL and stale handles are ignored

@@ -9,6 +9,7 @@ static struct { void *store, *group, *work, *bytes, *object; } living, stale;
 typedef struct outputs {
     int32_t int32;
     int64_t int64;
+    uint64_t uint64;
     tutti_reduce_op op;
     size_t size;
     tutti_store* store;
@@ -23,6 +24,7 @@ typedef struct outputs {
 static outputs out, untouched;
 static unsigned char byte;
 static tutti_buffer buffer = TUTTI_BUFFER_INIT(&byte, 1, TUTTI_UINT8);
+static tutti_p2p_op p2p = TUTTI_P2P_OP_INIT(TUTTI_ISEND, &byte, 1, TUTTI_UINT8, 0, 0);
 static const char* text = "text";
 static const size_t one = 1;
 static const int64_t extent = 1;

@@ -1,4 +1,6 @@
 /* Messages between ranks that are threads. The first argument is the backend. */
+#include <stdlib.h>
+
 #include "support/contract.h"
 #include "support/ranks.h"
 
@@ -208,6 +210,67 @@ static void a_message_after_a_timeout_goes_to_the_next_receive(void** state) {
     RUN(2, receive_too_early);
 }
 
+/* The receive has begun when its time is up: it gets the data, though they come in slowly. */
+static void receive_what_has_begun(rank_context* me) {
+    enum { LONG = 32 << 20 };
+    int32_t* values = (int32_t*)calloc(LONG / 4, 4);
+    tutti_call_options options = TUTTI_CALL_OPTIONS_INIT;
+    const tutti_buffer buffer = int32s(values, LONG / 4);
+    int64_t arrived = 0, lost = 0;
+    options.timeout_ms = 2; /* shorter than the data take, or the message was not found in time */
+    tutti_status status = TUTTI_OK;
+    for (int turn = 0; turn < 12 && status == TUTTI_OK; ++turn) {
+        for (int32_t i = 0; i < LONG / 4; i += 1021) values[i] = me->rank == 0 ? turn + i : -1;
+        if (me->rank == 0) {
+            status = tutti_send(me->group, &buffer, 1, 0, NULL, NULL, &me->error);
+            continue;
+        }
+        do {
+            status = tutti_recv(me->group, &buffer, 0, 0, &options, NULL, NULL, &me->error);
+        } while (status == TUTTI_ERR_TIMEOUT);
+        for (int32_t i = 0; i < LONG / 4; i += 1021) lost += values[i] != turn + i;
+        ++arrived;
+    }
+    free(values);
+    RANK_STATUS(me, status, TUTTI_OK);
+    RANK_EXPECT(me, lost == 0 && (me->rank == 0 || arrived == 12));
+}
+
+static void a_time_out_loses_no_message(void** state) {
+    (void)state;
+    RUN(2, receive_what_has_begun);
+}
+
+/* Sends that give up, again and again, against receives that do: what a send that succeeded had is
+ * received, what timed out is not, and the group lives on. */
+static void send_until_it_succeeds(rank_context* me) {
+    enum { ELEMENTS = 1 << 20 };
+    int32_t* values = (int32_t*)calloc(ELEMENTS, 4);
+    tutti_call_options options = TUTTI_CALL_OPTIONS_INIT;
+    const tutti_buffer buffer = int32s(values, ELEMENTS);
+    tutti_status status = TUTTI_OK;
+    int64_t lost = 0;
+    for (int32_t turn = 0; turn < 60 && status == TUTTI_OK; ++turn) {
+        do {
+            options.timeout_ms = 1 + turn % 3;
+            values[0] = values[ELEMENTS - 1] = me->rank == 0 ? turn : -1;
+            status = me->rank == 0
+                         ? tutti_send(me->group, &buffer, 1, 0, &options, NULL, &me->error)
+                         : tutti_recv(me->group, &buffer, 0, 0, &options, NULL, NULL, &me->error);
+        } while (status == TUTTI_ERR_TIMEOUT);
+        lost += values[0] != turn || values[ELEMENTS - 1] != turn;
+    }
+    free(values);
+    RANK_STATUS(me, status, TUTTI_OK);
+    RANK_EXPECT(me, lost == 0);
+    RANK_OK(me, tutti_barrier(me->group, NULL, NULL, &me->error));
+}
+
+static void a_send_that_timed_out_was_never_sent_and_the_group_lives(void** state) {
+    (void)state;
+    RUN(2, send_until_it_succeeds);
+}
+
 static void refuse_arguments(rank_context* me) {
     int32_t value = 0, source = 0;
     tutti_work* work = NULL;
@@ -245,6 +308,8 @@ int main(int argc, char** argv) {
         TEST(a_rank_can_send_itself_a_message_with_a_work),
         TEST(a_message_of_another_count_is_a_mismatch_and_consumed),
         TEST(a_message_after_a_timeout_goes_to_the_next_receive),
+        TEST(a_time_out_loses_no_message),
+        TEST(a_send_that_timed_out_was_never_sent_and_the_group_lives),
         TEST(arguments_that_are_wrong_are_named),
     };
     if (argc > 1) backend = argv[1];

@@ -160,6 +160,92 @@ static void synchronous_calls_queue_behind_works(void** state) {
     RUN(3, mix);
 }
 
+typedef struct note {
+    rank_context* me;
+    tutti_status status;
+    const char* event;
+    tutti_error error;
+} note;
+
+static void take_note(const tutti_error* result, void* user) {
+    note* it = (note*)user;
+    it->status = result->status;
+    it->error = *result;
+    /* A callback may call what it likes. */
+    tutti_store_set(it->me->store, it->event, NULL, 0, NULL);
+}
+
+static void register_callbacks(rank_context* me) {
+    int64_t value = me->rank, never_value = 0;
+    tutti_work *work = NULL, *never = NULL;
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_INT64);
+    const tutti_buffer room = TUTTI_BUFFER_INIT(&never_value, 1, TUTTI_INT64);
+    note early = {me, TUTTI_ERR_INTERNAL, me->rank == 0 ? "early 0" : "early 1", TUTTI_ERROR_INIT};
+    note late = {me, TUTTI_ERR_INTERNAL, me->rank == 0 ? "late 0" : "late 1", TUTTI_ERROR_INIT};
+    note end = {me, TUTTI_OK, me->rank == 0 ? "end 0" : "end 1", TUTTI_ERROR_INIT};
+    RANK_OK(me, tutti_all_reduce(me->group, NULL, &buffer, TUTTI_SUM, NULL, &work, &me->error));
+    RANK_OK(me, tutti_work_then(work, take_note, &early, &me->error));
+    rank_await(me, early.event);
+    RANK_EXPECT(me, early.status == TUTTI_OK && early.error.message[0] == '\0' && value == 1);
+    RANK_OK(me, tutti_work_then(work, take_note, &late, &me->error)); /* it is done already */
+    rank_await(me, late.event);
+    RANK_EXPECT(me, late.status == TUTTI_OK);
+    tutti_work_release(work);
+    /* A receive that the end of its group ends; its work is released before. */
+    RANK_OK(me, tutti_recv(me->group, &room, 1 - me->rank, 9, NULL, NULL, &never, &me->error));
+    RANK_OK(me, tutti_work_then(never, take_note, &end, &me->error));
+    tutti_work_release(never);
+    RANK_OK(me, tutti_barrier(me->group, NULL, NULL, &me->error));
+    RANK_OK(me, tutti_destroy_process_group(me->group, &me->error));
+    me->group = NULL;
+    rank_await(me, end.event);
+    RANK_EXPECT(me, end.status == TUTTI_ERR_ABORTED || end.status == TUTTI_ERR_PEER_LOST);
+    RANK_EXPECT(me, strstr(end.error.message, "recv from rank") != NULL);
+}
+
+static void callbacks_are_called_once_the_operation_is_done(void** state) {
+    (void)state;
+    RUN(2, register_callbacks);
+}
+
+static void describe_works(rank_context* me) {
+    int64_t value = 0;
+    tutti_work *works[2] = {NULL, NULL}, *sent = NULL, *received = NULL;
+    uint64_t number = 77;
+    double took = -7;
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_INT64);
+    RANK_OK(me, tutti_barrier(me->group, NULL, NULL, &me->error));
+    RANK_OK(me, tutti_all_reduce(me->group, NULL, &buffer, TUTTI_SUM, NULL, &works[0], &me->error));
+    RANK_OK(me, tutti_barrier(me->group, NULL, &works[1], &me->error));
+    RANK_OK(me, tutti_recv(me->group, &buffer, me->rank, 0, NULL, NULL, &received, &me->error));
+    RANK_EXPECT(me, strcmp(tutti_work_get_op_type(works[0]), "all_reduce") == 0);
+    RANK_EXPECT(me, strcmp(tutti_work_get_op_type(works[1]), "barrier") == 0);
+    RANK_EXPECT(me, strcmp(tutti_work_get_op_type(received), "recv") == 0);
+    RANK_OK(me, tutti_work_get_sequence_number(works[0], &number, &me->error));
+    RANK_EXPECT(me, number == 2);
+    RANK_OK(me, tutti_work_get_sequence_number(works[1], &number, &me->error));
+    RANK_EXPECT(me, number == 3);
+    RANK_OK(me, tutti_work_get_sequence_number(received, &number, &me->error));
+    RANK_EXPECT(me, number == 0);
+    RANK_OK(me, tutti_work_get_duration(received, &took, &me->error));
+    RANK_EXPECT(me, took == -1);
+    RANK_OK(me, tutti_send(me->group, &buffer, me->rank, 0, NULL, &sent, &me->error));
+    RANK_EXPECT(me, strcmp(tutti_work_get_op_type(sent), "send") == 0);
+    RANK_OK(me, tutti_work_wait(received, 0, &me->error));
+    RANK_OK(me, tutti_work_get_duration(received, &took, &me->error));
+    RANK_EXPECT(me, took > 0 && took < 600000);
+    RANK_OK(me, tutti_work_wait_all(works, 2, 0, &me->error));
+    for (int i = 0; i < 2; ++i) tutti_work_release(works[i]);
+    tutti_work_release(sent);
+    tutti_work_release(received);
+}
+
+static void a_work_tells_what_it_is(void** state) {
+    (void)state;
+    RUN(1, describe_works);
+    RUN(3, describe_works);
+}
+
 static void arguments_that_are_wrong_are_named(void** state) {
     (void)state;
     const tutti_status bad = TUTTI_ERR_INVALID_ARGUMENT;
@@ -174,6 +260,9 @@ static void arguments_that_are_wrong_are_named(void** state) {
     EXPECT_ERROR(tutti_work_is_completed(work, NULL, &error), bad, "out_completed is NULL");
     EXPECT_ERROR(tutti_work_is_success(work, NULL, &error), bad, "out_success is NULL");
     EXPECT_ERROR(tutti_work_source_rank(work, NULL, &error), bad, "out_rank is NULL");
+    EXPECT_ERROR(tutti_work_then(work, NULL, NULL, &error), bad, "callback is NULL");
+    EXPECT_ERROR(tutti_work_get_sequence_number(work, NULL, &error), bad, "out_number is NULL");
+    EXPECT_ERROR(tutti_work_get_duration(work, NULL, &error), bad, "out_ms is NULL");
     EXPECT_ERROR(tutti_work_wait_any(&work, 0, 0, &index, &error), bad, "count is 0");
     EXPECT_ERROR(tutti_work_wait_any(NULL, 1, 0, &index, &error), bad, "works is NULL");
     EXPECT_ERROR(tutti_work_wait_any(&work, 1, -2, &index, &error), bad, "timeout_ms is -2");
@@ -194,6 +283,8 @@ int main(int argc, char** argv) {
         TEST(a_wait_that_expires_leaves_the_operation_running),
         TEST(a_released_work_goes_on),
         TEST(synchronous_calls_queue_behind_works),
+        TEST(callbacks_are_called_once_the_operation_is_done),
+        TEST(a_work_tells_what_it_is),
         TEST(arguments_that_are_wrong_are_named),
     };
     if (argc > 1) backend = argv[1];

@@ -1,6 +1,8 @@
 // Point-to-point messages, as data.
 #pragma once
 
+#include <variant>
+
 #include "view.hpp"
 
 namespace tutti {
@@ -27,6 +29,15 @@ inline const char* call_name(const Send&) {
 }
 inline const char* call_name(const Receive&) {
     return "recv";
+}
+
+using Message = std::variant<Send, Receive>;
+
+inline void check(const Message& message, int size) {
+    std::visit([size](const auto& one) { check(one, size); }, message);
+}
+inline const char* call_name(const Message& message) {
+    return std::visit([](const auto& one) { return call_name(one); }, message);
 }
 
 }  // namespace tutti

@@ -4,7 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <span>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -188,6 +192,113 @@ void wait_any_among_many_threads_loses_nothing(void**) {
     assert_int_equal(late, 0);
 }
 
+// What callbacks tell the test, in order.
+class Notes {
+public:
+    void add(std::string note) {
+        const std::lock_guard lock(mutex_);
+        notes_.push_back(std::move(note));
+        changed_.notify_all();
+    }
+    std::vector<std::string> await(size_t count) {
+        std::unique_lock lock(mutex_);
+        const auto there = [&] { return notes_.size() >= count; };
+        if (!changed_.wait_for(lock, std::chrono::seconds(60), there)) notes_.emplace_back("late");
+        return notes_;
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<std::string> notes_;
+};
+
+void callbacks_come_once_each_in_order_with_the_result(void**) {
+    Notes notes;
+    Work fails([] { return std::string("recv"); });
+    Work succeeds;
+    for (const char* name : {"a", "b", "c"}) {
+        fails.then([&notes, name](const Status& status) { notes.add(name + status.message); });
+    }
+    succeeds.then([&](const Status& status) { notes.add(status.ok() ? "fine" : "wrong"); });
+    fails.finish(failure(" lost"));
+    fails.finish({});
+    succeeds.finish({});
+    const auto said = notes.await(4);
+    assert_true(
+        (said == std::vector<std::string>{"arecv:  lost", "brecv:  lost", "crecv:  lost", "fine"}));
+}
+
+void a_callback_never_runs_inside_the_call_that_registers_it(void**) {
+    Notes notes;
+    Work work;
+    work.finish({});
+    std::mutex held;
+    std::thread::id thread;
+    {
+        const std::lock_guard lock(held);  // a callback inside then() could not have it
+        work.then([&](const Status&) {
+            const std::lock_guard waits(held);
+            thread = std::this_thread::get_id();
+            notes.add("called");
+        });
+        assert_true(thread == std::thread::id());
+    }
+    assert_int_equal(notes.await(1).size(), 1);
+    assert_true(thread != std::this_thread::get_id());
+}
+
+void a_callback_may_use_its_work_and_register_another(void**) {
+    Notes notes;
+    const auto work = std::make_shared<Work>();
+    work->then([&, work](const Status&) {
+        notes.add(work->is_completed() ? "done" : "running");
+        work->then([&](const Status&) { notes.add("again"); });
+        throw std::runtime_error("which ends nothing");
+    });
+    work->finish({});
+    assert_true((notes.await(2) == std::vector<std::string>{"done", "again"}));
+}
+
+void callbacks_of_many_threads_all_come(void**) {
+    std::atomic<int> called{0};
+    Notes notes;
+    constexpr int each = 500;
+    std::vector<std::thread> threads;
+    for (int index = 0; index < 4; ++index) {
+        threads.emplace_back([&] {
+            for (int turn = 0; turn < each; ++turn) {
+                auto work = std::make_shared<Work>();
+                std::thread finisher;
+                if (turn % 50 == 0) finisher = std::thread([work] { work->finish({}); });
+                work->then([&](const Status&) {
+                    if (++called == 4 * each) notes.add("all");
+                });
+                work->finish({});
+                if (finisher.joinable()) finisher.join();
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    assert_true(notes.await(1).front() == "all");
+    assert_int_equal(called, 4 * each);
+}
+
+void a_work_tells_what_it_is_and_how_long_it_took(void**) {
+    Work work(nullptr, "all_reduce");
+    assert_string_equal(work.operation(), "all_reduce");
+    assert_int_equal(work.number(), 0);
+    work.set_number(7);
+    assert_int_equal(work.number(), 7);
+    assert_false(work.duration().has_value());
+    std::this_thread::yield();
+    work.finish({});
+    const auto took = work.duration().value();
+    assert_true(took.count() >= 0 && took < std::chrono::minutes(10));
+    assert_true(work.duration().value() == took);
+    assert_string_equal(Work().operation(), "");
+}
+
 }  // namespace
 
 int main() {
@@ -205,6 +316,11 @@ int main() {
         TUTTI_TEST(wait_any_wakes_when_one_finishes_meanwhile),
         TUTTI_TEST(several_wait_any_share_their_works),
         TUTTI_TEST(wait_any_among_many_threads_loses_nothing),
+        TUTTI_TEST(callbacks_come_once_each_in_order_with_the_result),
+        TUTTI_TEST(a_callback_never_runs_inside_the_call_that_registers_it),
+        TUTTI_TEST(a_callback_may_use_its_work_and_register_another),
+        TUTTI_TEST(callbacks_of_many_threads_all_come),
+        TUTTI_TEST(a_work_tells_what_it_is_and_how_long_it_took),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

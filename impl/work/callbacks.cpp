@@ -1,0 +1,55 @@
+// No lock is held while a callback runs. The thread goes with the process; static destructors leave
+// it alone.
+#include "callbacks.hpp"
+
+#include <system_error>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/thread.hpp"
+
+namespace tutti {
+
+Callbacks& Callbacks::shared() {
+    static Callbacks& all = *new Callbacks;
+    return all;
+}
+
+void Callbacks::start_thread() {
+    const Lock lock(mutex_);
+    if (running_) return;
+    try {
+        tutti::start_thread("tutti-callback", [this] { run(); }).detach();
+    } catch (const std::system_error& failure) {
+        throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat("no thread for callbacks: ", failure.what()));
+    }
+    running_ = true;
+}
+
+void Callbacks::add(std::unique_ptr<Callback> callback) noexcept {
+    const Lock lock(mutex_);
+    Callback* const added = callback.get();
+    (first_ ? last_->next : first_) = std::move(callback);
+    last_ = added;
+    changed_.notify_one();
+}
+
+void Callbacks::run() noexcept {
+    Lock lock(mutex_);
+    for (;;) {
+        while (!first_) changed_.wait(lock);
+        std::unique_ptr<Callback> callback = std::move(first_);
+        first_ = std::move(callback->next);
+        lock.unlock();
+        try {
+            callback->function(callback->status);
+        } catch (...) {
+            log(LogLevel::Error, "a callback of a work has thrown");
+        }
+        callback.reset();  // and what it holds
+        lock.lock();
+    }
+}
+
+}  // namespace tutti
