@@ -1,7 +1,7 @@
 // Messages between two ranks of a group: what every algorithm of algorithm/ is written against.
 // Messages of one sender in one slot arrive in order, and move only when both sides have posted.
-// Their listeners are called in that order too, if the receives of the slot are posted one after the
-// other. Any thread.
+// Their listeners are called in that order too, if the receives of the slot are posted one after
+// the other. Any thread.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// The factor of a PREMUL_SUM: one number of some dtype, and the same number as other dtypes' kernels
-// take it. Plain data, any thread.
+// The factor of a PREMUL_SUM: one number of some dtype, and the same number as other dtypes'
+// kernels take it. Plain data, any thread.
 #pragma once
 
 #include <array>

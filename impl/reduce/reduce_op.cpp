@@ -1,5 +1,5 @@
-// The table of ops that callers have made. A number is a mark, a generation and a place, so one that
-// was released is not mistaken for a newer one. Any thread.
+// The table of ops that callers have made. A number is a mark, a generation and a place, so one
+// that was released is not mistaken for a newer one. Any thread.
 #include "reduce_op.hpp"
 
 #include <optional>

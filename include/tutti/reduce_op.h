@@ -1,5 +1,5 @@
-/* tutti/reduce_op.h: reduce ops beside those of types.h: a sum of inputs that each rank multiplies by
- * its factor first, and functions of the caller. What these functions make is given to the
+/* tutti/reduce_op.h: reduce ops beside those of types.h: a sum of inputs that each rank multiplies
+ * by its factor first, and functions of the caller. What these functions make is given to the
  * collectives as their `op`, like TUTTI_SUM. */
 #ifndef TUTTI_REDUCE_OP_H
 #define TUTTI_REDUCE_OP_H
@@ -11,13 +11,13 @@ extern "C" {
 #endif
 
 /** A reduction of the caller: inout[i] = in[i] op inout[i], for `count` elements that do not depend
- *  on each other. The order of the operands is MPI's: `in` comes from the lower ranks. The op must be
- *  associative, and give the same bits for the same operands on every rank. It is called for any
+ *  on each other. The order of the operands is MPI's: `in` comes from the lower ranks. The op must
+ *  be associative, and give the same bits for the same operands on every rank. It is called for any
  *  part of the data, any number of times, on the thread that makes a synchronous call or on the
  *  group's own thread if there is a work; never twice at once for one operation, but several
  *  operations may call it at the same time. The memory is aligned for the dtype where the buffers
- *  of the call are; a bool is 0 or 1 and must stay so. It must not throw, longjmp, end its thread or
- *  call anything of tutti that waits for the group.
+ *  of the call are; a bool is 0 or 1 and must stay so. It must not throw, longjmp, end its thread
+ *  or call anything of tutti that waits for the group.
  *  Returns TUTTI_OK, or another value for "I cannot": the operation then fails with
  *  TUTTI_ERR_BACKEND, and the group with it. */
 typedef tutti_status (*tutti_reduce_function)(const void* in, void* inout, int64_t count,
@@ -42,10 +42,10 @@ typedef struct tutti_reduce_op_options {
  *  @since 0.1 */
 TUTTI_API void tutti_reduce_op_options_init(tutti_reduce_op_options* options, size_t size);
 
-/** Makes a TUTTI_PREMUL_SUM: every rank's input is multiplied by that rank's factor, and the products
- *  are summed. Factors may differ between ranks. An integer factor goes with every dtype but bool
- *  (integers wrap), a floating-point one with floating point and complex, a complex one with
- *  complex. Products are calculated as the dtype's other results are: float16 and bfloat16 in
+/** Makes a TUTTI_PREMUL_SUM: every rank's input is multiplied by that rank's factor, and the
+ *  products are summed. Factors may differ between ranks. An integer factor goes with every dtype
+ *  but bool (integers wrap), a floating-point one with floating point and complex, a complex one
+ *  with complex. Products are calculated as the dtype's other results are: float16 and bfloat16 in
  *  float32, which the factor is rounded to, other dtypes in their own precision.
  *  @param factor  one element of the factor's own dtype; read during the call
  *  @param out_op  receives the owned op, valid in this process for every group
@@ -58,8 +58,8 @@ TUTTI_API tutti_status tutti_reduce_op_create_premul_sum(const tutti_buffer* fac
                                                          tutti_reduce_op* out_op,
                                                          tutti_error* error);
 
-/** Makes an op of a function, for every dtype the function understands. All ranks of a call must use
- *  a function that does the same; what is compared is its name and whether it is commutative.
+/** Makes an op of a function, for every dtype the function understands. All ranks of a call must
+ *  use a function that does the same; what is compared is its name and whether it is commutative.
  *  @param name      1 to 64 bytes, the same on all ranks, for comparing and for messages; copied
  *  @param function  see tutti_reduce_function; must stay callable until the op is released and
  *                   every operation that was started with it is done

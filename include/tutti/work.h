@@ -100,8 +100,8 @@ typedef void (*tutti_work_callback)(const tutti_error* result, void* user);
 
 /** Has a callback called once the operation is done, successfully or not; never inside this call,
  *  also if the operation is done already. Several callbacks of one work are called in the order of
- *  these calls. The work may be released meanwhile; destroying the group ends its operations, and so
- *  brings their callbacks.
+ *  these calls. The work may be released meanwhile; destroying the group ends its operations, and
+ *  so brings their callbacks.
  *  @param work      borrowed
  *  @param callback  see tutti_work_callback; must stay callable until it has been called
  *  @param user      passed to the callback as it is

@@ -49,8 +49,8 @@ void recursive_doubling_all_reduce(Exchange& exchange, Bytes data, const Reducti
 // data.
 void ring_all_reduce(Exchange& exchange, Bytes data, const Reduction& reduction);
 
-// Functions that do not commute take recursive_doubling_all_reduce and the ordered_ algorithms, which
-// combine neighbouring ranks only.
+// Functions that do not commute take recursive_doubling_all_reduce and the ordered_ algorithms,
+// which combine neighbouring ranks only.
 
 // --- reduce: `output` is of account on `root` only, and may be `input`
 

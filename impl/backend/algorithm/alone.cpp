@@ -1,5 +1,5 @@
-// What a collective does in a group of one: an input becomes an output. Reductions make every bool 0
-// or 1, and multiply by their factor, as they do with more ranks.
+// What a collective does in a group of one: an input becomes an output. Reductions make every bool
+// 0 or 1, and multiply by their factor, as they do with more ranks.
 #include "algorithm.hpp"
 
 namespace tutti::algorithm {

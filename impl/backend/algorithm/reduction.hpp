@@ -12,7 +12,8 @@ struct Reduction {
 
     [[nodiscard]] size_t element() const { return element_size(dtype); }
 
-    // Whether what a rank brings is not its input as it is: algorithms get what begin() makes of it.
+    // Whether what a rank brings is not its input as it is: algorithms get what begin() makes of
+    // it.
     [[nodiscard]] bool changes_input() const {
         return op.factor() != nullptr || (dtype == TUTTI_BOOL && op.user_function() != nullptr);
     }

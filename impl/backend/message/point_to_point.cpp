@@ -44,8 +44,8 @@ void PointToPoint::start(const Receive& call, const Deadline& deadline,
     receiving->set_alarm(deadline);
 }
 
-// The first message that has come for it. One to oneself is the receive's alone from here on, or its
-// send has timed out.
+// The first message that has come for it. One to oneself is the receive's alone from here on, or
+// its send has timed out.
 std::optional<Arrival> PointToPoint::find_message(Lane& lane, const Receiving& receiving) {
     const auto is_meant = [&](const auto& entry) {
         const auto& [source, queue] = entry;

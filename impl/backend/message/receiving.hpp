@@ -1,5 +1,5 @@
-// A receive: waits in its lane, then perhaps for the data. Once it has a message only the end of the
-// data ends it. Any thread.
+// A receive: waits in its lane, then perhaps for the data. Once it has a message only the end of
+// the data ends it. Any thread.
 #pragma once
 
 #include <atomic>

@@ -40,8 +40,8 @@ Exact decode(uint64_t bits, Format format);
 uint64_t encode(Exact value, Format format);
 
 uint64_t reference(tutti_dtype dtype, tutti_reduce_op op, uint64_t a, uint64_t b);
-// Times a factor, which is in the format of the calculation: an integer of the dtype's size, float32
-// for 16-bit formats, else the element's own.
+// Times a factor, which is in the format of the calculation: an integer of the dtype's size,
+// float32 for 16-bit formats, else the element's own.
 Format calculation_format(tutti_dtype dtype);
 uint64_t reference_scaled(tutti_dtype dtype, uint64_t a, uint64_t factor);
 std::pair<uint64_t, uint64_t> reference_complex_product(tutti_dtype dtype,
