@@ -118,7 +118,7 @@ tutti_status tutti_spawn(tutti_spawn_function function, void* user, int32_t npro
         }
         capi::Reserved<tutti_work> slot;
         auto spawned = std::make_shared<tutti::spawn::Spawn>(plan);
-        auto watched = std::make_shared<tutti::Work>();
+        auto watched = std::make_shared<tutti::Work>(nullptr, "spawn");
         tutti::start_thread("tutti-spawn", [watched, spawned, deadline]() mutable {
             const tutti::Status status = spawned->wait(deadline);
             spawned.reset();

@@ -209,15 +209,17 @@ static void callbacks_are_called_once_the_operation_is_done(void** state) {
 }
 
 static void describe_works(rank_context* me) {
-    int64_t value = 0;
+    int64_t value = 0, out = 1, in = 0;
     tutti_work *works[2] = {NULL, NULL}, *sent = NULL, *received = NULL;
     uint64_t number = 77;
     double took = -7;
     const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_INT64);
+    const tutti_buffer to = TUTTI_BUFFER_INIT(&out, 1, TUTTI_INT64);
+    const tutti_buffer from = TUTTI_BUFFER_INIT(&in, 1, TUTTI_INT64);
     RANK_OK(me, tutti_barrier(me->group, NULL, NULL, &me->error));
     RANK_OK(me, tutti_all_reduce(me->group, NULL, &buffer, TUTTI_SUM, NULL, &works[0], &me->error));
     RANK_OK(me, tutti_barrier(me->group, NULL, &works[1], &me->error));
-    RANK_OK(me, tutti_recv(me->group, &buffer, me->rank, 0, NULL, NULL, &received, &me->error));
+    RANK_OK(me, tutti_recv(me->group, &from, me->rank, 0, NULL, NULL, &received, &me->error));
     RANK_EXPECT(me, strcmp(tutti_work_get_op_type(works[0]), "all_reduce") == 0);
     RANK_EXPECT(me, strcmp(tutti_work_get_op_type(works[1]), "barrier") == 0);
     RANK_EXPECT(me, strcmp(tutti_work_get_op_type(received), "recv") == 0);
@@ -229,7 +231,7 @@ static void describe_works(rank_context* me) {
     RANK_EXPECT(me, number == 0);
     RANK_OK(me, tutti_work_get_duration(received, &took, &me->error));
     RANK_EXPECT(me, took == -1);
-    RANK_OK(me, tutti_send(me->group, &buffer, me->rank, 0, NULL, &sent, &me->error));
+    RANK_OK(me, tutti_send(me->group, &to, me->rank, 0, NULL, &sent, &me->error));
     RANK_EXPECT(me, strcmp(tutti_work_get_op_type(sent), "send") == 0);
     RANK_OK(me, tutti_work_wait(received, 0, &me->error));
     RANK_OK(me, tutti_work_get_duration(received, &took, &me->error));

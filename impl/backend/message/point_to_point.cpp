@@ -47,20 +47,21 @@ void PointToPoint::start(const Receive& call, const Deadline& deadline,
 // The first message that has come for it. One to oneself is the receive's alone from here on, or
 // its send has timed out.
 std::optional<Arrival> PointToPoint::find_message(Lane& lane, const Receiving& receiving) {
-    const auto is_meant = [&](const auto& entry) {
-        const auto& [source, queue] = entry;
-        if (queue.arrived.empty()) return false;
-        if (receiving.call.source == any_source) return source != channel_.rank();
-        return source == receiving.call.source;
-    };
+    const int wanted = receiving.call.source;
     for (;;) {
         Queue* first = nullptr;
-        for (auto& entry : lane.queues) {
-            Queue& queue = entry.second;
-            if (!is_meant(entry)) continue;
+        const auto consider = [&](Queue& queue) {
+            if (queue.arrived.empty()) return;
             if (first == nullptr || queue.arrived.begin()->first < first->arrived.begin()->first) {
                 first = &queue;
             }
+        };
+        if (wanted == any_source) {
+            for (auto& [source, queue] : lane.queues) {
+                if (source != channel_.rank()) consider(queue);
+            }
+        } else if (const auto found = lane.queues.find(wanted); found != lane.queues.end()) {
+            consider(found->second);
         }
         if (first == nullptr) return std::nullopt;
         Arrival arrival = std::move(first->arrived.begin()->second);

@@ -1,170 +1,11 @@
 // Who may touch what, and for how long? A channel that does what it is told: it completes transfers
 // when the test says so, and sees when it is let go of.
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <cstring>
-#include <deque>
-#include <functional>
-#include <future>
-#include <mutex>
-#include <thread>
-#include <tuple>
-
-#include "backend/message/announcement.hpp"
-#include "backend/message/point_to_point.hpp"
-#include "ranks.hpp"
+#include "puppet_channel.hpp"
 
 namespace {
 
 using namespace tutti;
 using namespace tutti::test;
-
-struct Posted {
-    Transfer* transfer;
-    int peer;
-    bool is_send;
-    uint64_t slot;
-    void* data;
-    size_t bytes;
-};
-
-// What a test wants to do or see when a transfer is let go of. Called on whichever thread does so.
-using LetGo = std::function<void(const Posted&)>;
-
-class PuppetChannel : public Channel {
-public:
-    PuppetChannel() : Channel(0, 3) {}
-
-    [[nodiscard]] const char* name() const override { return "puppet"; }
-    void post_send(Transfer& transfer, int peer, Slot slot, const void* data,
-                   size_t bytes) override {
-        post({&transfer, peer, true, slot.value(), const_cast<void*>(data), bytes});
-    }
-    void post_receive(Transfer& transfer, int peer, Slot slot, void* data, size_t bytes) override {
-        post({&transfer, peer, false, slot.value(), data, bytes});
-    }
-    void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) override {
-        post({&transfer, -1, false, slot.value(), data, bytes});
-    }
-    void report(const Status&) noexcept override {}
-    void stalled(uint64_t, const std::string&) noexcept override {}
-    void abort(const Status& status) noexcept override {
-        while (!is_idle()) complete(status, -1, 0);
-    }
-    void leave() noexcept override {}
-
-    void on_let_go(LetGo function) { let_go_ = std::move(function); }
-    [[nodiscard]] size_t held() const {
-        const std::lock_guard lock(mutex_);
-        return posted_.size();
-    }
-    // The oldest that is not done, with what keeps its owner alive.
-    std::pair<Posted, std::shared_ptr<TransferListener>> oldest() const {
-        const std::lock_guard lock(mutex_);
-        const auto found = first_under_way();
-        require(found != posted_.end(), "nothing is under way");
-        return {*found, found->transfer->listener};
-    }
-    [[nodiscard]] bool is_idle() const {
-        const std::lock_guard lock(mutex_);
-        return first_under_way() == posted_.end();
-    }
-    // Completes the oldest transfer as a channel does.
-    void complete(const Status& status, int peer, size_t bytes) {
-        const auto [one, listener] = oldest();
-        complete(one, listener, status, peer, bytes);
-    }
-    // Nothing, if it was stopped meanwhile.
-    void complete(const Posted& one, const std::shared_ptr<TransferListener>& listener,
-                  const Status& status, int peer, size_t bytes) {
-        {
-            const std::lock_guard lock(mutex_);
-            if (std::ranges::find(posted_, one.transfer, &Posted::transfer) == posted_.end())
-                return;
-            one.transfer->status = status;
-            one.transfer->peer = peer;
-            one.transfer->bytes = bytes;
-            one.transfer->done.store(true, std::memory_order_release);
-        }
-        listener->transfer_done(*one.transfer);
-    }
-    // From here on the oldest cannot be stopped: its bytes move.
-    void begin_oldest() {
-        const std::lock_guard lock(mutex_);
-        moving_ = first_under_way()->transfer;
-    }
-    // The oldest is an announcement that is listened for: here it is.
-    void announce(int peer, int64_t count, const std::string& data) {
-        const Posted one = oldest().first;
-        auto& announcement = *static_cast<Announcement*>(one.data);
-        announcement.header = {count, 1, TUTTI_UINT8, 0, 0};
-        std::memcpy(announcement.data.data(), data.data(), data.size());
-        complete({}, peer, sizeof(Announcement::Header) + data.size());
-    }
-
-private:
-    struct Hold : TransferHold {
-        PuppetChannel& channel;
-        Posted posted;
-        Hold(PuppetChannel& channel_, const Posted& posted_) : channel(channel_), posted(posted_) {}
-        ~Hold() override {
-            if (channel.let_go_) channel.let_go_(posted);
-            const std::lock_guard lock(channel.mutex_);
-            channel.erase(posted.transfer);
-        }
-        bool stop() noexcept override {
-            const std::lock_guard lock(channel.mutex_);
-            if (posted.transfer->done || posted.transfer == channel.moving_) return false;
-            channel.erase(posted.transfer);
-            return true;
-        }
-    };
-    void erase(const Transfer* transfer) {
-        std::erase_if(posted_, [&](const Posted& one) { return one.transfer == transfer; });
-    }
-    [[nodiscard]] std::deque<Posted>::const_iterator first_under_way() const {
-        return std::ranges::find_if(posted_, [](const Posted& one) { return !one.transfer->done; });
-    }
-    void post(const Posted& one) {
-        one.transfer->hold = std::make_unique<Hold>(*this, one);
-        const std::lock_guard lock(mutex_);
-        posted_.push_back(one);
-    }
-
-    LetGo let_go_;
-    mutable std::mutex mutex_;
-    std::deque<Posted> posted_;
-    const Transfer* moving_ = nullptr;
-};
-
-struct Fixture {
-    PuppetChannel channel;
-    std::shared_ptr<PointToPoint> messages = std::make_shared<PointToPoint>(channel);
-    std::vector<std::byte> data = std::vector<std::byte>(10'000);
-    std::shared_ptr<Work> work = std::make_shared<Work>();
-
-    void send(size_t bytes, int64_t timeout_ms = -1, int to = 1) {
-        const ConstView view{data.data(), static_cast<int64_t>(bytes), TUTTI_UINT8};
-        messages->start(Send{view, to, 0}, Deadline::after_ms(timeout_ms), work);
-    }
-    void receive(size_t bytes, int64_t timeout_ms = -1, int from = 1) {
-        const View view{data.data(), static_cast<int64_t>(bytes), TUTTI_UINT8};
-        messages->start(Receive{view, from, 0}, Deadline::after_ms(timeout_ms), work);
-    }
-    // The abort and close that a backend's destruction does; true if nothing lives on.
-    bool close() {
-        const Status status{TUTTI_ERR_ABORTED, -1, 0, "destroyed"};
-        channel.abort(status);
-        messages->abort(status);
-        messages->close();
-        const std::weak_ptr<PointToPoint> watched = messages;
-        messages.reset();
-        const auto patience = Deadline::after_ms(10'000);  // the alarm may hold it for a moment
-        while (!watched.expired() && !patience.expired()) std::this_thread::yield();
-        return watched.expired() && channel.held() == 0;
-    }
-};
 
 const Status died{TUTTI_ERR_PEER_LOST, 1, 0, "rank 1 died"};
 
@@ -334,35 +175,49 @@ void a_deadline_may_meet_the_end_of_a_transfer(void**) {
     }
 }
 
-// What has begun goes on to its end, and what has not is as if it had never been.
-void a_deadline_ends_only_what_has_not_begun(void**) {
-    {
-        Fixture receiving;
-        receiving.receive(10'000, 20);
-        receiving.channel.announce(1, 10'000, "");
-        assert_false(receiving.work->wait(Deadline::after_ms(60)));
-        receiving.channel.complete({}, 1, 10'000);
-        assert_true(receiving.work->status()->ok());
-        assert_true(receiving.close());
+// A message that waits in its lane, so that the next receive has it at once, whatever its time.
+void announce_ahead(Fixture& it, int64_t count) {
+    it.receive(1, 0);
+    assert_true(it.work->wait(ample()));
+    it.channel.announce(1, count, "");
+    it.work = std::make_shared<Work>();
+}
+
+// What has begun goes on to its end.
+void a_receive_that_has_its_message_waits_for_the_data(void**) {
+    Fixture it;
+    announce_ahead(it, 10'000);
+    it.receive(10'000, 1);
+    assert_false(it.work->wait(Deadline::after_ms(30)));
+    it.channel.complete({}, 1, 10'000);
+    assert_true(it.work->status()->ok());
+    assert_true(it.close());
+}
+
+void a_send_whose_bytes_move_goes_on_after_its_time(void**) {
+    for (const size_t bytes : {size_t{8}, size_t{10'000}}) {
+        Fixture it;
+        it.channel.let_move([](const Posted&) { return true; });
+        it.send(bytes, 1);
+        assert_false(it.work->wait(Deadline::after_ms(30)));
+        while (!it.channel.is_idle()) it.channel.complete({}, 1, 0);
+        assert_true(it.work->status()->ok());
+        assert_true(it.close());
     }
-    for (const bool moves : {true, false}) {
-        Fixture sending;
-        sending.send(10'000, 40);
-        sending.channel.complete({}, 1, sizeof(Announcement::Header));
-        if (moves) sending.channel.begin_oldest();
-        assert_int_equal(sending.work->wait(Deadline::after_ms(moves ? 90 : 10'000)), !moves);
-        if (moves) sending.channel.complete({}, 1, 10'000);
-        assert_int_equal(sending.work->status()->code, moves ? TUTTI_OK : TUTTI_ERR_TIMEOUT);
-        assert_true(sending.close());
-    }
-    for (const bool moves : {true, false}) {
-        Fixture sending;
-        sending.send(8, 20);
-        if (moves) sending.channel.begin_oldest();
-        assert_int_equal(sending.work->wait(Deadline::after_ms(moves ? 60 : 10'000)), !moves);
-        if (moves) sending.channel.complete({}, 1, 8);
-        assert_int_equal(sending.work->status()->code, moves ? TUTTI_OK : TUTTI_ERR_TIMEOUT);
-        assert_true(sending.close());
+}
+
+// Its announcement may have gone, or be going.
+void a_send_whose_data_wait_ends_in_time(void**) {
+    for (const bool announced : {true, false}) {
+        Fixture it;
+        it.channel.let_move(
+            [&](const Posted& one) { return announced && one.data != it.data.data(); });
+        it.send(10'000, 1);
+        assert_true(it.work->wait(ample()));
+        assert_int_equal(it.work->status()->code, TUTTI_ERR_TIMEOUT);
+        assert_int_equal(it.channel.is_idle(), !announced);
+        if (announced) it.channel.complete({}, 1, 40);
+        assert_true(it.close());
     }
 }
 
@@ -370,8 +225,8 @@ void a_deadline_ends_only_what_has_not_begun(void**) {
 void a_message_that_was_taken_back_counts_as_never_sent(void**) {
     for (const bool in_time : {true, false}) {
         Fixture it;
-        it.receive(10'000, in_time ? -1 : 5);
-        it.channel.announce(1, 10'000, "");
+        announce_ahead(it, 10'000);
+        it.receive(10'000, in_time ? -1 : 1);
         if (!in_time) assert_false(it.work->wait(Deadline::after_ms(30)));
         it.channel.complete({}, 1, 0);
         if (in_time) {
@@ -380,6 +235,7 @@ void a_message_that_was_taken_back_counts_as_never_sent(void**) {
             it.channel.complete({}, 1, 10'000);
             assert_true(it.work->status()->ok());
         } else {
+            assert_true(it.work->wait(ample()));
             assert_int_equal(it.work->status()->code, TUTTI_ERR_TIMEOUT);
         }
         assert_true(it.close());
@@ -481,7 +337,9 @@ int main() {
         TUTTI_TEST(an_announcement_that_comes_after_the_abort_is_dropped),
         TUTTI_TEST(a_message_to_itself_ends_with_the_abort_that_it_meets),
         TUTTI_TEST(a_deadline_may_meet_the_end_of_a_transfer),
-        TUTTI_TEST(a_deadline_ends_only_what_has_not_begun),
+        TUTTI_TEST(a_receive_that_has_its_message_waits_for_the_data),
+        TUTTI_TEST(a_send_whose_bytes_move_goes_on_after_its_time),
+        TUTTI_TEST(a_send_whose_data_wait_ends_in_time),
         TUTTI_TEST(a_message_that_was_taken_back_counts_as_never_sent),
         TUTTI_TEST(data_of_another_length_than_announced_are_an_error),
         TUTTI_TEST(many_sources_and_tags_leave_nothing_behind),
