@@ -6,6 +6,7 @@
 #include <tutti/collectives.h>
 #include <tutti/error.h>
 #include <tutti/group.h>
+#include <tutti/mesh.h>
 #include <tutti/object.h>
 #include <tutti/object_collectives.h>
 #include <tutti/point_to_point.h>
