@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/status.hpp"
+#include "branch.hpp"
 
 namespace tutti {
 
@@ -98,6 +100,13 @@ public:
     virtual void abort(const Status& status) noexcept = 0;
     // What was sent arrives, and the others learn that this rank left of its own will.
     virtual void leave() noexcept = 0;
+
+    // As in backend.hpp.
+    [[nodiscard]] virtual std::string identity() const { return {}; }
+    [[nodiscard]] virtual Status trouble(int /*peer*/) const { return {}; }
+    virtual std::optional<std::string> reserve(const std::string& /*path*/) { return {}; }
+    virtual void cancel(const std::string& /*path*/) noexcept {}
+    virtual std::unique_ptr<Channel> branch(const Branch& /*branch*/) { return nullptr; }
 
 protected:
     Channel(int rank, int size) : rank_(rank), size_(size) {}

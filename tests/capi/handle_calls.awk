@@ -59,7 +59,7 @@ function write_call(result, name, argument, noun, list, i,   call) {
 }
 
 BEGIN {
-    split("tutti_store tutti_group tutti_work tutti_bytes tutti_object", nouns)
+    split("tutti_store tutti_group tutti_work tutti_bytes tutti_object tutti_mesh", nouns)
     for (i in nouns) handle[nouns[i]]
 
     check["tutti_status"] = "return refused(%s);"
@@ -86,7 +86,7 @@ BEGIN {
     sample["tutti_status"] = "TUTTI_OK"
     sample["const tutti_buffer*"] = "&buffer"
     sample["const tutti_call_options*"] = "NULL"
-    sample["const tutti_group_options*"] = "NULL"
+    sample["const tutti_group_options*"] = sample["const tutti_new_group_options*"] = "NULL"
     sample["const tutti_tcp_store_options*"] = "NULL"
     sample["const tutti_spawn_options*"] = sample["tutti_spawn_options*"] = "NULL"
     sample["tutti_spawn_function"] = "NULL"
@@ -112,6 +112,9 @@ BEGIN {
     sample["tutti_object**"] = "&out.object"
     sample["tutti_call_options*"] = sample["tutti_group_options*"] = "NULL"
     sample["tutti_tcp_store_options*"] = sample["tutti_object_options*"] = "NULL"
+    sample["tutti_new_group_options*"] = "NULL"
+    sample["const int32_t*"] = "&number"
+    sample["tutti_mesh**"] = "&out.mesh"
 
     print "/* Made from the public headers by handle_calls.awk. */\n"
 }
