@@ -26,10 +26,7 @@ Coordinator::Coordinator(net::Loop& loop, std::vector<int> listening, int size, 
       seats_(static_cast<size_t>(size)),
       pulse_(heartbeat),
       ticks_(loop, [this] { tick(); }),
-      patience_(loop,
-                [this] {
-                    if (!suspicions_.empty()) decide(suspicions_.front());
-                }),
+      patience_(loop, [this] { believe_suspicion(); }),
       listener_(loop, std::move(listening), [this](int descriptor) { accept(descriptor); }) {
     ticks_.start(heartbeat.interval_ms, heartbeat.interval_ms);
 }
@@ -139,15 +136,14 @@ void Coordinator::lose(int id, const Status& why) {
     if (guest->rank < 0) {
         log(LogLevel::Warning, "control: a connection ended before it joined: ", why.message);
     } else if (!guest->left) {
-        decide({TUTTI_ERR_PEER_LOST, guest->rank, why.system_errno,
-                cat("rank ", guest->rank, " died (", why.message, ")")});
+        mourn({TUTTI_ERR_PEER_LOST, guest->rank, why.system_errno,
+               cat("rank ", guest->rank, " died (", why.message, ")")});
     }
 }
 
 void Coordinator::suspect(const Status& suspicion) {
     const Guest* const accused = member(suspicion.rank);
-    const bool has_left = accused == nullptr || accused->left;
-    if (verdict_ || has_left) return;
+    if (accused == nullptr || accused->left || accused->lost) return;
     if (suspicions_.empty()) patience_.start(patience_ms, 0);
     suspicions_.push_back(suspicion);
 }
@@ -161,6 +157,21 @@ void Coordinator::explain(int rank) {
     } else if (explained > 0) {
         patience_.start(patience_ms, 0);  // for the next one
     }
+}
+
+// Nothing has explained the oldest: the rank it names is lost, if only to one other.
+void Coordinator::believe_suspicion() {
+    if (suspicions_.empty()) return;
+    const Status suspicion = suspicions_.front();
+    if (Guest* const accused = member(suspicion.rank)) accused->lost = true;
+    explain(suspicion.rank);
+    mourn(suspicion);
+}
+
+// The first group cannot go on; of those made from it, the ones that the rank is in.
+void Coordinator::mourn(const Status& loss) {
+    decide(loss);
+    tell_all(encode(Kind::Lost, loss));
 }
 
 void Coordinator::decide(const Status& verdict) {
@@ -190,11 +201,12 @@ void Coordinator::examine(Guest& guest) {
         return;
     } else if (guest.rank < 0) {
         lose(guest.id, {TUTTI_ERR_NETWORK, -1, 0, "it said nothing"});
-    } else if (!guest.left) {
-        // Not lost: it reads the verdict when it wakes.
-        decide({TUTTI_ERR_PEER_LOST, guest.rank, 0,
-                cat("rank ", guest.rank, " has not answered for ", heartbeat_.limit_ms,
-                    " ms (stopped or cut off)")});
+    } else if (!guest.left && !guest.lost) {
+        // It stays: it reads the verdict when it wakes.
+        guest.lost = true;
+        mourn({TUTTI_ERR_PEER_LOST, guest.rank, 0,
+               cat("rank ", guest.rank, " has not answered for ", heartbeat_.limit_ms,
+                   " ms (stopped or cut off)")});
     }
 }
 

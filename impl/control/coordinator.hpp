@@ -34,6 +34,7 @@ private:
         int id = 0;
         int rank = -1;
         bool left = false;
+        bool lost = false;  // all have been told
         Clock::time_point heard;
         FrameReader frames;
         std::unique_ptr<net::Stream> stream;
@@ -46,6 +47,8 @@ private:
     void lose(int id, const Status& why);
     void suspect(const Status& suspicion);
     void explain(int rank);
+    void believe_suspicion();
+    void mourn(const Status& loss);
     void tick();
     void examine(Guest& guest);
     void tell_all(const std::string& frame);

@@ -11,16 +11,6 @@ namespace {
 
 constexpr char hex_digits[] = "0123456789abcdef";
 
-std::string hex(const Token& token) {
-    std::string text;
-    for (const char byte : token) {
-        const auto value = static_cast<unsigned char>(byte);
-        text += hex_digits[value >> 4];
-        text += hex_digits[value & 15];
-    }
-    return text;
-}
-
 // False if the text is not the token's length or not hexadecimal.
 bool parse_hex(std::string_view text, Token& token) {
     if (text.size() != 2 * token.size()) return false;
@@ -40,6 +30,16 @@ bool parse_port(const std::string& text, int& port) {
 }
 
 }  // namespace
+
+std::string hex(const Token& token) {
+    std::string text;
+    for (const char byte : token) {
+        const auto value = static_cast<unsigned char>(byte);
+        text += hex_digits[value >> 4];
+        text += hex_digits[value & 15];
+    }
+    return text;
+}
 
 std::string Invitation::text() const {
     std::string text = cat(port, " ", hex(token));

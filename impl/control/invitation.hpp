@@ -9,6 +9,9 @@
 
 namespace tutti::control {
 
+// In hexadecimal.
+std::string hex(const Token& token);
+
 struct Invitation {
     int port = 0;
     Token token{};

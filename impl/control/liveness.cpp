@@ -80,6 +80,7 @@ public:
     }
 
     [[nodiscard]] const std::string& address() const override { return address_; }
+    [[nodiscard]] std::string identity() const override { return control::hex(token_); }
     [[nodiscard]] bool only_this_host() const override {
         return control::is_plain_loopback(way_to_rank_0_) && control::is_loopback(address_);
     }
@@ -233,8 +234,9 @@ private:
                 coordinator_->decide(status);  // what it told itself it might read too late
             } else if (stream_ && !unwatched_) {
                 stream_->write(control::encode(kind, status));
-            } else {
-                fail(status);  // nobody is left to ask
+            } else {  // nobody is left to ask
+                fail(status);
+                if (kind == Kind::Suspect) lose(status);
             }
         });
     }
@@ -273,6 +275,8 @@ private:
                              cat("rank 0 refused this process: ", control::decode_text(frame))});
             case Kind::Verdict:
                 return fail(control::decode_status(frame));
+            case Kind::Lost:
+                return lose(control::decode_status(frame));
             case Kind::Left:
                 if (events_.left) events_.left(control::decode_rank(frame));
                 return;
@@ -290,7 +294,10 @@ private:
         stream_.reset();
         ticks_->stop();
         if (unwatched_) return;
-        fail({TUTTI_ERR_PEER_LOST, 0, why.system_errno, cat("rank 0 died (", why.message, ")")});
+        const Status loss{TUTTI_ERR_PEER_LOST, 0, why.system_errno,
+                          cat("rank 0 died (", why.message, ")")};
+        fail(loss);
+        lose(loss);
     }
 
     void tick() {
@@ -298,9 +305,11 @@ private:
         if (pulse_.overslept()) {
             heard_ = control::Pulse::Clock::now();
         } else if (pulse_.too_silent(heard_)) {
-            fail({TUTTI_ERR_PEER_LOST, 0, 0,
-                  cat("rank 0 has not answered for ", heartbeat_.limit_ms,
-                      " ms (stopped or cut off)")});
+            const Status loss{TUTTI_ERR_PEER_LOST, 0, 0,
+                              cat("rank 0 has not answered for ", heartbeat_.limit_ms,
+                                  " ms (stopped or cut off)")};
+            fail(loss);
+            lose(loss);
         }
     }
 
@@ -312,6 +321,10 @@ private:
             changed_.notify_all();
         }
         if (!left_ && events_.failed) events_.failed(status);
+    }
+
+    void lose(const Status& loss) {
+        if (!left_ && events_.lost) events_.lost(loss);
     }
 
     static constexpr int64_t attempt_ms = 2000;

@@ -23,6 +23,9 @@ public:
         std::function<void(const Status&)> failed;
         // That rank has left of its own will. Short, must not throw.
         std::function<void(int rank)> left;
+        // That rank died or broke off, as the verdict may say, too; but others follow after the
+        // verdict. Short, must not throw.
+        std::function<void(const Status&)> lost = {};
     };
 
     virtual ~Liveness() = default;
@@ -38,6 +41,9 @@ public:
     // will.
     [[nodiscard]] virtual const std::string& address() const = 0;
     [[nodiscard]] virtual bool only_this_host() const = 0;
+
+    // The same on all ranks, and no other group's.
+    [[nodiscard]] virtual std::string identity() const = 0;
 
     // Says where this rank's data come in, and returns where everyone's do, once all have come.
     // TIMEOUT names the ranks that are missing; a rank that dies meanwhile is PEER_LOST.

@@ -30,7 +30,8 @@ enum class Kind : uint8_t {
     Verdict = 10,  // coordinator: this is why nobody can go on
     Who = 11,      // member: who has not come yet?
     Missing = 12,  // coordinator: these have not
-    Stalled = 13   // member: nothing has come for a while in this call
+    Stalled = 13,  // member: nothing has come for a while in this call
+    Lost = 14      // coordinator: that rank died, or its lines broke; also after the verdict
 };
 
 using Token = std::array<char, 16>;
@@ -55,7 +56,7 @@ std::string encode(const std::vector<Seat>& roster);
 std::string encode(Kind kind);                           // Ping, Bye, Closing, Who
 std::string encode(Kind kind, int rank);                 // Left
 std::string encode(Kind kind, const std::string& text);  // Refused, Missing
-std::string encode(Kind kind, const Status& status);     // Suspect, Report, Verdict
+std::string encode(Kind kind, const Status& status);     // Suspect, Report, Verdict, Lost
 std::string encode(const Stall& stall);
 
 struct Frame {

@@ -6,6 +6,9 @@
 
 #include <gloo/transport/tcp/context.h>
 
+#include "base/text.hpp"
+#include "line.hpp"
+
 namespace tutti::gloo_channel {
 
 namespace {
@@ -57,12 +60,20 @@ void Ledger::wait_until_empty() noexcept {
 }
 
 Parcel::Parcel(const std::shared_ptr<::gloo::transport::tcp::Context>& context, Ledger& ledger,
-               Transfer& transfer, int peer, void* data, size_t bytes)
-    : UnboundBuffer(context, data, bytes), ledger_(ledger), transfer_(transfer), peer_(peer) {
+               Transfer& transfer, int peer, void* data, size_t bytes, Line* outgoing)
+    : UnboundBuffer(context, data, bytes),
+      ledger_(ledger),
+      transfer_(transfer),
+      peer_(peer),
+      outgoing_(outgoing) {
     ledger_.enter(*this);
 }
 
 Parcel::~Parcel() {
+    if (!passed_) {
+        ledger_.mark_untidy();
+        if (outgoing_ != nullptr) outgoing_->keep_rest_of(*this);
+    }
     ledger_.leave(*this);
     // Gloo's loop may be using this. The base class waits for it too, but only when this part is
     // gone already; so the wait is moved here.
@@ -71,6 +82,19 @@ Parcel::~Parcel() {
     // That wait sees the user gone, but not what it did; this shows that too.
     static_cast<void>(uses_.load(std::memory_order_acquire));
     const std::lock_guard<std::mutex> lock(m_);
+}
+
+void Parcel::pass(int line, size_t bytes) noexcept {
+    passed_ = true;
+    complete({}, ledger_.member(line), bytes);
+}
+
+void Parcel::overflow(int line, size_t bytes, size_t room) noexcept {
+    passed_ = true;
+    const int sender = ledger_.member(line);
+    complete({TUTTI_ERR_MISMATCH, sender, 0,
+              cat("rank ", sender, " sent ", bytes, " bytes where ", room, " were expected")},
+             sender, bytes);
 }
 
 void Parcel::complete(Status status, int peer, size_t bytes) noexcept {
