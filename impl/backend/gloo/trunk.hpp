@@ -41,7 +41,7 @@ protected:
     ~TrunkUser() = default;
 };
 
-class Trunk : private LineOwner {
+class Trunk final : private LineOwner {
 public:
     // Meets the other ranks at the store and connects to each.
     Trunk(const std::shared_ptr<Store>& store, int rank, int size, const Deadline& deadline);
