@@ -164,9 +164,8 @@ int64_t read_timeout(const tutti_group_options* options) {
     return read_options(options).timeout_ms;
 }
 
-void need_world(tutti_group* group, const char* backend) {
-    if (group == TUTTI_GROUP_WORLD && world == nullptr)
-        init_world(backend, nullptr, -1, -1, nullptr);
+void make_world(const char* backend, const tutti_group_options* options) {
+    init_world(backend, nullptr, -1, -1, options);
 }
 
 }  // namespace tutti::capi

@@ -22,7 +22,7 @@ tutti_group* hand_out_group(std::shared_ptr<Group> group);
 // 0 where the caller gave none.
 int64_t read_timeout(const tutti_group_options* options);
 
-// The default group is made if `group` is TUTTI_GROUP_WORLD and it does not exist.
-void need_world(tutti_group* group, const char* backend);
+// By "env://", as tutti_init_process_group does.
+void make_world(const char* backend, const tutti_group_options* options);
 
 }  // namespace tutti::capi

@@ -83,7 +83,10 @@ tutti_status tutti_init_device_mesh(tutti_group* group, const char* device_type,
         if (shape == nullptr) capi::refuse("shape is NULL");
         wanted.timeout_ms = capi::read_timeout(options);
         capi::need_output(out_mesh, "out_mesh");
-        capi::need_world(group, tutti_get_default_backend_for_device(device_type));
+        if (group == TUTTI_GROUP_WORLD && tutti_is_initialized() == 0) {
+            tutti::check_device_type(wanted.device_type);
+            capi::make_world(tutti_get_default_backend_for_device(device_type), options);
+        }
         const capi::GroupPin pin = capi::need_group(group);
         *out_mesh = hand_out_mesh(tutti::Mesh::create(pin.share(), wanted));
     });

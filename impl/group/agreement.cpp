@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <map>
 #include <optional>
+#include <thread>
 
 #include "base/error.hpp"
 #include "base/fault_point.hpp"
@@ -16,6 +18,7 @@ namespace tutti {
 namespace {
 
 constexpr int64_t slice_ms = 50;     // a wait looks for trouble this often
+constexpr int64_t reason_ms = 1000;  // what the reason for a lost store may take to be known
 constexpr int64_t answer_ms = 5000;  // what the store may take once the deadline has passed
 constexpr size_t shown = 120;        // bytes of an argument in a message
 constexpr char good[] = "0 -1 ";
@@ -64,6 +67,22 @@ Sides compare(const Lines& mine, const Lines& theirs) {
         between = ", ";
     }
     return {mine[0] + sides.mine, theirs[0] + sides.theirs};
+}
+
+Status look_for_trouble(const Agreement& step) {
+    for (const int rank : step.participants) {
+        if (Status status = step.trouble(rank); !status.ok()) return status;
+    }
+    return {};
+}
+
+// Nothing tells when there is some.
+Status await_trouble(const Agreement& step, const Deadline& deadline) {
+    for (;;) {
+        Status status = look_for_trouble(step);
+        if (!status.ok() || deadline.expired()) return status;
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
 }
 
 class Step {
@@ -153,15 +172,10 @@ private:
             }
             if (deadline_.expired()) return give_up();
             // Whoever goes on from here may have left since.
-            if (const Status status = look_for_trouble(); !status.ok()) return decide(status);
+            if (const Status status = look_for_trouble(agreement_); !status.ok()) {
+                return decide(status);
+            }
         }
-    }
-
-    [[nodiscard]] Status look_for_trouble() const {
-        for (const int rank : agreement_.participants) {
-            if (Status status = agreement_.trouble(rank); !status.ok()) return status;
-        }
-        return {};
     }
 
     std::string give_up() {
@@ -201,7 +215,17 @@ private:
 }  // namespace
 
 std::vector<std::string> agree(const Agreement& step, const Deadline& deadline) {
-    return Step(step, deadline).take();
+    try {
+        return Step(step, deadline).take();
+    } catch (const Error& error) {
+        const tutti_status code = error.status().code;
+        if (code != TUTTI_ERR_STORE && code != TUTTI_ERR_NETWORK) throw;
+        // The store may be gone because the rank that served it is.
+        const Status reason =
+            await_trouble(step, deadline.or_earlier(Deadline::after_ms(reason_ms)));
+        if (reason.ok()) throw;
+        throw Error(reason);
+    }
 }
 
 void decline(const Agreement& step, const Status& why, const Deadline& deadline) {
