@@ -9,7 +9,7 @@
 #include "support/contract.h"
 #include "support/ranks.h"
 
-enum { RANKS = 5, GROUPS = 9, THREADS = 3, ROUNDS = 60, LONGEST = 20000 };
+enum { RANKS = 5, GROUPS = 9, THREADS = 3, ROUNDS = 300, LONGEST = 20000 };
 
 static const char* backend;
 static uint64_t seed;
@@ -76,6 +76,7 @@ static void pass_on(player* one, tutti_group* group, int64_t count, int any) {
     int32_t source = -1;
     const int32_t rank = tutti_get_rank(group), size = tutti_get_world_size(group);
     const int32_t before = (rank + size - 1) % size;
+    if (size == 1) any = 0; /* any other */
     const tutti_buffer out = TUTTI_BUFFER_INIT(one->data, count, TUTTI_INT64);
     const tutti_buffer in = TUTTI_BUFFER_INIT(one->other, count, TUTTI_INT64);
     for (int64_t i = 0; i < count; ++i) one->data[i] = rank * 7 + i;
@@ -110,18 +111,11 @@ static void play_round(player* one, uint64_t index, uint64_t round) {
     tutti_group* group = one->groups[index];
     const int64_t count = (int64_t)(draw(index, round, 1) % LONGEST) >> draw(index, round, 2) % 14;
     const int32_t root = (int32_t)(draw(index, round, 3) % (uint64_t)tutti_get_world_size(group));
-    switch (draw(index, round, 4) % 6) {
-        case 0:
-            return copy(one, group, count, root);
-        case 1:
-            return pass_on(one, group, count, 0);
-        case 2:
-            return pass_on(one, group, count, 1);
-        case 3:
-            return make_and_use(one, group, draw(index, round, 5));
-        default:
-            return reduce(one, group, count);
-    }
+    const uint64_t kind = draw(index, round, 4) % 6;
+    if (kind == 0) copy(one, group, count, root);
+    if (kind == 1 || kind == 2) pass_on(one, group, count, kind == 2);
+    if (kind == 3) make_and_use(one, group, draw(index, round, 5));
+    if (kind > 3) reduce(one, group, count);
 }
 
 static void* play(void* argument) {
