@@ -1,5 +1,6 @@
-// Device meshes: ranks laid out in dimensions, with a group along each. A mesh is what one rank sees;
-// it never changes, but for the flattened dimensions that all meshes of one origin know. Any thread.
+// Device meshes: ranks laid out in dimensions, with a group along each. A mesh is what one rank
+// sees; it never changes, but for the flattened dimensions that all meshes of one origin know. Any
+// thread.
 #pragma once
 
 #include <cstdint>

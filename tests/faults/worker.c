@@ -8,8 +8,8 @@
  *   wait, wait_any, wait_all
  *   destroy     the default group
  *   groups      makes, uses and destroys count= groups, then compares descriptors and threads
- *   group       makes a group of the default group's ranks from= to to=, which the calls that follow
- *               are for, if this rank is in it; timeout=;  world: back to the default group
+ *   group       makes a group of the default group's ranks from= to to=, which the calls that
+ *               follow are for, if this rank is in it; timeout=;  world: back to the default group
  *   subgroups   makes, uses and destroys count= groups of the default group, then compares
  *               descriptors, threads, memory and keys of the store
  *   serve       serves a store; the rank it prints is the port

@@ -1,6 +1,6 @@
 // A group's channel: its messages on the lines of a trunk, and its end. The first group of a trunk
-// learns from the control plane what the others did; a group that branched off tells and hears it by
-// words on the lines, of which the last is goodbye, behind all that was sent.
+// learns from the control plane what the others did; a group that branched off tells and hears it
+// by words on the lines, of which the last is goodbye, behind all that was sent.
 #include "gloo.hpp"
 
 #include <algorithm>

@@ -65,8 +65,8 @@ public:
     void cancel(const std::string& path) noexcept;
     // The reserved number, which is the caller's now.
     uint32_t take(const std::string& path);
-    // From now on the user hears, also what came before. `peers`: the others' ranks and their numbers
-    // for the group. Number 0, of the first group, needs no reservation.
+    // From now on the user hears, also what came before. `peers`: the others' ranks and their
+    // numbers for the group. Number 0, of the first group, needs no reservation.
     void attach(uint32_t number, TrunkUser& user,
                 const std::vector<std::pair<int, uint32_t>>& peers);
     // The user hears nothing more when this returns. `untidy`: messages were withdrawn.

@@ -31,8 +31,8 @@ void ranks_stand_in_row_major_order(void** /*state*/) {
     assert_true(layout.slice({0, 2}, {0, 1, 0}).shape() == (std::vector<int>{2, 4}));
 }
 
-// Whatever the shape and the dimensions: the parts are disjoint, cover all, and each is what all its
-// members see.
+// Whatever the shape and the dimensions: the parts are disjoint, cover all, and each is what all
+// its members see.
 void parts_cover_the_mesh_once(void** /*state*/) {
     const unsigned seed = std::random_device()();
     print_message("seed %u\n", seed);
