@@ -7,9 +7,12 @@ namespace tutti {
 
 class Group::Entry {
 public:
-    explicit Entry(Group& group) : group_(group) {
+    enum class Of { Sound, Any };  // a failed group is of use still to those made from it
+
+    explicit Entry(Group& group, Of which = Of::Sound) : group_(group) {
         const Lock lock(group_.mutex_);
-        group_.check_open();
+        group_.check_not_destroyed();
+        if (which == Of::Sound) group_.check_not_failed();
         ++group_.inside_;
     }
     ~Entry() {

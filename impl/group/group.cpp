@@ -78,15 +78,15 @@ Deadline Group::deadline(int64_t timeout_ms) const {
     return Deadline::after_ms(timeout_ms == 0 ? timeout_ms_.load() : timeout_ms);
 }
 
-void Group::check_open() const {
-    if (destroyed_) {
-        throw Error(TUTTI_ERR_INVALID_HANDLE, cat(label(), " was destroyed"));
-    }
-    if (!failure_.ok()) {
-        Status status = failure_;
-        status.message = cat(label(), " has failed before: ", status.message);
-        throw Error(status);
-    }
+void Group::check_not_destroyed() const {
+    if (destroyed_) throw Error(TUTTI_ERR_INVALID_HANDLE, cat(label(), " was destroyed"));
+}
+
+void Group::check_not_failed() const {
+    if (failure_.ok()) return;
+    Status status = failure_;
+    status.message = cat(label(), " has failed before: ", status.message);
+    throw Error(status);
 }
 
 // Nobody can go on after a collective that failed. Returns what to tell the caller.

@@ -118,7 +118,8 @@ private:
     Status fail(Status status, const Collective& call, uint64_t number) noexcept;
     template <typename Message>
     std::shared_ptr<Work> start_message(const Message& call, int64_t timeout_ms);
-    void check_open() const TUTTI_REQUIRES(mutex_);
+    void check_not_destroyed() const TUTTI_REQUIRES(mutex_);
+    void check_not_failed() const TUTTI_REQUIRES(mutex_);
     void end_family() noexcept;
     void wait_for_end() noexcept;
 

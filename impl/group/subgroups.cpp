@@ -50,7 +50,7 @@ public:
                                            : resolve_backend(options.backend)),
           deadline_(parent.deadline(options.timeout_ms)) {
         entry_.emplace(parent);
-        if (&first_ != &parent) first_entry_.emplace(first_);
+        if (&first_ != &parent) first_entry_.emplace(first_, Entry::Of::Any);
         step_ = parent.next_step(options);
         place_ = parent.path_.empty() ? step_ : cat(parent.path_, "/", step_);
     }

@@ -19,7 +19,8 @@ extern "C" {
  *  @param shape        `ndim` lengths, 1 or more each; together at most the size of `group`
  *  @param ndim         1 to 64
  *  @param dim_names    `ndim` names, each different and not empty, copied; NULL: no names
- *  @param options      NULL: defaults; the timeout of making the groups and their own
+ *  @param options      NULL: defaults; timeout_ms is of making the groups and their own, 0: that
+ *                      of `group`
  *  @param out_mesh     receives an owned mesh
  *  Blocks:  until all ranks have called and the groups have met, up to the timeout
  *  Threads: any, one at a time for each `group`
@@ -190,7 +191,8 @@ TUTTI_API tutti_status tutti_mesh_slice(tutti_mesh* mesh, const char* const* dim
  *  what it gave before.
  *  @param dim_name  the name of the one dimension, of no other dimension of the mesh; copied. NULL:
  *                   the names of the dimensions, joined by "_"
- *  @param options   NULL: defaults; the timeout of making the group and its own
+ *  @param options   NULL: defaults; timeout_ms is of making the group and its own, 0: that of
+ *                   the group that the mesh was laid out from
  *  @param out_mesh  receives an owned mesh
  *  Blocks:  until all ranks have called and the group has met, up to the timeout
  *  Threads: any, one at a time for each mesh

@@ -219,6 +219,28 @@ static void errors_call_a_group_by_its_description(rank_context* me) {
     tutti_group_release(unnamed);
 }
 
+static void a_failure_of_the_first_group_leaves_the_others_whole(rank_context* me) {
+    const int32_t pair[] = {0, 1};
+    tutti_call_options options = TUTTI_CALL_OPTIONS_INIT;
+    tutti_group *group = NULL, *inner = NULL;
+    RANK_OK(me, make(me, pair, 2, NULL, &group));
+    if (me->rank == 2) {
+        rank_await(me, "both have failed");
+        return;
+    }
+    options.timeout_ms = SHORT_MS;
+    if (me->rank == 1) rank_await(me, "rank 0 has failed");
+    RANK_EXPECT(me, tutti_barrier(me->group, &options, NULL, NULL) != TUTTI_OK);
+    rank_tell(me, me->rank == 0 ? "rank 0 has failed" : "both have failed");
+    RANK_EXPECT(me, sum_of(me, group, 1) == 2);
+    RANK_OK(me, tutti_new_group(group, NULL, 0, NULL, NULL, NULL, &inner, &me->error));
+    RANK_EXPECT(me, sum_of(me, inner, 1) == 2);
+    RANK_EXPECT(me, make(me, pair, 2, NULL, &inner) != TUTTI_OK);
+    RANK_SAYS(me, "has failed before");
+    tutti_group_release(inner);
+    tutti_group_release(group);
+}
+
 static void a_timeout_is_the_parents_unless_given(rank_context* me) {
     tutti_group* group = NULL;
     const int32_t none = 0;
@@ -359,6 +381,7 @@ RANK_TEST(a_wrong_argument_of_one_rank_fails_all, 3)
 RANK_TEST(a_rank_that_does_not_come_is_named, 3)
 RANK_TEST(a_rank_that_left_is_named, 3)
 RANK_TEST(errors_call_a_group_by_its_description, 3)
+RANK_TEST(a_failure_of_the_first_group_leaves_the_others_whole, 3)
 RANK_TEST(a_timeout_is_the_parents_unless_given, 2)
 RANK_TEST(the_first_group_takes_all_others_with_it, 3)
 RANK_TEST(a_group_outlives_the_handle_of_its_parent, 2)
@@ -477,6 +500,7 @@ int main(int count, char** arguments) {
         TEST(a_rank_that_does_not_come_is_named_on_ranks),
         TEST(a_rank_that_left_is_named_on_ranks),
         TEST(errors_call_a_group_by_its_description_on_ranks),
+        TEST(a_failure_of_the_first_group_leaves_the_others_whole_on_ranks),
         TEST(a_timeout_is_the_parents_unless_given_on_ranks),
         TEST(the_first_group_takes_all_others_with_it_on_ranks),
         TEST(a_group_outlives_the_handle_of_its_parent_on_ranks),
