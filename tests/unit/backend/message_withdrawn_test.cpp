@@ -70,14 +70,15 @@ void a_message_withdrawn_half_way_arrives_whole(void** /*state*/) {
     pass_byte(receiver, sender, 2);  // the sender knows that it may send
 
     // From here on nobody reads.
-    char nothing = 0;
+    char sent = 0;
+    char received = 0;
     Transfer held;
     Transfer trigger;
     const auto holder = std::make_shared<Holder>();
     held.listener = holder;
     trigger.listener = std::make_shared<Listener>();
-    sender.post_receive(held, 1, Slot::collective(3), &nothing, 1);
-    receiver.post_send(trigger, 0, Slot::collective(3), &nothing, 1);
+    sender.post_receive(held, 1, Slot::collective(3), &received, 1);
+    receiver.post_send(trigger, 0, Slot::collective(3), &sent, 1);
     holder->entered.get_future().wait();
 
     {
