@@ -31,13 +31,20 @@ tutti_group* need_world() {
     return group;
 }
 
-// A name that is not known is refused before anybody meets.
+// A name that is not known, or a malformed variable, is refused before anybody meets.
 std::string read_backend(const char* backend) {
-    return tutti::resolve_backend(backend == nullptr ? "" : backend);
+    std::string resolved = tutti::resolve_backend(backend == nullptr ? "" : backend);
+    tutti::check_environment();
+    return resolved;
+}
+
+// 0: not given.
+int64_t read_own_timeout(const tutti_group_options* options) {
+    return capi::read_options(options).timeout_ms;
 }
 
 int64_t read_timeout(const tutti_group_options* options) {
-    const int64_t timeout_ms = capi::read_options(options).timeout_ms;
+    const int64_t timeout_ms = read_own_timeout(options);
     return timeout_ms == 0 ? tutti::GroupOptions{}.timeout_ms : timeout_ms;
 }
 
@@ -87,13 +94,14 @@ tutti_status tutti_init_process_group(const char* backend, const char* init_meth
         tutti::GroupOptions wanted;
         wanted.backend = read_backend(backend);
         wanted.name = "world";
-        wanted.timeout_ms = read_timeout(options);
+        const int64_t timeout_ms = read_own_timeout(options);
         capi::let_releases_end();
         const tutti::Meeting meeting = tutti::meet(init_method == nullptr ? "env://" : init_method,
-                                                   rank, world_size, wanted.timeout_ms);
+                                                   rank, world_size, timeout_ms);
         wanted.store = meeting.store;
         wanted.rank = meeting.rank;
         wanted.size = meeting.world_size;
+        wanted.timeout_ms = meeting.timeout_ms;
         make_world(wanted);
     });
 }

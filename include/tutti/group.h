@@ -35,14 +35,19 @@ TUTTI_API void tutti_group_options_init(tutti_group_options* options, size_t siz
 /** Makes the default group, TUTTI_GROUP_WORLD: every rank calls this once, and all meet.
  *  @param backend      "gloo", "loopback" (ranks that are threads), or NULL: chosen for the CPU
  *  @param init_method  where to meet; NULL: "env://"
- *                      "env://": MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE; without the
- *                        last two what Open MPI, PMI or Slurm tells;
- *                      "tcp://host:port": rank 0 serves there; rank and world_size must be given;
- *                      "file:///path": a file all can reach, not there before; rank and
- *                        world_size must be given
+ *                      "env://": MASTER_ADDR (rank 0 may do without: it serves at every address
+ *                        then), MASTER_PORT, RANK and WORLD_SIZE; without the last two what Open
+ *                        MPI, PMI or Slurm tells;
+ *                      "tcp://host:port": rank 0 serves there; an IPv6 address in brackets;
+ *                      "file:///path": a file all can reach, not there before. A rank that is
+ *                        taken there is refused: by another process, or by one of an earlier run
+ *                        that ended without destroying its group, whose file must be removed.
+ *                        What PyTorch left in a file, or its ranks, cannot be recognised
+ *                      Any may end in ?rank=R&world_size=N&timeout=SECONDS, or some of them. What
+ *                      is also an argument must agree; env:// asks no variable for it
  *  @param rank         0 to world_size - 1; -1: from the init method
  *  @param world_size   1 or more; -1: from the init method
- *  @param options      NULL: defaults
+ *  @param options      NULL: defaults; a timeout of 0 may come from the init method
  *  Blocks:  until all ranks have come, up to the timeout
  *  Threads: not while another thread starts or destroys the default group
  *  Fails:   INVALID_ARGUMENT (a missing or malformed variable or URL part is named; already
