@@ -5,6 +5,7 @@
 
 #include "arguments.hpp"
 #include "backend/registry.hpp"
+#include "group/all_gather.hpp"
 #include "group/rendezvous.hpp"
 #include "guard.hpp"
 #include "options.hpp"
@@ -141,6 +142,30 @@ tutti_status tutti_group_create(const char* backend, tutti_store* store, int32_t
                                   .size = world_size,
                                   .name = "unnamed",
                                   .timeout_ms = read_timeout(options)}));
+    });
+}
+
+tutti_status tutti_group_create_with_allgather(const char* backend,
+                                               tutti_allgather_callback callback, void* user,
+                                               int32_t rank, int32_t world_size,
+                                               const tutti_group_options* options,
+                                               tutti_group** out_group, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        if (callback == nullptr) capi::refuse("callback is NULL");
+        check_membership(rank, world_size);
+        capi::need_output(out_group, "out_group");
+        tutti::GroupOptions wanted{.backend = read_backend(backend),
+                                   .store = nullptr,
+                                   .rank = rank,
+                                   .size = world_size,
+                                   .name = "unnamed",
+                                   .timeout_ms = read_timeout(options)};
+        wanted.store = tutti::meet_by_all_gather(
+            [callback, user](const void* input, void* output, size_t size) {
+                return callback(input, output, size, user);
+            },
+            rank, world_size, wanted.timeout_ms);
+        *out_group = capi::hand_out<tutti_group>(tutti::Group::create(wanted));
     });
 }
 

@@ -97,6 +97,38 @@ TUTTI_API tutti_status tutti_group_create(const char* backend, tutti_store* stor
                                           int32_t world_size, const tutti_group_options* options,
                                           tutti_group** out_group, tutti_error* error);
 
+/** An all-gather of the caller's own means, with which ranks meet: MPI_Allgather of MPI_BYTE, for
+ *  instance. Every rank gives `size` bytes and receives those of all ranks.
+ *  @param input   `size` bytes of this rank; borrowed until the callback returns
+ *  @param output  receives world_size times `size` bytes, in the order of the ranks
+ *  @param size    the same on every rank
+ *  @param user    what tutti_group_create_with_allgather was given
+ *  @return TUTTI_OK, or the status with which the making of the group shall fail */
+typedef tutti_status (*tutti_allgather_callback)(const void* input, void* output, size_t size,
+                                                 void* user);
+
+/** Makes a group as tutti_group_create does, without a store: for programs that have MPI or other
+ *  means to reach each other. Rank 0 serves a store at a free port, for as long as its group
+ *  lives, and the callback tells the others where: at every address of its host, or the first of
+ *  TUTTI_SOCKET_IFNAME, or TUTTI_STORE_BIND.
+ *  @param backend     as in tutti_init_process_group
+ *  @param callback    called once, by this thread, before this returns; not called if an argument
+ *                     is refused
+ *  @param user        handed to the callback as it is
+ *  @param rank        0 to world_size - 1, the rank that the callback's all-gather knows, too
+ *  @param world_size  1 or more
+ *  @param options     NULL: defaults; the timeout does not end the callback
+ *  @param out_group   receives an owned group
+ *  Blocks:  until all ranks have come, up to the timeout
+ *  Threads: any
+ *  Fails:   as tutti_group_create; what the callback returned; INVALID_ARGUMENT (its output is not
+ *           what the ranks gave), MISMATCH (they disagree on world_size)
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_group_create_with_allgather(
+    const char* backend, tutti_allgather_callback callback, void* user, int32_t rank,
+    int32_t world_size, const tutti_group_options* options, tutti_group** out_group,
+    tutti_error* error);
+
 /** Ends a group: finished sends arrive, operations still running end with TUTTI_ERR_ABORTED,
  *  connections are closed. Every rank calls it; a rank does not wait for the others. The handle
  *  stays to be released, except for TUTTI_GROUP_WORLD, which has no release. After a failure this

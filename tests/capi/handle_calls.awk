@@ -76,7 +76,7 @@ BEGIN {
     sample["const char* const*"] = "&text"
     sample["const void*"] = "text"
     sample["void*"] = "NULL"
-    sample["tutti_log_callback"] = "NULL"
+    sample["tutti_log_callback"] = sample["tutti_allgather_callback"] = "NULL"
     sample["const void* const*"] = "(const void* const*)&text"
     sample["const size_t*"] = "&one"
     sample["size_t"] = sample["int64_t"] = sample["uint64_t"] = "1"
