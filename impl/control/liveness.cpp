@@ -133,7 +133,18 @@ private:
     [[nodiscard]] std::vector<std::string> addresses_by_store() const {
         const auto local = store_->local_address();
         if (store_->only_this_host() && local) return {*local};
-        return control::addresses_by_way(local);
+        auto addresses = control::addresses_by_way(local);
+        // The others may reach the store by another address of its name, if it is on this host.
+        const auto own = net::addresses_of_this_host();
+        for (const auto& one : store_->remote_addresses()) {
+            const auto is_in = [&one](const std::vector<std::string>& list) {
+                return std::ranges::find(list, one) != list.end();
+            };
+            if (is_in(own) && !is_in(addresses) && !control::is_loopback(one)) {
+                addresses.push_back(one);
+            }
+        }
+        return addresses;
     }
 
     // Where this rank is reached: like rank 0 if it is on the same host.
@@ -154,7 +165,8 @@ private:
             seat.addresses = control::seen_from_here(seat.addresses, view);
             if (!chosen_ || seat.addresses.empty()) continue;
             // The connections between ranks use all the interfaces that are named.
-            const size_t turn = (peer + static_cast<size_t>(rank_)) % seat.addresses.size();
+            const size_t higher = std::max(peer, static_cast<size_t>(rank_));
+            const size_t turn = higher % seat.addresses.size();
             std::rotate(seat.addresses.begin(),
                         seat.addresses.begin() + static_cast<std::ptrdiff_t>(turn),
                         seat.addresses.end());

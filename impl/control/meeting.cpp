@@ -151,16 +151,17 @@ void withdraw_invitation(Store& store, const Invitation& mine) noexcept {
 
 Found find_rank_0(const Caller& caller, const Deadline& deadline) {
     for (auto pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
+        const auto next = Deadline::Clock::now() + pause;
         Invitation invitation = Invitation::parse(read_invitation(caller.store, deadline));
         try {
             net::Socket socket = reach(invitation, caller, deadline);
             return {std::move(socket), std::move(invitation)};
         } catch (const Error& error) {
             // It may be what an earlier group left behind, and ours may be there soon.
-            if (deadline.expired() || error.status().code != TUTTI_ERR_NETWORK) throw;
+            const bool no_time = deadline.expired() || next >= deadline.when();
+            if (no_time || error.status().code != TUTTI_ERR_NETWORK) throw;
         }
-        const auto next = Deadline::Clock::now() + pause;
-        std::this_thread::sleep_until(std::min(next, deadline.when()));
+        std::this_thread::sleep_until(next);
     }
 }
 

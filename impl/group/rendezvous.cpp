@@ -11,6 +11,7 @@
 #include "base/environment.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "control/address.hpp"
 #include "control/heartbeat.hpp"
 #include "group.hpp"
 #include "init_url.hpp"
@@ -182,6 +183,7 @@ void check_environment() {
     (void)log_level_by_environment();
     (void)debug_level_by_environment();
     (void)control::Heartbeat::from_environment();
+    (void)control::addresses_by_environment();
     (void)choose_cpu_level(environment("TUTTI_CPU"), best_cpu_level());
 }
 

@@ -62,7 +62,6 @@ public:
     // the store is not on a network. Numeric, IPv4 or IPv6.
     [[nodiscard]] virtual std::optional<std::string> local_address() const { return std::nullopt; }
     [[nodiscard]] virtual std::optional<std::string> remote_address() const { return std::nullopt; }
-
     // All addresses of the name by which it was given.
     [[nodiscard]] virtual std::vector<std::string> remote_addresses() const { return {}; }
     // Whether it can be reached from this host alone, as far as this process knows.

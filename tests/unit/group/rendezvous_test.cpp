@@ -228,8 +228,10 @@ void a_url_and_arguments_must_agree(void**) {
 }
 
 void malformed_variables_of_the_library_are_named(void**) {
-    const std::array<std::pair<const char*, const char*>, 6> wrong{
+    const std::array<std::pair<const char*, const char*>, 8> wrong{
         {{"TUTTI_CPU", "sse9"},
+         {"TUTTI_SOCKET_IFNAME", "none0"},
+         {"GLOO_SOCKET_IFNAME", "lo,,lo"},
          {"TUTTI_LOG_LEVEL", "loud"},
          {"TORCH_CPP_LOG_LEVEL", "4"},
          {"TORCH_DISTRIBUTED_DEBUG", "1"},
