@@ -9,6 +9,7 @@
 #include "arguments.hpp"
 #include "backend/registry.hpp"
 #include "base/environment.hpp"
+#include "group/all_gather.hpp"
 #include "group/ranks.hpp"
 #include "group/rendezvous.hpp"
 #include "guard.hpp"
@@ -36,9 +37,11 @@ tutti_group* existing_world() {
     return group;
 }
 
-// A name that is not known is refused before anybody meets.
+// A name that is not known, or a malformed variable, is refused before anybody meets.
 std::string read_backend(const char* backend) {
-    return tutti::resolve_backend(backend == nullptr ? "" : backend);
+    std::string resolved = tutti::resolve_backend(backend == nullptr ? "" : backend);
+    tutti::check_environment();
+    return resolved;
 }
 
 int64_t timeout_of(const tutti_group_options* options) {
@@ -69,13 +72,14 @@ void init_world(const char* backend, const char* init_method, int32_t rank, int3
     tutti::GroupOptions wanted;
     wanted.backend = read_backend(backend);
     wanted.name = "world";
-    wanted.timeout_ms = timeout_of(options);
+    const int64_t timeout_ms = capi::read_timeout(options);
     capi::let_releases_end();
     const tutti::Meeting meeting = tutti::meet(init_method == nullptr ? "env://" : init_method,
-                                               rank, world_size, wanted.timeout_ms);
+                                               rank, world_size, timeout_ms);
     wanted.store = meeting.store;
     wanted.rank = meeting.rank;
     wanted.size = meeting.world_size;
+    wanted.timeout_ms = meeting.timeout_ms;
     make_world(wanted);
 }
 
@@ -270,6 +274,30 @@ tutti_status tutti_split_group(tutti_group* group, const int32_t* ranks, const i
         capi::Reserved<tutti_group> slot;
         auto made = pin->split(wanted);
         *out_group = made ? slot.publish(std::move(made)) : TUTTI_GROUP_NON_MEMBER;
+    });
+}
+
+tutti_status tutti_group_create_with_allgather(const char* backend,
+                                               tutti_allgather_callback callback, void* user,
+                                               int32_t rank, int32_t world_size,
+                                               const tutti_group_options* options,
+                                               tutti_group** out_group, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        if (callback == nullptr) capi::refuse("callback is NULL");
+        check_membership(rank, world_size);
+        capi::need_output(out_group, "out_group");
+        tutti::GroupOptions wanted{.backend = read_backend(backend),
+                                   .store = nullptr,
+                                   .rank = rank,
+                                   .size = world_size,
+                                   .name = "unnamed",
+                                   .timeout_ms = timeout_of(options)};
+        wanted.store = tutti::meet_by_all_gather(
+            [callback, user](const void* input, void* output, size_t size) {
+                return callback(input, output, size, user);
+            },
+            rank, world_size, wanted.timeout_ms);
+        *out_group = capi::hand_out<tutti_group>(tutti::Group::create(wanted));
     });
 }
 

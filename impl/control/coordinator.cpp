@@ -95,17 +95,44 @@ bool Coordinator::handle(Guest& guest, const Frame& frame) {
     }
 }
 
-bool Coordinator::greet(Guest& guest, const Frame& frame) {
-    const Hello hello = decode_hello(frame);
-    if (hello.token != token_) {
+// False when the guest is gone.
+bool Coordinator::belongs(Guest& guest, const Token& token, int rank, int size) {
+    if (token != token_) {
         lose(guest.id, {TUTTI_ERR_NETWORK, -1, 0, "a stranger called"});
         return false;
     }
-    if (hello.size != size_ || hello.rank < 0 || hello.rank >= size_) {
-        refuse(guest, cat("it says rank ", hello.rank, " of ", hello.size, ", and rank 0 says ",
-                          size_, " ranks"));
+    if (size != size_ || rank < 0 || rank >= size_) {
+        refuse(guest,
+               cat("it says rank ", rank, " of ", size, ", and rank 0 says ", size_, " ranks"));
         return false;
     }
+    return true;
+}
+
+// A rank whose place is taken is one too many, unless whoever had the place has left, or the group
+// has failed: then it comes for the next group on this store, and hears of that when we are gone.
+bool Coordinator::answer(Guest& guest, const Knock& knock) {
+    if (!belongs(guest, knock.token, knock.rank, knock.size)) return false;
+    guest.known = true;
+    if (!seats_[static_cast<size_t>(knock.rank)]) {
+        guest.stream->write(encode(Kind::Welcome));
+        return true;
+    }
+    const Guest* const holder = member(knock.rank);
+    if (holder != nullptr && !holder->left && !verdict_) {
+        refuse(guest, cat("another process has come as rank ", knock.rank, " before"));
+        return false;
+    }
+    guest.waits = knock.rank != 0;
+    if (!guest.waits) lose(guest.id, {TUTTI_ERR_NETWORK, 0, 0, "the next rank 0 has come"});
+    return guest.waits;
+}
+
+bool Coordinator::greet(Guest& guest, const Frame& frame) {
+    if (frame.kind == Kind::Knock) return answer(guest, decode_knock(frame));
+    if (frame.kind == Kind::Ping && guest.known) return true;
+    const Hello hello = decode_hello(frame);
+    if (!belongs(guest, hello.token, hello.rank, hello.size)) return false;
     auto& seat = seats_[static_cast<size_t>(hello.rank)];
     if (seat) {
         refuse(guest, cat("another process has come as rank ", hello.rank, " before"));
@@ -134,7 +161,8 @@ void Coordinator::lose(int id, const Status& why) {
     const auto guest = std::move(*found);
     guests_.erase(found);
     if (guest->rank < 0) {
-        log(LogLevel::Warning, "control: a connection ended before it joined: ", why.message);
+        log(guest->known ? LogLevel::Debug : LogLevel::Warning,
+            "control: a connection ended before it joined: ", why.message);
     } else if (!guest->left) {
         mourn({TUTTI_ERR_PEER_LOST, guest->rank, why.system_errno,
                cat("rank ", guest->rank, " died (", why.message, ")")});
@@ -198,6 +226,8 @@ void Coordinator::examine(Guest& guest) {
     if (guest.stream->queued() > longest_queue) {
         lose(guest.id, {TUTTI_ERR_NETWORK, -1, 0, "it does not read"});
     } else if (!pulse_.too_silent(guest.heard)) {
+        return;
+    } else if (guest.rank < 0 && guest.waits) {
         return;
     } else if (guest.rank < 0) {
         lose(guest.id, {TUTTI_ERR_NETWORK, -1, 0, "it said nothing"});

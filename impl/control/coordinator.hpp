@@ -33,6 +33,8 @@ private:
     struct Guest {  // a connection; a member once it has said hello
         int id = 0;
         int rank = -1;
+        bool known = false;  // it has knocked with the right token
+        bool waits = false;  // for the next group: this one is over for it
         bool left = false;
         bool lost = false;  // all have been told
         Clock::time_point heard;
@@ -42,6 +44,8 @@ private:
 
     void accept(int descriptor);
     bool handle(Guest& guest, const Frame& frame);
+    bool belongs(Guest& guest, const Token& token, int rank, int size);
+    bool answer(Guest& guest, const Knock& knock);
     bool greet(Guest& guest, const Frame& frame);
     void refuse(Guest& guest, const std::string& reason);
     void lose(int id, const Status& why);

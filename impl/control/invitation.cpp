@@ -42,7 +42,7 @@ std::string hex(const Token& token) {
 }
 
 std::string Invitation::text() const {
-    std::string text = cat(port, " ", hex(token));
+    std::string text = cat(port, " ", hex(token), " ", host);
     for (size_t index = 0; index < addresses.size(); ++index) {
         text += cat(index == 0 ? " " : ",", addresses[index]);
     }
@@ -51,16 +51,22 @@ std::string Invitation::text() const {
 
 Invitation Invitation::parse(const std::string& text) {
     Invitation invitation;
-    const size_t first = std::min(text.find(' '), text.size());
-    const size_t second = std::min(text.find(' ', first + 1), text.size());
-    const std::string token = second > first ? text.substr(first + 1, second - first - 1) : "";
-    if (second + 1 >= text.size() || !parse_port(text.substr(0, first), invitation.port) ||
-        !parse_hex(token, invitation.token)) {
+    size_t begin = 0;
+    const auto next = [&] {
+        const size_t from = std::min(begin, text.size());
+        const size_t space = std::min(text.find(' ', from), text.size());
+        begin = space + 1;
+        return text.substr(from, space - from);
+    };
+    const bool port_fits = parse_port(next(), invitation.port);
+    const bool token_fits = parse_hex(next(), invitation.token);
+    invitation.host = next();
+    if (!port_fits || !token_fits || invitation.host.empty() || begin >= text.size()) {
         throw Error(TUTTI_ERR_STORE, cat("rank 0 left \"", text,
                                          "\" at the store, which is no invitation: does another "
                                          "group use the same store?"));
     }
-    for (size_t begin = second + 1; begin < text.size();) {
+    while (begin < text.size()) {
         const size_t comma = std::min(text.find(',', begin), text.size());
         invitation.addresses.push_back(text.substr(begin, comma - begin));
         begin = comma + 1;

@@ -61,14 +61,19 @@ TUTTI_API void tutti_new_group_options_init(tutti_new_group_options* options, si
 /** Makes the default group, TUTTI_GROUP_WORLD: every rank calls this once, and all meet.
  *  @param backend      "gloo", "loopback" (ranks that are threads), or NULL: chosen for the CPU
  *  @param init_method  where to meet; NULL: "env://"
- *                      "env://": MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE; without the
- *                        last two what Open MPI, PMI or Slurm tells;
- *                      "tcp://host:port": rank 0 serves there; rank and world_size must be given;
- *                      "file:///path": a file all can reach, not there before; rank and
- *                        world_size must be given
+ *                      "env://": MASTER_ADDR (rank 0 may do without: it serves at every address
+ *                        then), MASTER_PORT, RANK and WORLD_SIZE; without the last two what Open
+ *                        MPI, PMI or Slurm tells;
+ *                      "tcp://host:port": rank 0 serves there; an IPv6 address in brackets;
+ *                      "file:///path": a file all can reach, not there before. A rank that is
+ *                        taken there is refused: by another process, or by one of an earlier run
+ *                        that ended without destroying its group, whose file must be removed.
+ *                        What PyTorch left in a file, or its ranks, cannot be recognised
+ *                      Any may end in ?rank=R&world_size=N&timeout=SECONDS, or some of them. What
+ *                      is also an argument must agree; env:// asks no variable for it
  *  @param rank         0 to world_size - 1; -1: from the init method
  *  @param world_size   1 or more; -1: from the init method
- *  @param options      NULL: defaults
+ *  @param options      NULL: defaults; a timeout of 0 may come from the init method
  *  Blocks:  until all ranks have come, up to the timeout
  *  Threads: not while another thread starts or destroys the default group
  *  Fails:   INVALID_ARGUMENT (a missing or malformed variable or URL part is named; already
@@ -163,6 +168,37 @@ TUTTI_API tutti_status tutti_split_group(tutti_group* group, const int32_t* rank
                                          const char* description,
                                          const tutti_new_group_options* options,
                                          tutti_group** out_group, tutti_error* error);
+/** An all-gather of the caller's own means, with which ranks meet: MPI_Allgather of MPI_BYTE, for
+ *  instance. Every rank gives `size` bytes and receives those of all ranks.
+ *  @param input   `size` bytes of this rank; borrowed until the callback returns
+ *  @param output  receives world_size times `size` bytes, in the order of the ranks
+ *  @param size    the same on every rank
+ *  @param user    what tutti_group_create_with_allgather was given
+ *  @return TUTTI_OK, or the status with which the making of the group shall fail */
+typedef tutti_status (*tutti_allgather_callback)(const void* input, void* output, size_t size,
+                                                 void* user);
+
+/** Makes a group as tutti_group_create does, without a store: for programs that have MPI or other
+ *  means to reach each other. Rank 0 serves a store at a free port, for as long as its group
+ *  lives, and the callback tells the others where: at every address of its host, or the first of
+ *  TUTTI_SOCKET_IFNAME, or TUTTI_STORE_BIND.
+ *  @param backend     as in tutti_init_process_group
+ *  @param callback    called once, by this thread, before this returns; not called if an argument
+ *                     is refused
+ *  @param user        handed to the callback as it is
+ *  @param rank        0 to world_size - 1, the rank that the callback's all-gather knows, too
+ *  @param world_size  1 or more
+ *  @param options     NULL: defaults; the timeout does not end the callback
+ *  @param out_group   receives an owned group
+ *  Blocks:  until all ranks have come, up to the timeout
+ *  Threads: any
+ *  Fails:   as tutti_group_create; what the callback returned; INVALID_ARGUMENT (its output is not
+ *           what the ranks gave), MISMATCH (they disagree on world_size)
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_group_create_with_allgather(
+    const char* backend, tutti_allgather_callback callback, void* user, int32_t rank,
+    int32_t world_size, const tutti_group_options* options, tutti_group** out_group,
+    tutti_error* error);
 
 /** Ends a group: finished sends arrive, operations still running end with TUTTI_ERR_ABORTED,
  *  connections are closed. Every rank calls it; a rank does not wait for the others. The handle
