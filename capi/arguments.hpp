@@ -1,7 +1,10 @@
 // What C passes as pointers and lengths, checked and copied. Any thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,6 +38,16 @@ inline std::vector<std::string> read_keys(const char* const* keys, size_t count)
     read.reserve(count);
     for (size_t i = 0; i < count; ++i) read.push_back(read_text(keys[i], indexed("keys", i)));
     return read;
+}
+
+// To an array of the caller that has room for `count`.
+inline void write_numbers(std::span<const int> numbers, int32_t* out, size_t count,
+                          const char* argument) {
+    if (out == nullptr) refuse(argument, " is NULL");
+    if (count < numbers.size()) {
+        refuse(argument, " has room for ", count, "; it receives ", numbers.size());
+    }
+    std::ranges::copy(numbers, out);
 }
 
 inline void check_flag(uint32_t flag, const char* argument) {

@@ -1,10 +1,16 @@
 // tutti/group.h, and the default group: the handle behind TUTTI_GROUP_WORLD. Any thread.
 #include "group.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <string_view>
+#include <vector>
 
 #include "arguments.hpp"
 #include "backend/registry.hpp"
+#include "base/environment.hpp"
+#include "group/all_gather.hpp"
+#include "group/ranks.hpp"
 #include "group/rendezvous.hpp"
 #include "guard.hpp"
 #include "options.hpp"
@@ -22,7 +28,7 @@ void refuse_second_init() {
     }
 }
 
-tutti_group* need_world() {
+tutti_group* existing_world() {
     tutti_group* group = world;
     if (group == nullptr) {
         throw capi::Refusal(TUTTI_ERR_INVALID_HANDLE,
@@ -31,13 +37,15 @@ tutti_group* need_world() {
     return group;
 }
 
-// A name that is not known is refused before anybody meets.
+// A name that is not known, or a malformed variable, is refused before anybody meets.
 std::string read_backend(const char* backend) {
-    return tutti::resolve_backend(backend == nullptr ? "" : backend);
+    std::string resolved = tutti::resolve_backend(backend == nullptr ? "" : backend);
+    tutti::check_environment();
+    return resolved;
 }
 
-int64_t read_timeout(const tutti_group_options* options) {
-    const int64_t timeout_ms = capi::read_options(options).timeout_ms;
+int64_t timeout_of(const tutti_group_options* options) {
+    const int64_t timeout_ms = capi::read_timeout(options);
     return timeout_ms == 0 ? tutti::GroupOptions{}.timeout_ms : timeout_ms;
 }
 
@@ -58,6 +66,83 @@ void make_world(const tutti::GroupOptions& options) {
     refuse_second_init();
 }
 
+void init_world(const char* backend, const char* init_method, int32_t rank, int32_t world_size,
+                const tutti_group_options* options) {
+    refuse_second_init();
+    tutti::GroupOptions wanted;
+    wanted.backend = read_backend(backend);
+    wanted.name = "world";
+    const int64_t timeout_ms = capi::read_timeout(options);
+    capi::let_releases_end();
+    const tutti::Meeting meeting = tutti::meet(init_method == nullptr ? "env://" : init_method,
+                                               rank, world_size, timeout_ms);
+    wanted.store = meeting.store;
+    wanted.rank = meeting.rank;
+    wanted.size = meeting.world_size;
+    wanted.timeout_ms = meeting.timeout_ms;
+    make_world(wanted);
+}
+
+// The options of a split, apart from who is in which part.
+tutti::SplitOptions read_split(const char* function, const char* description,
+                               const tutti_new_group_options& options) {
+    tutti::SplitOptions wanted;
+    wanted.function = function;
+    wanted.description = description == nullptr ? "" : description;
+    wanted.timeout_ms = options.timeout_ms;
+    return wanted;
+}
+
+// A fault of this rank's arguments fails the others' calls, which would wait for it. Where only
+// members call, it is not known whom to tell.
+template <typename Read>
+void read_or_decline(tutti::Group& group, const tutti::SplitOptions& wanted, uint32_t only_members,
+                     Read&& read) {
+    try {
+        read();
+    } catch (const tutti::Error& error) {
+        if (only_members == 0) group.decline(wanted, error.status());
+        throw;
+    }
+}
+
+// Checked against the ranks of the group that they are chosen from.
+std::vector<int> read_ranks(const int32_t* ranks, size_t count, int size) {
+    if (ranks == nullptr) {
+        if (count > 0) capi::refuse("ranks is NULL but count is ", count);
+        return tutti::all_ranks(size);
+    }
+    if (count == 0) capi::refuse("count is 0; a group has at least one rank");
+    return tutti::checked_ranks({ranks, count}, size);
+}
+
+std::vector<std::vector<int>> read_parts(const int32_t* ranks, const int32_t* sizes, size_t count,
+                                         int size) {
+    if (count == 0) capi::refuse("split_count is 0; it must be 1 or more");
+    if (ranks == nullptr) capi::refuse("ranks is NULL");
+    if (sizes == nullptr) capi::refuse("sizes is NULL");
+    size_t total = 0;
+    for (size_t part = 0; part < count; ++part) {
+        if (sizes[part] < 1 || sizes[part] > size) {
+            capi::refuse(capi::indexed("sizes", part), " is ", sizes[part],
+                         "; it must be from 1 to the size of the group, which is ", size);
+        }
+        total += static_cast<size_t>(sizes[part]);
+        if (total > static_cast<size_t>(size)) {
+            capi::refuse("sizes has ", total, " ranks up to sizes[", part, "], and the group has ",
+                         size);
+        }
+    }
+    tutti::checked_ranks({ranks, total}, size);  // no rank in two parts
+    std::vector<std::vector<int>> parts;
+    for (size_t part = 0, first = 0; part < count; ++part) {
+        const auto length = static_cast<size_t>(sizes[part]);
+        parts.push_back(tutti::checked_ranks({ranks + first, length}, size, first));
+        first += length;
+    }
+    return parts;
+}
+
 }  // namespace
 
 namespace tutti::capi {
@@ -67,8 +152,24 @@ GroupPin find_group(tutti_group* group) noexcept {
     return GroupPin(group == TUTTI_GROUP_WORLD ? world.load() : group);
 }
 
-GroupPin need_group(tutti_group* group) {
-    return {group == TUTTI_GROUP_WORLD ? need_world() : group, "group"};
+GroupPin need_group(tutti_group* group, const std::string& argument) {
+    if (group == TUTTI_GROUP_NON_MEMBER) {
+        throw Refusal(TUTTI_ERR_INVALID_HANDLE,
+                      cat(argument, " is TUTTI_GROUP_NON_MEMBER: this rank is not in that group"));
+    }
+    return {group == TUTTI_GROUP_WORLD ? existing_world() : group, argument};
+}
+
+tutti_group* hand_out_group(std::shared_ptr<Group> group) {
+    return group ? hand_out<tutti_group>(std::move(group)) : TUTTI_GROUP_NON_MEMBER;
+}
+
+int64_t read_timeout(const tutti_group_options* options) {
+    return read_options(options).timeout_ms;
+}
+
+void make_world(const char* backend, const tutti_group_options* options) {
+    init_world(backend, nullptr, -1, -1, options);
 }
 
 }  // namespace tutti::capi
@@ -82,20 +183,8 @@ void tutti_group_options_init(tutti_group_options* options, size_t size) {
 tutti_status tutti_init_process_group(const char* backend, const char* init_method, int32_t rank,
                                       int32_t world_size, const tutti_group_options* options,
                                       tutti_error* error) {
-    return capi::guard(__func__, error, [&] {
-        refuse_second_init();
-        tutti::GroupOptions wanted;
-        wanted.backend = read_backend(backend);
-        wanted.name = "world";
-        wanted.timeout_ms = read_timeout(options);
-        capi::let_releases_end();
-        const tutti::Meeting meeting = tutti::meet(init_method == nullptr ? "env://" : init_method,
-                                                   rank, world_size, wanted.timeout_ms);
-        wanted.store = meeting.store;
-        wanted.rank = meeting.rank;
-        wanted.size = meeting.world_size;
-        make_world(wanted);
-    });
+    return capi::guard(__func__, error,
+                       [&] { init_world(backend, init_method, rank, world_size, options); });
 }
 
 tutti_status tutti_init_process_group_with_store(const char* backend, tutti_store* store,
@@ -111,7 +200,7 @@ tutti_status tutti_init_process_group_with_store(const char* backend, tutti_stor
                     .rank = rank,
                     .size = world_size,
                     .name = "world",
-                    .timeout_ms = read_timeout(options)});
+                    .timeout_ms = timeout_of(options)});
     });
 }
 
@@ -126,18 +215,95 @@ tutti_status tutti_group_create(const char* backend, tutti_store* store, int32_t
         const capi::Pin pin(store, "store");
         check_membership(rank, world_size);
         capi::need_output(out_group, "out_group");
-        *out_group = capi::hand_out<tutti_group>(
-            tutti::Group::create({.backend = read_backend(backend),
-                                  .store = pin.share(),
-                                  .rank = rank,
-                                  .size = world_size,
-                                  .name = "unnamed",
-                                  .timeout_ms = read_timeout(options)}));
+        *out_group =
+            capi::hand_out<tutti_group>(tutti::Group::create({.backend = read_backend(backend),
+                                                              .store = pin.share(),
+                                                              .rank = rank,
+                                                              .size = world_size,
+                                                              .name = "unnamed",
+                                                              .timeout_ms = timeout_of(options)}));
+    });
+}
+
+void tutti_new_group_options_init(tutti_new_group_options* options, size_t size) {
+    capi::write_default_options(options, size);
+}
+
+tutti_status tutti_new_group(tutti_group* group, const int32_t* ranks, size_t count,
+                             const char* backend, const char* description,
+                             const tutti_new_group_options* options, tutti_group** out_group,
+                             tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        const tutti_new_group_options given = capi::read_options(options);
+        capi::check_flag(given.use_local_synchronization, "options.use_local_synchronization");
+        capi::need_output(out_group, "out_group");
+        tutti::SplitOptions wanted = read_split("new_group", description, given);
+        read_or_decline(*pin, wanted, given.use_local_synchronization, [&] {
+            wanted.backend = backend == nullptr ? "" : read_backend(backend);
+            wanted.parts = {read_ranks(ranks, count, pin->size())};
+        });
+        if (given.use_local_synchronization != 0) {
+            wanted.callers = wanted.parts.front();
+            if (!std::ranges::binary_search(*wanted.callers, pin->rank())) {
+                capi::refuse("ranks has not this rank, ", pin->rank(),
+                             ", and with options.use_local_synchronization only members call");
+            }
+        }
+        capi::Reserved<tutti_group> slot;
+        auto made = pin->split(wanted);
+        *out_group = made ? slot.publish(std::move(made)) : TUTTI_GROUP_NON_MEMBER;
+    });
+}
+
+tutti_status tutti_split_group(tutti_group* group, const int32_t* ranks, const int32_t* sizes,
+                               size_t split_count, const char* description,
+                               const tutti_new_group_options* options, tutti_group** out_group,
+                               tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        const tutti_new_group_options given = capi::read_options(options);
+        if (given.use_local_synchronization != 0) {
+            capi::refuse("options.use_local_synchronization is ", given.use_local_synchronization,
+                         "; all ranks split together, so it must be 0");
+        }
+        capi::need_output(out_group, "out_group");
+        tutti::SplitOptions wanted = read_split("split_group", description, given);
+        read_or_decline(*pin, wanted, 0,
+                        [&] { wanted.parts = read_parts(ranks, sizes, split_count, pin->size()); });
+        capi::Reserved<tutti_group> slot;
+        auto made = pin->split(wanted);
+        *out_group = made ? slot.publish(std::move(made)) : TUTTI_GROUP_NON_MEMBER;
+    });
+}
+
+tutti_status tutti_group_create_with_allgather(const char* backend,
+                                               tutti_allgather_callback callback, void* user,
+                                               int32_t rank, int32_t world_size,
+                                               const tutti_group_options* options,
+                                               tutti_group** out_group, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        if (callback == nullptr) capi::refuse("callback is NULL");
+        check_membership(rank, world_size);
+        capi::need_output(out_group, "out_group");
+        tutti::GroupOptions wanted{.backend = read_backend(backend),
+                                   .store = nullptr,
+                                   .rank = rank,
+                                   .size = world_size,
+                                   .name = "unnamed",
+                                   .timeout_ms = timeout_of(options)};
+        wanted.store = tutti::meet_by_all_gather(
+            [callback, user](const void* input, void* output, size_t size) {
+                return callback(input, output, size, user);
+            },
+            rank, world_size, wanted.timeout_ms);
+        *out_group = capi::hand_out<tutti_group>(tutti::Group::create(wanted));
     });
 }
 
 tutti_status tutti_destroy_process_group(tutti_group* group, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
+        if (group == TUTTI_GROUP_NON_MEMBER) return;  // as torch
         const capi::GroupPin pin = capi::need_group(group);
         if (group == TUTTI_GROUP_WORLD) capi::release(world.exchange(nullptr));
         pin->destroy();
@@ -157,6 +323,59 @@ int32_t tutti_get_world_size(tutti_group* group) {
 const char* tutti_get_backend(tutti_group* group) {
     const capi::GroupPin pin = capi::find_group(group);
     return pin ? pin->backend_name() : nullptr;
+}
+
+int32_t tutti_get_group_rank(tutti_group* group, int32_t global_rank) {
+    const capi::GroupPin pin = capi::find_group(group);
+    if (!pin) return -1;
+    const std::vector<int>& ranks = pin->global_ranks();
+    const auto found = std::ranges::find(ranks, global_rank);
+    return found == ranks.end() ? -1 : static_cast<int32_t>(found - ranks.begin());
+}
+
+int32_t tutti_get_global_rank(tutti_group* group, int32_t group_rank) {
+    const capi::GroupPin pin = capi::find_group(group);
+    if (!pin || group_rank < 0 || group_rank >= pin->size()) return -1;
+    return pin->global_ranks()[static_cast<size_t>(group_rank)];
+}
+
+tutti_status tutti_get_process_group_ranks(tutti_group* group, int32_t* out_ranks, size_t count,
+                                           tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        capi::write_numbers(pin->global_ranks(), out_ranks, count, "out_ranks");
+    });
+}
+
+tutti_status tutti_set_timeout(tutti_group* group, int64_t timeout_ms, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        if (timeout_ms == 0)
+            capi::refuse("timeout_ms is 0; it must be above 0, or TUTTI_NO_TIMEOUT");
+        capi::check_timeout(timeout_ms, "timeout_ms");
+        pin->set_timeout_ms(timeout_ms);
+    });
+}
+
+int32_t tutti_get_pg_count(void) {
+    const capi::GroupPin pin = capi::find_group(TUTTI_GROUP_WORLD);
+    return pin ? static_cast<int32_t>(pin->family().size()) + 1 : 0;
+}
+
+const char* tutti_get_default_backend_for_device(const char* device) {
+    const std::string_view name(device == nullptr ? "" : device);
+    const size_t colon = std::min(name.find(':'), name.size());
+    const std::string_view index = name.substr(colon);
+    const auto digits = index.substr(std::min<size_t>(1, index.size()));
+    if (index == ":" || digits.find_first_not_of("0123456789") != digits.npos) return nullptr;
+    const std::string_view type = name.substr(0, colon);
+    if (type == "cpu") return "gloo";
+    if (type == "cuda") return "nccl";
+    return type == "xpu" ? "xccl" : nullptr;
+}
+
+int32_t tutti_is_torchelastic_launched(void) {
+    return tutti::environment("TORCHELASTIC_RUN_ID") ? 1 : 0;
 }
 
 void tutti_group_release(tutti_group* group) {

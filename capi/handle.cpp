@@ -128,6 +128,8 @@ const char* name_of(uint64_t kind) {
             return "bytes";
         case Kind::Object:
             return "object";
+        case Kind::Mesh:
+            return "mesh";
     }
     return nullptr;
 }

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "group/group.hpp"
+#include "mesh/mesh.hpp"
 #include "store/store.hpp"
 #include "tutti/types.h"
 #include "work/work.hpp"
@@ -24,7 +25,7 @@ static_assert(sizeof(uintptr_t) == 8, "a handle needs 64 bits; so does Gloo");
 
 class Draft;  // object.hpp
 
-enum class Kind : uint32_t { Store = 1, Group = 2, Work = 3, Bytes = 4, Object = 5 };
+enum class Kind : uint32_t { Store = 1, Group = 2, Work = 3, Bytes = 4, Object = 5, Mesh = 6 };
 
 template <typename Handle>
 struct Noun;
@@ -51,6 +52,12 @@ struct Noun<tutti_bytes> {
     using Object = const std::string;
     static constexpr Kind kind = Kind::Bytes;
     static constexpr bool slow_to_end = false;
+};
+template <>
+struct Noun<tutti_mesh> {
+    using Object = Mesh;
+    static constexpr Kind kind = Kind::Mesh;
+    static constexpr bool slow_to_end = true;
 };
 
 template <>

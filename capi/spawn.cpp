@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "arguments.hpp"
+#include "base/log.hpp"
 #include "base/thread.hpp"
 #include "guard.hpp"
 #include "handle.hpp"
@@ -63,6 +64,11 @@ void clear_the_process() {
     refuse_living(capi::Kind::Group, "group", "destroy and release it");
     refuse_living(capi::Kind::Work, "work", "release it");
     refuse_living(capi::Kind::Store, "store", "release it");
+    if (tutti::log_is_listened_to()) {
+        throw capi::Refusal(TUTTI_ERR_UNSUPPORTED,
+                            "this process has a log callback, which new processes cannot share; "
+                            "end it with tutti_set_log_callback(NULL, ...) first");
+    }
     capi::end_reaper();
     refuse_threads();
 }

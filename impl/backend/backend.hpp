@@ -9,6 +9,7 @@
 
 #include "base/deadline.hpp"
 #include "base/status.hpp"
+#include "branch.hpp"
 #include "call/call.hpp"
 #include "store/store.hpp"
 #include "work/work.hpp"
@@ -39,6 +40,18 @@ public:
     virtual void abort(const Status& status) noexcept = 0;
     // This rank leaves of its own will: what it has sent arrives. Before the destruction.
     virtual void leave() noexcept = 0;
+
+    // The same on all ranks, and no other group's at the same store; "": nothing is.
+    [[nodiscard]] virtual std::string identity() const { return {}; }
+    // Why this rank cannot count on `peer`, itself included: an abort, or that one left. Any thread.
+    [[nodiscard]] virtual Status trouble(int /*peer*/) const { return {}; }
+
+    // Groups of some of its ranks that share its connections, in two steps: every member reserves,
+    // and all learn what the others' reservations said; then each branches, or cancels. Nothing
+    // from the first step: it cannot. Any thread.
+    virtual std::optional<std::string> reserve(const std::string& /*path*/) { return {}; }
+    virtual void cancel(const std::string& /*path*/) noexcept {}
+    virtual std::unique_ptr<Backend> branch(const Branch& /*branch*/) { return nullptr; }
 
 protected:
     Backend() = default;

@@ -8,9 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/status.hpp"
+#include "branch.hpp"
 
 namespace tutti {
 
@@ -48,13 +50,13 @@ struct Transfer {
     std::unique_ptr<TransferHold> hold;
 };
 
-// 64 bits that name a stream of messages between two ranks. Never used twice for different things
-// within a group.
+// 64 bits that name a stream of messages between two ranks of a group: two for the kind, and the low
+// 38. A value comes again only when what it named is long done.
 class Slot {
 public:
     // One step of the group's collective of that number; most have one step.
     static Slot collective(uint64_t number, uint32_t step = 0) {
-        return Slot(uint64_t{step} << number_bits | number);
+        return Slot(uint64_t{step} << number_bits | (number & (uint64_t{1} << number_bits) - 1));
     }
     static constexpr uint32_t most_steps = 1U << 16;
     // The stream of announcements with one tag.
@@ -62,12 +64,14 @@ public:
         return Slot(announcement_bit | static_cast<uint32_t>(tag));
     }
     // The payload of one announced message; `number` counts the sender's messages.
-    static Slot payload(uint64_t number) { return Slot(payload_bit | number); }
+    static Slot payload(uint64_t number) { return Slot(payload_bit | (number & low)); }
 
     [[nodiscard]] uint64_t value() const { return value_; }
+    static constexpr int low_bits = 38;
+    static constexpr uint64_t low = (uint64_t{1} << low_bits) - 1;
 
 private:
-    static constexpr int number_bits = 46;
+    static constexpr int number_bits = 22;
     static constexpr uint64_t announcement_bit = uint64_t{1} << 63;
     static constexpr uint64_t payload_bit = uint64_t{1} << 62;
     explicit Slot(uint64_t value) : value_(value) {}
@@ -102,6 +106,13 @@ public:
     virtual void abort(const Status& status) noexcept = 0;
     // What was sent arrives, and the others learn that this rank left of its own will.
     virtual void leave() noexcept = 0;
+
+    // As in backend.hpp.
+    [[nodiscard]] virtual std::string identity() const { return {}; }
+    [[nodiscard]] virtual Status trouble(int /*peer*/) const { return {}; }
+    virtual std::optional<std::string> reserve(const std::string& /*path*/) { return {}; }
+    virtual void cancel(const std::string& /*path*/) noexcept {}
+    virtual std::unique_ptr<Channel> branch(const Branch& /*branch*/) { return nullptr; }
 
 protected:
     Channel(int rank, int size) : rank_(rank), size_(size) {}

@@ -27,6 +27,10 @@ void ChannelBackend::start(const Receive& call, const Deadline& deadline,
     messages_->start(call, deadline, std::move(work));
 }
 
+std::unique_ptr<Backend> ChannelBackend::branch(const Branch& branch) {
+    return std::make_unique<ChannelBackend>(channel_->branch(branch));
+}
+
 void ChannelBackend::abort(const Status& status) noexcept {
     channel_->abort(status);
     messages_->abort(status);

@@ -22,6 +22,13 @@ public:
     void report(const Status& cause) noexcept override { channel_->report(cause); }
     void abort(const Status& status) noexcept override;
     void leave() noexcept override { channel_->leave(); }
+    [[nodiscard]] std::string identity() const override { return channel_->identity(); }
+    [[nodiscard]] Status trouble(int peer) const override { return channel_->trouble(peer); }
+    std::optional<std::string> reserve(const std::string& path) override {
+        return channel_->reserve(path);
+    }
+    void cancel(const std::string& path) noexcept override { channel_->cancel(path); }
+    std::unique_ptr<Backend> branch(const Branch& branch) override;
 
 private:
     const std::unique_ptr<Channel> channel_;

@@ -54,6 +54,10 @@ std::string resolve_backend(const std::string& name) {
     throw Error(TUTTI_ERR_UNSUPPORTED, cat("backend is \"", name, "\"; this build knows: ", known));
 }
 
+const char* static_backend_name(const std::string& name) {
+    return find(name)->name;
+}
+
 std::unique_ptr<Backend> make_backend(const std::string& name, const std::shared_ptr<Store>& store,
                                       int rank, int size, const Deadline& deadline) {
     const Entry& entry = *find(name);

@@ -16,6 +16,9 @@ bool is_backend_available(const std::string& name);
 // listing what there is, for a name that is not known.
 std::string resolve_backend(const std::string& name);
 
+// The name, as resolve_backend() returned it, in memory that stays.
+const char* static_backend_name(const std::string& name);
+
 // Meets the other ranks at the store and connects to them. `name` as resolve_backend() returned it.
 std::unique_ptr<Backend> make_backend(const std::string& name, const std::shared_ptr<Store>& store,
                                       int rank, int size, const Deadline& deadline);

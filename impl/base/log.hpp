@@ -1,8 +1,9 @@
-// Log lines on stderr. Silent below the level of TUTTI_LOG_LEVEL (error, warning, info, debug,
-// trace; default: off). Whoever detects a fault words it and logs it, once. Any thread; one line is
-// one write.
+// Log lines: on stderr, or to whoever listens. Silent unless the environment or a listener asks for
+// them. Whoever detects a fault words it and logs it, once. Any thread; on stderr one line is one
+// write.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "text.hpp"
@@ -18,5 +19,18 @@ template <typename... Pieces>
 void log(LogLevel level, const Pieces&... pieces) {
     if (log_enabled(level)) log_line(level, cat(pieces...));
 }
+
+// TUTTI_LOG_LEVEL (off to trace); without it torch's TORCH_CPP_LOG_LEVEL, which at INFO leaves it
+// to TORCH_DISTRIBUTED_DEBUG how much more is said; without both Off. INVALID_ARGUMENT names the
+// variable that is malformed; the lines above take it for Off.
+LogLevel log_level_by_environment();
+
+// From now on lines up to this level go to `listener` and none to stderr. It is called on a thread
+// of its own, one line at a time, with no lock held. An empty one: stderr again, and the level of
+// the environment. Returns when the one before has heard all that was said until now and will not
+// be called again; called by that one itself, at once.
+using LogListener = std::function<void(LogLevel level, const std::string& text)>;
+void set_log_listener(LogListener listener, LogLevel level);
+bool log_is_listened_to();
 
 }  // namespace tutti

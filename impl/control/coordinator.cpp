@@ -26,10 +26,7 @@ Coordinator::Coordinator(net::Loop& loop, std::vector<int> listening, int size, 
       seats_(static_cast<size_t>(size)),
       pulse_(heartbeat),
       ticks_(loop, [this] { tick(); }),
-      patience_(loop,
-                [this] {
-                    if (!suspicions_.empty()) decide(suspicions_.front());
-                }),
+      patience_(loop, [this] { believe_suspicion(); }),
       listener_(loop, std::move(listening), [this](int descriptor) { accept(descriptor); }) {
     ticks_.start(heartbeat.interval_ms, heartbeat.interval_ms);
 }
@@ -98,17 +95,44 @@ bool Coordinator::handle(Guest& guest, const Frame& frame) {
     }
 }
 
-bool Coordinator::greet(Guest& guest, const Frame& frame) {
-    const Hello hello = decode_hello(frame);
-    if (hello.token != token_) {
+// False when the guest is gone.
+bool Coordinator::belongs(Guest& guest, const Token& token, int rank, int size) {
+    if (token != token_) {
         lose(guest.id, {TUTTI_ERR_NETWORK, -1, 0, "a stranger called"});
         return false;
     }
-    if (hello.size != size_ || hello.rank < 0 || hello.rank >= size_) {
-        refuse(guest, cat("it says rank ", hello.rank, " of ", hello.size, ", and rank 0 says ",
-                          size_, " ranks"));
+    if (size != size_ || rank < 0 || rank >= size_) {
+        refuse(guest,
+               cat("it says rank ", rank, " of ", size, ", and rank 0 says ", size_, " ranks"));
         return false;
     }
+    return true;
+}
+
+// A rank whose place is taken is one too many, unless whoever had the place has left, or the group
+// has failed: then it comes for the next group on this store, and hears of that when we are gone.
+bool Coordinator::answer(Guest& guest, const Knock& knock) {
+    if (!belongs(guest, knock.token, knock.rank, knock.size)) return false;
+    guest.known = true;
+    if (!seats_[static_cast<size_t>(knock.rank)]) {
+        guest.stream->write(encode(Kind::Welcome));
+        return true;
+    }
+    const Guest* const holder = member(knock.rank);
+    if (holder != nullptr && !holder->left && !verdict_) {
+        refuse(guest, cat("another process has come as rank ", knock.rank, " before"));
+        return false;
+    }
+    guest.waits = knock.rank != 0;
+    if (!guest.waits) lose(guest.id, {TUTTI_ERR_NETWORK, 0, 0, "the next rank 0 has come"});
+    return guest.waits;
+}
+
+bool Coordinator::greet(Guest& guest, const Frame& frame) {
+    if (frame.kind == Kind::Knock) return answer(guest, decode_knock(frame));
+    if (frame.kind == Kind::Ping && guest.known) return true;
+    const Hello hello = decode_hello(frame);
+    if (!belongs(guest, hello.token, hello.rank, hello.size)) return false;
     auto& seat = seats_[static_cast<size_t>(hello.rank)];
     if (seat) {
         refuse(guest, cat("another process has come as rank ", hello.rank, " before"));
@@ -137,17 +161,17 @@ void Coordinator::lose(int id, const Status& why) {
     const auto guest = std::move(*found);
     guests_.erase(found);
     if (guest->rank < 0) {
-        log(LogLevel::Warning, "control: a connection ended before it joined: ", why.message);
+        log(guest->known ? LogLevel::Debug : LogLevel::Warning,
+            "control: a connection ended before it joined: ", why.message);
     } else if (!guest->left) {
-        decide({TUTTI_ERR_PEER_LOST, guest->rank, why.system_errno,
-                cat("rank ", guest->rank, " died (", why.message, ")")});
+        mourn({TUTTI_ERR_PEER_LOST, guest->rank, why.system_errno,
+               cat("rank ", guest->rank, " died (", why.message, ")")});
     }
 }
 
 void Coordinator::suspect(const Status& suspicion) {
     const Guest* const accused = member(suspicion.rank);
-    const bool has_left = accused == nullptr || accused->left;
-    if (verdict_ || has_left) return;
+    if (accused == nullptr || accused->left || accused->lost) return;
     if (suspicions_.empty()) patience_.start(patience_ms, 0);
     suspicions_.push_back(suspicion);
 }
@@ -161,6 +185,21 @@ void Coordinator::explain(int rank) {
     } else if (explained > 0) {
         patience_.start(patience_ms, 0);  // for the next one
     }
+}
+
+// Nothing has explained the oldest: the rank it names is lost, if only to one other.
+void Coordinator::believe_suspicion() {
+    if (suspicions_.empty()) return;
+    const Status suspicion = suspicions_.front();
+    if (Guest* const accused = member(suspicion.rank)) accused->lost = true;
+    explain(suspicion.rank);
+    mourn(suspicion);
+}
+
+// The first group cannot go on; of those made from it, the ones that the rank is in.
+void Coordinator::mourn(const Status& loss) {
+    decide(loss);
+    tell_all(encode(Kind::Lost, loss));
 }
 
 void Coordinator::decide(const Status& verdict) {
@@ -188,13 +227,16 @@ void Coordinator::examine(Guest& guest) {
         lose(guest.id, {TUTTI_ERR_NETWORK, -1, 0, "it does not read"});
     } else if (!pulse_.too_silent(guest.heard)) {
         return;
+    } else if (guest.rank < 0 && guest.waits) {
+        return;
     } else if (guest.rank < 0) {
         lose(guest.id, {TUTTI_ERR_NETWORK, -1, 0, "it said nothing"});
-    } else if (!guest.left) {
-        // Not lost: it reads the verdict when it wakes.
-        decide({TUTTI_ERR_PEER_LOST, guest.rank, 0,
-                cat("rank ", guest.rank, " has not answered for ", heartbeat_.limit_ms,
-                    " ms (stopped or cut off)")});
+    } else if (!guest.left && !guest.lost) {
+        // It stays: it reads the verdict when it wakes.
+        guest.lost = true;
+        mourn({TUTTI_ERR_PEER_LOST, guest.rank, 0,
+               cat("rank ", guest.rank, " has not answered for ", heartbeat_.limit_ms,
+                   " ms (stopped or cut off)")});
     }
 }
 

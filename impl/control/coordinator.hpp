@@ -33,7 +33,10 @@ private:
     struct Guest {  // a connection; a member once it has said hello
         int id = 0;
         int rank = -1;
+        bool known = false;  // it has knocked with the right token
+        bool waits = false;  // for the next group: this one is over for it
         bool left = false;
+        bool lost = false;  // all have been told
         Clock::time_point heard;
         FrameReader frames;
         std::unique_ptr<net::Stream> stream;
@@ -41,11 +44,15 @@ private:
 
     void accept(int descriptor);
     bool handle(Guest& guest, const Frame& frame);
+    bool belongs(Guest& guest, const Token& token, int rank, int size);
+    bool answer(Guest& guest, const Knock& knock);
     bool greet(Guest& guest, const Frame& frame);
     void refuse(Guest& guest, const std::string& reason);
     void lose(int id, const Status& why);
     void suspect(const Status& suspicion);
     void explain(int rank);
+    void believe_suspicion();
+    void mourn(const Status& loss);
     void tick();
     void examine(Guest& guest);
     void tell_all(const std::string& frame);

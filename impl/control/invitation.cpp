@@ -11,16 +11,6 @@ namespace {
 
 constexpr char hex_digits[] = "0123456789abcdef";
 
-std::string hex(const Token& token) {
-    std::string text;
-    for (const char byte : token) {
-        const auto value = static_cast<unsigned char>(byte);
-        text += hex_digits[value >> 4];
-        text += hex_digits[value & 15];
-    }
-    return text;
-}
-
 // False if the text is not the token's length or not hexadecimal.
 bool parse_hex(std::string_view text, Token& token) {
     if (text.size() != 2 * token.size()) return false;
@@ -41,8 +31,18 @@ bool parse_port(const std::string& text, int& port) {
 
 }  // namespace
 
+std::string hex(const Token& token) {
+    std::string text;
+    for (const char byte : token) {
+        const auto value = static_cast<unsigned char>(byte);
+        text += hex_digits[value >> 4];
+        text += hex_digits[value & 15];
+    }
+    return text;
+}
+
 std::string Invitation::text() const {
-    std::string text = cat(port, " ", hex(token));
+    std::string text = cat(port, " ", hex(token), " ", host);
     for (size_t index = 0; index < addresses.size(); ++index) {
         text += cat(index == 0 ? " " : ",", addresses[index]);
     }
@@ -51,16 +51,22 @@ std::string Invitation::text() const {
 
 Invitation Invitation::parse(const std::string& text) {
     Invitation invitation;
-    const size_t first = std::min(text.find(' '), text.size());
-    const size_t second = std::min(text.find(' ', first + 1), text.size());
-    const std::string token = second > first ? text.substr(first + 1, second - first - 1) : "";
-    if (second + 1 >= text.size() || !parse_port(text.substr(0, first), invitation.port) ||
-        !parse_hex(token, invitation.token)) {
+    size_t begin = 0;
+    const auto next = [&] {
+        const size_t from = std::min(begin, text.size());
+        const size_t space = std::min(text.find(' ', from), text.size());
+        begin = space + 1;
+        return text.substr(from, space - from);
+    };
+    const bool port_fits = parse_port(next(), invitation.port);
+    const bool token_fits = parse_hex(next(), invitation.token);
+    invitation.host = next();
+    if (!port_fits || !token_fits || invitation.host.empty() || begin >= text.size()) {
         throw Error(TUTTI_ERR_STORE, cat("rank 0 left \"", text,
                                          "\" at the store, which is no invitation: does another "
                                          "group use the same store?"));
     }
-    for (size_t begin = second + 1; begin < text.size();) {
+    while (begin < text.size()) {
         const size_t comma = std::min(text.find(',', begin), text.size());
         invitation.addresses.push_back(text.substr(begin, comma - begin));
         begin = comma + 1;

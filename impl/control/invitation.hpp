@@ -9,12 +9,16 @@
 
 namespace tutti::control {
 
+// In hexadecimal.
+std::string hex(const Token& token);
+
 struct Invitation {
     int port = 0;
     Token token{};
+    std::string host;                    // net::host_identity() of rank 0
     std::vector<std::string> addresses;  // best first
 
-    // "port token-in-hex address,address".
+    // "port token-in-hex host address,address".
     [[nodiscard]] std::string text() const;
     // Throws STORE for anything else.
     static Invitation parse(const std::string& text);

@@ -1,5 +1,6 @@
 #include "liveness.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <utility>
@@ -12,6 +13,8 @@
 #include "coordinator.hpp"
 #include "heartbeat.hpp"
 #include "invitation.hpp"
+#include "meeting.hpp"
+#include "net/interfaces.hpp"
 #include "net/loop.hpp"
 #include "net/socket.hpp"
 #include "net/stream.hpp"
@@ -25,7 +28,6 @@ using control::Invitation;
 using control::Kind;
 using control::Seat;
 
-const std::string invitation_key = "tutti/control";
 constexpr int backlog = 1024;
 constexpr int64_t answer_ms = 1000;  // what rank 0 may take to say who is missing
 
@@ -46,12 +48,13 @@ public:
           store_(std::move(store)),
           rank_(rank),
           size_(size),
+          host_(net::host_identity()),
           heartbeat_(control::Heartbeat::from_environment()),
           events_(std::move(events)),
           pulse_(heartbeat_) {}
 
     ~Member() override {
-        withdraw_invitation();
+        if (invited_) control::withdraw_invitation(*store_, invitation_);
         loop_->run([this] {
             ticks_.reset();
             stream_.reset();
@@ -60,45 +63,39 @@ public:
     }
 
     void join(const Deadline& deadline) {
-        if (rank_ == 0) invite(deadline);
-        for (;;) {
-            std::string text;
-            try {
-                text = store_->get(invitation_key, deadline);
-            } catch (const Error& error) {
-                if (error.status().code != TUTTI_ERR_TIMEOUT) throw;
-                throw Error(TUTTI_ERR_TIMEOUT, "timed out waiting for rank 0, which has not come",
-                            0);
-            }
-            try {
-                return call(Invitation::parse(text), deadline);
-            } catch (const Error& error) {
-                // It may be what an earlier group left behind, and ours may be there soon.
-                if (deadline.expired() || error.status().code != TUTTI_ERR_NETWORK) throw;
-            }
+        chosen_ = control::addresses_by_environment();
+        const control::Caller caller{*store_, rank_, size_, host_};
+        if (rank_ == 0) {
+            invitation_ = open_house();
+            control::leave_invitation(caller, invitation_, deadline);
+            invited_ = true;
         }
+        control::Found found = control::find_rank_0(caller, deadline);
+        invitation_ = std::move(found.invitation);
+        local_ = found.socket.local_address();
+        way_to_rank_0_ = found.socket.remote_address();
+        log(LogLevel::Info, "control: rank ", rank_, " of ", size_, " reaches rank 0 at ",
+            net::endpoint_text(way_to_rank_0_, invitation_.port), " from ", local_);
+        loop_->run([&] { attend(found.socket.release()); });
     }
 
-    [[nodiscard]] const std::string& address() const override { return address_; }
-    [[nodiscard]] bool only_this_host() const override {
-        return control::is_plain_loopback(way_to_rank_0_) && control::is_loopback(address_);
+    [[nodiscard]] std::vector<std::string> listening_at() const override {
+        return control::listening_at(addresses());
+    }
+    [[nodiscard]] std::string identity() const override {
+        return control::hex(invitation_.token);
     }
 
-    std::vector<Seat> gather(const Seat& mine, const Deadline& deadline) override {
-        const std::string hello = control::encode(control::Hello{token_, rank_, size_, mine});
+    std::vector<Seat> gather(Seat mine, const Deadline& deadline) override {
+        mine.host = host_;
+        mine.addresses = control::without_interfaces(addresses());
+        const control::Hello hello{invitation_.token, rank_, size_, std::move(mine)};
         loop_->run([&] {
-            if (!stream_) return;
-            stream_->write(hello);
-            ticks_->start(heartbeat_.interval_ms, heartbeat_.interval_ms);
+            if (stream_) stream_->write(control::encode(hello));
         });
         TUTTI_FAULT_POINT("control.hello");
         if (!all_have_come(deadline)) ask_who_is_missing();
-        std::vector<Seat> seats = roster();
-        withdraw_invitation();
-        for (Seat& seat : seats) {
-            seat.address = control::seen_from_here(seat.address, way_to_rank_0_);
-        }
-        return seats;
+        return seen_from_here(roster());
     }
 
     void suspect(int rank, const std::string& reason) noexcept override {
@@ -120,74 +117,64 @@ public:
 private:
     // Rank 0: the coordinator opens its door.
     Invitation open_house() {
+        const auto own = chosen_ ? *chosen_ : addresses_by_store();
         Invitation invitation;
         invitation.token = control::random_token();
-        invitation.addresses = control::candidates(*store_);
-        const bool narrow = invitation.addresses.size() == 1;
-        const std::string where = narrow ? invitation.addresses.front() : "";
-        auto socket = net::ListenSocket::bind(where, 0, backlog);
-        invitation.port = socket.port();
+        invitation.host = host_;
+        invitation.addresses = control::without_interfaces(own);
+        auto sockets = net::ListenSocket::bind_each(control::listening_at(own), backlog);
+        invitation.port = sockets.front().port();
+        std::vector<int> descriptors;
+        for (auto& socket : sockets) descriptors.push_back(socket.release());
         loop_->run([&] {
             coordinator_ = std::make_unique<control::Coordinator>(
-                *loop_, std::vector<int>{socket.release()}, size_, invitation.token, heartbeat_);
+                *loop_, std::move(descriptors), size_, invitation.token, heartbeat_);
         });
         return invitation;
     }
 
-    void invite(const Deadline& deadline) {
-        const std::string mine = open_house().text();
-        invited_ = store_->compare_set(invitation_key, "", mine, deadline) == mine;
-        if (invited_) {
-            // PyTorch's server without libuv wakes nobody for a compare_set, only for a set.
-            store_->set(invitation_key, mine, deadline);
-            return;
-        }
-        throw Error(TUTTI_ERR_INVALID_ARGUMENT,
-                    "another process has come as rank 0 before, or was killed as it met the others "
-                    "at this store",
-                    0);
-    }
-
-    // The next group on this store shall not take it for its own.
-    void withdraw_invitation() {
-        if (!std::exchange(invited_, false)) return;
-        try {
-            store_->delete_key(invitation_key, Deadline::after_ms(answer_ms));
-        } catch (const Error& error) {
-            log(LogLevel::Debug, "control: ", error.what());
-        }
-    }
-
-    void call(const Invitation& invitation, const Deadline& deadline) {
-        net::Socket socket = reach(invitation, deadline);
-        token_ = invitation.token;
-        address_ = socket.local_address();
-        way_to_rank_0_ = socket.remote_address();
-        loop_->run([&] {
-            net::Stream::Events events;
-            events.data = [this](std::span<const std::byte> bytes) { hear(bytes); };
-            events.closed = [this](const Status& why) { lose_coordinator(why); };
-            heard_ = control::Pulse::Clock::now();
-            stream_ = net::Stream::adopt(*loop_, socket.release(), std::move(events));
-            ticks_ = std::make_unique<net::Timer>(*loop_, [this] { tick(); });
-        });
-    }
-
-    // The first address that answers.
-    net::Socket reach(const Invitation& invitation, const Deadline& deadline) {
-        const std::string way_to_store = store_->remote_address().value_or("");
-        std::string reasons;
-        for (const std::string& given : invitation.addresses) {
-            const std::string address =
-                way_to_store.empty() ? given : control::seen_from_here(given, way_to_store);
-            try {
-                return net::Socket::connect({address, invitation.port},
-                                            deadline.or_earlier(Deadline::after_ms(attempt_ms)));
-            } catch (const Error& error) {
-                reasons += cat(reasons.empty() ? "" : "; ", error.status().message);
+    [[nodiscard]] std::vector<std::string> addresses_by_store() const {
+        const auto local = store_->local_address();
+        if (store_->only_this_host() && local) return {*local};
+        auto addresses = control::addresses_by_way(local);
+        // The others may reach the store by another address of its name, if it is on this host.
+        const auto own = net::addresses_of_this_host();
+        for (const auto& one : store_->remote_addresses()) {
+            const auto is_in = [&one](const std::vector<std::string>& list) {
+                return std::ranges::find(list, one) != list.end();
+            };
+            if (is_in(own) && !is_in(addresses) && !control::is_loopback(one)) {
+                addresses.push_back(one);
             }
         }
-        throw Error(TUTTI_ERR_NETWORK, cat("cannot reach rank 0: ", reasons), 0);
+        return addresses;
+    }
+
+    // Where this rank is reached: like rank 0 if it is on the same host.
+    [[nodiscard]] std::vector<std::string> addresses() const {
+        if (chosen_) return *chosen_;
+        if (host_ == invitation_.host) return invitation_.addresses;
+        return control::addresses_by_way(local_);
+    }
+
+    std::vector<Seat> seen_from_here(std::vector<Seat> seats) const {
+        const auto own = net::addresses_of_this_host();
+        for (size_t peer = 0; peer < seats.size(); ++peer) {
+            Seat& seat = seats[peer];
+            control::View view{.same_host = seat.host == host_,
+                               .way = seat.host == invitation_.host ? way_to_rank_0_ : "",
+                               .usual_way = way_to_rank_0_,
+                               .own = own};
+            seat.addresses = control::seen_from_here(seat.addresses, view);
+            if (!chosen_ || seat.addresses.empty()) continue;
+            // The connections between ranks use all the interfaces that are named.
+            const size_t higher = std::max(peer, static_cast<size_t>(rank_));
+            const size_t turn = higher % seat.addresses.size();
+            std::rotate(seat.addresses.begin(),
+                        seat.addresses.begin() + static_cast<std::ptrdiff_t>(turn),
+                        seat.addresses.end());
+        }
+        return seats;
     }
 
     std::vector<Seat> roster() {
@@ -233,13 +220,24 @@ private:
                 coordinator_->decide(status);  // what it told itself it might read too late
             } else if (stream_ && !unwatched_) {
                 stream_->write(control::encode(kind, status));
-            } else {
-                fail(status);  // nobody is left to ask
+            } else {  // nobody is left to ask
+                fail(status);
+                if (kind == Kind::Suspect) lose(status);
             }
         });
     }
 
     // The rest runs on the loop's thread.
+
+    void attend(int descriptor) {
+        net::Stream::Events events;
+        events.data = [this](std::span<const std::byte> bytes) { hear(bytes); };
+        events.closed = [this](const Status& why) { lose_coordinator(why); };
+        heard_ = control::Pulse::Clock::now();
+        stream_ = net::Stream::adopt(*loop_, descriptor, std::move(events));
+        ticks_ = std::make_unique<net::Timer>(*loop_, [this] { tick(); });
+        ticks_->start(heartbeat_.interval_ms, heartbeat_.interval_ms);
+    }
 
     void hear(std::span<const std::byte> bytes) {
         heard_ = control::Pulse::Clock::now();
@@ -273,6 +271,8 @@ private:
                              cat("rank 0 refused this process: ", control::decode_text(frame))});
             case Kind::Verdict:
                 return fail(control::decode_status(frame));
+            case Kind::Lost:
+                return lose(control::decode_status(frame));
             case Kind::Left:
                 if (events_.left) events_.left(control::decode_rank(frame));
                 return;
@@ -290,7 +290,10 @@ private:
         stream_.reset();
         ticks_->stop();
         if (unwatched_) return;
-        fail({TUTTI_ERR_PEER_LOST, 0, why.system_errno, cat("rank 0 died (", why.message, ")")});
+        const Status loss{TUTTI_ERR_PEER_LOST, 0, why.system_errno,
+                          cat("rank 0 died (", why.message, ")")};
+        fail(loss);
+        lose(loss);
     }
 
     void tick() {
@@ -298,9 +301,11 @@ private:
         if (pulse_.overslept()) {
             heard_ = control::Pulse::Clock::now();
         } else if (pulse_.too_silent(heard_)) {
-            fail({TUTTI_ERR_PEER_LOST, 0, 0,
-                  cat("rank 0 has not answered for ", heartbeat_.limit_ms,
-                      " ms (stopped or cut off)")});
+            const Status loss{TUTTI_ERR_PEER_LOST, 0, 0,
+                              cat("rank 0 has not answered for ", heartbeat_.limit_ms,
+                                  " ms (stopped or cut off)")};
+            fail(loss);
+            lose(loss);
         }
     }
 
@@ -314,18 +319,22 @@ private:
         if (!left_ && events_.failed) events_.failed(status);
     }
 
-    static constexpr int64_t attempt_ms = 2000;
+    void lose(const Status& loss) {
+        if (!left_ && events_.lost) events_.lost(loss);
+    }
 
     const std::shared_ptr<net::Loop> loop_;
     const std::shared_ptr<Store> store_;
     const int rank_;
     const int size_;
+    const std::string host_;
     const control::Heartbeat heartbeat_;
     const Events events_;
-    control::Token token_{};
-    std::string address_;
+    std::optional<std::vector<std::string>> chosen_;  // own addresses, by the environment
+    Invitation invitation_;                           // of this group's rank 0
+    bool invited_ = false;                            // the store has it from this rank
+    std::string local_;                               // of the connection to rank 0
     std::string way_to_rank_0_;
-    bool invited_ = false;  // the store has this rank's invitation
 
     Mutex mutex_;
     Condition changed_;

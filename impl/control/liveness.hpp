@@ -23,6 +23,9 @@ public:
         std::function<void(const Status&)> failed;
         // That rank has left of its own will. Short, must not throw.
         std::function<void(int rank)> left;
+        // That rank died or broke off, as the verdict may say, too; but others follow after the
+        // verdict. Short, must not throw.
+        std::function<void(const Status&)> lost = {};
     };
 
     virtual ~Liveness() = default;
@@ -34,15 +37,17 @@ public:
     static std::unique_ptr<Liveness> join(const std::shared_ptr<Store>& store, int rank, int size,
                                           const Deadline& deadline, Events events);
 
-    // The numeric address of this rank that others may reach, and whether only this host's ranks
-    // will.
-    [[nodiscard]] virtual const std::string& address() const = 0;
-    [[nodiscard]] virtual bool only_this_host() const = 0;
+    // The numeric addresses of this rank at which the others may call; empty: every one.
+    [[nodiscard]] virtual std::vector<std::string> listening_at() const = 0;
 
-    // Says where this rank's data come in, and returns where everyone's do, once all have come.
-    // TIMEOUT names the ranks that are missing; a rank that dies meanwhile is PEER_LOST.
-    virtual std::vector<control::Seat> gather(const control::Seat& mine,
-                                              const Deadline& deadline) = 0;
+    // The same on all ranks, and no other group's.
+    [[nodiscard]] virtual std::string identity() const = 0;
+
+    // Says where this rank's data come in (port and token; the addresses are added), and returns
+    // where everyone's do, once all have come: their addresses as this host reaches them, in the
+    // order to try. TIMEOUT names the ranks that are missing; a rank that dies meanwhile is
+    // PEER_LOST.
+    virtual std::vector<control::Seat> gather(control::Seat mine, const Deadline& deadline) = 0;
 
     // The data connection to that rank broke. Whether it died, left or only the line broke,
     // `failed` or `left` will tell.

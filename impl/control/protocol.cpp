@@ -2,6 +2,7 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -14,6 +15,7 @@ namespace {
 constexpr uint32_t magic = 0x43545554;  // "TUTC"
 constexpr uint32_t version = 1;
 constexpr size_t longest_frame = 64 * 1024 * 1024;  // a roster of half a million ranks
+constexpr size_t most_addresses = 256;              // of a rank; those beyond are not told
 
 class Writer {
 public:
@@ -35,7 +37,14 @@ public:
         return *this;
     }
     Writer& seat(const Seat& seat) {
-        return text(seat.address).number(static_cast<uint32_t>(seat.port)).token(seat.token);
+        const size_t count = std::min(seat.addresses.size(), most_addresses);
+        number(static_cast<uint32_t>(count));
+        for (size_t index = 0; index < count; ++index) text(seat.addresses[index]);
+        return number(static_cast<uint32_t>(seat.port)).token(seat.token).text(seat.host);
+    }
+    Writer& member(const Token& its_token, int rank, int size) {
+        number(magic).number(version).token(its_token);
+        return number(static_cast<uint32_t>(rank)).number(static_cast<uint32_t>(size));
     }
     std::string done() {
         const auto length = static_cast<uint32_t>(bytes_.size() - sizeof(uint32_t));
@@ -67,10 +76,25 @@ public:
     }
     Seat seat() {
         Seat seat;
-        seat.address = text();
+        const size_t count = number();
+        if (count > most_addresses) {
+            throw Error(TUTTI_ERR_NETWORK, cat("a control frame claims ", count, " addresses"));
+        }
+        while (seat.addresses.size() < count) seat.addresses.push_back(text());
         seat.port = signed_number();
         seat.token = token();
+        seat.host = text();
         return seat;
+    }
+    template <typename Member>
+    void member(Member& who, bool kind_fits) {
+        if (!kind_fits || number() != magic || number() != version) {
+            throw Error(TUTTI_ERR_NETWORK,
+                        "a control connection opens with something else than a knock and hello");
+        }
+        who.token = token();
+        who.rank = signed_number();
+        who.size = signed_number();
     }
 
 private:
@@ -95,15 +119,12 @@ Token random_token() {
     return token;
 }
 
+std::string encode(const Knock& knock) {
+    return Writer(Kind::Knock).member(knock.token, knock.rank, knock.size).done();
+}
+
 std::string encode(const Hello& hello) {
-    return Writer(Kind::Hello)
-        .number(magic)
-        .number(version)
-        .token(hello.token)
-        .number(static_cast<uint32_t>(hello.rank))
-        .number(static_cast<uint32_t>(hello.size))
-        .seat(hello.seat)
-        .done();
+    return Writer(Kind::Hello).member(hello.token, hello.rank, hello.size).seat(hello.seat).done();
 }
 
 std::string encode(const std::vector<Seat>& roster) {
@@ -142,15 +163,17 @@ std::string encode(const Stall& stall) {
         .done();
 }
 
+Knock decode_knock(const Frame& frame) {
+    Reader reader(frame);
+    Knock knock;
+    reader.member(knock, frame.kind == Kind::Knock);
+    return knock;
+}
+
 Hello decode_hello(const Frame& frame) {
     Reader reader(frame);
-    if (frame.kind != Kind::Hello || reader.number() != magic || reader.number() != version) {
-        throw Error(TUTTI_ERR_NETWORK, "a control connection opens with something else than hello");
-    }
     Hello hello;
-    hello.token = reader.token();
-    hello.rank = reader.signed_number();
-    hello.size = reader.signed_number();
+    reader.member(hello, frame.kind == Kind::Hello);
     hello.seat = reader.seat();
     return hello;
 }

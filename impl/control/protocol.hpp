@@ -30,7 +30,10 @@ enum class Kind : uint8_t {
     Verdict = 10,  // coordinator: this is why nobody can go on
     Who = 11,      // member: who has not come yet?
     Missing = 12,  // coordinator: these have not
-    Stalled = 13   // member: nothing has come for a while in this call
+    Stalled = 13,  // member: nothing has come for a while in this call
+    Lost = 14,     // coordinator: that rank died, or its lines broke; also after the verdict
+    Knock = 15,    // whoever calls: this is who I am, are you rank 0 of my group?
+    Welcome = 16   // coordinator: I am, and your place is free
 };
 
 using Token = std::array<char, 16>;
@@ -38,9 +41,16 @@ Token random_token();
 
 // Where a rank's data connections come in.
 struct Seat {
-    std::string address;  // numeric; as the rank itself sees it
+    std::vector<std::string> addresses;  // numeric, best first; as the rank itself sees them
     int port = 0;
     Token token{};
+    std::string host;  // net::host_identity() of the rank
+};
+
+struct Knock {
+    Token token{};  // the coordinator's
+    int rank = 0;
+    int size = 0;
 };
 
 struct Hello {
@@ -50,12 +60,13 @@ struct Hello {
     Seat seat;
 };
 
+std::string encode(const Knock& knock);
 std::string encode(const Hello& hello);
 std::string encode(const std::vector<Seat>& roster);
-std::string encode(Kind kind);                           // Ping, Bye, Closing, Who
+std::string encode(Kind kind);                           // Ping, Bye, Closing, Who, Welcome
 std::string encode(Kind kind, int rank);                 // Left
 std::string encode(Kind kind, const std::string& text);  // Refused, Missing
-std::string encode(Kind kind, const Status& status);     // Suspect, Report, Verdict
+std::string encode(Kind kind, const Status& status);     // Suspect, Report, Verdict, Lost
 std::string encode(const Stall& stall);
 
 struct Frame {
@@ -63,6 +74,7 @@ struct Frame {
     std::span<const std::byte> fields;
 };
 
+Knock decode_knock(const Frame& frame);
 Hello decode_hello(const Frame& frame);
 std::vector<Seat> decode_roster(const Frame& frame);
 int decode_rank(const Frame& frame);

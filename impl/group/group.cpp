@@ -4,16 +4,14 @@
 
 #include "backend/registry.hpp"
 #include "base/error.hpp"
+#include "entry.hpp"
+#include "ranks.hpp"
 
 namespace tutti {
 
 namespace {
 
 constexpr int most_ranks = 1 << 16;  // every rank keeps a connection to every other
-
-const char* static_name(const std::string& backend) {
-    return backend == "loopback" ? "loopback" : "gloo";
-}
 
 // "to rank 3 (tag 5)".
 std::string detail(const Send& call) {
@@ -32,25 +30,6 @@ bool is_nothing(const Collective& call) {
 
 }  // namespace
 
-// A call that uses the backend; destroy() waits for it.
-class Group::Entry {
-public:
-    explicit Entry(Group& group) : group_(group) {
-        const Lock lock(group_.mutex_);
-        group_.check_open();
-        ++group_.inside_;
-    }
-    ~Entry() {
-        const Lock lock(group_.mutex_);
-        if (--group_.inside_ == 0) group_.idle_.notify_all();
-    }
-    Entry(const Entry&) = delete;
-    Entry& operator=(const Entry&) = delete;
-
-private:
-    Group& group_;
-};
-
 std::shared_ptr<Group> Group::create(const GroupOptions& options) {
     if (options.size < 1 || options.size > most_ranks) {
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,
@@ -68,9 +47,12 @@ Group::Group(const GroupOptions& options)
       size_(options.size),
       name_(options.name),
       timeout_ms_(options.timeout_ms),
+      global_ranks_(all_ranks(options.size)),
+      family_(std::make_shared<Family>()),
+      store_(options.store),
       turns_(std::make_unique<Turns>()) {
     const std::string backend = resolve_backend(options.backend);
-    backend_name_ = static_name(backend);
+    backend_name_ = static_backend_name(backend);
     try {
         backend_ = make_backend(backend, options.store, rank_, size_,
                                 Deadline::after_ms(options.timeout_ms));
@@ -93,18 +75,18 @@ std::string Group::label() const {
 }
 
 Deadline Group::deadline(int64_t timeout_ms) const {
-    return Deadline::after_ms(timeout_ms == 0 ? timeout_ms_ : timeout_ms);
+    return Deadline::after_ms(timeout_ms == 0 ? timeout_ms_.load() : timeout_ms);
 }
 
-void Group::check_open() const {
-    if (destroyed_) {
-        throw Error(TUTTI_ERR_INVALID_HANDLE, cat(label(), " was destroyed"));
-    }
-    if (!failure_.ok()) {
-        Status status = failure_;
-        status.message = cat(label(), " has failed before: ", status.message);
-        throw Error(status);
-    }
+void Group::check_not_destroyed() const {
+    if (destroyed_) throw Error(TUTTI_ERR_INVALID_HANDLE, cat(label(), " was destroyed"));
+}
+
+void Group::check_not_failed() const {
+    if (failure_.ok()) return;
+    Status status = failure_;
+    status.message = cat(label(), " has failed before: ", status.message);
+    throw Error(status);
 }
 
 // Nobody can go on after a collective that failed. Returns what to tell the caller.
@@ -259,6 +241,23 @@ int Group::run(const Receive& call, int64_t timeout_ms) {
     return work->source_rank();
 }
 
+// What was made from this group goes first: it may move its data through the same connections.
+void Group::end_family() noexcept {
+    for (const auto& group : family_->end()) {
+        try {
+            group->destroy();
+        } catch (const Error&) {  // another thread is at it
+            group->wait_for_end();
+        }
+    }
+}
+
+// Another thread destroys this group.
+void Group::wait_for_end() noexcept {
+    Lock lock(mutex_);
+    while (!ended_) idle_.wait(lock);
+}
+
 void Group::destroy() {
     bool failed = false;
     {
@@ -270,6 +269,8 @@ void Group::destroy() {
         failed = !failure_.ok();
     }
     if (!backend_) return;  // it was never made
+    if (!first_) end_family();
+    family_->remove(*this);
     if (!failed) backend_->leave();
     backend_->abort({TUTTI_ERR_ABORTED, rank_, 0, "the group was destroyed"});
     {
@@ -278,6 +279,9 @@ void Group::destroy() {
     }
     turns_.reset();
     backend_.reset();
+    const Lock lock(mutex_);
+    ended_ = true;
+    idle_.notify_all();
 }
 
 }  // namespace tutti

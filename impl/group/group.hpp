@@ -2,8 +2,11 @@
 // Any thread may call anything; collectives take effect in arrival order.
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +14,7 @@
 #include "backend/backend.hpp"
 #include "backend/call/call.hpp"
 #include "base/mutex.hpp"
+#include "family.hpp"
 #include "gathering.hpp"
 #include "store/store.hpp"
 #include "turns.hpp"
@@ -27,7 +31,19 @@ struct GroupOptions {
     int64_t timeout_ms = 1'800'000;  // -1: never
 };
 
-class Group {
+// How to make groups of a group's ranks. All ranks that take part give the same but for the timeout
+// and the description.
+struct SplitOptions {
+    std::string function;                     // for messages: "new_group"
+    std::vector<std::vector<int>> parts;      // ranks of each new group, in its order; none in two
+    std::optional<std::vector<int>> callers;  // who takes part, ascending; nothing: every rank
+    std::string backend;                      // "": that of the group
+    std::string description;                  // "": the group's name and a number
+    int64_t timeout_ms = 0;                   // 0: the group's
+    std::vector<std::string> arguments;       // phrases that must be the same, beside the parts
+};
+
+class Group : public std::enable_shared_from_this<Group> {
 public:
     // Returns when all ranks have come.
     static std::shared_ptr<Group> create(const GroupOptions& options);
@@ -41,6 +57,24 @@ public:
     // "group \"world\" (rank 0 of 4)".
     [[nodiscard]] std::string label() const;
     [[nodiscard]] const char* backend_name() const { return backend_name_; }
+    // The ranks of the members in the first group, by rank.
+    [[nodiscard]] const std::vector<int>& global_ranks() const { return global_ranks_; }
+    [[nodiscard]] const Family& family() const { return *family_; }
+
+    // Milliseconds above 0, or -1.
+    void set_timeout_ms(int64_t timeout_ms) { timeout_ms_ = timeout_ms; }
+    [[nodiscard]] int64_t timeout_ms() const { return timeout_ms_; }
+
+    // Returns once all who take part have come: the new group that this rank is in, if any. They
+    // compare their arguments first; a failure leaves this group as it was. One thread at a time,
+    // in the same order on all ranks.
+    std::shared_ptr<Group> split(const SplitOptions& options);
+    // Only compares `arguments`, in the same order with split().
+    void compare(const SplitOptions& options);
+    // This rank's arguments are wrong, so it takes no part: the others' call fails. Does not wait.
+    void decline(const SplitOptions& options, const Status& why) noexcept;
+    // The group that this one was made from, by whatever steps; itself if it was made from none.
+    [[nodiscard]] std::shared_ptr<Group> first() { return first_ ? first_ : shared_from_this(); }
 
     // The whole call on this thread. `timeout_ms` 0: the group's; -1: never.
     void run(const Collective& call, int64_t timeout_ms);
@@ -70,25 +104,50 @@ public:
 
 private:
     class Entry;
+    class Splitting;
+    // What a group made from another one starts with.
+    struct Birth {
+        std::string name;
+        std::string path;
+        int rank = 0;
+        int size = 0;
+        int64_t timeout_ms = 0;
+        std::vector<int> global_ranks;
+        std::unique_ptr<Backend> backend;
+    };
 
     explicit Group(const GroupOptions& options);
+    Group(Birth birth, Group& parent);
+    std::string next_step(const SplitOptions& options);
     [[nodiscard]] Deadline deadline(int64_t timeout_ms) const;
     Status fail(Status status, const Collective& call, uint64_t number) noexcept;
     template <typename Call>
     std::shared_ptr<Work> start_message(const Call& call, const Deadline& until);
-    void check_open() const TUTTI_REQUIRES(mutex_);
+    void check_not_destroyed() const TUTTI_REQUIRES(mutex_);
+    void check_not_failed() const TUTTI_REQUIRES(mutex_);
+    void end_family() noexcept;
+    void wait_for_end() noexcept;
 
     const int rank_;
     const int size_;
     const std::string name_;
-    const int64_t timeout_ms_;
+    std::atomic<int64_t> timeout_ms_;
     const char* backend_name_ = "";
+    const std::vector<int> global_ranks_;
+    const std::string path_;              // of the steps that led here from the first group
+    const std::shared_ptr<Group> first_;  // the first group, which lives as long; null: this is it
+    const std::shared_ptr<Family> family_;
+    const std::shared_ptr<Store> store_;
 
     mutable Mutex mutex_;
     Condition idle_;
     Status failure_ TUTTI_GUARDED_BY(mutex_);
     bool destroyed_ TUTTI_GUARDED_BY(mutex_) = false;
-    int inside_ TUTTI_GUARDED_BY(mutex_) = 0;  // calls that use the backend
+    bool ended_ TUTTI_GUARDED_BY(mutex_) = false;  // destroyed, and nothing of it is left
+    int inside_ TUTTI_GUARDED_BY(mutex_) = 0;      // calls that use the backend
+    // Groups made from this one so far, by all ranks and, for each set of callers, by those alone.
+    uint64_t steps_ TUTTI_GUARDED_BY(mutex_) = 0;
+    std::map<uint64_t, uint64_t> steps_of_some_ TUTTI_GUARDED_BY(mutex_);
     std::unique_ptr<Backend> backend_;
     std::unique_ptr<Turns> turns_;
     Gathering gathering_;

@@ -3,12 +3,20 @@
 #include "rendezvous.hpp"
 
 #include <climits>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
+#include "base/debug_level.hpp"
 #include "base/environment.hpp"
 #include "base/error.hpp"
+#include "base/log.hpp"
+#include "control/address.hpp"
+#include "control/heartbeat.hpp"
+#include "group.hpp"
+#include "init_url.hpp"
 #include "launchers.hpp"
+#include "reduce/dispatch.hpp"
 
 namespace tutti {
 
@@ -16,19 +24,15 @@ namespace {
 
 constexpr int highest_port = 65535;
 
-struct Address {
-    std::string host;
-    int port = 0;
-};
-
 [[noreturn]] void refuse(const std::string& sentence) {
     throw Error(TUTTI_ERR_INVALID_ARGUMENT, sentence);
 }
 
 std::string required_variable(const char* name) {
     auto value = environment(name);
-    if (!value) refuse(cat("environment variable ", name, " is not set, and env:// needs it"));
-    return *std::move(value);
+    if (value) return *std::move(value);
+    const char* lacks = std::getenv(name) == nullptr ? " is not set" : " is empty";
+    refuse(cat("environment variable ", name, lacks, ", and env:// needs it"));
 }
 
 int required_number(const char* name, int lowest, int highest) {
@@ -38,135 +42,149 @@ int required_number(const char* name, int lowest, int highest) {
 }
 
 // Where a launcher serves the store, no rank does; tutti_spawn says at which address it does.
-bool launcher_serves_the_store(const Address& address) {
-    return environment("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True" ||
-           environment("TUTTI_STORE_SERVED_AT") == cat(address.host, ":", address.port);
+bool torchrun_serves_a_store() {
+    return environment("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True";
+}
+bool spawn_serves_the_store(const net::Endpoint& address) {
+    return environment("TUTTI_STORE_SERVED_AT") == cat(address.host, ":", address.port);
 }
 
-Meeting meet_at(std::shared_ptr<Store> store, int rank, int world_size, int64_t timeout_ms) {
+// Who meets, as far as it is known: -1 is not.
+struct Members {
+    int rank = -1;
+    int world_size = -1;
+    int64_t timeout_ms = 0;
+};
+
+Meeting meet_at(std::shared_ptr<Store> store, const Members& members) {
     store = make_prefix_store("default_pg", std::move(store));
-    store->set_timeout_ms(timeout_ms);
-    return {std::move(store), rank, world_size};
+    store->set_timeout_ms(members.timeout_ms);
+    return {std::move(store), members.rank, members.world_size, members.timeout_ms};
 }
 
-void check_rank(int rank, int world_size, const std::string& init_method) {
-    if (rank < 0) refuse(cat("init method \"", init_method, "\" needs the argument rank"));
-    if (world_size < 0) {
-        refuse(cat("init method \"", init_method, "\" needs the argument world_size"));
-    }
-    if (rank >= world_size) {
-        refuse(cat("rank ", rank, " is not below the world size, ", world_size));
+void check_members(const Members& members, const InitUrl& url) {
+    const auto missing = [&](const char* name) {
+        refuse(cat("init method \"", url.text, "\" needs the argument ", name, ", or ?", name,
+                   "= at its end"));
+    };
+    if (members.rank < 0) missing("rank");
+    if (members.world_size < 0) missing("world_size");
+    if (members.rank >= members.world_size) {
+        refuse(cat("rank ", members.rank, " is not below the world size, ", members.world_size));
     }
 }
 
-Meeting meet_over_tcp(const Address& address, bool is_master, int rank, int world_size,
-                      int64_t timeout_ms) {
+Meeting meet_over_tcp(const net::Endpoint& address, bool is_master, const Members& members) {
     TcpStoreOptions options;
     options.host = address.host;
     options.port = address.port;
-    options.world_size = world_size;
+    options.world_size = members.world_size;
     options.is_master = is_master;
     // Workers announce themselves, for a master of PyTorch counts them. Our master does not wait
     // for the count: making the group waits, and can tell which ranks are missing.
     options.wait_for_workers = !is_master;
-    options.timeout_ms = timeout_ms;
-    return meet_at(make_tcp_store(options), rank, world_size, timeout_ms);
+    options.timeout_ms = members.timeout_ms;
+    return meet_at(make_tcp_store(options), members);
 }
 
-// What torchrun's variables do not say, another launcher's may.
-Address address_by_environment(const std::optional<LaunchPlace>& place) {
-    Address address;
-    if (place && !environment("MASTER_ADDR")) {
+// What torchrun's variables do not say, another launcher's may. Whoever serves the store can do so
+// without an address, at all of this host's.
+net::Endpoint address_by_environment(const std::optional<LaunchPlace>& place, bool may_serve) {
+    net::Endpoint address;
+    if (may_serve && !place && std::getenv("MASTER_ADDR") == nullptr) {
+        address.host = "";
+    } else if (place && !environment("MASTER_ADDR")) {
         address.host = place->master_addr;
         if (address.host.empty()) {
             refuse(cat(place->launcher, " does not tell the address of the host of rank 0: set ",
                        "environment variable MASTER_ADDR"));
         }
     } else {
-        address.host = required_variable("MASTER_ADDR");
+        address.host = without_brackets(required_variable("MASTER_ADDR"));
     }
     const bool told = environment("MASTER_PORT").has_value() || !place;
     address.port = told ? required_number("MASTER_PORT", 1, highest_port) : place->master_port;
     return address;
 }
 
-Meeting meet_by_environment(const std::string& init_method, int rank, int world_size,
-                            int64_t timeout_ms) {
-    if (init_method != "env://") refuse(cat("nothing may follow env://: \"", init_method, "\""));
+Meeting meet_by_environment(const InitUrl& url, Members members) {
+    if (!url.place.empty()) {
+        refuse(cat("init method \"", url.text, "\": nothing but parameters may follow env://"));
+    }
     std::optional<LaunchPlace> place;
     if (!environment("RANK") && !environment("WORLD_SIZE")) {
         place = place_by_launcher([](const char* name) { return environment(name); });
     }
-    if (rank < 0) rank = place ? place->rank : required_number("RANK", 0, INT_MAX);
-    if (world_size < 0) {
-        world_size = place ? place->world_size : required_number("WORLD_SIZE", 1, INT_MAX);
+    if (members.rank < 0) members.rank = place ? place->rank : required_number("RANK", 0, INT_MAX);
+    if (members.world_size < 0) {
+        members.world_size = place ? place->world_size : required_number("WORLD_SIZE", 1, INT_MAX);
     }
-    check_rank(rank, world_size, init_method);
-    const auto address = address_by_environment(place);
-    const bool is_master = rank == 0 && !launcher_serves_the_store(address);
-    return meet_over_tcp(address, is_master, rank, world_size, timeout_ms);
+    check_members(members, url);
+    const bool may_serve = members.rank == 0 && !torchrun_serves_a_store();
+    const auto address = address_by_environment(place, may_serve);
+    const bool is_master = may_serve && !spawn_serves_the_store(address);
+    return meet_over_tcp(address, is_master, members);
 }
 
-// "host:port" or "[IPv6]:port".
-Address parse_address(const std::string& text, const std::string& init_method) {
-    const auto malformed = [&](const char* why) {
-        refuse(cat("init method \"", init_method, "\" is not tcp://host:port: ", why));
-    };
-    Address address;
-    std::string rest;
-    if (text.starts_with('[')) {
-        const auto end = text.find(']');
-        if (end == std::string::npos) malformed("the bracket does not close");
-        address.host = text.substr(1, end - 1);
-        rest = text.substr(end + 1);
-    } else {
-        const auto end = text.find(':');
-        address.host = text.substr(0, end);
-        rest = end == std::string::npos ? "" : text.substr(end);
-        if (rest.find(':', 1) != std::string::npos) malformed("an IPv6 address needs brackets");
-    }
-    if (address.host.empty()) malformed("the host is missing");
-    if (rest.size() < 2 || rest.front() != ':') malformed("the port is missing");
-    const auto what = cat("the port of init method \"", init_method, "\"");
-    address.port = static_cast<int>(parse_number(rest.substr(1), what, 1, highest_port));
-    return address;
+Meeting meet_by_address(const InitUrl& url, const Members& members) {
+    const auto address = parse_endpoint(url);
+    check_members(members, url);
+    return meet_over_tcp(address, members.rank == 0, members);
 }
 
-Meeting meet_by_address(const std::string& init_method, const std::string& rest, int rank,
-                        int world_size, int64_t timeout_ms) {
-    const auto address = parse_address(rest, init_method);
-    check_rank(rank, world_size, init_method);
-    return meet_over_tcp(address, rank == 0, rank, world_size, timeout_ms);
-}
-
-Meeting meet_at_file(const std::string& init_method, const std::string& path, int rank,
-                     int world_size, int64_t timeout_ms) {
+Meeting meet_at_file(const InitUrl& url, const Members& members) {
+    const auto& path = url.place;
     if (!path.starts_with('/') || path.ends_with('/')) {
-        refuse(cat("init method \"", init_method, "\" is not file:// and an absolute path"));
+        refuse(cat("init method \"", url.text, "\" is not file:// and an absolute path"));
     }
-    check_rank(rank, world_size, init_method);
-    return meet_at(make_file_store(path, world_size), rank, world_size, timeout_ms);
+    check_members(members, url);
+    return meet_at(make_file_store(path, members.world_size, members.rank), members);
+}
+
+// The arguments and what the URL says. `given` below `lowest` is not given.
+template <typename Number>
+Number agree(const char* name, Number given, Number lowest, const std::optional<Number>& told,
+             const InitUrl& url) {
+    if (!told) return given;
+    if (given >= lowest && given != *told) {
+        refuse(cat("init method \"", url.text, "\" says that ", name, " is ", *told,
+                   ", and the argument says ", given));
+    }
+    return *told;
+}
+
+Members agree(int rank, int world_size, int64_t timeout_ms, const InitUrl& url) {
+    if (rank < -1) refuse(cat("rank is ", rank, "; it is 0 or more, or -1"));
+    if (world_size < -1 || world_size == 0) {
+        refuse(cat("world_size is ", world_size, "; it is 1 or more, or -1"));
+    }
+    if (timeout_ms != 0 && url.timeout_ms && *url.timeout_ms != timeout_ms) {
+        refuse(cat("init method \"", url.text, "\" says that timeout is ", *url.timeout_ms,
+                   " ms, and options.timeout_ms says ", timeout_ms));
+    }
+    if (timeout_ms == 0) timeout_ms = url.timeout_ms.value_or(GroupOptions{}.timeout_ms);
+    return {agree("rank", rank, 0, url.rank, url),
+            agree("world_size", world_size, 1, url.world_size, url), timeout_ms};
 }
 
 }  // namespace
 
 Meeting meet(const std::string& init_method, int rank, int world_size, int64_t timeout_ms) {
-    if (rank < -1) refuse(cat("rank is ", rank, "; it is 0 or more, or -1"));
-    if (world_size < -1 || world_size == 0) {
-        refuse(cat("world_size is ", world_size, "; it is 1 or more, or -1"));
-    }
-    const auto separator = init_method.find("://");
-    const auto scheme = init_method.substr(0, separator);
-    const auto rest =
-        separator == std::string::npos ? std::string() : init_method.substr(separator + 3);
-    if (separator != std::string::npos) {
-        if (scheme == "env") return meet_by_environment(init_method, rank, world_size, timeout_ms);
-        if (scheme == "tcp")
-            return meet_by_address(init_method, rest, rank, world_size, timeout_ms);
-        if (scheme == "file") return meet_at_file(init_method, rest, rank, world_size, timeout_ms);
-    }
+    const auto url = parse_init_url(init_method);
+    const auto members = agree(rank, world_size, timeout_ms, url);
+    if (url.scheme == "env") return meet_by_environment(url, members);
+    if (url.scheme == "tcp") return meet_by_address(url, members);
+    if (url.scheme == "file") return meet_at_file(url, members);
     refuse(cat("init method \"", init_method,
                "\" is not known; there are env://, tcp://host:port and file:///path"));
+}
+
+void check_environment() {
+    (void)log_level_by_environment();
+    (void)debug_level_by_environment();
+    (void)control::Heartbeat::from_environment();
+    (void)control::addresses_by_environment();
+    (void)choose_cpu_level(environment("TUTTI_CPU"), best_cpu_level());
 }
 
 }  // namespace tutti

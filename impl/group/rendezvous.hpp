@@ -15,11 +15,18 @@ struct Meeting {
     std::shared_ptr<Store> store;  // under torch's prefix of the default group
     int rank = 0;
     int world_size = 1;
+    int64_t timeout_ms = 0;  // of making the group, and its default; -1: never
 };
 
-// `rank` and `world_size`: -1 takes them from the init method. `timeout_ms` bounds the connecting
-// and becomes the store's own; -1 is never. INVALID_ARGUMENT names the argument, the variable or
-// the part of the URL that is missing or malformed.
+// Rank and world size may come as arguments (-1: not given), in the URL, or from the environment of
+// env://, in this order; the timeout as an argument (0: not given) or in the URL, else it is the
+// default. What an argument and the URL both say must agree. The timeout bounds the connecting and
+// becomes the store's own. INVALID_ARGUMENT names the argument, the variable or the part of the URL
+// that is missing, malformed or in conflict.
 Meeting meet(const std::string& init_method, int rank, int world_size, int64_t timeout_ms);
+
+// Throws INVALID_ARGUMENT naming the variable of tutti, or of torch, that is malformed: before
+// anybody meets, so that no rank waits for one that cannot come.
+void check_environment();
 
 }  // namespace tutti

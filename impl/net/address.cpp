@@ -98,8 +98,9 @@ std::vector<Address> resolve(const Endpoint& endpoint, std::string* temporary) {
     }
     if (result != 0)
         throw Error(TUTTI_ERR_NETWORK,
-                    cat("cannot resolve host \"", endpoint.host, "\" (port ", endpoint.port,
-                        "): ", resolver_text(result)),
+                    cat("cannot resolve host \"", endpoint.host, "\"",
+                        endpoint.port > 0 ? cat(" (port ", endpoint.port, ")") : "", ": ",
+                        resolver_text(result)),
                     -1, result == EAI_SYSTEM ? errno : 0);
     const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(list, &freeaddrinfo);
     std::vector<Address> addresses;
@@ -110,6 +111,25 @@ std::vector<Address> resolve(const Endpoint& endpoint, std::string* temporary) {
         address.size = entry->ai_addrlen;
         const auto is_same = [&](const Address& other) { return same(other, address); };
         if (std::none_of(addresses.begin(), addresses.end(), is_same)) addresses.push_back(address);
+    }
+    return addresses;
+}
+
+std::vector<Address> numeric_addresses(std::span<const std::string> hosts, int port) {
+    addrinfo hints{};
+    hints.ai_family = AF_UNSPEC;
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_NUMERICHOST;
+    std::vector<Address> addresses;
+    for (const std::string& host : hosts) {
+        addrinfo* list = nullptr;
+        if (getaddrinfo(host.c_str(), nullptr, &hints, &list) != 0) continue;
+        const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(list, &freeaddrinfo);
+        Address address;
+        std::memcpy(&address.storage, list->ai_addr, list->ai_addrlen);
+        address.size = list->ai_addrlen;
+        address.set_port(port);
+        addresses.push_back(address);
     }
     return addresses;
 }

@@ -4,9 +4,13 @@
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <fstream>
 #include <memory>
 
 #include "base/error.hpp"
@@ -19,9 +23,15 @@ struct Entry {
     std::string interface;
     std::string address;
     bool loopback;
+    bool link_local;
 };
 
-std::vector<Entry> entries() {
+bool is_link_local(const sockaddr* address) {
+    return address->sa_family == AF_INET6 &&
+           IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
+}
+
+std::vector<Entry> all_entries() {
     ifaddrs* head = nullptr;
     if (getifaddrs(&head) != 0) {
         throw Error(TUTTI_ERR_NETWORK, cat("getifaddrs: ", errno_text(errno)), -1, errno);
@@ -34,17 +44,39 @@ std::vector<Entry> entries() {
         if (family != AF_INET && family != AF_INET6) continue;
         const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
         char text[NI_MAXHOST];
-        if (getnameinfo(one->ifa_addr, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0) {
-            all.push_back({one->ifa_name, text, (one->ifa_flags & IFF_LOOPBACK) != 0});
+        if (getnameinfo(one->ifa_addr, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0) {
+            continue;
         }
+        all.push_back({one->ifa_name, text, (one->ifa_flags & IFF_LOOPBACK) != 0,
+                       is_link_local(one->ifa_addr)});
     }
     return all;
+}
+
+// Without the link-local addresses of interfaces that have others.
+std::vector<Entry> useful_entries() {
+    const auto all = all_entries();
+    std::vector<Entry> useful;
+    for (const Entry& one : all) {
+        const auto is_better = [&](const Entry& other) {
+            return other.interface == one.interface && !other.link_local;
+        };
+        if (!one.link_local || std::ranges::none_of(all, is_better)) useful.push_back(one);
+    }
+    return useful;
+}
+
+std::string first_line(const char* path) {
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    return line;
 }
 
 }  // namespace
 
 std::vector<std::string> addresses_of_this_host() {
-    auto all = entries();
+    auto all = useful_entries();
     std::stable_partition(all.begin(), all.end(),
                           [](const Entry& entry) { return !entry.loopback; });
     std::vector<std::string> addresses;
@@ -52,27 +84,69 @@ std::vector<std::string> addresses_of_this_host() {
     return addresses;
 }
 
+std::vector<std::string> addresses_beside(const std::string& address) {
+    std::vector<std::string> addresses{address};
+    const auto all = useful_entries();
+    const auto own = std::ranges::find(all, address, &Entry::address);
+    if (own == all.end()) return addresses;
+    for (const Entry& one : all) {
+        if (one.interface == own->interface && one.address != address) {
+            addresses.push_back(one.address);
+        }
+    }
+    return addresses;
+}
+
 std::vector<std::string> addresses_of_interfaces(const std::string& names,
                                                  const std::string& variable) {
-    const auto all = entries();
+    const auto all = useful_entries();
     std::vector<std::string> addresses;
     size_t begin = 0;
     while (begin <= names.size()) {
         const size_t comma = std::min(names.find(',', begin), names.size());
         const std::string name = names.substr(begin, comma - begin);
-        const size_t before = addresses.size();
+        bool found = false;
         for (const Entry& entry : all) {
-            if (entry.interface == name) addresses.push_back(entry.address);
+            if (entry.interface != name) continue;
+            found = true;
+            if (std::ranges::find(addresses, entry.address) == addresses.end()) {
+                addresses.push_back(entry.address);
+            }
         }
-        if (addresses.size() == before) {
+        if (!found) {
             throw Error(TUTTI_ERR_INVALID_ARGUMENT,
-                        cat(variable, " names \"", name,
-                            "\", which is no interface of this machine that is up and has an "
-                            "address"));
+                        cat("environment variable ", variable, " is \"", names, "\", and \"", name,
+                            "\" is no interface of this machine that is up and has an address"));
         }
         begin = comma + 1;
     }
     return addresses;
+}
+
+std::vector<std::string> link_local_interfaces() {
+    std::vector<std::string> names;
+    for (const Entry& entry : all_entries()) {
+        if (entry.link_local) names.push_back(entry.interface);
+    }
+    return names;
+}
+
+std::string host_identity() {
+    char network[64] = "";
+    (void)::readlink("/proc/self/ns/net", network, sizeof network - 1);
+    std::string text = cat(first_line("/proc/sys/kernel/random/boot_id"), network);
+    if (text.empty()) {  // no /proc here
+        utsname names{};
+        (void)::uname(&names);
+        text = names.nodename;
+    }
+    uint64_t hash = 14'695'981'039'346'656'037U;  // FNV-1a
+    for (const char letter : text) {
+        hash = (hash ^ static_cast<unsigned char>(letter)) * 1'099'511'628'211U;
+    }
+    std::string hex;
+    for (int shift = 60; shift >= 0; shift -= 4) hex += "0123456789abcdef"[(hash >> shift) & 15];
+    return hex;
 }
 
 }  // namespace tutti::net

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <chrono>
+#include <vector>
 
 #include "base/error.hpp"
 #include "socket.hpp"
@@ -106,50 +106,84 @@ ListenSocket ListenSocket::adopt(int fd, int backlog) {
     return ListenSocket(std::move(own), port);
 }
 
-std::vector<ListenSocket> ListenSocket::bind_each(const std::string& host, int port, int backlog) {
-    std::vector<ListenSocket> sockets;
-    for (int round = 1; sockets.empty(); ++round) {
-        sockets.push_back(bind(host, port, backlog));
-        if (host.empty()) break;
-        const int bound = sockets.front().port();
-        for (Address address : resolve({host, bound})) {
-            if (address.host() == sockets.front().address()) continue;
-            try {
-                sockets.push_back(bind_address(address, host, bound, backlog, false));
-            } catch (const Error& error) {
-                const int number = error.status().system_errno;
-                if (number == EADDRNOTAVAIL || number == EAFNOSUPPORT) continue;
-                if (number != EADDRINUSE || port != 0 || round == free_port_tries) throw;
-                sockets.clear();
-                break;
-            }
+// At the other addresses of a name, on the port of the first socket. False if that is taken at one
+// of them and another port may do.
+bool ListenSocket::bind_others(std::vector<ListenSocket>& sockets, const std::string& host,
+                               std::span<const Address> addresses, int backlog, bool may_retry) {
+    const int port = sockets.front().port();
+    const std::string first = sockets.front().address();
+    for (Address address : addresses) {
+        if (address.host() == first) continue;
+        address.set_port(port);
+        try {
+            sockets.push_back(bind_address(address, host, port, backlog, false));
+        } catch (const Error& error) {
+            const int number = error.status().system_errno;
+            if (number == EADDRNOTAVAIL || number == EAFNOSUPPORT) continue;
+            if (number == EADDRINUSE && may_retry) return false;
+            throw;
         }
     }
-    return sockets;
+    return true;
+}
+
+std::vector<ListenSocket> ListenSocket::bind_each(const std::string& host, int port, int backlog) {
+    for (int round = 1;; ++round) {
+        std::vector<ListenSocket> sockets;
+        sockets.push_back(bind(host, port, backlog));
+        if (host.empty()) return sockets;
+        const bool may_retry = port == 0 && round < free_port_tries;
+        if (bind_others(sockets, host, resolve({host, port}), backlog, may_retry)) return sockets;
+    }
+}
+
+std::vector<ListenSocket> ListenSocket::bind_each(std::span<const std::string> addresses,
+                                                  int backlog) {
+    if (addresses.empty()) return bind_each("", 0, backlog);
+    const std::vector<Address> all = numeric_addresses(addresses, 0);
+    for (int round = 1;; ++round) {
+        std::vector<ListenSocket> sockets;
+        sockets.push_back(bind(addresses.front(), 0, backlog));
+        const bool may_retry = round < free_port_tries;
+        if (bind_others(sockets, addresses.front(), all, backlog, may_retry)) return sockets;
+    }
 }
 
 std::string ListenSocket::address() const {
     return local_address_of(descriptor_.get()).host();
 }
 
-Socket ListenSocket::accept(const Deadline& deadline, int cancel_fd) {
+Socket ListenSocket::accept(const Deadline& deadline, int cancel_fd) const {
+    return accept(std::span(this, 1), deadline, cancel_fd);
+}
+
+Socket ListenSocket::accept(std::span<const ListenSocket> sockets, const Deadline& deadline,
+                            int cancel_fd) {
+    const int port = sockets.front().port();
+    std::vector<int> descriptors;
+    for (const ListenSocket& one : sockets) descriptors.push_back(one.descriptor());
     while (true) {
-        const int fd = ::accept4(descriptor_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd >= 0) return Socket(fd);
-        Waited waited = Waited::Ready;
-        if (errno == EAGAIN || errno == EWOULDBLOCK)
-            waited = wait_descriptor(descriptor_.get(), POLLIN, deadline, cancel_fd);
-        else if (errno == EINVAL || errno == EBADF || errno == ENOTSOCK)
-            throw Error(TUTTI_ERR_NETWORK,
-                        cat("accepting at port ", port_, ": ", errno_text(errno)), -1, errno);
-        else if (errno != EINTR && errno != ECONNABORTED)  // no descriptors or memory just now
-            waited = wait_descriptor(
-                -1, 0, deadline.or_earlier(Deadline::after_ms(full_table_pause_ms)), cancel_fd);
+        bool table_is_full = false;
+        for (const int descriptor : descriptors) {
+            const int fd = ::accept4(descriptor, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+            if (fd >= 0) return Socket(fd);
+            if (errno == EINVAL || errno == EBADF || errno == ENOTSOCK)
+                throw Error(TUTTI_ERR_NETWORK,
+                            cat("accepting at port ", port, ": ", errno_text(errno)), -1, errno);
+            const bool nobody =
+                errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ECONNABORTED;
+            table_is_full = table_is_full || !nobody;  // no descriptors or memory just now
+        }
+        const Waited waited =
+            table_is_full ? wait_descriptor(
+                                -1, 0, deadline.or_earlier(Deadline::after_ms(full_table_pause_ms)),
+                                cancel_fd)
+                          : wait_descriptors(descriptors, POLLIN, deadline, cancel_fd);
         if (waited == Waited::Cancelled)
-            throw Error(TUTTI_ERR_ABORTED, cat("accepting at port ", port_, ": cancelled"));
+            throw Error(TUTTI_ERR_ABORTED, cat("accepting at port ", port, ": cancelled"));
         if (waited != Waited::Ready && deadline.expired())
             throw Error(TUTTI_ERR_TIMEOUT,
-                        cat("accepting at port ", port_, ": nobody connected in time"));
+                        cat("accepting at port ", port, ": nobody connected in time"));
     }
 }
 

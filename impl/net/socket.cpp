@@ -1,4 +1,4 @@
-// Sending and receiving with poll, and connecting with retries. Any thread.
+// Sending and receiving with poll. Any thread.
 #include "socket.hpp"
 
 #include <netinet/in.h>
@@ -6,39 +6,14 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <cstring>
 
 #include "base/error.hpp"
+#include "connecting.hpp"
 #include "wait.hpp"
 
 namespace tutti::net {
 namespace {
-
-constexpr int64_t first_pause_ms = 5;
-constexpr int64_t longest_pause_ms = 300;
-// With several addresses, one that swallows packets must not use up the time of the others.
-constexpr int64_t longest_attempt_ms = 5'000;
-
-bool may_pass(int number) {
-    switch (number) {
-        case ECONNREFUSED:
-        case ECONNRESET:
-        case ECONNABORTED:
-        case ETIMEDOUT:
-        case EHOSTUNREACH:
-        case ENETUNREACH:
-        case EHOSTDOWN:
-        case ENETDOWN:
-        case EADDRNOTAVAIL:
-        case EAGAIN:
-            return true;
-        default:
-            return false;
-    }
-}
 
 void set_no_delay(int fd) {
     const int one = 1;
@@ -46,82 +21,14 @@ void set_no_delay(int fd) {
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 }
 
+std::string text_of(std::span<const Address> addresses) {
+    std::string text;
+    for (const Address& one : addresses) text += cat(text.empty() ? "" : ", ", one.text());
+    return text;
+}
+
 [[noreturn]] void fail_cancelled(const std::string& what) {
     throw Error(TUTTI_ERR_ABORTED, cat(what, ": cancelled"));
-}
-
-// A connect to a free port of this machine can meet itself: the kernel picks that very port for the
-// near end. Such a connection would also keep the real server from binding.
-bool connected_to_itself(int fd) {
-    const Address local = local_address_of(fd);
-    Address remote;
-    if (getpeername(fd, remote.get(), &remote.size) != 0) return false;
-    return local.port() == remote.port() && local.host() == remote.host();
-}
-
-// One attempt: a connected descriptor and 0, or none and the errno.
-std::pair<Descriptor, int> try_address(const Address& address, const Deadline& deadline,
-                                       int cancel_fd, const std::string& what) {
-    Descriptor fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!fd.valid()) return {Descriptor(), errno};
-    set_no_delay(fd.get());
-    if (::connect(fd.get(), address.get(), address.size) != 0) {
-        if (errno != EINPROGRESS && errno != EINTR) return {Descriptor(), errno};
-        switch (wait_descriptor(fd.get(), POLLOUT, deadline, cancel_fd)) {
-            case Waited::Cancelled:
-                fail_cancelled(what);
-            case Waited::Expired:
-                return {Descriptor(), ETIMEDOUT};
-            case Waited::Ready:
-                break;
-        }
-        int number = 0;
-        socklen_t size = sizeof number;
-        if (getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &number, &size) != 0) number = errno;
-        if (number != 0) return {Descriptor(), number};
-    }
-    if (connected_to_itself(fd.get())) return {Descriptor(), ECONNREFUSED};
-    return {std::move(fd), 0};
-}
-
-void note(std::vector<std::string>& reasons, std::string reason) {
-    if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end())
-        reasons.push_back(std::move(reason));
-}
-
-std::string join(const std::vector<std::string>& pieces) {
-    std::string out;
-    for (const std::string& piece : pieces) out += cat(out.empty() ? "" : "; ", piece);
-    return out;
-}
-
-// What the attempts of one connect() have met so far.
-struct Attempts {
-    std::vector<std::string> reasons;
-    int last_errno = 0;
-    bool again = false;  // something of the last round may pass
-};
-
-Descriptor try_all(const Endpoint& endpoint, const Deadline& deadline, int cancel_fd,
-                   const std::string& what, Attempts& attempts) {
-    attempts.again = false;
-    std::string temporary;
-    const std::vector<Address> addresses = resolve(endpoint, &temporary);
-    if (!temporary.empty()) {
-        note(attempts.reasons, temporary);
-        attempts.again = true;
-    }
-    for (const Address& address : addresses) {
-        const Deadline limit = addresses.size() == 1
-                                   ? deadline
-                                   : deadline.or_earlier(Deadline::after_ms(longest_attempt_ms));
-        auto [fd, number] = try_address(address, limit, cancel_fd, what);
-        if (fd.valid()) return std::move(fd);
-        note(attempts.reasons, cat(address.host(), ": ", errno_text(number)));
-        attempts.last_errno = number;
-        attempts.again = attempts.again || may_pass(number);
-    }
-    return Descriptor();
 }
 
 }  // namespace
@@ -137,28 +44,35 @@ Socket Socket::connect(const Endpoint& endpoint, const Deadline& deadline, int c
     const std::string what = cat("connecting to ", endpoint_text(endpoint.host, endpoint.port));
     if (endpoint.host.empty() || endpoint.port == 0)
         throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(what, ": host and port must be given"));
-    Attempts attempts;
-    int64_t pause_ms = first_pause_ms;
-    while (true) {
-        Descriptor fd = try_all(endpoint, deadline, cancel_fd, what, attempts);
-        if (fd.valid()) return Socket(fd.release());
-        if (!attempts.again || deadline.expired()) break;
-        const Deadline pause = deadline.or_earlier(Deadline::after_ms(pause_ms));
-        if (wait_descriptor(-1, 0, pause, cancel_fd) == Waited::Cancelled) fail_cancelled(what);
-        if (deadline.expired()) break;
-        pause_ms = std::min(pause_ms * 2, longest_pause_ms);
-    }
-    throw Error(TUTTI_ERR_NETWORK,
-                cat(what, attempts.again ? ": no success in time (" : " failed (",
-                    join(attempts.reasons), ")"),
-                -1, attempts.last_errno);
+    const auto resolve_host = [&](Attempts& attempts) {
+        std::string temporary;
+        std::vector<Address> addresses = resolve(endpoint, &temporary);
+        if (!temporary.empty()) {
+            note(attempts, temporary);
+            attempts.again = true;
+        }
+        return addresses;
+    };
+    return Socket(connect_patiently(resolve_host, deadline, cancel_fd, what).release());
 }
 
-Socket Socket::connect(const Address& address, const Deadline& deadline, int cancel_fd) {
-    const std::string what = cat("connecting to ", address.text());
-    auto [fd, number] = try_address(address, deadline, cancel_fd, what);
+Socket Socket::connect(std::span<const Address> addresses, const Deadline& deadline,
+                       int cancel_fd) {
+    const auto all = [&](Attempts&) {
+        return std::vector<Address>(addresses.begin(), addresses.end());
+    };
+    const std::string what = cat("connecting to ", text_of(addresses));
+    return Socket(connect_patiently(all, deadline, cancel_fd, what).release());
+}
+
+Socket Socket::connect_once(std::span<const Address> addresses, const Deadline& deadline,
+                            int cancel_fd) {
+    const std::string what = cat("connecting to ", text_of(addresses));
+    Attempts attempts;
+    Descriptor fd = net::connect_once(addresses, deadline, cancel_fd, what, attempts);
     if (!fd.valid())
-        throw Error(TUTTI_ERR_NETWORK, cat(what, ": ", errno_text(number)), -1, number);
+        throw Error(TUTTI_ERR_NETWORK, cat(what, ": ", reasons_of(attempts)), -1,
+                    attempts.last_errno);
     return Socket(fd.release());
 }
 

@@ -19,13 +19,21 @@ public:
     Socket() = default;
     explicit Socket(int fd);  // takes a connected descriptor
 
-    // Tries every address of the host in turn, and all of them again with back-off while the
+    // To the address of the host that answers first: each gets a head start over the next, so one
+    // that swallows packets costs no more than that. All of them again with back-off while the
     // failures may pass (refused, unreachable), until the deadline. The Error (NETWORK) names host,
     // port and each attempt's reason.
     static Socket connect(const Endpoint& endpoint, const Deadline& deadline, int cancel_fd = -1);
+    // The same for addresses of one peer, the best one first.
+    static Socket connect(std::span<const Address> addresses, const Deadline& deadline,
+                          int cancel_fd = -1);
 
-    // One attempt at one address.
-    static Socket connect(const Address& address, const Deadline& deadline, int cancel_fd = -1);
+    // One attempt at each.
+    static Socket connect_once(std::span<const Address> addresses, const Deadline& deadline,
+                               int cancel_fd = -1);
+    static Socket connect(const Address& address, const Deadline& deadline, int cancel_fd = -1) {
+        return connect_once(std::span(&address, 1), deadline, cancel_fd);
+    }
 
     void send_all(std::span<const std::byte> bytes, const Deadline& deadline, int cancel_fd = -1);
     void recv_all(std::span<std::byte> bytes, const Deadline& deadline, int cancel_fd = -1);
@@ -64,10 +72,15 @@ public:
     static ListenSocket adopt(int fd, int backlog);
     // One socket for every address the host resolves to on this machine, all on one port.
     static std::vector<ListenSocket> bind_each(const std::string& host, int port, int backlog);
+    // One for each of these numeric addresses, all on one free port; no address is every address.
+    static std::vector<ListenSocket> bind_each(std::span<const std::string> addresses, int backlog);
 
     [[nodiscard]] int port() const { return port_; }
     [[nodiscard]] std::string address() const;  // numeric, without the port
-    Socket accept(const Deadline& deadline, int cancel_fd = -1);
+    Socket accept(const Deadline& deadline, int cancel_fd = -1) const;
+    // The next caller of any of them.
+    static Socket accept(std::span<const ListenSocket> sockets, const Deadline& deadline,
+                         int cancel_fd = -1);
     [[nodiscard]] int descriptor() const { return descriptor_.get(); }
     [[nodiscard]] int release() { return descriptor_.release(); }
 
@@ -76,6 +89,8 @@ private:
         : descriptor_(std::move(descriptor)), port_(port) {}
     static ListenSocket bind_address(const Address& address, const std::string& host, int port,
                                      int backlog, bool both_families);
+    static bool bind_others(std::vector<ListenSocket>& sockets, const std::string& host,
+                            std::span<const Address> addresses, int backlog, bool may_retry);
 
     Descriptor descriptor_;
     int port_ = 0;

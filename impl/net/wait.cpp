@@ -4,22 +4,40 @@
 #include <poll.h>
 
 #include <cerrno>
+#include <vector>
 
 #include "base/error.hpp"
 
 namespace tutti::net {
 
-Waited wait_descriptor(int fd, short events, const Deadline& deadline, int cancel_fd) {
-    pollfd entries[2] = {{fd, events, 0}, {cancel_fd, POLLIN, 0}};
+namespace {
+
+// The last entry is the one that cancels.
+Waited wait_entries(std::span<pollfd> entries, const Deadline& deadline) {
     while (true) {
         // A wait longer than poll's int comes back early and goes round again.
-        const int count = ::poll(entries, 2, deadline.poll_ms());
+        const int count = ::poll(entries.data(), entries.size(), deadline.poll_ms());
         if (count < 0 && errno != EINTR)
             throw Error(TUTTI_ERR_NETWORK, cat("poll failed: ", errno_text(errno)), -1, errno);
-        if (count > 0 && entries[1].revents != 0) return Waited::Cancelled;
+        if (count > 0 && entries.back().revents != 0) return Waited::Cancelled;
         if (count > 0) return Waited::Ready;
         if (deadline.expired()) return Waited::Expired;
     }
+}
+
+}  // namespace
+
+Waited wait_descriptor(int fd, short events, const Deadline& deadline, int cancel_fd) {
+    pollfd entries[2] = {{fd, events, 0}, {cancel_fd, POLLIN, 0}};
+    return wait_entries(entries, deadline);
+}
+
+Waited wait_descriptors(std::span<const int> fds, short events, const Deadline& deadline,
+                        int cancel_fd) {
+    std::vector<pollfd> entries;
+    for (const int fd : fds) entries.push_back({fd, events, 0});
+    entries.push_back({cancel_fd, POLLIN, 0});
+    return wait_entries(entries, deadline);
 }
 
 }  // namespace tutti::net

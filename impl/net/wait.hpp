@@ -1,6 +1,8 @@
 // poll(2) with a Deadline and a cancel descriptor: private to net/. Any thread.
 #pragma once
 
+#include <span>
+
 #include "base/deadline.hpp"
 
 namespace tutti::net {
@@ -9,5 +11,8 @@ enum class Waited { Ready, Expired, Cancelled };
 
 // Waits until `fd` has `events`, an error or a hang-up. `fd` -1 waits for the deadline alone.
 Waited wait_descriptor(int fd, short events, const Deadline& deadline, int cancel_fd);
+// The same for any of several.
+Waited wait_descriptors(std::span<const int> fds, short events, const Deadline& deadline,
+                        int cancel_fd);
 
 }  // namespace tutti::net

@@ -18,12 +18,16 @@ bool is_called_localhost(const std::string& host) {
     return host.starts_with("localhost") || host.starts_with("ip6-l");
 }
 
-// A loopback address under another name: /etc/hosts gives a machine's own name 127.0.1.1.
-bool is_loopback_in_disguise(const std::string& host) {
-    if (net::is_numeric_host(host) || is_called_localhost(host)) return false;
-    const std::vector<net::Address> addresses = net::resolve({host, 0});
+bool is_loopback_here(const std::string& host, int port) {
+    const std::vector<net::Address> addresses = net::resolve({host, port});
     return std::all_of(addresses.begin(), addresses.end(),
                        [](const net::Address& address) { return address.is_loopback(); });
+}
+
+// A loopback address under another name: /etc/hosts gives a machine's own name 127.0.1.1.
+bool is_loopback_in_disguise(const std::string& host, int port) {
+    if (net::is_numeric_host(host) || is_called_localhost(host)) return false;
+    return is_loopback_here(host, port);
 }
 
 std::vector<net::ListenSocket> bind_all(int port) {
@@ -37,13 +41,17 @@ void warn(const std::string& host, const char* why) {
 
 }  // namespace
 
+bool means_this_host(const std::string& host) {
+    return is_called_localhost(host) || (net::is_numeric_host(host) && is_loopback_here(host, 0));
+}
+
 BoundServer bind_store_server(const std::string& host, int port) {
     if (const auto address = environment(variable)) {
         try {
             auto sockets =
                 net::ListenSocket::bind_each(*address, port, store_limits::listen_backlog);
             const bool any = *address == "0.0.0.0" || *address == "::";
-            return {std::move(sockets), any ? host : *address};
+            return {std::move(sockets), any ? "localhost" : *address};
         } catch (const Error& error) {
             Status status = error.status();
             status.message += cat(" (the address is from ", variable, ")");
@@ -51,7 +59,7 @@ BoundServer bind_store_server(const std::string& host, int port) {
         }
     }
     if (host.empty()) return {bind_all(port), "localhost"};
-    if (is_loopback_in_disguise(host)) {
+    if (is_loopback_in_disguise(host, port)) {
         warn(host, " resolves to a loopback address");
         return {bind_all(port), host};
     }

@@ -13,6 +13,9 @@ struct BoundServer {
     std::string host;                        // by which this very process reaches it
 };
 
+// Whether the host is a loopback address, or called so, on every machine: 127.0.0.1, localhost.
+bool means_this_host(const std::string& host);
+
 // The address that was given. All addresses, with a warning, where the name is one that other hosts
 // resolve differently (a loopback address that is not called localhost) or has no address of this
 // machine (NAT); all addresses too where `host` is empty. TUTTI_STORE_BIND, an address or name,

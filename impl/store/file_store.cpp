@@ -254,13 +254,14 @@ void FileStore::barrier(const std::string& key, int64_t world_size, const Deadli
 
 }  // namespace
 
-std::shared_ptr<Store> make_file_store(const std::string& path, int world_size) {
+std::shared_ptr<Store> make_file_store(const std::string& path, int world_size, int rank) {
     if (path.empty()) throw Error(TUTTI_ERR_INVALID_ARGUMENT, "file store: the path is empty");
     if (world_size == 0 || world_size < -1)
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,
                     cat("file store: a world size of ", world_size, " is not possible"));
     const Deadline deadline = Deadline::after_ms(store_limits::file_opening_ms);
-    return std::make_shared<FileStore>(std::make_shared<FileTable>(path, world_size, deadline));
+    return std::make_shared<FileStore>(
+        std::make_shared<FileTable>(path, world_size, deadline, rank));
 }
 
 std::optional<std::string> file_store_path(const Store& store) {

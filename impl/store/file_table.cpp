@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "file_ranks.hpp"
 
 namespace tutti {
 namespace {
@@ -35,11 +36,16 @@ std::string absolute(const std::string& path) {
 
 }  // namespace
 
-FileTable::FileTable(const std::string& path, int world_size, const Deadline& deadline)
-    : path_(absolute(path)), world_size_(world_size) {
-    write(deadline, [](Table& table) {
+FileTable::FileTable(const std::string& path, int world_size, const Deadline& deadline, int rank)
+    : path_(absolute(path)), world_size_(world_size), rank_(rank) {
+    write(deadline, [this](Table& table) {
+        std::vector<std::string> changed{open_key};
+        if (rank_ >= 0) {
+            take_file_rank(table, rank_, world_size_, cat("file store \"", path_, "\""));
+            changed.emplace_back(file_ranks_key);
+        }
         table.add(open_key, 1);
-        return std::vector<std::string>{open_key};
+        return changed;
     });
 }
 
@@ -64,6 +70,12 @@ void FileTable::close() {
     std::string bytes;
     for (const char* key : {closed_key, open_key})
         LockedFile::encode(bytes, key, *table_.find(key));
+    if (rank_ >= 0) {
+        give_file_rank_back(table_, rank_, world_size_);
+        const std::string* left = table_.find(file_ranks_key);
+        LockedFile::encode(bytes, left == nullptr ? cat('-', file_ranks_key) : file_ranks_key,
+                           left == nullptr ? "" : *left);
+    }
     file->append(bytes);
 }
 

@@ -15,8 +15,8 @@ namespace tutti {
 
 class FileTable {
 public:
-    // Makes the file if it is not there. world_size -1: not fixed.
-    FileTable(const std::string& path, int world_size, const Deadline& deadline);
+    // Makes the file if it is not there. world_size -1: not fixed; rank -1: none is taken.
+    FileTable(const std::string& path, int world_size, const Deadline& deadline, int rank = -1);
     // Of `world_size`, the last one removes the file.
     ~FileTable();
     FileTable(const FileTable&) = delete;
@@ -41,6 +41,7 @@ private:
 
     const std::string path_;
     const int world_size_;
+    const int rank_;
 
     Mutex mutex_;
     Table table_ TUTTI_GUARDED_BY(mutex_);

@@ -99,6 +99,10 @@ public:
     [[nodiscard]] std::optional<std::string> remote_address() const override {
         return store_->remote_address();
     }
+    [[nodiscard]] std::vector<std::string> remote_addresses() const override {
+        return store_->remote_addresses();
+    }
+    [[nodiscard]] bool only_this_host() const override { return store_->only_this_host(); }
 
 private:
     [[nodiscard]] std::vector<std::string> with_prefix(Keys keys) const {

@@ -62,6 +62,10 @@ public:
     // the store is not on a network. Numeric, IPv4 or IPv6.
     [[nodiscard]] virtual std::optional<std::string> local_address() const { return std::nullopt; }
     [[nodiscard]] virtual std::optional<std::string> remote_address() const { return std::nullopt; }
+    // All addresses of the name by which it was given.
+    [[nodiscard]] virtual std::vector<std::string> remote_addresses() const { return {}; }
+    // Whether it can be reached from this host alone, as far as this process knows.
+    [[nodiscard]] virtual bool only_this_host() const { return false; }
 
     // Milliseconds, -1 for never: what the C API's calls use by default.
     [[nodiscard]] int64_t timeout_ms() const { return timeout_ms_; }
@@ -80,8 +84,9 @@ std::shared_ptr<Store> make_hash_store();
 std::shared_ptr<Store> make_prefix_store(std::string prefix, std::shared_ptr<Store> store);
 // The store behind a prefix store; nothing for another kind.
 std::shared_ptr<Store> prefix_store_underlying(const Store& store);
-// world_size -1: not fixed.
-std::shared_ptr<Store> make_file_store(const std::string& path, int world_size);
+// world_size -1: not fixed. A rank, if one is given, is taken until the store closes, and
+// INVALID_ARGUMENT if somebody has it: another process of tutti, or one that ended without closing.
+std::shared_ptr<Store> make_file_store(const std::string& path, int world_size, int rank = -1);
 // The path of a file store, absolute; nothing for another kind.
 std::optional<std::string> file_store_path(const Store& store);
 

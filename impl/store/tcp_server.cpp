@@ -164,6 +164,12 @@ private:
 
 TcpServer::TcpServer(std::vector<net::ListenSocket> sockets, const StoreLimits& limits)
     : port_(sockets.front().port()),
+      only_this_host_(
+          std::ranges::all_of(sockets,
+                              [](const net::ListenSocket& one) {
+                                  const int descriptor = one.descriptor();
+                                  return net::local_address_of(descriptor).is_loopback();
+                              })),
       service_(std::make_unique<Service>(std::move(sockets), limits)) {}
 
 TcpServer::~TcpServer() = default;

@@ -19,6 +19,8 @@ public:
     ~TcpServer() override;
 
     [[nodiscard]] int port() const override { return port_; }
+    // Whether it listens at loopback addresses alone.
+    [[nodiscard]] bool only_this_host() const { return only_this_host_; }
     // Waits until `wanted` clients have said that they are there; how many have, fewer if the
     // deadline passed.
     int64_t wait_for_joined(int64_t wanted, const Deadline& deadline);
@@ -26,6 +28,7 @@ public:
 private:
     class Service;
     int port_;
+    bool only_this_host_;
     std::unique_ptr<Service> service_;
 };
 

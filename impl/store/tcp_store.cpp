@@ -16,10 +16,17 @@ namespace {
 using protocol::Query;
 using protocol::Writer;
 
+// What a handle knows of where its server is.
+struct ServerPlace {
+    std::string host;                    // as it was given
+    std::vector<std::string> addresses;  // numeric
+    bool only_this_host = false;
+};
+
 class TcpStore final : public Store {
 public:
     // `server`: kept alive, null if it is elsewhere.
-    TcpStore(std::string host, std::shared_ptr<TcpServer> server,
+    TcpStore(ServerPlace place, std::shared_ptr<TcpServer> server,
              std::unique_ptr<TcpConnection> connection);
 
     void set(const std::string& key, const std::string& value, const Deadline& deadline) override;
@@ -49,8 +56,12 @@ public:
     [[nodiscard]] std::optional<std::string> remote_address() const override {
         return client_.remote().host();
     }
+    [[nodiscard]] std::vector<std::string> remote_addresses() const override {
+        return place_.addresses;
+    }
+    [[nodiscard]] bool only_this_host() const override { return place_.only_this_host; }
     [[nodiscard]] int port() const { return client_.remote().port(); }
-    [[nodiscard]] const std::string& host() const { return host_; }
+    [[nodiscard]] const std::string& host() const { return place_.host; }
     // Says that this client is there, and on the master waits for the others.
     void join(int world_size, const Deadline& deadline);
 
@@ -64,14 +75,16 @@ private:
                                            size_t values);
     std::string pop_waiting(const StoreCall& call, const std::string& key);
 
-    const std::string host_;  // as it was given
+    const ServerPlace place_;
     const std::shared_ptr<TcpServer> server_;
     TcpClient client_;
 };
 
-TcpStore::TcpStore(std::string host, std::shared_ptr<TcpServer> server,
+TcpStore::TcpStore(ServerPlace place, std::shared_ptr<TcpServer> server,
                    std::unique_ptr<TcpConnection> connection)
-    : host_(std::move(host)), server_(std::move(server)), client_(host_, std::move(connection)) {}
+    : place_(std::move(place)),
+      server_(std::move(server)),
+      client_(place_.host, std::move(connection)) {}
 
 void TcpStore::join(int world_size, const Deadline& deadline) {
     client_.command({"joining", {}, deadline}, [&](TcpConnection& connection) {
@@ -316,7 +329,7 @@ void TcpStore::barrier(const std::string& key, int64_t world_size, const Deadlin
 
 std::shared_ptr<Store> TcpStore::clone(const Deadline& deadline) {
     auto other =
-        std::make_shared<TcpStore>(host_, server_, client_.connect_once({"clone", {}, deadline}));
+        std::make_shared<TcpStore>(place_, server_, client_.connect_once({"clone", {}, deadline}));
     other->set_timeout_ms(timeout_ms());
     return other;
 }
@@ -335,7 +348,7 @@ std::shared_ptr<TcpServer> serve(const TcpStoreOptions& options, net::Endpoint& 
 }
 
 void check_options(const TcpStoreOptions& options) {
-    if (options.host.empty())
+    if (options.host.empty() && !options.is_master)
         throw Error(TUTTI_ERR_INVALID_ARGUMENT, "TCP store: the host is not given");
     net::check_port(options.port);
     if (options.port == 0 && !options.is_master)
@@ -357,8 +370,15 @@ std::shared_ptr<Store> make_tcp_store(const TcpStoreOptions& options) {
     net::Endpoint endpoint = {options.host, options.port};
     std::shared_ptr<TcpServer> server;
     if (options.is_master) server = serve(options, endpoint);
-    auto store = std::make_shared<TcpStore>(options.host, std::move(server),
-                                            connect_to_store(options.host, endpoint, deadline));
+    auto connection = connect_to_store(options.host, endpoint, deadline);
+    ServerPlace place{.host = options.host, .addresses = {}};
+    std::string no_answer;  // of a resolver that has answered before
+    for (const auto& one : net::resolve(endpoint, &no_answer)) {
+        place.addresses.push_back(one.host());
+    }
+    place.only_this_host = server ? server->only_this_host() : means_this_host(options.host);
+    auto store =
+        std::make_shared<TcpStore>(std::move(place), std::move(server), std::move(connection));
     store->set_timeout_ms(options.timeout_ms);
     if (options.wait_for_workers && options.world_size > 0)
         store->join(options.world_size, deadline);

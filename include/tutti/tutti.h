@@ -4,8 +4,11 @@
 
 #include <tutti/bytes.h>
 #include <tutti/collectives.h>
+#include <tutti/debug.h>
 #include <tutti/error.h>
 #include <tutti/group.h>
+#include <tutti/log.h>
+#include <tutti/mesh.h>
 #include <tutti/object.h>
 #include <tutti/object_collectives.h>
 #include <tutti/point_to_point.h>

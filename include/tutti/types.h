@@ -142,6 +142,7 @@ typedef struct tutti_group tutti_group;
 typedef struct tutti_work tutti_work;
 typedef struct tutti_bytes tutti_bytes;
 typedef struct tutti_object tutti_object;
+typedef struct tutti_mesh tutti_mesh;
 
 #ifdef __cplusplus
 }

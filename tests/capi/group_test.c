@@ -86,8 +86,8 @@ static void the_default_group_meets_by_the_environment(void** state) {
     EXPECT_ERROR(tutti_init_process_group("loopback", NULL, -1, -1, NULL, &error), bad,
                  "WORLD_SIZE is \"one\"");
     (void)setenv("WORLD_SIZE", "1", 1);
-    EXPECT_ERROR(tutti_init_process_group("loopback", NULL, -1, -1, NULL, &error), bad,
-                 "MASTER_ADDR");
+    EXPECT_ERROR(tutti_init_process_group("loopback", NULL, 1, 2, NULL, &error), bad,
+                 "MASTER_ADDR is not set");
     (void)setenv("MASTER_ADDR", "localhost", 1);
     EXPECT_ERROR(tutti_init_process_group("loopback", NULL, -1, -1, NULL, &error), bad,
                  "MASTER_PORT");

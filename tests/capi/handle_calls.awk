@@ -59,7 +59,7 @@ function write_call(result, name, argument, noun, list, i,   call) {
 }
 
 BEGIN {
-    split("tutti_store tutti_group tutti_work tutti_bytes tutti_object", nouns)
+    split("tutti_store tutti_group tutti_work tutti_bytes tutti_object tutti_mesh", nouns)
     for (i in nouns) handle[nouns[i]]
 
     check["tutti_status"] = "return refused(%s);"
@@ -75,6 +75,8 @@ BEGIN {
     sample["const char*"] = "\"loopback\""
     sample["const char* const*"] = "&text"
     sample["const void*"] = "text"
+    sample["void*"] = "NULL"
+    sample["tutti_log_callback"] = sample["tutti_allgather_callback"] = "NULL"
     sample["const void* const*"] = "(const void* const*)&text"
     sample["const size_t*"] = "&one"
     sample["size_t"] = sample["int64_t"] = sample["uint64_t"] = "1"
@@ -91,9 +93,11 @@ BEGIN {
     sample["void*"] = "NULL"
     sample["tutti_dtype"] = "TUTTI_UINT8"
     sample["tutti_status"] = "TUTTI_OK"
+    sample["tutti_log_level"] = "TUTTI_LOG_OFF"
+    sample["tutti_debug_level"] = "TUTTI_DEBUG_OFF"
     sample["const tutti_buffer*"] = "&buffer"
     sample["const tutti_call_options*"] = "NULL"
-    sample["const tutti_group_options*"] = "NULL"
+    sample["const tutti_group_options*"] = sample["const tutti_new_group_options*"] = "NULL"
     sample["const tutti_tcp_store_options*"] = "NULL"
     sample["const tutti_spawn_options*"] = sample["tutti_spawn_options*"] = "NULL"
     sample["tutti_spawn_function"] = "NULL"
@@ -119,6 +123,9 @@ BEGIN {
     sample["tutti_object**"] = "&out.object"
     sample["tutti_call_options*"] = sample["tutti_group_options*"] = "NULL"
     sample["tutti_tcp_store_options*"] = sample["tutti_object_options*"] = "NULL"
+    sample["tutti_new_group_options*"] = "NULL"
+    sample["const int32_t*"] = "&number"
+    sample["tutti_mesh**"] = "&out.mesh"
 
     print "/* Made from the public headers by handle_calls.awk. */\n"
 }

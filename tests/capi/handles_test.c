@@ -5,7 +5,7 @@
 #include "support/contract.h"
 
 /* What the calls of the table get for their other arguments. */
-static struct { void *store, *group, *work, *bytes, *object; } living, stale;
+static struct { void *store, *group, *work, *bytes, *object, *mesh; } living, stale;
 typedef struct outputs {
     int32_t int32;
     int64_t int64;
@@ -20,6 +20,7 @@ typedef struct outputs {
     tutti_object_item item;
     double real;
     const char* text;
+    tutti_mesh* mesh;
 } outputs;
 static outputs out, untouched;
 static unsigned char byte;
@@ -29,6 +30,7 @@ static const char* text = "text";
 static const size_t one = 1;
 static const int64_t extent = 1;
 static tutti_object_item item;
+static const int32_t number = 0;
 
 typedef struct handle_call {
     const char* function;
@@ -53,8 +55,12 @@ static int refused(tutti_status status) {
 
 enum { calls = sizeof handle_calls / sizeof *handle_calls };
 
-/* A hash store, a group of one, a finished work of that group, bytes, and an object. */
-static void make_all(void** store, void** group, void** work, void** bytes, void** object) {
+/* A hash store, a group of one, a finished work of that group, bytes, an object, and a mesh of one.
+ */
+static void make_all(void** store, void** group, void** work, void** bytes, void** object,
+                     void** mesh) {
+    const int32_t length = 1;
+    tutti_mesh* new_mesh = NULL;
     tutti_store* new_store = NULL;
     tutti_group* new_group = NULL;
     tutti_work* new_work = NULL;
@@ -68,22 +74,26 @@ static void make_all(void** store, void** group, void** work, void** bytes, void
     EXPECT_OK(tutti_work_wait(new_work, 0, &error));
     EXPECT_OK(tutti_object_create(&new_object, &error));
     EXPECT_OK(tutti_object_add_nil(new_object, &error));
+    EXPECT_OK(tutti_init_device_mesh(new_group, "cpu", &length, 1, NULL, NULL, &new_mesh, &error));
     *store = new_store;
     *group = new_group;
     *work = new_work;
     *bytes = new_bytes;
     *object = new_object;
+    *mesh = new_mesh;
 }
 
 static int set_up(void** state) {
     (void)state;
-    make_all(&stale.store, &stale.group, &stale.work, &stale.bytes, &stale.object);
+    make_all(&stale.store, &stale.group, &stale.work, &stale.bytes, &stale.object, &stale.mesh);
+    tutti_mesh_release((tutti_mesh*)stale.mesh);
     tutti_object_release((tutti_object*)stale.object);
     tutti_work_release((tutti_work*)stale.work);
     tutti_bytes_release((tutti_bytes*)stale.bytes);
     tutti_group_release((tutti_group*)stale.group);
     tutti_store_release((tutti_store*)stale.store);
-    make_all(&living.store, &living.group, &living.work, &living.bytes, &living.object);
+    make_all(&living.store, &living.group, &living.work, &living.bytes, &living.object,
+             &living.mesh);
     return 0;
 }
 
@@ -98,6 +108,8 @@ static int tear_down(void** state) {
     assert_int_equal(tutti_get_rank((tutti_group*)living.group), 0);
     EXPECT_OK(tutti_work_wait((tutti_work*)living.work, 0, &error));
     EXPECT_OK(tutti_store_set((tutti_store*)living.store, "key", "", 0, &error));
+    assert_int_equal(tutti_mesh_get_rank((tutti_mesh*)living.mesh), 0);
+    tutti_mesh_release((tutti_mesh*)living.mesh);
     tutti_work_release((tutti_work*)living.work);
     tutti_bytes_release((tutti_bytes*)living.bytes);
     tutti_group_release((tutti_group*)living.group);
@@ -119,9 +131,10 @@ static void null_is_refused(void** state) {
 
 static void released_handles_are_refused(void** state) {
     (void)state;
-    void* bad[] = {stale.store, stale.group, stale.work, stale.bytes, stale.object};
+    void* bad[] = {stale.store, stale.group, stale.work, stale.bytes, stale.object, stale.mesh};
+    enum { bads = sizeof bad / sizeof *bad };
     for (int i = 0; i < calls; ++i) {
-        for (int kind = 0; kind < 5; ++kind) {
+        for (int kind = 0; kind < bads; ++kind) {
             expect_refusal(&handle_calls[i], bad[kind], "a released handle");
         }
     }
@@ -132,13 +145,12 @@ static void handles_of_another_kind_are_refused(void** state) {
     const struct {
         const char* noun;
         void* handle;
-    } others[] = {{"tutti_store", living.store},
-                  {"tutti_group", living.group},
-                  {"tutti_work", living.work},
-                  {"tutti_bytes", living.bytes},
-                  {"tutti_object", living.object}};
+    } others[] = {{"tutti_store", living.store},   {"tutti_group", living.group},
+                  {"tutti_work", living.work},     {"tutti_bytes", living.bytes},
+                  {"tutti_object", living.object}, {"tutti_mesh", living.mesh}};
+    enum { kinds = sizeof others / sizeof *others };
     for (int i = 0; i < calls; ++i) {
-        for (int kind = 0; kind < 5; ++kind) {
+        for (int kind = 0; kind < kinds; ++kind) {
             if (strcmp(others[kind].noun, handle_calls[i].noun) == 0) continue;
             expect_refusal(&handle_calls[i], others[kind].handle, others[kind].noun);
         }
@@ -149,7 +161,7 @@ static void addresses_and_numbers_are_refused(void** state) {
     (void)state;
     for (int i = 0; i < calls; ++i) {
         expect_refusal(&handle_calls[i], &byte, "an address");
-        expect_refusal(&handle_calls[i], (void*)(uintptr_t)2, "2");
+        expect_refusal(&handle_calls[i], (void*)(uintptr_t)3, "3");
         expect_refusal(&handle_calls[i], (void*)UINTPTR_MAX, "the highest address");
         /* A handle with another generation, slot or kind. */
         for (int bit = 0; bit < 64; ++bit) {
@@ -162,8 +174,22 @@ static void addresses_and_numbers_are_refused(void** state) {
 static void the_default_group_is_refused_while_there_is_none(void** state) {
     (void)state;
     for (int i = 0; i < calls; ++i) {
+        /* It makes the default group. */
+        if (strcmp(handle_calls[i].function, "tutti_init_device_mesh") == 0) continue;
         expect_refusal(&handle_calls[i], TUTTI_GROUP_WORLD, "TUTTI_GROUP_WORLD");
     }
+}
+
+static void a_group_that_this_rank_is_not_in_is_refused(void** state) {
+    (void)state;
+    for (int i = 0; i < calls; ++i) {
+        /* There is nothing to destroy. */
+        if (strcmp(handle_calls[i].function, "tutti_destroy_process_group") == 0) continue;
+        expect_refusal(&handle_calls[i], TUTTI_GROUP_NON_MEMBER, "TUTTI_GROUP_NON_MEMBER");
+    }
+    EXPECT_OK(tutti_destroy_process_group(TUTTI_GROUP_NON_MEMBER, &error));
+    EXPECT_ERROR(tutti_barrier(TUTTI_GROUP_NON_MEMBER, NULL, NULL, &error),
+                 TUTTI_ERR_INVALID_HANDLE, "this rank is not in that group");
 }
 
 static void the_argument_and_what_is_wrong_with_it_are_named(void** state) {
@@ -190,6 +216,7 @@ int main(void) {
         TEST(handles_of_another_kind_are_refused),
         TEST(addresses_and_numbers_are_refused),
         TEST(the_default_group_is_refused_while_there_is_none),
+        TEST(a_group_that_this_rank_is_not_in_is_refused),
         TEST(the_argument_and_what_is_wrong_with_it_are_named),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -266,6 +266,10 @@ static void bad_arguments_are_named(void** state) {
                  "options.struct_size is 0");
 }
 
+static void hear(tutti_log_level level, const char* message, void* user) {
+    (void)level, (void)message, (void)user;
+}
+
 static void what_cannot_be_shared_is_named(void** state) {
     (void)state;
     tutti_store* store = NULL;
@@ -284,6 +288,10 @@ static void what_cannot_be_shared_is_named(void** state) {
     EXPECT_ERROR(tutti_spawn(add_ranks, shared, 1, NULL, NULL, &error), TUTTI_ERR_UNSUPPORTED,
                  "still has 1 store,");
     tutti_store_release(store);
+    EXPECT_OK(tutti_set_log_callback(hear, NULL, TUTTI_LOG_TRACE, &error));
+    EXPECT_ERROR(tutti_spawn(add_ranks, shared, 1, NULL, NULL, &error), TUTTI_ERR_UNSUPPORTED,
+                 "this process has a log callback");
+    EXPECT_OK(tutti_set_log_callback(NULL, NULL, 0, &error));
     EXPECT_OK(tutti_spawn(add_ranks, shared, 1, NULL, NULL, &error));
 }
 

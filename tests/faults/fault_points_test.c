@@ -51,6 +51,31 @@ static void die_in_a_loop(void** state, int32_t size, int32_t victim, const char
     fresh_team(state);
 }
 
+static void a_rank_that_dies_as_a_group_is_made_is_named(void** state) {
+    static const char* const faults[] = {"TUTTI_FAULT=agreement.wait@1=kill",
+                                         "TUTTI_FAULT=agreement.wait@2=exit"};
+    for (int fault = 0; fault < 2; ++fault) {
+        for (int32_t victim = 0; victim < 3; ++victim) {
+            team* all = (team*)*state;
+            print_message("rank %d, %s\n", (int)victim, faults[fault]);
+            start_with_fault(all, 3, victim, faults[fault], SILENCE,
+                             LIST("init", "group", "group", "loop barrier", "destroy"));
+            for (int32_t index = 0; index < 3; ++index) {
+                if (index == victim) continue;
+                EXPECT_DONE(all, index, "init");
+                if (fault > 0) EXPECT_DONE(all, index, "group");
+                /* It had brought its arguments: who learnt that it had may have the group. */
+                expect_named(all, index, victim, "died");
+            }
+            for (int32_t index = 0; index < 3; ++index) {
+                if (index != victim) assert_int_equal(team_await_end(all, index), 0);
+            }
+            assert_int_not_equal(team_await_end(all, victim), 0);
+            fresh_team(state);
+        }
+    }
+}
+
 static void a_rank_that_dies_between_segments_of_a_ring_is_named(void** state) {
     static const char* const faults[] = {"TUTTI_FAULT=ring.segment@1=kill",
                                          "TUTTI_FAULT=ring.segment@4=kill",
@@ -200,6 +225,7 @@ static void a_rank_that_stops_while_the_group_is_made_is_named_and_told(void** s
 
 int main(int argc, char** argv) {
     const struct CMUnitTest tests[] = {
+        TEAM_TEST(a_rank_that_dies_as_a_group_is_made_is_named),
         TEAM_TEST(a_rank_that_dies_between_segments_of_a_ring_is_named),
         TEAM_TEST(a_rank_that_dies_in_its_first_messages_is_named),
         TEAM_TEST(a_rank_that_dies_in_any_collective_is_named),

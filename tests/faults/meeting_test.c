@@ -113,6 +113,49 @@ static void two_processes_of_one_rank_are_told_apart(void** state) {
     }
 }
 
+static void a_process_too_many_is_refused_when_the_group_is_complete(void** state) {
+    enum { SECOND = 4 };
+    team* all = (team*)*state;
+    team_start_all(all, 3, PATIENT, LIST("init", "pause", "call barrier", "destroy"));
+    for (int32_t index = 0; index < 3; ++index) {
+        EXPECT_DONE(all, index, "init");
+        EXPECT_DONE(all, index, "pause");
+    }
+    for (int32_t rank = 0; rank < 3; ++rank) {
+        char reason[64];
+        snprintf(reason, sizeof reason, "another process has come as rank %d before", (int)rank);
+        team_start(all, SECOND + rank, rank, PATIENT, LIST("init"));
+        EXPECT_STEP(all, SECOND + rank, "init", TUTTI_ERR_INVALID_ARGUMENT, rank, reason);
+    }
+    for (int32_t index = 0; index < 3; ++index) team_resume(all, index);
+    for (int32_t index = 0; index < 3; ++index) {
+        EXPECT_DONE(all, index, "barrier");
+        EXPECT_DONE(all, index, "destroy");
+    }
+    team_expect_ends(all, -1);
+}
+
+/* What it left at the store keeps nobody from meeting there again. */
+static void ranks_meet_again_where_a_rank_0_was_killed(void** state) {
+    enum { AGAIN = 4 };
+    team* all = (team*)*state;
+    int32_t ports[2];
+    all->size = 2;
+    team_start(all, 0, 0, PATIENT, LIST("init"));
+    team_await_ports(all, 0, ports, 2); /* of the control and the data connections */
+    team_signal(all, 0, SIGKILL);
+    team_await_end(all, 0);
+    for (int32_t rank = 0; rank < 2; ++rank) {
+        team_start(all, AGAIN + rank, rank, PATIENT, LIST("init", "call barrier", "destroy"));
+    }
+    for (int32_t rank = 0; rank < 2; ++rank) {
+        EXPECT_DONE(all, AGAIN + rank, "init");
+        EXPECT_DONE(all, AGAIN + rank, "barrier");
+        EXPECT_DONE(all, AGAIN + rank, "destroy");
+    }
+    team_expect_ends(all, 0);
+}
+
 static void the_store_ends(team* all) {
     tutti_store_release(all->store);
     all->store = NULL;
@@ -260,6 +303,8 @@ int main(int argc, char** argv) {
         TEAM_TEST(a_rank_killed_while_ranks_meet_is_named),
         TEAM_TEST(a_rank_that_comes_after_rank_0_has_died_ends_within_its_timeout),
         TEAM_TEST(two_processes_of_one_rank_are_told_apart),
+        TEAM_TEST(a_process_too_many_is_refused_when_the_group_is_complete),
+        TEAM_TEST(ranks_meet_again_where_a_rank_0_was_killed),
         TEAM_TEST(a_store_that_ends_ends_the_waits_of_its_clients),
         TEAM_TEST(a_store_whose_process_is_killed_ends_the_waits_of_its_clients),
         TEAM_TEST(a_group_that_is_made_outlives_the_store),

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+tutti_group* operations_group = TUTTI_GROUP_WORLD;
+
 enum { MOST_PIECES = 8 };
 
 /* What a call of any kind may need. */
@@ -68,8 +70,8 @@ static void prepare(request* call, memory* lent) {
     call->dtype = (tutti_dtype)number_in(words, "dtype", TUTTI_FLOAT32);
     call->op = (tutti_reduce_op)number_in(words, "op", TUTTI_SUM);
     call->root = (int32_t)number_in(words, "root", 0);
-    call->rank = tutti_get_rank(TUTTI_GROUP_WORLD);
-    const int32_t size = tutti_get_world_size(TUTTI_GROUP_WORLD);
+    call->rank = tutti_get_rank(operations_group);
+    const int32_t size = tutti_get_world_size(operations_group);
     call->ranks = size > 0 && size <= MOST_PIECES ? (size_t)size : 1;
     const size_t room =
         (size_t)(call->count * (int64_t)call->ranks + more) * tutti_dtype_size(call->dtype);
@@ -85,66 +87,66 @@ static void prepare(request* call, memory* lent) {
 }
 
 static tutti_status coalesce(const request* call) {
-    tutti_status status = tutti_coalescing_begin(TUTTI_GROUP_WORLD, call->error);
+    tutti_status status = tutti_coalescing_begin(operations_group, call->error);
     for (size_t rank = 0; status == TUTTI_OK && rank < call->ranks; ++rank) {
-        status = tutti_all_reduce(TUTTI_GROUP_WORLD, NULL, &call->given[rank], call->op, NULL, NULL,
+        status = tutti_all_reduce(operations_group, NULL, &call->given[rank], call->op, NULL, NULL,
                                   call->error);
     }
     if (status != TUTTI_OK) return status;
-    return tutti_coalescing_end(TUTTI_GROUP_WORLD, &call->options, call->work, call->error);
+    return tutti_coalescing_end(operations_group, &call->options, call->work, call->error);
 }
 
 static tutti_status reduce(const request* call) {
-    tutti_group* world = TUTTI_GROUP_WORLD;
+    tutti_group* group = operations_group;
     const char* words = call->words;
     if (begins(words, "reduce")) {
-        return tutti_reduce(world, NULL, &call->whole, call->op, call->root, &call->options,
+        return tutti_reduce(group, NULL, &call->whole, call->op, call->root, &call->options,
                             call->work, call->error);
     }
     if (begins(words, "reduce_scatter")) {
-        return tutti_reduce_scatter(world, call->given, call->ranks, &call->given[call->rank],
+        return tutti_reduce_scatter(group, call->given, call->ranks, &call->given[call->rank],
                                     call->op, &call->options, call->work, call->error);
     }
     if (begins(words, "reduce_scatter_tensor")) {
-        return tutti_reduce_scatter_tensor(world, &call->row, &call->taken[0], call->op,
+        return tutti_reduce_scatter_tensor(group, &call->row, &call->taken[0], call->op,
                                            &call->options, call->work, call->error);
     }
-    return tutti_all_reduce(world, NULL, &call->whole, call->op, &call->options, call->work,
+    return tutti_all_reduce(group, NULL, &call->whole, call->op, &call->options, call->work,
                             call->error);
 }
 
 static tutti_status move(const request* call) {
-    tutti_group* world = TUTTI_GROUP_WORLD;
+    tutti_group* group = operations_group;
     const char* words = call->words;
     const int is_root = call->rank == call->root;
     if (begins(words, "broadcast")) {
-        return tutti_broadcast(world, &call->whole, call->root, &call->options, call->work,
+        return tutti_broadcast(group, &call->whole, call->root, &call->options, call->work,
                                call->error);
     }
     if (begins(words, "all_gather")) {
-        return tutti_all_gather(world, NULL, call->given, call->ranks, &call->options, call->work,
+        return tutti_all_gather(group, NULL, call->given, call->ranks, &call->options, call->work,
                                 call->error);
     }
     if (begins(words, "all_gather_into_tensor")) {
-        return tutti_all_gather_into_tensor(world, NULL, &call->row, &call->options, call->work,
+        return tutti_all_gather_into_tensor(group, NULL, &call->row, &call->options, call->work,
                                             call->error);
     }
     if (begins(words, "gather")) {
-        return tutti_gather(world, is_root ? NULL : &call->taken[0], is_root ? call->given : NULL,
+        return tutti_gather(group, is_root ? NULL : &call->taken[0], is_root ? call->given : NULL,
                             is_root ? call->ranks : 0, call->root, &call->options, call->work,
                             call->error);
     }
     if (begins(words, "scatter")) {
-        return tutti_scatter(world, is_root ? call->given : NULL, is_root ? call->ranks : 0,
+        return tutti_scatter(group, is_root ? call->given : NULL, is_root ? call->ranks : 0,
                              is_root ? NULL : &call->taken[0], call->root, &call->options,
                              call->work, call->error);
     }
     if (begins(words, "all_to_all")) {
-        return tutti_all_to_all(world, call->given, call->ranks, call->taken, call->ranks,
+        return tutti_all_to_all(group, call->given, call->ranks, call->taken, call->ranks,
                                 &call->options, call->work, call->error);
     }
     const int splits = number_in(words, "splits", 0) != 0;
-    return tutti_all_to_all_single(world, &call->row, splits ? call->give : NULL,
+    return tutti_all_to_all_single(group, &call->row, splits ? call->give : NULL,
                                    splits ? call->ranks : 0, &call->other_row,
                                    splits ? call->take : NULL, splits ? call->ranks : 0,
                                    &call->options, call->work, call->error);
@@ -155,11 +157,11 @@ static tutti_status send_or_receive(const request* call, memory* lent) {
     if (begins(call->words, "send")) {
         for (size_t index = 0; index < lent->size; ++index) lent->bytes[index] = pattern(index);
         const int32_t to = (int32_t)number_in(call->words, "to", 0);
-        return tutti_send(TUTTI_GROUP_WORLD, &call->whole, to, tag, &call->options, call->work,
+        return tutti_send(operations_group, &call->whole, to, tag, &call->options, call->work,
                           call->error);
     }
     const int32_t from = (int32_t)number_in(call->words, "from", -1);
-    return tutti_recv(TUTTI_GROUP_WORLD, &call->whole, from, tag, &call->options, NULL, call->work,
+    return tutti_recv(operations_group, &call->whole, from, tag, &call->options, NULL, call->work,
                       call->error);
 }
 
@@ -189,10 +191,10 @@ tutti_status operate(const char* operation, memory* lent, tutti_work** work, tut
     if (is_one_of(operation, messages)) return send_or_receive(&call, lent);
     if (begins(operation, "coalesced")) return coalesce(&call);
     if (begins(operation, "barrier")) {
-        return tutti_barrier(TUTTI_GROUP_WORLD, &call.options, work, error);
+        return tutti_barrier(operations_group, &call.options, work, error);
     }
     if (begins(operation, "monitored_barrier")) {
-        return tutti_monitored_barrier(TUTTI_GROUP_WORLD,
+        return tutti_monitored_barrier(operations_group,
                                        (int32_t)number_in(operation, "wait_all_ranks", 0),
                                        &call.options, error);
     }

@@ -26,6 +26,9 @@ int begins(const char* step, const char* word);
 /* The number after " name=", or `otherwise`. */
 int64_t number_in(const char* step, const char* name, int64_t otherwise);
 
+/* Which group they are for: TUTTI_GROUP_WORLD unless set. */
+extern tutti_group* operations_group;
+
 /* Either the operation or, if `work` is not NULL, its start; the memory is the caller's to free. An
  * operation that is none ends the process. */
 tutti_status operate(const char* operation, memory* lent, tutti_work** work, tutti_error* error);

@@ -8,6 +8,10 @@
  *   wait, wait_any, wait_all
  *   destroy     the default group
  *   groups      makes, uses and destroys count= groups, then compares descriptors and threads
+ *   group       makes a group of the default group's ranks from= to to=, which the calls that
+ *               follow are for, if this rank is in it; timeout=;  world: back to the default group
+ *   subgroups   makes, uses and destroys count= groups of the default group, then compares
+ *               descriptors, threads, memory and keys of the store
  *   serve       serves a store; the rank it prints is the port
  *   store       connects to the store;  fetch: waits there for a key that nobody sets
  *   pause       until a line comes in
@@ -15,6 +19,7 @@
  *   vanish      _exit, as after a crash that nobody catches */
 #include <dirent.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -208,6 +213,93 @@ static void use_groups(const char* step) {
     say(step, status, &error);
 }
 
+static tutti_status make_subgroup(int32_t from, int32_t to, int64_t timeout_ms, tutti_group** group,
+                                  tutti_error* error) {
+    int32_t ranks[64];
+    size_t count = 0;
+    tutti_new_group_options options = TUTTI_NEW_GROUP_OPTIONS_INIT;
+    options.timeout_ms = timeout_ms;
+    for (int32_t rank = from; rank <= to; ++rank) ranks[count++] = rank;
+    return tutti_new_group(TUTTI_GROUP_WORLD, ranks, count, NULL, "some", &options, group, error);
+}
+
+static void make_group(const char* step) {
+    tutti_error error = TUTTI_ERROR_INIT;
+    tutti_group* group = NULL;
+    const int32_t last = tutti_get_world_size(TUTTI_GROUP_WORLD) - 1;
+    const tutti_status status =
+        make_subgroup((int32_t)number_in(step, "from", 0), (int32_t)number_in(step, "to", last),
+                      number_in(step, "timeout", 0), &group, &error);
+    if (status == TUTTI_OK && group != TUTTI_GROUP_NON_MEMBER) operations_group = group;
+    say(step, status, &error);
+}
+
+/* One of all ranks, one of all but the last, by turns. */
+static tutti_status use_subgroup(int64_t number, tutti_error* error) {
+    int64_t value = 1;
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_INT64);
+    const int32_t last = tutti_get_world_size(TUTTI_GROUP_WORLD) - 1 - (int32_t)(number % 2);
+    tutti_group* group = NULL;
+    tutti_status status = make_subgroup(0, last, 0, &group, error);
+    if (status != TUTTI_OK || group == TUTTI_GROUP_NON_MEMBER) return status;
+    status = tutti_all_reduce(group, NULL, &buffer, TUTTI_SUM, NULL, NULL, error);
+    const int32_t rank = tutti_get_rank(group);
+    const int32_t to = rank ^ 1;
+    if (status == TUTTI_OK && to <= last) {
+        status = rank < to ? tutti_send(group, &buffer, to, 0, NULL, NULL, error)
+                           : tutti_recv(group, &buffer, to, 0, NULL, NULL, NULL, error);
+    }
+    if (status == TUTTI_OK && value != last + 1) exit(3);
+    if (status == TUTTI_OK) status = tutti_destroy_process_group(group, error);
+    tutti_group_release(group);
+    return status;
+}
+
+/* What malloc has given out, all its arenas; not what the sanitizers give. */
+static size_t memory_in_use(void) {
+    const struct mallinfo2 all = mallinfo2();
+    return all.uordblks + all.hblkhd;
+}
+
+static void use_subgroups(const char* step) {
+    enum { WARM_UP = 50, SLACK = 128 * 1024 };
+    tutti_error error = TUTTI_ERROR_INIT;
+    const int64_t count = number_in(step, "count", 1);
+    int64_t keys[2] = {0, 0};
+    int things[2] = {0, 0};
+    size_t bytes[2] = {0, 0};
+    tutti_status status = connect_store(&error);
+    for (int64_t number = 0; number < count && status == TUTTI_OK; ++number) {
+        if (number == WARM_UP) {
+            status = tutti_barrier(TUTTI_GROUP_WORLD, NULL, NULL, &error);
+            if (status == TUTTI_OK) status = tutti_store_num_keys(meeting, &keys[0], &error);
+            things[0] = belongings();
+            bytes[0] = memory_in_use();
+            if (status == TUTTI_OK) status = tutti_barrier(TUTTI_GROUP_WORLD, NULL, NULL, &error);
+        }
+        if (status == TUTTI_OK) status = use_subgroup(number, &error);
+    }
+    if (status == TUTTI_OK) status = tutti_barrier(TUTTI_GROUP_WORLD, NULL, NULL, &error);
+    if (status == TUTTI_OK) status = tutti_store_num_keys(meeting, &keys[1], &error);
+    for (int look = 0; look < 2000; ++look, poll(NULL, 0, 5)) {
+        things[1] = belongings();
+        bytes[1] = memory_in_use();
+        if (things[1] <= things[0] && bytes[1] <= bytes[0] + SLACK) break;
+    }
+    if (status == TUTTI_OK &&
+        (things[1] > things[0] || bytes[1] > bytes[0] + SLACK || keys[1] > keys[0])) {
+        status = TUTTI_ERR_INTERNAL;
+        snprintf(error.message, sizeof error.message,
+                 "%d descriptors and threads, then %d; %zu bytes, then %zu; %" PRId64
+                 " keys, then %" PRId64,
+                 things[0], things[1], bytes[0], bytes[1], keys[0], keys[1]);
+    }
+    if (status == TUTTI_OK) {
+        fprintf(stderr, "worker: %zu bytes, then %zu\n", bytes[0], bytes[1]);
+    }
+    say(step, status, &error);
+}
+
 static void use_store(const char* step) {
     tutti_error error = TUTTI_ERROR_INIT;
     tutti_bytes* bytes = NULL;
@@ -240,6 +332,13 @@ static void do_step(const char* step) {
     if (begins(step, "wait_all")) return wait_all();
     if (begins(step, "destroy")) return destroy();
     if (begins(step, "groups")) return use_groups(step);
+    if (begins(step, "group")) return make_group(step);
+    if (begins(step, "subgroups")) return use_subgroups(step);
+    if (begins(step, "world")) {
+        tutti_group_release(operations_group);
+        operations_group = TUTTI_GROUP_WORLD;
+        return say(step, TUTTI_OK, NULL);
+    }
     if (begins(step, "serve")) return serve(step);
     if (begins(step, "store") || begins(step, "fetch")) return use_store(step);
     if (begins(step, "exit")) exit(0);

@@ -1,11 +1,12 @@
 #!/bin/sh
 # Does a tutti program meet under any launcher, and a script of PyTorch under tuttirun?
-# programs_test.sh TUTTIRUN CASE ALL_REDUCE; exits with 77 where a launcher is missing. PyTorch is
-# looked for in a root of its own: TUTTI_PYTORCH_ROOT names it. What a case runs is written to the
-# file TUTTI_COMMANDS, if that is set (`environments` shows it).
+# programs_test.sh TUTTIRUN CASE ALL_REDUCE LIBTUTTI; exits with 77 where a launcher is missing.
+# PyTorch is looked for in a root of its own: TUTTI_PYTORCH_ROOT names it. What a case runs is
+# written to the file TUTTI_COMMANDS, if that is set (`environments` shows it).
 . "$(dirname "$0")/launch.sh"
 
 program=$3
+library=${4:-} # none in builds that watch: an MPI program is not built so
 here=$(cd "$(dirname "$0")" && pwd)
 skipped=77
 trap 'rm -rf "$folder" ${away:+"$away"}' EXIT
@@ -212,6 +213,29 @@ case_a_script_of_pytorch_starts_again_on_two_nodes() {
     for rank in 0 1 2 3; do expect_line out "rank $rank of 4: loss fell .* restart 1"; done
     expect_line err.0 '^tuttirun: first failure: rank 3 .* exited with code 1 at '
     expect_line err.0 'RuntimeError: a bad day'
+}
+
+# meet_by_the_all_gather_of COMPILER LAUNCHER...: a program whose ranks know each other by MPI.
+meet_by_the_all_gather_of() {
+    need "$1"
+    need "$2"
+    [ -n "$library" ] || skip "not with a library that sanitizers watch"
+    "$1" -I"$here/../../include" "$here/../../examples/c/mpi_all_reduce.c" "$library" \
+        -Wl,-rpath,"$(dirname "$library")" -o "$folder/program" 2>"$folder/err" ||
+        skip "$1 does not compile: $(cat "$folder/err")"
+    shift
+    forget_launchers
+    shows "$@" -n 4 mpi_all_reduce
+    "$@" -n 4 "$folder/program" >"$folder/out" 2>"$folder/err" || fail "$1 failed"
+    expect_sums
+}
+
+case_it_meets_by_the_all_gather_of_mpich() {
+    meet_by_the_all_gather_of mpicc.mpich mpiexec.hydra
+}
+
+case_it_meets_by_the_all_gather_of_open_mpi() {
+    meet_by_the_all_gather_of mpicc.openmpi mpirun.openmpi --allow-run-as-root --oversubscribe
 }
 
 "$2"

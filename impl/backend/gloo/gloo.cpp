@@ -1,109 +1,98 @@
-// Why a line closed, the control plane tells: until it does, the messages of that line stay under
-// way. So whoever is in a call hears of the rank that died, not of the neighbour that tore its
-// lines down because of it.
+// A group's channel: its messages on the lines of a trunk, and its end. The first group of a trunk
+// learns from the control plane what the others did; a group that branched off tells and hears it
+// by words on the lines, of which the last is goodbye, behind all that was sent.
 #include "gloo.hpp"
 
-#include <fcntl.h>
-#include <linux/sockios.h>
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <cerrno>
 #include <functional>
-#include <optional>
 #include <utility>
 #include <vector>
 
-#include <gloo/transport/tcp/context.h>
-
+#include "base/environment.hpp"
 #include "base/error.hpp"
-#include "control/liveness.hpp"
-#include "device.hpp"
-#include "line.hpp"
-#include "mesh.hpp"
-#include "net/descriptor.hpp"
+#include "control/stalls.hpp"
 #include "parcel.hpp"
+#include "trunk.hpp"
 
 namespace tutti::gloo_channel {
 
 namespace {
 
-namespace tcp = ::gloo::transport::tcp;
+using control::Kind;
 
-constexpr int64_t farewell_ms = 2000;  // what the kernel may take to deliver what was sent
-constexpr int64_t verdict_ms = 1000;   // what rank 0 may take to say why nobody can go on
-
-class Context : public tcp::Context {
-public:
-    Context(const Device& device, int own_rank, int ranks, LineOwner& owner)
-        : tcp::Context(device.gloo(), own_rank, ranks), owner_(owner) {}
-
-    void add_line(int peer, int descriptor) {
-        auto line = std::make_unique<Line>(this, device_.get(), peer, owner_);
-        line->adopt(descriptor);
-        pairs_[static_cast<size_t>(peer)] = std::move(line);
+// Ranks in the group by ranks of the trunk; -1: not in it.
+std::vector<int> inverse(const std::vector<int>& lines, int size) {
+    std::vector<int> members(static_cast<size_t>(size), -1);
+    for (size_t rank = 0; rank < lines.size(); ++rank) {
+        members[static_cast<size_t>(lines[rank])] = static_cast<int>(rank);
     }
-    Line& line(int peer) { return static_cast<Line&>(*pairs_[static_cast<size_t>(peer)]); }
+    return members;
+}
 
-private:
-    LineOwner& owner_;
-};
+std::vector<int> all_lines(int size) {
+    std::vector<int> lines;
+    for (int rank = 0; rank < size; ++rank) lines.push_back(rank);
+    return lines;
+}
 
-class GlooChannel : public Channel, public LineOwner {
+template <typename Values>
+auto of(const Values& values, int rank) {
+    return values[static_cast<size_t>(rank)];
+}
+
+class GlooChannel : public Channel, public TrunkUser {
 public:
-    GlooChannel(const std::shared_ptr<Store>& store, int rank, int size, const Deadline& deadline)
-        : Channel(rank, size),
-          cancel_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-          peers_(static_cast<size_t>(size)) {
-        if (!cancel_.valid()) {
-            throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat("eventfd: ", errno_text(errno)), -1, errno);
-        }
-        liveness_ = Liveness::join(
-            store, rank, size, deadline,
-            {[this](const Status& status) { failed(status); }, [this](int peer) { left(peer); }});
-        try {
-            connect(deadline);
-        } catch (const Error& error) {
-            give_up(error.status());
-        }
+    explicit GlooChannel(std::shared_ptr<Trunk> trunk)
+        : GlooChannel(trunk, 0, all_lines(trunk->size()),
+                      std::vector<uint32_t>(static_cast<size_t>(trunk->size()), 0), trunk->rank(),
+                      trunk->liveness().identity()) {}
+
+    // `lines`: the members' ranks in the trunk; `numbers`: by which each of them knows the group.
+    GlooChannel(std::shared_ptr<Trunk> trunk, uint32_t number, std::vector<int> lines,
+                std::vector<uint32_t> numbers, int rank, std::string identity)
+        : Channel(rank, static_cast<int>(lines.size())),
+          trunk_(std::move(trunk)),
+          number_(number),
+          lines_(std::move(lines)),
+          numbers_(std::move(numbers)),
+          identity_(std::move(identity)),
+          members_(inverse(lines_, trunk_->size())),
+          ledger_(members_),
+          gone_(lines_.size()) {
+        trunk_->attach(number_, *this, others());
     }
 
     ~GlooChannel() override {
-        leaving_ = true;
         abort({TUTTI_ERR_ABORTED, -1, 0, "the group was destroyed"});
         ledger_.wait_until_empty();  // other threads may be letting go of theirs just now
-        if (context_) {
-            const Device::Hurry hurry(*device_);
-            context_.reset();
-        }
-        say_farewell();
-        liveness_.reset();
+        trunk_->detach(number_, others(), ledger_.untidy());
     }
 
     [[nodiscard]] const char* name() const override { return "gloo"; }
+    [[nodiscard]] std::string identity() const override { return identity_; }
 
     void post_send(Transfer& transfer, int peer, Slot slot, const void* data,
                    size_t bytes) override {
-        post(transfer, peer, const_cast<void*>(data), bytes,
-             [&](Parcel& parcel) { context_->line(peer).send(&parcel, slot.value(), 0, bytes); });
+        Line& line = trunk_->line(of(lines_, peer));
+        const WireSlot wire(slot, of(numbers_, peer));
+        post(transfer, peer, const_cast<void*>(data), bytes, &line,
+             [&](Parcel& parcel) { line.send(&parcel, wire.value(), 0, bytes); });
     }
     void post_receive(Transfer& transfer, int peer, Slot slot, void* data, size_t bytes) override {
-        post(transfer, peer, data, bytes,
-             [&](Parcel& parcel) { context_->line(peer).recv(&parcel, slot.value(), 0, bytes); });
+        Line& line = trunk_->line(of(lines_, peer));
+        const WireSlot wire(slot, number_);
+        post(transfer, peer, data, bytes, nullptr,
+             [&](Parcel& parcel) { line.recv(&parcel, wire.value(), 0, bytes); });
     }
     void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) override {
-        post(transfer, -1, data, bytes, [&](Parcel& parcel) {
+        const WireSlot wire(slot, number_);
+        post(transfer, -1, data, bytes, nullptr, [&](Parcel& parcel) {
             // Gloo fails all of it for one rank that has left something unread: that one is passed
             // over. Each turn knows of one more line that is closed.
             for (auto ranks = open_lines(); !ranks.empty();) {
                 try {
-                    return parcel.recv(ranks, slot.value(), 0, bytes);
+                    return parcel.recv(ranks, wire.value(), 0, bytes);
                 } catch (const std::exception&) {
                     auto still_open = open_lines();
                     if (still_open.size() == ranks.size()) throw;
@@ -113,77 +102,79 @@ public:
         });
     }
 
-    void report(const Status& cause) noexcept override { liveness_->report(cause); }
+    void report(const Status& cause) noexcept override {
+        if (number_ == 0) return trunk_->liveness().report(cause);
+        say_to_all(control::encode(Kind::Report, cause));
+    }
 
     void stalled(uint64_t number, const std::string& call) noexcept override {
-        liveness_->stalled({number, call});
+        if (number_ == 0) return trunk_->liveness().stalled({number, call});
+        say_to_all(control::encode(control::Stall{number, call}));
+        hear_of_stall(rank(), {number, call});
+        flush_completions();
     }
 
     void abort(const Status& status) noexcept override {
-        {
-            const Lock lock(mutex_);
-            if (!aborted_.ok()) return;
-            aborted_ = status;
-            told_.notify_all();
-        }
-        has_aborted_ = true;
-        const uint64_t one = 1;
-        [[maybe_unused]] const auto written = ::write(cancel_.get(), &one, sizeof one);
-        ledger_.fail(Ledger::everything, status);
+        end_all(status);
         flush_completions();
     }
 
     void leave() noexcept override {
-        leaving_ = true;
-        farewell_ = !has_aborted_;
-        liveness_->leave();
+        if (number_ == 0) return trunk_->farewell(!has_aborted_);
+        // After a failure the others shall hear of that, not of who went because of it.
+        if (!has_aborted_) say_to_all(control::encode(Kind::Bye));
+    }
+
+    [[nodiscard]] Status trouble(int peer) const override {
+        {
+            const Lock lock(mutex_);
+            if (!aborted_.ok()) return aborted_;
+        }
+        if (peer == rank()) return {};
+        const bool gone = gone_[static_cast<size_t>(peer)] || trunk_->has_left(of(lines_, peer));
+        return gone ? this->gone_status(peer) : Status{};
+    }
+
+    std::optional<std::string> reserve(const std::string& path) override {
+        return cat(trunk_->reserve(path));
+    }
+    void cancel(const std::string& path) noexcept override { trunk_->cancel(path); }
+
+    std::unique_ptr<Channel> branch(const Branch& branch) override {
+        std::vector<uint32_t> numbers;
+        for (const std::string& card : branch.cards) {
+            numbers.push_back(static_cast<uint32_t>(
+                parse_number(card, "a rank's number of the group", 1, WireSlot::most_groups - 1)));
+        }
+        return std::make_unique<GlooChannel>(trunk_, trunk_->take(branch.path), branch.ranks,
+                                             std::move(numbers), branch.rank,
+                                             cat(identity_, "/", branch.path));
     }
 
 private:
-    struct Peer {
-        std::atomic<bool> closed{false};
-        std::atomic<bool> left{false};
-        net::Descriptor kept;  // our end of the line, to say farewell on
-    };
+    [[nodiscard]] int member(int line) const { return of(members_, line); }
 
-    void connect(const Deadline& deadline) {
-        auto sockets = connect_mesh(*liveness_, rank(), deadline, cancel_.get());
-        device_ = Device::shared();
-        context_ = std::make_shared<Context>(*device_, rank(), size(), *this);
+    [[nodiscard]] std::vector<std::pair<int, uint32_t>> others() const {
+        std::vector<std::pair<int, uint32_t>> peers;
+        for (int peer = 0; peer < size(); ++peer) {
+            if (peer != rank()) peers.emplace_back(of(lines_, peer), of(numbers_, peer));
+        }
+        return peers;
+    }
+
+    void say_to_all(const std::string& word) noexcept {
         for (int peer = 0; peer < size(); ++peer) {
             if (peer == rank()) continue;
-            const int descriptor = sockets[static_cast<size_t>(peer)].release();
-            this->peer(peer).kept = net::Descriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
-            if (!this->peer(peer).kept.valid()) {
-                throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat("dup: ", errno_text(errno)), -1, errno);
-            }
-            context_->add_line(peer, descriptor);
+            trunk_->line(of(lines_, peer)).say(WireSlot::word(of(numbers_, peer)), word);
         }
     }
-
-    // This rank could not connect, or another one failed meanwhile.
-    [[noreturn]] void give_up(const Status& status) {
-        leaving_ = true;
-        if (has_aborted_) refuse();
-        Status cause = status;
-        cause.message = cat("rank ", rank(), " gave up: ", status.message);
-        if (cause.rank < 0) cause.rank = rank();
-        liveness_->report(cause);
-        if (status.code != TUTTI_ERR_NETWORK) throw Error(status);
-        // A connection that broke may only be what an earlier failure did to us: the verdict tells.
-        const Deadline answer = Deadline::after_ms(verdict_ms);
-        Lock lock(mutex_);
-        while (aborted_.ok() && told_.wait(lock, answer)) {
-        }
-        throw Error(aborted_.ok() ? status : aborted_);
-    }
-
-    Peer& peer(int rank) { return peers_[static_cast<size_t>(rank)]; }
 
     template <typename Hand>
-    void post(Transfer& transfer, int peer, void* data, size_t bytes, Hand&& hand_over) {
+    void post(Transfer& transfer, int peer, void* data, size_t bytes, Line* outgoing,
+              Hand&& hand_over) {
         if (has_aborted_) refuse();
-        auto parcel = std::make_unique<Parcel>(context_, ledger_, transfer, peer, data, bytes);
+        auto parcel = std::make_unique<Parcel>(trunk_->context(), ledger_, transfer, peer, data,
+                                               bytes, outgoing);
         Parcel& posted = *parcel;
         transfer.hold = std::move(parcel);
         try {
@@ -195,8 +186,8 @@ private:
         if (has_aborted_) {
             const Lock lock(mutex_);
             posted.complete(aborted_, peer, 0);
-        } else if (peer >= 0 && is_gone(peer)) {
-            posted.complete(gone(peer), peer, 0);
+        } else if (peer >= 0 && gone_[static_cast<size_t>(peer)]) {
+            posted.complete(gone_status(peer), peer, 0);
         } else if (peer < 0 && all_are_gone()) {
             posted.complete(all_gone(), -1, 0);
         }
@@ -211,93 +202,112 @@ private:
     std::vector<int> open_lines() {
         std::vector<int> ranks;
         for (int peer = 0; peer < size(); ++peer) {
-            if (peer != rank() && !this->peer(peer).closed) ranks.push_back(peer);
+            const int line = of(lines_, peer);
+            if (peer != rank() && !trunk_->line_is_closed(line)) ranks.push_back(line);
         }
         return ranks;
     }
-    // It left, and all it had sent has come in.
-    bool is_gone(int peer) { return this->peer(peer).closed && this->peer(peer).left; }
     bool all_are_gone() {
         if (size() == 1) return false;  // nobody has left
         for (int peer = 0; peer < size(); ++peer) {
-            if (peer != rank() && !is_gone(peer)) return false;
+            if (peer != rank() && !gone_[static_cast<size_t>(peer)]) return false;
         }
         return true;
     }
     static Status all_gone() {
         return {TUTTI_ERR_PEER_LOST, -1, 0, "all other ranks left the group"};
     }
-    void fail_gone(int peer) noexcept {
-        ledger_.fail(peer, gone(peer));
-        if (all_are_gone()) ledger_.fail(-1, all_gone());
-    }
-
-    static Status gone(int peer) {
+    static Status gone_status(int peer) {
         return {TUTTI_ERR_PEER_LOST, peer, 0, cat("rank ", peer, " left the group")};
     }
 
-    // Control loop.
-    void failed(const Status& status) noexcept { abort(status); }
-    void left(int peer) noexcept {
-        if (peer < 0 || peer >= size() || peer == rank()) return;
-        this->peer(peer).left = true;
-        if (!this->peer(peer).closed) return;  // what it has sent may still come in
-        fail_gone(peer);
-        flush_completions();
+    // The rest leaves the listeners to whoever called.
+
+    void end_all(const Status& status) noexcept {
+        {
+            const Lock lock(mutex_);
+            if (!aborted_.ok()) return;
+            aborted_ = status;
+        }
+        has_aborted_ = true;
+        ledger_.fail(Ledger::everything, status);
     }
 
-    // Any thread that uses the line, with its lock.
-    void line_closed(int peer, const std::string& reason) noexcept override {
-        this->peer(peer).closed = true;
-        if (leaving_ || has_aborted_) return;
-        if (this->peer(peer).left) {
-            fail_gone(peer);
-        } else {
-            liveness_->suspect(peer, cat("the connection between rank ", rank(), " and rank ", peer,
-                                         " broke: ", reason));
-        }
+    void failed(const Status& verdict) noexcept override {
+        if (number_ == 0) end_all(verdict);
     }
 
-    // What this rank has sent and the kernel still holds is delivered before the lines go.
-    void say_farewell() noexcept {
-        if (!farewell_) return;
-        for (const Peer& peer : peers_) {
-            if (peer.kept.valid()) shutdown(peer.kept.get(), SHUT_WR);
-        }
-        const Deadline patience = Deadline::after_ms(farewell_ms);
-        const auto has_unsent = [](const Peer& peer) {
-            int unsent = 0;
-            if (!peer.kept.valid()) return false;
-            // Input that nobody read would make the kernel drop our output.
-            std::array<char, 4096> nowhere;
-            while (recv(peer.kept.get(), nowhere.data(), nowhere.size(), MSG_DONTWAIT) > 0) {
+    // In the first group the verdict says it.
+    void lost(const Status& loss) noexcept override {
+        if (number_ == 0 || loss.rank < 0 || loss.rank >= trunk_->size()) return;
+        const int peer = member(loss.rank);
+        if (peer < 0 || gone_[static_cast<size_t>(peer)]) return;
+        Status status = loss;
+        status.rank = peer;
+        status.message =
+            cat(loss.message, "; global rank ", loss.rank, " is rank ", peer, " of this group");
+        end_all(status);
+    }
+
+    void gone(int line) noexcept override {
+        const int peer = member(line);
+        if (peer >= 0 && peer != rank()) lose(peer);
+    }
+
+    void lose(int peer) noexcept {
+        gone_[static_cast<size_t>(peer)] = true;
+        ledger_.fail(peer, gone_status(peer));
+        if (all_are_gone()) ledger_.fail(-1, all_gone());
+    }
+
+    void heard(int line, std::span<const std::byte> word) override {
+        const int peer = member(line);
+        if (peer < 0) return;  // a rank that has no business here
+        control::FrameReader().feed(word, [&](const control::Frame& frame) {
+            switch (frame.kind) {
+                case Kind::Bye:
+                    lose(peer);
+                    return true;
+                case Kind::Report:
+                    end_all(control::decode_status(frame));
+                    return true;
+                case Kind::Stalled:
+                    hear_of_stall(peer, control::decode_stall(frame));
+                    return true;
+                default:
+                    return true;  // what a later version says may be ignored
             }
-            return ioctl(peer.kept.get(), SIOCOUTQ, &unsent) == 0 && unsent > 0;
-        };
-        while (std::ranges::any_of(peers_, has_unsent) && !patience.expired()) {
-            poll(nullptr, 0, 1);  // nothing tells when the kernel is done
-        }
+        });
     }
 
-    const net::Descriptor cancel_;
-    std::vector<Peer> peers_;
+    void hear_of_stall(int peer, const control::Stall& stall) noexcept {
+        std::optional<Status> mismatch;
+        {
+            const Lock lock(mutex_);
+            mismatch = stalls_.add(peer, stall);
+        }
+        if (mismatch) end_all(*mismatch);
+    }
+
+    const std::shared_ptr<Trunk> trunk_;
+    const uint32_t number_;  // of the group in this process; 0: the first
+    const std::vector<int> lines_;
+    const std::vector<uint32_t> numbers_;
+    const std::string identity_;
+    const std::vector<int> members_;
     Ledger ledger_;
-    Mutex mutex_;
-    Condition told_;
+    std::vector<std::atomic<bool>> gone_;  // members that left, and all they sent has come in
+    mutable Mutex mutex_;
     Status aborted_ TUTTI_GUARDED_BY(mutex_);
+    control::Stalls stalls_ TUTTI_GUARDED_BY(mutex_);
     std::atomic<bool> has_aborted_{false};
-    std::atomic<bool> leaving_{false};
-    std::atomic<bool> farewell_{false};
-    std::unique_ptr<Liveness> liveness_;
-    std::shared_ptr<Device> device_;
-    std::shared_ptr<Context> context_;
 };
 
 }  // namespace
 
 std::unique_ptr<Channel> connect(const std::shared_ptr<Store>& store, int rank, int size,
                                  const Deadline& deadline) {
-    return std::make_unique<GlooChannel>(store, rank, size, deadline);
+    return std::make_unique<GlooChannel>(std::make_shared<Trunk>(store, rank, size, deadline));
 }
 
 }  // namespace tutti::gloo_channel

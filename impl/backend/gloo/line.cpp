@@ -6,13 +6,21 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include <gloo/common/error.h>
 #include <gloo/transport/tcp/socket.h>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 
 namespace tutti::gloo_channel {
+
+namespace {
+
+constexpr size_t longest_word = 64 * 1024;
+
+}  // namespace
 
 // Stands in for a message that was withdrawn before it left: the receiver gets nothing, but in its
 // turn.
@@ -21,6 +29,22 @@ public:
     // Gloo's buffers own their context, which owns this: hence a pointer that owns nothing.
     explicit Blank(::gloo::transport::tcp::Context* context)
         : UnboundBuffer({std::shared_ptr<void>{}, context}, nullptr, 0) {}
+    [[nodiscard]] Weak weak() const { return getWeakNonOwningPtr(); }
+};
+
+namespace {
+struct Bytes {
+    std::string bytes;
+};
+}  // namespace
+
+// Memory of the line's own: a word, or the rest of a message whose owner is gone.
+class Line::Copy : private Bytes, public ::gloo::transport::tcp::UnboundBuffer {
+public:
+    Copy(::gloo::transport::tcp::Context* context, std::string content)
+        : Bytes{std::move(content)},
+          UnboundBuffer({std::shared_ptr<void>{}, context}, Bytes::bytes.data(),
+                        Bytes::bytes.size()) {}
     [[nodiscard]] Weak weak() const { return getWeakNonOwningPtr(); }
 };
 
@@ -91,8 +115,13 @@ bool Line::read() {
             if (const Progress progress = read_preamble(); progress != Progress::Done) return false;
             if (!examine()) return false;
         }
-        if (!skipping_) break;
-        if (const Progress progress = skip(); progress != Progress::Done) return false;
+        if (skipping_) {
+            if (skip() != Progress::Done) return false;
+        } else if (WireSlot(rx_.preamble.slot).is_word()) {
+            if (read_word() != Progress::Done) return false;
+        } else {
+            break;
+        }
     }
     if (rx_.getOpcode() != Op::SEND_UNBOUND_BUFFER) {
         examined_ = false;
@@ -108,7 +137,7 @@ bool Line::read() {
     if (whole) {
         examined_ = false;
         target_ = Weak();
-        parcel(held).complete({}, rank_, bytes);
+        parcel(held).pass(rank_, bytes);
     }
     parcel(held).let_go();
     return whole;
@@ -129,14 +158,17 @@ Line::Progress Line::receive_some(char* memory, size_t bytes) {
     }
 }
 
-Line::Progress Line::read_preamble() {
-    auto* const preamble = reinterpret_cast<char*>(&rx_.preamble);
-    constexpr size_t whole = sizeof rx_.preamble;
-    while (rx_.nread < whole) {
-        const Progress progress = receive_some(preamble + rx_.nread, whole - rx_.nread);
+// Reads on until `until` bytes of the message are there; `place` is where byte `from` goes.
+Line::Progress Line::read_into(char* place, size_t from, size_t until) {
+    while (rx_.nread < until) {
+        const Progress progress = receive_some(place + (rx_.nread - from), until - rx_.nread);
         if (progress != Progress::Done) return progress;
     }
     return Progress::Done;
+}
+
+Line::Progress Line::read_preamble() {
+    return read_into(reinterpret_cast<char*>(&rx_.preamble), 0, sizeof rx_.preamble);
 }
 
 // Whether Gloo may have the message whose preamble has come.
@@ -151,10 +183,33 @@ bool Line::examine() {
         return false;
     }
     examined_ = true;
-    return is_notice || examine_data();
+    return is_notice ? examine_notice() : examine_data();
+}
+
+// What is about a group that has ended is dropped: nobody would ever take it back.
+bool Line::examine_notice() {
+    const WireSlot slot(rx_.preamble.slot);
+    if (slot.is_word()) {
+        refuse("a message was malformed");
+        return false;
+    }
+    skipping_ = rx_.preamble.opcode == Op::NOTIFY_SEND_READY ? !owner_.awaits(slot)
+                                                             : !owner_.sends_to(rank_, slot);
+    return true;
 }
 
 bool Line::examine_data() {
+    if (const WireSlot slot(rx_.preamble.slot); slot.is_word()) {
+        if (rx_.preamble.length <= longest_word) {
+            word_.resize(rx_.preamble.length);
+            return true;
+        }
+        refuse("a message was malformed");
+        return false;
+    } else if (!owner_.awaits(slot)) {
+        skipping_ = true;
+        return true;
+    }
     const auto found = localPendingRecv_.find(rx_.preamble.slot);
     if (found == localPendingRecv_.end() || found->second.empty()) {
         refuse("data came that nobody had asked for");
@@ -168,10 +223,7 @@ bool Line::examine_data() {
         return true;
     }
     if (held) {
-        parcel(held).complete({TUTTI_ERR_MISMATCH, rank_, 0,
-                               cat("rank ", rank_, " sent ", rx_.preamble.length, " bytes where ",
-                                   room, " were expected")},
-                              rank_, rx_.preamble.length);
+        parcel(held).overflow(rank_, rx_.preamble.length, room);
         parcel(held).let_go();
     }
     queue.pop_front();
@@ -182,25 +234,42 @@ bool Line::examine_data() {
 
 // Reads the rest of a message that nobody wants.
 Line::Progress Line::skip() {
-    const size_t whole = sizeof rx_.preamble + rx_.preamble.length;
+    const size_t whole = rx_.preamble.nbytes;
     std::array<char, 16384> nowhere;
     while (rx_.nread < whole) {
         const Progress progress =
             receive_some(nowhere.data(), std::min(nowhere.size(), whole - rx_.nread));
         if (progress != Progress::Done) return progress;
     }
+    end_message();
+    return Progress::Done;
+}
+
+Line::Progress Line::read_word() {
+    const Progress progress = read_into(word_.data(), sizeof rx_.preamble, rx_.preamble.nbytes);
+    if (progress != Progress::Done) return progress;
+    const WireSlot slot(rx_.preamble.slot);
+    end_message();
+    try {
+        owner_.line_heard(rank_, slot, std::as_bytes(std::span(word_)));
+    } catch (const std::exception& fault) {
+        refuse(fault.what());
+        return Progress::Broken;
+    }
+    return Progress::Done;
+}
+
+void Line::end_message() {
     rx_ = Op();
     skipping_ = false;
     examined_ = false;
     target_ = Weak();
-    return Progress::Done;
 }
 
 bool Line::write(Op& op) {
     if (op.getOpcode() != Op::SEND_UNBOUND_BUFFER) return Pair::write(op);
     Held held(op.ubuf);
-    const bool is_blank = held && held.operator->() == blank_.get();
-    const bool was_stopped = held && !is_blank && op.nwritten == 0 && !parcel(held).begin();
+    const bool was_stopped = held && !is_own(held) && op.nwritten == 0 && !parcel(held).begin();
     if (was_stopped) parcel(held).let_go();
     if (!held || was_stopped) {
         if (op.nwritten > 0) {
@@ -214,10 +283,69 @@ bool Line::write(Op& op) {
         return Pair::write(op);
     }
     const bool whole = Pair::write(op);
-    if (is_blank) return whole;
-    if (whole) parcel(held).complete({}, rank_, op.nbytes);
+    if (is_own(held)) {
+        const auto* const buffer = held.operator->();
+        held = Held();
+        if (whole) drop_copy(buffer);
+        return whole;
+    }
+    if (whole) parcel(held).pass(rank_, op.nbytes);
     parcel(held).let_go();
     return whole;
+}
+
+// Whether it is no parcel, but memory of this line.
+bool Line::is_own(const Held& held) const {
+    const auto* const buffer = held.operator->();
+    return buffer == blank_.get() ||
+           std::ranges::any_of(copies_, [&](const auto& copy) { return copy.get() == buffer; });
+}
+
+void Line::drop_copy(const ::gloo::transport::tcp::UnboundBuffer* copy) {
+    std::erase_if(copies_, [&](const auto& one) { return one.get() == copy; });
+}
+
+void Line::say(WireSlot slot, std::string word) noexcept {
+    try {
+        {
+            const std::lock_guard<std::mutex> lock(m_);
+            if (state_ != CONNECTED) return;
+            const size_t bytes = word.size();
+            const auto& copy =
+                copies_.emplace_back(std::make_unique<Copy>(context_, std::move(word)));
+            sendUnboundBuffer(copy->weak(), slot.value(), 0, bytes);
+        }
+        flush_completions();
+    } catch (const std::exception& fault) {  // the line has closed, or there is no memory
+        log(LogLevel::Debug, "gloo: a word is lost: ", fault.what());
+    }
+}
+
+void Line::keep_rest_of(Parcel& parcel) noexcept {
+    const std::lock_guard<std::mutex> lock(m_);
+    if (state_ == CLOSED || tx_.empty() || tx_.front().nwritten == 0) return;
+    Op& op = tx_.front();
+    if (op.getOpcode() != Op::SEND_UNBOUND_BUFFER) return;
+    {
+        const Held held(op.ubuf);
+        if (!held || held.operator->() != &parcel) return;
+    }
+    try {
+        const char* const data = static_cast<const char*>(parcel.ptr) + op.offset;
+        const auto& copy =
+            copies_.emplace_back(std::make_unique<Copy>(context_, std::string(data, op.nbytes)));
+        op.offset = 0;
+        op.ubuf = copy->weak();
+    } catch (const std::exception&) {  // no memory: the line closes at the next write
+    }
+}
+
+void Line::forget(uint32_t own, uint32_t peers) noexcept {
+    const std::lock_guard<std::mutex> lock(m_);
+    std::erase_if(localPendingRecv_,
+                  [=](const auto& entry) { return WireSlot(entry.first).group() == own; });
+    std::erase_if(localPendingSend_,
+                  [=](const auto& entry) { return WireSlot(entry.first).group() == peers; });
 }
 
 }  // namespace tutti::gloo_channel

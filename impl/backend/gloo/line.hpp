@@ -4,14 +4,18 @@
 // thread and the threads that post; Gloo's pair lock guards it.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <gloo/common/store.h>
 #include <gloo/transport/tcp/context.h>
 #include <gloo/transport/tcp/pair.h>
 
 #include "parcel.hpp"
+#include "wire.hpp"
 
 namespace tutti::gloo_channel {
 
@@ -19,6 +23,12 @@ namespace tutti::gloo_channel {
 class LineOwner {
 public:
     virtual void line_closed(int peer, const std::string& reason) noexcept = 0;
+    // A word, as say() on the other side sent it. Throws if it is malformed.
+    virtual void line_heard(int peer, WireSlot slot, std::span<const std::byte> word) = 0;
+    // Whether a group that lives, or may soon, awaits messages in this slot; and, for a notice that
+    // the peer is ready to receive, sends in it.
+    virtual bool awaits(WireSlot slot) noexcept = 0;
+    virtual bool sends_to(int peer, WireSlot slot) noexcept = 0;
 
 protected:
     ~LineOwner() = default;
@@ -34,12 +44,21 @@ public:
     void adopt(int descriptor);
     [[nodiscard]] bool closed();
 
+    // Sends a short word that no receive needs to be posted for; behind all that was sent before. A
+    // closed line drops it.
+    void say(WireSlot slot, std::string word) noexcept;
+    // The parcel goes. If half of it has left, its receiver gets the other half from a copy.
+    void keep_rest_of(Parcel& parcel) noexcept;
+    // The group is no more, which received here by the number `own` and there by `peers`.
+    void forget(uint32_t own, uint32_t peers) noexcept;
+
 private:
     using Pair = ::gloo::transport::tcp::Pair;
     using Op = ::gloo::transport::tcp::Op;
     using Weak = ::gloo::WeakNonOwningPtr<::gloo::transport::tcp::UnboundBuffer>;
     using Held = ::gloo::NonOwningPtr<::gloo::transport::tcp::UnboundBuffer>;
     class Blank;
+    class Copy;
 
 #if defined(GLOO_SHARED_STORE)  // 2025 and later
     void handleEvents(::gloo::transport::tcp::Loop& /*loop*/, int events) override {
@@ -59,8 +78,14 @@ private:
     Progress receive_some(char* memory, size_t bytes);
     Progress read_preamble();
     bool examine();
+    bool examine_notice();
     bool examine_data();
     Progress skip();
+    Progress read_word();
+    void end_message();
+    Progress read_into(char* place, size_t from, size_t until);
+    void drop_copy(const ::gloo::transport::tcp::UnboundBuffer* copy);
+    [[nodiscard]] bool is_own(const Held& held) const;
     void refuse(const std::string& reason);
     static Parcel& parcel(const Held& held);
 
@@ -68,8 +93,10 @@ private:
     std::string reason_ = "closed";
     bool examined_ = false;  // the preamble of the message that comes in
     bool skipping_ = false;  // nobody wants the rest of it
+    std::string word_;       // that comes in
     Weak target_;            // who gets it
     std::unique_ptr<Blank> blank_;
+    std::vector<std::unique_ptr<Copy>> copies_;  // on their way out, the memory of nobody else
 };
 
 }  // namespace tutti::gloo_channel

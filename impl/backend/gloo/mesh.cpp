@@ -1,12 +1,11 @@
 #include "mesh.hpp"
 
 #include <array>
-#include <cstring>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/fault_point.hpp"
 #include "base/log.hpp"
-#include "control/address.hpp"
 
 namespace tutti::gloo_channel {
 
@@ -15,6 +14,8 @@ namespace {
 constexpr uint32_t magic = 0x44545554;  // "TUTD"
 constexpr uint32_t version = 1;
 constexpr int64_t greeting_ms = 2000;  // what a caller may take to say who it is
+// What a rank may take to answer before it is sought at another of its addresses.
+constexpr int64_t answer_ms = 30'000;
 
 struct Greeting {
     uint32_t magic;
@@ -29,13 +30,14 @@ public:
         : rank_(rank),
           deadline_(deadline),
           cancel_(cancel_descriptor),
-          listening_(net::ListenSocket::bind(place(liveness), 0, backlog)) {
+          listening_(net::ListenSocket::bind_each(liveness.listening_at(), backlog)) {
         control::Seat seat;
-        seat.address = liveness.address();
-        seat.port = listening_.port();
+        seat.port = listening_.front().port();
         seat.token = control::random_token();
-        seats_ = liveness.gather(seat, deadline);
+        own_token_ = seat.token;
+        seats_ = liveness.gather(std::move(seat), deadline);
         sockets_.resize(seats_.size());
+        addresses_.resize(seats_.size());
     }
 
     std::vector<net::Socket> connect() {
@@ -53,51 +55,71 @@ public:
 private:
     static constexpr int backlog = 4096;
 
-    // The address to listen at: every one, where ranks of other hosts may see this host
-    // differently.
-    static std::string place(const Liveness& liveness) {
-        const std::string& address = liveness.address();
-        return control::is_loopback(address) && !liveness.only_this_host() ? "" : address;
-    }
-
     net::Socket& socket(int peer) { return sockets_[static_cast<size_t>(peer)]; }
     const control::Seat& seat(int peer) const { return seats_[static_cast<size_t>(peer)]; }
 
+    std::vector<net::Address>& addresses(int peer) { return addresses_[static_cast<size_t>(peer)]; }
+
     void call(int peer) {
+        addresses(peer) = net::numeric_addresses(seat(peer).addresses, seat(peer).port);
         try {
-            socket(peer) =
-                net::Socket::connect({seat(peer).address, seat(peer).port}, deadline_, cancel_);
-            const Greeting greeting{magic, version, static_cast<uint32_t>(rank_), seat(peer).token};
-            socket(peer).send_all(std::as_bytes(std::span(&greeting, 1)), deadline_, cancel_);
+            greet(peer);
         } catch (const Error& error) {
             blame(peer, error);
         }
     }
 
+    void greet(int peer) {
+        socket(peer) = net::Socket::connect(addresses(peer), deadline_, cancel_);
+        const Greeting greeting{magic, version, static_cast<uint32_t>(rank_), seat(peer).token};
+        socket(peer).send_all(std::as_bytes(std::span(&greeting, 1)), deadline_, cancel_);
+    }
+
+    // Whoever answers there must be that rank: on another host the same address may lead elsewhere.
     void read_answer(int peer) {
-        try {
-            control::Token token{};
-            socket(peer).recv_all(std::as_writable_bytes(std::span(token)), deadline_, cancel_);
-            if (token == seat(rank_).token) return;
-        } catch (const Error& error) {
-            blame(peer, error);
+        for (;;) {
+            try {
+                const bool is_last = addresses(peer).size() <= 1;
+                check_answer(peer, is_last ? deadline_
+                                           : deadline_.or_earlier(Deadline::after_ms(answer_ms)));
+                return;
+            } catch (const Error& error) {
+                const bool aborted = error.status().code == TUTTI_ERR_ABORTED;
+                if (aborted || addresses(peer).size() <= 1) blame(peer, error);
+                log(LogLevel::Debug, "gloo: ", error.what());
+            }
+            const std::string wrong = socket(peer).remote_address();
+            std::erase_if(addresses(peer),
+                          [&](const net::Address& one) { return one.host() == wrong; });
+            try {
+                greet(peer);
+            } catch (const Error& error) {
+                blame(peer, error);
+            }
         }
+    }
+
+    void check_answer(int peer, const Deadline& deadline) {
+        control::Token token{};
+        socket(peer).recv_all(std::as_writable_bytes(std::span(token)), deadline, cancel_);
+        if (token == own_token_) return;
         throw Error(TUTTI_ERR_NETWORK,
-                    cat("whoever answers at ", seat(peer).address, " port ", seat(peer).port,
+                    cat("whoever answers at ",
+                        net::endpoint_text(socket(peer).remote_address(), seat(peer).port),
                         " is not rank ", peer),
                     peer);
     }
 
     // Takes the next caller; false if it was a stranger.
     bool answer() {
-        net::Socket caller = listening_.accept(deadline_, cancel_);
+        net::Socket caller = net::ListenSocket::accept(listening_, deadline_, cancel_);
         try {
             Greeting greeting{};
             caller.recv_all(std::as_writable_bytes(std::span(&greeting, 1)),
                             deadline_.or_earlier(Deadline::after_ms(greeting_ms)), cancel_);
             const auto peer = static_cast<int>(greeting.rank);
             if (greeting.magic != magic || greeting.version != version || peer <= rank_ ||
-                peer >= static_cast<int>(seats_.size()) || greeting.token != seat(rank_).token ||
+                peer >= static_cast<int>(seats_.size()) || greeting.token != own_token_ ||
                 socket(peer).valid()) {
                 log(LogLevel::Warning, "gloo: a stranger called from ", caller.remote_address());
                 return false;
@@ -123,8 +145,10 @@ private:
     const int rank_;
     const Deadline deadline_;
     const int cancel_;
-    net::ListenSocket listening_;
+    std::vector<net::ListenSocket> listening_;
+    control::Token own_token_{};
     std::vector<control::Seat> seats_;
+    std::vector<std::vector<net::Address>> addresses_;  // of the ranks we call, still to be tried
     std::vector<net::Socket> sockets_;
 };
 

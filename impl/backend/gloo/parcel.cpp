@@ -6,6 +6,9 @@
 
 #include <gloo/transport/tcp/context.h>
 
+#include "base/text.hpp"
+#include "line.hpp"
+
 namespace tutti::gloo_channel {
 
 namespace {
@@ -57,17 +60,22 @@ void Ledger::wait_until_empty() noexcept {
 }
 
 Parcel::Parcel(const std::shared_ptr<::gloo::transport::tcp::Context>& context, Ledger& ledger,
-               Transfer& transfer, int peer, void* data, size_t bytes)
+               Transfer& transfer, int peer, void* data, size_t bytes, Line* outgoing)
     // A pointer that owns nothing: whoever destroys a parcel, perhaps Gloo's loop, must not be the
     // one who destroys the context and its lines.
     : UnboundBuffer({std::shared_ptr<void>{}, context.get()}, data, bytes),
       ledger_(ledger),
       transfer_(transfer),
-      peer_(peer) {
+      peer_(peer),
+      outgoing_(outgoing) {
     ledger_.enter(*this);
 }
 
 Parcel::~Parcel() {
+    if (!passed_) {
+        ledger_.mark_untidy();
+        if (outgoing_ != nullptr) outgoing_->keep_rest_of(*this);
+    }
     ledger_.leave(*this);
     // Gloo's loop may be using this. The base class waits for it too, but only when this part is
     // gone already; so the wait is moved here.
@@ -87,6 +95,19 @@ bool Parcel::begin() noexcept {
 bool Parcel::stop() noexcept {
     Stage stage = Stage::Posted;
     return stage_.compare_exchange_strong(stage, Stage::Ended, std::memory_order_acq_rel);
+}
+
+void Parcel::pass(int line, size_t bytes) noexcept {
+    passed_ = true;
+    complete({}, ledger_.member(line), bytes);
+}
+
+void Parcel::overflow(int line, size_t bytes, size_t room) noexcept {
+    passed_ = true;
+    const int sender = ledger_.member(line);
+    complete({TUTTI_ERR_MISMATCH, sender, 0,
+              cat("rank ", sender, " sent ", bytes, " bytes where ", room, " were expected")},
+             sender, bytes);
 }
 
 void Parcel::complete(Status status, int peer, size_t bytes) noexcept {

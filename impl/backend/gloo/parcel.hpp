@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <gloo/transport/tcp/unbound_buffer.h>
@@ -19,9 +20,20 @@ class Parcel;
 // with flush().
 void flush_completions() noexcept;
 
+class Line;
+
 // The parcels of a channel that are under way.
 class Ledger {
 public:
+    // `members`: the rank in the channel's group, for each line; empty: the line's own.
+    explicit Ledger(std::vector<int> members) : members_(std::move(members)) {}
+    [[nodiscard]] int member(int line) const {
+        return members_.empty() ? line : members_[static_cast<size_t>(line)];
+    }
+    // Whether a parcel was ever withdrawn before Gloo was done with it, and so left traces there.
+    [[nodiscard]] bool untidy() const { return untidy_; }
+    void mark_untidy() { untidy_ = true; }
+
     void enter(Parcel& parcel);
     void leave(Parcel& parcel) noexcept;
     static constexpr int everything = -2;
@@ -31,6 +43,8 @@ public:
     void wait_until_empty() noexcept;
 
 private:
+    const std::vector<int> members_;
+    std::atomic<bool> untidy_{false};
     Mutex mutex_;
     Condition emptied_;
     Parcel* first_ TUTTI_GUARDED_BY(mutex_) = nullptr;
@@ -38,8 +52,9 @@ private:
 
 class Parcel : public ::gloo::transport::tcp::UnboundBuffer, public TransferHold {
 public:
+    // `peer` in the group; `outgoing`: the line that a message to be sent leaves by.
     Parcel(const std::shared_ptr<::gloo::transport::tcp::Context>& context, Ledger& ledger,
-           Transfer& transfer, int peer, void* data, size_t bytes);
+           Transfer& transfer, int peer, void* data, size_t bytes, Line* outgoing = nullptr);
     ~Parcel() override;
 
     // The first completion counts. The transfer may be gone when this returns.
@@ -47,6 +62,10 @@ public:
     // Before its first byte goes: false if it must not go.
     bool begin() noexcept;
     bool stop() noexcept override;
+    // By Gloo, which is done with it: `line` took or brought all of it.
+    void pass(int line, size_t bytes) noexcept;
+    // More came than there is room for.
+    void overflow(int line, size_t bytes, size_t room) noexcept;
     // The last thing that Gloo's loop does with it: what it did happens before the destruction.
     void let_go() noexcept { uses_.fetch_add(1, std::memory_order_release); }
 
@@ -56,6 +75,8 @@ private:
     Transfer& transfer_;
     const int peer_;  // -1: any
     enum class Stage : int { Posted, Moving, Ended };
+    Line* const outgoing_;
+    std::atomic<bool> passed_{false};
     std::atomic<Stage> stage_{Stage::Posted};
     std::atomic<uint32_t> uses_{0};
     Parcel* next_ = nullptr;

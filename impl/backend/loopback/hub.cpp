@@ -186,4 +186,20 @@ void Hub::leave(int rank) noexcept {
     tell(listeners);
 }
 
+std::shared_ptr<Hub> Hub::branch(const std::string& path, int size) {
+    const Lock lock(mutex_);
+    const auto [place, is_new] = branches_.try_emplace(path);
+    if (is_new) place->second = {std::make_shared<Hub>(size), size};
+    auto hub = place->second.hub;
+    if (--place->second.to_come == 0) branches_.erase(place);
+    return hub;
+}
+
+Status Hub::trouble(int rank, int peer) const {
+    const Lock lock(mutex_);
+    const Status& aborted = ranks_[static_cast<size_t>(rank)].aborted;
+    if (!aborted.ok()) return aborted;
+    return ranks_[static_cast<size_t>(peer)].gone ? gone(peer) : Status{};
+}
+
 }  // namespace tutti::loopback

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "backend/channel.hpp"
@@ -47,6 +49,11 @@ public:
     // Ends all that others have posted for this rank alone, now and later.
     void leave(int rank) noexcept TUTTI_EXCLUDES(mutex_);
 
+    // The hub of a group of `size` of these ranks, the same for all who ask by the same path.
+    std::shared_ptr<Hub> branch(const std::string& path, int size) TUTTI_EXCLUDES(mutex_);
+    // Why `rank` cannot count on `peer`.
+    [[nodiscard]] Status trouble(int rank, int peer) const TUTTI_EXCLUDES(mutex_);
+
 private:
     struct Done {
         std::shared_ptr<TransferListener> listener;
@@ -71,8 +78,14 @@ private:
 
     [[nodiscard]] std::vector<int> missing() const TUTTI_REQUIRES(mutex_);
 
+    struct Bough {
+        std::shared_ptr<Hub> hub;
+        int to_come = 0;  // members that have not asked for it
+    };
+
     mutable Mutex mutex_;
     Condition arrived_;
+    std::map<std::string, Bough> branches_ TUTTI_GUARDED_BY(mutex_);  // not known to all yet
     std::vector<Rank> ranks_ TUTTI_GUARDED_BY(mutex_);
     control::Stalls stalls_ TUTTI_GUARDED_BY(mutex_);
     std::deque<Post> waiting_ TUTTI_GUARDED_BY(mutex_);  // in the order they came

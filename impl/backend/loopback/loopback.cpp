@@ -16,8 +16,9 @@ namespace {
 
 class LoopbackChannel : public Channel {
 public:
-    LoopbackChannel(const char* name, std::shared_ptr<Hub> hub, int rank, int size)
-        : Channel(rank, size), name_(name), hub_(std::move(hub)) {}
+    LoopbackChannel(const char* name, std::string identity, std::shared_ptr<Hub> hub, int rank,
+                    int size)
+        : Channel(rank, size), name_(name), identity_(std::move(identity)), hub_(std::move(hub)) {}
     ~LoopbackChannel() override { hub_->leave(rank()); }
 
     [[nodiscard]] const char* name() const override { return name_; }
@@ -39,8 +40,20 @@ public:
     void abort(const Status& status) noexcept override { hub_->abort(rank(), status); }
     void leave() noexcept override { hub_->leave(rank()); }
 
+    [[nodiscard]] std::string identity() const override { return identity_; }
+    [[nodiscard]] Status trouble(int peer) const override { return hub_->trouble(rank(), peer); }
+    std::optional<std::string> reserve(const std::string& /*path*/) override { return ""; }
+    std::unique_ptr<Channel> branch(const Branch& branch) override {
+        const auto size = static_cast<int>(branch.ranks.size());
+        // Of the groups that one step makes, each has another first rank.
+        const std::string name = cat(branch.path, "-", branch.ranks.front());
+        return std::make_unique<LoopbackChannel>(name_, cat(identity_, "/", name),
+                                                 hub_->branch(name, size), branch.rank, size);
+    }
+
 private:
     const char* const name_;
+    const std::string identity_;  // process and number of the hub
     const std::shared_ptr<Hub> hub_;
 };
 
@@ -84,9 +97,9 @@ Hubs& hubs() {
     return all;
 }
 
-std::shared_ptr<Hub> find_hub(Store& store, const std::string& key, const Deadline& deadline) {
+std::string find_address(Store& store, const std::string& key, const Deadline& deadline) {
     try {
-        return hubs().find(store.get(key, deadline));
+        return store.get(key, deadline);
     } catch (const Error& error) {
         if (error.status().code != TUTTI_ERR_TIMEOUT) throw;
         throw Error(TUTTI_ERR_TIMEOUT, "timed out waiting for rank 0, which has not come", 0);
@@ -98,20 +111,25 @@ std::shared_ptr<Hub> find_hub(Store& store, const std::string& key, const Deadli
 std::unique_ptr<Channel> connect(Store& store, int rank, int size, const Deadline& deadline) {
     const std::string key = "loopback/hub";
     std::shared_ptr<Hub> hub;
+    std::string address;
     if (rank == 0) {
         hub = std::make_shared<Hub>(size);
-        store.set(key, hubs().add(hub), deadline);
+        address = hubs().add(hub);
+        store.set(key, address, deadline);
     } else {
-        hub = find_hub(store, key, deadline);
+        address = find_address(store, key, deadline);
+        hub = hubs().find(address);
     }
     hub->meet(rank, deadline);
     // The next group on this store shall not take it for its own.
     if (rank == 0) store.delete_key(key, deadline);
-    return std::make_unique<LoopbackChannel>("loopback", std::move(hub), rank, size);
+    return std::make_unique<LoopbackChannel>("loopback", address, std::move(hub), rank, size);
 }
 
 std::unique_ptr<Channel> alone(const char* name) {
-    return std::make_unique<LoopbackChannel>(name, std::make_shared<Hub>(1), 0, 1);
+    auto hub = std::make_shared<Hub>(1);
+    std::string address = hubs().add(hub);
+    return std::make_unique<LoopbackChannel>(name, std::move(address), std::move(hub), 0, 1);
 }
 
 }  // namespace tutti::loopback

@@ -2,9 +2,12 @@
 // of failures that are none?
 #include "control/liveness.hpp"
 
+#include "net/socket.hpp"
+
 #include <cstdlib>
 #include <thread>
 
+#include "control/invitation.hpp"
 #include "members.hpp"
 
 namespace {
@@ -21,7 +24,7 @@ void everyone_learns_where_all_are(void**) {
                 const Seat& seat = roster[static_cast<size_t>(rank)];
                 assert_int_equal(seat.port, 1000 + rank);
                 assert_true(seat.token == seat_of(rank).token);
-                assert_true(!seat.address.empty());
+                assert_true(!seat.addresses.empty());
             }
         }
     }
@@ -33,9 +36,12 @@ void a_second_process_of_one_rank_is_refused(void**) {
     Member one(store, 1, 3);
     auto first = std::async(std::launch::async, [&] { return one.gather(); });
     auto second = std::async(std::launch::async, [&] { return zero.gather(); });
-    Member twin(store, 1, 3);
     // Either may come first; the other is refused.
-    auto third = std::async(std::launch::async, [&] { return twin.gather(); });
+    std::unique_ptr<Member> twin;
+    auto third = std::async(std::launch::async, [&] {
+        twin = std::make_unique<Member>(store, 1, 3);
+        return twin->gather();
+    });
     Member two(store, 2, 3);
     assert_int_equal(two.gather().size(), 3);
     assert_int_equal(second.get().size(), 3);
@@ -56,13 +62,72 @@ void a_second_process_of_one_rank_is_refused(void**) {
 void a_process_of_another_group_size_is_refused(void**) {
     const auto store = make_hash_store();
     Member zero(store, 0, 2);
-    Member stranger(store, 1, 3);
-    TUTTI_EXPECT_ERROR(stranger.gather(), TUTTI_ERR_INVALID_ARGUMENT,
+    TUTTI_EXPECT_ERROR(Member(store, 1, 3), TUTTI_ERR_INVALID_ARGUMENT,
                        "it says rank 1 of 3, and rank 0 says 2 ranks");
-    Member beyond(store, 2, 2);
-    TUTTI_EXPECT_ERROR(beyond.gather(), TUTTI_ERR_INVALID_ARGUMENT, "it says rank 2 of 2");
+    TUTTI_EXPECT_ERROR(Member(store, 2, 2), TUTTI_ERR_INVALID_ARGUMENT, "it says rank 2 of 2");
     Member one(store, 1, 2);
     auto roster = std::async(std::launch::async, [&] { return one.gather(); });
+    assert_int_equal(zero.gather().size(), 2);
+    assert_int_equal(roster.get().size(), 2);
+}
+
+void a_second_process_of_a_rank_is_refused_once_the_group_is_complete(void**) {
+    const auto store = make_hash_store();
+    {
+        Meeting meeting(3, store);
+        TUTTI_EXPECT_ERROR(Member(store, 2, 3), TUTTI_ERR_INVALID_ARGUMENT,
+                           "another process has come as rank 2 before");
+        TUTTI_EXPECT_ERROR(Member(store, 0, 3), TUTTI_ERR_INVALID_ARGUMENT,
+                           "another process has come as rank 0 before, or another group uses");
+        for (size_t rank = 0; rank < 3; ++rank) assert_int_equal(meeting[rank].failures(), 0);
+    }
+    assert_int_equal(store->num_keys(ample()), 0);  // the invitation has gone with rank 0
+}
+
+// Who has left, or whose group has failed, waits for the next group on the same store.
+void a_rank_may_come_for_the_next_group_before_the_others_leave_this_one(void**) {
+    for (const bool fails : {false, true}) {
+        const auto store = make_hash_store();
+        std::unique_ptr<Member> next;
+        std::future<std::vector<Seat>> roster;
+        {
+            Meeting meeting(2, store);
+            if (fails) {
+                meeting[1]->report({TUTTI_ERR_MISMATCH, 1, 0, "it fails"});
+            } else {
+                meeting[1]->leave();
+            }
+            meeting.expect_end({0}, fails);
+            meeting[1].destroy();
+            roster = std::async(std::launch::async, [&] {
+                next = std::make_unique<Member>(store, 1, 2);
+                return next->gather();
+            });
+        }
+        Member zero(store, 0, 2);
+        assert_int_equal(zero.gather().size(), 2);
+        assert_int_equal(roster.get().size(), 2);
+    }
+}
+
+// As a rank 0 leaves it that is killed.
+void an_invitation_that_nobody_answers_for_is_replaced(void**) {
+    const auto store = make_hash_store();
+    control::Invitation stale;
+    {
+        const auto socket = net::ListenSocket::bind("127.0.0.1", 0, 1);
+        stale.port = socket.port();
+    }
+    stale.token = control::random_token();
+    stale.host = "another";
+    stale.addresses = {"127.0.0.1"};
+    store->set("tutti/control", stale.text(), ample());
+    std::unique_ptr<Member> one;
+    auto roster = std::async(std::launch::async, [&] {
+        one = std::make_unique<Member>(store, 1, 2);
+        return one->gather();
+    });
+    Member zero(store, 0, 2);
     assert_int_equal(zero.gather().size(), 2);
     assert_int_equal(roster.get().size(), 2);
 }
@@ -241,6 +306,9 @@ int main() {
         TUTTI_TEST(everyone_learns_where_all_are),
         TUTTI_TEST(a_second_process_of_one_rank_is_refused),
         TUTTI_TEST(a_process_of_another_group_size_is_refused),
+        TUTTI_TEST(a_second_process_of_a_rank_is_refused_once_the_group_is_complete),
+        TUTTI_TEST(a_rank_may_come_for_the_next_group_before_the_others_leave_this_one),
+        TUTTI_TEST(an_invitation_that_nobody_answers_for_is_replaced),
         TUTTI_TEST(who_has_not_come_is_named),
         TUTTI_TEST(without_rank_0_it_is_rank_0_that_is_missing),
         TUTTI_TEST(a_rank_that_dies_before_all_have_come_ends_the_waiting),

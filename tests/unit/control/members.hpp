@@ -20,7 +20,6 @@ inline Deadline ample() {
 
 inline Seat seat_of(int rank) {
     Seat seat;
-    seat.address = "127.0.0.1";
     seat.port = 1000 + rank;
     seat.token.fill(static_cast<char>('a' + rank));
     return seat;
@@ -84,8 +83,7 @@ private:
 // A group of which all ranks have come.
 class Meeting {
 public:
-    explicit Meeting(int size) {
-        const auto store = make_hash_store();
+    explicit Meeting(int size, const std::shared_ptr<Store>& store = make_hash_store()) {
         std::vector<std::future<std::vector<Seat>>> rosters;
         for (int rank = 0; rank < size; ++rank) {
             members_.push_back(std::make_unique<Member>(store, rank, size));
@@ -114,6 +112,16 @@ public:
                          static_cast<int>(status.code), status.rank, status.message.c_str());
             }
             assert_int_equal(members_[rank]->failures(), 1);
+        }
+    }
+    // They know that rank 1 has left, or why the group failed.
+    void expect_end(std::initializer_list<size_t> ranks, bool failed) {
+        for (const size_t rank : ranks) {
+            if (failed) {
+                (void)members_[rank]->failure();
+            } else {
+                (void)members_[rank]->farewells(1);
+            }
         }
     }
 

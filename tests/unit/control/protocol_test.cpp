@@ -46,14 +46,35 @@ Token token(char fill) {
     return token;
 }
 
-const Seat here{"10.0.0.1", 65535, token('a')};
-const Seat there{"fe80::1%eth0", 1, token('\xff')};
+const Seat here{{"10.0.0.1"}, 65535, token('a'), "0123456789abcdef"};
+const Seat there{{"fe80::1", "10.0.0.2", "::1"}, 1, token('\xff'), "x"};
 const Status sample{TUTTI_ERR_PEER_LOST, -1, 104, "rank 3 died (reset)"};
 
 void expect_same(const Seat& one, const Seat& other) {
-    assert_string_equal(one.address.c_str(), other.address.c_str());
+    assert_true(one.addresses == other.addresses);
+    assert_string_equal(one.host.c_str(), other.host.c_str());
     assert_int_equal(one.port, other.port);
     assert_true(one.token == other.token);
+}
+
+void a_knock_comes_out_as_it_went_in(void**) {
+    const Knock knock = decode_knock(read_one(encode(Knock{token('t'), -1, INT32_MAX})).frame());
+    assert_true(knock.token == token('t'));
+    assert_int_equal(knock.rank, -1);
+    assert_int_equal(knock.size, INT32_MAX);
+}
+
+// Of a host with more addresses than anybody tries, the best ones go.
+void a_seat_has_no_more_addresses_than_a_frame_may_claim(void**) {
+    Seat many = here;
+    for (int i = 0; i < 300; ++i) many.addresses.push_back(cat("10.0.1.", i));
+    const auto seat = decode_hello(read_one(encode(Hello{{}, 0, 1, many})).frame()).seat;
+    assert_int_equal(seat.addresses.size(), 256);
+    assert_true(std::equal(seat.addresses.begin(), seat.addresses.end(), many.addresses.begin()));
+    Whole whole = read_one(encode(Hello{{}, 0, 1, here}));
+    const uint32_t claimed = 257;
+    std::memcpy(whole.fields.data() + 32, &claimed, sizeof claimed);
+    TUTTI_EXPECT_ERROR(decode_hello(whole.frame()), TUTTI_ERR_NETWORK, "claims 257 addresses");
 }
 
 void hello_comes_out_as_it_went_in(void**) {
@@ -78,7 +99,7 @@ void a_roster_comes_out_as_it_went_in(void**) {
 }
 
 void frames_of_one_field_come_out_as_they_went_in(void**) {
-    for (const Kind kind : {Kind::Ping, Kind::Bye, Kind::Closing, Kind::Who}) {
+    for (const Kind kind : {Kind::Ping, Kind::Bye, Kind::Closing, Kind::Who, Kind::Welcome}) {
         const Whole whole = read_one(encode(kind));
         assert_int_equal(static_cast<int>(whole.kind), static_cast<int>(kind));
         assert_int_equal(whole.fields.size(), 0);
@@ -129,6 +150,7 @@ void expect_every_cut_to_fail(const std::string& text, Decode&& decode) {
 }
 
 void a_frame_cut_anywhere_is_an_error(void**) {
+    expect_every_cut_to_fail(encode(Knock{token('t'), 3, 4}), decode_knock);
     expect_every_cut_to_fail(encode(Hello{token('t'), 3, 4, here}), decode_hello);
     expect_every_cut_to_fail(encode({here, there}), decode_roster);
     expect_every_cut_to_fail(encode(Kind::Left, 7), decode_rank);
@@ -230,6 +252,7 @@ void noise_is_never_more_than_an_error(void**) {
                         assert_int_equal(error.status().code, TUTTI_ERR_NETWORK);
                     }
                 };
+                attempt(decode_knock);
                 attempt(decode_hello);
                 attempt(decode_roster);
                 attempt(decode_rank);
@@ -266,10 +289,12 @@ void an_invitation_comes_out_as_it_went_in(void**) {
     Invitation invitation;
     invitation.port = 65535;
     invitation.token = random_token();
-    invitation.addresses = {"10.0.0.1", "fe80::1%eth0", "::1"};
+    invitation.host = "0123456789abcdef";
+    invitation.addresses = {"10.0.0.1", "fe80::1", "::1"};
     const auto parsed = Invitation::parse(invitation.text());
     assert_int_equal(parsed.port, 65535);
     assert_true(parsed.token == invitation.token);
+    assert_string_equal(parsed.host.c_str(), invitation.host.c_str());
     assert_true(parsed.addresses == invitation.addresses);
 }
 
@@ -277,14 +302,16 @@ void what_is_no_invitation_is_an_error_of_the_store(void**) {
     Invitation invitation;
     invitation.port = 1;
     invitation.token = random_token();
+    invitation.host = "h";
     invitation.addresses = {"10.0.0.1"};
     const std::string text = invitation.text();
     const std::string hex = text.substr(2, 32);
     for (const std::string& wrong :
          {std::string(), std::string("x"), std::string("1"), std::string("1 2"), text.substr(2),
-          "0 " + hex + " 10.0.0.1", "65536 " + hex + " 10.0.0.1", "x " + hex + " 10.0.0.1",
-          "1 " + hex.substr(1) + " 10.0.0.1", "1 " + hex + "00 10.0.0.1",
-          "1 zz" + hex.substr(2) + " 10.0.0.1", "1 " + hex, "1 " + hex + " "}) {
+          "0 " + hex + " h 10.0.0.1", "65536 " + hex + " h 10.0.0.1", "x " + hex + " h 10.0.0.1",
+          "1 " + hex.substr(1) + " h 10.0.0.1", "1 " + hex + "00 h 10.0.0.1",
+          "1 zz" + hex.substr(2) + " h 10.0.0.1", "1 " + hex, "1 " + hex + " ", "1 " + hex + " h",
+          "1 " + hex + " h ", "1 " + hex + "  10.0.0.1"}) {
         TUTTI_EXPECT_ERROR(Invitation::parse(wrong), TUTTI_ERR_STORE, "");
     }
 }
@@ -293,6 +320,8 @@ void what_is_no_invitation_is_an_error_of_the_store(void**) {
 
 int main() {
     const CMUnitTest tests[] = {
+        TUTTI_TEST(a_knock_comes_out_as_it_went_in),
+        TUTTI_TEST(a_seat_has_no_more_addresses_than_a_frame_may_claim),
         TUTTI_TEST(hello_comes_out_as_it_went_in),
         TUTTI_TEST(a_roster_comes_out_as_it_went_in),
         TUTTI_TEST(frames_of_one_field_come_out_as_they_went_in),

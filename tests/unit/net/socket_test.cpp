@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -195,6 +196,73 @@ void every_address_of_a_name_gets_the_same_port(void**) {
     }
 }
 
+std::vector<tutti::net::Address> addresses_of(const std::vector<const ListenSocket*>& sockets) {
+    std::vector<tutti::net::Address> addresses;
+    for (const ListenSocket* one : sockets) {
+        addresses.push_back(tutti::net::local_address_of(one->descriptor()));
+    }
+    return addresses;
+}
+
+// An address at which nobody answers and nobody refuses: its queue is full.
+struct SilentPort {
+    SilentPort() {
+        for (int count = 0; count < 4; ++count) {
+            Descriptor caller(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+            const auto address = tutti::net::local_address_of(listener.descriptor());
+            (void)::connect(caller.get(), address.get(), address.size);
+            callers.push_back(std::move(caller));
+        }
+    }
+    ListenSocket listener = ListenSocket::bind(here, 0, 0);
+    std::vector<Descriptor> callers;
+};
+
+void the_first_address_that_answers_is_taken(void**) {
+    const UnusedPort refuses;
+    const SilentPort silent;
+    const ListenSocket open = ListenSocket::bind(here, 0, 8);
+    auto addresses = addresses_of({&silent.listener, &silent.listener, &open});
+    addresses[1].set_port(refuses.port);
+    const Deadline limit = Deadline::after_ms(4'000);  // not enough for whoever waits for silence
+    for (int turn = 0; turn < 3; ++turn) {
+        const Socket once = Socket::connect_once(addresses, limit);
+        assert_int_equal(tutti::net::remote_address_of(once.descriptor()).port(), open.port());
+        const Socket patient = Socket::connect(addresses, limit);
+        assert_int_equal(tutti::net::remote_address_of(patient.descriptor()).port(), open.port());
+        std::rotate(addresses.begin(), addresses.begin() + 1, addresses.end());
+    }
+    addresses.assign(2, addresses_of({&silent.listener}).front());
+    addresses[0].set_port(refuses.port);
+    for (const char* reason : {"127.0.0.1: Connection refused (ECONNREFUSED)",
+                               "127.0.0.1: Connection timed out (ETIMEDOUT)"}) {
+        TUTTI_EXPECT_ERROR(Socket::connect_once(addresses, soon()), TUTTI_ERR_NETWORK, reason);
+        TUTTI_EXPECT_ERROR(Socket::connect(addresses, soon()), TUTTI_ERR_NETWORK, reason);
+    }
+}
+
+void several_addresses_share_a_port_and_a_queue(void**) {
+    const std::vector<std::string> names{"127.0.0.3", "127.0.0.2", "127.0.0.3"};
+    const auto listeners = ListenSocket::bind_each(std::span(names), 8);
+    assert_int_equal(listeners.size(), 2);
+    for (const char* name : {"127.0.0.2", "127.0.0.3"}) {
+        const Socket near = Socket::connect({name, listeners.front().port()}, ample());
+        const Socket far = ListenSocket::accept(listeners, ample());
+        assert_string_equal(far.local_address().c_str(), name);
+    }
+    TUTTI_EXPECT_ERROR(ListenSocket::accept(listeners, soon()), TUTTI_ERR_TIMEOUT, "nobody");
+    const auto everywhere = ListenSocket::bind_each(std::span<const std::string>(), 8);
+    assert_true(Socket::connect({"127.0.0.5", everywhere.front().port()}, ample()).valid());
+}
+
+void what_is_no_numeric_address_is_left_out(void**) {
+    const std::vector<std::string> hosts{"10.0.0.1", "localhost", "fe80::1%none", "", "fd00::1"};
+    const auto addresses = tutti::net::numeric_addresses(hosts, 80);
+    assert_int_equal(addresses.size(), 2);
+    assert_string_equal(addresses[0].text().c_str(), "10.0.0.1:80");
+    assert_string_equal(addresses[1].text().c_str(), "[fd00::1]:80");
+}
+
 void addresses_have_their_usual_text(void**) {
     assert_string_equal(tutti::net::endpoint_text("::1", 80).c_str(), "[::1]:80");
     assert_string_equal(tutti::net::resolve({"::1", 80}).front().text().c_str(), "[::1]:80");
@@ -226,6 +294,9 @@ int main() {
         TUTTI_TEST(a_port_in_use_is_named),
         TUTTI_TEST(an_empty_host_listens_at_every_address),
         TUTTI_TEST(every_address_of_a_name_gets_the_same_port),
+        TUTTI_TEST(the_first_address_that_answers_is_taken),
+        TUTTI_TEST(several_addresses_share_a_port_and_a_queue),
+        TUTTI_TEST(what_is_no_numeric_address_is_left_out),
         TUTTI_TEST(addresses_have_their_usual_text),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -123,6 +123,38 @@ void a_file_that_is_removed_stays_removed_when_a_handle_closes(void**) {
     assert_false(exists(path));
 }
 
+void a_rank_is_taken_until_its_store_closes(void**) {
+    const TemporaryFolder folder;
+    const std::string path = folder.file("store");
+    auto zero = make_file_store(path, 3, 0);
+    const auto one = make_file_store(path, 3, 1);
+    TUTTI_EXPECT_ERROR(make_file_store(path, 3, 0), TUTTI_ERR_INVALID_ARGUMENT,
+                       tutti::cat("process ", ::getpid(), " of host "));
+    TUTTI_EXPECT_ERROR(make_file_store(path, 3, 0), TUTTI_ERR_INVALID_ARGUMENT,
+                       "has come as rank 0 of 3, and this process comes as rank 0 of 3; if that "
+                       "one has ended, the file was left behind by an earlier run and must be "
+                       "removed");
+    TUTTI_EXPECT_ERROR(make_file_store(path, 4, 3), TUTTI_ERR_INVALID_ARGUMENT,
+                       "has come as rank 0 of 3, and this process comes as rank 3 of 4");
+    assert_int_equal(one->num_keys(ample()), 0);
+    zero.reset();
+    assert_true(exists(path));
+    zero = make_file_store(path, 3, 0);
+    assert_int_equal(make_file_store(path, 3)->num_keys(ample()), 0);  // who takes none
+}
+
+void ranks_that_are_taken_are_records_that_pytorch_passes_over(void**) {
+    const TemporaryFolder folder;
+    const std::string path = folder.file("store");
+    make_file_store(path, 2, 1).reset();
+    const std::string text = contents(path);
+    assert_true(text.starts_with(record("refcount/", "1")));
+    const auto claimed = text.find("tutti/ranks");
+    assert_true(claimed != std::string::npos);
+    assert_true(text.ends_with(record("cleanup/", "1") + record("refcount/", "0") +
+                               record("-tutti/ranks", "")));
+}
+
 void places_that_cannot_be_used_are_named(void**) {
     const TemporaryFolder folder;
     TUTTI_EXPECT_ERROR(make_file_store(folder.file("no/such/folder"), 1), TUTTI_ERR_STORE,
@@ -178,6 +210,8 @@ int main() {
         TUTTI_TEST(without_a_fixed_number_the_file_stays),
         TUTTI_TEST(a_file_that_was_replaced_is_read_anew),
         TUTTI_TEST(a_file_that_is_removed_stays_removed_when_a_handle_closes),
+        TUTTI_TEST(a_rank_is_taken_until_its_store_closes),
+        TUTTI_TEST(ranks_that_are_taken_are_records_that_pytorch_passes_over),
         TUTTI_TEST(places_that_cannot_be_used_are_named),
         TUTTI_TEST(a_file_of_something_else_is_refused_and_left_alone),
         TUTTI_TEST(half_a_record_is_an_error),

@@ -92,6 +92,7 @@ void arguments_are_checked(void**) {
     options = master();
     options.world_size = 0;
     TUTTI_EXPECT_ERROR(tutti::make_tcp_store(options), TUTTI_ERR_INVALID_ARGUMENT, "world size");
+    options = client_of(1);
     options.host.clear();
     TUTTI_EXPECT_ERROR(tutti::make_tcp_store(options), TUTTI_ERR_INVALID_ARGUMENT, "host");
 }

@@ -1,0 +1,16 @@
+// torch's debug level, a value of the process: OFF, INFO or DETAIL. TORCH_DISTRIBUTED_DEBUG says
+// which until somebody sets it. Any thread.
+#pragma once
+
+namespace tutti {
+
+enum class DebugLevel : int { Off = 0, Info = 1, Detail = 2 };
+
+// Off if the variable is malformed.
+DebugLevel debug_level() noexcept;
+void set_debug_level(DebugLevel level) noexcept;
+
+// OFF if not set; case does not matter. INVALID_ARGUMENT naming the variable for anything else.
+DebugLevel debug_level_by_environment();
+
+}  // namespace tutti

@@ -1,0 +1,198 @@
+#include "all_gather.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "control/address.hpp"
+#include "control/protocol.hpp"
+#include "net/interfaces.hpp"
+#include "net/socket.hpp"
+
+namespace tutti {
+
+namespace {
+
+constexpr uint64_t magic = 0x3152454854414754;  // "TGATHER1", in this byte order
+constexpr int64_t answer_ms = 2000;  // what a store may take to prove that it is rank 0's
+const std::string proof_key = "tutti/all_gather";
+
+// What one rank gives: always as many bytes, whatever it has to say.
+struct Block {
+    uint64_t magic;
+    int32_t rank;
+    int32_t size;
+    int32_t status;  // of rank 0: why it has no store
+    int32_t port;
+    char token[16];
+    char host[24];   // net::host_identity()
+    char text[440];  // addresses with commas between; or what the status is about
+    uint64_t end;    // magic again: the block is whole
+};
+static_assert(sizeof(Block) == 512);
+
+template <size_t room>
+void write_text(char (&to)[room], const std::string& text) {
+    const size_t size = std::min(text.size(), room - 1);
+    std::memcpy(to, text.data(), size);
+    to[size] = '\0';
+}
+
+template <size_t room>
+std::string read_text(const char (&from)[room]) {
+    return {from, strnlen(from, room)};
+}
+
+// As many of the best addresses as there is room for.
+std::string address_list(const std::vector<std::string>& addresses) {
+    std::string list;
+    for (const std::string& one : addresses) {
+        if (list.size() + one.size() + 2 > sizeof(Block::text)) break;
+        list += cat(list.empty() ? "" : ",", one);
+    }
+    return list;
+}
+
+std::vector<std::string> split(const std::string& list) {
+    std::vector<std::string> pieces;
+    for (size_t begin = 0; begin < list.size();) {
+        const size_t comma = std::min(list.find(',', begin), list.size());
+        pieces.push_back(list.substr(begin, comma - begin));
+        begin = comma + 1;
+    }
+    return pieces;
+}
+
+std::shared_ptr<Store> connect(const std::string& host, int port, bool serve,
+                               const Deadline& deadline) {
+    TcpStoreOptions options;
+    options.host = host;
+    options.port = port;
+    options.is_master = serve;
+    options.wait_for_workers = false;
+    options.timeout_ms = deadline.poll_ms();
+    return make_tcp_store(options);
+}
+
+// Rank 0's store, and where it is, into the block.
+std::shared_ptr<Store> serve(Block& block, const Deadline& deadline) {
+    const auto chosen = control::addresses_by_environment();
+    const auto addresses = chosen ? *chosen : control::addresses_by_way("127.0.0.1");
+    auto store = connect(chosen ? chosen->front() : "", 0, true, deadline);
+    const auto token = control::random_token();
+    std::ranges::copy(token, block.token);
+    store->set(proof_key, std::string(token.begin(), token.end()), deadline);
+    block.port = *tcp_store_port(*store);
+    const auto told = chosen ? std::vector{chosen->front()} : addresses;
+    write_text(block.text, address_list(control::without_interfaces(told)));
+    return store;
+}
+
+std::string place(size_t rank) {
+    return cat("callback: at the place of rank ", rank, " its output has ");
+}
+
+void check_block(const std::vector<Block>& blocks, size_t rank, const Block& mine) {
+    const Block& block = blocks[rank];
+    const auto refuse = [&](const std::string& what) {
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                    cat(place(rank), what, "; it must be what that rank gave as input, ",
+                        sizeof(Block), " bytes for each rank, in the order of the ranks"));
+    };
+    if (block.magic != magic || block.end != magic) refuse("something else");
+    if (block.rank != static_cast<int32_t>(rank)) refuse(cat("the input of rank ", block.rank));
+    if (block.rank == mine.rank && std::memcmp(&block, &mine, sizeof block) != 0) {
+        refuse("another input than this rank gave: have two processes come as that rank?");
+    }
+    if (block.size == mine.size) return;
+    throw Error(TUTTI_ERR_MISMATCH,
+                cat("rank ", rank, " says that world_size is ", block.size, ", and rank ",
+                    mine.rank, " says ", mine.size),
+                block.rank);
+}
+
+Block gather_blocks(const AllGatherFunction& all_gather, const Block& mine) {
+    std::vector<Block> blocks(static_cast<size_t>(mine.size));
+    const tutti_status status = all_gather(&mine, blocks.data(), sizeof(Block));
+    if (status != TUTTI_OK) {
+        const bool known = status > TUTTI_OK && status <= TUTTI_ERR_INTERNAL;
+        throw Error(known ? status : TUTTI_ERR_BACKEND,
+                    cat("the all-gather callback failed: it returned ", status));
+    }
+    for (size_t rank = 0; rank < blocks.size(); ++rank) check_block(blocks, rank, mine);
+    return blocks.front();
+}
+
+// Whether this is rank 0's store: the same address may lead elsewhere on another host.
+bool proves_itself(Store& store, const Block& rank_0) {
+    const Deadline deadline = Deadline::after_ms(answer_ms);
+    const std::string token(rank_0.token, sizeof rank_0.token);
+    return store.check(Store::Keys(&proof_key, 1), deadline) &&
+           store.get(proof_key, deadline) == token;
+}
+
+std::shared_ptr<Store> find_store(const Block& rank_0, const Deadline& deadline) {
+    const auto own = net::addresses_of_this_host();
+    const control::View view{.same_host = read_text(rank_0.host) == net::host_identity(),
+                             .way = "",
+                             .usual_way = "",
+                             .own = own};
+    const auto given = split(read_text(rank_0.text));
+    auto ways = net::numeric_addresses(control::seen_from_here(given, view), rank_0.port);
+    std::string reasons;
+    while (!ways.empty()) {
+        // Which one answers; the store makes its own connection to it.
+        std::string found;
+        try {
+            found = net::Socket::connect(ways, deadline).remote_address();
+        } catch (const Error& error) {
+            reasons += cat(reasons.empty() ? "" : "; ", error.what());
+            break;
+        }
+        try {
+            auto store = connect(found, rank_0.port, false, deadline);
+            if (proves_itself(*store, rank_0)) return store;
+            reasons += cat(reasons.empty() ? "" : "; ", "somebody else answers at ", found);
+        } catch (const Error& error) {
+            reasons += cat(reasons.empty() ? "" : "; ", error.what());
+        }
+        std::erase_if(ways, [&](const net::Address& one) { return one.host() == found; });
+    }
+    throw Error(TUTTI_ERR_NETWORK, cat("cannot reach the store of rank 0: ", reasons), 0);
+}
+
+}  // namespace
+
+std::shared_ptr<Store> meet_by_all_gather(const AllGatherFunction& all_gather, int rank, int size,
+                                          int64_t timeout_ms) {
+    const Deadline deadline = Deadline::after_ms(timeout_ms);
+    Block mine{};
+    mine.magic = mine.end = magic;
+    mine.rank = rank;
+    mine.size = size;
+    write_text(mine.host, net::host_identity());
+    std::shared_ptr<Store> store;
+    Status failure;
+    if (rank == 0) {
+        try {
+            store = serve(mine, deadline);
+        } catch (...) {  // the others wait in their all-gather to hear of it
+            failure = current_status();
+            mine.status = failure.code;
+            write_text(mine.text, failure.message);
+        }
+    }
+    const Block rank_0 = gather_blocks(all_gather, mine);
+    if (!failure.ok()) throw Error(failure);
+    if (rank_0.status != TUTTI_OK) {
+        throw Error(rank_0.status, cat("rank 0 gave up: ", read_text(rank_0.text)), 0);
+    }
+    if (!store) store = find_store(rank_0, deadline);
+    store->set_timeout_ms(timeout_ms);
+    return store;
+}
+
+}  // namespace tutti

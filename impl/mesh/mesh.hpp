@@ -1,0 +1,72 @@
+// Device meshes: ranks laid out in dimensions, with a group along each. A mesh is what one rank
+// sees; it never changes, but for the flattened dimensions that all meshes of one origin know. Any
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "group/group.hpp"
+#include "layout.hpp"
+
+namespace tutti {
+
+struct MeshOptions {
+    std::string device_type;
+    std::vector<int> shape;
+    std::vector<std::string> names;  // empty: none
+    int64_t timeout_ms = 0;          // 0: that of the group
+};
+
+class Mesh {
+public:
+    // Every rank of the group calls it; those that differ are MISMATCH on all.
+    static std::shared_ptr<Mesh> create(const std::shared_ptr<Group>& group,
+                                        const MeshOptions& options);
+    // `ranks` global, row by row; empty: those of the only group. No communication.
+    static std::shared_ptr<Mesh> from_groups(const std::vector<std::shared_ptr<Group>>& groups,
+                                             const MeshOptions& options, std::vector<int> ranks);
+
+    [[nodiscard]] size_t ndim() const { return dims_.size(); }
+    [[nodiscard]] const std::vector<int>& shape() const { return layout_.shape(); }
+    [[nodiscard]] const std::vector<int>& ranks() const { return layout_.ranks(); }
+    [[nodiscard]] int rank() const { return rank_; }
+    // Empty if this rank is not in the mesh.
+    [[nodiscard]] const std::vector<int>& coordinate() const { return coordinate_; }
+    // Empty if it has none.
+    [[nodiscard]] const std::string& name(size_t dim) const { return dims_[dim].name; }
+
+    // A number from 0, or -1 for the only dimension; or, if there is one, by the name alone, which
+    // may also be that of a flattened dimension. Nothing on a rank that is not in the mesh.
+    [[nodiscard]] std::shared_ptr<Group> group(int dim, const std::string* name) const;
+    [[nodiscard]] std::shared_ptr<Group> group(size_t dim) const { return dims_[dim].group; }
+
+    [[nodiscard]] std::shared_ptr<Mesh> slice(const std::vector<std::string>& names) const;
+    // `name` empty: made of the dimensions'. Every rank of the origin's mesh calls it.
+    [[nodiscard]] std::shared_ptr<Mesh> flatten(std::string name, int64_t timeout_ms) const;
+
+private:
+    struct Origin;
+    struct Dim {
+        std::string name;
+        std::shared_ptr<Group> group;     // nothing on a rank that is not in the mesh
+        std::vector<size_t> origin_dims;  // what it is along, in the origin's mesh
+    };
+
+    Mesh(std::shared_ptr<Origin> origin, Layout layout, std::vector<Dim> dims);
+    [[nodiscard]] size_t find_dim(int dim) const;
+    [[nodiscard]] const Dim* find_dim(const std::string& name) const;
+    [[nodiscard]] std::vector<size_t> find_dims(const std::vector<std::string>& names) const;
+    [[nodiscard]] std::shared_ptr<Mesh> flattened(const Dim& dim) const;
+    [[nodiscard]] std::vector<int> viewpoint() const;
+
+    const std::shared_ptr<Origin> origin_;
+    const Layout layout_;  // of global ranks
+    const std::vector<Dim> dims_;
+    const int rank_;
+    const std::vector<int> coordinate_;
+};
+
+}  // namespace tutti

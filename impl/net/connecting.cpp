@@ -1,0 +1,195 @@
+#include "connecting.hpp"
+
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+
+#include "base/error.hpp"
+#include "wait.hpp"
+
+namespace tutti::net {
+
+namespace {
+
+constexpr int64_t first_pause_ms = 5;
+constexpr int64_t longest_pause_ms = 300;
+// What an address gets before the next one is tried beside it.
+constexpr int64_t head_start_ms = 100;
+// With several addresses a round ends after this, and another one resolves the name anew.
+constexpr int64_t longest_round_ms = 5'000;
+
+bool may_pass(int number) {
+    switch (number) {
+        case ECONNREFUSED:
+        case ECONNRESET:
+        case ECONNABORTED:
+        case ETIMEDOUT:
+        case EHOSTUNREACH:
+        case ENETUNREACH:
+        case EHOSTDOWN:
+        case ENETDOWN:
+        case EADDRNOTAVAIL:
+        case EAGAIN:
+            return true;
+        default:
+            return false;
+    }
+}
+
+[[noreturn]] void fail_cancelled(const std::string& what) {
+    throw Error(TUTTI_ERR_ABORTED, cat(what, ": cancelled"));
+}
+
+// A connect to a free port of this machine can meet itself: the kernel picks that very port for the
+// near end. Such a connection would also keep the real server from binding.
+bool connected_to_itself(int fd) {
+    const Address local = local_address_of(fd);
+    Address remote;
+    if (getpeername(fd, remote.get(), &remote.size) != 0) return false;
+    return local.port() == remote.port() && local.host() == remote.host();
+}
+
+class Race {
+public:
+    Race(std::span<const Address> addresses, const Deadline& deadline, int cancel_fd,
+         const std::string& what, Attempts& attempts)
+        : addresses_(addresses),
+          deadline_(deadline),
+          cancel_fd_(cancel_fd),
+          what_(what),
+          attempts_(attempts) {}
+
+    Descriptor run() {
+        for (;;) {
+            if (next_ < addresses_.size() && (running_.empty() || head_start_.expired())) {
+                start(addresses_[next_++]);
+                head_start_ = Deadline::after_ms(head_start_ms);
+            } else if (running_.empty() || !await()) {
+                return {};
+            }
+            if (winner_.valid()) return std::move(winner_);
+        }
+    }
+
+private:
+    struct Running {
+        const Address* address;
+        Descriptor descriptor;
+    };
+
+    void start(const Address& address) {
+        Descriptor fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+        if (!fd.valid()) return lose(address, errno);
+        if (::connect(fd.get(), address.get(), address.size) == 0) {
+            win(address, std::move(fd));
+        } else if (errno == EINPROGRESS || errno == EINTR) {
+            running_.push_back({&address, std::move(fd)});
+        } else {
+            lose(address, errno);
+        }
+    }
+
+    // False if the time is up.
+    bool await() {
+        const Deadline until =
+            next_ < addresses_.size() ? deadline_.or_earlier(head_start_) : deadline_;
+        std::vector<pollfd> entries;
+        for (const Running& one : running_) entries.push_back({one.descriptor.get(), POLLOUT, 0});
+        entries.push_back({cancel_fd_, POLLIN, 0});
+        const int count = ::poll(entries.data(), entries.size(), until.poll_ms());
+        if (count < 0 && errno != EINTR) {
+            throw Error(TUTTI_ERR_NETWORK, cat("poll failed: ", errno_text(errno)), -1, errno);
+        }
+        if (count > 0 && entries.back().revents != 0) fail_cancelled(what_);
+        if (count > 0) {
+            for (size_t index = running_.size(); index-- > 0;) {
+                if (entries[index].revents != 0) finish(index);
+            }
+        } else if (deadline_.expired()) {
+            for (const Running& one : running_) lose(*one.address, ETIMEDOUT);
+            return false;
+        }
+        return true;
+    }
+
+    void finish(size_t index) {
+        Running one = std::move(running_[index]);
+        running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(index));
+        int number = 0;
+        socklen_t size = sizeof number;
+        if (getsockopt(one.descriptor.get(), SOL_SOCKET, SO_ERROR, &number, &size) != 0) {
+            number = errno;
+        }
+        if (number != 0) return lose(*one.address, number);
+        win(*one.address, std::move(one.descriptor));
+    }
+
+    void win(const Address& address, Descriptor fd) {
+        if (connected_to_itself(fd.get())) return lose(address, ECONNREFUSED);
+        winner_ = std::move(fd);
+    }
+
+    void lose(const Address& address, int number) {
+        note(attempts_, cat(address.host(), ": ", errno_text(number)));
+        attempts_.last_errno = number;
+        attempts_.again = attempts_.again || may_pass(number);
+    }
+
+    const std::span<const Address> addresses_;
+    const Deadline deadline_;
+    const int cancel_fd_;
+    const std::string& what_;
+    Attempts& attempts_;
+    size_t next_ = 0;
+    Deadline head_start_ = Deadline::never();  // of the one started last
+    std::vector<Running> running_;
+    Descriptor winner_;
+};
+
+}  // namespace
+
+void note(Attempts& attempts, std::string reason) {
+    auto& reasons = attempts.reasons;
+    if (std::ranges::find(reasons, reason) == reasons.end()) reasons.push_back(std::move(reason));
+}
+
+std::string reasons_of(const Attempts& attempts) {
+    std::string out;
+    for (const std::string& one : attempts.reasons) out += cat(out.empty() ? "" : "; ", one);
+    return out;
+}
+
+Descriptor connect_once(std::span<const Address> addresses, const Deadline& deadline, int cancel_fd,
+                        const std::string& what, Attempts& attempts) {
+    return Race(addresses, deadline, cancel_fd, what, attempts).run();
+}
+
+Descriptor connect_patiently(const Resolve& resolve, const Deadline& deadline, int cancel_fd,
+                             const std::string& what) {
+    Attempts attempts;
+    int64_t pause_ms = first_pause_ms;
+    while (true) {
+        attempts.again = false;
+        const std::vector<Address> addresses = resolve(attempts);
+        const Deadline round = addresses.size() == 1
+                                   ? deadline
+                                   : deadline.or_earlier(Deadline::after_ms(longest_round_ms));
+        Descriptor fd = connect_once(addresses, round, cancel_fd, what, attempts);
+        if (fd.valid()) return fd;
+        if (!attempts.again || deadline.expired()) break;
+        const Deadline pause = deadline.or_earlier(Deadline::after_ms(pause_ms));
+        if (wait_descriptor(-1, 0, pause, cancel_fd) == Waited::Cancelled) fail_cancelled(what);
+        if (deadline.expired()) break;
+        pause_ms = std::min(pause_ms * 2, longest_pause_ms);
+    }
+    throw Error(TUTTI_ERR_NETWORK,
+                cat(what, attempts.again ? ": no success in time (" : " failed (",
+                    reasons_of(attempts), ")"),
+                -1, attempts.last_errno);
+}
+
+}  // namespace tutti::net

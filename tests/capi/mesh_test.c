@@ -1,0 +1,322 @@
+/* Device meshes, ranks as threads, over the backend that the argument names. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "support/contract.h"
+#include "support/ranks.h"
+
+static const char* backend;
+static const tutti_status bad = TUTTI_ERR_INVALID_ARGUMENT;
+static const char* const dp_tp[] = {"dp", "tp"};
+static const char* const abc[] = {"a", "b", "c"};
+
+static int64_t sum_of(rank_context* me, tutti_group* group, int64_t value) {
+    tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_INT64);
+    const tutti_status status =
+        tutti_all_reduce(group, NULL, &buffer, TUTTI_SUM, NULL, NULL, &me->error);
+    if (status != TUTTI_OK) rank_failed(me, __FILE__, __LINE__, "all_reduce", status);
+    return value;
+}
+
+#define RANK_SAYS(me, fragment) RANK_EXPECT(me, strstr((me)->error.message, fragment) != NULL)
+#define RANK_REFUSES(me, call, fragment) \
+    do {                                 \
+        RANK_STATUS(me, call, bad);      \
+        RANK_SAYS(me, fragment);         \
+    } while (0)
+
+static void ranks_lie_row_by_row(rank_context* me) {
+    const int32_t shape[] = {2, 3};
+    int32_t coordinate[2] = {-7, -7}, lengths[2], ranks[6], place = -7;
+    tutti_mesh* mesh = NULL;
+    tutti_group *row = NULL, *column = NULL, *groups[2] = {NULL, NULL};
+    RANK_OK(me, tutti_init_device_mesh(me->group, "cpu", shape, 2, dp_tp, NULL, &mesh, &me->error));
+    RANK_EXPECT(me, tutti_mesh_ndim(mesh) == 2 && tutti_mesh_get_rank(mesh) == me->rank);
+    RANK_EXPECT(me, tutti_mesh_size(mesh, -1) == 6 && tutti_mesh_size(mesh, 0) == 2);
+    RANK_EXPECT(me, tutti_mesh_size(mesh, 1) == 3 && tutti_mesh_size(mesh, 2) == -1);
+    RANK_EXPECT(me, tutti_mesh_size(mesh, -2) == -1);
+    RANK_EXPECT(me, strcmp(tutti_mesh_dim_name(mesh, 1), "tp") == 0);
+    RANK_EXPECT(me, tutti_mesh_dim_name(mesh, 2) == NULL && tutti_mesh_dim_name(mesh, -1) == NULL);
+    RANK_OK(me, tutti_mesh_shape(mesh, lengths, 2, &me->error));
+    RANK_EXPECT(me, lengths[0] == 2 && lengths[1] == 3);
+    RANK_OK(me, tutti_mesh_ranks(mesh, ranks, 6, &me->error));
+    for (int32_t i = 0; i < 6; ++i) RANK_EXPECT(me, ranks[i] == i);
+    RANK_OK(me, tutti_mesh_get_coordinate(mesh, coordinate, 2, &me->error));
+    RANK_EXPECT(me, coordinate[0] == me->rank / 3 && coordinate[1] == me->rank % 3);
+    RANK_OK(me, tutti_mesh_get_group(mesh, 1, NULL, &row, &me->error));
+    RANK_OK(me, tutti_mesh_get_group(mesh, -1, "dp", &column, &me->error));
+    RANK_EXPECT(me, tutti_get_rank(row) == me->rank % 3 && tutti_get_world_size(row) == 3);
+    RANK_EXPECT(me, tutti_get_rank(column) == me->rank / 3 && tutti_get_world_size(column) == 2);
+    RANK_EXPECT(me, sum_of(me, row, me->rank) == (me->rank < 3 ? 3 : 12));
+    RANK_EXPECT(me, sum_of(me, column, me->rank) == 2 * (me->rank % 3) + 3);
+    RANK_OK(me, tutti_mesh_get_local_rank(mesh, -1, "tp", &place, &me->error));
+    RANK_EXPECT(me, place == me->rank % 3);
+    RANK_OK(me, tutti_mesh_get_local_rank(mesh, 0, NULL, &place, &me->error));
+    RANK_EXPECT(me, place == me->rank / 3);
+    tutti_group_release(row);
+    tutti_group_release(column);
+    RANK_OK(me, tutti_mesh_get_all_groups(mesh, groups, 2, &me->error));
+    tutti_mesh_release(mesh); /* the groups stay */
+    RANK_EXPECT(me, sum_of(me, groups[0], 1) == 2 && sum_of(me, groups[1], 1) == 3);
+    for (int i = 0; i < 2; ++i) tutti_group_release(groups[i]);
+}
+
+static void wrong_questions_are_refused(rank_context* me) {
+    const int32_t shape[] = {2, 1};
+    int32_t numbers[2];
+    tutti_mesh *mesh = NULL, *part = NULL;
+    tutti_group* group = NULL;
+    RANK_OK(me, tutti_init_device_mesh(me->group, "cpu", shape, 2, dp_tp, NULL, &mesh, &me->error));
+    RANK_REFUSES(me, tutti_mesh_get_group(mesh, -1, NULL, &group, &me->error), "2 dimensions");
+    RANK_REFUSES(me, tutti_mesh_get_group(mesh, 2, NULL, &group, &me->error), "dim is 2");
+    RANK_REFUSES(me, tutti_mesh_get_group(mesh, 0, "dp", &group, &me->error), "one of them");
+    RANK_REFUSES(me, tutti_mesh_get_group(mesh, -1, "pp", &group, &me->error),
+                 "\"pp\"; the mesh has names \"dp\", \"tp\"");
+    RANK_REFUSES(me, tutti_mesh_get_group(mesh, 0, NULL, NULL, &me->error), "out_group is NULL");
+    RANK_REFUSES(me, tutti_mesh_get_coordinate(mesh, numbers, 1, &me->error), "room for 1");
+    RANK_REFUSES(me, tutti_mesh_shape(mesh, NULL, 2, &me->error), "out_shape is NULL");
+    RANK_REFUSES(me, tutti_mesh_ranks(mesh, numbers, 1, &me->error), "it receives 2");
+    RANK_REFUSES(me, tutti_mesh_get_all_groups(mesh, &group, 1, &me->error), "it receives 2");
+    const char* const backwards[] = {"tp", "dp"};
+    const char* const twice[] = {"dp", "dp"};
+    const char* const unknown[] = {"dp", "pp"};
+    RANK_REFUSES(me, tutti_mesh_slice(mesh, backwards, 2, &part, &me->error), "earlier");
+    RANK_REFUSES(me, tutti_mesh_slice(mesh, twice, 2, &part, &me->error), "came before");
+    RANK_REFUSES(me, tutti_mesh_slice(mesh, unknown, 2, &part, &me->error),
+                 "dim_names[1] is \"pp\"");
+    RANK_REFUSES(me, tutti_mesh_slice(mesh, dp_tp, 0, &part, &me->error), "count is 0");
+    RANK_REFUSES(me, tutti_mesh_slice(mesh, NULL, 1, &part, &me->error), "dim_names is NULL");
+    RANK_REFUSES(me, tutti_mesh_flatten(mesh, "tp", NULL, &part, &me->error), "already");
+    RANK_REFUSES(me, tutti_mesh_flatten(mesh, "", NULL, &part, &me->error), "dim_name is empty");
+    RANK_EXPECT(me, group == NULL && part == NULL);
+    tutti_mesh_release(mesh);
+}
+
+static void wrong_meshes_are_refused(rank_context* me) {
+    const int32_t shape[] = {2, 2}, empty[] = {0, 2};
+    const char* const twice[] = {"dp", "dp"};
+    const char* const unnamed[] = {"dp", ""};
+    tutti_mesh* mesh = NULL;
+#define MAKE(device, shape, ndim, names) \
+    tutti_init_device_mesh(me->group, device, shape, ndim, names, NULL, &mesh, &me->error)
+    RANK_REFUSES(me, MAKE("cpu", shape, 2, NULL), "shape is 2 x 2, which needs more than the 2");
+    RANK_REFUSES(me, MAKE("cpu", empty, 2, NULL), "shape[0] is 0");
+    RANK_REFUSES(me, MAKE("cpu", shape, 0, NULL), "ndim is 0");
+    RANK_REFUSES(me, MAKE("cpu", shape, 65, NULL), "ndim is 65");
+    RANK_REFUSES(me, MAKE("cpu", NULL, 1, NULL), "shape is NULL");
+    RANK_REFUSES(me, MAKE("cpu", shape, 1, (const char* const*)&mesh), "dim_names[0] is NULL");
+    RANK_REFUSES(me, MAKE(NULL, shape, 1, NULL), "device_type is NULL");
+    RANK_REFUSES(me, MAKE("cuda:0", shape, 1, NULL), "without an index, for instance \"cuda\"");
+    const int32_t small[] = {2, 1};
+    RANK_REFUSES(me, MAKE("cpu", small, 2, twice), "dim_names[1] is \"dp\"");
+    RANK_REFUSES(me, MAKE("cpu", small, 2, unnamed), "dim_names[1] is empty");
+    RANK_STATUS(me, MAKE("cuda", shape, 1, NULL), TUTTI_ERR_UNSUPPORTED);
+    RANK_EXPECT(me, mesh == NULL);
+    RANK_OK(me, MAKE("cpu", shape, 1, NULL)); /* the ranks are still in step */
+    RANK_EXPECT(me, tutti_mesh_dim_name(mesh, 0) == NULL);
+    tutti_mesh_release(mesh);
+}
+
+static void differences_are_shown_from_both_sides(rank_context* me) {
+    const int32_t flat[] = {4, 1}, square[] = {2, 2}, large[] = {5, 1};
+    const char* const other[] = {"dp", "pp"};
+    tutti_mesh* mesh = NULL;
+    RANK_STATUS(me, MAKE("cpu", me->rank == 3 ? flat : square, 2, NULL), TUTTI_ERR_MISMATCH);
+    RANK_SAYS(me, "init_device_mesh with shape 2 x 2");
+    RANK_SAYS(me, "init_device_mesh with shape 4 x 1");
+    RANK_STATUS(me, MAKE("cpu", square, 2, me->rank == 1 ? other : dp_tp), TUTTI_ERR_MISMATCH);
+    RANK_SAYS(me, "with names \"dp\", \"tp\"");
+    RANK_SAYS(me, "with names \"dp\", \"pp\"");
+    RANK_STATUS(me, MAKE("cpu", me->rank == 0 ? large : flat, 2, NULL),
+                me->rank == 0 ? bad : TUTTI_ERR_MISMATCH);
+    RANK_SAYS(me, "shape is 5 x 1");
+    RANK_OK(me, MAKE("cpu", square, 2, NULL));
+    tutti_mesh_release(mesh);
+}
+
+static void a_rank_may_have_no_place(rank_context* me) {
+    const int32_t shape[] = {2, 1};
+    const char* const second[] = {"tp"};
+    int32_t coordinate[2] = {-7, -7}, place = -7;
+    tutti_mesh *mesh = NULL, *part = NULL;
+    tutti_group* group = NULL;
+    RANK_OK(me, MAKE("cpu", shape, 2, dp_tp));
+    RANK_OK(me, tutti_mesh_get_coordinate(mesh, coordinate, 2, &me->error));
+    RANK_OK(me, tutti_mesh_get_group(mesh, 0, NULL, &group, &me->error));
+    RANK_OK(me, tutti_mesh_get_local_rank(mesh, 0, NULL, &place, &me->error));
+    RANK_OK(me, tutti_mesh_slice(mesh, second, 1, &part, &me->error));
+    RANK_EXPECT(me, tutti_mesh_get_rank(part) == me->rank);
+    if (me->rank < 2) {
+        RANK_EXPECT(me, coordinate[0] == me->rank && place == me->rank);
+        RANK_EXPECT(me, sum_of(me, group, 1) == 2);
+    } else {
+        RANK_EXPECT(me, coordinate[0] == -1 && coordinate[1] == -1 && place == -1);
+        RANK_EXPECT(me, group == TUTTI_GROUP_NON_MEMBER);
+        tutti_mesh* flat = NULL;
+        RANK_REFUSES(me, tutti_mesh_flatten(mesh, "all", NULL, &flat, &me->error),
+                     "not in the mesh");
+    }
+    tutti_group_release(group);
+    tutti_mesh_release(part);
+    tutti_mesh_release(mesh);
+}
+
+static void slices_see_the_ranks_that_differ_in_their_dimensions(rank_context* me) {
+    const int32_t shape[] = {2, 2, 2};
+    const char* const ac[] = {"a", "c"};
+    const char* const c[] = {"c"};
+    int32_t ranks[4], place[2];
+    tutti_mesh *mesh = NULL, *part = NULL, *line = NULL;
+    tutti_group *whole = NULL, *sliced = NULL;
+    RANK_OK(me, MAKE("cpu", shape, 3, abc));
+    RANK_OK(me, tutti_mesh_slice(mesh, ac, 2, &part, &me->error));
+    RANK_EXPECT(me, tutti_mesh_ndim(part) == 2 && tutti_mesh_size(part, -1) == 4);
+    RANK_OK(me, tutti_mesh_ranks(part, ranks, 4, &me->error));
+    const int32_t b = me->rank & 2;
+    RANK_EXPECT(me, ranks[0] == b && ranks[1] == b + 1 && ranks[2] == b + 4 && ranks[3] == b + 5);
+    RANK_OK(me, tutti_mesh_get_coordinate(part, place, 2, &me->error));
+    RANK_EXPECT(me, place[0] == me->rank / 4 && place[1] == me->rank % 2);
+    RANK_OK(me, tutti_mesh_slice(part, c, 1, &line, &me->error));
+    tutti_mesh_release(mesh);
+    tutti_mesh_release(part);
+    RANK_OK(me, tutti_mesh_get_group(line, -1, NULL, &sliced, &me->error));
+    RANK_EXPECT(me, sum_of(me, sliced, me->rank) == 2 * (me->rank & ~1) + 1);
+    tutti_group_release(whole);
+    tutti_group_release(sliced);
+    tutti_mesh_release(line);
+}
+
+static void flattened_dimensions_are_known_by_name(rank_context* me) {
+    const int32_t shape[] = {2, 2, 2};
+    const char* const bc[] = {"b", "c"};
+    const char* const both[] = {"b_c"};
+    int32_t ranks[4], place = -7;
+    tutti_mesh *mesh = NULL, *part = NULL, *flat = NULL, *again = NULL, *all = NULL;
+    tutti_group* group = NULL;
+    RANK_OK(me, MAKE("cpu", shape, 3, abc));
+    RANK_OK(me, tutti_mesh_slice(mesh, bc, 2, &part, &me->error));
+    RANK_OK(me, tutti_mesh_flatten(part, NULL, NULL, &flat, &me->error));
+    RANK_EXPECT(me, tutti_mesh_ndim(flat) == 1 && tutti_mesh_size(flat, 0) == 4);
+    RANK_EXPECT(me, strcmp(tutti_mesh_dim_name(flat, 0), "b_c") == 0);
+    RANK_OK(me, tutti_mesh_ranks(flat, ranks, 4, &me->error));
+    for (int32_t i = 0; i < 4; ++i) RANK_EXPECT(me, ranks[i] == (me->rank & 4) + i);
+    RANK_OK(me, tutti_mesh_get_group(mesh, -1, "b_c", &group, &me->error));
+    RANK_EXPECT(me, tutti_get_rank(group) == (me->rank & 3) && sum_of(me, group, 1) == 4);
+    RANK_OK(me, tutti_mesh_get_local_rank(mesh, -1, "b_c", &place, &me->error));
+    RANK_EXPECT(me, place == (me->rank & 3));
+    RANK_OK(me, tutti_mesh_slice(mesh, both, 1, &again, &me->error));
+    RANK_EXPECT(me, tutti_mesh_size(again, -1) == 4);
+    tutti_mesh_release(again);
+    /* Asked again it needs nobody; another mesh of that name is refused. */
+    if (me->rank == 0) RANK_OK(me, tutti_mesh_flatten(part, "b_c", NULL, &again, &me->error));
+    if (me->rank == 0) tutti_mesh_release(again);
+    RANK_REFUSES(me, tutti_mesh_flatten(mesh, "b_c", NULL, &all, &me->error), "other flattened");
+    RANK_STATUS(me, tutti_mesh_flatten(mesh, me->rank == 5 ? "x" : "y", NULL, &all, &me->error),
+                TUTTI_ERR_MISMATCH);
+    RANK_SAYS(me, "dim_name \"x\"");
+    RANK_OK(me, tutti_mesh_flatten(mesh, "all", NULL, &all, &me->error));
+    RANK_EXPECT(me, tutti_mesh_size(all, 0) == 8);
+    tutti_group_release(group);
+    tutti_mesh_release(all);
+    tutti_mesh_release(flat);
+    tutti_mesh_release(part);
+    tutti_mesh_release(mesh);
+}
+
+static void a_mesh_is_made_of_groups_that_are_there(rank_context* me) {
+    const int32_t shape[] = {2, 2}, ranks[] = {0, 1, 2, 3}, wrong[] = {0, 2, 1, 3};
+    const int32_t rows[] = {0, 1, 2, 3}, columns[] = {0, 2, 1, 3}, sizes[] = {2, 2};
+    tutti_group *groups[2] = {NULL, NULL}, *one = NULL;
+    tutti_mesh *mesh = NULL, *flat = NULL;
+    RANK_OK(me, tutti_split_group(me->group, columns, sizes, 2, "column", NULL, &groups[0],
+                                  &me->error));
+    RANK_OK(me, tutti_split_group(me->group, rows, sizes, 2, "row", NULL, &groups[1], &me->error));
+#define FROM(ranks, shape, ndim) \
+    tutti_mesh_from_group(groups, "cpu", ranks, shape, ndim, NULL, &mesh, &me->error)
+    RANK_REFUSES(me, FROM(wrong, shape, 2), "groups[0] has ranks");
+    RANK_REFUSES(me, FROM(NULL, NULL, 2), "ranks is NULL; a mesh of 2 dimensions needs it");
+    RANK_REFUSES(me, FROM(ranks, NULL, 1), "one of ranks and shape is NULL");
+    RANK_OK(me, FROM(ranks, shape, 2));
+    RANK_OK(me, tutti_mesh_get_group(mesh, 1, NULL, &one, &me->error));
+    RANK_EXPECT(me, tutti_get_group_rank(one, me->rank) == me->rank % 2);
+    tutti_group_release(one);
+    RANK_OK(me, tutti_mesh_flatten(mesh, "all", NULL, &flat, &me->error));
+    RANK_EXPECT(me, tutti_mesh_size(flat, 0) == 4);
+    tutti_mesh_release(flat);
+    tutti_mesh_release(mesh);
+    RANK_OK(me, FROM(NULL, NULL, 1)); /* of the columns */
+    RANK_EXPECT(me, tutti_mesh_ndim(mesh) == 1 && tutti_mesh_size(mesh, 0) == 2);
+    RANK_OK(me, tutti_mesh_get_group(mesh, -1, NULL, &one, &me->error));
+    RANK_EXPECT(me, sum_of(me, one, me->rank) == 2 * (me->rank % 2) + 2);
+    tutti_group_release(one);
+    tutti_mesh_release(mesh);
+    for (int i = 0; i < 2; ++i) tutti_group_release(groups[i]);
+}
+
+static void run(rank_function function, int32_t size) {
+    assert_int_equal(run_ranks(backend, size, function, NULL), 0);
+}
+
+#define RANK_TEST(name, size)                   \
+    static void name##_on_ranks(void** state) { \
+        (void)state;                            \
+        run(name, size);                        \
+    }
+RANK_TEST(ranks_lie_row_by_row, 6)
+RANK_TEST(wrong_questions_are_refused, 2)
+RANK_TEST(wrong_meshes_are_refused, 2)
+RANK_TEST(differences_are_shown_from_both_sides, 4)
+RANK_TEST(a_rank_may_have_no_place, 3)
+RANK_TEST(slices_see_the_ranks_that_differ_in_their_dimensions, 8)
+RANK_TEST(flattened_dimensions_are_known_by_name, 8)
+RANK_TEST(a_mesh_is_made_of_groups_that_are_there, 4)
+
+static void take_a_free_port(void) {
+    int32_t port = 0;
+    char text[16];
+    tutti_store* store = NULL;
+    tutti_tcp_store_options options = TUTTI_TCP_STORE_OPTIONS_INIT;
+    options.no_wait_for_workers = 1;
+    EXPECT_OK(tutti_tcp_store_create("127.0.0.1", 0, -1, 1, &options, &store, &error));
+    EXPECT_OK(tutti_tcp_store_port(store, &port, &error));
+    tutti_store_release(store);
+    (void)snprintf(text, sizeof text, "%d", (int)port);
+    (void)setenv("MASTER_PORT", text, 1);
+}
+
+static void the_default_group_is_made_if_there_is_none(void** state) {
+    (void)state;
+    const int32_t length = 1;
+    tutti_mesh* mesh = NULL;
+    (void)unsetenv("RANK");
+    EXPECT_ERROR(
+        tutti_init_device_mesh(TUTTI_GROUP_WORLD, "cpu", &length, 1, NULL, NULL, &mesh, &error),
+        bad, "RANK");
+    take_a_free_port();
+    (void)setenv("MASTER_ADDR", "127.0.0.1", 1);
+    (void)setenv("RANK", "0", 1);
+    (void)setenv("WORLD_SIZE", "1", 1);
+    EXPECT_OK(
+        tutti_init_device_mesh(TUTTI_GROUP_WORLD, "cpu", &length, 1, NULL, NULL, &mesh, &error));
+    assert_int_equal(tutti_is_initialized(), 1);
+    tutti_mesh_release(mesh);
+    EXPECT_OK(tutti_destroy_process_group(TUTTI_GROUP_WORLD, &error));
+}
+
+int main(int count, char** arguments) {
+    backend = count > 1 ? arguments[1] : "loopback";
+    /* A busy machine must not look like a stopped rank. */
+    (void)setenv("TUTTI_HEARTBEAT_TIMEOUT_MS", "0", 1);
+    const struct CMUnitTest tests[] = {
+        TEST(ranks_lie_row_by_row_on_ranks),
+        TEST(wrong_questions_are_refused_on_ranks),
+        TEST(wrong_meshes_are_refused_on_ranks),
+        TEST(differences_are_shown_from_both_sides_on_ranks),
+        TEST(a_rank_may_have_no_place_on_ranks),
+        TEST(slices_see_the_ranks_that_differ_in_their_dimensions_on_ranks),
+        TEST(flattened_dimensions_are_known_by_name_on_ranks),
+        TEST(a_mesh_is_made_of_groups_that_are_there_on_ranks),
+        TEST(the_default_group_is_made_if_there_is_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
