@@ -56,7 +56,7 @@ class Slot {
 public:
     // One step of the group's collective of that number; most have one step.
     static Slot collective(uint64_t number, uint32_t step = 0) {
-        return Slot(uint64_t{step} << number_bits | (number & (uint64_t{1} << number_bits) - 1));
+        return Slot(uint64_t{step} << number_bits | (number & numbers));
     }
     static constexpr uint32_t most_steps = 1U << 16;
     // The stream of announcements with one tag.
@@ -72,6 +72,7 @@ public:
 
 private:
     static constexpr int number_bits = 22;
+    static constexpr uint64_t numbers = (uint64_t{1} << number_bits) - 1;
     static constexpr uint64_t announcement_bit = uint64_t{1} << 63;
     static constexpr uint64_t payload_bit = uint64_t{1} << 62;
     explicit Slot(uint64_t value) : value_(value) {}
