@@ -74,8 +74,8 @@ void init_world(const char* backend, const char* init_method, int32_t rank, int3
     wanted.name = "world";
     const int64_t timeout_ms = capi::read_timeout(options);
     capi::let_releases_end();
-    const tutti::Meeting meeting = tutti::meet(init_method == nullptr ? "env://" : init_method,
-                                               rank, world_size, timeout_ms);
+    const tutti::Meeting meeting =
+        tutti::meet(init_method == nullptr ? "env://" : init_method, rank, world_size, timeout_ms);
     wanted.store = meeting.store;
     wanted.rank = meeting.rank;
     wanted.size = meeting.world_size;

@@ -82,9 +82,7 @@ public:
     [[nodiscard]] std::vector<std::string> listening_at() const override {
         return control::listening_at(addresses());
     }
-    [[nodiscard]] std::string identity() const override {
-        return control::hex(invitation_.token);
-    }
+    [[nodiscard]] std::string identity() const override { return control::hex(invitation_.token); }
 
     std::vector<Seat> gather(Seat mine, const Deadline& deadline) override {
         mine.host = host_;
