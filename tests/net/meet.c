@@ -13,8 +13,9 @@ static long long now_ms(void) {
     return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
-static int fail(const tutti_error* error) {
+static int fail(const tutti_error* error, double* numbers) {
     printf("%s: %s\n", tutti_status_name(error->status), error->message);
+    free(numbers);
     return 1;
 }
 
@@ -24,17 +25,19 @@ int main(int argc, char** argv) {
     double* numbers = (double*)calloc((size_t)count, sizeof *numbers);
     if (argc < 2 || count < 1 || numbers == NULL) return 2;
     const long long began = now_ms();
-    if (tutti_init_process_group("gloo", argv[1], -1, -1, NULL, &error)) return fail(&error);
+    if (tutti_init_process_group("gloo", argv[1], -1, -1, NULL, &error)) {
+        return fail(&error, numbers);
+    }
     const long long took = now_ms() - began;
     const int rank = tutti_get_rank(TUTTI_GROUP_WORLD);
     for (int64_t index = 0; index < count; ++index) numbers[index] = rank + 1;
     const tutti_buffer buffer = TUTTI_BUFFER_INIT(numbers, count, TUTTI_FLOAT64);
     if (tutti_all_reduce(TUTTI_GROUP_WORLD, NULL, &buffer, TUTTI_SUM, NULL, NULL, &error)) {
-        return fail(&error);
+        return fail(&error, numbers);
     }
     printf("rank %d of %d: sum %g, %lld ms\n", rank, (int)tutti_get_world_size(TUTTI_GROUP_WORLD),
            numbers[count - 1], took);
     free(numbers);
-    if (tutti_destroy_process_group(TUTTI_GROUP_WORLD, &error)) return fail(&error);
+    if (tutti_destroy_process_group(TUTTI_GROUP_WORLD, &error)) return fail(&error, NULL);
     return 0;
 }

@@ -1,0 +1,94 @@
+"""How soon survivors learn of a death; see the script deaths."""
+
+import argparse
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+patience_s = 60
+goal_ms = {"KILL": 1000, "STOP": 2000}
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def start(program, size, count):
+    port = str(free_port())
+    ranks = []
+    for rank in range(size):
+        variables = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(size),
+                         MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
+        ranks.append(subprocess.Popen([program, str(count)], env=variables, text=True,
+                                      stdout=subprocess.PIPE))
+    for rank in ranks:
+        if rank.stdout.readline() != "ready\n":
+            sys.exit("a rank did not start")
+    return ranks
+
+
+def one_run(program, size, count, name):
+    """Returns what each survivor took in milliseconds, and what was wrong."""
+    ranks = start(program, size, count)
+    time.sleep(random.random() / 5)
+    victim = random.randrange(size)
+    began = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    ranks[victim].send_signal(getattr(signal, "SIG" + name))
+    took, wrong = [], []
+    for rank, process in enumerate(ranks):
+        if rank == victim:
+            continue
+        try:
+            said = process.communicate(timeout=patience_s)[0].split()
+        except subprocess.TimeoutExpired:
+            wrong.append(f"rank {rank} did not end when rank {victim} got {name}")
+            process.kill()
+            continue
+        if len(said) != 3 or said[0] != "TUTTI_ERR_PEER_LOST" or int(said[1]) != victim:
+            wrong.append(f"rank {rank} said {said} when rank {victim} got {name}")
+            continue
+        took.append((int(said[2]) - began) / 1e6)
+    ranks[victim].kill()
+    ranks[victim].wait()
+    return took, wrong
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--ranks", default="3,4")
+    parser.add_argument("--signals", default="KILL,STOP")
+    parser.add_argument("--count", type=int, default=4096)
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+    parser.add_argument("--any-time", action="store_true", help="only who is named is judged")
+    options = parser.parse_args()
+    random.seed(options.seed)
+    print(f"seed {options.seed}, all_reduce of {options.count} float32s in a loop")
+    print(f"{'signal':8}{'ranks':>6}{'runs':>6}{'wrong':>7}{'p50 ms':>9}{'p99 ms':>9}{'worst':>9}")
+    bad = 0
+    for name in options.signals.split(","):
+        for size in map(int, options.ranks.split(",")):
+            times, faults = [], []
+            for _ in range(options.runs):
+                took, wrong = one_run(options.program, size, options.count, name)
+                times += took
+                faults += wrong
+            times.sort()
+            late = not options.any_time and times and times[-1] > goal_ms[name]
+            bad += len(faults) + (1 if late else 0)
+            row = [times[len(times) // 2], times[len(times) * 99 // 100], times[-1]] if times else []
+            print(f"{name:8}{size:6}{options.runs:6}{len(faults):7}"
+                  + "".join(f"{value:9.1f}" for value in row), flush=True)
+            for fault in faults:
+                print("   ", fault)
+    return 1 if bad else 0
+
+
+sys.exit(main())
