@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absence.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 
@@ -250,11 +251,11 @@ void Coordinator::tell_all(const std::string& frame) {
 }
 
 std::string Coordinator::missing() const {
-    std::string text;
+    std::vector<int> ranks;
     for (size_t rank = 0; rank < seats_.size(); ++rank) {
-        if (!seats_[rank]) text += cat(text.empty() ? "" : ", ", rank);
+        if (!seats_[rank]) ranks.push_back(static_cast<int>(rank));
     }
-    return text;
+    return list_of_ranks(ranks);
 }
 
 }  // namespace tutti::control

@@ -1,10 +1,10 @@
 #include "liveness.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 
+#include "absence.hpp"
 #include "address.hpp"
 #include "base/error.hpp"
 #include "base/fault_point.hpp"
@@ -204,11 +204,7 @@ private:
         if (who.empty()) {
             throw Error(TUTTI_ERR_TIMEOUT, "timed out waiting for all ranks to come");
         }
-        const bool several = who.find(',') != std::string::npos;
-        throw Error(TUTTI_ERR_TIMEOUT,
-                    cat("timed out waiting for rank", several ? "s " : " ", who,
-                        several ? ", which have not come" : ", which has not come"),
-                    static_cast<int>(std::strtol(who.c_str(), nullptr, 10)));
+        throw control::have_not_come(who);
     }
 
     void tell(Kind kind, Status status) noexcept {

@@ -5,6 +5,7 @@
 #include <span>
 #include <thread>
 
+#include "absence.hpp"
 #include "address.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -104,7 +105,7 @@ std::string read_invitation(Store& store, const Deadline& deadline) {
         return store.get(invitation_key, deadline);
     } catch (const Error& error) {
         if (error.status().code != TUTTI_ERR_TIMEOUT) throw;
-        throw Error(TUTTI_ERR_TIMEOUT, "timed out waiting for rank 0, which has not come", 0);
+        throw have_not_come("0");
     }
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "control/absence.hpp"
 
 namespace tutti::loopback {
 
@@ -48,13 +49,7 @@ void Hub::meet(int rank, const Deadline& deadline) {
     arrived_.notify_all();
     while (!missing().empty()) {
         if (arrived_.wait(lock, deadline) || missing().empty()) continue;
-        const std::vector<int> ranks = missing();
-        std::string text;
-        for (const int one : ranks) text += cat(text.empty() ? "" : ", ", one);
-        throw Error(TUTTI_ERR_TIMEOUT,
-                    cat("timed out waiting for rank", ranks.size() > 1 ? "s " : " ", text,
-                        ranks.size() > 1 ? ", which have not come" : ", which has not come"),
-                    ranks.front());
+        throw control::have_not_come(control::list_of_ranks(missing()));
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/environment.hpp"
 #include "base/error.hpp"
+#include "control/absence.hpp"
 #include "hub.hpp"
 
 namespace tutti::loopback {
@@ -102,7 +103,7 @@ std::string find_address(Store& store, const std::string& key, const Deadline& d
         return store.get(key, deadline);
     } catch (const Error& error) {
         if (error.status().code != TUTTI_ERR_TIMEOUT) throw;
-        throw Error(TUTTI_ERR_TIMEOUT, "timed out waiting for rank 0, which has not come", 0);
+        throw control::have_not_come("0");
     }
 }
 
