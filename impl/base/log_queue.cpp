@@ -33,7 +33,7 @@ void LogQueue::set_listener(LogListener listener) {
     }
     while (end_ != no_end) changed_.wait(lock);  // of another who sets one
     if (listener_) {
-        end_ = delivered_ + lines_.size();
+        end_ = taken_ + lines_.size();
         while (delivered_ < end_) changed_.wait(lock);
         end_ = no_end;
     }
@@ -66,10 +66,11 @@ void LogQueue::run() noexcept {
     pthread_setname_np(pthread_self(), "tutti-log");
     Lock lock(mutex_);
     for (;;) {
-        while (listener_ && (lines_.empty() || delivered_ >= end_)) changed_.wait(lock);
+        while (listener_ && (lines_.empty() || taken_ >= end_)) changed_.wait(lock);
         if (!listener_) break;
         const auto [level, text] = std::move(lines_.front());
         lines_.pop_front();
+        ++taken_;
         const LogListener listener = listener_;
         lock.unlock();
         try {
@@ -80,7 +81,8 @@ void LogQueue::run() noexcept {
         ++delivered_;
         changed_.notify_all();
     }
-    delivered_ += lines_.size();  // what came last, with nobody to hear it
+    taken_ += lines_.size();  // what came last, with nobody to hear it
+    delivered_ = taken_;
     lines_.clear();
     running_ = false;
     changed_.notify_all();

@@ -31,8 +31,9 @@ private:
     Condition changed_;
     LogListener listener_ TUTTI_GUARDED_BY(mutex_);
     std::deque<std::pair<LogLevel, std::string>> lines_ TUTTI_GUARDED_BY(mutex_);
-    uint64_t delivered_ TUTTI_GUARDED_BY(mutex_) = 0;
-    uint64_t dropped_ TUTTI_GUARDED_BY(mutex_) = 0;  // since the last line that found room
+    uint64_t taken_ TUTTI_GUARDED_BY(mutex_) = 0;      // out of lines_, so far
+    uint64_t delivered_ TUTTI_GUARDED_BY(mutex_) = 0;  // of those, what the listener has heard
+    uint64_t dropped_ TUTTI_GUARDED_BY(mutex_) = 0;    // since the last line that found room
     // Somebody sets a listener: the one before hears so many lines and no more.
     uint64_t end_ TUTTI_GUARDED_BY(mutex_) = no_end;
     bool running_ TUTTI_GUARDED_BY(mutex_) = false;
