@@ -79,19 +79,27 @@ static void who_does_not_read_large_answers_is_cut_off_in_time(void** state) {
     const server_process* server = (const server_process*)*state;
     enum { SIZE = 16 * MIB, REQUESTS = 400 };
     char* const value = (char*)calloc(1, SIZE);
+    const char* const large = "large";
     tutti_store* store = NULL;
     int32_t there = 0;
     EXPECT_OK(server_client(server, &store, &error));
-    EXPECT_OK(tutti_store_set(store, "large", value, SIZE, &error));
-    EXPECT_OK(tutti_store_check(store, NULL, 0, &there, &error)); /* it has arrived */
+    EXPECT_OK(tutti_store_set(store, large, value, SIZE, &error));
+    /* Without it the requests would be answered, and with nothing. */
+    EXPECT_OK(tutti_store_check(store, &large, 1, &there, &error));
+    assert_int_equal(there, 1);
     const long before = server_memory_kib(server);
+    const int fd = greeted(server);
     char bytes[32], *end = bytes;
+    *end++ = 7; /* COUNT_KEYS */
+    assert_true(raw_send(fd, bytes, 1));
+    assert_int_equal(raw_receive(fd, bytes, 8), 8); /* the server knows of this connection */
+    const int descriptors = server_descriptors(server);
+    end = bytes;
     *end++ = 3; /* GET */
     end = put_string(end, "/large", 6);
-    const int fd = greeted(server);
     for (int i = 0; i < REQUESTS; ++i)
         if (!raw_send(fd, bytes, (size_t)(end - bytes))) break;
-    EXPECT_OK(tutti_store_check(store, NULL, 0, &there, &error));
+    server_await_descriptors(server, descriptors - 1); /* before anybody reads */
     size_t received = 0;
     for (size_t count = SIZE; count == SIZE; received += count)
         count = raw_receive(fd, value, SIZE);
