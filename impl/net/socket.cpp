@@ -111,7 +111,7 @@ size_t Socket::recv_some(std::span<std::byte> bytes, const Deadline& deadline, i
         const ssize_t count = ::recv(descriptor_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
         if (count >= 0) return static_cast<size_t>(count);
         if (errno == EAGAIN || errno == EWOULDBLOCK)
-            wait_for(POLLIN, "receiving from", deadline, cancel_fd);
+            await_readable(deadline, cancel_fd);
         else if (errno != EINTR)
             fail("receiving from", errno);
     }
@@ -128,6 +128,10 @@ void Socket::recv_all(std::span<std::byte> bytes, const Deadline& deadline, int 
 void Socket::fail_closed() const {
     throw Error(TUTTI_ERR_NETWORK,
                 cat("receiving from ", peer_, ": the peer closed the connection"));
+}
+
+void Socket::await_readable(const Deadline& deadline, int cancel_fd) const {
+    wait_for(POLLIN, "receiving from", deadline, cancel_fd);
 }
 
 bool Socket::readable() const {

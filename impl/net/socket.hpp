@@ -42,6 +42,8 @@ public:
     // The Error (NETWORK) of a peer that has closed where more was to come.
     [[noreturn]] void fail_closed() const;
 
+    // Until recv_some has something to return or to throw.
+    void await_readable(const Deadline& deadline, int cancel_fd = -1) const;
     // False if nothing can be read without waiting. End of file and errors count as readable.
     [[nodiscard]] bool readable() const;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 
 namespace tutti {
@@ -40,6 +41,8 @@ constexpr StoreLimits pytorch = {
 constexpr size_t own_key_bytes = 128;
 // What a key or a value costs beside its bytes.
 constexpr size_t entry_overhead = 128;
+// Of a counter's value, at most.
+constexpr size_t number_text_bytes = 20;
 // Answers are handed to the socket when this much has gathered, at the latest.
 constexpr size_t gathered_answer_bytes = size_t{64} << 10;
 // What each client may hold of half a request though the server is full.
@@ -55,9 +58,14 @@ constexpr size_t refusals_remembered = 256;
 
 // How long opening a file store waits for its lock; a store's timeout is set later.
 constexpr int file_opening_ms = 300'000;
+// How often a file is opened anew that was removed or replaced by the time it was locked.
+constexpr int file_openings = 100;
 // What a key in a file may have in front of it, of ours.
 constexpr size_t file_key_overhead = 64;
 
+// A connection that was found sound is believed to be for so long, before what has no answer is sent
+// on it. If it is not, the next call says so.
+constexpr std::chrono::milliseconds sound_for{1};
 // Connections for waits that a client keeps when nobody is waiting.
 constexpr size_t idle_wait_connections = 8;
 // A client whose time is up takes this long to learn whether it was given a queue's value in the

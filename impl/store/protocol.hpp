@@ -60,7 +60,10 @@ constexpr std::string_view refusal_key = "tutti/refusal/";
 class Writer {
 public:
     Writer() = default;
-    explicit Writer(Query query) { byte(static_cast<uint8_t>(query)); }
+    explicit Writer(Query query) {
+        out_.reserve(usual_request_bytes);
+        byte(static_cast<uint8_t>(query));
+    }
 
     Writer& query(Query query) { return byte(static_cast<uint8_t>(query)); }
     Writer& byte(uint8_t value);
@@ -79,6 +82,7 @@ public:
     [[nodiscard]] std::string take() { return std::exchange(out_, {}); }
 
 private:
+    static constexpr size_t usual_request_bytes = 100;
     std::string out_;
 };
 

@@ -3,8 +3,10 @@
 #include "shared_servers.hpp"
 
 #include <map>
+#include <utility>
 
 #include "base/mutex.hpp"
+#include "bind_rules.hpp"
 
 namespace tutti {
 namespace {
@@ -20,10 +22,8 @@ SharedServers& shared_servers() {
     return *servers;
 }
 
-}  // namespace
-
-std::shared_ptr<TcpServer> share_server(int port,
-                                        const std::function<std::shared_ptr<TcpServer>()>& make) {
+template <typename Make>
+std::shared_ptr<TcpServer> share_server(int port, Make&& make) {
     SharedServers& servers = shared_servers();
     // Held while the server is made, or two masters would both bind the port.
     const Lock lock(servers.mutex);
@@ -33,6 +33,21 @@ std::shared_ptr<TcpServer> share_server(int port,
         if (auto server = found->second.lock()) return server;
     auto server = make();
     servers.by_port[server->port()] = server;
+    return server;
+}
+
+}  // namespace
+
+std::shared_ptr<TcpServer> serve_store(const TcpStoreOptions& options, net::Endpoint& endpoint) {
+    const auto make = [&] {
+        BoundServer bound = options.listen_fd
+                                ? adopt_store_server(*options.listen_fd, options.host, options.port)
+                                : bind_store_server(options.host, options.port);
+        endpoint.host = bound.host;
+        return std::make_shared<TcpServer>(std::move(bound.sockets), options.limits);
+    };
+    auto server = options.multi_tenant ? share_server(options.port, make) : make();
+    endpoint.port = server->port();
     return server;
 }
 

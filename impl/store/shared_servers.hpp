@@ -1,16 +1,17 @@
-// The servers of this process that several masters may share: torch's multi_tenant. Any thread.
+// The servers of masters, which several in this process may share: torch's multi_tenant. Any thread.
 #pragma once
 
-#include <functional>
 #include <memory>
 
+#include "net/address.hpp"
+#include "store.hpp"
 #include "tcp_server.hpp"
 
 namespace tutti {
 
-// The server at the port that somebody else shares; if there is none, or the port is 0, the one
-// that `make` makes, shared from now on while somebody keeps it.
-std::shared_ptr<TcpServer> share_server(int port,
-                                        const std::function<std::shared_ptr<TcpServer>()>& make);
+// The server that a master asks for, and in `endpoint` where to reach it. With multi_tenant, the one
+// at the port that somebody else shares; if there is none, or the port is 0, a new one, shared from
+// now on while somebody keeps it.
+std::shared_ptr<TcpServer> serve_store(const TcpStoreOptions& options, net::Endpoint& endpoint);
 
 }  // namespace tutti

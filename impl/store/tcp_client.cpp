@@ -47,23 +47,27 @@ void TcpClient::refresh_command(const StoreCall& call) {
     if (command_ == nullptr) command_ = connect(call.deadline);
 }
 
-// What has no answer would be lost on a connection that the server has closed.
-void TcpClient::send_only(const StoreCall& call, const std::string& message) {
+// What has no answer would be lost on a connection that the server has closed. Whether it is closed
+// is looked at once in a while; what is lost in between is reported by the next call.
+void TcpClient::send_only(const StoreCall& call, const std::string& message,
+                          const std::string& behind) {
     command(call, [&](TcpConnection& connection) {
-        if (connection.broken()) {
-            if (!connection.unconfirmed().empty())
+        if (connection.broken_lately()) {
+            if (connection.has_unconfirmed())
                 throw Error(TUTTI_ERR_NETWORK, "the connection is closed");
             command_.reset();
             refresh_command(call);
         }
-        command_->send(message, call.deadline, cat(call.operation, " of ", keys_text(call.keys)));
+        command_->send(message, call.deadline);
+        if (!behind.empty()) command_->send(behind, call.deadline);
+        command_->note_unconfirmed(call.operation, call.keys.front());
     });
 }
 
 void TcpClient::fence(const StoreCall& call) {
     constexpr uint32_t nonce = 0x7475'7474;
     command(call, [&](TcpConnection& connection) {
-        if (connection.unconfirmed().empty()) return;
+        if (!connection.has_unconfirmed()) return;
         connection.send(Writer(Query::Ping).number32(nonce).take(), call.deadline);
         if (connection.read_number32(call.deadline) != nonce)
             throw Error(TUTTI_ERR_STORE, "the server sent what nobody asked for");
@@ -167,7 +171,7 @@ void TcpClient::fail(const StoreCall& call, const Error& error,
             status.message += "; the server has ended or refused the request";
         else
             status.message = cat("the server refused it: ", reason);
-        if (!lost.empty()) status.message += cat("; an earlier ", lost, " may be lost");
+        if (!lost.empty()) status.message += cat("; an earlier ", lost);
     }
     const std::string keys = call.keys.empty() ? "" : cat(" of ", keys_text(call.keys));
     status.message = cat(call.operation, keys, " at the ", where_, ": ", status.message);

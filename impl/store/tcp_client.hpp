@@ -38,8 +38,10 @@ public:
     // dialogue(connection) on the command connection, in turn. It ends with an answer.
     template <typename Dialogue>
     auto command(const StoreCall& call, Dialogue&& dialogue);
-    // A request that has no answer, on the command connection.
-    void send_only(const StoreCall& call, const std::string& message);
+    // A request that has no answer, on the command connection: the message, and what stands behind
+    // it if that is too large to be copied.
+    void send_only(const StoreCall& call, const std::string& message,
+                   const std::string& behind = {});
     // dialogue(connection) on a connection of its own.
     template <typename Dialogue>
     auto apart(const StoreCall& call, Dialogue&& dialogue);

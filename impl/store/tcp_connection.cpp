@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "keys.hpp"
 
 namespace tutti {
 
@@ -65,19 +66,40 @@ void TcpConnection::read_limits(const Deadline& deadline) {
     limits_.keys_per_request = read(store_limits::most_keys_per_request);
 }
 
-void TcpConnection::send(const std::string& message, const Deadline& deadline,
-                         std::string unconfirmed) {
+void TcpConnection::send(const std::string& message, const Deadline& deadline) {
     socket_.send_all(std::as_bytes(std::span(message)), deadline);
-    if (!unconfirmed.empty()) unconfirmed_ = std::move(unconfirmed);
 }
 
-// Makes received_ at least so long, which fits into the buffer.
+void TcpConnection::note_unconfirmed(const char* operation, const std::string& key) {
+    ++unconfirmed_;
+    unconfirmed_operation_ = operation;
+    unconfirmed_key_ = key;
+}
+
+std::string TcpConnection::unconfirmed() const {
+    if (unconfirmed_ == 0) return "";
+    const std::string last =
+        cat(unconfirmed_operation_, " of ", key_text(unconfirmed_key_), " may be lost");
+    return unconfirmed_ == 1 ? last : cat(last, ", and ", unconfirmed_ - 1, " more before it");
+}
+
+bool TcpConnection::broken_lately() {
+    const auto now = Deadline::Clock::now();
+    if (received_.empty() && now - sound_at_ < store_limits::sound_for) return false;
+    if (broken()) return true;
+    sound_at_ = now;
+    return false;
+}
+
+// Makes received_ at least so long, which fits into the buffer. The answer to what was sent just now
+// is on its way, so reading begins with waiting.
 void TcpConnection::receive(size_t size, const Deadline& deadline) {
     if (received_.size() >= size) return;
     std::copy(received_.begin(), received_.end(), buffer_.begin());
     received_ = {buffer_.data(), received_.size()};
     while (received_.size() < size) {
         const auto room = std::as_writable_bytes(std::span(buffer_)).subspan(received_.size());
+        socket_.await_readable(deadline);
         const size_t count = socket_.recv_some(room, deadline);
         if (count == 0) socket_.fail_closed();
         received_ = {buffer_.data(), received_.size() + count};
@@ -87,7 +109,7 @@ void TcpConnection::receive(size_t size, const Deadline& deadline) {
 // The next bytes of an answer; valid until the next call.
 std::string_view TcpConnection::take(size_t size, const Deadline& deadline) {
     receive(size, deadline);
-    unconfirmed_.clear();
+    unconfirmed_ = 0;
     const std::string_view taken = received_.substr(0, size);
     received_.remove_prefix(size);
     return taken;

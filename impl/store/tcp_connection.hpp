@@ -29,9 +29,10 @@ public:
     [[nodiscard]] const net::Socket& socket() const { return socket_; }
     [[nodiscard]] const net::Address& remote() const { return remote_; }
 
-    // `unconfirmed`: what to report as perhaps lost if the connection breaks before the next
-    // answer; for requests without an answer of their own.
-    void send(const std::string& message, const Deadline& deadline, std::string unconfirmed = "");
+    void send(const std::string& message, const Deadline& deadline);
+    // What was sent has no answer of its own: it may be lost if the connection breaks before the
+    // next answer.
+    void note_unconfirmed(const char* operation, const std::string& key);
     uint8_t read_byte(const Deadline& deadline);
     uint32_t read_number32(const Deadline& deadline);
     int64_t read_number(const Deadline& deadline);
@@ -39,10 +40,15 @@ public:
     std::string read_bytes(const Deadline& deadline);
     // QUEUE_POP's answer; nothing if the queue was empty.
     std::optional<std::string> read_popped(const Deadline& deadline);
-    [[nodiscard]] const std::string& unconfirmed() const { return unconfirmed_; }
+    [[nodiscard]] bool has_unconfirmed() const { return unconfirmed_ > 0; }
+    // `set of key "a" may be lost, and 2 more before it`; empty if there is none.
+    [[nodiscard]] std::string unconfirmed() const;
 
     // True if the server has closed an idle connection, or sent what nobody asked for.
     [[nodiscard]] bool broken() const { return !received_.empty() || socket_.readable(); }
+    // The same, as it was within the last millisecond: a look is one more system call, which many
+    // short messages in a row can do without.
+    [[nodiscard]] bool broken_lately();
 
     // A request that the server answers when something has come about, WAIT or BARRIER. Behind it
     // may stand, in one piece with it, GET or MULTI_GET, with `values` answers. False if the
@@ -68,8 +74,11 @@ private:
     bool server_is_tutti_ = false;
     std::string name_;
     StoreLimits limits_ = store_limits::pytorch;
-    std::string unconfirmed_;
-    std::optional<size_t> called_off_;  // a wait with so many values behind it
+    size_t unconfirmed_ = 0;  // requests since the last answer, and the last of them
+    const char* unconfirmed_operation_ = "";
+    std::string unconfirmed_key_;
+    Deadline::Clock::time_point sound_at_;  // when it was last found not to be broken
+    std::optional<size_t> called_off_;      // a wait with so many values behind it
 };
 
 // A connection to a store's server. Tries again with back-off while nobody listens, or what listens

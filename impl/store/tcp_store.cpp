@@ -16,6 +16,9 @@ namespace {
 using protocol::Query;
 using protocol::Writer;
 
+// From here on a second system call costs less than a copy.
+constexpr size_t large_value_bytes = size_t{64} << 10;
+
 // What a handle knows of where its server is.
 struct ServerPlace {
     std::string host;                    // as it was given
@@ -102,7 +105,9 @@ void TcpStore::join(int world_size, const Deadline& deadline) {
 void TcpStore::store(const StoreCall& call, Query query, const std::string& value) {
     const std::string& key = call.keys.front();
     check_pair(key, value.size(), client_.limits_for(call, value.size()));
-    client_.send_only(call, Writer(query).wire_key(key).bytes(value).take());
+    if (value.size() < large_value_bytes)
+        return client_.send_only(call, Writer(query).wire_key(key).bytes(value).take());
+    client_.send_only(call, Writer(query).wire_key(key).count(value.size()).take(), value);
 }
 
 void TcpStore::set(const std::string& key, const std::string& value, const Deadline& deadline) {
@@ -334,19 +339,6 @@ std::shared_ptr<Store> TcpStore::clone(const Deadline& deadline) {
     return other;
 }
 
-std::shared_ptr<TcpServer> serve(const TcpStoreOptions& options, net::Endpoint& endpoint) {
-    const auto make = [&] {
-        BoundServer bound = options.listen_fd
-                                ? adopt_store_server(*options.listen_fd, options.host, options.port)
-                                : bind_store_server(options.host, options.port);
-        endpoint.host = bound.host;
-        return std::make_shared<TcpServer>(std::move(bound.sockets), options.limits);
-    };
-    auto server = options.multi_tenant ? share_server(options.port, make) : make();
-    endpoint.port = server->port();
-    return server;
-}
-
 void check_options(const TcpStoreOptions& options) {
     if (options.host.empty() && !options.is_master)
         throw Error(TUTTI_ERR_INVALID_ARGUMENT, "TCP store: the host is not given");
@@ -369,7 +361,7 @@ std::shared_ptr<Store> make_tcp_store(const TcpStoreOptions& options) {
     const Deadline deadline = Deadline::after_ms(options.timeout_ms);
     net::Endpoint endpoint = {options.host, options.port};
     std::shared_ptr<TcpServer> server;
-    if (options.is_master) server = serve(options, endpoint);
+    if (options.is_master) server = serve_store(options, endpoint);
     auto connection = connect_to_store(options.host, endpoint, deadline);
     ServerPlace place{.host = options.host, .addresses = {}};
     std::string no_answer;  // of a resolver that has answered before

@@ -172,6 +172,28 @@ void a_set_that_was_not_confirmed_is_reported(void**) {
                        "an earlier set of key \"early\" may be lost");
 }
 
+// Whether the first set already finds the connection closed is a matter of time; one of the calls
+// does, and what went before it is reported.
+void sets_on_a_connection_that_broke_are_reported(void**) {
+    auto server = tutti::make_store_server("127.0.0.1", 0);
+    const auto store = tutti::make_tcp_store(client_of(server->port()));
+    for (const char* key : {"a", "b", "c"}) store->set(key, "v", ample());
+    server.reset();
+    std::string message;
+    try {
+        for (const char* key : {"d", "e"}) store->set(key, "v", ample());
+        (void)store->add("f", 1, ample());
+    } catch (const tutti::Error& error) {
+        message = error.status().message;
+    }
+    for (const auto& [failed, lost] :
+         {std::pair("set of key \"d\"", "set of key \"c\" may be lost, and 2 more before it"),
+          std::pair("set of key \"e\"", "set of key \"d\" may be lost, and 3 more before it"),
+          std::pair("add of key \"f\"", "set of key \"e\" may be lost, and 4 more before it")})
+        if (message.starts_with(failed) && message.ends_with(lost)) return;
+    fail_msg("%s", message.c_str());
+}
+
 void the_last_set_of_a_handle_arrives(void**) {
     const auto store = tutti::make_tcp_store(master());
     const int port = tutti::tcp_store_port(*store).value();
@@ -252,6 +274,7 @@ int main() {
         TUTTI_TEST(addresses_and_port_are_known),
         TUTTI_TEST(the_end_of_the_server_ends_every_call),
         TUTTI_TEST(a_set_that_was_not_confirmed_is_reported),
+        TUTTI_TEST(sets_on_a_connection_that_broke_are_reported),
         TUTTI_TEST(the_last_set_of_a_handle_arrives),
         TUTTI_TEST(a_refused_request_leaves_the_handle_usable),
         TUTTI_TEST(waits_that_time_out_do_not_use_up_connections),
