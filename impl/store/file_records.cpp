@@ -101,7 +101,8 @@ void append_length(std::string& out, size_t length) {
 std::optional<LockedFile> LockedFile::open(const std::string& path, Mode mode, bool make,
                                            const Deadline& deadline) {
     const int flags = (mode == Mode::Write ? O_RDWR : O_RDONLY) | O_CLOEXEC | (make ? O_CREAT : 0);
-    while (true) {
+    auto pause = first_pause;
+    for (int replaced = 0; replaced < store_limits::file_openings;) {
         net::Descriptor fd(::open(path.c_str(), flags, 0644));
         if (!fd.valid()) {
             if (errno == EINTR) continue;
@@ -119,7 +120,15 @@ std::optional<LockedFile> LockedFile::open(const std::string& path, Mode mode, b
             named.st_ino == status.st_ino)
             return file;
         if (deadline.expired()) file.fail_locking();
+        ++replaced;
+        std::this_thread::sleep_for(pause);
+        pause = std::min(pause * 2, longest_pause);
     }
+    throw Error(TUTTI_ERR_STORE,
+                cat("file store \"", path, "\": it was another file after each of ",
+                    store_limits::file_openings,
+                    " openings; somebody replaces it again and again, or its file "
+                    "system does not tell files apart"));
 }
 
 void LockedFile::fail_locking() const {

@@ -1,8 +1,11 @@
 // What is particular to the file store: the layout that PyTorch shares, the end of the file, and
 // files that are not what they should be.
+#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -114,6 +117,87 @@ void a_file_that_was_replaced_is_read_anew(void**) {
     assert_false(store->check(Names{"old"}, ample()));
 }
 
+void a_barrier_is_that_of_pytorch(void**) {
+    const TemporaryFolder folder;
+    const std::string path = folder.file("store");
+    const auto store = make_file_store(path, -1);
+    TUTTI_EXPECT_ERROR(store->barrier("b", 2, soon()), TUTTI_ERR_TIMEOUT, "\"b\"");
+    add_to_file(path, record("/c/num_members", "1"));  // a process of PyTorch has come
+    store->barrier("c", 2, ample());
+    const std::string expected = record("refcount/", "1") + record("/b/num_members", "1") +
+                                 record("/c/num_members", "1") + record("/c/num_members", "2") +
+                                 record("/c/last_member", "1");
+    assert_true(contents(path) == expected);
+    add_to_file(path, record("/b/num_members", "2") + record("/b/last_member", "1"));
+    store->barrier("b", 2, ample());
+}
+
+void a_queue_leaves_no_keys_behind(void**) {
+    const TemporaryFolder folder;
+    const std::string path = folder.file("store");
+    const auto store = make_file_store(path, -1);
+    const auto other = make_file_store(path, -1);
+    store->queue_push("q", "one", ample());
+    store->queue_push("q", "two", ample());
+    assert_int_equal(other->queue_len("q", ample()), 2);
+    assert_int_equal(other->num_keys(ample()), 0);
+    assert_string_equal(other->queue_pop("q", false, ample()).c_str(), "one");
+    assert_string_equal(store->queue_pop("q", false, ample()).c_str(), "two");
+    const std::string end = contents(path);
+    const std::string expected =
+        record("-entry/1/q", "") + record("-first/q", "") + record("-next/q", "");
+    assert_true(end.ends_with(expected));
+    store->queue_push("q", "three", ample());
+    assert_string_equal(other->queue_pop("q", true, ample()).c_str(), "three");
+}
+
+void clones_are_one_handle_to_the_file(void**) {
+    const TemporaryFolder folder;
+    const std::string path = folder.file("store");
+    auto store = make_file_store(path, 2);
+    auto clone = store->clone(ample());
+    store.reset();
+    clone.reset();
+    assert_true(exists(path));  // the other process has not come yet
+    store = make_file_store(path, 2);
+    clone = store->clone(ample());
+    store.reset();
+    assert_true(exists(path));
+    clone->set("k", "v", ample());
+    clone.reset();
+    assert_false(exists(path));
+}
+
+// Whoever gets the lock of the file finds another one in its place.
+void a_file_that_is_another_each_time_is_given_up(void**) {
+    const TemporaryFolder folder;
+    const std::string path = folder.file("store"), next = folder.file("next");
+    const auto made_and_locked = [](const std::string& name) {
+        tutti::net::Descriptor file(::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+        (void)::flock(file.get(), LOCK_EX);
+        return file;
+    };
+    tutti::net::Descriptor locked = made_and_locked(path);
+    std::atomic<bool> over = false;
+    std::thread replacing([&] {
+        while (!over) {
+            tutti::net::Descriptor newer = made_and_locked(next);
+            std::filesystem::rename(next, path);
+            locked = std::move(newer);
+        }
+    });
+    std::string message;
+    try {
+        make_file_store(path, -1);
+    } catch (const tutti::Error& error) {
+        message = error.status().message;
+    }
+    over = true;
+    replacing.join();
+    assert_true(message.find("somebody replaces it again and again") != std::string::npos);
+    assert_true(message.find(path) != std::string::npos);
+}
+
 void a_file_that_is_removed_stays_removed_when_a_handle_closes(void**) {
     const TemporaryFolder folder;
     const std::string path = folder.file("store");
@@ -209,6 +293,10 @@ int main() {
         TUTTI_TEST(the_last_of_all_removes_the_file),
         TUTTI_TEST(without_a_fixed_number_the_file_stays),
         TUTTI_TEST(a_file_that_was_replaced_is_read_anew),
+        TUTTI_TEST(a_barrier_is_that_of_pytorch),
+        TUTTI_TEST(a_queue_leaves_no_keys_behind),
+        TUTTI_TEST(clones_are_one_handle_to_the_file),
+        TUTTI_TEST(a_file_that_is_another_each_time_is_given_up),
         TUTTI_TEST(a_file_that_is_removed_stays_removed_when_a_handle_closes),
         TUTTI_TEST(a_rank_is_taken_until_its_store_closes),
         TUTTI_TEST(ranks_that_are_taken_are_records_that_pytorch_passes_over),
