@@ -1,66 +1,18 @@
 // One suite over every kind of store: what a store promises does not depend on where it lives.
+// Values, counters and waits.
 #include <algorithm>
 #include <atomic>
-#include <functional>
-#include <memory>
 #include <thread>
 
+#include "kinds.hpp"
 #include "store/limits.hpp"
-#include "store/store.hpp"
-#include "support/unit.hpp"
-#include "temporary_folder.hpp"
 
 namespace {
 
+using namespace tutti::test;
 using tutti::cat;
 using tutti::Deadline;
 using tutti::Store;
-using Names = std::vector<std::string>;
-
-// Two handles on one empty store, and what they need.
-struct Opened {
-    std::shared_ptr<void> holder;
-    std::shared_ptr<Store> first;
-    std::shared_ptr<Store> second;
-};
-
-Opened open_hash() {
-    auto store = tutti::make_hash_store();
-    return {nullptr, store, store};
-}
-
-Opened open_file() {
-    auto folder = std::make_shared<tutti::test::TemporaryFolder>();
-    const std::string path = folder->file("store");
-    return {folder, tutti::make_file_store(path, 2), tutti::make_file_store(path, 2)};
-}
-
-Opened open_tcp() {
-    tutti::TcpStoreOptions options;
-    options.host = "127.0.0.1";
-    options.is_master = true;
-    auto master = tutti::make_tcp_store(options);
-    options.is_master = false;
-    options.port = tutti::tcp_store_port(*master).value();
-    return {nullptr, master, tutti::make_tcp_store(options)};
-}
-
-Opened with_prefix(Opened opened) {
-    // Keys outside the prefix must not be mistaken for those inside.
-    opened.first->set("value", "of another", Deadline::never());
-    opened.first = tutti::make_prefix_store("one", opened.first);
-    opened.second = tutti::make_prefix_store("one", opened.second);
-    return opened;
-}
-
-std::function<Opened()> open_store;
-
-Deadline ample() {
-    return Deadline::after_ms(60'000);
-}
-Deadline soon() {
-    return Deadline::after_ms(50);
-}
 
 void what_is_set_is_read_and_replaced(void**) {
     const Opened stores = open_store();
@@ -310,126 +262,9 @@ void keys_are_counted(void**) {
     assert_int_equal(stores.second->num_keys(ample()), before + 1);
 }
 
-void the_keys_are_listed(void**) {
-    const Opened stores = open_store();
-    stores.first->set("a", "", ample());
-    stores.second->add("b/c", 1, ample());
-    stores.first->set("gone", "", ample());
-    stores.first->delete_key("gone", ample());
-    stores.first->queue_push("queue", "not a key", ample());
-    Names keys = stores.second->list_keys(ample());
-    std::sort(keys.begin(), keys.end());
-    assert_true((keys == Names{"a", "b/c"}));
-}
+}  // namespace
 
-void a_queue_gives_each_value_once_in_order(void**) {
-    const Opened stores = open_store();
-    std::string bytes(70'000, '\0');
-    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 7);
-    assert_int_equal(stores.first->queue_len("q", ample()), 0);
-    for (int round = 0; round < 2; ++round) {
-        for (const std::string& value : {std::string("one"), std::string(), bytes})
-            stores.first->queue_push("q", value, ample());
-        assert_int_equal(stores.second->queue_len("q", ample()), 3);
-        assert_string_equal(stores.second->queue_pop("q", false, ample()).c_str(), "one");
-        assert_string_equal(stores.first->queue_pop("q", true, ample()).c_str(), "");
-        assert_true(stores.second->queue_pop("q", true, ample()) == bytes);
-        assert_int_equal(stores.first->queue_len("q", ample()), 0);
-    }
-}
-
-void an_empty_queue_is_said_to_be_empty_or_waited_for(void**) {
-    const Opened stores = open_store();
-    TUTTI_EXPECT_ERROR(stores.first->queue_pop("q", false, ample()), TUTTI_ERR_QUEUE_EMPTY,
-                       "q\" at the ");
-    TUTTI_EXPECT_ERROR(stores.first->queue_pop("q", true, soon()), TUTTI_ERR_TIMEOUT, "q\"");
-    std::thread pusher([&, &store = stores.second] { store->queue_push("q", "late", ample()); });
-    assert_string_equal(stores.first->queue_pop("q", true, Deadline::never()).c_str(), "late");
-    pusher.join();
-    TUTTI_EXPECT_ERROR(stores.second->queue_pop("q", false, ample()), TUTTI_ERR_QUEUE_EMPTY, "q");
-}
-
-void queues_are_found_by_check_and_wait_and_deleted(void**) {
-    const Opened stores = open_store();
-    assert_false(stores.first->check(Names{"q"}, ample()));
-    std::thread waiter([&, &store = stores.first] { store->wait(Names{"q"}, Deadline::never()); });
-    stores.second->queue_push("q", "a", ample());
-    waiter.join();
-    stores.second->queue_push("q", "b", ample());
-    assert_true(stores.first->check(Names{"q"}, ample()));
-    assert_true(stores.first->delete_key("q", ample()));
-    assert_false(stores.first->delete_key("q", ample()));
-    assert_false(stores.second->check(Names{"q"}, ample()));
-    assert_int_equal(stores.second->queue_len("q", ample()), 0);
-}
-
-void many_poppers_share_what_many_pushers_push(void**) {
-    const Opened stores = open_store();
-    constexpr int each = 25;
-    std::vector<std::thread> threads;
-    std::atomic<int> sum{0};
-    for (int t = 0; t < 4; ++t) {
-        threads.emplace_back([&, &store = t % 2 == 0 ? stores.first : stores.second] {
-            for (int i = 0; i < each; ++i)
-                sum += std::stoi(store->queue_pop("q", true, Deadline::never()));
-        });
-        threads.emplace_back([&, t, &store = t % 2 == 0 ? stores.second : stores.first] {
-            for (int i = 0; i < each; ++i)
-                store->queue_push("q", std::to_string(t * each + i), ample());
-        });
-    }
-    for (std::thread& thread : threads) thread.join();
-    assert_int_equal(sum.load(), 4 * each * (4 * each - 1) / 2);
-    assert_int_equal(stores.first->queue_len("q", ample()), 0);
-}
-
-void a_barrier_holds_all_until_the_last_and_lets_late_ones_pass(void**) {
-    const Opened stores = open_store();
-    constexpr int size = 6;
-    std::atomic<int> wrong{0};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < size; ++t)
-        threads.emplace_back([&, t, &store = t % 2 == 0 ? stores.first : stores.second] {
-            store->set(cat("before ", t), "", ample());
-            store->barrier("b", size, Deadline::never());
-            Names all;
-            for (int i = 0; i < size; ++i) all.push_back(cat("before ", i));
-            if (!store->check(all, ample())) ++wrong;
-        });
-    for (std::thread& thread : threads) thread.join();
-    assert_int_equal(wrong.load(), 0);
-    stores.first->barrier("b", size, ample());
-    stores.first->barrier("of one", 1, ample());
-}
-
-void a_barrier_that_times_out_names_its_key_and_counts_who_came(void**) {
-    const Opened stores = open_store();
-    TUTTI_EXPECT_ERROR(stores.first->barrier("b", 2, soon()), TUTTI_ERR_TIMEOUT, "b\"");
-    TUTTI_EXPECT_ERROR(stores.first->barrier("other", 2, soon()), TUTTI_ERR_TIMEOUT, "other\"");
-    stores.second->barrier("b", 2, ample());
-    TUTTI_EXPECT_ERROR(stores.first->barrier("none", 0, ample()), TUTTI_ERR_INVALID_ARGUMENT,
-                       "world_size is 0");
-    assert_int_equal(stores.first->add("usable", 1, ample()), 1);
-}
-
-void a_clone_is_another_handle_of_the_same_store(void**) {
-    Opened stores = open_store();
-    stores.first->set_timeout_ms(1234);
-    const auto clone = stores.first->clone(ample());
-    assert_int_equal(clone->timeout_ms(), 1234);
-    clone->set_timeout_ms(99);
-    assert_int_equal(stores.first->timeout_ms(), 1234);
-    stores.first->set("k", "v", ample());
-    assert_string_equal(stores.first->get("k", ample()).c_str(), "v");
-    assert_string_equal(clone->get("k", ample()).c_str(), "v");
-    assert_true(clone->has_extended_api());
-    stores.first.reset();
-    assert_string_equal(clone->clone(ample())->get("k", ample()).c_str(), "v");
-    clone->set("l", "w", ample());
-    assert_string_equal(clone->get("l", ample()).c_str(), "w");
-}
-
-int run(const char* name, std::function<Opened()> open) {
+int main() {
     const CMUnitTest tests[] = {
         TUTTI_TEST(what_is_set_is_read_and_replaced),
         TUTTI_TEST(a_handle_reads_what_it_has_written),
@@ -451,26 +286,6 @@ int run(const char* name, std::function<Opened()> open) {
         TUTTI_TEST(a_deleted_key_is_gone_and_can_come_back),
         TUTTI_TEST(several_values_keep_their_order),
         TUTTI_TEST(keys_are_counted),
-        TUTTI_TEST(the_keys_are_listed),
-        TUTTI_TEST(a_queue_gives_each_value_once_in_order),
-        TUTTI_TEST(an_empty_queue_is_said_to_be_empty_or_waited_for),
-        TUTTI_TEST(queues_are_found_by_check_and_wait_and_deleted),
-        TUTTI_TEST(many_poppers_share_what_many_pushers_push),
-        TUTTI_TEST(a_barrier_holds_all_until_the_last_and_lets_late_ones_pass),
-        TUTTI_TEST(a_barrier_that_times_out_names_its_key_and_counts_who_came),
-        TUTTI_TEST(a_clone_is_another_handle_of_the_same_store),
     };
-    open_store = std::move(open);
-    return cmocka_run_group_tests_name(name, tests, nullptr, nullptr);
-}
-
-}  // namespace
-
-int main() {
-    int failures = run("hash store", open_hash);
-    failures += run("prefix store over hash store", [] { return with_prefix(open_hash()); });
-    failures += run("file store", open_file);
-    failures += run("TCP store", open_tcp);
-    failures += run("prefix store over TCP store", [] { return with_prefix(open_tcp()); });
-    return failures;
+    return run_for_every_kind(tests);
 }

@@ -1,6 +1,6 @@
-// The newer queries, 14 to 18, byte for byte. LIST_KEYS and BARRIER were captured from PyTorch 2.14;
-// the queues' bytes are as its source documents them, and unverified against a running one: Debian's
-// has no queues.
+// The newer queries, 14 to 18, byte for byte. LIST_KEYS and BARRIER were captured from PyTorch
+// 2.14; the queues' bytes are as its source documents them, and unverified against a running one:
+// Debian's has no queues.
 #include "raw_client.hpp"
 
 namespace {
