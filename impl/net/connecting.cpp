@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <utility>
 
 #include "base/error.hpp"
 #include "wait.hpp"
@@ -68,6 +69,8 @@ public:
             if (next_ < addresses_.size() && (running_.empty() || head_start_.expired())) {
                 start(addresses_[next_++]);
                 head_start_ = Deadline::after_ms(head_start_ms);
+            } else if (!running_.empty() && !lost_.empty() && again_.expired()) {
+                for (const Address* address : std::exchange(lost_, {})) start(*address);
             } else if (running_.empty() || !await()) {
                 return {};
             }
@@ -95,8 +98,9 @@ private:
 
     // False if the time is up.
     bool await() {
-        const Deadline until =
-            next_ < addresses_.size() ? deadline_.or_earlier(head_start_) : deadline_;
+        Deadline until = deadline_;
+        if (next_ < addresses_.size()) until = until.or_earlier(head_start_);
+        if (!lost_.empty()) until = until.or_earlier(again_);
         std::vector<pollfd> entries;
         for (const Running& one : running_) entries.push_back({one.descriptor.get(), POLLOUT, 0});
         entries.push_back({cancel_fd_, POLLIN, 0});
@@ -136,7 +140,14 @@ private:
     void lose(const Address& address, int number) {
         note(attempts_, cat(address.host(), ": ", errno_text(number)));
         attempts_.last_errno = number;
-        attempts_.again = attempts_.again || may_pass(number);
+        if (!may_pass(number)) return;
+        attempts_.again = true;
+        // One that never answers shall not keep us from the one where somebody will soon listen.
+        if (lost_.empty()) {
+            again_ = Deadline::after_ms(pause_ms_);
+            pause_ms_ = std::min(pause_ms_ * 2, longest_pause_ms);
+        }
+        lost_.push_back(&address);
     }
 
     const std::span<const Address> addresses_;
@@ -147,6 +158,9 @@ private:
     size_t next_ = 0;
     Deadline head_start_ = Deadline::never();  // of the one started last
     std::vector<Running> running_;
+    std::vector<const Address*> lost_;  // to be tried again as long as others are under way
+    Deadline again_ = Deadline::never();
+    int64_t pause_ms_ = first_pause_ms;
     Descriptor winner_;
 };
 

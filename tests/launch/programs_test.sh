@@ -47,9 +47,9 @@ need_pytorch() {
     cp "$@" "$here/pytorch/sitecustomize.py" "$away"
     # What a program needs beside the C and C++ run time, unless it is there.
     ldd "$1" 2>/dev/null | sed -nE 's/.* => (.*lib(tutti|uv)\.so[^ ]*) .*/\1/p' |
-        while read -r library; do
-            [ -n "$(find "$TUTTI_PYTORCH_ROOT"/usr/lib* -name "${library##*/}" -print -quit)" ] ||
-                cp "$library" "$away"
+        while read -r needed; do
+            [ -n "$(find "$TUTTI_PYTORCH_ROOT"/usr/lib* -name "${needed##*/}" -print -quit)" ] ||
+                cp "$needed" "$away"
         done
 }
 
