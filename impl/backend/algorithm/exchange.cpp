@@ -21,6 +21,10 @@ struct Opening {
 };
 static_assert(sizeof(Opening) == 4096);
 
+// Ranks that compare first wait for each other in other messages than ranks that do not: they are
+// told of that, too.
+constexpr const char* detail_suffix = " under TORCH_DISTRIBUTED_DEBUG=DETAIL";
+
 class EventListener : public TransferListener {
 public:
     Event event;
@@ -131,7 +135,8 @@ void Exchange::await(Transfer& transfer, int peer, const char* doing, const Dead
             throw Error(TUTTI_ERR_TIMEOUT, cat("timed out ", doing, " rank ", peer), peer);
         }
         told_ = true;
-        channel_.stalled(number_, describe(step_.whole, number_));
+        const char* const manner = channel_.compares_first() ? detail_suffix : "";
+        channel_.stalled(number_, cat(describe(step_.whole, number_), manner));
     }
     transfer.hold.reset();
     if (!transfer.status.ok()) throw Error(transfer.status);
