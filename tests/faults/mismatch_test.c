@@ -85,6 +85,8 @@ static void calls_of_another_shape_are_a_mismatch_on_all_ranks(void** state) {
         {"call monitored_barrier", "call barrier", "monitored_barrier #1", "called barrier #1"},
         {"call all_to_all count=50000", "call reduce_scatter count=50000", "all_to_all #1",
          "reduce_scatter #1"},
+        /* The odd one waits for ranks that have had theirs, with what the root says unread. */
+        {"call scatter root=0", "call all_to_all", "scatter #1", "all_to_all #1"},
     };
     for (size_t index = 0; index < sizeof differences / sizeof *differences; ++index) {
         differ(state, 2, 1, &differences[index]);

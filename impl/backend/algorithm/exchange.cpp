@@ -129,12 +129,16 @@ void Exchange::await(Transfer& transfer, int peer, const char* doing, const Dead
     while (!transfer.done.load(std::memory_order_acquire)) {
         const uint32_t ticket = event_->ticket();
         if (transfer.done.load(std::memory_order_acquire)) break;
-        if (event_->wait(ticket, told_ ? deadline : deadline.or_earlier(patience_))) continue;
+        if (event_->wait(ticket, told_ ? deadline : deadline.or_earlier(patience_))) {
+            if (told_) check_arrived();
+            continue;
+        }
         if (transfer.done.load(std::memory_order_acquire)) break;
         if (deadline.expired()) {
             throw Error(TUTTI_ERR_TIMEOUT, cat("timed out ", doing, " rank ", peer), peer);
         }
         told_ = true;
+        check_arrived();
         const char* const manner = channel_.compares_first() ? detail_suffix : "";
         channel_.stalled(number_, cat(describe(step_.whole, number_), manner));
     }
@@ -171,6 +175,16 @@ void Exchange::check_opening(const Message& message) const {
     if (message.head.bytes != sizeof(Head) + eager) {
         throw Error(TUTTI_ERR_INTERNAL, cat("rank ", message.peer, " cut its data differently"),
                     message.peer);
+    }
+}
+
+// What this rank waits for may never come because of what another has said already.
+void Exchange::check_arrived() const {
+    for (const Message& message : messages_) {
+        if (message.is_send || message.is_open) continue;
+        const Transfer& head = message.head;
+        if (!head.done.load(std::memory_order_acquire)) continue;
+        if (head.status.ok() && head.bytes > 0) check_opening(message);
     }
 }
 
