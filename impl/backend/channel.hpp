@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "base/debug_level.hpp"
 #include "base/status.hpp"
 #include "branch.hpp"
 
@@ -88,6 +89,9 @@ public:
     [[nodiscard]] virtual const char* name() const = 0;
     [[nodiscard]] int rank() const { return rank_; }
     [[nodiscard]] int size() const { return size_; }
+    // Whether ranks compare what they call before any data move: the debug level was DETAIL when the
+    // channel was made.
+    [[nodiscard]] bool compares_first() const { return compares_first_; }
 
     // `peer` is another rank. A message longer than the receive posted for it ends that receive
     // with MISMATCH. Throw the reason of an abort, or PEER_LOST when the peer is known to be gone.
@@ -116,11 +120,13 @@ public:
     virtual std::unique_ptr<Channel> branch(const Branch& /*branch*/) { return nullptr; }
 
 protected:
-    Channel(int rank, int size) : rank_(rank), size_(size) {}
+    Channel(int rank, int size)
+        : rank_(rank), size_(size), compares_first_(debug_level() == DebugLevel::Detail) {}
 
 private:
     const int rank_;
     const int size_;
+    const bool compares_first_;
 };
 
 }  // namespace tutti

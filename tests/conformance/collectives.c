@@ -11,10 +11,6 @@ static tutti_work** work_of(attempt* me) {
     return me->cell->async ? &me->work : NULL;
 }
 
-static tutti_reduce_op op_of(const attempt* me) {
-    return (tutti_reduce_op)me->cell->op;
-}
-
 /* The piece of rank `one` where pieces differ: from next to nothing to twice the even one. */
 static int64_t uneven(const attempt* me, int32_t one) {
     return me->count * (2 * one + 1) / me->cell->ranks;
@@ -37,11 +33,11 @@ static tutti_status all_reduce(attempt* me) {
     if (me->cell->where == OUT_OF_PLACE) {
         const tutti_buffer input = make_buffer(me, me->count, mine, mine);
         const tutti_buffer output = make_buffer(me, me->count, junk(), reduced(0));
-        return tutti_all_reduce(GROUP, &input, &output, op_of(me), NULL, work_of(me), ERROR);
+        return tutti_all_reduce(GROUP, &input, &output, me->op, NULL, work_of(me), ERROR);
     }
     const tutti_buffer output = make_buffer(me, me->count, mine, reduced(0));
     const tutti_buffer* const input = me->cell->where == SAME_MEMORY ? &output : NULL;
-    return tutti_all_reduce(GROUP, input, &output, op_of(me), NULL, work_of(me), ERROR);
+    return tutti_all_reduce(GROUP, input, &output, me->op, NULL, work_of(me), ERROR);
 }
 
 static tutti_status reduce(attempt* me) {
@@ -61,7 +57,7 @@ static tutti_status reduce(attempt* me) {
         output = make_buffer(me, me->count, mine, is_root ? reduced(0) : mine);
         if (me->cell->where == SAME_MEMORY) from = to;
     }
-    return tutti_reduce(GROUP, from, to, op_of(me), me->cell->root, NULL, work_of(me), ERROR);
+    return tutti_reduce(GROUP, from, to, me->op, me->cell->root, NULL, work_of(me), ERROR);
 }
 
 /* A list of what every rank gives; this rank's place in it holds its own already unless the call is
@@ -164,7 +160,7 @@ static tutti_status reduce_scatter_list(attempt* me, int is_uneven) {
     if (me->cell->where == OUT_OF_PLACE) {
         output = make_buffer(me, output.count, junk(), reduced(rank));
     }
-    return tutti_reduce_scatter(GROUP, inputs, (size_t)me->cell->ranks, &output, op_of(me), NULL,
+    return tutti_reduce_scatter(GROUP, inputs, (size_t)me->cell->ranks, &output, me->op, NULL,
                                 work_of(me), ERROR);
 }
 
@@ -193,7 +189,7 @@ static tutti_status reduce_scatter_tensor(attempt* me) {
     if (me->cell->where == OUT_OF_PLACE) {
         output = make_buffer(me, me->count, junk(), reduced(rank));
     }
-    return tutti_reduce_scatter_tensor(GROUP, &input, &output, op_of(me), NULL, work_of(me), ERROR);
+    return tutti_reduce_scatter_tensor(GROUP, &input, &output, me->op, NULL, work_of(me), ERROR);
 }
 
 static tutti_status all_to_all_list(attempt* me, int is_uneven) {
@@ -258,7 +254,7 @@ static tutti_status coalesced(attempt* me) {
     const tutti_buffer copied =
         make_buffer(me, me->count, me->rank->rank == 0 ? mine : junk(), data_of(0, 0));
     const tutti_buffer second = make_buffer(me, me->count, other, reduced(1));
-    const tutti_reduce_op op = op_of(me);
+    const tutti_reduce_op op = me->op;
     tutti_status status = tutti_coalescing_begin(GROUP, ERROR);
     if (status == TUTTI_OK) status = tutti_all_reduce(GROUP, NULL, &first, op, NULL, NULL, ERROR);
     if (status == TUTTI_OK) status = tutti_broadcast(GROUP, &copied, 0, NULL, NULL, ERROR);

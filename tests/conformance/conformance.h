@@ -14,6 +14,9 @@
 
 enum { MOST_RANKS = 5, MOST_AREAS = 2 * MOST_RANKS };
 
+/* Ops beside those of types.h: a sum with factors, and functions of the caller. */
+enum { PREMUL_SUM = REDUCE_OPS, COMMUTING, NOT_COMMUTING, MATRIX_OPS };
+
 /* Where the result goes: to memory of its own, to where a NULL input says that it is taken from,
  * or to the input given by name. */
 typedef enum place { OUT_OF_PLACE, IN_PLACE, SAME_MEMORY, PLACES } place;
@@ -26,6 +29,7 @@ typedef struct cell {
     int64_t bytes; /* of one rank's piece, rounded down to elements */
     place where;
     int async;
+    int salt; /* so that the same piece has other elements in other cells; 0 in the matrix */
 } cell;
 
 /* What the elements of a piece of memory are. */
@@ -52,9 +56,10 @@ typedef struct area {
 typedef struct attempt {
     rank_context* rank;
     const cell* cell;
-    int64_t count;    /* elements of an even piece */
-    tutti_work* work; /* of the call, if it is async */
-    char* arena;      /* all areas lie in it, between guards */
+    int64_t count;      /* elements of an even piece */
+    tutti_work* work;   /* of the call, if it is async */
+    tutti_reduce_op op; /* of this rank's, if the cell has one; ours to release */
+    char* arena;        /* all areas lie in it, between guards */
     size_t used, room;
     int areas;
     area area[MOST_AREAS];
@@ -83,6 +88,15 @@ tutti_buffer make_buffer(attempt* me, int64_t count, content before, content aft
 /* Whether every area is what it shall be after the call, or before it, and no byte beside any of
  * them has changed. */
 int areas_are(attempt* me, int after);
+
+/* ops.c */
+const char* op_text(int op);
+int is_op_of(tutti_dtype dtype, int op);
+/* Sets me->op to that of the cell. */
+tutti_status make_op(attempt* me);
+/* What a rank gives to a reduction, and what comes out of what all have given. */
+number op_element(const cell* of, int32_t source, int32_t piece, int index);
+number op_result(const cell* of, const number* values);
 
 /* plan.c: the cells of one collective and number of ranks; the caller frees them. */
 typedef struct plan {

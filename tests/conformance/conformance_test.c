@@ -1,6 +1,7 @@
-/* Does a backend do what the contract says? conformance_test BACKEND [full] [seed N] [ranks N]
- * [only NAME] tries the matrix with ranks that are threads, and prints what came of every cell.
- * Without "full": every dtype × op at one size, and every pair of the other parameters' values. */
+/* Does a backend do what the contract says? conformance_test BACKEND [full] [part] [seed N]
+ * [ranks N] [only NAME] tries the matrix with ranks that are threads, and prints what came of every
+ * cell. Without "full": every dtype × op at one size, and every pair of the other parameters'
+ * values. With "part" the ranks are a group made from one that has another rank, too. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@ typedef struct settings {
     const char* only; /* NULL: every collective */
     int32_t fewest, most;
     uint64_t seed;
-    int is_full;
+    int is_full, is_part;
 } settings;
 
 /* What the ranks of one collective and number of ranks share. */
@@ -27,12 +28,12 @@ typedef struct trial {
 static const size_t arena_bytes = (size_t)(2 * MOST_RANKS + 2) * ((2u << 20) + 3 * 4096u);
 
 static int is_refusal(const collective* what, const cell* which) {
-    return what->has_op && !is_reducible(which->dtype, (tutti_reduce_op)which->op);
+    return what->has_op && !is_op_of(which->dtype, which->op);
 }
 
 static int names_op_and_dtype(const char* message, const cell* which) {
     return strstr(message, dtype_text(which->dtype)) != NULL &&
-           strstr(message, reduce_op_text((tutti_reduce_op)which->op)) != NULL;
+           strstr(message, op_text(which->op)) != NULL;
 }
 
 static verdict complain(attempt* me, const collective* what, const char* why) {
@@ -48,7 +49,10 @@ static verdict try_cell(attempt* me, const collective* what) {
     me->work = NULL;
     me->count = what->has_data ? me->cell->bytes / (int64_t)tutti_dtype_size(me->cell->dtype) : 0;
     if (me->cell->bytes == 1) me->count = 1; /* one element, however wide */
-    tutti_status status = what->call(me);
+    tutti_status status = make_op(me);
+    if (status != TUTTI_OK) return complain(me, what, me->rank->error.message);
+    status = what->call(me);
+    tutti_reduce_op_release(me->op); /* a call that runs keeps it */
     if (is_refusal(what, me->cell)) {
         if (status != TUTTI_ERR_INVALID_ARGUMENT) return complain(me, what, "was not refused");
         if (!names_op_and_dtype(me->rank->error.message, me->cell)) {
@@ -81,6 +85,26 @@ static void try_cells(rank_context* rank) {
     free(me.arena);
 }
 
+/* The second rank is not in the group of the others, whose ranks are not their numbers then. */
+static void try_cells_in_part(rank_context* rank) {
+    int32_t members[MOST_RANKS];
+    const int32_t own = rank->rank, outsider = 1;
+    tutti_group *const whole = rank->group, *part = NULL;
+    for (int32_t member = 0; member < rank->size - 1; ++member) {
+        members[member] = member < outsider ? member : member + 1;
+    }
+    RANK_OK(rank, tutti_new_group(whole, members, (size_t)rank->size - 1, NULL, "part", NULL, &part,
+                                  &rank->error));
+    if (part != TUTTI_GROUP_NON_MEMBER) {
+        rank->group = part;
+        rank->rank = tutti_get_rank(part);
+        try_cells(rank);
+        rank->group = whole;
+        rank->rank = own;
+    }
+    tutti_group_release(part);
+}
+
 /* Failed if any rank failed, passed or refused if all did. */
 static verdict of_all_ranks(const trial* of, int32_t ranks, size_t i) {
     verdict how = (verdict)of->verdicts[0][i];
@@ -103,7 +127,11 @@ static void try_collective(const settings* chosen, const collective* what, int32
         shared.verdicts[rank] = (unsigned char*)calloc(cells.count, 1);
         if (shared.verdicts[rank] == NULL) abort();
     }
-    (void)run_ranks(chosen->backend, ranks, try_cells, &shared);
+    if (chosen->is_part) {
+        (void)run_ranks(chosen->backend, ranks + 1, try_cells_in_part, &shared);
+    } else {
+        (void)run_ranks(chosen->backend, ranks, try_cells, &shared);
+    }
     for (size_t i = 0; i < cells.count; ++i) {
         report_cell(what, &cells.cells[i], of_all_ranks(&shared, ranks, i));
     }
@@ -112,11 +140,13 @@ static void try_collective(const settings* chosen, const collective* what, int32
 }
 
 static settings read_arguments(int argc, char** argv) {
-    settings chosen = {NULL, NULL, 1, MOST_RANKS, (uint64_t)time(NULL), 0};
+    settings chosen = {NULL, NULL, 1, MOST_RANKS, (uint64_t)time(NULL), 0, 0};
     for (int i = 1; i < argc; ++i) {
         const char* const value = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "full") == 0) {
             chosen.is_full = 1;
+        } else if (strcmp(argv[i], "part") == 0) {
+            chosen.is_part = 1;
         } else if (strcmp(argv[i], "seed") == 0) {
             chosen.seed = strtoull(value, NULL, 10), ++i;
         } else if (strcmp(argv[i], "ranks") == 0) {
@@ -128,7 +158,8 @@ static settings read_arguments(int argc, char** argv) {
         }
     }
     if (chosen.backend == NULL || chosen.fewest < 1 || chosen.most > MOST_RANKS) {
-        fprintf(stderr, "conformance_test BACKEND [full] [seed N] [ranks 1..%d] [only NAME]\n",
+        fprintf(stderr,
+                "conformance_test BACKEND [full] [part] [seed N] [ranks 1..%d] [only NAME]\n",
                 MOST_RANKS);
         exit(2);
     }
@@ -138,8 +169,9 @@ static settings read_arguments(int argc, char** argv) {
 int main(int argc, char** argv) {
     const settings chosen = read_arguments(argc, argv);
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
-    printf("%s of the matrix over %s, seed %llu\n", chosen.is_full ? "the whole" : "pairs",
-           chosen.backend, (unsigned long long)chosen.seed);
+    printf("%s of the matrix over %s%s, seed %llu\n", chosen.is_full ? "the whole" : "pairs",
+           chosen.backend, chosen.is_part ? ", in a part of a group" : "",
+           (unsigned long long)chosen.seed);
     for (int i = 0; i < collective_count; ++i) {
         if (chosen.only != NULL && strcmp(chosen.only, collectives[i].name) != 0) continue;
         for (int32_t ranks = chosen.fewest; ranks <= chosen.most; ++ranks) {

@@ -35,20 +35,11 @@ content reduced(int32_t piece) {
     return make_content(REDUCED, 0, piece);
 }
 
-/* Small, so that every result is exact in every dtype; the average is, too. */
-static number reducible_element(const cell* of, int32_t source, int32_t piece, int index) {
-    const int i = index + 5 * piece;
-    number value = {(double)(1 + (7 * source + i) % 3), (double)((source + i) % 5 - 2)};
-    if (of->dtype == TUTTI_BOOL) value.real = (double)((3 * source + i) % 4);
-    if (of->op == TUTTI_AVG) value.real *= of->ranks, value.imaginary *= of->ranks;
-    if (!is_unsigned(of->dtype) && (source + i) % 2 == 1) value.real = -value.real;
-    return value;
-}
-
 static number element(const cell* of, int32_t source, int32_t piece, int index) {
+    index += of->salt;
     number value = {(double)((41 * source + 17 * piece + index) % 101),
                     (double)((29 * source + 13 * piece + index) % 103)};
-    if (of->op >= 0) value = reducible_element(of, source, piece, index);
+    if (of->op >= 0) value = op_element(of, source, piece, index);
     if (!is_complex(of->dtype)) value.imaginary = 0;
     return value;
 }
@@ -59,7 +50,7 @@ static number wanted_element(const cell* of, content what, int index) {
     for (int32_t rank = 0; rank < of->ranks; ++rank) {
         values[rank] = element(of, rank, what.piece, index);
     }
-    return reduce_numbers(of->dtype, (tutti_reduce_op)of->op, values, of->ranks);
+    return op_result(of, values);
 }
 
 /* One period of a content. */

@@ -18,7 +18,7 @@ static int dtypes_of(const collective* what) {
 }
 
 static int ops_of(const collective* what) {
-    return what->has_op ? REDUCE_OPS : 1;
+    return what->has_op ? MATRIX_OPS : 1;
 }
 
 static int roots_of(const collective* what, int32_t ranks) {
@@ -37,6 +37,7 @@ static cell cell_at(const collective* what, int32_t ranks, int size, int root, i
                        what->has_op ? op : -1,
                        what->has_data ? piece_bytes[size] : 0,
                        OUT_OF_PLACE,
+                       0,
                        0};
     return made;
 }
@@ -105,7 +106,7 @@ static uint64_t next_random(uint64_t* state) {
 }
 
 static int is_allowed(const collective* what, int dtype, int op) {
-    return !what->has_op || is_reducible((tutti_dtype)dtype, (tutti_reduce_op)op);
+    return !what->has_op || is_op_of((tutti_dtype)dtype, op);
 }
 
 /* The best of some random choices, until no pair is missing. */
@@ -159,8 +160,7 @@ const char* cell_text(const collective* what, const cell* which, char* text, siz
     if (what->has_root) (void)snprintf(root, sizeof root, ", root %d", (int)which->root);
     (void)snprintf(text, size, "%s of %d ranks, %s%s%s, %lld bytes%s, %s, %s", what->name,
                    (int)which->ranks, dtype_text(which->dtype), what->has_op ? " " : "",
-                   what->has_op ? reduce_op_text((tutti_reduce_op)which->op) : "",
-                   (long long)which->bytes, root, places[which->where],
-                   which->async ? "async" : "sync");
+                   what->has_op ? op_text(which->op) : "", (long long)which->bytes, root,
+                   places[which->where], which->async ? "async" : "sync");
     return text;
 }

@@ -7,27 +7,32 @@
 enum { MOST_COLLECTIVES = 64 };
 static size_t counts[MOST_COLLECTIVES][VERDICTS];
 /* Of reductions: what became of each dtype and op. */
-static size_t pairs[DTYPES][REDUCE_OPS][VERDICTS];
+static size_t pairs[DTYPES][MATRIX_OPS][VERDICTS];
 
 void report_cell(const collective* what, const cell* which, verdict how) {
     counts[what - collectives][how] += 1;
     if (which->op >= 0) pairs[which->dtype][which->op][how] += 1;
 }
 
+static int column(int op) {
+    const int length = (int)strlen(op_text(op));
+    return length < 8 ? 8 : length;
+}
+
 static void print_ops(void) {
     printf("\n%-12s", "reductions");
-    for (tutti_reduce_op op = 0; op < REDUCE_OPS; ++op) printf(" %8s", reduce_op_text(op));
+    for (int op = 0; op < MATRIX_OPS; ++op) printf(" %*s", column(op), op_text(op));
     printf("\n");
     for (tutti_dtype dtype = 0; dtype < DTYPES; ++dtype) {
         printf("%-12s", dtype_text(dtype));
-        for (tutti_reduce_op op = 0; op < REDUCE_OPS; ++op) {
+        for (int op = 0; op < MATRIX_OPS; ++op) {
             const size_t* const of = pairs[dtype][op];
             if (of[FAILED] + of[NOT_TRIED] > 0) {
-                printf(" %8s", "FAILED");
+                printf(" %*s", column(op), "FAILED");
             } else if (of[REFUSED] > 0) {
-                printf(" %8s", "-");
+                printf(" %*s", column(op), "-");
             } else {
-                printf(" %8zu", of[PASSED]);
+                printf(" %*zu", column(op), of[PASSED]);
             }
         }
         printf("\n");
@@ -36,7 +41,9 @@ static void print_ops(void) {
         "- : refused before anything moves, INVALID_ARGUMENT that names op and dtype: PRODUCT, "
         "MIN, MAX\n"
         "    of complex, bitwise ops of what is neither integer nor bool, AVG of integers and "
-        "bool\n");
+        "bool,\n"
+        "    PREMUL_SUM of bool\n"
+        "greatest and compose: functions of the caller, one that commutes and one that does not\n");
 }
 
 size_t report_all(const char* backend) {

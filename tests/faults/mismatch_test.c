@@ -85,6 +85,8 @@ static void calls_of_another_shape_are_a_mismatch_on_all_ranks(void** state) {
         {"call monitored_barrier", "call barrier", "monitored_barrier #1", "called barrier #1"},
         {"call all_to_all count=50000", "call reduce_scatter count=50000", "all_to_all #1",
          "reduce_scatter #1"},
+        /* The odd one waits for ranks that have had theirs, with what the root says unread. */
+        {"call scatter root=0", "call all_to_all", "scatter #1", "all_to_all #1"},
     };
     for (size_t index = 0; index < sizeof differences / sizeof *differences; ++index) {
         differ(state, 2, 1, &differences[index]);
@@ -141,11 +143,38 @@ static void sizes_that_two_ranks_disagree_about_are_a_mismatch_on_both(void** st
     }
 }
 
+/* Rank 0 compares before every call, or another does, and the rest do not: none of their messages
+ * meet, and still all are told why. */
+static void ranks_that_do_not_all_compare_first_are_a_mismatch_that_says_so(void** state) {
+    for (int32_t odd = 0; odd < 3; ++odd) {
+        team* all = (team*)*state;
+        all->size = 3;
+        for (int32_t rank = 0; rank < 3; ++rank) {
+            team_start(all, rank, rank,
+                       rank == odd
+                           ? LIST("TUTTI_HEARTBEAT_TIMEOUT_MS=0", "TORCH_DISTRIBUTED_DEBUG=DETAIL")
+                           : PATIENT,
+                       LIST("init", "call all_reduce count=4", "destroy"));
+        }
+        for (int32_t rank = 0; rank < 3; ++rank) {
+            EXPECT_DONE(all, rank, "init");
+            EXPECT_STEP(all, rank, "all_reduce", TUTTI_ERR_MISMATCH, ANY,
+                        "under TORCH_DISTRIBUTED_DEBUG=DETAIL", "while rank",
+                        "called all_reduce #1 (float32 × 4, SUM)");
+            EXPECT_DONE(all, rank, "destroy");
+        }
+        team_expect_ends(all, -1);
+        assert_int_equal(team_close(state), 0);
+        assert_int_equal(team_open(state), 0);
+    }
+}
+
 int main(int argc, char** argv) {
     const struct CMUnitTest tests[] = {
         TEAM_TEST(calls_that_differ_in_their_arguments_are_a_mismatch_on_all_ranks),
         TEAM_TEST(sizes_that_two_ranks_disagree_about_are_a_mismatch_on_both),
         TEAM_TEST(calls_of_another_shape_are_a_mismatch_on_all_ranks),
+        TEAM_TEST(ranks_that_do_not_all_compare_first_are_a_mismatch_that_says_so),
     };
     if (argc < 2) return 2;
     worker_program = argv[1];

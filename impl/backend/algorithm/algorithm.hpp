@@ -22,6 +22,12 @@ void run_alone(const Collective& call);
 void run_coalesced(Channel& channel, const Coalesced& call, uint64_t number,
                    const Deadline& deadline);
 
+// What torch does before every collective under TORCH_DISTRIBUTED_DEBUG=DETAIL: returns when all
+// ranks have called, and called the same; else throws MISMATCH, on all ranks with the same words,
+// that say who called what, or TIMEOUT, on rank 0 with the ranks that have not called.
+void compare_calls(Channel& channel, const Fingerprint& mine, uint64_t number,
+                   const Deadline& deadline);
+
 // --- barrier
 
 // log2(ranks) rounds; in round k everyone signals the rank 2^k further on.

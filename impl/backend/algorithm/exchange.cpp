@@ -21,6 +21,10 @@ struct Opening {
 };
 static_assert(sizeof(Opening) == 4096);
 
+// Ranks that compare first wait for each other in other messages than ranks that do not: they are
+// told of that, too.
+constexpr const char* detail_suffix = " under TORCH_DISTRIBUTED_DEBUG=DETAIL";
+
 class EventListener : public TransferListener {
 public:
     Event event;
@@ -125,13 +129,18 @@ void Exchange::await(Transfer& transfer, int peer, const char* doing, const Dead
     while (!transfer.done.load(std::memory_order_acquire)) {
         const uint32_t ticket = event_->ticket();
         if (transfer.done.load(std::memory_order_acquire)) break;
-        if (event_->wait(ticket, told_ ? deadline : deadline.or_earlier(patience_))) continue;
+        if (event_->wait(ticket, told_ ? deadline : deadline.or_earlier(patience_))) {
+            if (told_) check_arrived();
+            continue;
+        }
         if (transfer.done.load(std::memory_order_acquire)) break;
         if (deadline.expired()) {
             throw Error(TUTTI_ERR_TIMEOUT, cat("timed out ", doing, " rank ", peer), peer);
         }
         told_ = true;
-        channel_.stalled(number_, describe(step_.whole, number_));
+        check_arrived();
+        const char* const manner = channel_.compares_first() ? detail_suffix : "";
+        channel_.stalled(number_, cat(describe(step_.whole, number_), manner));
     }
     transfer.hold.reset();
     if (!transfer.status.ok()) throw Error(transfer.status);
@@ -166,6 +175,16 @@ void Exchange::check_opening(const Message& message) const {
     if (message.head.bytes != sizeof(Head) + eager) {
         throw Error(TUTTI_ERR_INTERNAL, cat("rank ", message.peer, " cut its data differently"),
                     message.peer);
+    }
+}
+
+// What this rank waits for may never come because of what another has said already.
+void Exchange::check_arrived() const {
+    for (const Message& message : messages_) {
+        if (message.is_send || message.is_open) continue;
+        const Transfer& head = message.head;
+        if (!head.done.load(std::memory_order_acquire)) continue;
+        if (head.status.ok() && head.bytes > 0) check_opening(message);
     }
 }
 

@@ -91,6 +91,7 @@ private:
     void await(Transfer& transfer, int peer, const char* doing, const Deadline& deadline);
     void open(Message& message, const Deadline& deadline);
     void check_opening(const Message& message) const;
+    void check_arrived() const;
     [[noreturn]] void await_reason(int peer);
     [[noreturn]] void fail_mismatch(int peer, const Fingerprint& theirs) const;
     void check_size(int sender, uint64_t sent, int receiver, uint64_t expected) const;

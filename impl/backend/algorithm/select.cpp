@@ -222,6 +222,7 @@ void run(Exchange& exchange, const Collective& call) {
 
 void run(Channel& channel, const Collective& call, uint64_t number, const Deadline& deadline) {
     if (channel.size() == 1) return run_alone(call);
+    if (channel.compares_first()) compare_calls(channel, fingerprint(call), number, deadline);
     if (const auto* coalesced = std::get_if<Coalesced>(&call)) {
         return run_coalesced(channel, *coalesced, number, deadline);
     }

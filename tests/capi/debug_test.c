@@ -1,0 +1,124 @@
+/* What ranks do before every collective under the debug level DETAIL. Ranks are threads. The first
+ * argument is the backend. */
+#include "support/contract.h"
+#include "support/ranks.h"
+
+static const char* backend = "loopback";
+
+#define RUN(size, function) assert_int_equal(run_ranks(backend, size, function, NULL), 0)
+
+static int says(const rank_context* me, const char* fragment) {
+    return strstr(me->error.message, fragment) != NULL;
+}
+
+/* Until every rank has what it waits for: else a rank that leaves is the news. */
+static void stay(rank_context* me) {
+    RANK_OK(me, tutti_store_barrier(me->store, "stay", me->size, 0, &me->error));
+}
+
+static void call_things_that_differ(rank_context* me) {
+    float data[4] = {1, 1, 1, 1};
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(data, me->rank == 3 ? 3 : 4, TUTTI_FLOAT32);
+    const tutti_status status =
+        me->rank == 1
+            ? tutti_broadcast(me->group, &buffer, 2, NULL, NULL, &me->error)
+            : tutti_all_reduce(me->group, NULL, &buffer, TUTTI_SUM, NULL, NULL, &me->error);
+    RANK_STATUS(me, status, TUTTI_ERR_MISMATCH);
+    RANK_EXPECT(me, me->error.rank == 1);
+    RANK_EXPECT(me, says(me,
+                         "rank 1 called broadcast #1 (float32 × 4, root 2), rank 3 called "
+                         "all_reduce #1 (float32 × 3, SUM) while ranks 0, 2, 4 called "
+                         "all_reduce #1 (float32 × 4, SUM)"));
+    for (int i = 0; i < 4; ++i) RANK_EXPECT(me, data[i] == 1);
+    stay(me);
+}
+
+static void every_rank_is_shown_who_called_what_and_no_data_move(void** state) {
+    (void)state;
+    RUN(5, call_things_that_differ);
+}
+
+/* Ranks 1 and 3 stay away from what rank 2 could do without them. */
+static void miss_two(rank_context* me) {
+    float value = 1;
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_FLOAT32);
+    tutti_call_options options = TUTTI_CALL_OPTIONS_INIT;
+    if (me->rank == 0) options.timeout_ms = 300;
+    if (me->rank % 2 == 0) {
+        const tutti_status status =
+            tutti_broadcast(me->group, &buffer, 0, &options, NULL, &me->error);
+        RANK_EXPECT(me, status == (me->rank == 0 ? TUTTI_ERR_TIMEOUT : TUTTI_ERR_ABORTED));
+        RANK_EXPECT(me, says(me, "broadcast #1"));
+        RANK_EXPECT(me, says(me, "ranks 1, 3 did not call it in 300 ms"));
+    }
+    stay(me);
+}
+
+static void ranks_that_do_not_call_are_all_named(void** state) {
+    (void)state;
+    RUN(4, miss_two);
+}
+
+static tutti_status keep(const void* in, void* inout, int64_t count, tutti_dtype dtype,
+                         void* user) {
+    (void)in, (void)inout, (void)count, (void)dtype, (void)user;
+    return TUTTI_OK;
+}
+
+/* What matches passes: everything that is a collective, in groups made later, too. */
+static void call_the_same(rank_context* me) {
+    int32_t values[3] = {me->rank, 1, 2};
+    tutti_reduce_op op = 0;
+    tutti_group* inner = NULL;
+    tutti_work* work = NULL;
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(values, 3, TUTTI_INT32);
+    RANK_OK(me, tutti_reduce_op_create_user("keep", keep, NULL, NULL, &op, &me->error));
+    RANK_OK(me, tutti_new_group(me->group, NULL, 0, NULL, NULL, NULL, &inner, &me->error));
+    for (int round = 0; round < 20; ++round) {
+        RANK_OK(me, tutti_barrier(inner, NULL, NULL, &me->error));
+        RANK_OK(me, tutti_broadcast(inner, &buffer, round % me->size, NULL, &work, &me->error));
+        RANK_OK(me, tutti_work_wait(work, 0, &me->error));
+        tutti_work_release(work);
+        RANK_OK(me, tutti_coalescing_begin(me->group, &me->error));
+        RANK_OK(me, tutti_all_reduce(me->group, NULL, &buffer, TUTTI_MAX, NULL, NULL, &me->error));
+        RANK_OK(me, tutti_coalescing_end(me->group, NULL, NULL, &me->error));
+        RANK_OK(me, tutti_all_reduce(me->group, NULL, &buffer, op, NULL, NULL, &me->error));
+        RANK_OK(me, tutti_monitored_barrier(inner, 1, NULL, &me->error));
+    }
+    tutti_reduce_op_release(op);
+    tutti_group_release(inner);
+}
+
+static void what_is_the_same_passes(void** state) {
+    (void)state;
+    for (int32_t size = 1; size <= 4; ++size) RUN(size, call_the_same);
+}
+
+/* The level of a group is that of when it was made. */
+static void change_the_level(rank_context* me) {
+    float value = 1;
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, me->rank == 0 ? 1 : 0, TUTTI_FLOAT32);
+    RANK_OK(me, tutti_set_debug_level(TUTTI_DEBUG_OFF, &me->error));
+    RANK_STATUS(me, tutti_all_reduce(me->group, NULL, &buffer, TUTTI_SUM, NULL, NULL, &me->error),
+                TUTTI_ERR_MISMATCH);
+    RANK_EXPECT(me, says(me, "rank 1 called all_reduce #1 (float32 × 0, SUM) while rank 0 called"));
+    stay(me);
+    RANK_OK(me, tutti_set_debug_level(TUTTI_DEBUG_DETAIL, &me->error));
+}
+
+static void a_group_keeps_the_level_it_was_made_with(void** state) {
+    (void)state;
+    RUN(2, change_the_level);
+}
+
+int main(int argc, char** argv) {
+    const struct CMUnitTest tests[] = {
+        TEST(every_rank_is_shown_who_called_what_and_no_data_move),
+        TEST(ranks_that_do_not_call_are_all_named),
+        TEST(what_is_the_same_passes),
+        TEST(a_group_keeps_the_level_it_was_made_with),
+    };
+    if (argc > 1) backend = argv[1];
+    if (tutti_set_debug_level(TUTTI_DEBUG_DETAIL, NULL)) return 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
