@@ -5,10 +5,10 @@ import os
 import socket
 import statistics
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
+from bench.quiet import wait_for_quiet
 from support.peers import Peers, skip_without_pytorch
 
 tutti, pytorch = "tutti", "PyTorch"
@@ -41,20 +41,6 @@ connects = [
 init_goal_ms = 150
 
 
-def busy_share(seconds):
-    """Of the processors' time, the share that is used."""
-
-    def read():
-        with open("/proc/stat") as file:
-            fields = [int(word) for word in file.readline().split()[1:]]
-        return sum(fields), fields[3] + fields[4]
-
-    total, idle = read()
-    time.sleep(seconds)
-    total, idle = read()[0] - total, read()[1] - idle
-    return 1 - idle / max(total, 1)
-
-
 class Bench:
     def __init__(self, peers, options):
         self.options = options
@@ -64,15 +50,6 @@ class Bench:
         self.ports = {kind: peer.ask("serve")[0] for kind, peer in self.peers.items()}
         self.missed = []
         self.loads = []
-
-    def wait_for_quiet(self):
-        for _ in range(self.options.patience):
-            load = busy_share(0.5)
-            if load < 0.1:
-                break
-        else:
-            load = busy_share(0.5)
-        self.loads.append(load)
 
     def pairs(self, command, rounds, own_port=False):
         """What both answer, round by round, the first turn going to one and the other."""
@@ -112,17 +89,17 @@ class Bench:
         numbers = {"n": options.calls, "few": max(options.calls // 10, 3), "ms": options.ms}
         print("| | tutti | PyTorch | time of tutti / PyTorch | goal |\n|---|---|---|---|---|")
         for what, command, goal in latencies:
-            self.wait_for_quiet()
+            self.loads.append(wait_for_quiet(options.patience))
             results = self.pairs(command.format(**numbers), options.rounds)
             self.line(what, "µs", results, goal)
         for what, command, goal in rates:
-            self.wait_for_quiet()
+            self.loads.append(wait_for_quiet(options.patience))
             results = self.pairs(command.format(**numbers), options.rounds)
             self.line(what, "ops/s", results, goal, higher_is_better=True)
         for what, command, goal in connects:
-            self.wait_for_quiet()
+            self.loads.append(wait_for_quiet(options.patience))
             self.line(what, "ms", self.pairs(command, options.rounds), goal)
-        self.wait_for_quiet()
+        self.loads.append(wait_for_quiet(options.patience))
         results = self.pairs(f"init {options.ranks}", options.rounds, own_port=True)
         self.line(f"init of {options.ranks} ranks, gloo", "ms", results, own_goal=init_goal_ms)
 
