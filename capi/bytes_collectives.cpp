@@ -1,7 +1,7 @@
 // tutti/object_collectives.h, of byte strings. Any thread.
 #include "arguments.hpp"
+#include "byte_strings.hpp"
 #include "guard.hpp"
-#include "object/settings.hpp"
 #include "options.hpp"
 #include "parcels.hpp"
 #include "tutti/object_collectives.h"
@@ -13,26 +13,9 @@ namespace {
 using tutti::Parcels;
 using Places = capi::Places<tutti_bytes>;
 
-std::span<const std::byte> read_memory(const void* data, size_t size, const std::string& argument) {
-    if (data == nullptr && size > 0) {
-        capi::refuse(argument, " is NULL but its size is ", size);
-    }
-    return {static_cast<const std::byte*>(data), size};
-}
-
-size_t read_most(int64_t max_bytes) {
-    if (max_bytes < 0) capi::refuse("max_bytes is ", max_bytes);
-    if (max_bytes > 0) return static_cast<size_t>(max_bytes);
-    return tutti::environment_settings(false).message_bytes;
-}
-
 std::vector<Places::Value> open(Parcels::Received& received) {
     std::vector<Places::Value> values;
-    for (tutti::OwnedBytes& bytes : received) {
-        const auto* text = reinterpret_cast<const char*>(bytes.block.data());
-        values.push_back(std::make_shared<const std::string>(text, bytes.size));
-        bytes = {};
-    }
+    for (tutti::OwnedBytes& bytes : received) values.push_back(capi::to_bytes(std::move(bytes)));
     return values;
 }
 
@@ -48,8 +31,8 @@ void gather(const capi::GroupPin& pin, Parcels call, const void* data, size_t si
             const tutti_call_options* options, tutti_work** work) {
     const auto ranks = static_cast<size_t>(pin->size());
     const bool receives = call.root < 0 || call.root == pin->rank();
-    call.inputs = {read_memory(data, size, "data")};
-    call.most_bytes = read_most(max_bytes);
+    call.inputs = {capi::read_memory(data, size, "data")};
+    call.most_bytes = capi::read_most(max_bytes);
     capi::need_places(out_bytes, out_count, ranks, "out_bytes", "out_count", receives);
     issue(pin, std::move(call), options, work, out_bytes, receives ? ranks : 0);
 }
@@ -67,12 +50,12 @@ tutti_status tutti_broadcast_bytes(tutti_group* group, const void* data, size_t 
         Parcels call{.pattern = Parcels::Pattern::Broadcast, .root = group_src};
         const bool gives = pin->rank() == group_src;
         if (gives) {
-            call.inputs = {read_memory(data, size, "data")};
+            call.inputs = {capi::read_memory(data, size, "data")};
         } else if (data != nullptr || size != 0) {
             capi::refuse("data must be NULL and size 0 on rank ", pin->rank(),
                          ", which is not group_src");
         }
-        call.most_bytes = read_most(max_bytes);
+        call.most_bytes = capi::read_most(max_bytes);
         capi::need_places(out_bytes, 1, 1, "out_bytes", nullptr, !gives);
         issue(pin, std::move(call), options, work, out_bytes, gives ? 0 : 1);
     });
@@ -111,10 +94,11 @@ tutti_status tutti_scatter_bytes(tutti_group* group, const void* const* data, co
         if (pin->rank() == group_src) {
             capi::need_array(sizes, count, "sizes");
             for (size_t i = 0; i < count; ++i) {
-                call.inputs.push_back(read_memory(data[i], sizes[i], capi::indexed("data", i)));
+                call.inputs.push_back(
+                    capi::read_memory(data[i], sizes[i], capi::indexed("data", i)));
             }
         }
-        call.most_bytes = read_most(max_bytes);
+        call.most_bytes = capi::read_most(max_bytes);
         capi::need_output(out_bytes, "out_bytes");
         issue(pin, std::move(call), options, work, out_bytes, 1);
     });

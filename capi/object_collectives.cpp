@@ -4,8 +4,7 @@
 
 #include "arguments.hpp"
 #include "guard.hpp"
-#include "object.hpp"
-#include "object/list.hpp"
+#include "object_lists.hpp"
 #include "object_settings.hpp"
 #include "options.hpp"
 #include "parcels.hpp"
@@ -18,17 +17,6 @@ using tutti::ObjectPointer;
 using tutti::ObjectSettings;
 using tutti::Parcels;
 using Places = capi::Places<tutti_object>;
-
-std::vector<ObjectPointer> read_objects(tutti_object* const* objects, size_t count) {
-    capi::need_array(objects, count, "objects");
-    std::vector<ObjectPointer> values;
-    values.reserve(count);
-    for (size_t i = 0; i < count; ++i) {
-        const std::string name = capi::indexed("objects", i);
-        values.push_back(capi::Pin<tutti_object>(objects[i], name)->value(name.c_str()));
-    }
-    return values;
-}
 
 // The messages of a call, which go as long as it runs.
 using Messages = std::vector<std::string>;
@@ -45,55 +33,25 @@ std::string pack_one(const ObjectPointer& object, const ObjectSettings& settings
     return tutti::pack_list({&object, 1}, settings);
 }
 
-// What every one of these calls is about.
-struct Context {
-    const char* name;
-    std::string group;
-    ObjectSettings settings;
-    int root;
-};
-
-Context context_of(const capi::GroupPin& pin, const Parcels& call, const ObjectSettings& settings) {
-    return {call_name(call), pin->label(), settings, call.root};
-}
-
-// Of one message that rank `source` sent.
-std::vector<ObjectPointer> read_list(tutti::OwnedBytes message, size_t count, int source,
-                                     const Context& context) {
-    try {
-        return tutti::unpack_list(std::move(message), count, context.settings);
-    } catch (const tutti::Error& error) {
-        if (error.status().code != TUTTI_ERR_INVALID_ARGUMENT) throw;
-        throw tutti::Error(TUTTI_ERR_MISMATCH,
-                           tutti::cat(context.name, " on ", context.group, ": rank ", source,
-                                      " sent what cannot be read: ", error.what()),
-                           source);
-    }
-}
-
-Places::Value draft(ObjectPointer object) {
-    return std::make_shared<capi::Draft>(std::move(object));
+capi::Reading reading_of(const capi::GroupPin& pin, const Parcels& call,
+                         const ObjectSettings& settings) {
+    return {tutti::cat(call_name(call), " on ", pin->label()), settings};
 }
 
 // All objects came in one message from the root.
-capi::Open<tutti_object> open_list(Context context, size_t count) {
-    return [context = std::move(context), count](Parcels::Received& received) {
-        std::vector<Places::Value> values;
-        for (ObjectPointer& object :
-             read_list(std::move(received.front()), count, context.root, context)) {
-            values.push_back(draft(std::move(object)));
-        }
-        return values;
+capi::Open<tutti_object> open_root(capi::Reading reading, size_t count, int root) {
+    return [reading = std::move(reading), count, root](Parcels::Received& received) {
+        return capi::open_list(std::move(received.front()), count, root, reading);
     };
 }
 
 // Every rank sent one object.
-capi::Open<tutti_object> open_each(Context context) {
-    return [context = std::move(context)](Parcels::Received& received) {
+capi::Open<tutti_object> open_each(capi::Reading reading) {
+    return [reading = std::move(reading)](Parcels::Received& received) {
         std::vector<Places::Value> values;
         int source = 0;
         for (tutti::OwnedBytes& message : received) {
-            values.push_back(draft(read_list(std::move(message), 1, source++, context).front()));
+            values.push_back(capi::open_list(std::move(message), 1, source++, reading).front());
         }
         return values;
     };
@@ -113,7 +71,7 @@ void gather(const capi::GroupPin& pin, Parcels call, const tutti_object* object,
     call.most_bytes = tutti::longest_list(1, settings);
     capi::issue_parcels<tutti_object>(*pin, call, capi::read_options(options).timeout_ms, work,
                                       std::make_shared<Places>(out_objects, receives ? ranks : 0),
-                                      open_each(context_of(pin, call, settings)));
+                                      open_each(reading_of(pin, call, settings)));
 }
 
 }  // namespace
@@ -132,15 +90,16 @@ tutti_status tutti_broadcast_object_list(tutti_group* group, tutti_object* const
         Parcels call{.pattern = Parcels::Pattern::Broadcast, .root = group_src};
         const bool gives = pin->rank() == group_src;
         if (gives) {
-            give(call, {tutti::pack_list(read_objects(objects, count), settings)});
+            give(call, {tutti::pack_list(capi::read_objects(objects, count), settings)});
         } else if (objects != nullptr) {
             capi::refuse("objects must be NULL on rank ", pin->rank(), ", which is not group_src");
         }
         capi::need_places(out_objects, count, count, "out_objects", nullptr, !gives);
         call.most_bytes = tutti::longest_list(count, settings);
-        capi::issue_parcels<tutti_object>(*pin, call, capi::read_options(options).timeout_ms, work,
-                                          std::make_shared<Places>(out_objects, gives ? 0 : count),
-                                          open_list(context_of(pin, call, settings), count));
+        capi::issue_parcels<tutti_object>(
+            *pin, call, capi::read_options(options).timeout_ms, work,
+            std::make_shared<Places>(out_objects, gives ? 0 : count),
+            open_root(reading_of(pin, call, settings), count, group_src));
     });
 }
 
@@ -181,7 +140,7 @@ tutti_status tutti_scatter_object_list(tutti_group* group, tutti_object* const* 
         capi::check_source_list(*pin, objects, object_count, group_src, "objects", "object_count");
         if (pin->rank() == group_src) {
             Messages messages;
-            for (const ObjectPointer& object : read_objects(objects, object_count)) {
+            for (const ObjectPointer& object : capi::read_objects(objects, object_count)) {
                 messages.push_back(pack_one(object, settings));
             }
             give(call, std::move(messages));
@@ -190,7 +149,7 @@ tutti_status tutti_scatter_object_list(tutti_group* group, tutti_object* const* 
         call.most_bytes = tutti::longest_list(1, settings);
         capi::issue_parcels<tutti_object>(*pin, call, capi::read_options(options).timeout_ms, work,
                                           std::make_shared<Places>(out_object, 1),
-                                          open_list(context_of(pin, call, settings), 1));
+                                          open_root(reading_of(pin, call, settings), 1, group_src));
     });
 }
 

@@ -173,18 +173,29 @@ Coalesced Group::end_coalescing() {
 }
 
 template <typename Call>
-std::shared_ptr<Work> Group::start_message(const Call& call, const Deadline& until) {
-    const auto what = [call, label = label()] {
-        return cat(call_name(call), detail(call), " on ", label);
+std::shared_ptr<Work> Group::work_of(const Call& call) const {
+    const auto what = [name = call_name(call), detail = detail(call), label = label()] {
+        return cat(name, detail, " on ", label);
     };
-    const auto work = std::make_shared<Work>(what, call_name(call));
+    return std::make_shared<Work>(what, call_name(call));
+}
+
+template <typename Call>
+void Group::start_message(const Call& call, const Deadline& until,
+                          const std::shared_ptr<Work>& work) {
     try {
         backend_->start(call, until, work);
     } catch (...) {
         Status status = current_status();
-        status.message = cat(what(), ": ", status.message);
+        status.message = cat(call_name(call), detail(call), " on ", label(), ": ", status.message);
         throw Error(status);
     }
+}
+
+template <typename Call>
+std::shared_ptr<Work> Group::start_message(const Call& call, const Deadline& until) {
+    auto work = work_of(call);
+    start_message(call, until, work);
     return work;
 }
 
@@ -198,6 +209,28 @@ std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms) {
     check(call, size_);
     const Entry entry(*this);
     return start_message(call, deadline(timeout_ms));
+}
+
+std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms,
+                                   std::function<void()> deliver) {
+    check(call, size_);
+    // As long as the delivery may come: destroy() waits for it.
+    auto entry = std::make_shared<Entry>(*this);
+    const auto work = std::make_shared<Work>(nullptr, call_name(call));
+    const auto moving = work_of(call);
+    moving->then(
+        [work, entry, deliver = std::move(deliver), incoming = call.incoming](const Status& moved) {
+            if (!moved.ok()) return work->finish(moved);
+            try {
+                deliver();
+                work->finish({}, incoming->source);
+            } catch (...) {
+                work->finish(current_status());
+            }
+        },
+        Callbacks::of_library());
+    start_message(call, deadline(timeout_ms), moving);
+    return work;
 }
 
 std::vector<std::shared_ptr<Work>> Group::start(std::span<const Message> batch,

@@ -93,6 +93,9 @@ public:
     // Returns the rank it received from.
     int run(const Receive& call, int64_t timeout_ms);
     std::shared_ptr<Work> start(const Receive& call, int64_t timeout_ms);
+    // `deliver` runs on a thread of the library when the data are there, before the work is done.
+    std::shared_ptr<Work> start(const Receive& call, int64_t timeout_ms,
+                                std::function<void()> deliver);
 
     // Several messages at once: all are checked before the first starts, and all start; one that
     // cannot has a work that has failed.
@@ -121,6 +124,10 @@ private:
     std::string next_step(const SplitOptions& options);
     [[nodiscard]] Deadline deadline(int64_t timeout_ms) const;
     Status fail(Status status, const Collective& call, uint64_t number) noexcept;
+    template <typename Call>
+    [[nodiscard]] std::shared_ptr<Work> work_of(const Call& call) const;
+    template <typename Call>
+    void start_message(const Call& call, const Deadline& until, const std::shared_ptr<Work>& work);
     template <typename Call>
     std::shared_ptr<Work> start_message(const Call& call, const Deadline& until);
     void check_not_destroyed() const TUTTI_REQUIRES(mutex_);

@@ -11,8 +11,13 @@
 
 namespace tutti {
 
-Callbacks& Callbacks::shared() {
-    static Callbacks& all = *new Callbacks;
+Callbacks& Callbacks::of_program() {
+    static Callbacks& all = *new Callbacks("tutti-callback");
+    return all;
+}
+
+Callbacks& Callbacks::of_library() {
+    static Callbacks& all = *new Callbacks("tutti-delivery");
     return all;
 }
 
@@ -20,7 +25,7 @@ void Callbacks::start_thread() {
     const Lock lock(mutex_);
     if (running_) return;
     try {
-        tutti::start_thread("tutti-callback", [this] { run(); }).detach();
+        tutti::start_thread(thread_, [this] { run(); }).detach();
     } catch (const std::system_error& failure) {
         throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat("no thread for callbacks: ", failure.what()));
     }

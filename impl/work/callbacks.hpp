@@ -1,5 +1,5 @@
-// Where callbacks of finished works run: one thread of the process, started with the first
-// Work::then and kept; in the order in which the works finished. Any thread.
+// Where callbacks of finished works run: a thread of the process, started with the first of them and
+// kept; in the order in which the works finished. Any thread.
 #pragma once
 
 #include <functional>
@@ -10,17 +10,23 @@
 
 namespace tutti {
 
+class Callbacks;
+
 // Made when it is registered, so that nothing is left to fail when its work finishes.
 struct Callback {
     explicit Callback(std::function<void(const Status&)> call) : function(std::move(call)) {}
     std::function<void(const Status&)> function;
     Status status;
+    Callbacks* thread = nullptr;  // where it runs
     std::unique_ptr<Callback> next;
 };
 
 class Callbacks {
 public:
-    static Callbacks& shared();
+    // Those of the program, which may take any time.
+    static Callbacks& of_program();
+    // Those of this library, which only work, and wait for nobody.
+    static Callbacks& of_library();
 
     // Throws OUT_OF_MEMORY if the system has no thread to give.
     void start_thread();
@@ -28,9 +34,10 @@ public:
     void add(std::unique_ptr<Callback> callback) noexcept;
 
 private:
-    Callbacks() = default;
+    explicit Callbacks(const char* thread) : thread_(thread) {}
     [[noreturn]] void run() noexcept;
 
+    const char* const thread_;
     Mutex mutex_;
     Condition changed_;
     bool running_ TUTTI_GUARDED_BY(mutex_) = false;

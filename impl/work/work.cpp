@@ -29,12 +29,16 @@ void Work::finish(Status status, int source) noexcept {
         waiter->woken = true;
         waiter->changed.notify_one();
     }
-    for (auto& callback : callbacks) Callbacks::shared().add(std::move(callback));
+    for (auto& callback : callbacks) {
+        Callbacks& thread = *callback->thread;
+        thread.add(std::move(callback));
+    }
 }
 
-void Work::then(std::function<void(const Status&)> callback) {
+void Work::then(std::function<void(const Status&)> callback, Callbacks& thread) {
     auto made = std::make_unique<Callback>(std::move(callback));
-    Callbacks::shared().start_thread();
+    made->thread = &thread;
+    thread.start_thread();
     {
         const Lock lock(mutex_);
         if (!completed_) {
@@ -43,7 +47,7 @@ void Work::then(std::function<void(const Status&)> callback) {
         }
         made->status = status_;
     }
-    Callbacks::shared().add(std::move(made));
+    thread.add(std::move(made));
 }
 
 void Work::set_number(uint64_t number) {

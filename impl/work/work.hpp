@@ -36,9 +36,10 @@ public:
     [[nodiscard]] std::optional<Status> status() const;
     [[nodiscard]] int source_rank() const;
 
-    // Calls back once it has finished, on the thread of Callbacks, never in here; in the order of
-    // registration. Throws OUT_OF_MEMORY.
-    void then(std::function<void(const Status&)> callback);
+    // Calls back once it has finished, on that thread, never in here; in the order of registration.
+    // Throws OUT_OF_MEMORY.
+    void then(std::function<void(const Status&)> callback,
+              Callbacks& thread = Callbacks::of_program());
 
     [[nodiscard]] const char* operation() const { return operation_; }
     // Of a collective: which one of its group it is, from 1 on; else 0.

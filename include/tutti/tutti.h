@@ -11,6 +11,7 @@
 #include <tutti/mesh.h>
 #include <tutti/object.h>
 #include <tutti/object_collectives.h>
+#include <tutti/object_point_to_point.h>
 #include <tutti/point_to_point.h>
 #include <tutti/reduce_op.h>
 #include <tutti/spawn.h>

@@ -6,15 +6,17 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backend/call/message.hpp"
+
 namespace tutti {
 
 struct Announcement {
     struct Header {
-        int64_t count;
+        int64_t count;    // elements
         uint64_t number;  // of the slot of the data, if they do not follow here
         uint32_t dtype;
-        uint32_t reserved;
-        uint64_t reserved_2;
+        Content content;
+        uint64_t reserved;
     };
     static constexpr size_t eager_bytes = 4096 - sizeof(Header);
 

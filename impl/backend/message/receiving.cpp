@@ -7,7 +7,6 @@
 
 #include "base/error.hpp"
 #include "listening.hpp"
-#include "reduce/reduce.hpp"
 #include "sending.hpp"
 #include "using.hpp"
 
@@ -28,11 +27,11 @@ Receiving::Taken Receiving::take(const Arrival& arrival) {
 }
 
 void Receiving::take_local(Sending& message) {
-    Status status;
-    if (fits(message.call.buffer.count, message.call.buffer.dtype)) {
-        copy(message.call.buffer.data);
+    const ConstView& data = message.call.buffer;
+    const Status status = make_room(message.call.content, data.count, data.dtype);
+    if (status.ok()) {
+        copy(data.data);
     } else {
-        status = misfit(message.call.buffer.count, message.call.buffer.dtype);
         finish(status);
     }
     message.finish_claimed(status);
@@ -41,13 +40,13 @@ void Receiving::take_local(Sending& message) {
 Receiving::Taken Receiving::take_remote(const Listening& message) {
     const auto& header = message.announcement.header;
     const size_t eager = message.transfer.bytes - sizeof header;
-    if (!fits(header.count, header.dtype)) {
-        finish(misfit(header.count, header.dtype));
+    if (const Status status = make_room(header.content, header.count, header.dtype); !status.ok()) {
+        finish(status);
         if (eager == 0 && header.count > 0) engine_->drain(source_, header.number);
-    } else if (eager != Announcement::eager(call.buffer.size())) {
+    } else if (eager != Announcement::eager(room_.size())) {
         finish({TUTTI_ERR_INTERNAL, source_, 0,
                 cat("rank ", source_, " announced its message differently")});
-    } else if (eager == call.buffer.size()) {
+    } else if (eager == room_.size()) {
         copy(message.announcement.data.data());
     } else {
         return receive_body(header.number);
@@ -55,19 +54,44 @@ Receiving::Taken Receiving::take_remote(const Listening& message) {
     return Taken::Yes;
 }
 
-bool Receiving::fits(int64_t count, tutti_dtype dtype) const {
-    return count == call.buffer.count && dtype == call.buffer.dtype;
+bool Receiving::fits(Content content, int64_t count, tutti_dtype dtype) const {
+    if (content != call.content) return false;
+    if (content == Content::Elements) {
+        return count == call.buffer.count && dtype == call.buffer.dtype;
+    }
+    return dtype == TUTTI_UINT8 && count >= 0 && static_cast<uint64_t>(count) <= call.most_bytes;
 }
 
-Status Receiving::misfit(int64_t count, tutti_dtype dtype) const {
-    return {
-        TUTTI_ERR_MISMATCH, source_, 0,
-        cat("rank ", source_, " sent ", dtype_name(dtype), " × ", count, " where this receive is ",
-            dtype_name(call.buffer.dtype), " × ", call.buffer.count)};
+Status Receiving::misfit(Content content, int64_t count, tutti_dtype dtype) const {
+    std::string wanted = call.content == Content::Objects ? "objects" : "bytes";
+    if (call.content == Content::Elements) {
+        wanted = describe_message(call.content, call.buffer.count, call.buffer.dtype);
+    } else if (call.content == content) {
+        wanted += cat(", ", call.most_bytes, " bytes at most");
+    }
+    return {TUTTI_ERR_MISMATCH, source_, 0,
+            cat("rank ", source_, " sent ", describe_message(content, count, dtype),
+                " where this receive is ", wanted)};
+}
+
+Status Receiving::make_room(Content content, int64_t count, tutti_dtype dtype) noexcept {
+    try {
+        if (!fits(content, count, dtype)) return misfit(content, count, dtype);
+        if (content == Content::Elements) {
+            room_ = call.buffer.bytes();
+        } else {
+            call.incoming->bytes = OwnedBytes(static_cast<size_t>(count));
+            call.incoming->source = source_;
+            room_ = call.incoming->bytes.bytes();
+        }
+        return {};
+    } catch (...) {
+        return current_status();
+    }
 }
 
 void Receiving::copy(const void* data) {
-    if (call.buffer.size() > 0) std::memcpy(call.buffer.data, data, call.buffer.size());
+    if (!room_.empty()) std::memcpy(room_.data(), data, room_.size());
     finish({});
 }
 
@@ -77,8 +101,8 @@ Receiving::Taken Receiving::receive_body(uint64_t number) {
     body_->listener = shared_from_this();
     try {
         const Using use(*engine_);
-        engine_->channel_.post_receive(*body_, source_, Slot::payload(number), call.buffer.data,
-                                       call.buffer.size());
+        engine_->channel_.post_receive(*body_, source_, Slot::payload(number), room_.data(),
+                                       room_.size());
     } catch (...) {
         const Status status = current_status();
         withdraw();
@@ -103,10 +127,10 @@ Receiving::Taken Receiving::conclude() noexcept {
         finish(status);
     } else if (bytes == 0) {
         return Taken::Back;
-    } else if (bytes != call.buffer.size()) {
+    } else if (bytes != room_.size()) {
         finish({TUTTI_ERR_INTERNAL, source_, 0,
                 cat("rank ", source_, " sent ", bytes, " bytes where it had announced ",
-                    call.buffer.size())});
+                    room_.size())});
     } else {
         finish({});
     }

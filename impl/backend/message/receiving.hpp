@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "backend/call/message.hpp"
@@ -38,10 +39,12 @@ public:
 private:
     void take_local(Sending& message);
     Taken take_remote(const Listening& message);
+    // Where the data go; why they cannot.
+    [[nodiscard]] Status make_room(Content content, int64_t count, tutti_dtype dtype) noexcept;
     void copy(const void* data);
     Taken receive_body(uint64_t number);
-    [[nodiscard]] bool fits(int64_t count, tutti_dtype dtype) const;
-    [[nodiscard]] Status misfit(int64_t count, tutti_dtype dtype) const;
+    [[nodiscard]] bool fits(Content content, int64_t count, tutti_dtype dtype) const;
+    [[nodiscard]] Status misfit(Content content, int64_t count, tutti_dtype dtype) const;
     Taken conclude() noexcept;
     void withdraw() noexcept;
     void time_out() noexcept;
@@ -49,6 +52,7 @@ private:
     const std::shared_ptr<PointToPoint> engine_;
     const std::shared_ptr<Work> work_;
     int source_ = -1;
+    std::span<std::byte> room_;    // for the data
     std::atomic<int> pending_{0};  // the transfer, and the post itself
     std::atomic<bool> finished_{false};
     std::atomic<Alarm::Id> alarm_{0};

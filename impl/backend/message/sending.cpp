@@ -23,7 +23,7 @@ void Sending::set_alarm(const Deadline& deadline) {
 }
 
 void Sending::post(uint64_t number) {
-    announcement_.header = {call.buffer.count, number, call.buffer.dtype, 0, 0};
+    announcement_.header = {call.buffer.count, number, call.buffer.dtype, call.content, 0};
     const size_t eager = Announcement::eager(call.buffer.size());
     if (eager > 0) std::memcpy(announcement_.data.data(), call.buffer.data, eager);
     const Lock lock(posting_);

@@ -94,7 +94,7 @@ public:
     void announce(int peer, int64_t count, const std::string& data) {
         const Posted one = oldest().first;
         auto& announcement = *static_cast<Announcement*>(one.data);
-        announcement.header = {count, 1, TUTTI_UINT8, 0, 0};
+        announcement.header = {count, 1, TUTTI_UINT8, Content::Elements, 0};
         std::memcpy(announcement.data.data(), data.data(), data.size());
         complete({}, peer, sizeof(Announcement::Header) + data.size());
     }
