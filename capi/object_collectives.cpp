@@ -45,15 +45,34 @@ capi::Open<tutti_object> open_root(capi::Reading reading, size_t count, int root
     };
 }
 
+// What this rank gave itself has not travelled: it is the value that was given, or, if that lies
+// in the caller's memory, a copy.
+ObjectPointer own_value(const ObjectPointer& given) {
+    if (!given->borrows()) return given;
+    tutti::Builder builder;
+    builder.copy(*given, 0);
+    return builder.finish();
+}
+
 // Every rank sent one object.
-capi::Open<tutti_object> open_each(capi::Reading reading) {
-    return [reading = std::move(reading)](Parcels::Received& received) {
+capi::Open<tutti_object> open_each(capi::Reading reading, int own_rank, const ObjectPointer& own) {
+    return [reading = std::move(reading), own_rank,
+            own = own_value(own)](Parcels::Received& received) {
         std::vector<Places::Value> values;
-        int source = 0;
-        for (tutti::OwnedBytes& message : received) {
-            values.push_back(capi::open_list(std::move(message), 1, source++, reading).front());
+        for (int source = 0; source < static_cast<int>(received.size()); ++source) {
+            tutti::OwnedBytes& message = received[static_cast<size_t>(source)];
+            values.push_back(source == own_rank
+                                 ? std::make_shared<capi::Draft>(own)
+                                 : capi::open_list(std::move(message), 1, source, reading).front());
         }
         return values;
+    };
+}
+
+// The root of a scatter.
+capi::Open<tutti_object> open_own(const ObjectPointer& own) {
+    return [own = own_value(own)](Parcels::Received& /*received*/) {
+        return std::vector<Places::Value>{std::make_shared<capi::Draft>(own)};
     };
 }
 
@@ -67,11 +86,14 @@ void gather(const capi::GroupPin& pin, Parcels call, const tutti_object* object,
     const auto ranks = static_cast<size_t>(pin->size());
     const bool receives = call.root < 0 || call.root == pin->rank();
     capi::need_places(out_objects, out_count, ranks, "out_objects", "out_count", receives);
-    give(call, {pack_one(value, settings)});
+    call.keeps_own = false;
+    // The root of a gather sends nothing.
+    give(call, {call.root == pin->rank() ? std::string() : pack_one(value, settings)});
     call.most_bytes = tutti::longest_list(1, settings);
-    capi::issue_parcels<tutti_object>(*pin, call, capi::read_options(options).timeout_ms, work,
-                                      std::make_shared<Places>(out_objects, receives ? ranks : 0),
-                                      open_each(reading_of(pin, call, settings)));
+    capi::issue_parcels<tutti_object>(
+        *pin, call, capi::read_options(options).timeout_ms, work,
+        std::make_shared<Places>(out_objects, receives ? ranks : 0),
+        open_each(reading_of(pin, call, settings), pin->rank(), value));
 }
 
 }  // namespace
@@ -138,18 +160,24 @@ tutti_status tutti_scatter_object_list(tutti_group* group, tutti_object* const* 
         const ObjectSettings settings = capi::read_settings(object_options, true);
         Parcels call{.pattern = Parcels::Pattern::Scatter, .root = group_src};
         capi::check_source_list(*pin, objects, object_count, group_src, "objects", "object_count");
+        call.keeps_own = false;
+        capi::Open<tutti_object> open;
         if (pin->rank() == group_src) {
-            Messages messages;
-            for (const ObjectPointer& object : capi::read_objects(objects, object_count)) {
-                messages.push_back(pack_one(object, settings));
+            const auto values = capi::read_objects(objects, object_count);
+            const auto own = static_cast<size_t>(group_src);
+            Messages messages(values.size());
+            for (size_t i = 0; i < values.size(); ++i) {
+                if (i != own) messages[i] = pack_one(values[i], settings);
             }
             give(call, std::move(messages));
+            open = open_own(values[own]);
+        } else {
+            open = open_root(reading_of(pin, call, settings), 1, group_src);
         }
         capi::need_output(out_object, "out_object");
         call.most_bytes = tutti::longest_list(1, settings);
         capi::issue_parcels<tutti_object>(*pin, call, capi::read_options(options).timeout_ms, work,
-                                          std::make_shared<Places>(out_object, 1),
-                                          open_root(reading_of(pin, call, settings), 1, group_src));
+                                          std::make_shared<Places>(out_object, 1), std::move(open));
     });
 }
 

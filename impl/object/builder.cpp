@@ -125,6 +125,7 @@ void Builder::kept_string(std::string_view text) {
 void Builder::bytes(const void* data, size_t size, Memory memory) {
     check_place(TUTTI_OBJECT_BYTES);
     if (memory == Memory::Copied) data = object_->arena_.copy_bytes(data, size);
+    object_->borrows_ |= memory == Memory::Kept;
     scalar({TUTTI_OBJECT_BYTES, size, data});
 }
 
@@ -145,6 +146,7 @@ void Builder::array(const Array& array, Memory memory) {
     if (memory == Memory::Copied) {
         data = arena.copy_bytes(data, count * element_size(array.dtype));
     }
+    object_->borrows_ |= memory == Memory::Kept;
     scalar({TUTTI_OBJECT_ARRAY, count,
             new (arena.take(sizeof(Array))) Array{data, shape, array.dtype, array.dimensions}});
 }

@@ -57,7 +57,10 @@ public:
     // "2 of its lists and maps are open".
     [[nodiscard]] std::string what_is_missing() const;
     // Holds memory that the object lies in.
-    void keep(std::shared_ptr<const void> memory) { object_->arena_.keep(std::move(memory)); }
+    void keep(std::shared_ptr<const void> memory) {
+        object_->arena_.keep(std::move(memory));
+        object_->borrows_ = false;
+    }
     std::shared_ptr<const Object> finish();
 
 private:

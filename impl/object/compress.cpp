@@ -8,8 +8,10 @@
 #include <bit>
 #include <cstring>
 #include <new>
+#include <thread>
 
 #include "base/error.hpp"
+#include "base/thread.hpp"
 #include "limits.hpp"
 
 namespace tutti {
@@ -50,6 +52,13 @@ Context* need(Context* context) {
 // far more than it is long, and a lying one promises it.
 constexpr size_t trusted_ratio = 16;
 
+// Beside the one that waits: a long value is cut into jobs.
+int workers_for(size_t size) {
+    const auto processors = static_cast<int>(std::thread::hardware_concurrency());
+    if (size < object_limits::parallel_compression || processors < 2) return 0;
+    return std::min(processors, object_limits::compression_threads);
+}
+
 }  // namespace
 
 bool is_compressed(std::span<const std::byte> message) {
@@ -74,6 +83,13 @@ Compressor::Compressor(int level, size_t size, Sink& out)
     sure(ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level));
     sure(ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1));
     sure(ZSTD_CCtx_setPledgedSrcSize(context, size));
+    // A zstd built without threads refuses, and compresses here.
+    const int workers = workers_for(size);
+    if (workers == 0 || ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_nbWorkers, workers))) {
+        return;
+    }
+    const SignalsBlocked blocked;  // for its threads, which begin here
+    run({}, false);
 }
 
 Compressor::~Compressor() = default;

@@ -26,6 +26,9 @@ constexpr int compression_level = 1;
 // zstd's levels that are of use between ranks; above them, it takes seconds for a MiB.
 constexpr int lowest_compression_level = -7;
 constexpr int highest_compression_level = 19;
+// From so many bytes on, several threads compress one value, so many at most.
+constexpr size_t parallel_compression = size_t{4} << 20;
+constexpr int compression_threads = 4;
 // A frame that wants a larger window (this power of 2) than zstd's own default is refused.
 constexpr int decompression_window = 27;
 

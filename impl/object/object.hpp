@@ -26,6 +26,9 @@ public:
     // The node behind this one and all it contains.
     [[nodiscard]] size_t end(size_t node) const { return node + nodes_[node].extent(); }
 
+    // Whether some of it lies in memory that is not its own.
+    [[nodiscard]] bool borrows() const { return borrows_; }
+
     [[nodiscard]] tutti_object_item item(size_t node) const;
 
     // The node; throws INVALID_ARGUMENT, naming the argument, if there is none, or one of another
@@ -55,6 +58,7 @@ private:
     std::vector<Index> indexes_;  // by node
     Arena arena_;
     size_t depth_ = 0;
+    bool borrows_ = false;
 };
 
 }  // namespace tutti

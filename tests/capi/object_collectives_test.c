@@ -132,6 +132,37 @@ static void scatter_gives_each_its_own(void** state) {
     for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, scatter);
 }
 
+/* What a rank gives itself does not travel, and is a value of its own all the same. */
+static void give_borrowed(rank_context* me) {
+    enum { SIZE = 5000 };
+    unsigned char* memory = bytes_of(me->rank, SIZE);
+    tutti_object *mine = NULL, *got[MOST_RANKS], *part = NULL, *given[MOST_RANKS];
+    RANK_OK(me, tutti_object_create(&mine, &me->error));
+    RANK_OK(me, tutti_object_begin_list(mine, &me->error));
+    RANK_OK(me, tutti_object_add_int64(mine, me->rank, &me->error));
+    RANK_OK(me, tutti_object_add_bytes(mine, memory, SIZE, TUTTI_OBJECT_BORROW, &me->error));
+    RANK_OK(me, tutti_object_end(mine, &me->error));
+    RANK_OK(me, tutti_all_gather_object(me->group, mine, got, (size_t)me->size, NULL, NULL, NULL,
+                                        &me->error));
+    for (int32_t rank = 0; rank < me->size; ++rank) given[rank] = mine;
+    RANK_OK(me, tutti_scatter_object_list(me->group, me->rank == 0 ? given : NULL,
+                                          me->rank == 0 ? (size_t)me->size : 0, &part, 0, NULL,
+                                          NULL, NULL, &me->error));
+    tutti_object_release(mine);
+    memset(memory, 0x55, SIZE);
+    free(memory);
+    for (int32_t rank = 0; rank < me->size; ++rank) {
+        RANK_EXPECT(me, is_object_of(got[rank], rank, SIZE));
+    }
+    RANK_EXPECT(me, is_object_of(part, 0, SIZE));
+    RANK_OK(me, tutti_barrier(me->group, NULL, NULL, &me->error));
+}
+
+static void what_a_rank_gives_itself_outlives_the_memory_it_lay_in(void** state) {
+    (void)state;
+    for (int32_t size = 1; size <= 3; ++size) RUN(size, give_borrowed);
+}
+
 static void move_bytes(rank_context* me) {
     for (int round = 0; round < ROUNDS; ++round) {
         tutti_work* started = NULL;
@@ -325,6 +356,7 @@ int main(int argc, char** argv) {
         TEST(all_gather_gives_all_to_all),
         TEST(gather_gives_all_to_one),
         TEST(scatter_gives_each_its_own),
+        TEST(what_a_rank_gives_itself_outlives_the_memory_it_lay_in),
         TEST(bytes_move_as_objects_do),
         TEST(what_cannot_be_read_names_the_sender_and_the_group_goes_on),
         TEST(more_than_the_limit_is_refused_before_memory_is_taken),

@@ -45,6 +45,7 @@ struct Exchange::Message {
     bool is_send = false;
     bool is_open = true;  // the first message, if this is it, is dealt with
     bool has_body = false;
+    bool any_size = false;             // of a first message: what came is what was expected
     std::unique_ptr<Opening> opening;  // of the first message between the two
     std::span<std::byte> target;       // of a receive
     uint64_t given = unsaid;           // what this rank sends in return for it
@@ -113,6 +114,18 @@ Exchange::Ticket Exchange::receive(int from, std::span<std::byte> bytes, uint64_
     return messages_.size() - 1;
 }
 
+Exchange::Ticket Exchange::receive_first(int from, std::span<std::byte> room) {
+    TUTTI_ASSERT(!peer(from).awaited && room.size() <= eager_bytes);
+    const Ticket ticket = receive(from, room);
+    messages_[ticket].any_size = true;
+    return ticket;
+}
+
+std::span<std::byte> Exchange::wait_first(Ticket ticket) {
+    wait(ticket);
+    return messages_[ticket].target;
+}
+
 Exchange::Swap Exchange::swap(int with, std::span<const std::byte> outgoing,
                               std::span<std::byte> incoming) {
     TUTTI_ASSERT(!peer(with).greeted && !peer(with).awaited);
@@ -151,6 +164,10 @@ void Exchange::open(Message& message, const Deadline& deadline) {
     message.is_open = true;
     if (!message.is_send) {
         if (message.head.bytes == 0) await_reason(message.peer);
+        if (message.any_size) {
+            const size_t came = message.head.bytes - std::min(message.head.bytes, sizeof(Head));
+            message.target = message.target.first(std::min(came, message.target.size()));
+        }
         check_opening(message);
         const size_t eager = message.has_body ? 0 : message.target.size();
         if (eager > 0) std::memcpy(message.target.data(), message.opening->data.data(), eager);

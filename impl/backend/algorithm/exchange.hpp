@@ -54,6 +54,10 @@ public:
     // same size. The memory is used until wait() returns for the ticket, or the Exchange ends.
     Ticket send(int peer, std::span<const std::byte> bytes) { return send(peer, bytes, unsaid); }
     Ticket receive(int peer, std::span<std::byte> bytes) { return receive(peer, bytes, unsaid); }
+    // The first message of this peer, of any size up to that of `room`, which is eager_bytes at
+    // most; wait_first() returns what came of it.
+    Ticket receive_first(int peer, std::span<std::byte> room);
+    std::span<std::byte> wait_first(Ticket ticket);
 
     // Both at once, the first messages between the two, whose sizes only these two know: ranks that
     // disagree about them learn it, both, when they wait for what comes in.

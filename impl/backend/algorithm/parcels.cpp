@@ -1,7 +1,7 @@
-// Byte strings of any size. The first message to a rank has one size for all: how long the parcel
-// is, and its beginning. What is short is there with it; room for the rest is made when its size is
-// known and within the limit.
-#include <array>
+// Byte strings of any size. The first message to a rank says how long the parcel is, and has its
+// beginning. What is short is there with it; room for the rest is made when its size is known and
+// within the limit.
+#include <algorithm>
 #include <cstring>
 
 #include "algorithm.hpp"
@@ -12,13 +12,8 @@ namespace tutti::algorithm {
 
 namespace {
 
+// Of the parcel, behind its size.
 constexpr size_t first_bytes = Exchange::eager_bytes - sizeof(uint64_t);
-
-struct First {
-    uint64_t size;
-    std::array<std::byte, first_bytes> beginning;
-};
-static_assert(sizeof(First) == Exchange::eager_bytes);
 
 ConstBytes beginning_of(ConstBytes parcel) {
     return parcel.first(std::min(parcel.size(), first_bytes));
@@ -32,13 +27,12 @@ Bytes rest_of(const OwnedBytes& parcel) {
     return parcel.bytes().subspan(std::min(parcel.size, first_bytes));
 }
 
-// The first message of a parcel; nothing else of this process goes with it.
 ConstBytes write_first(Exchange& exchange, ConstBytes parcel) {
-    const Bytes room = exchange.room(sizeof(First));
-    std::memset(room.data(), 0, room.size());
     const uint64_t size = parcel.size();
+    const ConstBytes beginning = beginning_of(parcel);
+    const Bytes room = exchange.room(sizeof size + beginning.size());
     std::memcpy(room.data(), &size, sizeof size);
-    copy(room.subspan(sizeof size), beginning_of(parcel));
+    copy(room.subspan(sizeof size), beginning);
     return room;
 }
 
@@ -47,36 +41,46 @@ public:
     Arrival(Exchange& exchange, int source)
         : exchange_(exchange),
           source_(source),
-          room_(exchange.room(sizeof(First))),
-          ticket_(exchange.receive(source, room_)) {}
+          first_(exchange.room(Exchange::eager_bytes)),
+          ticket_(exchange.receive_first(source, first_)) {}
 
     [[nodiscard]] int source() const { return source_; }
-    [[nodiscard]] ConstBytes first() const { return room_; }
+    // As it came, once it is open.
+    [[nodiscard]] ConstBytes first() const { return first_; }
 
     // When the first message is there: the parcel, with its beginning.
     OwnedBytes open(size_t most_bytes) {
-        exchange_.wait(ticket_);
+        first_ = exchange_.wait_first(ticket_);
         uint64_t size = 0;
-        std::memcpy(&size, room_.data(), sizeof size);
+        if (first_.size() >= sizeof size) std::memcpy(&size, first_.data(), sizeof size);
         if (size > most_bytes) {
             throw Error(
                 TUTTI_ERR_MISMATCH,
                 cat("rank ", source_, " sends ", size, " bytes, and the limit is ", most_bytes),
                 source_);
         }
+        const auto begins = static_cast<size_t>(std::min<uint64_t>(size, first_bytes));
+        if (first_.size() != sizeof size + begins) {
+            throw Error(TUTTI_ERR_INTERNAL,
+                        cat("rank ", source_, " cut its data differently: ", first_.size(),
+                            " bytes where ", sizeof size + begins, " were expected"),
+                        source_);
+        }
         OwnedBytes parcel(static_cast<size_t>(size));
-        copy(parcel.bytes(), room_.subspan(sizeof size, std::min(parcel.size, first_bytes)));
+        copy(parcel.bytes(), first_.subspan(sizeof size));
         return parcel;
     }
 
 private:
     Exchange& exchange_;
     int source_;
-    Bytes room_;
+    Bytes first_;
     Exchange::Ticket ticket_;
 };
 
-OwnedBytes copy_of(ConstBytes parcel) {
+// What this rank gives itself.
+OwnedBytes own_of(const Parcels& call, ConstBytes parcel) {
+    if (!call.keeps_own) return {};
     OwnedBytes made(parcel.size());
     copy(made.bytes(), parcel);
     return made;
@@ -140,12 +144,14 @@ void all_gather(Exchange& exchange, const Parcels& call) {
     for (int distance = 1; distance < exchange.size(); ++distance) {
         exchange.send(around(exchange.rank(), distance, exchange.size()), first);
     }
-    received[static_cast<size_t>(exchange.rank())] = copy_of(call.inputs.front());
+    const auto own = static_cast<size_t>(exchange.rank());
+    received[own] = own_of(call, call.inputs.front());
     for (Arrival& arrival : arrivals) {
         received[static_cast<size_t>(arrival.source())] = arrival.open(call.most_bytes);
     }
     std::vector<Bytes> rests;
     for (const OwnedBytes& parcel : received) rests.push_back(rest_of(parcel));
+    rests[own] = unwritten(rest_of(call.inputs.front()));
     if (total_size(std::span<const Bytes>(rests)) > 0) ring_all_gather(exchange, rests);
     exchange.wait_all();
 }
@@ -161,7 +167,7 @@ void gather(Exchange& exchange, const Parcels& call) {
             parcel = arrival.open(call.most_bytes);
             receive_rest(exchange, parcel, arrival.source());
         }
-        received[static_cast<size_t>(call.root)] = copy_of(call.inputs.front());
+        received[static_cast<size_t>(call.root)] = own_of(call, call.inputs.front());
     }
     exchange.wait_all();
 }
@@ -173,7 +179,7 @@ void scatter(Exchange& exchange, const Parcels& call) {
             const int rank = around(call.root, distance, exchange.size());
             send(exchange, call.inputs[static_cast<size_t>(rank)], rank);
         }
-        received.push_back(copy_of(call.inputs[static_cast<size_t>(call.root)]));
+        received.push_back(own_of(call, call.inputs[static_cast<size_t>(call.root)]));
     } else {
         Arrival arrival(exchange, call.root);
         received.push_back(arrival.open(call.most_bytes));
@@ -203,7 +209,7 @@ void parcels(Exchange& exchange, const Parcels& call) {
 void parcels_alone(const Parcels& call) {
     call.received->clear();
     if (call.pattern == Parcels::Pattern::Broadcast) return;
-    call.received->push_back(copy_of(call.inputs.front()));
+    call.received->push_back(own_of(call, call.inputs.front()));
 }
 
 }  // namespace tutti::algorithm

@@ -19,7 +19,8 @@ struct Parcels {
     using Received = std::vector<OwnedBytes>;
 
     Pattern pattern{};
-    bool objects = true;  // else bytes as they are; ranks must agree
+    bool objects = true;    // else bytes as they are; ranks must agree
+    bool keeps_own = true;  // else what a rank gives itself is left out of what it receives
     int root = -1;
     // What this rank gives: one, or on the root of a scatter one for each rank; nothing elsewhere.
     std::vector<std::span<const std::byte>> inputs{};

@@ -72,8 +72,9 @@ ObjectSettings compressing() {
 }
 
 void content_comes_back_however_it_is_cut(void** /*state*/) {
-    for (const std::string& content : {std::string(), std::string("x"), words(100'000),
-                                       noise(300'000), std::string(5'000'000, '\0')}) {
+    for (const std::string& content :
+         {std::string(), std::string("x"), words(100'000), noise(300'000),
+          std::string(5'000'000, '\0'), words(6'000'000)}) {
         for (const size_t piece : {size_t{1000}, size_t{131072}, SIZE_MAX}) {
             const std::string frame = compress(content, piece);
             assert_true(decompress(frame, content.size(), 18) == content);
