@@ -1,6 +1,9 @@
 /* Values as messages and back, through the C functions: compression, options, the environment, and
  * messages that are none. */
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "support/contract.h"
 
@@ -116,11 +119,114 @@ static void the_environment_sets_what_options_leave_open(void** state) {
     tutti_object_release(object);
 }
 
+/* Each limit as an option and as a variable, on a message that is just beyond it and one that is
+ * not. */
+static void every_limit_holds_as_an_option_and_as_a_variable(void** state) {
+    static char zeros[9000];
+    tutti_object_options unlimited = TUTTI_OBJECT_OPTIONS_INIT, given[4];
+    tutti_object* object = NULL;
+    tutti_bytes* compressed = NULL;
+    size_t i;
+    (void)state;
+    unlimited.compress = TUTTI_OBJECT_COMPRESS_IF_IT_PAYS;
+    for (i = 0; i < 4; ++i) tutti_object_options_init(&given[i], sizeof given[i]);
+    given[0].max_bytes = 5;
+    given[1].max_values = 5;
+    given[2].max_depth = 5;
+    given[3].max_decompressed_bytes = 9002;
+    EXPECT_OK(tutti_object_create(&object, &error));
+    EXPECT_OK(tutti_object_add_bytes(object, zeros, sizeof zeros, 0, &error));
+    EXPECT_OK(tutti_object_encode(object, &unlimited, &compressed, &error));
+    tutti_object_release(object);
+    {
+        const struct {
+            const char *variable, *value, *message;
+            size_t size;
+            const char* why;
+        } cases[] = {
+            {"TUTTI_OBJECT_MAX_BYTES", "5", "\xc4\x04wxyz", 6,
+             "the message has 6 bytes, and the limit is 5"},
+            {"TUTTI_OBJECT_MAX_VALUES", "5", "\x95\1\2\3\4\5", 6, "more than 5 values"},
+            {"TUTTI_OBJECT_MAX_DEPTH", "5", "\x91\x91\x91\x91\x91\x90", 6, "are more than 5"},
+            {"TUTTI_OBJECT_MAX_DECOMPRESSED_BYTES", "9002",
+             (const char*)tutti_bytes_data(compressed), tutti_bytes_size(compressed),
+             "should hold 9003 bytes, and the limit is 9002"},
+        };
+        for (i = 0; i < sizeof cases / sizeof *cases; ++i) {
+            EXPECT_OK(tutti_object_decode(cases[i].message, cases[i].size, NULL, &object, &error));
+            tutti_object_release(object);
+            object = NULL;
+            expect_refused_message(cases[i].message, cases[i].size, &given[i], cases[i].why);
+            assert_int_equal(setenv(cases[i].variable, cases[i].value, 1), 0);
+            expect_refused_message(cases[i].message, cases[i].size, NULL, cases[i].why);
+            assert_int_equal(setenv(cases[i].variable, "many", 1), 0);
+            expect_refused_message(cases[i].message, cases[i].size, NULL, cases[i].variable);
+            assert_int_equal(unsetenv(cases[i].variable), 0);
+        }
+    }
+    tutti_bytes_release(compressed);
+}
+
+static void the_threshold_is_an_option_and_a_variable(void** state) {
+    static char zeros[9000];
+    tutti_object_options options = TUTTI_OBJECT_OPTIONS_INIT;
+    tutti_object* object = NULL;
+    int i;
+    (void)state;
+    options.compress = TUTTI_OBJECT_COMPRESS_IF_IT_PAYS;
+    EXPECT_OK(tutti_object_create(&object, &error));
+    EXPECT_OK(tutti_object_add_bytes(object, zeros, sizeof zeros, 0, &error));
+    for (i = 0; i < 4; ++i) {
+        const int too_short = i % 2; /* the value takes 9003 bytes */
+        tutti_bytes* bytes = NULL;
+        options.compression_threshold = i < 2 ? 9003 + too_short : 0;
+        if (i >= 2) {
+            assert_int_equal(
+                setenv("TUTTI_OBJECT_COMPRESSION_THRESHOLD", too_short ? "9004" : "9003", 1), 0);
+        }
+        EXPECT_OK(tutti_object_encode(object, &options, &bytes, &error));
+        assert_int_equal(tutti_bytes_size(bytes) == 9003, too_short);
+        tutti_bytes_release(bytes);
+    }
+    assert_int_equal(unsetenv("TUTTI_OBJECT_COMPRESSION_THRESHOLD"), 0);
+    tutti_object_release(object);
+}
+
+/* Counts are 32 bits in MessagePack. The memory is never touched. */
+static void single_values_above_4_gib_are_refused(void** state) {
+    static const size_t size = (size_t)1 << 32;
+    const int64_t shape = (int64_t)size;
+    tutti_object_options options = TUTTI_OBJECT_OPTIONS_INIT;
+    tutti_object* object = NULL;
+    tutti_bytes* bytes = NULL;
+    const int zeros = open("/dev/zero", O_RDONLY);
+    void* memory = mmap(NULL, size, PROT_READ, MAP_PRIVATE, zeros, 0);
+    (void)state;
+    assert_true(zeros >= 0 && memory != MAP_FAILED);
+    options.max_bytes = (int64_t)1 << 40;
+    EXPECT_OK(tutti_object_create(&object, &error));
+    EXPECT_OK(tutti_object_add_bytes(object, memory, size, TUTTI_OBJECT_BORROW, &error));
+    EXPECT_ERROR(tutti_object_encode(object, &options, &bytes, &error), TUTTI_ERR_INVALID_ARGUMENT,
+                 "bytes of 4294967296 is more than MessagePack can carry (4294967295)");
+    tutti_object_release(object);
+    EXPECT_OK(tutti_object_create(&object, &error));
+    EXPECT_OK(tutti_object_add_array(object, memory, TUTTI_UINT8, &shape, 1, TUTTI_OBJECT_BORROW,
+                                     &error));
+    EXPECT_ERROR(tutti_object_encode(object, &options, &bytes, &error), TUTTI_ERR_INVALID_ARGUMENT,
+                 "an array of 4294967");
+    tutti_object_release(object);
+    assert_int_equal(munmap(memory, size), 0);
+    assert_int_equal(close(zeros), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_message_comes_back),
         TEST(messages_and_options_that_are_wrong_are_refused),
         TEST(the_environment_sets_what_options_leave_open),
+        TEST(every_limit_holds_as_an_option_and_as_a_variable),
+        TEST(the_threshold_is_an_option_and_a_variable),
+        TEST(single_values_above_4_gib_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
