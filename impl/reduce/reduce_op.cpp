@@ -2,6 +2,7 @@
 // that was released is not mistaken for a newer one. Any thread.
 #include "reduce_op.hpp"
 
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -73,13 +74,26 @@ public:
         if (place->generation < last_generation) free_.push_back(number % most_ops);
     }
 
+    // Also of an op that was released and is still at work: who is told of a call, by the ranks that
+    // are in it, reads the same on all of them.
     std::optional<std::string> name_of(uint32_t mark) {
         const Lock lock(mutex_);
-        for (const Place& place : places_) {
-            const auto* const user = place.op ? std::get_if<UserFunction>(&*place.op) : nullptr;
-            if (user != nullptr && mark_of(*user) == mark) return user->name;
+        const auto found = names_.find(mark);
+        const auto name = found == names_.end() ? nullptr : found->second.lock();
+        return name ? std::optional(*name) : std::nullopt;
+    }
+
+    // The name of all ops with this mark, for as long as one of them is.
+    std::shared_ptr<const std::string> keep_name(uint32_t mark, const std::string& text) {
+        const Lock lock(mutex_);
+        if (names_.size() >= most_names_) {
+            std::erase_if(names_, [](const auto& entry) { return entry.second.expired(); });
+            most_names_ = 2 * names_.size() + 16;
         }
-        return std::nullopt;
+        std::weak_ptr<const std::string>& known = names_[mark];
+        auto name = known.lock();
+        if (!name) known = name = std::make_shared<const std::string>(text);
+        return name;
     }
 
 private:
@@ -100,6 +114,8 @@ private:
     Mutex mutex_;
     std::vector<Place> places_ TUTTI_GUARDED_BY(mutex_);
     std::vector<uint32_t> free_ TUTTI_GUARDED_BY(mutex_);
+    std::map<uint32_t, std::weak_ptr<const std::string>> names_ TUTTI_GUARDED_BY(mutex_);
+    size_t most_names_ TUTTI_GUARDED_BY(mutex_) = 16;  // then those of nobody go
 };
 
 Table& table() {
@@ -114,6 +130,9 @@ ReduceOp::ReduceOp(tutti_reduce_op number) : number_(number) {
 }
 
 tutti_reduce_op ReduceOp::make(Made made) {
+    if (auto* const user = std::get_if<UserFunction>(&made)) {
+        user->known_name = table().keep_name(mark_of(*user), user->name);
+    }
     return table().add(std::make_shared<const Made>(std::move(made)));
 }
 

@@ -23,6 +23,7 @@ struct UserFunction {
     ReduceFunction function = nullptr;
     void* user = nullptr;
     bool is_commutative = true;
+    std::shared_ptr<const std::string> known_name = nullptr;  // by which messages find it
 };
 
 class ReduceOp {
@@ -58,7 +59,7 @@ private:
     std::shared_ptr<const Made> made_;
 };
 
-// "SUM"; "\"quaternion product\"" if such an op is alive in this process; "unknown".
+// "SUM"; "\"quaternion product\"" if such an op is alive in this process, or at work; "unknown".
 std::string describe_op(uint32_t fingerprint);
 
 }  // namespace tutti

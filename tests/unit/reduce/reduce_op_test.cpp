@@ -7,6 +7,7 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -243,6 +244,24 @@ void ranks_compare_names_and_kinds(void**) {
     assert_true(ReduceOp(TUTTI_SUM).is_commutative());
 }
 
+// What ranks say of a call that is at work must be the same on all of them.
+void a_function_that_is_released_at_work_keeps_its_name(void**) {
+    uint32_t mark = 0;
+    {
+        auto first = std::make_unique<Made>(UserFunction{"at work", append_digits});
+        const ReduceOp at_work = *first;
+        first.reset();
+        mark = at_work.fingerprint();
+        assert_string_equal(describe_op(mark).c_str(), "\"at work\"");
+        { const Made newer(UserFunction{"at work", throw_out}); }
+        for (int i = 0; i < 100; ++i) {
+            const Made other(UserFunction{cat("other ", i), throw_out});
+        }
+        assert_string_equal(describe_op(mark).c_str(), "\"at work\"");
+    }
+    assert_string_equal(describe_op(mark).c_str(), "a function of another name");
+}
+
 void a_released_op_is_refused_and_its_number_does_not_come_back(void**) {
     const tutti_reduce_op number = ReduceOp::make(factor(0.5, TUTTI_FLOAT64));
     const ReduceOp kept(number);
@@ -324,6 +343,7 @@ int main() {
         TUTTI_TEST(a_released_op_is_refused_and_its_number_does_not_come_back),
         TUTTI_TEST(numbers_that_name_no_op_are_refused),
         TUTTI_TEST(too_many_ops_are_an_error_until_one_is_released),
+        TUTTI_TEST(a_function_that_is_released_at_work_keeps_its_name),
         TUTTI_TEST(threads_make_use_and_release_ops),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
