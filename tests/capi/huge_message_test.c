@@ -1,4 +1,4 @@
-/* Messages of more than 2^31 elements. The first argument is the backend. Skipped, and said so,
+/* Messages and collectives of more than 2^31 elements. The first argument is the backend. Skipped, and said so,
  * where less than 16 GiB of memory are free. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,8 +57,79 @@ static void a_message_of_more_than_2_31_elements_arrives_whole(void** state) {
     assert_int_equal(run_ranks(backend, 2, send_huge, NULL), 0);
 }
 
+static void fill(unsigned char* data, int64_t shift) {
+    for (int64_t i = 0; i < huge; i = next(i)) data[i] = pattern(i + shift);
+    for (int64_t i = huge - 100; i < huge; ++i) data[i] = pattern(i + shift);
+}
+
+/* From every rank's pattern or from rank 0's alone. */
+static int64_t count_wrong(const unsigned char* data, int are_summed) {
+    int64_t wrong = 0;
+    for (int pass = 0; pass < 2; ++pass) {
+        for (int64_t i = pass == 0 ? 0 : huge - 100; i < huge; i = pass == 0 ? next(i) : i + 1) {
+            const int sum = pattern(i) + (are_summed ? pattern(i + 1) : 0);
+            wrong += data[i] != (unsigned char)sum;
+        }
+    }
+    return wrong;
+}
+
+static void move_huge(rank_context* me) {
+    const int sums = *(const int*)me->user;
+    unsigned char* data = (unsigned char*)calloc((size_t)huge, 1);
+    RANK_EXPECT(me, data != NULL);
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(data, huge, TUTTI_UINT8);
+    if (sums || me->rank == 0) fill(data, me->rank);
+    const tutti_status status =
+        sums ? tutti_all_reduce(me->group, NULL, &buffer, TUTTI_SUM, NULL, NULL, &me->error)
+             : tutti_broadcast(me->group, &buffer, 0, NULL, NULL, &me->error);
+    const int64_t wrong = count_wrong(data, sums);
+    free(data);
+    RANK_STATUS(me, status, TUTTI_OK);
+    RANK_EXPECT(me, wrong == 0);
+}
+
+static void a_broadcast_of_more_than_2_31_elements_arrives_whole(void** state) {
+    int sums = 0;
+    (void)state;
+    assert_int_equal(run_ranks(backend, 2, move_huge, &sums), 0);
+}
+
+static void an_all_reduce_of_more_than_2_31_elements_is_right(void** state) {
+    int sums = 1;
+    (void)state;
+    assert_int_equal(run_ranks(backend, 2, move_huge, &sums), 0);
+}
+
+/* Rank 0 has more than 2^31, rank 1 a few; each has a place in the other's list. */
+static void gather_huge(rank_context* me) {
+    unsigned char few[] = {0, 0, 0};
+    unsigned char* data = (unsigned char*)calloc((size_t)huge, 1);
+    RANK_EXPECT(me, data != NULL);
+    const tutti_buffer outputs[2] = {TUTTI_BUFFER_INIT(data, huge, TUTTI_UINT8),
+                                     TUTTI_BUFFER_INIT(few, 3, TUTTI_UINT8)};
+    if (me->rank == 0) fill(data, 0);
+    if (me->rank == 1) few[0] = few[1] = few[2] = 7;
+    const tutti_status status =
+        tutti_all_gather(me->group, NULL, outputs, 2, NULL, NULL, &me->error);
+    const int64_t wrong = count_wrong(data, 0);
+    free(data);
+    RANK_STATUS(me, status, TUTTI_OK);
+    RANK_EXPECT(me, wrong == 0 && few[0] == 7 && few[1] == 7 && few[2] == 7);
+}
+
+static void an_all_gather_of_more_than_2_31_elements_arrives_whole(void** state) {
+    (void)state;
+    assert_int_equal(run_ranks(backend, 2, gather_huge, NULL), 0);
+}
+
 int main(int argc, char** argv) {
-    const struct CMUnitTest tests[] = {TEST(a_message_of_more_than_2_31_elements_arrives_whole)};
+    const struct CMUnitTest tests[] = {
+        TEST(a_message_of_more_than_2_31_elements_arrives_whole),
+        TEST(a_broadcast_of_more_than_2_31_elements_arrives_whole),
+        TEST(an_all_reduce_of_more_than_2_31_elements_is_right),
+        TEST(an_all_gather_of_more_than_2_31_elements_arrives_whole),
+    };
     if (argc > 1) backend = argv[1];
     if (free_kib() < needed_kib) {
         printf("skipped: %lld KiB of memory are free, and it takes %lld\n", (long long)free_kib(),
