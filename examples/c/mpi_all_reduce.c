@@ -1,4 +1,4 @@
-/* A program that has MPI already: its ranks meet by one MPI_Allgather, with no store and no address.
+/* A program that has MPI already: its ranks meet by one MPI_Allgather, without store or address.
  *     mpirun -n 4 mpi_all_reduce */
 #include <mpi.h>
 #include <stdio.h>

@@ -43,7 +43,8 @@ public:
 
     // The same on all ranks, and no other group's at the same store; "": nothing is.
     [[nodiscard]] virtual std::string identity() const { return {}; }
-    // Why this rank cannot count on `peer`, itself included: an abort, or that one left. Any thread.
+    // Why this rank cannot count on `peer`, itself included: an abort, or that one left. Any
+    // thread.
     [[nodiscard]] virtual Status trouble(int /*peer*/) const { return {}; }
 
     // Groups of some of its ranks that share its connections, in two steps: every member reserves,

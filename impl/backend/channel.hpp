@@ -51,8 +51,8 @@ struct Transfer {
     std::unique_ptr<TransferHold> hold;
 };
 
-// 64 bits that name a stream of messages between two ranks of a group: two for the kind, and the low
-// 38. A value comes again only when what it named is long done.
+// 64 bits that name a stream of messages between two ranks of a group: two for the kind, and the
+// low 38. A value comes again only when what it named is long done.
 class Slot {
 public:
     // One step of the group's collective of that number; most have one step.
@@ -89,8 +89,8 @@ public:
     [[nodiscard]] virtual const char* name() const = 0;
     [[nodiscard]] int rank() const { return rank_; }
     [[nodiscard]] int size() const { return size_; }
-    // Whether ranks compare what they call before any data move: the debug level was DETAIL when the
-    // channel was made.
+    // Whether ranks compare what they call before any data move: the debug level was DETAIL when
+    // the channel was made.
     [[nodiscard]] bool compares_first() const { return compares_first_; }
 
     // `peer` is another rank. A message longer than the receive posted for it ends that receive
@@ -103,8 +103,8 @@ public:
 
     // Ends all transfers of the other ranks, soon, with this status.
     virtual void report(const Status& cause) noexcept = 0;
-    // This rank has waited for a while in this collective: ranks that wait in different ones, for each
-    // other, are aborted with MISMATCH.
+    // This rank has waited for a while in this collective: ranks that wait in different ones, for
+    // each other, are aborted with MISMATCH.
     virtual void stalled(uint64_t number, const std::string& call) noexcept = 0;
     // Ends all transfers of this rank, now and later, with this status; only the first abort
     // counts.

@@ -54,8 +54,8 @@ public:
     virtual void suspect(int rank, const std::string& reason) noexcept = 0;
     // This rank's call failed, so nobody can go on.
     virtual void report(const Status& cause) noexcept = 0;
-    // Nothing has come for a while in this call of ours; if another rank waits in a different one, that
-    // is the verdict.
+    // Nothing has come for a while in this call of ours; if another rank waits in a different one,
+    // that is the verdict.
     virtual void stalled(const control::Stall& stall) noexcept = 0;
     // This rank leaves of its own will; nothing it hears from now on concerns it.
     virtual void leave() noexcept = 0;

@@ -1,6 +1,6 @@
-// Ranks that wait for each other because they called different things: each tells what it is in when
-// nothing has come for a second, and two that are in the same call by number but not by kind are the
-// mismatch. One thread at a time.
+// Ranks that wait for each other because they called different things: each tells what it is in
+// when nothing has come for a second, and two that are in the same call by number but not by kind
+// are the mismatch. One thread at a time.
 #pragma once
 
 #include <cstdint>

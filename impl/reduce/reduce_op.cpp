@@ -74,8 +74,8 @@ public:
         if (place->generation < last_generation) free_.push_back(number % most_ops);
     }
 
-    // Also of an op that was released and is still at work: who is told of a call, by the ranks that
-    // are in it, reads the same on all of them.
+    // Also of an op that was released and is still at work: who is told of a call, by the ranks
+    // that are in it, reads the same on all of them.
     std::optional<std::string> name_of(uint32_t mark) {
         const Lock lock(mutex_);
         const auto found = names_.find(mark);

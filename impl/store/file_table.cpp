@@ -57,9 +57,9 @@ FileTable::~FileTable() {
     }
 }
 
-// When all are known to have come and the last one goes, the file does. Both counts change under one
-// lock. PyTorch's change one after the other, so of handles that close at once with one of its own,
-// none may see that it is the last; nobody but the last could mend that, and it is gone.
+// When all are known to have come and the last one goes, the file does. Both counts change under
+// one lock. PyTorch's change one after the other, so of handles that close at once with one of its
+// own, none may see that it is the last; nobody but the last could mend that, and it is gone.
 void FileTable::close() {
     auto file =
         LockedFile::open(path_, LockedFile::Mode::Write, false, Deadline::after_ms(closing_ms));

@@ -63,8 +63,8 @@ constexpr int file_openings = 100;
 // What a key in a file may have in front of it, of ours.
 constexpr size_t file_key_overhead = 64;
 
-// A connection that was found sound is believed to be for so long, before what has no answer is sent
-// on it. If it is not, the next call says so.
+// A connection that was found sound is believed to be for so long, before what has no answer is
+// sent on it. If it is not, the next call says so.
 constexpr std::chrono::milliseconds sound_for{1};
 // Connections for waits that a client keeps when nobody is waiting.
 constexpr size_t idle_wait_connections = 8;

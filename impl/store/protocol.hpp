@@ -53,8 +53,8 @@ constexpr std::string_view tutti_key = "tutti/server";
 // client that name; and after the answer come three numbers, what the server takes: the most bytes
 // of a key, bytes of a value, and keys in a request. PyTorch's servers see keys that are not there.
 constexpr std::string_view hello_key = "tutti/hello/";
-// GET of it, with a name behind it: why the server closed the connection of the client of this name;
-// empty if it did not.
+// GET of it, with a name behind it: why the server closed the connection of the client of this
+// name; empty if it did not.
 constexpr std::string_view refusal_key = "tutti/refusal/";
 
 class Writer {

@@ -91,8 +91,8 @@ bool TcpConnection::broken_lately() {
     return false;
 }
 
-// Makes received_ at least so long, which fits into the buffer. The answer to what was sent just now
-// is on its way, so reading begins with waiting.
+// Makes received_ at least so long, which fits into the buffer. The answer to what was sent just
+// now is on its way, so reading begins with waiting.
 void TcpConnection::receive(size_t size, const Deadline& deadline) {
     if (received_.size() >= size) return;
     std::copy(received_.begin(), received_.end(), buffer_.begin());

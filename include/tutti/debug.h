@@ -10,10 +10,10 @@ extern "C" {
 
 /** How much is checked and told, a value of the process; torch.distributed.DebugLevel. Under
  *  TUTTI_DEBUG_DETAIL a group's ranks compare what they call before each collective: no data move
- *  until all have called the same, else all get TUTTI_ERR_MISMATCH in that very call, which says who
- *  called what, or rank 0 TUTTI_ERR_TIMEOUT with all ranks that have not called. It costs a message
- *  from every rank to rank 0 and one back. A group keeps the level of when it was made, which must
- *  be the same on all its ranks. */
+ *  until all have called the same, else all get TUTTI_ERR_MISMATCH in that very call, which says
+ *  who called what, or rank 0 TUTTI_ERR_TIMEOUT with all ranks that have not called. It costs a
+ *  message from every rank to rank 0 and one back. A group keeps the level of when it was made,
+ *  which must be the same on all its ranks. */
 typedef uint32_t tutti_debug_level;
 enum { TUTTI_DEBUG_OFF = 0, TUTTI_DEBUG_INFO = 1, TUTTI_DEBUG_DETAIL = 2 };
 

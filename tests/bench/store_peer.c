@@ -1,6 +1,6 @@
 /* Measures tutti's TCP store, as store_peer.py does PyTorch's: takes commands on its standard
- * input, a line each, answers each with a line. This process itself never uses the library: a command is
- * done by children, forked from it and gone when it is answered, but for the server.
+ * input, a line each, answers each with a line. This process itself never uses the library: a
+ * command is done by children, forked from it and gone when it is answered, but for the server.
  *   serve                           ok PORT; until this process ends
  *   time OPERATION SIZE COUNT PORT  ok MICROSECONDS, the median of one client's calls
  *   rate CLIENTS MS PORT            ok SETS_AND_GETS_PER_SECOND of all together

@@ -1,5 +1,5 @@
-/* Messages and collectives of more than 2^31 elements. The first argument is the backend. Skipped, and said so,
- * where less than 16 GiB of memory are free. */
+/* Messages and collectives of more than 2^31 elements. The first argument is the backend.
+ * Skipped, and said so, where less than 16 GiB of memory are free. */
 #include <stdio.h>
 #include <stdlib.h>
 

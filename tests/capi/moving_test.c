@@ -1,5 +1,5 @@
-/* The collectives that move data, between ranks that are threads: even and uneven, in place and not,
- * at once and as works, and what they refuse. The first argument is the backend. */
+/* The collectives that move data, between ranks that are threads: even and uneven, in place and
+ * not, at once and as works, and what they refuse. The first argument is the backend. */
 #include "support/contract.h"
 #include "support/ranks.h"
 

@@ -8,7 +8,8 @@
 #include <tutti/tutti.h>
 
 enum { SIZES = 6 };
-/* Nothing, what comes with the first message, what just does and just does not, several segments. */
+/* Nothing, what comes with the first message, what just does and just does not, several
+ * segments. */
 static const size_t sizes[SIZES] = {0, 100, 4000, 4096, 5000, 600000};
 
 /* Bytes that shrink (even ranks) or do not. */

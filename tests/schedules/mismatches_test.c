@@ -1,8 +1,9 @@
 /* Do ranks that call different things learn it, and only those? mismatches_test BACKEND [detail]
  * [seed N] [count N]: so many times, 2 to 4 ranks each call something random, and some of them
- * something else: another collective, dtype, op, count or root, or the same two calls in the other
- * order. All must fail, and be shown both sides. As many times all call the same, and none may fail.
- * With "detail" the debug level is DETAIL: all fail in the very call, and no data have moved. */
+ * something else: another collective, dtype, op, count or root, or the same two calls in the
+ * other order. All must fail, and be shown both sides. As many times all call the same, and none
+ * may fail. With "detail" the debug level is DETAIL: all fail in the very call, and no data have
+ * moved. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Random schedules, the same on every rank: collectives, messages and groups made in between, on
  * several threads of a rank at once, over groups that share ranks. Public headers only; C99.
- * groups.c makes the groups, calls.c the collectives, mail.c the messages, schedules_test.c decides.
- * What goes wrong ends the program, for other ranks would wait for what does not come. */
+ * groups.c makes the groups, calls.c the collectives, mail.c the messages, schedules_test.c
+ * decides. What goes wrong ends the program, for other ranks would wait for what does not come. */
 #ifndef TUTTI_TESTS_SCHEDULE_H
 #define TUTTI_TESTS_SCHEDULE_H
 

@@ -1,5 +1,5 @@
-// Every rank keeps the parts in a row that begins with its own. After round k it has 2^k of them, and
-// at the end they are turned to where they belong.
+// Every rank keeps the parts in a row that begins with its own. After round k it has 2^k of them,
+// and at the end they are turned to where they belong.
 #include "algorithm.hpp"
 
 namespace tutti::algorithm {

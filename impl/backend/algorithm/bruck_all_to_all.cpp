@@ -1,5 +1,5 @@
-// A piece that has to go d ranks further travels in the rounds that are the bits of d, together with
-// all others that have this bit.
+// A piece that has to go d ranks further travels in the rounds that are the bits of d, together
+// with all others that have this bit.
 #include "algorithm.hpp"
 
 namespace tutti::algorithm {

@@ -1,5 +1,6 @@
-// Every rank sends to rank 0, which answers when all have come. A send is done when rank 0 receives,
-// so who has sent knows that rank 0 is there and will say, within its own timeout, who is missing.
+// Every rank sends to rank 0, which answers when all have come. A send is done when rank 0
+// receives, so who has sent knows that rank 0 is there and will say, within its own timeout, who is
+// missing.
 #include "algorithm.hpp"
 #include "roll_call.hpp"
 

@@ -1,5 +1,5 @@
-// A binomial tree over the ranks of a group. Counted from the root, the parent of a rank is the rank
-// without its lowest set bit, so every subtree is a row of neighbours. Plain data.
+// A binomial tree over the ranks of a group. Counted from the root, the parent of a rank is the
+// rank without its lowest set bit, so every subtree is a row of neighbours. Plain data.
 #pragma once
 
 #include <optional>

@@ -30,8 +30,8 @@ namespace {
 
 namespace tcp = ::gloo::transport::tcp;
 
-// A device always listens, for connections that tutti makes itself; a filter drops whatever comes to
-// that door. Gloo tells its port through the address of any pair, but not the descriptor.
+// A device always listens, for connections that tutti makes itself; a filter drops whatever comes
+// to that door. Gloo tells its port through the address of any pair, but not the descriptor.
 int listening_port(const std::shared_ptr<tcp::Device>& device) {
     tcp::Context context(device, 0, 1);
     const tcp::Pair pair(&context, device.get(), 0, std::chrono::milliseconds(0));

@@ -1,5 +1,5 @@
-// Do the algorithms that move data bring every piece to its place, whatever the sizes, the roots and
-// the number of ranks? N ranks as threads.
+// Do the algorithms that move data bring every piece to its place, whatever the sizes, the roots
+// and the number of ranks? N ranks as threads.
 #include "backend/algorithm/algorithm.hpp"
 #include "patterns.hpp"
 #include "ranks.hpp"
