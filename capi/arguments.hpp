@@ -20,6 +20,7 @@ inline std::string read_text(const char* text, const std::string& argument) {
 inline std::string read_value(const void* value, size_t size, const std::string& argument) {
     if (size == 0) return {};
     if (value == nullptr) refuse(argument, " is NULL but its size is ", size);
+    if (size > PTRDIFF_MAX) refuse("the size of ", argument, " is ", size, ", which cannot be");
     return {static_cast<const char*>(value), size};
 }
 
@@ -30,6 +31,8 @@ inline std::string indexed(const char* array, size_t index) {
 template <typename Element>
 void need_array(const Element* array, size_t count, const char* argument) {
     if (array == nullptr && count > 0) refuse(argument, " is NULL but count is ", count);
+    if (count > PTRDIFF_MAX / sizeof(Element))
+        refuse("count is ", count, ", and ", argument, " cannot have so many elements");
 }
 
 inline std::vector<std::string> read_keys(const char* const* keys, size_t count) {

@@ -41,6 +41,9 @@ public:
     [[nodiscard]] Deadline or_earlier(const Deadline& other) const {
         return when_ <= other.when_ ? *this : other;
     }
+    [[nodiscard]] Deadline or_later(const Deadline& other) const {
+        return when_ >= other.when_ ? *this : other;
+    }
 
 private:
     explicit Deadline(Clock::time_point when) : when_(when) {}

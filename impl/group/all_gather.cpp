@@ -153,7 +153,8 @@ std::shared_ptr<Store> find_store(const Block& rank_0, const Deadline& deadline)
             break;
         }
         try {
-            auto store = connect(found, rank_0.port, false, deadline);
+            const Deadline answer = deadline.or_earlier(Deadline::after_ms(answer_ms));
+            auto store = connect(found, rank_0.port, false, answer);
             if (proves_itself(*store, rank_0)) return store;
             reasons += cat(reasons.empty() ? "" : "; ", "somebody else answers at ", found);
         } catch (const Error& error) {

@@ -239,7 +239,7 @@ void Responder::need_room(size_t growth) {
 }
 
 void Responder::hold(StoreClient& client, size_t bytes) noexcept {
-    bytes += client.behind_bytes;
+    bytes += client.behind_bytes + client.awaited_bytes;
     held_by_clients_ = held_by_clients_ - client.held + bytes;
     client.held = bytes;
 }
@@ -261,8 +261,11 @@ void Responder::drop_behind(StoreClient& client) noexcept {
 
 // Where the answers of the client go, which is about to get one.
 Writer& Responder::answers_of(StoreClient& client) {
-    if (client.unread + client.answers.size() > store_limits::unread_answer_bytes)
-        throw Error(TUTTI_ERR_STORE, "it does not read its answers");
+    const auto reads = [&] {
+        return client.unread + client.answers.size() <= store_limits::unread_answer_bytes;
+    };
+    if (!reads()) events_.recount();  // it may have read since
+    if (!reads()) throw Error(TUTTI_ERR_STORE, "it does not read its answers");
     touch(client);
     return client.answers;
 }

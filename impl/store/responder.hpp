@@ -31,6 +31,7 @@ struct StoreClient {
     enum class Waits : uint8_t { ForNothing, ForKeys, AtBarrier };
     Waits waits = Waits::ForNothing;
     std::vector<std::string> awaited;
+    size_t awaited_bytes = 0;
     size_t position = 0;
     int64_t barrier_size = 0;
     std::deque<protocol::Request> behind_wait;
@@ -86,6 +87,8 @@ private:
     void pushed(const std::string& key);
     void advance(StoreClient& client);
     [[nodiscard]] bool all_came(const StoreClient& client) const;
+    void await(StoreClient& client, StoreClient::Waits what, std::vector<std::string> keys);
+    static void forget_keys(StoreClient& client) noexcept;
     void end_wait(StoreClient& client);
     void stop_waiting(StoreClient& client) noexcept;
     void drop_behind(StoreClient& client) noexcept;

@@ -11,10 +11,22 @@ using protocol::Query;
 using Waits = StoreClient::Waits;
 
 void Responder::wait(StoreClient& client, std::vector<std::string> keys) {
+    await(client, Waits::ForKeys, std::move(keys));
+    advance(client);
+}
+
+void Responder::await(StoreClient& client, Waits what, std::vector<std::string> keys) {
+    client.awaited_bytes = 0;
+    for (const std::string& key : keys) client.awaited_bytes += key.size() + sizeof key;
     client.awaited = std::move(keys);
     client.position = 0;
-    client.waits = Waits::ForKeys;
-    advance(client);
+    client.waits = what;
+}
+
+void Responder::forget_keys(StoreClient& client) noexcept {
+    client.waits = Waits::ForNothing;
+    client.awaited = {};
+    client.awaited_bytes = 0;
 }
 
 // The count is an ordinary value, and stays: who comes later passes at once.
@@ -24,10 +36,8 @@ void Responder::barrier(StoreClient& client, const std::string& key, int64_t siz
     const int64_t come = table_.add(key, 1);
     // The others need not look before all are there.
     if (is_new || come >= size) changed(key);
-    client.awaited = {key};
-    client.position = 0;
+    await(client, Waits::AtBarrier, {key});
     client.barrier_size = size;
-    client.waits = Waits::AtBarrier;
     if (come >= size) return end_wait(client);
     waiting_[key].push_back(&client);
 }
@@ -109,19 +119,19 @@ bool Responder::all_came(const StoreClient& client) const {
 }
 
 void Responder::end_wait(StoreClient& client) {
-    client.waits = Waits::ForNothing;
-    client.awaited.clear();
+    forget_keys(client);
     answers_of(client).byte(protocol::wait_over);
     if (!client.behind_wait.empty()) resumable_.push_back(&client);
 }
 
 void Responder::stop_waiting(StoreClient& client) noexcept {
     if (client.waits == Waits::ForNothing) return;
-    client.waits = Waits::ForNothing;
     const auto found = waiting_.find(client.awaited[client.position]);
-    if (found == waiting_.end()) return;
-    std::erase(found->second, &client);
-    if (found->second.empty()) waiting_.erase(found);
+    if (found != waiting_.end()) {
+        std::erase(found->second, &client);
+        if (found->second.empty()) waiting_.erase(found);
+    }
+    forget_keys(client);
 }
 
 }  // namespace tutti

@@ -105,6 +105,9 @@ auto TcpClient::command(const StoreCall& call, Dialogue&& dialogue) {
         // An answer may still be on its way.
         const std::unique_ptr<TcpConnection> broken = std::move(command_);
         fail(call, error, broken.get());
+    } catch (...) {
+        command_.reset();  // no memory for the rest of an answer
+        throw;
     }
 }
 

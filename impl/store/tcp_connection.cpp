@@ -150,8 +150,11 @@ std::string TcpConnection::read_bytes(const Deadline& deadline) {
 }
 
 std::optional<std::string> TcpConnection::read_popped(const Deadline& deadline) {
-    if (read_number(deadline) <= 0) return std::nullopt;
-    return read_bytes(deadline);
+    const auto with_last_word = [&] {
+        return deadline.or_later(Deadline::after_ms(store_limits::last_word_ms));
+    };
+    if (read_number(with_last_word()) <= 0) return std::nullopt;
+    return read_bytes(with_last_word());
 }
 
 bool TcpConnection::wait(const std::string& request, size_t values, const Deadline& deadline) {

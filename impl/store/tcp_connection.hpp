@@ -38,7 +38,8 @@ public:
     int64_t read_number(const Deadline& deadline);
     // A length and so many bytes.
     std::string read_bytes(const Deadline& deadline);
-    // QUEUE_POP's answer; nothing if the queue was empty.
+    // QUEUE_POP's answer; nothing if the queue was empty. A value that was taken is waited for a
+    // little beyond the deadline, for nobody else will get it.
     std::optional<std::string> read_popped(const Deadline& deadline);
     [[nodiscard]] bool has_unconfirmed() const { return unconfirmed_ > 0; }
     // `set of key "a" may be lost, and 2 more before it`; empty if there is none.

@@ -288,7 +288,9 @@ TUTTI_API tutti_status tutti_store_multi_set(tutti_store* store, const char* con
 TUTTI_API tutti_status tutti_store_queue_push(tutti_store* store, const char* key,
                                               const void* value, size_t size, tutti_error* error);
 
-/** Takes the first value out of a queue. Each value is given to one caller alone.
+/** Takes the first value out of a queue. Each value is given to one caller alone. Who times out has
+ *  taken none: the answer of a request under way is waited for, up to a second beyond the timeout;
+ *  a store that says nothing for so long may have given a value that nobody gets.
  *  @param block      1: wait until there is a value; 0: fail if there is none
  *  @param out_value  receives owned bytes
  *  Blocks:  if `block` is 1 until there is a value, up to the store's timeout; else for a message

@@ -17,11 +17,19 @@ using Buffer = std::vector<std::byte>;
 using Buffers = std::vector<Buffer>;
 using Sizes = std::vector<size_t>;
 
-#if defined(__SANITIZE_THREAD__)  // slow, and what it looks for shows with few ranks, too
-constexpr int most_ranks = 4;
+// The sanitizers are slow, and what they look for shows with few ranks, too.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr bool sanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool sanitized = true;
 #else
-constexpr int most_ranks = 9;
+constexpr bool sanitized = false;
 #endif
+#else
+constexpr bool sanitized = false;
+#endif
+constexpr int most_ranks = sanitized ? 4 : 9;
 constexpr size_t eager = Exchange::eager_bytes;
 constexpr size_t segment = 512 * 1024;
 

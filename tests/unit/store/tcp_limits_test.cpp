@@ -136,6 +136,33 @@ void what_waits_behind_a_wait_counts_and_is_given_back(void**) {
     f.expect_nothing_more();
 }
 
+void keys_that_are_waited_for_count(void**) {
+    Fixture f = with_limits({.memory_bytes = 1'000'000});
+    std::string wait = validate + "\x06"s + number(700);
+    for (int i = 0; i < 700; ++i) wait += text(std::string(900, 'k') + std::to_string(i));
+    std::vector<Socket> sockets;
+    std::vector<pollfd> entries;
+    for (int i = 0; i < 2; ++i) {
+        sockets.push_back(f.connect());
+        std::swap(f.socket, sockets.back());
+        try {
+            f.send(wait);
+        } catch (const tutti::Error&) {  // it is the one
+        }
+        std::swap(f.socket, sockets.back());
+        entries.push_back({sockets.back().descriptor(), POLLIN, 0});
+    }
+    // Two are too many.
+    assert_true(::poll(entries.data(), entries.size(), 60'000) > 0);
+    f.expect_still_serving();
+    assert_int_equal(::poll(entries.data(), entries.size(), 0), 1);
+    f.socket = std::move(sockets[entries[0].revents == 0 ? 0 : 1]);
+    f.send("\x0C"s);  // given back with the wait
+    f.expect("\x01"s);
+    f.send(set("/large", 700'000));
+    f.expect_nothing_more();
+}
+
 void a_full_server_says_so_to_clients_of_tutti_and_hangs_up_on_others(void**) {
     Fixture f = with_limits({.connections = 2});
     Socket second = f.connect();
@@ -227,6 +254,7 @@ int main() {
         TUTTI_TEST(a_server_whose_memory_is_full_can_be_read_and_emptied),
         TUTTI_TEST(half_requests_count_and_cost_a_connection),
         TUTTI_TEST(what_waits_behind_a_wait_counts_and_is_given_back),
+        TUTTI_TEST(keys_that_are_waited_for_count),
         TUTTI_TEST(a_full_server_says_so_to_clients_of_tutti_and_hangs_up_on_others),
         TUTTI_TEST(silent_clients_of_a_full_server_make_room_for_each_other),
         TUTTI_TEST(clients_keep_the_limits_by_themselves),

@@ -260,6 +260,26 @@ void an_address_of_no_interface_binds_all(void**) {
     assert_string_equal(client->get("key", ample()).c_str(), "v");
 }
 
+void who_has_read_a_large_value_may_ask_for_more(void**) {
+    const auto store = tutti::make_tcp_store(master());
+    const std::string large(size_t{70} << 20, 'x');
+    store->set("large", large, ample());
+    for (int64_t round = 1; round <= 3; ++round) {
+        assert_true(store->get("large", ample()) == large);
+        assert_int_equal(store->add("rounds", 1, ample()), round);
+    }
+}
+
+void what_was_taken_from_a_queue_arrives_though_the_time_is_up(void**) {
+    const auto store = tutti::make_tcp_store(master());
+    constexpr int count = 200;
+    for (int i = 0; i < count; ++i) store->queue_push("q", cat(i), ample());
+    for (int i = 0; i < count; ++i)
+        assert_string_equal(store->queue_pop("q", i % 2 == 0, Deadline::after_ms(0)).c_str(),
+                            cat(i).c_str());
+    TUTTI_EXPECT_ERROR(store->queue_pop("q", false, ample()), TUTTI_ERR_QUEUE_EMPTY, "q");
+}
+
 }  // namespace
 
 int main() {
@@ -279,6 +299,8 @@ int main() {
         TUTTI_TEST(a_refused_request_leaves_the_handle_usable),
         TUTTI_TEST(waits_that_time_out_do_not_use_up_connections),
         TUTTI_TEST(nothing_is_left_of_a_store),
+        TUTTI_TEST(who_has_read_a_large_value_may_ask_for_more),
+        TUTTI_TEST(what_was_taken_from_a_queue_arrives_though_the_time_is_up),
         TUTTI_TEST(the_environment_decides_where_to_bind),
         TUTTI_TEST(an_address_of_no_interface_binds_all),
     };
