@@ -238,9 +238,11 @@ void a_callback_never_runs_inside_the_call_that_registers_it(void**) {
     {
         const std::lock_guard lock(held);  // a callback inside then() could not have it
         work.then([&](const Status&) {
-            const std::lock_guard waits(held);
-            thread = std::this_thread::get_id();
-            notes.add("called");
+            {
+                const std::lock_guard waits(held);
+                thread = std::this_thread::get_id();
+            }
+            notes.add("called");  // the last thing: then the mutex goes
         });
         assert_true(thread == std::thread::id());
     }
