@@ -183,15 +183,15 @@ void tutti_group_options_init(tutti_group_options* options, size_t size) {
 tutti_status tutti_init_process_group(const char* backend, const char* init_method, int32_t rank,
                                       int32_t world_size, const tutti_group_options* options,
                                       tutti_error* error) {
-    return capi::guard(__func__, error,
-                       [&] { init_world(backend, init_method, rank, world_size, options); });
+    return capi::guard<capi::Naming::All>(
+        __func__, error, [&] { init_world(backend, init_method, rank, world_size, options); });
 }
 
 tutti_status tutti_init_process_group_with_store(const char* backend, tutti_store* store,
                                                  int32_t rank, int32_t world_size,
                                                  const tutti_group_options* options,
                                                  tutti_error* error) {
-    return capi::guard(__func__, error, [&] {
+    return capi::guard<capi::Naming::All>(__func__, error, [&] {
         const capi::Pin pin(store, "store");
         refuse_second_init();
         check_membership(rank, world_size);
@@ -211,7 +211,7 @@ int32_t tutti_is_initialized(void) {
 tutti_status tutti_group_create(const char* backend, tutti_store* store, int32_t rank,
                                 int32_t world_size, const tutti_group_options* options,
                                 tutti_group** out_group, tutti_error* error) {
-    return capi::guard(__func__, error, [&] {
+    return capi::guard<capi::Naming::All>(__func__, error, [&] {
         const capi::Pin pin(store, "store");
         check_membership(rank, world_size);
         capi::need_output(out_group, "out_group");
@@ -282,7 +282,7 @@ tutti_status tutti_group_create_with_allgather(const char* backend,
                                                int32_t rank, int32_t world_size,
                                                const tutti_group_options* options,
                                                tutti_group** out_group, tutti_error* error) {
-    return capi::guard(__func__, error, [&] {
+    return capi::guard<capi::Naming::All>(__func__, error, [&] {
         if (callback == nullptr) capi::refuse("callback is NULL");
         check_membership(rank, world_size);
         capi::need_output(out_group, "out_group");

@@ -33,8 +33,18 @@ inline void start_afresh() noexcept {
 // Fills `error`, if there is one, within its struct_size; `function` goes first unless empty.
 tutti_status report(const Status& status, std::string_view function, tutti_error* error) noexcept;
 
+// Which failures get the function's name in front: those of its arguments, for of all others the
+// engine names the operation; or every one, where the engine has no name for it, because it makes
+// a store, a group or processes.
+enum class Naming { Arguments, All };
+
+constexpr bool is_named(Naming naming, tutti_status code) {
+    return naming == Naming::All || code == TUTTI_ERR_INVALID_ARGUMENT ||
+           code == TUTTI_ERR_INVALID_HANDLE;
+}
+
 // Runs the body of a C function. The body writes outputs as the last thing it does.
-template <typename Body>
+template <Naming naming = Naming::Arguments, typename Body>
 tutti_status guard(const char* function, tutti_error* error, Body&& body) noexcept {
     try {
         enter();
@@ -43,8 +53,8 @@ tutti_status guard(const char* function, tutti_error* error, Body&& body) noexce
     } catch (const Refusal& refusal) {
         return report(refusal.status(), function, error);
     } catch (const Error& failure) {
-        const bool callers = failure.status().code == TUTTI_ERR_INVALID_ARGUMENT;
-        return report(failure.status(), callers ? function : "", error);
+        const bool named = is_named(naming, failure.status().code);
+        return report(failure.status(), named ? function : "", error);
     } catch (...) {
         return report(current_status(), function, error);
     }

@@ -77,7 +77,7 @@ tutti_status tutti_init_device_mesh(tutti_group* group, const char* device_type,
                                     const int32_t* shape, size_t ndim, const char* const* dim_names,
                                     const tutti_group_options* options, tutti_mesh** out_mesh,
                                     tutti_error* error) {
-    return capi::guard(__func__, error, [&] {
+    return capi::guard<capi::Naming::All>(__func__, error, [&] {
         if (group != TUTTI_GROUP_WORLD) capi::need_group(group);
         tutti::MeshOptions wanted = read_mesh(device_type, shape, ndim, dim_names);
         if (shape == nullptr) capi::refuse("shape is NULL");

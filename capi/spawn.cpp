@@ -111,7 +111,7 @@ void tutti_spawn_options_init(tutti_spawn_options* options, size_t size) {
 tutti_status tutti_spawn(tutti_spawn_function function, void* user, int32_t nprocs,
                          const tutti_spawn_options* options, tutti_work** work,
                          tutti_error* error) {
-    return capi::guard(__func__, error, [&] {
+    return capi::guard<capi::Naming::All>(__func__, error, [&] {
         const auto wanted = capi::read_options(options);
         const auto plan = read_plan(function, user, nprocs, wanted);
         clear_the_process();
@@ -124,7 +124,7 @@ tutti_status tutti_spawn(tutti_spawn_function function, void* user, int32_t npro
         }
         capi::Reserved<tutti_work> slot;
         auto spawned = std::make_shared<tutti::spawn::Spawn>(plan);
-        auto watched = std::make_shared<tutti::Work>(nullptr, "spawn");
+        auto watched = std::make_shared<tutti::Work>([] { return "spawn"; }, "spawn");
         tutti::start_thread("tutti-spawn", [watched, spawned, deadline]() mutable {
             const tutti::Status status = spawned->wait(deadline);
             spawned.reset();

@@ -76,7 +76,7 @@ tutti_status tutti_hash_store_create(tutti_store** out_store, tutti_error* error
 
 tutti_status tutti_file_store_create(const char* path, int32_t world_size, tutti_store** out_store,
                                      tutti_error* error) {
-    return capi::guard(__func__, error, [&] {
+    return capi::guard<capi::Naming::All>(__func__, error, [&] {
         const std::string name = capi::read_text(path, "path");
         if (name.empty()) capi::refuse("path is empty");
         check_world_size(world_size);
@@ -93,7 +93,7 @@ void tutti_tcp_store_options_init(tutti_tcp_store_options* options, size_t size)
 tutti_status tutti_tcp_store_create(const char* host, int32_t port, int32_t world_size,
                                     int32_t is_master, const tutti_tcp_store_options* options,
                                     tutti_store** out_store, tutti_error* error) {
-    return capi::guard(__func__, error, [&] {
+    return capi::guard<capi::Naming::All>(__func__, error, [&] {
         const tutti_tcp_store_options read = capi::read_options(options);
         capi::check_flag(read.no_wait_for_workers, "options.no_wait_for_workers");
         capi::check_flag(static_cast<uint32_t>(is_master), "is_master");
@@ -160,7 +160,7 @@ tutti_status tutti_prefix_store_underlying_store(tutti_store* store, tutti_store
 }
 
 tutti_status tutti_store_clone(tutti_store* store, tutti_store** out_store, tutti_error* error) {
-    return capi::guard(__func__, error, [&] {
+    return capi::guard<capi::Naming::All>(__func__, error, [&] {
         const StorePin pin(store, "store");
         capi::need_output(out_store, "out_store");
         *out_store = capi::hand_out<tutti_store>(pin->clone(pin->default_deadline()));

@@ -10,11 +10,12 @@ std::string list_of_ranks(const std::vector<int>& ranks) {
     return text;
 }
 
-Error have_not_come(const std::string& ranks) {
+Error have_not_come(const std::string& ranks, const std::string& refused) {
     const bool several = ranks.find(',') != std::string::npos;
     return {TUTTI_ERR_TIMEOUT,
             cat("timed out waiting for rank", several ? "s " : " ", ranks,
-                several ? ", which have not come" : ", which has not come"),
+                several ? ", which have not come" : ", which has not come",
+                refused.empty() ? "" : cat("; refused: ", refused)),
             static_cast<int>(std::strtol(ranks.c_str(), nullptr, 10))};
 }
 

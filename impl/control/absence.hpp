@@ -10,7 +10,7 @@ namespace tutti::control {
 
 // "1, 2".
 std::string list_of_ranks(const std::vector<int>& ranks);
-// TIMEOUT; `ranks` is such a list, of one or more.
-Error have_not_come(const std::string& ranks);
+// TIMEOUT; `ranks` is such a list, of one or more; `refused` tells who came and did not belong.
+Error have_not_come(const std::string& ranks, const std::string& refused = "");
 
 }  // namespace tutti::control

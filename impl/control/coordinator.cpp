@@ -15,6 +15,7 @@ namespace {
 // itself.
 constexpr int64_t patience_ms = 500;
 constexpr size_t longest_queue = 64 * 1024 * 1024;
+constexpr size_t most_refused = 4;  // that are told of
 
 }  // namespace
 
@@ -89,6 +90,7 @@ bool Coordinator::handle(Guest& guest, const Frame& frame) {
             }
             return true;
         case Kind::Who:
+            if (!refused_.empty()) guest.stream->write(encode(Kind::Turned, refused()));
             guest.stream->write(encode(Kind::Missing, missing()));
             return true;
         default:
@@ -103,8 +105,8 @@ bool Coordinator::belongs(Guest& guest, const Token& token, int rank, int size) 
         return false;
     }
     if (size != size_ || rank < 0 || rank >= size_) {
-        refuse(guest,
-               cat("it says rank ", rank, " of ", size, ", and rank 0 says ", size_, " ranks"));
+        const auto who = cat("rank ", rank, " of ", size);
+        refuse(guest, who, cat("it says ", who, ", and rank 0 says ", size_, " ranks"));
         return false;
     }
     return true;
@@ -121,7 +123,7 @@ bool Coordinator::answer(Guest& guest, const Knock& knock) {
     }
     const Guest* const holder = member(knock.rank);
     if (holder != nullptr && !holder->left && !verdict_) {
-        refuse(guest, cat("another process has come as rank ", knock.rank, " before"));
+        refuse_double(guest, knock.rank);
         return false;
     }
     guest.waits = knock.rank != 0;
@@ -136,7 +138,7 @@ bool Coordinator::greet(Guest& guest, const Frame& frame) {
     if (!belongs(guest, hello.token, hello.rank, hello.size)) return false;
     auto& seat = seats_[static_cast<size_t>(hello.rank)];
     if (seat) {
-        refuse(guest, cat("another process has come as rank ", hello.rank, " before"));
+        refuse_double(guest, hello.rank);
         return false;
     }
     guest.rank = hello.rank;
@@ -150,9 +152,18 @@ bool Coordinator::greet(Guest& guest, const Frame& frame) {
     return true;
 }
 
-void Coordinator::refuse(Guest& guest, const std::string& reason) {
+// Who is refused is told at once; those who wait for it hear of that when their time is up.
+void Coordinator::refuse(Guest& guest, const std::string& who, const std::string& reason) {
+    std::erase(refused_, who);
+    if (refused_.size() == most_refused) refused_.erase(refused_.begin());
+    refused_.push_back(who);
     guest.stream->write(encode(Kind::Refused, reason));
     lose(guest.id, {TUTTI_ERR_NETWORK, -1, 0, reason});
+}
+
+void Coordinator::refuse_double(Guest& guest, int rank) {
+    refuse(guest, cat("a second rank ", rank),
+           cat("another process has come as rank ", rank, " before"));
 }
 
 void Coordinator::lose(int id, const Status& why) {
@@ -256,6 +267,12 @@ std::string Coordinator::missing() const {
         if (!seats_[rank]) ranks.push_back(static_cast<int>(rank));
     }
     return list_of_ranks(ranks);
+}
+
+std::string Coordinator::refused() const {
+    std::string text;
+    for (const auto& who : refused_) text += cat(text.empty() ? "" : ", ", who);
+    return text;
 }
 
 }  // namespace tutti::control

@@ -47,7 +47,8 @@ private:
     bool belongs(Guest& guest, const Token& token, int rank, int size);
     bool answer(Guest& guest, const Knock& knock);
     bool greet(Guest& guest, const Frame& frame);
-    void refuse(Guest& guest, const std::string& reason);
+    void refuse(Guest& guest, const std::string& who, const std::string& reason);
+    void refuse_double(Guest& guest, int rank);
     void lose(int id, const Status& why);
     void suspect(const Status& suspicion);
     void explain(int rank);
@@ -59,6 +60,7 @@ private:
     Guest* find(int id);
     Guest* member(int rank);
     [[nodiscard]] std::string missing() const;
+    [[nodiscard]] std::string refused() const;
 
     net::Loop& loop_;
     const int size_;
@@ -67,6 +69,7 @@ private:
     int last_id_ = 0;
     std::vector<std::unique_ptr<Guest>> guests_;
     std::vector<std::optional<Seat>> seats_;  // by rank, of those who have come
+    std::vector<std::string> refused_;        // the last few, the latest at the end
     std::optional<Status> verdict_;
     std::vector<Status> suspicions_;  // not explained yet, the oldest first
     Stalls stalls_;

@@ -204,7 +204,7 @@ private:
         if (who.empty()) {
             throw Error(TUTTI_ERR_TIMEOUT, "timed out waiting for all ranks to come");
         }
-        throw control::have_not_come(who);
+        throw control::have_not_come(who, refused_);
     }
 
     void tell(Kind kind, Status status) noexcept {
@@ -258,6 +258,11 @@ private:
                 const Lock lock(mutex_);
                 missing_ = control::decode_text(frame);
                 changed_.notify_all();
+                return;
+            }
+            case Kind::Turned: {
+                const Lock lock(mutex_);
+                refused_ = control::decode_text(frame);
                 return;
             }
             case Kind::Refused:
@@ -335,6 +340,7 @@ private:
     std::optional<std::vector<Seat>> roster_ TUTTI_GUARDED_BY(mutex_);
     std::optional<Status> failure_ TUTTI_GUARDED_BY(mutex_);
     std::optional<std::string> missing_ TUTTI_GUARDED_BY(mutex_);
+    std::string refused_ TUTTI_GUARDED_BY(mutex_);
 
     // loop thread only
     bool left_ = false;

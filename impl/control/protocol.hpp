@@ -33,7 +33,8 @@ enum class Kind : uint8_t {
     Stalled = 13,  // member: nothing has come for a while in this call
     Lost = 14,     // coordinator: that rank died, or its lines broke; also after the verdict
     Knock = 15,    // whoever calls: this is who I am, are you rank 0 of my group?
-    Welcome = 16   // coordinator: I am, and your place is free
+    Welcome = 16,  // coordinator: I am, and your place is free
+    Turned = 17    // coordinator, before Missing: whom it has refused
 };
 
 using Token = std::array<char, 16>;
@@ -65,7 +66,7 @@ std::string encode(const Hello& hello);
 std::string encode(const std::vector<Seat>& roster);
 std::string encode(Kind kind);                           // Ping, Bye, Closing, Who, Welcome
 std::string encode(Kind kind, int rank);                 // Left
-std::string encode(Kind kind, const std::string& text);  // Refused, Missing
+std::string encode(Kind kind, const std::string& text);  // Refused, Missing, Turned
 std::string encode(Kind kind, const Status& status);     // Suspect, Report, Verdict, Lost
 std::string encode(const Stall& stall);
 

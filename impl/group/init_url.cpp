@@ -30,8 +30,7 @@ void give_timeout(InitUrl& url, const std::string& value) {
     if (url.timeout_ms) refuse(url, "the parameter timeout stands there twice");
     double seconds = 0;
     const char* end = value.data() + value.size();
-    const auto [stop, fault] =
-        std::from_chars(value.data(), end, seconds, std::chars_format::fixed);
+    const auto [stop, fault] = std::from_chars(value.data(), end, seconds);
     const bool number = fault == std::errc{} && stop == end;
     if (!number || !(seconds > 0) || seconds > longest_timeout_s) {
         refuse(url,
@@ -74,7 +73,8 @@ net::Endpoint parse_endpoint(const InitUrl& url) {
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,
                     cat("init method \"", url.text, "\" is not tcp://host:port: ", why));
     };
-    const std::string& place = url.place;
+    std::string place = url.place;
+    if (place.ends_with('/')) place.pop_back();  // as URLs are often written
     std::string host;
     std::string rest;
     if (place.starts_with('[')) {

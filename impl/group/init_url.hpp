@@ -21,7 +21,7 @@ struct InitUrl {
 
 InitUrl parse_init_url(const std::string& text);
 
-// The place of a tcp:// URL: "host:port" or "[IPv6]:port".
+// The place of a tcp:// URL: "host:port" or "[IPv6]:port", or either and a slash.
 net::Endpoint parse_endpoint(const InitUrl& url);
 
 // "[::1]" without its brackets, any other host as it is.

@@ -2,12 +2,18 @@
 // be understood is shown as it is. Any thread.
 #include "error_file.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdint>
-#include <fstream>
 #include <optional>
 #include <string_view>
 
+#include "base/text.hpp"
 #include "limits.hpp"
+#include "net/descriptor.hpp"
 
 namespace tutti::launch {
 
@@ -93,6 +99,25 @@ std::optional<std::string> take_string(std::string_view& text) {
     return std::nullopt;
 }
 
+// The program chose what lies there: a pipe would let us wait for a writer that never comes, and a
+// device may have no end.
+std::string read_start(const std::string& path) {
+    const net::Descriptor file(
+        ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC));
+    struct stat facts = {};
+    if (!file.valid() || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return "";
+    std::string text(limits::error_file_bytes, '\0');
+    size_t size = 0;
+    while (size < text.size()) {
+        const auto count = ::read(file.get(), text.data() + size, text.size() - size);
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) break;
+        size += static_cast<size_t>(count);
+    }
+    text.resize(size);
+    return text;
+}
+
 }  // namespace
 
 std::string message_of_json(const std::string& text) {
@@ -115,11 +140,12 @@ std::string message_of_json(const std::string& text) {
 }
 
 std::string read_error_file(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::string text(limits::error_file_bytes, '\0');
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<size_t>(file.gcount()));
-    return message_of_json(text);
+    auto message = message_of_json(read_start(path));
+    if (message.size() <= limits::error_message_bytes) return message;
+    size_t end = limits::error_message_bytes;
+    while (end > 0 && (message[end] & 0xC0) == 0x80) --end;  // between two characters
+    message.resize(end);
+    return cat(message, "... (cut here)");
 }
 
 }  // namespace tutti::launch

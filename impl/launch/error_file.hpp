@@ -8,7 +8,8 @@ namespace tutti::launch {
 
 // The message in such a text; the text itself if there is none in it.
 std::string message_of_json(const std::string& text);
-// Of a file; empty if there is no such file. At most a part of a file that is very long.
+// Of a file, and of a long one the start; empty if there is none, or it is no plain file. Waits for
+// nobody.
 std::string read_error_file(const std::string& path);
 
 }  // namespace tutti::launch

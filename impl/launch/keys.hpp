@@ -11,6 +11,11 @@ namespace tutti::launch::keys {
 // How long a call may take that need not wait for others.
 constexpr int64_t patience_ms = 5'000;
 
+// Of the whole store, for tuttiruns of different jobs: which job meets there, claimed by
+// compare_set, and which one was turned away last.
+inline const std::string job = "tuttirun.job";
+inline const std::string other_job = "tuttirun.other_job";
+
 // Who is node `rank`; claimed by compare_set.
 inline std::string node(int rank) {
     return cat("node/", rank);

@@ -52,6 +52,10 @@ std::shared_ptr<Store> open_store(const Options& options, bool serve, const Dead
     return make_tcp_store(store);
 }
 
+[[noreturn]] void refuse(const std::string& sentence) {
+    throw Error(TUTTI_ERR_INVALID_ARGUMENT, sentence);
+}
+
 std::shared_ptr<Store> serve_store(const Options& options) {
     const bool told = options.backend == Backend::Static;
     const bool here = options.endpoint.host == options.local_addr || is_here(options.endpoint.host);
@@ -59,17 +63,39 @@ std::shared_ptr<Store> serve_store(const Options& options) {
     try {
         return open_store(options, true, Deadline::after_ms(options.times.join_ms));
     } catch (const Error& error) {
+        if (error.status().system_errno != EADDRINUSE) throw;
         // Of several nodes on one machine, one is the first.
-        if (told || error.status().system_errno != EADDRINUSE) throw;
-        return nullptr;
+        if (!told) return nullptr;
+        Status status = error.status();
+        status.message +=
+            "; if that is another node of this job, give each a --node-rank of its own, or all "
+            "--rdzv-backend c10d";
+        throw Error(status);
     }
+}
+
+// Of a job with another name this node would never see a sign; and the ranks of two jobs at one
+// store would take each other for their own.
+void check_job(const Options& options, Store& store, const std::string& place,
+               const Deadline& deadline) {
+    const auto there = store.compare_set(keys::job, "", options.run_id, deadline);
+    if (there == options.run_id) return;
+    store.set(keys::other_job, options.run_id, deadline);
+    refuse(cat("the nodes at ", place, " are those of job \"", there,
+               "\", and this one is of job \"", options.run_id,
+               "\": the nodes of a job have one --rdzv-id, and each job has its own endpoint"));
 }
 
 class Door {
 public:
-    Door(const Options& options, SignalInbox& signals, std::shared_ptr<Store> store,
-         const Deadline& deadline)
-        : options_(options), signals_(signals), store_(std::move(store)), deadline_(deadline) {
+    // `whole` is the store without the job's prefix.
+    Door(const Options& options, SignalInbox& signals, std::shared_ptr<Store> whole,
+         std::shared_ptr<Store> store, const Deadline& deadline)
+        : options_(options),
+          signals_(signals),
+          whole_(std::move(whole)),
+          store_(std::move(store)),
+          deadline_(deadline) {
         // Two nodes may say the same of themselves.
         const auto token = cat(::getpid(), ".", std::random_device{}());
         card_ = join_fields({host_name(options), options.role,
@@ -117,6 +143,7 @@ private:
         Placement placement;
         placement.node_rank = rank;
         placement.run_id = options_.run_id;
+        placement.max_restarts = options_.max_restarts;
         std::vector<std::string> cards;
         try {
             cards = patiently(signals_, deadline_, wait_slice_ms, [&](const Deadline& slice) {
@@ -134,16 +161,15 @@ private:
         const auto fields = split_fields(card, card_size);
         const std::string what = "a number in the message of another tuttirun";
         const auto size = parse_number(fields[2], what, 1, limits::processes);
-        const auto nnodes = parse_number(fields[3], what, 1, limits::nodes);
-        if (nnodes != options_.nnodes) {
-            refuse(cat("node ", node, " (", fields[0], ") was started with --nnodes ", nnodes,
-                       ", this one with ", options_.nnodes));
-        }
+        const auto agree = [&](const char* option, int64_t theirs, int64_t ours) {
+            if (theirs == ours) return;
+            refuse(cat("node ", node, " (", fields[0], ") was started with ", option, " ", theirs,
+                       ", this one with ", ours));
+        };
+        agree("--nnodes", parse_number(fields[3], what, 1, limits::nodes), options_.nnodes);
+        agree("--max-restarts", parse_number(fields[4], what, 0, limits::restarts),
+              options_.max_restarts);
         placement.nodes.push_back({fields[0], fields[1], static_cast<int>(size)});
-        // Node 0 decides for all.
-        if (node > 0) return;
-        placement.max_restarts =
-            static_cast<int>(parse_number(fields[4], what, 0, limits::restarts));
     }
 
     [[noreturn]] void say_who_is_missing(const std::vector<std::string>& names) const {
@@ -160,17 +186,22 @@ private:
         throw Error(TUTTI_ERR_TIMEOUT,
                     cat("timed out waiting for the nodes at ",
                         net::endpoint_text(options_.endpoint.host, options_.endpoint.port), ": ",
-                        came, " of ", names.size(), " came, without ", missing));
+                        came, " of ", names.size(), " came, without ", missing, other_job()));
     }
 
-    [[noreturn]] static void refuse(const std::string& sentence) {
-        throw Error(TUTTI_ERR_INVALID_ARGUMENT, sentence);
+    // They may be there under another name.
+    [[nodiscard]] std::string other_job() const {
+        const auto deadline = Deadline::after_ms(keys::patience_ms);
+        if (!whole_->check(std::span(&keys::other_job, 1), deadline)) return "";
+        return cat("; a node of job \"", whole_->get(keys::other_job, deadline),
+                   "\" was refused, and this job is \"", options_.run_id, "\"");
     }
 
     static constexpr size_t card_size = 6;
 
     const Options& options_;
     SignalInbox& signals_;
+    std::shared_ptr<Store> whole_;
     std::shared_ptr<Store> store_;
     Deadline deadline_;
     std::string card_;
@@ -198,8 +229,10 @@ Meeting meet_nodes(const Options& options, SignalInbox& signals,
     meeting.port = tcp_store_port(*store).value_or(options.endpoint.port);
     const auto place = net::endpoint_text(options.endpoint.host, meeting.port);
     if (meeting.serves) say(cat("this node serves the store; the nodes meet at ", place));
-    meeting.store = make_prefix_store(cat("tuttirun/", options.run_id), std::move(store));
-    meeting.placement = Door(options, signals, meeting.store, deadline).enter([&](int rank) {
+    check_job(options, *store, place, deadline);
+    meeting.store = make_prefix_store(cat("tuttirun/", options.run_id), store);
+    Door door(options, signals, store, meeting.store, deadline);
+    meeting.placement = door.enter([&](int rank) {
         if (!meeting.serves) {
             say(cat("node ", rank, " of ", options.nnodes, " waits for the others at ", place));
         }

@@ -115,6 +115,18 @@ void check_nodes(const Options& options) {
     }
 }
 
+// That a number is none of this node's is known when all has been read.
+void check_local_ranks(const Options& options) {
+    const auto check = [&](const char* option, int rank) {
+        if (rank < options.nproc_per_node) return;
+        refuse(cat(option, " names local rank ", rank, ", and --nproc-per-node is ",
+                   options.nproc_per_node, ": local ranks are 0 to ", options.nproc_per_node - 1));
+    };
+    for (const auto& [rank, streams] : options.redirects.ranks) check("--redirects", rank);
+    for (const auto& [rank, streams] : options.tee.ranks) check("--tee", rank);
+    for (const int rank : options.local_ranks_filter) check("--local-ranks-filter", rank);
+}
+
 void check_standalone(const Parsed& parsed) {
     if (!parsed.master_addr.empty() || parsed.master_port || parsed.endpoint) {
         refuse(
@@ -152,6 +164,7 @@ Options parse_options(std::span<const char* const> arguments, const Lookup& look
     choose_endpoint(parsed);
     if (options.backend == Backend::Static && !options.node_rank) options.node_rank = 0;
     check_nodes(options);
+    check_local_ranks(options);
     if (options.command.empty()) refuse("the program to run is missing");
     return options;
 }

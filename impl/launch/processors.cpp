@@ -69,8 +69,11 @@ int parse_process_count(const std::string& text, const std::string& what) {
         if (text == "auto") return count_processors();
         throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(what, " is \"gpu\", and there is none"));
     }
-    return static_cast<int>(
-        parse_number(text, cat(what, " (a number, cpu, gpu or auto)"), 1, limits::processes));
+    try {
+        return static_cast<int>(parse_number(text, what, 1, limits::processes));
+    } catch (const Error& error) {
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(error.what(), ", cpu, gpu or auto"));
+    }
 }
 
 }  // namespace tutti::launch

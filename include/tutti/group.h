@@ -77,7 +77,9 @@ TUTTI_API void tutti_new_group_options_init(tutti_new_group_options* options, si
  *  Blocks:  until all ranks have come, up to the timeout
  *  Threads: not while another thread starts or destroys the default group
  *  Fails:   INVALID_ARGUMENT (a missing or malformed variable or URL part is named; already
- *           initialised), TIMEOUT (names the ranks that are missing), NETWORK, STORE, UNSUPPORTED
+ *           initialised), TIMEOUT (names the ranks that are missing, and who was refused), NETWORK
+ *           (also where nobody came to serve at the address of tcp:// or env://, which is rank 0
+ *           mostly: it tells the attempts, "Connection refused"), STORE, UNSUPPORTED
  *  Source:  torch.distributed.init_process_group
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_init_process_group(const char* backend, const char* init_method,

@@ -29,6 +29,12 @@ typedef void (*tutti_log_callback)(tutti_log_level level, const char* message, v
  *  much of it as TUTTI_LOG_LEVEL says ("off", "error", "warning", "info", "debug", "trace"); if
  *  that is not set, as torch's TORCH_CPP_LOG_LEVEL says ("ERROR", "WARNING", "INFO"; at "INFO",
  *  TORCH_DISTRIBUTED_DEBUG "INFO" makes it debug and "DETAIL" trace); if neither is, nothing.
+ *  What is said: warnings are of what the library gets over by itself, strangers that call, clients
+ *  that a store's server drops, an address that could not be had; info is, once for each group of
+ *  processes, how its rank 0 was reached, and why it failed; debug, attempts to connect that failed
+ *  and the code that reduces. Calls and their data are not logged, and a group of one rank, or of
+ *  threads, says next to nothing.
+ *
  *  The callback is called on a thread of the library, one line at a time and in order, with no
  *  lock held: it may call any function of tutti. A callback that is slower than the lines come
  *  misses some and is told how many.

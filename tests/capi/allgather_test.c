@@ -160,7 +160,8 @@ static void what_no_all_gather_returns_is_refused(void** state) {
         {REVERSED, bad, "callback: at the place of rank 0 its output has the input of rank 2"},
         {HALF, bad, "callback: at the place of rank 0 its output has something else"},
         {FOREIGN, bad, "another input than this rank gave"},
-        {FAILS, TUTTI_ERR_NETWORK, "the all-gather callback failed: it returned 9"},
+        {FAILS, TUTTI_ERR_NETWORK,
+         "create_with_allgather: the all-gather callback failed: it returned 9"},
         {FAILS_ODDLY, TUTTI_ERR_BACKEND, "the all-gather callback failed: it returned 77"},
     };
     (void)state;

@@ -158,7 +158,7 @@ static void the_first_failure_ends_all_and_is_told(void** state) {
                  "): the cat is out");
     assert_int_equal(error.rank, 1);
     assert_int_equal(error.system_errno, 4);
-    assert_non_null(strstr(error.message, "rank 1 of 3 (pid "));
+    assert_memory_equal(error.message, "tutti_spawn: rank 1 of 3 (pid ", 30);
     EXPECT_ERROR(tutti_spawn(fail_wordlessly, NULL, 3, NULL, NULL, &error), 4711, "returned 4711");
     assert_int_equal(error.rank, 2);
     int code = 3;
@@ -323,6 +323,7 @@ static void with_a_work_it_returns_at_once(void** state) {
     int code = SIGTERM;
     EXPECT_OK(tutti_spawn(be_killed, &code, 3, NULL, &work, &error));
     EXPECT_ERROR(tutti_work_wait(work, 0, &error), TUTTI_ERR_PEER_LOST, "signal 15 (SIGTERM)");
+    assert_memory_equal(error.message, "spawn: rank ", 12);
     assert_int_equal(error.rank, 2);
     tutti_work_release(work);
     expect_sums();

@@ -113,6 +113,7 @@ static void masters_of_one_process_can_share_a_port(void** state) {
     expect_stored(second, "key", "value");
     EXPECT_ERROR(tutti_tcp_store_create("localhost", port, 1, 1, NULL, &first, &error),
                  TUTTI_ERR_NETWORK, "EADDRINUSE");
+    assert_memory_equal(error.message, "tutti_tcp_store_create: ", 24);
     tutti_store_release(second);
 }
 

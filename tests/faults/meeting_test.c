@@ -233,7 +233,8 @@ static void a_port_where_nobody_listens_is_named_within_the_timeout(void** state
     snprintf(where, sizeof where, "127.0.0.1:%d", (int)all->port);
     all->size = 2;
     team_start(all, 1, 1, PATIENT, LIST("init timeout=200"));
-    EXPECT_STEP(all, 1, "init", TUTTI_ERR_NETWORK, -1, where, "Connection refused");
+    EXPECT_STEP(all, 1, "init", TUTTI_ERR_NETWORK, -1, "tutti_init_process_group: ", where,
+                "Connection refused");
     team_expect_ends(all, -1);
     close(bound);
 }

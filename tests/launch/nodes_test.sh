@@ -142,6 +142,36 @@ case_nodes_disagree_about_their_number() {
     finish_node 1 1
 }
 
+case_nodes_disagree_about_restarts() {
+    start_node 0 --nnodes 2 --node-rank 0 --master-port 0 --max-restarts 2 true
+    wait_for_line 0 'the nodes meet at '
+    start_node 1 --nnodes 2 --node-rank 1 --master-port "${line##*:}" true
+    finish_node 0 1
+    expect_line out.0 'node 1 .* was started with --max-restarts 0, this one with 2$'
+    finish_node 1 1
+}
+
+case_a_node_of_another_job_is_told_and_so_is_this_job() {
+    start_node 0 --nnodes 2 --node-rank 0 --master-port 0 --rdzv-id a \
+        --rdzv-conf join_timeout=5 true
+    wait_for_line 0 'the nodes meet at '
+    launch --nnodes 2 --node-rank 1 --master-port "${line##*:}" --rdzv-id b true
+    expect_code 1
+    expect_line err '^tuttirun: the nodes at .* are those of job "a", and this one is of job "b"'
+    finish_node 0 1
+    expect_line out.0 'came, without 1; a node of job "b" was refused, and this job is "a"$'
+}
+
+case_a_second_node_0_hears_of_node_ranks() {
+    start_node 0 --nnodes 2 --master-port 0 true
+    wait_for_line 0 'the nodes meet at '
+    launch --nnodes 2 --master-port "${line##*:}" true
+    expect_code 1
+    expect_line err 'EADDRINUSE.*give each a --node-rank of its own, or all --rdzv-backend c10d$'
+    kill -s TERM "$launcher_0"
+    finish_node 0 143
+}
+
 case_an_interrupt_ends_the_waiting_for_nodes() {
     start_node 0 --nnodes 2 --node-rank 0 --master-port 0 true
     wait_for_line 0 'the nodes meet at '
@@ -183,7 +213,8 @@ case_all_nodes_start_again() {
 case_a_program_that_one_node_lacks_ends_all() {
     start_node 0 --nnodes 2 --node-rank 0 --master-port 0 --max-restarts 3 tail -f /dev/null
     wait_for_line 0 'the nodes meet at '
-    start_node 1 --nnodes 2 --node-rank 1 --master-port "${line##*:}" no_such_program_of_tutti
+    start_node 1 --nnodes 2 --node-rank 1 --master-port "${line##*:}" --max-restarts 3 \
+        no_such_program_of_tutti
     finish_node 0 127
     finish_node 1 127
     expect_line out.0 'first failure: node 1 .* cannot run "no_such_program_of_tutti"'

@@ -206,7 +206,7 @@ case_a_script_of_pytorch_starts_again_on_two_nodes() {
     code=0
     # shellcheck disable=SC2086
     "$tuttirun" --nnodes 2 --node-rank 1 --master-port "${line##*:}" --nproc-per-node 2 \
-        $in_root python3 "$inside/train.py" >"$folder/out.1" 2>"$folder/err" || code=$?
+        --max-restarts 1 $in_root python3 "$inside/train.py" >"$folder/out.1" 2>"$folder/err" || code=$?
     expect_code 0
     wait
     cat "$folder/out.1" >>"$folder/out"

@@ -30,6 +30,26 @@ case_the_report_shows_what_a_rank_wrote_to_its_error_file() {
     [ -z "$(find "$folder" -name 'tuttirun.*')" ] || fail "a temporary folder was left behind"
 }
 
+case_an_error_file_that_is_a_pipe_holds_nobody_up() {
+    launch sh -c '
+        rm -f "$TORCHELASTIC_ERROR_FILE"
+        mkfifo "$TORCHELASTIC_ERROR_FILE"
+        exit 3'
+    expect_code 3
+    expect_line err '^tuttirun: first failure: rank 0 .* exited with code 3 at '
+    expect_no_line err 'what it said of it'
+}
+
+case_of_a_long_error_file_the_start_is_shown() {
+    launch sh -c '
+        { echo start; head -c 50000000 /dev/zero | tr "\0" x; } >"$TORCHELASTIC_ERROR_FILE"
+        exit 3'
+    expect_code 3
+    expect_line err '^tuttirun:     start$'
+    expect_line err '^tuttirun:     x*\.\.\. .cut here.$'
+    [ "$(wc -c <"$folder/err")" -lt 20000 ] || fail "too much of it is shown"
+}
+
 case_logs_are_kept_by_rank() {
     launch --nproc-per-node 2 --log-dir "$folder/logs" --rdzv-id job --redirects 1 --tee=0:2 \
         sh -c 'echo "out $RANK"; echo "err $RANK" >&2; echo "$TORCHELASTIC_ERROR_FILE" >&2'

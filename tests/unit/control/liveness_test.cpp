@@ -153,6 +153,39 @@ void who_has_not_come_is_named(void**) {
     }
 }
 
+void expect_absence(Member& member, const char* sentence) {
+    try {
+        member.gather(Deadline::after_ms(0));
+        fail_msg("not all have come");
+    } catch (const Error& error) {
+        assert_int_equal(error.status().code, TUTTI_ERR_TIMEOUT);
+        assert_string_equal(error.what(), sentence);
+    }
+}
+
+// It may be why others have not come: they said something wrong of themselves.
+void who_was_refused_is_told_to_those_who_wait_in_vain(void**) {
+    auto store = make_hash_store();
+    const auto refuse = [&](int rank, int size) {
+        TUTTI_EXPECT_ERROR(Member(store, rank, size), TUTTI_ERR_INVALID_ARGUMENT, "refused");
+    };
+    Member zero(store, 0, 3);
+    Member one(store, 1, 3);
+    for (int time = 0; time < 2; ++time) refuse(2, 4);
+    expect_absence(one,
+                   "timed out waiting for ranks 0, 2, which have not come; refused: rank 2 of 4");
+    refuse(1, 3);
+    expect_absence(zero,
+                   "timed out waiting for rank 2, which has not come; refused: rank 2 of 4, a "
+                   "second rank 1");
+    store = make_hash_store();
+    Member lonely(store, 0, 2);
+    for (int size = 3; size < 9; ++size) refuse(1, size);
+    expect_absence(lonely,
+                   "timed out waiting for rank 1, which has not come; refused: rank 1 of 5, rank 1 "
+                   "of 6, rank 1 of 7, rank 1 of 8");
+}
+
 void without_rank_0_it_is_rank_0_that_is_missing(void**) {
     try {
         Liveness::join(make_hash_store(), 1, 2, Deadline::after_ms(1), {});
@@ -310,6 +343,7 @@ int main() {
         TUTTI_TEST(a_rank_may_come_for_the_next_group_before_the_others_leave_this_one),
         TUTTI_TEST(an_invitation_that_nobody_answers_for_is_replaced),
         TUTTI_TEST(who_has_not_come_is_named),
+        TUTTI_TEST(who_was_refused_is_told_to_those_who_wait_in_vain),
         TUTTI_TEST(without_rank_0_it_is_rank_0_that_is_missing),
         TUTTI_TEST(a_rank_that_dies_before_all_have_come_ends_the_waiting),
         TUTTI_TEST(a_rank_that_dies_is_named_to_all),

@@ -131,12 +131,14 @@ void arguments_win_over_the_environment(void**) {
 }
 
 void a_malformed_address_is_refused_with_the_reason(void**) {
-    const std::array<std::pair<const char*, const char*>, 8> wrong{
+    const std::array<std::pair<const char*, const char*>, 10> wrong{
         {{"tcp://", "the host is missing"},
          {"tcp://:1", "the host is missing"},
          {"tcp://[]:1", "the host is missing"},
          {"tcp://host", "the port is missing"},
          {"tcp://host:", "the port is missing"},
+         {"tcp://host/", "the port is missing"},
+         {"tcp://host:/", "the port is missing"},
          {"tcp://[::1]", "the port is missing"},
          {"tcp://[::1:1", "the bracket does not close"},
          {"tcp://::1:1", "an IPv6 address needs brackets"}}};
@@ -144,7 +146,7 @@ void a_malformed_address_is_refused_with_the_reason(void**) {
         TUTTI_EXPECT_ERROR(meet(row.first, 0, 1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
                            row.second);
     }
-    for (const char* port : {"0", "65536", "http", "1/"}) {
+    for (const char* port : {"0", "65536", "http", "1/x"}) {
         TUTTI_EXPECT_ERROR(meet(tutti::cat("tcp://host:", port), 0, 1, timeout_ms),
                            TUTTI_ERR_INVALID_ARGUMENT, tutti::cat("is \"", port, "\""));
     }
@@ -177,6 +179,8 @@ void a_url_gives_rank_world_size_and_timeout(void**) {
     const auto server = tutti::make_store_server("127.0.0.1", 0);
     const auto place = tutti::cat("tcp://[127.0.0.1]:", server->port());
     assert_int_equal(meet(place + "?world_size=3", 2, -1, timeout_ms).rank, 2);
+    assert_int_equal(meet(place + "/?world_size=3&timeout=1e3", 2, -1, 0).timeout_ms, 1'000'000);
+    assert_int_equal(meet(place + "/", 2, 3, timeout_ms).rank, 2);
     set_all(std::to_string(server->port()));
     ::setenv("MASTER_ADDR", "[127.0.0.1]", 1);
     const auto by_environment = meet("env://?rank=1&world_size=5&timeout=60", -1, 5, timeout_ms);
@@ -186,7 +190,7 @@ void a_url_gives_rank_world_size_and_timeout(void**) {
 
 void what_is_wrong_in_a_url_is_named(void**) {
     set_all("1");
-    const std::array<std::pair<const char*, const char*>, 14> wrong{
+    const std::array<std::pair<const char*, const char*>, 16> wrong{
         {{"rnak=0", "the parameter \"rnak\" is not known; there are rank, world_size and timeout"},
          {"use_libuv=1", "the parameter \"use_libuv\" is not known"},
          {"rank=0&=1", "the parameter \"\" is not known"},
@@ -200,6 +204,8 @@ void what_is_wrong_in_a_url_is_named(void**) {
          {"timeout=1&timeout=1", "the parameter timeout stands there twice"},
          {"timeout=0", "the parameter timeout is \"0\", not a number of seconds above 0"},
          {"timeout=1s", "the parameter timeout is \"1s\""},
+         {"timeout=1e3s", "the parameter timeout is \"1e3s\""},
+         {"timeout=1e300", "the parameter timeout is \"1e300\""},
          {"timeout=nan", "the parameter timeout is \"nan\""}}};
     for (const char* method : {"tcp://localhost:1?", "file:///tmp/x?", "env://?"}) {
         for (const auto& [query, reason] : wrong) {

@@ -2,12 +2,18 @@
 // program's own message read from its error file? One thread.
 #include "launch/failure.hpp"
 
+#include <sys/stat.h>
+
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 
 #include "launch/error_file.hpp"
 #include "launch/fields.hpp"
+#include "launch/limits.hpp"
 #include "launch/verdict.hpp"
 #include "support/unit.hpp"
+#include "unit/store/temporary_folder.hpp"
 
 namespace {
 
@@ -114,7 +120,37 @@ void an_error_file_without_a_message_is_shown_as_it_is(void**) {
                              "\"message\"", "[\"message\", \"x\"]"}) {
         expect_message(text, text);
     }
-    assert_string_equal(tutti::launch::read_error_file("/no/such/file").c_str(), "");
+}
+
+// Whatever a program left there, its launcher waits for nobody and reads no more than it can show.
+void what_is_no_plain_error_file_is_not_read(void**) {
+    using tutti::launch::read_error_file;
+    const tutti::test::TemporaryFolder folder;
+    assert_string_equal(read_error_file(folder.file("none")).c_str(), "");
+    assert_string_equal(read_error_file(folder.path()).c_str(), "");
+    assert_int_equal(::mkfifo(folder.file("fifo").c_str(), 0600), 0);
+    assert_string_equal(read_error_file(folder.file("fifo")).c_str(), "");
+    std::filesystem::create_symlink("/dev/zero", folder.file("link"));
+    assert_string_equal(read_error_file(folder.file("link")).c_str(), "");
+    std::ofstream(folder.file("plain")) << R"({"message": "why"})";
+    assert_string_equal(read_error_file(folder.file("plain")).c_str(), "why");
+}
+
+void of_a_long_error_file_the_start_is_shown(void**) {
+    const tutti::test::TemporaryFolder folder;
+    const auto path = folder.file("error.json");
+    std::ofstream(path) << "x\u00e9";
+    constexpr uintmax_t size = 50'000'000;
+    std::filesystem::resize_file(path, size);
+    const auto text = tutti::launch::read_error_file(path);
+    assert_true(text.starts_with("x\u00e9") && text.ends_with("... (cut here)"));
+    assert_true(text.size() < tutti::launch::limits::error_message_bytes + 20);
+    // Between two characters.
+    std::string accents = "x";
+    while (accents.size() < 2 * tutti::launch::limits::error_message_bytes) accents += "\u00e9";
+    std::ofstream(path) << accents;
+    const auto cut = tutti::launch::read_error_file(path);
+    assert_true(cut.ends_with("\u00e9... (cut here)"));
 }
 
 }  // namespace
@@ -128,6 +164,8 @@ int main() {
         TUTTI_TEST(the_earliest_failure_is_the_first_but_a_kill_counts_earlier),
         TUTTI_TEST(the_report_of_a_node_without_ranks_says_why),
         TUTTI_TEST(the_message_of_an_error_file_is_found),
+        TUTTI_TEST(what_is_no_plain_error_file_is_not_read),
+        TUTTI_TEST(of_a_long_error_file_the_start_is_shown),
         TUTTI_TEST(an_error_file_without_a_message_is_shown_as_it_is),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

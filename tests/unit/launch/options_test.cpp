@@ -153,7 +153,7 @@ void the_rendezvous_is_configured_by_keys(void**) {
 void streams_are_chosen_for_all_ranks_or_by_rank(void**) {
     const auto both = parse({"--tee=3", "program"}).tee;
     assert_true(both.has(0, 1) && both.has(5, 2));
-    const auto some = parse({"--redirects=0:1,2:3,3:0", "program"}).redirects;
+    const auto some = parse({"--nproc-per-node=4", "--redirects=0:1,2:3,3:0", "program"}).redirects;
     assert_true(some.has(0, 1) && !some.has(0, 2));
     assert_true(some.has(2, 1) && some.has(2, 2));
     assert_false(some.has(1, 1) || some.has(3, 1));
@@ -161,9 +161,20 @@ void streams_are_chosen_for_all_ranks_or_by_rank(void**) {
     for (const char* value : {"", "4", "x", "0:4", "0:1,2", "a:1"}) {
         expect_refusal({"--tee", value, "program"}, "--tee");
     }
-    assert_true(parse({"--local-ranks-filter=0,3", "program"}).local_ranks_filter ==
-                std::set<int>({0, 3}));
+    assert_true(
+        parse({"--local-ranks-filter=0,3", "--nproc-per-node=4", "program"}).local_ranks_filter ==
+        std::set<int>({0, 3}));
     expect_refusal({"--local-ranks-filter=0,x", "program"}, "a local rank of --local-ranks-filter");
+}
+
+void local_ranks_that_this_node_has_not_are_refused(void**) {
+    expect_refusal({"--nproc-per-node=2", "-t", "5:1", "program"},
+                   "--tee names local rank 5, and --nproc-per-node is 2: local ranks are 0 to 1");
+    expect_refusal({"-r", "0:1,2:3", "--nproc-per-node=2", "program"},
+                   "--redirects names local rank 2");
+    expect_refusal({"--local-ranks-filter=1", "program"},
+                   "--local-ranks-filter names local rank 1");
+    parse({"-t=1:1", "--local-ranks-filter=1", "program"}, {{"PET_NPROC_PER_NODE", "2"}});
 }
 
 void signals_are_named(void**) {
@@ -210,7 +221,7 @@ void every_option_also_comes_from_the_environment(void**) {
                                       {"--log-dir", "PET_LOG_DIR", "/logs"},
                                       {"--redirects", "PET_REDIRECTS", "1"},
                                       {"--tee", "PET_TEE", "2"},
-                                      {"--local-ranks-filter", "PET_LOCAL_RANKS_FILTER", "0,2"},
+                                      {"--local-ranks-filter", "PET_LOCAL_RANKS_FILTER", "0"},
                                       {"--signals-to-handle", "PET_SIGNALS_TO_HANDLE", "USR1"}};
     for (const auto& [option, variable, value] : changes) {
         const auto told = show(parse({"program"}, {{variable, value}}));
@@ -290,7 +301,8 @@ void what_is_malformed_is_named(void**) {
     expect_refusal({"--nproc-per-node"}, "--nproc-per-node needs a value");
     for (const char* value : {"0", "-1", "four", "", "4097", "2x"}) {
         expect_refusal({"--nproc-per-node", value, "program"},
-                       tutti::cat("--nproc-per-node (a number, cpu, gpu or auto) is \"", value));
+                       tutti::cat("--nproc-per-node is \"", value,
+                                  "\", not a whole number from 1 to 4096, cpu, gpu or auto"));
     }
     expect_refusal({"--master-port=65536", "program"}, "--master-port is \"65536\"");
     expect_refusal({"--master-addr=", "program"}, "--master-addr is empty");
@@ -313,6 +325,7 @@ int main() {
         TUTTI_TEST(what_cannot_be_is_refused_with_its_reason),
         TUTTI_TEST(the_rendezvous_is_configured_by_keys),
         TUTTI_TEST(streams_are_chosen_for_all_ranks_or_by_rank),
+        TUTTI_TEST(local_ranks_that_this_node_has_not_are_refused),
         TUTTI_TEST(signals_are_named),
         TUTTI_TEST(what_has_no_meaning_here_is_taken_and_has_no_effect),
         TUTTI_TEST(every_option_also_comes_from_the_environment),
