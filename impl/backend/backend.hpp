@@ -38,7 +38,8 @@ public:
     virtual void report(const Status& cause) noexcept = 0;
     // Ends all that runs here, now and later, with this status; only the first counts. Any thread.
     virtual void abort(const Status& status) noexcept = 0;
-    // This rank leaves of its own will: what it has sent arrives. Before the destruction.
+    // This rank leaves of its own will: what it has sent arrives. Before the destruction, and after
+    // a failure only once that was reported.
     virtual void leave() noexcept = 0;
 
     // The same on all ranks, and no other group's at the same store; "": nothing is.

@@ -292,19 +292,17 @@ void Group::wait_for_end() noexcept {
 }
 
 void Group::destroy() {
-    bool failed = false;
     {
         const Lock lock(mutex_);
         if (destroyed_) {
             throw Error(TUTTI_ERR_INVALID_HANDLE, cat(label(), " was destroyed before"));
         }
         destroyed_ = true;
-        failed = !failure_.ok();
     }
     if (!backend_) return;  // it was never made
     if (!first_) end_family();
     family_->remove(*this);
-    if (!failed) backend_->leave();
+    backend_->leave();
     backend_->abort({TUTTI_ERR_ABORTED, rank_, 0, "the group was destroyed"});
     {
         Lock lock(mutex_);

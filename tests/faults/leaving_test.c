@@ -152,6 +152,34 @@ static void works_that_wait_for_a_rank_that_leaves_end(void** state) {
     team_expect_ends(all, -1);
 }
 
+/* Rank 0 is the first to leave, then rank 1: what the others are in goes on. */
+static void ranks_that_stay_do_not_need_those_that_leave_after_rank_0(void** state) {
+    team* all = (team*)*state;
+    all->size = 4;
+    team_start(all, 0, 0, PATIENT, LIST("init", "destroy"));
+    team_start(all, 1, 1, PATIENT, LIST("init", "pause", "destroy"));
+    team_start(all, 2, 2, PATIENT,
+               LIST("init", "start recv from=3", "call recv from=1", "pause", "wait", "destroy"));
+    team_start(all, 3, 3, PATIENT, LIST("init", "pause", "call send to=2", "destroy"));
+    for (int32_t index = 0; index < 4; ++index) EXPECT_DONE(all, index, "init");
+    EXPECT_DONE(all, 2, "start");
+    EXPECT_DONE(all, 0, "destroy");
+    assert_int_equal(team_await_end(all, 0), 0);
+    EXPECT_DONE(all, 1, "pause");
+    EXPECT_DONE(all, 3, "pause");
+    team_resume(all, 1);
+    EXPECT_DONE(all, 1, "destroy");
+    EXPECT_STEP(all, 2, "recv", TUTTI_ERR_PEER_LOST, 1, "rank 1 left");
+    EXPECT_DONE(all, 2, "pause");
+    team_resume(all, 3);
+    team_resume(all, 2);
+    EXPECT_DONE(all, 3, "send");
+    EXPECT_DONE(all, 2, "wait");
+    EXPECT_DONE(all, 2, "destroy");
+    EXPECT_DONE(all, 3, "destroy");
+    team_expect_ends(all, -1);
+}
+
 /* A send that is done has left for good: its rank may destroy the group and end at once. */
 static void a_send_that_is_done_arrives_though_its_rank_leaves_at_once(void** state) {
     static const char* const counts[] = {"count=1", "count=3000", "count=2000000"};
@@ -230,6 +258,7 @@ int main(int argc, char** argv) {
         TEAM_TEST(ranks_that_call_after_a_rank_has_left_all_learn_who_it_was),
         TEAM_TEST(ranks_that_stay_can_still_send_to_each_other),
         TEAM_TEST(works_that_wait_for_a_rank_that_leaves_end),
+        TEAM_TEST(ranks_that_stay_do_not_need_those_that_leave_after_rank_0),
         TEAM_TEST(a_send_that_is_done_arrives_though_its_rank_leaves_at_once),
         TEAM_TEST(a_message_of_a_rank_that_has_left_is_there_for_a_late_receive),
         TEAM_TEST(many_groups_leave_no_descriptors_and_no_threads),

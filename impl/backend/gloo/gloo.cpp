@@ -120,7 +120,7 @@ public:
     }
 
     void leave() noexcept override {
-        if (number_ == 0) return trunk_->farewell(!has_aborted_);
+        if (number_ == 0) return trunk_->farewell(has_aborted_);
         // After a failure the others shall hear of that, not of who went because of it.
         if (!has_aborted_) say_to_all(control::encode(Kind::Bye));
     }

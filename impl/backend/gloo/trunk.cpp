@@ -17,6 +17,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "control/protocol.hpp"
 #include "mesh.hpp"
 
 namespace tutti::gloo_channel {
@@ -25,7 +26,10 @@ namespace {
 
 namespace tcp = ::gloo::transport::tcp;
 
-constexpr int64_t farewell_ms = 2000;  // what the kernel may take to deliver what was sent
+// What the kernel may take to deliver what was sent. After a failure nobody may read on, and only
+// groups made from the first one wait for anything.
+constexpr int64_t farewell_ms = 2000;
+constexpr int64_t farewell_after_failure_ms = 500;
 constexpr int64_t verdict_ms = 1000;   // what rank 0 may take to say why nobody can go on
 constexpr size_t most_early_words = 1024;
 
@@ -203,10 +207,16 @@ void Trunk::detach(uint32_t number, const std::vector<std::pair<int, uint32_t>>&
     static_cast<Context&>(*context_).forget(number, peers);
 }
 
-void Trunk::farewell(bool polite) noexcept {
+// Rank 0 tells the others. It may have left before, so they hear it on every line, too; but not
+// after a failure: that comes from rank 0, and must be heard first.
+void Trunk::farewell(bool after_failure) noexcept {
     leaving_ = true;
-    polite_ = polite;
+    patience_ms_ = after_failure ? farewell_after_failure_ms : farewell_ms;
     liveness_->leave();
+    if (after_failure) return;
+    for (int peer = 0; peer < size_; ++peer) {
+        if (peer != rank_) line(peer).say(WireSlot::word(0), control::encode(control::Kind::Bye));
+    }
 }
 
 template <typename Tell>
@@ -262,6 +272,7 @@ void Trunk::line_closed(int peer, const std::string& reason) noexcept {
 }
 
 void Trunk::line_heard(int peer, WireSlot slot, std::span<const std::byte> word) {
+    if (slot.group() == 0) return trunk_heard(peer, word);
     const Lock lock(mutex_);
     const auto found = places_.find(slot.group());
     if (found == places_.end()) return;  // the group has ended here
@@ -272,6 +283,13 @@ void Trunk::line_heard(int peer, WireSlot slot, std::span<const std::byte> word)
     }
     place.words.emplace_back(peer,
                              std::string(reinterpret_cast<const char*>(word.data()), word.size()));
+}
+
+void Trunk::trunk_heard(int peer, std::span<const std::byte> word) {
+    control::FrameReader().feed(word, [&](const control::Frame& frame) {
+        if (frame.kind == control::Kind::Bye) of(peer).left = true;  // the line closes next
+        return true;
+    });
 }
 
 bool Trunk::awaits(WireSlot slot) noexcept {
@@ -289,23 +307,31 @@ bool Trunk::sends_to(int peer, WireSlot slot) noexcept {
 
 // What this rank has sent and the kernel still holds is delivered before the lines go.
 void Trunk::say_farewell() noexcept {
-    if (!polite_) return;
+    if (patience_ms_ == 0) return;
     for (const Peer& peer : peers_) {
         if (peer.kept.valid()) shutdown(peer.kept.get(), SHUT_WR);
     }
-    const Deadline patience = Deadline::after_ms(farewell_ms);
-    const auto has_unsent = [](const Peer& peer) {
-        int unsent = 0;
-        if (!peer.kept.valid()) return false;
-        // Input that nobody read would make the kernel drop our output.
-        std::array<char, 4096> nowhere;
-        while (recv(peer.kept.get(), nowhere.data(), nowhere.size(), MSG_DONTWAIT) > 0) {
-        }
-        return ioctl(peer.kept.get(), SIOCOUTQ, &unsent) == 0 && unsent > 0;
-    };
-    while (std::ranges::any_of(peers_, has_unsent) && !patience.expired()) {
+    const Deadline patience = Deadline::after_ms(patience_ms_);
+    while (has_unsent() && !patience.expired()) {
         poll(nullptr, 0, 1);  // nothing tells when the kernel is done
     }
+}
+
+// For ranks that are alive.
+bool Trunk::has_unsent() noexcept {
+    const Lock lock(mutex_);
+    bool found = false;
+    for (int rank = 0; rank < size_; ++rank) {
+        const int line = of(rank).kept.get();
+        if (!of(rank).kept.valid() || losses_.contains(rank)) continue;
+        // Input that nobody read would make the kernel drop our output.
+        std::array<char, 4096> nowhere;
+        while (recv(line, nowhere.data(), nowhere.size(), MSG_DONTWAIT) > 0) {
+        }
+        int unsent = 0;
+        found |= ioctl(line, SIOCOUTQ, &unsent) == 0 && unsent > 0;
+    }
+    return found;
 }
 
 }  // namespace tutti::gloo_channel

@@ -73,8 +73,8 @@ public:
     void detach(uint32_t number, const std::vector<std::pair<int, uint32_t>>& peers,
                 bool untidy) noexcept;
 
-    // The first group leaves.
-    void farewell(bool polite) noexcept;
+    // The first group leaves; after a failure only once the others have been told of that.
+    void farewell(bool after_failure) noexcept;
 
 private:
     struct Peer {
@@ -94,6 +94,7 @@ private:
     void connect(const Deadline& deadline);
     [[noreturn]] void give_up(const Status& status);
     void say_farewell() noexcept;
+    bool has_unsent() noexcept;
     template <typename Tell>
     void tell_users(Tell&& tell) noexcept;
 
@@ -102,6 +103,7 @@ private:
     void left(int peer) noexcept;
     void line_closed(int peer, const std::string& reason) noexcept override;
     void line_heard(int peer, WireSlot slot, std::span<const std::byte> word) override;
+    void trunk_heard(int peer, std::span<const std::byte> word);
     bool awaits(WireSlot slot) noexcept override;
     bool sends_to(int peer, WireSlot slot) noexcept override;
 
@@ -110,7 +112,7 @@ private:
     const net::Descriptor cancel_;  // readable: nobody connects any more
     std::vector<Peer> peers_;
     std::atomic<bool> leaving_{false};
-    std::atomic<bool> polite_{false};
+    std::atomic<int64_t> patience_ms_{0};
 
     Mutex mutex_;  // taken with a line's lock held, and before a user's own
     Condition told_;

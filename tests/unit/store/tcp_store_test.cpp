@@ -155,9 +155,9 @@ void the_end_of_the_server_ends_every_call(void**) {
     assert_int_equal(waiter_status->code, TUTTI_ERR_STORE);
     assert_true(waiter_status->message.find("\"never\"") != std::string::npos);
     assert_true(waiter_status->message.find(where) != std::string::npos);
-    TUTTI_EXPECT_ERROR(store->set("key", "v", Deadline::never()), TUTTI_ERR_STORE,
-                       cat("set of key \"key\" at the TCP store ", where));
-    TUTTI_EXPECT_ERROR(store->get("key", Deadline::never()), TUTTI_ERR_STORE, "\"key\"");
+    TUTTI_EXPECT_ERROR(store->get("key", Deadline::never()), TUTTI_ERR_STORE,
+                       cat("get of key \"key\" at the TCP store ", where));
+    TUTTI_EXPECT_ERROR(store->set("key", "v", Deadline::never()), TUTTI_ERR_STORE, "\"key\"");
     TUTTI_EXPECT_ERROR(store->add("key", 1, Deadline::never()), TUTTI_ERR_STORE, "\"key\"");
     TUTTI_EXPECT_ERROR(store->wait(Names{"a", "b"}, Deadline::never()), TUTTI_ERR_STORE,
                        "\"a\", \"b\"");
