@@ -9,10 +9,10 @@ class Group::Entry {
 public:
     enum class Of { Sound, Any };  // a failed group is of use still to those made from it
 
-    explicit Entry(Group& group, Of which = Of::Sound) : group_(group) {
+    Entry(Group& group, const char* operation, Of which = Of::Sound) : group_(group) {
         const Lock lock(group_.mutex_);
         group_.check_not_destroyed();
-        if (which == Of::Sound) group_.check_not_failed();
+        if (which == Of::Sound) group_.check_not_failed(operation);
         ++group_.inside_;
     }
     ~Entry() {

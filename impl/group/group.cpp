@@ -82,10 +82,10 @@ void Group::check_not_destroyed() const {
     if (destroyed_) throw Error(TUTTI_ERR_INVALID_HANDLE, cat(label(), " was destroyed"));
 }
 
-void Group::check_not_failed() const {
+void Group::check_not_failed(const char* operation) const {
     if (failure_.ok()) return;
     Status status = failure_;
-    status.message = cat(label(), " has failed before: ", status.message);
+    status.message = cat(operation, " on ", label(), ", which has failed before: ", status.message);
     throw Error(status);
 }
 
@@ -117,7 +117,7 @@ Status Group::fail(Status status, const Collective& call, uint64_t number) noexc
 
 void Group::run(const Collective& call, int64_t timeout_ms) {
     check(call, rank_, size_);
-    const Entry entry(*this);
+    const Entry entry(*this, call_name(call));
     if (gathering_.take(call, timeout_ms, rank_) || is_nothing(call)) return;
     const Deadline until = deadline(timeout_ms);
     turns_->run([&](uint64_t number) {
@@ -132,7 +132,7 @@ void Group::run(const Collective& call, int64_t timeout_ms) {
 std::shared_ptr<Work> Group::start(const Collective& call, int64_t timeout_ms,
                                    std::function<void()> deliver) {
     check(call, rank_, size_);
-    const Entry entry(*this);
+    const Entry entry(*this, call_name(call));
     if (gathering_.has_begun() && !std::holds_alternative<Coalesced>(call)) {
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,
                     "work must be NULL while calls are gathered; the end of the coalescing gives "
@@ -163,12 +163,12 @@ std::shared_ptr<Work> Group::start(const Collective& call, int64_t timeout_ms,
 }
 
 void Group::begin_coalescing() {
-    const Entry entry(*this);
+    const Entry entry(*this, "coalescing_begin");
     gathering_.begin();
 }
 
 Coalesced Group::end_coalescing() {
-    const Entry entry(*this);
+    const Entry entry(*this, "coalescing_end");
     return gathering_.end();
 }
 
@@ -201,13 +201,13 @@ std::shared_ptr<Work> Group::start_message(const Call& call, const Deadline& unt
 
 std::shared_ptr<Work> Group::start(const Send& call, int64_t timeout_ms) {
     check(call, size_);
-    const Entry entry(*this);
+    const Entry entry(*this, call_name(call));
     return start_message(call, deadline(timeout_ms));
 }
 
 std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms) {
     check(call, size_);
-    const Entry entry(*this);
+    const Entry entry(*this, call_name(call));
     return start_message(call, deadline(timeout_ms));
 }
 
@@ -215,7 +215,7 @@ std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms,
                                    std::function<void()> deliver) {
     check(call, size_);
     // As long as the delivery may come: destroy() waits for it.
-    auto entry = std::make_shared<Entry>(*this);
+    auto entry = std::make_shared<Entry>(*this, call_name(call));
     const auto work = std::make_shared<Work>(nullptr, call_name(call));
     const auto moving = work_of(call);
     moving->then(
@@ -236,7 +236,7 @@ std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms,
 std::vector<std::shared_ptr<Work>> Group::start(std::span<const Message> batch,
                                                 int64_t timeout_ms) {
     for (const Message& message : batch) check(message, size_);
-    const Entry entry(*this);
+    const Entry entry(*this, "batch_isend_irecv");
     const Deadline until = deadline(timeout_ms);
     std::vector<std::shared_ptr<Work>> works(batch.size());
     for (size_t index = 0; index < batch.size(); ++index) {

@@ -131,7 +131,7 @@ private:
     template <typename Call>
     std::shared_ptr<Work> start_message(const Call& call, const Deadline& until);
     void check_not_destroyed() const TUTTI_REQUIRES(mutex_);
-    void check_not_failed() const TUTTI_REQUIRES(mutex_);
+    void check_not_failed(const char* operation) const TUTTI_REQUIRES(mutex_);
     void end_family() noexcept;
     void wait_for_end() noexcept;
 

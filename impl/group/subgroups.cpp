@@ -49,8 +49,9 @@ public:
           backend_(options.backend.empty() ? parent.backend_name_
                                            : resolve_backend(options.backend)),
           deadline_(parent.deadline(options.timeout_ms)) {
-        entry_.emplace(parent);
-        if (&first_ != &parent) first_entry_.emplace(first_, Entry::Of::Any);
+        entry_.emplace(parent, options.function.c_str());
+        if (&first_ != &parent)
+            first_entry_.emplace(first_, options.function.c_str(), Entry::Of::Any);
         step_ = parent.next_step(options);
         place_ = parent.path_.empty() ? step_ : cat(parent.path_, "/", step_);
     }

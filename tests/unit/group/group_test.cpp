@@ -135,16 +135,18 @@ void a_failed_group_refuses_work_with_the_same_reason(void**) {
                     contains(first.message, "int32 × 3") && contains(first.message, "int32 × 4"),
                 first.message);
         const std::string reason = first.message.substr(first.message.find("of 2): ") + 7);
-        const auto refuses = [&](const std::function<void()>& call) {
+        const auto refuses = [&](const char* name, const std::function<void()>& call) {
             const Status status = status_of(call);
             require(status.code == first.code && status.rank == first.rank, status.message);
-            require(contains(status.message, cat("has failed before: ", reason)), status.message);
+            require(status.message == cat(name, " on group \"team\" (rank ", rank,
+                                          " of 2), which has failed before: ", reason),
+                    status.message);
         };
-        refuses([&] { group.run(mine.sum(), 0); });
-        refuses([&] { group.run(Barrier{}, 0); });
-        refuses([&] { group.start(Barrier{}, 0); });
-        refuses([&] { group.start(Send{mine.view(), 1 - rank, 0}, 0); });
-        refuses([&] { group.run(Receive{mine.view(), 1 - rank, 0}, 0); });
+        refuses("all_reduce", [&] { group.run(mine.sum(), 0); });
+        refuses("barrier", [&] { group.run(Barrier{}, 0); });
+        refuses("barrier", [&] { group.start(Barrier{}, 0); });
+        refuses("send", [&] { group.start(Send{mine.view(), 1 - rank, 0}, 0); });
+        refuses("recv", [&] { group.run(Receive{mine.view(), 1 - rank, 0}, 0); });
         // What is wrong with a call is said first.
         require(status_of([&] {
                     group.run(Broadcast{mine.view(), 2}, 0);
