@@ -5,9 +5,10 @@
 #include <unistd.h>
 
 #include "faults.h"
+#include "support/sanitizers.h"
 
 static uint64_t seed;
-static int rounds = 2;
+static int rounds = SANITIZED ? 1 : 2;
 
 static int below(int limit) { /* xorshift */
     seed ^= seed << 13;

@@ -1,6 +1,7 @@
 /* Ranks that call different things: all are told, whether two of them face each other with
  * different calls or each waits for another, and the message shows both sides. */
 #include "faults.h"
+#include "support/sanitizers.h"
 
 typedef struct difference {
     const char* common;
@@ -65,6 +66,10 @@ static void calls_that_differ_in_their_arguments_are_a_mismatch_on_all_ranks(voi
         {"call coalesced count=5", "call coalesced count=6", "coalesced #1", "layout"},
     };
     for (size_t index = 0; index < sizeof differences / sizeof *differences; ++index) {
+        if (SANITIZED) {
+            differ(state, 3, (int32_t)index % 3, &differences[index]);
+            continue;
+        }
         for (int32_t odd = 0; odd < 3; ++odd) differ(state, 3, odd, &differences[index]);
         for (int32_t odd = 0; odd < 4; ++odd) differ(state, 4, odd, &differences[index]);
     }
@@ -91,6 +96,7 @@ static void calls_of_another_shape_are_a_mismatch_on_all_ranks(void** state) {
     for (size_t index = 0; index < sizeof differences / sizeof *differences; ++index) {
         differ(state, 2, 1, &differences[index]);
         differ(state, 3, 2, &differences[index]);
+        if (SANITIZED) continue;
         differ(state, 4, 0, &differences[index]);
         differ(state, 4, 1, &differences[index]);
     }

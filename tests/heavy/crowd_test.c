@@ -7,10 +7,11 @@
 
 #include "server.h"
 #include "support/contract.h"
+#include "support/sanitizers.h"
 
 enum {
-    CLIENTS = SANITIZED ? 150 : 1000,
-    ROUNDS = SANITIZED ? 2 : 5,
+    CLIENTS = THREAD_SANITIZED ? 150 : 1000,
+    ROUNDS = THREAD_SANITIZED ? 2 : 5,
     ADDS = 10,
     /* A command connection and one for waits each; in this process both ends' files and more. */
     DESCRIPTORS = 2 * CLIENTS + 200,
@@ -120,7 +121,7 @@ static void a_thousand_clients_lose_nothing_and_leave_nothing_behind(void** stat
         print_message("round %d: %d clients, server %ld KiB, %d descriptors\n", round, (int)CLIENTS,
                       kib, server_descriptors(server));
         if (round == 0) first_kib = kib;
-        if (!SANITIZED) assert_true(kib < first_kib + GROWTH_KIB);
+        if (!THREAD_SANITIZED) assert_true(kib < first_kib + GROWTH_KIB);
     }
 }
 

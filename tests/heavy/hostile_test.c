@@ -7,6 +7,7 @@
 
 #include "server.h"
 #include "support/contract.h"
+#include "support/sanitizers.h"
 
 enum { MIB = 1024 * 1024 };
 
@@ -14,7 +15,7 @@ enum { MIB = 1024 * 1024 };
 static void expect_peak_below(const server_process* server, long before_kib, long allowed_mib) {
     const long grown = server_peak_kib(server) - before_kib;
     print_message("the server grew by %ld KiB at most, %ld MiB are allowed\n", grown, allowed_mib);
-    if (!SANITIZED) assert_true(grown < allowed_mib * 1024);
+    if (!THREAD_SANITIZED) assert_true(grown < allowed_mib * 1024);
 }
 
 /* A client that behaves is served at once. */
@@ -58,7 +59,7 @@ static void say_and_await_done(const server_process* server, int fd) {
 /* Eight bytes of answer each, more than the kernel takes; nobody reads before all are asked. */
 static void a_flood_of_small_requests_costs_little_more_than_its_answers(void** state) {
     const server_process* server = (const server_process*)*state;
-    enum { AT_ONCE = 100000, TIMES = SANITIZED ? 4 : 40, ANSWER = 8, COUNT_KEYS = 7 };
+    enum { AT_ONCE = 100000, TIMES = THREAD_SANITIZED ? 4 : 40, ANSWER = 8, COUNT_KEYS = 7 };
     char* const requests = (char*)malloc(AT_ONCE);
     char* const answers = (char*)malloc(AT_ONCE * ANSWER);
     const int fd = greeted(server);

@@ -49,15 +49,4 @@ char* put_greeting(char* to);
 char* put_number(char* to, uint64_t value);
 char* put_string(char* to, const void* bytes, size_t size);
 
-/* Whether the thread sanitizer is there, whose own memory drowns the program's; gcc says so by a
- * macro, clang by a feature. The address sanitizer is told to keep little, in CMakeLists.txt. */
-#ifndef __has_feature
-#define __has_feature(name) 0
-#endif
-#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
-
 #endif

@@ -10,6 +10,7 @@
 
 #include "backend/algorithm/exchange.hpp"
 #include "base/text.hpp"
+#include "support/sanitizers.h"
 
 namespace tutti::test {
 
@@ -17,18 +18,7 @@ using Buffer = std::vector<std::byte>;
 using Buffers = std::vector<Buffer>;
 using Sizes = std::vector<size_t>;
 
-// The sanitizers are slow, and what they look for shows with few ranks, too.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr bool sanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool sanitized = true;
-#else
-constexpr bool sanitized = false;
-#endif
-#else
-constexpr bool sanitized = false;
-#endif
+constexpr bool sanitized = SANITIZED != 0;
 constexpr int most_ranks = sanitized ? 4 : 9;
 constexpr size_t eager = Exchange::eager_bytes;
 constexpr size_t segment = 512 * 1024;

@@ -1,0 +1,20 @@
+/* Which sanitizers watch. They are slow, and what they look for shows with less, too: tests that
+ * repeat much repeat less under them. gcc tells by macros, clang by features. */
+#ifndef TUTTI_TESTS_SANITIZERS_H
+#define TUTTI_TESTS_SANITIZERS_H
+
+#ifndef __has_feature
+#define __has_feature(name) 0
+#endif
+#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
+enum { THREAD_SANITIZED = 1 };
+#else
+enum { THREAD_SANITIZED = 0 };
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = THREAD_SANITIZED };
+#endif
+
+#endif
