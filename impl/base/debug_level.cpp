@@ -16,7 +16,7 @@ constexpr const char* variable = "TORCH_DISTRIBUTED_DEBUG";
 constexpr int not_asked = -1;
 constinit std::atomic<int> current{not_asked};
 
-int ask_environment() noexcept {
+int debug_level_of_environment() noexcept {
     try {
         return static_cast<int>(debug_level_by_environment());
     } catch (...) {  // who makes a group is told
@@ -29,7 +29,7 @@ int ask_environment() noexcept {
 DebugLevel debug_level() noexcept {
     int level = current.load(std::memory_order_relaxed);
     if (level == not_asked) {
-        const int asked = ask_environment();
+        const int asked = debug_level_of_environment();
         if (current.compare_exchange_strong(level, asked)) level = asked;
     }
     return static_cast<DebugLevel>(level);

@@ -24,6 +24,12 @@ private:
     Status status_;
 };
 
+// Throws INVALID_ARGUMENT with the sentence that the pieces make.
+template <typename... Pieces>
+[[noreturn]] void refuse(const Pieces&... pieces) {
+    throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(pieces...));
+}
+
 // The Status of whatever exception is in flight; call it only inside a catch block.
 Status current_status() noexcept;
 

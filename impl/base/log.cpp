@@ -44,7 +44,7 @@ std::optional<LogLevel> torch_level(const std::string& text) {
     return std::nullopt;
 }
 
-int ask_environment() noexcept {
+int level_of_environment() noexcept {
     try {
         return static_cast<int>(log_level_by_environment());
     } catch (...) {  // who makes a group is told
@@ -55,7 +55,7 @@ int ask_environment() noexcept {
 int chosen_level() noexcept {
     int level = chosen.load(std::memory_order_relaxed);
     if (level >= 0) return level;
-    const int asked = ask_environment();
+    const int asked = level_of_environment();
     return chosen.compare_exchange_strong(level, asked) ? asked : level;
 }
 
@@ -96,7 +96,7 @@ void log_line(LogLevel level, const std::string& text) noexcept {
 }
 
 void set_log_listener(LogListener listener, LogLevel level) {
-    const int next = listener ? static_cast<int>(level) : ask_environment();
+    const int next = listener ? static_cast<int>(level) : level_of_environment();
     log_queue().set_listener(std::move(listener));
     chosen = next;
 }

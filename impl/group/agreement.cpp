@@ -17,10 +17,10 @@ namespace tutti {
 
 namespace {
 
-constexpr int64_t slice_ms = 50;     // a wait looks for trouble this often
-constexpr int64_t reason_ms = 1000;  // what the reason for a lost store may take to be known
-constexpr int64_t answer_ms = 5000;  // what the store may take once the deadline has passed
-constexpr size_t shown = 120;        // bytes of an argument in a message
+constexpr int64_t slice_ms = 50;          // a wait looks for trouble this often
+constexpr int64_t reason_ms = 1000;       // what the reason for a lost store may take to be known
+constexpr int64_t last_answer_ms = 5000;  // what the store may take once the deadline has passed
+constexpr size_t shown = 120;             // bytes of an argument in a message
 constexpr char good[] = "0 -1 ";
 
 using Lines = std::vector<std::string>;
@@ -120,7 +120,7 @@ private:
     }
     // A question whose answer is there is answered even if the time is up.
     [[nodiscard]] Deadline soon() const {
-        return deadline_.expired() ? Deadline::after_ms(answer_ms) : deadline_;
+        return deadline_.expired() ? Deadline::after_ms(last_answer_ms) : deadline_;
     }
 
     // The first rank's arguments count; whoever has others says so to all.

@@ -21,7 +21,7 @@ constexpr int64_t answer_ms = 2000;  // what a store may take to prove that it i
 const std::string proof_key = "tutti/all_gather";
 
 // What one rank gives: always as many bytes, whatever it has to say.
-struct Block {
+struct RankBlock {
     uint64_t magic;
     int32_t rank;
     int32_t size;
@@ -32,7 +32,7 @@ struct Block {
     char text[440];  // addresses with commas between; or what the status is about
     uint64_t end;    // magic again: the block is whole
 };
-static_assert(sizeof(Block) == 512);
+static_assert(sizeof(RankBlock) == 512);
 
 template <size_t room>
 void write_text(char (&to)[room], const std::string& text) {
@@ -50,7 +50,7 @@ std::string read_text(const char (&from)[room]) {
 std::string address_list(const std::vector<std::string>& addresses) {
     std::string list;
     for (const std::string& one : addresses) {
-        if (list.size() + one.size() + 2 > sizeof(Block::text)) break;
+        if (list.size() + one.size() + 2 > sizeof(RankBlock::text)) break;
         list += cat(list.empty() ? "" : ",", one);
     }
     return list;
@@ -78,7 +78,7 @@ std::shared_ptr<Store> connect(const std::string& host, int port, bool serve,
 }
 
 // Rank 0's store, and where it is, into the block.
-std::shared_ptr<Store> serve(Block& block, const Deadline& deadline) {
+std::shared_ptr<Store> serve(RankBlock& block, const Deadline& deadline) {
     const auto chosen = control::addresses_by_environment();
     const auto addresses = chosen ? *chosen : control::addresses_by_way("127.0.0.1");
     auto store = connect(chosen ? chosen->front() : "", 0, true, deadline);
@@ -95,12 +95,12 @@ std::string place(size_t rank) {
     return cat("callback: at the place of rank ", rank, " its output has ");
 }
 
-void check_block(const std::vector<Block>& blocks, size_t rank, const Block& mine) {
-    const Block& block = blocks[rank];
+void check_block(const std::vector<RankBlock>& blocks, size_t rank, const RankBlock& mine) {
+    const RankBlock& block = blocks[rank];
     const auto refuse = [&](const std::string& what) {
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,
                     cat(place(rank), what, "; it must be what that rank gave as input, ",
-                        sizeof(Block), " bytes for each rank, in the order of the ranks"));
+                        sizeof(RankBlock), " bytes for each rank, in the order of the ranks"));
     };
     if (block.magic != magic || block.end != magic) refuse("something else");
     if (block.rank != static_cast<int32_t>(rank)) refuse(cat("the input of rank ", block.rank));
@@ -114,9 +114,9 @@ void check_block(const std::vector<Block>& blocks, size_t rank, const Block& min
                 block.rank);
 }
 
-Block gather_blocks(const AllGatherFunction& all_gather, const Block& mine) {
-    std::vector<Block> blocks(static_cast<size_t>(mine.size));
-    const tutti_status status = all_gather(&mine, blocks.data(), sizeof(Block));
+RankBlock gather_blocks(const AllGatherFunction& all_gather, const RankBlock& mine) {
+    std::vector<RankBlock> blocks(static_cast<size_t>(mine.size));
+    const tutti_status status = all_gather(&mine, blocks.data(), sizeof(RankBlock));
     if (status != TUTTI_OK) {
         const bool known = status > TUTTI_OK && status <= TUTTI_ERR_INTERNAL;
         throw Error(known ? status : TUTTI_ERR_BACKEND,
@@ -127,14 +127,14 @@ Block gather_blocks(const AllGatherFunction& all_gather, const Block& mine) {
 }
 
 // Whether this is rank 0's store: the same address may lead elsewhere on another host.
-bool proves_itself(Store& store, const Block& rank_0) {
+bool proves_itself(Store& store, const RankBlock& rank_0) {
     const Deadline deadline = Deadline::after_ms(answer_ms);
     const std::string token(rank_0.token, sizeof rank_0.token);
     return store.check(Store::Keys(&proof_key, 1), deadline) &&
            store.get(proof_key, deadline) == token;
 }
 
-std::shared_ptr<Store> find_store(const Block& rank_0, const Deadline& deadline) {
+std::shared_ptr<Store> find_store(const RankBlock& rank_0, const Deadline& deadline) {
     const auto own = net::addresses_of_this_host();
     const control::View view{.same_host = read_text(rank_0.host) == net::host_identity(),
                              .way = "",
@@ -170,7 +170,7 @@ std::shared_ptr<Store> find_store(const Block& rank_0, const Deadline& deadline)
 std::shared_ptr<Store> meet_by_all_gather(const AllGatherFunction& all_gather, int rank, int size,
                                           int64_t timeout_ms) {
     const Deadline deadline = Deadline::after_ms(timeout_ms);
-    Block mine{};
+    RankBlock mine{};
     mine.magic = mine.end = magic;
     mine.rank = rank;
     mine.size = size;
@@ -186,7 +186,7 @@ std::shared_ptr<Store> meet_by_all_gather(const AllGatherFunction& all_gather, i
             write_text(mine.text, failure.message);
         }
     }
-    const Block rank_0 = gather_blocks(all_gather, mine);
+    const RankBlock rank_0 = gather_blocks(all_gather, mine);
     if (!failure.ok()) throw Error(failure);
     if (rank_0.status != TUTTI_OK) {
         throw Error(rank_0.status, cat("rank 0 gave up: ", read_text(rank_0.text)), 0);

@@ -12,29 +12,28 @@ namespace tutti {
 
 namespace {
 
-constexpr int highest_port = 65535;
 constexpr double longest_timeout_s = 1e9;
 
-[[noreturn]] void refuse(const InitUrl& url, const std::string& why) {
+[[noreturn]] void refuse_url(const InitUrl& url, const std::string& why) {
     throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat("init method \"", url.text, "\": ", why));
 }
 
 void give(std::optional<int>& field, const std::string& name, const std::string& value, int lowest,
           const InitUrl& url) {
     const auto what = cat("parameter ", name, " of init method \"", url.text, "\"");
-    if (field) refuse(url, cat("the parameter ", name, " stands there twice"));
+    if (field) refuse_url(url, cat("the parameter ", name, " stands there twice"));
     field = static_cast<int>(parse_number(value, what, lowest, INT_MAX));
 }
 
 void give_timeout(InitUrl& url, const std::string& value) {
-    if (url.timeout_ms) refuse(url, "the parameter timeout stands there twice");
+    if (url.timeout_ms) refuse_url(url, "the parameter timeout stands there twice");
     double seconds = 0;
     const char* end = value.data() + value.size();
     const auto [stop, fault] = std::from_chars(value.data(), end, seconds);
     const bool number = fault == std::errc{} && stop == end;
     if (!number || !(seconds > 0) || seconds > longest_timeout_s) {
-        refuse(url,
-               cat("the parameter timeout is \"", value, "\", not a number of seconds above 0"));
+        refuse_url(
+            url, cat("the parameter timeout is \"", value, "\", not a number of seconds above 0"));
     }
     url.timeout_ms = static_cast<int64_t>(std::ceil(seconds * 1000));
 }
@@ -46,8 +45,8 @@ void read_parameter(InitUrl& url, const std::string& text) {
     if (name == "rank") return give(url.rank, name, value, 0, url);
     if (name == "world_size") return give(url.world_size, name, value, 1, url);
     if (name == "timeout") return give_timeout(url, value);
-    refuse(url, cat("the parameter \"", name,
-                    "\" is not known; there are rank, world_size and timeout"));
+    refuse_url(url, cat("the parameter \"", name,
+                        "\" is not known; there are rank, world_size and timeout"));
 }
 
 }  // namespace
@@ -91,7 +90,7 @@ net::Endpoint parse_endpoint(const InitUrl& url) {
     if (host.empty()) malformed("the host is missing");
     if (rest.size() < 2 || rest.front() != ':') malformed("the port is missing");
     const auto what = cat("the port of init method \"", url.text, "\"");
-    const auto port = parse_number(rest.substr(1), what, 1, highest_port);
+    const auto port = parse_number(rest.substr(1), what, 1, net::highest_port);
     return {host, static_cast<int>(port)};
 }
 

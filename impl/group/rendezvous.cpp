@@ -22,12 +22,6 @@ namespace tutti {
 
 namespace {
 
-constexpr int highest_port = 65535;
-
-[[noreturn]] void refuse(const std::string& sentence) {
-    throw Error(TUTTI_ERR_INVALID_ARGUMENT, sentence);
-}
-
 std::string required_variable(const char* name) {
     auto value = environment(name);
     if (value) return *std::move(value);
@@ -103,7 +97,7 @@ net::Endpoint address_by_environment(const std::optional<LaunchPlace>& place, bo
         address.host = without_brackets(required_variable("MASTER_ADDR"));
     }
     const bool told = environment("MASTER_PORT").has_value() || !place;
-    address.port = told ? required_number("MASTER_PORT", 1, highest_port) : place->master_port;
+    address.port = told ? required_number("MASTER_PORT", 1, net::highest_port) : place->master_port;
     return address;
 }
 

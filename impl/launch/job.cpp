@@ -22,7 +22,6 @@ namespace tutti::launch {
 
 namespace {
 
-constexpr int64_t wait_slice_ms = 200;
 constexpr int cannot_run_code = 127;
 constexpr int failure_code = 1;
 

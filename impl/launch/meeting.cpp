@@ -22,9 +22,8 @@ namespace tutti::launch {
 
 namespace {
 
-// A connection may need a second try of the kernel's, a wait is answered at once.
+// A connection may need a second try of the kernel's.
 constexpr int64_t connect_slice_ms = 2'000;
-constexpr int64_t wait_slice_ms = 200;
 
 std::string host_name(const Options& options) {
     if (!options.local_addr.empty()) return options.local_addr;
@@ -50,10 +49,6 @@ std::shared_ptr<Store> open_store(const Options& options, bool serve, const Dead
     store.wait_for_workers = false;
     store.timeout_ms = std::max(deadline.poll_ms(), 1);
     return make_tcp_store(store);
-}
-
-[[noreturn]] void refuse(const std::string& sentence) {
-    throw Error(TUTTI_ERR_INVALID_ARGUMENT, sentence);
 }
 
 std::shared_ptr<Store> serve_store(const Options& options) {

@@ -17,10 +17,6 @@ namespace {
 
 constexpr int default_master_port = 29'500;
 
-[[noreturn]] void refuse(const std::string& sentence) {
-    throw Error(TUTTI_ERR_INVALID_ARGUMENT, sentence);
-}
-
 const OptionRow& find_option(std::string name) {
     std::replace(name.begin(), name.end(), '_', '-');
     for (const auto& row : option_table()) {

@@ -11,6 +11,9 @@
 
 namespace tutti::launch {
 
+// A wait at a store that answers at once.
+constexpr int64_t wait_slice_ms = 200;
+
 // A signal to the launcher while it has no ranks to pass it on to.
 struct Interrupted {
     int number;

@@ -8,15 +8,6 @@
 
 namespace tutti {
 
-namespace {
-
-template <typename... Pieces>
-[[noreturn]] void refuse(const Pieces&... pieces) {
-    throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(pieces...));
-}
-
-}  // namespace
-
 std::string shape_text(const std::vector<int>& shape) {
     std::string text;
     for (const int length : shape) text += cat(text.empty() ? "" : " x ", length);

@@ -13,11 +13,6 @@ namespace tutti {
 
 namespace {
 
-template <typename... Pieces>
-[[noreturn]] void refuse(const Pieces&... pieces) {
-    throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(pieces...));
-}
-
 std::vector<int> global_ranks(const Group& group, const std::vector<int>& ranks) {
     std::vector<int> global;
     for (const int rank : ranks) {

@@ -40,7 +40,7 @@ std::string endpoint_text(const std::string& host, int port) {
 }
 
 void check_port(int port) {
-    if (port < 0 || port > 65535)
+    if (port < 0 || port > highest_port)
         throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat("port ", port, " is not within 0 to 65535"));
 }
 

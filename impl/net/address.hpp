@@ -43,6 +43,7 @@ std::vector<Address> resolve(const Endpoint& endpoint, std::string* temporary = 
 // an interface that is not here.
 std::vector<Address> numeric_addresses(std::span<const std::string> hosts, int port);
 
+constexpr int highest_port = 65535;
 // Throws INVALID_ARGUMENT unless within 0 to 65535.
 void check_port(int port);
 

@@ -41,10 +41,6 @@ bool may_pass(int number) {
     }
 }
 
-[[noreturn]] void fail_cancelled(const std::string& what) {
-    throw Error(TUTTI_ERR_ABORTED, cat(what, ": cancelled"));
-}
-
 // A connect to a free port of this machine can meet itself: the kernel picks that very port for the
 // near end. Such a connection would also keep the real server from binding.
 bool connected_to_itself(int fd) {

@@ -19,7 +19,7 @@ namespace tutti::net {
 
 namespace {
 
-struct Entry {
+struct InterfaceEntry {
     std::string interface;
     std::string address;
     bool loopback;
@@ -31,13 +31,13 @@ bool is_link_local(const sockaddr* address) {
            IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
 }
 
-std::vector<Entry> all_entries() {
+std::vector<InterfaceEntry> all_entries() {
     ifaddrs* head = nullptr;
     if (getifaddrs(&head) != 0) {
         throw Error(TUTTI_ERR_NETWORK, cat("getifaddrs: ", errno_text(errno)), -1, errno);
     }
     const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> list(head, &freeifaddrs);
-    std::vector<Entry> all;
+    std::vector<InterfaceEntry> all;
     for (const ifaddrs* one = head; one != nullptr; one = one->ifa_next) {
         if (one->ifa_addr == nullptr || (one->ifa_flags & IFF_UP) == 0) continue;
         const int family = one->ifa_addr->sa_family;
@@ -54,11 +54,11 @@ std::vector<Entry> all_entries() {
 }
 
 // Without the link-local addresses of interfaces that have others.
-std::vector<Entry> useful_entries() {
+std::vector<InterfaceEntry> useful_entries() {
     const auto all = all_entries();
-    std::vector<Entry> useful;
-    for (const Entry& one : all) {
-        const auto is_better = [&](const Entry& other) {
+    std::vector<InterfaceEntry> useful;
+    for (const InterfaceEntry& one : all) {
+        const auto is_better = [&](const InterfaceEntry& other) {
             return other.interface == one.interface && !other.link_local;
         };
         if (!one.link_local || std::ranges::none_of(all, is_better)) useful.push_back(one);
@@ -78,18 +78,18 @@ std::string first_line(const char* path) {
 std::vector<std::string> addresses_of_this_host() {
     auto all = useful_entries();
     std::stable_partition(all.begin(), all.end(),
-                          [](const Entry& entry) { return !entry.loopback; });
+                          [](const InterfaceEntry& entry) { return !entry.loopback; });
     std::vector<std::string> addresses;
-    for (const Entry& entry : all) addresses.push_back(entry.address);
+    for (const InterfaceEntry& entry : all) addresses.push_back(entry.address);
     return addresses;
 }
 
 std::vector<std::string> addresses_beside(const std::string& address) {
     std::vector<std::string> addresses{address};
     const auto all = useful_entries();
-    const auto own = std::ranges::find(all, address, &Entry::address);
+    const auto own = std::ranges::find(all, address, &InterfaceEntry::address);
     if (own == all.end()) return addresses;
-    for (const Entry& one : all) {
+    for (const InterfaceEntry& one : all) {
         if (one.interface == own->interface && one.address != address) {
             addresses.push_back(one.address);
         }
@@ -106,7 +106,7 @@ std::vector<std::string> addresses_of_interfaces(const std::string& names,
         const size_t comma = std::min(names.find(',', begin), names.size());
         const std::string name = names.substr(begin, comma - begin);
         bool found = false;
-        for (const Entry& entry : all) {
+        for (const InterfaceEntry& entry : all) {
             if (entry.interface != name) continue;
             found = true;
             if (std::ranges::find(addresses, entry.address) == addresses.end()) {
@@ -125,7 +125,7 @@ std::vector<std::string> addresses_of_interfaces(const std::string& names,
 
 std::vector<std::string> link_local_interfaces() {
     std::vector<std::string> names;
-    for (const Entry& entry : all_entries()) {
+    for (const InterfaceEntry& entry : all_entries()) {
         if (entry.link_local) names.push_back(entry.interface);
     }
     return names;

@@ -27,10 +27,6 @@ std::string text_of(std::span<const Address> addresses) {
     return text;
 }
 
-[[noreturn]] void fail_cancelled(const std::string& what) {
-    throw Error(TUTTI_ERR_ABORTED, cat(what, ": cancelled"));
-}
-
 }  // namespace
 
 Socket::Socket(int fd) : descriptor_(fd) {

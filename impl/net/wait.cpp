@@ -40,4 +40,8 @@ Waited wait_descriptors(std::span<const int> fds, short events, const Deadline& 
     return wait_entries(entries, deadline);
 }
 
+void fail_cancelled(const std::string& what) {
+    throw Error(TUTTI_ERR_ABORTED, cat(what, ": cancelled"));
+}
+
 }  // namespace tutti::net

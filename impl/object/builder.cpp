@@ -12,11 +12,6 @@ namespace tutti {
 
 namespace {
 
-template <typename... Pieces>
-[[noreturn]] void refuse(const Pieces&... pieces) {
-    throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(pieces...));
-}
-
 void check_nanoseconds(int64_t nanoseconds) {
     if (nanoseconds < 0 || nanoseconds > 999'999'999) {
         refuse("nanoseconds is ", nanoseconds, "; it must be from 0 to 999999999");

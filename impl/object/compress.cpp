@@ -18,11 +18,6 @@ namespace tutti {
 
 namespace {
 
-template <typename... Pieces>
-[[noreturn]] void refuse(const Pieces&... pieces) {
-    throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(pieces...));
-}
-
 // Of a call that cannot fail but for want of memory.
 size_t sure(size_t result) {
     if (ZSTD_isError(result) == 0) return result;

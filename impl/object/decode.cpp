@@ -13,11 +13,6 @@ namespace tutti {
 
 namespace {
 
-template <typename... Pieces>
-[[noreturn]] void refuse(const Pieces&... pieces) {
-    throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(pieces...));
-}
-
 // Whoever holds the message decides whether strings may stay in it: they want a NUL behind them,
 // which is written there as soon as the byte it replaces has been read.
 enum class Strings { Stay, Copied };

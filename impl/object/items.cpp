@@ -6,11 +6,6 @@ namespace tutti {
 
 namespace {
 
-template <typename... Pieces>
-[[noreturn]] void refuse(const Pieces&... pieces) {
-    throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(pieces...));
-}
-
 void check_memory(const void* memory, uint64_t size, const char* argument) {
     if (memory == nullptr && size > 0) refuse(argument, " is NULL, and its size is ", size);
 }

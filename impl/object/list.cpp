@@ -21,11 +21,6 @@ size_t next_begin(size_t end) {
     return (end + format::array_alignment) & ~(format::array_alignment - 1);
 }
 
-template <typename... Pieces>
-[[noreturn]] void refuse(const Pieces&... pieces) {
-    throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(pieces...));
-}
-
 uint64_t number_at(std::span<const std::byte> bytes, size_t index) {
     uint64_t number = 0;
     std::memcpy(&number, bytes.data() + index * sizeof number, sizeof number);

@@ -12,11 +12,6 @@ namespace tutti {
 
 namespace {
 
-template <typename... Pieces>
-[[noreturn]] void refuse(const Pieces&... pieces) {
-    throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(pieces...));
-}
-
 class StringSink : public Sink {
 public:
     StringSink(std::string& text, size_t size) : text_(text) { text_.reserve(text_.size() + size); }

@@ -19,7 +19,7 @@ namespace {
 
 constexpr auto first_pause = std::chrono::microseconds(200);
 constexpr auto longest_pause = std::chrono::microseconds(2'000);
-constexpr size_t read_at_once = size_t{64} * 1024;
+constexpr size_t least_read = size_t{64} * 1024;
 
 [[noreturn]] void fail(const std::string& path, const char* verb, int number) {
     throw Error(TUTTI_ERR_STORE,
@@ -72,7 +72,7 @@ private:
         used_ = 0;
         const size_t had = buffer_.size();
         const auto left = static_cast<size_t>(end_ - next_);
-        buffer_.resize(had + std::min(std::max(size - had, read_at_once), left));
+        buffer_.resize(had + std::min(std::max(size - had, least_read), left));
         ssize_t count = -1;
         do {
             count = ::pread(fd_, buffer_.data() + had, buffer_.size() - had, next_);

@@ -8,7 +8,7 @@
 namespace tutti {
 namespace {
 
-constexpr const char* where = "hash store";
+constexpr const char* name_in_errors = "hash store";
 
 // Somebody at a barrier. Whoever comes last marks the others, so that they need not find the count,
 // which may be deleted by then.
@@ -115,9 +115,9 @@ public:
         Lock lock(shared_->mutex);
         while (true) {
             if (auto value = shared_->table.pop(key)) return std::move(*value);
-            if (!block) fail_queue_empty(key, where);
+            if (!block) fail_queue_empty(key, name_in_errors);
             if (!shared_->changed.wait(lock, deadline) && shared_->table.queue_length(key) == 0)
-                fail_timed_out("queue_pop", Keys(&key, 1), where);
+                fail_timed_out("queue_pop", Keys(&key, 1), name_in_errors);
         }
     }
 
@@ -140,7 +140,7 @@ public:
         while (!self.all_came && shared_->changed.wait(lock, deadline)) {
         }
         std::erase(shared_->at_barriers, &self);
-        if (!self.all_came) fail_timed_out("barrier", Keys(&key, 1), where);
+        if (!self.all_came) fail_timed_out("barrier", Keys(&key, 1), name_in_errors);
     }
 
     std::shared_ptr<Store> clone(const Deadline&) override {
@@ -170,7 +170,7 @@ private:
             std::vector<std::string> missing;
             for (const std::string& key : keys)
                 if (!shared_->table.has(key)) missing.push_back(key);
-            fail_timed_out(operation, missing, where);
+            fail_timed_out(operation, missing, name_in_errors);
         }
     }
 

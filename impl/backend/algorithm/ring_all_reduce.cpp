@@ -15,9 +15,9 @@ struct Segment {
     bool last_stop;  // of the first round: here the sum is complete
 };
 
-class Ring {
+class RingAllReduce {
 public:
-    Ring(Exchange& exchange, Bytes data, const Reduction& reduction)
+    RingAllReduce(Exchange& exchange, Bytes data, const Reduction& reduction)
         : exchange_(exchange),
           reduction_(reduction),
           parts_(even_parts(data, reduction.element(), exchange.size())),
@@ -111,7 +111,7 @@ private:
 }  // namespace
 
 void ring_all_reduce(Exchange& exchange, Bytes data, const Reduction& reduction) {
-    Ring(exchange, data, reduction).run();
+    RingAllReduce(exchange, data, reduction).run();
 }
 
 }  // namespace tutti::algorithm

@@ -9,10 +9,10 @@ namespace tutti::algorithm {
 
 namespace {
 
-class Ring {
+class RingReduceScatter {
 public:
-    Ring(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes output,
-         const Reduction& reduction)
+    RingReduceScatter(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes output,
+                      const Reduction& reduction)
         : exchange_(exchange),
           reduction_(reduction),
           output_(output),
@@ -95,7 +95,7 @@ private:
 
 void ring_reduce_scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes output,
                          const Reduction& reduction) {
-    Ring(exchange, inputs, output, reduction).run();
+    RingReduceScatter(exchange, inputs, output, reduction).run();
 }
 
 }  // namespace tutti::algorithm

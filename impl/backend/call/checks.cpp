@@ -20,11 +20,6 @@ struct Name {
     }
 };
 
-template <typename... Pieces>
-[[noreturn]] void refuse(const Pieces&... pieces) {
-    throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(pieces...));
-}
-
 void check_rank(int rank, int size, const char* argument) {
     if (rank < 0 || rank >= size) {
         refuse(argument, " is ", rank, ", but the group's ranks are 0 to ", size - 1);

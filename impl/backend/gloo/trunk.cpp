@@ -30,7 +30,7 @@ namespace tcp = ::gloo::transport::tcp;
 // groups made from the first one wait for anything.
 constexpr int64_t farewell_ms = 2000;
 constexpr int64_t farewell_after_failure_ms = 500;
-constexpr int64_t verdict_ms = 1000;   // what rank 0 may take to say why nobody can go on
+constexpr int64_t verdict_ms = 1000;  // what rank 0 may take to say why nobody can go on
 constexpr size_t most_early_words = 1024;
 
 }  // namespace
