@@ -10,21 +10,6 @@ static const tutti_status bad = TUTTI_ERR_INVALID_ARGUMENT;
 static const char* const dp_tp[] = {"dp", "tp"};
 static const char* const abc[] = {"a", "b", "c"};
 
-static int64_t sum_of(rank_context* me, tutti_group* group, int64_t value) {
-    tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_INT64);
-    const tutti_status status =
-        tutti_all_reduce(group, NULL, &buffer, TUTTI_SUM, NULL, NULL, &me->error);
-    if (status != TUTTI_OK) rank_failed(me, __FILE__, __LINE__, "all_reduce", status);
-    return value;
-}
-
-#define RANK_SAYS(me, fragment) RANK_EXPECT(me, strstr((me)->error.message, fragment) != NULL)
-#define RANK_REFUSES(me, call, fragment) \
-    do {                                 \
-        RANK_STATUS(me, call, bad);      \
-        RANK_SAYS(me, fragment);         \
-    } while (0)
-
 static void ranks_lie_row_by_row(rank_context* me) {
     const int32_t shape[] = {2, 3};
     int32_t coordinate[2] = {-7, -7}, lengths[2], ranks[6], place = -7;
@@ -47,8 +32,8 @@ static void ranks_lie_row_by_row(rank_context* me) {
     RANK_OK(me, tutti_mesh_get_group(mesh, -1, "dp", &column, &me->error));
     RANK_EXPECT(me, tutti_get_rank(row) == me->rank % 3 && tutti_get_world_size(row) == 3);
     RANK_EXPECT(me, tutti_get_rank(column) == me->rank / 3 && tutti_get_world_size(column) == 2);
-    RANK_EXPECT(me, sum_of(me, row, me->rank) == (me->rank < 3 ? 3 : 12));
-    RANK_EXPECT(me, sum_of(me, column, me->rank) == 2 * (me->rank % 3) + 3);
+    RANK_EXPECT(me, rank_sum(me, row, me->rank) == (me->rank < 3 ? 3 : 12));
+    RANK_EXPECT(me, rank_sum(me, column, me->rank) == 2 * (me->rank % 3) + 3);
     RANK_OK(me, tutti_mesh_get_local_rank(mesh, -1, "tp", &place, &me->error));
     RANK_EXPECT(me, place == me->rank % 3);
     RANK_OK(me, tutti_mesh_get_local_rank(mesh, 0, NULL, &place, &me->error));
@@ -57,7 +42,7 @@ static void ranks_lie_row_by_row(rank_context* me) {
     tutti_group_release(column);
     RANK_OK(me, tutti_mesh_get_all_groups(mesh, groups, 2, &me->error));
     tutti_mesh_release(mesh); /* the groups stay */
-    RANK_EXPECT(me, sum_of(me, groups[0], 1) == 2 && sum_of(me, groups[1], 1) == 3);
+    RANK_EXPECT(me, rank_sum(me, groups[0], 1) == 2 && rank_sum(me, groups[1], 1) == 3);
     for (int i = 0; i < 2; ++i) tutti_group_release(groups[i]);
 }
 
@@ -148,7 +133,7 @@ static void a_rank_may_have_no_place(rank_context* me) {
     RANK_EXPECT(me, tutti_mesh_get_rank(part) == me->rank);
     if (me->rank < 2) {
         RANK_EXPECT(me, coordinate[0] == me->rank && place == me->rank);
-        RANK_EXPECT(me, sum_of(me, group, 1) == 2);
+        RANK_EXPECT(me, rank_sum(me, group, 1) == 2);
     } else {
         RANK_EXPECT(me, coordinate[0] == -1 && coordinate[1] == -1 && place == -1);
         RANK_EXPECT(me, group == TUTTI_GROUP_NON_MEMBER);
@@ -180,7 +165,7 @@ static void slices_see_the_ranks_that_differ_in_their_dimensions(rank_context* m
     tutti_mesh_release(mesh);
     tutti_mesh_release(part);
     RANK_OK(me, tutti_mesh_get_group(line, -1, NULL, &sliced, &me->error));
-    RANK_EXPECT(me, sum_of(me, sliced, me->rank) == 2 * (me->rank & ~1) + 1);
+    RANK_EXPECT(me, rank_sum(me, sliced, me->rank) == 2 * (me->rank & ~1) + 1);
     tutti_group_release(whole);
     tutti_group_release(sliced);
     tutti_mesh_release(line);
@@ -201,7 +186,7 @@ static void flattened_dimensions_are_known_by_name(rank_context* me) {
     RANK_OK(me, tutti_mesh_ranks(flat, ranks, 4, &me->error));
     for (int32_t i = 0; i < 4; ++i) RANK_EXPECT(me, ranks[i] == (me->rank & 4) + i);
     RANK_OK(me, tutti_mesh_get_group(mesh, -1, "b_c", &group, &me->error));
-    RANK_EXPECT(me, tutti_get_rank(group) == (me->rank & 3) && sum_of(me, group, 1) == 4);
+    RANK_EXPECT(me, tutti_get_rank(group) == (me->rank & 3) && rank_sum(me, group, 1) == 4);
     RANK_OK(me, tutti_mesh_get_local_rank(mesh, -1, "b_c", &place, &me->error));
     RANK_EXPECT(me, place == (me->rank & 3));
     RANK_OK(me, tutti_mesh_slice(mesh, both, 1, &again, &me->error));
@@ -247,7 +232,7 @@ static void a_mesh_is_made_of_groups_that_are_there(rank_context* me) {
     RANK_OK(me, FROM(NULL, NULL, 1)); /* of the columns */
     RANK_EXPECT(me, tutti_mesh_ndim(mesh) == 1 && tutti_mesh_size(mesh, 0) == 2);
     RANK_OK(me, tutti_mesh_get_group(mesh, -1, NULL, &one, &me->error));
-    RANK_EXPECT(me, sum_of(me, one, me->rank) == 2 * (me->rank % 2) + 2);
+    RANK_EXPECT(me, rank_sum(me, one, me->rank) == 2 * (me->rank % 2) + 2);
     tutti_group_release(one);
     tutti_mesh_release(mesh);
     for (int i = 0; i < 2; ++i) tutti_group_release(groups[i]);

@@ -5,6 +5,7 @@
 #ifndef TUTTI_TESTS_RANKS_H
 #define TUTTI_TESTS_RANKS_H
 
+#include <string.h>
 #include <tutti/tutti.h>
 
 #ifdef __cplusplus
@@ -35,6 +36,9 @@ void rank_failed(rank_context* me, const char* file, int line, const char* what,
 void rank_tell(rank_context* me, const char* event);
 void rank_await(rank_context* me, const char* event);
 
+/* The sum of what the ranks of this group give; a failure marks the rank. */
+int64_t rank_sum(rank_context* me, tutti_group* group, int64_t value);
+
 #ifdef __cplusplus
 }
 #endif
@@ -57,5 +61,21 @@ void rank_await(rank_context* me, const char* event);
         }                                                        \
     } while (0)
 #define RANK_OK(me, call) RANK_STATUS(me, call, TUTTI_OK)
+
+/* What the call before failed with contains the fragment. */
+#define RANK_SAYS(me, fragment)                                                 \
+    do {                                                                        \
+        if (strstr((me)->error.message, fragment) == NULL) {                    \
+            rank_failed(me, __FILE__, __LINE__, (me)->error.message, TUTTI_OK); \
+            return;                                                             \
+        }                                                                       \
+    } while (0)
+
+/* The call must name a fault of its arguments, in these words. */
+#define RANK_REFUSES(me, call, fragment)                   \
+    do {                                                   \
+        RANK_STATUS(me, call, TUTTI_ERR_INVALID_ARGUMENT); \
+        RANK_SAYS(me, fragment);                           \
+    } while (0)
 
 #endif
