@@ -1,12 +1,8 @@
 /* Collectives that are gathered and issued as one, between ranks that are threads. The first
  * argument is the backend. */
-#include "support/contract.h"
-#include "support/ranks.h"
+#include "on_ranks.h"
 
-static const char* backend = "loopback";
 enum { MOST_RANKS = 4, CALLS = 50 };
-
-#define RUN(size, function) assert_int_equal(run_ranks(backend, size, function, NULL), 0)
 
 static int says(const rank_context* me, const char* fragment) {
     return strstr(me->error.message, fragment) != NULL;

@@ -1,11 +1,6 @@
 /* What ranks do before every collective under the debug level DETAIL. Ranks are threads. The first
  * argument is the backend. */
-#include "support/contract.h"
-#include "support/ranks.h"
-
-static const char* backend = "loopback";
-
-#define RUN(size, function) assert_int_equal(run_ranks(backend, size, function, NULL), 0)
+#include "on_ranks.h"
 
 static int says(const rank_context* me, const char* fragment) {
     return strstr(me->error.message, fragment) != NULL;

@@ -3,10 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "support/contract.h"
-#include "support/ranks.h"
-
-static const char* backend = "loopback";
+#include "on_ranks.h"
 
 enum { SKIPPED = 77, STRIDE = 65521 };
 static const int64_t huge = ((int64_t)1 << 31) + 12345;
@@ -54,7 +51,7 @@ static void send_huge(rank_context* me) {
 
 static void a_message_of_more_than_2_31_elements_arrives_whole(void** state) {
     (void)state;
-    assert_int_equal(run_ranks(backend, 2, send_huge, NULL), 0);
+    RUN(2, send_huge);
 }
 
 static void fill(unsigned char* data, int64_t shift) {
@@ -92,13 +89,13 @@ static void move_huge(rank_context* me) {
 static void a_broadcast_of_more_than_2_31_elements_arrives_whole(void** state) {
     int sums = 0;
     (void)state;
-    assert_int_equal(run_ranks(backend, 2, move_huge, &sums), 0);
+    RUN_WITH(2, move_huge, &sums);
 }
 
 static void an_all_reduce_of_more_than_2_31_elements_is_right(void** state) {
     int sums = 1;
     (void)state;
-    assert_int_equal(run_ranks(backend, 2, move_huge, &sums), 0);
+    RUN_WITH(2, move_huge, &sums);
 }
 
 /* Rank 0 has more than 2^31, rank 1 a few; each has a place in the other's list. */
@@ -120,7 +117,7 @@ static void gather_huge(rank_context* me) {
 
 static void an_all_gather_of_more_than_2_31_elements_arrives_whole(void** state) {
     (void)state;
-    assert_int_equal(run_ranks(backend, 2, gather_huge, NULL), 0);
+    RUN(2, gather_huge);
 }
 
 int main(int argc, char** argv) {

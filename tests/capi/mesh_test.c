@@ -2,10 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "support/contract.h"
-#include "support/ranks.h"
+#include "on_ranks.h"
 
-static const char* backend;
 static const tutti_status bad = TUTTI_ERR_INVALID_ARGUMENT;
 static const char* const dp_tp[] = {"dp", "tp"};
 static const char* const abc[] = {"a", "b", "c"};
@@ -238,15 +236,6 @@ static void a_mesh_is_made_of_groups_that_are_there(rank_context* me) {
     for (int i = 0; i < 2; ++i) tutti_group_release(groups[i]);
 }
 
-static void run(rank_function function, int32_t size) {
-    assert_int_equal(run_ranks(backend, size, function, NULL), 0);
-}
-
-#define RANK_TEST(name, size)                   \
-    static void name##_on_ranks(void** state) { \
-        (void)state;                            \
-        run(name, size);                        \
-    }
 RANK_TEST(ranks_lie_row_by_row, 6)
 RANK_TEST(wrong_questions_are_refused, 2)
 RANK_TEST(wrong_meshes_are_refused, 2)
@@ -289,7 +278,7 @@ static void the_default_group_is_made_if_there_is_none(void** state) {
 }
 
 int main(int count, char** arguments) {
-    backend = count > 1 ? arguments[1] : "loopback";
+    if (count > 1) backend = arguments[1];
     /* A busy machine must not look like a stopped rank. */
     (void)setenv("TUTTI_HEARTBEAT_TIMEOUT_MS", "0", 1);
     const struct CMUnitTest tests[] = {

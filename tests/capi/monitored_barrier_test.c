@@ -1,9 +1,6 @@
 /* A barrier that names who has not come, between ranks that are threads. The first argument is the
  * backend. */
-#include "support/contract.h"
-#include "support/ranks.h"
-
-static const char* backend = "loopback";
+#include "on_ranks.h"
 
 static int says(const rank_context* me, const char* fragment) {
     return strstr(me->error.message, fragment) != NULL;
@@ -22,7 +19,7 @@ static void nobody_leaves_before_all_have_come(void** state) {
     (void)state;
     for (int32_t size = 1; size <= 4; ++size) {
         int arrived = 0;
-        assert_int_equal(run_ranks(backend, size, pass_barriers, &arrived), 0);
+        RUN_WITH(size, pass_barriers, &arrived);
     }
 }
 
@@ -47,7 +44,7 @@ static void miss_two(rank_context* me) {
 static void who_is_missing_is_named_on_all_ranks(void** state) {
     (void)state;
     for (int32_t wait_all_ranks = 0; wait_all_ranks < 2; ++wait_all_ranks) {
-        assert_int_equal(run_ranks(backend, 4, miss_two, &wait_all_ranks), 0);
+        RUN_WITH(4, miss_two, &wait_all_ranks);
     }
 }
 
@@ -65,7 +62,7 @@ static void miss_rank_0(rank_context* me) {
 
 static void a_rank_0_that_stays_away_is_named(void** state) {
     (void)state;
-    assert_int_equal(run_ranks(backend, 3, miss_rank_0, NULL), 0);
+    RUN(3, miss_rank_0);
 }
 
 static void meet_another_call(rank_context* me) {
@@ -78,7 +75,7 @@ static void meet_another_call(rank_context* me) {
 
 static void another_call_is_a_mismatch(void** state) {
     (void)state;
-    assert_int_equal(run_ranks(backend, 2, meet_another_call, NULL), 0);
+    RUN(2, meet_another_call);
 }
 
 static void give_no_flag(rank_context* me) {
@@ -89,7 +86,7 @@ static void give_no_flag(rank_context* me) {
 
 static void a_flag_is_0_or_1(void** state) {
     (void)state;
-    assert_int_equal(run_ranks(backend, 1, give_no_flag, NULL), 0);
+    RUN(1, give_no_flag);
 }
 
 int main(int argc, char** argv) {

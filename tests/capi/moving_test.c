@@ -1,14 +1,10 @@
 /* The collectives that move data, between ranks that are threads: even and uneven, in place and
  * not, at once and as works, and what they refuse. The first argument is the backend. */
-#include "support/contract.h"
-#include "support/ranks.h"
+#include "on_ranks.h"
 
-static const char* backend = "loopback";
 enum { MOST_RANKS = 4, MOST_ELEMENTS = 1000 };
 static const int64_t counts[] = {0, 1, 17, MOST_ELEMENTS};
 enum { COUNTS = sizeof counts / sizeof *counts };
-
-#define RUN(size, function) assert_int_equal(run_ranks(backend, size, function, NULL), 0)
 
 /* A row of pieces, one for each rank, and what lies around them. */
 typedef struct row {

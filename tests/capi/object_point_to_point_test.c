@@ -3,13 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "on_ranks.h"
 #include "sized_objects.h"
-#include "support/contract.h"
-#include "support/ranks.h"
-
-static const char* backend = "loopback";
-
-#define RUN(size, function) assert_int_equal(run_ranks(backend, size, function, NULL), 0)
 
 #define SENDS(me, objects, count, to, tag, work) \
     tutti_send_object_list((me)->group, objects, count, to, tag, NULL, NULL, work, &(me)->error)

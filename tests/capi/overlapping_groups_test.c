@@ -6,12 +6,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "support/contract.h"
-#include "support/ranks.h"
+#include "on_ranks.h"
 
 enum { RANKS = 5, GROUPS = 9, THREADS = 3, ROUNDS = 300, LONGEST = 20000 };
 
-static const char* backend;
 static uint64_t seed;
 
 /* The same numbers on every rank: what happens in a round of a group. */
@@ -171,11 +169,11 @@ static void live(rank_context* me) {
 
 static void groups_that_share_ranks_do_not_disturb_each_other(void** state) {
     (void)state;
-    assert_int_equal(run_ranks(backend, RANKS, live, NULL), 0);
+    RUN(RANKS, live);
 }
 
 int main(int count, char** arguments) {
-    backend = count > 1 ? arguments[1] : "loopback";
+    if (count > 1) backend = arguments[1];
     seed = count > 2 ? strtoull(arguments[2], NULL, 10) : (uint64_t)time(NULL);
     print_message("over %s, seed %llu\n", backend, (unsigned long long)seed);
     /* A busy machine must not look like a stopped rank. */

@@ -1,12 +1,7 @@
 /* Messages between ranks that are threads. The first argument is the backend. */
 #include <stdlib.h>
 
-#include "support/contract.h"
-#include "support/ranks.h"
-
-static const char* backend = "loopback";
-
-#define RUN(size, function) assert_int_equal(run_ranks(backend, size, function, NULL), 0)
+#include "on_ranks.h"
 
 enum { MANY = 100000 };
 typedef struct message {

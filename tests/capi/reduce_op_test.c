@@ -1,13 +1,8 @@
 /* Reduce ops that callers make. The first argument is the backend. */
 #include <stdlib.h>
 
-#include "support/contract.h"
-#include "support/ranks.h"
+#include "on_ranks.h"
 #include "support/reference.h"
-
-static const char* backend = "loopback";
-
-#define RUN(size, function, user) assert_int_equal(run_ranks(backend, size, function, user), 0)
 
 enum { MOST = 20000, FEW = 7, MOST_RANKS = 5 };
 
@@ -77,7 +72,7 @@ static void compose_all(rank_context* me) {
 
 static void a_function_that_does_not_commute_is_applied_in_rank_order(void** state) {
     (void)state;
-    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, compose_all, NULL);
+    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, compose_all);
 }
 
 static int are_composed(const uint64_t* got, int32_t size, int64_t begin, int64_t count) {
@@ -126,7 +121,7 @@ static void compose_to_some(rank_context* me) {
 
 static void reduce_and_reduce_scatter_keep_the_order_too(void** state) {
     (void)state;
-    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, compose_to_some, NULL);
+    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, compose_to_some);
 }
 
 /* The greater of the absolute values. */
@@ -170,7 +165,7 @@ static void reduce_with_function(rank_context* me) {
 
 static void a_function_reduces_every_dtype(void** state) {
     (void)state;
-    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, reduce_with_function, NULL);
+    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, reduce_with_function);
 }
 
 static void use_functions_of_other_names(rank_context* me) {
@@ -191,7 +186,7 @@ static void use_functions_of_other_names(rank_context* me) {
 
 static void functions_of_other_names_are_a_mismatch_that_shows_both(void** state) {
     (void)state;
-    RUN(2, use_functions_of_other_names, NULL);
+    RUN(2, use_functions_of_other_names);
 }
 
 static void use_a_function_that_refuses(rank_context* me) {
@@ -210,7 +205,7 @@ static void use_a_function_that_refuses(rank_context* me) {
 
 static void a_function_that_returns_a_failure_fails_the_call_and_the_group(void** state) {
     (void)state;
-    RUN(2, use_a_function_that_refuses, NULL);
+    RUN(2, use_a_function_that_refuses);
 }
 
 static void arguments_that_are_wrong_are_named(void** state) {

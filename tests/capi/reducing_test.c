@@ -1,15 +1,11 @@
 /* reduce and reduce_scatter between ranks that are threads: each dtype, op, count, root and place
  * against the reference, and what they leave alone. The first argument is the backend. */
-#include "support/contract.h"
+#include "on_ranks.h"
 #include "support/elements.h"
-#include "support/ranks.h"
 
-static const char* backend = "loopback";
 enum { MOST_RANKS = 4, MOST_ELEMENTS = 300, MOST_BYTES = 16 * MOST_RANKS * MOST_ELEMENTS };
 static const int64_t counts[] = {0, 1, 17, MOST_ELEMENTS};
 enum { COUNTS = sizeof counts / sizeof *counts };
-
-#define RUN(size, function) assert_int_equal(run_ranks(backend, size, function, NULL), 0)
 
 typedef struct elements {
     double whole[MOST_BYTES / 8]; /* aligned for any dtype */

@@ -2,10 +2,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "support/contract.h"
-#include "support/ranks.h"
-
-static const char* backend;
+#include "on_ranks.h"
 
 enum { SHORT_MS = 300 };
 
@@ -349,15 +346,6 @@ static void several_groups_work_at_once(rank_context* me) {
     }
 }
 
-static void run(rank_function function, int32_t size) {
-    assert_int_equal(run_ranks(backend, size, function, NULL), 0);
-}
-
-#define RANK_TEST(name, size)                   \
-    static void name##_on_ranks(void** state) { \
-        (void)state;                            \
-        run(name, size);                        \
-    }
 RANK_TEST(members_work_and_others_are_told_that_they_are_none, 4)
 RANK_TEST(all_ranks_are_the_default, 3)
 RANK_TEST(groups_of_groups_translate_to_global_ranks, 4)
@@ -473,7 +461,7 @@ static void facts_are_told_as_torch_tells_them(void** state) {
 }
 
 int main(int count, char** arguments) {
-    backend = count > 1 ? arguments[1] : "loopback";
+    if (count > 1) backend = arguments[1];
     /* A busy machine must not look like a stopped rank. */
     (void)setenv("TUTTI_HEARTBEAT_TIMEOUT_MS", "0", 1);
     const struct CMUnitTest tests[] = {
