@@ -2,10 +2,6 @@
  * backend. */
 #include "on_ranks.h"
 
-static int says(const rank_context* me, const char* fragment) {
-    return strstr(me->error.message, fragment) != NULL;
-}
-
 static void pass_barriers(rank_context* me) {
     int* arrived = (int*)me->user;
     for (int round = 1; round <= 30; ++round) {
@@ -35,9 +31,10 @@ static void miss_two(rank_context* me) {
     const tutti_status status =
         tutti_monitored_barrier(me->group, wait_all_ranks, &options, &me->error);
     RANK_EXPECT(me, status == (me->rank == 0 ? TUTTI_ERR_TIMEOUT : TUTTI_ERR_ABORTED));
-    RANK_EXPECT(me, me->error.rank == 1 && says(me, "monitored_barrier #1"));
-    RANK_EXPECT(me, says(me, wait_all_ranks ? "ranks 1, 3 failed to pass the monitored barrier in "
-                                            : "rank 1 failed to pass the monitored barrier in "));
+    RANK_EXPECT(me, me->error.rank == 1 && rank_says(me, "monitored_barrier #1"));
+    RANK_EXPECT(me,
+                rank_says(me, wait_all_ranks ? "ranks 1, 3 failed to pass the monitored barrier in "
+                                             : "rank 1 failed to pass the monitored barrier in "));
     if (me->rank == 2) rank_tell(me, "named");
 }
 
@@ -56,7 +53,7 @@ static void miss_rank_0(rank_context* me) {
         return;
     }
     RANK_EXPECT(me, tutti_monitored_barrier(me->group, 0, &options, &me->error) != TUTTI_OK);
-    RANK_EXPECT(me, me->error.rank == 0 && says(me, "rank 0"));
+    RANK_EXPECT(me, me->error.rank == 0 && rank_says(me, "rank 0"));
     if (me->rank == 1) rank_tell(me, "named");
 }
 
@@ -70,7 +67,8 @@ static void meet_another_call(rank_context* me) {
                                     ? tutti_monitored_barrier(me->group, 0, NULL, &me->error)
                                     : tutti_barrier(me->group, NULL, NULL, &me->error);
     RANK_EXPECT(me, status == TUTTI_ERR_MISMATCH);
-    RANK_EXPECT(me, says(me, "called monitored_barrier #1") && says(me, "called barrier #1"));
+    RANK_EXPECT(me,
+                rank_says(me, "called monitored_barrier #1") && rank_says(me, "called barrier #1"));
 }
 
 static void another_call_is_a_mismatch(void** state) {
@@ -81,7 +79,7 @@ static void another_call_is_a_mismatch(void** state) {
 static void give_no_flag(rank_context* me) {
     RANK_STATUS(me, tutti_monitored_barrier(me->group, 2, NULL, &me->error),
                 TUTTI_ERR_INVALID_ARGUMENT);
-    RANK_EXPECT(me, says(me, "wait_all_ranks is 2"));
+    RANK_EXPECT(me, rank_says(me, "wait_all_ranks is 2"));
 }
 
 static void a_flag_is_0_or_1(void** state) {

@@ -24,6 +24,10 @@ void rank_failed(rank_context* me, const char* file, int line, const char* what,
             what, tutti_status_name(status), status == TUTTI_OK ? "" : me->error.message);
 }
 
+int rank_says(const rank_context* me, const char* fragment) {
+    return strstr(me->error.message, fragment) != NULL;
+}
+
 void rank_tell(rank_context* me, const char* event) {
     RANK_OK(me, tutti_store_set(me->store, event, NULL, 0, &me->error));
 }
