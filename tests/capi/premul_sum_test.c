@@ -11,11 +11,6 @@ static tutti_buffer of(void* data, int64_t count, tutti_dtype dtype) {
     return buffer;
 }
 
-static number whole(double value) {
-    const number made = {value, 0};
-    return made;
-}
-
 /* Rank r's factor is r + 1, of the dtype itself; its elements are 1 and 2 in turn. */
 static void premultiply(rank_context* me, tutti_dtype dtype, int64_t count, int in_place) {
     unsigned char factor[16];
@@ -23,9 +18,9 @@ static void premultiply(rank_context* me, tutti_dtype dtype, int64_t count, int 
     void* input = calloc((size_t)count, 16);
     void* output = calloc((size_t)count, 16);
     const tutti_buffer from = of(input, count, dtype), to = of(output, count, dtype);
-    put_element(dtype, factor, 0, whole(me->rank + 1));
+    put_element(dtype, factor, 0, real_number(me->rank + 1));
     for (int64_t i = 0; i < count; ++i) {
-        put_element(dtype, in_place ? output : input, i, whole((double)(i % 2 + 1)));
+        put_element(dtype, in_place ? output : input, i, real_number((double)(i % 2 + 1)));
     }
     const tutti_buffer one = of(factor, 1, dtype);
     const int32_t factors = me->size * (me->size + 1) / 2;

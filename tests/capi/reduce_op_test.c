@@ -11,11 +11,6 @@ static tutti_buffer of(void* data, int64_t count, tutti_dtype dtype) {
     return buffer;
 }
 
-static number whole(double value) {
-    const number made = {value, 0};
-    return made;
-}
-
 /* A map x -> a x + b of numbers that wrap, packed into 64 bits. To apply one after the other is
  * associative, not commutative. */
 static uint64_t after(uint64_t first, uint64_t second) {
@@ -131,7 +126,7 @@ static tutti_status greatest(const void* in, void* inout, int64_t count, tutti_d
     for (int64_t i = 0; i < count; ++i) {
         const double a = get_element(dtype, in, i).real, b = get_element(dtype, inout, i).real;
         const double x = a < 0 ? -a : a, y = b < 0 ? -b : b;
-        put_element(dtype, inout, i, whole(x > y ? x : y));
+        put_element(dtype, inout, i, real_number(x > y ? x : y));
     }
     return TUTTI_OK;
 }
@@ -147,7 +142,8 @@ static void reduce_with_function(rank_context* me) {
             const tutti_buffer buffer = of(data, count, dtype);
             const int sign = is_unsigned(dtype) || me->rank % 2 == 0 ? 1 : -1;
             const double most = dtype == TUTTI_BOOL ? 1 : me->size - 1;
-            for (int64_t i = 0; i < count; ++i) put_element(dtype, data, i, whole(sign * me->rank));
+            for (int64_t i = 0; i < count; ++i)
+                put_element(dtype, data, i, real_number(sign * me->rank));
             const tutti_status status =
                 tutti_all_reduce(me->group, NULL, &buffer, op, NULL, NULL, &me->error);
             int wrong = 0;
