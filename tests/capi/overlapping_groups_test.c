@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "on_ranks.h"
+#include "support/draw.h"
 
 enum { RANKS = 5, GROUPS = 9, THREADS = 3, ROUNDS = 300, LONGEST = 20000 };
 
@@ -14,12 +15,7 @@ static uint64_t seed;
 
 /* The same numbers on every rank: what happens in a round of a group. */
 static uint64_t draw(uint64_t group, uint64_t round, uint64_t what) {
-    uint64_t x = seed + group * 0x9e3779b97f4a7c15u + round * 0xbf58476d1ce4e5b9u + what;
-    for (int i = 0; i < 3; ++i) {
-        x ^= x >> 31;
-        x *= 0x94d049bb133111ebu;
-    }
-    return x ^ x >> 29;
+    return draw_at(seed, group, round, what);
 }
 
 typedef struct player {
