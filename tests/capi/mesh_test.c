@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "free_port.h"
 #include "on_ranks.h"
 
 static const tutti_status bad = TUTTI_ERR_INVALID_ARGUMENT;
@@ -245,28 +246,17 @@ RANK_TEST(slices_see_the_ranks_that_differ_in_their_dimensions, 8)
 RANK_TEST(flattened_dimensions_are_known_by_name, 8)
 RANK_TEST(a_mesh_is_made_of_groups_that_are_there, 4)
 
-static void take_a_free_port(void) {
-    int32_t port = 0;
-    char text[16];
-    tutti_store* store = NULL;
-    tutti_tcp_store_options options = TUTTI_TCP_STORE_OPTIONS_INIT;
-    options.no_wait_for_workers = 1;
-    EXPECT_OK(tutti_tcp_store_create("127.0.0.1", 0, -1, 1, &options, &store, &error));
-    EXPECT_OK(tutti_tcp_store_port(store, &port, &error));
-    tutti_store_release(store);
-    (void)snprintf(text, sizeof text, "%d", (int)port);
-    (void)setenv("MASTER_PORT", text, 1);
-}
-
 static void the_default_group_is_made_if_there_is_none(void** state) {
     (void)state;
     const int32_t length = 1;
+    char port[16];
     tutti_mesh* mesh = NULL;
     (void)unsetenv("RANK");
     EXPECT_ERROR(
         tutti_init_device_mesh(TUTTI_GROUP_WORLD, "cpu", &length, 1, NULL, NULL, &mesh, &error),
         bad, "RANK");
-    take_a_free_port();
+    (void)snprintf(port, sizeof port, "%d", (int)free_port());
+    (void)setenv("MASTER_PORT", port, 1);
     (void)setenv("MASTER_ADDR", "127.0.0.1", 1);
     (void)setenv("RANK", "0", 1);
     (void)setenv("WORLD_SIZE", "1", 1);
