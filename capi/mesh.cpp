@@ -43,19 +43,10 @@ tutti::MeshOptions read_mesh(const char* device_type, const int32_t* shape, size
     return options;
 }
 
-// The ranks of a mesh of this shape, which is checked only once the groups are known.
+// The shape says how many are read, so it is checked first.
 std::vector<int> read_ranks(const int32_t* ranks, const std::vector<int>& shape, int most) {
-    size_t count = 1;
-    for (size_t dim = 0; dim < shape.size(); ++dim) {
-        if (shape[dim] < 1) {
-            capi::refuse(capi::indexed("shape", dim), " is ", shape[dim], "; it must be 1 or more");
-        }
-        count *= static_cast<size_t>(shape[dim]);
-        if (count > static_cast<size_t>(most)) {
-            capi::refuse("shape has more than the ", most, " places that there are ranks");
-        }
-    }
-    return {ranks, ranks + count};
+    tutti::check_shape(shape, static_cast<size_t>(most));
+    return {ranks, ranks + tutti::places_in(shape)};
 }
 
 tutti_mesh* hand_out_mesh(std::shared_ptr<tutti::Mesh> mesh) {

@@ -1,6 +1,8 @@
 #include "layout.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <set>
 
 #include "base/assert.hpp"
@@ -16,6 +18,10 @@ template <typename... Pieces>
 }
 
 }  // namespace
+
+int places_in(const std::vector<int>& shape) {
+    return std::accumulate(shape.begin(), shape.end(), 1, std::multiplies<>());
+}
 
 std::string shape_text(const std::vector<int>& shape) {
     std::string text;

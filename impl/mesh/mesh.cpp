@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "base/error.hpp"
@@ -28,10 +27,6 @@ std::vector<int> global_ranks(const Group& group, const std::vector<int>& ranks)
 
 int global_rank(const Group& group) {
     return group.global_ranks()[static_cast<size_t>(group.rank())];
-}
-
-int product(const std::vector<int>& shape) {
-    return std::accumulate(shape.begin(), shape.end(), 1, std::multiplies<>());
 }
 
 std::string dim_text(const std::vector<std::string>& names, size_t dim) {
@@ -92,7 +87,7 @@ std::shared_ptr<Mesh> Mesh::create(const std::shared_ptr<Group>& group,
     }
     group->compare(step);
 
-    Layout layout(options.shape, global_ranks(*group, all_ranks(product(options.shape))));
+    Layout layout(options.shape, global_ranks(*group, all_ranks(places_in(options.shape))));
     auto origin = std::make_shared<Origin>(group, std::move(layout), options.names);
     std::vector<Dim> dims;
     step.arguments.clear();

@@ -209,6 +209,7 @@ static void flattened_dimensions_are_known_by_name(rank_context* me) {
 
 static void a_mesh_is_made_of_groups_that_are_there(rank_context* me) {
     const int32_t shape[] = {2, 2}, ranks[] = {0, 1, 2, 3}, wrong[] = {0, 2, 1, 3};
+    const int32_t large[] = {2, 3}, none[] = {2, 0};
     const int32_t rows[] = {0, 1, 2, 3}, columns[] = {0, 2, 1, 3}, sizes[] = {2, 2};
     tutti_group *groups[2] = {NULL, NULL}, *one = NULL;
     tutti_mesh *mesh = NULL, *flat = NULL;
@@ -220,6 +221,8 @@ static void a_mesh_is_made_of_groups_that_are_there(rank_context* me) {
     RANK_REFUSES(me, FROM(wrong, shape, 2), "groups[0] has ranks");
     RANK_REFUSES(me, FROM(NULL, NULL, 2), "ranks is NULL; a mesh of 2 dimensions needs it");
     RANK_REFUSES(me, FROM(ranks, NULL, 1), "one of ranks and shape is NULL");
+    RANK_REFUSES(me, FROM(ranks, large, 2), "shape is 2 x 3, which needs more than the 4 ranks");
+    RANK_REFUSES(me, FROM(ranks, none, 2), "shape[1] is 0");
     RANK_OK(me, FROM(ranks, shape, 2));
     RANK_OK(me, tutti_mesh_get_group(mesh, 1, NULL, &one, &me->error));
     RANK_EXPECT(me, tutti_get_group_rank(one, me->rank) == me->rank % 2);
