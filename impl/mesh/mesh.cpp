@@ -38,16 +38,16 @@ std::string dim_text(const std::vector<std::string>& names, size_t dim) {
 // Where a mesh, its slices and their flattened dimensions come from.
 struct Mesh::Origin {
     Origin(std::shared_ptr<Group> group, Layout grid, std::vector<std::string> dim_names)
-        : parent(std::move(group)), layout(std::move(grid)), names(std::move(dim_names)) {}
+        : parent(std::move(group)), layout(std::move(grid)), names(std::move(dim_names)) {
+        for (int rank = 0; rank < parent->size(); ++rank) {
+            place_of[parent->global_ranks()[static_cast<size_t>(rank)]] = rank;
+        }
+    }
 
     // The new groups' ranks, in the parent.
     [[nodiscard]] std::vector<int> in_parent(const std::vector<int>& global) const {
-        std::map<int, int> places;
-        for (int rank = 0; rank < parent->size(); ++rank) {
-            places[parent->global_ranks()[static_cast<size_t>(rank)]] = rank;
-        }
         std::vector<int> ranks;
-        for (const int one : global) ranks.push_back(places.at(one));
+        for (const int one : global) ranks.push_back(place_of.at(one));
         return ranks;
     }
     [[nodiscard]] std::vector<std::vector<int>> parts(const std::vector<size_t>& dims) const {
@@ -59,6 +59,7 @@ struct Mesh::Origin {
     const std::shared_ptr<Group> parent;
     const Layout layout;  // of global ranks
     const std::vector<std::string> names;
+    std::map<int, int> place_of;  // in the parent, of a global rank; never changes
     Mutex mutex;
     std::map<std::string, Dim> flattened TUTTI_GUARDED_BY(mutex);
 };
