@@ -45,7 +45,7 @@ std::string read_backend(const char* backend) {
 }
 
 int64_t timeout_of(const tutti_group_options* options) {
-    const int64_t timeout_ms = capi::read_timeout(options);
+    const int64_t timeout_ms = capi::read_options(options).timeout_ms;
     return timeout_ms == 0 ? tutti::GroupOptions{}.timeout_ms : timeout_ms;
 }
 
@@ -72,7 +72,7 @@ void init_world(const char* backend, const char* init_method, int32_t rank, int3
     tutti::GroupOptions wanted;
     wanted.backend = read_backend(backend);
     wanted.name = "world";
-    const int64_t timeout_ms = capi::read_timeout(options);
+    const int64_t timeout_ms = capi::read_options(options).timeout_ms;
     capi::let_releases_end();
     const tutti::Meeting meeting =
         tutti::meet(init_method == nullptr ? "env://" : init_method, rank, world_size, timeout_ms);
@@ -162,10 +162,6 @@ GroupPin need_group(tutti_group* group, const std::string& argument) {
 
 tutti_group* hand_out_group(std::shared_ptr<Group> group) {
     return group ? hand_out<tutti_group>(std::move(group)) : TUTTI_GROUP_NON_MEMBER;
-}
-
-int64_t read_timeout(const tutti_group_options* options) {
-    return read_options(options).timeout_ms;
 }
 
 void make_world(const char* backend, const tutti_group_options* options) {

@@ -19,9 +19,6 @@ GroupPin need_group(tutti_group* group, const std::string& argument = "group");
 // An owned handle, or TUTTI_GROUP_NON_MEMBER for nothing.
 tutti_group* hand_out_group(std::shared_ptr<Group> group);
 
-// 0 where the caller gave none.
-int64_t read_timeout(const tutti_group_options* options);
-
 // By "env://", as tutti_init_process_group does.
 void make_world(const char* backend, const tutti_group_options* options);
 

@@ -43,19 +43,10 @@ tutti::MeshOptions read_mesh(const char* device_type, const int32_t* shape, size
     return options;
 }
 
-// The ranks of a mesh of this shape, which is checked only once the groups are known.
+// The shape says how many are read, so it is checked first.
 std::vector<int> read_ranks(const int32_t* ranks, const std::vector<int>& shape, int most) {
-    size_t count = 1;
-    for (size_t dim = 0; dim < shape.size(); ++dim) {
-        if (shape[dim] < 1) {
-            capi::refuse(capi::indexed("shape", dim), " is ", shape[dim], "; it must be 1 or more");
-        }
-        count *= static_cast<size_t>(shape[dim]);
-        if (count > static_cast<size_t>(most)) {
-            capi::refuse("shape has more than the ", most, " places that there are ranks");
-        }
-    }
-    return {ranks, ranks + count};
+    tutti::check_shape(shape, static_cast<size_t>(most));
+    return {ranks, ranks + tutti::places_in(shape)};
 }
 
 tutti_mesh* hand_out_mesh(std::shared_ptr<tutti::Mesh> mesh) {
@@ -81,7 +72,7 @@ tutti_status tutti_init_device_mesh(tutti_group* group, const char* device_type,
         if (group != TUTTI_GROUP_WORLD) capi::need_group(group);
         tutti::MeshOptions wanted = read_mesh(device_type, shape, ndim, dim_names);
         if (shape == nullptr) capi::refuse("shape is NULL");
-        wanted.timeout_ms = capi::read_timeout(options);
+        wanted.timeout_ms = capi::read_options(options).timeout_ms;
         capi::need_output(out_mesh, "out_mesh");
         if (group == TUTTI_GROUP_WORLD && tutti_is_initialized() == 0) {
             tutti::check_device_type(wanted.device_type);
@@ -221,7 +212,7 @@ tutti_status tutti_mesh_flatten(tutti_mesh* mesh, const char* dim_name,
                                 tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const MeshPin pin(mesh, "mesh");
-        const int64_t timeout_ms = capi::read_timeout(options);
+        const int64_t timeout_ms = capi::read_options(options).timeout_ms;
         if (dim_name != nullptr && *dim_name == '\0') capi::refuse("dim_name is empty");
         capi::need_output(out_mesh, "out_mesh");
         *out_mesh = hand_out_mesh(pin->flatten(dim_name == nullptr ? "" : dim_name, timeout_ms));

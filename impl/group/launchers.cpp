@@ -8,6 +8,7 @@
 
 #include "base/environment.hpp"
 #include "base/error.hpp"
+#include "base/hash.hpp"
 
 namespace tutti {
 
@@ -57,9 +58,7 @@ int port_of(const Launcher& launcher, const VariableLookup& lookup) {
         if (*name != '\0') job += cat(lookup(name).value_or(""), ".");
     }
     if (job.find_first_not_of('.') == std::string::npos) return usual;
-    uint32_t hash = 2'166'136'261;  // FNV-1a
-    for (const char letter : job) hash = (hash ^ static_cast<unsigned char>(letter)) * 16'777'619;
-    return static_cast<int>(lowest + hash % count);
+    return static_cast<int>(lowest + fnv1a_32(job) % count);
 }
 
 std::string master_of(const Launcher& launcher, int world_size, const VariableLookup& lookup) {

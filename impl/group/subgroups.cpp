@@ -10,6 +10,7 @@
 #include "agreement.hpp"
 #include "backend/registry.hpp"
 #include "base/error.hpp"
+#include "base/hash.hpp"
 #include "base/log.hpp"
 #include "entry.hpp"
 #include "group.hpp"
@@ -21,13 +22,11 @@ namespace {
 
 // Of a list of ranks, for keys; the list itself is compared, too.
 uint64_t hash(const std::vector<int>& ranks) {
-    uint64_t value = 0xcbf29ce484222325;  // FNV-1a
+    std::string bytes;
     for (const int rank : ranks) {
-        for (int shift = 0; shift < 32; shift += 8) {
-            value = (value ^ ((static_cast<uint32_t>(rank) >> shift) & 0xff)) * 0x100000001b3;
-        }
+        for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(rank >> shift);
     }
-    return value;
+    return fnv1a_64(bytes);
 }
 
 std::string parts_text(const std::vector<std::vector<int>>& parts) {

@@ -1,12 +1,18 @@
 #include "layout.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <set>
 
 #include "base/assert.hpp"
 #include "base/error.hpp"
 
 namespace tutti {
+
+int places_in(const std::vector<int>& shape) {
+    return std::accumulate(shape.begin(), shape.end(), 1, std::multiplies<>());
+}
 
 std::string shape_text(const std::vector<int>& shape) {
     std::string text;

@@ -9,6 +9,9 @@ namespace tutti {
 
 constexpr size_t most_dims = 64;
 
+// How many ranks it takes; the shape is a checked one.
+int places_in(const std::vector<int>& shape);
+
 // "2 x 3".
 std::string shape_text(const std::vector<int>& shape);
 // "names "dp", "tp"", or "no names".

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "base/error.hpp"
@@ -25,10 +24,6 @@ int global_rank(const Group& group) {
     return group.global_ranks()[static_cast<size_t>(group.rank())];
 }
 
-int product(const std::vector<int>& shape) {
-    return std::accumulate(shape.begin(), shape.end(), 1, std::multiplies<>());
-}
-
 std::string dim_text(const std::vector<std::string>& names, size_t dim) {
     return names.empty() ? cat(dim) : names[dim];
 }
@@ -38,16 +33,16 @@ std::string dim_text(const std::vector<std::string>& names, size_t dim) {
 // Where a mesh, its slices and their flattened dimensions come from.
 struct Mesh::Origin {
     Origin(std::shared_ptr<Group> group, Layout grid, std::vector<std::string> dim_names)
-        : parent(std::move(group)), layout(std::move(grid)), names(std::move(dim_names)) {}
+        : parent(std::move(group)), layout(std::move(grid)), names(std::move(dim_names)) {
+        for (int rank = 0; rank < parent->size(); ++rank) {
+            place_of[parent->global_ranks()[static_cast<size_t>(rank)]] = rank;
+        }
+    }
 
     // The new groups' ranks, in the parent.
     [[nodiscard]] std::vector<int> in_parent(const std::vector<int>& global) const {
-        std::map<int, int> places;
-        for (int rank = 0; rank < parent->size(); ++rank) {
-            places[parent->global_ranks()[static_cast<size_t>(rank)]] = rank;
-        }
         std::vector<int> ranks;
-        for (const int one : global) ranks.push_back(places.at(one));
+        for (const int one : global) ranks.push_back(place_of.at(one));
         return ranks;
     }
     [[nodiscard]] std::vector<std::vector<int>> parts(const std::vector<size_t>& dims) const {
@@ -59,6 +54,7 @@ struct Mesh::Origin {
     const std::shared_ptr<Group> parent;
     const Layout layout;  // of global ranks
     const std::vector<std::string> names;
+    std::map<int, int> place_of;  // in the parent, of a global rank; never changes
     Mutex mutex;
     std::map<std::string, Dim> flattened TUTTI_GUARDED_BY(mutex);
 };
@@ -87,7 +83,7 @@ std::shared_ptr<Mesh> Mesh::create(const std::shared_ptr<Group>& group,
     }
     group->compare(step);
 
-    Layout layout(options.shape, global_ranks(*group, all_ranks(product(options.shape))));
+    Layout layout(options.shape, global_ranks(*group, all_ranks(places_in(options.shape))));
     auto origin = std::make_shared<Origin>(group, std::move(layout), options.names);
     std::vector<Dim> dims;
     step.arguments.clear();

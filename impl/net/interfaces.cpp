@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "base/hash.hpp"
 
 namespace tutti::net {
 
@@ -140,10 +141,7 @@ std::string host_identity() {
         (void)::uname(&names);
         text = names.nodename;
     }
-    uint64_t hash = 14'695'981'039'346'656'037U;  // FNV-1a
-    for (const char letter : text) {
-        hash = (hash ^ static_cast<unsigned char>(letter)) * 1'099'511'628'211U;
-    }
+    const uint64_t hash = fnv1a_64(text);
     std::string hex;
     for (int shift = 60; shift >= 0; shift -= 4) hex += "0123456789abcdef"[(hash >> shift) & 15];
     return hex;

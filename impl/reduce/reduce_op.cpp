@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/hash.hpp"
 #include "base/mutex.hpp"
 #include "reduce.hpp"
 
@@ -24,11 +25,7 @@ constexpr uint32_t last_generation = (1U << 15) - 1;
 constexpr uint32_t user_mark = 1U << 31;
 
 uint32_t mark_of(const UserFunction& user) {
-    uint32_t hash = 2166136261U;  // FNV-1a
-    const auto add = [&hash](unsigned char byte) { hash = (hash ^ byte) * 16777619U; };
-    for (const char letter : user.name) add(static_cast<unsigned char>(letter));
-    add(user.is_commutative ? 1 : 0);
-    return hash | user_mark;
+    return fnv1a_32(cat(user.name, user.is_commutative ? '\1' : '\0')) | user_mark;
 }
 
 class Table {

@@ -4,19 +4,16 @@ import argparse
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+from support.peers import free_port
+
 patience_s = 60
 goal_ms = {"KILL": 1000, "STOP": 2000}
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 def start(program, size, count):

@@ -2,14 +2,13 @@
 
 import argparse
 import os
-import socket
 import statistics
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 from bench.quiet import wait_for_quiet
-from support.peers import Peers, skip_without_pytorch
+from support.peers import Peers, free_port, skip_without_pytorch
 
 tutti, pytorch = "tutti", "PyTorch"
 
@@ -102,12 +101,6 @@ class Bench:
         self.loads.append(wait_for_quiet(options.patience))
         results = self.pairs(f"init {options.ranks}", options.rounds, own_port=True)
         self.line(f"init of {options.ranks} ranks, gloo", "ms", results, own_goal=init_goal_ms)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def main():

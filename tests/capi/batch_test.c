@@ -1,10 +1,5 @@
 /* Messages that start together. The first argument is the backend. */
-#include "support/contract.h"
-#include "support/ranks.h"
-
-static const char* backend = "loopback";
-
-#define RUN(size, function) assert_int_equal(run_ranks(backend, size, function, NULL), 0)
+#include "on_ranks.h"
 
 enum { BATCH = 4 };
 

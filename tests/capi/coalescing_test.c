@@ -1,16 +1,8 @@
 /* Collectives that are gathered and issued as one, between ranks that are threads. The first
  * argument is the backend. */
-#include "support/contract.h"
-#include "support/ranks.h"
+#include "on_ranks.h"
 
-static const char* backend = "loopback";
 enum { MOST_RANKS = 4, CALLS = 50 };
-
-#define RUN(size, function) assert_int_equal(run_ranks(backend, size, function, NULL), 0)
-
-static int says(const rank_context* me, const char* fragment) {
-    return strstr(me->error.message, fragment) != NULL;
-}
 
 static tutti_status add_one(rank_context* me, int64_t* value) {
     const tutti_buffer buffer = TUTTI_BUFFER_INIT(value, 1, TUTTI_INT64);
@@ -97,21 +89,21 @@ static void gather_what_cannot_be(rank_context* me) {
     tutti_call_options hurried = TUTTI_CALL_OPTIONS_INIT;
     hurried.timeout_ms = 5;
     RANK_STATUS(me, tutti_coalescing_end(me->group, NULL, NULL, &me->error), bad);
-    RANK_EXPECT(me, says(me, "tutti_coalescing_end") && says(me, "not being gathered"));
+    RANK_EXPECT(me, rank_says(me, "tutti_coalescing_end") && rank_says(me, "not being gathered"));
     RANK_OK(me, tutti_coalescing_begin(me->group, &me->error));
     RANK_STATUS(me, tutti_coalescing_begin(me->group, &me->error), bad);
-    RANK_EXPECT(me, says(me, "already"));
+    RANK_EXPECT(me, rank_says(me, "already"));
     RANK_STATUS(me, tutti_barrier(me->group, NULL, &work, &me->error), bad);
-    RANK_EXPECT(me, says(me, "work must be NULL") && work == NULL);
+    RANK_EXPECT(me, rank_says(me, "work must be NULL") && work == NULL);
     RANK_STATUS(me, tutti_barrier(me->group, &hurried, NULL, &me->error), bad);
-    RANK_EXPECT(me, says(me, "options.timeout_ms"));
+    RANK_EXPECT(me, rank_says(me, "options.timeout_ms"));
     RANK_STATUS(me, tutti_monitored_barrier(me->group, 0, NULL, &me->error), bad);
-    RANK_EXPECT(me, says(me, "monitored_barrier"));
+    RANK_EXPECT(me, rank_says(me, "monitored_barrier"));
     RANK_STATUS(me, tutti_broadcast(me->group, &pair, 9, NULL, NULL, &me->error), bad);
-    RANK_EXPECT(me, says(me, "group_src is 9"));
+    RANK_EXPECT(me, rank_says(me, "group_src is 9"));
     RANK_OK(me, tutti_all_reduce(me->group, NULL, &pair, TUTTI_SUM, NULL, NULL, &me->error));
     RANK_STATUS(me, tutti_broadcast(me->group, &shifted, 0, NULL, NULL, &me->error), bad);
-    RANK_EXPECT(me, says(me, "overlaps the memory of a call gathered before"));
+    RANK_EXPECT(me, rank_says(me, "overlaps the memory of a call gathered before"));
     /* What was refused is not among what is done. */
     RANK_OK(me, tutti_coalescing_end(me->group, NULL, NULL, &me->error));
     RANK_EXPECT(me, values[0] == me->size && values[1] == me->size && values[2] == 1);
@@ -128,7 +120,7 @@ static void gather_different_calls(rank_context* me) {
     RANK_OK(me, add_one(me, &values[0]));
     if (me->rank == 1) RANK_OK(me, add_one(me, &values[1]));
     RANK_STATUS(me, tutti_coalescing_end(me->group, NULL, NULL, &me->error), TUTTI_ERR_MISMATCH);
-    RANK_EXPECT(me, says(me, "coalesced #1") && says(me, "layout"));
+    RANK_EXPECT(me, rank_says(me, "coalesced #1") && rank_says(me, "layout"));
 }
 
 static void ranks_that_gathered_different_calls_are_told(void** state) {

@@ -2,16 +2,12 @@
  * reference, and what every call refuses. The first argument is the backend. */
 #include <stdlib.h>
 
-#include "support/contract.h"
+#include "on_ranks.h"
 #include "support/elements.h"
-#include "support/ranks.h"
 
-static const char* backend = "loopback";
 enum { MOST_RANKS = 4, MOST_ELEMENTS = 1000 };
 static const int64_t counts[] = {0, 1, 17, MOST_ELEMENTS};
 enum { COUNTS = sizeof counts / sizeof *counts };
-
-#define RUN(size, function, user) assert_int_equal(run_ranks(backend, size, function, user), 0)
 
 typedef struct elements {
     double whole[2 * MOST_ELEMENTS + 2]; /* room for any dtype, aligned for all */
@@ -41,7 +37,7 @@ static void reduce_everything(rank_context* me) {
 
 static void all_reduce_agrees_with_the_reference(void** state) {
     (void)state;
-    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, reduce_everything, NULL);
+    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, reduce_everything);
 }
 
 static void reduce_what_is_not_reducible(rank_context* me) {
@@ -61,7 +57,7 @@ static void reduce_what_is_not_reducible(rank_context* me) {
 
 static void an_op_that_the_dtype_does_not_have_is_refused(void** state) {
     (void)state;
-    RUN(2, reduce_what_is_not_reducible, NULL);
+    RUN(2, reduce_what_is_not_reducible);
 }
 
 /* Sums of random numbers differ with the order of the additions, but not between ranks. */
@@ -80,7 +76,7 @@ static void sum_random_numbers(rank_context* me) {
 static void the_result_is_bitwise_identical_on_all_ranks(void** state) {
     (void)state;
     for (int32_t size = 2; size <= MOST_RANKS; ++size) {
-        RUN(size, sum_random_numbers, NULL);
+        RUN(size, sum_random_numbers);
         for (int32_t rank = 1; rank < size; ++rank) {
             assert_memory_equal(results[rank], results[0], sizeof results[0]);
         }
@@ -104,7 +100,7 @@ static void reduce_much(rank_context* me) {
 
 static void large_buffers_are_reduced(void** state) {
     (void)state;
-    RUN(3, reduce_much, NULL);
+    RUN(3, reduce_much);
 }
 
 static void broadcast_everything(rank_context* me) {
@@ -127,7 +123,7 @@ static void broadcast_everything(rank_context* me) {
 
 static void broadcast_gives_everybody_what_the_source_has(void** state) {
     (void)state;
-    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, broadcast_everything, NULL);
+    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, broadcast_everything);
 }
 
 static void pass_barriers(rank_context* me) {
@@ -143,7 +139,7 @@ static void nobody_leaves_a_barrier_before_all_have_come(void** state) {
     (void)state;
     for (int32_t size = 1; size <= MOST_RANKS; ++size) {
         int arrived = 0;
-        RUN(size, pass_barriers, &arrived);
+        RUN_WITH(size, pass_barriers, &arrived);
     }
 }
 

@@ -1,15 +1,6 @@
 /* What ranks do before every collective under the debug level DETAIL. Ranks are threads. The first
  * argument is the backend. */
-#include "support/contract.h"
-#include "support/ranks.h"
-
-static const char* backend = "loopback";
-
-#define RUN(size, function) assert_int_equal(run_ranks(backend, size, function, NULL), 0)
-
-static int says(const rank_context* me, const char* fragment) {
-    return strstr(me->error.message, fragment) != NULL;
-}
+#include "on_ranks.h"
 
 /* Until every rank has what it waits for: else a rank that leaves is the news. */
 static void stay(rank_context* me) {
@@ -25,10 +16,10 @@ static void call_things_that_differ(rank_context* me) {
             : tutti_all_reduce(me->group, NULL, &buffer, TUTTI_SUM, NULL, NULL, &me->error);
     RANK_STATUS(me, status, TUTTI_ERR_MISMATCH);
     RANK_EXPECT(me, me->error.rank == 1);
-    RANK_EXPECT(me, says(me,
-                         "rank 1 called broadcast #1 (float32 × 4, root 2), rank 3 called "
-                         "all_reduce #1 (float32 × 3, SUM) while ranks 0, 2, 4 called "
-                         "all_reduce #1 (float32 × 4, SUM)"));
+    RANK_EXPECT(me, rank_says(me,
+                              "rank 1 called broadcast #1 (float32 × 4, root 2), rank 3 called "
+                              "all_reduce #1 (float32 × 3, SUM) while ranks 0, 2, 4 called "
+                              "all_reduce #1 (float32 × 4, SUM)"));
     for (int i = 0; i < 4; ++i) RANK_EXPECT(me, data[i] == 1);
     stay(me);
 }
@@ -57,8 +48,8 @@ static void miss_two(rank_context* me) {
         tutti_work_release(work);
     }
     if (me->rank % 2 == 0) {
-        RANK_EXPECT(me, says(me, "broadcast #1"));
-        RANK_EXPECT(me, says(me, "ranks 1, 3 did not call it in 1000 ms"));
+        RANK_EXPECT(me, rank_says(me, "broadcast #1"));
+        RANK_EXPECT(me, rank_says(me, "ranks 1, 3 did not call it in 1000 ms"));
     }
     stay(me);
 }
@@ -110,7 +101,8 @@ static void change_the_level(rank_context* me) {
     RANK_OK(me, tutti_set_debug_level(TUTTI_DEBUG_OFF, &me->error));
     RANK_STATUS(me, tutti_all_reduce(me->group, NULL, &buffer, TUTTI_SUM, NULL, NULL, &me->error),
                 TUTTI_ERR_MISMATCH);
-    RANK_EXPECT(me, says(me, "rank 1 called all_reduce #1 (float32 × 0, SUM) while rank 0 called"));
+    RANK_EXPECT(
+        me, rank_says(me, "rank 1 called all_reduce #1 (float32 × 0, SUM) while rank 0 called"));
     stay(me);
     RANK_OK(me, tutti_set_debug_level(TUTTI_DEBUG_DETAIL, &me->error));
 }

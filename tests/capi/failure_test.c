@@ -2,16 +2,7 @@
  * told, and the rank at fault is named. The first argument is the backend. */
 #include <stdio.h>
 
-#include "support/contract.h"
-#include "support/ranks.h"
-
-static const char* backend = "loopback";
-
-#define RUN(size, function) assert_int_equal(run_ranks(backend, size, function, NULL), 0)
-
-static int says(const rank_context* me, const char* fragment) {
-    return strstr(me->error.message, fragment) != NULL;
-}
+#include "on_ranks.h"
 
 static void wait_for_rank_1(rank_context* me) {
     if (me->rank == 1) {
@@ -22,11 +13,11 @@ static void wait_for_rank_1(rank_context* me) {
     options.timeout_ms = 30;
     const tutti_status first = tutti_barrier(me->group, &options, NULL, &me->error);
     RANK_EXPECT(me, first == TUTTI_ERR_TIMEOUT);
-    RANK_EXPECT(me, says(me, "barrier #1") && says(me, "rank 1"));
+    RANK_EXPECT(me, rank_says(me, "barrier #1") && rank_says(me, "rank 1"));
     RANK_EXPECT(me, me->error.rank == 1);
     /* The group is lost, for the same reason. */
     RANK_EXPECT(me, tutti_barrier(me->group, NULL, NULL, &me->error) != TUTTI_OK);
-    RANK_EXPECT(me, says(me, "rank 1"));
+    RANK_EXPECT(me, rank_says(me, "rank 1"));
     rank_tell(me, "given up");
 }
 
@@ -46,13 +37,13 @@ static void time_out_in_the_background(rank_context* me) {
     options.timeout_ms = 30;
     RANK_OK(me, tutti_barrier(me->group, &options, &work, &me->error));
     RANK_STATUS(me, tutti_work_wait(work, 0, &me->error), TUTTI_ERR_TIMEOUT);
-    RANK_EXPECT(me, says(me, "barrier #1") && says(me, "rank 1"));
+    RANK_EXPECT(me, rank_says(me, "barrier #1") && rank_says(me, "rank 1"));
     RANK_OK(me, tutti_work_is_completed(work, &completed, &me->error));
     RANK_OK(me, tutti_work_is_success(work, &success, &me->error));
     RANK_EXPECT(me, completed == 1 && success == 0);
     tutti_error_init(&me->error, sizeof me->error);
     RANK_STATUS(me, tutti_work_error(work, &me->error), TUTTI_ERR_TIMEOUT);
-    RANK_EXPECT(me, me->error.rank == 1 && says(me, "rank 1"));
+    RANK_EXPECT(me, me->error.rank == 1 && rank_says(me, "rank 1"));
     RANK_STATUS(me, tutti_work_wait_all(&work, 1, 0, &me->error), TUTTI_ERR_TIMEOUT);
     tutti_work_release(work);
     rank_tell(me, "given up");
@@ -68,8 +59,8 @@ static void reduce_another_count(rank_context* me) {
     const tutti_buffer buffer = TUTTI_BUFFER_INIT(data, me->rank == 0 ? 3 : 4, TUTTI_FLOAT32);
     RANK_STATUS(me, tutti_all_reduce(me->group, NULL, &buffer, TUTTI_SUM, NULL, NULL, &me->error),
                 TUTTI_ERR_MISMATCH);
-    RANK_EXPECT(me, says(me, "float32 × 3") && says(me, "float32 × 4"));
-    RANK_EXPECT(me, says(me, "all_reduce #1"));
+    RANK_EXPECT(me, rank_says(me, "float32 × 3") && rank_says(me, "float32 × 4"));
+    RANK_EXPECT(me, rank_says(me, "all_reduce #1"));
 }
 
 static void reduce_with_another_op(rank_context* me) {
@@ -78,7 +69,7 @@ static void reduce_with_another_op(rank_context* me) {
     const tutti_reduce_op op = me->rank == 0 ? TUTTI_MIN : TUTTI_MAX;
     RANK_STATUS(me, tutti_all_reduce(me->group, NULL, &buffer, op, NULL, NULL, &me->error),
                 TUTTI_ERR_MISMATCH);
-    RANK_EXPECT(me, says(me, "MIN") && says(me, "MAX"));
+    RANK_EXPECT(me, rank_says(me, "MIN") && rank_says(me, "MAX"));
 }
 
 /* The source of a broadcast may be done before anybody has looked at its message: what it calls
@@ -95,12 +86,12 @@ static void call_another_function(rank_context* me) {
     const tutti_status status = me->rank == 0 ? tutti_barrier(me->group, NULL, NULL, &me->error)
                                               : broadcast_and_meet(me, 1);
     RANK_STATUS(me, status, TUTTI_ERR_MISMATCH);
-    RANK_EXPECT(me, says(me, "barrier") && says(me, "broadcast"));
+    RANK_EXPECT(me, rank_says(me, "barrier") && rank_says(me, "broadcast"));
 }
 
 static void broadcast_from_another_rank(rank_context* me) {
     RANK_STATUS(me, broadcast_and_meet(me, me->rank == 0 ? 0 : 1), TUTTI_ERR_MISMATCH);
-    RANK_EXPECT(me, says(me, "root 0") && says(me, "root 1"));
+    RANK_EXPECT(me, rank_says(me, "root 0") && rank_says(me, "root 1"));
 }
 
 static void counts_and_ops_that_differ_are_a_mismatch_on_every_rank(void** state) {
@@ -131,7 +122,7 @@ static void destroy_while_others_wait(rank_context* me) {
     if (me->rank == 0) rank_tell(me, "waiting");
     const tutti_status status = tutti_work_wait(work, 0, &me->error);
     RANK_EXPECT(me, status == TUTTI_ERR_ABORTED || status == TUTTI_ERR_PEER_LOST);
-    RANK_EXPECT(me, me->error.rank == 1 && says(me, "rank 1"));
+    RANK_EXPECT(me, me->error.rank == 1 && rank_says(me, "rank 1"));
     tutti_work_release(work);
 }
 

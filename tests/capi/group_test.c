@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "free_port.h"
 #include "support/contract.h"
 
 static const tutti_status bad = TUTTI_ERR_INVALID_ARGUMENT;
@@ -60,18 +61,6 @@ static void the_default_group_meets_at_a_store(void** state) {
                  "already");
     tutti_store_release(store);
     use_the_default_group();
-}
-
-/* A port that was free a moment ago. */
-static int32_t free_port(void) {
-    int32_t port = 0;
-    tutti_store* store = NULL;
-    tutti_tcp_store_options options = TUTTI_TCP_STORE_OPTIONS_INIT;
-    options.no_wait_for_workers = 1;
-    EXPECT_OK(tutti_tcp_store_create("localhost", 0, -1, 1, &options, &store, &error));
-    EXPECT_OK(tutti_tcp_store_port(store, &port, &error));
-    tutti_store_release(store);
-    return port;
 }
 
 static void the_default_group_meets_by_the_environment(void** state) {

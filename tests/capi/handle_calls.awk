@@ -60,7 +60,15 @@ function write_call(result, name, argument, noun, list, i,   call) {
 
 BEGIN {
     split("tutti_store tutti_group tutti_work tutti_bytes tutti_object tutti_mesh", nouns)
-    for (i in nouns) handle[nouns[i]]
+    for (i in nouns) {
+        handle[nouns[i]]
+        sample[nouns[i] "**"] = "&out." substr(nouns[i], length("tutti_") + 1)
+    }
+    split("call group new_group tcp_store spawn object reduce_op", options)
+    for (i in options) {
+        type = "tutti_" options[i] "_options*"
+        sample[type] = sample["const " type] = "NULL"
+    }
 
     check["tutti_status"] = "return refused(%s);"
     check["int32_t"] = "return %s == -1;"
@@ -75,7 +83,6 @@ BEGIN {
     sample["const char*"] = "\"loopback\""
     sample["const char* const*"] = "&text"
     sample["const void*"] = "text"
-    sample["void*"] = "NULL"
     sample["tutti_log_callback"] = sample["tutti_allgather_callback"] = "NULL"
     sample["const void* const*"] = "(const void* const*)&text"
     sample["const size_t*"] = "&one"
@@ -89,24 +96,16 @@ BEGIN {
     sample["const tutti_p2p_op*"] = "&p2p"
     sample["tutti_reduce_op*"] = "&out.op"
     sample["tutti_reduce_function"] = "NULL"
-    sample["const tutti_reduce_op_options*"] = sample["tutti_reduce_op_options*"] = "NULL"
-    sample["void*"] = "NULL"
     sample["tutti_dtype"] = "TUTTI_UINT8"
     sample["tutti_status"] = "TUTTI_OK"
     sample["tutti_log_level"] = "TUTTI_LOG_OFF"
     sample["tutti_debug_level"] = "TUTTI_DEBUG_OFF"
     sample["const tutti_buffer*"] = "&buffer"
-    sample["const tutti_call_options*"] = "NULL"
-    sample["const tutti_group_options*"] = sample["const tutti_new_group_options*"] = "NULL"
-    sample["const tutti_tcp_store_options*"] = "NULL"
-    sample["const tutti_spawn_options*"] = sample["tutti_spawn_options*"] = "NULL"
     sample["tutti_spawn_function"] = "NULL"
-    sample["const tutti_object_options*"] = "NULL"
     sample["const tutti_object_item*"] = "&item"
     sample["const int64_t*"] = "&extent"
     sample["tutti_object_item*"] = "&out.item"
     sample["double*"] = "&out.real"
-    sample["uint64_t*"] = "(uint64_t*)&out.int64"
     sample["tutti_dtype*"] = "(tutti_dtype*)&out.int32"
     sample["void*"] = "&out.item"
     sample["const char**"] = "&out.text"
@@ -115,17 +114,8 @@ BEGIN {
     sample["int32_t*"] = "&out.int32"
     sample["int64_t*"] = "&out.int64"
     sample["size_t*"] = "&out.size"
-    sample["tutti_store**"] = "&out.store"
-    sample["tutti_group**"] = "&out.group"
-    sample["tutti_work**"] = "&out.work"
-    sample["tutti_bytes**"] = "&out.bytes"
     sample["tutti_object* const*"] = "(tutti_object* const*)&living.object"
-    sample["tutti_object**"] = "&out.object"
-    sample["tutti_call_options*"] = sample["tutti_group_options*"] = "NULL"
-    sample["tutti_tcp_store_options*"] = sample["tutti_object_options*"] = "NULL"
-    sample["tutti_new_group_options*"] = "NULL"
     sample["const int32_t*"] = "&number"
-    sample["tutti_mesh**"] = "&out.mesh"
 
     print "/* Made from the public headers by handle_calls.awk. */\n"
 }

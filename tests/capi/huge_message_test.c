@@ -3,10 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "support/contract.h"
-#include "support/ranks.h"
-
-static const char* backend = "loopback";
+#include "on_ranks.h"
 
 enum { SKIPPED = 77, STRIDE = 65521 };
 static const int64_t huge = ((int64_t)1 << 31) + 12345;
@@ -32,31 +29,6 @@ static int64_t next(int64_t index) {
     return index < 100 || index >= huge - 100 ? index + 1 : index + STRIDE;
 }
 
-static void send_huge(rank_context* me) {
-    unsigned char* data = (unsigned char*)calloc((size_t)huge, 1);
-    RANK_EXPECT(me, data != NULL);
-    const tutti_buffer buffer = TUTTI_BUFFER_INIT(data, huge, TUTTI_UINT8);
-    tutti_status status;
-    int64_t wrong = 0;
-    if (me->rank == 0) {
-        for (int64_t i = 0; i < huge; i = next(i)) data[i] = pattern(i);
-        for (int64_t i = huge - 100; i < huge; ++i) data[i] = pattern(i);
-        status = tutti_send(me->group, &buffer, 1, 0, NULL, NULL, &me->error);
-    } else {
-        status = tutti_recv(me->group, &buffer, 0, 0, NULL, NULL, NULL, &me->error);
-        for (int64_t i = 0; i < huge; i = next(i)) wrong += data[i] != pattern(i);
-        for (int64_t i = huge - 100; i < huge; ++i) wrong += data[i] != pattern(i);
-    }
-    free(data);
-    RANK_STATUS(me, status, TUTTI_OK);
-    RANK_EXPECT(me, wrong == 0);
-}
-
-static void a_message_of_more_than_2_31_elements_arrives_whole(void** state) {
-    (void)state;
-    assert_int_equal(run_ranks(backend, 2, send_huge, NULL), 0);
-}
-
 static void fill(unsigned char* data, int64_t shift) {
     for (int64_t i = 0; i < huge; i = next(i)) data[i] = pattern(i + shift);
     for (int64_t i = huge - 100; i < huge; ++i) data[i] = pattern(i + shift);
@@ -72,6 +44,25 @@ static int64_t count_wrong(const unsigned char* data, int are_summed) {
         }
     }
     return wrong;
+}
+
+static void send_huge(rank_context* me) {
+    unsigned char* data = (unsigned char*)calloc((size_t)huge, 1);
+    RANK_EXPECT(me, data != NULL);
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(data, huge, TUTTI_UINT8);
+    if (me->rank == 0) fill(data, 0);
+    const tutti_status status =
+        me->rank == 0 ? tutti_send(me->group, &buffer, 1, 0, NULL, NULL, &me->error)
+                      : tutti_recv(me->group, &buffer, 0, 0, NULL, NULL, NULL, &me->error);
+    const int64_t wrong = count_wrong(data, 0);
+    free(data);
+    RANK_STATUS(me, status, TUTTI_OK);
+    RANK_EXPECT(me, wrong == 0);
+}
+
+static void a_message_of_more_than_2_31_elements_arrives_whole(void** state) {
+    (void)state;
+    RUN(2, send_huge);
 }
 
 static void move_huge(rank_context* me) {
@@ -92,13 +83,13 @@ static void move_huge(rank_context* me) {
 static void a_broadcast_of_more_than_2_31_elements_arrives_whole(void** state) {
     int sums = 0;
     (void)state;
-    assert_int_equal(run_ranks(backend, 2, move_huge, &sums), 0);
+    RUN_WITH(2, move_huge, &sums);
 }
 
 static void an_all_reduce_of_more_than_2_31_elements_is_right(void** state) {
     int sums = 1;
     (void)state;
-    assert_int_equal(run_ranks(backend, 2, move_huge, &sums), 0);
+    RUN_WITH(2, move_huge, &sums);
 }
 
 /* Rank 0 has more than 2^31, rank 1 a few; each has a place in the other's list. */
@@ -120,7 +111,7 @@ static void gather_huge(rank_context* me) {
 
 static void an_all_gather_of_more_than_2_31_elements_arrives_whole(void** state) {
     (void)state;
-    assert_int_equal(run_ranks(backend, 2, gather_huge, NULL), 0);
+    RUN(2, gather_huge);
 }
 
 int main(int argc, char** argv) {

@@ -2,28 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "support/contract.h"
-#include "support/ranks.h"
+#include "free_port.h"
+#include "on_ranks.h"
 
-static const char* backend;
 static const tutti_status bad = TUTTI_ERR_INVALID_ARGUMENT;
 static const char* const dp_tp[] = {"dp", "tp"};
 static const char* const abc[] = {"a", "b", "c"};
-
-static int64_t sum_of(rank_context* me, tutti_group* group, int64_t value) {
-    tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_INT64);
-    const tutti_status status =
-        tutti_all_reduce(group, NULL, &buffer, TUTTI_SUM, NULL, NULL, &me->error);
-    if (status != TUTTI_OK) rank_failed(me, __FILE__, __LINE__, "all_reduce", status);
-    return value;
-}
-
-#define RANK_SAYS(me, fragment) RANK_EXPECT(me, strstr((me)->error.message, fragment) != NULL)
-#define RANK_REFUSES(me, call, fragment) \
-    do {                                 \
-        RANK_STATUS(me, call, bad);      \
-        RANK_SAYS(me, fragment);         \
-    } while (0)
 
 static void ranks_lie_row_by_row(rank_context* me) {
     const int32_t shape[] = {2, 3};
@@ -47,8 +31,8 @@ static void ranks_lie_row_by_row(rank_context* me) {
     RANK_OK(me, tutti_mesh_get_group(mesh, -1, "dp", &column, &me->error));
     RANK_EXPECT(me, tutti_get_rank(row) == me->rank % 3 && tutti_get_world_size(row) == 3);
     RANK_EXPECT(me, tutti_get_rank(column) == me->rank / 3 && tutti_get_world_size(column) == 2);
-    RANK_EXPECT(me, sum_of(me, row, me->rank) == (me->rank < 3 ? 3 : 12));
-    RANK_EXPECT(me, sum_of(me, column, me->rank) == 2 * (me->rank % 3) + 3);
+    RANK_EXPECT(me, rank_sum(me, row, me->rank) == (me->rank < 3 ? 3 : 12));
+    RANK_EXPECT(me, rank_sum(me, column, me->rank) == 2 * (me->rank % 3) + 3);
     RANK_OK(me, tutti_mesh_get_local_rank(mesh, -1, "tp", &place, &me->error));
     RANK_EXPECT(me, place == me->rank % 3);
     RANK_OK(me, tutti_mesh_get_local_rank(mesh, 0, NULL, &place, &me->error));
@@ -57,7 +41,7 @@ static void ranks_lie_row_by_row(rank_context* me) {
     tutti_group_release(column);
     RANK_OK(me, tutti_mesh_get_all_groups(mesh, groups, 2, &me->error));
     tutti_mesh_release(mesh); /* the groups stay */
-    RANK_EXPECT(me, sum_of(me, groups[0], 1) == 2 && sum_of(me, groups[1], 1) == 3);
+    RANK_EXPECT(me, rank_sum(me, groups[0], 1) == 2 && rank_sum(me, groups[1], 1) == 3);
     for (int i = 0; i < 2; ++i) tutti_group_release(groups[i]);
 }
 
@@ -148,7 +132,7 @@ static void a_rank_may_have_no_place(rank_context* me) {
     RANK_EXPECT(me, tutti_mesh_get_rank(part) == me->rank);
     if (me->rank < 2) {
         RANK_EXPECT(me, coordinate[0] == me->rank && place == me->rank);
-        RANK_EXPECT(me, sum_of(me, group, 1) == 2);
+        RANK_EXPECT(me, rank_sum(me, group, 1) == 2);
     } else {
         RANK_EXPECT(me, coordinate[0] == -1 && coordinate[1] == -1 && place == -1);
         RANK_EXPECT(me, group == TUTTI_GROUP_NON_MEMBER);
@@ -180,7 +164,7 @@ static void slices_see_the_ranks_that_differ_in_their_dimensions(rank_context* m
     tutti_mesh_release(mesh);
     tutti_mesh_release(part);
     RANK_OK(me, tutti_mesh_get_group(line, -1, NULL, &sliced, &me->error));
-    RANK_EXPECT(me, sum_of(me, sliced, me->rank) == 2 * (me->rank & ~1) + 1);
+    RANK_EXPECT(me, rank_sum(me, sliced, me->rank) == 2 * (me->rank & ~1) + 1);
     tutti_group_release(whole);
     tutti_group_release(sliced);
     tutti_mesh_release(line);
@@ -201,7 +185,7 @@ static void flattened_dimensions_are_known_by_name(rank_context* me) {
     RANK_OK(me, tutti_mesh_ranks(flat, ranks, 4, &me->error));
     for (int32_t i = 0; i < 4; ++i) RANK_EXPECT(me, ranks[i] == (me->rank & 4) + i);
     RANK_OK(me, tutti_mesh_get_group(mesh, -1, "b_c", &group, &me->error));
-    RANK_EXPECT(me, tutti_get_rank(group) == (me->rank & 3) && sum_of(me, group, 1) == 4);
+    RANK_EXPECT(me, tutti_get_rank(group) == (me->rank & 3) && rank_sum(me, group, 1) == 4);
     RANK_OK(me, tutti_mesh_get_local_rank(mesh, -1, "b_c", &place, &me->error));
     RANK_EXPECT(me, place == (me->rank & 3));
     RANK_OK(me, tutti_mesh_slice(mesh, both, 1, &again, &me->error));
@@ -225,6 +209,7 @@ static void flattened_dimensions_are_known_by_name(rank_context* me) {
 
 static void a_mesh_is_made_of_groups_that_are_there(rank_context* me) {
     const int32_t shape[] = {2, 2}, ranks[] = {0, 1, 2, 3}, wrong[] = {0, 2, 1, 3};
+    const int32_t large[] = {2, 3}, none[] = {2, 0};
     const int32_t rows[] = {0, 1, 2, 3}, columns[] = {0, 2, 1, 3}, sizes[] = {2, 2};
     tutti_group *groups[2] = {NULL, NULL}, *one = NULL;
     tutti_mesh *mesh = NULL, *flat = NULL;
@@ -236,6 +221,8 @@ static void a_mesh_is_made_of_groups_that_are_there(rank_context* me) {
     RANK_REFUSES(me, FROM(wrong, shape, 2), "groups[0] has ranks");
     RANK_REFUSES(me, FROM(NULL, NULL, 2), "ranks is NULL; a mesh of 2 dimensions needs it");
     RANK_REFUSES(me, FROM(ranks, NULL, 1), "one of ranks and shape is NULL");
+    RANK_REFUSES(me, FROM(ranks, large, 2), "shape is 2 x 3, which needs more than the 4 ranks");
+    RANK_REFUSES(me, FROM(ranks, none, 2), "shape[1] is 0");
     RANK_OK(me, FROM(ranks, shape, 2));
     RANK_OK(me, tutti_mesh_get_group(mesh, 1, NULL, &one, &me->error));
     RANK_EXPECT(me, tutti_get_group_rank(one, me->rank) == me->rank % 2);
@@ -247,21 +234,12 @@ static void a_mesh_is_made_of_groups_that_are_there(rank_context* me) {
     RANK_OK(me, FROM(NULL, NULL, 1)); /* of the columns */
     RANK_EXPECT(me, tutti_mesh_ndim(mesh) == 1 && tutti_mesh_size(mesh, 0) == 2);
     RANK_OK(me, tutti_mesh_get_group(mesh, -1, NULL, &one, &me->error));
-    RANK_EXPECT(me, sum_of(me, one, me->rank) == 2 * (me->rank % 2) + 2);
+    RANK_EXPECT(me, rank_sum(me, one, me->rank) == 2 * (me->rank % 2) + 2);
     tutti_group_release(one);
     tutti_mesh_release(mesh);
     for (int i = 0; i < 2; ++i) tutti_group_release(groups[i]);
 }
 
-static void run(rank_function function, int32_t size) {
-    assert_int_equal(run_ranks(backend, size, function, NULL), 0);
-}
-
-#define RANK_TEST(name, size)                   \
-    static void name##_on_ranks(void** state) { \
-        (void)state;                            \
-        run(name, size);                        \
-    }
 RANK_TEST(ranks_lie_row_by_row, 6)
 RANK_TEST(wrong_questions_are_refused, 2)
 RANK_TEST(wrong_meshes_are_refused, 2)
@@ -271,28 +249,17 @@ RANK_TEST(slices_see_the_ranks_that_differ_in_their_dimensions, 8)
 RANK_TEST(flattened_dimensions_are_known_by_name, 8)
 RANK_TEST(a_mesh_is_made_of_groups_that_are_there, 4)
 
-static void take_a_free_port(void) {
-    int32_t port = 0;
-    char text[16];
-    tutti_store* store = NULL;
-    tutti_tcp_store_options options = TUTTI_TCP_STORE_OPTIONS_INIT;
-    options.no_wait_for_workers = 1;
-    EXPECT_OK(tutti_tcp_store_create("127.0.0.1", 0, -1, 1, &options, &store, &error));
-    EXPECT_OK(tutti_tcp_store_port(store, &port, &error));
-    tutti_store_release(store);
-    (void)snprintf(text, sizeof text, "%d", (int)port);
-    (void)setenv("MASTER_PORT", text, 1);
-}
-
 static void the_default_group_is_made_if_there_is_none(void** state) {
     (void)state;
     const int32_t length = 1;
+    char port[16];
     tutti_mesh* mesh = NULL;
     (void)unsetenv("RANK");
     EXPECT_ERROR(
         tutti_init_device_mesh(TUTTI_GROUP_WORLD, "cpu", &length, 1, NULL, NULL, &mesh, &error),
         bad, "RANK");
-    take_a_free_port();
+    (void)snprintf(port, sizeof port, "%d", (int)free_port());
+    (void)setenv("MASTER_PORT", port, 1);
     (void)setenv("MASTER_ADDR", "127.0.0.1", 1);
     (void)setenv("RANK", "0", 1);
     (void)setenv("WORLD_SIZE", "1", 1);
@@ -304,7 +271,7 @@ static void the_default_group_is_made_if_there_is_none(void** state) {
 }
 
 int main(int count, char** arguments) {
-    backend = count > 1 ? arguments[1] : "loopback";
+    if (count > 1) backend = arguments[1];
     /* A busy machine must not look like a stopped rank. */
     (void)setenv("TUTTI_HEARTBEAT_TIMEOUT_MS", "0", 1);
     const struct CMUnitTest tests[] = {

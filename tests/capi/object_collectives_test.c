@@ -3,13 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "on_ranks.h"
 #include "sized_objects.h"
-#include "support/contract.h"
-#include "support/ranks.h"
-
-static const char* backend = "loopback";
-
-#define RUN(size, function) assert_int_equal(run_ranks(backend, size, function, NULL), 0)
 
 enum { MOST_RANKS = 5 };
 
@@ -295,50 +290,46 @@ static void ranks_that_call_different_things_are_told(void** state) {
     RUN(2, call_different_things);
 }
 
-#define REFUSES(me, call, fragment)                                   \
-    do {                                                              \
-        RANK_STATUS(me, call, TUTTI_ERR_INVALID_ARGUMENT);            \
-        RANK_EXPECT(me, strstr(me->error.message, fragment) != NULL); \
-    } while (0)
-
 static void give_wrong_arguments(rank_context* me) {
     tutti_object *mine = object_of(me->rank, 10), *open = NULL, *got[2] = {NULL, NULL};
     tutti_object_options options = TUTTI_OBJECT_OPTIONS_INIT;
     tutti_bytes* bytes = NULL;
     RANK_OK(me, tutti_object_create(&open, &me->error));
-    REFUSES(me, tutti_all_gather_object(me->group, mine, got, 3, NULL, NULL, NULL, &me->error),
-            "out_count is 3, but the group has 2 ranks");
-    REFUSES(me, tutti_all_gather_object(me->group, mine, NULL, 2, NULL, NULL, NULL, &me->error),
-            "out_objects is NULL");
-    REFUSES(me, tutti_all_gather_object(me->group, open, got, 2, NULL, NULL, NULL, &me->error),
-            "object is not finished");
+    RANK_REFUSES(me, tutti_all_gather_object(me->group, mine, got, 3, NULL, NULL, NULL, &me->error),
+                 "out_count is 3, but the group has 2 ranks");
+    RANK_REFUSES(me,
+                 tutti_all_gather_object(me->group, mine, NULL, 2, NULL, NULL, NULL, &me->error),
+                 "out_objects is NULL");
+    RANK_REFUSES(me, tutti_all_gather_object(me->group, open, got, 2, NULL, NULL, NULL, &me->error),
+                 "object is not finished");
     options.max_bytes = 5;
-    REFUSES(me, tutti_all_gather_object(me->group, mine, got, 2, &options, NULL, NULL, &me->error),
-            "the value takes 14 bytes, and the limit is 5");
-    REFUSES(me, tutti_gather_object(me->group, mine, got, 2, 2, NULL, NULL, NULL, &me->error),
-            "group_dst is 2, but the group's ranks are 0 to 1");
-    REFUSES(
+    RANK_REFUSES(me,
+                 tutti_all_gather_object(me->group, mine, got, 2, &options, NULL, NULL, &me->error),
+                 "the value takes 14 bytes, and the limit is 5");
+    RANK_REFUSES(me, tutti_gather_object(me->group, mine, got, 2, 2, NULL, NULL, NULL, &me->error),
+                 "group_dst is 2, but the group's ranks are 0 to 1");
+    RANK_REFUSES(
         me,
         tutti_gather_object(me->group, mine, got, 2, 1 - me->rank, NULL, NULL, NULL, &me->error),
         "out_objects must be NULL");
-    REFUSES(me,
-            tutti_broadcast_object_list(me->group, got, 1, got, 1 - me->rank, NULL, NULL, NULL,
-                                        &me->error),
-            "objects must be NULL");
-    REFUSES(
+    RANK_REFUSES(me,
+                 tutti_broadcast_object_list(me->group, got, 1, got, 1 - me->rank, NULL, NULL, NULL,
+                                             &me->error),
+                 "objects must be NULL");
+    RANK_REFUSES(
         me,
         tutti_scatter_object_list(me->group, &mine, 1, got, me->rank, NULL, NULL, NULL, &me->error),
         "object_count is 1, but the group has 2 ranks");
-    REFUSES(me,
-            tutti_broadcast_bytes(me->group, NULL, 1, NULL, me->rank, 0, NULL, NULL, &me->error),
-            "data is NULL but its size is 1");
-    REFUSES(
+    RANK_REFUSES(
+        me, tutti_broadcast_bytes(me->group, NULL, 1, NULL, me->rank, 0, NULL, NULL, &me->error),
+        "data is NULL but its size is 1");
+    RANK_REFUSES(
         me,
         tutti_broadcast_bytes(me->group, NULL, 0, &bytes, 1 - me->rank, -1, NULL, NULL, &me->error),
         "max_bytes is -1");
     RANK_OK(me, tutti_coalescing_begin(me->group, &me->error));
-    REFUSES(me, tutti_all_gather_object(me->group, mine, got, 2, NULL, NULL, NULL, &me->error),
-            "all_gather_object cannot be gathered");
+    RANK_REFUSES(me, tutti_all_gather_object(me->group, mine, got, 2, NULL, NULL, NULL, &me->error),
+                 "all_gather_object cannot be gathered");
     RANK_OK(me, tutti_coalescing_end(me->group, NULL, NULL, &me->error));
     RANK_OK(me, tutti_barrier(me->group, NULL, NULL, &me->error));
     tutti_object_release(mine);

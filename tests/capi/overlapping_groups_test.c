@@ -6,22 +6,16 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "support/contract.h"
-#include "support/ranks.h"
+#include "on_ranks.h"
+#include "support/draw.h"
 
 enum { RANKS = 5, GROUPS = 9, THREADS = 3, ROUNDS = 300, LONGEST = 20000 };
 
-static const char* backend;
 static uint64_t seed;
 
 /* The same numbers on every rank: what happens in a round of a group. */
 static uint64_t draw(uint64_t group, uint64_t round, uint64_t what) {
-    uint64_t x = seed + group * 0x9e3779b97f4a7c15u + round * 0xbf58476d1ce4e5b9u + what;
-    for (int i = 0; i < 3; ++i) {
-        x ^= x >> 31;
-        x *= 0x94d049bb133111ebu;
-    }
-    return x ^ x >> 29;
+    return draw_at(seed, group, round, what);
 }
 
 typedef struct player {
@@ -171,11 +165,11 @@ static void live(rank_context* me) {
 
 static void groups_that_share_ranks_do_not_disturb_each_other(void** state) {
     (void)state;
-    assert_int_equal(run_ranks(backend, RANKS, live, NULL), 0);
+    RUN(RANKS, live);
 }
 
 int main(int count, char** arguments) {
-    backend = count > 1 ? arguments[1] : "loopback";
+    if (count > 1) backend = arguments[1];
     seed = count > 2 ? strtoull(arguments[2], NULL, 10) : (uint64_t)time(NULL);
     print_message("over %s, seed %llu\n", backend, (unsigned long long)seed);
     /* A busy machine must not look like a stopped rank. */

@@ -1,24 +1,14 @@
 /* Sums of inputs that each rank multiplies by its factor. The first argument is the backend. */
 #include <stdlib.h>
 
-#include "support/contract.h"
-#include "support/ranks.h"
+#include "on_ranks.h"
 #include "support/reference.h"
-
-static const char* backend = "loopback";
-
-#define RUN(size, function, user) assert_int_equal(run_ranks(backend, size, function, user), 0)
 
 enum { MOST = 20000, FEW = 7, MOST_RANKS = 5 };
 
 static tutti_buffer of(void* data, int64_t count, tutti_dtype dtype) {
     const tutti_buffer buffer = TUTTI_BUFFER_INIT(data, count, dtype);
     return buffer;
-}
-
-static number whole(double value) {
-    const number made = {value, 0};
-    return made;
 }
 
 /* Rank r's factor is r + 1, of the dtype itself; its elements are 1 and 2 in turn. */
@@ -28,9 +18,9 @@ static void premultiply(rank_context* me, tutti_dtype dtype, int64_t count, int 
     void* input = calloc((size_t)count, 16);
     void* output = calloc((size_t)count, 16);
     const tutti_buffer from = of(input, count, dtype), to = of(output, count, dtype);
-    put_element(dtype, factor, 0, whole(me->rank + 1));
+    put_element(dtype, factor, 0, real_number(me->rank + 1));
     for (int64_t i = 0; i < count; ++i) {
-        put_element(dtype, in_place ? output : input, i, whole((double)(i % 2 + 1)));
+        put_element(dtype, in_place ? output : input, i, real_number((double)(i % 2 + 1)));
     }
     const tutti_buffer one = of(factor, 1, dtype);
     const int32_t factors = me->size * (me->size + 1) / 2;
@@ -63,7 +53,7 @@ static void premultiply_everything(rank_context* me) {
 
 static void each_rank_has_its_own_factor(void** state) {
     (void)state;
-    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, premultiply_everything, NULL);
+    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, premultiply_everything);
 }
 
 /* Rank r's factor is r + 1; inputs stay as they are. */
@@ -99,7 +89,7 @@ static void premultiply_to_some(rank_context* me) {
 
 static void factors_reach_reduce_and_reduce_scatter_and_leave_inputs_alone(void** state) {
     (void)state;
-    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, premultiply_to_some, NULL);
+    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, premultiply_to_some);
 }
 
 /* Rank 0 has one op for all calls, the others a factor for each. */
@@ -125,7 +115,7 @@ static void gather_calls_with_factors(rank_context* me) {
 
 static void calls_that_are_gathered_keep_their_factors(void** state) {
     (void)state;
-    for (int32_t size = 1; size <= 3; ++size) RUN(size, gather_calls_with_factors, NULL);
+    for (int32_t size = 1; size <= 3; ++size) RUN(size, gather_calls_with_factors);
 }
 
 static void refuse_what_makes_no_sense(rank_context* me) {
@@ -158,8 +148,8 @@ static void refuse_what_makes_no_sense(rank_context* me) {
 
 static void what_makes_no_sense_is_refused_before_anything_moves(void** state) {
     (void)state;
-    RUN(1, refuse_what_makes_no_sense, NULL);
-    RUN(2, refuse_what_makes_no_sense, NULL);
+    RUN(1, refuse_what_makes_no_sense);
+    RUN(2, refuse_what_makes_no_sense);
 }
 
 int main(int argc, char** argv) {

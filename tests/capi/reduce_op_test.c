@@ -1,24 +1,14 @@
 /* Reduce ops that callers make. The first argument is the backend. */
 #include <stdlib.h>
 
-#include "support/contract.h"
-#include "support/ranks.h"
+#include "on_ranks.h"
 #include "support/reference.h"
-
-static const char* backend = "loopback";
-
-#define RUN(size, function, user) assert_int_equal(run_ranks(backend, size, function, user), 0)
 
 enum { MOST = 20000, FEW = 7, MOST_RANKS = 5 };
 
 static tutti_buffer of(void* data, int64_t count, tutti_dtype dtype) {
     const tutti_buffer buffer = TUTTI_BUFFER_INIT(data, count, dtype);
     return buffer;
-}
-
-static number whole(double value) {
-    const number made = {value, 0};
-    return made;
 }
 
 /* A map x -> a x + b of numbers that wrap, packed into 64 bits. To apply one after the other is
@@ -77,7 +67,7 @@ static void compose_all(rank_context* me) {
 
 static void a_function_that_does_not_commute_is_applied_in_rank_order(void** state) {
     (void)state;
-    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, compose_all, NULL);
+    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, compose_all);
 }
 
 static int are_composed(const uint64_t* got, int32_t size, int64_t begin, int64_t count) {
@@ -126,7 +116,7 @@ static void compose_to_some(rank_context* me) {
 
 static void reduce_and_reduce_scatter_keep_the_order_too(void** state) {
     (void)state;
-    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, compose_to_some, NULL);
+    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, compose_to_some);
 }
 
 /* The greater of the absolute values. */
@@ -136,7 +126,7 @@ static tutti_status greatest(const void* in, void* inout, int64_t count, tutti_d
     for (int64_t i = 0; i < count; ++i) {
         const double a = get_element(dtype, in, i).real, b = get_element(dtype, inout, i).real;
         const double x = a < 0 ? -a : a, y = b < 0 ? -b : b;
-        put_element(dtype, inout, i, whole(x > y ? x : y));
+        put_element(dtype, inout, i, real_number(x > y ? x : y));
     }
     return TUTTI_OK;
 }
@@ -152,7 +142,8 @@ static void reduce_with_function(rank_context* me) {
             const tutti_buffer buffer = of(data, count, dtype);
             const int sign = is_unsigned(dtype) || me->rank % 2 == 0 ? 1 : -1;
             const double most = dtype == TUTTI_BOOL ? 1 : me->size - 1;
-            for (int64_t i = 0; i < count; ++i) put_element(dtype, data, i, whole(sign * me->rank));
+            for (int64_t i = 0; i < count; ++i)
+                put_element(dtype, data, i, real_number(sign * me->rank));
             const tutti_status status =
                 tutti_all_reduce(me->group, NULL, &buffer, op, NULL, NULL, &me->error);
             int wrong = 0;
@@ -170,7 +161,7 @@ static void reduce_with_function(rank_context* me) {
 
 static void a_function_reduces_every_dtype(void** state) {
     (void)state;
-    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, reduce_with_function, NULL);
+    for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, reduce_with_function);
 }
 
 static void use_functions_of_other_names(rank_context* me) {
@@ -191,7 +182,7 @@ static void use_functions_of_other_names(rank_context* me) {
 
 static void functions_of_other_names_are_a_mismatch_that_shows_both(void** state) {
     (void)state;
-    RUN(2, use_functions_of_other_names, NULL);
+    RUN(2, use_functions_of_other_names);
 }
 
 static void use_a_function_that_refuses(rank_context* me) {
@@ -210,7 +201,7 @@ static void use_a_function_that_refuses(rank_context* me) {
 
 static void a_function_that_returns_a_failure_fails_the_call_and_the_group(void** state) {
     (void)state;
-    RUN(2, use_a_function_that_refuses, NULL);
+    RUN(2, use_a_function_that_refuses);
 }
 
 static void arguments_that_are_wrong_are_named(void** state) {

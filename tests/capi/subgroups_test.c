@@ -2,29 +2,15 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "support/contract.h"
-#include "support/ranks.h"
-
-static const char* backend;
+#include "on_ranks.h"
 
 enum { SHORT_MS = 300 };
-
-/* The sum over the group of each member's global rank. */
-static int64_t sum_of(rank_context* me, tutti_group* group, int64_t value) {
-    tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_INT64);
-    const tutti_status status =
-        tutti_all_reduce(group, NULL, &buffer, TUTTI_SUM, NULL, NULL, &me->error);
-    if (status != TUTTI_OK) rank_failed(me, __FILE__, __LINE__, "all_reduce", status);
-    return value;
-}
 
 static tutti_status make(rank_context* me, const int32_t* ranks, size_t count, const char* name,
                          tutti_group** group) {
     tutti_error_init(&me->error, sizeof me->error);
     return tutti_new_group(me->group, ranks, count, NULL, name, NULL, group, &me->error);
 }
-
-#define RANK_SAYS(me, fragment) RANK_EXPECT(me, strstr((me)->error.message, fragment) != NULL)
 
 static void members_work_and_others_are_told_that_they_are_none(rank_context* me) {
     const int32_t chosen[] = {3, 0, 2};
@@ -53,7 +39,7 @@ static void members_work_and_others_are_told_that_they_are_none(rank_context* me
                 TUTTI_ERR_INVALID_ARGUMENT);
     RANK_OK(me, tutti_get_process_group_ranks(group, ranks, 4, &me->error));
     RANK_EXPECT(me, ranks[0] == 0 && ranks[1] == 2 && ranks[2] == 3 && ranks[3] == -7);
-    RANK_EXPECT(me, sum_of(me, group, me->rank) == 5);
+    RANK_EXPECT(me, rank_sum(me, group, me->rank) == 5);
     RANK_OK(me, tutti_destroy_process_group(group, &me->error));
     tutti_group_release(group);
 }
@@ -62,7 +48,7 @@ static void all_ranks_are_the_default(rank_context* me) {
     tutti_group* group = NULL;
     RANK_OK(me, make(me, NULL, 0, "everyone", &group));
     RANK_EXPECT(me, tutti_get_rank(group) == me->rank);
-    RANK_EXPECT(me, sum_of(me, group, 1) == me->size);
+    RANK_EXPECT(me, rank_sum(me, group, 1) == me->size);
     tutti_group_release(group); /* ended in the background */
 }
 
@@ -75,10 +61,10 @@ static void groups_of_groups_translate_to_global_ranks(rank_context* me) {
     RANK_EXPECT(me, (inner == TUTTI_GROUP_NON_MEMBER) == (me->rank == 1));
     if (me->rank == 3) {
         RANK_EXPECT(me, tutti_get_global_rank(inner, 0) == 3);
-        RANK_EXPECT(me, sum_of(me, inner, 9) == 9);
+        RANK_EXPECT(me, rank_sum(me, inner, 9) == 9);
     }
     tutti_group_release(inner);
-    RANK_EXPECT(me, sum_of(me, group, me->rank) == 4);
+    RANK_EXPECT(me, rank_sum(me, group, me->rank) == 4);
     tutti_group_release(group);
 }
 
@@ -93,7 +79,7 @@ static void a_split_gives_every_rank_its_part(rank_context* me) {
     const int32_t partner = me->rank == 4 || me->rank == 1;
     RANK_EXPECT(me, tutti_get_world_size(group) == 1 + partner);
     RANK_EXPECT(me, tutti_get_rank(group) == (me->rank == 4));
-    RANK_EXPECT(me, sum_of(me, group, me->rank) == (partner ? 5 : me->rank));
+    RANK_EXPECT(me, rank_sum(me, group, me->rank) == (partner ? 5 : me->rank));
     RANK_OK(me, tutti_destroy_process_group(group, &me->error));
     tutti_group_release(group);
 }
@@ -111,7 +97,7 @@ static void only_members_meet_with_local_synchronization(rank_context* me) {
     }
     for (int i = 0; i < 3; ++i) {
         RANK_OK(me, tutti_new_group(me->group, pair, 2, NULL, NULL, &options, &group, &me->error));
-        RANK_EXPECT(me, sum_of(me, group, me->rank) == 3);
+        RANK_EXPECT(me, rank_sum(me, group, me->rank) == 3);
         tutti_group_release(group);
     }
 }
@@ -125,7 +111,7 @@ static void different_ranks_are_shown_from_both_sides(rank_context* me) {
     RANK_SAYS(me, "rank 2 called");
     RANK_EXPECT(me, group == NULL && me->error.rank >= 0);
     /* The group is as it was. */
-    RANK_EXPECT(me, sum_of(me, me->group, 1) == me->size);
+    RANK_EXPECT(me, rank_sum(me, me->group, 1) == me->size);
     RANK_OK(me, make(me, ours, 3, NULL, &group));
     tutti_group_release(group);
 }
@@ -213,7 +199,7 @@ static void errors_call_a_group_by_its_description(rank_context* me) {
         RANK_SAYS(me, "rank 0 gave up");
     }
     /* The failure is that group's alone. */
-    RANK_EXPECT(me, sum_of(me, unnamed, 1) == 2);
+    RANK_EXPECT(me, rank_sum(me, unnamed, 1) == 2);
     RANK_EXPECT(me, tutti_barrier(named, NULL, NULL, NULL) != TUTTI_OK);
     tutti_group_release(named);
     tutti_group_release(unnamed);
@@ -232,9 +218,9 @@ static void a_failure_of_the_first_group_leaves_the_others_whole(rank_context* m
     if (me->rank == 1) rank_await(me, "rank 0 has failed");
     RANK_EXPECT(me, tutti_barrier(me->group, &options, NULL, NULL) != TUTTI_OK);
     rank_tell(me, me->rank == 0 ? "rank 0 has failed" : "both have failed");
-    RANK_EXPECT(me, sum_of(me, group, 1) == 2);
+    RANK_EXPECT(me, rank_sum(me, group, 1) == 2);
     RANK_OK(me, tutti_new_group(group, NULL, 0, NULL, NULL, NULL, &inner, &me->error));
-    RANK_EXPECT(me, sum_of(me, inner, 1) == 2);
+    RANK_EXPECT(me, rank_sum(me, inner, 1) == 2);
     RANK_EXPECT(me, make(me, pair, 2, NULL, &inner) != TUTTI_OK);
     RANK_SAYS(me, "has failed before");
     tutti_group_release(inner);
@@ -282,7 +268,7 @@ static void a_group_outlives_the_handle_of_its_parent(rank_context* me) {
     RANK_OK(me, make(me, NULL, 0, NULL, &group));
     me->group = NULL;
     tutti_group_release(mine);
-    RANK_EXPECT(me, sum_of(me, group, 1) == me->size);
+    RANK_EXPECT(me, rank_sum(me, group, 1) == me->size);
     RANK_OK(me, tutti_destroy_process_group(group, &me->error));
     tutti_group_release(group);
 }
@@ -315,7 +301,7 @@ static void a_group_may_use_another_backend(rank_context* me) {
     tutti_group* group = NULL;
     RANK_OK(me, tutti_new_group(me->group, NULL, 0, other, NULL, NULL, &group, &me->error));
     RANK_EXPECT(me, strcmp(tutti_get_backend(group), other) == 0);
-    RANK_EXPECT(me, sum_of(me, group, me->rank) == 3);
+    RANK_EXPECT(me, rank_sum(me, group, me->rank) == 3);
     RANK_OK(me, tutti_destroy_process_group(group, &me->error));
     tutti_group_release(group);
 }
@@ -360,15 +346,6 @@ static void several_groups_work_at_once(rank_context* me) {
     }
 }
 
-static void run(rank_function function, int32_t size) {
-    assert_int_equal(run_ranks(backend, size, function, NULL), 0);
-}
-
-#define RANK_TEST(name, size)                   \
-    static void name##_on_ranks(void** state) { \
-        (void)state;                            \
-        run(name, size);                        \
-    }
 RANK_TEST(members_work_and_others_are_told_that_they_are_none, 4)
 RANK_TEST(all_ranks_are_the_default, 3)
 RANK_TEST(groups_of_groups_translate_to_global_ranks, 4)
@@ -484,7 +461,7 @@ static void facts_are_told_as_torch_tells_them(void** state) {
 }
 
 int main(int count, char** arguments) {
-    backend = count > 1 ? arguments[1] : "loopback";
+    if (count > 1) backend = arguments[1];
     /* A busy machine must not look like a stopped rank. */
     (void)setenv("TUTTI_HEARTBEAT_TIMEOUT_MS", "0", 1);
     const struct CMUnitTest tests[] = {

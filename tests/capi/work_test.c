@@ -1,10 +1,5 @@
 /* Operations that run while the caller goes on. The first argument is the backend. */
-#include "support/contract.h"
-#include "support/ranks.h"
-
-static const char* backend = "loopback";
-
-#define RUN(size, function) assert_int_equal(run_ranks(backend, size, function, NULL), 0)
+#include "on_ranks.h"
 
 enum { WORKS = 20, ELEMENTS = 1000 };
 static int64_t data[4][WORKS][ELEMENTS];

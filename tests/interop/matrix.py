@@ -3,7 +3,6 @@
 import argparse
 import os
 import random
-import socket
 import struct
 import sys
 import time
@@ -11,7 +10,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 from model import Model, random_operation
-from support.peers import Failure, Peers, encode, skip_without_pytorch
+from support.peers import Failure, Peers, encode, free_port, skip_without_pytorch
 
 kinds = ("tutti", "PyTorch")
 both = ("tutti", "PyTorch")
@@ -150,12 +149,6 @@ class Cell:
         got = sorted(int(word) for client in self.clients for word in client.finish())
         self.tally.note(got == list(range(1, each * len(self.clients) + 1)), "adds at once")
         self.model.values[b"at once"] = str(each * len(self.clients)).encode()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def tcp_cell(peers, server_kind, client_kinds, prefixed, source, operations):

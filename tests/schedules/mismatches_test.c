@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "conformance/conformance.h"
+#include "support/draw.h"
 
 /* Of ranks that wait for each other, it takes a second to be sure: several trials at a time. */
 enum { LANES = 8, CALLS = 5, COLLECTIVES = 13 };
@@ -53,12 +54,7 @@ static uint64_t next_trial;
 static int failures, told[DIFFERENCES];
 
 static uint64_t draw(const trial* of, uint64_t what, uint64_t below) {
-    uint64_t x = chosen.seed + of->index * 0x9e3779b97f4a7c15u + what;
-    for (int i = 0; i < 3; ++i) {
-        x ^= x >> 31;
-        x *= 0x94d049bb133111ebu;
-    }
-    return (x ^ x >> 29) % below;
+    return draw_at(chosen.seed, of->index, 0, what) % below;
 }
 
 /* Those that look different to the other ranks in all that may differ: the uneven ones are the even

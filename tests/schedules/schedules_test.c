@@ -9,14 +9,10 @@
 #include <time.h>
 
 #include "schedule.h"
+#include "support/draw.h"
 
 uint64_t draw(const settings* of, uint64_t thread, uint64_t step, uint64_t what) {
-    uint64_t x = of->seed + thread * 0x9e3779b97f4a7c15u + step * 0xbf58476d1ce4e5b9u + what;
-    for (int i = 0; i < 3; ++i) {
-        x ^= x >> 31;
-        x *= 0x94d049bb133111ebu;
-    }
-    return x ^ x >> 29;
+    return draw_at(of->seed, thread, step, what);
 }
 
 uint64_t chance(const player* one, uint64_t what, uint64_t below) {

@@ -5,6 +5,7 @@ one space; strings are in hexadecimal, "-" is the empty one."""
 import pathlib
 import select
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -102,6 +103,13 @@ class Peers:
         if work is None:
             peer.work = peer.finish()[0]  # PyTorch's says so when it is ready
         return peer
+
+
+def free_port():
+    """One that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def skip_without_pytorch():

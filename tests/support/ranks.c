@@ -24,12 +24,24 @@ void rank_failed(rank_context* me, const char* file, int line, const char* what,
             what, tutti_status_name(status), status == TUTTI_OK ? "" : me->error.message);
 }
 
+int rank_says(const rank_context* me, const char* fragment) {
+    return strstr(me->error.message, fragment) != NULL;
+}
+
 void rank_tell(rank_context* me, const char* event) {
     RANK_OK(me, tutti_store_set(me->store, event, NULL, 0, &me->error));
 }
 
 void rank_await(rank_context* me, const char* event) {
     RANK_OK(me, tutti_store_wait(me->store, &event, 1, group_timeout_ms, &me->error));
+}
+
+int64_t rank_sum(rank_context* me, tutti_group* group, int64_t value) {
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_INT64);
+    const tutti_status status =
+        tutti_all_reduce(group, NULL, &buffer, TUTTI_SUM, NULL, NULL, &me->error);
+    if (status != TUTTI_OK) rank_failed(me, __FILE__, __LINE__, "all_reduce", status);
+    return value;
 }
 
 static void live(rank_thread* thread) {

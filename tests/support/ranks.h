@@ -31,9 +31,15 @@ int run_ranks(const char* backend, int32_t size, rank_function function, void* u
 void rank_failed(rank_context* me, const char* file, int line, const char* what,
                  tutti_status status);
 
+/* Whether what the call before failed with contains the fragment. */
+int rank_says(const rank_context* me, const char* fragment);
+
 /* Tells the ranks that wait for `event`, which is used once. */
 void rank_tell(rank_context* me, const char* event);
 void rank_await(rank_context* me, const char* event);
+
+/* The sum of what the ranks of this group give; a failure marks the rank. */
+int64_t rank_sum(rank_context* me, tutti_group* group, int64_t value);
 
 #ifdef __cplusplus
 }
@@ -57,5 +63,21 @@ void rank_await(rank_context* me, const char* event);
         }                                                        \
     } while (0)
 #define RANK_OK(me, call) RANK_STATUS(me, call, TUTTI_OK)
+
+/* rank_says, or shows what is said instead. */
+#define RANK_SAYS(me, fragment)                                                 \
+    do {                                                                        \
+        if (!rank_says(me, fragment)) {                                         \
+            rank_failed(me, __FILE__, __LINE__, (me)->error.message, TUTTI_OK); \
+            return;                                                             \
+        }                                                                       \
+    } while (0)
+
+/* The call must name a fault of its arguments, in these words. */
+#define RANK_REFUSES(me, call, fragment)                   \
+    do {                                                   \
+        RANK_STATUS(me, call, TUTTI_ERR_INVALID_ARGUMENT); \
+        RANK_SAYS(me, fragment);                           \
+    } while (0)
 
 #endif

@@ -106,7 +106,7 @@ void put_element(tutti_dtype dtype, void* data, int64_t index, number value) {
     }
 }
 
-static number real_number(double real) {
+number real_number(double real) {
     const number value = {real, 0};
     return value;
 }

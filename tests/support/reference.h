@@ -15,6 +15,8 @@ typedef struct number {
     double real, imaginary;
 } number;
 
+number real_number(double real);
+
 /* Small whole numbers, and their halves and quarters where the dtype has them, go in and out
  * exactly. */
 void put_element(tutti_dtype dtype, void* data, int64_t index, number value);
