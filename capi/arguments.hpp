@@ -17,11 +17,16 @@ inline std::string read_text(const char* text, const std::string& argument) {
     return text;
 }
 
-inline std::string read_value(const void* value, size_t size, const std::string& argument) {
-    if (size == 0) return {};
-    if (value == nullptr) refuse(argument, " is NULL but its size is ", size);
+inline std::span<const std::byte> read_memory(const void* data, size_t size,
+                                              const std::string& argument) {
+    if (data == nullptr && size > 0) refuse(argument, " is NULL but its size is ", size);
     if (size > PTRDIFF_MAX) refuse("the size of ", argument, " is ", size, ", which cannot be");
-    return {static_cast<const char*>(value), size};
+    return {static_cast<const std::byte*>(data), size};
+}
+
+inline std::string read_value(const void* value, size_t size, const std::string& argument) {
+    const auto memory = read_memory(value, size, argument);
+    return {reinterpret_cast<const char*>(memory.data()), memory.size()};
 }
 
 inline std::string indexed(const char* array, size_t index) {

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 
 #include "base/block.hpp"
@@ -11,12 +10,6 @@
 #include "refusal.hpp"
 
 namespace tutti::capi {
-
-inline std::span<const std::byte> read_memory(const void* data, size_t size,
-                                              const std::string& argument) {
-    if (data == nullptr && size > 0) refuse(argument, " is NULL but its size is ", size);
-    return {static_cast<const std::byte*>(data), size};
-}
 
 inline size_t read_most(int64_t max_bytes) {
     if (max_bytes < 0) refuse("max_bytes is ", max_bytes);

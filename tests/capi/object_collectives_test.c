@@ -325,6 +325,10 @@ static void give_wrong_arguments(rank_context* me) {
         "data is NULL but its size is 1");
     RANK_REFUSES(
         me,
+        tutti_broadcast_bytes(me->group, "a", SIZE_MAX, NULL, me->rank, 0, NULL, NULL, &me->error),
+        "the size of data is ");
+    RANK_REFUSES(
+        me,
         tutti_broadcast_bytes(me->group, NULL, 0, &bytes, 1 - me->rank, -1, NULL, NULL, &me->error),
         "max_bytes is -1");
     RANK_OK(me, tutti_coalescing_begin(me->group, &me->error));

@@ -299,6 +299,9 @@ static void give_wrong_arguments(rank_context* me) {
                  "out_group_src must be NULL with a work");
     RANK_REFUSES(me, tutti_send_bytes(me->group, NULL, 1, 1 - me->rank, 0, NULL, NULL, &me->error),
                  "data is NULL but its size is 1");
+    RANK_REFUSES(
+        me, tutti_send_bytes(me->group, "a", SIZE_MAX, 1 - me->rank, 0, NULL, NULL, &me->error),
+        "the size of data is ");
     RANK_REFUSES(me, tutti_recv_bytes(me->group, NULL, 0, 0, 0, NULL, NULL, NULL, &me->error),
                  "out_bytes is NULL");
     RANK_REFUSES(me, tutti_recv_bytes(me->group, &bytes, 0, 0, -1, NULL, NULL, NULL, &me->error),
