@@ -66,11 +66,15 @@ void reduce_gives_the_root_the_sum_and_changes_nobody_else(void**) {
     }
 }
 
+// Threads do not meet differently for another dtype.
+constexpr int dtype_step = THREAD_SANITIZED ? 4 : 1;
+
 void reduce_of_every_dtype_and_op_gives_the_reference(void**) {
     for (const int size : {3, 4}) {
+        if (sanitized && size != 3) continue;
         World world(size);
         for (const auto& one : reduces) {
-            for (tutti_dtype dtype = 0; dtype <= TUTTI_BOOL; ++dtype) {
+            for (tutti_dtype dtype = 0; dtype <= TUTTI_BOOL; dtype += dtype_step) {
                 for (tutti_reduce_op op = 0; op <= TUTTI_BXOR; ++op) {
                     if (why_not_reducible(dtype, op)) continue;
                     reduce_to_root(world, one, 1, 607, {dtype, op}, false);
@@ -130,9 +134,10 @@ void reduce_scatter_gives_every_rank_its_part_of_the_sum(void**) {
 
 void reduce_scatter_of_every_dtype_and_op_gives_the_reference(void**) {
     for (const int size : {3, 4}) {
+        if (sanitized && size != 3) continue;
         World world(size);
         for (const auto& one : reduce_scatters) {
-            for (tutti_dtype dtype = 0; dtype <= TUTTI_BOOL; ++dtype) {
+            for (tutti_dtype dtype = 0; dtype <= TUTTI_BOOL; dtype += dtype_step) {
                 for (tutti_reduce_op op = 0; op <= TUTTI_BXOR; ++op) {
                     if (why_not_reducible(dtype, op)) continue;
                     Sizes sizes(static_cast<size_t>(size), 16 * 19);
