@@ -29,7 +29,8 @@ void give(Parcels& call, Messages made) {
     call.inputs_memory = messages;
 }
 
-std::string pack_one(const ObjectPointer& object, const ObjectSettings& settings) {
+std::string pack_one(const ObjectPointer& object, ObjectSettings settings, bool same_host) {
+    settings.same_host = same_host;
     return tutti::pack_list({&object, 1}, settings);
 }
 
@@ -88,7 +89,8 @@ void gather(const capi::GroupPin& pin, Parcels call, const tutti_object* object,
     capi::need_places(out_objects, out_count, ranks, "out_objects", "out_count", receives);
     call.keeps_own = false;
     // The root of a gather sends nothing.
-    give(call, {call.root == pin->rank() ? std::string() : pack_one(value, settings)});
+    const bool same_host = call.root < 0 ? pin->same_host() : pin->same_host(call.root);
+    give(call, {call.root == pin->rank() ? std::string() : pack_one(value, settings, same_host)});
     call.most_bytes = tutti::longest_list(1, settings);
     capi::issue_parcels<tutti_object>(
         *pin, call, capi::read_options(options).timeout_ms, work,
@@ -108,7 +110,8 @@ tutti_status tutti_broadcast_object_list(tutti_group* group, tutti_object* const
                                          tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
-        const ObjectSettings settings = capi::read_settings(object_options, true);
+        ObjectSettings settings = capi::read_settings(object_options, true);
+        settings.same_host = pin->same_host();
         Parcels call{.pattern = Parcels::Pattern::Broadcast, .root = group_src};
         const bool gives = pin->rank() == group_src;
         if (gives) {
@@ -167,7 +170,8 @@ tutti_status tutti_scatter_object_list(tutti_group* group, tutti_object* const* 
             const auto own = static_cast<size_t>(group_src);
             Messages messages(values.size());
             for (size_t i = 0; i < values.size(); ++i) {
-                if (i != own) messages[i] = pack_one(values[i], settings);
+                const bool same_host = pin->same_host(static_cast<int>(i));
+                if (i != own) messages[i] = pack_one(values[i], settings, same_host);
             }
             give(call, std::move(messages));
             open = open_own(values[own]);

@@ -59,7 +59,8 @@ tutti_status tutti_send_object_list(tutti_group* group, tutti_object* const* obj
                                     tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
-        const ObjectSettings settings = capi::read_settings(object_options, true);
+        ObjectSettings settings = capi::read_settings(object_options, true);
+        settings.same_host = pin->same_host(group_dst);
         const auto message = std::make_shared<const std::string>(
             tutti::pack_list(capi::read_objects(objects, count), settings));
         const Send call{view_of(std::as_bytes(std::span(*message))), group_dst, tag,

@@ -42,6 +42,8 @@ public:
     // a failure only once that was reported.
     virtual void leave() noexcept = 0;
 
+    // Whether what goes to `peer`, another rank, stays on this host.
+    [[nodiscard]] virtual bool same_host(int /*peer*/) const { return false; }
     // The same on all ranks, and no other group's at the same store; "": nothing is.
     [[nodiscard]] virtual std::string identity() const { return {}; }
     // Why this rank cannot count on `peer`, itself included: an abort, or that one left. Any

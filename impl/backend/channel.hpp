@@ -89,6 +89,8 @@ public:
     [[nodiscard]] virtual const char* name() const = 0;
     [[nodiscard]] int rank() const { return rank_; }
     [[nodiscard]] int size() const { return size_; }
+    // Whether what goes to `peer`, another rank, stays on this host: a byte costs little there.
+    [[nodiscard]] virtual bool same_host(int /*peer*/) const { return false; }
     // Whether ranks compare what they call before any data move: the debug level was DETAIL when
     // the channel was made.
     [[nodiscard]] bool compares_first() const { return compares_first_; }

@@ -22,6 +22,7 @@ public:
     void report(const Status& cause) noexcept override { channel_->report(cause); }
     void abort(const Status& status) noexcept override;
     void leave() noexcept override { channel_->leave(); }
+    [[nodiscard]] bool same_host(int peer) const override { return channel_->same_host(peer); }
     [[nodiscard]] std::string identity() const override { return channel_->identity(); }
     [[nodiscard]] Status trouble(int peer) const override { return channel_->trouble(peer); }
     std::optional<std::string> reserve(const std::string& path) override {

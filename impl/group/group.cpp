@@ -1,5 +1,6 @@
 #include "group.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "backend/registry.hpp"
@@ -61,6 +62,21 @@ Group::Group(const GroupOptions& options)
         status.message = cat("making ", label(), ": ", status.message);
         throw Error(status);
     }
+    learn_hosts();
+}
+
+void Group::learn_hosts() {
+    for (int rank = 0; rank < size_; ++rank) {
+        on_this_host_.push_back(rank == rank_ || backend_->same_host(rank));
+    }
+}
+
+bool Group::same_host(int rank) const {
+    return rank >= 0 && rank < size_ && on_this_host_[static_cast<size_t>(rank)];
+}
+
+bool Group::same_host() const {
+    return std::ranges::all_of(on_this_host_, [](bool is) { return is; });
 }
 
 Group::~Group() {

@@ -60,6 +60,9 @@ public:
     // The ranks of the members in the first group, by rank.
     [[nodiscard]] const std::vector<int>& global_ranks() const { return global_ranks_; }
     [[nodiscard]] const Family& family() const { return *family_; }
+    // Whether what goes to that rank, or to every other one, stays on this host. Any `rank`.
+    [[nodiscard]] bool same_host(int rank) const;
+    [[nodiscard]] bool same_host() const;
 
     // Milliseconds above 0, or -1.
     void set_timeout_ms(int64_t timeout_ms) { timeout_ms_ = timeout_ms; }
@@ -121,6 +124,7 @@ private:
 
     explicit Group(const GroupOptions& options);
     Group(Birth birth, Group& parent);
+    void learn_hosts();
     std::string next_step(const SplitOptions& options);
     [[nodiscard]] Deadline deadline(int64_t timeout_ms) const;
     Status fail(Status status, const Collective& call, uint64_t number) noexcept;
@@ -141,6 +145,7 @@ private:
     std::atomic<int64_t> timeout_ms_;
     const char* backend_name_ = "";
     const std::vector<int> global_ranks_;
+    std::vector<bool> on_this_host_;      // by rank; since the group was made
     const std::string path_;              // of the steps that led here from the first group
     const std::shared_ptr<Group> first_;  // the first group, which lives as long; null: this is it
     const std::shared_ptr<Family> family_;

@@ -195,6 +195,7 @@ Group::Group(Birth birth, Group& parent)
       backend_(std::move(birth.backend)),
       turns_(std::make_unique<Turns>()) {
     backend_name_ = static_backend_name(backend_->name());
+    learn_hosts();
 }
 
 // Every rank counts the groups it helps to make, so all know the next one by the same name.

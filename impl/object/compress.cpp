@@ -72,16 +72,23 @@ struct Compressor::State {
     Block out{ZSTD_CStreamOutSize()};
 };
 
-Compressor::Compressor(int level, size_t size, Sink& out)
-    : state_(std::make_unique<State>()), out_(out) {
+Compressor::Compressor(int level, size_t size, Sink& out, Share share)
+    : state_(std::make_unique<State>()), out_(out), level_(level), size_(size) {
     ZSTD_CCtx* context = state_->context.get();
     sure(ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level));
     sure(ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1));
     sure(ZSTD_CCtx_setPledgedSrcSize(context, size));
     // A zstd built without threads refuses, and compresses here.
-    const int workers = workers_for(size);
+    const bool some_parts =
+        share == Share::SomeParts && size >= object_limits::parallel_compression;
+    const int workers = std::max(workers_for(size), some_parts ? 1 : 0);
     if (workers == 0 || ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_nbWorkers, workers))) {
         return;
+    }
+    only_some_parts_ = some_parts;
+    if (some_parts) {
+        constexpr auto part = static_cast<int>(object_limits::compression_part);
+        sure(ZSTD_CCtx_setParameter(context, ZSTD_c_jobSize, part));
     }
     const SignalsBlocked blocked;  // for its threads, which begin here
     run({}, false);
@@ -89,8 +96,31 @@ Compressor::Compressor(int level, size_t size, Sink& out)
 
 Compressor::~Compressor() = default;
 
+size_t Compressor::tried() const {
+    return only_some_parts_ ? size_ / object_limits::compressed_parts : size_;
+}
+
+// zstd's threads can change the level from one job to the next, within a frame. Its lowest level
+// hardly looks for anything: the part stays as it is.
+void Compressor::begin_part() {
+    const size_t part = written_ / object_limits::compression_part;
+    const bool shrinks = part % object_limits::compressed_parts == 0;
+    sure(ZSTD_CCtx_setParameter(state_->context.get(), ZSTD_c_compressionLevel,
+                                shrinks ? level_ : ZSTD_minCLevel()));
+}
+
 void Compressor::write(std::span<const std::byte> piece) {
-    if (!piece.empty()) run(piece, false);
+    while (!piece.empty()) {
+        size_t size = piece.size();
+        if (only_some_parts_) {
+            const size_t in_part = written_ % object_limits::compression_part;
+            if (in_part == 0) begin_part();
+            size = std::min(size, object_limits::compression_part - in_part);
+        }
+        run(piece.first(size), false);
+        written_ += size;
+        piece = piece.subspan(size);
+    }
 }
 
 void Compressor::finish() {

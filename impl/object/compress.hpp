@@ -21,18 +21,27 @@ size_t compressed_size(std::span<const std::byte> sample);
 // What is written to it goes on to the sink as one frame.
 class Compressor : public Sink {
 public:
+    // All of it, or, of what is long, one part in object_limits::compressed_parts.
+    enum class Share { All, SomeParts };
     // `size` is that of all that will be written.
-    Compressor(int level, size_t size, Sink& out);
+    Compressor(int level, size_t size, Sink& out, Share share = Share::All);
     ~Compressor() override;
+    // How many bytes of those written are not left as they are, at most.
+    [[nodiscard]] size_t tried() const;
     void write(std::span<const std::byte> piece) override;
     void finish();
 
 private:
     struct State;
+    void begin_part();
     void run(std::span<const std::byte> piece, bool last);
 
     std::unique_ptr<State> state_;
     Sink& out_;
+    const int level_;
+    const size_t size_;
+    bool only_some_parts_ = false;
+    size_t written_ = 0;
 };
 
 // Collects what a frame holds. Memory grows with what comes out, and never beyond the limit.

@@ -29,6 +29,10 @@ constexpr int highest_compression_level = 19;
 // From so many bytes on, several threads compress one value, so many at most.
 constexpr size_t parallel_compression = size_t{4} << 20;
 constexpr int compression_threads = 4;
+// Between ranks of one host, where a byte costs less than compressing it, one part in so many of
+// such a value is compressed: that takes about as long as sending all of it does.
+constexpr size_t compression_part = size_t{1} << 20;
+constexpr size_t compressed_parts = 4;
 // A frame that wants a larger window (this power of 2) than zstd's own default is refused.
 constexpr int decompression_window = 27;
 

@@ -50,16 +50,17 @@ private:
     std::vector<std::byte> sample_;
 };
 
-// Compressing costs more than it spares unless an eighth goes.
-bool pays(size_t compressed, size_t size) {
-    return compressed < size - size / 8;
+// Compressing costs more than it spares unless an eighth goes of what it is tried on.
+bool pays(size_t compressed, size_t size, size_t tried) {
+    return compressed < size - tried / 8;
 }
 
 bool sample_shrinks(const Object& object, size_t size) {
     if (size < 2 * SampleSink::windows * SampleSink::window) return true;  // trying is as quick
     SampleSink sink(size);
     encode(object, sink);
-    return pays(compressed_size(sink.sample()), sink.sample().size());
+    const size_t sampled = sink.sample().size();
+    return pays(compressed_size(sink.sample()), sampled, sampled);
 }
 
 void check_limits(const Object& object, size_t size, const ObjectSettings& settings) {
@@ -106,11 +107,13 @@ void pack(const Object& object, const ObjectSettings& settings, std::string& out
     const bool wanted =
         settings.compress && size >= settings.threshold && size <= settings.decompressed_bytes;
     if (wanted && sample_shrinks(object, size)) {
-        StringSink sink(out, size / 8);
-        Compressor compressor(settings.level, size, sink);
+        StringSink sink(out, size);
+        const bool spares = settings.same_host && !settings.level;
+        Compressor compressor(settings.level.value_or(object_limits::compression_level), size, sink,
+                              spares ? Compressor::Share::SomeParts : Compressor::Share::All);
         encode(object, compressor);
         compressor.finish();
-        if (pays(out.size() - before, size)) return;
+        if (pays(out.size() - before, size, compressor.tried())) return;
         out.resize(before);
     }
     StringSink sink(out, size);

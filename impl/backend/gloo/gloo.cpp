@@ -70,6 +70,9 @@ public:
     }
 
     [[nodiscard]] const char* name() const override { return "gloo"; }
+    [[nodiscard]] bool same_host(int peer) const override {
+        return trunk_->same_host(of(lines_, peer));
+    }
     [[nodiscard]] std::string identity() const override { return identity_; }
 
     void post_send(Transfer& transfer, int peer, Slot slot, const void* data,

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/fault_point.hpp"
 #include "base/log.hpp"
+#include "net/interfaces.hpp"
 
 namespace tutti::gloo_channel {
 
@@ -40,7 +41,7 @@ public:
         addresses_.resize(seats_.size());
     }
 
-    std::vector<net::Socket> connect() {
+    std::vector<Connection> connect() {
         TUTTI_FAULT_POINT("mesh.connect");
         // Nobody waits for an answer before all have called: a call reaches a listening socket
         // whose owner is busy, too.
@@ -49,7 +50,7 @@ public:
         TUTTI_FAULT_POINT("mesh.answer");
         while (missing > 0) missing -= answer() ? 1 : 0;
         for (int peer = 0; peer < rank_; ++peer) read_answer(peer);
-        return std::move(sockets_);
+        return connections();
     }
 
 private:
@@ -59,6 +60,15 @@ private:
     const control::Seat& seat(int peer) const { return seats_[static_cast<size_t>(peer)]; }
 
     std::vector<net::Address>& addresses(int peer) { return addresses_[static_cast<size_t>(peer)]; }
+
+    std::vector<Connection> connections() {
+        const std::string host = net::host_identity();
+        std::vector<Connection> made;
+        for (size_t peer = 0; peer < sockets_.size(); ++peer) {
+            made.push_back({std::move(sockets_[peer]), seats_[peer].host == host});
+        }
+        return made;
+    }
 
     void call(int peer) {
         addresses(peer) = net::numeric_addresses(seat(peer).addresses, seat(peer).port);
@@ -154,8 +164,8 @@ private:
 
 }  // namespace
 
-std::vector<net::Socket> connect_mesh(Liveness& liveness, int rank, const Deadline& deadline,
-                                      int cancel_descriptor) {
+std::vector<Connection> connect_mesh(Liveness& liveness, int rank, const Deadline& deadline,
+                                     int cancel_descriptor) {
     return Mesh(liveness, rank, deadline, cancel_descriptor).connect();
 }
 

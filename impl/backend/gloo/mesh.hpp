@@ -10,9 +10,14 @@
 
 namespace tutti::gloo_channel {
 
-// One socket for each rank; none at our own place. `cancel_descriptor` readable: gives up with
+struct Connection {
+    net::Socket socket;
+    bool same_host = false;  // as ours
+};
+
+// One for each rank; no socket at our own place. `cancel_descriptor` readable: gives up with
 // ABORTED.
-std::vector<net::Socket> connect_mesh(Liveness& liveness, int rank, const Deadline& deadline,
-                                      int cancel_descriptor);
+std::vector<Connection> connect_mesh(Liveness& liveness, int rank, const Deadline& deadline,
+                                     int cancel_descriptor);
 
 }  // namespace tutti::gloo_channel

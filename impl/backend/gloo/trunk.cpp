@@ -109,14 +109,16 @@ Trunk::~Trunk() {
 }
 
 void Trunk::connect(const Deadline& deadline) {
-    auto sockets = connect_mesh(*liveness_, rank_, deadline, cancel_.get());
+    auto connections = connect_mesh(*liveness_, rank_, deadline, cancel_.get());
     device_ = Device::shared();
     LineOwner& owner = *this;
     auto context = std::make_shared<Context>(*device_, rank_, size_, owner);
     context_ = context;
     for (int peer = 0; peer < size_; ++peer) {
         if (peer == rank_) continue;
-        const int descriptor = sockets[static_cast<size_t>(peer)].release();
+        Connection& connection = connections[static_cast<size_t>(peer)];
+        of(peer).same_host = connection.same_host;
+        const int descriptor = connection.socket.release();
         of(peer).kept = net::Descriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
         if (!of(peer).kept.valid()) {
             throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat("dup: ", errno_text(errno)), -1, errno);

@@ -59,6 +59,7 @@ public:
     Line& line(int peer);
     [[nodiscard]] bool line_is_closed(int peer) const { return of(peer).closed; }
     [[nodiscard]] bool has_left(int peer) const { return of(peer).left; }
+    [[nodiscard]] bool same_host(int peer) const { return of(peer).same_host; }
 
     // A number for a group that is being made; messages may come for it from now on.
     uint32_t reserve(const std::string& path);
@@ -80,7 +81,8 @@ private:
     struct Peer {
         std::atomic<bool> closed{false};
         std::atomic<bool> left{false};
-        net::Descriptor kept;  // our end of the line, to say farewell on
+        bool same_host = false;  // as ours; since the trunk was made
+        net::Descriptor kept;    // our end of the line, to say farewell on
     };
     struct Place {
         TrunkUser* user = nullptr;                       // none yet: reserved

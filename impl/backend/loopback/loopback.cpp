@@ -23,6 +23,7 @@ public:
     ~LoopbackChannel() override { hub_->leave(rank()); }
 
     [[nodiscard]] const char* name() const override { return name_; }
+    [[nodiscard]] bool same_host(int /*peer*/) const override { return true; }
 
     void post_send(Transfer& transfer, int peer, Slot slot, const void* data,
                    size_t bytes) override {

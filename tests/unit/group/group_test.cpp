@@ -17,6 +17,9 @@ void a_group_knows_itself(void**) {
         assert_int_equal(group.size(), 2);
         assert_string_equal(group.name().c_str(), "team");
         assert_string_equal(group.backend_name(), channel_name().c_str());
+        assert_true(group.same_host());
+        for (const int other : {0, 1}) assert_true(group.same_host(other));
+        for (const int nobody : {-1, 2}) assert_false(group.same_host(nobody));
     }
 }
 

@@ -24,9 +24,12 @@ public:
     std::string text;
 };
 
-std::string compress(const std::string& content, size_t piece = SIZE_MAX) {
+using Share = tutti::Compressor::Share;
+
+std::string compress(const std::string& content, size_t piece = SIZE_MAX,
+                     Share share = Share::All) {
     Text out;
-    tutti::Compressor compressor(1, content.size(), out);
+    tutti::Compressor compressor(1, content.size(), out, share);
     for (size_t at = 0; at < content.size(); at += std::min(piece, content.size() - at)) {
         compressor.write(bytes_of(content).subspan(at, std::min(piece, content.size() - at)));
     }
@@ -82,6 +85,42 @@ void content_comes_back_however_it_is_cut(void** /*state*/) {
             assert_true(decompress(frame, SIZE_MAX / 2, piece) == content);
         }
     }
+}
+
+void content_of_which_some_parts_are_compressed_comes_back(void** /*state*/) {
+    for (const size_t size : {size_t{0}, size_t{5'000'000}, size_t{9} << 20}) {
+        const std::string content = words(size);
+        const size_t whole = compress(content).size();
+        for (const size_t piece : {size_t{1000}, size_t{3'000'000}, SIZE_MAX}) {
+            const std::string frame = compress(content, piece, Share::SomeParts);
+            assert_true(decompress(frame, content.size(), 18) == content);
+            assert_true(decompress(frame, content.size()) == content);
+            if (size == 0) continue;
+            assert_true(frame.size() > 2 * whole);
+            assert_true(frame.size() < size - size / 10);
+        }
+    }
+}
+
+// Between ranks of one host.
+void where_bytes_cost_little_some_parts_are_compressed(void** /*state*/) {
+    ObjectSettings near = compressing();
+    near.same_host = true;
+    ObjectSettings with_level = near;
+    with_level.level = 1;
+    const ObjectPtr large = bytes_object(words(6'000'000));
+    const std::string message = tutti::pack(*large, near);
+    assert_true(tutti::is_compressed(bytes_of(message)));
+    assert_true(same(large, read(message)));
+    const std::string whole = tutti::pack(*large, compressing());
+    assert_true(message.size() > 2 * whole.size());
+    assert_true(message.size() < 5'400'000);
+    // Who gives a level means it, and what is short is compressed in no time.
+    assert_true(tutti::pack(*large, with_level) == whole);
+    const ObjectPtr small = bytes_object(words(200'000));
+    assert_true(tutti::pack(*small, near) == tutti::pack(*small, compressing()));
+    const ObjectPtr random = bytes_object(noise(6'000'000));
+    assert_true(tutti::pack(*random, near) == tutti::pack(*random, {}));
 }
 
 void what_shrinks_is_compressed(void** /*state*/) {
@@ -187,6 +226,8 @@ void frames_that_want_too_much_window_are_refused(void** /*state*/) {
 int main() {
     const CMUnitTest tests[] = {
         TUTTI_TEST(content_comes_back_however_it_is_cut),
+        TUTTI_TEST(content_of_which_some_parts_are_compressed_comes_back),
+        TUTTI_TEST(where_bytes_cost_little_some_parts_are_compressed),
         TUTTI_TEST(what_shrinks_is_compressed),
         TUTTI_TEST(what_does_not_shrink_is_sent_as_it_is),
         TUTTI_TEST(the_threshold_and_the_limit_decide),
