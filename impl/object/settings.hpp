@@ -14,8 +14,8 @@ struct ObjectSettings {
     size_t decompressed_bytes = object_limits::decompressed_bytes;
     size_t values = object_limits::values;
     size_t depth = object_limits::depth;
-    bool compress = false;     // if it pays
-    std::optional<int> level;  // nothing: the default one
+    bool compress = false;          // if it pays
+    std::optional<int> level = {};  // nothing: the default one
     // Only ranks of this host will read it. Where nobody gave a level, compressing is not to cost
     // more than it spares there.
     bool same_host = false;
