@@ -23,12 +23,14 @@ public:
         constexpr int64_t longest_ms =
             int64_t{1000} * 3600 * 24 * 365 * 100;  // a century: no overflow
         if (timeout_ms < 0 || timeout_ms > longest_ms) return never();
-        return Deadline(now + std::chrono::milliseconds(timeout_ms));
+        return Deadline(now + std::chrono::milliseconds(timeout_ms), timeout_ms);
     }
 
     [[nodiscard]] bool is_never() const { return when_ == Clock::time_point::max(); }
     [[nodiscard]] bool expired() const { return !is_never() && Clock::now() >= when_; }
     [[nodiscard]] Clock::time_point when() const { return when_; }
+    // The timeout it was made from, for messages; 0: none.
+    [[nodiscard]] int64_t timeout_ms() const { return timeout_ms_; }
 
     // Milliseconds left, rounded up, 0 when expired, -1 for never: what poll(2) takes.
     [[nodiscard]] int poll_ms() const {
@@ -46,8 +48,10 @@ public:
     }
 
 private:
-    explicit Deadline(Clock::time_point when) : when_(when) {}
+    explicit Deadline(Clock::time_point when, int64_t timeout_ms = 0)
+        : when_(when), timeout_ms_(timeout_ms) {}
     Clock::time_point when_;
+    int64_t timeout_ms_;
 };
 
 }  // namespace tutti

@@ -13,6 +13,8 @@
 namespace tutti::control {
 
 constexpr int64_t stall_ms = 1000;
+// Where ranks compare before every call: that tells more, if all come in time.
+constexpr int64_t stall_comparing_ms = 5000;
 
 struct Stall {
     uint64_t number = 0;  // of the collective in its group

@@ -16,10 +16,10 @@ static void call_things_that_differ(rank_context* me) {
             : tutti_all_reduce(me->group, NULL, &buffer, TUTTI_SUM, NULL, NULL, &me->error);
     RANK_STATUS(me, status, TUTTI_ERR_MISMATCH);
     RANK_EXPECT(me, me->error.rank == 1);
-    RANK_EXPECT(me, rank_says(me,
-                              "rank 1 called broadcast #1 (float32 × 4, root 2), rank 3 called "
-                              "all_reduce #1 (float32 × 3, SUM) while ranks 0, 2, 4 called "
-                              "all_reduce #1 (float32 × 4, SUM)"));
+    RANK_SAYS(me,
+              "rank 1 called broadcast #1 (float32 × 4, root 2), rank 3 called "
+              "all_reduce #1 (float32 × 3, SUM) while ranks 0, 2, 4 called "
+              "all_reduce #1 (float32 × 4, SUM)");
     for (int i = 0; i < 4; ++i) RANK_EXPECT(me, data[i] == 1);
     stay(me);
 }
@@ -48,8 +48,8 @@ static void miss_two(rank_context* me) {
         tutti_work_release(work);
     }
     if (me->rank % 2 == 0) {
-        RANK_EXPECT(me, rank_says(me, "broadcast #1"));
-        RANK_EXPECT(me, rank_says(me, "ranks 1, 3 did not call it in 1000 ms"));
+        RANK_SAYS(me, "broadcast #1");
+        RANK_SAYS(me, "ranks 1, 3 did not call it in 1000 ms");
     }
     stay(me);
 }

@@ -60,7 +60,8 @@ Exchange::Exchange(Channel& channel, const Fingerprint& fingerprint, uint64_t nu
       number_(number),
       step_(step),
       deadline_(deadline),
-      patience_(Deadline::after_ms(control::stall_ms)),
+      patience_(Deadline::after_ms(channel.compares_first() ? control::stall_comparing_ms
+                                                            : control::stall_ms)),
       event_(listener_of_this_thread(), &listener_of_this_thread()->event),
       listener_(listener_of_this_thread()) {}
 

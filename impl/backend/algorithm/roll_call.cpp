@@ -1,6 +1,6 @@
 #include "roll_call.hpp"
 
-#include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,28 +10,19 @@ namespace tutti::algorithm {
 
 namespace {
 
-using std::chrono::milliseconds;
-
-[[noreturn]] void fail(const std::vector<int>& missing, const char* omitted,
-                       milliseconds patience) {
+[[noreturn]] void fail(const std::vector<int>& missing, const char* omitted, int64_t patience_ms) {
     std::string ranks;
     for (const int rank : missing) ranks += cat(ranks.empty() ? "" : ", ", rank);
     throw Error(TUTTI_ERR_TIMEOUT,
                 cat(missing.size() > 1 ? "ranks " : "rank ", ranks, " ", omitted, " in ",
-                    patience.count(), " ms"),
+                    patience_ms, " ms"),
                 missing.front());
-}
-
-milliseconds left_until(const Deadline& deadline) {
-    if (deadline.is_never()) return milliseconds(0);
-    return std::chrono::round<milliseconds>(deadline.when() - Deadline::Clock::now());
 }
 
 }  // namespace
 
 void call_the_roll(Exchange& exchange, std::span<const Exchange::Ticket> arriving, bool name_all,
                    const char* omitted) {
-    const milliseconds patience = left_until(exchange.deadline());
     std::vector<int> missing;
     for (size_t index = 0; index < arriving.size(); ++index) {
         try {
@@ -42,7 +33,7 @@ void call_the_roll(Exchange& exchange, std::span<const Exchange::Ticket> arrivin
             if (!name_all) break;
         }
     }
-    if (!missing.empty()) fail(missing, omitted, patience);
+    if (!missing.empty()) fail(missing, omitted, exchange.deadline().timeout_ms());
 }
 
 Deadline verdict_of_rank_0(const Deadline& deadline, Deadline::Clock::time_point start) {

@@ -106,7 +106,7 @@ public:
     }
 
     void report(const Status& cause) noexcept override {
-        if (number_ == 0) return trunk_->liveness().report(cause);
+        if (number_ == 0) return trunk_->report(cause);
         say_to_all(control::encode(Kind::Report, cause));
     }
 

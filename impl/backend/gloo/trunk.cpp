@@ -209,16 +209,25 @@ void Trunk::detach(uint32_t number, const std::vector<std::pair<int, uint32_t>>&
     static_cast<Context&>(*context_).forget(number, peers);
 }
 
+void Trunk::say_to_all(const std::string& word) noexcept {
+    for (int peer = 0; peer < size_; ++peer) {
+        if (peer != rank_) line(peer).say(WireSlot::word(0), word);
+    }
+}
+
+// Rank 0 tells the others, unless it has left before: then every line does.
+void Trunk::report(const Status& cause) noexcept {
+    liveness_->report(cause);
+    if (of(0).left) say_to_all(control::encode(control::Kind::Report, cause));
+}
+
 // Rank 0 tells the others. It may have left before, so they hear it on every line, too; but not
-// after a failure: that comes from rank 0, and must be heard first.
+// after a failure that rank 0 tells, which must be heard first.
 void Trunk::farewell(bool after_failure) noexcept {
     leaving_ = true;
     patience_ms_ = after_failure ? farewell_after_failure_ms : farewell_ms;
     liveness_->leave();
-    if (after_failure) return;
-    for (int peer = 0; peer < size_; ++peer) {
-        if (peer != rank_) line(peer).say(WireSlot::word(0), control::encode(control::Kind::Bye));
-    }
+    if (!after_failure || of(0).left) say_to_all(control::encode(control::Kind::Bye));
 }
 
 template <typename Tell>
@@ -232,15 +241,21 @@ void Trunk::tell_users(Tell&& tell) noexcept {
 // Control loop.
 
 void Trunk::failed(const Status& verdict) noexcept {
+    end_first_group(verdict);
+    flush_completions();
+}
+
+// Any thread. The first cause wins.
+void Trunk::end_first_group(const Status& verdict) noexcept {
     {
         const Lock lock(mutex_);
+        if (!verdict_.ok()) return;
         verdict_ = verdict;
         told_.notify_all();
     }
     const uint64_t one = 1;
     [[maybe_unused]] const auto written = ::write(cancel_.get(), &one, sizeof one);
     tell_users([&](TrunkUser& user) { user.failed(verdict); });
-    flush_completions();
 }
 
 void Trunk::lost(const Status& loss) noexcept {
@@ -289,8 +304,9 @@ void Trunk::line_heard(int peer, WireSlot slot, std::span<const std::byte> word)
 
 void Trunk::trunk_heard(int peer, std::span<const std::byte> word) {
     control::FrameReader().feed(word, [&](const control::Frame& frame) {
+        if (frame.kind == control::Kind::Report) end_first_group(control::decode_status(frame));
         if (frame.kind == control::Kind::Bye) of(peer).left = true;  // the line closes next
-        return true;
+        return true;  // what a later version says may be ignored
     });
 }
 

@@ -74,6 +74,8 @@ public:
     void detach(uint32_t number, const std::vector<std::pair<int, uint32_t>>& peers,
                 bool untidy) noexcept;
 
+    // The first group failed here.
+    void report(const Status& cause) noexcept;
     // The first group leaves; after a failure only once the others have been told of that.
     void farewell(bool after_failure) noexcept;
 
@@ -106,6 +108,8 @@ private:
     void line_closed(int peer, const std::string& reason) noexcept override;
     void line_heard(int peer, WireSlot slot, std::span<const std::byte> word) override;
     void trunk_heard(int peer, std::span<const std::byte> word);
+    void say_to_all(const std::string& word) noexcept;
+    void end_first_group(const Status& verdict) noexcept;
     bool awaits(WireSlot slot) noexcept override;
     bool sends_to(int peer, WireSlot slot) noexcept override;
 
