@@ -45,12 +45,17 @@ struct Exchange::Message {
     bool is_send = false;
     bool is_open = true;  // the first message, if this is it, is dealt with
     bool has_body = false;
-    bool any_size = false;             // of a first message: what came is what was expected
+    bool any_size = false;             // of a first message: what came is what is expected
     std::unique_ptr<Opening> opening;  // of the first message between the two
     std::span<std::byte> target;       // of a receive
     uint64_t given = unsaid;           // what this rank sends in return for it
     Transfer head;                     // the opening
     Transfer body;                     // the data, if they did not fit
+
+    // Bytes of data, of a receive whose opening has come.
+    [[nodiscard]] size_t expected() const {
+        return any_size ? std::min(head.bytes - sizeof(Head), target.size()) : target.size();
+    }
 };
 
 Exchange::Exchange(Channel& channel, const Fingerprint& fingerprint, uint64_t number,
@@ -165,11 +170,8 @@ void Exchange::open(Message& message, const Deadline& deadline) {
     message.is_open = true;
     if (!message.is_send) {
         if (message.head.bytes == 0) await_reason(message.peer);
-        if (message.any_size) {
-            const size_t came = message.head.bytes - std::min(message.head.bytes, sizeof(Head));
-            message.target = message.target.first(std::min(came, message.target.size()));
-        }
         check_opening(message);
+        message.target = message.target.first(message.expected());
         const size_t eager = message.has_body ? 0 : message.target.size();
         if (eager > 0) std::memcpy(message.target.data(), message.opening->data.data(), eager);
     }
@@ -185,11 +187,11 @@ void Exchange::check_opening(const Message& message) const {
     }
     const Head& head = message.opening->head;
     if (head.fingerprint != fingerprint_) fail_mismatch(message.peer, head.fingerprint);
-    check_size(message.peer, head.sent, rank(), message.target.size());
+    check_size(message.peer, head.sent, rank(), message.expected());
     if (message.given != unsaid && head.expected != unsaid) {
         check_size(rank(), message.given, message.peer, head.expected);
     }
-    const size_t eager = message.has_body ? 0 : message.target.size();
+    const size_t eager = message.has_body ? 0 : message.expected();
     if (message.head.bytes != sizeof(Head) + eager) {
         throw Error(TUTTI_ERR_INTERNAL, cat("rank ", message.peer, " cut its data differently"),
                     message.peer);

@@ -1,10 +1,9 @@
 // Do calls that are issued as one give what each of them would have given alone, and do ranks that
 // gathered different ones learn it? N ranks as threads.
-#include <atomic>
-
 #include "backend/algorithm/algorithm.hpp"
 #include "elements.hpp"
 #include "ranks.hpp"
+#include "watched_channel.hpp"
 
 namespace {
 
@@ -161,48 +160,18 @@ void ranks_that_gathered_different_calls_learn_it(void**) {
     }
 }
 
-// A rank's channel that tells when the rank has said that it waits.
-class Watched : public Channel {
-public:
-    Watched(Channel& channel, std::atomic<int>& waiting)
-        : Channel(channel.rank(), channel.size()), channel_(channel), waiting_(waiting) {}
-    [[nodiscard]] const char* name() const override { return channel_.name(); }
-    void post_send(Transfer& transfer, int peer, Slot slot, const void* data,
-                   size_t bytes) override {
-        channel_.post_send(transfer, peer, slot, data, bytes);
-    }
-    void post_receive(Transfer& transfer, int peer, Slot slot, void* data, size_t bytes) override {
-        channel_.post_receive(transfer, peer, slot, data, bytes);
-    }
-    void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) override {
-        channel_.post_receive_any(transfer, slot, data, bytes);
-    }
-    void report(const Status& cause) noexcept override { channel_.report(cause); }
-    void stalled(uint64_t number, const std::string& call) noexcept override {
-        channel_.stalled(number, call);
-        ++waiting_;
-        waiting_.notify_all();
-    }
-    void abort(const Status& status) noexcept override { channel_.abort(status); }
-    void leave() noexcept override { channel_.leave(); }
-
-private:
-    Channel& channel_;
-    std::atomic<int>& waiting_;
-};
-
 // Ranks that are in different steps of one operation are not in different operations: rank 0 waits
 // in the second step, rank 1 in the first one.
 void a_rank_that_waits_in_another_step_is_no_mismatch(void**) {
     World world(3);
-    std::atomic<int> waiting{0};
+    Count stalls;
     on_ranks(3, [&](int rank) {
         std::vector<int32_t> values{rank, rank};
         Coalesced all;
         all.calls.push_back(Broadcast{{&values[0], 1, TUTTI_INT32}, 0});
         all.calls.push_back(Broadcast{{&values[1], 1, TUTTI_INT32}, 2});
-        Watched channel(world[rank], waiting);
-        for (int seen = waiting; rank == 2 && seen < 2; seen = waiting) waiting.wait(seen);
+        WatchedChannel channel(world[rank], stalls);
+        if (rank == 2) stalls.wait_until_at_least(2);
         run(channel, all, 1, ample());
         require(values[0] == 0 && values[1] == 2, "the broadcasts");
     });

@@ -8,6 +8,7 @@
 
 #include "backend/algorithm/algorithm.hpp"
 #include "ranks.hpp"
+#include "watched_channel.hpp"
 
 namespace {
 
@@ -297,6 +298,29 @@ void messages_of_an_exchange_pair_up_in_order_at_every_size(void**) {
     }
 }
 
+// Rank 1's message is looked at again and again while rank 0 waits for rank 2's.
+void a_first_message_of_any_size_is_no_mismatch_while_another_is_awaited(void**) {
+    World world(3);
+    Count stalls;
+    Count sent;
+    on_ranks(3, [&](int rank) {
+        const std::byte data[3]{};
+        WatchedChannel channel(world[rank], stalls);
+        Exchange exchange(channel, small, 1, ample());
+        if (rank == 2) sent.wait_until_at_least(1);
+        if (rank == 2) stalls.wait_until_at_least(1);
+        if (rank > 0) {
+            exchange.send(0, data);
+            exchange.wait_all();
+            return sent.add_one();
+        }
+        const auto early = exchange.receive_first(1, exchange.room(Exchange::eager_bytes));
+        const auto late = exchange.receive_first(2, exchange.room(Exchange::eager_bytes));
+        require(exchange.wait_first(late).size() == sizeof data, "rank 2's message");
+        require(exchange.wait_first(early).size() == sizeof data, "rank 1's message");
+    });
+}
+
 void an_abort_ends_the_wait_with_its_reason(void**) {
     World world(2);
     std::byte data[8]{};
@@ -346,6 +370,7 @@ int main(int count, char** arguments) {
         TUTTI_TEST(data_of_the_wrong_length_are_a_mismatch),
         TUTTI_TEST(a_message_that_was_taken_back_is_not_blamed_on_the_receiver_s_call),
         TUTTI_TEST(messages_of_an_exchange_pair_up_in_order_at_every_size),
+        TUTTI_TEST(a_first_message_of_any_size_is_no_mismatch_while_another_is_awaited),
         TUTTI_TEST(an_abort_ends_the_wait_with_its_reason),
         TUTTI_TEST(a_report_ends_the_waits_of_the_others),
     };
