@@ -17,14 +17,6 @@ namespace {
 
 constinit Mutex entrance;
 
-// The longest beginning of `text` of at most `room` bytes that ends between characters.
-std::string_view cut(std::string_view text, size_t room) noexcept {
-    if (text.size() <= room) return text;
-    const auto continues = [&](size_t at) { return (text[at] & 0xc0) == 0x80; };
-    while (room > 0 && continues(room)) --room;
-    return text.substr(0, room);
-}
-
 void write_message(tutti_error& error, std::string_view function,
                    std::string_view message) noexcept {
     constexpr size_t start = offsetof(tutti_error, message);

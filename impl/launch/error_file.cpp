@@ -140,12 +140,9 @@ std::string message_of_json(const std::string& text) {
 }
 
 std::string read_error_file(const std::string& path) {
-    auto message = message_of_json(read_start(path));
+    const auto message = message_of_json(read_start(path));
     if (message.size() <= limits::error_message_bytes) return message;
-    size_t end = limits::error_message_bytes;
-    while (end > 0 && (message[end] & 0xC0) == 0x80) --end;  // between two characters
-    message.resize(end);
-    return cat(message, "... (cut here)");
+    return cat(cut(message, limits::error_message_bytes), "... (cut here)");
 }
 
 }  // namespace tutti::launch

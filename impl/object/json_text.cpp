@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/text.hpp"
+
 namespace tutti::json {
 
 namespace {
@@ -69,11 +71,7 @@ void append_real(std::string& out, float number) {
 
 void append_string(std::string& out, std::string_view text, size_t limit) {
     // A character counts once here, however it is escaped.
-    size_t shown = text.size();
-    if (limit < out.size() + shown) {
-        shown = limit > out.size() ? limit - out.size() : 0;
-        while (shown > 0 && (text[shown] & 0xc0) == 0x80) --shown;  // not inside a character
-    }
+    const size_t shown = cut(text, limit > out.size() ? limit - out.size() : 0).size();
     out += '"';
     for (size_t at = 0; at < shown;) {
         size_t end = at;

@@ -70,9 +70,7 @@ std::string describe(const Key& key) {
     if (key.kind == TUTTI_OBJECT_INT64) return cat(static_cast<int64_t>(key.bits));
     if (key.kind == TUTTI_OBJECT_UINT64) return cat(key.bits);
     if (key.text.size() <= object_limits::key_bytes_in_message) return cat('"', key.text, '"');
-    size_t shown = object_limits::key_bytes_in_message;
-    while (shown > 0 && (key.text[shown] & 0xc0) == 0x80) --shown;  // not inside a character
-    return cat('"', key.text.substr(0, shown), "...\"");
+    return cat('"', cut(key.text, object_limits::key_bytes_in_message), "...\"");
 }
 
 }  // namespace tutti

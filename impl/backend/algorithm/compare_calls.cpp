@@ -1,5 +1,6 @@
 // Every rank tells rank 0 what it has called; rank 0 compares, and tells all of them the same. The
 // messages have a step of the collective to themselves, after all that its data can take.
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "algorithm.hpp"
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "roll_call.hpp"
 
 namespace tutti::algorithm {
@@ -30,10 +32,8 @@ static_assert(sizeof(Verdict) <= Exchange::eager_bytes);
 // As much as there is room for, and whole characters.
 template <size_t size>
 void put(std::array<char, size>& to, std::string_view text) {
-    size_t length = std::min(text.size(), size - 1);
-    while (length < text.size() && length > 0 && (text[length] & 0xC0) == 0x80) --length;
     to.fill('\0');
-    std::memcpy(to.data(), text.data(), length);
+    std::ranges::copy(cut(text, size - 1), to.begin());
 }
 
 template <size_t size>
