@@ -128,7 +128,8 @@ ReduceOp::ReduceOp(tutti_reduce_op number) : number_(number) {
 
 tutti_reduce_op ReduceOp::make(Made made) {
     if (auto* const user = std::get_if<UserFunction>(&made)) {
-        user->known_name = table().keep_name(mark_of(*user), user->name);
+        user->mark = mark_of(*user);
+        user->known_name = table().keep_name(user->mark, user->name);
     }
     return table().add(std::make_shared<const Made>(std::move(made)));
 }
@@ -157,7 +158,7 @@ bool ReduceOp::is_commutative() const {
 uint32_t ReduceOp::fingerprint() const {
     if (!made_) return number_;
     const UserFunction* const user = user_function();
-    return user == nullptr ? uint32_t{TUTTI_PREMUL_SUM} : mark_of(*user);
+    return user == nullptr ? uint32_t{TUTTI_PREMUL_SUM} : user->mark;
 }
 
 std::string describe_op(uint32_t fingerprint) {

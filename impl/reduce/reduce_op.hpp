@@ -23,7 +23,9 @@ struct UserFunction {
     ReduceFunction function = nullptr;
     void* user = nullptr;
     bool is_commutative = true;
-    std::shared_ptr<const std::string> known_name = nullptr;  // by which messages find it
+    // Made with the op: of the name and the properties, and by it messages find the name.
+    uint32_t mark = 0;
+    std::shared_ptr<const std::string> known_name = nullptr;
 };
 
 class ReduceOp {
