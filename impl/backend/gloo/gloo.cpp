@@ -106,8 +106,8 @@ public:
     }
 
     void report(const Status& cause) noexcept override {
-        if (number_ == 0) return trunk_->report(cause);
-        say_to_all(control::encode(Kind::Report, cause));
+        if (number_ == 0) trunk_->liveness().report(cause);
+        if (!rank_0_tells()) say_to_all(control::encode(Kind::Report, cause));
     }
 
     void stalled(uint64_t number, const std::string& call) noexcept override {
@@ -123,9 +123,12 @@ public:
     }
 
     void leave() noexcept override {
-        if (number_ == 0) return trunk_->farewell(has_aborted_);
-        // After a failure the others shall hear of that, not of who went because of it.
-        if (!has_aborted_) say_to_all(control::encode(Kind::Bye));
+        const bool after_failure = has_aborted_;
+        if (number_ == 0) trunk_->farewell(after_failure);
+        // After a failure the others shall hear of that, not of who went because of it; but where
+        // every line has told it, those who work on in other groups hear that this rank left.
+        const bool all_have_heard = number_ == 0 && !rank_0_tells();
+        if (!after_failure || all_have_heard) say_to_all(control::encode(Kind::Bye));
     }
 
     [[nodiscard]] Status trouble(int peer) const override {
@@ -164,6 +167,9 @@ private:
         }
         return peers;
     }
+
+    // Else the members tell each other: rank 0 watches the first group alone, until it leaves.
+    [[nodiscard]] bool rank_0_tells() const { return number_ == 0 && !trunk_->has_left(0); }
 
     void say_to_all(const std::string& word) noexcept {
         for (int peer = 0; peer < size(); ++peer) {

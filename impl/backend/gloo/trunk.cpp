@@ -209,25 +209,10 @@ void Trunk::detach(uint32_t number, const std::vector<std::pair<int, uint32_t>>&
     static_cast<Context&>(*context_).forget(number, peers);
 }
 
-void Trunk::say_to_all(const std::string& word) noexcept {
-    for (int peer = 0; peer < size_; ++peer) {
-        if (peer != rank_) line(peer).say(WireSlot::word(0), word);
-    }
-}
-
-// Rank 0 tells the others, unless it has left before: then every line does.
-void Trunk::report(const Status& cause) noexcept {
-    liveness_->report(cause);
-    if (of(0).left) say_to_all(control::encode(control::Kind::Report, cause));
-}
-
-// Rank 0 tells the others. It may have left before, so they hear it on every line, too; but not
-// after a failure that rank 0 tells, which must be heard first.
 void Trunk::farewell(bool after_failure) noexcept {
     leaving_ = true;
     patience_ms_ = after_failure ? farewell_after_failure_ms : farewell_ms;
     liveness_->leave();
-    if (!after_failure || of(0).left) say_to_all(control::encode(control::Kind::Bye));
 }
 
 template <typename Tell>

@@ -74,8 +74,6 @@ public:
     void detach(uint32_t number, const std::vector<std::pair<int, uint32_t>>& peers,
                 bool untidy) noexcept;
 
-    // The first group failed here.
-    void report(const Status& cause) noexcept;
     // The first group leaves; after a failure only once the others have been told of that.
     void farewell(bool after_failure) noexcept;
 
@@ -108,7 +106,6 @@ private:
     void line_closed(int peer, const std::string& reason) noexcept override;
     void line_heard(int peer, WireSlot slot, std::span<const std::byte> word) override;
     void trunk_heard(int peer, std::span<const std::byte> word);
-    void say_to_all(const std::string& word) noexcept;
     void end_first_group(const Status& verdict) noexcept;
     bool awaits(WireSlot slot) noexcept override;
     bool sends_to(int peer, WireSlot slot) noexcept override;
@@ -118,7 +115,7 @@ private:
     const net::Descriptor cancel_;  // readable: nobody connects any more
     std::vector<Peer> peers_;
     std::atomic<bool> leaving_{false};
-    std::atomic<int64_t> patience_ms_{0};
+    std::atomic<int64_t> patience_ms_{0};  // for the farewell; 0: there is none
 
     Mutex mutex_;  // taken with a line's lock held, and before a user's own
     Condition told_;
