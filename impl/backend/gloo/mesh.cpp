@@ -6,7 +6,6 @@
 #include "base/error.hpp"
 #include "base/fault_point.hpp"
 #include "base/log.hpp"
-#include "net/interfaces.hpp"
 
 namespace tutti::gloo_channel {
 
@@ -62,10 +61,9 @@ private:
     std::vector<net::Address>& addresses(int peer) { return addresses_[static_cast<size_t>(peer)]; }
 
     std::vector<Connection> connections() {
-        const std::string host = net::host_identity();
         std::vector<Connection> made;
         for (size_t peer = 0; peer < sockets_.size(); ++peer) {
-            made.push_back({std::move(sockets_[peer]), seats_[peer].host == host});
+            made.push_back({std::move(sockets_[peer]), seats_[peer].host == seat(rank_).host});
         }
         return made;
     }
