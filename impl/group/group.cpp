@@ -69,14 +69,11 @@ void Group::learn_hosts() {
     for (int rank = 0; rank < size_; ++rank) {
         on_this_host_.push_back(rank == rank_ || backend_->same_host(rank));
     }
+    all_on_this_host_ = std::ranges::find(on_this_host_, false) == on_this_host_.end();
 }
 
 bool Group::same_host(int rank) const {
     return rank >= 0 && rank < size_ && on_this_host_[static_cast<size_t>(rank)];
-}
-
-bool Group::same_host() const {
-    return std::ranges::all_of(on_this_host_, [](bool is) { return is; });
 }
 
 Group::~Group() {

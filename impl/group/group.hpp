@@ -62,7 +62,7 @@ public:
     [[nodiscard]] const Family& family() const { return *family_; }
     // Whether what goes to that rank, or to every other one, stays on this host. Any `rank`.
     [[nodiscard]] bool same_host(int rank) const;
-    [[nodiscard]] bool same_host() const;
+    [[nodiscard]] bool same_host() const { return all_on_this_host_; }
 
     // Milliseconds above 0, or -1.
     void set_timeout_ms(int64_t timeout_ms) { timeout_ms_ = timeout_ms; }
@@ -146,6 +146,7 @@ private:
     const char* backend_name_ = "";
     const std::vector<int> global_ranks_;
     std::vector<bool> on_this_host_;      // by rank; since the group was made
+    bool all_on_this_host_ = false;       // since then, too
     const std::string path_;              // of the steps that led here from the first group
     const std::shared_ptr<Group> first_;  // the first group, which lives as long; null: this is it
     const std::shared_ptr<Family> family_;
