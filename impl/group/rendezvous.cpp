@@ -26,7 +26,7 @@ std::string required_variable(const char* name) {
     auto value = environment(name);
     if (value) return *std::move(value);
     const char* lacks = std::getenv(name) == nullptr ? " is not set" : " is empty";
-    refuse(cat("environment variable ", name, lacks, ", and env:// needs it"));
+    refuse("environment variable ", name, lacks, ", and env:// needs it");
 }
 
 int required_number(const char* name, int lowest, int highest) {
@@ -58,13 +58,13 @@ Meeting meet_at(std::shared_ptr<Store> store, const Members& members) {
 
 void check_members(const Members& members, const InitUrl& url) {
     const auto missing = [&](const char* name) {
-        refuse(cat("init method \"", url.text, "\" needs the argument ", name, ", or ?", name,
-                   "= at its end"));
+        refuse("init method \"", url.text, "\" needs the argument ", name, ", or ?", name,
+               "= at its end");
     };
     if (members.rank < 0) missing("rank");
     if (members.world_size < 0) missing("world_size");
     if (members.rank >= members.world_size) {
-        refuse(cat("rank ", members.rank, " is not below the world size, ", members.world_size));
+        refuse("rank ", members.rank, " is not below the world size, ", members.world_size);
     }
 }
 
@@ -90,8 +90,8 @@ net::Endpoint address_by_environment(const std::optional<LaunchPlace>& place, bo
     } else if (place && !environment("MASTER_ADDR")) {
         address.host = place->master_addr;
         if (address.host.empty()) {
-            refuse(cat(place->launcher, " does not tell the address of the host of rank 0: set ",
-                       "environment variable MASTER_ADDR"));
+            refuse(place->launcher, " does not tell the address of the host of rank 0: set ",
+                   "environment variable MASTER_ADDR");
         }
     } else {
         address.host = without_brackets(required_variable("MASTER_ADDR"));
@@ -103,7 +103,7 @@ net::Endpoint address_by_environment(const std::optional<LaunchPlace>& place, bo
 
 Meeting meet_by_environment(const InitUrl& url, Members members) {
     if (!url.place.empty()) {
-        refuse(cat("init method \"", url.text, "\": nothing but parameters may follow env://"));
+        refuse("init method \"", url.text, "\": nothing but parameters may follow env://");
     }
     std::optional<LaunchPlace> place;
     if (!environment("RANK") && !environment("WORLD_SIZE")) {
@@ -129,7 +129,7 @@ Meeting meet_by_address(const InitUrl& url, const Members& members) {
 Meeting meet_at_file(const InitUrl& url, const Members& members) {
     const auto& path = url.place;
     if (!path.starts_with('/') || path.ends_with('/')) {
-        refuse(cat("init method \"", url.text, "\" is not file:// and an absolute path"));
+        refuse("init method \"", url.text, "\" is not file:// and an absolute path");
     }
     check_members(members, url);
     return meet_at(make_file_store(path, members.world_size, members.rank), members);
@@ -141,20 +141,20 @@ Number agree(const char* name, Number given, Number lowest, const std::optional<
              const InitUrl& url) {
     if (!told) return given;
     if (given >= lowest && given != *told) {
-        refuse(cat("init method \"", url.text, "\" says that ", name, " is ", *told,
-                   ", and the argument says ", given));
+        refuse("init method \"", url.text, "\" says that ", name, " is ", *told,
+               ", and the argument says ", given);
     }
     return *told;
 }
 
 Members agree(int rank, int world_size, int64_t timeout_ms, const InitUrl& url) {
-    if (rank < -1) refuse(cat("rank is ", rank, "; it is 0 or more, or -1"));
+    if (rank < -1) refuse("rank is ", rank, "; it is 0 or more, or -1");
     if (world_size < -1 || world_size == 0) {
-        refuse(cat("world_size is ", world_size, "; it is 1 or more, or -1"));
+        refuse("world_size is ", world_size, "; it is 1 or more, or -1");
     }
     if (timeout_ms != 0 && url.timeout_ms && *url.timeout_ms != timeout_ms) {
-        refuse(cat("init method \"", url.text, "\" says that timeout is ", *url.timeout_ms,
-                   " ms, and options.timeout_ms says ", timeout_ms));
+        refuse("init method \"", url.text, "\" says that timeout is ", *url.timeout_ms,
+               " ms, and options.timeout_ms says ", timeout_ms);
     }
     if (timeout_ms == 0) timeout_ms = url.timeout_ms.value_or(GroupOptions{}.timeout_ms);
     return {agree("rank", rank, 0, url.rank, url),
@@ -169,8 +169,8 @@ Meeting meet(const std::string& init_method, int rank, int world_size, int64_t t
     if (url.scheme == "env") return meet_by_environment(url, members);
     if (url.scheme == "tcp") return meet_by_address(url, members);
     if (url.scheme == "file") return meet_at_file(url, members);
-    refuse(cat("init method \"", init_method,
-               "\" is not known; there are env://, tcp://host:port and file:///path"));
+    refuse("init method \"", init_method,
+           "\" is not known; there are env://, tcp://host:port and file:///path");
 }
 
 void check_environment() {

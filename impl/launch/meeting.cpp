@@ -76,9 +76,9 @@ void check_job(const Options& options, Store& store, const std::string& place,
     const auto there = store.compare_set(keys::job, "", options.run_id, deadline);
     if (there == options.run_id) return;
     store.set(keys::other_job, options.run_id, deadline);
-    refuse(cat("the nodes at ", place, " are those of job \"", there,
-               "\", and this one is of job \"", options.run_id,
-               "\": the nodes of a job have one --rdzv-id, and each job has its own endpoint"));
+    refuse("the nodes at ", place, " are those of job \"", there, "\", and this one is of job \"",
+           options.run_id,
+           "\": the nodes of a job have one --rdzv-id, and each job has its own endpoint");
 }
 
 class Door {
@@ -127,11 +127,11 @@ private:
             taken_by = split_fields(there, card_size).front();
         }
         if (!options_.node_rank) {
-            refuse(cat("all ", options_.nnodes, " nodes of job \"", options_.run_id,
-                       "\" are there already"));
+            refuse("all ", options_.nnodes, " nodes of job \"", options_.run_id,
+                   "\" are there already");
         }
-        refuse(cat("a tuttirun on ", taken_by, " is node ", lowest,
-                   " already: each needs a --node-rank of its own"));
+        refuse("a tuttirun on ", taken_by, " is node ", lowest,
+               " already: each needs a --node-rank of its own");
     }
 
     Placement meet_others(int rank, const std::vector<std::string>& names) {
@@ -158,8 +158,8 @@ private:
         const auto size = parse_number(fields[2], what, 1, limits::processes);
         const auto agree = [&](const char* option, int64_t theirs, int64_t ours) {
             if (theirs == ours) return;
-            refuse(cat("node ", node, " (", fields[0], ") was started with ", option, " ", theirs,
-                       ", this one with ", ours));
+            refuse("node ", node, " (", fields[0], ") was started with ", option, " ", theirs,
+                   ", this one with ", ours);
         };
         agree("--nnodes", parse_number(fields[3], what, 1, limits::nodes), options_.nnodes);
         agree("--max-restarts", parse_number(fields[4], what, 0, limits::restarts),

@@ -23,7 +23,7 @@ const OptionRow& find_option(std::string name) {
         if (row.name == nullptr) continue;
         if (name == row.name || (row.letter != 0 && name == cat("-", row.letter))) return row;
     }
-    refuse(cat("unknown option ", name));
+    refuse("unknown option ", name);
 }
 
 // "--nproc-per-node" is PET_NPROC_PER_NODE.
@@ -45,7 +45,7 @@ void read_environment(Parsed& parsed, const Lookup& lookup) {
         } else if (*value == "1") {
             row.apply(parsed, "", name);
         } else if (*value != "0") {
-            refuse(cat(name, " is \"", *value, "\", not 0 or 1"));
+            refuse(name, " is \"", *value, "\", not 0 or 1");
         }
     }
 }
@@ -73,11 +73,11 @@ size_t read_arguments(Parsed& parsed, std::span<const char* const> arguments) {
         const OptionRow& row = find_option(argument.substr(0, equals));
         std::string value;
         if (row.value == nullptr) {
-            if (equals != std::string::npos) refuse(cat(row.name, " takes no value"));
+            if (equals != std::string::npos) refuse(row.name, " takes no value");
         } else if (equals != std::string::npos) {
             value = argument.substr(equals + 1);
         } else {
-            if (next == arguments.size()) refuse(cat(row.name, " needs a value"));
+            if (next == arguments.size()) refuse(row.name, " needs a value");
             value = arguments[next++];
         }
         row.apply(parsed, value, row.name);
@@ -101,7 +101,7 @@ void choose_endpoint(Parsed& parsed) {
 void check_nodes(const Options& options) {
     const auto rank = options.node_rank.value_or(0);
     if (rank >= options.nnodes) {
-        refuse(cat("--node-rank is ", rank, ", not below --nnodes, ", options.nnodes));
+        refuse("--node-rank is ", rank, ", not below --nnodes, ", options.nnodes);
     }
     const bool told = options.backend == Backend::Static && rank == 0;
     if (options.nnodes > 1 && options.endpoint.port == 0 && !told) {
@@ -115,8 +115,8 @@ void check_nodes(const Options& options) {
 void check_local_ranks(const Options& options) {
     const auto check = [&](const char* option, int rank) {
         if (rank < options.nproc_per_node) return;
-        refuse(cat(option, " names local rank ", rank, ", and --nproc-per-node is ",
-                   options.nproc_per_node, ": local ranks are 0 to ", options.nproc_per_node - 1));
+        refuse(option, " names local rank ", rank, ", and --nproc-per-node is ",
+               options.nproc_per_node, ": local ranks are 0 to ", options.nproc_per_node - 1);
     };
     for (const auto& [rank, streams] : options.redirects.ranks) check("--redirects", rank);
     for (const auto& [rank, streams] : options.tee.ranks) check("--tee", rank);
