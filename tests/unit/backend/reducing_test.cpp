@@ -51,7 +51,7 @@ void reduce_gives_the_root_the_sum_and_changes_nobody_else(void**) {
     for (int size = 2; size <= most_ranks; ++size) {
         World world(size);
         for (const auto& one : reduces) {
-            for (int root = sanitized ? size - 1 : 0; root < size; ++root) {
+            for (int root = SANITIZED ? size - 1 : 0; root < size; ++root) {
                 for (const size_t count : {size_t{0}, size_t{1}, size_t{8}, size_t{1017}}) {
                     reduce_to_root(world, one, root, count, {TUTTI_INT32, TUTTI_SUM}, root % 2 > 0);
                 }
@@ -71,7 +71,7 @@ constexpr int dtype_step = THREAD_SANITIZED ? 4 : 1;
 
 void reduce_of_every_dtype_and_op_gives_the_reference(void**) {
     for (const int size : {3, 4}) {
-        if (sanitized && size != 3) continue;
+        if (SANITIZED && size != 3) continue;
         World world(size);
         for (const auto& one : reduces) {
             for (tutti_dtype dtype = 0; dtype <= TUTTI_BOOL; dtype += dtype_step) {
@@ -134,7 +134,7 @@ void reduce_scatter_gives_every_rank_its_part_of_the_sum(void**) {
 
 void reduce_scatter_of_every_dtype_and_op_gives_the_reference(void**) {
     for (const int size : {3, 4}) {
-        if (sanitized && size != 3) continue;
+        if (SANITIZED && size != 3) continue;
         World world(size);
         for (const auto& one : reduce_scatters) {
             for (tutti_dtype dtype = 0; dtype <= TUTTI_BOOL; dtype += dtype_step) {
@@ -152,7 +152,7 @@ void reduce_scatter_of_every_dtype_and_op_gives_the_reference(void**) {
 // More segments than are ever under way at once, so that memory is used again.
 void long_parts_are_reduced_segment_by_segment(void**) {
     for (const int size : {2, 3, 5}) {
-        if (sanitized && size != 3) continue;
+        if (SANITIZED && size != 3) continue;
         World world(size);
         Sizes sizes(static_cast<size_t>(size), 11 * segment + 8);
         sizes[0] = 2 * segment;
