@@ -11,10 +11,10 @@ namespace capi = tutti::capi;
 namespace {
 
 using tutti::Parcels;
-using Places = capi::Places<tutti_bytes>;
+using BytesPlaces = capi::Places<tutti_bytes>;
 
-std::vector<Places::Value> open(Parcels::Received& received) {
-    std::vector<Places::Value> values;
+std::vector<BytesPlaces::Value> open(Parcels::Received& received) {
+    std::vector<BytesPlaces::Value> values;
     for (tutti::OwnedBytes& bytes : received) values.push_back(capi::to_bytes(std::move(bytes)));
     return values;
 }
@@ -23,7 +23,7 @@ void issue(const capi::GroupPin& pin, Parcels call, const tutti_call_options* op
            tutti_work** work, tutti_bytes** out_bytes, size_t places) {
     call.objects = false;
     capi::issue_parcels<tutti_bytes>(*pin, std::move(call), capi::read_options(options).timeout_ms,
-                                     work, std::make_shared<Places>(out_bytes, places), open);
+                                     work, std::make_shared<BytesPlaces>(out_bytes, places), open);
 }
 
 void gather(const capi::GroupPin& pin, Parcels call, const void* data, size_t size,

@@ -16,7 +16,7 @@ namespace {
 using tutti::ObjectPointer;
 using tutti::ObjectSettings;
 using tutti::Parcels;
-using Places = capi::Places<tutti_object>;
+using ObjectPlaces = capi::Places<tutti_object>;
 
 // The messages of a call, which go as long as it runs.
 using Messages = std::vector<std::string>;
@@ -59,7 +59,7 @@ ObjectPointer own_value(const ObjectPointer& given) {
 capi::Open<tutti_object> open_each(capi::Reading reading, int own_rank, const ObjectPointer& own) {
     return [reading = std::move(reading), own_rank,
             own = own_value(own)](Parcels::Received& received) {
-        std::vector<Places::Value> values;
+        std::vector<ObjectPlaces::Value> values;
         for (int source = 0; source < static_cast<int>(received.size()); ++source) {
             tutti::OwnedBytes& message = received[static_cast<size_t>(source)];
             values.push_back(source == own_rank
@@ -73,7 +73,7 @@ capi::Open<tutti_object> open_each(capi::Reading reading, int own_rank, const Ob
 // The root of a scatter.
 capi::Open<tutti_object> open_own(const ObjectPointer& own) {
     return [own = own_value(own)](Parcels::Received& /*received*/) {
-        return std::vector<Places::Value>{std::make_shared<capi::Draft>(own)};
+        return std::vector<ObjectPlaces::Value>{std::make_shared<capi::Draft>(own)};
     };
 }
 
@@ -94,7 +94,7 @@ void gather(const capi::GroupPin& pin, Parcels call, const tutti_object* object,
     call.most_bytes = tutti::longest_list(1, settings);
     capi::issue_parcels<tutti_object>(
         *pin, call, capi::read_options(options).timeout_ms, work,
-        std::make_shared<Places>(out_objects, receives ? ranks : 0),
+        std::make_shared<ObjectPlaces>(out_objects, receives ? ranks : 0),
         open_each(reading_of(pin, call, settings), pin->rank(), value));
 }
 
@@ -123,7 +123,7 @@ tutti_status tutti_broadcast_object_list(tutti_group* group, tutti_object* const
         call.most_bytes = tutti::longest_list(count, settings);
         capi::issue_parcels<tutti_object>(
             *pin, call, capi::read_options(options).timeout_ms, work,
-            std::make_shared<Places>(out_objects, gives ? 0 : count),
+            std::make_shared<ObjectPlaces>(out_objects, gives ? 0 : count),
             open_root(reading_of(pin, call, settings), count, group_src));
     });
 }
@@ -181,7 +181,7 @@ tutti_status tutti_scatter_object_list(tutti_group* group, tutti_object* const* 
         capi::need_output(out_object, "out_object");
         call.most_bytes = tutti::longest_list(1, settings);
         capi::issue_parcels<tutti_object>(*pin, call, capi::read_options(options).timeout_ms, work,
-                                          std::make_shared<Places>(out_object, 1), std::move(open));
+                                          std::make_shared<ObjectPlaces>(out_object, 1), std::move(open));
     });
 }
 
