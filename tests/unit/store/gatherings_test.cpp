@@ -32,6 +32,8 @@ void a_queue_gives_each_value_once_in_order(void**) {
     for (int round = 0; round < 2; ++round) {
         for (const std::string& value : {std::string("one"), std::string(), bytes})
             stores.first->queue_push("q", value, ample());
+        // Nothing answers a push: another handle sees it for sure once its own has.
+        assert_int_equal(stores.first->queue_len("q", ample()), 3);
         assert_int_equal(stores.second->queue_len("q", ample()), 3);
         assert_string_equal(stores.second->queue_pop("q", false, ample()).c_str(), "one");
         assert_string_equal(stores.first->queue_pop("q", true, ample()).c_str(), "");
@@ -58,6 +60,7 @@ void queues_are_found_by_check_and_wait_and_deleted(void**) {
     stores.second->queue_push("q", "a", ample());
     waiter.join();
     stores.second->queue_push("q", "b", ample());
+    assert_int_equal(stores.second->queue_len("q", ample()), 2);
     assert_true(stores.first->check(Names{"q"}, ample()));
     assert_true(stores.first->delete_key("q", ample()));
     assert_false(stores.first->delete_key("q", ample()));
