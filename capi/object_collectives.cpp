@@ -181,7 +181,8 @@ tutti_status tutti_scatter_object_list(tutti_group* group, tutti_object* const* 
         capi::need_output(out_object, "out_object");
         call.most_bytes = tutti::longest_list(1, settings);
         capi::issue_parcels<tutti_object>(*pin, call, capi::read_options(options).timeout_ms, work,
-                                          std::make_shared<ObjectPlaces>(out_object, 1), std::move(open));
+                                          std::make_shared<ObjectPlaces>(out_object, 1),
+                                          std::move(open));
     });
 }
 

@@ -7,13 +7,15 @@
 #include <string.h>
 #include <tutti/tutti.h>
 
+#include "support/sanitizers.h"
+
 enum { SIZES = 6 };
 /* Nothing, what comes with the first message, what just does and just does not, several
  * segments. */
 static const size_t sizes[SIZES] = {0, 100, 4000, 4096, 5000, 600000};
 
 /* Bytes that shrink (even ranks) or do not. */
-static unsigned char* bytes_of(int32_t rank, size_t size) {
+static UNWATCHED unsigned char* bytes_of(int32_t rank, size_t size) {
     unsigned char* bytes = (unsigned char*)malloc(size + 1);
     uint32_t state = (uint32_t)rank * 77 + 1;
     size_t i;

@@ -73,7 +73,7 @@ void issue(World& world, const std::vector<Wish>& wishes) {
         }
         run(channel, all, number, ample());
         for (size_t index = 0; index < items.size(); ++index) {
-            require(items[index]->output == items[index]->expected,
+            require(same(items[index]->output, items[index]->expected),
                     cat("call ", index, " of ", items.size(), ": ",
                         describe(fingerprint(all.calls[index]), number)));
         }

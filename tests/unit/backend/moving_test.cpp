@@ -32,7 +32,7 @@ Exchange exchange_for(Channel& channel, uint64_t number) {
 }
 
 void expect(const Buffer& got, int from, int to, size_t bytes, const std::string& what) {
-    require(got == marked(from, to, bytes), cat(what, ": the piece of rank ", from));
+    require(same(got, marked(from, to, bytes)), cat(what, ": the piece of rank ", from));
 }
 
 void all_gather_brings_every_part_to_every_rank(void**) {
@@ -179,13 +179,13 @@ void chosen_algorithms_work_in_place(void**) {
                 fill(rank, rank);
                 run(channel, AllGatherIntoTensor{view(rank), all}, ++step, ample());
                 for (int from = 0; from < size; ++from) {
-                    require(std::ranges::equal(view(from).bytes(), marked(from, from, bytes)),
+                    require(same(view(from).bytes(), marked(from, from, bytes)),
                             cat("all_gather_into_tensor of ", bytes, ", part ", from));
                 }
                 for (int to = 0; to < size; ++to) fill(rank, to);
                 run(channel, AllToAllSingle{all, all, {}, {}}, ++step, ample());
                 for (int from = 0; from < size; ++from) {
-                    require(std::ranges::equal(view(from).bytes(), marked(from, rank, bytes)),
+                    require(same(view(from).bytes(), marked(from, rank, bytes)),
                             cat("all_to_all_single of ", bytes, ", piece ", from));
                 }
                 Views views;
@@ -197,7 +197,7 @@ void chosen_algorithms_work_in_place(void**) {
                 }
                 run(channel, AllToAll{inputs, views}, ++step, ample());
                 for (int from = 0; from < size; ++from) {
-                    require(std::ranges::equal(view(from).bytes(), marked(from, rank, bytes)),
+                    require(same(view(from).bytes(), marked(from, rank, bytes)),
                             cat("all_to_all of ", bytes, ", piece ", from));
                 }
             });
@@ -227,12 +227,11 @@ void collectives_of_all_kinds_follow_each_other(void**) {
                 Scatter{rank == root ? ConstViews(pieces.begin(), pieces.end()) : ConstViews{}, own,
                         root},
                 ++number, ample());
-            require(mine == marked(rank, round, bytes), "gather and scatter");
+            require(same(mine, marked(rank, round, bytes)), "gather and scatter");
             run(world[rank], MonitoredBarrier{}, ++number, ample());
             run(world[rank], AllGather{own, pieces}, ++number, ample());
             for (int from = 0; from < size; ++from) {
-                require(std::ranges::equal(pieces[static_cast<size_t>(from)].bytes(),
-                                           marked(from, round, bytes)),
+                require(same(pieces[static_cast<size_t>(from)].bytes(), marked(from, round, bytes)),
                         "all_gather");
             }
         }
@@ -241,7 +240,7 @@ void collectives_of_all_kinds_follow_each_other(void**) {
 
 // More ranks than anything is laid out for: trees, rounds and rings with odd ends.
 void many_ranks_find_each_other(void**) {
-    const int size = channel_name() == "loopback" ? 67 : 19;  // Gloo connects all with all
+    const int size = channel_name() == "gloo" || SANITIZED ? 19 : 67;  // Gloo connects all with all
     World world(size);
     for (const int64_t count : {int64_t{1}, int64_t{300}, int64_t{3000}}) {
         world.together([&](Channel& channel, uint64_t number) {

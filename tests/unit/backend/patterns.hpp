@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,14 +24,22 @@ constexpr int most_ranks = THREAD_SANITIZED ? 3 : SANITIZED ? 4 : 9;
 constexpr size_t eager = Exchange::eager_bytes;
 constexpr size_t segment = 512 * 1024;
 
+UNWATCHED inline void mark(std::byte* data, size_t from, size_t to, size_t bytes) {
+    for (size_t index = 0; index < bytes; ++index) {
+        data[index] = static_cast<std::byte>(from * 89 + to * 31 + index * 7 + (index >> 9));
+    }
+}
+
 inline Buffer marked(int from, int to, size_t bytes) {
     Buffer data(bytes);
-    for (size_t index = 0; index < bytes; ++index) {
-        const auto value = static_cast<size_t>(from) * 89 + static_cast<size_t>(to) * 31 +
-                           index * 7 + (index >> 9);
-        data[index] = static_cast<std::byte>(value);
-    }
+    mark(data.data(), static_cast<size_t>(from), static_cast<size_t>(to), bytes);
     return data;
+}
+
+// At once: std::equal looks at one byte after the other.
+inline bool same(std::span<const std::byte> one, std::span<const std::byte> other) {
+    return one.size() == other.size() &&
+           (one.empty() || std::memcmp(one.data(), other.data(), one.size()) == 0);
 }
 
 // A size for every rank: alike, rising, with holes, all of it on one rank.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/message/point_to_point.hpp"
+#include "patterns.hpp"
 #include "ranks.hpp"
 #include "reduce/reduce.hpp"
 #include "work/work.hpp"
@@ -24,7 +25,7 @@ struct Letter {
         return *work->status();
     }
     [[nodiscard]] bool holds(std::byte value) const {
-        return data == std::vector<std::byte>(data.size(), value);
+        return same(data, std::vector<std::byte>(data.size(), value));
     }
 };
 

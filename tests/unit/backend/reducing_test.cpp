@@ -41,9 +41,10 @@ void reduce_to_root(World& world, const Named<decltype(tree_reduce)>& one, int r
         const std::string text =
             cat(one.name, " of ", count, " ", dtype_name(what.dtype), " ",
                 describe_op(what.op.fingerprint()), " to ", root, " of ", world.size());
-        require(!is_root || (in_place ? input : output) == expected, text);
-        require((is_root && in_place) || input == before, cat(text, ": an input changed"));
-        require((is_root && !in_place) || output == untouched, cat(text, ": an output changed"));
+        require(!is_root || same(in_place ? input : output, expected), text);
+        require((is_root && in_place) || same(input, before), cat(text, ": an input changed"));
+        require((is_root && !in_place) || same(output, untouched),
+                cat(text, ": an output changed"));
     });
 }
 
@@ -112,10 +113,10 @@ void reduce_and_scatter(World& world, const Named<decltype(ring_reduce_scatter)>
         one.how(exchange, inputs, output, what);
         const std::string name = cat(one.name, " of ", text(sizes), " ", dtype_name(what.dtype),
                                      " ", describe_op(what.op.fingerprint()));
-        require(std::ranges::equal(output, ConstBytes(expected).subspan(begin, sizes[own])), name);
+        require(same(output, ConstBytes(expected).subspan(begin, sizes[own])), name);
         if (in_place)
             std::ranges::copy(ConstBytes(before).subspan(begin, sizes[own]), output.begin());
-        require(row == before, cat(name, ": an input changed"));
+        require(same(row, before), cat(name, ": an input changed"));
     });
 }
 
@@ -179,14 +180,14 @@ void the_chosen_algorithms_read_inputs_and_write_outputs(void**) {
                     ConstBytes(all).subspan(static_cast<size_t>(rank) * part.size(), part.size());
                 uint64_t step = number * 100;
                 run(channel, ReduceScatterTensor{input, output, TUTTI_AVG}, ++step, ample());
-                require(std::ranges::equal(part, expected), cat("tensor of ", count));
+                require(same(part, expected), cat("tensor of ", count));
                 std::ranges::fill(part, std::byte{1});
                 ConstViews inputs;
                 for (int to = 0; to < size; ++to) {
                     inputs.push_back(input.part(to * elements_each, elements_each));
                 }
                 run(channel, ReduceScatter{inputs, output, TUTTI_AVG}, ++step, ample());
-                require(std::ranges::equal(part, expected), cat("list of ", count));
+                require(same(part, expected), cat("list of ", count));
                 Buffer result(row.size());
                 const View sum{result.data(), input.count, TUTTI_FLOAT32};
                 run(channel, Reduce{input, sum, TUTTI_AVG, size - 1}, ++step, ample());
