@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -86,12 +87,17 @@ std::vector<Address> resolve(const Endpoint& endpoint, std::string* temporary) {
     hints.ai_flags = AI_NUMERICSERV | (endpoint.host.empty() ? AI_PASSIVE : 0);
     addrinfo* list = nullptr;
     const std::string service = std::to_string(endpoint.port);
-    int result = getaddrinfo(endpoint.host.empty() ? nullptr : endpoint.host.c_str(),
-                             service.c_str(), &hints, &list);
-    // A machine without /etc/hosts, as containers may be, has this name all the same.
-    if (result == EAI_NONAME && endpoint.host == "localhost") {
-        result = getaddrinfo("127.0.0.1", service.c_str(), &hints, &list);
+    const auto ask = [&](const char* host) {
+        return getaddrinfo(host, service.c_str(), &hints, &list);
+    };
+    // A machine without /etc/hosts, as containers may be, has this name all the same, and what a
+    // name server far away says of it does not count.
+    const bool is_localhost = endpoint.host == "localhost";
+    int result = EAI_NONAME;
+    if (!is_localhost || access("/etc/hosts", F_OK) == 0) {
+        result = ask(endpoint.host.empty() ? nullptr : endpoint.host.c_str());
     }
+    if (is_localhost && (result == EAI_NONAME || result == EAI_AGAIN)) result = ask("127.0.0.1");
     if (result == EAI_AGAIN && temporary != nullptr) {
         *temporary = resolver_text(result);
         return {};
