@@ -36,3 +36,11 @@ if(TUTTI_SANITIZE)
                       # For programs in C: the library they use is C++.
                       $<$<LINK_LANG_AND_ID:C,Clang>:-fsanitize-link-c++-runtime -lstdc++>)
 endif()
+
+# tutti_compile_together(target PROPERTY VALUE...): CMake's unity build, as these properties say.
+function(tutti_compile_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON ${ARGN})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)  # what it includes is no header
+  endif()
+endfunction()

@@ -14,7 +14,8 @@ fail() {
 }
 
 for ranks in 1 "$@"; do
-    "$tuttirun" --nproc-per-node "$ranks" "$train_digits" --save "$folder/model.$ranks" >"$folder/out.$ranks"
+    "$tuttirun" --nproc-per-node "$ranks" "$train_digits" --save "$folder/model.$ranks" \
+        >"$folder/out.$ranks"
     echo "$ranks ranks:"
     tail -n 2 "$folder/out.$ranks"
     awk '/\] test accuracy:/ { found = 1; good = $5 > 95 } END { exit !(found && good) }' \

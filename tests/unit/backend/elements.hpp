@@ -17,59 +17,52 @@ UNWATCHED constexpr int32_t value(int rank, size_t index) {
            5;
 }
 
-// 0, 1, 2 and 3 as elements of this dtype, one after the other.
-inline Buffer smallest(tutti_dtype dtype) {
+// 0, 1, 2 or 3 as an element of this dtype.
+inline void put(std::byte* at, tutti_dtype dtype, uint32_t number) {
     constexpr uint16_t halves[] = {0x0000, 0x3C00, 0x4000, 0x4200};
     constexpr uint16_t brains[] = {0x0000, 0x3F80, 0x4000, 0x4040};
     const size_t bytes = element_size(dtype);
-    Buffer data(4 * bytes);
-    for (uint32_t number = 0; number < 4; ++number) {
-        std::byte* const at = data.data() + number * bytes;
-        const auto put = [at](auto typed, size_t place = 0) {
-            std::memcpy(at + place * sizeof typed, &typed, sizeof typed);
-        };
-        switch (dtype) {
-            case TUTTI_FLOAT16:
-                put(halves[number]);
-                break;
-            case TUTTI_BFLOAT16:
-                put(brains[number]);
-                break;
-            case TUTTI_FLOAT32:
-                put(static_cast<float>(number));
-                break;
-            case TUTTI_FLOAT64:
-                put(static_cast<double>(number));
-                break;
-            case TUTTI_COMPLEX64:
-                put(static_cast<float>(number));
-                put(static_cast<float>(3 - number), 1);
-                break;
-            case TUTTI_COMPLEX128:
-                put(static_cast<double>(number));
-                put(static_cast<double>(3 - number), 1);
-                break;
-            default:
-                *at = static_cast<std::byte>(number);
-        }
+    const auto as = [at](auto typed) { std::memcpy(at, &typed, sizeof typed); };
+    std::memset(at, 0, bytes);
+    switch (dtype) {
+        case TUTTI_FLOAT16:
+            return as(halves[number]);
+        case TUTTI_BFLOAT16:
+            return as(brains[number]);
+        case TUTTI_FLOAT32:
+            return as(static_cast<float>(number));
+        case TUTTI_FLOAT64:
+            return as(static_cast<double>(number));
+        case TUTTI_COMPLEX64:
+            put(at, TUTTI_FLOAT32, number);
+            return put(at + bytes / 2, TUTTI_FLOAT32, 3 - number);
+        case TUTTI_COMPLEX128:
+            put(at, TUTTI_FLOAT64, number);
+            return put(at + bytes / 2, TUTTI_FLOAT64, 3 - number);
+        default:
+            std::memcpy(at, &number, std::min<size_t>(bytes, sizeof number));
     }
-    return data;
 }
 
-UNWATCHED inline void fill(std::byte* data, int rank, size_t count, const std::byte* numbers,
-                           size_t bytes, bool of_two) {
+// Each element is one of the four `numbers`, of so many bytes.
+UNWATCHED inline void choose(std::byte* data, int rank, size_t count, const std::byte* numbers,
+                             size_t bytes) {
     for (size_t index = 0; index < count; ++index) {
-        const auto number = static_cast<uint32_t>(value(rank, index) + 5) % 4;
-        const std::byte* const from = numbers + (of_two ? 1 + number % 2 : number) * bytes;
+        const std::byte* const from =
+            numbers + static_cast<size_t>(value(rank, index) + 5) % 4 * bytes;
         for (size_t at = 0; at < bytes; ++at) data[index * bytes + at] = from[at];
     }
 }
 
 inline Buffer elements(int rank, size_t count, tutti_dtype dtype, tutti_reduce_op op) {
     const size_t bytes = element_size(dtype);
+    Buffer numbers(4 * bytes);
+    for (uint32_t number = 0; number < 4; ++number) {
+        // Products stay within what float16 holds exactly.
+        put(numbers.data() + number * bytes, dtype, op == TUTTI_PRODUCT ? 1 + number % 2 : number);
+    }
     Buffer data(count * bytes);
-    // Products stay within what float16 holds exactly.
-    fill(data.data(), rank, count, smallest(dtype).data(), bytes, op == TUTTI_PRODUCT);
+    choose(data.data(), rank, count, numbers.data(), bytes);
     return data;
 }
 

@@ -307,8 +307,10 @@ void a_first_message_of_any_size_is_no_mismatch_while_another_is_awaited(void**)
         const std::byte data[3]{};
         WatchedChannel channel(world[rank], stalls);
         Exchange exchange(channel, small, 1, ample());
-        if (rank == 2) sent.wait_until_at_least(1);
-        if (rank == 2) stalls.wait_until_at_least(1);
+        if (rank == 2) {
+            sent.wait_until_at_least(1);
+            stalls.wait_until_at_least(1);
+        }
         if (rank > 0) {
             exchange.send(0, data);
             exchange.wait_all();
