@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/deadline.hpp"
+
 namespace tutti {
 
 struct Branch {
@@ -11,6 +13,7 @@ struct Branch {
     std::vector<int> ranks;          // of its members, in the group it branches off, by rank
     int rank = 0;                    // of this process among them
     std::vector<std::string> cards;  // what each member's reserve() said
+    Deadline deadline = Deadline::never();
 };
 
 }  // namespace tutti

@@ -7,9 +7,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/debug_level.hpp"
 #include "base/status.hpp"
@@ -95,6 +97,12 @@ public:
     // the channel was made.
     [[nodiscard]] bool compares_first() const { return compares_first_; }
 
+    // Throws MISMATCH if it is known by other means than messages that ranks have called different
+    // things: whoever waits in a collective asks now and then. Set before the first one.
+    void set_comparison(std::function<void()> comparison) { comparison_ = std::move(comparison); }
+    [[nodiscard]] bool has_comparison() const { return static_cast<bool>(comparison_); }
+    void compare() const { comparison_(); }
+
     // `peer` is another rank. A message longer than the receive posted for it ends that receive
     // with MISMATCH. Throw the reason of an abort, or PEER_LOST when the peer is known to be gone.
     virtual void post_send(Transfer& transfer, int peer, Slot slot, const void* data,
@@ -129,6 +137,7 @@ private:
     const int rank_;
     const int size_;
     const bool compares_first_;
+    std::function<void()> comparison_;
 };
 
 }  // namespace tutti

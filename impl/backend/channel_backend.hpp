@@ -31,6 +31,9 @@ public:
     void cancel(const std::string& path) noexcept override { channel_->cancel(path); }
     std::unique_ptr<Backend> branch(const Branch& branch) override;
 
+protected:
+    [[nodiscard]] Channel& channel() const { return *channel_; }
+
 private:
     const std::unique_ptr<Channel> channel_;
     const std::shared_ptr<PointToPoint> messages_;

@@ -8,26 +8,40 @@
 #include "channel_backend.hpp"
 #include "gloo/gloo.hpp"
 #include "loopback/loopback.hpp"
+#include "shm/shm.hpp"
 
 namespace tutti {
 
 namespace {
 
-constexpr const char* default_backend = "gloo";
-
 struct Entry {
     const char* name;
-    std::unique_ptr<Channel> (*connect)(const std::shared_ptr<Store>&, int rank, int size,
+    std::unique_ptr<Backend> (*connect)(const std::shared_ptr<Store>&, int rank, int size,
                                         const Deadline&);
 };
 
-constexpr std::array<Entry, 2> entries{{
-    {"gloo", gloo_channel::connect},
-    {"loopback",
-     [](const std::shared_ptr<Store>& store, int rank, int size, const Deadline& deadline) {
-         return loopback::connect(*store, rank, size, deadline);
-     }},
+std::unique_ptr<Backend> connect_gloo(const std::shared_ptr<Store>& store, int rank, int size,
+                                      const Deadline& deadline) {
+    return std::make_unique<ChannelBackend>(gloo_channel::connect(store, rank, size, deadline));
+}
+
+std::unique_ptr<Backend> connect_loopback(const std::shared_ptr<Store>& store, int rank, int size,
+                                          const Deadline& deadline) {
+    return std::make_unique<ChannelBackend>(loopback::connect(*store, rank, size, deadline));
+}
+
+template <bool required>
+std::unique_ptr<Backend> connect_shm(const std::shared_ptr<Store>& store, int rank, int size,
+                                     const Deadline& deadline) {
+    return shm::connect(gloo_channel::connect(store, rank, size, deadline), required, deadline);
+}
+
+constexpr std::array<Entry, 3> entries{{
+    {"gloo", connect_gloo},
+    {"loopback", connect_loopback},
+    {"shm", connect_shm<true>},
 }};
+constexpr Entry chosen_together{"shm", connect_shm<false>};
 
 std::string lower(std::string text) {
     std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -46,7 +60,7 @@ bool is_backend_available(const std::string& name) {
 }
 
 std::string resolve_backend(const std::string& name) {
-    if (name.empty()) return default_backend;
+    if (name.empty()) return name;
     std::string resolved = lower(name);
     if (find(resolved) != nullptr) return resolved;
     std::string known;
@@ -60,9 +74,9 @@ const char* static_backend_name(const std::string& name) {
 
 std::unique_ptr<Backend> make_backend(const std::string& name, const std::shared_ptr<Store>& store,
                                       int rank, int size, const Deadline& deadline) {
-    const Entry& entry = *find(name);
-    return std::make_unique<ChannelBackend>(size == 1 ? loopback::alone(entry.name)
-                                                      : entry.connect(store, rank, size, deadline));
+    const Entry& entry = name.empty() ? chosen_together : *find(name);
+    if (size == 1) return std::make_unique<ChannelBackend>(loopback::alone(entry.name));
+    return entry.connect(store, rank, size, deadline);
 }
 
 }  // namespace tutti

@@ -53,7 +53,6 @@ Group::Group(const GroupOptions& options)
       store_(options.store),
       turns_(std::make_unique<Turns>()) {
     const std::string backend = resolve_backend(options.backend);
-    backend_name_ = static_backend_name(backend);
     try {
         backend_ = make_backend(backend, options.store, rank_, size_,
                                 Deadline::after_ms(options.timeout_ms));
@@ -62,6 +61,7 @@ Group::Group(const GroupOptions& options)
         status.message = cat("making ", label(), ": ", status.message);
         throw Error(status);
     }
+    backend_name_ = static_backend_name(backend_->name());
     learn_hosts();
 }
 

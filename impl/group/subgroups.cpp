@@ -143,7 +143,8 @@ private:
         std::vector<std::string> cards;
         for (const int rank : ranks) cards.push_back(cards_.at(rank));
         if (std::exchange(reserved_, false)) {
-            return first_.backend_->branch({place_, birth.global_ranks, birth.rank, cards});
+            return first_.backend_->branch(
+                {place_, birth.global_ranks, birth.rank, cards, deadline_});
         }
         // Meeting may take time, in which the parent may be destroyed.
         const std::shared_ptr<Store> store = store_of(birth.path);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "base/assert.hpp"
 #include "base/error.hpp"
@@ -148,7 +149,7 @@ void Exchange::await(Transfer& transfer, int peer, const char* doing, const Dead
     while (!transfer.done.load(std::memory_order_acquire)) {
         const uint32_t ticket = event_->ticket();
         if (transfer.done.load(std::memory_order_acquire)) break;
-        if (event_->wait(ticket, told_ ? deadline : deadline.or_earlier(patience_))) {
+        if (event_->wait(ticket, deadline.or_earlier(patience_))) {
             if (told_) check_arrived();
             continue;
         }
@@ -156,7 +157,10 @@ void Exchange::await(Transfer& transfer, int peer, const char* doing, const Dead
         if (deadline.expired()) {
             throw Error(TUTTI_ERR_TIMEOUT, cat("timed out ", doing, " rank ", peer), peer);
         }
-        told_ = true;
+        patience_ =
+            channel_.has_comparison() ? Deadline::after_ms(control::stall_ms) : Deadline::never();
+        if (channel_.has_comparison()) channel_.compare();
+        if (std::exchange(told_, true)) continue;
         check_arrived();
         const char* const manner = channel_.compares_first() ? detail_suffix : "";
         channel_.stalled(number_, cat(describe(step_.whole, number_), manner));
@@ -240,10 +244,7 @@ void Exchange::wait_all() {
 }
 
 void Exchange::fail_mismatch(int peer, const Fingerprint& theirs) const {
-    throw Error(TUTTI_ERR_MISMATCH,
-                cat("rank ", peer, " called ", describe(theirs, number_), " while rank ", rank(),
-                    " called ", describe(fingerprint_, number_)),
-                peer);
+    throw Error(mismatch(peer, theirs, rank(), fingerprint_, number_));
 }
 
 void Exchange::check_size(int sender, uint64_t sent, int receiver, uint64_t expected) const {

@@ -105,7 +105,7 @@ private:
     const uint64_t number_;
     const Step step_;
     const Deadline deadline_;
-    const Deadline patience_;  // then the others are told where this rank waits
+    Deadline patience_;  // then the others are told where this rank waits
     bool told_ = false;
     std::shared_ptr<Event> event_;
     std::shared_ptr<TransferListener> listener_;

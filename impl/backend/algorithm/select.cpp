@@ -74,32 +74,6 @@ constexpr Rule<decltype(bruck_all_to_all)> all_to_alls[] = {
     {any_size, 2, pairwise_all_to_all},
 };
 
-std::vector<Bytes> bytes_of(const Views& views) {
-    std::vector<Bytes> result;
-    for (const View& view : views) result.push_back(view.bytes());
-    return result;
-}
-
-std::vector<ConstBytes> bytes_of(const ConstViews& views) {
-    std::vector<ConstBytes> result;
-    for (const ConstView& view : views) result.push_back(view.bytes());
-    return result;
-}
-
-// Splits are elements for every rank; none: equal parts.
-template <typename SomeView>
-auto parts_of(const SomeView& whole, int ranks, const std::vector<int64_t>& splits = {}) {
-    std::vector<decltype(whole.bytes())> result;
-    int64_t begin = 0;
-    for (int rank = 0; rank < ranks; ++rank) {
-        const int64_t length =
-            splits.empty() ? whole.count / ranks : splits[static_cast<size_t>(rank)];
-        result.push_back(whole.part(begin, length).bytes());
-        begin += length;
-    }
-    return result;
-}
-
 void gather_all(Exchange& exchange, ConstBytes input, std::span<const Bytes> parts) {
     copy(parts[static_cast<size_t>(exchange.rank())], input);
     choose(all_gathers, total_size(parts), exchange.size())(exchange, parts);

@@ -162,4 +162,11 @@ std::string describe(const Fingerprint& fingerprint, uint64_t number) {
     return details.empty() ? title : cat(title, " (", details, ")");
 }
 
+Status mismatch(int peer, const Fingerprint& theirs, int rank, const Fingerprint& ours,
+                uint64_t number) {
+    return {TUTTI_ERR_MISMATCH, peer, 0,
+            cat("rank ", peer, " called ", describe(theirs, number), " while rank ", rank,
+                " called ", describe(ours, number))};
+}
+
 }  // namespace tutti

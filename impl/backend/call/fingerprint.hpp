@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/status.hpp"
 #include "tutti/types.h"
 
 namespace tutti {
@@ -58,5 +59,9 @@ uint64_t extend_layout(uint64_t layout, uint64_t number);
 
 // "all_reduce #7 (float32 × 100, SUM)"; a digest is shown by half of it.
 std::string describe(const Fingerprint& fingerprint, uint64_t number);
+
+// MISMATCH: what the peer called and what this rank called instead.
+Status mismatch(int peer, const Fingerprint& theirs, int rank, const Fingerprint& ours,
+                uint64_t number);
 
 }  // namespace tutti

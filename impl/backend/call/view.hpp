@@ -52,4 +52,28 @@ struct ConstView {
 using Views = std::vector<View>;
 using ConstViews = std::vector<ConstView>;
 
+// The memory of each.
+template <typename SomeView>
+auto bytes_of(const std::vector<SomeView>& views) {
+    std::vector<decltype(views.front().bytes())> result;
+    result.reserve(views.size());
+    for (const SomeView& view : views) result.push_back(view.bytes());
+    return result;
+}
+
+// The memory of every rank's part. Splits are elements for every rank; none: equal parts.
+template <typename SomeView>
+auto parts_of(const SomeView& whole, int ranks, const std::vector<int64_t>& splits = {}) {
+    std::vector<decltype(whole.bytes())> result;
+    result.reserve(static_cast<size_t>(ranks));
+    int64_t begin = 0;
+    for (int rank = 0; rank < ranks; ++rank) {
+        const int64_t length =
+            splits.empty() ? whole.count / ranks : splits[static_cast<size_t>(rank)];
+        result.push_back(whole.part(begin, length).bytes());
+        begin += length;
+    }
+    return result;
+}
+
 }  // namespace tutti

@@ -1,0 +1,64 @@
+// Short data every rank combines by itself; two ranks show each other pieces, and each combines its
+// own with the other's; more ranks share the combining.
+#include "collectives.hpp"
+#include "scattered.hpp"
+#include "table.hpp"
+
+namespace tutti::shm {
+
+namespace {
+
+using algorithm::Reduction;
+
+void by_everyone(Team& team, ConstBytes input, Bytes output, const Reduction& reduction) {
+    const uint64_t step = team.take(1);
+    const size_t bytes = input.size();
+    reduction.begin(team.stage(step, bytes), input);
+    team.post(step);
+    team.await_all(step);
+    combine_all(reduction, output, team.size(),
+                [&](int rank) { return team.posted(rank, step, bytes); });
+    team.finish(step, bytes);
+}
+
+void by_two(Team& team, ConstBytes input, Bytes output, const Reduction& reduction) {
+    const size_t length = chunk_for(input.size(), 2);
+    const auto stage = [&](uint64_t step, size_t index) {
+        const ConstBytes piece = piece_of(input, index, length);
+        reduction.begin(team.stage(step, piece.size()), piece);
+        team.post(step);
+    };
+    const auto read = [&](uint64_t step, size_t index) {
+        const Bytes piece = piece_of(output, index, length);
+        const ConstBytes theirs = team.await(1 - team.rank(), step, piece.size());
+        // What this rank brings is in its slot, and if it is the input, there too, nearer.
+        const ConstBytes ours = reduction.changes_input()
+                                    ? team.posted(team.rank(), step, piece.size())
+                                    : piece_of(input, index, length);
+        if (team.rank() == 0) {
+            reduction.combine(piece, ours, theirs);
+        } else {
+            reduction.combine(piece, theirs, ours);
+        }
+        team.finish(step, piece.size());
+    };
+    pipeline(team, pieces_of(input.size(), length), stage, read);
+}
+
+}  // namespace
+
+void all_reduce(Team& team, const AllReduce& call) {
+    const ConstBytes input = call.input.bytes();
+    const Bytes output = call.output.bytes();
+    const Reduction reduction{call.output.dtype, call.op};
+    if (input.size() <= everyone_reduces(team.size())) {
+        by_everyone(team, input, output, reduction);
+    } else if (team.size() == 2) {
+        by_two(team, input, output, reduction);
+    } else {
+        scattered(team, input, output, reduction);
+    }
+    reduction.finish(output, team.size());
+}
+
+}  // namespace tutti::shm

@@ -1,0 +1,39 @@
+// In each step a rank shows a piece for every other, all of one length. In place too: what a piece
+// is copied over was shown before.
+#include "collectives.hpp"
+#include "pieces.hpp"
+
+namespace tutti::shm {
+
+void all_to_all(Team& team, std::span<const ConstBytes> inputs, std::span<const Bytes> outputs) {
+    const auto ranks = static_cast<size_t>(team.size());
+    const auto own = static_cast<size_t>(team.rank());
+    const size_t length = share_of(chunk_bytes, team.size());
+    const size_t total = inputs.front().size();
+    const auto all_of = [&](size_t index) {
+        return ranks * piece_of(inputs.front(), index, length).size();
+    };
+    const auto stage = [&](uint64_t step, size_t index) {
+        const Bytes mine = team.stage(step, all_of(index));
+        for (size_t rank = 0; rank < ranks; ++rank) {
+            if (rank == own) continue;
+            const ConstBytes piece = piece_of(inputs[rank], index, length);
+            algorithm::copy(mine.subspan(rank * piece.size(), piece.size()), piece);
+        }
+        team.post(step);
+    };
+    const auto read = [&](uint64_t step, size_t index) {
+        for (int turn = 1; turn < team.size(); ++turn) {
+            const int peer = algorithm::around(team.rank(), turn, team.size());
+            const Bytes piece = piece_of(outputs[static_cast<size_t>(peer)], index, length);
+            algorithm::copy(
+                piece,
+                team.await(peer, step, all_of(index)).subspan(own * piece.size(), piece.size()));
+        }
+        team.finish(step, all_of(index));
+    };
+    pipeline(team, pieces_of(total, length), stage, read);
+    algorithm::copy(outputs[own], inputs[own]);
+}
+
+}  // namespace tutti::shm

@@ -1,0 +1,25 @@
+// The collectives over shared memory, each in a file of its name: what a rank stages in each step,
+// and what it does with what the others have posted. On the thread of the call; they throw what Team
+// throws.
+#pragma once
+
+#include "team.hpp"
+
+namespace tutti::shm {
+
+// Whether run() serves the call; the same on all ranks.
+bool serves(const Collective& call);
+void run(Team& team, const Collective& call);
+
+void barrier(Team& team);
+void broadcast(Team& team, const Broadcast& call);
+void all_reduce(Team& team, const AllReduce& call);
+void reduce(Team& team, const Reduce& call);
+void reduce_scatter(Team& team, std::span<const ConstBytes> inputs, const View& output,
+                    const ReduceOp& op);
+void all_gather(Team& team, ConstBytes input, std::span<const Bytes> outputs);
+void gather(Team& team, const Gather& call);
+void scatter(Team& team, const Scatter& call);
+void all_to_all(Team& team, std::span<const ConstBytes> inputs, std::span<const Bytes> outputs);
+
+}  // namespace tutti::shm

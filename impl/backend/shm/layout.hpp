@@ -1,0 +1,54 @@
+// What stands in the memory that a rank of a group shows the others: it alone writes, they read.
+// Collectives are cut into steps that all ranks count alike; in a step a rank shows at most one
+// piece of data, in a line of its own or, if it is longer, in a slot. Lines and slots come round
+// again when all have read them. Plain memory, mapped by several processes.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/call/fingerprint.hpp"
+
+namespace tutti::shm {
+
+constexpr size_t cache_line = 64;
+
+// A step's flag and what else must be known with it, in the one cache line that travels.
+struct alignas(cache_line) Line {
+    static constexpr size_t most = 40;
+    std::byte data[most];
+    std::atomic<uint64_t> step;  // counted from 1; 0: none yet
+    uint64_t history;            // digest of the calls so far, this one included
+    uint64_t finished;           // as in Part, when the line was written
+};
+static_assert(sizeof(Line) == cache_line);
+
+// A call of the rank's, for others to compare with theirs.
+struct alignas(cache_line) Record {
+    std::atomic<uint64_t> number;  // 0: it is being written
+    Fingerprint fingerprint;
+};
+
+constexpr size_t most_lines = 16;
+constexpr size_t most_records = 16;
+constexpr size_t most_slots = 4;
+constexpr size_t chunk_bytes = size_t{128} * 1024;  // of data in a slot
+constexpr size_t result_bytes = size_t{64} * 1024;  // behind them: a rank's part of the result
+constexpr size_t slot_bytes = chunk_bytes + result_bytes;
+
+struct Part {
+    Line lines[most_lines];
+    // The rank reads nothing more of the steps before this one.
+    alignas(cache_line) std::atomic<uint64_t> finished;
+    // Others who wait for something that this rank writes sleep on the bell; it rings if there are
+    // any.
+    alignas(cache_line) std::atomic<uint32_t> sleepers;
+    std::atomic<uint32_t> bell;
+    Record records[most_records];
+    alignas(4096) std::byte slots[most_slots][slot_bytes];
+};
+static_assert(std::atomic<uint64_t>::is_always_lock_free &&
+              std::atomic<uint32_t>::is_always_lock_free);
+
+}  // namespace tutti::shm

@@ -1,0 +1,55 @@
+// Data cut into the pieces of successive steps, and the order in which a rank stages its own and
+// reads the others'. Any thread; touches only what it is given.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "backend/algorithm/reduction.hpp"
+#include "team.hpp"
+
+namespace tutti::shm {
+
+// So many pieces of this length are the data; none at all are one, for ranks to meet in.
+constexpr size_t pieces_of(size_t bytes, size_t length) {
+    return std::max<size_t>(1, (bytes + length - 1) / length);
+}
+
+// The piece of that index; empty behind the end.
+template <typename Byte>
+std::span<Byte> piece_of(std::span<Byte> data, size_t index, size_t length) {
+    const size_t begin = std::min(index * length, data.size());
+    return data.subspan(begin, std::min(length, data.size() - begin));
+}
+
+// A slot that has a piece for every rank: this long at most, on cache lines of their own.
+inline size_t share_of(size_t chunk, int ranks) {
+    return chunk / static_cast<size_t>(ranks) / cache_line * cache_line;
+}
+
+// Stages the next piece before it waits for the others' last one, so that both sides work.
+// stage(step, index) of the first piece, ..; read(step, index); both in order.
+template <typename Stage, typename Read>
+void pipeline(Team& team, size_t steps, Stage stage, Read read) {
+    const uint64_t first = team.take(steps);
+    stage(first, 0);
+    for (size_t index = 0; index < steps; ++index) {
+        if (index + 1 < steps) stage(first + index + 1, index + 1);
+        read(first + index, index);
+    }
+}
+
+// out = what all ranks bring, combined in the order of the ranks. `input(rank)` is as long as `out`;
+// only of two ranks may `out` be an input.
+template <typename Input>
+void combine_all(const algorithm::Reduction& reduction, Bytes out, int ranks, Input input) {
+    constexpr size_t block = 16384;  // of the result: it stays in the first cache
+    for (size_t begin = 0; begin < out.size(); begin += block) {
+        const Bytes part = out.subspan(begin, std::min(block, out.size() - begin));
+        const auto of = [&](int rank) { return input(rank).subspan(begin, part.size()); };
+        reduction.combine(part, of(0), of(1));
+        for (int rank = 2; rank < ranks; ++rank) reduction.combine(part, of(rank));
+    }
+}
+
+}  // namespace tutti::shm

@@ -1,0 +1,37 @@
+// Every rank shows its data; the destination combines them, or more than two ranks share the
+// combining of long data.
+#include "collectives.hpp"
+#include "scattered.hpp"
+#include "table.hpp"
+
+namespace tutti::shm {
+
+void reduce(Team& team, const Reduce& call) {
+    const ConstBytes input = call.input.bytes();
+    const algorithm::Reduction reduction{call.input.dtype, call.op};
+    const bool is_destination = team.rank() == call.destination;
+    const Bytes output = is_destination ? call.output.bytes() : Bytes{};
+    if (team.size() > 2 && input.size() > everyone_reduces(team.size())) {
+        scattered(team, input, output, reduction);
+    } else {
+        const size_t length = chunk_for(input.size(), team.size());
+        const auto stage = [&](uint64_t step, size_t index) {
+            const ConstBytes piece = piece_of(input, index, length);
+            reduction.begin(team.stage(step, piece.size()), piece);
+            team.post(step);
+        };
+        const auto read = [&](uint64_t step, size_t index) {
+            const size_t bytes = piece_of(input, index, length).size();
+            if (is_destination) {
+                team.await_all(step);
+                combine_all(reduction, piece_of(output, index, length), team.size(),
+                            [&](int rank) { return team.posted(rank, step, bytes); });
+            }
+            team.finish(step, bytes);
+        };
+        pipeline(team, pieces_of(input.size(), length), stage, read);
+    }
+    if (is_destination) reduction.finish(output, team.size());
+}
+
+}  // namespace tutti::shm

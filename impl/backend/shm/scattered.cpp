@@ -1,0 +1,92 @@
+#include "scattered.hpp"
+
+#include "table.hpp"
+
+namespace tutti::shm {
+
+namespace {
+
+// In each step a rank shows its piece and, behind it, its share of the sum of the piece before, so
+// that ranks wait for each other once for a piece.
+class Scattered {
+public:
+    Scattered(Team& team, ConstBytes input, Bytes output, const algorithm::Reduction& reduction)
+        : team_(team),
+          input_(input),
+          output_(output),
+          reduction_(reduction),
+          length_(chunk_for(input.size(), team.size())),
+          pieces_(pieces_of(input.size(), length_)),
+          first_(team.take(pieces_ + 1)) {}
+
+    void run() {
+        for (size_t index = 0; index <= pieces_; ++index) {
+            const uint64_t step = first_ + index;
+            if (index > 0) team_.await_all(step - 1);
+            const Team::Slot mine = team_.stage_slot(step);
+            if (index < pieces_) {
+                const ConstBytes piece = piece_of(input_, index, length_);
+                reduction_.begin(mine.data.first(piece.size()), piece);
+            }
+            if (index > 0) combine(index - 1, mine.result);
+            team_.post(step);
+            if (index > 1) collect(index - 2);
+            if (index > 0) team_.finish_slot(step - 1);
+        }
+        if (!output_.empty()) {
+            team_.await_all(first_ + pieces_);
+            collect(pieces_ - 1);
+        }
+        team_.finish_slot(first_ + pieces_);
+    }
+
+private:
+    // Where that rank's share of a piece begins and ends: whole cache lines but at the end.
+    struct Share {
+        size_t begin;
+        size_t bytes;
+    };
+    [[nodiscard]] Share share(size_t piece_bytes, int rank) const {
+        const auto ranks = static_cast<size_t>(team_.size());
+        const size_t lines = (piece_bytes + cache_line - 1) / cache_line;
+        const size_t most = (lines + ranks - 1) / ranks * cache_line;
+        const size_t begin = std::min(static_cast<size_t>(rank) * most, piece_bytes);
+        return {begin, std::min(most, piece_bytes - begin)};
+    }
+
+    // This rank's share of the piece, all of which is in the slots of that step.
+    void combine(size_t index, Bytes result) const {
+        const size_t bytes = piece_of(input_, index, length_).size();
+        const Share mine = share(bytes, team_.rank());
+        combine_all(reduction_, result.first(mine.bytes), team_.size(), [&](int rank) {
+            return team_.posted_slot(rank, first_ + index).data.subspan(mine.begin, mine.bytes);
+        });
+    }
+
+    // All shares of the piece, which were posted in the step after.
+    void collect(size_t index) const {
+        if (output_.empty()) return;
+        const Bytes piece = piece_of(output_, index, length_);
+        for (int rank = 0; rank < team_.size(); ++rank) {
+            const Share part = share(piece.size(), rank);
+            algorithm::copy(piece.subspan(part.begin, part.bytes),
+                            team_.posted_slot(rank, first_ + index + 1).result.first(part.bytes));
+        }
+    }
+
+    Team& team_;
+    const ConstBytes input_;
+    const Bytes output_;
+    const algorithm::Reduction& reduction_;
+    const size_t length_;
+    const size_t pieces_;
+    const uint64_t first_;
+};
+
+}  // namespace
+
+void scattered(Team& team, ConstBytes input, Bytes output, const algorithm::Reduction& reduction) {
+    Scattered(team, input, output, reduction).run();
+}
+
+}  // namespace tutti::shm

@@ -1,0 +1,125 @@
+#include "segment.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/hash.hpp"
+
+namespace tutti::shm {
+
+namespace {
+
+constexpr size_t front_page = 4096;
+
+std::string link_text(const char* path) {
+    char text[64] = "";
+    const ssize_t length = ::readlink(path, text, sizeof text);
+    return {text, length > 0 ? static_cast<size_t>(length) : 0};
+}
+
+// 0 where it cannot be told.
+uint64_t this_host() {
+    std::string boot;
+    std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+    const std::string processes = link_text("/proc/self/ns/pid");
+    if (boot.empty() || processes.empty()) return 0;
+    return fnv1a_64(
+        cat(boot, processes, link_text("/proc/self/ns/user"), link_text("/proc/self/ns/ipc")));
+}
+
+uint64_t random_mark() {
+    uint64_t mark = 0;
+    while (mark == 0) {
+        if (::getrandom(&mark, sizeof mark, 0) != sizeof mark) {
+            throw Error(TUTTI_ERR_BACKEND, "the system has no random numbers", -1, errno);
+        }
+    }
+    return mark;
+}
+
+[[noreturn]] void refuse_memory(const char* what, size_t bytes) {
+    throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat(what, " ", bytes, " bytes of shared memory"), -1,
+                errno);
+}
+
+[[noreturn]] void refuse_other(const Address& address, const char* why, int code = 0) {
+    throw Error(TUTTI_ERR_UNSUPPORTED,
+                cat("the memory of process ", address.process, " cannot be shared: ", why), -1,
+                code);
+}
+
+}  // namespace
+
+Segment::Segment(net::Descriptor descriptor, const Address& address, size_t bytes)
+    : descriptor_(std::move(descriptor)), address_(address), bytes_(bytes + front_page) {
+    void* const all =
+        ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.get(), 0);
+    if (all == MAP_FAILED) refuse_memory("cannot map", bytes_);
+    // In a child of fork every call is an error, and none shall touch the parent's group.
+    (void)::madvise(all, bytes_, MADV_DONTFORK);
+    data_ = static_cast<std::byte*>(all) + front_page;
+}
+
+Segment::Segment(Segment&& other) noexcept
+    : descriptor_(std::move(other.descriptor_)),
+      address_(other.address_),
+      data_(std::exchange(other.data_, nullptr)),
+      bytes_(other.bytes_) {}
+
+Segment::~Segment() {
+    if (data_ != nullptr) ::munmap(static_cast<std::byte*>(data_) - front_page, bytes_);
+}
+
+Segment Segment::make(size_t bytes) {
+    net::Descriptor file(::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (!file.valid()) refuse_memory("cannot make", bytes);
+    const int number = file.get();
+    constexpr unsigned seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    if (::fchmod(number, S_IRUSR | S_IWUSR) != 0 ||
+        ::ftruncate(number, static_cast<off_t>(bytes + front_page)) != 0 ||
+        ::fcntl(number, F_ADD_SEALS, seals) != 0) {
+        refuse_memory("cannot make", bytes);
+    }
+    const Address address{this_host(), random_mark(), ::getpid(), number};
+    Segment segment(std::move(file), address, bytes);
+    std::memcpy(static_cast<std::byte*>(segment.data_) - front_page, &address.mark,
+                sizeof address.mark);
+    return segment;
+}
+
+Segment Segment::open(const Address& address, size_t bytes) {
+    if (address.host == 0 || address.host != this_host()) {
+        refuse_other(address, "it is on another host, or in another container");
+    }
+    const std::string path = cat("/proc/", address.process, "/fd/", address.descriptor);
+    // It may be anything else by now, which opening must not disturb.
+    constexpr int careful = O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    struct stat facts {};
+    if (::stat(path.c_str(), &facts) != 0) refuse_other(address, path.c_str(), errno);
+    if (!S_ISREG(facts.st_mode) || static_cast<size_t>(facts.st_size) != bytes + front_page) {
+        refuse_other(address, "something else is there");
+    }
+    net::Descriptor file(::open(path.c_str(), careful));
+    if (!file.valid()) refuse_other(address, path.c_str(), errno);
+    const int seals = ::fcntl(file.get(), F_GET_SEALS);
+    if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) refuse_other(address, "it could shrink");
+    Segment segment(std::move(file), address, bytes);
+    if (std::memcmp(static_cast<std::byte*>(segment.data_) - front_page, &address.mark,
+                    sizeof address.mark) != 0) {
+        refuse_other(address, "it is another one");
+    }
+    segment.close();
+    return segment;
+}
+
+}  // namespace tutti::shm

@@ -1,0 +1,45 @@
+// Memory that one process makes and others on its host map. It has no name in any file system: it
+// is gone with the last process that has it, however that ends. It cannot shrink under those who
+// read it. Any thread; touches /proc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "net/descriptor.hpp"
+
+namespace tutti::shm {
+
+// Where a process finds another one's segment.
+struct Address {
+    uint64_t host = 0;  // digest of boot, and of the namespaces that /proc and memory depend on
+    uint64_t mark = 0;  // random; stands in the segment too
+    int32_t process = 0;
+    int32_t descriptor = 0;
+};
+
+class Segment {
+public:
+    // All zero. Throws OUT_OF_MEMORY.
+    static Segment make(size_t bytes);
+    // Throws UNSUPPORTED, saying why, if it is not to be had.
+    static Segment open(const Address& address, size_t bytes);
+    Segment(Segment&& other) noexcept;
+    Segment& operator=(Segment&&) = delete;
+    ~Segment();
+
+    [[nodiscard]] void* data() const { return data_; }
+    [[nodiscard]] const Address& address() const { return address_; }
+    // Nobody can open it any more.
+    void close() { descriptor_.reset(); }
+
+private:
+    Segment(net::Descriptor descriptor, const Address& address, size_t bytes);
+
+    net::Descriptor descriptor_;
+    Address address_;
+    void* data_ = nullptr;  // behind a page with the mark
+    size_t bytes_;
+};
+
+}  // namespace tutti::shm

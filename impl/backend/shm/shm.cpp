@@ -1,0 +1,134 @@
+// Meeting: every rank makes its segment and tells the others where it is; they map it, and tell
+// whether they could. Then nobody else can open it any more.
+#include "shm.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "backend/algorithm/algorithm.hpp"
+#include "backend/channel_backend.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "collectives.hpp"
+
+namespace tutti::shm {
+
+namespace {
+
+constexpr int most_ranks = 512;  // a piece for each of them has room in a slot, with cache lines
+
+// The same of every rank, in the order of the ranks. Before the group's first collective.
+template <typename Value>
+std::vector<Value> tell_all(Channel& channel, uint32_t step, const Value& mine,
+                            const Deadline& deadline) {
+    std::vector<Value> all(static_cast<size_t>(channel.size()));
+    const auto bytes = static_cast<int64_t>(sizeof(Value));
+    const AllGatherIntoTensor call{{&mine, bytes, TUTTI_UINT8},
+                                   {all.data(), bytes * channel.size(), TUTTI_UINT8}};
+    if (channel.size() == 1) {
+        algorithm::run_alone(call);
+        return all;
+    }
+    Exchange exchange(channel, fingerprint(call), 0, deadline, {step, fingerprint(call)});
+    algorithm::run(exchange, call);
+    return all;
+}
+
+// Whether a rank sees all others' memory.
+struct Answer {
+    int32_t unseen = -1;
+    std::array<char, 252> why{};
+};
+
+Answer failed(int peer, const Error& error) {
+    Answer answer{peer, {}};
+    const std::string& text = error.status().message;
+    text.copy(answer.why.data(), answer.why.size() - 1);
+    return answer;
+}
+
+// Nothing if some rank does not see another one's memory; `why` says which, the same on all ranks.
+std::optional<std::vector<Segment>> meet(Channel& channel, std::string& why,
+                                         const Deadline& deadline) {
+    Answer answer;
+    std::vector<Segment> segments;
+    std::optional<Segment> mine;
+    try {
+        mine.emplace(Segment::make(sizeof(Part)));
+    } catch (const Error& error) {
+        answer = failed(channel.rank(), error);
+    }
+    const auto addresses = tell_all(channel, 0, mine ? mine->address() : Address{}, deadline);
+    for (int peer = 0; peer < channel.size() && answer.unseen < 0; ++peer) {
+        try {
+            segments.push_back(
+                peer == channel.rank()
+                    ? std::move(*mine)
+                    : Segment::open(addresses[static_cast<size_t>(peer)], sizeof(Part)));
+        } catch (const Error& error) {
+            answer = failed(peer, error);
+        }
+    }
+    const auto answers = tell_all(channel, 1, answer, deadline);
+    for (int rank = 0; rank < channel.size(); ++rank) {
+        const Answer& one = answers[static_cast<size_t>(rank)];
+        if (one.unseen < 0) continue;
+        why = cat("rank ", rank, " does not see the memory of rank ", one.unseen, ": ",
+                  one.why.data());
+        return std::nullopt;
+    }
+    segments[static_cast<size_t>(channel.rank())].close();
+    return segments;
+}
+
+class ShmBackend : public ChannelBackend {
+public:
+    ShmBackend(std::unique_ptr<Channel> channel, std::vector<Segment> segments)
+        : ChannelBackend(std::move(channel)), team_(std::move(segments), this->channel()) {
+        this->channel().set_comparison([this] { team_.compare(); });
+    }
+
+    [[nodiscard]] const char* name() const override { return "shm"; }
+    [[nodiscard]] bool same_host(int /*peer*/) const override { return true; }
+
+    void run(const Collective& call, uint64_t number, const Deadline& deadline) override {
+        if (team_.size() == 1 || channel().compares_first()) {
+            return ChannelBackend::run(call, number, deadline);
+        }
+        team_.begin(fingerprint(call), number, deadline);
+        if (!serves(call)) return ChannelBackend::run(call, number, deadline);
+        try {
+            shm::run(team_, call);
+        } catch (...) {
+            team_.withdraw();
+            throw;
+        }
+    }
+
+    std::unique_ptr<Backend> branch(const Branch& branch) override {
+        return connect(channel().branch(branch), false, branch.deadline);
+    }
+
+private:
+    Team team_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> connect(std::unique_ptr<Channel> channel, bool required,
+                                 const Deadline& deadline) {
+    std::string why = cat("more than ", most_ranks, " ranks");
+    std::optional<std::vector<Segment>> segments;
+    if (channel->size() <= most_ranks) segments = meet(*channel, why, deadline);
+    if (segments) return std::make_unique<ShmBackend>(std::move(channel), std::move(*segments));
+    if (required)
+        throw Error(TUTTI_ERR_UNSUPPORTED, cat("backend shm joins ranks of one host: ", why));
+    log(LogLevel::Info, "no shared memory: ", why);
+    return std::make_unique<ChannelBackend>(std::move(channel));
+}
+
+}  // namespace tutti::shm

@@ -1,0 +1,175 @@
+#include "team.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <type_traits>
+
+#include "base/error.hpp"
+#include "base/fault_point.hpp"
+#include "control/stalls.hpp"
+
+namespace tutti::shm {
+
+namespace {
+
+// Long enough that a rank which shares its processor with others does not sleep between two steps.
+constexpr std::chrono::microseconds yielding{400};
+constexpr int yields_at_once = 16;
+
+// A digest that takes in one more number; the product's upper half comes down.
+uint64_t mix(uint64_t digest, uint64_t number) {
+    digest = (digest ^ number) * 0x9E3779B97F4A7C15;
+    return digest ^ digest >> 32;
+}
+
+}  // namespace
+
+Team::Team(std::vector<Segment> segments, Channel& channel)
+    : segments_(std::move(segments)),
+      channel_(channel),
+      rank_(channel.rank()),
+      size_(channel.size()),
+      spins_(spins_for(size_)),
+      parts_([this] {
+          std::vector<Part*> parts;
+          for (const Segment& segment : segments_) {
+              parts.push_back(static_cast<Part*>(segment.data()));
+          }
+          return parts;
+      }()),
+      mine_(parts_[static_cast<size_t>(rank_)]),
+      finished_(segments_.size()) {}
+
+void Team::begin(const Fingerprint& call, uint64_t number, const Deadline& deadline) {
+    call_ = call;
+    number_ = number;
+    deadline_ = deadline;
+    history_ = mix(history_, number);
+    history_ = mix(history_, uint64_t{call.dtype} << 32 | static_cast<uint32_t>(call.kind));
+    history_ = mix(history_, uint64_t{call.op} << 32 | static_cast<uint32_t>(call.root));
+    history_ = mix(history_, static_cast<uint64_t>(call.count));
+    history_ = mix(history_, call.layout);
+    Record& record = mine_->records[number % most_records];
+    record.number.store(0, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release);
+    record.fingerprint = call;
+    record.number.store(number, std::memory_order_release);
+    first_step_ = next_step_;
+}
+
+void Team::withdraw() noexcept {
+    for (Line& one : mine_->lines) {
+        if (one.step.load(std::memory_order_relaxed) >= first_step_) {
+            one.step.store(0, std::memory_order_release);
+        }
+    }
+}
+
+void Team::post(uint64_t step) {
+    Line& mine = line(*mine_, step);
+    mine.history = history_;
+    mine.finished = mine_->finished.load(std::memory_order_relaxed);
+    mine.step.store(step, std::memory_order_release);
+    ring(*mine_);
+}
+
+void Team::await(int peer, uint64_t step) {
+    const Line& there = line(part(peer), step);
+    if (there.step.load(std::memory_order_acquire) != step) {
+        wait_for(peer,
+                 [&there, step] { return there.step.load(std::memory_order_acquire) == step; });
+    }
+    if (there.history != history_) fail_mismatch(peer);
+    finished_[static_cast<size_t>(peer)] = there.finished;
+}
+
+void Team::finish(uint64_t step, size_t bytes) {
+    mine_->finished.store(step + 1, std::memory_order_release);
+    // For the room of a line nobody sleeps but one who is many steps ahead, and not for long.
+    if (bytes > Line::most) ring(*mine_);
+}
+
+void Team::wait_for_room(uint64_t step) {
+    for (int peer = 0; peer < size_; ++peer) {
+        uint64_t& finished = finished_[static_cast<size_t>(peer)];
+        if (peer == rank_) {
+            finished = step + 1;
+            continue;
+        }
+        if (finished > step) continue;
+        const auto& there = part(peer).finished;
+        if (there.load(std::memory_order_acquire) <= step) {
+            wait_for(peer, [&there, step] { return there.load(std::memory_order_acquire) > step; });
+        }
+        finished = there.load(std::memory_order_acquire);
+    }
+    least_finished_ = *std::ranges::min_element(finished_);
+}
+
+template <typename IsReady>
+void Team::wait_for(int peer, IsReady is_ready) {
+    TUTTI_FAULT_POINT("shm.wait");
+    for (int spin = 0; spin < spins_; ++spin) {
+        if (is_ready()) return;
+        pause();
+    }
+    wait_slowly(
+        peer, [](void* context) { return (*static_cast<IsReady*>(context))(); }, &is_ready);
+}
+
+void Team::wait_slowly(int peer, bool (*is_ready)(void*), void* context) {
+    using Clock = std::chrono::steady_clock;
+    const auto began = Clock::now();
+    do {
+        for (int yield = 0; yield < yields_at_once; ++yield) {
+            ::sched_yield();
+            if (is_ready(context)) return;
+        }
+    } while (Clock::now() - began < yielding);
+    auto next_look = began + std::chrono::milliseconds(control::stall_ms);
+    for (;;) {
+        sleep(part(peer), is_ready, context);
+        const Status ours = channel_.trouble(rank_);
+        const Status theirs = channel_.trouble(peer);
+        if (is_ready(context)) return;
+        if (!ours.ok()) throw Error(ours);
+        if (!theirs.ok()) throw Error(theirs);
+        if (deadline_.expired()) {
+            throw Error(TUTTI_ERR_TIMEOUT, cat("timed out waiting for rank ", peer), peer);
+        }
+        if (Clock::now() < next_look) continue;
+        next_look += std::chrono::milliseconds(control::stall_ms);
+        compare();
+        channel_.stalled(number_, describe(call_, number_));
+    }
+}
+
+void Team::compare() const {
+    for (int peer = 0; peer < size_; ++peer) compare_with(peer);
+}
+
+void Team::compare_with(int peer) const {
+    const uint64_t oldest = number_ < most_records ? 1 : number_ - most_records + 1;
+    for (uint64_t number = oldest; number <= number_; ++number) {
+        const Record& ours = mine_->records[number % most_records];
+        const Record& theirs = part(peer).records[number % most_records];
+        if (theirs.number.load(std::memory_order_acquire) != number) continue;
+        const Fingerprint call = theirs.fingerprint;
+        std::atomic_thread_fence(std::memory_order_acquire);
+        if (theirs.number.load(std::memory_order_relaxed) != number) continue;
+        if (call == ours.fingerprint) continue;
+        throw Error(mismatch(peer, call, rank_, ours.fingerprint, number));
+    }
+}
+
+void Team::fail_mismatch(int peer) const {
+    compare_with(peer);
+    throw Error(TUTTI_ERR_MISMATCH,
+                cat("rank ", peer, " has called other things than rank ", rank_, " before ",
+                    describe(call_, number_)),
+                peer);
+}
+
+}  // namespace tutti::shm

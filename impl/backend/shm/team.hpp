@@ -1,0 +1,128 @@
+// The ranks of a group that see each other's memory, and the steps in which they show each other
+// pieces of data: every rank takes the same number of steps in a collective, and in each of them
+// a rank stages one piece and posts it, or none, and reads what others have posted. Runs one
+// collective at a time, on the thread that called it; throws what Exchange throws.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/algorithm/parts.hpp"
+#include "backend/call/call.hpp"
+#include "backend/channel.hpp"
+#include "base/deadline.hpp"
+#include "layout.hpp"
+#include "segment.hpp"
+#include "waiting.hpp"
+
+namespace tutti::shm {
+
+using algorithm::Bytes;
+using algorithm::ConstBytes;
+
+class Team {
+public:
+    // Every rank's segment, by rank; the channel tells what became of the others.
+    Team(std::vector<Segment> segments, Channel& channel);
+    Team(const Team&) = delete;
+    Team& operator=(const Team&) = delete;
+
+    [[nodiscard]] int rank() const { return rank_; }
+    [[nodiscard]] int size() const { return size_; }
+
+    // A call begins, also one that goes another way: ranks compare all they have called.
+    void begin(const Fingerprint& call, uint64_t number, const Deadline& deadline);
+    // The call has failed: who has not read what this rank posted for it waits, until it is told.
+    void withdraw() noexcept;
+    // Throws MISMATCH if some other rank is known to have called something else, as far back as
+    // both remember.
+    void compare() const;
+
+    // The first of so many steps, which this call takes.
+    uint64_t take(size_t steps) {
+        const uint64_t first = next_step_;
+        next_step_ += steps;
+        return first;
+    }
+
+    // Memory to put this rank's piece of the step into, once all have read what was there.
+    Bytes stage(uint64_t step, size_t bytes) {
+        make_room(step, bytes <= Line::most ? most_lines : most_slots);
+        return piece(*mine_, step, bytes);
+    }
+    // The same for a piece that has a part of a result behind it, and is in a slot whatever its
+    // size.
+    struct Slot {
+        Bytes data;
+        Bytes result;
+    };
+    Slot stage_slot(uint64_t step) {
+        make_room(step, most_slots);
+        return slot(*mine_, step);
+    }
+    // All others may read what was staged, all of what was written before included.
+    void post(uint64_t step);
+
+    // Until that rank, which may be this one, has posted in the step.
+    void await(int peer, uint64_t step);
+    void await_all(uint64_t step) {
+        for (int peer = 0; peer < size_; ++peer) await(peer, step);
+    }
+    // What it has posted, when that was awaited.
+    [[nodiscard]] ConstBytes posted(int peer, uint64_t step, size_t bytes) const {
+        return piece(part(peer), step, bytes);
+    }
+    [[nodiscard]] Slot posted_slot(int peer, uint64_t step) const { return slot(part(peer), step); }
+    // Both.
+    ConstBytes await(int peer, uint64_t step, size_t bytes) {
+        await(peer, step);
+        return posted(peer, step, bytes);
+    }
+    // This rank reads nothing more of it, nor of the steps before; `bytes` as for stage().
+    void finish(uint64_t step, size_t bytes);
+    void finish_slot(uint64_t step) { finish(step, chunk_bytes); }
+
+private:
+    [[nodiscard]] Part& part(int rank) const { return *parts_[static_cast<size_t>(rank)]; }
+    static Line& line(Part& part, uint64_t step) { return part.lines[step % most_lines]; }
+    static Slot slot(Part& part, uint64_t step) {
+        std::byte* const begin = part.slots[step % most_slots];
+        return {{begin, chunk_bytes}, {begin + chunk_bytes, result_bytes}};
+    }
+    static Bytes piece(Part& part, uint64_t step, size_t bytes) {
+        std::byte* const begin =
+            bytes <= Line::most ? line(part, step).data : part.slots[step % most_slots];
+        return {begin, bytes};
+    }
+    void make_room(uint64_t step, size_t ring) {
+        if (step > ring && least_finished_ <= step - ring) wait_for_room(step - ring);
+    }
+    // Until all have finished that step.
+    void wait_for_room(uint64_t step);
+    template <typename IsReady>
+    void wait_for(int peer, IsReady is_ready);
+    void wait_slowly(int peer, bool (*is_ready)(void*), void* context);
+    void compare_with(int peer) const;
+    [[noreturn]] void fail_mismatch(int peer) const;
+
+    const std::vector<Segment> segments_;
+    Channel& channel_;
+    const int rank_;
+    const int size_;
+    const int spins_;
+    std::vector<Part*> parts_;
+    Part* const mine_;
+    std::vector<uint64_t> finished_;  // by rank, as last seen
+    uint64_t least_finished_ = 1;     // of them
+    uint64_t next_step_ = 1;
+    // of the call in hand
+    uint64_t first_step_ = 1;
+    uint64_t history_ = 0;
+    uint64_t number_ = 0;
+    Fingerprint call_;
+    Deadline deadline_ = Deadline::never();
+};
+
+}  // namespace tutti::shm
