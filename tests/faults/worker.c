@@ -115,6 +115,11 @@ static const char* variable(const char* name) {
     return value;
 }
 
+static const char* backend(void) {
+    const char* name = getenv("TUTTI_FAULTS_BACKEND");
+    return name == NULL ? "gloo" : name;
+}
+
 static tutti_status connect_store(tutti_error* error) {
     if (meeting != NULL) return TUTTI_OK;
     return tutti_tcp_store_create(variable("MASTER_ADDR"), atoi(variable("MASTER_PORT")), -1, 0,
@@ -136,13 +141,13 @@ static void init(const char* step) {
     const int64_t prefix = number_in(step, "prefix", -1);
     tutti_status status;
     if (prefix < 0) {
-        status = tutti_init_process_group("gloo", "env://", -1, -1, &options, &error);
+        status = tutti_init_process_group(backend(), "env://", -1, -1, &options, &error);
     } else {
         tutti_store* store = NULL;
         status = make_prefix(prefix, &store, &error);
         if (status == TUTTI_OK) {
             status =
-                tutti_init_process_group_with_store("gloo", store, atoi(variable("RANK")),
+                tutti_init_process_group_with_store(backend(), store, atoi(variable("RANK")),
                                                     atoi(variable("WORLD_SIZE")), &options, &error);
         }
         tutti_store_release(store);
@@ -174,7 +179,7 @@ static tutti_status use_group(int64_t prefix, tutti_error* error) {
     tutti_store_release(meeting); /* and its connections */
     meeting = NULL;
     if (status == TUTTI_OK) {
-        status = tutti_group_create("gloo", store, atoi(variable("RANK")),
+        status = tutti_group_create(backend(), store, atoi(variable("RANK")),
                                     atoi(variable("WORLD_SIZE")), NULL, &group, error);
     }
     if (status == TUTTI_OK) {
