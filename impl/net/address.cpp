@@ -4,12 +4,13 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <memory>
+#include <sstream>
 
 #include "base/error.hpp"
 
@@ -31,6 +32,20 @@ bool same(const Address& a, const Address& b) {
 std::string resolver_text(int result) {
     if (result == EAI_SYSTEM) return errno_text(errno);
     return gai_strerror(result);
+}
+
+// Else the resolver asks a name server for it, even for localhost.
+bool hosts_file_knows(const std::string& name) {
+    std::ifstream file("/etc/hosts");
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream words(line.substr(0, line.find('#')));
+        std::string word;
+        words >> word;  // the address
+        while (words >> word) {
+            if (word == name) return true;
+        }
+    }
+    return false;
 }
 
 }  // namespace
@@ -87,17 +102,12 @@ std::vector<Address> resolve(const Endpoint& endpoint, std::string* temporary) {
     hints.ai_flags = AI_NUMERICSERV | (endpoint.host.empty() ? AI_PASSIVE : 0);
     addrinfo* list = nullptr;
     const std::string service = std::to_string(endpoint.port);
-    const auto ask = [&](const char* host) {
-        return getaddrinfo(host, service.c_str(), &hints, &list);
-    };
-    // A machine without /etc/hosts, as containers may be, has this name all the same, and what a
-    // name server far away says of it does not count.
-    const bool is_localhost = endpoint.host == "localhost";
-    int result = EAI_NONAME;
-    if (!is_localhost || access("/etc/hosts", F_OK) == 0) {
-        result = ask(endpoint.host.empty() ? nullptr : endpoint.host.c_str());
-    }
-    if (is_localhost && (result == EAI_NONAME || result == EAI_AGAIN)) result = ask("127.0.0.1");
+    // A machine whose /etc/hosts is not there or empty, as containers may have it, has this name
+    // all the same, and what a name server far away says of it does not count.
+    const bool is_unwritten = endpoint.host == "localhost" && !hosts_file_knows(endpoint.host);
+    const std::string host = is_unwritten ? "127.0.0.1" : endpoint.host;
+    const int result =
+        getaddrinfo(host.empty() ? nullptr : host.c_str(), service.c_str(), &hints, &list);
     if (result == EAI_AGAIN && temporary != nullptr) {
         *temporary = resolver_text(result);
         return {};

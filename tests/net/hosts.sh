@@ -92,6 +92,7 @@ carried_megabytes() { # HOST INTERFACE
 method=env://
 count=1
 variables=() # of all ranks
+through=()   # a command that runs each rank
 
 # start HOST RANK [VARIABLE=VALUE...]
 start() {
@@ -99,7 +100,7 @@ start() {
     [ "$method" = env:// ] || how="$method?rank=$2&world_size=4"
     env -u TUTTI_SOCKET_IFNAME -u GLOO_SOCKET_IFNAME -u TUTTI_STORE_BIND \
         RANK="$2" WORLD_SIZE=4 MASTER_PORT=29500 "${variables[@]}" "${@:3}" \
-        ip netns exec "$run$1" timeout -k 5 100 "$meet" "$how" "$count" \
+        ip netns exec "$run$1" "${through[@]}" timeout -k 5 100 "$meet" "$how" "$count" \
         >"$folder/rank$2" 2>&1 </dev/null &
     pids+=($!)
 }
