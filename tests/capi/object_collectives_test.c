@@ -263,13 +263,33 @@ static void send_too_much(rank_context* me) {
                 TUTTI_ERR_MISMATCH);
     RANK_EXPECT(me, got[0] == NULL && got[1] == NULL);
     RANK_EXPECT(me, strstr(me->error.message, "all_gather_bytes #") != NULL);
-    RANK_EXPECT(
-        me, strstr(me->error.message, "rank 1 sends 100000 bytes, and the limit is 1000") != NULL);
+    RANK_EXPECT(me, strstr(me->error.message,
+                           "rank 1 sends 100000 bytes, and the limit of rank 0 is 1000") != NULL);
+}
+
+/* Rank 3 has it from rank 2, which passes on what rank 0 gave. */
+static void broadcast_too_much_for_the_last(rank_context* me) {
+    static const char data[5000] = {0};
+    const int here = me->rank == 0;
+    tutti_bytes* got = NULL;
+    const tutti_status status = tutti_broadcast_bytes(
+        me->group, here ? data : NULL, here ? sizeof data : 0, here ? NULL : &got, 0,
+        me->rank == 3 ? 4999 : 0, NULL, NULL, &me->error);
+    tutti_bytes_release(got);
+    if (me->rank == 3) {
+        RANK_EXPECT(me, status == TUTTI_ERR_MISMATCH && me->error.rank == 0);
+        RANK_SAYS(me, "rank 0 sends 5000 bytes, and the limit of rank 3 is 4999");
+    }
 }
 
 static void more_than_the_limit_is_refused_before_memory_is_taken(void** state) {
     (void)state;
     RUN(2, send_too_much);
+}
+
+static void the_rank_that_broadcasts_more_than_the_limit_is_named(void** state) {
+    (void)state;
+    RUN(4, broadcast_too_much_for_the_last);
 }
 
 static void call_different_things(rank_context* me) {
@@ -355,6 +375,7 @@ int main(int argc, char** argv) {
         TEST(bytes_move_as_objects_do),
         TEST(what_cannot_be_read_names_the_sender_and_the_group_goes_on),
         TEST(more_than_the_limit_is_refused_before_memory_is_taken),
+        TEST(the_rank_that_broadcasts_more_than_the_limit_is_named),
         TEST(ranks_that_call_different_things_are_told),
         TEST(wrong_arguments_are_named_and_harm_nobody),
     };

@@ -49,15 +49,17 @@ public:
     [[nodiscard]] ConstBytes first() const { return first_; }
 
     // When the first message is there: the parcel, with its beginning.
-    OwnedBytes open(size_t most_bytes) {
+    OwnedBytes open(size_t most_bytes) { return open(most_bytes, source_); }
+    // `origin`: whose parcel it is, where others pass it on.
+    OwnedBytes open(size_t most_bytes, int origin) {
         first_ = exchange_.wait_first(ticket_);
         uint64_t size = 0;
         if (first_.size() >= sizeof size) std::memcpy(&size, first_.data(), sizeof size);
         if (size > most_bytes) {
-            throw Error(
-                TUTTI_ERR_MISMATCH,
-                cat("rank ", source_, " sends ", size, " bytes, and the limit is ", most_bytes),
-                source_);
+            throw Error(TUTTI_ERR_MISMATCH,
+                        cat("rank ", origin, " sends ", size, " bytes, and the limit of rank ",
+                            exchange_.rank(), " is ", most_bytes),
+                        origin);
         }
         const auto begins = static_cast<size_t>(std::min<uint64_t>(size, first_bytes));
         if (first_.size() != sizeof size + begins) {
@@ -119,7 +121,7 @@ void broadcast(Exchange& exchange, const Parcels& call) {
         for (const auto& child : tree.children) exchange.send(child.rank, first);
     } else {
         Arrival arrival(exchange, *tree.parent);
-        received.push_back(arrival.open(call.most_bytes));
+        received.push_back(arrival.open(call.most_bytes, call.root));
         for (const auto& child : tree.children) exchange.send(child.rank, arrival.first());
         rest = rest_of(received.front());
     }
