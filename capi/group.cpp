@@ -39,9 +39,13 @@ tutti_group* existing_world() {
 
 // A name that is not known, or a malformed variable, is refused before anybody meets.
 std::string read_backend(const char* backend) {
-    std::string resolved = tutti::resolve_backend(backend == nullptr ? "" : backend);
-    tutti::check_environment();
-    return resolved;
+    try {
+        std::string resolved = tutti::resolve_backend(backend == nullptr ? "" : backend);
+        tutti::check_environment();
+        return resolved;
+    } catch (const tutti::Error& error) {
+        throw capi::Refusal(error.status());  // the function's name goes first
+    }
 }
 
 int64_t timeout_of(const tutti_group_options* options) {

@@ -384,7 +384,7 @@ static void wrong_arguments_are_refused(void** state) {
     EXPECT_ERROR(tutti_new_group(all, twice, 0, NULL, NULL, NULL, &group, &error), bad,
                  "count is 0");
     EXPECT_ERROR(tutti_new_group(all, NULL, 0, "telegraph", NULL, NULL, &group, &error),
-                 TUTTI_ERR_UNSUPPORTED, "telegraph");
+                 TUTTI_ERR_UNSUPPORTED, "tutti_new_group: backend is \"telegraph\"");
     EXPECT_ERROR(tutti_new_group(all, NULL, 0, NULL, NULL, NULL, NULL, &error), bad,
                  "out_group is NULL");
     options.use_local_synchronization = 2;
