@@ -1,7 +1,9 @@
 /* tutti/object_collectives.h: collectives of objects and of byte strings, whose sizes may differ
  * freely between ranks. They take their turn among the group's other collectives. Objects that come
- * in are read within the limits of the options, and are only ever data: a message that is no object
- * is an error that names the rank that sent it, and the group goes on. */
+ * in are read within the limits of the options, and are only ever data: a message that is no
+ * object, or one beyond a limit of what is in it, is an error that names the rank that sent it, and
+ * the group goes on. A message longer than `max_bytes` is not taken in: that ends the group for
+ * all, as any other mismatch does. */
 #ifndef TUTTI_OBJECT_COLLECTIVES_H
 #define TUTTI_OBJECT_COLLECTIVES_H
 
