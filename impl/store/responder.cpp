@@ -234,8 +234,9 @@ void Responder::need_room(size_t growth) {
     if (growth == 0 || held() + growth <= limits_.memory_bytes) return;
     events_.recount();
     if (held() + growth <= limits_.memory_bytes) return;
-    throw Error(TUTTI_ERR_STORE, cat("the server holds ", held(), " bytes, and its limit is ",
-                                     limits_.memory_bytes));
+    throw Error(TUTTI_ERR_STORE,
+                cat("the server holds ", held(), " bytes, and with ", growth,
+                    " more it would hold more than its limit, ", limits_.memory_bytes));
 }
 
 void Responder::hold(StoreClient& client, size_t bytes) noexcept {
