@@ -1,7 +1,10 @@
 /* tutti/store.h: key-value stores, where processes meet. A key is a NUL-terminated string of at
  * most 8192 bytes, a value any bytes. `timeout_ms` 0 is the store's own timeout (300 s unless
  * set), TUTTI_NO_TIMEOUT waits for ever. Every call may be made from any thread; a wait of one
- * thread does not delay the calls of another on the same handle. */
+ * thread does not delay the calls of another on the same handle.
+ * Over TCP, set, append, multi_set and queue_push do not wait for an answer: what the server then
+ * refuses, for instance because its memory is full, is told by the next call on that handle, which
+ * fails with TUTTI_ERR_STORE, the reason, and what may be lost. */
 #ifndef TUTTI_STORE_H
 #define TUTTI_STORE_H
 
