@@ -24,11 +24,6 @@ inline std::span<const std::byte> read_memory(const void* data, size_t size,
     return {static_cast<const std::byte*>(data), size};
 }
 
-inline std::string read_value(const void* value, size_t size, const std::string& argument) {
-    const auto memory = read_memory(value, size, argument);
-    return {reinterpret_cast<const char*>(memory.data()), memory.size()};
-}
-
 inline std::string indexed(const char* array, size_t index) {
     return cat(array, "[", index, "]");
 }

@@ -6,6 +6,7 @@
 #include "handle.hpp"
 #include "options.hpp"
 #include "reaper.hpp"
+#include "store/limits.hpp"
 
 namespace capi = tutti::capi;
 
@@ -20,6 +21,15 @@ tutti::Deadline deadline(const StorePin& store, int64_t timeout_ms) {
 
 tutti_bytes* hand_out_bytes(std::string value) {
     return capi::hand_out<tutti_bytes>(std::make_shared<const std::string>(std::move(value)));
+}
+
+// What is longer than any store takes is not copied first.
+std::string read_value(const void* value, size_t size, const std::string& argument) {
+    const auto memory = capi::read_memory(value, size, argument);
+    constexpr size_t most = tutti::store_limits::most_value_bytes;
+    if (size > most)
+        capi::refuse(argument, " has ", size, " bytes; no store takes more than ", most);
+    return {reinterpret_cast<const char*>(memory.data()), memory.size()};
 }
 
 // A limit of the options; 0 leaves the default.
@@ -181,7 +191,7 @@ tutti_status tutti_store_set(tutti_store* store, const char* key, const void* va
                              tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const StorePin pin(store, "store");
-        pin->set(capi::read_text(key, "key"), capi::read_value(value, size, "value"),
+        pin->set(capi::read_text(key, "key"), read_value(value, size, "value"),
                  pin->default_deadline());
     });
 }
@@ -208,7 +218,7 @@ tutti_status tutti_store_append(tutti_store* store, const char* key, const void*
                                 tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const StorePin pin(store, "store");
-        pin->append(capi::read_text(key, "key"), capi::read_value(value, size, "value"),
+        pin->append(capi::read_text(key, "key"), read_value(value, size, "value"),
                     pin->default_deadline());
     });
 }
@@ -237,8 +247,8 @@ tutti_status tutti_store_compare_set(tutti_store* store, const char* key, const 
         const StorePin pin(store, "store");
         capi::need_output(out_value, "out_value");
         *out_value = hand_out_bytes(pin->compare_set(
-            capi::read_text(key, "key"), capi::read_value(expected, expected_size, "expected"),
-            capi::read_value(desired, desired_size, "desired"), pin->default_deadline()));
+            capi::read_text(key, "key"), read_value(expected, expected_size, "expected"),
+            read_value(desired, desired_size, "desired"), pin->default_deadline()));
     });
 }
 
@@ -280,7 +290,7 @@ tutti_status tutti_store_multi_set(tutti_store* store, const char* const* keys,
         for (size_t i = 0; i < count; ++i) {
             std::string key = capi::read_text(keys[i], capi::indexed("keys", i));
             pairs.emplace_back(std::move(key),
-                               capi::read_value(values[i], sizes[i], capi::indexed("values", i)));
+                               read_value(values[i], sizes[i], capi::indexed("values", i)));
         }
         pin->multi_set(pairs, pin->default_deadline());
     });
@@ -298,7 +308,7 @@ tutti_status tutti_store_queue_push(tutti_store* store, const char* key, const v
                                     size_t size, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const StorePin pin(store, "store");
-        pin->queue_push(capi::read_text(key, "key"), capi::read_value(value, size, "value"),
+        pin->queue_push(capi::read_text(key, "key"), read_value(value, size, "value"),
                         pin->default_deadline());
     });
 }

@@ -335,6 +335,8 @@ static void arguments_that_are_wrong_are_named(void** state) {
         EXPECT_ERROR(tutti_store_list_keys(store, &value, NULL, &error), bad, "out_count is NULL");
         EXPECT_ERROR(tutti_store_barrier(store, NULL, 1, 0, &error), bad, "key is NULL");
         EXPECT_ERROR(tutti_store_barrier(store, "b", 0, 0, &error), bad, "world_size is 0");
+        EXPECT_ERROR(tutti_store_set(store, "a", "v", SIZE_MAX / 4, &error), bad,
+                     "value has 4611686018427387903 bytes; no store takes more than");
         EXPECT_ERROR(tutti_store_barrier(store, "b", 1, -2, &error), bad, "timeout_ms is -2");
         EXPECT_ERROR(tutti_store_clone(store, NULL, &error), bad, "out_store is NULL");
         EXPECT_ERROR(tutti_store_has_extended_api(store, NULL, &error), bad, "out_has is NULL");
