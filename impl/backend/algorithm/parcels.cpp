@@ -48,19 +48,13 @@ public:
     // As it came, once it is open.
     [[nodiscard]] ConstBytes first() const { return first_; }
 
-    // When the first message is there: the parcel, with its beginning.
-    OwnedBytes open(size_t most_bytes) { return open(most_bytes, source_); }
-    // `origin`: whose parcel it is, where others pass it on.
-    OwnedBytes open(size_t most_bytes, int origin) {
+    // When the first message is there: the parcel, with its beginning. `origin`: whose it is, where
+    // others pass it on.
+    OwnedBytes open(const Parcels& call, int origin) {
         first_ = exchange_.wait_first(ticket_);
         uint64_t size = 0;
         if (first_.size() >= sizeof size) std::memcpy(&size, first_.data(), sizeof size);
-        if (size > most_bytes) {
-            throw Error(TUTTI_ERR_MISMATCH,
-                        cat("rank ", origin, " sends ", size, " bytes, and the limit of rank ",
-                            exchange_.rank(), " is ", most_bytes),
-                        origin);
-        }
+        check_size(call, size, origin, exchange_.rank());
         const auto begins = static_cast<size_t>(std::min<uint64_t>(size, first_bytes));
         if (first_.size() != sizeof size + begins) {
             throw Error(TUTTI_ERR_INTERNAL,
@@ -79,14 +73,6 @@ private:
     Bytes first_;
     Exchange::Ticket ticket_;
 };
-
-// What this rank gives itself.
-OwnedBytes own_of(const Parcels& call, ConstBytes parcel) {
-    if (!call.keeps_own) return {};
-    OwnedBytes made(parcel.size());
-    copy(made.bytes(), parcel);
-    return made;
-}
 
 // Algorithms only read the memory of the rank that sends it.
 Bytes unwritten(ConstBytes bytes) {
@@ -121,7 +107,7 @@ void broadcast(Exchange& exchange, const Parcels& call) {
         for (const auto& child : tree.children) exchange.send(child.rank, first);
     } else {
         Arrival arrival(exchange, *tree.parent);
-        received.push_back(arrival.open(call.most_bytes, call.root));
+        received.push_back(arrival.open(call, call.root));
         for (const auto& child : tree.children) exchange.send(child.rank, arrival.first());
         rest = rest_of(received.front());
     }
@@ -149,7 +135,7 @@ void all_gather(Exchange& exchange, const Parcels& call) {
     const auto own = static_cast<size_t>(exchange.rank());
     received[own] = own_of(call, call.inputs.front());
     for (Arrival& arrival : arrivals) {
-        received[static_cast<size_t>(arrival.source())] = arrival.open(call.most_bytes);
+        received[static_cast<size_t>(arrival.source())] = arrival.open(call, arrival.source());
     }
     std::vector<Bytes> rests;
     for (const OwnedBytes& parcel : received) rests.push_back(rest_of(parcel));
@@ -166,7 +152,7 @@ void gather(Exchange& exchange, const Parcels& call) {
         received.resize(static_cast<size_t>(exchange.size()));
         for (Arrival& arrival : expect_all(exchange)) {
             OwnedBytes& parcel = received[static_cast<size_t>(arrival.source())];
-            parcel = arrival.open(call.most_bytes);
+            parcel = arrival.open(call, arrival.source());
             receive_rest(exchange, parcel, arrival.source());
         }
         received[static_cast<size_t>(call.root)] = own_of(call, call.inputs.front());
@@ -184,7 +170,7 @@ void scatter(Exchange& exchange, const Parcels& call) {
         received.push_back(own_of(call, call.inputs[static_cast<size_t>(call.root)]));
     } else {
         Arrival arrival(exchange, call.root);
-        received.push_back(arrival.open(call.most_bytes));
+        received.push_back(arrival.open(call, arrival.source()));
         receive_rest(exchange, received.front(), call.root);
     }
     exchange.wait_all();

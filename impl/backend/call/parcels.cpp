@@ -1,5 +1,7 @@
 #include "parcels.hpp"
 
+#include <algorithm>
+
 #include "base/assert.hpp"
 #include "base/error.hpp"
 
@@ -43,6 +45,21 @@ const char* call_name(const Parcels& call) {
 
 Fingerprint fingerprint(const Parcels& call) {
     return {kind_of(call), 0, 0, call.root, any_count, 0};
+}
+
+void check_size(const Parcels& call, uint64_t size, int origin, int rank) {
+    if (size <= call.most_bytes) return;
+    throw Error(TUTTI_ERR_MISMATCH,
+                cat("rank ", origin, " sends ", size, " bytes, and the limit of rank ", rank,
+                    " is ", call.most_bytes),
+                origin);
+}
+
+OwnedBytes own_of(const Parcels& call, std::span<const std::byte> parcel) {
+    if (!call.keeps_own) return {};
+    OwnedBytes made(parcel.size());
+    std::ranges::copy(parcel, made.bytes().begin());
+    return made;
 }
 
 }  // namespace tutti

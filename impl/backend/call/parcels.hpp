@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -33,5 +34,10 @@ struct Parcels {
 void check(const Parcels& call, int rank, int size);
 const char* call_name(const Parcels& call);
 Fingerprint fingerprint(const Parcels& call);
+
+// Throws MISMATCH if the parcel that comes from `origin` is longer than this rank takes.
+void check_size(const Parcels& call, uint64_t size, int origin, int rank);
+// What this rank gives itself: a copy, or nothing.
+OwnedBytes own_of(const Parcels& call, std::span<const std::byte> parcel);
 
 }  // namespace tutti

@@ -6,19 +6,18 @@
 
 namespace tutti::shm {
 
-void broadcast(Team& team, const Broadcast& call) {
-    const Bytes data = call.buffer.bytes();
+void broadcast(Team& team, Bytes data, int source) {
     const size_t length = chunk_for(data.size(), team.size());
     const size_t steps = pieces_of(data.size(), length);
     const uint64_t first = team.take(steps);
     for (size_t index = 0; index < steps; ++index) {
         const uint64_t step = first + index;
         const Bytes piece = piece_of(data, index, length);
-        if (team.rank() == call.source) {
+        if (team.rank() == source) {
             algorithm::copy(team.stage(step, piece.size()), piece);
             team.post(step);
         } else {
-            algorithm::copy(piece, team.await(call.source, step, piece.size()));
+            algorithm::copy(piece, team.await(source, step, piece.size()));
         }
         team.finish(step, piece.size());
     }

@@ -12,14 +12,20 @@ bool serves(const Collective& call);
 void run(Team& team, const Collective& call);
 
 void barrier(Team& team);
-void broadcast(Team& team, const Broadcast& call);
+void broadcast(Team& team, Bytes data, int source);
 void all_reduce(Team& team, const AllReduce& call);
 void reduce(Team& team, const Reduce& call);
 void reduce_scatter(Team& team, std::span<const ConstBytes> inputs, const View& output,
                     const ReduceOp& op);
+// The lengths may differ.
 void all_gather(Team& team, ConstBytes input, std::span<const Bytes> outputs);
-void gather(Team& team, const Gather& call);
-void scatter(Team& team, const Scatter& call);
+// The lengths may differ, and each rank knows its own and the longest.
+void gather(Team& team, ConstBytes input, std::span<const Bytes> outputs, size_t longest,
+            int destination);
+void scatter(Team& team, std::span<const ConstBytes> inputs, Bytes output, size_t longest,
+             int source);
+// All of one length.
 void all_to_all(Team& team, std::span<const ConstBytes> inputs, std::span<const Bytes> outputs);
+void parcels(Team& team, const Parcels& call);
 
 }  // namespace tutti::shm

@@ -5,30 +5,27 @@
 
 namespace tutti::shm {
 
-void gather(Team& team, const Gather& call) {
-    const ConstBytes input = call.input.bytes();
-    const size_t length = chunk_for(input.size(), team.size());
-    const size_t steps = pieces_of(input.size(), length);
+void gather(Team& team, ConstBytes input, std::span<const Bytes> outputs, size_t longest,
+            int destination) {
+    const size_t length = chunk_for(longest, team.size());
+    const size_t steps = pieces_of(longest, length);
     const uint64_t first = team.take(steps);
-    const bool is_destination = team.rank() == call.destination;
     for (size_t index = 0; index < steps; ++index) {
         const uint64_t step = first + index;
-        const ConstBytes piece = piece_of(input, index, length);
-        if (is_destination) {
-            for (int peer = 0; peer < team.size(); ++peer) {
-                if (peer == team.rank()) continue;
-                const Bytes output = call.outputs[static_cast<size_t>(peer)].bytes();
-                algorithm::copy(piece_of(output, index, length),
-                                team.await(peer, step, piece.size()));
-            }
-        } else {
+        if (team.rank() != destination) {
+            const ConstBytes piece = piece_of(input, index, length);
             algorithm::copy(team.stage(step, piece.size()), piece);
             team.post(step);
         }
-        team.finish(step, piece.size());
+        for (int peer = 0; team.rank() == destination && peer < team.size(); ++peer) {
+            if (peer == destination) continue;
+            const Bytes piece = piece_of(outputs[static_cast<size_t>(peer)], index, length);
+            algorithm::copy(piece, team.await(peer, step, piece.size()));
+        }
+        team.finish(step, std::min(longest, length));
     }
-    if (is_destination) {
-        algorithm::copy(call.outputs[static_cast<size_t>(team.rank())].bytes(), input);
+    if (team.rank() == destination) {
+        algorithm::copy(outputs[static_cast<size_t>(destination)], input);
     }
 }
 

@@ -22,6 +22,11 @@ std::span<Byte> piece_of(std::span<Byte> data, size_t index, size_t length) {
     return data.subspan(begin, std::min(length, data.size() - begin));
 }
 
+// How long the pieces of that index are, at most.
+constexpr size_t stride_of(size_t longest, size_t index, size_t length) {
+    return std::min(length, longest - std::min(longest, index * length));
+}
+
 // A slot that has a piece for every rank: this long at most, on cache lines of their own.
 inline size_t share_of(size_t chunk, int ranks) {
     return chunk / static_cast<size_t>(ranks) / cache_line * cache_line;

@@ -12,11 +12,8 @@ void reduce_scatter(Team& team, std::span<const ConstBytes> inputs, const View& 
     for (const ConstBytes& input : inputs) longest = std::max(longest, input.size());
     const size_t length = share_of(chunk_bytes, team.size());
     const auto ranks = static_cast<size_t>(team.size());
-    const auto stride_of = [&](size_t index) {
-        return std::min(length, longest - std::min(longest, index * length));
-    };
     const auto stage = [&](uint64_t step, size_t index) {
-        const size_t stride = stride_of(index);
+        const size_t stride = stride_of(longest, index, length);
         const Bytes mine = team.stage(step, ranks * stride);
         for (size_t rank = 0; rank < ranks; ++rank) {
             const ConstBytes piece = piece_of(inputs[rank], index, length);
@@ -25,7 +22,7 @@ void reduce_scatter(Team& team, std::span<const ConstBytes> inputs, const View& 
         team.post(step);
     };
     const auto read = [&](uint64_t step, size_t index) {
-        const size_t stride = stride_of(index);
+        const size_t stride = stride_of(longest, index, length);
         const Bytes piece = piece_of(out, index, length);
         const size_t begin = static_cast<size_t>(team.rank()) * stride;
         team.await_all(step);

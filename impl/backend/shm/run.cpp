@@ -11,9 +11,6 @@ namespace {
 bool is_served(const MonitoredBarrier&) {
     return false;
 }
-bool is_served(const Parcels&) {
-    return false;
-}
 bool is_served(const AllToAll&) {
     return false;
 }
@@ -29,7 +26,7 @@ bool is_served(const Call&) {
 }
 
 void serve(Team& team, const Broadcast& call) {
-    broadcast(team, call);
+    broadcast(team, call.buffer.bytes(), call.source);
 }
 void serve(Team& team, const AllReduce& call) {
     all_reduce(team, call);
@@ -47,10 +44,11 @@ void serve(Team& team, const AllGatherIntoTensor& call) {
     all_gather(team, call.input.bytes(), parts_of(call.output, team.size()));
 }
 void serve(Team& team, const Gather& call) {
-    gather(team, call);
+    gather(team, call.input.bytes(), bytes_of(call.outputs), call.input.size(), call.destination);
 }
 void serve(Team& team, const Scatter& call) {
-    scatter(team, call);
+    const Bytes output = call.output.bytes();
+    scatter(team, bytes_of(call.inputs), output, output.size(), call.source);
 }
 void serve(Team& team, const ReduceScatter& call) {
     reduce_scatter(team, bytes_of(call.inputs), call.output, call.op);
@@ -61,6 +59,9 @@ void serve(Team& team, const ReduceScatterTensor& call) {
 void serve(Team& team, const AllToAllSingle& call) {
     all_to_all(team, parts_of(call.input, team.size()), parts_of(call.output, team.size()));
 }
+void serve(Team& team, const Parcels& call) {
+    parcels(team, call);
+}
 void serve(Team& team, const Coalesced& call) {
     for (const Collective& one : call.calls) run(team, one);
 }
@@ -68,9 +69,6 @@ void serve(Team&, const AllToAll&) {
     TUTTI_ASSERT(false);
 }
 void serve(Team&, const MonitoredBarrier&) {
-    TUTTI_ASSERT(false);
-}
-void serve(Team&, const Parcels&) {
     TUTTI_ASSERT(false);
 }
 

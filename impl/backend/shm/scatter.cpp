@@ -4,33 +4,32 @@
 
 namespace tutti::shm {
 
-void scatter(Team& team, const Scatter& call) {
-    const Bytes output = call.output.bytes();
+void scatter(Team& team, std::span<const ConstBytes> inputs, Bytes output, size_t longest,
+             int source) {
     const auto ranks = static_cast<size_t>(team.size());
+    const auto own = static_cast<size_t>(team.rank());
     const size_t length = share_of(chunk_bytes, team.size());
-    const size_t steps = pieces_of(output.size(), length);
+    const size_t steps = pieces_of(longest, length);
     const uint64_t first = team.take(steps);
     for (size_t index = 0; index < steps; ++index) {
         const uint64_t step = first + index;
-        const Bytes piece = piece_of(output, index, length);
-        const size_t all = ranks * piece.size();
-        if (team.rank() == call.source) {
-            const Bytes mine = team.stage(step, all);
+        const size_t stride = stride_of(longest, index, length);
+        if (team.rank() == source) {
+            const Bytes mine = team.stage(step, ranks * stride);
             for (size_t rank = 0; rank < ranks; ++rank) {
-                algorithm::copy(mine.subspan(rank * piece.size(), piece.size()),
-                                piece_of(call.inputs[rank].bytes(), index, length));
+                if (rank == own) continue;
+                const ConstBytes piece = piece_of(inputs[rank], index, length);
+                algorithm::copy(mine.subspan(rank * stride, piece.size()), piece);
             }
             team.post(step);
         } else {
-            algorithm::copy(
-                piece, team.await(call.source, step, all)
-                           .subspan(static_cast<size_t>(team.rank()) * piece.size(), piece.size()));
+            const Bytes piece = piece_of(output, index, length);
+            const ConstBytes all = team.await(source, step, ranks * stride);
+            algorithm::copy(piece, all.subspan(own * stride, piece.size()));
         }
-        team.finish(step, all);
+        team.finish(step, ranks * stride);
     }
-    if (team.rank() == call.source) {
-        algorithm::copy(output, call.inputs[static_cast<size_t>(team.rank())].bytes());
-    }
+    if (team.rank() == source) algorithm::copy(output, inputs[own]);
 }
 
 }  // namespace tutti::shm

@@ -1,0 +1,134 @@
+// Byte strings whose sizes only their owners know: in a first step each shows how long its own is,
+// with the bytes if they are few, and the longer ones follow as if all had known.
+#include <array>
+#include <cstring>
+
+#include "collectives.hpp"
+
+namespace tutti::shm {
+
+namespace {
+
+// What a line has room for.
+struct Head {
+    uint64_t size;
+    std::array<std::byte, Line::most - sizeof(uint64_t)> beginning;
+
+    [[nodiscard]] bool has_all() const { return size <= beginning.size(); }
+};
+static_assert(sizeof(Head) == Line::most);
+
+void post_head(Team& team, uint64_t step, ConstBytes parcel) {
+    Head head{parcel.size(), {}};
+    if (head.has_all()) std::ranges::copy(parcel, head.beginning.begin());
+    std::memcpy(team.stage(step, sizeof head).data(), &head, sizeof head);
+    team.post(step);
+}
+
+Head await_head(Team& team, uint64_t step, int peer) {
+    Head head;
+    std::memcpy(&head, team.await(peer, step, sizeof head).data(), sizeof head);
+    return head;
+}
+
+// The parcel, whole if the head has it all, else room for it.
+OwnedBytes open(const Parcels& call, const Head& head, int origin, int rank) {
+    check_size(call, head.size, origin, rank);
+    OwnedBytes parcel(static_cast<size_t>(head.size));
+    if (head.has_all()) {
+        std::ranges::copy(ConstBytes(head.beginning).first(parcel.size), parcel.bytes().begin());
+    }
+    return parcel;
+}
+
+// The collectives only read what a rank gives.
+Bytes unwritten(ConstBytes bytes) {
+    return {const_cast<std::byte*>(bytes.data()), bytes.size()};
+}
+
+void broadcast_parcel(Team& team, const Parcels& call) {
+    const uint64_t step = team.take(1);
+    if (team.rank() == call.root) {
+        const ConstBytes parcel = call.inputs.front();
+        post_head(team, step, parcel);
+        team.finish(step, 0);
+        if (parcel.size() > Head{}.beginning.size()) broadcast(team, unwritten(parcel), call.root);
+        return;
+    }
+    const Head head = await_head(team, step, call.root);
+    team.finish(step, 0);
+    call.received->push_back(open(call, head, call.root, team.rank()));
+    if (!head.has_all()) broadcast(team, call.received->front().bytes(), call.root);
+}
+
+// All sizes are known to all; returns the longest. Whoever receives opens what comes.
+size_t exchange_heads(Team& team, const Parcels& call, bool receives) {
+    const uint64_t step = team.take(1);
+    const auto own = static_cast<size_t>(team.rank());
+    Parcels::Received& received = *call.received;
+    post_head(team, step, call.inputs.front());
+    if (receives) received.resize(static_cast<size_t>(team.size()));
+    size_t longest = 0;
+    for (int peer = 0; peer < team.size(); ++peer) {
+        const Head head = await_head(team, step, peer);
+        longest = std::max(longest, static_cast<size_t>(head.size));
+        if (!receives || peer == team.rank()) continue;
+        received[static_cast<size_t>(peer)] = open(call, head, peer, team.rank());
+    }
+    team.finish(step, 0);
+    if (receives) received[own] = own_of(call, call.inputs.front());
+    return longest;
+}
+
+std::vector<Bytes> places(const Parcels& call, int own) {
+    std::vector<Bytes> all;
+    for (const OwnedBytes& parcel : *call.received) all.push_back(parcel.bytes());
+    if (!all.empty()) all[static_cast<size_t>(own)] = unwritten(call.inputs.front());
+    return all;
+}
+
+void gather_parcels(Team& team, const Parcels& call) {
+    const bool to_all = call.pattern == Parcels::Pattern::AllGather;
+    const bool receives = to_all || team.rank() == call.root;
+    const size_t longest = exchange_heads(team, call, receives);
+    if (longest <= Head{}.beginning.size()) return;
+    const ConstBytes input = call.inputs.front();
+    if (to_all) {
+        all_gather(team, input, places(call, team.rank()));
+    } else {
+        gather(team, input, places(call, team.rank()), longest, call.root);
+    }
+}
+
+void scatter_parcels(Team& team, const Parcels& call) {
+    const auto ranks = static_cast<size_t>(team.size());
+    const auto own = static_cast<size_t>(team.rank());
+    const uint64_t step = team.take(1);
+    std::vector<uint64_t> sizes(ranks);
+    const size_t bytes = ranks * sizeof(uint64_t);
+    const bool gives = team.rank() == call.root;
+    if (gives) {
+        std::ranges::transform(call.inputs, sizes.begin(), &ConstBytes::size);
+        std::memcpy(team.stage(step, bytes).data(), sizes.data(), bytes);
+        team.post(step);
+        call.received->push_back(own_of(call, call.inputs[own]));
+    } else {
+        std::memcpy(sizes.data(), team.await(call.root, step, bytes).data(), bytes);
+        check_size(call, sizes[own], call.root, team.rank());
+        call.received->emplace_back(static_cast<size_t>(sizes[own]));
+    }
+    team.finish(step, bytes);
+    const Bytes output = gives ? unwritten(call.inputs[own]) : call.received->front().bytes();
+    scatter(team, call.inputs, output, static_cast<size_t>(std::ranges::max(sizes)), call.root);
+}
+
+}  // namespace
+
+void parcels(Team& team, const Parcels& call) {
+    call.received->clear();
+    if (call.pattern == Parcels::Pattern::Broadcast) return broadcast_parcel(team, call);
+    if (call.pattern == Parcels::Pattern::Scatter) return scatter_parcels(team, call);
+    gather_parcels(team, call);
+}
+
+}  // namespace tutti::shm
