@@ -102,8 +102,10 @@ void Group::check_not_failed(const char* operation) const {
     throw Error(status);
 }
 
-// Nobody can go on after a collective that failed. Returns what to tell the caller.
-Status Group::fail(Status status, const Collective& call, uint64_t number) noexcept {
+// Nobody can go on after a collective that failed. Returns what to tell the caller. What else runs
+// here ends for the same reason, or, if the call had not begun, because of it.
+Status Group::fail(Status status, const Collective& call, uint64_t number,
+                   bool had_begun) noexcept {
     const std::string operation = describe(fingerprint(call), number);
     {
         const Lock lock(mutex_);
@@ -123,7 +125,7 @@ Status Group::fail(Status status, const Collective& call, uint64_t number) noexc
         if (cause.rank < 0) cause.rank = rank_;
     }
     backend_->report(cause);
-    backend_->abort(status);
+    backend_->abort(had_begun ? status : cause);
     status.message = cat(operation, " on ", label(), ": ", status.message);
     return status;
 }
@@ -133,12 +135,19 @@ void Group::run(const Collective& call, int64_t timeout_ms) {
     const Entry entry(*this, call_name(call));
     if (gathering_.take(call, timeout_ms, rank_) || is_nothing(call)) return;
     const Deadline until = deadline(timeout_ms);
-    turns_->run([&](uint64_t number) {
+    Status late;
+    const auto run_here = [&](uint64_t number) {
+        if (!late.ok()) throw Error(late);
         try {
             backend_->run(call, number, until);
         } catch (...) {
             throw Error(fail(current_status(), call, number));
         }
+    };
+    turns_->run(until, run_here, [&](uint64_t number) {
+        late = fail({TUTTI_ERR_TIMEOUT, -1, 0,
+                     "timed out waiting for this rank's earlier collectives to end"},
+                    call, number, false);
     });
 }
 

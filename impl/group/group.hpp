@@ -127,7 +127,8 @@ private:
     void learn_hosts();
     std::string next_step(const SplitOptions& options);
     [[nodiscard]] Deadline deadline(int64_t timeout_ms) const;
-    Status fail(Status status, const Collective& call, uint64_t number) noexcept;
+    Status fail(Status status, const Collective& call, uint64_t number,
+                bool had_begun = true) noexcept;
     template <typename Call>
     [[nodiscard]] std::shared_ptr<Work> work_of(const Call& call) const;
     template <typename Call>

@@ -1,7 +1,5 @@
 #include "turns.hpp"
 
-#include <utility>
-
 #include "base/thread.hpp"
 
 namespace tutti {
@@ -17,11 +15,18 @@ Turns::~Turns() {
     if (thread.joinable()) thread.join();
 }
 
-uint64_t Turns::take() {
+std::pair<uint64_t, bool> Turns::take(const Deadline& deadline) {
     Lock lock(mutex_);
     const uint64_t number = next_++;
+    while (current_ != number) {
+        if (!changed_.wait(lock, deadline)) return {number, current_ == number};
+    }
+    return {number, true};
+}
+
+void Turns::await(uint64_t number) {
+    Lock lock(mutex_);
     while (current_ != number) changed_.wait(lock);
-    return number;
 }
 
 void Turns::pass() noexcept {

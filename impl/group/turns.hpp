@@ -7,7 +7,9 @@
 #include <deque>
 #include <functional>
 #include <thread>
+#include <utility>
 
+#include "base/deadline.hpp"
 #include "base/mutex.hpp"
 
 namespace tutti {
@@ -22,14 +24,19 @@ public:
     Turns(const Turns&) = delete;
     Turns& operator=(const Turns&) = delete;
 
-    // Draws the next number, waits for its turn, runs `job` here. Throws what the job throws.
-    template <typename Synchronous>
-    void run(Synchronous&& job) {
-        const uint64_t number = take();
+    // Draws the next number, waits for its turn, runs `job` here. Throws what the job throws. If the
+    // turn does not come in time, `late` first makes those in front end soon, and must not throw.
+    template <typename Synchronous, typename Late>
+    void run(const Deadline& deadline, Synchronous&& job, Late&& late) {
+        const auto [number, in_time] = take(deadline);
         const struct Pass {
             Turns& turns;
             ~Pass() { turns.pass(); }
         } pass{*this};
+        if (!in_time) {
+            late(number);
+            await(number);
+        }
         job(number);
     }
 
@@ -38,7 +45,9 @@ public:
     uint64_t queue(Job job);
 
 private:
-    uint64_t take();
+    // The next number, and whether its turn came before the deadline.
+    std::pair<uint64_t, bool> take(const Deadline& deadline);
+    void await(uint64_t number);
     void pass() noexcept;
     void work();
 

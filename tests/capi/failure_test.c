@@ -54,6 +54,29 @@ static void a_work_ends_at_the_timeout_of_its_call(void** state) {
     RUN(2, time_out_in_the_background);
 }
 
+/* What is in front of it has no timeout to speak of, and would wait for rank 1. */
+static void time_out_behind_another(rank_context* me) {
+    if (me->rank == 1) {
+        rank_await(me, "given up");
+        return;
+    }
+    tutti_work* work = NULL;
+    tutti_call_options options = TUTTI_CALL_OPTIONS_INIT;
+    options.timeout_ms = 30;
+    RANK_OK(me, tutti_barrier(me->group, NULL, &work, &me->error));
+    RANK_STATUS(me, tutti_barrier(me->group, &options, NULL, &me->error), TUTTI_ERR_TIMEOUT);
+    RANK_EXPECT(me, rank_says(me, "barrier #2") && rank_says(me, "earlier collectives"));
+    RANK_STATUS(me, tutti_work_wait(work, 0, &me->error), TUTTI_ERR_ABORTED);
+    RANK_EXPECT(me, rank_says(me, "barrier #1") && rank_says(me, "gave up: barrier #2"));
+    tutti_work_release(work);
+    rank_tell(me, "given up");
+}
+
+static void a_timeout_holds_behind_a_call_in_the_background(void** state) {
+    (void)state;
+    RUN(2, time_out_behind_another);
+}
+
 static void reduce_another_count(rank_context* me) {
     float data[4] = {0};
     const tutti_buffer buffer = TUTTI_BUFFER_INIT(data, me->rank == 0 ? 3 : 4, TUTTI_FLOAT32);
@@ -183,6 +206,7 @@ int main(int argc, char** argv) {
     const struct CMUnitTest tests[] = {
         TEST(a_rank_that_never_calls_is_named_at_the_timeout),
         TEST(a_work_ends_at_the_timeout_of_its_call),
+        TEST(a_timeout_holds_behind_a_call_in_the_background),
         TEST(counts_and_ops_that_differ_are_a_mismatch_on_every_rank),
         TEST(functions_that_differ_are_a_mismatch_on_every_rank),
         TEST(sources_that_differ_are_a_mismatch_on_every_rank),

@@ -12,7 +12,13 @@
 
 namespace {
 
+using tutti::Deadline;
 using tutti::Turns;
+
+template <typename Job>
+void run(Turns& turns, Job job) {
+    turns.run(Deadline::never(), job, [](uint64_t) { fail_msg("late without a deadline"); });
+}
 
 void numbers_count_from_one_in_the_order_of_the_calls(void**) {
     std::vector<uint64_t> numbers;
@@ -20,7 +26,7 @@ void numbers_count_from_one_in_the_order_of_the_calls(void**) {
         Turns turns;
         for (int index = 0; index < 20; ++index) {
             if (index % 3 == 0) {
-                turns.run([&](uint64_t number) { numbers.push_back(number); });
+                run(turns, [&](uint64_t number) { numbers.push_back(number); });
             } else {
                 turns.queue([&](uint64_t number) { numbers.push_back(number); });
             }
@@ -35,12 +41,12 @@ void numbers_count_from_one_in_the_order_of_the_calls(void**) {
 void a_synchronous_job_runs_on_its_caller_s_thread(void**) {
     Turns turns;
     std::thread::id ran;
-    turns.run([&](uint64_t) { ran = std::this_thread::get_id(); });
+    run(turns, [&](uint64_t) { ran = std::this_thread::get_id(); });
     assert_true(ran == std::this_thread::get_id());
     std::promise<std::thread::id> background;
     turns.queue([&](uint64_t) { background.set_value(std::this_thread::get_id()); });
     assert_false(background.get_future().get() == std::this_thread::get_id());
-    turns.run([&](uint64_t) { ran = std::this_thread::get_id(); });
+    run(turns, [&](uint64_t) { ran = std::this_thread::get_id(); });
     assert_true(ran == std::this_thread::get_id());
 }
 
@@ -66,7 +72,25 @@ void a_synchronous_job_waits_for_those_before_it(void**) {
     });
     turns.queue([&](uint64_t) { order.push_back(2); });
     gate.set_value();
-    turns.run([&](uint64_t number) { order.push_back(static_cast<int>(number)); });
+    run(turns, [&](uint64_t number) { order.push_back(static_cast<int>(number)); });
+    assert_true(order == std::vector<int>({1, 2, 3}));
+}
+
+void one_that_comes_late_makes_those_in_front_end_and_keeps_its_turn(void**) {
+    Turns turns;
+    std::promise<void> gate;
+    std::vector<int> order;
+    turns.queue([&](uint64_t) {
+        gate.get_future().wait();
+        order.push_back(1);
+    });
+    turns.run(
+        Deadline::after_ms(10), [&](uint64_t) { order.push_back(2); },
+        [&](uint64_t number) {
+            assert_int_equal(number, 2);
+            gate.set_value();
+        });
+    run(turns, [&](uint64_t number) { order.push_back(static_cast<int>(number)); });
     assert_true(order == std::vector<int>({1, 2, 3}));
 }
 
@@ -75,7 +99,7 @@ void a_job_that_throws_passes_its_turn(void**) {
     for (int index = 0; index < 3; ++index) {
         std::string thrown;
         try {
-            turns.run([](uint64_t number) { throw std::runtime_error(std::to_string(number)); });
+            run(turns, [](uint64_t number) { throw std::runtime_error(std::to_string(number)); });
         } catch (const std::runtime_error& error) {
             thrown = error.what();
         }
@@ -101,7 +125,7 @@ void a_job_goes_when_it_has_run(void**) {
     const std::weak_ptr<int> kept = held;
     turns.queue([held](uint64_t) {});
     held.reset();
-    turns.run([](uint64_t) {});  // after it
+    run(turns, [](uint64_t) {});  // after it
     assert_true(kept.expired());
 }
 
@@ -128,7 +152,7 @@ void jobs_of_many_threads_never_overlap(void**) {
             threads.emplace_back([&, index] {
                 for (int turn = 0; turn < each; ++turn) {
                     if ((index + turn) % 2 == 0) {
-                        turns.run(job);
+                        run(turns, job);
                     } else {
                         turns.queue(job);
                     }
@@ -158,7 +182,7 @@ void the_calls_of_one_thread_keep_their_order(void**) {
                         ran.emplace_back(index, turn);
                     };
                     if (turn % 3 == 0) {
-                        turns.run(job);
+                        run(turns, job);
                     } else {
                         turns.queue(job);
                     }
@@ -182,6 +206,7 @@ int main() {
         TUTTI_TEST(a_synchronous_job_runs_on_its_caller_s_thread),
         TUTTI_TEST(all_background_jobs_run_on_one_thread),
         TUTTI_TEST(a_synchronous_job_waits_for_those_before_it),
+        TUTTI_TEST(one_that_comes_late_makes_those_in_front_end_and_keeps_its_turn),
         TUTTI_TEST(a_job_that_throws_passes_its_turn),
         TUTTI_TEST(what_was_queued_runs_before_the_end),
         TUTTI_TEST(a_job_goes_when_it_has_run),
