@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(world, &rank);
     MPI_Comm_size(world, &size);
-    if (tutti_group_create_with_allgather("gloo", gather, &world, rank, size, NULL, &group, &error))
+    if (tutti_group_create_with_allgather(NULL, gather, &world, rank, size, NULL, &group, &error))
         return fail(&error);
 
     double sum = rank + 1;

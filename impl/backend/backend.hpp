@@ -44,6 +44,8 @@ public:
 
     // Whether what goes to `peer`, another rank, stays on this host.
     [[nodiscard]] virtual bool same_host(int /*peer*/) const { return false; }
+    // Whether collectives go through memory that all ranks see.
+    [[nodiscard]] virtual bool same_memory() const { return false; }
     // The same on all ranks, and no other group's at the same store; "": nothing is.
     [[nodiscard]] virtual std::string identity() const { return {}; }
     // Why this rank cannot count on `peer`, itself included: an abort, or that one left. Any

@@ -70,6 +70,7 @@ void Group::learn_hosts() {
         on_this_host_.push_back(rank == rank_ || backend_->same_host(rank));
     }
     all_on_this_host_ = std::ranges::find(on_this_host_, false) == on_this_host_.end();
+    same_memory_ = backend_->same_memory();
 }
 
 bool Group::same_host(int rank) const {

@@ -63,6 +63,8 @@ public:
     // Whether what goes to that rank, or to every other one, stays on this host. Any `rank`.
     [[nodiscard]] bool same_host(int rank) const;
     [[nodiscard]] bool same_host() const { return all_on_this_host_; }
+    // Whether collectives go through memory that all ranks see.
+    [[nodiscard]] bool same_memory() const { return same_memory_; }
 
     // Milliseconds above 0, or -1.
     void set_timeout_ms(int64_t timeout_ms) { timeout_ms_ = timeout_ms; }
@@ -146,8 +148,9 @@ private:
     std::atomic<int64_t> timeout_ms_;
     const char* backend_name_ = "";
     const std::vector<int> global_ranks_;
-    std::vector<bool> on_this_host_;      // by rank; since the group was made
-    bool all_on_this_host_ = false;       // since then, too
+    std::vector<bool> on_this_host_;  // by rank; since the group was made
+    bool all_on_this_host_ = false;   // since then, too
+    bool same_memory_ = false;
     const std::string path_;              // of the steps that led here from the first group
     const std::shared_ptr<Group> first_;  // the first group, which lives as long; null: this is it
     const std::shared_ptr<Family> family_;

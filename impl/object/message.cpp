@@ -104,8 +104,8 @@ void pack(const Object& object, const ObjectSettings& settings, std::string& out
     const size_t size = encoded_size(object);
     check_limits(object, size, settings);
     const size_t before = out.size();
-    const bool wanted =
-        settings.compress && size >= settings.threshold && size <= settings.decompressed_bytes;
+    const bool wanted = settings.compress && (!settings.same_memory || settings.level) &&
+                        size >= settings.threshold && size <= settings.decompressed_bytes;
     if (wanted && sample_shrinks(object, size)) {
         StringSink sink(out, size);
         const bool spares = settings.same_host && !settings.level;

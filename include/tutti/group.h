@@ -59,7 +59,9 @@ typedef struct tutti_new_group_options {
 TUTTI_API void tutti_new_group_options_init(tutti_new_group_options* options, size_t size);
 
 /** Makes the default group, TUTTI_GROUP_WORLD: every rank calls this once, and all meet.
- *  @param backend      "gloo", "loopback" (ranks that are threads), or NULL: chosen for the CPU
+ *  @param backend      "gloo" (any hosts), "shm" (ranks of one host, by memory that all of them
+ *                      see), "loopback" (ranks that are threads); NULL, the same on all ranks:
+ *                      "shm" where it is to be had, else "gloo"
  *  @param init_method  where to meet; NULL: "env://"
  *                      "env://": MASTER_ADDR (rank 0 may do without: it serves at every address
  *                        then), MASTER_PORT, RANK and WORLD_SIZE; without the last two what Open
@@ -234,7 +236,7 @@ TUTTI_API int32_t tutti_get_rank(tutti_group* group);
  *  @since 0.1 */
 TUTTI_API int32_t tutti_get_world_size(tutti_group* group);
 
-/** The name of the group's backend, for instance "gloo".
+/** The name of the group's backend, for instance "shm", also where it was chosen.
  *  @param group  borrowed
  *  @return a static string; NULL if the group is not valid
  *  Blocks:  never

@@ -94,6 +94,7 @@ public:
 
     [[nodiscard]] const char* name() const override { return "shm"; }
     [[nodiscard]] bool same_host(int /*peer*/) const override { return true; }
+    [[nodiscard]] bool same_memory() const override { return true; }
 
     void run(const Collective& call, uint64_t number, const Deadline& deadline) override {
         if (team_.size() == 1 || channel().compares_first()) {

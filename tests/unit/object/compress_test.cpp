@@ -102,6 +102,16 @@ void content_of_which_some_parts_are_compressed_comes_back(void** /*state*/) {
     }
 }
 
+// Between ranks that share memory.
+void where_bytes_cost_nothing_they_are_compressed_for_those_who_give_a_level(void** /*state*/) {
+    ObjectSettings shared = compressing();
+    shared.same_memory = true;
+    const ObjectPtr large = bytes_object(words(600'000));
+    assert_false(tutti::is_compressed(bytes_of(tutti::pack(*large, shared))));
+    shared.level = 1;
+    assert_true(tutti::is_compressed(bytes_of(tutti::pack(*large, shared))));
+}
+
 // Between ranks of one host.
 void where_bytes_cost_little_some_parts_are_compressed(void** /*state*/) {
     ObjectSettings near = compressing();
@@ -228,6 +238,7 @@ int main() {
         TUTTI_TEST(content_comes_back_however_it_is_cut),
         TUTTI_TEST(content_of_which_some_parts_are_compressed_comes_back),
         TUTTI_TEST(where_bytes_cost_little_some_parts_are_compressed),
+        TUTTI_TEST(where_bytes_cost_nothing_they_are_compressed_for_those_who_give_a_level),
         TUTTI_TEST(what_shrinks_is_compressed),
         TUTTI_TEST(what_does_not_shrink_is_sent_as_it_is),
         TUTTI_TEST(the_threshold_and_the_limit_decide),
