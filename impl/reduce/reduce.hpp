@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "reduce_op.hpp"
@@ -41,6 +42,17 @@ void reduce_into(void* into, const void* from, size_t count, tutti_dtype dtype, 
 // out[i] = op(a[i], b[i]). `out` may be exactly `a` or exactly `b`; no other overlap.
 void reduce_to(void* out, const void* a, const void* b, size_t count, tutti_dtype dtype,
                const ReduceOp& op);
+
+// Streaming: past the caches, for a result that does not fit into them; other threads see it after
+// the call like any other. It takes effect where the elements of `out` are aligned to their size,
+// and costs much where the next reader would have found the result in a cache.
+enum class Stores { Ordinary, Streaming };
+
+// out[i] = ((inputs[0][i] op inputs[1][i]) op inputs[2][i]) ..., what reduce_to() gives step by
+// step, in one pass over memory. `out` may be exactly one of the inputs, of which there is at least
+// one; no other overlap. Throws as reduce_to() does.
+void reduce_many(void* out, std::span<const void* const> inputs, size_t count, tutti_dtype dtype,
+                 const ReduceOp& op, Stores stores = Stores::Ordinary);
 
 // AVG divides in place by the number of ranks; other ops leave the data as they are.
 void end_reduction(void* data, size_t count, tutti_dtype dtype, const ReduceOp& op, int ranks);
