@@ -14,8 +14,8 @@ enum { dtype_count = TUTTI_BOOL + 1, reduce_op_count = TUTTI_BXOR + 1 };
 
 // out[i] = op(a[i], b[i]); out may be a or b.
 using ReduceKernel = void (*)(void* out, const void* a, const void* b, size_t count);
-// out[i] = the op over all of the inputs' i-th elements, in their order; out may be one of the
-// inputs. Streaming: out is written past the caches, and ordered.
+// out[i] = the op over all of the inputs' i-th elements, in their order, or their correctly rounded
+// sum; out may be one of the inputs. Streaming: out is written past the caches, and ordered.
 using ManyKernel = void (*)(void* out, const void* const* inputs, size_t number, size_t count,
                             bool streaming);
 using DivideKernel = void (*)(void* data, size_t count, int ranks);
@@ -28,10 +28,17 @@ using ScaleKernel = void (*)(void* out, const void* in, size_t count, const void
 struct Kernels {
     ReduceKernel reduce[dtype_count][reduce_op_count];
     ManyKernel reduce_many[dtype_count][reduce_op_count];
+    ManyKernel sum_exactly[dtype_count];
     DivideKernel divide[dtype_count];
     ScaleKernel scale[dtype_count];
     ScaleKernel scale_complex[dtype_count];
 };
+
+// The bits of the correctly rounded sum of numbers that stand `offset` bytes from the inputs'
+// beginnings: what sum_exactly calls where its own arithmetic does not suffice. Format: BFLOAT16,
+// FLOAT32 or FLOAT64.
+uint64_t sum_numbers_exactly(tutti_dtype format, const void* const* inputs, size_t number,
+                             size_t offset);
 
 extern const Kernels kernels_baseline;
 #if defined(__x86_64__)

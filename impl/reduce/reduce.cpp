@@ -189,6 +189,20 @@ void reduce_many(void* out, std::span<const void* const> inputs, size_t count, t
     kernel(out, inputs.data(), inputs.size(), count, stores == Stores::Streaming);
 }
 
+bool has_exact_sums(tutti_dtype dtype) {
+    return dtype < dtype_count && kernels().sum_exactly[dtype] != nullptr;
+}
+
+void sum_exactly(void* out, std::span<const void* const> inputs, size_t count, tutti_dtype dtype,
+                 Stores stores) {
+    TUTTI_ASSERT(has_exact_sums(dtype));
+    TUTTI_ASSERT(!inputs.empty() && inputs.size() <= most_exact_inputs);
+    // The plain sum of two is rounded correctly.
+    const ManyKernel kernel =
+        inputs.size() == 2 ? kernels().reduce_many[dtype][TUTTI_SUM] : kernels().sum_exactly[dtype];
+    kernel(out, inputs.data(), inputs.size(), count, stores == Stores::Streaming);
+}
+
 void end_reduction(void* data, size_t count, tutti_dtype dtype, const ReduceOp& op, int ranks) {
     if (op == TUTTI_AVG) divide_by(data, count, dtype, ranks);
 }

@@ -54,6 +54,17 @@ enum class Stores { Ordinary, Streaming };
 void reduce_many(void* out, std::span<const void* const> inputs, size_t count, tutti_dtype dtype,
                  const ReduceOp& op, Stores stores = Stores::Ordinary);
 
+// Sums whose bits do not depend on order and grouping: the exact sum of all inputs, rounded once to
+// nearest even. Infinities, NaN and the sign of zero are as in plain sums; nothing overflows on the
+// way. Else like reduce_many() with SUM. AVG in this mode is this and then divide_by(): rounded
+// twice. exact_sums.hpp has the same for inputs that are at several places.
+constexpr size_t most_exact_inputs = 8192;
+void sum_exactly(void* out, std::span<const void* const> inputs, size_t count, tutti_dtype dtype,
+                 Stores stores = Stores::Ordinary);
+
+// The dtypes that sum_exactly() takes: of floating point, and complex. Sums of others are exact.
+bool has_exact_sums(tutti_dtype dtype);
+
 // AVG divides in place by the number of ranks; other ops leave the data as they are.
 void end_reduction(void* data, size_t count, tutti_dtype dtype, const ReduceOp& op, int ranks);
 

@@ -2,6 +2,7 @@
 // processor that lacks it. Part of the kernels: sweep.hpp says what that means. Any thread.
 #pragma once
 
+#include "exact.hpp"
 #include "kernels.hpp"
 #include "operations.hpp"
 
@@ -37,6 +38,12 @@ template <typename Operation, size_t element>
 void reduce_many(void* out, const void* const* inputs, size_t number, size_t count,
                  bool streaming) {
     sweep_many(out, inputs, number, count * element, streaming, InOrder<Operation>{});
+}
+
+template <typename Sum, size_t element>
+void sum_exactly(void* out, const void* const* inputs, size_t number, size_t count,
+                 bool streaming) {
+    sweep_many(out, inputs, number, count * element, streaming, Sum{});
 }
 
 struct Row {
@@ -110,6 +117,13 @@ constexpr Kernels make_kernels() {
     fill_complex<Sum32>({table, TUTTI_COMPLEX64});
     fill_complex<Sum64>({table, TUTTI_COMPLEX128});
     fill_bool({table, TUTTI_BOOL});
+
+    table.sum_exactly[TUTTI_FLOAT16] = sum_exactly<NarrowSum<ExactFloat16>, 2>;
+    table.sum_exactly[TUTTI_BFLOAT16] = sum_exactly<NarrowSum<ExactBFloat16>, 2>;
+    table.sum_exactly[TUTTI_FLOAT32] = sum_exactly<NarrowSum<ExactFloat32>, 4>;
+    table.sum_exactly[TUTTI_FLOAT64] = sum_exactly<WideSum, 8>;
+    table.sum_exactly[TUTTI_COMPLEX64] = sum_exactly<NarrowSum<ExactFloat32>, 8>;
+    table.sum_exactly[TUTTI_COMPLEX128] = sum_exactly<WideSum, 16>;
 
     table.divide[TUTTI_FLOAT16] = divide<DividedNarrowFloats<Float16>, 2>;
     table.divide[TUTTI_BFLOAT16] = divide<DividedNarrowFloats<BFloat16>, 2>;
