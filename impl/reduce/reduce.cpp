@@ -88,6 +88,38 @@ void reduce_by_user(const UserFunction& op, void* out, const void* a, const void
     }
 }
 
+// A piece at a time, the last step of which goes to `out`, which the other steps may still read.
+void reduce_many_by_user(void* out, std::span<const void* const> inputs, size_t count,
+                         tutti_dtype dtype, const ReduceOp& op) {
+    constexpr size_t piece_bytes = 16 * 1024;
+    const size_t element = element_size(dtype);
+    const size_t most = std::min(count, piece_bytes / element);
+    const auto scratch = std::make_unique_for_overwrite<std::byte[]>(2 * most * element);
+    for (size_t begin = 0; begin < count; begin += most) {
+        const size_t number = std::min(most, count - begin);
+        const auto piece_of = [&](size_t input) {
+            return static_cast<const std::byte*>(inputs[input]) + begin * element;
+        };
+        std::byte* const place = static_cast<std::byte*>(out) + begin * element;
+        const std::byte* so_far = piece_of(0);
+        for (size_t input = 1; input < inputs.size(); ++input) {
+            std::byte* const spare = scratch.get() + (input % 2) * most * element;
+            std::byte* const to = input + 1 == inputs.size() ? place : spare;
+            reduce_to(to, so_far, piece_of(input), number, dtype, op);
+            so_far = to;
+        }
+        if (so_far != place) std::memcpy(place, so_far, number * element);
+    }
+}
+
+// The op between two parts: of PREMUL_SUM, whose parts are multiplied already, SUM.
+tutti_reduce_op built_in(const ReduceOp& op) {
+    const tutti_reduce_op number =
+        op.factor() != nullptr ? tutti_reduce_op{TUTTI_SUM} : op.number();
+    TUTTI_ASSERT(number < reduce_op_count);
+    return number;
+}
+
 }  // namespace
 
 size_t element_size(tutti_dtype dtype) {
@@ -140,12 +172,35 @@ void reduce_to(void* out, const void* a, const void* b, size_t count, tutti_dtyp
         if (count > 0) reduce_by_user(*user, out, a, b, count, dtype);
         return;
     }
-    const tutti_reduce_op number =
-        op.factor() != nullptr ? tutti_reduce_op{TUTTI_SUM} : op.number();
-    TUTTI_ASSERT(number < reduce_op_count);
-    const ReduceKernel kernel = kernels().reduce[dtype][number];
+    const ReduceKernel kernel = kernels().reduce[dtype][built_in(op)];
     TUTTI_ASSERT(kernel != nullptr);
     kernel(out, a, b, count);
+}
+
+void reduce_many(void* out, std::span<const void* const> inputs, size_t count, tutti_dtype dtype,
+                 const ReduceOp& op, Stores stores) {
+    TUTTI_ASSERT(dtype < dtype_count && !inputs.empty());
+    if (op.user_function() != nullptr) {
+        if (count > 0) reduce_many_by_user(out, inputs, count, dtype, op);
+        return;
+    }
+    const ManyKernel kernel = kernels().reduce_many[dtype][built_in(op)];
+    TUTTI_ASSERT(kernel != nullptr);
+    kernel(out, inputs.data(), inputs.size(), count, stores == Stores::Streaming);
+}
+
+bool has_exact_sums(tutti_dtype dtype) {
+    return dtype < dtype_count && kernels().sum_exactly[dtype] != nullptr;
+}
+
+void sum_exactly(void* out, std::span<const void* const> inputs, size_t count, tutti_dtype dtype,
+                 Stores stores) {
+    TUTTI_ASSERT(has_exact_sums(dtype));
+    TUTTI_ASSERT(!inputs.empty() && inputs.size() <= most_exact_inputs);
+    // The plain sum of two is rounded correctly.
+    const ManyKernel kernel =
+        inputs.size() == 2 ? kernels().reduce_many[dtype][TUTTI_SUM] : kernels().sum_exactly[dtype];
+    kernel(out, inputs.data(), inputs.size(), count, stores == Stores::Streaming);
 }
 
 void end_reduction(void* data, size_t count, tutti_dtype dtype, const ReduceOp& op, int ranks) {

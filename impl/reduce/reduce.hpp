@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "reduce_op.hpp"
@@ -41,6 +42,28 @@ void reduce_into(void* into, const void* from, size_t count, tutti_dtype dtype, 
 // out[i] = op(a[i], b[i]). `out` may be exactly `a` or exactly `b`; no other overlap.
 void reduce_to(void* out, const void* a, const void* b, size_t count, tutti_dtype dtype,
                const ReduceOp& op);
+
+// Streaming: past the caches, for a result that does not fit into them; other threads see it after
+// the call like any other. It takes effect where the elements of `out` are aligned to their size,
+// and costs much where the next reader would have found the result in a cache.
+enum class Stores { Ordinary, Streaming };
+
+// out[i] = ((inputs[0][i] op inputs[1][i]) op inputs[2][i]) ..., what reduce_to() gives step by
+// step, in one pass over memory. `out` may be exactly one of the inputs, of which there is at least
+// one; no other overlap. Throws as reduce_to() does.
+void reduce_many(void* out, std::span<const void* const> inputs, size_t count, tutti_dtype dtype,
+                 const ReduceOp& op, Stores stores = Stores::Ordinary);
+
+// Sums whose bits do not depend on order and grouping: the exact sum of all inputs, rounded once to
+// nearest even. Infinities, NaN and the sign of zero are as in plain sums; nothing overflows on the
+// way. Else like reduce_many() with SUM. AVG in this mode is this and then divide_by(): rounded
+// twice. exact_sums.hpp has the same for inputs that are at several places.
+constexpr size_t most_exact_inputs = 8192;
+void sum_exactly(void* out, std::span<const void* const> inputs, size_t count, tutti_dtype dtype,
+                 Stores stores = Stores::Ordinary);
+
+// The dtypes that sum_exactly() takes: of floating point, and complex. Sums of others are exact.
+bool has_exact_sums(tutti_dtype dtype);
 
 // AVG divides in place by the number of ranks; other ops leave the data as they are.
 void end_reduction(void* data, size_t count, tutti_dtype dtype, const ReduceOp& op, int ranks);

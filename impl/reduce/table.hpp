@@ -2,6 +2,7 @@
 // processor that lacks it. Part of the kernels: sweep.hpp says what that means. Any thread.
 #pragma once
 
+#include "exact.hpp"
 #include "kernels.hpp"
 #include "operations.hpp"
 
@@ -33,68 +34,96 @@ void scale_complex(void* out, const void* in, size_t count, const void* factor) 
           load<Operation>(static_cast<const uint8_t*>(factor)));
 }
 
-using Row = ReduceKernel[reduce_op_count];
-
-template <typename T, typename Unsigned>
-constexpr void fill_integer(Row& row) {
-    constexpr size_t size = sizeof(T);
-    row[TUTTI_SUM] = reduce<Integers<Unsigned, Add>, size>;
-    row[TUTTI_PRODUCT] = reduce<Integers<Unsigned, Multiply>, size>;
-    row[TUTTI_MIN] = reduce<IntegerExtremes<T, Unsigned, Less>, size>;
-    row[TUTTI_MAX] = reduce<IntegerExtremes<T, Unsigned, Greater>, size>;
-    row[TUTTI_BAND] = reduce<Integers<Unsigned, And>, size>;
-    row[TUTTI_BOR] = reduce<Integers<Unsigned, Or>, size>;
-    row[TUTTI_BXOR] = reduce<Integers<Unsigned, Xor>, size>;
+template <typename Operation, size_t element>
+void reduce_many(void* out, const void* const* inputs, size_t number, size_t count,
+                 bool streaming) {
+    sweep_many(out, inputs, number, count * element, streaming, InOrder<Operation>{});
 }
 
-constexpr void fill_bool(Row& row) {
-    row[TUTTI_SUM] = reduce<Booleans<Or>, 1>;
-    row[TUTTI_PRODUCT] = reduce<Booleans<And>, 1>;
-    row[TUTTI_MIN] = reduce<Booleans<And>, 1>;
-    row[TUTTI_MAX] = reduce<Booleans<Or>, 1>;
-    row[TUTTI_BAND] = reduce<Booleans<And>, 1>;
-    row[TUTTI_BOR] = reduce<Booleans<Or>, 1>;
-    row[TUTTI_BXOR] = reduce<Booleans<Xor>, 1>;
+template <typename Sum, size_t element>
+void sum_exactly(void* out, const void* const* inputs, size_t number, size_t count,
+                 bool streaming) {
+    sweep_many(out, inputs, number, count * element, streaming, Sum{});
+}
+
+struct Row {
+    Kernels& table;
+    tutti_dtype dtype;
+
+    template <typename Operation, size_t element>
+    constexpr void fill(tutti_reduce_op op) const {
+        table.reduce[dtype][op] = reduce<Operation, element>;
+        table.reduce_many[dtype][op] = reduce_many<Operation, element>;
+    }
+};
+
+template <typename T, typename Unsigned>
+constexpr void fill_integer(const Row& row) {
+    constexpr size_t size = sizeof(T);
+    row.fill<Integers<Unsigned, Add>, size>(TUTTI_SUM);
+    row.fill<Integers<Unsigned, Multiply>, size>(TUTTI_PRODUCT);
+    row.fill<IntegerExtremes<T, Unsigned, Less>, size>(TUTTI_MIN);
+    row.fill<IntegerExtremes<T, Unsigned, Greater>, size>(TUTTI_MAX);
+    row.fill<Integers<Unsigned, And>, size>(TUTTI_BAND);
+    row.fill<Integers<Unsigned, Or>, size>(TUTTI_BOR);
+    row.fill<Integers<Unsigned, Xor>, size>(TUTTI_BXOR);
+}
+
+constexpr void fill_bool(const Row& row) {
+    row.fill<Booleans<Or>, 1>(TUTTI_SUM);
+    row.fill<Booleans<And>, 1>(TUTTI_PRODUCT);
+    row.fill<Booleans<And>, 1>(TUTTI_MIN);
+    row.fill<Booleans<Or>, 1>(TUTTI_MAX);
+    row.fill<Booleans<And>, 1>(TUTTI_BAND);
+    row.fill<Booleans<Or>, 1>(TUTTI_BOR);
+    row.fill<Booleans<Xor>, 1>(TUTTI_BXOR);
 }
 
 template <typename Sum, typename Product, typename Format>
-constexpr void fill_float(Row& row) {
+constexpr void fill_float(const Row& row) {
     using Unsigned = typename Sum::Unit;
     constexpr size_t size = sizeof(Unsigned);
-    row[TUTTI_SUM] = reduce<Sum, size>;
-    row[TUTTI_AVG] = reduce<Sum, size>;
-    row[TUTTI_PRODUCT] = reduce<Product, size>;
-    row[TUTTI_MIN] = reduce<FloatExtremes<Format, Unsigned, Less>, size>;
-    row[TUTTI_MAX] = reduce<FloatExtremes<Format, Unsigned, Greater>, size>;
+    row.fill<Sum, size>(TUTTI_SUM);
+    row.fill<Sum, size>(TUTTI_AVG);
+    row.fill<Product, size>(TUTTI_PRODUCT);
+    row.fill<FloatExtremes<Format, Unsigned, Less>, size>(TUTTI_MIN);
+    row.fill<FloatExtremes<Format, Unsigned, Greater>, size>(TUTTI_MAX);
 }
 
 template <typename Sum>
-constexpr void fill_complex(Row& row) {
-    row[TUTTI_SUM] = reduce<Sum, 2 * sizeof(typename Sum::Unit)>;
-    row[TUTTI_AVG] = row[TUTTI_SUM];
+constexpr void fill_complex(const Row& row) {
+    row.fill<Sum, 2 * sizeof(typename Sum::Unit)>(TUTTI_SUM);
+    row.fill<Sum, 2 * sizeof(typename Sum::Unit)>(TUTTI_AVG);
 }
 
 constexpr Kernels make_kernels() {
     using Sum32 = Floats<Float32, uint32_t, Add>;
     using Sum64 = Floats<Float64, uint64_t, Add>;
     Kernels table{};
-    fill_integer<int8_t, uint8_t>(table.reduce[TUTTI_INT8]);
-    fill_integer<uint8_t, uint8_t>(table.reduce[TUTTI_UINT8]);
-    fill_integer<int16_t, uint16_t>(table.reduce[TUTTI_INT16]);
-    fill_integer<uint16_t, uint16_t>(table.reduce[TUTTI_UINT16]);
-    fill_integer<int32_t, uint32_t>(table.reduce[TUTTI_INT32]);
-    fill_integer<uint32_t, uint32_t>(table.reduce[TUTTI_UINT32]);
-    fill_integer<int64_t, uint64_t>(table.reduce[TUTTI_INT64]);
-    fill_integer<uint64_t, uint64_t>(table.reduce[TUTTI_UINT64]);
+    fill_integer<int8_t, uint8_t>({table, TUTTI_INT8});
+    fill_integer<uint8_t, uint8_t>({table, TUTTI_UINT8});
+    fill_integer<int16_t, uint16_t>({table, TUTTI_INT16});
+    fill_integer<uint16_t, uint16_t>({table, TUTTI_UINT16});
+    fill_integer<int32_t, uint32_t>({table, TUTTI_INT32});
+    fill_integer<uint32_t, uint32_t>({table, TUTTI_UINT32});
+    fill_integer<int64_t, uint64_t>({table, TUTTI_INT64});
+    fill_integer<uint64_t, uint64_t>({table, TUTTI_UINT64});
     fill_float<NarrowFloats<Float16, Add>, NarrowFloats<Float16, Multiply>, Float16>(
-        table.reduce[TUTTI_FLOAT16]);
+        {table, TUTTI_FLOAT16});
     fill_float<NarrowFloats<BFloat16, Add>, NarrowFloats<BFloat16, Multiply>, BFloat16>(
-        table.reduce[TUTTI_BFLOAT16]);
-    fill_float<Sum32, Floats<Float32, uint32_t, Multiply>, Float32>(table.reduce[TUTTI_FLOAT32]);
-    fill_float<Sum64, Floats<Float64, uint64_t, Multiply>, Float64>(table.reduce[TUTTI_FLOAT64]);
-    fill_complex<Sum32>(table.reduce[TUTTI_COMPLEX64]);
-    fill_complex<Sum64>(table.reduce[TUTTI_COMPLEX128]);
-    fill_bool(table.reduce[TUTTI_BOOL]);
+        {table, TUTTI_BFLOAT16});
+    fill_float<Sum32, Floats<Float32, uint32_t, Multiply>, Float32>({table, TUTTI_FLOAT32});
+    fill_float<Sum64, Floats<Float64, uint64_t, Multiply>, Float64>({table, TUTTI_FLOAT64});
+    fill_complex<Sum32>({table, TUTTI_COMPLEX64});
+    fill_complex<Sum64>({table, TUTTI_COMPLEX128});
+    fill_bool({table, TUTTI_BOOL});
+
+    table.sum_exactly[TUTTI_FLOAT16] = sum_exactly<NarrowSum<ExactFloat16>, 2>;
+    table.sum_exactly[TUTTI_BFLOAT16] = sum_exactly<NarrowSum<ExactBFloat16>, 2>;
+    table.sum_exactly[TUTTI_FLOAT32] = sum_exactly<NarrowSum<ExactFloat32>, 4>;
+    table.sum_exactly[TUTTI_FLOAT64] = sum_exactly<WideSum, 8>;
+    table.sum_exactly[TUTTI_COMPLEX64] = sum_exactly<NarrowSum<ExactFloat32>, 8>;
+    table.sum_exactly[TUTTI_COMPLEX128] = sum_exactly<WideSum, 16>;
 
     table.divide[TUTTI_FLOAT16] = divide<DividedNarrowFloats<Float16>, 2>;
     table.divide[TUTTI_BFLOAT16] = divide<DividedNarrowFloats<BFloat16>, 2>;

@@ -126,6 +126,12 @@ private:
     std::vector<unsigned char> bytes_;
 };
 
+inline std::vector<const void*> places_of(std::vector<Memory>& memories) {
+    std::vector<const void*> places;
+    for (Memory& memory : memories) places.push_back(memory.data());
+    return places;
+}
+
 // Those this processor can run.
 inline std::vector<CpuLevel> levels() {
     std::vector<CpuLevel> here;
