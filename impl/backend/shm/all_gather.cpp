@@ -9,21 +9,27 @@ void all_gather(Team& team, ConstBytes input, std::span<const Bytes> outputs) {
     size_t longest = 0;
     for (const Bytes& output : outputs) longest = std::max(longest, output.size());
     const size_t length = chunk_for(longest, team.size());
+    const Stores stores = stores_for(algorithm::total_size<std::byte>(outputs));
+    const Bytes place = outputs[static_cast<size_t>(team.rank())];
     const auto stage = [&](uint64_t step, size_t index) {
         const ConstBytes piece = piece_of(input, index, length);
         algorithm::copy(team.stage(step, piece.size()), piece);
         team.post(step);
     };
     const auto read = [&](uint64_t step, size_t index) {
+        // From the slot, which is nearer than the input; nothing in place.
+        const Bytes own = piece_of(place, index, length);
+        if (place.data() != input.data()) {
+            copy_out(own, team.posted(team.rank(), step, own.size()), stores);
+        }
         for (int turn = 1; turn < team.size(); ++turn) {
             const int peer = algorithm::around(team.rank(), turn, team.size());
             const Bytes piece = piece_of(outputs[static_cast<size_t>(peer)], index, length);
-            algorithm::copy(piece, team.await(peer, step, piece.size()));
+            copy_out(piece, team.await(peer, step, piece.size()), stores);
         }
         team.finish(step, std::min(longest, length));
     };
     pipeline(team, pieces_of(longest, length), stage, read);
-    algorithm::copy(outputs[static_cast<size_t>(team.rank())], input);
 }
 
 }  // namespace tutti::shm

@@ -28,18 +28,19 @@ void by_two(Team& team, ConstBytes input, Bytes output, const Reduction& reducti
         reduction.begin(team.stage(step, piece.size()), piece);
         team.post(step);
     };
+    // In place the lines are in a cache already.
+    const Stores stores =
+        input.data() == output.data() ? Stores::Ordinary : stores_for(output.size());
     const auto read = [&](uint64_t step, size_t index) {
         const Bytes piece = piece_of(output, index, length);
-        const ConstBytes theirs = team.await(1 - team.rank(), step, piece.size());
+        team.await(1 - team.rank(), step);
         // What this rank brings is in its slot, and if it is the input, there too, nearer.
-        const ConstBytes ours = reduction.changes_input()
-                                    ? team.posted(team.rank(), step, piece.size())
-                                    : piece_of(input, index, length);
-        if (team.rank() == 0) {
-            reduction.combine(piece, ours, theirs);
-        } else {
-            reduction.combine(piece, theirs, ours);
-        }
+        const auto input_of = [&](int rank) {
+            return rank == team.rank() && !reduction.changes_input()
+                       ? piece_of(input, index, length)
+                       : team.posted(rank, step, piece.size());
+        };
+        combine_all(reduction, piece, 2, input_of, stores);
         team.finish(step, piece.size());
     };
     pipeline(team, pieces_of(input.size(), length), stage, read);

@@ -2,6 +2,7 @@
 // is copied over was shown before.
 #include "collectives.hpp"
 #include "pieces.hpp"
+#include "table.hpp"
 
 namespace tutti::shm {
 
@@ -10,6 +11,7 @@ void all_to_all(Team& team, std::span<const ConstBytes> inputs, std::span<const 
     const auto own = static_cast<size_t>(team.rank());
     const size_t length = share_of(chunk_bytes, team.size());
     const size_t total = inputs.front().size();
+    const Stores stores = stores_for(total * ranks);
     const auto all_of = [&](size_t index) {
         return ranks * piece_of(inputs.front(), index, length).size();
     };
@@ -26,14 +28,13 @@ void all_to_all(Team& team, std::span<const ConstBytes> inputs, std::span<const 
         for (int turn = 1; turn < team.size(); ++turn) {
             const int peer = algorithm::around(team.rank(), turn, team.size());
             const Bytes piece = piece_of(outputs[static_cast<size_t>(peer)], index, length);
-            algorithm::copy(
-                piece,
-                team.await(peer, step, all_of(index)).subspan(own * piece.size(), piece.size()));
+            const ConstBytes all = team.await(peer, step, all_of(index));
+            copy_out(piece, all.subspan(own * piece.size(), piece.size()), stores);
         }
         team.finish(step, all_of(index));
     };
     pipeline(team, pieces_of(total, length), stage, read);
-    algorithm::copy(outputs[own], inputs[own]);
+    copy_out(outputs[own], inputs[own], stores);
 }
 
 }  // namespace tutti::shm

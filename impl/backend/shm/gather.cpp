@@ -9,6 +9,7 @@ void gather(Team& team, ConstBytes input, std::span<const Bytes> outputs, size_t
             int destination) {
     const size_t length = chunk_for(longest, team.size());
     const size_t steps = pieces_of(longest, length);
+    const Stores stores = stores_for(longest * static_cast<size_t>(team.size()));
     const uint64_t first = team.take(steps);
     for (size_t index = 0; index < steps; ++index) {
         const uint64_t step = first + index;
@@ -20,7 +21,7 @@ void gather(Team& team, ConstBytes input, std::span<const Bytes> outputs, size_t
         for (int peer = 0; team.rank() == destination && peer < team.size(); ++peer) {
             if (peer == destination) continue;
             const Bytes piece = piece_of(outputs[static_cast<size_t>(peer)], index, length);
-            algorithm::copy(piece, team.await(peer, step, piece.size()));
+            copy_out(piece, team.await(peer, step, piece.size()), stores);
         }
         team.finish(step, std::min(longest, length));
     }

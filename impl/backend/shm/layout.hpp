@@ -13,6 +13,7 @@
 namespace tutti::shm {
 
 constexpr size_t cache_line = 64;
+constexpr int most_ranks = 512;  // a slot has room for a cache line for each
 
 // A step's flag and what else must be known with it, in the one cache line that travels.
 struct alignas(cache_line) Line {

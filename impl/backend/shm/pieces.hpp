@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "backend/algorithm/reduction.hpp"
@@ -44,17 +45,17 @@ void pipeline(Team& team, size_t steps, Stage stage, Read read) {
     }
 }
 
-// out = what all ranks bring, combined in the order of the ranks. `input(rank)` is as long as `out`;
-// only of two ranks may `out` be an input.
+// out = what all ranks bring, combined in the order of the ranks. `input(rank)` is as long as `out`,
+// which may be one of them.
 template <typename Input>
-void combine_all(const algorithm::Reduction& reduction, Bytes out, int ranks, Input input) {
-    constexpr size_t block = 16384;  // of the result: it stays in the first cache
-    for (size_t begin = 0; begin < out.size(); begin += block) {
-        const Bytes part = out.subspan(begin, std::min(block, out.size() - begin));
-        const auto of = [&](int rank) { return input(rank).subspan(begin, part.size()); };
-        reduction.combine(part, of(0), of(1));
-        for (int rank = 2; rank < ranks; ++rank) reduction.combine(part, of(rank));
-    }
+void combine_all(const algorithm::Reduction& reduction, Bytes out, int ranks, Input input,
+                 Stores stores = Stores::Ordinary) {
+    std::array<const void*, most_ranks> inputs;
+    for (int rank = 0; rank < ranks; ++rank) inputs[static_cast<size_t>(rank)] = input(rank).data();
+    reduction.combine_all(out, std::span(inputs).first(static_cast<size_t>(ranks)), stores);
 }
+
+// Between memory that is the same or has nothing in common.
+void copy_out(Bytes to, ConstBytes from, Stores stores);
 
 }  // namespace tutti::shm

@@ -24,8 +24,10 @@ void reduce(Team& team, const Reduce& call) {
             const size_t bytes = piece_of(input, index, length).size();
             if (is_destination) {
                 team.await_all(step);
-                combine_all(reduction, piece_of(output, index, length), team.size(),
-                            [&](int rank) { return team.posted(rank, step, bytes); });
+                combine_all(
+                    reduction, piece_of(output, index, length), team.size(),
+                    [&](int rank) { return team.posted(rank, step, bytes); },
+                    stores_for(output.size()));
             }
             team.finish(step, bytes);
         };

@@ -1,6 +1,7 @@
 // In each step a rank shows a piece for every rank, and combines those for itself.
 #include "collectives.hpp"
 #include "pieces.hpp"
+#include "table.hpp"
 
 namespace tutti::shm {
 
@@ -12,6 +13,7 @@ void reduce_scatter(Team& team, std::span<const ConstBytes> inputs, const View& 
     for (const ConstBytes& input : inputs) longest = std::max(longest, input.size());
     const size_t length = share_of(chunk_bytes, team.size());
     const auto ranks = static_cast<size_t>(team.size());
+    const Stores stores = stores_for(out.size());
     const auto stage = [&](uint64_t step, size_t index) {
         const size_t stride = stride_of(longest, index, length);
         const Bytes mine = team.stage(step, ranks * stride);
@@ -26,9 +28,12 @@ void reduce_scatter(Team& team, std::span<const ConstBytes> inputs, const View& 
         const Bytes piece = piece_of(out, index, length);
         const size_t begin = static_cast<size_t>(team.rank()) * stride;
         team.await_all(step);
-        combine_all(reduction, piece, team.size(), [&](int rank) {
-            return team.posted(rank, step, ranks * stride).subspan(begin, piece.size());
-        });
+        combine_all(
+            reduction, piece, team.size(),
+            [&](int rank) {
+                return team.posted(rank, step, ranks * stride).subspan(begin, piece.size());
+            },
+            stores);
         team.finish(step, ranks * stride);
     };
     pipeline(team, pieces_of(longest, length), stage, read);

@@ -1,6 +1,7 @@
 // In each step the source shows a piece for every rank.
 #include "collectives.hpp"
 #include "pieces.hpp"
+#include "table.hpp"
 
 namespace tutti::shm {
 
@@ -10,6 +11,7 @@ void scatter(Team& team, std::span<const ConstBytes> inputs, Bytes output, size_
     const auto own = static_cast<size_t>(team.rank());
     const size_t length = share_of(chunk_bytes, team.size());
     const size_t steps = pieces_of(longest, length);
+    const Stores stores = stores_for(output.size());
     const uint64_t first = team.take(steps);
     for (size_t index = 0; index < steps; ++index) {
         const uint64_t step = first + index;
@@ -25,7 +27,7 @@ void scatter(Team& team, std::span<const ConstBytes> inputs, Bytes output, size_
         } else {
             const Bytes piece = piece_of(output, index, length);
             const ConstBytes all = team.await(source, step, ranks * stride);
-            algorithm::copy(piece, all.subspan(own * stride, piece.size()));
+            copy_out(piece, all.subspan(own * stride, piece.size()), stores);
         }
         team.finish(step, ranks * stride);
     }

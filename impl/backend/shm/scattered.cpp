@@ -16,6 +16,7 @@ public:
           output_(output),
           reduction_(reduction),
           length_(chunk_for(input.size(), team.size())),
+          stores_(stores_for(output.size())),
           pieces_(pieces_of(input.size(), length_)),
           first_(team.take(pieces_ + 1)) {}
 
@@ -69,8 +70,8 @@ private:
         const Bytes piece = piece_of(output_, index, length_);
         for (int rank = 0; rank < team_.size(); ++rank) {
             const Share part = share(piece.size(), rank);
-            algorithm::copy(piece.subspan(part.begin, part.bytes),
-                            team_.posted_slot(rank, first_ + index + 1).result.first(part.bytes));
+            copy_out(piece.subspan(part.begin, part.bytes),
+                     team_.posted_slot(rank, first_ + index + 1).result.first(part.bytes), stores_);
         }
     }
 
@@ -79,6 +80,7 @@ private:
     const Bytes output_;
     const algorithm::Reduction& reduction_;
     const size_t length_;
+    const Stores stores_;
     const size_t pieces_;
     const uint64_t first_;
 };

@@ -19,8 +19,6 @@ namespace tutti::shm {
 
 namespace {
 
-constexpr int most_ranks = 512;  // a piece for each of them has room in a slot, with cache lines
-
 // The same of every rank, in the order of the ranks. Before the group's first collective.
 template <typename Value>
 std::vector<Value> tell_all(Channel& channel, uint32_t step, const Value& mine,

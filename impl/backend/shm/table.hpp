@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "layout.hpp"
+#include "reduce/reduce.hpp"
 
 namespace tutti::shm {
 
@@ -17,6 +18,11 @@ constexpr size_t everyone_reduces(int ranks) {
 constexpr size_t chunk_for(size_t bytes, int ranks) {
     if (ranks > 2 && bytes <= size_t{256} * 1024) return chunk_bytes / 2;
     return chunk_bytes;
+}
+
+// How a result of so many bytes is written: what fits the caches is wanted there.
+constexpr Stores stores_for(size_t bytes) {
+    return bytes >= size_t{4} * 1024 * 1024 ? Stores::Streaming : Stores::Ordinary;
 }
 
 }  // namespace tutti::shm

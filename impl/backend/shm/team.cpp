@@ -52,8 +52,7 @@ void Team::begin(const Fingerprint& call, uint64_t number, const Deadline& deadl
     history_ = mix(history_, static_cast<uint64_t>(call.count));
     history_ = mix(history_, call.layout);
     Record& record = mine_->records[number % most_records];
-    record.number.store(0, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_release);
+    record.number.exchange(0, std::memory_order_acq_rel);
     record.fingerprint = call;
     record.number.store(number, std::memory_order_release);
     first_step_ = next_step_;
@@ -154,11 +153,10 @@ void Team::compare_with(int peer) const {
     const uint64_t oldest = number_ < most_records ? 1 : number_ - most_records + 1;
     for (uint64_t number = oldest; number <= number_; ++number) {
         const Record& ours = mine_->records[number % most_records];
-        const Record& theirs = part(peer).records[number % most_records];
+        Record& theirs = part(peer).records[number % most_records];
         if (theirs.number.load(std::memory_order_acquire) != number) continue;
         const Fingerprint call = theirs.fingerprint;
-        std::atomic_thread_fence(std::memory_order_acquire);
-        if (theirs.number.load(std::memory_order_relaxed) != number) continue;
+        if (theirs.number.fetch_add(0, std::memory_order_acq_rel) != number) continue;
         if (call == ours.fingerprint) continue;
         throw Error(mismatch(peer, call, rank_, ours.fingerprint, number));
     }

@@ -18,13 +18,12 @@ inline void pause() {
 #endif
 }
 
-// After this rank has written what others may sleep for: wakes them.
+void wake(Part& mine);
+
+// After this rank has written what others may sleep for: wakes them. Whoever counts itself after
+// this has looked sees what was written.
 inline void ring(Part& mine) {
-    // What was written is seen by a sleeper that is not seen here.
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (mine.sleepers.load(std::memory_order_relaxed) == 0) return;
-    void wake(Part&);
-    wake(mine);
+    if (mine.sleepers.fetch_add(0, std::memory_order_acq_rel) != 0) wake(mine);
 }
 
 // Sleeps until the other rank's bell rings, for some milliseconds at most. `is_ready` is looked at
