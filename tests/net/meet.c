@@ -1,8 +1,9 @@
-/* One rank of the network tests: meet METHOD [COUNT]. Makes the default group over Gloo, sums COUNT
- * numbers of every rank (default 1), and prints "rank R of N: sum S, M ms", M being what the making
- * took. */
+/* One rank of the network tests: meet METHOD [COUNT [BACKEND]]. Makes the default group over BACKEND
+ * (default gloo; "any": none named), sums COUNT numbers of every rank (default 1), and prints "rank R
+ * of N over B: sum S, M ms", M being what the making took. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <tutti/tutti.h>
@@ -24,8 +25,10 @@ int main(int argc, char** argv) {
     const int64_t count = argc > 2 ? strtoll(argv[2], NULL, 10) : 1;
     double* numbers = (double*)calloc((size_t)count, sizeof *numbers);
     if (argc < 2 || count < 1 || numbers == NULL) return 2;
+    const char* backend = argc > 3 ? argv[3] : "gloo";
+    if (strcmp(backend, "any") == 0) backend = NULL;
     const long long began = now_ms();
-    if (tutti_init_process_group("gloo", argv[1], -1, -1, NULL, &error)) {
+    if (tutti_init_process_group(backend, argv[1], -1, -1, NULL, &error)) {
         return fail(&error, numbers);
     }
     const long long took = now_ms() - began;
@@ -35,7 +38,8 @@ int main(int argc, char** argv) {
     if (tutti_all_reduce(TUTTI_GROUP_WORLD, NULL, &buffer, TUTTI_SUM, NULL, NULL, &error)) {
         return fail(&error, numbers);
     }
-    printf("rank %d of %d: sum %g, %lld ms\n", rank, (int)tutti_get_world_size(TUTTI_GROUP_WORLD),
+    printf("rank %d of %d over %s: sum %g, %lld ms\n", rank,
+           (int)tutti_get_world_size(TUTTI_GROUP_WORLD), tutti_get_backend(TUTTI_GROUP_WORLD),
            numbers[count - 1], took);
     free(numbers);
     if (tutti_destroy_process_group(TUTTI_GROUP_WORLD, &error)) return fail(&error, NULL);

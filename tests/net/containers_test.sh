@@ -1,0 +1,42 @@
+#!/bin/bash
+# Do ranks share memory where they can, and only there? containers_test.sh MEET: two ranks on one
+# host, with the same process numbers and with numbers of their own, as in containers. Exits with 77
+# where there are no namespaces.
+set -uo pipefail
+meet=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+if ! unshare --pid --fork true 2>/dev/null; then
+    echo "skipped: no process namespaces here (unshare --pid --fork)"
+    exit 77
+fi
+bad=0
+
+# pair NAME BACKEND EXPECTED: what both ranks must print. Rank 1 is behind "$inside".
+inside=()
+pair() {
+    local meeting="$folder/$1" rank
+    for rank in 0 1; do
+        local way=()
+        [ "$rank" = 1 ] && way=("${inside[@]}")
+        RANK=$rank WORLD_SIZE=2 "${way[@]}" "$meet" "file://$meeting?rank=$rank&world_size=2" 1 "$2" \
+            >"$meeting.$rank" 2>&1 &
+    done
+    wait
+    for rank in 0 1; do
+        if grep -Eq "$3" "$meeting.$rank"; then
+            echo "$1, rank $rank: $(cat "$meeting.$rank")"
+        else
+            echo "FAILED: $1, rank $rank says, instead of \"$3\": $(cat "$meeting.$rank")"
+            bad=1
+        fi
+    done
+}
+
+pair side_by_side any '^rank [01] of 2 over shm: sum 3'
+pair side_by_side_by_name shm '^rank [01] of 2 over shm: sum 3'
+inside=(unshare --pid --fork)
+pair in_containers any '^rank [01] of 2 over gloo: sum 3'
+pair in_containers_by_name shm \
+    'UNSUPPORTED: .*backend shm joins ranks of one host: rank 0 does not see the memory of rank 1: .*another container'
+exit $bad

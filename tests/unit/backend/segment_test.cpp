@@ -1,0 +1,125 @@
+// Is a segment seen by those who know where it is, and nothing else taken for it?
+#include "backend/shm/segment.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "base/error.hpp"
+#include "support/unit.hpp"
+
+namespace {
+
+using namespace tutti;
+using shm::Address;
+using shm::Segment;
+
+constexpr size_t size = 20'000;
+
+std::string why_not(const Address& address, size_t bytes = size) {
+    try {
+        const Segment other = Segment::open(address, bytes);
+    } catch (const Error& error) {
+        assert_int_equal(error.status().code, TUTTI_ERR_UNSUPPORTED);
+        return error.status().message;
+    }
+    fail_msg("it was opened");
+    return "";
+}
+
+bool says(const std::string& text, const char* words) {
+    return text.find(words) != std::string::npos;
+}
+
+int mapped() {
+    std::ifstream maps("/proc/self/maps");
+    int count = 0;
+    for (std::string line; std::getline(maps, line);) count += says(line, "memfd:tutti");
+    return count;
+}
+
+void what_one_writes_another_reads(void**) {
+    const Segment mine = Segment::make(size);
+    const Segment theirs = Segment::open(mine.address(), size);
+    assert_ptr_not_equal(mine.data(), theirs.data());
+    const std::string zeros(size, '\0');
+    assert_memory_equal(theirs.data(), zeros.data(), size);
+    std::memset(mine.data(), 7, size);
+    assert_memory_equal(theirs.data(), mine.data(), size);
+}
+
+void nobody_comes_after_it_was_closed(void**) {
+    Segment mine = Segment::make(size);
+    const Segment early = Segment::open(mine.address(), size);
+    mine.close();
+    why_not(mine.address());
+    // What took its number is left alone, whatever it is.
+    const int pipe_at = mine.address().descriptor;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(dup2(ends[1], pipe_at), pipe_at);
+    assert_true(says(why_not(mine.address()), "something else is there"));
+    std::memset(mine.data(), 3, size);
+    assert_memory_equal(early.data(), mine.data(), size);
+    close(pipe_at);
+    close(ends[0]);
+    if (ends[1] != pipe_at) close(ends[1]);
+}
+
+void another_segment_is_not_taken_for_it(void**) {
+    const Segment mine = Segment::make(size);
+    Address address = mine.address();
+    address.mark ^= 1;
+    assert_true(says(why_not(address), "it is another one"));
+    assert_true(says(why_not(mine.address(), size + 1), "something else is there"));
+    address = mine.address();
+    address.host ^= 1;
+    assert_true(says(why_not(address), "another host"));
+    address = mine.address();
+    address.process = 0x7fffffff;
+    assert_true(says(why_not(address), "cannot be shared: /proc/2147483647"));
+    why_not({});
+}
+
+void it_cannot_shrink_and_only_its_owner_s_kind_are_opened(void**) {
+    const Segment mine = Segment::make(size);
+    const int number = mine.address().descriptor;
+    assert_int_equal(ftruncate(number, 10), -1);
+    assert_int_equal(errno, EPERM);
+    // As large, but not sealed.
+    const int loose = memfd_create("loose", MFD_CLOEXEC);
+    assert_int_equal(ftruncate(loose, size + 4096), 0);
+    Address address = mine.address();
+    address.descriptor = loose;
+    assert_true(says(why_not(address), "it could shrink"));
+    close(loose);
+}
+
+void nothing_of_it_stays(void**) {
+    const int before = mapped();
+    {
+        const Segment mine = Segment::make(size);
+        const Segment theirs = Segment::open(mine.address(), size);
+        assert_int_equal(mapped(), before + 2);
+        why_not({.host = mine.address().host, .mark = 0, .process = getpid(), .descriptor = -1});
+    }
+    assert_int_equal(mapped(), before);
+}
+
+}  // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        TUTTI_TEST(what_one_writes_another_reads),
+        TUTTI_TEST(nobody_comes_after_it_was_closed),
+        TUTTI_TEST(another_segment_is_not_taken_for_it),
+        TUTTI_TEST(it_cannot_shrink_and_only_its_owner_s_kind_are_opened),
+        TUTTI_TEST(nothing_of_it_stays),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
