@@ -33,14 +33,21 @@ void refuse_living(capi::Kind kind, const char* noun, const char* ending) {
                    ", which new processes cannot share; ", ending, " first"));
 }
 
-// The name of one of tutti's threads in this process; empty if there is none.
+std::string read_thread_name(const std::filesystem::path& of) {
+    std::ifstream file(of / "comm");
+    std::string name;
+    std::getline(file, name);
+    return name;
+}
+
+// The name of one of tutti's threads in this process; empty if there is none. A program's first
+// thread and those it starts have the program's name, which may begin as ours do.
 std::string find_thread() {
     std::error_code none;
+    const std::string program = read_thread_name("/proc/self");
     for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", none)) {
-        std::ifstream file(task.path() / "comm");
-        std::string name;
-        std::getline(file, name);
-        if (name.starts_with("tutti-")) return name;
+        std::string name = read_thread_name(task.path());
+        if (name.starts_with("tutti-") && name != program) return name;
     }
     return "";
 }

@@ -14,6 +14,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 from bench.quiet import wait_for_quiet
+from bench.rounds import in_turn, line, ratios, told, told_load
 from support.peers import Peers, skip_without_pytorch, tests
 
 tutti, pytorch, shared, tcp = "tutti", "PyTorch", "mpi4py", "mpi4py over TCP"
@@ -148,8 +149,7 @@ class Bench:
             for kind, peer in self.peers.items()
         }
         for turn in range(self.options.rounds):
-            kinds = list(self.peers)
-            for kind in kinds if turn % 2 == 0 else reversed(kinds):
+            for kind in in_turn(self.peers, turn):
                 answer = self.peers[kind].ask("time", operation, name, calls)
                 times[kind].append(float(answer[0]))
         return times, sizes
@@ -159,10 +159,9 @@ class Bench:
         for kind in self.peers:
             cells.append(f"{statistics.median(times[kind]) * 1e-3:,.4g}")
         for kind in list(self.peers)[1:]:
-            ratios = [a / b for a, b in zip(times[tutti], times[kind])]
-            low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
-            cells.append(f"{middle:.2f} ({low:.2f} to {high:.2f})")
-            if kind == pytorch and middle >= 1:
+            quartiles = ratios(times[tutti], times[kind])
+            cells.append(told(quartiles))
+            if kind == pytorch and quartiles[1] >= 1:
                 self.missed.append(f"time of {what}")
         for kind in self.peers:
             if kind != shared:
@@ -172,14 +171,14 @@ class Bench:
             cells.append(f"{ratio:.2f}")
             if ratio >= (1 if shrinks else 1 + most_overhead):
                 self.missed.append(f"bytes of {what}")
-        print(f"| {' | '.join(cells)} |", flush=True)
+        print(line(cells), flush=True)
 
     def run(self):
         heads = [""] + [f"{kind}, ms" for kind in self.peers]
         heads += [f"tutti / {kind}" for kind in list(self.peers)[1:]]
         heads += [f"{kind}, kB sent" for kind in self.peers if kind != shared]
         heads += ["tutti / PyTorch"] if pytorch in self.peers else []
-        print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
+        print(f"{line(heads)}\n|{'---|' * len(heads)}")
         for name, (what, _, calls) in self.values.items():
             calls = max(1, round(calls * self.options.calls))
             for operation in operations:
@@ -213,7 +212,7 @@ def main():
     print("is what the interface lo has seen, headers and all, of one call on all ranks", end="")
     print(" (each library\nin a network of its own)." if bench.alone else ",\nand of all others.")
     print("mpi4py uses shared memory, and for comparison TCP.")
-    print(f"Other load before a measurement: {max(bench.loads, default=0):.0%} at most.")
+    print(told_load(bench.loads))
     if bench.missed:
         print(f"MISSED: {', '.join(bench.missed)}")
     return 1 if bench.missed and options.judge else 0

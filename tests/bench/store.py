@@ -8,6 +8,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 from bench.quiet import wait_for_quiet
+from bench.rounds import in_turn, line, ratios, told, told_load
 from support.peers import Peers, free_port, skip_without_pytorch
 
 tutti, pytorch = "tutti", "PyTorch"
@@ -54,8 +55,7 @@ class Bench:
         """What both answer, round by round, the first turn going to one and the other."""
         results = {kind: [] for kind in self.peers}
         for turn in range(rounds):
-            kinds = list(self.peers)
-            for kind in kinds if turn % 2 == 0 else reversed(kinds):
+            for kind in in_turn(self.peers, turn):
                 port = free_port() if own_port else self.ports[kind]
                 answer = self.peers[kind].ask(*command.split(), port)
                 results[kind].append(float(answer[0]))
@@ -66,17 +66,15 @@ class Bench:
         theirs = statistics.median(results[pytorch]) if pytorch in results else float("nan")
         ratio, verdict = "", ""
         if pytorch in results:
-            ratios = [a / b for a, b in zip(results[tutti], results[pytorch])]
-            if higher_is_better:
-                ratios = [1 / ratio for ratio in ratios]
-            low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
-            ratio = f"{middle:.2f} ({low:.2f} to {high:.2f})"
+            both = results[tutti], results[pytorch]
+            quartiles = ratios(*reversed(both)) if higher_is_better else ratios(*both)
+            ratio = told(quartiles)
             if goal is not None:
-                verdict = self.judge(what, middle <= goal, f"at most {goal}")
+                verdict = self.judge(what, quartiles[1] <= goal, f"at most {goal}")
         if own_goal is not None:
             verdict = self.judge(what, ours <= own_goal, f"at most {own_goal} {unit}")
         cells = [what, f"{ours:,.4g} {unit}", f"{theirs:,.4g} {unit}", ratio, verdict]
-        print(f"| {' | '.join(cells)} |", flush=True)
+        print(line(cells), flush=True)
 
     def judge(self, what, met, goal):
         if not met:
@@ -122,7 +120,7 @@ def main():
         bench.run()
     print(f"\nMedians of {options.rounds} rounds that alternate; the ratio is the median of the")
     print("rounds', with quartiles. PyTorch is called from Python. Rates are compared as times.")
-    print(f"Other load before a measurement: {max(bench.loads):.0%} at most.")
+    print(told_load(bench.loads))
     if bench.missed:
         print(f"MISSED: {', '.join(bench.missed)}")
     return 1 if bench.missed and options.judge else 0

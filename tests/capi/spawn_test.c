@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -150,6 +151,15 @@ static tutti_status be_killed(int32_t local_rank, void* user, tutti_error* fault
     if (local_rank != 2) rest_for_ever();
     (void)raise(*(const int*)user);
     return TUTTI_OK;
+}
+
+static void a_program_may_have_a_name_that_begins_as_ours_do(void** state) {
+    (void)state;
+    char name[16];
+    assert_int_equal(prctl(PR_GET_NAME, name), 0);
+    assert_int_equal(prctl(PR_SET_NAME, "tutti-program"), 0);
+    EXPECT_OK(tutti_spawn(tell_the_place, shared, 2, NULL, NULL, &error));
+    assert_int_equal(prctl(PR_SET_NAME, name), 0);
 }
 
 static void the_first_failure_ends_all_and_is_told(void** state) {
@@ -447,6 +457,7 @@ int main(int count, char** arguments) {
         TEST(they_meet_and_reduce),
         TEST(the_function_may_choose_another_place),
         TEST(a_program_that_used_tutti_before_may_spawn),
+        TEST(a_program_may_have_a_name_that_begins_as_ours_do),
         TEST(the_first_failure_ends_all_and_is_told),
         TEST(who_died_is_named_not_who_noticed),
         TEST(output_is_written_once),

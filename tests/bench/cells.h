@@ -1,0 +1,128 @@
+/* What tutti-bench measures, and how. Shared with the program that does the same over MPI, so that
+ * both call, count and check alike; knows no library. A cell is one number of the table: an
+ * operation at a size, among so many ranks. */
+#ifndef TUTTI_BENCH_CELLS_H
+#define TUTTI_BENCH_CELLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef enum operation_kind {
+    ALL_REDUCE,
+    BROADCAST,
+    REDUCE,
+    REDUCE_SCATTER,
+    ALL_GATHER,
+    ALL_TO_ALL,
+    BARRIER,
+    PING_PONG,
+    GATHER,
+    SCATTER,
+    DDP,
+    DDP_BLOCKING,
+    STORE_SET,
+    STORE_GET,
+    STORE_ADD,
+    ALL_GATHER_OBJECT,
+    BROADCAST_OBJECT_LIST,
+    GATHER_OBJECT,
+    SCATTER_OBJECT_LIST
+} operation_kind;
+
+/* What an operation needs to be told. */
+typedef enum family { OF_SIZE, WITHOUT_SIZE, ON_STORE, ON_STORE_WITHOUT_SIZE, ON_OBJECTS } family;
+
+typedef struct operation {
+    const char* name;  /* on the command line */
+    const char* label; /* in tables; differs where earlier measurements have another name */
+    operation_kind kind;
+    family of;
+    int loops; /* whether it can be called back to back: then NAME_loop is an operation, too */
+} operation;
+
+typedef struct element_type {
+    const char* name;
+    size_t size;
+} element_type;
+
+/* Elements that are measured with, in the order of tutti's dtypes. */
+extern const element_type element_types[];
+extern const int element_type_count;
+enum { FLOAT32 = 10 };
+
+extern const operation operations[];
+extern const int operation_count;
+
+enum { LARGE = 1 << 18, DDP_BUCKETS = 4, DDP_BUCKET_BYTES = 25 << 20, ADD_BYTES = 8 };
+
+typedef struct cell {
+    const operation* op;
+    int loop;          /* back to back, no barrier between */
+    const char* value; /* of operations on objects: which */
+    int64_t bytes;     /* the tensor of a rank; where it is split, all its pieces */
+    int element;       /* index into element_types */
+    int64_t count;     /* elements of the tensor */
+    int64_t piece;     /* elements of a piece, where the tensor is split among the ranks */
+    void* input;
+    void* output;
+} cell;
+
+/* The library that is measured. What can fail returns 0 if it did; the program then knows why. */
+typedef struct library {
+    int rank, ranks;
+    int (*call)(const cell* of);
+    void (*after)(const cell* of);           /* what a call left behind, untimed; may be NULL */
+    int (*check)(const cell* of, char* why); /* of operations on no tensor; may be NULL */
+    int (*barrier)(void);
+    int (*largest)(double* values, int64_t count); /* over the ranks, on every rank */
+} library;
+
+enum { WHY = 400 }; /* bytes of a sentence */
+
+typedef struct method {
+    int64_t iterations; /* 0: by time */
+    int rewrite;        /* write inputs anew between iterations */
+} method;
+
+typedef struct result {
+    double median_us, min_us;
+    int64_t iterations;
+} result;
+
+/* cells.c: the operations. */
+
+/* The operation of a name, which may end in _loop, or in :VALUE for objects. 0: there is none. */
+int find_operation(const char* name, cell* out);
+int find_element_type(const char* name); /* -1: there is none */
+void cell_label(const cell* of, char* text, size_t size);
+int uses_store(const cell* of);
+int uses_tensor(const cell* of);
+int has_size(const cell* of);
+/* Sets the counts for so many ranks. */
+void set_bytes(cell* of, int64_t bytes, int ranks);
+
+/* contents.c: the memory, and what is in it. */
+
+/* Gives a cell its memory, which later cells use again, filled with what its rank contributes.
+ * 0: there is not enough. */
+int set_contents(cell* of, int rank, int ranks);
+/* Spoils what a call is to write. */
+void spoil_output(const cell* of, int rank, int ranks);
+/* Whether a call wrote what it should; else `why` says what not. */
+int is_right(const cell* of, int rank, int ranks, char* why);
+/* Writes one value of each cache line of the inputs anew. */
+void rewrite_input(const cell* of, int rank, int ranks);
+void free_contents(void);
+
+/* measure.c: the method. */
+
+/* Checks a cell, then measures it. 0: a call failed, or `why`, which is empty otherwise, says what
+ * was wrong. */
+int measure(const library* with, const cell* of, const method* how, result* out, char* why);
+double bandwidth(const cell* of, const result* measured); /* decimal GB/s; 0 where it means
+                                                             nothing */
+void print_columns(FILE* to);
+void print_row(FILE* to, const char* peer, const cell* of, int ranks, const result* measured);
+
+#endif

@@ -1,0 +1,212 @@
+/* The tensors: which memory they have, what each rank puts into them, and what must come out. The
+ * values are small integers that repeat after a prime number of elements, so that every sum is
+ * exact in every type, and a piece at a wrong place is seen. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cells.h"
+
+enum { PERIOD = 1021, LARGEST_ELEMENT = 16, CACHE_LINE = 64, PAGE = 4096 };
+
+typedef struct memory {
+    void* at;
+    size_t size;
+} memory;
+
+static memory inputs, outputs;
+
+/* Memory that was given is kept, as programs keep theirs. */
+static void* need(memory* kept, size_t size) {
+    if (size > kept->size) {
+        free(kept->at);
+        kept->size = 0;
+        if (posix_memalign(&kept->at, PAGE, size) != 0) return kept->at = NULL;
+        kept->size = size;
+        memset(kept->at, 0, size);
+    }
+    return kept->at;
+}
+
+void free_contents(void) {
+    free(inputs.at);
+    free(outputs.at);
+    inputs.at = outputs.at = NULL;
+    inputs.size = outputs.size = 0;
+}
+
+/* Elements that are read on a rank. */
+static int64_t input_count(const cell* of, int rank, int ranks) {
+    switch (of->op->kind) {
+        case REDUCE_SCATTER:
+        case ALL_TO_ALL:
+            return of->piece * ranks;
+        case SCATTER:
+            return rank == 0 ? of->piece * ranks : 0;
+        case BROADCAST:
+            return rank == 0 ? of->count : 0;
+        case PING_PONG:
+            return rank < 2 ? of->count : 0;
+        default:
+            return of->count;
+    }
+}
+
+/* What is written on a rank: equal parts, each a section of what a rank contributed, or of the sum
+ * over all of them. Parts after the first are of the ranks after that one. */
+enum { OF_ALL = -1 };
+
+typedef struct writing {
+    int in_place; /* where the input is, or would be */
+    int parts, source;
+    int64_t first, count; /* of each part */
+} writing;
+
+static writing written(const cell* of, int rank, int ranks) {
+    const int64_t count = of->count, piece = of->piece;
+    switch (of->op->kind) {
+        case ALL_REDUCE:
+            return (writing){0, 1, OF_ALL, 0, count};
+        case DDP:
+        case DDP_BLOCKING:
+            return (writing){1, 1, OF_ALL, 0, count};
+        case BROADCAST:
+            return (writing){1, rank != 0, 0, 0, count};
+        case REDUCE:
+            return (writing){0, rank == 0, OF_ALL, 0, count};
+        case REDUCE_SCATTER:
+            return (writing){0, 1, OF_ALL, rank * piece, piece};
+        case ALL_GATHER:
+            return (writing){0, ranks, 0, 0, count};
+        case GATHER:
+            return (writing){0, rank == 0 ? ranks : 0, 0, 0, count};
+        case ALL_TO_ALL:
+            return (writing){0, ranks, 0, rank * piece, piece};
+        case SCATTER:
+            return (writing){0, 1, 0, rank * piece, piece};
+        case PING_PONG:
+            return (writing){0, rank < 2, 1 - rank, 0, count};
+        default:
+            return (writing){0, 0, 0, 0, 0};
+    }
+}
+
+static int contribution(int rank, int64_t index) {
+    const uint32_t mixed = ((uint32_t)index * 31 + (uint32_t)rank * 7 + 5) * 2654435761u;
+    return (int)(mixed >> 30);
+}
+
+static uint32_t bits_of(int value) {
+    const float real = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &real, sizeof bits);
+    return bits;
+}
+
+/* The bits of a small number that is not negative. */
+static void put(int element, unsigned char* to, int value) {
+    const double real[] = {value, value};
+    const float single[] = {(float)value, (float)value};
+    const uint32_t bits = bits_of(value);
+    const uint16_t half = (uint16_t)(value == 0 ? 0 : (bits - (112u << 23)) >> 13);
+    const uint16_t brain = (uint16_t)(bits >> 16);
+    const uint64_t whole = (uint64_t)value; /* low bytes first, as on every machine we run on */
+    const unsigned char truth = value != 0;
+    const char* const name = element_types[element].name;
+    const size_t size = element_types[element].size;
+    if (strcmp(name, "float16") == 0)
+        memcpy(to, &half, size);
+    else if (strcmp(name, "bfloat16") == 0)
+        memcpy(to, &brain, size);
+    else if (strcmp(name, "float32") == 0 || strcmp(name, "complex64") == 0)
+        memcpy(to, single, size);
+    else if (strcmp(name, "float64") == 0 || strcmp(name, "complex128") == 0)
+        memcpy(to, real, size);
+    else if (strcmp(name, "bool") == 0)
+        memcpy(to, &truth, size);
+    else
+        memcpy(to, &whole, size);
+}
+
+/* What the elements from `first` on are, as long as they do not repeat. */
+static void make_period(const cell* of, int source, int64_t first, int ranks,
+                        unsigned char* period) {
+    const size_t size = element_types[of->element].size;
+    for (int64_t i = 0; i < PERIOD; ++i) {
+        const int64_t index = (first + i) % PERIOD;
+        int value = 0;
+        for (int rank = 0; rank < ranks; ++rank)
+            if (source == OF_ALL || source == rank) value += contribution(rank, index);
+        put(of->element, period + (size_t)i * size, value);
+    }
+}
+
+int set_contents(cell* of, int rank, int ranks) {
+    unsigned char period[PERIOD * LARGEST_ELEMENT];
+    const size_t size = element_types[of->element].size;
+    const writing writes = written(of, rank, ranks);
+    const size_t out_bytes = (size_t)(writes.parts * writes.count) * size;
+    const size_t own = (size_t)input_count(of, rank, ranks) * size;
+    const size_t in_bytes = writes.in_place && out_bytes > own ? out_bytes : own;
+    of->input = need(&inputs, in_bytes > 0 ? in_bytes : size);
+    of->output = writes.in_place ? of->input : need(&outputs, out_bytes > 0 ? out_bytes : size);
+    if (of->input == NULL || of->output == NULL) return 0;
+    make_period(of, rank, 0, ranks, period);
+    for (size_t at = 0; at < own; at += PERIOD * size) {
+        const size_t left = own - at;
+        memcpy((char*)of->input + at, period, left < PERIOD * size ? left : PERIOD * size);
+    }
+    return 1;
+}
+
+void spoil_output(const cell* of, int rank, int ranks) {
+    const writing writes = written(of, rank, ranks);
+    if (input_count(of, rank, ranks) > 0 && writes.in_place) return;
+    memset(of->output, 0xA5,
+           (size_t)(writes.parts * writes.count) * element_types[of->element].size);
+}
+
+/* The first element of a part that is not as it should be; its count if all are. */
+static int64_t wrong_element(const cell* of, const unsigned char* part, int64_t count,
+                             const unsigned char* period) {
+    const size_t size = element_types[of->element].size;
+    for (int64_t at = 0; at < count; at += PERIOD) {
+        const int64_t run = count - at < PERIOD ? count - at : PERIOD;
+        const unsigned char* const here = part + (size_t)at * size;
+        if (memcmp(here, period, (size_t)run * size) == 0) continue;
+        for (int64_t i = 0; i < run; ++i)
+            if (memcmp(here + (size_t)i * size, period + (size_t)i * size, size) != 0)
+                return at + i;
+    }
+    return count;
+}
+
+int is_right(const cell* of, int rank, int ranks, char* why) {
+    unsigned char period[PERIOD * LARGEST_ELEMENT];
+    const writing writes = written(of, rank, ranks);
+    const size_t size = element_types[of->element].size;
+    for (int i = 0; i < writes.parts; ++i) {
+        const unsigned char* const part =
+            (const unsigned char*)of->output + (size_t)(i * writes.count) * size;
+        const int source = writes.source == OF_ALL ? OF_ALL : writes.source + i;
+        make_period(of, source, writes.first, ranks, period);
+        const int64_t wrong = wrong_element(of, part, writes.count, period);
+        if (wrong < writes.count) {
+            char label[64];
+            cell_label(of, label, sizeof label);
+            snprintf(why, WHY,
+                     "the result of %s of %lld bytes is wrong on rank %d of %d: element %lld of "
+                     "%lld %ss, part %d",
+                     label, (long long)of->bytes, rank, ranks, (long long)wrong,
+                     (long long)writes.count, element_types[of->element].name, i);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+void rewrite_input(const cell* of, int rank, int ranks) {
+    const size_t size = (size_t)input_count(of, rank, ranks) * element_types[of->element].size;
+    volatile unsigned char* const bytes = (volatile unsigned char*)of->input;
+    /* The same value: for the caches and the other ranks that is a write like any other. */
+    for (size_t at = 0; at < size; at += CACHE_LINE) bytes[at] = bytes[at];
+}

@@ -1,0 +1,117 @@
+/* The method: a barrier, then the operation, timed on every rank; an iteration took what the
+ * slowest rank took; the median and the least of the iterations. The `_loop` forms are called back
+ * to back, and give the mean. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cells.h"
+
+static const double budget_s = 0.3; /* of the iterations of a cell */
+enum { MOST_BY_TIME = 2000, MIDDLE = 1 << 20 };
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static int by_size(const void* one, const void* other) {
+    const double a = *(const double*)one, b = *(const double*)other;
+    return (a > b) - (a < b);
+}
+
+/* Once, with the result looked at. */
+static int check(const library* with, const cell* of, char* why) {
+    if (uses_tensor(of)) spoil_output(of, with->rank, with->ranks);
+    if (!with->barrier() || !with->call(of)) return 0;
+    const int right = uses_tensor(of)       ? is_right(of, with->rank, with->ranks, why)
+                      : with->check == NULL ? 1
+                                            : with->check(of, why);
+    if (with->after != NULL) with->after(of);
+    return right && with->barrier();
+}
+
+static int time_once(const library* with, const cell* of, const method* how, double* took) {
+    if (how->rewrite && uses_tensor(of)) rewrite_input(of, with->rank, with->ranks);
+    if (!with->barrier()) return 0;
+    const double began = now();
+    const int ok = with->call(of);
+    *took = now() - began;
+    if (with->after != NULL) with->after(of);
+    return ok;
+}
+
+/* Warms up, and tells by it how many iterations there are to be; 0 after a failure. */
+static int64_t iterations_of(const library* with, const cell* of, const method* how) {
+    const int warm_ups = of->bytes <= LARGE ? 10 : 2;
+    const double fewest = of->bytes <= LARGE ? 30 : of->bytes <= MIDDLE ? 15 : 7;
+    double ignored, took;
+    const double began = now();
+    for (int i = 0; i < warm_ups; ++i)
+        if (!time_once(with, of, how, &ignored)) return 0;
+    took = (now() - began) / warm_ups;
+    if (!with->largest(&took, 1)) return 0;
+    const double fit = budget_s / took;
+    if (how->iterations > 0) return how->iterations;
+    return (int64_t)(fit < fewest ? fewest : fit > MOST_BY_TIME ? MOST_BY_TIME : fit);
+}
+
+static int measure_loop(const library* with, const cell* of, result* out) {
+    if (!with->barrier()) return 0;
+    const double began = now();
+    for (int64_t i = 0; i < out->iterations; ++i)
+        if (!with->call(of)) return 0;
+    if (!with->barrier()) return 0;
+    double took = (now() - began) / (double)out->iterations * 1e6;
+    if (!with->largest(&took, 1)) return 0;
+    out->median_us = out->min_us = took;
+    return 1;
+}
+
+static int measure_each(const library* with, const cell* of, const method* how, double* took,
+                        result* out) {
+    const int64_t count = out->iterations;
+    for (int64_t i = 0; i < count; ++i)
+        if (!time_once(with, of, how, &took[i])) return 0;
+    if (!with->largest(took, count)) return 0;
+    qsort(took, (size_t)count, sizeof *took, by_size);
+    const double one_way = of->op->kind == PING_PONG ? 0.5 : 1;
+    out->median_us = (took[(count - 1) / 2] + took[count / 2]) / 2 * one_way * 1e6;
+    out->min_us = took[0] * one_way * 1e6;
+    return 1;
+}
+
+int measure(const library* with, const cell* of, const method* how, result* out, char* why) {
+    *why = '\0';
+    if (!check(with, of, why)) return 0;
+    out->iterations = iterations_of(with, of, how);
+    if (out->iterations == 0) return 0;
+    if (of->loop) return measure_loop(with, of, out);
+    double* const took = (double*)malloc((size_t)out->iterations * sizeof *took);
+    if (took == NULL) {
+        snprintf(why, WHY, "there is no memory for %lld times", (long long)out->iterations);
+        return 0;
+    }
+    const int ok = measure_each(with, of, how, took, out);
+    free(took);
+    return ok;
+}
+
+double bandwidth(const cell* of, const result* measured) {
+    const int moves = of->op->of == OF_SIZE || of->op->of == ON_OBJECTS || uses_tensor(of) ||
+                      (of->op->of == ON_STORE && of->bytes > 64);
+    return moves && measured->median_us > 0 ? (double)of->bytes / measured->median_us * 1e-3 : 0;
+}
+
+void print_columns(FILE* to) {
+    fputs("peer,op,ranks,bytes,median_us,min_us,algbw_GBps\n", to);
+}
+
+void print_row(FILE* to, const char* peer, const cell* of, int ranks, const result* measured) {
+    char label[64];
+    cell_label(of, label, sizeof label);
+    fprintf(to, "%s,%s,%d,%lld,%.3f,%.3f,%.4f\n", peer, label, ranks, (long long)of->bytes,
+            measured->median_us, measured->min_us, bandwidth(of, measured));
+    fflush(to);
+}

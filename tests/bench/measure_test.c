@@ -1,0 +1,211 @@
+/* Does the benchmark see a wrong result, and count as its method says? A library of no ranks but
+ * the test itself stands in for tutti: it works the results out from what each rank contributes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cells.h"
+
+enum { RANKS = 3, FLOATS = 2049, BYTES = FLOATS * 4 };
+
+/* What each rank contributes, at most RANKS pieces. */
+static float given[RANKS][FLOATS * RANKS];
+static float result_of_all[FLOATS * RANKS];
+static int own_rank, spoilt, calls, barriers;
+
+static cell cell_of(const char* name) {
+    cell made = {NULL, 0, NULL, 0, FLOAT32, 0, 0, NULL, NULL};
+    assert_true(find_operation(name, &made));
+    set_bytes(&made, BYTES, RANKS);
+    return made;
+}
+
+/* How many elements a rank gets from whom, worked out apart from contents.c. */
+static int64_t work_out(const cell* of) {
+    const int64_t count = of->count, piece = of->piece;
+    const operation_kind kind = of->op->kind;
+    float* const out = result_of_all;
+    int64_t got = 0;
+    if (kind == ALL_REDUCE || kind == REDUCE || kind == REDUCE_SCATTER) {
+        const int64_t first = kind == REDUCE_SCATTER ? own_rank * piece : 0;
+        const int64_t wanted = kind == REDUCE_SCATTER ? piece : count;
+        if (kind == REDUCE && own_rank != 0) return 0;
+        for (; got < wanted; ++got) {
+            out[got] = 0;
+            for (int rank = 0; rank < RANKS; ++rank) out[got] += given[rank][first + got];
+        }
+    } else if (kind == ALL_GATHER || (kind == GATHER && own_rank == 0)) {
+        for (int rank = 0; rank < RANKS; ++rank)
+            for (int64_t i = 0; i < count; ++i) out[got++] = given[rank][i];
+    } else if (kind == ALL_TO_ALL) {
+        for (int rank = 0; rank < RANKS; ++rank)
+            for (int64_t i = 0; i < piece; ++i) out[got++] = given[rank][own_rank * piece + i];
+    } else if (kind == SCATTER) {
+        for (; got < piece; ++got) out[got] = given[0][own_rank * piece + got];
+    } else if (kind == BROADCAST && own_rank != 0) {
+        for (; got < count; ++got) out[got] = given[0][got];
+    } else if (kind == PING_PONG && own_rank < 2) {
+        for (; got < count; ++got) out[got] = given[1 - own_rank][got];
+    }
+    return got;
+}
+
+static int call(const cell* of) {
+    const int64_t got = work_out(of);
+    ++calls;
+    memcpy(of->output, result_of_all, (size_t)got * sizeof(float));
+    if (spoilt >= 0 && spoilt < got) ((float*)of->output)[spoilt] += 1;
+    return 1;
+}
+
+static int barrier(void) {
+    ++barriers;
+    return 1;
+}
+
+static int largest(double* values, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) values[i] += (double)(i + 1); /* seconds, all different */
+    return 1;
+}
+
+static void contribute(const char* name) {
+    for (int rank = 0; rank < RANKS; ++rank) {
+        cell of = cell_of(name);
+        assert_true(set_contents(&of, rank, RANKS));
+        memcpy(given[rank], of.input,
+               (size_t)(of.piece * RANKS > of.count ? of.piece * RANKS : of.count) * sizeof(float));
+    }
+}
+
+static int measured(const char* name, int64_t iterations, result* out, char* why) {
+    const library with = {own_rank, RANKS, call, NULL, NULL, barrier, largest};
+    const method how = {iterations, 1};
+    cell of = cell_of(name);
+    calls = barriers = 0;
+    assert_true(set_contents(&of, own_rank, RANKS));
+    return measure(&with, &of, &how, out, why);
+}
+
+static const char* const names[] = {"all_reduce",     "broadcast",  "reduce",
+                                    "reduce_scatter", "all_gather", "gather",
+                                    "scatter",        "all_to_all", "sendrecv_pingpong"};
+
+static void right_results_pass_on_every_rank(void** state) {
+    char why[WHY];
+    result got;
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        contribute(names[i]);
+        for (own_rank = 0; own_rank < RANKS; ++own_rank)
+            if (!measured(names[i], 2, &got, why)) fail_msg("%s: %s", names[i], why);
+    }
+}
+
+static void one_wrong_element_fails_the_cell(void** state) {
+    char why[WHY], element[32];
+    result got;
+    (void)state;
+    own_rank = 1;
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        if (strcmp(names[i], "gather") == 0 || strcmp(names[i], "reduce") == 0) own_rank = 0;
+        contribute(names[i]);
+        const int64_t last = cell_of(names[i]).piece - 1; /* every part is so long at least */
+        for (spoilt = 0; spoilt <= last; spoilt += (int)last) {
+            snprintf(element, sizeof element, "element %d ", spoilt);
+            assert_false(measured(names[i], 2, &got, why));
+            if (strstr(why, element) == NULL || strstr(why, names[i]) == NULL) fail_msg("%s", why);
+        }
+        own_rank = 1;
+        spoilt = -1;
+    }
+}
+
+static void what_a_call_did_not_write_is_seen(void** state) {
+    char why[WHY];
+    (void)state;
+    cell of = cell_of("all_gather");
+    assert_true(set_contents(&of, 0, RANKS));
+    spoil_output(&of, 0, RANKS);
+    assert_false(is_right(&of, 0, RANKS, why));
+}
+
+/* The times are 1 s apart, far more than what the calls take. */
+static void the_median_and_the_least_are_told(void** state) {
+    char why[WHY];
+    result got;
+    (void)state;
+    own_rank = 0;
+    contribute("all_reduce");
+    assert_true(measured("all_reduce", 6, &got, why));
+    assert_int_equal(got.iterations, 6);
+    assert_true(got.median_us >= 3.5e6 && got.median_us < 3.6e6);
+    assert_true(got.min_us >= 1e6 && got.min_us < 1.1e6);
+    contribute("sendrecv_pingpong");
+    assert_true(measured("sendrecv_pingpong", 5, &got, why)); /* one way */
+    assert_true(got.median_us >= 1.5e6 && got.median_us < 1.6e6);
+}
+
+static void before_each_iteration_there_is_a_barrier_and_in_loops_there_is_none(void** state) {
+    char why[WHY];
+    result got;
+    (void)state;
+    own_rank = 0;
+    contribute("all_reduce");
+    assert_true(measured("all_reduce", 40, &got, why));
+    assert_int_equal(calls, 1 + 10 + 40);
+    assert_int_equal(barriers, 2 + 10 + 40);
+    assert_true(measured("all_reduce_loop", 40, &got, why));
+    assert_int_equal(calls, 1 + 10 + 40);
+    assert_int_equal(barriers, 2 + 10 + 2);
+}
+
+static void slow_operations_are_called_as_often_as_the_method_says(void** state) {
+    char why[WHY];
+    result got;
+    (void)state;
+    own_rank = 0;
+    contribute("all_reduce");
+    assert_true(measured("all_reduce", 0, &got, why)); /* a call seems to take a second */
+    assert_int_equal(got.iterations, 30);
+}
+
+static void small_tensors_have_pieces_of_one_element(void** state) {
+    (void)state;
+    cell of = cell_of("reduce_scatter");
+    set_bytes(&of, 8, 4);
+    assert_int_equal(of.count, 2);
+    assert_int_equal(of.piece, 1);
+    assert_true(set_contents(&of, 3, 4));
+    free_contents();
+}
+
+static int start(void** state) {
+    (void)state;
+    own_rank = 0;
+    spoilt = -1;
+    return 0;
+}
+
+static int end(void** state) {
+    (void)state;
+    free_contents();
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(right_results_pass_on_every_rank),
+        TEST(one_wrong_element_fails_the_cell),
+        TEST(what_a_call_did_not_write_is_seen),
+        TEST(the_median_and_the_least_are_told),
+        TEST(before_each_iteration_there_is_a_barrier_and_in_loops_there_is_none),
+        TEST(slow_operations_are_called_as_often_as_the_method_says),
+        TEST(small_tensors_have_pieces_of_one_element),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

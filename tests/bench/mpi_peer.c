@@ -1,0 +1,135 @@
+/* Measures MPI's operations as tutti-bench does tutti's: the same cells, the same method, by the
+ * same code. against.py compiles it with cells.c, contents.c and measure.c, by the mpicc of each
+ * MPI that is there, and starts it by its mpirun:
+ *     mpi_peer PEER OPERATION,... BYTES,... DTYPE ITERATIONS REWRITE
+ * ITERATIONS 0: by time. Rank 0 prints the rows. */
+#include <limits.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cells.h"
+
+static int rank, ranks;
+static MPI_Datatype type;
+static int element_size;
+
+static void die(const char* why) {
+    fprintf(stderr, "mpi_peer, rank %d: %s\n", rank, why);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+}
+
+/* In the order of element_types; what MPI does not add is not there. */
+static MPI_Datatype type_of(int element) {
+    const MPI_Datatype types[] = {
+        MPI_INT8_T,   MPI_UINT8_T, MPI_INT16_T,         MPI_UINT16_T,         MPI_INT32_T,
+        MPI_UINT32_T, MPI_INT64_T, MPI_UINT64_T,        MPI_DATATYPE_NULL,    MPI_DATATYPE_NULL,
+        MPI_FLOAT,    MPI_DOUBLE,  MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_DATATYPE_NULL};
+    return types[element];
+}
+
+static int ping_pong(const cell* of, int count) {
+    const int other = 1 - rank;
+    if (rank > 1) return MPI_SUCCESS;
+    if (rank == 0) MPI_Send(of->input, count, type, other, 0, MPI_COMM_WORLD);
+    MPI_Recv(of->output, count, type, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 1) MPI_Send(of->input, count, type, other, 0, MPI_COMM_WORLD);
+    return MPI_SUCCESS;
+}
+
+static int reduce_buckets(const cell* of, int together) {
+    const int count = (int)(of->count / DDP_BUCKETS);
+    MPI_Request requests[DDP_BUCKETS];
+    MPI_Status statuses[DDP_BUCKETS];
+    for (int i = 0; i < DDP_BUCKETS; ++i) {
+        char* const bucket = (char*)of->input + (size_t)i * (size_t)count * (size_t)element_size;
+        if (together)
+            MPI_Iallreduce(MPI_IN_PLACE, bucket, count, type, MPI_SUM, MPI_COMM_WORLD,
+                           &requests[i]);
+        else
+            MPI_Allreduce(MPI_IN_PLACE, bucket, count, type, MPI_SUM, MPI_COMM_WORLD);
+    }
+    return together ? MPI_Waitall(DDP_BUCKETS, requests, statuses) : MPI_SUCCESS;
+}
+
+static int call(const cell* of) {
+    const MPI_Comm world = MPI_COMM_WORLD;
+    const int count = (int)of->count, piece = (int)of->piece;
+    void* const in = of->input;
+    void* const out = of->output;
+    switch (of->op->kind) {
+        case ALL_REDUCE:
+            return !MPI_Allreduce(in, out, count, type, MPI_SUM, world);
+        case BROADCAST:
+            return !MPI_Bcast(in, count, type, 0, world);
+        case REDUCE:
+            return !MPI_Reduce(in, out, count, type, MPI_SUM, 0, world);
+        case REDUCE_SCATTER:
+            return !MPI_Reduce_scatter_block(in, out, piece, type, MPI_SUM, world);
+        case ALL_GATHER:
+            return !MPI_Allgather(in, count, type, out, count, type, world);
+        case ALL_TO_ALL:
+            return !MPI_Alltoall(in, piece, type, out, piece, type, world);
+        case BARRIER:
+            return !MPI_Barrier(world);
+        case PING_PONG:
+            return !ping_pong(of, count);
+        case GATHER:
+            return !MPI_Gather(in, count, type, out, count, type, 0, world);
+        case SCATTER:
+            return !MPI_Scatter(in, piece, type, out, piece, type, 0, world);
+        case DDP:
+            return !reduce_buckets(of, 1);
+        case DDP_BLOCKING:
+            return !reduce_buckets(of, 0);
+        default:
+            die("MPI has no such operation");
+            return 0;
+    }
+}
+
+static int barrier(void) {
+    return !MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static int largest(double* values, int64_t count) {
+    return !MPI_Allreduce(MPI_IN_PLACE, values, (int)count, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+}
+
+static void run(const char* peer, cell* of, const method* how) {
+    const library with = {rank, ranks, call, NULL, NULL, barrier, largest};
+    char why[WHY];
+    result measured;
+    if (of->count > INT_MAX || of->piece * ranks > INT_MAX) die("more elements than an int counts");
+    if (uses_tensor(of) && !set_contents(of, rank, ranks)) die("there is no memory");
+    if (!measure(&with, of, how, &measured, why)) die(*why == '\0' ? "a call failed" : why);
+    if (rank == 0) print_row(stdout, peer, of, ranks, &measured);
+}
+
+int main(int argc, char** argv) {
+    cell now = {NULL, 0, NULL, 0, 0, 0, 0, NULL, NULL};
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (argc != 7) die("usage: mpi_peer PEER OPERATIONS SIZES DTYPE ITERATIONS REWRITE");
+    const method how = {atoll(argv[5]), atoi(argv[6])};
+    now.element = find_element_type(argv[4]);
+    if (now.element < 0 || (type = type_of(now.element)) == MPI_DATATYPE_NULL)
+        die("MPI adds no elements of this dtype");
+    MPI_Type_size(type, &element_size);
+    for (char *names = argv[2], *name; (name = strsep(&names, ",")) != NULL;) {
+        if (!find_operation(name, &now)) die(name);
+        if (now.op->kind == PING_PONG && ranks != 2) continue;
+        char* const list = strdup(argv[3]);
+        char* sizes = list;
+        for (char* size; (size = strsep(&sizes, ",")) != NULL;) {
+            set_bytes(&now, atoll(size), ranks);
+            run(argv[1], &now, &how);
+            if (!has_size(&now)) break;
+        }
+        free(list);
+    }
+    free_contents();
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,225 @@
+/* tutti-bench: how fast are tutti's operations? Starts its ranks itself, or is started as ranks by
+ * a launcher (RANK is set then). Uses the public interface only. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tutti_bench.h"
+
+/* What each process of a job has a copy of. */
+typedef struct job {
+    const options* asked;
+    int ranks;      /* of --ranks; under a launcher 0 */
+    int store_only; /* store operations, or all others; under a launcher -1: all */
+    FILE* csv;      /* NULL: none */
+    int table;
+} job;
+
+static int barrier(void) {
+    return tutti_barrier(TUTTI_GROUP_WORLD, NULL, NULL, &failure) == TUTTI_OK;
+}
+
+static int largest(double* values, int64_t count) {
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(values, count, TUTTI_FLOAT64);
+    return tutti_all_reduce(TUTTI_GROUP_WORLD, NULL, &buffer, TUTTI_MAX, NULL, NULL, &failure) ==
+           TUTTI_OK;
+}
+
+static const char* size_text(int64_t bytes, char* text, size_t size) {
+    static const char* const units[] = {"B", "KiB", "MiB", "GiB"};
+    int unit = 0;
+    while (unit < 3 && bytes >= 1024 && bytes % 1024 == 0) {
+        bytes /= 1024;
+        ++unit;
+    }
+    snprintf(text, size, "%lld %s", (long long)bytes, units[unit]);
+    return text;
+}
+
+/* Overwritten in place where somebody looks on. */
+static void show_progress(const job* of, const cell* now, int done, int all) {
+    char label[64], size[32];
+    if (!isatty(STDERR_FILENO)) return;
+    if (now == NULL) {
+        fputs("\r\033[K", stderr);
+        return;
+    }
+    cell_label(now, label, sizeof label);
+    fprintf(stderr, "\r\033[K%d of %d: %s, %s, %d ranks", done + 1, all, label,
+            size_text(now->bytes, size, sizeof size), of->ranks);
+}
+
+static void print_head(const cell* of, int ranks, const char* peer) {
+    char label[64];
+    cell_label(of, label, sizeof label);
+    printf("\n%s, %d rank%s, %s%s%s\n%12s %14s %14s %10s %11s\n", label, ranks,
+           ranks == 1 ? "" : "s", uses_tensor(of) ? element_types[of->element].name : "",
+           uses_tensor(of) ? ", " : "", peer, "size", "median us", "least us", "GB/s",
+           "iterations");
+}
+
+static void print_line(const cell* of, const result* measured) {
+    char size[32], rate[32] = "-";
+    const double speed = bandwidth(of, measured);
+    if (speed > 0) snprintf(rate, sizeof rate, "%.4g", speed);
+    printf("%12s %14.3f %14.3f %10s %11lld\n",
+           of->bytes == 0 ? "-" : size_text(of->bytes, size, sizeof size), measured->median_us,
+           measured->min_us, rate, (long long)measured->iterations);
+    fflush(stdout);
+}
+
+static int prepare(cell* of, const library* with, char* why) {
+    *why = '\0';
+    if (!uses_tensor(of)) {
+        if (of->op->kind != BARRIER) return prepare_value(of, with->rank, with->ranks);
+        prepare_call(of);
+        return 1;
+    }
+    if (!set_contents(of, with->rank, with->ranks)) {
+        snprintf(why, WHY, "there is no memory for %lld bytes of %s among %d ranks",
+                 (long long)of->bytes, of->op->name, with->ranks);
+        return 0;
+    }
+    prepare_call(of);
+    return 1;
+}
+
+/* 0: a call failed, or `why` says what was wrong. */
+static int run_cell(const job* todo, cell* of, library* with, int first, char* why) {
+    char peer[64];
+    result measured;
+    const int own = !uses_tensor(of) && of->op->kind != BARRIER;
+    with->call = own ? call_with_value : call_once;
+    with->after = own ? release_values : NULL;
+    with->check = own ? check_value : NULL;
+    if (!prepare(of, with, why)) return 0;
+    const int ok = measure(with, of, &todo->asked->how, &measured, why);
+    if (own) end_value();
+    if (!ok || with->rank != 0) return ok;
+    const int ranks = uses_store(of) ? 1 : with->ranks;
+    snprintf(peer, sizeof peer, "tutti-%s", tutti_get_backend(TUTTI_GROUP_WORLD));
+    show_progress(todo, NULL, 0, 0);
+    if (todo->table && first) print_head(of, ranks, uses_store(of) ? "tutti" : peer);
+    if (todo->table) print_line(of, &measured);
+    if (todo->csv != NULL) print_row(todo->csv, peer, of, ranks, &measured);
+    return 1;
+}
+
+static int wanted(const job* todo, const cell* of, int ranks) {
+    if (todo->store_only >= 0 && uses_store(of) != todo->store_only) return 0;
+    return of->op->kind != PING_PONG || ranks == 2;
+}
+
+static int run_cells(const job* todo, library* with, char* why) {
+    const options* const asked = todo->asked;
+    int all = 0, done = 0;
+    for (int i = 0; i < asked->operation_count; ++i)
+        if (wanted(todo, &asked->operations[i], with->ranks))
+            all += has_size(&asked->operations[i]) ? asked->size_count : 1;
+    for (int i = 0; i < asked->operation_count; ++i) {
+        cell now = asked->operations[i];
+        now.element = asked->element;
+        if (!wanted(todo, &now, with->ranks)) {
+            if (now.op->kind == PING_PONG && with->rank == 0 && todo->store_only != 1)
+                fprintf(stderr, "tutti-bench: %s is for 2 ranks, left out for %d\n", now.op->name,
+                        with->ranks);
+            continue;
+        }
+        for (int j = 0; j < (has_size(&now) ? asked->size_count : 1); ++j) {
+            set_bytes(&now, asked->sizes[j], with->ranks);
+            if (with->rank == 0) show_progress(todo, &now, done++, all);
+            if (!run_cell(todo, &now, with, j == 0, why)) return 0;
+        }
+    }
+    return 1;
+}
+
+/* The most ranks among which sums of the type are exact. */
+static int most_ranks(int element) {
+    return strcmp(element_types[element].name, "bfloat16") == 0 ? 85 : MOST_RANKS;
+}
+
+/* A rank of a job. */
+static tutti_status run_rank(int32_t local_rank, void* user, tutti_error* error) {
+    job* const todo = (job*)user;
+    char why[WHY] = "";
+    library with = {0, 0, NULL, NULL, NULL, barrier, largest};
+    (void)local_rank;
+    tutti_error_init(&failure, sizeof failure);
+    if (tutti_init_process_group(todo->asked->backend, "env://", -1, -1, NULL, error) != TUTTI_OK)
+        return error->status;
+    with.rank = tutti_get_rank(TUTTI_GROUP_WORLD);
+    with.ranks = tutti_get_world_size(TUTTI_GROUP_WORLD);
+    todo->ranks = with.ranks;
+    if (with.ranks > most_ranks(todo->asked->element)) {
+        snprintf(why, sizeof why, "%d ranks are more than %d, among which sums of %ss are exact",
+                 with.ranks, most_ranks(todo->asked->element),
+                 element_types[todo->asked->element].name);
+    } else if (run_cells(todo, &with, why)) {
+        free_contents();
+        return tutti_destroy_process_group(TUTTI_GROUP_WORLD, error);
+    }
+    if (*why == '\0' && failure.status != TUTTI_OK) {
+        *error = failure;
+        return error->status;
+    }
+    if (*why == '\0') snprintf(why, sizeof why, "there is no memory for the value");
+    error->status = TUTTI_ERR_INTERNAL;
+    snprintf(error->message, sizeof error->message, "%s", why);
+    return error->status;
+}
+
+static int tell(const tutti_error* error) {
+    show_progress(NULL, NULL, 0, 0);
+    fprintf(stderr, "tutti-bench: %s: %s\n", tutti_status_name(error->status), error->message);
+    return 1;
+}
+
+static FILE* open_csv(const char* path) {
+    FILE* const csv = path == NULL ? NULL : strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+    if (path != NULL && csv == NULL) {
+        fprintf(stderr, "tutti-bench: --csv %s: ", path);
+        perror(NULL);
+        exit(2);
+    }
+    if (csv != NULL) {
+        print_columns(csv);
+        fflush(csv);
+    }
+    return csv;
+}
+
+static int run_under_launcher(const options* asked) {
+    tutti_error error = TUTTI_ERROR_INIT;
+    const char* const size = getenv("WORLD_SIZE");
+    const int first = strcmp(getenv("RANK"), "0") == 0;
+    job all = {asked, 0, -1, NULL, first && (asked->csv == NULL || strcmp(asked->csv, "-") != 0)};
+    if (asked->ranks_given &&
+        (asked->rank_count != 1 || size == NULL || atoi(size) != asked->ranks[0])) {
+        fprintf(stderr, "tutti-bench: --ranks is not what the launcher started, WORLD_SIZE=%s\n",
+                size == NULL ? "" : size);
+        return 2;
+    }
+    if (first) all.csv = open_csv(asked->csv);
+    return run_rank(0, &all, &error) == TUTTI_OK ? 0 : tell(&error);
+}
+
+int main(int argc, char** argv) {
+    static options asked;
+    tutti_error error = TUTTI_ERROR_INIT;
+    int stores = 0, others = 0;
+    read_options(argc, argv, &asked);
+    if (asked.against != NULL || asked.plot != NULL) become_driver(&asked);
+    if (getenv("RANK") != NULL) return run_under_launcher(&asked);
+    FILE* const csv = open_csv(asked.csv);
+    for (int i = 0; i < asked.operation_count; ++i)
+        ++*(uses_store(&asked.operations[i]) ? &stores : &others);
+    for (int i = -1; i < asked.rank_count; ++i) {
+        /* The store is called by one rank, whatever the number of ranks. */
+        job todo = {&asked, i < 0 ? 1 : asked.ranks[i], i < 0, csv, csv != stdout};
+        if ((i < 0 ? stores : others) == 0) continue;
+        if (tutti_spawn(run_rank, &todo, todo.ranks, NULL, NULL, &error) != TUTTI_OK)
+            return tell(&error);
+    }
+    return 0;
+}

@@ -1,0 +1,55 @@
+/* The parts of tutti-bench: what it was asked, and calls of tutti. */
+#ifndef TUTTI_BENCH_TUTTI_BENCH_H
+#define TUTTI_BENCH_TUTTI_BENCH_H
+
+#include <tutti/tutti.h>
+
+#include "cells.h"
+
+enum { MOST_OPERATIONS = 64, MOST_SIZES = 64, MOST_RANK_COUNTS = 16, MOST_RANKS = 256 };
+
+typedef struct options {
+    cell operations[MOST_OPERATIONS]; /* op, loop and value are set */
+    int operation_count;
+    int64_t sizes[MOST_SIZES];
+    int size_count;
+    int ranks[MOST_RANK_COUNTS];
+    int rank_count;
+    int ranks_given;
+    int element;
+    const char* backend; /* NULL: chosen by tutti */
+    method how;
+    const char* csv;
+    /* What against.py does. */
+    const char* against;
+    const char* plot;
+    int rounds, patience, judge;
+} options;
+
+/* tutti_bench_options.c */
+
+/* Says what is wrong with an option, and exits with 2. */
+void read_options(int argc, char** argv, options* out);
+/* Becomes against.py, which calls this program for its share; returns where there is none. */
+void become_driver(const options* asked);
+int is_object_value(const char* name);
+
+/* tutti_bench_calls.c: collectives, messages and buckets. */
+
+/* The failure of the call that failed. */
+extern tutti_error failure;
+/* Before a cell is measured; its memory is set. */
+void prepare_call(const cell* of);
+int call_once(const cell* of);
+
+/* tutti_bench_values.c: the store and objects. */
+extern const char* const object_values[];
+extern const int object_value_count;
+/* Makes the value, or connects to the store, and sets the cell's bytes if these make them. */
+int prepare_value(cell* of, int rank, int ranks);
+int call_with_value(const cell* of);
+void release_values(const cell* of);
+int check_value(const cell* of, char* why);
+void end_value(void);
+
+#endif

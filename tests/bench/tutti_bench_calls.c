@@ -1,0 +1,115 @@
+/* One call of each operation on tensors. */
+#include <stdlib.h>
+
+#include "tutti_bench.h"
+
+tutti_error failure = TUTTI_ERROR_INIT;
+
+/* Of the cell that is measured, so that a call need not make them. */
+static tutti_buffer input, output, bucket[DDP_BUCKETS], part[MOST_RANKS];
+static size_t part_count;
+static int32_t rank;
+
+static tutti_buffer section(const cell* of, void* from, int64_t first, int64_t count) {
+    const size_t offset = (size_t)first * element_types[of->element].size;
+    char* const data = from == NULL ? NULL : (char*)from + offset; /* a barrier has no memory */
+    const tutti_buffer made = TUTTI_BUFFER_INIT(data, count, (tutti_dtype)of->element);
+    return made;
+}
+
+void prepare_call(const cell* of) {
+    const int32_t ranks = tutti_get_world_size(TUTTI_GROUP_WORLD);
+    const operation_kind kind = of->op->kind;
+    const int all = kind == REDUCE_SCATTER || kind == ALL_TO_ALL;
+    rank = tutti_get_rank(TUTTI_GROUP_WORLD);
+    part_count = 0;
+    input = section(of, of->input, 0, all ? of->piece * ranks : of->count);
+    output = section(of, of->output, 0,
+                     kind == REDUCE_SCATTER || kind == SCATTER ? of->piece
+                     : kind == ALL_TO_ALL                      ? of->piece * ranks
+                     : kind == ALL_GATHER                      ? of->count * ranks
+                                                               : of->count);
+    for (int i = 0; i < DDP_BUCKETS; ++i)
+        bucket[i] = section(of, of->input, i * (of->count / DDP_BUCKETS), of->count / DDP_BUCKETS);
+    if (rank == 0 && (kind == GATHER || kind == SCATTER)) {
+        part_count = (size_t)ranks;
+        for (int32_t i = 0; i < ranks; ++i)
+            part[i] = kind == GATHER ? section(of, of->output, i * of->count, of->count)
+                                     : section(of, of->input, i * of->piece, of->piece);
+    }
+}
+
+static tutti_status ping_pong(void) {
+    tutti_group* const world = TUTTI_GROUP_WORLD;
+    if (rank > 1) return TUTTI_OK;
+    const int32_t other = 1 - rank;
+    tutti_status status = TUTTI_OK;
+    if (rank == 0) status = tutti_send(world, &input, other, 0, NULL, NULL, &failure);
+    if (status == TUTTI_OK)
+        status = tutti_recv(world, &output, other, 0, NULL, NULL, NULL, &failure);
+    if (status == TUTTI_OK && rank == 1)
+        status = tutti_send(world, &input, other, 0, NULL, NULL, &failure);
+    return status;
+}
+
+/* What gradients in buckets do: all are issued, then all are waited for. */
+static tutti_status reduce_buckets(void) {
+    tutti_work* works[DDP_BUCKETS] = {NULL};
+    tutti_status status = TUTTI_OK;
+    size_t started = 0;
+    for (; started < DDP_BUCKETS && status == TUTTI_OK; ++started)
+        status = tutti_all_reduce(TUTTI_GROUP_WORLD, NULL, &bucket[started], TUTTI_SUM, NULL,
+                                  &works[started], &failure);
+    if (status == TUTTI_OK) status = tutti_work_wait_all(works, DDP_BUCKETS, 0, &failure);
+    for (size_t i = 0; i < DDP_BUCKETS; ++i) tutti_work_release(works[i]);
+    return status;
+}
+
+static tutti_status reduce_buckets_in_turn(void) {
+    tutti_status status = TUTTI_OK;
+    for (int i = 0; i < DDP_BUCKETS && status == TUTTI_OK; ++i)
+        status =
+            tutti_all_reduce(TUTTI_GROUP_WORLD, NULL, &bucket[i], TUTTI_SUM, NULL, NULL, &failure);
+    return status;
+}
+
+static tutti_status call(operation_kind kind) {
+    tutti_group* const world = TUTTI_GROUP_WORLD;
+    tutti_error* const error = &failure;
+    switch (kind) {
+        case ALL_REDUCE:
+            return tutti_all_reduce(world, &input, &output, TUTTI_SUM, NULL, NULL, error);
+        case BROADCAST:
+            return tutti_broadcast(world, &input, 0, NULL, NULL, error);
+        case REDUCE:
+            return tutti_reduce(world, &input, &output, TUTTI_SUM, 0, NULL, NULL, error);
+        case REDUCE_SCATTER:
+            return tutti_reduce_scatter_tensor(world, &input, &output, TUTTI_SUM, NULL, NULL,
+                                               error);
+        case ALL_GATHER:
+            return tutti_all_gather_into_tensor(world, &input, &output, NULL, NULL, error);
+        case ALL_TO_ALL:
+            return tutti_all_to_all_single(world, &input, NULL, 0, &output, NULL, 0, NULL, NULL,
+                                           error);
+        case BARRIER:
+            return tutti_barrier(world, NULL, NULL, error);
+        case PING_PONG:
+            return ping_pong();
+        case GATHER:
+            return tutti_gather(world, &input, part_count > 0 ? part : NULL, part_count, 0, NULL,
+                                NULL, error);
+        case SCATTER:
+            return tutti_scatter(world, part_count > 0 ? part : NULL, part_count, &output, 0, NULL,
+                                 NULL, error);
+        case DDP:
+            return reduce_buckets();
+        case DDP_BLOCKING:
+            return reduce_buckets_in_turn();
+        default:
+            return TUTTI_ERR_INVALID_ARGUMENT;
+    }
+}
+
+int call_once(const cell* of) {
+    return call(of->op->kind) == TUTTI_OK;
+}

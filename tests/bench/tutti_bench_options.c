@@ -1,0 +1,331 @@
+/* What tutti-bench is asked: reads the command line, and hands what compares and draws to
+ * against.py. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "tutti_bench.h"
+
+static const char usage[] =
+    "usage: tutti-bench [options]\n"
+    "\n"
+    "How fast are tutti's operations between ranks of this machine, which it starts itself, or\n"
+    "between those that a launcher such as tuttirun has started? Before each iteration there is a\n"
+    "barrier; an iteration took what its slowest rank took; shown are the median and the least.\n"
+    "Every result is checked once.\n"
+    "\n"
+    "  tutti-bench --op all_reduce,broadcast --ranks 2,4 --sizes 8:64M\n"
+    "  tutti-bench --against both --plot peers.svg --csv peers.csv\n"
+    "  tuttirun --nproc-per-node 4 tutti-bench --op all_to_all\n"
+    "\n"
+    "What to measure\n"
+    "  --op NAME,...        all_reduce broadcast reduce reduce_scatter all_gather all_to_all\n"
+    "                       barrier sendrecv_pingpong (these eight if not given); gather scatter;\n"
+    "                       NAME_loop, back to back; ddp, 4 x 25 MiB at once, ddp_blocking, in\n"
+    "                       turn; store_set store_get store_add; all_gather_object\n"
+    "                       broadcast_object_list gather_object scatter_object_list, each also\n"
+    "                       with :small_dict, :dict_1MiB, :text_16MiB or :random_16MiB; all\n"
+    "  --ranks N,...        how many ranks (2,4)\n"
+    "  --sizes SIZE,...     bytes of a rank's tensor, also FIRST:LAST in steps of 4, with K, M, G\n"
+    "                       (8,1K,16K,256K,1M,16M,64M)\n"
+    "  --dtype NAME         of the elements (float32)\n"
+    "  --backend NAME       of the group (the one that tutti chooses)\n"
+    "\n"
+    "How\n"
+    "  --iterations N       of each number; auto: what fits 0.3 s, at least 30, from 512 KiB 15,\n"
+    "                       above 1 MiB 7 (auto)\n"
+    "  --rewrite            inputs are written anew before each barrier, a value per cache line\n"
+    "  --csv FILE           writes peer,op,ranks,bytes,median_us,min_us,algbw_GBps; - for the\n"
+    "                       standard output, and no table then\n"
+    "\n"
+    "Beside others, by python3\n"
+    "  --against WHO        openmpi, mpich or both, as installed: rounds that alternate, ratios\n"
+    "  --plot FILE.svg      time and bandwidth over size\n"
+    "  --rounds N           how many (5)\n"
+    "  --patience N         looks for a quiet machine before each measurement, half a second each\n"
+    "                       (10); 0: none\n"
+    "  --judge              exit with 1 if tutti is not 1.8 times as fast as the fastest other, "
+    "on\n"
+    "                       the geometric mean, as fast in 95 % of the cells, and at 0.8 in all\n"
+    "\n"
+    "  --help               this text\n"
+    "  --version            tutti's version\n";
+
+__attribute__((format(printf, 1, 2), noreturn)) static void refuse(const char* format, ...) {
+    va_list values;
+    va_start(values, format);
+    fputs("tutti-bench: ", stderr);
+    vfprintf(stderr, format, values);
+    fputs("; see tutti-bench --help\n", stderr);
+    va_end(values);
+    exit(2);
+}
+
+/* Calls a function for each word of a list with commas between. */
+static void each_word(const char* option, const char* list, options* out,
+                      void (*take)(const char* option, const char* word, options* out)) {
+    char* const copy = strdup(list);
+    char* rest = copy;
+    if (copy == NULL) refuse("there is no memory");
+    for (const char* word; (word = strsep(&rest, ",")) != NULL;) {
+        if (*word == '\0') refuse("%s %s: a word is missing", option, list);
+        take(option, word, out);
+    }
+    free(copy);
+}
+
+static int64_t read_number(const char* option, const char* text, int64_t least, int64_t most) {
+    char* end = NULL;
+    errno = 0;
+    const long long number = strtoll(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || number < least || number > most)
+        refuse("%s %s: must be a number from %lld to %lld", option, text, (long long)least,
+               (long long)most);
+    return number;
+}
+
+static void take_ranks(const char* option, const char* word, options* out) {
+    if (out->rank_count == MOST_RANK_COUNTS) refuse("%s: more than %d", option, MOST_RANK_COUNTS);
+    out->ranks[out->rank_count++] = (int)read_number(option, word, 1, MOST_RANKS);
+}
+
+static int64_t read_size(const char* option, const char* text, size_t length) {
+    static const char units[] = "kmg";
+    char digits[24];
+    int shift = 0;
+    if (length > 1 && length < sizeof digits) {
+        const char* const unit = strchr(units, text[length - 1] | 0x20);
+        if (unit != NULL) {
+            shift = 10 * (int)(unit - units + 1);
+            --length;
+        }
+    }
+    if (length == 0 || length >= sizeof digits) refuse("%s %s: must be bytes", option, text);
+    memcpy(digits, text, length);
+    digits[length] = '\0';
+    return read_number(option, digits, 1, ((int64_t)1 << 36) >> shift) << shift;
+}
+
+static void add_size(const char* option, int64_t size, options* out) {
+    if (out->size_count == MOST_SIZES) refuse("%s: more than %d", option, MOST_SIZES);
+    out->sizes[out->size_count++] = size;
+}
+
+static void take_sizes(const char* option, const char* word, options* out) {
+    const char* const colon = strchr(word, ':');
+    const size_t length = colon == NULL ? strlen(word) : (size_t)(colon - word);
+    const int64_t first = read_size(option, word, length);
+    const int64_t last = colon == NULL ? first : read_size(option, colon + 1, strlen(colon + 1));
+    if (last < first) refuse("%s %s: the last is below the first", option, word);
+    for (int64_t size = first; size < last; size *= 4) add_size(option, size, out);
+    add_size(option, last, out);
+}
+
+static void add_operation(const char* option, const cell* found, options* out) {
+    cell one = *found;
+    const int count = one.op->of == ON_OBJECTS && one.value == NULL ? object_value_count : 1;
+    for (int i = 0; i < count; ++i) {
+        if (out->operation_count == MOST_OPERATIONS) refuse("%s: too many", option);
+        if (count > 1) one.value = object_values[i];
+        out->operations[out->operation_count++] = one;
+    }
+}
+
+static void take_operation(const char* option, const char* word, options* out) {
+    cell found = {NULL, 0, NULL, 0, FLOAT32, 0, 0, NULL, NULL};
+    if (strcmp(word, "all") == 0) {
+        for (int i = 0; i < operation_count; ++i) {
+            found.op = &operations[i];
+            add_operation(option, &found, out);
+        }
+        return;
+    }
+    if (!find_operation(word, &found)) refuse("%s %s: there is no such operation", option, word);
+    if (found.value != NULL) {
+        const char* const named = found.value;
+        found.value = NULL;
+        for (int i = 0; i < object_value_count; ++i)
+            if (strcmp(object_values[i], named) == 0) found.value = object_values[i];
+        if (found.value == NULL) refuse("%s %s: there is no such value", option, word);
+    }
+    add_operation(option, &found, out);
+}
+
+static void read_type(const char* option, const char* name, options* out) {
+    out->element = find_element_type(name);
+    if (out->element < 0) refuse("%s %s: there is no such dtype", option, name);
+}
+
+static void set_defaults(options* out) {
+    if (out->operation_count == 0)
+        each_word("--op",
+                  "all_reduce,broadcast,reduce,reduce_scatter,all_gather,all_to_all,barrier,"
+                  "sendrecv_pingpong",
+                  out, take_operation);
+    out->ranks_given = out->rank_count > 0;
+    if (out->rank_count == 0) each_word("--ranks", "2,4", out, take_ranks);
+    if (out->size_count == 0) each_word("--sizes", "8,1K,16K,256K,1M,16M,64M", out, take_sizes);
+}
+
+static void check(const options* all) {
+    const element_type* const type = &element_types[all->element];
+    for (int i = 0; i < all->size_count; ++i)
+        if (all->sizes[i] % (int64_t)type->size != 0)
+            refuse("--sizes: %lld bytes are not whole elements of %s", (long long)all->sizes[i],
+                   type->name);
+    if (all->against == NULL && all->judge) refuse("--judge needs --against");
+    if (all->against != NULL && strcmp(all->against, "openmpi") != 0 &&
+        strcmp(all->against, "mpich") != 0 && strcmp(all->against, "both") != 0)
+        refuse("--against %s: must be openmpi, mpich or both", all->against);
+    if ((all->against != NULL || all->plot != NULL) && getenv("RANK") != NULL)
+        refuse("--against and --plot start ranks themselves, and RANK says that one was started");
+}
+
+static const struct option known_options[] = {
+    {"op", 1, NULL, 'o'},      {"ranks", 1, NULL, 'n'},   {"sizes", 1, NULL, 's'},
+    {"dtype", 1, NULL, 'd'},   {"backend", 1, NULL, 'b'}, {"iterations", 1, NULL, 'i'},
+    {"rewrite", 0, NULL, 'w'}, {"csv", 1, NULL, 'c'},     {"against", 1, NULL, 'a'},
+    {"plot", 1, NULL, 'p'},    {"rounds", 1, NULL, 'r'},  {"patience", 1, NULL, 'q'},
+    {"judge", 0, NULL, 'j'},   {"help", 0, NULL, 'h'},    {"version", 0, NULL, 'v'},
+    {NULL, 0, NULL, 0},
+};
+
+static void read_iterations(const char* text, options* out) {
+    const int by_time = strcmp(text, "auto") == 0;
+    out->how.iterations = by_time ? 0 : read_number("--iterations", text, 1, 10000000);
+}
+
+static void read_option(int option, const char* value, options* out) {
+    switch (option) {
+        case 'o':
+            each_word("--op", value, out, take_operation);
+            break;
+        case 'n':
+            each_word("--ranks", value, out, take_ranks);
+            break;
+        case 's':
+            each_word("--sizes", value, out, take_sizes);
+            break;
+        case 'd':
+            read_type("--dtype", value, out);
+            break;
+        case 'b':
+            out->backend = value;
+            break;
+        case 'i':
+            read_iterations(value, out);
+            break;
+        case 'w':
+            out->how.rewrite = 1;
+            break;
+        case 'c':
+            out->csv = value;
+            break;
+        case 'a':
+            out->against = value;
+            break;
+        case 'p':
+            out->plot = value;
+            break;
+        case 'r':
+            out->rounds = (int)read_number("--rounds", value, 1, 1000);
+            break;
+        case 'q':
+            out->patience = (int)read_number("--patience", value, 0, 1000);
+            break;
+        case 'j':
+            out->judge = 1;
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            exit(0);
+        case 'v':
+            printf("tutti-bench %s\n", tutti_version_string());
+            exit(0);
+        default:
+            fputs("see tutti-bench --help\n", stderr);
+            exit(2);
+    }
+}
+
+void read_options(int argc, char** argv, options* out) {
+    memset(out, 0, sizeof *out);
+    out->element = FLOAT32;
+    out->rounds = 5;
+    out->patience = 10;
+    for (int option; (option = getopt_long(argc, argv, "", known_options, NULL)) != -1;)
+        read_option(option, optarg, out);
+    if (optind < argc) refuse("\"%s\" is no option", argv[optind]);
+    set_defaults(out);
+    check(out);
+}
+
+/* Appends words, with commas between. */
+static void append(char* list, size_t size, const char* word, const char* ending) {
+    const size_t used = strlen(list);
+    snprintf(list + used, size - used, "%s%s%s", used > 0 ? "," : "", word, ending);
+}
+
+void become_driver(const options* asked) {
+    static char self[4096], driver[4200], names[4096], ranks[256], sizes[2048];
+    static char number[3][24];
+    char word[64];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    char* const slash = length > 0 ? strrchr(self, '/') : NULL;
+    if (slash == NULL) refuse("/proc/self/exe cannot be read, it tells where against.py is");
+    snprintf(driver, sizeof driver, "%.*s/../share/tutti/bench/against.py", (int)(slash - self),
+             self);
+    for (int i = 0; i < asked->operation_count; ++i) {
+        const cell* const one = &asked->operations[i];
+        snprintf(word, sizeof word, "%s%s%s%s", one->op->name, one->loop ? "_loop" : "",
+                 one->value == NULL ? "" : ":", one->value == NULL ? "" : one->value);
+        append(names, sizeof names, word, "");
+    }
+    for (int i = 0; i < asked->rank_count; ++i) {
+        snprintf(word, sizeof word, "%d", asked->ranks[i]);
+        append(ranks, sizeof ranks, word, "");
+    }
+    for (int i = 0; i < asked->size_count; ++i) {
+        snprintf(word, sizeof word, "%lld", (long long)asked->sizes[i]);
+        append(sizes, sizeof sizes, word, "");
+    }
+    snprintf(number[0], sizeof *number, "%lld", (long long)asked->how.iterations);
+    snprintf(number[1], sizeof *number, "%d", asked->rounds);
+    snprintf(number[2], sizeof *number, "%d", asked->patience);
+    const char* const arguments[] = {"python3",
+                                     "-B",
+                                     driver,
+                                     self,
+                                     "--op",
+                                     names,
+                                     "--ranks",
+                                     ranks,
+                                     "--sizes",
+                                     sizes,
+                                     "--dtype",
+                                     element_types[asked->element].name,
+                                     "--iterations",
+                                     number[0],
+                                     "--rounds",
+                                     number[1],
+                                     "--patience",
+                                     number[2],
+                                     "--against",
+                                     asked->against == NULL ? "" : asked->against,
+                                     "--backend",
+                                     asked->backend == NULL ? "" : asked->backend,
+                                     "--csv",
+                                     asked->csv == NULL ? "" : asked->csv,
+                                     "--plot",
+                                     asked->plot == NULL ? "" : asked->plot,
+                                     "--flags",
+                                     asked->how.rewrite ? "rewrite" : "",
+                                     asked->judge ? "judge" : "",
+                                     NULL};
+    execvp("python3", (char* const*)(uintptr_t)arguments);
+    refuse("--against and --plot need python3: %s", strerror(errno));
+}
