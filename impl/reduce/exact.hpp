@@ -1,8 +1,8 @@
-// Correctly rounded sums of several inputs, in three steps: a fast one that is exact for numbers of
-// like size and knows when it is not; then, for a vector that has such lanes, sums with their
-// errors and a bound of what those lack; then, for lanes which that does not decide, integers
-// (sum_numbers_exactly). README.md has the bounds. Part of the kernels: sweep.hpp says what that
-// means. Any thread.
+// Correctly rounded sums of several inputs: first in a fast way that is exact for numbers of like
+// size and knows when it is not; then, for a vector that has such lanes, as sums with their errors
+// and a bound of what those lack, short ones and long ones; at last, for lanes which that does not
+// decide, by integers (sum_numbers_exactly). README.md has the bounds. Part of the kernels:
+// sweep.hpp says what that means. Any thread.
 #pragma once
 
 #include "exact_formats.hpp"
@@ -23,6 +23,8 @@ struct BoundedSum {
     Vector error{};
     Vector missing{};
 
+    [[nodiscard]] const BoundedSum& bounded() const { return *this; }
+
     void add(Vector x) {
         const auto next = two_sum<bytes>(sum, x);
         const auto errors = two_sum<bytes>(error, next.error);
@@ -39,10 +41,62 @@ struct BoundedSum {
     }
 };
 
-// Each lane of which a bit is set in `failed` gets its sum from sum_numbers_exactly().
-template <typename Unit, size_t bytes, typename Places>
-inline Raw<bytes> repaired(Raw<bytes> result, Raw<bytes> failed, tutti_dtype dtype, Places places,
-                           size_t number) {
+// The same as more doubles, each with what those before it lose: for exponents so far apart, and
+// numbers that cancel so well, that two do not tell.
+template <size_t bytes>
+struct LongSum {
+    using Vector = Doubles<bytes>;
+    static constexpr size_t length = 6;
+    Vector sum;
+    Vector errors[length - 1]{};
+    Vector missing{};
+
+    void add(Vector x) {
+        auto next = two_sum<bytes>(sum, x);
+        sum = next.sum;
+        for (Vector& error : errors) {
+            next = two_sum<bytes>(error, next.error);
+            error = next.sum;
+        }
+        missing += magnitude_of<bytes>(next.error);
+    }
+
+    // The small ones are added to the large ones, twice, and what is left counts as missing.
+    [[nodiscard]] BoundedSum<bytes> bounded() const {
+        Vector parts[length] = {sum};
+        for (size_t i = 1; i < length; ++i) parts[i] = errors[i - 1];
+        for (int turn = 0; turn < 2; ++turn) {
+            for (size_t i = length - 1; i > 0; --i) {
+                const auto both = two_sum<bytes>(parts[i - 1], parts[i]);
+                parts[i - 1] = both.sum;
+                parts[i] = both.error;
+            }
+        }
+        BoundedSum<bytes> result{parts[0], parts[1], missing};
+        for (size_t i = 2; i < length; ++i) result.missing += magnitude_of<bytes>(parts[i]);
+        return result;
+    }
+};
+
+// A result, and bits set in each lane that is not decided.
+template <size_t bytes>
+struct Attempt {
+    Raw<bytes> result;
+    Raw<bytes> failed;
+};
+
+// Sums of numbers of any size, for a Format that knows how to attempt them: a lane of which a bit is
+// set after both attempts gets its sum from sum_numbers_exactly().
+template <typename Kernel, size_t bytes, typename Places>
+[[gnu::noinline]] Raw<bytes> sum_of_any_size(Places places, size_t number) {
+    using Unit = typename Kernel::Unit;
+    using Units = Lanes<Unit, bytes>;
+    const auto first = Kernel::template attempt<BoundedSum<bytes>, bytes>(places, number);
+    if (!any<bytes>(first.failed)) return first.result;
+    const auto second = Kernel::template attempt<LongSum<bytes>, bytes>(places, number);
+    const auto taken = as<Raw<bytes>>(as<Units>(first.failed) != 0);
+    Raw<bytes> result = (first.result & ~taken) | (second.result & taken);
+    const Raw<bytes> failed = second.failed & taken;
     if (!any<bytes>(failed)) return result;
     constexpr size_t lanes = bytes / sizeof(Unit);
     Unit values[lanes];
@@ -51,8 +105,8 @@ inline Raw<bytes> repaired(Raw<bytes> result, Raw<bytes> failed, tutti_dtype dty
     __builtin_memcpy(marks, &failed, bytes);
     for (size_t lane = 0; lane < lanes; ++lane) {
         if (marks[lane] == 0) continue;
-        values[lane] = static_cast<Unit>(
-            sum_numbers_exactly(dtype, places.inputs, number, places.at + lane * sizeof(Unit)));
+        values[lane] = static_cast<Unit>(sum_numbers_exactly(Kernel::dtype, places.inputs, number,
+                                                             places.at + lane * sizeof(Unit)));
     }
     __builtin_memcpy(&result, values, bytes);
     return result;
@@ -62,6 +116,7 @@ inline Raw<bytes> repaired(Raw<bytes> result, Raw<bytes> failed, tutti_dtype dty
 template <typename Format>
 struct NarrowSum {
     using Unit = typename Format::Unit;
+    static constexpr tutti_dtype dtype = Format::dtype;
     static constexpr size_t parts = Format::parts;
 
     template <size_t bytes, typename Places>
@@ -85,9 +140,36 @@ struct NarrowSum {
             const int32_t limit = Format::spread - doublings(number);
             bool is_beyond = false;
             for (const auto& part : extremes) is_beyond |= part.spread_beyond(limit);
-            if (is_beyond) return of_any_size<bytes>(places, number);
+            if (is_beyond) return sum_of_any_size<NarrowSum, bytes>(places, number);
         }
         return Format::template rounded<bytes>(sums);
+    }
+
+    template <typename Sum, size_t bytes, typename Places>
+    static Attempt<bytes> attempt(Places places, size_t number) {
+        const auto first = Format::template read<bytes>(places[0]);
+        Sum sums[parts][2];
+        for (size_t part = 0; part < parts; ++part) {
+            sums[part][0].sum = first.doubles[part].low;
+            sums[part][1].sum = first.doubles[part].high;
+        }
+        for (size_t i = 1; i < number; ++i) {
+            const auto next = Format::template read<bytes>(places[i]);
+            for (size_t part = 0; part < parts; ++part) {
+                sums[part][0].add(next.doubles[part].low);
+                sums[part][1].add(next.doubles[part].high);
+            }
+        }
+        DoublePair<bytes> below[parts];
+        DoublePair<bytes> above[parts];
+        for (size_t part = 0; part < parts; ++part) {
+            const auto low = bounds_of<bytes>(sums[part][0].bounded());
+            const auto high = bounds_of<bytes>(sums[part][1].bounded());
+            below[part] = {low.below, high.below};
+            above[part] = {low.above, high.above};
+        }
+        const auto result = Format::template rounded<bytes>(below);
+        return {result, result ^ Format::template rounded<bytes>(above)};
     }
 
 private:
@@ -107,38 +189,11 @@ private:
         const auto margin = magnitude_of<bytes>(x) * 0x1p-49 + 2 * sum.missing;
         return {is_bounded ? x - margin : odd, is_bounded ? x + margin : odd};
     }
-
-    template <size_t bytes, typename Places>
-    [[gnu::noinline]] static Raw<bytes> of_any_size(Places places, size_t number) {
-        const auto first = Format::template read<bytes>(places[0]);
-        BoundedSum<bytes> sums[parts][2];
-        for (size_t part = 0; part < parts; ++part) {
-            sums[part][0].sum = first.doubles[part].low;
-            sums[part][1].sum = first.doubles[part].high;
-        }
-        for (size_t i = 1; i < number; ++i) {
-            const auto next = Format::template read<bytes>(places[i]);
-            for (size_t part = 0; part < parts; ++part) {
-                sums[part][0].add(next.doubles[part].low);
-                sums[part][1].add(next.doubles[part].high);
-            }
-        }
-        DoublePair<bytes> below[parts];
-        DoublePair<bytes> above[parts];
-        for (size_t part = 0; part < parts; ++part) {
-            const auto low = bounds_of<bytes>(sums[part][0]);
-            const auto high = bounds_of<bytes>(sums[part][1]);
-            below[part] = {low.below, high.below};
-            above[part] = {low.above, high.above};
-        }
-        const auto result = Format::template rounded<bytes>(below);
-        const auto other = Format::template rounded<bytes>(above);
-        return repaired<Unit, bytes>(result, result ^ other, Format::dtype, places, number);
-    }
 };
 
 struct WideSum {
     using Unit = uint64_t;
+    static constexpr tutti_dtype dtype = TUTTI_FLOAT64;
 
     template <size_t bytes, typename Places>
     [[gnu::always_inline]] Raw<bytes> of(Places places, size_t number) const {
@@ -158,22 +213,21 @@ struct WideSum {
         }
         const Vector result = error == 0 ? sum : sum + error;
         lost |= as<Words>(result - result);  // an infinity or a NaN
-        if (any<bytes>(as<Raw<bytes>>(lost))) return of_any_size<bytes>(places, number);
+        if (any<bytes>(as<Raw<bytes>>(lost)))
+            return sum_of_any_size<WideSum, bytes>(places, number);
         return as<Raw<bytes>>(result);
     }
 
-private:
-    template <size_t bytes, typename Places>
-    [[gnu::noinline]] static Raw<bytes> of_any_size(Places places, size_t number) {
+    template <typename Sum, size_t bytes, typename Places>
+    static Attempt<bytes> attempt(Places places, size_t number) {
         using Vector = Doubles<bytes>;
-        BoundedSum<bytes> sum{load<Vector>(places[0])};
-        for (size_t i = 1; i < number; ++i) sum.add(load<Vector>(places[i]));
+        Sum all{load<Vector>(places[0])};
+        for (size_t i = 1; i < number; ++i) all.add(load<Vector>(places[i]));
+        const auto sum = all.bounded();
         const auto [x, rest] = sum.normalised();
         const auto margin = magnitude_of<bytes>(rest) * (1 + 0x1p-50) + 2 * sum.missing;
         const auto decided = (sum.missing == 0) | ((x + margin == x) & (x - margin == x));
-        const auto failed = ~(decided & (x - x == 0));
-        return repaired<Unit, bytes>(as<Raw<bytes>>(x), as<Raw<bytes>>(failed), TUTTI_FLOAT64,
-                                     places, number);
+        return {as<Raw<bytes>>(x), as<Raw<bytes>>(~(decided & (x - x == 0)))};
     }
 };
 
