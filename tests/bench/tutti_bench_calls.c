@@ -82,7 +82,8 @@ static tutti_status call(operation_kind kind) {
         case BROADCAST:
             return tutti_broadcast(world, &input, 0, NULL, NULL, error);
         case REDUCE:
-            return tutti_reduce(world, &input, &output, TUTTI_SUM, 0, NULL, NULL, error);
+            return tutti_reduce(world, &input, rank == 0 ? &output : NULL, TUTTI_SUM, 0, NULL, NULL,
+                                error);
         case REDUCE_SCATTER:
             return tutti_reduce_scatter_tensor(world, &input, &output, TUTTI_SUM, NULL, NULL,
                                                error);

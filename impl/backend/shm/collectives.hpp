@@ -1,6 +1,6 @@
 // The collectives over shared memory, each in a file of its name: what a rank stages in each step,
-// and what it does with what the others have posted. On the thread of the call; they throw what Team
-// throws.
+// and what it does with what the others have posted. On the thread of the call; they throw what
+// Team throws.
 #pragma once
 
 #include "team.hpp"

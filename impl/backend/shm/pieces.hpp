@@ -45,13 +45,15 @@ void pipeline(Team& team, size_t steps, Stage stage, Read read) {
     }
 }
 
-// out = what all ranks bring, combined in the order of the ranks. `input(rank)` is as long as `out`,
-// which may be one of them.
+// out = what all ranks bring, combined in the order of the ranks. `input(rank)` is as long as
+// `out`, which may be one of them.
 template <typename Input>
 void combine_all(const algorithm::Reduction& reduction, Bytes out, int ranks, Input input,
                  Stores stores = Stores::Ordinary) {
     std::array<const void*, most_ranks> inputs;
-    for (int rank = 0; rank < ranks; ++rank) inputs[static_cast<size_t>(rank)] = input(rank).data();
+    for (int rank = 0; rank < ranks; ++rank) {
+        inputs[static_cast<size_t>(rank)] = input(rank).data();
+    }
     reduction.combine_all(out, std::span(inputs).first(static_cast<size_t>(ranks)), stores);
 }
 

@@ -36,6 +36,16 @@ std::vector<Value> tell_all(Channel& channel, uint32_t step, const Value& mine,
     return all;
 }
 
+struct Card {
+    Address address;
+    Processors processors;
+};
+
+struct Met {
+    std::vector<Segment> segments;
+    int spins;
+};
+
 // Whether a rank sees all others' memory.
 struct Answer {
     int32_t unseen = -1;
@@ -50,8 +60,7 @@ Answer failed(int peer, const Error& error) {
 }
 
 // Nothing if some rank does not see another one's memory; `why` says which, the same on all ranks.
-std::optional<std::vector<Segment>> meet(Channel& channel, std::string& why,
-                                         const Deadline& deadline) {
+std::optional<Met> meet(Channel& channel, std::string& why, const Deadline& deadline) {
     Answer answer;
     std::vector<Segment> segments;
     std::optional<Segment> mine;
@@ -60,13 +69,14 @@ std::optional<std::vector<Segment>> meet(Channel& channel, std::string& why,
     } catch (const Error& error) {
         answer = failed(channel.rank(), error);
     }
-    const auto addresses = tell_all(channel, 0, mine ? mine->address() : Address{}, deadline);
+    const Card card{mine ? mine->address() : Address{}, processors_of_this_process()};
+    const auto cards = tell_all(channel, 0, card, deadline);
     for (int peer = 0; peer < channel.size() && answer.unseen < 0; ++peer) {
         try {
             segments.push_back(
                 peer == channel.rank()
                     ? std::move(*mine)
-                    : Segment::open(addresses[static_cast<size_t>(peer)], sizeof(Part)));
+                    : Segment::open(cards[static_cast<size_t>(peer)].address, sizeof(Part)));
         } catch (const Error& error) {
             answer = failed(peer, error);
         }
@@ -80,13 +90,16 @@ std::optional<std::vector<Segment>> meet(Channel& channel, std::string& why,
         return std::nullopt;
     }
     segments[static_cast<size_t>(channel.rank())].close();
-    return segments;
+    std::vector<Processors> processors;
+    for (const Card& one : cards) processors.push_back(one.processors);
+    return Met{std::move(segments), spins_for(processors)};
 }
 
 class ShmBackend : public ChannelBackend {
 public:
-    ShmBackend(std::unique_ptr<Channel> channel, std::vector<Segment> segments)
-        : ChannelBackend(std::move(channel)), team_(std::move(segments), this->channel()) {
+    ShmBackend(std::unique_ptr<Channel> channel, Met met)
+        : ChannelBackend(std::move(channel)),
+          team_(std::move(met.segments), met.spins, this->channel()) {
         this->channel().set_comparison([this] { team_.compare(); });
     }
 
@@ -121,9 +134,9 @@ private:
 std::unique_ptr<Backend> connect(std::unique_ptr<Channel> channel, bool required,
                                  const Deadline& deadline) {
     std::string why = cat("more than ", most_ranks, " ranks");
-    std::optional<std::vector<Segment>> segments;
-    if (channel->size() <= most_ranks) segments = meet(*channel, why, deadline);
-    if (segments) return std::make_unique<ShmBackend>(std::move(channel), std::move(*segments));
+    std::optional<Met> met;
+    if (channel->size() <= most_ranks) met = meet(*channel, why, deadline);
+    if (met) return std::make_unique<ShmBackend>(std::move(channel), std::move(*met));
     if (required)
         throw Error(TUTTI_ERR_UNSUPPORTED, cat("backend shm joins ranks of one host: ", why));
     log(LogLevel::Info, "no shared memory: ", why);

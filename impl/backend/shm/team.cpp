@@ -16,7 +16,10 @@ namespace {
 
 // Long enough that a rank which shares its processor with others does not sleep between two steps.
 constexpr std::chrono::microseconds yielding{400};
-constexpr int yields_at_once = 16;
+// A yield from which one comes back so late went to a stranger that computes: for so many waits
+// ranks sleep at once, because who is woken runs before such a one.
+constexpr std::chrono::microseconds stranger{300};
+constexpr int waits_among_strangers = 64;
 
 // A digest that takes in one more number; the product's upper half comes down.
 uint64_t mix(uint64_t digest, uint64_t number) {
@@ -26,12 +29,12 @@ uint64_t mix(uint64_t digest, uint64_t number) {
 
 }  // namespace
 
-Team::Team(std::vector<Segment> segments, Channel& channel)
+Team::Team(std::vector<Segment> segments, int spins, Channel& channel)
     : segments_(std::move(segments)),
       channel_(channel),
       rank_(channel.rank()),
       size_(channel.size()),
-      spins_(spins_for(size_)),
+      spins_(spins),
       parts_([this] {
           std::vector<Part*> parts;
           for (const Segment& segment : segments_) {
@@ -121,12 +124,17 @@ void Team::wait_for(int peer, IsReady is_ready) {
 void Team::wait_slowly(int peer, bool (*is_ready)(void*), void* context) {
     using Clock = std::chrono::steady_clock;
     const auto began = Clock::now();
-    do {
-        for (int yield = 0; yield < yields_at_once; ++yield) {
+    if (among_strangers_ > 0) {
+        --among_strangers_;
+    } else {
+        for (auto before = began; before - began < yielding;) {
             ::sched_yield();
             if (is_ready(context)) return;
+            const auto now = Clock::now();
+            if (now - before > stranger) among_strangers_ = waits_among_strangers;
+            before = now;
         }
-    } while (Clock::now() - began < yielding);
+    }
     auto next_look = began + std::chrono::milliseconds(control::stall_ms);
     for (;;) {
         sleep(part(peer), is_ready, context);

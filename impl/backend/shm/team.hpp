@@ -24,8 +24,9 @@ using algorithm::ConstBytes;
 
 class Team {
 public:
-    // Every rank's segment, by rank; the channel tells what became of the others.
-    Team(std::vector<Segment> segments, Channel& channel);
+    // Every rank's segment, by rank, and how often to look before others may run; the channel tells
+    // what became of the others.
+    Team(std::vector<Segment> segments, int spins, Channel& channel);
     Team(const Team&) = delete;
     Team& operator=(const Team&) = delete;
 
@@ -112,6 +113,7 @@ private:
     const int rank_;
     const int size_;
     const int spins_;
+    int among_strangers_ = 0;  // waits that do not yield
     std::vector<Part*> parts_;
     Part* const mine_;
     std::vector<uint64_t> finished_;  // by rank, as last seen

@@ -1,12 +1,15 @@
 #include "waiting.hpp"
 
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
+#include <cmath>
 #include <ctime>
+#include <fstream>
+#include <string>
 
 namespace tutti::shm {
 
@@ -23,11 +26,31 @@ void futex(std::atomic<uint32_t>& word, int operation, uint32_t value, const tim
 
 }  // namespace
 
-int spins_for(int ranks) {
-    cpu_set_t allowed;
-    const int processors =
-        ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
-    return ranks > processors ? 0 : most_spins;
+Processors processors_of_this_process() {
+    Processors mine;
+    if (::sched_getaffinity(0, sizeof mine.allowed, &mine.allowed) != 0) CPU_ZERO(&mine.allowed);
+    // "0::/path", and there "max 100000" or "150000 100000": so much of each so many microseconds.
+    std::string path;
+    std::getline(std::ifstream("/proc/self/cgroup"), path);
+    path = path.starts_with("0::") ? path.substr(3) : "";
+    double quota = 0;
+    double period = 0;
+    if (std::ifstream("/sys/fs/cgroup" + path + "/cpu.max") >> quota >> period && period > 0) {
+        mine.at_a_time = static_cast<uint32_t>(std::ceil(quota / period));
+    }
+    return mine;
+}
+
+int spins_for(std::span<const Processors> of_ranks) {
+    cpu_set_t together;
+    CPU_ZERO(&together);
+    uint32_t at_a_time = UINT32_MAX;
+    for (const Processors& one : of_ranks) {
+        CPU_OR(&together, &together, &one.allowed);
+        if (one.at_a_time > 0) at_a_time = std::min(at_a_time, one.at_a_time);
+    }
+    const auto processors = static_cast<uint32_t>(CPU_COUNT(&together));
+    return of_ranks.size() > std::min(processors, at_a_time) ? 0 : most_spins;
 }
 
 void wake(Part& mine) {

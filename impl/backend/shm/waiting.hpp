@@ -2,15 +2,27 @@
 // lets others run for a while, and then sleeps until the bell rings. Any thread.
 #pragma once
 
+#include <sched.h>
+
 #include <atomic>
 #include <cstdint>
+#include <span>
 
 #include "layout.hpp"
 
 namespace tutti::shm {
 
-// Looks before it spins so often; 0 where ranks outnumber the processors this process may use.
-int spins_for(int ranks);
+// What a process may run on: processors by number, and how many at a time its control group
+// allows; 0: no limit.
+struct Processors {
+    cpu_set_t allowed{};
+    uint32_t at_a_time = 0;
+};
+Processors processors_of_this_process();
+
+// How often a rank looks before it lets others run: never where ranks outnumber the processors that
+// they have together.
+int spins_for(std::span<const Processors> of_ranks);
 
 inline void pause() {
 #if defined(__x86_64__)
