@@ -1,6 +1,6 @@
-/* One rank of the network tests: meet METHOD [COUNT [BACKEND]]. Makes the default group over BACKEND
- * (default gloo; "any": none named), sums COUNT numbers of every rank (default 1), and prints "rank R
- * of N over B: sum S, M ms", M being what the making took. */
+/* One rank of the network tests: meet METHOD [COUNT [BACKEND]]. Makes the default group over
+ * BACKEND (default gloo; "any": none named), sums COUNT numbers of every rank (default 1), and
+ * prints "rank R of N over B: sum S, M ms", M being what the making took. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
