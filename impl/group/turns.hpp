@@ -24,8 +24,9 @@ public:
     Turns(const Turns&) = delete;
     Turns& operator=(const Turns&) = delete;
 
-    // Draws the next number, waits for its turn, runs `job` here. Throws what the job throws. If the
-    // turn does not come in time, `late` first makes those in front end soon, and must not throw.
+    // Draws the next number, waits for its turn, runs `job` here. Throws what the job throws. If
+    // the turn does not come in time, `late` first makes those in front end soon, and must not
+    // throw.
     template <typename Synchronous, typename Late>
     void run(const Deadline& deadline, Synchronous&& job, Late&& late) {
         const auto [number, in_time] = take(deadline);

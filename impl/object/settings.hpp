@@ -19,7 +19,8 @@ struct ObjectSettings {
     // Only ranks of this host will read it. Where nobody gave a level, compressing is not to cost
     // more than it spares there.
     bool same_host = false;
-    // They read it in memory that they share: there compressing never pays, unless a level is given.
+    // They read it in memory that they share: compressing never pays there; who gives a level has
+    // it.
     bool same_memory = false;
     size_t threshold = object_limits::compression_threshold;
 };

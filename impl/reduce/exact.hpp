@@ -85,8 +85,8 @@ struct Attempt {
     Raw<bytes> failed;
 };
 
-// Sums of numbers of any size, for a Format that knows how to attempt them: a lane of which a bit is
-// set after both attempts gets its sum from sum_numbers_exactly().
+// Sums of numbers of any size, for a Format that knows how to attempt them: a lane of which a bit
+// is set after both attempts gets its sum from sum_numbers_exactly().
 template <typename Kernel, size_t bytes, typename Places>
 [[gnu::noinline]] Raw<bytes> sum_of_any_size(Places places, size_t number) {
     using Unit = typename Kernel::Unit;

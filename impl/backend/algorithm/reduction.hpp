@@ -29,8 +29,7 @@ struct Reduction {
         reduce_to(out.data(), one.data(), other.data(), out.size() / element(), dtype, op);
     }
     void combine(Bytes into, ConstBytes from) const { combine(into, into, from); }
-    // All of them in order; `out` may be one of them. Elements that are read next, by this processor
-    // or another one, do not go past the caches.
+    // All of them in order; `out` may be one of them.
     void combine_all(Bytes out, std::span<const void* const> inputs, Stores stores) const {
         if (out.empty()) return;
         reduce_many(out.data(), inputs, out.size() / element(), dtype, op, stores);
