@@ -123,9 +123,22 @@ static void gather_different_calls(rank_context* me) {
     RANK_EXPECT(me, rank_says(me, "coalesced #1") && rank_says(me, "layout"));
 }
 
+static void gather_calls_that_differ_in_the_second(rank_context* me) {
+    int64_t values[2] = {1, 1};
+    const tutti_buffer second = TUTTI_BUFFER_INIT(&values[1], 1, TUTTI_INT64);
+    RANK_OK(me, tutti_coalescing_begin(me->group, &me->error));
+    RANK_OK(me, add_one(me, &values[0]));
+    RANK_OK(me, tutti_all_reduce(me->group, NULL, &second, me->rank == 1 ? TUTTI_MAX : TUTTI_SUM,
+                                 NULL, NULL, &me->error));
+    RANK_STATUS(me, tutti_coalescing_end(me->group, NULL, NULL, &me->error), TUTTI_ERR_MISMATCH);
+    RANK_EXPECT(me, rank_says(me, "rank 0 called") && rank_says(me, "rank 1 called"));
+    RANK_SAYS(me, "they differ in a list: of counts, or of gathered calls");
+}
+
 static void ranks_that_gathered_different_calls_are_told(void** state) {
     (void)state;
     RUN(2, gather_different_calls);
+    RUN(2, gather_calls_that_differ_in_the_second);
 }
 
 /* Messages go their way, and a group can be destroyed with calls that nobody issued. */

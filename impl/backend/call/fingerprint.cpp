@@ -164,9 +164,13 @@ std::string describe(const Fingerprint& fingerprint, uint64_t number) {
 
 Status mismatch(int peer, const Fingerprint& theirs, int rank, const Fingerprint& ours,
                 uint64_t number) {
+    Fingerprint but_for_layout = theirs;
+    but_for_layout.layout = ours.layout;
+    const char* const where =
+        but_for_layout == ours ? "; they differ in a list: of counts, or of gathered calls" : "";
     return {TUTTI_ERR_MISMATCH, peer, 0,
             cat("rank ", peer, " called ", describe(theirs, number), " while rank ", rank,
-                " called ", describe(ours, number))};
+                " called ", describe(ours, number), where)};
 }
 
 }  // namespace tutti
