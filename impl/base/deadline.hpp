@@ -6,7 +6,6 @@
 #include <chrono>
 #include <climits>
 #include <cstdint>
-#include <ctime>
 
 #include "tutti/types.h"
 
@@ -20,10 +19,10 @@ public:
     static Deadline at(Clock::time_point when) { return Deadline(when); }
     // `timeout_ms` below 0 is never.
     static Deadline after_ms(int64_t timeout_ms) {
+        const auto now = Clock::now();
         constexpr int64_t longest_ms =
             int64_t{1000} * 3600 * 24 * 365 * 100;  // a century: no overflow
         if (timeout_ms < 0 || timeout_ms > longest_ms) return never();
-        const auto now = timeout_ms < coarse_from_ms ? Clock::now() : coarse_now();
         return Deadline(now + std::chrono::milliseconds(timeout_ms), timeout_ms);
     }
 
@@ -49,17 +48,6 @@ public:
     }
 
 private:
-    // Reading the clock costs as much as all else that a short call does on its way; it costs a
-    // fifth of that to have the time of the last tick, which is less than one tick old.
-    static constexpr int64_t coarse_from_ms = 10'000;
-    static Clock::time_point coarse_now() {
-        constexpr std::chrono::milliseconds tick{10};  // the longest there is
-        timespec time{};
-        ::clock_gettime(CLOCK_MONOTONIC_COARSE, &time);  // of the clock that steady_clock reads
-        return Clock::time_point(std::chrono::seconds(time.tv_sec) +
-                                 std::chrono::nanoseconds(time.tv_nsec)) +
-               tick;
-    }
     explicit Deadline(Clock::time_point when, int64_t timeout_ms = 0)
         : when_(when), timeout_ms_(timeout_ms) {}
     Clock::time_point when_;
