@@ -100,8 +100,9 @@ public:
     // Throws MISMATCH if it is known by other means than messages that ranks have called different
     // things: whoever waits in a collective asks now and then. Set before the first one.
     void set_comparison(std::function<void()> comparison) { comparison_ = std::move(comparison); }
-    [[nodiscard]] bool has_comparison() const { return static_cast<bool>(comparison_); }
-    void compare() const { comparison_(); }
+    void compare() const {
+        if (comparison_) comparison_();
+    }
 
     // `peer` is another rank. A message longer than the receive posted for it ends that receive
     // with MISMATCH. Throw the reason of an abort, or PEER_LOST when the peer is known to be gone.

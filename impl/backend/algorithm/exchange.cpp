@@ -157,9 +157,8 @@ void Exchange::await(Transfer& transfer, int peer, const char* doing, const Dead
         if (deadline.expired()) {
             throw Error(TUTTI_ERR_TIMEOUT, cat("timed out ", doing, " rank ", peer), peer);
         }
-        patience_ =
-            channel_.has_comparison() ? Deadline::after_ms(control::stall_ms) : Deadline::never();
-        if (channel_.has_comparison()) channel_.compare();
+        patience_ = Deadline::after_ms(control::stall_ms);
+        channel_.compare();
         if (std::exchange(told_, true)) continue;
         check_arrived();
         const char* const manner = channel_.compares_first() ? detail_suffix : "";

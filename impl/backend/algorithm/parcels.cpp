@@ -74,11 +74,6 @@ private:
     Exchange::Ticket ticket_;
 };
 
-// Algorithms only read the memory of the rank that sends it.
-Bytes unwritten(ConstBytes bytes) {
-    return {const_cast<std::byte*>(bytes.data()), bytes.size()};
-}
-
 void receive_rest(Exchange& exchange, const OwnedBytes& parcel, int source) {
     const Bytes rest = rest_of(parcel);
     if (rest.empty()) return;

@@ -11,20 +11,30 @@ namespace tutti::algorithm {
 using Bytes = std::span<std::byte>;
 using ConstBytes = std::span<const std::byte>;
 
+// So many pieces of a length are some data; none at all are one, so that a message says so.
+constexpr size_t pieces_of(size_t bytes, size_t length) {
+    return std::max<size_t>(1, (bytes + length - 1) / length);
+}
+
+// The piece of that index; empty behind the end.
+template <typename Byte>
+std::span<Byte> piece_of(std::span<Byte> data, size_t index, size_t length) {
+    const size_t begin = std::min(index * length, data.size());
+    return data.subspan(begin, std::min(length, data.size() - begin));
+}
+
 // Long data move in segments that follow each other, so that the line and the adding keep each
 // other company. Whole elements of every dtype.
 constexpr size_t segment_bytes = 512 * 1024;
 constexpr size_t segments_ahead = 4;  // receives posted before the first has come
 
-// How many segments some data are; none at all are one, so that a message says so.
 constexpr size_t segments_of(size_t bytes) {
-    return std::max<size_t>(1, (bytes + segment_bytes - 1) / segment_bytes);
+    return pieces_of(bytes, segment_bytes);
 }
 
 template <typename Byte>
 std::span<Byte> segment_of(std::span<Byte> data, size_t index) {
-    const size_t begin = index * segment_bytes;
-    return data.subspan(begin, std::min(segment_bytes, data.size() - begin));
+    return piece_of(data, index, segment_bytes);
 }
 
 // Parts of whole elements, as even as can be: the first ones have one element more.
@@ -53,6 +63,11 @@ size_t total_size(std::span<const std::span<Byte>> parts) {
 // Between memory that is the same or has nothing in common.
 inline void copy(Bytes to, ConstBytes from) {
     if (to.data() != from.data() && !from.empty()) std::ranges::copy(from, to.begin());
+}
+
+// For algorithms that only read the memory of the rank that sends it.
+inline Bytes unwritten(ConstBytes bytes) {
+    return {const_cast<std::byte*>(bytes.data()), bytes.size()};
 }
 
 // The rank so many places further on.

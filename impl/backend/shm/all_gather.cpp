@@ -12,9 +12,7 @@ void all_gather(Team& team, ConstBytes input, std::span<const Bytes> outputs) {
     const Stores stores = stores_for(algorithm::total_size<std::byte>(outputs));
     const Bytes place = outputs[static_cast<size_t>(team.rank())];
     const auto stage = [&](uint64_t step, size_t index) {
-        const ConstBytes piece = piece_of(input, index, length);
-        algorithm::copy(team.stage(step, piece.size()), piece);
-        team.post(step);
+        show(team, step, piece_of(input, index, length));
     };
     const auto read = [&](uint64_t step, size_t index) {
         // From the slot, which is nearer than the input; nothing in place.

@@ -13,8 +13,7 @@ using algorithm::Reduction;
 void by_everyone(Team& team, ConstBytes input, Bytes output, const Reduction& reduction) {
     const uint64_t step = team.take(1);
     const size_t bytes = input.size();
-    reduction.begin(team.stage(step, bytes), input);
-    team.post(step);
+    show(team, step, input, reduction);
     team.await_all(step);
     combine_all(reduction, output, team.size(),
                 [&](int rank) { return team.posted(rank, step, bytes); });
@@ -24,9 +23,7 @@ void by_everyone(Team& team, ConstBytes input, Bytes output, const Reduction& re
 void by_two(Team& team, ConstBytes input, Bytes output, const Reduction& reduction) {
     const size_t length = chunk_for(input.size(), 2);
     const auto stage = [&](uint64_t step, size_t index) {
-        const ConstBytes piece = piece_of(input, index, length);
-        reduction.begin(team.stage(step, piece.size()), piece);
-        team.post(step);
+        show(team, step, piece_of(input, index, length), reduction);
     };
     // In place the lines are in a cache already.
     const Stores stores =

@@ -12,9 +12,7 @@ void all_to_all(Team& team, std::span<const ConstBytes> inputs, std::span<const 
     const size_t length = share_of(chunk_bytes, team.size());
     const size_t total = inputs.front().size();
     const Stores stores = stores_for(total * ranks);
-    const auto all_of = [&](size_t index) {
-        return ranks * piece_of(inputs.front(), index, length).size();
-    };
+    const auto all_of = [&](size_t index) { return ranks * stride_of(total, index, length); };
     const auto stage = [&](uint64_t step, size_t index) {
         const Bytes mine = team.stage(step, all_of(index));
         for (size_t rank = 0; rank < ranks; ++rank) {

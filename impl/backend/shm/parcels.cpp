@@ -9,6 +9,8 @@ namespace tutti::shm {
 
 namespace {
 
+using algorithm::unwritten;
+
 // What a line has room for.
 struct Head {
     uint64_t size;
@@ -39,11 +41,6 @@ OwnedBytes open(const Parcels& call, const Head& head, int origin, int rank) {
         std::ranges::copy(ConstBytes(head.beginning).first(parcel.size), parcel.bytes().begin());
     }
     return parcel;
-}
-
-// The collectives only read what a rank gives.
-Bytes unwritten(ConstBytes bytes) {
-    return {const_cast<std::byte*>(bytes.data()), bytes.size()};
 }
 
 void broadcast_parcel(Team& team, const Parcels& call) {

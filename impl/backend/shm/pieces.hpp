@@ -11,17 +11,8 @@
 
 namespace tutti::shm {
 
-// So many pieces of this length are the data; none at all are one, for ranks to meet in.
-constexpr size_t pieces_of(size_t bytes, size_t length) {
-    return std::max<size_t>(1, (bytes + length - 1) / length);
-}
-
-// The piece of that index; empty behind the end.
-template <typename Byte>
-std::span<Byte> piece_of(std::span<Byte> data, size_t index, size_t length) {
-    const size_t begin = std::min(index * length, data.size());
-    return data.subspan(begin, std::min(length, data.size() - begin));
-}
+using algorithm::piece_of;
+using algorithm::pieces_of;
 
 // How long the pieces of that index are, at most.
 constexpr size_t stride_of(size_t longest, size_t index, size_t length) {
@@ -31,6 +22,25 @@ constexpr size_t stride_of(size_t longest, size_t index, size_t length) {
 // A slot that has a piece for every rank: this long at most, on cache lines of their own.
 inline size_t share_of(size_t chunk, int ranks) {
     return chunk / static_cast<size_t>(ranks) / cache_line * cache_line;
+}
+
+// Shows a piece as it is.
+inline void show(Team& team, uint64_t step, ConstBytes piece) {
+    algorithm::copy(team.stage(step, piece.size()), piece);
+    team.post(step);
+}
+// Shows what a rank brings into a reduction.
+inline void show(Team& team, uint64_t step, ConstBytes piece,
+                 const algorithm::Reduction& reduction) {
+    reduction.begin(team.stage(step, piece.size()), piece);
+    team.post(step);
+}
+
+// act(step, index) in one step after the other.
+template <typename Act>
+void in_steps(Team& team, size_t steps, Act act) {
+    const uint64_t first = team.take(steps);
+    for (size_t index = 0; index < steps; ++index) act(first + index, index);
 }
 
 // Stages the next piece before it waits for the others' last one, so that both sides work.

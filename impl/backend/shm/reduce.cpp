@@ -16,9 +16,7 @@ void reduce(Team& team, const Reduce& call) {
     } else {
         const size_t length = chunk_for(input.size(), team.size());
         const auto stage = [&](uint64_t step, size_t index) {
-            const ConstBytes piece = piece_of(input, index, length);
-            reduction.begin(team.stage(step, piece.size()), piece);
-            team.post(step);
+            show(team, step, piece_of(input, index, length), reduction);
         };
         const auto read = [&](uint64_t step, size_t index) {
             const size_t bytes = piece_of(input, index, length).size();

@@ -10,11 +10,8 @@ void scatter(Team& team, std::span<const ConstBytes> inputs, Bytes output, size_
     const auto ranks = static_cast<size_t>(team.size());
     const auto own = static_cast<size_t>(team.rank());
     const size_t length = share_of(chunk_bytes, team.size());
-    const size_t steps = pieces_of(longest, length);
     const Stores stores = stores_for(output.size());
-    const uint64_t first = team.take(steps);
-    for (size_t index = 0; index < steps; ++index) {
-        const uint64_t step = first + index;
+    in_steps(team, pieces_of(longest, length), [&](uint64_t step, size_t index) {
         const size_t stride = stride_of(longest, index, length);
         if (team.rank() == source) {
             const Bytes mine = team.stage(step, ranks * stride);
@@ -30,7 +27,7 @@ void scatter(Team& team, std::span<const ConstBytes> inputs, Bytes output, size_
             copy_out(piece, all.subspan(own * stride, piece.size()), stores);
         }
         team.finish(step, ranks * stride);
-    }
+    });
     if (team.rank() == source) algorithm::copy(output, inputs[own]);
 }
 

@@ -62,14 +62,19 @@ void all_background_jobs_run_on_one_thread(void**) {
     for (const auto& thread : threads) assert_true(thread == threads[0]);
 }
 
-void a_synchronous_job_waits_for_those_before_it(void**) {
-    Turns turns;
-    std::promise<void> gate;
-    std::vector<int> order;
+// A job that waits for the gate.
+void queue_gated(Turns& turns, std::promise<void>& gate, std::vector<int>& order) {
     turns.queue([&](uint64_t) {
         gate.get_future().wait();
         order.push_back(1);
     });
+}
+
+void a_synchronous_job_waits_for_those_before_it(void**) {
+    Turns turns;
+    std::promise<void> gate;
+    std::vector<int> order;
+    queue_gated(turns, gate, order);
     turns.queue([&](uint64_t) { order.push_back(2); });
     gate.set_value();
     run(turns, [&](uint64_t number) { order.push_back(static_cast<int>(number)); });
@@ -80,10 +85,7 @@ void one_that_comes_late_makes_those_in_front_end_and_keeps_its_turn(void**) {
     Turns turns;
     std::promise<void> gate;
     std::vector<int> order;
-    turns.queue([&](uint64_t) {
-        gate.get_future().wait();
-        order.push_back(1);
-    });
+    queue_gated(turns, gate, order);
     turns.run(
         Deadline::after_ms(10), [&](uint64_t) { order.push_back(2); },
         [&](uint64_t number) {
