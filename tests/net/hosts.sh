@@ -94,12 +94,13 @@ count=1
 variables=() # of all ranks
 through=()   # a command that runs each rank
 
-# start HOST RANK [VARIABLE=VALUE...]
+# start HOST RANK [VARIABLE=VALUE...]. Nobody is to die here, however busy the machine is.
 start() {
     local how=$method
     [ "$method" = env:// ] || how="$method?rank=$2&world_size=4"
     env -u TUTTI_SOCKET_IFNAME -u GLOO_SOCKET_IFNAME -u TUTTI_STORE_BIND \
-        RANK="$2" WORLD_SIZE=4 MASTER_PORT=29500 "${variables[@]}" "${@:3}" \
+        RANK="$2" WORLD_SIZE=4 MASTER_PORT=29500 TUTTI_HEARTBEAT_TIMEOUT_MS=30000 \
+        "${variables[@]}" "${@:3}" \
         ip netns exec "$run$1" "${through[@]}" timeout -k 5 100 "$meet" "$how" "$count" \
         >"$folder/rank$2" 2>&1 </dev/null &
     pids+=($!)
