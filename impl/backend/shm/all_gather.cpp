@@ -1,13 +1,15 @@
-// Every rank shows its data, and copies what the others show. The lengths may differ.
+// Every rank shows its data, or where they are, and copies what the others show. The lengths may
+// differ.
 #include "collectives.hpp"
+#include "direct.hpp"
 #include "pieces.hpp"
 #include "table.hpp"
 
 namespace tutti::shm {
 
-void all_gather(Team& team, ConstBytes input, std::span<const Bytes> outputs) {
-    size_t longest = 0;
-    for (const Bytes& output : outputs) longest = std::max(longest, output.size());
+namespace {
+
+void by_slots(Team& team, ConstBytes input, std::span<const Bytes> outputs, size_t longest) {
     const size_t length = chunk_for(longest, team.size());
     const Stores stores = stores_for(algorithm::total_size<std::byte>(outputs));
     const Bytes place = outputs[static_cast<size_t>(team.rank())];
@@ -28,6 +30,32 @@ void all_gather(Team& team, ConstBytes input, std::span<const Bytes> outputs) {
         team.finish(step, std::min(longest, length));
     };
     pipeline(team, pieces_of(longest, length), stage, read);
+}
+
+// In place too: what a rank shows is its own place, which nobody writes.
+void directly(Team& team, ConstBytes input, std::span<const Bytes> outputs) {
+    Direct direct(team);
+    direct.show(input.data());
+    const Stores stores = stores_for(algorithm::total_size<std::byte>(outputs));
+    copy_out(outputs[static_cast<size_t>(team.rank())], input, stores);
+    for (int turn = 1; turn < team.size(); ++turn) {
+        const int peer = algorithm::around(team.rank(), turn, team.size());
+        direct.find(peer);
+        direct.read(peer, 0, outputs[static_cast<size_t>(peer)]);
+    }
+    direct.finish_together();
+}
+
+}  // namespace
+
+void all_gather(Team& team, ConstBytes input, std::span<const Bytes> outputs) {
+    size_t longest = 0;
+    for (const Bytes& output : outputs) longest = std::max(longest, output.size());
+    if (team.way(Op::AllGather, longest) == Way::Direct) {
+        directly(team, input, outputs);
+    } else {
+        by_slots(team, input, outputs, longest);
+    }
 }
 
 }  // namespace tutti::shm

@@ -1,6 +1,8 @@
 // Short data every rank combines by itself; two ranks show each other pieces, and each combines its
-// own with the other's; more ranks share the combining.
+// own with the other's; more ranks share the combining, and so do those that read each other's
+// memory.
 #include "collectives.hpp"
+#include "fetched.hpp"
 #include "scattered.hpp"
 #include "table.hpp"
 
@@ -49,8 +51,11 @@ void all_reduce(Team& team, const AllReduce& call) {
     const ConstBytes input = call.input.bytes();
     const Bytes output = call.output.bytes();
     const Reduction reduction{call.output.dtype, call.op};
-    if (input.size() <= everyone_reduces(team.size())) {
+    const Way way = team.way(Op::AllReduce, input.size(), reduction);
+    if (way == Way::Everyone) {
         by_everyone(team, input, output, reduction);
+    } else if (way == Way::Direct) {
+        fetched(team, input, output, reduction);
     } else if (team.size() == 2) {
         by_two(team, input, output, reduction);
     } else {

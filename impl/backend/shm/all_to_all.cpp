@@ -1,12 +1,15 @@
-// In each step a rank shows a piece for every other, all of one length. In place too: what a piece
-// is copied over was shown before.
+// In each step a rank shows a piece for every other, all of one length; in place too: what a piece
+// is copied over was shown before. Or it shows where all of them are.
 #include "collectives.hpp"
+#include "direct.hpp"
 #include "pieces.hpp"
 #include "table.hpp"
 
 namespace tutti::shm {
 
-void all_to_all(Team& team, std::span<const ConstBytes> inputs, std::span<const Bytes> outputs) {
+namespace {
+
+void by_slots(Team& team, std::span<const ConstBytes> inputs, std::span<const Bytes> outputs) {
     const auto ranks = static_cast<size_t>(team.size());
     const auto own = static_cast<size_t>(team.rank());
     const size_t length = share_of(chunk_bytes, team.size());
@@ -33,6 +36,31 @@ void all_to_all(Team& team, std::span<const ConstBytes> inputs, std::span<const 
     };
     pipeline(team, pieces_of(total, length), stage, read);
     copy_out(outputs[own], inputs[own], stores);
+}
+
+// False if some rank has its inputs in the place of its outputs.
+bool directly(Team& team, std::span<const ConstBytes> inputs, std::span<const Bytes> outputs) {
+    const auto own = static_cast<size_t>(team.rank());
+    const std::byte* const begin = inputs.front().data();
+    Direct direct(team);
+    direct.show(begin == outputs.front().data() ? nullptr : begin);
+    if (!direct.find_all()) return false;
+    const size_t length = inputs[own].size();
+    copy_out(outputs[own], inputs[own], stores_for(length * inputs.size()));
+    for (int turn = 1; turn < team.size(); ++turn) {
+        const int peer = algorithm::around(team.rank(), turn, team.size());
+        direct.read(peer, own * length, outputs[static_cast<size_t>(peer)]);
+    }
+    direct.finish_together();
+    return true;
+}
+
+}  // namespace
+
+void all_to_all(Team& team, std::span<const ConstBytes> inputs, std::span<const Bytes> outputs) {
+    const bool direct =
+        team.way(Op::AllToAll, algorithm::total_size<const std::byte>(inputs)) == Way::Direct;
+    if (!direct || !directly(team, inputs, outputs)) by_slots(team, inputs, outputs);
 }
 
 }  // namespace tutti::shm

@@ -1,12 +1,14 @@
-// The source shows its data, a piece a step; it does not wait for those who read unless they are a
-// whole ring behind.
+// The source shows the data piece by piece, or where they are, and the others copy them.
 #include "collectives.hpp"
+#include "direct.hpp"
 #include "pieces.hpp"
 #include "table.hpp"
 
 namespace tutti::shm {
 
-void broadcast(Team& team, Bytes data, int source) {
+namespace {
+
+void by_slots(Team& team, Bytes data, int source) {
     const size_t length = chunk_for(data.size(), team.size());
     const Stores stores = stores_for(data.size());
     in_steps(team, pieces_of(data.size(), length), [&](uint64_t step, size_t index) {
@@ -18,6 +20,25 @@ void broadcast(Team& team, Bytes data, int source) {
         }
         team.finish(step, piece.size());
     });
+}
+
+void directly(Team& team, Bytes data, int source) {
+    Direct direct(team);
+    if (team.rank() == source) {
+        direct.show(data.data());
+        direct.finish_unread();
+    } else {
+        direct.find(source);
+        direct.read(source, 0, data);
+        direct.finish();
+    }
+}
+
+}  // namespace
+
+void broadcast(Team& team, Bytes data, int source) {
+    const bool direct = team.way(Op::Broadcast, data.size()) == Way::Direct;
+    (direct ? directly : by_slots)(team, data, source);
 }
 
 }  // namespace tutti::shm

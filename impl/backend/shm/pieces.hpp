@@ -24,6 +24,19 @@ inline size_t share_of(size_t chunk, int ranks) {
     return chunk / static_cast<size_t>(ranks) / cache_line * cache_line;
 }
 
+// Where that rank's share of a piece begins and ends: whole cache lines but at the end.
+struct Share {
+    size_t begin;
+    size_t bytes;
+};
+inline Share share_of_piece(size_t piece_bytes, int rank, int ranks) {
+    const auto count = static_cast<size_t>(ranks);
+    const size_t lines = (piece_bytes + cache_line - 1) / cache_line;
+    const size_t most = (lines + count - 1) / count * cache_line;
+    const size_t begin = std::min(static_cast<size_t>(rank) * most, piece_bytes);
+    return {begin, std::min(most, piece_bytes - begin)};
+}
+
 // Shows a piece as it is.
 inline void show(Team& team, uint64_t step, ConstBytes piece) {
     algorithm::copy(team.stage(step, piece.size()), piece);

@@ -1,6 +1,7 @@
 // Every rank shows its data; the destination combines them, or more than two ranks share the
 // combining of long data.
 #include "collectives.hpp"
+#include "fetched.hpp"
 #include "scattered.hpp"
 #include "table.hpp"
 
@@ -11,7 +12,9 @@ void reduce(Team& team, const Reduce& call) {
     const algorithm::Reduction reduction{call.input.dtype, call.op};
     const bool is_destination = team.rank() == call.destination;
     const Bytes output = is_destination ? call.output.bytes() : Bytes{};
-    if (team.size() > 2 && input.size() > everyone_reduces(team.size())) {
+    if (team.way(Op::Reduce, input.size(), reduction) == Way::Direct) {
+        fetched(team, input, output, reduction);
+    } else if (team.size() > 2 && input.size() > everyone_reduces(team.size())) {
         scattered(team, input, output, reduction);
     } else {
         const size_t length = chunk_for(input.size(), team.size());

@@ -1,14 +1,18 @@
-// In each step a rank shows a piece for every rank, and combines those for itself.
+// In each step a rank shows a piece for every rank, and combines those for itself; or it shows where
+// all of them are.
 #include "collectives.hpp"
+#include "fetched.hpp"
 #include "pieces.hpp"
 #include "table.hpp"
 
 namespace tutti::shm {
 
-void reduce_scatter(Team& team, std::span<const ConstBytes> inputs, const View& output,
-                    const ReduceOp& op) {
-    const algorithm::Reduction reduction{output.dtype, op};
-    const Bytes out = output.bytes();
+namespace {
+
+using algorithm::Reduction;
+
+void by_slots(Team& team, std::span<const ConstBytes> inputs, Bytes out,
+              const Reduction& reduction) {
     size_t longest = 0;
     for (const ConstBytes& input : inputs) longest = std::max(longest, input.size());
     const size_t length = share_of(chunk_bytes, team.size());
@@ -37,6 +41,44 @@ void reduce_scatter(Team& team, std::span<const ConstBytes> inputs, const View& 
         team.finish(step, ranks * stride);
     };
     pipeline(team, pieces_of(longest, length), stage, read);
+}
+
+bool follow_each_other(std::span<const ConstBytes> inputs) {
+    for (size_t rank = 1; rank < inputs.size(); ++rank) {
+        if (inputs[rank].data() != inputs[rank - 1].data() + inputs[rank - 1].size()) return false;
+    }
+    return true;
+}
+
+// False if the inputs of some rank are not one piece of memory. In place too: a rank writes what
+// nobody else reads.
+bool directly(Team& team, std::span<const ConstBytes> inputs, Bytes out,
+              const Reduction& reduction) {
+    const auto own = static_cast<size_t>(team.rank());
+    Direct direct(team);
+    direct.show(follow_each_other(inputs) ? inputs.front().data() : nullptr);
+    if (!direct.find_all()) return false;
+    const size_t begin = algorithm::total_size<const std::byte>(inputs.first(own));
+    const size_t length = share_of(chunk_bytes, team.size());
+    const Bytes workplace = direct.workplace();
+    for (size_t at = 0; at < out.size(); at += length) {
+        const Bytes piece = out.subspan(at, std::min(length, out.size() - at));
+        combine_fetched(direct, reduction, piece, inputs[own].subspan(at, piece.size()), begin + at,
+                        workplace, stores_for(out.size()));
+    }
+    direct.finish_together();
+    return true;
+}
+
+}  // namespace
+
+void reduce_scatter(Team& team, std::span<const ConstBytes> inputs, const View& output,
+                    const ReduceOp& op) {
+    const Reduction reduction{output.dtype, op};
+    const Bytes out = output.bytes();
+    const size_t bytes = algorithm::total_size<const std::byte>(inputs);
+    const bool direct = team.way(Op::ReduceScatter, bytes, reduction) == Way::Direct;
+    if (!direct || !directly(team, inputs, out, reduction)) by_slots(team, inputs, out, reduction);
     reduction.finish(out, team.size());
 }
 

@@ -42,23 +42,10 @@ public:
     }
 
 private:
-    // Where that rank's share of a piece begins and ends: whole cache lines but at the end.
-    struct Share {
-        size_t begin;
-        size_t bytes;
-    };
-    [[nodiscard]] Share share(size_t piece_bytes, int rank) const {
-        const auto ranks = static_cast<size_t>(team_.size());
-        const size_t lines = (piece_bytes + cache_line - 1) / cache_line;
-        const size_t most = (lines + ranks - 1) / ranks * cache_line;
-        const size_t begin = std::min(static_cast<size_t>(rank) * most, piece_bytes);
-        return {begin, std::min(most, piece_bytes - begin)};
-    }
-
     // This rank's share of the piece, all of which is in the slots of that step.
     void combine(size_t index, Bytes result) const {
         const size_t bytes = piece_of(input_, index, length_).size();
-        const Share mine = share(bytes, team_.rank());
+        const Share mine = share_of_piece(bytes, team_.rank(), team_.size());
         combine_all(reduction_, result.first(mine.bytes), team_.size(), [&](int rank) {
             return team_.posted_slot(rank, first_ + index).data.subspan(mine.begin, mine.bytes);
         });
@@ -69,7 +56,7 @@ private:
         if (output_.empty()) return;
         const Bytes piece = piece_of(output_, index, length_);
         for (int rank = 0; rank < team_.size(); ++rank) {
-            const Share part = share(piece.size(), rank);
+            const Share part = share_of_piece(piece.size(), rank, team_.size());
             copy_out(piece.subspan(part.begin, part.bytes),
                      team_.posted_slot(rank, first_ + index + 1).result.first(part.bytes), stores_);
         }

@@ -4,8 +4,10 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -20,6 +22,7 @@ namespace tutti::shm {
 namespace {
 
 constexpr size_t front_page = 4096;
+constexpr size_t most_at_once = size_t{1} << 30;  // the system reads less than 2 GiB at a time
 
 std::string link_text(const char* path) {
     char text[64] = "";
@@ -66,6 +69,18 @@ uint64_t random_mark() {
 
 }  // namespace
 
+bool read_memory(int32_t process, uint64_t place, std::span<std::byte> into) {
+    while (!into.empty()) {
+        const iovec local{into.data(), std::min(into.size(), most_at_once)};
+        const iovec remote{reinterpret_cast<void*>(place), local.iov_len};
+        const ssize_t count = ::process_vm_readv(process, &local, 1, &remote, 1, 0);
+        if (count <= 0) return false;
+        place += static_cast<uint64_t>(count);
+        into = into.subspan(static_cast<size_t>(count));
+    }
+    return true;
+}
+
 Segment::Segment(net::Descriptor descriptor, const Address& address, size_t bytes)
     : descriptor_(std::move(descriptor)), address_(address), bytes_(bytes + front_page) {
     void* const all =
@@ -98,9 +113,17 @@ Segment Segment::make(size_t bytes) {
     }
     const Address address{this_host(), random_mark(), ::getpid(), number};
     Segment segment(std::move(file), address, bytes);
-    std::memcpy(static_cast<std::byte*>(segment.data_) - front_page, &address.mark,
-                sizeof address.mark);
+    std::byte* const mark = static_cast<std::byte*>(segment.data_) - front_page;
+    std::memcpy(mark, &address.mark, sizeof address.mark);
+    segment.address_.place = reinterpret_cast<uint64_t>(mark);
     return segment;
+}
+
+bool Segment::lets_read_memory() const {
+    uint64_t mark = 0;
+    return read_memory(address_.process, address_.place,
+                       std::as_writable_bytes(std::span(&mark, 1))) &&
+           mark == address_.mark;
 }
 
 Segment Segment::open(const Address& address, size_t bytes) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "net/descriptor.hpp"
 
@@ -16,7 +17,12 @@ struct Address {
     uint64_t mark = 0;  // random; stands in the segment too
     int32_t process = 0;
     int32_t descriptor = 0;
+    uint64_t place = 0;  // in that process
 };
+
+// Copies from that process, wherever in its memory; false, with errno, if the system does not let
+// this one.
+bool read_memory(int32_t process, uint64_t place, std::span<std::byte> into);
 
 class Segment {
 public:
@@ -30,6 +36,8 @@ public:
 
     [[nodiscard]] void* data() const { return data_; }
     [[nodiscard]] const Address& address() const { return address_; }
+    // Whether the rest of the memory of the process that made it can be read, too.
+    [[nodiscard]] bool lets_read_memory() const;
     // Nobody can open it any more.
     void close() { descriptor_.reset(); }
 

@@ -39,21 +39,18 @@ std::vector<Value> tell_all(Channel& channel, uint32_t step, const Value& mine,
 struct Card {
     Address address;
     Processors processors;
-};
-
-struct Met {
-    std::vector<Segment> segments;
-    int spins;
+    Ways ways;
 };
 
 // Whether a rank sees all others' memory.
 struct Answer {
     int32_t unseen = -1;
-    std::array<char, 252> why{};
+    int32_t direct = 0;  // it may read all of the others' other memory, too
+    std::array<char, 248> why{};
 };
 
 Answer failed(int peer, const Error& error) {
-    Answer answer{peer, {}};
+    Answer answer{peer, 0, {}};
     const std::string& text = error.status().message;
     text.copy(answer.why.data(), answer.why.size() - 1);
     return answer;
@@ -69,7 +66,8 @@ std::optional<Met> meet(Channel& channel, std::string& why, const Deadline& dead
     } catch (const Error& error) {
         answer = failed(channel.rank(), error);
     }
-    const Card card{mine ? mine->address() : Address{}, processors_of_this_process()};
+    const Card card{mine ? mine->address() : Address{}, processors_of_this_process(),
+                    ways_from_environment()};
     const auto cards = tell_all(channel, 0, card, deadline);
     for (int peer = 0; peer < channel.size() && answer.unseen < 0; ++peer) {
         try {
@@ -80,6 +78,9 @@ std::optional<Met> meet(Channel& channel, std::string& why, const Deadline& dead
         } catch (const Error& error) {
             answer = failed(peer, error);
         }
+    }
+    if (answer.unseen < 0) {
+        answer.direct = std::ranges::all_of(segments, &Segment::lets_read_memory) ? 1 : 0;
     }
     const auto answers = tell_all(channel, 1, answer, deadline);
     for (int rank = 0; rank < channel.size(); ++rank) {
@@ -92,14 +93,14 @@ std::optional<Met> meet(Channel& channel, std::string& why, const Deadline& dead
     segments[static_cast<size_t>(channel.rank())].close();
     std::vector<Processors> processors;
     for (const Card& one : cards) processors.push_back(one.processors);
-    return Met{std::move(segments), spins_for(processors)};
+    const bool direct = std::ranges::all_of(answers, [](const Answer& one) { return one.direct; });
+    return Met{std::move(segments), spins_for(processors), direct, cards.front().ways};
 }
 
 class ShmBackend : public ChannelBackend {
 public:
     ShmBackend(std::unique_ptr<Channel> channel, Met met)
-        : ChannelBackend(std::move(channel)),
-          team_(std::move(met.segments), met.spins, this->channel()) {
+        : ChannelBackend(std::move(channel)), team_(std::move(met), this->channel()) {
         this->channel().set_comparison([this] { team_.compare(); });
     }
 

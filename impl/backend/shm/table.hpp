@@ -2,27 +2,71 @@
 // all ranks, or they wait for different things.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include "layout.hpp"
 #include "reduce/reduce.hpp"
 
 namespace tutti::shm {
 
+enum class Way : uint8_t {
+    BySize,
+    Staged,    // piece after piece by way of the slots
+    Everyone,  // all_reduce: in one step, and every rank combines everything by itself
+    Direct     // ranks read the data where they are, if the system lets them
+};
+
+enum class Op : uint8_t { Broadcast, AllReduce, Reduce, ReduceScatter, AllGather, AllToAll };
+constexpr size_t ops = 6;
+
+// What somebody wants instead of the table, by Op.
+using Ways = std::array<Way, ops>;
+// From TUTTI_SHM_ALGORITHMS, "all_reduce=staged,broadcast=direct". INVALID_ARGUMENT naming it.
+Ways ways_from_environment();
+
 // An all_reduce up to here: every rank combines everything by itself, in one step.
 constexpr size_t everyone_reduces(int ranks) {
-    return ranks == 2 ? 32 * 1024 : 4 * 1024;
+    return ranks == 2 ? 8 * 1024 : 4 * 1024;
+}
+
+// For tensors of so many bytes, with up to so many ranks. What is in no row is staged, and so is
+// what cannot be direct.
+struct Row {
+    Op op;
+    int ranks;
+    size_t from;
+    size_t to;
+};
+constexpr size_t KiB = 1024;
+constexpr size_t MiB = 1024 * KiB;
+constexpr Row direct_rows[] = {
+    {Op::Broadcast, 2, 8 * KiB, 32 * MiB}, {Op::AllReduce, 2, 8 * KiB, 512 * KiB},
+    {Op::Reduce, 2, 8 * KiB, 512 * KiB},   {Op::ReduceScatter, 2, 8 * KiB, 32 * MiB},
+    {Op::AllGather, 2, 8 * KiB, 2 * MiB},  {Op::AllToAll, 2, 8 * KiB, 32 * MiB},
+    {Op::AllToAll, 8, 256 * KiB, 2 * MiB},
+};
+
+constexpr Way way_for(Op op, int ranks, size_t bytes) {
+    if (op == Op::AllReduce && bytes <= everyone_reduces(ranks)) return Way::Everyone;
+    for (const Row& row : direct_rows) {
+        if (row.op == op && ranks <= row.ranks && bytes >= row.from && bytes <= row.to) {
+            return Way::Direct;
+        }
+    }
+    return Way::Staged;
 }
 
 // How much of so many bytes a rank shows in a step.
 constexpr size_t chunk_for(size_t bytes, int ranks) {
-    if (ranks > 2 && bytes <= size_t{256} * 1024) return chunk_bytes / 2;
+    if (ranks > 2 && bytes <= 256 * KiB) return chunk_bytes / 2;
     return chunk_bytes;
 }
 
 // How a result of so many bytes is written: what fits the caches is wanted there.
 constexpr Stores stores_for(size_t bytes) {
-    return bytes >= size_t{4} * 1024 * 1024 ? Stores::Streaming : Stores::Ordinary;
+    return bytes >= 4 * MiB ? Stores::Streaming : Stores::Ordinary;
 }
 
 }  // namespace tutti::shm

@@ -30,21 +30,20 @@ uint64_t mix(uint64_t digest, uint64_t number) {
 
 }  // namespace
 
-Team::Team(std::vector<Segment> segments, int spins, Channel& channel)
-    : segments_(std::move(segments)),
+Team::Team(Met met, Channel& channel)
+    : met_(std::move(met)),
       channel_(channel),
       rank_(channel.rank()),
       size_(channel.size()),
-      spins_(spins),
       parts_([this] {
           std::vector<Part*> parts;
-          for (const Segment& segment : segments_) {
+          for (const Segment& segment : met_.segments) {
               parts.push_back(static_cast<Part*>(segment.data()));
           }
           return parts;
       }()),
       mine_(parts_[static_cast<size_t>(rank_)]),
-      finished_(segments_.size()) {}
+      finished_(met_.segments.size()) {}
 
 void Team::begin(const Fingerprint& call, uint64_t number, const Deadline& deadline) {
     call_ = call;
@@ -60,6 +59,14 @@ void Team::begin(const Fingerprint& call, uint64_t number, const Deadline& deadl
     record.fingerprint = call;
     record.number.store(number, std::memory_order_release);
     first_step_ = next_step_;
+}
+
+Way Team::way(Op op, size_t bytes) const {
+    const Way wanted = met_.ways[static_cast<size_t>(op)];
+    const Way way = wanted == Way::BySize ? way_for(op, size_, bytes) : wanted;
+    if (way == Way::Direct && (bytes == 0 || !met_.direct)) return Way::Staged;
+    if (way == Way::Everyone && bytes > chunk_bytes) return Way::Staged;
+    return way;
 }
 
 void Team::withdraw() noexcept {
@@ -114,12 +121,17 @@ void Team::wait_for_room(uint64_t step) {
 template <typename IsReady>
 void Team::wait_for(int peer, IsReady is_ready) {
     TUTTI_FAULT_POINT("shm.wait");
-    for (int spin = 0; spin < spins_; ++spin) {
+    for (int spin = 0; spin < met_.spins; ++spin) {
         if (is_ready()) return;
         pause();
     }
     wait_slowly(
         peer, [](void* context) { return (*static_cast<IsReady*>(context))(); }, &is_ready);
+}
+
+void Team::await_trouble(int peer, Deadline patience) {
+    wait_slowly(
+        peer, [](void* context) { return static_cast<Deadline*>(context)->expired(); }, &patience);
 }
 
 void Team::wait_slowly(int peer, bool (*is_ready)(void*), void* context) {

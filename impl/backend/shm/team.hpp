@@ -9,12 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "backend/algorithm/parts.hpp"
+#include "backend/algorithm/reduction.hpp"
 #include "backend/call/call.hpp"
 #include "backend/channel.hpp"
 #include "base/deadline.hpp"
 #include "layout.hpp"
 #include "segment.hpp"
+#include "table.hpp"
 #include "waiting.hpp"
 
 namespace tutti::shm {
@@ -22,16 +23,33 @@ namespace tutti::shm {
 using algorithm::Bytes;
 using algorithm::ConstBytes;
 
+// What all ranks of a team know of each other.
+struct Met {
+    std::vector<Segment> segments;  // by rank
+    int spins = 0;                  // how often to look before others may run
+    bool direct = false;            // every rank may read all others' memory, wherever it is
+    Ways ways{};
+};
+
 class Team {
 public:
-    // Every rank's segment, by rank, and how often to look before others may run; the channel tells
-    // what became of the others.
-    Team(std::vector<Segment> segments, int spins, Channel& channel);
+    // The channel tells what became of the others.
+    Team(Met met, Channel& channel);
     Team(const Team&) = delete;
     Team& operator=(const Team&) = delete;
 
     [[nodiscard]] int rank() const { return rank_; }
     [[nodiscard]] int size() const { return size_; }
+    [[nodiscard]] int32_t process(int rank) const {
+        return met_.segments[static_cast<size_t>(rank)].address().process;
+    }
+    // Which way a tensor of so many bytes goes.
+    [[nodiscard]] Way way(Op op, size_t bytes) const;
+    // The same of a reduction: what only the rank itself makes of its input is not read there.
+    [[nodiscard]] Way way(Op op, size_t bytes, const algorithm::Reduction& reduction) const {
+        const Way way = this->way(op, bytes);
+        return way == Way::Direct && reduction.changes_input() ? Way::Staged : way;
+    }
 
     // A call begins, also one that goes another way: ranks compare all they have called.
     void begin(const Fingerprint& call, uint64_t number, const Deadline& deadline);
@@ -81,6 +99,9 @@ public:
         await(peer, step);
         return posted(peer, step, bytes);
     }
+    // Throws when it is known that this rank or that one is in trouble; returns if it is not until
+    // then.
+    void await_trouble(int peer, Deadline patience);
     // This rank reads nothing more of it, nor of the steps before; `bytes` as for stage().
     void finish(uint64_t step, size_t bytes);
     void finish_slot(uint64_t step) { finish(step, chunk_bytes); }
@@ -108,11 +129,10 @@ private:
     void compare_with(int peer) const;
     [[noreturn]] void fail_mismatch(int peer) const;
 
-    const std::vector<Segment> segments_;
+    const Met met_;
     Channel& channel_;
     const int rank_;
     const int size_;
-    const int spins_;
     int among_strangers_ = 0;  // waits that do not yield
     std::vector<Part*> parts_;
     Part* const mine_;
