@@ -9,7 +9,8 @@ namespace tutti::shm {
 
 namespace {
 
-void by_slots(Team& team, ConstBytes input, std::span<const Bytes> outputs, size_t longest) {
+void all_gather_by_slots(Team& team, ConstBytes input, std::span<const Bytes> outputs,
+                         size_t longest) {
     const size_t length = chunk_for(longest, team.size());
     const Stores stores = stores_for(algorithm::total_size<std::byte>(outputs));
     const Bytes place = outputs[static_cast<size_t>(team.rank())];
@@ -33,7 +34,7 @@ void by_slots(Team& team, ConstBytes input, std::span<const Bytes> outputs, size
 }
 
 // In place too: what a rank shows is its own place, which nobody writes.
-void directly(Team& team, ConstBytes input, std::span<const Bytes> outputs) {
+void all_gather_directly(Team& team, ConstBytes input, std::span<const Bytes> outputs) {
     Direct direct(team);
     direct.show(input.data());
     const Stores stores = stores_for(algorithm::total_size<std::byte>(outputs));
@@ -52,9 +53,9 @@ void all_gather(Team& team, ConstBytes input, std::span<const Bytes> outputs) {
     size_t longest = 0;
     for (const Bytes& output : outputs) longest = std::max(longest, output.size());
     if (team.way(Op::AllGather, longest) == Way::Direct) {
-        directly(team, input, outputs);
+        all_gather_directly(team, input, outputs);
     } else {
-        by_slots(team, input, outputs, longest);
+        all_gather_by_slots(team, input, outputs, longest);
     }
 }
 

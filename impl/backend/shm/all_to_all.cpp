@@ -9,7 +9,8 @@ namespace tutti::shm {
 
 namespace {
 
-void by_slots(Team& team, std::span<const ConstBytes> inputs, std::span<const Bytes> outputs) {
+void all_to_all_by_slots(Team& team, std::span<const ConstBytes> inputs,
+                         std::span<const Bytes> outputs) {
     const auto ranks = static_cast<size_t>(team.size());
     const auto own = static_cast<size_t>(team.rank());
     const size_t length = share_of(chunk_bytes, team.size());
@@ -39,7 +40,8 @@ void by_slots(Team& team, std::span<const ConstBytes> inputs, std::span<const By
 }
 
 // False if some rank has its inputs in the place of its outputs.
-bool directly(Team& team, std::span<const ConstBytes> inputs, std::span<const Bytes> outputs) {
+bool all_to_all_directly(Team& team, std::span<const ConstBytes> inputs,
+                         std::span<const Bytes> outputs) {
     const auto own = static_cast<size_t>(team.rank());
     const std::byte* const begin = inputs.front().data();
     Direct direct(team);
@@ -60,7 +62,8 @@ bool directly(Team& team, std::span<const ConstBytes> inputs, std::span<const By
 void all_to_all(Team& team, std::span<const ConstBytes> inputs, std::span<const Bytes> outputs) {
     const bool direct =
         team.way(Op::AllToAll, algorithm::total_size<const std::byte>(inputs)) == Way::Direct;
-    if (!direct || !directly(team, inputs, outputs)) by_slots(team, inputs, outputs);
+    if (!direct || !all_to_all_directly(team, inputs, outputs))
+        all_to_all_by_slots(team, inputs, outputs);
 }
 
 }  // namespace tutti::shm

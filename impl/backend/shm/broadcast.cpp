@@ -8,7 +8,7 @@ namespace tutti::shm {
 
 namespace {
 
-void by_slots(Team& team, Bytes data, int source) {
+void broadcast_by_slots(Team& team, Bytes data, int source) {
     const size_t length = chunk_for(data.size(), team.size());
     const Stores stores = stores_for(data.size());
     in_steps(team, pieces_of(data.size(), length), [&](uint64_t step, size_t index) {
@@ -22,7 +22,7 @@ void by_slots(Team& team, Bytes data, int source) {
     });
 }
 
-void directly(Team& team, Bytes data, int source) {
+void broadcast_directly(Team& team, Bytes data, int source) {
     Direct direct(team);
     if (team.rank() == source) {
         direct.show(data.data());
@@ -38,7 +38,7 @@ void directly(Team& team, Bytes data, int source) {
 
 void broadcast(Team& team, Bytes data, int source) {
     const bool direct = team.way(Op::Broadcast, data.size()) == Way::Direct;
-    (direct ? directly : by_slots)(team, data, source);
+    (direct ? broadcast_directly : broadcast_by_slots)(team, data, source);
 }
 
 }  // namespace tutti::shm

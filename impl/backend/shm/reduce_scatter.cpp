@@ -1,5 +1,5 @@
-// In each step a rank shows a piece for every rank, and combines those for itself; or it shows where
-// all of them are.
+// In each step a rank shows a piece for every rank, and combines those for itself; or it shows
+// where all of them are.
 #include "collectives.hpp"
 #include "fetched.hpp"
 #include "pieces.hpp"
@@ -11,8 +11,8 @@ namespace {
 
 using algorithm::Reduction;
 
-void by_slots(Team& team, std::span<const ConstBytes> inputs, Bytes out,
-              const Reduction& reduction) {
+void reduce_scatter_by_slots(Team& team, std::span<const ConstBytes> inputs, Bytes out,
+                             const Reduction& reduction) {
     size_t longest = 0;
     for (const ConstBytes& input : inputs) longest = std::max(longest, input.size());
     const size_t length = share_of(chunk_bytes, team.size());
@@ -52,8 +52,8 @@ bool follow_each_other(std::span<const ConstBytes> inputs) {
 
 // False if the inputs of some rank are not one piece of memory. In place too: a rank writes what
 // nobody else reads.
-bool directly(Team& team, std::span<const ConstBytes> inputs, Bytes out,
-              const Reduction& reduction) {
+bool reduce_scatter_directly(Team& team, std::span<const ConstBytes> inputs, Bytes out,
+                             const Reduction& reduction) {
     const auto own = static_cast<size_t>(team.rank());
     Direct direct(team);
     direct.show(follow_each_other(inputs) ? inputs.front().data() : nullptr);
@@ -78,7 +78,8 @@ void reduce_scatter(Team& team, std::span<const ConstBytes> inputs, const View& 
     const Bytes out = output.bytes();
     const size_t bytes = algorithm::total_size<const std::byte>(inputs);
     const bool direct = team.way(Op::ReduceScatter, bytes, reduction) == Way::Direct;
-    if (!direct || !directly(team, inputs, out, reduction)) by_slots(team, inputs, out, reduction);
+    if (!direct || !reduce_scatter_directly(team, inputs, out, reduction))
+        reduce_scatter_by_slots(team, inputs, out, reduction);
     reduction.finish(out, team.size());
 }
 
