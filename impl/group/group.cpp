@@ -115,6 +115,7 @@ Status Group::fail(Status status, const Collective& call, uint64_t number,
             return status;
         }
         failure_ = status;
+        harmed_ = true;
     }
     Status cause = status;
     if (cause.code == TUTTI_ERR_TIMEOUT) cause.code = TUTTI_ERR_ABORTED;  // it is not theirs
@@ -321,6 +322,7 @@ void Group::destroy() {
             throw Error(TUTTI_ERR_INVALID_HANDLE, cat(label(), " was destroyed before"));
         }
         destroyed_ = true;
+        harmed_ = true;
     }
     if (!backend_) return;  // it was never made
     if (!first_) end_family();

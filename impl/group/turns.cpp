@@ -16,8 +16,9 @@ Turns::~Turns() {
 }
 
 std::pair<uint64_t, bool> Turns::take(const Deadline& deadline) {
-    Lock lock(mutex_);
     const uint64_t number = next_++;
+    if (current_ == number) return {number, true};
+    Lock lock(mutex_);
     while (current_ != number) {
         if (!changed_.wait(lock, deadline)) return {number, current_ == number};
     }
@@ -30,9 +31,10 @@ void Turns::await(uint64_t number) {
 }
 
 void Turns::pass() noexcept {
+    const uint64_t current = ++current_;
+    if (next_ == current) return;  // nobody waits for a turn
     const Lock lock(mutex_);
-    ++current_;
-    if (next_ != current_) changed_.notify_all();  // else nobody waits for a turn
+    changed_.notify_all();
 }
 
 uint64_t Turns::queue(Job job) {
@@ -40,9 +42,11 @@ uint64_t Turns::queue(Job job) {
     if (!thread_.joinable()) {  // first: without a thread no number is drawn
         thread_ = start_thread("tutti-group", [this] { work(); });
     }
-    queue_.emplace_back(next_, std::move(job));
+    queue_.emplace_back(0, std::move(job));
+    const uint64_t number = next_++;
+    queue_.back().first = number;
     changed_.notify_all();
-    return next_++;
+    return number;
 }
 
 void Turns::work() {
@@ -55,9 +59,8 @@ void Turns::work() {
         lock.unlock();
         job(number);
         job = nullptr;
+        pass();
         lock.lock();
-        ++current_;
-        changed_.notify_all();
     }
 }
 

@@ -3,6 +3,7 @@
 // first.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -52,10 +53,12 @@ private:
     void pass() noexcept;
     void work();
 
+    // Without the lock: who draws a number whose turn it is goes on, and who passes a turn on looks
+    // whether a number was drawn; the lock is for those who wait.
+    std::atomic<uint64_t> next_{1};     // the number the next caller draws
+    std::atomic<uint64_t> current_{1};  // the number whose turn it is
     Mutex mutex_;
     Condition changed_;
-    uint64_t next_ TUTTI_GUARDED_BY(mutex_) = 1;     // the number the next caller draws
-    uint64_t current_ TUTTI_GUARDED_BY(mutex_) = 1;  // the number whose turn it is
     std::deque<std::pair<uint64_t, Job>> queue_ TUTTI_GUARDED_BY(mutex_);
     bool stopping_ TUTTI_GUARDED_BY(mutex_) = false;
     std::thread thread_ TUTTI_GUARDED_BY(mutex_);
