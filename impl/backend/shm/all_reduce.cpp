@@ -17,8 +17,10 @@ void by_everyone(Team& team, ConstBytes input, Bytes output, const Reduction& re
     const size_t bytes = input.size();
     show(team, step, input, reduction);
     team.await_all(step);
-    combine_all(reduction, output, team.size(),
-                [&](int rank) { return team.posted(rank, step, bytes); });
+    combine_all(reduction, output, team.size(), [&](int rank) {
+        return rank == team.rank() && !reduction.changes_input() ? input
+                                                                 : team.posted(rank, step, bytes);
+    });
     team.finish(step, bytes);
 }
 

@@ -4,7 +4,9 @@
 // again when all have read them. Plain memory, mapped by several processes.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -26,9 +28,31 @@ struct alignas(cache_line) Line {
 static_assert(sizeof(Line) == cache_line);
 
 // A call of the rank's, for others to compare with theirs.
-struct alignas(cache_line) Record {
-    std::atomic<uint64_t> number;  // 0: it is being written
-    Fingerprint fingerprint;
+class alignas(cache_line) Record {
+public:
+    void write(uint64_t number, const Fingerprint& fingerprint) {
+        number_.store(0, std::memory_order_relaxed);  // it is being written
+        const auto words = std::bit_cast<Words>(fingerprint);
+        for (size_t i = 0; i < words.size(); ++i) {
+            words_[i].store(words[i], std::memory_order_release);
+        }
+        number_.store(number, std::memory_order_release);
+    }
+    // False if another one's is there, or comes meanwhile.
+    bool read(uint64_t number, Fingerprint& fingerprint) const {
+        if (number_.load(std::memory_order_acquire) != number) return false;
+        Words words;
+        for (size_t i = 0; i < words.size(); ++i) {
+            words[i] = words_[i].load(std::memory_order_acquire);
+        }
+        fingerprint = std::bit_cast<Fingerprint>(words);
+        return number_.load(std::memory_order_relaxed) == number;
+    }
+
+private:
+    using Words = std::array<uint64_t, sizeof(Fingerprint) / sizeof(uint64_t)>;
+    std::atomic<uint64_t> number_;
+    std::atomic<uint64_t> words_[sizeof(Fingerprint) / sizeof(uint64_t)];
 };
 
 constexpr size_t most_lines = 16;

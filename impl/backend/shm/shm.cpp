@@ -99,9 +99,12 @@ std::optional<Met> meet(Channel& channel, std::string& why, const Deadline& dead
 
 class ShmBackend : public ChannelBackend {
 public:
-    ShmBackend(std::unique_ptr<Channel> channel, Met met)
+    ShmBackend(std::unique_ptr<Channel> channel, Met met, const Deadline& deadline)
         : ChannelBackend(std::move(channel)), team_(std::move(met), this->channel()) {
         this->channel().set_comparison([this] { team_.compare(); });
+        // All have met once all are here: who fails then fails nobody else's meeting.
+        team_.begin(fingerprint(Barrier{}), 0, deadline);
+        barrier(team_);
     }
 
     [[nodiscard]] const char* name() const override { return "shm"; }
@@ -137,7 +140,7 @@ std::unique_ptr<Backend> connect(std::unique_ptr<Channel> channel, bool required
     std::string why = cat("more than ", most_ranks, " ranks");
     std::optional<Met> met;
     if (channel->size() <= most_ranks) met = meet(*channel, why, deadline);
-    if (met) return std::make_unique<ShmBackend>(std::move(channel), std::move(*met));
+    if (met) return std::make_unique<ShmBackend>(std::move(channel), std::move(*met), deadline);
     if (required)
         throw Error(TUTTI_ERR_UNSUPPORTED, cat("backend shm joins ranks of one host: ", why));
     log(LogLevel::Info, "no shared memory: ", why);

@@ -54,10 +54,7 @@ void Team::begin(const Fingerprint& call, uint64_t number, const Deadline& deadl
     history_ = mix(history_, uint64_t{call.op} << 32 | static_cast<uint32_t>(call.root));
     history_ = mix(history_, static_cast<uint64_t>(call.count));
     history_ = mix(history_, call.layout);
-    Record& record = mine_->records[number % most_records];
-    record.number.exchange(0, std::memory_order_acq_rel);
-    record.fingerprint = call;
-    record.number.store(number, std::memory_order_release);
+    mine_->records[number % most_records].write(number, call);
     first_step_ = next_step_;
 }
 
@@ -82,6 +79,7 @@ void Team::post(uint64_t step) {
     mine.history = history_;
     mine.finished = mine_->finished.load(std::memory_order_relaxed);
     mine.step.store(step, std::memory_order_release);
+    will_write(line(*mine_, step + 1));
     ring(*mine_);
 }
 
@@ -173,13 +171,11 @@ void Team::compare() const {
 void Team::compare_with(int peer) const {
     const uint64_t oldest = number_ < most_records ? 1 : number_ - most_records + 1;
     for (uint64_t number = oldest; number <= number_; ++number) {
-        const Record& ours = mine_->records[number % most_records];
-        Record& theirs = part(peer).records[number % most_records];
-        if (theirs.number.load(std::memory_order_acquire) != number) continue;
-        const Fingerprint call = theirs.fingerprint;
-        if (theirs.number.fetch_add(0, std::memory_order_acq_rel) != number) continue;
-        if (call == ours.fingerprint) continue;
-        throw Error(mismatch(peer, call, rank_, ours.fingerprint, number));
+        Fingerprint ours;
+        Fingerprint theirs;
+        if (!mine_->records[number % most_records].read(number, ours)) continue;
+        if (!part(peer).records[number % most_records].read(number, theirs)) continue;
+        if (theirs != ours) throw Error(mismatch(peer, theirs, rank_, ours, number));
     }
 }
 

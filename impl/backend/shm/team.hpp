@@ -87,7 +87,9 @@ public:
     // Until that rank, which may be this one, has posted in the step.
     void await(int peer, uint64_t step);
     void await_all(uint64_t step) {
-        for (int peer = 0; peer < size_; ++peer) await(peer, step);
+        for (int peer = 0; peer < size_; ++peer) {
+            if (peer != rank_) await(peer, step);  // its own line has just gone to the others
+        }
     }
     // What it has posted, when that was awaited.
     [[nodiscard]] ConstBytes posted(int peer, uint64_t step, size_t bytes) const {

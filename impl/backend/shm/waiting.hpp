@@ -30,6 +30,15 @@ inline void pause() {
 #endif
 }
 
+// Takes a cache line away from those who have read it, in good time.
+inline void will_write(const Line& line) {
+#if defined(__x86_64__)
+    asm volatile("prefetchw %0" : : "m"(line));
+#else
+    __builtin_prefetch(&line, 1);
+#endif
+}
+
 void wake(Part& mine);
 
 // After this rank has written what others may sleep for: wakes them. Whoever counts itself after
