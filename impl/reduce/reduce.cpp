@@ -9,6 +9,7 @@
 #include "base/assert.hpp"
 #include "base/error.hpp"
 #include "dispatch.hpp"
+#include "exact_sums.hpp"
 
 namespace tutti {
 
@@ -120,6 +121,25 @@ tutti_reduce_op built_in(const ReduceOp& op) {
     return number;
 }
 
+bool is_exact_sum(tutti_dtype dtype, const ReduceOp& op) {
+    const bool is_sum = op == TUTTI_SUM || op == TUTTI_AVG || op.factor() != nullptr;
+    return is_sum && has_exact_sums(dtype);
+}
+
+// More than the kernels take: slowly, a piece at a time.
+void sum_very_many(void* out, std::span<const void* const> inputs, size_t count,
+                   tutti_dtype dtype) {
+    constexpr size_t piece = 4096;
+    for (size_t begin = 0; begin < count; begin += piece) {
+        const size_t offset = begin * element_size(dtype);
+        ExactSums sums(std::min(piece, count - begin), dtype);
+        for (const void* const input : inputs) {
+            sums.add(static_cast<const std::byte*>(input) + offset);
+        }
+        sums.round(static_cast<std::byte*>(out) + offset);
+    }
+}
+
 }  // namespace
 
 size_t element_size(tutti_dtype dtype) {
@@ -180,6 +200,10 @@ void reduce_to(void* out, const void* a, const void* b, size_t count, tutti_dtyp
 void reduce_many(void* out, std::span<const void* const> inputs, size_t count, tutti_dtype dtype,
                  const ReduceOp& op, Stores stores) {
     TUTTI_ASSERT(dtype < dtype_count && !inputs.empty());
+    if (op.is_reproducible() && is_exact_sum(dtype, op)) {
+        if (inputs.size() > most_exact_inputs) return sum_very_many(out, inputs, count, dtype);
+        return sum_exactly(out, inputs, count, dtype, stores);
+    }
     if (op.user_function() != nullptr) {
         if (count > 0) reduce_many_by_user(out, inputs, count, dtype, op);
         return;
@@ -187,6 +211,13 @@ void reduce_many(void* out, std::span<const void* const> inputs, size_t count, t
     const ManyKernel kernel = kernels().reduce_many[dtype][built_in(op)];
     TUTTI_ASSERT(kernel != nullptr);
     kernel(out, inputs.data(), inputs.size(), count, stores == Stores::Streaming);
+}
+
+bool must_combine_at_once(tutti_dtype dtype, const ReduceOp& op, size_t contributions) {
+    if (!op.is_reproducible()) return false;
+    if (op.user_function() != nullptr) return contributions > 1;
+    const bool depends_on_order = is_exact_sum(dtype, op) || op == TUTTI_PRODUCT;
+    return depends_on_order && has_exact_sums(dtype) && contributions > 2;
 }
 
 bool has_exact_sums(tutti_dtype dtype) {

@@ -49,10 +49,16 @@ void reduce_to(void* out, const void* a, const void* b, size_t count, tutti_dtyp
 enum class Stores { Ordinary, Streaming };
 
 // out[i] = ((inputs[0][i] op inputs[1][i]) op inputs[2][i]) ..., what reduce_to() gives step by
-// step, in one pass over memory. `out` may be exactly one of the inputs, of which there is at least
-// one; no other overlap. Throws as reduce_to() does.
+// step, in one pass over memory; but sums of a reproducible op are sum_exactly()'s, of however many
+// inputs. `out` may be exactly one of the inputs, of which there is at least one; no other overlap.
+// Throws as reduce_to() does.
 void reduce_many(void* out, std::span<const void* const> inputs, size_t count, tutti_dtype dtype,
                  const ReduceOp& op, Stores stores = Stores::Ordinary);
+
+// Whether a reproducible op over so many contributions needs all of them in one reduce_many(), in
+// the order of the ranks: steps would give other bits. Two numbers are added and multiplied as well
+// by the other calls.
+bool must_combine_at_once(tutti_dtype dtype, const ReduceOp& op, size_t contributions);
 
 // Sums whose bits do not depend on order and grouping: the exact sum of all inputs, rounded once to
 // nearest even. Infinities, NaN and the sign of zero are as in plain sums; nothing overflows on the

@@ -52,12 +52,18 @@ public:
     // Whether op(a, b) is op(b, a). If not, an algorithm combines neighbouring ranks only, the
     // lower rank's part as the first operand.
     [[nodiscard]] bool is_commutative() const;
+    // In a group that is reproducible: sums are exact and rounded once, and what else depends on the
+    // order is done in the order of the ranks (must_combine_at_once() in reduce.hpp).
+    void make_reproducible() { is_reproducible_ = true; }
+    [[nodiscard]] bool is_reproducible() const { return is_reproducible_; }
+
     // What the ranks of a call compare: the number of a built-in op; for any PREMUL_SUM 8, for each
     // rank has its factor; for a user's function a mark of its name.
     [[nodiscard]] uint32_t fingerprint() const;
 
 private:
     tutti_reduce_op number_;
+    bool is_reproducible_ = false;
     std::shared_ptr<const Made> made_;
 };
 
