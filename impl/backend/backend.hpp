@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/deadline.hpp"
 #include "base/status.hpp"
@@ -41,6 +42,9 @@ public:
     // This rank leaves of its own will: what it has sent arrives. Before the destruction, and after
     // a failure only once that was reported.
     virtual void leave() noexcept = 0;
+
+    // What each rank says, by rank: once, before the first collective. Throws as run() does.
+    virtual std::vector<uint32_t> tell_all(uint32_t mine, const Deadline& deadline) = 0;
 
     // Whether what goes to `peer`, another rank, stays on this host.
     [[nodiscard]] virtual bool same_host(int /*peer*/) const { return false; }

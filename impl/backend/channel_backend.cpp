@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "algorithm/algorithm.hpp"
+#include "algorithm/tell_all.hpp"
 
 namespace tutti {
 
@@ -16,6 +17,11 @@ ChannelBackend::~ChannelBackend() {
 
 void ChannelBackend::run(const Collective& call, uint64_t number, const Deadline& deadline) {
     algorithm::run(*channel_, call, number, deadline);
+}
+
+std::vector<uint32_t> ChannelBackend::tell_all(uint32_t mine, const Deadline& deadline) {
+    constexpr uint32_t step = 100;  // backends have those before for themselves
+    return algorithm::tell_all(*channel_, step, mine, deadline);
 }
 
 void ChannelBackend::start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work) {

@@ -19,6 +19,7 @@ public:
     void run(const Collective& call, uint64_t number, const Deadline& deadline) override;
     void start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work) override;
     void start(const Receive& call, const Deadline& deadline, std::shared_ptr<Work> work) override;
+    std::vector<uint32_t> tell_all(uint32_t mine, const Deadline& deadline) override;
     void report(const Status& cause) noexcept override { channel_->report(cause); }
     void abort(const Status& status) noexcept override;
     void leave() noexcept override { channel_->leave(); }

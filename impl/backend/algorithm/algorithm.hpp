@@ -55,8 +55,18 @@ void recursive_doubling_all_reduce(Exchange& exchange, Bytes data, const Reducti
 // data.
 void ring_all_reduce(Exchange& exchange, Bytes data, const Reduction& reduction);
 
-// Functions that do not commute take recursive_doubling_all_reduce and the ordered_ algorithms,
-// which combine neighbouring ranks only.
+// Short data from everybody to everybody; of long data every rank receives all inputs of a part.
+// What the inputs have in common is combined at once, in the order of the ranks: for reproducible
+// groups, where the bits depend on it.
+void ordered_all_reduce(Exchange& exchange, Bytes data, const Reduction& reduction);
+
+// The same of several inputs of each rank, or of none: numbers[rank], the same list on all ranks and
+// not all 0, says how many. `output` may be one of them; AVG divides by their number.
+void ordered_all_reduce(Exchange& exchange, const std::vector<ConstBytes>& inputs,
+                        std::span<const size_t> numbers, Bytes output, const Reduction& reduction);
+
+// Functions that do not commute take recursive_doubling_all_reduce, which combines neighbouring
+// ranks only, and the ordered_ algorithms.
 
 // --- reduce: `output` is of account on `root` only, and may be `input`
 
@@ -64,7 +74,8 @@ void ring_all_reduce(Exchange& exchange, Bytes data, const Reduction& reduction)
 void tree_reduce(Exchange& exchange, ConstBytes input, Bytes output, int root,
                  const Reduction& reduction);
 
-// The tree of rank 0, and from there to the root: in the order of the ranks.
+// Short data straight to the root; of long data every rank receives all inputs of a part, and their
+// sums go to the root: at once and in the order of the ranks.
 void ordered_reduce(Exchange& exchange, ConstBytes input, Bytes output, int root,
                     const Reduction& reduction);
 
@@ -102,7 +113,7 @@ void direct_scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Byte
 void recursive_halving_reduce_scatter(Exchange& exchange, std::span<const ConstBytes> inputs,
                                       Bytes output, const Reduction& reduction);
 
-// Every rank gives every other its part at once; combined when they can be, in the order of the
+// Every rank gives every other its part, in pieces that are combined at once, in the order of the
 // ranks.
 void ordered_reduce_scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes output,
                             const Reduction& reduction);

@@ -11,7 +11,12 @@ void move(const ConstView& input, const View& output) {
 }
 
 void move_reduced(const ConstView& input, const View& output, const ReduceOp& op) {
-    Reduction{output.dtype, op}.begin(output.bytes(), input.bytes());
+    const Reduction reduction{output.dtype, op};
+    reduction.begin(output.bytes(), input.bytes());
+    if (!op.is_reproducible()) return;
+    // A sum of one number, which has other bits only where the number is no number.
+    const void* const all[] = {output.data};
+    reduction.combine_all(output.bytes(), all, Stores::Ordinary);
 }
 
 void serve(const Broadcast&) {}

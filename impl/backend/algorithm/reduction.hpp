@@ -22,6 +22,11 @@ struct Reduction {
         begin_reduction(out.data(), input.data(), input.size() / element(), dtype, op);
     }
 
+    // Whether only combine_all() of what all the ranks bring gives the right bits.
+    [[nodiscard]] bool must_combine_at_once(int ranks) const {
+        return tutti::must_combine_at_once(dtype, op, static_cast<size_t>(ranks));
+    }
+
     // `out` may be `one` or `other`. If the op commutes, op(one, other) is op(other, one) to the
     // last bit of all but users' functions; if not, `one` is of the lower ranks.
     void combine(Bytes out, ConstBytes one, ConstBytes other) const {

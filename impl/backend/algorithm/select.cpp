@@ -87,13 +87,17 @@ ConstBytes contribution(Exchange& exchange, ConstBytes input, const Reduction& r
     return room;
 }
 
+bool is_ordered(const Reduction& reduction, int ranks) {
+    return !reduction.op.is_commutative() || reduction.must_combine_at_once(ranks);
+}
+
 void reduce_and_scatter(Exchange& exchange, std::vector<ConstBytes> inputs, Bytes output,
                         const Reduction& reduction) {
     for (ConstBytes& input : inputs) input = contribution(exchange, input, reduction);
     auto* const how =
-        reduction.op.is_commutative()
-            ? choose(reduce_scatters, total_size<const std::byte>(inputs), exchange.size())
-            : ordered_reduce_scatter;
+        is_ordered(reduction, exchange.size())
+            ? ordered_reduce_scatter
+            : choose(reduce_scatters, total_size<const std::byte>(inputs), exchange.size());
     how(exchange, inputs, output, reduction);
 }
 
@@ -116,6 +120,9 @@ void serve(Exchange& exchange, const AllReduce& call) {
     const Bytes data = call.output.bytes();
     const Reduction reduction{call.output.dtype, call.op};
     reduction.begin(data, call.input.bytes());
+    if (reduction.must_combine_at_once(exchange.size())) {
+        return ordered_all_reduce(exchange, data, reduction);
+    }
     if (!call.op.is_commutative()) return recursive_doubling_all_reduce(exchange, data, reduction);
     choose(all_reduces, data.size(), exchange.size())(exchange, data, reduction);
 }
@@ -127,8 +134,9 @@ void serve(Exchange& exchange, const Barrier&) {
 void serve(Exchange& exchange, const Reduce& call) {
     const Reduction reduction{call.input.dtype, call.op};
     const ConstBytes input = contribution(exchange, call.input.bytes(), reduction);
-    auto* const reduce =
-        call.op.is_commutative() ? choose(reduces, input.size(), exchange.size()) : ordered_reduce;
+    auto* const reduce = is_ordered(reduction, exchange.size())
+                             ? ordered_reduce
+                             : choose(reduces, input.size(), exchange.size());
     reduce(exchange, input, call.output.bytes(), call.destination, reduction);
 }
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/algorithm/algorithm.hpp"
+#include "backend/algorithm/tell_all.hpp"
 #include "backend/channel_backend.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -19,22 +19,7 @@ namespace tutti::shm {
 
 namespace {
 
-// The same of every rank, in the order of the ranks. Before the group's first collective.
-template <typename Value>
-std::vector<Value> tell_all(Channel& channel, uint32_t step, const Value& mine,
-                            const Deadline& deadline) {
-    std::vector<Value> all(static_cast<size_t>(channel.size()));
-    const auto bytes = static_cast<int64_t>(sizeof(Value));
-    const AllGatherIntoTensor call{{&mine, bytes, TUTTI_UINT8},
-                                   {all.data(), bytes * channel.size(), TUTTI_UINT8}};
-    if (channel.size() == 1) {
-        algorithm::run_alone(call);
-        return all;
-    }
-    Exchange exchange(channel, fingerprint(call), 0, deadline, {step, fingerprint(call)});
-    algorithm::run(exchange, call);
-    return all;
-}
+using algorithm::tell_all;
 
 struct Card {
     Address address;

@@ -21,6 +21,7 @@ struct Named {
     Algorithm how;
 };
 constexpr Named all_reduces[] = {{"ring", algorithm::ring_all_reduce},
+                                 {"ordered", algorithm::ordered_all_reduce},
                                  {"doubling", algorithm::recursive_doubling_all_reduce}};
 
 void reduce(Algorithm how, Channel& channel, uint64_t number, const AllReduce& call) {
@@ -54,8 +55,8 @@ template <typename Number>
 void expect_sums(World& world, tutti_dtype dtype, size_t count) {
     const auto expected = sum_of<Number>(world.size(), count);
     for (const Named& one : all_reduces) {
-        const bool is_ring = one.how == algorithm::ring_all_reduce;
-        if (!is_ring && count * sizeof(Number) > longest_doubling) continue;
+        const bool is_doubling = one.how == algorithm::recursive_doubling_all_reduce;
+        if (is_doubling && count * sizeof(Number) > longest_doubling) continue;
         world.together([&](Channel& channel, uint64_t number) {
             auto data = input_of<Number>(channel.rank(), count);
             const View view{data.data(), static_cast<int64_t>(count), dtype};
