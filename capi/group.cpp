@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -48,9 +49,17 @@ std::string read_backend(const char* backend) {
     }
 }
 
-int64_t timeout_of(const tutti_group_options* options) {
-    const int64_t timeout_ms = capi::read_options(options).timeout_ms;
-    return timeout_ms == 0 ? tutti::GroupOptions{}.timeout_ms : timeout_ms;
+// What the caller's options say of a group that meets at a store.
+tutti::GroupOptions read_group(const char* name, int32_t rank, int32_t world_size,
+                               const tutti_group_options* options) {
+    const tutti_group_options given = capi::read_group_options(options);
+    tutti::GroupOptions wanted;
+    wanted.rank = rank;
+    wanted.size = world_size;
+    wanted.name = name;
+    if (given.timeout_ms != 0) wanted.timeout_ms = given.timeout_ms;
+    wanted.reproducible = given.reproducible != 0;
+    return wanted;
 }
 
 void check_membership(int32_t rank, int32_t world_size) {
@@ -76,10 +85,11 @@ void init_world(const char* backend, const char* init_method, int32_t rank, int3
     tutti::GroupOptions wanted;
     wanted.backend = read_backend(backend);
     wanted.name = "world";
-    const int64_t timeout_ms = capi::read_options(options).timeout_ms;
+    const tutti_group_options given = capi::read_group_options(options);
+    wanted.reproducible = given.reproducible != 0;
     capi::let_releases_end();
-    const tutti::Meeting meeting =
-        tutti::meet(init_method == nullptr ? "env://" : init_method, rank, world_size, timeout_ms);
+    const tutti::Meeting meeting = tutti::meet(init_method == nullptr ? "env://" : init_method,
+                                               rank, world_size, given.timeout_ms);
     wanted.store = meeting.store;
     wanted.rank = meeting.rank;
     wanted.size = meeting.world_size;
@@ -95,6 +105,16 @@ tutti::SplitOptions read_split(const char* function, const char* description,
     wanted.description = description == nullptr ? "" : description;
     wanted.timeout_ms = options.timeout_ms;
     return wanted;
+}
+
+std::optional<bool> read_reproducible(uint32_t choice) {
+    if (choice > TUTTI_NOT_REPRODUCIBLE) {
+        capi::refuse("options.reproducible is ", choice,
+                     "; it must be TUTTI_AS_PARENT (0), TUTTI_REPRODUCIBLE (1) or "
+                     "TUTTI_NOT_REPRODUCIBLE (2)");
+    }
+    if (choice == TUTTI_AS_PARENT) return std::nullopt;
+    return choice == TUTTI_REPRODUCIBLE;
 }
 
 // A fault of this rank's arguments fails the others' calls, which would wait for it. Where only
@@ -168,6 +188,12 @@ tutti_group* hand_out_group(std::shared_ptr<Group> group) {
     return group ? hand_out<tutti_group>(std::move(group)) : TUTTI_GROUP_NON_MEMBER;
 }
 
+tutti_group_options read_group_options(const tutti_group_options* given) {
+    const tutti_group_options options = read_options(given);
+    check_flag(options.reproducible, "options.reproducible");
+    return options;
+}
+
 void make_world(const char* backend, const tutti_group_options* options) {
     init_world(backend, nullptr, -1, -1, options);
 }
@@ -195,12 +221,10 @@ tutti_status tutti_init_process_group_with_store(const char* backend, tutti_stor
         const capi::Pin pin(store, "store");
         refuse_second_init();
         check_membership(rank, world_size);
-        make_world({.backend = read_backend(backend),
-                    .store = pin.share(),
-                    .rank = rank,
-                    .size = world_size,
-                    .name = "world",
-                    .timeout_ms = timeout_of(options)});
+        tutti::GroupOptions wanted = read_group("world", rank, world_size, options);
+        wanted.backend = read_backend(backend);
+        wanted.store = pin.share();
+        make_world(wanted);
     });
 }
 
@@ -215,13 +239,10 @@ tutti_status tutti_group_create(const char* backend, tutti_store* store, int32_t
         const capi::Pin pin(store, "store");
         check_membership(rank, world_size);
         capi::need_output(out_group, "out_group");
-        *out_group =
-            capi::hand_out<tutti_group>(tutti::Group::create({.backend = read_backend(backend),
-                                                              .store = pin.share(),
-                                                              .rank = rank,
-                                                              .size = world_size,
-                                                              .name = "unnamed",
-                                                              .timeout_ms = timeout_of(options)}));
+        tutti::GroupOptions wanted = read_group("unnamed", rank, world_size, options);
+        wanted.backend = read_backend(backend);
+        wanted.store = pin.share();
+        *out_group = capi::hand_out<tutti_group>(tutti::Group::create(wanted));
     });
 }
 
@@ -242,6 +263,7 @@ tutti_status tutti_new_group(tutti_group* group, const int32_t* ranks, size_t co
         read_or_decline(*pin, wanted, given.use_local_synchronization, [&] {
             wanted.backend = backend == nullptr ? "" : read_backend(backend);
             wanted.parts = {read_ranks(ranks, count, pin->size())};
+            wanted.reproducible = read_reproducible(given.reproducible);
         });
         if (given.use_local_synchronization != 0) {
             wanted.callers = wanted.parts.front();
@@ -269,8 +291,10 @@ tutti_status tutti_split_group(tutti_group* group, const int32_t* ranks, const i
         }
         capi::need_output(out_group, "out_group");
         tutti::SplitOptions wanted = read_split("split_group", description, given);
-        read_or_decline(*pin, wanted, 0,
-                        [&] { wanted.parts = read_parts(ranks, sizes, split_count, pin->size()); });
+        read_or_decline(*pin, wanted, 0, [&] {
+            wanted.parts = read_parts(ranks, sizes, split_count, pin->size());
+            wanted.reproducible = read_reproducible(given.reproducible);
+        });
         capi::Reserved<tutti_group> slot;
         auto made = pin->split(wanted);
         *out_group = made ? slot.publish(std::move(made)) : TUTTI_GROUP_NON_MEMBER;
@@ -286,12 +310,8 @@ tutti_status tutti_group_create_with_allgather(const char* backend,
         if (callback == nullptr) capi::refuse("callback is NULL");
         check_membership(rank, world_size);
         capi::need_output(out_group, "out_group");
-        tutti::GroupOptions wanted{.backend = read_backend(backend),
-                                   .store = nullptr,
-                                   .rank = rank,
-                                   .size = world_size,
-                                   .name = "unnamed",
-                                   .timeout_ms = timeout_of(options)};
+        tutti::GroupOptions wanted = read_group("unnamed", rank, world_size, options);
+        wanted.backend = read_backend(backend);
         wanted.store = tutti::meet_by_all_gather(
             [callback, user](const void* input, void* output, size_t size) {
                 return callback(input, output, size, user);
@@ -323,6 +343,11 @@ int32_t tutti_get_world_size(tutti_group* group) {
 const char* tutti_get_backend(tutti_group* group) {
     const capi::GroupPin pin = capi::find_group(group);
     return pin ? pin->backend_name() : nullptr;
+}
+
+int32_t tutti_is_reproducible(tutti_group* group) {
+    const capi::GroupPin pin = capi::find_group(group);
+    return pin ? static_cast<int32_t>(pin->is_reproducible()) : -1;
 }
 
 int32_t tutti_get_group_rank(tutti_group* group, int32_t global_rank) {

@@ -19,6 +19,9 @@ GroupPin need_group(tutti_group* group, const std::string& argument = "group");
 // An owned handle, or TUTTI_GROUP_NON_MEMBER for nothing.
 tutti_group* hand_out_group(std::shared_ptr<Group> group);
 
+// With defaults for what the caller does not say.
+tutti_group_options read_group_options(const tutti_group_options* given);
+
 // By "env://", as tutti_init_process_group does.
 void make_world(const char* backend, const tutti_group_options* options);
 

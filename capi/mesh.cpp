@@ -1,6 +1,8 @@
 // tutti/mesh.h. Any thread.
 #include "tutti/mesh.h"
 
+#include <optional>
+
 #include "arguments.hpp"
 #include "group.hpp"
 #include "guard.hpp"
@@ -72,7 +74,9 @@ tutti_status tutti_init_device_mesh(tutti_group* group, const char* device_type,
         if (group != TUTTI_GROUP_WORLD) capi::need_group(group);
         tutti::MeshOptions wanted = read_mesh(device_type, shape, ndim, dim_names);
         if (shape == nullptr) capi::refuse("shape is NULL");
-        wanted.timeout_ms = capi::read_options(options).timeout_ms;
+        const tutti_group_options given = capi::read_group_options(options);
+        wanted.timeout_ms = given.timeout_ms;
+        if (given.reproducible != 0) wanted.reproducible = true;
         capi::need_output(out_mesh, "out_mesh");
         if (group == TUTTI_GROUP_WORLD && tutti_is_initialized() == 0) {
             tutti::check_device_type(wanted.device_type);
@@ -212,10 +216,13 @@ tutti_status tutti_mesh_flatten(tutti_mesh* mesh, const char* dim_name,
                                 tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const MeshPin pin(mesh, "mesh");
-        const int64_t timeout_ms = capi::read_options(options).timeout_ms;
+        const tutti_group_options given = capi::read_group_options(options);
+        std::optional<bool> reproducible;  // as the mesh's group
+        if (given.reproducible != 0) reproducible = true;
         if (dim_name != nullptr && *dim_name == '\0') capi::refuse("dim_name is empty");
         capi::need_output(out_mesh, "out_mesh");
-        *out_mesh = hand_out_mesh(pin->flatten(dim_name == nullptr ? "" : dim_name, timeout_ms));
+        *out_mesh = hand_out_mesh(
+            pin->flatten(dim_name == nullptr ? "" : dim_name, given.timeout_ms, reproducible));
     });
 }
 

@@ -48,14 +48,16 @@ Group::Group(const GroupOptions& options)
       size_(options.size),
       name_(options.name),
       timeout_ms_(options.timeout_ms),
+      reproducible_(options.reproducible),
       global_ranks_(all_ranks(options.size)),
       family_(std::make_shared<Family>()),
       store_(options.store),
       turns_(std::make_unique<Turns>()) {
     const std::string backend = resolve_backend(options.backend);
+    const Deadline deadline = Deadline::after_ms(options.timeout_ms);
     try {
-        backend_ = make_backend(backend, options.store, rank_, size_,
-                                Deadline::after_ms(options.timeout_ms));
+        backend_ = make_backend(backend, options.store, rank_, size_, deadline);
+        compare_options(deadline);
     } catch (const Error& error) {
         Status status = error.status();
         status.message = cat("making ", label(), ": ", status.message);
@@ -63,6 +65,26 @@ Group::Group(const GroupOptions& options)
     }
     backend_name_ = static_backend_name(backend_->name());
     learn_hosts();
+}
+
+// A group made from another one compares in the agreement.
+void Group::compare_options(const Deadline& deadline) {
+    if (size_ == 1) return;
+    std::vector<uint32_t> all;
+    try {
+        all = backend_->tell_all(reproducible_ ? 1 : 0, deadline);
+    } catch (const Error&) {
+        if (backend_->trouble(rank_).ok()) throw;
+        return;  // others were done with this, and a call of theirs has failed: so will ours, and say why
+    }
+    const auto other = std::ranges::find_if(all, [&](uint32_t one) { return one != all.front(); });
+    if (other == all.end()) return;
+    backend_->leave();  // others may not have heard yet
+    const auto rank = static_cast<int>(other - all.begin());
+    throw Error(TUTTI_ERR_MISMATCH,
+                cat("options.reproducible is ", *other, " on rank ", rank, " and ", all.front(),
+                    " on rank 0"),
+                rank);
 }
 
 void Group::learn_hosts() {
@@ -132,8 +154,18 @@ Status Group::fail(Status status, const Collective& call, uint64_t number,
     return status;
 }
 
-void Group::run(const Collective& call, int64_t timeout_ms) {
+void Group::check_and_mark(Collective& call) const {
     check(call, rank_, size_);
+    if (!reproducible_) return;
+    std::visit(
+        [](auto& one) {
+            if constexpr (requires { one.op.make_reproducible(); }) one.op.make_reproducible();
+        },
+        call);  // those of a Coalesced are, each
+}
+
+void Group::run(Collective call, int64_t timeout_ms) {
+    check_and_mark(call);
     const Entry entry(*this, call_name(call));
     if (gathering_.take(call, timeout_ms, rank_) || is_nothing(call)) return;
     const Deadline until = deadline(timeout_ms);
@@ -153,9 +185,9 @@ void Group::run(const Collective& call, int64_t timeout_ms) {
     });
 }
 
-std::shared_ptr<Work> Group::start(const Collective& call, int64_t timeout_ms,
+std::shared_ptr<Work> Group::start(Collective call, int64_t timeout_ms,
                                    std::function<void()> deliver) {
-    check(call, rank_, size_);
+    check_and_mark(call);
     const Entry entry(*this, call_name(call));
     if (gathering_.has_begun() && !std::holds_alternative<Coalesced>(call)) {
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,

@@ -29,6 +29,7 @@ struct GroupOptions {
     int size = 1;
     std::string name;
     int64_t timeout_ms = 1'800'000;  // -1: never
+    bool reproducible = false;       // the same on all ranks
 };
 
 // How to make groups of a group's ranks. All ranks that take part give the same but for the timeout
@@ -40,6 +41,7 @@ struct SplitOptions {
     std::string backend;                      // "": that of the group
     std::string description;                  // "": the group's name and a number
     int64_t timeout_ms = 0;                   // 0: the group's
+    std::optional<bool> reproducible{};       // nothing: as the group
     std::vector<std::string> arguments;       // phrases that must be the same, beside the parts
 };
 
@@ -57,6 +59,8 @@ public:
     // "group \"world\" (rank 0 of 4)".
     [[nodiscard]] std::string label() const;
     [[nodiscard]] const char* backend_name() const { return backend_name_; }
+    // Whether floating-point sums are exact and rounded once.
+    [[nodiscard]] bool is_reproducible() const { return reproducible_; }
     // The ranks of the members in the first group, by rank.
     [[nodiscard]] const std::vector<int>& global_ranks() const { return global_ranks_; }
     [[nodiscard]] const Family& family() const { return *family_; }
@@ -82,10 +86,10 @@ public:
     [[nodiscard]] std::shared_ptr<Group> first() { return first_ ? first_ : shared_from_this(); }
 
     // The whole call on this thread. `timeout_ms` 0: the group's; -1: never.
-    void run(const Collective& call, int64_t timeout_ms);
+    void run(Collective call, int64_t timeout_ms);
     // The call in the background; its buffers are borrowed until the work is done.
     // `deliver` runs when the data are there, before the work is done, and fails only this rank.
-    std::shared_ptr<Work> start(const Collective& call, int64_t timeout_ms,
+    std::shared_ptr<Work> start(Collective call, int64_t timeout_ms,
                                 std::function<void()> deliver = nullptr);
 
     // From here to the end, run() checks collectives and gathers them; start() refuses them.
@@ -120,13 +124,16 @@ private:
         int rank = 0;
         int size = 0;
         int64_t timeout_ms = 0;
+        bool reproducible = false;
         std::vector<int> global_ranks;
         std::unique_ptr<Backend> backend;
     };
 
     explicit Group(const GroupOptions& options);
     Group(Birth birth, Group& parent);
+    void compare_options(const Deadline& deadline);
     void learn_hosts();
+    void check_and_mark(Collective& call) const;
     std::string next_step(const SplitOptions& options);
     [[nodiscard]] Deadline deadline(int64_t timeout_ms) const;
     Status fail(Status status, const Collective& call, uint64_t number,
@@ -146,6 +153,7 @@ private:
     const int size_;
     const std::string name_;
     std::atomic<int64_t> timeout_ms_;
+    const bool reproducible_;
     const char* backend_name_ = "";
     const std::vector<int> global_ranks_;
     std::vector<bool> on_this_host_;  // by rank; since the group was made

@@ -47,6 +47,7 @@ public:
           options_(options),
           backend_(options.backend.empty() ? parent.backend_name_
                                            : resolve_backend(options.backend)),
+          reproducible_(options.reproducible.value_or(parent.reproducible_)),
           deadline_(parent.deadline(options.timeout_ms)) {
         entry_.emplace(parent, options.function.c_str());
         if (&first_ != &parent)
@@ -93,6 +94,7 @@ public:
         birth.size = static_cast<int>(mine->size());
         birth.timeout_ms =
             options_.timeout_ms == 0 ? parent_.timeout_ms_.load() : options_.timeout_ms;
+        birth.reproducible = reproducible_;
         for (const int rank : *mine) {
             birth.global_ranks.push_back(parent_.global_ranks_[static_cast<size_t>(rank)]);
         }
@@ -123,6 +125,7 @@ private:
         if (options_.parts.empty()) return phrases;
         phrases.push_back(parts_text(options_.parts));
         phrases.push_back(cat("backend ", backend_));
+        phrases.push_back(cat("reproducible ", reproducible_ ? "on" : "off"));
         return phrases;
     }
 
@@ -174,6 +177,7 @@ private:
     Group& first_;
     const SplitOptions& options_;
     const std::string backend_;
+    const bool reproducible_;
     const Deadline deadline_;
     std::optional<Entry> entry_;
     std::optional<Entry> first_entry_;
@@ -188,6 +192,7 @@ Group::Group(Birth birth, Group& parent)
       size_(birth.size),
       name_(std::move(birth.name)),
       timeout_ms_(birth.timeout_ms),
+      reproducible_(birth.reproducible),
       global_ranks_(std::move(birth.global_ranks)),
       path_(std::move(birth.path)),
       first_(parent.first_ ? parent.first_ : parent.shared_from_this()),

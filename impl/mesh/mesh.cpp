@@ -71,6 +71,7 @@ std::shared_ptr<Mesh> Mesh::create(const std::shared_ptr<Group>& group,
     SplitOptions step;
     step.function = "init_device_mesh";
     step.timeout_ms = options.timeout_ms;
+    step.reproducible = options.reproducible;
     step.arguments = {cat("shape ", shape_text(options.shape)), names_text(options.names),
                       cat("device_type \"", options.device_type, "\"")};
     try {
@@ -207,7 +208,8 @@ std::shared_ptr<Mesh> Mesh::slice(const std::vector<std::string>& names) const {
     return std::shared_ptr<Mesh>(new Mesh(origin_, layout_.slice(chosen, here), std::move(dims)));
 }
 
-std::shared_ptr<Mesh> Mesh::flatten(std::string name, int64_t timeout_ms) const {
+std::shared_ptr<Mesh> Mesh::flatten(std::string name, int64_t timeout_ms,
+                                    std::optional<bool> reproducible) const {
     if (coordinate_.empty()) refuse("this rank, ", rank_, ", is not in the mesh");
     Dim dim;
     for (const Dim& one : dims_) {
@@ -233,6 +235,7 @@ std::shared_ptr<Mesh> Mesh::flatten(std::string name, int64_t timeout_ms) const 
     SplitOptions step;
     step.function = "mesh_flatten";
     step.timeout_ms = timeout_ms;
+    step.reproducible = reproducible;
     step.description = cat(origin_->parent->name(), "/mesh:", dim.name);
     step.arguments = {cat("dim_name \"", dim.name, "\"")};
     step.parts = origin_->parts(dim.origin_dims);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,9 @@ namespace tutti {
 struct MeshOptions {
     std::string device_type;
     std::vector<int> shape;
-    std::vector<std::string> names;  // empty: none
-    int64_t timeout_ms = 0;          // 0: that of the group
+    std::vector<std::string> names;      // empty: none
+    int64_t timeout_ms = 0;              // 0: that of the group
+    std::optional<bool> reproducible{};  // nothing: as the group
 };
 
 class Mesh {
@@ -45,7 +47,8 @@ public:
 
     [[nodiscard]] std::shared_ptr<Mesh> slice(const std::vector<std::string>& names) const;
     // `name` empty: made of the dimensions'. Every rank of the origin's mesh calls it.
-    [[nodiscard]] std::shared_ptr<Mesh> flatten(std::string name, int64_t timeout_ms) const;
+    [[nodiscard]] std::shared_ptr<Mesh> flatten(std::string name, int64_t timeout_ms,
+                                                std::optional<bool> reproducible) const;
 
 private:
     struct Origin;

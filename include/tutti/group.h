@@ -20,9 +20,11 @@ extern "C" {
 /** Options of a group; zero is every field's default. */
 typedef struct tutti_group_options {
     uint32_t struct_size;
-    uint32_t reserved;  /**< must be 0 */
-    int64_t timeout_ms; /**< of making the group, and the default of its operations; 0: 1,800,000
-                           (30 minutes) */
+    uint32_t reproducible; /**< 1: sums of floating-point and complex numbers are exact and rounded
+                              once, see tutti_is_reproducible; the same on all ranks. 0: the fastest
+                              sums; of a mesh: as those of its group */
+    int64_t timeout_ms;    /**< of making the group, and the default of its operations; 0: 1,800,000
+                              (30 minutes) */
 } tutti_group_options;
 
 #define TUTTI_GROUP_OPTIONS_INIT \
@@ -44,10 +46,20 @@ typedef struct tutti_new_group_options {
                                            they wait for each other */
     int64_t timeout_ms; /**< of making the group, and the default of its operations; 0: that of the
                            group it is made from */
+    uint32_t reproducible; /**< TUTTI_AS_PARENT, TUTTI_REPRODUCIBLE or TUTTI_NOT_REPRODUCIBLE; the
+                              same on all ranks that call */
+    uint32_t reserved;     /**< must be 0 */
 } tutti_new_group_options;
 
 #define TUTTI_NEW_GROUP_OPTIONS_INIT \
-    { sizeof(tutti_new_group_options), 0, 0 }
+    { sizeof(tutti_new_group_options), 0, 0, 0, 0 }
+
+/** `reproducible` of a group that is made from another one. */
+enum {
+    TUTTI_AS_PARENT = 0,       /**< what the other group is */
+    TUTTI_REPRODUCIBLE = 1,    /**< see tutti_is_reproducible */
+    TUTTI_NOT_REPRODUCIBLE = 2 /**< the fastest sums */
+};
 
 /** Sets every field to its default, for callers that have no C macros.
  *  @param options  memory of the caller; NULL does nothing
@@ -81,7 +93,8 @@ TUTTI_API void tutti_new_group_options_init(tutti_new_group_options* options, si
  *  Fails:   INVALID_ARGUMENT (a missing or malformed variable or URL part is named; already
  *           initialised), TIMEOUT (names the ranks that are missing, and who was refused), NETWORK
  *           (also where nobody came to serve at the address of tcp:// or env://, which is rank 0
- *           mostly: it tells the attempts, "Connection refused"), STORE, UNSUPPORTED
+ *           mostly: it tells the attempts, "Connection refused"), STORE, UNSUPPORTED, MISMATCH
+ *           (options.reproducible differs between the ranks)
  *  Source:  torch.distributed.init_process_group
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_init_process_group(const char* backend, const char* init_method,
@@ -245,6 +258,24 @@ TUTTI_API int32_t tutti_get_world_size(tutti_group* group);
  *  Source:  torch.distributed.get_backend
  *  @since 0.1 */
 TUTTI_API const char* tutti_get_backend(tutti_group* group);
+
+/** Whether the group was made with `reproducible`. In such a group tutti_all_reduce, tutti_reduce,
+ *  tutti_reduce_scatter and tutti_reduce_scatter_tensor give SUM of float16, bfloat16, float32,
+ *  float64 and of complex numbers' two parts as the exact sum of what all ranks contribute, rounded
+ *  once to nearest even: the same bits with every backend, whatever the sizes, the order of the
+ *  ranks, and how tutti_all_reduce_addends spreads the addends over them. AVG is this sum divided
+ *  once; PREMUL_SUM rounds each product, then the sum. An overflow of the exact sum, infinities, NaN
+ *  (always the positive quiet one) and -0 are as in plain sums. PRODUCT of floating-point numbers
+ *  and functions of callers are done rank by rank in ascending order, the same with every backend
+ *  and size, but not if ranks are renumbered. All other ops have one result anyway, in any group.
+ *  Threads must agree on rounding mode and subnormals, as usual.
+ *  @param group  borrowed
+ *  @return 1 or 0; -1 if the group is not valid
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   never: gives -1
+ *  @since 0.1 */
+TUTTI_API int32_t tutti_is_reproducible(tutti_group* group);
 
 /** A rank of the group, from its number among all ranks: those of TUTTI_GROUP_WORLD or of the group
  *  from tutti_group_create that the group was made from.

@@ -20,7 +20,7 @@ extern "C" {
  *  @param ndim         1 to 64
  *  @param dim_names    `ndim` names, each different and not empty, copied; NULL: no names
  *  @param options      NULL: defaults; timeout_ms is of making the groups and their own, 0: that
- *                      of `group`
+ *                      of `group`; reproducible 1 is of the groups, 0: as `group`
  *  @param out_mesh     receives an owned mesh
  *  Blocks:  until all ranks have called and the groups have met, up to the timeout
  *  Threads: any, one at a time for each `group`
@@ -192,7 +192,8 @@ TUTTI_API tutti_status tutti_mesh_slice(tutti_mesh* mesh, const char* const* dim
  *  @param dim_name  the name of the one dimension, of no other dimension of the mesh; copied. NULL:
  *                   the names of the dimensions, joined by "_"
  *  @param options   NULL: defaults; timeout_ms is of making the group and its own, 0: that of
- *                   the group that the mesh was laid out from
+ *                   the group that the mesh was laid out from; reproducible 1 is of the group,
+ *                   0: as the one that the mesh was laid out from
  *  @param out_mesh  receives an owned mesh
  *  Blocks:  until all ranks have called and the group has met, up to the timeout
  *  Threads: any, one at a time for each mesh
