@@ -80,6 +80,19 @@ tutti_status tutti_all_reduce(tutti_group* group, const tutti_buffer* input,
     });
 }
 
+tutti_status tutti_all_reduce_addends(tutti_group* group, const tutti_buffer* inputs,
+                                      size_t input_count, const tutti_buffer* output,
+                                      tutti_reduce_op op, const tutti_call_options* options,
+                                      tutti_work** work, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        const Views addends = capi::read_buffers(inputs, input_count, "inputs");
+        const View result = capi::read_buffer(output, "output");
+        capi::issue(*pin, tutti::AllReduceAddends{as_inputs(addends), result, op},
+                    capi::read_options(options).timeout_ms, work);
+    });
+}
+
 tutti_status tutti_reduce(tutti_group* group, const tutti_buffer* input, const tutti_buffer* output,
                           tutti_reduce_op op, int32_t group_dst, const tutti_call_options* options,
                           tutti_work** work, tutti_error* error) {

@@ -156,6 +156,12 @@ Status Group::fail(Status status, const Collective& call, uint64_t number,
 
 void Group::check_and_mark(Collective& call) const {
     check(call, rank_, size_);
+    if (!reproducible_ && std::holds_alternative<AllReduceAddends>(call)) {
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                    cat("all_reduce_addends needs a group that was made with "
+                        "options.reproducible, and ",
+                        label(), " was not"));
+    }
     if (!reproducible_) return;
     std::visit(
         [](auto& one) {

@@ -73,6 +73,29 @@ TUTTI_API tutti_status tutti_all_reduce(tutti_group* group, const tutti_buffer* 
                                         const tutti_call_options* options, tutti_work** work,
                                         tutti_error* error);
 
+/** Adds all buffers that the ranks contribute, each as many as it has; every rank receives the sum
+ *  in `output`, or with AVG the sum divided once by the number of all buffers. So a program whose
+ *  addends are spread over 1, 2 or 8 ranks gets the same bits from each: the exact sum of all of
+ *  them, rounded once (tutti_is_reproducible). Integers and bool are added as by tutti_all_reduce.
+ *  @param group       a group that was made with `reproducible`
+ *  @param inputs      `input_count` buffers, each with the dtype and as many elements as `output`;
+ *                     one of them may be `output` itself; NULL if there are none
+ *  @param input_count 0 to 2048; ranks may differ. If no rank has any, the result is 0
+ *  @param output      same count and dtype on every rank; all borrowed until done
+ *  @param op          TUTTI_SUM or TUTTI_AVG
+ *  @param options     NULL: defaults
+ *  @param work        NULL: return when done; else receives an owned work at once
+ *  Blocks:  only if work is NULL, up to the timeout
+ *  Threads: any; calls take effect in arrival order
+ *  Fails:   INVALID_ARGUMENT (also if the group is not reproducible), INVALID_HANDLE, UNSUPPORTED
+ *           now; MISMATCH, PEER_LOST, TIMEOUT, ABORTED through the work
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_all_reduce_addends(tutti_group* group, const tutti_buffer* inputs,
+                                                size_t input_count, const tutti_buffer* output,
+                                                tutti_reduce_op op,
+                                                const tutti_call_options* options,
+                                                tutti_work** work, tutti_error* error);
+
 /** Reduces all ranks' inputs, element by element; `group_dst` alone receives the result. No other
  *  rank's memory is written.
  *  @param group     TUTTI_GROUP_WORLD or a group this process is a member of

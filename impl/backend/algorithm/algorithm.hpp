@@ -60,10 +60,13 @@ void ring_all_reduce(Exchange& exchange, Bytes data, const Reduction& reduction)
 // groups, where the bits depend on it.
 void ordered_all_reduce(Exchange& exchange, Bytes data, const Reduction& reduction);
 
-// The same of several inputs of each rank, or of none: numbers[rank], the same list on all ranks and
-// not all 0, says how many. `output` may be one of them; AVG divides by their number.
+// The same of several inputs of each rank, or of none: numbers[rank], the same list on all ranks,
+// says how many. `output` may be one of them; AVG divides by their number. Of none at all the result
+// is 0.
 void ordered_all_reduce(Exchange& exchange, const std::vector<ConstBytes>& inputs,
                         std::span<const size_t> numbers, Bytes output, const Reduction& reduction);
+void all_reduce_addends(Exchange& exchange, const AllReduceAddends& call);
+void all_reduce_addends_alone(const AllReduceAddends& call);
 
 // Functions that do not commute take recursive_doubling_all_reduce, which combines neighbouring
 // ranks only, and the ordered_ algorithms.

@@ -52,6 +52,9 @@ void serve(const AllToAllSingle& call) {
     move(call.input, call.output);
 }
 void serve(const MonitoredBarrier&) {}
+void serve(const AllReduceAddends& call) {
+    all_reduce_addends_alone(call);
+}
 void serve(const Parcels& call) {
     parcels_alone(call);
 }

@@ -15,6 +15,10 @@ void ordered_all_reduce(Exchange& exchange, Bytes data, const Reduction& reducti
 void ordered_all_reduce(Exchange& exchange, const std::vector<ConstBytes>& inputs,
                         std::span<const size_t> numbers, Bytes output, const Reduction& reduction) {
     const size_t all = std::accumulate(numbers.begin(), numbers.end(), size_t{0});
+    if (all == 0) {
+        std::ranges::fill(output, std::byte{0});
+        return;
+    }
     if (output.size() <= short_addends / all) {
         combine_everywhere(exchange, inputs, numbers, output, reduction);
         return reduction.finish(output, static_cast<int>(all));

@@ -188,6 +188,10 @@ void serve(Exchange& exchange, const MonitoredBarrier& call) {
     monitored_barrier(exchange, call.wait_all_ranks);
 }
 
+void serve(Exchange& exchange, const AllReduceAddends& call) {
+    all_reduce_addends(exchange, call);
+}
+
 void serve(Exchange& exchange, const Parcels& call) {
     parcels(exchange, call);
 }

@@ -9,6 +9,7 @@
 #include "all_gather.hpp"
 #include "all_gather_into_tensor.hpp"
 #include "all_reduce.hpp"
+#include "all_reduce_addends.hpp"
 #include "all_to_all.hpp"
 #include "all_to_all_single.hpp"
 #include "barrier.hpp"
@@ -29,7 +30,7 @@ struct Coalesced;
 using Collective =
     std::variant<Broadcast, AllReduce, Barrier, Reduce, AllGather, AllGatherIntoTensor, Gather,
                  Scatter, ReduceScatter, ReduceScatterTensor, AllToAll, AllToAllSingle,
-                 MonitoredBarrier, Parcels, Coalesced>;
+                 MonitoredBarrier, Parcels, AllReduceAddends, Coalesced>;
 
 // Several collectives that are issued as one, each of them checked before. None is a Coalesced.
 struct Coalesced {

@@ -171,6 +171,22 @@ void check(const AllReduce& call, int /*rank*/, int /*size*/) {
     check_apart_or_same(call.input, call.output);
 }
 
+void check(const AllReduceAddends& call, int /*rank*/, int /*size*/) {
+    if (call.inputs.size() > AllReduceAddends::most_inputs) {
+        refuse("input_count is ", call.inputs.size(), ", above ", AllReduceAddends::most_inputs);
+    }
+    check_all_alike(call.inputs, "inputs", call.output, {"output"});
+    if (!(call.op == TUTTI_SUM || call.op == TUTTI_AVG)) {
+        refuse("op is ", describe_op(call.op.fingerprint()), "; it must be SUM or AVG");
+    }
+    check_reducible(call.output.dtype, call.op);
+    for (size_t index = 0; index < call.inputs.size(); ++index) {
+        const ConstView& input = call.inputs[index];
+        if (is_same(input, call.output) || !overlap(input, call.output)) continue;
+        refuse("inputs[", index, "] and output overlap; they must be the same or apart");
+    }
+}
+
 void check(const Reduce& call, int /*rank*/, int size) {
     check_rank(call.destination, size, "group_dst");
     check_alike(call.input, {"input"}, call.output, {"output"});

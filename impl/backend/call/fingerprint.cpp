@@ -67,6 +67,8 @@ std::optional<Form> form_of(CallKind kind) {
             return Form{"gather_bytes", false, false, true};
         case CallKind::ScatterBytes:
             return Form{"scatter_bytes", false, false, true};
+        case CallKind::AllReduceAddends:
+            return Form{"all_reduce_addends", true, true, false};
     }
     return std::nullopt;
 }

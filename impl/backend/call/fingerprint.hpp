@@ -34,7 +34,8 @@ enum class CallKind : uint32_t {
     BroadcastBytes = 18,
     AllGatherBytes = 19,
     GatherBytes = 20,
-    ScatterBytes = 21
+    ScatterBytes = 21,
+    AllReduceAddends = 22
 };
 
 // `count` where ranks may differ in it.

@@ -15,6 +15,9 @@ Memory memory(const Broadcast& call, int rank) {
 Memory memory(const AllReduce& call, int /*rank*/) {
     return {{call.output}, {call.input}};
 }
+Memory memory(const AllReduceAddends& call, int /*rank*/) {
+    return {{call.output}, call.inputs};
+}
 Memory memory(const Barrier&, int /*rank*/) {
     return {};
 }

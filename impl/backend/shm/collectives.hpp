@@ -14,6 +14,7 @@ void run(Team& team, const Collective& call);
 void barrier(Team& team);
 void broadcast(Team& team, Bytes data, int source);
 void all_reduce(Team& team, const AllReduce& call);
+void all_reduce_addends(Team& team, const AllReduceAddends& call);
 void reduce(Team& team, const Reduce& call);
 void reduce_scatter(Team& team, std::span<const ConstBytes> inputs, const View& output,
                     const ReduceOp& op);

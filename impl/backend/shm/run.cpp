@@ -31,6 +31,9 @@ void serve(Team& team, const Broadcast& call) {
 void serve(Team& team, const AllReduce& call) {
     all_reduce(team, call);
 }
+void serve(Team& team, const AllReduceAddends& call) {
+    all_reduce_addends(team, call);
+}
 void serve(Team& team, const Barrier&) {
     barrier(team);
 }

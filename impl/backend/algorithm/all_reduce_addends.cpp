@@ -1,0 +1,33 @@
+// First every rank learns how many addends each has.
+#include "algorithm.hpp"
+
+namespace tutti::algorithm {
+
+void all_reduce_addends(Exchange& exchange, const AllReduceAddends& call) {
+    const auto ranks = static_cast<size_t>(exchange.size());
+    std::vector<uint64_t> told(ranks);
+    told[static_cast<size_t>(exchange.rank())] = call.inputs.size();
+    const Bytes row = std::as_writable_bytes(std::span(told));
+    bruck_all_gather(exchange, even_parts(row, sizeof(uint64_t), exchange.size()));
+    const std::vector<size_t> numbers(told.begin(), told.end());
+    const Reduction reduction{call.output.dtype, call.op};
+    const Bytes output = call.output.bytes();
+    ordered_all_reduce(exchange, bytes_of(call.inputs), numbers, output, reduction);
+    reduction.begin(output, output);  // a bool that was the only one is 0 or 1, too
+}
+
+void all_reduce_addends_alone(const AllReduceAddends& call) {
+    const Reduction reduction{call.output.dtype, call.op};
+    const Bytes output = call.output.bytes();
+    std::vector<const void*> all;
+    for (const ConstView& input : call.inputs) all.push_back(input.data);
+    if (all.empty()) {
+        std::ranges::fill(output, std::byte{0});
+        return;
+    }
+    reduction.combine_all(output, all, Stores::Ordinary);
+    reduction.begin(output, output);
+    reduction.finish(output, static_cast<int>(all.size()));
+}
+
+}  // namespace tutti::algorithm

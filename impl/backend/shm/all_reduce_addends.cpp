@@ -1,0 +1,69 @@
+// Every rank shows all of its addends, a short piece of each at a time, and combines everybody's by
+// itself.
+#include <numeric>
+
+#include "collectives.hpp"
+#include "pieces.hpp"
+#include "table.hpp"
+
+namespace tutti::shm {
+
+namespace {
+
+// How many addends each rank has.
+std::vector<size_t> tell_numbers(Team& team, size_t own) {
+    const auto mine = static_cast<uint64_t>(own);
+    const uint64_t step = team.take(1);
+    show(team, step, std::as_bytes(std::span(&mine, 1)));
+    std::vector<size_t> numbers;
+    for (int rank = 0; rank < team.size(); ++rank) {
+        uint64_t number = 0;
+        const ConstBytes told = team.await(rank, step, sizeof number);
+        std::ranges::copy(told, std::as_writable_bytes(std::span(&number, 1)).begin());
+        numbers.push_back(static_cast<size_t>(number));
+    }
+    team.finish(step, sizeof mine);
+    return numbers;
+}
+
+}  // namespace
+
+void all_reduce_addends(Team& team, const AllReduceAddends& call) {
+    const algorithm::Reduction reduction{call.output.dtype, call.op};
+    const Bytes output = call.output.bytes();
+    const auto inputs = bytes_of(call.inputs);
+    const auto numbers = tell_numbers(team, inputs.size());
+    const size_t all = std::accumulate(numbers.begin(), numbers.end(), size_t{0});
+    if (all == 0) {
+        std::ranges::fill(output, std::byte{0});
+        return;
+    }
+    const size_t most = *std::ranges::max_element(numbers);
+    // As every rank knows it, and cuts by it.
+    const size_t length = share_of(chunk_bytes, static_cast<int>(most));
+    const auto stage = [&](uint64_t step, size_t index) {
+        const size_t bytes = piece_of(output, index, length).size();
+        const Bytes mine = team.stage(step, most * bytes);
+        for (size_t i = 0; i < inputs.size(); ++i) {
+            reduction.begin(mine.subspan(i * bytes, bytes), piece_of(inputs[i], index, length));
+        }
+        team.post(step);
+    };
+    const auto read = [&](uint64_t step, size_t index) {
+        const Bytes piece = piece_of(output, index, length);
+        std::vector<const void*> addends;
+        addends.reserve(all);
+        for (int rank = 0; rank < team.size(); ++rank) {
+            const ConstBytes shown = team.await(rank, step, most * piece.size());
+            for (size_t i = 0; i < numbers[static_cast<size_t>(rank)]; ++i) {
+                addends.push_back(shown.subspan(i * piece.size()).data());
+            }
+        }
+        reduction.combine_all(piece, addends, stores_for(output.size()));
+        team.finish(step, most * piece.size());
+    };
+    pipeline(team, pieces_of(output.size(), length), stage, read);
+    reduction.finish(output, static_cast<int>(all));
+}
+
+}  // namespace tutti::shm
