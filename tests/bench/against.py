@@ -72,7 +72,8 @@ class Tutti:
         command += ["--sizes", ",".join(map(str, sizes)), "--dtype", options.dtype]
         command += ["--iterations", options.iterations if options.iterations != "0" else "auto"]
         command += ["--backend", options.backend] if options.backend else []
-        return command + (["--rewrite"] if "rewrite" in options.flags else [])
+        flags = ("rewrite", "reproducible")
+        return command + [f"--{flag}" for flag in flags if flag in options.flags]
 
 
 class Mpi:

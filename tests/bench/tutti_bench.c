@@ -97,7 +97,8 @@ static int run_cell(const job* todo, cell* of, library* with, int first, char* w
     if (own) end_value();
     if (!ok || with->rank != 0) return ok;
     const int ranks = uses_store(of) ? 1 : with->ranks;
-    snprintf(peer, sizeof peer, "tutti-%s", tutti_get_backend(TUTTI_GROUP_WORLD));
+    snprintf(peer, sizeof peer, "tutti-%s%s", tutti_get_backend(TUTTI_GROUP_WORLD),
+             todo->asked->reproducible ? "-reproducible" : "");
     show_progress(todo, NULL, 0, 0);
     if (todo->table && first) print_head(of, ranks, uses_store(of) ? "tutti" : peer);
     if (todo->table) print_line(of, &measured);
@@ -146,7 +147,9 @@ static tutti_status run_rank(int32_t local_rank, void* user, tutti_error* error)
     library with = {0, 0, NULL, NULL, NULL, barrier, largest};
     (void)local_rank;
     tutti_error_init(&failure, sizeof failure);
-    if (tutti_init_process_group(todo->asked->backend, "env://", -1, -1, NULL, error) != TUTTI_OK)
+    tutti_group_options group = TUTTI_GROUP_OPTIONS_INIT;
+    group.reproducible = todo->asked->reproducible;
+    if (tutti_init_process_group(todo->asked->backend, "env://", -1, -1, &group, error) != TUTTI_OK)
         return error->status;
     with.rank = tutti_get_rank(TUTTI_GROUP_WORLD);
     with.ranks = tutti_get_world_size(TUTTI_GROUP_WORLD);

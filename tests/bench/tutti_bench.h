@@ -18,6 +18,7 @@ typedef struct options {
     int ranks_given;
     int element;
     const char* backend; /* NULL: chosen by tutti */
+    uint32_t reproducible;
     method how;
     const char* csv;
     /* What against.py does. */

@@ -1,0 +1,89 @@
+// What tutti/group.h tells of groups, and of the process. Any thread.
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "arguments.hpp"
+#include "base/environment.hpp"
+#include "group.hpp"
+#include "guard.hpp"
+#include "options.hpp"
+
+namespace capi = tutti::capi;
+
+extern "C" {
+
+int32_t tutti_get_rank(tutti_group* group) {
+    const capi::GroupPin pin = capi::find_group(group);
+    return pin ? pin->rank() : -1;
+}
+
+int32_t tutti_get_world_size(tutti_group* group) {
+    const capi::GroupPin pin = capi::find_group(group);
+    return pin ? pin->size() : -1;
+}
+
+const char* tutti_get_backend(tutti_group* group) {
+    const capi::GroupPin pin = capi::find_group(group);
+    return pin ? pin->backend_name() : nullptr;
+}
+
+int32_t tutti_is_reproducible(tutti_group* group) {
+    const capi::GroupPin pin = capi::find_group(group);
+    return pin ? static_cast<int32_t>(pin->is_reproducible()) : -1;
+}
+
+int32_t tutti_get_group_rank(tutti_group* group, int32_t global_rank) {
+    const capi::GroupPin pin = capi::find_group(group);
+    if (!pin) return -1;
+    const std::vector<int>& ranks = pin->global_ranks();
+    const auto found = std::ranges::find(ranks, global_rank);
+    return found == ranks.end() ? -1 : static_cast<int32_t>(found - ranks.begin());
+}
+
+int32_t tutti_get_global_rank(tutti_group* group, int32_t group_rank) {
+    const capi::GroupPin pin = capi::find_group(group);
+    if (!pin || group_rank < 0 || group_rank >= pin->size()) return -1;
+    return pin->global_ranks()[static_cast<size_t>(group_rank)];
+}
+
+tutti_status tutti_get_process_group_ranks(tutti_group* group, int32_t* out_ranks, size_t count,
+                                           tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        capi::write_numbers(pin->global_ranks(), out_ranks, count, "out_ranks");
+    });
+}
+
+tutti_status tutti_set_timeout(tutti_group* group, int64_t timeout_ms, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        if (timeout_ms == 0)
+            capi::refuse("timeout_ms is 0; it must be above 0, or TUTTI_NO_TIMEOUT");
+        capi::check_timeout(timeout_ms, "timeout_ms");
+        pin->set_timeout_ms(timeout_ms);
+    });
+}
+
+int32_t tutti_get_pg_count(void) {
+    const capi::GroupPin pin = capi::find_group(TUTTI_GROUP_WORLD);
+    return pin ? static_cast<int32_t>(pin->family().size()) + 1 : 0;
+}
+
+const char* tutti_get_default_backend_for_device(const char* device) {
+    const std::string_view name(device == nullptr ? "" : device);
+    const size_t colon = std::min(name.find(':'), name.size());
+    const std::string_view index = name.substr(colon);
+    const auto digits = index.substr(std::min<size_t>(1, index.size()));
+    if (index == ":" || digits.find_first_not_of("0123456789") != digits.npos) return nullptr;
+    const std::string_view type = name.substr(0, colon);
+    if (type == "cpu") return "gloo";
+    if (type == "cuda") return "nccl";
+    return type == "xpu" ? "xccl" : nullptr;
+}
+
+int32_t tutti_is_torchelastic_launched(void) {
+    return tutti::environment("TORCHELASTIC_RUN_ID") ? 1 : 0;
+}
+
+}  // extern "C"
