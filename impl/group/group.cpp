@@ -75,7 +75,7 @@ void Group::compare_options(const Deadline& deadline) {
         all = backend_->tell_all(reproducible_ ? 1 : 0, deadline);
     } catch (const Error&) {
         if (backend_->trouble(rank_).ok()) throw;
-        return;  // others were done with this, and a call of theirs has failed: so will ours, and say why
+        return;  // a call of others, who were done with this, has failed: so will ours, and say why
     }
     const auto other = std::ranges::find_if(all, [&](uint32_t one) { return one != all.front(); });
     if (other == all.end()) return;

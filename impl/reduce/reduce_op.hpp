@@ -52,8 +52,8 @@ public:
     // Whether op(a, b) is op(b, a). If not, an algorithm combines neighbouring ranks only, the
     // lower rank's part as the first operand.
     [[nodiscard]] bool is_commutative() const;
-    // In a group that is reproducible: sums are exact and rounded once, and what else depends on the
-    // order is done in the order of the ranks (must_combine_at_once() in reduce.hpp).
+    // In a group that is reproducible: sums are exact and rounded once, and what else depends on
+    // the order is done in the order of the ranks (must_combine_at_once() in reduce.hpp).
     void make_reproducible() { is_reproducible_ = true; }
     [[nodiscard]] bool is_reproducible() const { return is_reproducible_; }
 

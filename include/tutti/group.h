@@ -264,11 +264,11 @@ TUTTI_API const char* tutti_get_backend(tutti_group* group);
  *  float64 and of complex numbers' two parts as the exact sum of what all ranks contribute, rounded
  *  once to nearest even: the same bits with every backend, whatever the sizes, the order of the
  *  ranks, and how tutti_all_reduce_addends spreads the addends over them. AVG is this sum divided
- *  once; PREMUL_SUM rounds each product, then the sum. An overflow of the exact sum, infinities, NaN
- *  (always the positive quiet one) and -0 are as in plain sums. PRODUCT of floating-point numbers
- *  and functions of callers are done rank by rank in ascending order, the same with every backend
- *  and size, but not if ranks are renumbered. All other ops have one result anyway, in any group.
- *  Threads must agree on rounding mode and subnormals, as usual.
+ *  once; PREMUL_SUM rounds each product, then the sum. Infinities, NaN (always the positive quiet
+ *  one) and -0 are as in plain sums; what overflows is the exact sum alone. PRODUCT of
+ *  floating-point numbers and functions of callers are done rank by rank in ascending order: the
+ *  same with every backend and size, but not if ranks are renumbered. All other ops have one result
+ *  anyway, in any group. Threads must agree on rounding mode and subnormals, as usual.
  *  @param group  borrowed
  *  @return 1 or 0; -1 if the group is not valid
  *  Blocks:  never

@@ -16,8 +16,8 @@ enum { ALIKE, SPREAD, CANCELLING, SPECIAL, TINY, KINDS };
 enum { EXACT_DTYPES = 6, MOST_ADDENDS = 16 };
 extern const tutti_dtype exact_dtypes[EXACT_DTYPES];
 
-/* `addends` lists of `count` elements of a dtype, and the exact sums of the first 1, 2, ... of them.
- * Both are memory of the elements, one list after the other. */
+/* `addends` lists of `count` elements of a dtype, and the exact sums of the first 1, 2, ... of
+ * them. Both are memory of the elements, one list after the other. */
 typedef struct numbers {
     tutti_dtype dtype;
     int64_t count;

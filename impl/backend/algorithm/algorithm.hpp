@@ -61,8 +61,8 @@ void ring_all_reduce(Exchange& exchange, Bytes data, const Reduction& reduction)
 void ordered_all_reduce(Exchange& exchange, Bytes data, const Reduction& reduction);
 
 // The same of several inputs of each rank, or of none: numbers[rank], the same list on all ranks,
-// says how many. `output` may be one of them; AVG divides by their number. Of none at all the result
-// is 0.
+// says how many. `output` may be one of them; AVG divides by their number. Of none at all the
+// result is 0.
 void ordered_all_reduce(Exchange& exchange, const std::vector<ConstBytes>& inputs,
                         std::span<const size_t> numbers, Bytes output, const Reduction& reduction);
 void all_reduce_addends(Exchange& exchange, const AllReduceAddends& call);

@@ -10,10 +10,10 @@ namespace tutti::algorithm {
 // What one rank contributes to some elements: one input, or several addends, or none.
 using Addends = std::vector<ConstBytes>;
 
-// inputs[rank]: what this rank contributes to that rank's part; numbers[rank]: how many addends that
-// rank contributes, on all ranks the same list, not all 0. `output`: this rank's part of the result,
-// not yet finished; it may be one of this rank's own addends. What goes to others may still be on
-// its way after the return.
+// inputs[rank]: what this rank contributes to that rank's part; numbers[rank]: how many addends
+// that rank contributes, on all ranks the same list, not all 0. `output`: this rank's part of the
+// result, not yet finished; it may be one of this rank's own addends. What goes to others may still
+// be on its way after the return.
 void combine_at_owners(Exchange& exchange, std::span<const Addends> inputs,
                        std::span<const size_t> numbers, Bytes output, const Reduction& reduction);
 

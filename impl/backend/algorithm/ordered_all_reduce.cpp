@@ -1,5 +1,5 @@
-// Short data everybody gets all of; of long data every rank combines a part, and the parts go around
-// the ring.
+// Short data everybody gets all of; of long data every rank combines a part, and the parts go
+// around the ring.
 #include <numeric>
 
 #include "algorithm.hpp"

@@ -8,7 +8,8 @@
 
 namespace tutti::algorithm {
 
-// The same of every rank, in the order of the ranks. Each step of the group has a number of its own.
+// The same of every rank, in the order of the ranks. Each step of the group has a number of its
+// own.
 template <typename Value>
 std::vector<Value> tell_all(Channel& channel, uint32_t step, const Value& mine,
                             const Deadline& deadline) {

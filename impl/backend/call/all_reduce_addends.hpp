@@ -1,4 +1,5 @@
-// all_reduce_addends, as data: an all_reduce to which each rank contributes as many inputs as it has.
+// all_reduce_addends, as data: an all_reduce to which each rank contributes as many inputs as it
+// has.
 #pragma once
 
 #include "fingerprint.hpp"
