@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "channel_backend.hpp"
 #include "gloo/gloo.hpp"
 #include "loopback/loopback.hpp"
@@ -30,18 +31,29 @@ std::unique_ptr<Backend> connect_loopback(const std::shared_ptr<Store>& store, i
     return std::make_unique<ChannelBackend>(loopback::connect(*store, rank, size, deadline));
 }
 
-template <bool required>
 std::unique_ptr<Backend> connect_shm(const std::shared_ptr<Store>& store, int rank, int size,
                                      const Deadline& deadline) {
-    return shm::connect(gloo_channel::connect(store, rank, size, deadline), required, deadline);
+    return shm::connect(gloo_channel::connect(store, rank, size, deadline), deadline);
+}
+
+// The best one for where the ranks are.
+std::unique_ptr<Backend> connect_any(const std::shared_ptr<Store>& store, int rank, int size,
+                                     const Deadline& deadline) {
+    auto channel = gloo_channel::connect(store, rank, size, deadline);
+    shm::Meeting meeting = shm::meet(*channel, deadline);
+    if (meeting.all_see_each_other()) {
+        return shm::make(std::move(channel), std::move(meeting.here), "shm", deadline);
+    }
+    log(LogLevel::Info, "no shared memory: ", meeting.why);
+    return std::make_unique<ChannelBackend>(std::move(channel));
 }
 
 constexpr std::array<Entry, 3> entries{{
     {"gloo", connect_gloo},
     {"loopback", connect_loopback},
-    {"shm", connect_shm<true>},
+    {"shm", connect_shm},
 }};
-constexpr Entry chosen_together{"shm", connect_shm<false>};
+constexpr Entry chosen_together{"shm", connect_any};
 
 std::string lower(std::string text) {
     std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });

@@ -39,6 +39,12 @@ const std::shared_ptr<EventListener>& listener_of_this_thread() {
     return listener;
 }
 
+int place_in(std::span<const int> members, int rank) {
+    const auto found = std::ranges::find(members, rank);
+    TUTTI_ASSERT(found != members.end());
+    return static_cast<int>(found - members.begin());
+}
+
 }  // namespace
 
 struct Exchange::Message {
@@ -60,8 +66,11 @@ struct Exchange::Message {
 };
 
 Exchange::Exchange(Channel& channel, const Fingerprint& fingerprint, uint64_t number,
-                   const Deadline& deadline, const Step& step)
+                   const Deadline& deadline, const Step& step, std::span<const int> members)
     : channel_(channel),
+      members_(members),
+      rank_(members.empty() ? channel.rank() : place_in(members, channel.rank())),
+      size_(members.empty() ? channel.size() : static_cast<int>(members.size())),
       fingerprint_(fingerprint),
       number_(number),
       step_(step),
@@ -97,11 +106,12 @@ Exchange::Ticket Exchange::send(int to, std::span<const std::byte> bytes, uint64
         message.opening->head = {fingerprint_, bytes.size(), expected};
         const size_t eager = bytes.size() <= eager_bytes ? bytes.size() : 0;
         if (eager > 0) std::memcpy(message.opening->data.data(), bytes.data(), eager);
-        channel_.post_send(message.head, to, slot(), message.opening.get(), sizeof(Head) + eager);
+        channel_.post_send(message.head, group_rank(to), slot(), message.opening.get(),
+                           sizeof(Head) + eager);
         if (bytes.size() == eager) return messages_.size() - 1;
     }
     message.has_body = true;
-    channel_.post_send(message.body, to, slot(), bytes.data(), bytes.size());
+    channel_.post_send(message.body, group_rank(to), slot(), bytes.data(), bytes.size());
     return messages_.size() - 1;
 }
 
@@ -113,11 +123,12 @@ Exchange::Ticket Exchange::receive(int from, std::span<std::byte> bytes, uint64_
         known.awaited = true;
         message.is_open = false;
         message.opening = std::make_unique_for_overwrite<Opening>();
-        channel_.post_receive(message.head, from, slot(), message.opening.get(), sizeof(Opening));
+        channel_.post_receive(message.head, group_rank(from), slot(), message.opening.get(),
+                              sizeof(Opening));
         if (bytes.size() <= eager_bytes) return messages_.size() - 1;
     }
     message.has_body = true;
-    channel_.post_receive(message.body, from, slot(), bytes.data(), bytes.size());
+    channel_.post_receive(message.body, group_rank(from), slot(), bytes.data(), bytes.size());
     return messages_.size() - 1;
 }
 
@@ -155,7 +166,8 @@ void Exchange::await(Transfer& transfer, int peer, const char* doing, const Dead
         }
         if (transfer.done.load(std::memory_order_acquire)) break;
         if (deadline.expired()) {
-            throw Error(TUTTI_ERR_TIMEOUT, cat("timed out ", doing, " rank ", peer), peer);
+            const int late = group_rank(peer);
+            throw Error(TUTTI_ERR_TIMEOUT, cat("timed out ", doing, " rank ", late), late);
         }
         patience_ = Deadline::after_ms(control::stall_ms);
         channel_.compare();
@@ -182,11 +194,12 @@ void Exchange::open(Message& message, const Deadline& deadline) {
 }
 
 void Exchange::check_opening(const Message& message) const {
+    const int sender = group_rank(message.peer);
     if (message.head.bytes < sizeof(Head)) {
         throw Error(TUTTI_ERR_MISMATCH,
-                    cat("rank ", message.peer, " sent a first message of ", message.head.bytes,
+                    cat("rank ", sender, " sent a first message of ", message.head.bytes,
                         " bytes, which is no fingerprint"),
-                    message.peer);
+                    sender);
     }
     const Head& head = message.opening->head;
     if (head.fingerprint != fingerprint_) fail_mismatch(message.peer, head.fingerprint);
@@ -196,8 +209,7 @@ void Exchange::check_opening(const Message& message) const {
     }
     const size_t eager = message.has_body ? 0 : message.expected();
     if (message.head.bytes != sizeof(Head) + eager) {
-        throw Error(TUTTI_ERR_INTERNAL, cat("rank ", message.peer, " cut its data differently"),
-                    message.peer);
+        throw Error(TUTTI_ERR_INTERNAL, cat("rank ", sender, " cut its data differently"), sender);
     }
 }
 
@@ -220,10 +232,11 @@ void Exchange::wait(Ticket ticket, const Deadline& deadline) {
     if (message.is_send) return;
     if (message.body.bytes == 0 && !message.target.empty()) await_reason(message.peer);
     if (message.body.bytes != message.target.size()) {
+        const int sender = group_rank(message.peer);
         throw Error(TUTTI_ERR_MISMATCH,
-                    cat("rank ", message.peer, " sent ", message.body.bytes, " bytes where ",
+                    cat("rank ", sender, " sent ", message.body.bytes, " bytes where ",
                         message.target.size(), " were expected"),
-                    message.peer);
+                    sender);
     }
 }
 
@@ -233,7 +246,7 @@ void Exchange::await_reason(int peer) {
     for (;;) {
         Transfer untaken;
         untaken.listener = listener_;
-        channel_.post_send(untaken, peer, slot(), nullptr, 0);
+        channel_.post_send(untaken, group_rank(peer), slot(), nullptr, 0);
         await(untaken, peer, "waiting for", deadline_);
     }
 }
@@ -243,7 +256,7 @@ void Exchange::wait_all() {
 }
 
 void Exchange::fail_mismatch(int peer, const Fingerprint& theirs) const {
-    throw Error(mismatch(peer, theirs, rank(), fingerprint_, number_));
+    throw Error(mismatch(group_rank(peer), theirs, group_rank(rank()), fingerprint_, number_));
 }
 
 void Exchange::check_size(int sender, uint64_t sent, int receiver, uint64_t expected) const {
@@ -251,10 +264,11 @@ void Exchange::check_size(int sender, uint64_t sent, int receiver, uint64_t expe
     const size_t element = element_size(fingerprint_.dtype);
     const bool whole = element > 0 && sent % element == 0 && expected % element == 0;
     const size_t unit = whole ? element : 1;
-    throw Error(TUTTI_ERR_MISMATCH,
-                cat("rank ", sender, " sends ", sent / unit, whole ? " elements" : " bytes",
-                    " where rank ", receiver, " expects ", expected / unit),
-                sender == rank() ? receiver : sender);
+    throw Error(
+        TUTTI_ERR_MISMATCH,
+        cat("rank ", group_rank(sender), " sends ", sent / unit, whole ? " elements" : " bytes",
+            " where rank ", group_rank(receiver), " expects ", expected / unit),
+        group_rank(sender == rank() ? receiver : sender));
 }
 
 }  // namespace tutti

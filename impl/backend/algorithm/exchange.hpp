@@ -41,14 +41,19 @@ public:
     Exchange(Channel& channel, const Fingerprint& fingerprint, uint64_t number,
              const Deadline& deadline)
         : Exchange(channel, fingerprint, number, deadline, {0, fingerprint}) {}
+    // Among some of the ranks only, this one included, who are counted in the order of the list,
+    // which stays where it is; none: all. Failures name the ranks of the group.
     Exchange(Channel& channel, const Fingerprint& fingerprint, uint64_t number,
-             const Deadline& deadline, const Step& step);
+             const Deadline& deadline, const Step& step, std::span<const int> members = {});
     ~Exchange();
     Exchange(const Exchange&) = delete;
     Exchange& operator=(const Exchange&) = delete;
 
-    [[nodiscard]] int rank() const { return channel_.rank(); }
-    [[nodiscard]] int size() const { return channel_.size(); }
+    [[nodiscard]] int rank() const { return rank_; }
+    [[nodiscard]] int size() const { return size_; }
+    [[nodiscard]] int group_rank(int member) const {
+        return members_.empty() ? member : members_[static_cast<size_t>(member)];
+    }
 
     // Post a message. Between two ranks the n-th send matches the n-th receive, and both have the
     // same size. The memory is used until wait() returns for the ticket, or the Exchange ends.
@@ -101,6 +106,9 @@ private:
     void check_size(int sender, uint64_t sent, int receiver, uint64_t expected) const;
 
     Channel& channel_;
+    const std::span<const int> members_;
+    const int rank_;
+    const int size_;
     const Fingerprint fingerprint_;
     const uint64_t number_;
     const Step step_;

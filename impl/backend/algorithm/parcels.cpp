@@ -54,13 +54,15 @@ public:
         first_ = exchange_.wait_first(ticket_);
         uint64_t size = 0;
         if (first_.size() >= sizeof size) std::memcpy(&size, first_.data(), sizeof size);
-        check_size(call, size, origin, exchange_.rank());
+        check_size(call, size, exchange_.group_rank(origin),
+                   exchange_.group_rank(exchange_.rank()));
         const auto begins = static_cast<size_t>(std::min<uint64_t>(size, first_bytes));
         if (first_.size() != sizeof size + begins) {
+            const int sender = exchange_.group_rank(source_);
             throw Error(TUTTI_ERR_INTERNAL,
-                        cat("rank ", source_, " cut its data differently: ", first_.size(),
+                        cat("rank ", sender, " cut its data differently: ", first_.size(),
                             " bytes where ", sizeof size + begins, " were expected"),
-                        source_);
+                        sender);
         }
         OwnedBytes parcel(static_cast<size_t>(size));
         copy(parcel.bytes(), first_.subspan(sizeof size));

@@ -32,10 +32,11 @@ void Direct::read(int peer, size_t offset, Bytes into) const {
     if (read_memory(team_.process(peer), where_[static_cast<size_t>(peer)] + offset, into)) return;
     const int why = errno;
     team_.await_trouble(peer, Deadline::after_ms(2 * control::stall_ms));
+    const int owner = team_.group_rank(peer);
     throw Error(TUTTI_ERR_BACKEND,
-                cat("the system does not let this rank read the data of rank ", peer,
+                cat("the system does not let this rank read the data of rank ", owner,
                     "; with TUTTI_SHM_ALGORITHMS it need not"),
-                peer, why);
+                owner, why);
 }
 
 void Direct::finish() {

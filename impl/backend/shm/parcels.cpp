@@ -34,8 +34,8 @@ Head await_head(Team& team, uint64_t step, int peer) {
 }
 
 // The parcel, whole if the head has it all, else room for it.
-OwnedBytes open(const Parcels& call, const Head& head, int origin, int rank) {
-    check_size(call, head.size, origin, rank);
+OwnedBytes open(const Team& team, const Parcels& call, const Head& head, int origin) {
+    check_size(call, head.size, team.group_rank(origin), team.group_rank(team.rank()));
     OwnedBytes parcel(static_cast<size_t>(head.size));
     if (head.has_all()) {
         std::ranges::copy(ConstBytes(head.beginning).first(parcel.size), parcel.bytes().begin());
@@ -54,7 +54,7 @@ void broadcast_parcel(Team& team, const Parcels& call) {
     }
     const Head head = await_head(team, step, call.root);
     team.finish(step, 0);
-    call.received->push_back(open(call, head, call.root, team.rank()));
+    call.received->push_back(open(team, call, head, call.root));
     if (!head.has_all()) broadcast(team, call.received->front().bytes(), call.root);
 }
 
@@ -70,7 +70,7 @@ size_t exchange_heads(Team& team, const Parcels& call, bool receives) {
         const Head head = await_head(team, step, peer);
         longest = std::max(longest, static_cast<size_t>(head.size));
         if (!receives || peer == team.rank()) continue;
-        received[static_cast<size_t>(peer)] = open(call, head, peer, team.rank());
+        received[static_cast<size_t>(peer)] = open(team, call, head, peer);
     }
     team.finish(step, 0);
     if (receives) received[own] = own_of(call, call.inputs.front());
@@ -111,7 +111,7 @@ void scatter_parcels(Team& team, const Parcels& call) {
         call.received->push_back(own_of(call, call.inputs[own]));
     } else {
         std::memcpy(sizes.data(), team.await(call.root, step, bytes).data(), bytes);
-        check_size(call, sizes[own], call.root, team.rank());
+        check_size(call, sizes[own], team.group_rank(call.root), team.group_rank(team.rank()));
         call.received->emplace_back(static_cast<size_t>(sizes[own]));
     }
     team.finish(step, bytes);

@@ -33,8 +33,9 @@ uint64_t mix(uint64_t digest, uint64_t number) {
 Team::Team(Met met, Channel& channel)
     : met_(std::move(met)),
       channel_(channel),
-      rank_(channel.rank()),
-      size_(channel.size()),
+      rank_(
+          static_cast<int>(std::ranges::find(met_.members, channel.rank()) - met_.members.begin())),
+      size_(static_cast<int>(met_.members.size())),
       parts_([this] {
           std::vector<Part*> parts;
           for (const Segment& segment : met_.segments) {
@@ -149,13 +150,14 @@ void Team::wait_slowly(int peer, bool (*is_ready)(void*), void* context) {
     auto next_look = began + std::chrono::milliseconds(control::stall_ms);
     for (;;) {
         sleep(part(peer), is_ready, context);
-        const Status ours = channel_.trouble(rank_);
-        const Status theirs = channel_.trouble(peer);
+        const Status ours = channel_.trouble(group_rank(rank_));
+        const Status theirs = channel_.trouble(group_rank(peer));
         if (is_ready(context)) return;
         if (!ours.ok()) throw Error(ours);
         if (!theirs.ok()) throw Error(theirs);
         if (deadline_.expired()) {
-            throw Error(TUTTI_ERR_TIMEOUT, cat("timed out waiting for rank ", peer), peer);
+            const int late = group_rank(peer);
+            throw Error(TUTTI_ERR_TIMEOUT, cat("timed out waiting for rank ", late), late);
         }
         if (Clock::now() < next_look) continue;
         next_look += std::chrono::milliseconds(control::stall_ms);
@@ -175,16 +177,17 @@ void Team::compare_with(int peer) const {
         Fingerprint theirs;
         if (!mine_->records[number % most_records].read(number, ours)) continue;
         if (!part(peer).records[number % most_records].read(number, theirs)) continue;
-        if (theirs != ours) throw Error(mismatch(peer, theirs, rank_, ours, number));
+        if (theirs == ours) continue;
+        throw Error(mismatch(group_rank(peer), theirs, group_rank(rank_), ours, number));
     }
 }
 
 void Team::fail_mismatch(int peer) const {
     compare_with(peer);
     throw Error(TUTTI_ERR_MISMATCH,
-                cat("rank ", peer, " has called other things than rank ", rank_, " before ",
-                    describe(call_, number_)),
-                peer);
+                cat("rank ", group_rank(peer), " has called other things than rank ",
+                    group_rank(rank_), " before ", describe(call_, number_)),
+                group_rank(peer));
 }
 
 }  // namespace tutti::shm

@@ -23,9 +23,11 @@ namespace tutti::shm {
 using algorithm::Bytes;
 using algorithm::ConstBytes;
 
-// What all ranks of a team know of each other.
+// What all ranks of a team know of each other. They may be some of a group's; the team counts them
+// in their order, and names them by the group's numbers when something fails.
 struct Met {
-    std::vector<Segment> segments;  // by rank
+    std::vector<int> members;       // in the group
+    std::vector<Segment> segments;  // theirs
     int spins = 0;                  // how often to look before others may run
     bool direct = false;            // every rank may read all others' memory, wherever it is
     Ways ways{};
@@ -40,6 +42,7 @@ public:
 
     [[nodiscard]] int rank() const { return rank_; }
     [[nodiscard]] int size() const { return size_; }
+    [[nodiscard]] int group_rank(int rank) const { return met_.members[static_cast<size_t>(rank)]; }
     [[nodiscard]] int32_t process(int rank) const {
         return met_.segments[static_cast<size_t>(rank)].address().process;
     }

@@ -1,0 +1,30 @@
+// Who sees whose memory: every rank makes its segment and tells the others where it is; they map
+// it, and tell whether they could. Then nobody else can open it any more. On the thread that makes
+// the group.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backend/channel.hpp"
+#include "base/deadline.hpp"
+#include "team.hpp"
+
+namespace tutti::shm {
+
+struct Meeting {
+    // Ranks that all see each other's memory, in ascending order; by their first ranks. The same on
+    // all ranks.
+    std::vector<std::vector<int>> hosts;
+    Met here;         // of this rank's host; where it has no memory to show, without a segment
+    std::string why;  // "rank 0 does not see ...", unless all see each other
+
+    [[nodiscard]] bool all_see_each_other() const { return why.empty(); }
+};
+
+// All ranks of the channel call this, before anything else. TUTTI_HOSTS="0,0,1" says which host
+// each rank is taken to be on, in turn, of those that are on one: INVALID_ARGUMENT if it is
+// malformed.
+Meeting meet(Channel& channel, const Deadline& deadline);
+
+}  // namespace tutti::shm
