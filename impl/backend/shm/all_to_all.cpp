@@ -39,13 +39,14 @@ void all_to_all_by_slots(Team& team, std::span<const ConstBytes> inputs,
     copy_out(outputs[own], inputs[own], stores);
 }
 
-// False if some rank has its inputs in the place of its outputs.
+// False if some rank has its inputs in the place of its outputs, or not in one piece of memory.
 bool all_to_all_directly(Team& team, std::span<const ConstBytes> inputs,
                          std::span<const Bytes> outputs) {
     const auto own = static_cast<size_t>(team.rank());
     const std::byte* const begin = inputs.front().data();
     Direct direct(team);
-    direct.show(begin == outputs.front().data() ? nullptr : begin);
+    const bool is_seen = begin != outputs.front().data() && follow_each_other(inputs);
+    direct.show(is_seen ? begin : nullptr);
     if (!direct.find_all()) return false;
     const size_t length = inputs[own].size();
     copy_out(outputs[own], inputs[own], stores_for(length * inputs.size()));

@@ -43,13 +43,6 @@ void reduce_scatter_by_slots(Team& team, std::span<const ConstBytes> inputs, Byt
     pipeline(team, pieces_of(longest, length), stage, read);
 }
 
-bool follow_each_other(std::span<const ConstBytes> inputs) {
-    for (size_t rank = 1; rank < inputs.size(); ++rank) {
-        if (inputs[rank].data() != inputs[rank - 1].data() + inputs[rank - 1].size()) return false;
-    }
-    return true;
-}
-
 // False if the inputs of some rank are not one piece of memory. In place too: a rank writes what
 // nobody else reads.
 bool reduce_scatter_directly(Team& team, std::span<const ConstBytes> inputs, Bytes out,
