@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "channel_backend.hpp"
 #include "gloo/gloo.hpp"
+#include "hierarchy/hierarchy.hpp"
 #include "loopback/loopback.hpp"
 #include "shm/shm.hpp"
 
@@ -36,6 +37,11 @@ std::unique_ptr<Backend> connect_shm(const std::shared_ptr<Store>& store, int ra
     return shm::connect(gloo_channel::connect(store, rank, size, deadline), deadline);
 }
 
+std::unique_ptr<Backend> connect_hierarchy(const std::shared_ptr<Store>& store, int rank, int size,
+                                           const Deadline& deadline) {
+    return hierarchy::connect(gloo_channel::connect(store, rank, size, deadline), deadline);
+}
+
 // The best one for where the ranks are.
 std::unique_ptr<Backend> connect_any(const std::shared_ptr<Store>& store, int rank, int size,
                                      const Deadline& deadline) {
@@ -48,8 +54,9 @@ std::unique_ptr<Backend> connect_any(const std::shared_ptr<Store>& store, int ra
     return std::make_unique<ChannelBackend>(std::move(channel));
 }
 
-constexpr std::array<Entry, 3> entries{{
+constexpr std::array<Entry, 4> entries{{
     {"gloo", connect_gloo},
+    {"hierarchy", connect_hierarchy},
     {"loopback", connect_loopback},
     {"shm", connect_shm},
 }};

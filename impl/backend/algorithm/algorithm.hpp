@@ -3,6 +3,8 @@
 // Exchange throws. Lists of memory are in rank order.
 #pragma once
 
+#include <functional>
+
 #include "backend/call/call.hpp"
 #include "exchange.hpp"
 #include "parts.hpp"
@@ -21,6 +23,11 @@ void run_alone(const Collective& call);
 // One call after the other, each with an Exchange of its own; short ones that are alike share one.
 void run_coalesced(Channel& channel, const Coalesced& call, uint64_t number,
                    const Deadline& deadline);
+
+// The same for whoever has another way to run one call: run(call, fingerprint, step), in which the
+// call may be several that were merged, and fingerprint and step are for its Exchange.
+using RunOne = std::function<void(const Collective&, const Fingerprint&, const Exchange::Step&)>;
+void run_coalesced(const Coalesced& call, int ranks, const RunOne& run_one);
 
 // What torch does before every collective under TORCH_DISTRIBUTED_DEBUG=DETAIL: returns when all
 // ranks have called, and called the same; else throws MISMATCH, on all ranks with the same words,

@@ -1,6 +1,7 @@
 // Short calls of one kind, dtype and op that follow each other become one call on memory that holds
 // the data of all, so they share their messages. Ranks agree on what is merged, for they agree on
 // the calls, which the layout in every fingerprint proves.
+#include <memory>
 #include <optional>
 
 #include "algorithm.hpp"
@@ -58,12 +59,13 @@ public:
         output_count_ += member.output.count;
     }
 
-    // The call on `room`, which has all inputs in it. `like` is one of those that were merged.
-    Collective pack(Exchange& exchange, const Collective& like) {
+    // The call on memory that has all inputs in it. `like` is one of those that were merged.
+    Collective pack(const Collective& like) {
         const tutti_dtype dtype = members_.front().input.dtype;
         const auto view = [&](int64_t count) {
-            const Bytes room = exchange.room(static_cast<size_t>(count) * element_size(dtype));
-            return View{room.data(), count, dtype};
+            const size_t bytes = static_cast<size_t>(count) * element_size(dtype);
+            auto& room = rooms_.emplace_back(std::make_unique_for_overwrite<std::byte[]>(bytes));
+            return View{room.get(), count, dtype};
         };
         const View input = view(input_count_);
         output_ = std::holds_alternative<AllReduce>(like) ? input : view(output_count_);
@@ -107,6 +109,7 @@ private:
     int64_t input_count_ = 0;
     int64_t output_count_ = 0;
     View output_;
+    std::vector<std::unique_ptr<std::byte[]>> rooms_;
 };
 
 // How many of the calls from `begin` on are done at once.
@@ -122,25 +125,32 @@ Merged merge(std::span<const Collective> calls, int ranks) {
 
 }  // namespace
 
-void run_coalesced(Channel& channel, const Coalesced& call, uint64_t number,
-                   const Deadline& deadline) {
+void run_coalesced(const Coalesced& call, int ranks, const RunOne& run_one) {
     const Fingerprint whole = fingerprint(call);
-    uint32_t step = 0;
-    for (std::span<const Collective> left = call.calls; !left.empty(); ++step) {
+    uint32_t index = 0;
+    for (std::span<const Collective> left = call.calls; !left.empty(); ++index) {
         const Collective& first = left.front();
         Fingerprint print = fingerprint(first);
         print.layout = extend_layout(print.layout, whole.layout);
-        Exchange exchange(channel, print, number, deadline, {step, whole});
-        Merged merged = merge(left, channel.size());
+        Merged merged = merge(left, ranks);
         if (merged.size() < 2) {
-            run(exchange, first);
+            run_one(first, print, {index, whole});
             left = left.subspan(1);
         } else {
-            run(exchange, merged.pack(exchange, first));
+            run_one(merged.pack(first), print, {index, whole});
             merged.unpack(first);
             left = left.subspan(merged.size());
         }
     }
+}
+
+void run_coalesced(Channel& channel, const Coalesced& call, uint64_t number,
+                   const Deadline& deadline) {
+    run_coalesced(call, channel.size(),
+                  [&](const Collective& one, const Fingerprint& print, const Exchange::Step& step) {
+                      Exchange exchange(channel, print, number, deadline, step);
+                      run(exchange, one);
+                  });
 }
 
 }  // namespace tutti::algorithm

@@ -1,0 +1,39 @@
+// One rank of each host gets the data over the network, and gives them to the others there.
+#include "backend/shm/collectives.hpp"
+#include "collectives.hpp"
+
+namespace tutti::hierarchy {
+
+void broadcast(const Trip& trip, const Broadcast& call) {
+    const Hosts& hosts = trip.hosts;
+    const Ranks speakers = hosts.speakers(call.source);
+    const int speaker = speakers[static_cast<size_t>(hosts.host())];
+    if (hosts.rank() == speaker) {
+        Exchange exchange = trip.between(speakers);
+        algorithm::run(exchange, Broadcast{call.buffer, hosts.host_of(call.source)});
+    }
+    broadcast_inside(trip, call.buffer.bytes(), hosts.place_of(speaker));
+}
+
+void broadcast_parcel(const Trip& trip, const Parcels& call) {
+    const Hosts& hosts = trip.hosts;
+    const Ranks speakers = hosts.speakers(call.root);
+    const int speaker = speakers[static_cast<size_t>(hosts.host())];
+    const bool speaks = hosts.rank() == speaker;
+    if (speaks) {
+        Parcels outside = call;
+        outside.root = hosts.host_of(call.root);
+        Exchange exchange = trip.between(speakers);
+        algorithm::parcels(exchange, outside);
+    }
+    if (trip.team == nullptr) return;
+    Parcels here = call;
+    here.root = hosts.place_of(speaker);
+    if (speaks) {
+        here.received = std::make_shared<Parcels::Received>();  // nothing
+        if (here.inputs.empty()) here.inputs = {call.received->front().bytes()};
+    }
+    shm::parcels(*trip.team, here);
+}
+
+}  // namespace tutti::hierarchy

@@ -1,0 +1,30 @@
+// The destination copies what the ranks of its host show, and the others send theirs straight.
+#include "collectives.hpp"
+#include "lanes.hpp"
+
+namespace tutti::hierarchy {
+
+void gather(const Trip& trip, const Gather& call) {
+    const Hosts& hosts = trip.hosts;
+    const ConstBytes input = call.input.bytes();
+    const int host = hosts.host_of(call.destination);
+    const int place = hosts.place_of(call.destination);
+    if (hosts.host() != host) {
+        Exchange exchange = trip.among_all();
+        return exchange.wait(exchange.send(call.destination, input));
+    }
+    if (hosts.rank() != call.destination) {
+        return gather_inside(trip, input, {}, input.size(), place);
+    }
+    const std::vector<Bytes> outputs = bytes_of(call.outputs);
+    Exchange exchange = trip.among_all();
+    for (int rank = 0; rank < hosts.ranks(); ++rank) {
+        if (hosts.host_of(rank) != host) {
+            exchange.receive(rank, outputs[static_cast<size_t>(rank)]);
+        }
+    }
+    gather_inside(trip, input, column<std::byte>(hosts, host, 0, 1, outputs), input.size(), place);
+    exchange.wait_all();
+}
+
+}  // namespace tutti::hierarchy

@@ -1,0 +1,102 @@
+// Lists of pieces, by rank, as several ranks of each host take them over the network: the one at
+// place p those of its host's ranks at p, p + lanes, p + 2 * lanes, ... Any thread; touches only
+// what it is given.
+#pragma once
+
+#include "base/block.hpp"
+#include "trip.hpp"
+
+namespace tutti::hierarchy {
+
+// The pieces of that host that go by that lane, in the order of their ranks.
+template <typename Byte>
+std::vector<std::span<Byte>> column(const Hosts& hosts, int host, int lane, int lanes,
+                                    std::span<const std::span<Byte>> pieces) {
+    std::vector<std::span<Byte>> result;
+    const Ranks& ranks = hosts.on(host);
+    for (auto place = static_cast<size_t>(lane); place < ranks.size();
+         place += static_cast<size_t>(lanes)) {
+        result.push_back(pieces[static_cast<size_t>(ranks[place])]);
+    }
+    return result;
+}
+
+// One piece for each lane, the index-th of each column, and nothing for the other places of the
+// host that this is on.
+template <typename Byte>
+std::vector<std::span<Byte>> row(const Hosts& hosts, int host, size_t index, int lanes,
+                                 std::span<const std::span<Byte>> pieces) {
+    std::vector<std::span<Byte>> result(hosts.here().size());
+    const Ranks& ranks = hosts.on(host);
+    const size_t begin = index * static_cast<size_t>(lanes);
+    const size_t end = std::min(begin + static_cast<size_t>(lanes), ranks.size());
+    for (size_t place = begin; place < end; ++place) {
+        result[place - begin] = pieces[static_cast<size_t>(ranks[place])];
+    }
+    return result;
+}
+
+inline size_t rows(const Hosts& hosts, int host, int lanes) {
+    const auto length = static_cast<size_t>(lanes);
+    return (hosts.on(host).size() + length - 1) / length;
+}
+
+// That host's pieces, in the order of the ranks. Where all pieces follow each other in memory, on
+// all ranks, those of ranks that follow each other are one.
+template <typename Byte>
+std::vector<std::span<Byte>> runs(const Hosts& hosts, int host, bool is_whole,
+                                  std::span<const std::span<Byte>> pieces) {
+    std::vector<std::span<Byte>> result;
+    int before = -1;
+    for (const int rank : hosts.on(host)) {
+        const auto piece = pieces[static_cast<size_t>(rank)];
+        if (is_whole && !result.empty() && rank == before + 1) {
+            result.back() = {result.back().data(), result.back().size() + piece.size()};
+        } else {
+            result.push_back(piece);
+        }
+        before = rank;
+    }
+    return result;
+}
+
+// Several pieces as one: themselves if they follow each other, else memory of its own.
+class Joined {
+public:
+    explicit Joined(std::vector<Bytes> pieces) : pieces_(std::move(pieces)) {
+        all_ = pieces_.front();
+        bool is_whole = true;
+        for (size_t index = 1; index < pieces_.size(); ++index) {
+            is_whole = is_whole && pieces_[index].data() == all_.data() + all_.size();
+            all_ = {all_.data(), all_.size() + pieces_[index].size()};
+        }
+        if (is_whole) return;
+        room_.grow(all_.size());
+        all_ = {room_.data(), all_.size()};
+    }
+
+    [[nodiscard]] Bytes all() const { return all_; }
+    // From and to the pieces.
+    void pack() const {
+        each([](Bytes ours, Bytes piece) { algorithm::copy(ours, piece); });
+    }
+    void unpack() const {
+        each([](Bytes ours, Bytes piece) { algorithm::copy(piece, ours); });
+    }
+
+private:
+    template <typename Act>
+    void each(Act act) const {
+        size_t at = 0;
+        for (const Bytes piece : pieces_) {
+            act(all_.subspan(at, piece.size()), piece);
+            at += piece.size();
+        }
+    }
+
+    std::vector<Bytes> pieces_;
+    Block room_;
+    Bytes all_;
+};
+
+}  // namespace tutti::hierarchy
