@@ -42,7 +42,8 @@ std::unique_ptr<Backend> connect_hierarchy(const std::shared_ptr<Store>& store, 
     return hierarchy::connect(gloo_channel::connect(store, rank, size, deadline), deadline);
 }
 
-// The best one for where the ranks are.
+// The best one for where the ranks are: inside hosts through memory, if there is more than one rank
+// on any.
 std::unique_ptr<Backend> connect_any(const std::shared_ptr<Store>& store, int rank, int size,
                                      const Deadline& deadline) {
     auto channel = gloo_channel::connect(store, rank, size, deadline);
@@ -50,7 +51,10 @@ std::unique_ptr<Backend> connect_any(const std::shared_ptr<Store>& store, int ra
     if (meeting.all_see_each_other()) {
         return shm::make(std::move(channel), std::move(meeting.here), "shm", deadline);
     }
-    log(LogLevel::Info, "no shared memory: ", meeting.why);
+    log(LogLevel::Info, "not all ranks share memory: ", meeting.why);
+    const bool some_share = std::ranges::any_of(
+        meeting.hosts, [](const std::vector<int>& ranks) { return ranks.size() > 1; });
+    if (some_share) return hierarchy::make(std::move(channel), std::move(meeting), deadline);
     return std::make_unique<ChannelBackend>(std::move(channel));
 }
 

@@ -20,7 +20,7 @@ std::string resolve_backend(const std::string& name);
 const char* static_backend_name(const std::string& name);
 
 // Meets the other ranks at the store and connects to them. `name` as resolve_backend() returned it;
-// of "" comes shm if all ranks see each other's memory, else gloo.
+// of "" comes shm if all ranks see each other's memory, hierarchy if some do, else gloo.
 std::unique_ptr<Backend> make_backend(const std::string& name, const std::shared_ptr<Store>& store,
                                       int rank, int size, const Deadline& deadline);
 
