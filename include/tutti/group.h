@@ -72,8 +72,9 @@ TUTTI_API void tutti_new_group_options_init(tutti_new_group_options* options, si
 
 /** Makes the default group, TUTTI_GROUP_WORLD: every rank calls this once, and all meet.
  *  @param backend      "gloo" (any hosts), "shm" (ranks of one host, by memory that all of them
- *                      see), "loopback" (ranks that are threads); NULL, the same on all ranks:
- *                      "shm" where it is to be had, else "gloo"
+ *                      see), "hierarchy" (any hosts, by memory inside each), "loopback" (ranks
+ *                      that are threads); NULL, the same on all ranks: "shm" where all share
+ *                      memory, "hierarchy" where some do, else "gloo"
  *  @param init_method  where to meet; NULL: "env://"
  *                      "env://": MASTER_ADDR (rank 0 may do without: it serves at every address
  *                        then), MASTER_PORT, RANK and WORLD_SIZE; without the last two what Open

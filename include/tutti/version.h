@@ -30,8 +30,8 @@ TUTTI_API const char* tutti_version_string(void);
  *  @since 0.1 */
 TUTTI_API size_t tutti_dtype_size(tutti_dtype dtype);
 
-/** 1 if a group can be made with the backend of this name ("gloo", "shm", "loopback"; case is
- *  ignored), else 0.
+/** 1 if a group can be made with the backend of this name ("gloo", "shm", "hierarchy",
+ *  "loopback"; case is ignored), else 0.
  *  @param name  NUL-terminated; NULL gives 0
  *  Blocks:  never
  *  Threads: any
