@@ -1,8 +1,8 @@
 /* One rank of the traffic test: traffic METHOD INTERFACE COUNT BACKEND PLACEMENT [judge]. Runs some
- * collectives of COUNT numbers over BACKEND ("any": none named), looks at what they give, and counts
- * what goes over the INTERFACE meanwhile. PLACEMENT says which host each rank is on: "0011". The
- * first rank of each host prints, for each collective, how much went out and came in, and how much
- * may: with "judge", more is a failure. */
+ * collectives of COUNT numbers over BACKEND ("any": none named), looks at what they give, and
+ * counts what goes over the INTERFACE meanwhile. PLACEMENT says which host each rank is on: "0011".
+ * The first rank of each host prints, for each collective, how much went out and came in, and how
+ * much may: with "judge", more is a failure. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

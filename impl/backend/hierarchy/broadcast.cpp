@@ -33,7 +33,7 @@ void broadcast_parcel(const Trip& trip, const Parcels& call) {
         here.received = std::make_shared<Parcels::Received>();  // nothing
         if (here.inputs.empty()) here.inputs = {call.received->front().bytes()};
     }
-    shm::parcels(*trip.team, here);
+    shm::broadcast_parcel(*trip.team, here, call.root);
 }
 
 }  // namespace tutti::hierarchy

@@ -28,5 +28,7 @@ void scatter(Team& team, std::span<const ConstBytes> inputs, Bytes output, size_
 // All of one length.
 void all_to_all(Team& team, std::span<const ConstBytes> inputs, std::span<const Bytes> outputs);
 void parcels(Team& team, const Parcels& call);
+// A parcel that came to the root from elsewhere: from that rank of the group.
+void broadcast_parcel(Team& team, const Parcels& call, int origin);
 
 }  // namespace tutti::shm

@@ -33,9 +33,9 @@ Head await_head(Team& team, uint64_t step, int peer) {
     return head;
 }
 
-// The parcel, whole if the head has it all, else room for it.
+// The parcel, whole if the head has it all, else room for it. `origin`: a rank of the group.
 OwnedBytes open(const Team& team, const Parcels& call, const Head& head, int origin) {
-    check_size(call, head.size, team.group_rank(origin), team.group_rank(team.rank()));
+    check_size(call, head.size, origin, team.group_rank(team.rank()));
     OwnedBytes parcel(static_cast<size_t>(head.size));
     if (head.has_all()) {
         std::ranges::copy(ConstBytes(head.beginning).first(parcel.size), parcel.bytes().begin());
@@ -43,7 +43,10 @@ OwnedBytes open(const Team& team, const Parcels& call, const Head& head, int ori
     return parcel;
 }
 
-void broadcast_parcel(Team& team, const Parcels& call) {
+}  // namespace
+
+void broadcast_parcel(Team& team, const Parcels& call, int origin) {
+    call.received->clear();
     const uint64_t step = team.take(1);
     if (team.rank() == call.root) {
         const ConstBytes parcel = call.inputs.front();
@@ -54,9 +57,11 @@ void broadcast_parcel(Team& team, const Parcels& call) {
     }
     const Head head = await_head(team, step, call.root);
     team.finish(step, 0);
-    call.received->push_back(open(team, call, head, call.root));
+    call.received->push_back(open(team, call, head, origin));
     if (!head.has_all()) broadcast(team, call.received->front().bytes(), call.root);
 }
+
+namespace {
 
 // All sizes are known to all; returns the longest. Whoever receives opens what comes.
 size_t exchange_heads(Team& team, const Parcels& call, bool receives) {
@@ -70,7 +75,7 @@ size_t exchange_heads(Team& team, const Parcels& call, bool receives) {
         const Head head = await_head(team, step, peer);
         longest = std::max(longest, static_cast<size_t>(head.size));
         if (!receives || peer == team.rank()) continue;
-        received[static_cast<size_t>(peer)] = open(team, call, head, peer);
+        received[static_cast<size_t>(peer)] = open(team, call, head, team.group_rank(peer));
     }
     team.finish(step, 0);
     if (receives) received[own] = own_of(call, call.inputs.front());
@@ -122,8 +127,10 @@ void scatter_parcels(Team& team, const Parcels& call) {
 }  // namespace
 
 void parcels(Team& team, const Parcels& call) {
+    if (call.pattern == Parcels::Pattern::Broadcast) {
+        return broadcast_parcel(team, call, team.group_rank(call.root));
+    }
     call.received->clear();
-    if (call.pattern == Parcels::Pattern::Broadcast) return broadcast_parcel(team, call);
     if (call.pattern == Parcels::Pattern::Scatter) return scatter_parcels(team, call);
     gather_parcels(team, call);
 }
