@@ -7,24 +7,27 @@ namespace tutti::hierarchy {
 
 namespace {
 
-// An op that does not commute takes the ranks in their order.
-bool can_combine(const Hosts& hosts, const ReduceOp& op) {
-    return op.is_commutative() || hosts.are_in_order();
+// An op that does not commute takes the ranks in their order, and sums that are rounded once are not
+// made host by host.
+bool can_combine(const Hosts& hosts, const ReduceOp& op, tutti_dtype dtype) {
+    const algorithm::Reduction reduction{dtype, op};
+    return !reduction.must_combine_at_once(hosts.ranks()) &&
+           (op.is_commutative() || hosts.are_in_order());
 }
 
 // What only some ranks know, how much goes from one rank to another, or who is there, goes over the
 // channel, and so do byte strings that differ from rank to rank.
 bool is_served(const Hosts& hosts, const AllReduce& call) {
-    return can_combine(hosts, call.op);
+    return can_combine(hosts, call.op, call.output.dtype);
 }
 bool is_served(const Hosts& hosts, const Reduce& call) {
-    return can_combine(hosts, call.op);
+    return can_combine(hosts, call.op, call.input.dtype);
 }
 bool is_served(const Hosts& hosts, const ReduceScatter& call) {
-    return can_combine(hosts, call.op);
+    return can_combine(hosts, call.op, call.output.dtype);
 }
 bool is_served(const Hosts& hosts, const ReduceScatterTensor& call) {
-    return can_combine(hosts, call.op);
+    return can_combine(hosts, call.op, call.output.dtype);
 }
 bool is_served(const Hosts& hosts, const AllToAllSingle& call) {
     return call.is_even() &&
@@ -37,6 +40,9 @@ bool is_served(const Hosts&, const MonitoredBarrier&) {
     return false;
 }
 bool is_served(const Hosts&, const AllToAll&) {
+    return false;
+}
+bool is_served(const Hosts&, const AllReduceAddends&) {
     return false;
 }
 template <typename Call>
@@ -84,6 +90,9 @@ void serve(const Trip&, const AllToAll&) {
     TUTTI_ASSERT(false);
 }
 void serve(const Trip&, const MonitoredBarrier&) {
+    TUTTI_ASSERT(false);
+}
+void serve(const Trip&, const AllReduceAddends&) {
     TUTTI_ASSERT(false);
 }
 void serve(const Trip&, const Coalesced&) {
