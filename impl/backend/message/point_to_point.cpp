@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "draining.hpp"
+#include "fitting.hpp"
 #include "listening.hpp"
 #include "receiving.hpp"
 #include "sending.hpp"
@@ -125,7 +126,7 @@ void PointToPoint::join(const std::shared_ptr<Receiving>& receiving) {
         {
             const Lock lock(mutex_);
             Lane& lane = lanes_[tag];
-            ended = receiving->is_late ? receiving->timed_out() : aborted_;
+            ended = receiving->is_late ? timed_out(receiving->call) : aborted_;
             if (ended.ok()) arrival = find_message(lane, *receiving);
             if (ended.ok() && !arrival) {
                 lane.queues[receiving->call.source].waiting.emplace(receiving->turn, receiving);

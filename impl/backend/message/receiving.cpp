@@ -3,9 +3,9 @@
 #include "receiving.hpp"
 
 #include <cstring>
-#include <string>
 
 #include "base/error.hpp"
+#include "fitting.hpp"
 #include "listening.hpp"
 #include "sending.hpp"
 #include "using.hpp"
@@ -54,29 +54,11 @@ Receiving::Taken Receiving::take_remote(const Listening& message) {
     return Taken::Yes;
 }
 
-bool Receiving::fits(Content content, int64_t count, tutti_dtype dtype) const {
-    if (content != call.content) return false;
-    if (content == Content::Elements) {
-        return count == call.buffer.count && dtype == call.buffer.dtype;
-    }
-    return dtype == TUTTI_UINT8 && count >= 0 && static_cast<uint64_t>(count) <= call.most_bytes;
-}
-
-Status Receiving::misfit(Content content, int64_t count, tutti_dtype dtype) const {
-    std::string wanted = call.content == Content::Objects ? "objects" : "bytes";
-    if (call.content == Content::Elements) {
-        wanted = describe_message(call.content, call.buffer.count, call.buffer.dtype);
-    } else if (call.content == content) {
-        wanted += cat(", ", call.most_bytes, " bytes at most");
-    }
-    return {TUTTI_ERR_MISMATCH, source_, 0,
-            cat("rank ", source_, " sent ", describe_message(content, count, dtype),
-                " where this receive is ", wanted)};
-}
-
 Status Receiving::make_room(Content content, int64_t count, tutti_dtype dtype) noexcept {
     try {
-        if (!fits(content, count, dtype)) return misfit(content, count, dtype);
+        if (Status status = check_fit(call, content, count, dtype, source_); !status.ok()) {
+            return status;
+        }
         if (content == Content::Elements) {
             room_ = call.buffer.bytes();
         } else {
@@ -149,13 +131,8 @@ void Receiving::finish(const Status& status) noexcept {
     work_->finish(status, status.ok() ? source_ : -1);
 }
 
-Status Receiving::timed_out() const {
-    const std::string who = call.source == any_source ? "any rank" : cat("rank ", call.source);
-    return {TUTTI_ERR_TIMEOUT, call.source, 0, cat("timed out waiting for a message of ", who)};
-}
-
 void Receiving::time_out() noexcept {
-    if (engine_->give_up(shared_from_this())) finish(timed_out());
+    if (engine_->give_up(shared_from_this())) finish(timed_out(call));
 }
 
 }  // namespace tutti

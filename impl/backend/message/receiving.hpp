@@ -29,7 +29,6 @@ public:
 
     void transfer_done(Transfer& transfer) noexcept override;
     void finish(const Status& status) noexcept;
-    [[nodiscard]] Status timed_out() const;
 
     const Receive call;
     // The engine's, under its lock.
@@ -43,8 +42,6 @@ private:
     [[nodiscard]] Status make_room(Content content, int64_t count, tutti_dtype dtype) noexcept;
     void copy(const void* data);
     Taken receive_body(uint64_t number);
-    [[nodiscard]] bool fits(Content content, int64_t count, tutti_dtype dtype) const;
-    [[nodiscard]] Status misfit(Content content, int64_t count, tutti_dtype dtype) const;
     Taken conclude() noexcept;
     void withdraw() noexcept;
     void time_out() noexcept;

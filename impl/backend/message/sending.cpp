@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "fitting.hpp"
 #include "using.hpp"
 
 namespace tutti {
@@ -68,16 +69,11 @@ void Sending::finish(const Status& status) noexcept {
     if (claim()) finish_claimed(status);
 }
 
-Status Sending::timed_out() const {
-    return {TUTTI_ERR_TIMEOUT, call.destination, 0,
-            cat("timed out: rank ", call.destination, " did not receive it")};
-}
-
 // What has begun to move goes on to its end.
 void Sending::time_out() noexcept {
     if (is_local()) {
         engine_->forget(shared_from_this());
-        return finish(timed_out());
+        return finish(timed_out(call));
     }
     const Lock lock(posting_);
     if (finished_) return;
@@ -87,7 +83,7 @@ void Sending::time_out() noexcept {
         if (head_stopped) --pending_;
         return;
     }
-    finish(timed_out());
+    finish(timed_out(call));
     const int stopped = (head_stopped ? 1 : 0) + (body_stopped ? 1 : 0);
     if (pending_.fetch_sub(stopped) == stopped) withdraw();
 }

@@ -33,7 +33,6 @@ public:
 
 private:
     [[nodiscard]] bool has_body() const;
-    [[nodiscard]] Status timed_out() const;
     void conclude() noexcept TUTTI_REQUIRES(posting_);
     void time_out() noexcept;
     bool stop(Transfer& transfer) noexcept TUTTI_REQUIRES(posting_);
