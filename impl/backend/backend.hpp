@@ -35,6 +35,10 @@ public:
     virtual void start(const Receive& call, const Deadline& deadline,
                        std::shared_ptr<Work> work) = 0;
 
+    // The whole message, on this thread. Throw; receive() returns the source.
+    virtual void send(const Send& call, const Deadline& deadline);
+    virtual int receive(const Receive& call, const Deadline& deadline);
+
     // A call of this rank failed, so the group cannot go on: tells the other ranks. Any thread.
     virtual void report(const Status& cause) noexcept = 0;
     // Ends all that runs here, now and later, with this status; only the first counts. Any thread.

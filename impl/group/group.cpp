@@ -242,16 +242,28 @@ std::shared_ptr<Work> Group::work_of(const Call& call) const {
     return std::make_shared<Work>(what, call_name(call));
 }
 
-template <typename Call>
-void Group::start_message(const Call& call, const Deadline& until,
-                          const std::shared_ptr<Work>& work) {
+template <typename Call, typename Act>
+void Group::in_words(const Call& call, Act&& act) const {
     try {
-        backend_->start(call, until, work);
+        act();
     } catch (...) {
         Status status = current_status();
         status.message = cat(call_name(call), detail(call), " on ", label(), ": ", status.message);
         throw Error(status);
     }
+}
+
+template <typename Call>
+void Group::start_message(const Call& call, const Deadline& until,
+                          const std::shared_ptr<Work>& work) {
+    in_words(call, [&] { backend_->start(call, until, work); });
+}
+
+template <typename Call, typename Run>
+void Group::run_message(const Call& call, Run&& run, int64_t timeout_ms) {
+    check(call, size_);
+    const Entry entry(*this, call_name(call));
+    in_words(call, [&] { run(deadline(timeout_ms)); });
 }
 
 template <typename Call>
@@ -319,9 +331,8 @@ void Group::run(const Send& call, int64_t timeout_ms) {
                     cat("group_dst is ", call.destination,
                         ", this rank itself, which only a send with a work can reach"));
     }
-    const auto work = start(call, timeout_ms);
-    work->wait(Deadline::never());  // its own deadline ends it
-    if (const Status status = *work->status(); !status.ok()) throw Error(status);
+    run_message(
+        call, [&](const Deadline& until) { backend_->send(call, until); }, timeout_ms);
 }
 
 int Group::run(const Receive& call, int64_t timeout_ms) {
@@ -330,10 +341,10 @@ int Group::run(const Receive& call, int64_t timeout_ms) {
                     cat("group_src is ", call.source,
                         ", this rank itself, from which only a receive with a work can receive"));
     }
-    const auto work = start(call, timeout_ms);
-    work->wait(Deadline::never());
-    if (const Status status = *work->status(); !status.ok()) throw Error(status);
-    return work->source_rank();
+    int source = -1;
+    run_message(
+        call, [&](const Deadline& until) { source = backend_->receive(call, until); }, timeout_ms);
+    return source;
 }
 
 // What was made from this group goes first: it may move its data through the same connections.

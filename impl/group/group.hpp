@@ -140,6 +140,11 @@ private:
                 bool had_begun = true) noexcept;
     template <typename Call>
     [[nodiscard]] std::shared_ptr<Work> work_of(const Call& call) const;
+    // A failure of `act` names the call.
+    template <typename Call, typename Act>
+    void in_words(const Call& call, Act&& act) const;
+    template <typename Call, typename Run>
+    void run_message(const Call& call, Run&& run, int64_t timeout_ms);
     template <typename Call>
     void start_message(const Call& call, const Deadline& until, const std::shared_ptr<Work>& work);
     template <typename Call>

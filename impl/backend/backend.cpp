@@ -1,0 +1,29 @@
+// Messages here and now, as far as a backend has nothing faster. The caller's thread.
+#include "backend.hpp"
+
+#include "base/error.hpp"
+
+namespace tutti {
+
+namespace {
+
+template <typename Call>
+int run_now(Backend& backend, const Call& call, const Deadline& deadline) {
+    const auto work = std::make_shared<Work>();
+    backend.start(call, deadline, work);
+    work->wait(Deadline::never());  // its own deadline ends it
+    if (const Status status = *work->status(); !status.ok()) throw Error(status);
+    return work->source_rank();
+}
+
+}  // namespace
+
+void Backend::send(const Send& call, const Deadline& deadline) {
+    run_now(*this, call, deadline);
+}
+
+int Backend::receive(const Receive& call, const Deadline& deadline) {
+    return run_now(*this, call, deadline);
+}
+
+}  // namespace tutti
