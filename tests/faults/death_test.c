@@ -107,6 +107,26 @@ static void a_rank_killed_in_any_collective_is_named_by_all_others(void** state)
     rounds = all_rounds;
 }
 
+/* Whoever of the two it is, and wherever the data are: long ones are on their way for a while. */
+static void a_rank_that_dies_amid_a_message_is_named_by_its_peer(void** state) {
+    for (int round = 0; round < 2 * rounds; ++round) {
+        team* all = (team*)*state;
+        const int32_t dead = round % 2;
+        all->size = 2;
+        team_start(all, 0, 0, PATIENT, LIST("init", "loop send to=1 count=8000000", "destroy"));
+        team_start(all, 1, 1, PATIENT, LIST("init", "loop recv from=0 count=8000000", "destroy"));
+        for (int32_t index = 0; index < 2; ++index) EXPECT_DONE(all, index, "init");
+        team_await_progress(all, 1 - dead, 1 + below(5));
+        team_signal(all, dead, SIGKILL);
+        EXPECT_STEP(all, 1 - dead, dead == 0 ? "recv" : "send", TUTTI_ERR_PEER_LOST, dead,
+                    dead == 0 ? "rank 0 died" : "rank 1 died");
+        EXPECT_DONE(all, 1 - dead, "destroy");
+        team_expect_ends(all, dead);
+        assert_int_equal(team_close(state), 0);
+        assert_int_equal(team_open(state), 0);
+    }
+}
+
 /* The messages of the survivors end for the same reason, not for each other's end. */
 static void messages_between_survivors_name_the_rank_that_died(void** state) {
     static const char* const counts[] = {"count=64", "count=300000"};
@@ -248,6 +268,7 @@ int main(int argc, char** argv) {
         TEAM_TEST(a_rank_killed_in_barriers_is_named_by_all_others),
         TEAM_TEST(a_rank_killed_in_broadcasts_is_named_by_all_others),
         TEAM_TEST(a_rank_killed_in_any_collective_is_named_by_all_others),
+        TEAM_TEST(a_rank_that_dies_amid_a_message_is_named_by_its_peer),
         TEAM_TEST(messages_between_survivors_name_the_rank_that_died),
         TEAM_TEST(two_ranks_killed_at_once_end_the_calls_of_the_others),
         TEAM_TEST(survivors_that_leave_at_once_are_not_blamed),

@@ -203,6 +203,9 @@ static void a_send_that_is_done_arrives_though_its_rank_leaves_at_once(void** st
  * takes it. */
 static void a_message_of_a_rank_that_has_left_is_there_for_a_late_receive(void** state) {
     team* all = (team*)*state;
+    const char* backend = getenv("TUTTI_FAULTS_BACKEND");
+    /* There a receive that timed out makes no room: the send waits for the next one. */
+    if (backend != NULL && strcmp(backend, "shm") == 0) skip();
     all->size = 2;
     team_start(all, 0, 0, PATIENT,
                LIST("init", "call recv from=1 timeout=20", "pause", "call recv from=1",

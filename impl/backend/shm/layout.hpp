@@ -62,14 +62,17 @@ constexpr size_t chunk_bytes = size_t{128} * 1024;  // of data in a slot
 constexpr size_t result_bytes = size_t{64} * 1024;  // behind them: a rank's part of the result
 constexpr size_t slot_bytes = chunk_bytes + result_bytes;
 
+// Whoever waits for something that another rank writes sleeps on a bell; it rings if anybody does.
+struct alignas(cache_line) Bell {
+    std::atomic<uint32_t> sleepers;
+    std::atomic<uint32_t> rings;
+};
+
 struct Part {
     Line lines[most_lines];
     // The rank reads nothing more of the steps before this one.
     alignas(cache_line) std::atomic<uint64_t> finished;
-    // Others who wait for something that this rank writes sleep on the bell; it rings if there are
-    // any.
-    alignas(cache_line) std::atomic<uint32_t> sleepers;
-    std::atomic<uint32_t> bell;
+    Bell bell;  // of those who wait for this rank
     Record records[most_records];
     alignas(4096) std::byte slots[most_slots][slot_bytes];
 };

@@ -9,6 +9,7 @@
 #include "backend/algorithm/tell_all.hpp"
 #include "base/environment.hpp"
 #include "base/error.hpp"
+#include "mailbox.hpp"
 
 namespace tutti::shm {
 
@@ -48,6 +49,11 @@ struct Answer {
         reason.copy(why.data(), why.size() - 1);
     }
 };
+
+// A rank's part in collectives, then its mail, where all ranks may be on one host.
+size_t segment_bytes(size_t ranks) {
+    return sizeof(Part) + (ranks <= size_t{most_ranks} ? mail_bytes(static_cast<int>(ranks)) : 0);
+}
 
 uint64_t place_of(int rank) {
     const std::optional<std::string> text = environment(hosts_variable);
@@ -130,7 +136,8 @@ void look(Answer& answer, const std::vector<Card>& cards, const std::vector<Seat
         if (seats[peer].neighbourhood != seats[own].neighbourhood) {
             throw Error(TUTTI_ERR_UNSUPPORTED, why_not_near(cards[own], cards[peer]));
         }
-        if (peer != own) segment.emplace(Segment::open(cards[peer].address, sizeof(Part)));
+        if (peer != own)
+            segment.emplace(Segment::open(cards[peer].address, segment_bytes(cards.size())));
         answer.see(seats[peer].place);
         if (!segment->lets_read_memory()) answer.direct = 0;
     } catch (const Error& error) {
@@ -164,7 +171,7 @@ Meeting meet(Channel& channel, const Deadline& deadline) {
     Answer answer;
     std::vector<std::optional<Segment>> segments(static_cast<size_t>(channel.size()));
     try {
-        segments[own].emplace(Segment::make(sizeof(Part)));
+        segments[own].emplace(Segment::make(segment_bytes(segments.size())));
     } catch (const Error& error) {
         answer.miss(channel.rank(), error.status().message);
     }

@@ -6,16 +6,33 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "collectives.hpp"
+#include "mailbox.hpp"
+#include "messages.hpp"
 
 namespace tutti::shm {
 
 namespace {
 
+// A rank's memory: its part in collectives, then its mail.
+std::vector<MailPlace> mails_in(const std::vector<Segment>& segments, bool direct) {
+    std::vector<MailPlace> mails;
+    for (const Segment& segment : segments) {
+        mails.push_back({static_cast<std::byte*>(segment.data()) + sizeof(Part),
+                         direct ? segment.address().process : 0});
+    }
+    return mails;
+}
+
 class ShmBackend : public ChannelBackend {
 public:
     ShmBackend(std::unique_ptr<Channel> channel, Met met, const char* name,
                const Deadline& deadline)
-        : ChannelBackend(std::move(channel)), name_(name), team_(std::move(met), this->channel()) {
+        : ChannelBackend(std::move(channel)),
+          name_(name),
+          team_(std::move(met), this->channel()),
+          messages_(mails_in(team_.met().segments, team_.met().direct),
+                    team_.met().ways[static_cast<size_t>(Op::Message)], team_.met().spins,
+                    this->channel()) {
         this->channel().set_comparison([this] { team_.compare(); });
         // All have met once all are here: who fails then fails nobody else's meeting.
         team_.begin(fingerprint(Barrier{}), 0, deadline);
@@ -40,6 +57,24 @@ public:
         }
     }
 
+    void send(const Send& call, const Deadline& deadline) override {
+        messages_.send(call, deadline);
+    }
+    int receive(const Receive& call, const Deadline& deadline) override {
+        return messages_.receive(call, deadline);
+    }
+    void start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work) override {
+        messages_.start(call, deadline, std::move(work));
+    }
+    void start(const Receive& call, const Deadline& deadline, std::shared_ptr<Work> work) override {
+        messages_.start(call, deadline, std::move(work));
+    }
+
+    void abort(const Status& status) noexcept override {
+        ChannelBackend::abort(status);
+        messages_.abort(status);
+    }
+
     std::unique_ptr<Backend> branch(const Branch& branch) override {
         auto part = channel().branch(branch);
         Meeting meeting = meet(*part, branch.deadline);
@@ -53,6 +88,7 @@ public:
 private:
     const char* const name_;
     Team team_;
+    Messages messages_;  // in the team's memory
 };
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace tutti::shm {
 namespace {
 
 constexpr const char* variable = "TUTTI_SHM_ALGORITHMS";
-constexpr std::array<std::string_view, ops> op_names{"broadcast",      "all_reduce", "reduce",
-                                                     "reduce_scatter", "all_gather", "all_to_all"};
+constexpr std::array<std::string_view, ops> op_names{
+    "broadcast", "all_reduce", "reduce", "reduce_scatter", "all_gather", "all_to_all", "message"};
 constexpr std::array<std::string_view, 4> way_names{"by_size", "staged", "everyone", "direct"};
 
 template <size_t count>

@@ -18,8 +18,16 @@ enum class Way : uint8_t {
     Direct     // ranks read the data where they are, if the system lets them
 };
 
-enum class Op : uint8_t { Broadcast, AllReduce, Reduce, ReduceScatter, AllGather, AllToAll };
-constexpr size_t ops = 6;
+enum class Op : uint8_t {
+    Broadcast,
+    AllReduce,
+    Reduce,
+    ReduceScatter,
+    AllGather,
+    AllToAll,
+    Message
+};
+constexpr size_t ops = 7;
 
 // What somebody wants instead of the table, by Op.
 using Ways = std::array<Way, ops>;
@@ -45,7 +53,7 @@ constexpr Row direct_rows[] = {
     {Op::Broadcast, 2, 8 * KiB, 32 * MiB}, {Op::AllReduce, 2, 8 * KiB, 512 * KiB},
     {Op::Reduce, 2, 8 * KiB, 512 * KiB},   {Op::ReduceScatter, 2, 8 * KiB, 32 * MiB},
     {Op::AllGather, 2, 8 * KiB, 2 * MiB},  {Op::AllToAll, 2, 8 * KiB, 32 * MiB},
-    {Op::AllToAll, 8, 256 * KiB, 2 * MiB},
+    {Op::AllToAll, 8, 256 * KiB, 2 * MiB}, {Op::Message, 2, 8 * KiB, 16 * MiB},
 };
 
 constexpr Way way_for(Op op, int ranks, size_t bytes) {

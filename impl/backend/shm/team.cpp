@@ -81,7 +81,7 @@ void Team::post(uint64_t step) {
     mine.finished = mine_->finished.load(std::memory_order_relaxed);
     mine.step.store(step, std::memory_order_release);
     will_write(line(*mine_, step + 1));
-    ring(*mine_);
+    ring(mine_->bell);
 }
 
 void Team::await(int peer, uint64_t step) {
@@ -97,7 +97,7 @@ void Team::await(int peer, uint64_t step) {
 void Team::finish(uint64_t step, size_t bytes) {
     mine_->finished.store(step + 1, std::memory_order_release);
     // For the room of a line nobody sleeps but one who is many steps ahead, and not for long.
-    if (bytes > Line::most) ring(*mine_);
+    if (bytes > Line::most) ring(mine_->bell);
 }
 
 void Team::wait_for_room(uint64_t step) {
@@ -149,7 +149,7 @@ void Team::wait_slowly(int peer, bool (*is_ready)(void*), void* context) {
     }
     auto next_look = began + std::chrono::milliseconds(control::stall_ms);
     for (;;) {
-        sleep(part(peer), is_ready, context);
+        sleep(part(peer).bell, is_ready, context);
         const Status ours = channel_.trouble(group_rank(rank_));
         const Status theirs = channel_.trouble(group_rank(peer));
         if (is_ready(context)) return;

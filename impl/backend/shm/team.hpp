@@ -43,6 +43,7 @@ public:
     [[nodiscard]] int rank() const { return rank_; }
     [[nodiscard]] int size() const { return size_; }
     [[nodiscard]] int group_rank(int rank) const { return met_.members[static_cast<size_t>(rank)]; }
+    [[nodiscard]] const Met& met() const { return met_; }
     [[nodiscard]] int32_t process(int rank) const {
         return met_.segments[static_cast<size_t>(rank)].address().process;
     }

@@ -53,16 +53,20 @@ int spins_for(std::span<const Processors> of_ranks) {
     return of_ranks.size() > std::min(processors, at_a_time) ? 0 : most_spins;
 }
 
-void wake(Part& mine) {
-    mine.bell.fetch_add(1, std::memory_order_seq_cst);
-    futex(mine.bell, FUTEX_WAKE, INT_MAX, nullptr);
+void wake(Bell& bell) {
+    bell.rings.fetch_add(1, std::memory_order_seq_cst);
+    futex(bell.rings, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
-void sleep(Part& other, bool (*is_ready)(void*), void* context) {
-    other.sleepers.fetch_add(1, std::memory_order_seq_cst);
-    const uint32_t heard = other.bell.load(std::memory_order_seq_cst);
-    if (!is_ready(context)) futex(other.bell, FUTEX_WAIT, heard, &longest_sleep);
-    other.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+void await_ring(Bell& bell, uint32_t heard) {
+    futex(bell.rings, FUTEX_WAIT, heard, &longest_sleep);
+}
+
+void sleep(Bell& bell, bool (*is_ready)(void*), void* context) {
+    bell.sleepers.fetch_add(1, std::memory_order_seq_cst);
+    const uint32_t heard = bell.rings.load(std::memory_order_seq_cst);
+    if (!is_ready(context)) await_ring(bell, heard);
+    bell.sleepers.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 }  // namespace tutti::shm

@@ -39,16 +39,24 @@ inline void will_write(const Line& line) {
 #endif
 }
 
-void wake(Part& mine);
+void wake(Bell& bell);
 
 // After this rank has written what others may sleep for: wakes them. Whoever counts itself after
 // this has looked sees what was written.
-inline void ring(Part& mine) {
+inline void ring(Bell& mine) {
     if (mine.sleepers.fetch_add(0, std::memory_order_acq_rel) != 0) wake(mine);
 }
+// The same, if the last that was written was by an exchange in sequentially consistent order, which
+// the sleepers look for in that order: the bell's memory, another rank's, is only read.
+inline void ring_after_exchange(Bell& theirs) {
+    if (theirs.sleepers.load(std::memory_order_seq_cst) != 0) wake(theirs);
+}
 
-// Sleeps until the other rank's bell rings, for some milliseconds at most. `is_ready` is looked at
-// once more when this rank is known to sleep.
-void sleep(Part& other, bool (*is_ready)(void*), void* context);
+// Sleeps until the bell rings, for some milliseconds at most. `is_ready` is looked at once more when
+// this rank is known to sleep.
+void sleep(Bell& bell, bool (*is_ready)(void*), void* context);
+
+// The parts of that, for who counts itself among the sleepers: unless it has rung since `heard`.
+void await_ring(Bell& bell, uint32_t heard);
 
 }  // namespace tutti::shm

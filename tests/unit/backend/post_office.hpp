@@ -1,10 +1,16 @@
 // Ranks that send each other messages, all driven from one thread: nothing here waits but end().
 #pragma once
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "backend/message/point_to_point.hpp"
+#include "backend/shm/mailbox.hpp"
+#include "backend/shm/messages.hpp"
 #include "patterns.hpp"
 #include "ranks.hpp"
 #include "reduce/reduce.hpp"
@@ -29,12 +35,87 @@ struct Letter {
     }
 };
 
+// Both ways of sending messages.
+class Messenger {
+public:
+    virtual ~Messenger() = default;
+    virtual void start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work) = 0;
+    virtual void start(const Receive& call, const Deadline& deadline,
+                       std::shared_ptr<Work> work) = 0;
+    virtual void abort(const Status& status) = 0;
+    virtual void close() = 0;
+};
+
+class ChannelMessenger final : public Messenger {
+public:
+    explicit ChannelMessenger(Channel& channel)
+        : engine_(std::make_shared<PointToPoint>(channel)) {}
+    void start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work) override {
+        engine_->start(call, deadline, std::move(work));
+    }
+    void start(const Receive& call, const Deadline& deadline, std::shared_ptr<Work> work) override {
+        engine_->start(call, deadline, std::move(work));
+    }
+    void abort(const Status& status) override { engine_->abort(status); }
+    void close() override { engine_->close(); }
+
+private:
+    const std::shared_ptr<PointToPoint> engine_;
+};
+
+class ShmMessenger final : public Messenger {
+public:
+    ShmMessenger(const std::vector<shm::MailPlace>& mails, const Channel& channel)
+        : engine_(mails, shm::Way::BySize, 0, channel) {}
+    void start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work) override {
+        engine_.start(call, deadline, std::move(work));
+    }
+    void start(const Receive& call, const Deadline& deadline, std::shared_ptr<Work> work) override {
+        engine_.start(call, deadline, std::move(work));
+    }
+    void abort(const Status& status) override { engine_.abort(status); }
+    void close() override {}
+
+private:
+    shm::Messages engine_;
+};
+
+// The mail of a group's ranks, at the same place for all of them, so that the thread sanitizer sees
+// what they do with it.
+class Mails {
+public:
+    // Without `process` they do not read each other's other memory.
+    explicit Mails(int ranks, int32_t process) : bytes_(shm::mail_bytes(ranks)) {
+        for (int rank = 0; rank < ranks; ++rank) {
+            void* const mail = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            if (mail == MAP_FAILED) throw std::bad_alloc();
+            all_.push_back({mail, process});
+        }
+    }
+    ~Mails() {
+        for (const shm::MailPlace& mail : all_) ::munmap(mail.memory, bytes_);
+    }
+    Mails(const Mails&) = delete;
+    Mails& operator=(const Mails&) = delete;
+    [[nodiscard]] const std::vector<shm::MailPlace>& all() const { return all_; }
+
+private:
+    const size_t bytes_;
+    std::vector<shm::MailPlace> all_;
+};
+
 // The ranks of a group with their messages; at the end all leave, and nothing lives on.
 class PostOffice {
 public:
-    explicit PostOffice(int size) : channels_(connect_all(size)) {
+    explicit PostOffice(int size)
+        : mails_(size, channel_name() == "shm" ? 0 : ::getpid()), channels_(connect_all(size)) {
         for (const auto& channel : channels_) {
-            messages_.push_back(std::make_shared<PointToPoint>(*channel));
+            if (channel_name().starts_with("shm")) {
+                messages_.push_back(std::make_unique<ShmMessenger>(mails_.all(), *channel));
+            } else {
+                messages_.push_back(std::make_unique<ChannelMessenger>(*channel));
+            }
         }
     }
     ~PostOffice() {
@@ -47,8 +128,7 @@ public:
     PostOffice& operator=(const PostOffice&) = delete;
 
     Channel& channel(int rank) { return *channels_[static_cast<size_t>(rank)]; }
-    PointToPoint& messages(int rank) { return *messages_[static_cast<size_t>(rank)]; }
-    std::weak_ptr<PointToPoint> watch(int rank) { return messages_[static_cast<size_t>(rank)]; }
+    Messenger& messages(int rank) { return *messages_[static_cast<size_t>(rank)]; }
 
     // As the destruction of a backend does.
     void abort(int rank, const Status& status) {
@@ -88,8 +168,9 @@ public:
     static constexpr std::byte untouched{0xEE};
 
 private:
+    Mails mails_;
     Channels channels_;
-    std::vector<std::shared_ptr<PointToPoint>> messages_;
+    std::vector<std::unique_ptr<Messenger>> messages_;
 };
 
 // The message that was sent, and no other.

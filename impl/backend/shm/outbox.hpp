@@ -1,0 +1,65 @@
+// The messages of this rank to one other. They are offered in their order, as far as there are
+// letters and offers for them; data that did not go with the letter follow in a stream, once the
+// receiver wants them. Under the lock of the Messages.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "mailbox.hpp"
+#include "operation.hpp"
+
+namespace tutti::shm {
+
+class Outbox {
+public:
+    // `theirs`: the bell of the receiver.
+    Outbox(const BoxView& view, Bell& theirs) : view_(view), theirs_(theirs) {}
+
+    // Before add(). Throws OUT_OF_MEMORY.
+    void prepare() { free_.reserve(most_offers); }
+    void add(Sending& message) { queued_.push_back(message); }
+    // Goes on as far as it can; true if something came of it.
+    bool advance(Ends& ends);
+    [[nodiscard]] bool is_busy() const {
+        return !queued_.empty() || !offered_.empty() || !streaming_.empty();
+    }
+    [[nodiscard]] bool is_streaming() const { return !streaming_.empty(); }
+
+    // Ends it, if nothing of it has moved; else it goes on.
+    bool withdraw(Sending& message, Ends& ends, const Status& status);
+    // act(message) for each of which nothing is known to have moved; it may withdraw that one.
+    template <typename Act>
+    void for_unmoved(Act&& act) {
+        for (List<Sending>* const list : {&queued_, &offered_}) {
+            list->find([&](Sending& message) { return act(message), false; });
+        }
+    }
+    // Ends all.
+    void fail(const Status& status, Ends& ends);
+
+private:
+    bool offer(Sending& message);
+    bool hear(Ends& ends);
+    bool hear_of(Sending& message, Ends& ends);
+    bool take_back(Sending& message);
+    bool take_back(Sending& message, Fate now);
+    bool stream(Ends& ends);
+    [[nodiscard]] std::atomic<uint64_t>& fate(const Sending& message) const {
+        return view_.box->offers[message.offer];
+    }
+
+    const BoxView view_;
+    Bell& theirs_;
+    List<Sending> queued_;
+    List<Sending> offered_;
+    List<Sending> streaming_;
+    uint64_t next_ = 1;     // number of the next message
+    uint64_t heard_ = 0;    // as last seen
+    uint64_t settled_ = 0;  // offers that were found settled by the receiver
+    uint64_t written_ = 0;
+    std::vector<uint32_t> free_;  // offers; has room for all
+    uint32_t offers_ = 0;         // that were ever in use
+};
+
+}  // namespace tutti::shm
