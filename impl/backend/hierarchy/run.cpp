@@ -7,8 +7,8 @@ namespace tutti::hierarchy {
 
 namespace {
 
-// An op that does not commute takes the ranks in their order, and sums that are rounded once are not
-// made host by host.
+// An op that does not commute takes the ranks in their order, and sums that are rounded once are
+// not made host by host.
 bool can_combine(const Hosts& hosts, const ReduceOp& op, tutti_dtype dtype) {
     const algorithm::Reduction reduction{dtype, op};
     return !reduction.must_combine_at_once(hosts.ranks()) &&

@@ -52,8 +52,8 @@ inline void ring_after_exchange(Bell& theirs) {
     if (theirs.sleepers.load(std::memory_order_seq_cst) != 0) wake(theirs);
 }
 
-// Sleeps until the bell rings, for some milliseconds at most. `is_ready` is looked at once more when
-// this rank is known to sleep.
+// Sleeps until the bell rings, for some milliseconds at most. `is_ready` is looked at once more
+// when this rank is known to sleep.
 void sleep(Bell& bell, bool (*is_ready)(void*), void* context);
 
 // The parts of that, for who counts itself among the sleepers: unless it has rung since `heard`.

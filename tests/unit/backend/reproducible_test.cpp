@@ -1,10 +1,10 @@
 // Do the reductions of a reproducible group give the exact sum, rounded once, whatever the number
 // of ranks, the sizes and the numbers? N ranks as threads, over both channels; TUTTI_TEST_SEED
 // repeats a run.
-#include "../reduce/exact_reference.hpp"
 #include "backend/algorithm/algorithm.hpp"
 #include "ranks.hpp"
 #include "support/sanitizers.h"
+#include "unit/reduce/exact_reference.hpp"
 
 namespace {
 
