@@ -87,9 +87,12 @@ static void a_rank_that_dies_between_segments_of_a_ring_is_named(void** state) {
     }
 }
 
+/* Making the group takes fewer waits than this. */
+#define WAITS_OF_MAKING 10
+
 static void a_rank_that_dies_in_its_first_messages_is_named(void** state) {
-    static const char* const faults[] = {"TUTTI_FAULT=exchange.wait@1=kill",
-                                         "TUTTI_FAULT=exchange.wait@2=exit"};
+    static const char* const faults[] = {"TUTTI_FAULT=exchange.wait@11=kill",
+                                         "TUTTI_FAULT=exchange.wait@12=exit"};
     static const char* const loops[] = {"loop all_reduce", "loop barrier", "loop broadcast root=2"};
     for (int fault = 0; fault < 2; ++fault) {
         for (int loop = 0; loop < 3; ++loop) {
@@ -117,7 +120,8 @@ static void a_rank_that_dies_in_any_collective_is_named(void** state) {
     for (size_t loop = 0; loop < sizeof loops / sizeof *loops; ++loop) {
         for (int wait = 1; wait <= 3; ++wait) {
             char fault[64];
-            snprintf(fault, sizeof fault, "TUTTI_FAULT=exchange.wait@%d=kill", wait);
+            snprintf(fault, sizeof fault, "TUTTI_FAULT=exchange.wait@%d=kill",
+                     WAITS_OF_MAKING + wait);
             die_in_a_loop(state, 3, (int32_t)(loop + (size_t)wait) % 3, fault, loops[loop]);
         }
     }
@@ -128,7 +132,7 @@ static void a_rank_that_fails_in_a_call_is_named_by_all_others(void** state) {
         team* all = (team*)*state;
         char gave_up[64];
         snprintf(gave_up, sizeof gave_up, "rank %d gave up", (int)victim);
-        start_with_fault(all, 3, victim, "TUTTI_FAULT=exchange.wait@2=throw", SILENCE,
+        start_with_fault(all, 3, victim, "TUTTI_FAULT=exchange.wait@12=throw", SILENCE,
                          LIST("init", "loop all_reduce", "destroy"));
         for (int32_t index = 0; index < 3; ++index) {
             EXPECT_DONE(all, index, "init");
