@@ -11,10 +11,7 @@ public:
     enum class Of { Sound, Any };  // a failed group is of use still to those made from it
 
     Entry(Group& group, const char* operation, Of which = Of::Sound) : group_(group) {
-        // Either this thread sees that the group has come to harm, or who waits for those inside
-        // sees this one.
-        group_.inside_.fetch_add(1);
-        if (!group_.harmed_.load()) return;
+        if ((group_.inside_.fetch_add(one_inside) & harmed) == 0) return;
         try {
             const Lock lock(group_.mutex_);
             group_.check_not_destroyed();
@@ -29,9 +26,14 @@ public:
     Entry& operator=(const Entry&) = delete;
 
 private:
+    // Who waits for those inside may end the group as soon as this call is not counted.
     void leave() noexcept {
-        if (group_.inside_.fetch_sub(1) > 1 || !group_.harmed_.load()) return;
+        uint64_t inside = group_.inside_.load();
+        while ((inside & harmed) == 0) {
+            if (group_.inside_.compare_exchange_weak(inside, inside - one_inside)) return;
+        }
         const Lock lock(group_.mutex_);
+        group_.inside_.fetch_sub(one_inside);
         group_.idle_.notify_all();
     }
 

@@ -137,7 +137,7 @@ Status Group::fail(Status status, const Collective& call, uint64_t number,
             return status;
         }
         failure_ = status;
-        harmed_ = true;
+        inside_.fetch_or(harmed);
     }
     Status cause = status;
     if (cause.code == TUTTI_ERR_TIMEOUT) cause.code = TUTTI_ERR_ABORTED;  // it is not theirs
@@ -371,7 +371,7 @@ void Group::destroy() {
             throw Error(TUTTI_ERR_INVALID_HANDLE, cat(label(), " was destroyed before"));
         }
         destroyed_ = true;
-        harmed_ = true;
+        inside_.fetch_or(harmed);
     }
     if (!backend_) return;  // it was never made
     if (!first_) end_family();
@@ -380,7 +380,7 @@ void Group::destroy() {
     backend_->abort({TUTTI_ERR_ABORTED, rank_, 0, "the group was destroyed"});
     {
         Lock lock(mutex_);
-        while (inside_ > 0) idle_.wait(lock);
+        while (inside_ >= one_inside) idle_.wait(lock);
     }
     turns_.reset();
     backend_.reset();

@@ -174,8 +174,11 @@ private:
     Status failure_ TUTTI_GUARDED_BY(mutex_);
     bool destroyed_ TUTTI_GUARDED_BY(mutex_) = false;
     bool ended_ TUTTI_GUARDED_BY(mutex_) = false;  // destroyed, and nothing of it is left
-    std::atomic<int> inside_{0};                   // calls that use the backend
-    std::atomic<bool> harmed_{false};              // it was destroyed, or has failed
+    // Calls that use the backend, each of them `one_inside`, and whether the group is `harmed`:
+    // destroyed, or failed. Of one that is, they leave under the lock.
+    static constexpr uint64_t harmed = 1;
+    static constexpr uint64_t one_inside = 2;
+    std::atomic<uint64_t> inside_{0};
     // Groups made from this one so far, by all ranks and, for each set of callers, by those alone.
     uint64_t steps_ TUTTI_GUARDED_BY(mutex_) = 0;
     std::map<uint64_t, uint64_t> steps_of_some_ TUTTI_GUARDED_BY(mutex_);
