@@ -93,7 +93,7 @@ static void check_counts(int64_t count, int from, int to) {
             numbers given =
                 make_numbers(exact_dtypes[i], kind, ADDENDS, count, (uint64_t)(100 * i + kind));
             for (int32_t size = 1; size <= ADDENDS; size += size < 3 ? 1 : size < 5 ? 2 : 3)
-                RUN_WITH(size, add_in_every_way, &given);
+                if (try_with(size)) RUN_WITH(size, add_in_every_way, &given);
             free_numbers(&given);
         }
     }

@@ -111,7 +111,7 @@ static void check_counts(int64_t count, int from, int to) {
             numbers given =
                 make_numbers(exact_dtypes[i], kind, MOST_RANKS, count, (uint64_t)(1000 * i + kind));
             for (int32_t size = 1; size <= MOST_RANKS; size += size < 5 ? 1 : 3)
-                RUN_WITH(size, every_sum_is_exact, &given);
+                if (try_with(size)) RUN_WITH(size, every_sum_is_exact, &given);
             free_numbers(&given);
         }
     }
