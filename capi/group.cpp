@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "arguments.hpp"

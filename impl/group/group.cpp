@@ -205,21 +205,22 @@ std::shared_ptr<Work> Group::start(Collective call, int64_t timeout_ms,
         work->finish({});
         return work;
     }
-    const uint64_t drawn = turns_->queue([this, call, until = deadline(timeout_ms),
-                                          deliver = std::move(deliver), work](uint64_t number) {
-        try {
-            backend_->run(call, number, until);
-        } catch (...) {
-            work->finish(fail(current_status(), call, number));
-            return;
-        }
-        try {
-            if (deliver) deliver();
-            work->finish({});
-        } catch (...) {
-            work->finish(current_status());
-        }
-    });
+    const uint64_t drawn =
+        turns_->queue([this, call = std::move(call), until = deadline(timeout_ms),
+                       deliver = std::move(deliver), work](uint64_t number) {
+            try {
+                backend_->run(call, number, until);
+            } catch (...) {
+                work->finish(fail(current_status(), call, number));
+                return;
+            }
+            try {
+                if (deliver) deliver();
+                work->finish({});
+            } catch (...) {
+                work->finish(current_status());
+            }
+        });
     work->set_number(drawn);
     return work;
 }

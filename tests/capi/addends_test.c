@@ -2,10 +2,9 @@
  * the backend. */
 #include <stdlib.h>
 
-#include "on_ranks.h"
-#include "support/exact.h"
+#include "exact_on_ranks.h"
 
-enum { ADDENDS = 8 };
+enum { ADDENDS = MOST_RANKS };
 
 /* How many of the addends rank r of so many has: in all ADDENDS. */
 typedef int32_t (*spread)(int32_t rank, int32_t size);
@@ -24,15 +23,6 @@ typedef struct task {
     const numbers* given;
     spread how;
 } task;
-
-static tutti_group* reproducible_group(rank_context* me) {
-    tutti_new_group_options options = TUTTI_NEW_GROUP_OPTIONS_INIT;
-    tutti_group* group = NULL;
-    options.reproducible = TUTTI_REPRODUCIBLE;
-    if (tutti_new_group(me->group, NULL, 0, NULL, NULL, &options, &group, &me->error) != TUTTI_OK)
-        rank_failed(me, __FILE__, __LINE__, "tutti_new_group", me->error.status);
-    return group;
-}
 
 /* This rank's addends; returns how many. */
 static int32_t own_addends(rank_context* me, const task* todo, tutti_buffer* inputs) {
@@ -87,27 +77,15 @@ static void add_in_every_way(rank_context* me) {
     tutti_group_release(group);
 }
 
-static void check_counts(int64_t count, int from, int to) {
-    for (int i = 0; i < EXACT_DTYPES; ++i) {
-        for (int kind = from; kind < to; ++kind) {
-            numbers given =
-                make_numbers(exact_dtypes[i], kind, ADDENDS, count, (uint64_t)(100 * i + kind));
-            for (int32_t size = 1; size <= ADDENDS; size += size < 3 ? 1 : size < 5 ? 2 : 3)
-                if (try_with(size)) RUN_WITH(size, add_in_every_way, &given);
-            free_numbers(&given);
-        }
-    }
-}
-
 static void addends_give_the_same_bits_over_any_number_of_ranks(void** state) {
     (void)state;
-    check_counts(331, 0, KINDS);
+    try_numbers(add_in_every_way, 331, 0, KINDS);
 }
 
 static void many_and_no_elements_are_added(void** state) {
     (void)state;
-    check_counts(0, 0, 1);
-    check_counts(40003, SPREAD, SPREAD + 1);
+    try_numbers(add_in_every_way, 0, 0, 1);
+    try_numbers(add_in_every_way, 40003, SPREAD, SPREAD + 1);
 }
 
 static void what_is_no_addend_is_refused(rank_context* me) {

@@ -2,19 +2,7 @@
  * names the backend. */
 #include <stdlib.h>
 
-#include "on_ranks.h"
-#include "support/exact.h"
-
-enum { MOST_RANKS = 8 };
-
-static tutti_group* reproducible_group(rank_context* me) {
-    tutti_new_group_options options = TUTTI_NEW_GROUP_OPTIONS_INIT;
-    tutti_group* group = NULL;
-    options.reproducible = TUTTI_REPRODUCIBLE;
-    if (tutti_new_group(me->group, NULL, 0, NULL, NULL, &options, &group, &me->error) != TUTTI_OK)
-        rank_failed(me, __FILE__, __LINE__, "tutti_new_group", me->error.status);
-    return group;
-}
+#include "exact_on_ranks.h"
 
 /* What one rank works with: its numbers, and as much memory for results. */
 typedef struct bench {
@@ -105,27 +93,15 @@ static void every_sum_is_exact(rank_context* me) {
     tutti_group_release(with.group);
 }
 
-static void check_counts(int64_t count, int from, int to) {
-    for (int i = 0; i < EXACT_DTYPES; ++i) {
-        for (int kind = from; kind < to; ++kind) {
-            numbers given =
-                make_numbers(exact_dtypes[i], kind, MOST_RANKS, count, (uint64_t)(1000 * i + kind));
-            for (int32_t size = 1; size <= MOST_RANKS; size += size < 5 ? 1 : 3)
-                if (try_with(size)) RUN_WITH(size, every_sum_is_exact, &given);
-            free_numbers(&given);
-        }
-    }
-}
-
 static void sums_are_exact_over_any_number_of_ranks(void** state) {
     (void)state;
-    check_counts(250, 0, KINDS);
+    try_numbers(every_sum_is_exact, 250, 0, KINDS);
 }
 
 static void sums_of_many_and_of_no_elements_are_exact(void** state) {
     (void)state;
-    check_counts(0, 0, 1);
-    check_counts(30011, SPREAD, SPREAD + 1);
+    try_numbers(every_sum_is_exact, 0, 0, 1);
+    try_numbers(every_sum_is_exact, 30011, SPREAD, SPREAD + 1);
 }
 
 /* 1 + 3 * 2^-24 lies between two numbers; one after the other the small ones would be lost. */

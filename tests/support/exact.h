@@ -5,8 +5,6 @@
 
 #include <tutti/tutti.h>
 
-#include "support/sanitizers.h"
-
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -16,15 +14,6 @@ enum { ALIKE, SPREAD, CANCELLING, SPECIAL, TINY, KINDS };
 
 /* float16, bfloat16, float32, float64, complex64, complex128 */
 enum { EXACT_DTYPES = 6, MOST_ADDENDS = 16 };
-
-/* Whether so many ranks try it: any, but only 3 where the same is tried once more, or slowly. */
-static inline int try_with(int32_t ranks) {
-#if defined(__cplusplus)
-    return ranks == 3;
-#else
-    return !SANITIZED || ranks == 3;
-#endif
-}
 extern const tutti_dtype exact_dtypes[EXACT_DTYPES];
 
 /* `addends` lists of `count` elements of a dtype, and the exact sums of the first 1, 2, ... of

@@ -60,6 +60,15 @@ size_t total_size(std::span<const std::span<Byte>> parts) {
     return total;
 }
 
+// Whether they are one piece of memory.
+template <typename Byte>
+bool follow_each_other(std::span<const std::span<Byte>> parts) {
+    for (size_t index = 1; index < parts.size(); ++index) {
+        if (parts[index].data() != parts[index - 1].data() + parts[index - 1].size()) return false;
+    }
+    return true;
+}
+
 // Between memory that is the same or has nothing in common.
 inline void copy(Bytes to, ConstBytes from) {
     if (to.data() != from.data() && !from.empty()) std::ranges::copy(from, to.begin());

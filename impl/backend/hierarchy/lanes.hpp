@@ -64,15 +64,14 @@ std::vector<std::span<Byte>> runs(const Hosts& hosts, int host, bool is_whole,
 class Joined {
 public:
     explicit Joined(std::vector<Bytes> pieces) : pieces_(std::move(pieces)) {
-        all_ = pieces_.front();
-        bool is_whole = true;
-        for (size_t index = 1; index < pieces_.size(); ++index) {
-            is_whole = is_whole && pieces_[index].data() == all_.data() + all_.size();
-            all_ = {all_.data(), all_.size() + pieces_[index].size()};
+        const std::span<const Bytes> parts(pieces_);
+        const size_t bytes = algorithm::total_size(parts);
+        if (algorithm::follow_each_other(parts)) {
+            all_ = {pieces_.front().data(), bytes};
+        } else {
+            room_.grow(bytes);
+            all_ = {room_.data(), bytes};
         }
-        if (is_whole) return;
-        room_.grow(all_.size());
-        all_ = {room_.data(), all_.size()};
     }
 
     [[nodiscard]] Bytes all() const { return all_; }

@@ -45,7 +45,7 @@ bool all_to_all_directly(Team& team, std::span<const ConstBytes> inputs,
     const auto own = static_cast<size_t>(team.rank());
     const std::byte* const begin = inputs.front().data();
     Direct direct(team);
-    const bool is_seen = begin != outputs.front().data() && follow_each_other(inputs);
+    const bool is_seen = begin != outputs.front().data() && algorithm::follow_each_other(inputs);
     direct.show(is_seen ? begin : nullptr);
     if (!direct.find_all()) return false;
     const size_t length = inputs[own].size();

@@ -37,14 +37,6 @@ inline Share share_of_piece(size_t piece_bytes, int rank, int ranks) {
     return {begin, std::min(most, piece_bytes - begin)};
 }
 
-// Whether they are one piece of memory.
-inline bool follow_each_other(std::span<const ConstBytes> inputs) {
-    for (size_t rank = 1; rank < inputs.size(); ++rank) {
-        if (inputs[rank].data() != inputs[rank - 1].data() + inputs[rank - 1].size()) return false;
-    }
-    return true;
-}
-
 // Shows a piece as it is.
 inline void show(Team& team, uint64_t step, ConstBytes piece) {
     algorithm::copy(team.stage(step, piece.size()), piece);

@@ -49,7 +49,7 @@ bool reduce_scatter_directly(Team& team, std::span<const ConstBytes> inputs, Byt
                              const Reduction& reduction) {
     const auto own = static_cast<size_t>(team.rank());
     Direct direct(team);
-    direct.show(follow_each_other(inputs) ? inputs.front().data() : nullptr);
+    direct.show(algorithm::follow_each_other(inputs) ? inputs.front().data() : nullptr);
     if (!direct.find_all()) return false;
     const size_t begin = algorithm::total_size<const std::byte>(inputs.first(own));
     const size_t length = share_of(chunk_bytes, team.size());

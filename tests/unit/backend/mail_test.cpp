@@ -1,7 +1,6 @@
 // Do messages through memory get along with many threads, with more than there is room for, and
 // with a peer that writes what no message is?
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <thread>
@@ -15,15 +14,6 @@ using namespace tutti::test;
 using shm::Box;
 using shm::BoxView;
 using shm::Fate;
-
-uint32_t seed() {
-    static const uint32_t chosen = [] {
-        const char* given = std::getenv("TUTTI_TEST_SEED");
-        return given != nullptr ? static_cast<uint32_t>(std::strtoul(given, nullptr, 10))
-                                : std::random_device()();
-    }();
-    return chosen;
-}
 
 // Whether long data are read where they are, or come in the stream.
 bool& reads_there() {

@@ -14,15 +14,6 @@ namespace {
 using namespace tutti;
 using namespace tutti::test;
 
-uint32_t seed() {
-    static const uint32_t chosen = [] {
-        const char* given = std::getenv("TUTTI_TEST_SEED");
-        return given != nullptr ? static_cast<uint32_t>(std::strtoul(given, nullptr, 10))
-                                : std::random_device()();
-    }();
-    return chosen;
-}
-
 class Random {
 public:
     explicit Random(int salt) : generator_(seed() + static_cast<uint32_t>(salt)) {}

@@ -4,8 +4,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <memory>
 #include <new>
+#include <random>
 #include <vector>
 
 #include "backend/message/point_to_point.hpp"
@@ -19,6 +21,16 @@
 namespace tutti::test {
 
 constexpr int64_t for_ever = -1;
+
+// TUTTI_TEST_SEED, or another one each time.
+inline uint32_t seed() {
+    static const uint32_t chosen = [] {
+        const char* given = std::getenv("TUTTI_TEST_SEED");
+        return given != nullptr ? static_cast<uint32_t>(std::strtoul(given, nullptr, 10))
+                                : std::random_device()();
+    }();
+    return chosen;
+}
 
 // A message under way and its memory. The memory goes with it.
 struct Letter {

@@ -1,0 +1,43 @@
+/* What tests of reproducible groups begin with. C99 and C++. */
+#ifndef TUTTI_TESTS_EXACT_ON_RANKS_H
+#define TUTTI_TESTS_EXACT_ON_RANKS_H
+
+#include "on_ranks.h"
+#include "support/exact.h"
+#include "support/sanitizers.h"
+
+enum { MOST_RANKS = 8 };
+
+static tutti_group* reproducible_group(rank_context* me) {
+    tutti_new_group_options options = TUTTI_NEW_GROUP_OPTIONS_INIT;
+    tutti_group* group = NULL;
+    options.reproducible = TUTTI_REPRODUCIBLE;
+    if (tutti_new_group(me->group, NULL, 0, NULL, NULL, &options, &group, &me->error) != TUTTI_OK)
+        rank_failed(me, __FILE__, __LINE__, "tutti_new_group", me->error.status);
+    return group;
+}
+
+/* Whether so many ranks try it: any, but only 3 where the same is tried once more, or slowly. */
+static int try_with(int32_t ranks) {
+#if defined(__cplusplus)
+    return ranks == 3;
+#else
+    return !SANITIZED || ranks == 3;
+#endif
+}
+
+/* 1, 2, ... and MOST_RANKS ranks run the function, whose `user` is numbers of MOST_RANKS addends,
+ * of every dtype and of the kinds in [from, to). */
+static void try_numbers(void (*function)(rank_context*), int64_t count, int from, int to) {
+    for (int i = 0; i < EXACT_DTYPES; ++i) {
+        for (int kind = from; kind < to; ++kind) {
+            numbers given =
+                make_numbers(exact_dtypes[i], kind, MOST_RANKS, count, (uint64_t)(1000 * i + kind));
+            for (int32_t size = 1; size <= MOST_RANKS; size += size < 5 ? 1 : 3)
+                if (try_with(size)) RUN_WITH(size, function, &given);
+            free_numbers(&given);
+        }
+    }
+}
+
+#endif
