@@ -3,6 +3,7 @@
 #include "loop.hpp"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <uv.h>
 
@@ -45,6 +46,7 @@ struct Loop::State {
     uv_async_t wake{};
     std::vector<std::byte> read_buffer = std::vector<std::byte>(read_buffer_bytes);
     std::thread thread;
+    bool gathers = false;
 
     Mutex mutex;
     std::deque<std::function<void()>> tasks TUTTI_GUARDED_BY(mutex);
@@ -145,6 +147,14 @@ void Loop::run(std::function<void()> task) {
 
 bool Loop::on_thread() const {
     return state_->thread.get_id() == std::this_thread::get_id();
+}
+
+void Loop::let_gather(bool gather) {
+    TUTTI_ASSERT(on_thread());
+    if (gather == state_->gathers) return;
+    const sched_param none{};
+    if (::pthread_setschedparam(::pthread_self(), gather ? SCHED_BATCH : SCHED_OTHER, &none) == 0)
+        state_->gathers = gather;
 }
 
 uv_loop_s* Loop::native() {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 
 namespace tutti {
 
@@ -66,6 +67,8 @@ constexpr size_t file_key_overhead = 64;
 // A connection that was found sound is believed to be for so long, before what has no answer is
 // sent on it. If it is not, the next call says so.
 constexpr std::chrono::milliseconds sound_for{1};
+// A server lets requests that have no answer gather, until so many in a row had one.
+constexpr uint64_t answers_until_prompt = 4;
 // Connections for waits that a client keeps when nobody is waiting.
 constexpr size_t idle_wait_connections = 8;
 // A client whose time is up takes this long to learn whether it was given a queue's value in the

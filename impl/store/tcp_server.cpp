@@ -104,6 +104,9 @@ private:
         } catch (...) {
             responder_.fail(connection, current_status().message);
         }
+        // Requests that have no answer often follow each other.
+        answered_ = connection.answers.empty() ? 0 : answered_ + 1;
+        loop_.let_gather(answered_ < store_limits::answers_until_prompt);
         recount(connection);
         responder_.admit(connection);
         responder_.resume();
@@ -154,6 +157,8 @@ private:
     std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
     std::deque<Connection*> turned_away_;
     std::unique_ptr<net::Listener> listener_;
+
+    uint64_t answered_ = 0;  // of what came last, in a row
 
     Mutex mutex_;
     Condition joined_changed_;

@@ -1,6 +1,7 @@
 // The loop thread: order of tasks, exceptions, timers, signals, and an end that leaves nothing.
 #include "net/loop.hpp"
 
+#include <sched.h>
 #include <signal.h>
 
 #include <atomic>
@@ -64,6 +65,21 @@ void run_rethrows_what_the_task_threw_and_the_loop_goes_on(void**) {
     bool ran = false;
     loop.run([&] { ran = true; });
     assert_true(ran);
+}
+
+void a_loop_that_lets_gather_pushes_nobody_aside(void**) {
+    Loop loop("test");
+    const auto policy_after = [&](bool gather) {
+        int policy = -1;
+        loop.run([&] {
+            loop.let_gather(gather);
+            policy = ::sched_getscheduler(0);
+        });
+        return policy;
+    };
+    assert_int_equal(policy_after(true), SCHED_BATCH);
+    assert_int_equal(policy_after(true), SCHED_BATCH);
+    assert_int_equal(policy_after(false), SCHED_OTHER);
 }
 
 void the_destructor_runs_what_was_posted(void**) {
@@ -148,6 +164,7 @@ int main() {
         TUTTI_TEST(a_task_may_post_another),
         TUTTI_TEST(run_rethrows_what_the_task_threw_and_the_loop_goes_on),
         TUTTI_TEST(the_destructor_runs_what_was_posted),
+        TUTTI_TEST(a_loop_that_lets_gather_pushes_nobody_aside),
         TUTTI_TEST(all_signals_are_blocked_on_the_loop_thread_and_not_elsewhere),
         TUTTI_TEST(a_long_thread_name_is_cut_short),
         TUTTI_TEST(a_timer_repeats_until_it_is_stopped),
