@@ -72,7 +72,7 @@ class Tutti:
         command += ["--sizes", ",".join(map(str, sizes)), "--dtype", options.dtype]
         command += ["--iterations", options.iterations if options.iterations != "0" else "auto"]
         command += ["--backend", options.backend] if options.backend else []
-        flags = ("rewrite", "reproducible")
+        flags = ("rewrite", "reproducible", "unbound")
         return command + [f"--{flag}" for flag in flags if flag in options.flags]
 
 

@@ -1,5 +1,6 @@
 /* tutti-bench: how fast are tutti's operations? Starts its ranks itself, or is started as ranks by
  * a launcher (RANK is set then). Uses the public interface only. */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,6 +24,19 @@ static int largest(double* values, int64_t count) {
     const tutti_buffer buffer = TUTTI_BUFFER_INIT(values, count, TUTTI_FLOAT64);
     return tutti_all_reduce(TUTTI_GROUP_WORLD, NULL, &buffer, TUTTI_MAX, NULL, NULL, &failure) ==
            TUTTI_OK;
+}
+
+/* Gives each rank a processor of its own, if there is one for each: two that share one while another
+ * has nothing to do measure the scheduler. Open MPI does the same. */
+static void bind_to_processor(int local_rank, int ranks) {
+    cpu_set_t allowed, own;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < ranks) return;
+    int processor = 0;
+    for (int before = 0; before < local_rank || !CPU_ISSET(processor, &allowed); ++processor)
+        before += CPU_ISSET(processor, &allowed) ? 1 : 0;
+    CPU_ZERO(&own);
+    CPU_SET(processor, &own);
+    (void)sched_setaffinity(0, sizeof own, &own);
 }
 
 static const char* size_text(int64_t bytes, char* text, size_t size) {
@@ -145,8 +159,8 @@ static tutti_status run_rank(int32_t local_rank, void* user, tutti_error* error)
     job* const todo = (job*)user;
     char why[WHY] = "";
     library with = {0, 0, NULL, NULL, NULL, barrier, largest};
-    (void)local_rank;
     tutti_error_init(&failure, sizeof failure);
+    if (todo->ranks > 0 && !todo->asked->unbound) bind_to_processor(local_rank, todo->ranks);
     tutti_group_options group = TUTTI_GROUP_OPTIONS_INIT;
     group.reproducible = todo->asked->reproducible;
     if (tutti_init_process_group(todo->asked->backend, "env://", -1, -1, &group, error) != TUTTI_OK)

@@ -19,6 +19,7 @@ typedef struct options {
     int element;
     const char* backend; /* NULL: chosen by tutti */
     uint32_t reproducible;
+    int unbound;
     method how;
     const char* csv;
     /* What against.py does. */

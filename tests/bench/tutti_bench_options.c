@@ -40,6 +40,7 @@ static const char usage[] =
     "  --iterations N       of each number; auto: what fits 0.3 s, at least 30, from 512 KiB 15,\n"
     "                       above 1 MiB 7 (auto)\n"
     "  --rewrite            inputs are written anew before each barrier, a value per cache line\n"
+    "  --unbound            ranks are not bound to processors, as they are where each has its own\n"
     "  --csv FILE           writes peer,op,ranks,bytes,median_us,min_us,algbw_GBps; - for the\n"
     "                       standard output, and no table then\n"
     "\n"
@@ -192,7 +193,7 @@ static const struct option known_options[] = {
     {"rewrite", 0, NULL, 'w'},      {"csv", 1, NULL, 'c'},     {"against", 1, NULL, 'a'},
     {"plot", 1, NULL, 'p'},         {"rounds", 1, NULL, 'r'},  {"patience", 1, NULL, 'q'},
     {"judge", 0, NULL, 'j'},        {"help", 0, NULL, 'h'},    {"version", 0, NULL, 'v'},
-    {"reproducible", 0, NULL, 'e'}, {NULL, 0, NULL, 0},
+    {"reproducible", 0, NULL, 'e'}, {"unbound", 0, NULL, 'u'}, {NULL, 0, NULL, 0},
 };
 
 static void read_iterations(const char* text, options* out) {
@@ -222,6 +223,9 @@ static void read_option(int option, const char* value, options* out) {
             break;
         case 'i':
             read_iterations(value, out);
+            break;
+        case 'u':
+            out->unbound = 1;
             break;
         case 'w':
             out->how.rewrite = 1;
@@ -329,6 +333,7 @@ void become_driver(const options* asked) {
                                      "--flags",
                                      asked->how.rewrite ? "rewrite" : "",
                                      asked->reproducible ? "reproducible" : "",
+                                     asked->unbound ? "unbound" : "",
                                      asked->judge ? "judge" : "",
                                      NULL};
     execvp("python3", (char* const*)(uintptr_t)arguments);
