@@ -12,7 +12,7 @@ namespace {
 void all_gather_by_slots(Team& team, ConstBytes input, std::span<const Bytes> outputs,
                          size_t longest) {
     const size_t length = chunk_for(longest, team.size());
-    const Stores stores = stores_for(algorithm::total_size<std::byte>(outputs));
+    const Stores stores = stores_for(algorithm::total_size<std::byte>(outputs), team.size());
     const Bytes place = outputs[static_cast<size_t>(team.rank())];
     const auto stage = [&](uint64_t step, size_t index) {
         show(team, step, piece_of(input, index, length));
@@ -37,7 +37,7 @@ void all_gather_by_slots(Team& team, ConstBytes input, std::span<const Bytes> ou
 void all_gather_directly(Team& team, ConstBytes input, std::span<const Bytes> outputs) {
     Direct direct(team);
     direct.show(input.data());
-    const Stores stores = stores_for(algorithm::total_size<std::byte>(outputs));
+    const Stores stores = stores_for(algorithm::total_size<std::byte>(outputs), team.size());
     copy_out(outputs[static_cast<size_t>(team.rank())], input, stores);
     for (int turn = 1; turn < team.size(); ++turn) {
         const int peer = algorithm::around(team.rank(), turn, team.size());

@@ -31,7 +31,7 @@ void by_two(Team& team, ConstBytes input, Bytes output, const Reduction& reducti
     };
     // In place the lines are in a cache already.
     const Stores stores =
-        input.data() == output.data() ? Stores::Ordinary : stores_for(output.size());
+        input.data() == output.data() ? Stores::Ordinary : stores_for(output.size(), team.size());
     const auto read = [&](uint64_t step, size_t index) {
         const Bytes piece = piece_of(output, index, length);
         team.await(1 - team.rank(), step);

@@ -59,7 +59,7 @@ void all_reduce_addends(Team& team, const AllReduceAddends& call) {
                 addends.push_back(shown.subspan(i * piece.size()).data());
             }
         }
-        reduction.combine_all(piece, addends, stores_for(output.size()));
+        reduction.combine_all(piece, addends, stores_for(output.size(), team.size()));
         team.finish(step, most * piece.size());
     };
     pipeline(team, pieces_of(output.size(), length), stage, read);

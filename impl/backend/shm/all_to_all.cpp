@@ -15,7 +15,7 @@ void all_to_all_by_slots(Team& team, std::span<const ConstBytes> inputs,
     const auto own = static_cast<size_t>(team.rank());
     const size_t length = share_of(chunk_bytes, team.size());
     const size_t total = inputs.front().size();
-    const Stores stores = stores_for(total * ranks);
+    const Stores stores = stores_for(total * ranks, team.size());
     const auto all_of = [&](size_t index) { return ranks * stride_of(total, index, length); };
     const auto stage = [&](uint64_t step, size_t index) {
         const Bytes mine = team.stage(step, all_of(index));
@@ -49,7 +49,7 @@ bool all_to_all_directly(Team& team, std::span<const ConstBytes> inputs,
     direct.show(is_seen ? begin : nullptr);
     if (!direct.find_all()) return false;
     const size_t length = inputs[own].size();
-    copy_out(outputs[own], inputs[own], stores_for(length * inputs.size()));
+    copy_out(outputs[own], inputs[own], stores_for(length * inputs.size(), team.size()));
     for (int turn = 1; turn < team.size(); ++turn) {
         const int peer = algorithm::around(team.rank(), turn, team.size());
         direct.read(peer, own * length, outputs[static_cast<size_t>(peer)]);

@@ -9,8 +9,8 @@ namespace tutti::shm {
 namespace {
 
 void broadcast_by_slots(Team& team, Bytes data, int source) {
-    const size_t length = chunk_for(data.size(), team.size());
-    const Stores stores = stores_for(data.size());
+    const size_t length = one_way_chunk_for(data.size(), team.size());
+    const Stores stores = stores_for(data.size(), team.size());
     in_steps(team, pieces_of(data.size(), length), [&](uint64_t step, size_t index) {
         const Bytes piece = piece_of(data, index, length);
         if (team.rank() == source) {

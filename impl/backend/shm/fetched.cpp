@@ -17,7 +17,8 @@ public:
           reduction_(reduction),
           most_(std::min(result_bytes, share_of(chunk_bytes, team.size()))),
           length_(most_ * static_cast<size_t>(team.size())),
-          stores_(input.data() == output.data() ? Stores::Ordinary : stores_for(output.size())) {}
+          stores_(input.data() == output.data() ? Stores::Ordinary
+                                                : stores_for(output.size(), team.size())) {}
 
     void run() {
         direct_.show(input_.data());

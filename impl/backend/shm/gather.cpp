@@ -7,8 +7,8 @@ namespace tutti::shm {
 
 void gather(Team& team, ConstBytes input, std::span<const Bytes> outputs, size_t longest,
             int destination) {
-    const size_t length = chunk_for(longest, team.size());
-    const Stores stores = stores_for(longest * static_cast<size_t>(team.size()));
+    const size_t length = one_way_chunk_for(longest, team.size());
+    const Stores stores = stores_for(longest * static_cast<size_t>(team.size()), team.size());
     in_steps(team, pieces_of(longest, length), [&](uint64_t step, size_t index) {
         if (team.rank() != destination) show(team, step, piece_of(input, index, length));
         for (int peer = 0; team.rank() == destination && peer < team.size(); ++peer) {

@@ -233,7 +233,7 @@ void Inbox::read_data(size_t length, Ends& ends) {
     const size_t bytes = receiving.room.size();
     const size_t place = static_cast<size_t>(read_) & (view_.stream_bytes - 1);
     copy_out(receiving.room.subspan(receiving.moved, length), {view_.stream + place, length},
-             stores_for(bytes));
+             stores_for(bytes, 2));
     receiving.moved += length;
     const bool is_last = receiving.moved == bytes;
     read_ += is_last ? (length + stream_step - 1) / stream_step * stream_step : length;

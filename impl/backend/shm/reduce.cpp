@@ -17,7 +17,7 @@ void reduce(Team& team, const Reduce& call) {
     } else if (team.size() > 2 && input.size() > everyone_reduces(team.size())) {
         scattered(team, input, output, reduction);
     } else {
-        const size_t length = chunk_for(input.size(), team.size());
+        const size_t length = one_way_chunk_for(input.size(), team.size());
         const auto stage = [&](uint64_t step, size_t index) {
             show(team, step, piece_of(input, index, length), reduction);
         };
@@ -28,7 +28,7 @@ void reduce(Team& team, const Reduce& call) {
                 combine_all(
                     reduction, piece_of(output, index, length), team.size(),
                     [&](int rank) { return team.posted(rank, step, bytes); },
-                    stores_for(output.size()));
+                    stores_for(output.size(), team.size()));
             }
             team.finish(step, bytes);
         };

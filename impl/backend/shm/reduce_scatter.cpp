@@ -17,7 +17,7 @@ void reduce_scatter_by_slots(Team& team, std::span<const ConstBytes> inputs, Byt
     for (const ConstBytes& input : inputs) longest = std::max(longest, input.size());
     const size_t length = share_of(chunk_bytes, team.size());
     const auto ranks = static_cast<size_t>(team.size());
-    const Stores stores = stores_for(out.size());
+    const Stores stores = stores_for(out.size(), team.size());
     const auto stage = [&](uint64_t step, size_t index) {
         const size_t stride = stride_of(longest, index, length);
         const Bytes mine = team.stage(step, ranks * stride);
@@ -57,7 +57,7 @@ bool reduce_scatter_directly(Team& team, std::span<const ConstBytes> inputs, Byt
     for (size_t at = 0; at < out.size(); at += length) {
         const Bytes piece = out.subspan(at, std::min(length, out.size() - at));
         combine_fetched(direct, reduction, piece, inputs[own].subspan(at, piece.size()), begin + at,
-                        workplace, stores_for(out.size()));
+                        workplace, stores_for(out.size(), team.size()));
     }
     direct.finish_together();
     return true;

@@ -10,7 +10,7 @@ void scatter(Team& team, std::span<const ConstBytes> inputs, Bytes output, size_
     const auto ranks = static_cast<size_t>(team.size());
     const auto own = static_cast<size_t>(team.rank());
     const size_t length = share_of(chunk_bytes, team.size());
-    const Stores stores = stores_for(output.size());
+    const Stores stores = stores_for(output.size(), team.size());
     in_steps(team, pieces_of(longest, length), [&](uint64_t step, size_t index) {
         const size_t stride = stride_of(longest, index, length);
         if (team.rank() == source) {

@@ -16,7 +16,7 @@ public:
           output_(output),
           reduction_(reduction),
           length_(chunk_for(input.size(), team.size())),
-          stores_(stores_for(output.size())),
+          stores_(stores_for(output.size(), team.size())),
           pieces_(pieces_of(input.size(), length_)),
           first_(team.take(pieces_ + 1)) {}
 

@@ -2,6 +2,7 @@
 // all ranks, or they wait for different things.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -50,10 +51,9 @@ struct Row {
 constexpr size_t KiB = 1024;
 constexpr size_t MiB = 1024 * KiB;
 constexpr Row direct_rows[] = {
-    {Op::Broadcast, 2, 8 * KiB, 32 * MiB}, {Op::AllReduce, 2, 8 * KiB, 512 * KiB},
-    {Op::Reduce, 2, 8 * KiB, 512 * KiB},   {Op::ReduceScatter, 2, 8 * KiB, 32 * MiB},
-    {Op::AllGather, 2, 8 * KiB, 2 * MiB},  {Op::AllToAll, 2, 8 * KiB, 32 * MiB},
-    {Op::AllToAll, 8, 256 * KiB, 2 * MiB}, {Op::Message, 2, 8 * KiB, 16 * MiB},
+    {Op::Broadcast, 2, 16 * KiB, 8 * MiB}, {Op::ReduceScatter, 2, 64 * KiB, 1 * MiB},
+    {Op::AllGather, 2, 64 * KiB, 8 * MiB}, {Op::AllToAll, 2, 64 * KiB, 8 * MiB},
+    {Op::Message, 2, 32 * KiB, 128 * KiB}, {Op::Message, 2, 4 * MiB, 8 * MiB},
 };
 
 constexpr Way way_for(Op op, int ranks, size_t bytes) {
@@ -71,10 +71,19 @@ constexpr size_t chunk_for(size_t bytes, int ranks) {
     if (ranks > 2 && bytes <= 256 * KiB) return chunk_bytes / 2;
     return chunk_bytes;
 }
+// The same where some ranks only show and others only read: halves of what is short, so that both
+// work at the same time.
+constexpr size_t one_way_chunk_for(size_t bytes, int ranks) {
+    if (ranks > 2) return chunk_for(bytes, ranks);
+    return std::clamp(bytes / 2 / cache_line * cache_line, 8 * KiB, chunk_bytes);
+}
 
-// How a result of so many bytes is written: what fits the caches is wanted there.
-constexpr Stores stores_for(size_t bytes) {
-    return bytes >= 4 * MiB ? Stores::Streaming : Stores::Ordinary;
+// How a result of so many bytes is written, if so many ranks have one: what fits the cache that
+// they share, of about this size, is wanted there.
+constexpr size_t shared_cache = 32 * MiB;
+constexpr Stores stores_for(size_t bytes, int ranks) {
+    return bytes >= shared_cache / static_cast<size_t>(ranks) ? Stores::Streaming
+                                                              : Stores::Ordinary;
 }
 
 }  // namespace tutti::shm

@@ -47,6 +47,8 @@ public:
     [[nodiscard]] int32_t process(int rank) const {
         return met_.segments[static_cast<size_t>(rank)].address().process;
     }
+    // Whether ranks share processors.
+    [[nodiscard]] bool is_crowded() const { return met_.spins == 0; }
     // Which way a tensor of so many bytes goes.
     [[nodiscard]] Way way(Op op, size_t bytes) const;
     // The same of a reduction: what only the rank itself makes of its input is not read there.
