@@ -26,8 +26,8 @@ static int largest(double* values, int64_t count) {
            TUTTI_OK;
 }
 
-/* Gives each rank a processor of its own, if there is one for each: two that share one while another
- * has nothing to do measure the scheduler. Open MPI does the same. */
+/* Gives each rank a processor of its own, if there is one for each: two that share one while
+ * another has nothing to do measure the scheduler. Open MPI does the same. */
 static void bind_to_processor(int local_rank, int ranks) {
     cpu_set_t allowed, own;
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < ranks) return;

@@ -1,4 +1,4 @@
-// Every rank shows that it is there. Where ranks outnumber processors, rank 0 sees them all come and
+// Every rank shows that it is there. Where ranks share processors, rank 0 sees them all come and
 // lets them go: it is the first to go on then, and what it broadcasts is there when others look.
 #include "collectives.hpp"
 
