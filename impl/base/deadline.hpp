@@ -26,9 +26,18 @@ public:
         return Deadline(now + std::chrono::milliseconds(timeout_ms), timeout_ms);
     }
 
-    [[nodiscard]] bool is_never() const { return when_ == Clock::time_point::max(); }
+    // Counts from when somebody first asks it: who never waits reads no clock. For one thread; a
+    // copy that was made before counts for itself.
+    static Deadline after_ms_of_waiting(int64_t timeout_ms) {
+        return Deadline(not_begun, timeout_ms);
+    }
+
+    [[nodiscard]] bool is_never() const { return when() == Clock::time_point::max(); }
     [[nodiscard]] bool expired() const { return !is_never() && Clock::now() >= when_; }
-    [[nodiscard]] Clock::time_point when() const { return when_; }
+    [[nodiscard]] Clock::time_point when() const {
+        if (when_ == not_begun) when_ = after_ms(timeout_ms_).when_;
+        return when_;
+    }
     // The timeout it was made from, for messages; 0: none.
     [[nodiscard]] int64_t timeout_ms() const { return timeout_ms_; }
 
@@ -41,16 +50,17 @@ public:
     }
 
     [[nodiscard]] Deadline or_earlier(const Deadline& other) const {
-        return when_ <= other.when_ ? *this : other;
+        return when() <= other.when() ? *this : other;
     }
     [[nodiscard]] Deadline or_later(const Deadline& other) const {
-        return when_ >= other.when_ ? *this : other;
+        return when() >= other.when() ? *this : other;
     }
 
 private:
     explicit Deadline(Clock::time_point when, int64_t timeout_ms = 0)
         : when_(when), timeout_ms_(timeout_ms) {}
-    Clock::time_point when_;
+    static constexpr Clock::time_point not_begun = Clock::time_point::min();
+    mutable Clock::time_point when_;
     int64_t timeout_ms_;
 };
 

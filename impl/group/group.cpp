@@ -114,6 +114,10 @@ Deadline Group::deadline(int64_t timeout_ms) const {
     return Deadline::after_ms(timeout_ms == 0 ? timeout_ms_.load() : timeout_ms);
 }
 
+Deadline Group::deadline_here(int64_t timeout_ms) const {
+    return Deadline::after_ms_of_waiting(timeout_ms == 0 ? timeout_ms_.load() : timeout_ms);
+}
+
 void Group::check_not_destroyed() const {
     if (destroyed_) throw Error(TUTTI_ERR_INVALID_HANDLE, cat(label(), " was destroyed"));
 }
@@ -174,7 +178,7 @@ void Group::run(Collective call, int64_t timeout_ms) {
     check_and_mark(call);
     const Entry entry(*this, call_name(call));
     if (gathering_.take(call, timeout_ms, rank_) || is_nothing(call)) return;
-    const Deadline until = deadline(timeout_ms);
+    const Deadline until = deadline_here(timeout_ms);
     Status late;
     const auto run_here = [&](uint64_t number) {
         if (!late.ok()) throw Error(late);
@@ -264,7 +268,7 @@ template <typename Call, typename Run>
 void Group::run_message(const Call& call, Run&& run, int64_t timeout_ms) {
     check(call, size_);
     const Entry entry(*this, call_name(call));
-    in_words(call, [&] { run(deadline(timeout_ms)); });
+    in_words(call, [&] { run(deadline_here(timeout_ms)); });
 }
 
 template <typename Call>

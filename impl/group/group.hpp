@@ -136,6 +136,8 @@ private:
     void check_and_mark(Collective& call) const;
     std::string next_step(const SplitOptions& options);
     [[nodiscard]] Deadline deadline(int64_t timeout_ms) const;
+    // Of what ends on the caller's thread before the call returns.
+    [[nodiscard]] Deadline deadline_here(int64_t timeout_ms) const;
     Status fail(Status status, const Collective& call, uint64_t number,
                 bool had_begun = true) noexcept;
     template <typename Call>

@@ -59,6 +59,22 @@ void the_earlier_of_two_counts(void**) {
     assert_true(never.or_earlier(never).is_never());
 }
 
+void one_of_waiting_counts_from_the_first_question(void**) {
+    const auto deadline = Deadline::after_ms_of_waiting(60'000);
+    const auto before = Deadline::Clock::now();
+    assert_false(deadline.expired());
+    const auto begun = deadline.when();
+    assert_true(begun >= before + std::chrono::minutes(1));
+    assert_true(deadline.when() == begun);
+    assert_int_equal(deadline.timeout_ms(), 60'000);
+    assert_true(Deadline::after_ms_of_waiting(0).expired());
+    assert_true(Deadline::after_ms_of_waiting(-1).is_never());
+    assert_int_equal(Deadline::after_ms_of_waiting(-1).poll_ms(), -1);
+    const auto soon = Deadline::after_ms_of_waiting(10);
+    assert_true(deadline.or_earlier(soon).when() == soon.when());
+    assert_true(soon.or_later(deadline).when() == begun);
+}
+
 }  // namespace
 
 int main() {
@@ -69,6 +85,7 @@ int main() {
         TUTTI_TEST(what_is_left_is_rounded_up),
         TUTTI_TEST(a_far_deadline_fits_what_poll_takes),
         TUTTI_TEST(the_earlier_of_two_counts),
+        TUTTI_TEST(one_of_waiting_counts_from_the_first_question),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
