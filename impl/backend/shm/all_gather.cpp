@@ -18,11 +18,7 @@ void all_gather_by_slots(Team& team, ConstBytes input, std::span<const Bytes> ou
         show(team, step, piece_of(input, index, length));
     };
     const auto read = [&](uint64_t step, size_t index) {
-        // From the slot, which is nearer than the input; nothing in place.
-        const Bytes own = piece_of(place, index, length);
-        if (place.data() != input.data()) {
-            copy_out(own, team.posted(team.rank(), step, own.size()), stores);
-        }
+        copy_out(piece_of(place, index, length), piece_of(input, index, length), stores);
         for (int turn = 1; turn < team.size(); ++turn) {
             const int peer = algorithm::around(team.rank(), turn, team.size());
             const Bytes piece = piece_of(outputs[static_cast<size_t>(peer)], index, length);

@@ -1,6 +1,6 @@
-// Short data every rank combines by itself; two ranks show each other pieces, and each combines its
-// own with the other's; more ranks share the combining, and so do those that read each other's
-// memory.
+// Short data every rank combines by itself; two ranks show each other pieces of long ones, and each
+// combines its own with the other's; else ranks share the combining, and so do those that read each
+// other's memory.
 #include "collectives.hpp"
 #include "fetched.hpp"
 #include "scattered.hpp"
@@ -58,7 +58,7 @@ void all_reduce(Team& team, const AllReduce& call) {
         by_everyone(team, input, output, reduction);
     } else if (way == Way::Direct) {
         fetched(team, input, output, reduction);
-    } else if (team.size() == 2) {
+    } else if (team.size() == 2 && !shares_combining(input.size(), 2)) {
         by_two(team, input, output, reduction);
     } else {
         scattered(team, input, output, reduction);

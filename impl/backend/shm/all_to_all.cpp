@@ -22,7 +22,7 @@ void all_to_all_by_slots(Team& team, std::span<const ConstBytes> inputs,
         for (size_t rank = 0; rank < ranks; ++rank) {
             if (rank == own) continue;
             const ConstBytes piece = piece_of(inputs[rank], index, length);
-            algorithm::copy(mine.subspan(rank * piece.size(), piece.size()), piece);
+            copy_in(mine.subspan(rank * piece.size(), piece.size()), piece);
         }
         team.post(step);
     };

@@ -1,4 +1,5 @@
-// Copies that go past the caches where the processor has such stores. Any thread.
+// Copies in the order that suits the processor, and past the caches where it has such stores. Any
+// thread.
 #include "pieces.hpp"
 
 #if defined(__SSE2__)
@@ -10,27 +11,52 @@ namespace tutti::shm {
 namespace {
 
 #if defined(__SSE2__)
+struct CacheLine {
+    __m128i parts[4];
+};
+CacheLine load(const std::byte* from) {
+    const auto* const source = reinterpret_cast<const __m128i*>(from);
+    return {{_mm_loadu_si128(source), _mm_loadu_si128(source + 1), _mm_loadu_si128(source + 2),
+             _mm_loadu_si128(source + 3)}};
+}
+
+// A line of each of some pages in turn: the processor follows so many streams at a time, and each
+// only to the end of its page. Returns how much was copied.
+size_t copy_pages(std::byte* to, const std::byte* from, size_t bytes) {
+    constexpr size_t page = 4096;
+    constexpr size_t pages = 4;
+    size_t done = 0;
+    for (; bytes - done >= pages * page; done += pages * page) {
+        for (size_t at = done; at < done + page; at += cache_line) {
+            for (size_t each = 0; each < pages; ++each) {
+                const CacheLine line = load(from + at + each * page);
+                auto* const target = reinterpret_cast<__m128i*>(to + at + each * page);
+                for (int part = 0; part < 4; ++part) {
+                    _mm_storeu_si128(target + part, line.parts[part]);
+                }
+            }
+        }
+    }
+    return done;
+}
+
 // Whole cache lines, `to` aligned to them; returns how much was copied.
 size_t stream(std::byte* to, const std::byte* from, size_t bytes) {
     constexpr size_t ahead = 512;  // bytes: the next reads are on their way
     const size_t whole = bytes / cache_line * cache_line;
     for (size_t at = 0; at < whole; at += cache_line) {
-        const auto* const source = reinterpret_cast<const __m128i*>(from + at);
-        auto* const target = reinterpret_cast<__m128i*>(to + at);
         _mm_prefetch(reinterpret_cast<const char*>(from + at) + ahead, _MM_HINT_T0);
-        const __m128i first = _mm_loadu_si128(source);
-        const __m128i second = _mm_loadu_si128(source + 1);
-        const __m128i third = _mm_loadu_si128(source + 2);
-        const __m128i fourth = _mm_loadu_si128(source + 3);
-        _mm_stream_si128(target, first);
-        _mm_stream_si128(target + 1, second);
-        _mm_stream_si128(target + 2, third);
-        _mm_stream_si128(target + 3, fourth);
+        const CacheLine line = load(from + at);
+        auto* const target = reinterpret_cast<__m128i*>(to + at);
+        for (int part = 0; part < 4; ++part) _mm_stream_si128(target + part, line.parts[part]);
     }
     _mm_sfence();
     return whole;
 }
 #else
+size_t copy_pages(std::byte*, const std::byte*, size_t) {
+    return 0;
+}
 size_t stream(std::byte*, const std::byte*, size_t) {
     return 0;
 }
@@ -47,6 +73,8 @@ void copy_out(Bytes to, ConstBytes from, Stores stores) {
             std::min((cache_line - address % cache_line) % cache_line, from.size());
         std::ranges::copy(from.first(front), to.begin());
         done = front + stream(to.data() + front, from.data() + front, from.size() - front);
+    } else {
+        done = copy_pages(to.data(), from.data(), from.size());
     }
     std::ranges::copy(from.subspan(done), to.subspan(done).begin());
 }

@@ -41,7 +41,7 @@ private:
         const Share share = share_of_piece(piece.size(), team_.rank(), team_.size());
         combine_fetched(direct_, reduction_, slot.result.first(share.bytes),
                         piece.subspan(share.begin, share.bytes), index * length_ + share.begin,
-                        slot.data, Stores::Ordinary);
+                        slot.data, staging_stores(share.bytes));
         team_.post(step);
     }
 

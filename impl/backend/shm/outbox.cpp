@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "pieces.hpp"
 #include "waiting.hpp"
 
 namespace tutti::shm {
@@ -161,9 +162,8 @@ bool Outbox::stream(Ends& ends) {
         if (step == 0 && !is_last) break;
         if (!is_last) length = step;
         if (length > 0) {
-            std::memcpy(view_.stream + place,
-                        static_cast<const std::byte*>(message.call.buffer.data) + message.moved,
-                        length);
+            const auto* const data = static_cast<const std::byte*>(message.call.buffer.data);
+            copy_in({view_.stream + place, length}, {data + message.moved, length});
         }
         message.moved += length;
         written_ += step;

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "backend/algorithm/reduction.hpp"
+#include "table.hpp"
 #include "team.hpp"
 
 namespace tutti::shm {
@@ -37,15 +38,30 @@ inline Share share_of_piece(size_t piece_bytes, int rank, int ranks) {
     return {begin, std::min(most, piece_bytes - begin)};
 }
 
+// Between memory that is the same or has nothing in common.
+void copy_out(Bytes to, ConstBytes from, Stores stores);
+// Into memory that others read.
+inline void copy_in(Bytes to, ConstBytes from) {
+    copy_out(to, from, staging_stores(from.size()));
+}
+// The same of what a rank brings into a reduction.
+inline void bring(Bytes to, ConstBytes from, const algorithm::Reduction& reduction) {
+    if (reduction.changes_input()) {
+        reduction.begin(to, from);
+    } else {
+        copy_in(to, from);
+    }
+}
+
 // Shows a piece as it is.
 inline void show(Team& team, uint64_t step, ConstBytes piece) {
-    algorithm::copy(team.stage(step, piece.size()), piece);
+    copy_in(team.stage(step, piece.size()), piece);
     team.post(step);
 }
 // Shows what a rank brings into a reduction.
 inline void show(Team& team, uint64_t step, ConstBytes piece,
                  const algorithm::Reduction& reduction) {
-    reduction.begin(team.stage(step, piece.size()), piece);
+    bring(team.stage(step, piece.size()), piece, reduction);
     team.post(step);
 }
 
@@ -79,8 +95,5 @@ void combine_all(const algorithm::Reduction& reduction, Bytes out, int ranks, In
     }
     reduction.combine_all(out, std::span(inputs).first(static_cast<size_t>(ranks)), stores);
 }
-
-// Between memory that is the same or has nothing in common.
-void copy_out(Bytes to, ConstBytes from, Stores stores);
 
 }  // namespace tutti::shm

@@ -1,5 +1,4 @@
-// Every rank shows its data; the destination combines them, or more than two ranks share the
-// combining of long data.
+// Every rank shows its data; the destination combines them, or all share the combining.
 #include "collectives.hpp"
 #include "fetched.hpp"
 #include "scattered.hpp"
@@ -14,7 +13,7 @@ void reduce(Team& team, const Reduce& call) {
     const Bytes output = is_destination ? call.output.bytes() : Bytes{};
     if (team.way(Op::Reduce, input.size(), reduction) == Way::Direct) {
         fetched(team, input, output, reduction);
-    } else if (team.size() > 2 && input.size() > everyone_reduces(team.size())) {
+    } else if (shares_combining(input.size(), team.size())) {
         scattered(team, input, output, reduction);
     } else {
         const size_t length = one_way_chunk_for(input.size(), team.size());
@@ -27,7 +26,11 @@ void reduce(Team& team, const Reduce& call) {
                 team.await_all(step);
                 combine_all(
                     reduction, piece_of(output, index, length), team.size(),
-                    [&](int rank) { return team.posted(rank, step, bytes); },
+                    [&](int rank) {
+                        return rank == team.rank() && !reduction.changes_input()
+                                   ? piece_of(input, index, length)
+                                   : team.posted(rank, step, bytes);
+                    },
                     stores_for(output.size(), team.size()));
             }
             team.finish(step, bytes);

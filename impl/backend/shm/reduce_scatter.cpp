@@ -17,25 +17,28 @@ void reduce_scatter_by_slots(Team& team, std::span<const ConstBytes> inputs, Byt
     for (const ConstBytes& input : inputs) longest = std::max(longest, input.size());
     const size_t length = share_of(chunk_bytes, team.size());
     const auto ranks = static_cast<size_t>(team.size());
+    const auto own = static_cast<size_t>(team.rank());
     const Stores stores = stores_for(out.size(), team.size());
     const auto stage = [&](uint64_t step, size_t index) {
         const size_t stride = stride_of(longest, index, length);
         const Bytes mine = team.stage(step, ranks * stride);
         for (size_t rank = 0; rank < ranks; ++rank) {
+            if (rank == own && !reduction.changes_input()) continue;
             const ConstBytes piece = piece_of(inputs[rank], index, length);
-            reduction.begin(mine.subspan(rank * stride, piece.size()), piece);
+            bring(mine.subspan(rank * stride, piece.size()), piece, reduction);
         }
         team.post(step);
     };
     const auto read = [&](uint64_t step, size_t index) {
         const size_t stride = stride_of(longest, index, length);
         const Bytes piece = piece_of(out, index, length);
-        const size_t begin = static_cast<size_t>(team.rank()) * stride;
+        const ConstBytes mine = piece_of(inputs[own], index, length);
         team.await_all(step);
         combine_all(
             reduction, piece, team.size(),
             [&](int rank) {
-                return team.posted(rank, step, ranks * stride).subspan(begin, piece.size());
+                if (rank == team.rank() && !reduction.changes_input()) return mine;
+                return team.posted(rank, step, ranks * stride).subspan(own * stride, piece.size());
             },
             stores);
         team.finish(step, ranks * stride);

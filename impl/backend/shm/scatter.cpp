@@ -18,7 +18,7 @@ void scatter(Team& team, std::span<const ConstBytes> inputs, Bytes output, size_
             for (size_t rank = 0; rank < ranks; ++rank) {
                 if (rank == own) continue;
                 const ConstBytes piece = piece_of(inputs[rank], index, length);
-                algorithm::copy(mine.subspan(rank * stride, piece.size()), piece);
+                copy_in(mine.subspan(rank * stride, piece.size()), piece);
             }
             team.post(step);
         } else {

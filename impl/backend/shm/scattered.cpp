@@ -26,8 +26,7 @@ public:
             if (index > 0) team_.await_all(step - 1);
             const Team::Slot mine = team_.stage_slot(step);
             if (index < pieces_) {
-                const ConstBytes piece = piece_of(input_, index, length_);
-                reduction_.begin(mine.data.first(piece.size()), piece);
+                stage(piece_of(input_, index, length_), mine.data);
             }
             if (index > 0) combine(index - 1, mine.result);
             team_.post(step);
@@ -42,13 +41,26 @@ public:
     }
 
 private:
+    // What is the rank's own share it takes from its input, if it is that.
+    void stage(ConstBytes piece, Bytes slot) const {
+        if (reduction_.changes_input()) return reduction_.begin(slot.first(piece.size()), piece);
+        const Share own = share_of_piece(piece.size(), team_.rank(), team_.size());
+        const size_t end = own.begin + own.bytes;
+        copy_in(slot.first(own.begin), piece.first(own.begin));
+        copy_in(slot.subspan(end, piece.size() - end), piece.subspan(end));
+    }
+
     // This rank's share of the piece, all of which is in the slots of that step.
     void combine(size_t index, Bytes result) const {
         const size_t bytes = piece_of(input_, index, length_).size();
         const Share mine = share_of_piece(bytes, team_.rank(), team_.size());
-        combine_all(reduction_, result.first(mine.bytes), team_.size(), [&](int rank) {
+        const auto input = [&](int rank) -> ConstBytes {
+            if (rank == team_.rank() && !reduction_.changes_input())
+                return piece_of(input_, index, length_).subspan(mine.begin, mine.bytes);
             return team_.posted_slot(rank, first_ + index).data.subspan(mine.begin, mine.bytes);
-        });
+        };
+        combine_all(reduction_, result.first(mine.bytes), team_.size(), input,
+                    staging_stores(mine.bytes));
     }
 
     // All shares of the piece, which were posted in the step after.

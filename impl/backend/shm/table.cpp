@@ -26,7 +26,22 @@ size_t find(const std::array<std::string_view, count>& names, std::string_view n
                                                 "\", which is none of ", known));
 }
 
+// Where what another processor has read takes long to be written again, and what goes past the
+// caches does not.
+bool writes_past_caches() {
+#if defined(__x86_64__)
+    return __builtin_cpu_is("amd");
+#else
+    return false;
+#endif
+}
+
 }  // namespace
+
+Stores staging_stores(size_t bytes) {
+    static const bool past_caches = writes_past_caches();
+    return past_caches && bytes >= 4 * KiB ? Stores::Streaming : Stores::Ordinary;
+}
 
 Ways ways_from_environment() {
     Ways ways{};

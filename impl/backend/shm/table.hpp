@@ -40,6 +40,12 @@ constexpr size_t everyone_reduces(int ranks) {
     return ranks == 2 ? 8 * 1024 : 4 * 1024;
 }
 
+// Whether ranks share the combining of what is staged: each does a part, and shows it.
+constexpr bool shares_combining(size_t bytes, int ranks) {
+    if (ranks > 2) return bytes > everyone_reduces(ranks);
+    return bytes >= 32 * 1024 && bytes <= 512 * 1024;
+}
+
 // For tensors of so many bytes, with up to so many ranks. What is in no row is staged, and so is
 // what cannot be direct.
 struct Row {
@@ -51,9 +57,10 @@ struct Row {
 constexpr size_t KiB = 1024;
 constexpr size_t MiB = 1024 * KiB;
 constexpr Row direct_rows[] = {
-    {Op::Broadcast, 2, 16 * KiB, 8 * MiB}, {Op::ReduceScatter, 2, 64 * KiB, 1 * MiB},
-    {Op::AllGather, 2, 64 * KiB, 8 * MiB}, {Op::AllToAll, 2, 64 * KiB, 8 * MiB},
-    {Op::Message, 2, 32 * KiB, 128 * KiB}, {Op::Message, 2, 4 * MiB, 8 * MiB},
+    {Op::ReduceScatter, 2, 64 * KiB, 4 * MiB},
+    {Op::AllGather, 2, 64 * KiB, 2 * MiB},
+    {Op::AllToAll, 2, 128 * KiB, 8 * MiB},
+    {Op::Message, 2, 32 * KiB, 256 * KiB},
 };
 
 constexpr Way way_for(Op op, int ranks, size_t bytes) {
@@ -77,6 +84,9 @@ constexpr size_t one_way_chunk_for(size_t bytes, int ranks) {
     if (ranks > 2) return chunk_for(bytes, ranks);
     return std::clamp(bytes / 2 / cache_line * cache_line, 8 * KiB, chunk_bytes);
 }
+
+// How a piece of so many bytes is written where others read it.
+Stores staging_stores(size_t bytes);
 
 // How a result of so many bytes is written, if so many ranks have one: what fits the cache that
 // they share, of about this size, is wanted there.
