@@ -1,0 +1,182 @@
+//! Process groups: what they are, and how calls are made on them.
+use crate::error::{check, static_text, Error, Result, Status};
+use crate::gate::Gate;
+use crate::object_options::ObjectOptions;
+use crate::raw;
+use crate::timeout::Timeout;
+use std::fmt;
+use std::mem::size_of;
+use std::ptr::{null, null_mut};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A process group. It is copied by reference; when the last copy is dropped, a group that was not
+/// destroyed is ended in the background. The group of all ranks stays until [`Group::destroy`].
+///
+/// Ranks in calls are ranks of the group, from 0 to [`Group::world_size`] - 1. Any thread may call;
+/// collectives take effect in the order in which they arrive, which must be the same on all ranks.
+#[derive(Clone)]
+pub struct Group {
+    own: Arc<Own>,
+    timeout: Timeout,
+    objects: ObjectOptions,
+}
+
+struct Own {
+    handle: *mut raw::tutti_group,
+    gate: Arc<Gate>,
+    rank: usize,
+    world_size: usize,
+}
+
+unsafe impl Send for Own {}
+unsafe impl Sync for Own {}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        unsafe { raw::tutti_group_release(self.handle) } // which leaves the world alone
+    }
+}
+
+/// What a call hands to C beside its own arguments.
+pub(crate) struct Call {
+    pub group: *mut raw::tutti_group,
+    pub options: *const raw::tutti_call_options,
+    pub work: *mut *mut raw::tutti_work,
+    pub error: *mut raw::tutti_error,
+}
+
+/// The group of all ranks, which [`init_process_group`](crate::init_process_group) made.
+pub fn world() -> Result<Group> {
+    static GATE: Mutex<Option<Arc<Gate>>> = Mutex::new(None);
+    let gate = GATE.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Arc::default).clone();
+    let group = unsafe { Group::adopt(raw::TUTTI_GROUP_WORLD, gate) };
+    group.ok_or_else(|| {
+        Error::new(Status::INVALID_HANDLE, "there is no default group: call init_process_group")
+    })
+}
+
+impl Group {
+    /// Takes over what C has handed out; nothing if this process is not a member.
+    ///
+    /// # Safety
+    /// The handle is owned, and nobody else's; the gate is that of the group it is a handle of.
+    pub(crate) unsafe fn adopt(handle: *mut raw::tutti_group, gate: Arc<Gate>) -> Option<Group> {
+        let rank = usize::try_from(raw::tutti_get_rank(handle)).ok();
+        let world_size = usize::try_from(raw::tutti_get_world_size(handle)).ok();
+        let own = rank.zip(world_size).map(|(rank, world_size)| {
+            Arc::new(Own { handle, gate, rank, world_size })
+        });
+        if own.is_none() {
+            raw::tutti_group_release(handle);
+        }
+        let (timeout, objects) = Default::default();
+        own.map(|own| Group { own, timeout, objects })
+    }
+
+    pub(crate) fn raw(&self) -> *mut raw::tutti_group {
+        self.own.handle
+    }
+
+    pub(crate) fn gate(&self) -> &Arc<Gate> {
+        &self.own.gate
+    }
+
+    pub(crate) fn object_options(&self) -> &ObjectOptions {
+        &self.objects
+    }
+
+    /// This group, with another timeout for the calls that are made through it.
+    pub fn with_timeout(&self, timeout: impl Into<Timeout>) -> Group {
+        Group { timeout: timeout.into(), ..self.clone() }
+    }
+
+    /// This group, with other options for the objects and bytes that are sent through it.
+    pub fn with_object_options(&self, objects: ObjectOptions) -> Group {
+        Group { objects, ..self.clone() }
+    }
+
+    /// Calls C with this group's options.
+    pub(crate) fn call<F>(&self, call: F, work: *mut *mut raw::tutti_work) -> Result<()>
+    where
+        F: FnOnce(&Call) -> Status,
+    {
+        let options = raw::tutti_call_options {
+            struct_size: size_of::<raw::tutti_call_options>() as u32,
+            reserved: 0,
+            timeout_ms: self.timeout.milliseconds(),
+        };
+        let options = if options.timeout_ms == 0 { null() } else { &options as *const _ };
+        check(|error| call(&Call { group: self.raw(), options, work, error }))
+    }
+
+    /// Makes a collective, and returns when it is done.
+    pub(crate) fn run(&self, call: impl FnOnce(&Call) -> Status) -> Result<()> {
+        let _passage = self.own.gate.enter()?;
+        self.call(call, null_mut())
+    }
+
+    /// Ends a group: finished sends arrive, operations still running fail with
+    /// [`Status::ABORTED`]. Every rank calls it, also after a failure; none waits for the others.
+    /// The group of all ranks, and one from [`Group::create`], take those made from them along.
+    pub fn destroy(&self) -> Result<()> {
+        check(|error| unsafe { raw::tutti_destroy_process_group(self.raw(), error) })
+    }
+
+    /// This process's rank in the group.
+    pub fn rank(&self) -> usize {
+        self.own.rank
+    }
+
+    /// How many ranks the group has.
+    pub fn world_size(&self) -> usize {
+        self.own.world_size
+    }
+
+    /// The name of the group's backend, for instance "shm", also where it was chosen; nothing
+    /// after the group was destroyed.
+    pub fn backend(&self) -> Option<&'static str> {
+        unsafe { static_text(raw::tutti_get_backend(self.raw())) }
+    }
+
+    /// Whether sums of floating-point and complex numbers are exact and rounded once: the same
+    /// bits with every backend, size and order of ranks.
+    pub fn is_reproducible(&self) -> bool {
+        unsafe { raw::tutti_is_reproducible(self.raw()) == 1 }
+    }
+
+    /// A rank of the group, from its number among all ranks; nothing if it is not a member.
+    pub fn group_rank(&self, global_rank: usize) -> Option<usize> {
+        let rank = i32::try_from(global_rank).ok()?;
+        usize::try_from(unsafe { raw::tutti_get_group_rank(self.raw(), rank) }).ok()
+    }
+
+    /// The number among all ranks of a rank of the group; nothing if there is no such rank.
+    pub fn global_rank(&self, group_rank: usize) -> Option<usize> {
+        let rank = i32::try_from(group_rank).ok()?;
+        usize::try_from(unsafe { raw::tutti_get_global_rank(self.raw(), rank) }).ok()
+    }
+
+    /// The global ranks of the members, in the order of their ranks in the group (torch:
+    /// `get_process_group_ranks`).
+    pub fn ranks(&self) -> Result<Vec<usize>> {
+        let mut ranks = vec![0; self.world_size()];
+        check(|error| unsafe {
+            let (out, count) = (ranks.as_mut_ptr(), ranks.len());
+            raw::tutti_get_process_group_ranks(self.raw(), out, count, error)
+        })?;
+        Ok(ranks.into_iter().map(|rank| rank as usize).collect())
+    }
+
+    /// Sets the timeout of the group's operations from the next one on, on this rank.
+    pub fn set_timeout(&self, timeout: impl Into<Timeout>) -> Result<()> {
+        let limit = timeout.into().milliseconds();
+        check(|error| unsafe { raw::tutti_set_timeout(self.raw(), limit, error) })
+    }
+}
+
+impl fmt::Debug for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Group(rank {} of {})", self.rank(), self.world_size())
+    }
+}
+

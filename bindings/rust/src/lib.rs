@@ -1,0 +1,42 @@
+//! Collective communication in the shape of torch.distributed.
+#![warn(missing_docs)]
+#![allow(unused)]
+mod bytes;
+mod calls;
+mod collectives;
+mod element;
+mod error;
+mod gate;
+mod group;
+mod lot;
+mod memory;
+mod new_group;
+mod object_options;
+mod point_to_point;
+pub mod raw;
+mod reduce_op;
+mod scope;
+mod start;
+mod start_lists;
+mod start_stop;
+mod store;
+mod store_queries;
+mod timeout;
+mod version;
+mod work;
+pub use bytes::*;
+pub use element::*;
+pub use error::*;
+pub use group::*;
+pub use memory::*;
+pub use new_group::*;
+pub use object_options::*;
+pub use point_to_point::*;
+pub use reduce_op::*;
+pub use scope::*;
+pub use start::*;
+pub use start_stop::*;
+pub use store::*;
+pub use timeout::*;
+pub use version::*;
+pub use work::*;

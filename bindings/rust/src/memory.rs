@@ -1,0 +1,153 @@
+//! The memory of callers, as C is told of it.
+use crate::element::Element;
+use crate::raw::{self, Dtype};
+use std::marker::PhantomData;
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::os::raw::c_void;
+use std::ptr::null_mut;
+
+/// A buffer for C. It borrows nothing in Rust's eyes: who makes one sees to that.
+pub(crate) type Buffer = raw::tutti_buffer;
+
+pub(crate) fn buffer_at(data: *const c_void, count: usize, dtype: Dtype) -> Buffer {
+    Buffer {
+        data: if count == 0 { null_mut() } else { data as *mut c_void },
+        count: count as i64,
+        dtype,
+        device_type: raw::DeviceType::CPU,
+        device_index: 0,
+        reserved_0: 0,
+        reserved: [0; 4],
+    }
+}
+
+/// A buffer that is only read.
+pub(crate) fn reading<T: Element>(data: &[T]) -> Buffer {
+    buffer_at(data.as_ptr().cast(), data.len(), T::DTYPE)
+}
+
+/// A buffer that is written.
+pub(crate) fn writing<T: Element>(data: &mut [T]) -> Buffer {
+    buffer_at(data.as_mut_ptr().cast::<c_void>(), data.len(), T::DTYPE)
+}
+
+pub(crate) fn reading_each<T: Element>(list: &[&[T]]) -> Vec<Buffer> {
+    list.iter().map(|data| reading(data)).collect()
+}
+
+pub(crate) fn writing_each<T: Element>(list: &mut [&mut [T]]) -> Vec<Buffer> {
+    list.iter_mut().map(|data| writing(data)).collect()
+}
+
+/// Memory that an operation may read while the caller goes on: a `Vec`, which it owns until it is
+/// done, or a slice, array or `Vec` that is borrowed for as long.
+///
+/// # Safety
+/// What `elements` returns stays where it is, and readable, when the value is moved.
+pub unsafe trait Readable: Send {
+    /// What it is made of.
+    type Element: Element;
+    /// The elements.
+    fn elements(&self) -> &[Self::Element];
+}
+
+/// Memory that an operation may write while the caller goes on: a `Vec`, or a slice, array or
+/// `Vec` that is borrowed mutably.
+///
+/// # Safety
+/// What `elements_mut` returns is what `elements` does, and nobody else has access to it.
+pub unsafe trait Writable: Readable {
+    /// The elements.
+    fn elements_mut(&mut self) -> &mut [Self::Element];
+}
+
+macro_rules! readable {
+    ($({$($generic:tt)*} $kind:ty;)*) => {$(
+        unsafe impl<$($generic)*> Readable for $kind {
+            type Element = T;
+            fn elements(&self) -> &[T] {
+                &self[..]
+            }
+        }
+    )*};
+}
+
+macro_rules! writable {
+    ($({$($generic:tt)*} $kind:ty;)*) => {$(
+        readable! { {$($generic)*} $kind; }
+        unsafe impl<$($generic)*> Writable for $kind {
+            fn elements_mut(&mut self) -> &mut [T] {
+                &mut self[..]
+            }
+        }
+    )*};
+}
+
+readable! {
+    {T: Element} &[T];
+    {T: Element} &Vec<T>;
+    {T: Element, const N: usize} &[T; N];
+}
+
+writable! {
+    {T: Element} Vec<T>;
+    {T: Element} &mut [T];
+    {T: Element} &mut Vec<T>;
+    {T: Element, const N: usize} &mut [T; N];
+}
+
+/// What an operation holds until it is done. Moving it moves no more than bytes: in Rust's eyes
+/// the library's pointers into it stay good.
+pub(crate) struct Held<B> {
+    value: MaybeUninit<B>,
+    owner: PhantomData<B>,
+}
+
+impl<B> Held<B> {
+    pub(crate) fn new(value: B) -> Held<B> {
+        Held { value: MaybeUninit::new(value), owner: PhantomData }
+    }
+
+    pub(crate) fn give_back(self) -> B {
+        let held = ManuallyDrop::new(self);
+        unsafe { held.value.as_ptr().read() }
+    }
+
+    fn get(&self) -> &B {
+        unsafe { self.value.assume_init_ref() }
+    }
+
+    fn get_mut(&mut self) -> &mut B {
+        unsafe { self.value.assume_init_mut() }
+    }
+}
+
+impl<B: Readable> Held<B> {
+    pub(crate) fn reading(&self) -> Buffer {
+        reading(self.get().elements())
+    }
+}
+
+impl<B: Writable> Held<B> {
+    pub(crate) fn writing(&mut self) -> Buffer {
+        writing(self.get_mut().elements_mut())
+    }
+}
+
+impl<B: Readable> Held<Vec<B>> {
+    pub(crate) fn reading_each(&self) -> Vec<Buffer> {
+        self.get().iter().map(|data| reading(data.elements())).collect()
+    }
+}
+
+impl<B: Writable> Held<Vec<B>> {
+    pub(crate) fn writing_each(&mut self) -> Vec<Buffer> {
+        self.get_mut().iter_mut().map(|data| writing(data.elements_mut())).collect()
+    }
+}
+
+impl<B> Drop for Held<B> {
+    fn drop(&mut self) {
+        unsafe { self.value.assume_init_drop() }
+    }
+}

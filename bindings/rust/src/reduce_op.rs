@@ -1,0 +1,186 @@
+//! What reductions do with two elements: the library's ops, sums with factors, functions of
+//! programs.
+use crate::element::Element;
+use crate::error::{c_text, check, Result};
+use crate::memory::reading;
+use crate::raw::{self, Dtype, Status};
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::size_of;
+use std::os::raw::c_void;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::ptr::null_mut;
+use std::sync::Arc;
+
+pub use crate::raw::ReduceOp;
+
+/// An op that a program has made, for every group of its process. It is copied by reference, and
+/// given back when the last copy and the last operation that was started with it have ended.
+#[derive(Clone)]
+pub struct CustomOp {
+    made: Arc<Made>,
+}
+
+struct Made {
+    number: ReduceOp,
+    function: *mut Box<dyn Function>, // which C calls until the op is released; or NULL
+}
+
+// The function may be called and dropped on any thread.
+unsafe impl Send for Made {}
+unsafe impl Sync for Made {}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        unsafe {
+            raw::tutti_reduce_op_release(self.number);
+            if !self.function.is_null() {
+                drop(Box::from_raw(self.function));
+            }
+        }
+    }
+}
+
+/// A function for elements whose type C knows only by number.
+trait Function: Send + Sync {
+    /// # Safety
+    /// The pointers are of `count` elements of `dtype` each.
+    unsafe fn call(&self, from: *const c_void, into: *mut c_void, count: usize, of: Dtype)
+        -> Status;
+}
+
+struct Typed<T, F> {
+    function: F,
+    element: PhantomData<fn(T)>,
+}
+
+impl<T: Element, F: Fn(&[T], &mut [T]) + Send + Sync> Function for Typed<T, F> {
+    unsafe fn call(
+        &self,
+        from: *const c_void,
+        into: *mut c_void,
+        count: usize,
+        of: Dtype,
+    ) -> Status {
+        if of != T::DTYPE {
+            return Status::INVALID_ARGUMENT;
+        }
+        if count == 0 {
+            return Status::OK;
+        }
+        let from = std::slice::from_raw_parts(from.cast(), count);
+        let into = std::slice::from_raw_parts_mut(into.cast(), count);
+        match catch_unwind(AssertUnwindSafe(|| (self.function)(from, into))) {
+            Ok(()) => Status::OK,
+            Err(_) => Status::BACKEND,
+        }
+    }
+}
+
+unsafe extern "C" fn reduce(
+    from: *const c_void,
+    into: *mut c_void,
+    count: i64,
+    of: Dtype,
+    user: *mut c_void,
+) -> Status {
+    let function = &*user.cast::<Box<dyn Function>>();
+    function.call(from, into, count as usize, of)
+}
+
+impl CustomOp {
+    /// A sum of inputs that each rank multiplies by its own factor first. An integer factor goes
+    /// with every type but [`Bool`](crate::Bool), a floating-point one with floating point and
+    /// complex, a complex one with complex.
+    pub fn premul_sum<T: Element>(factor: T) -> Result<CustomOp> {
+        let mut number = ReduceOp::SUM;
+        let factor = [factor];
+        let buffer = reading(&factor);
+        check(|error| unsafe {
+            raw::tutti_reduce_op_create_premul_sum(&buffer, &mut number, error)
+        })?;
+        Ok(CustomOp { made: Arc::new(Made { number, function: null_mut() }) })
+    }
+
+    /// An op of a function: `inout[i] = input[i] op inout[i]`, for elements of type `T`. It must be
+    /// associative and do the same on every rank; `name`, of 1 to 64 bytes, is what ranks compare.
+    /// It is called for any part of the data, on any thread, and must call nothing of tutti that
+    /// waits for the group. A panic fails the operation, and with it the group.
+    pub fn new<T, F>(name: &str, function: F) -> Result<CustomOp>
+    where
+        T: Element,
+        F: Fn(&[T], &mut [T]) + Send + Sync + 'static,
+    {
+        CustomOp::make::<T, F>(name, function, false)
+    }
+
+    /// As [`CustomOp::new`], where `a op b` is not `b op a`: results keep the order of the ranks.
+    pub fn non_commutative<T, F>(name: &str, function: F) -> Result<CustomOp>
+    where
+        T: Element,
+        F: Fn(&[T], &mut [T]) + Send + Sync + 'static,
+    {
+        CustomOp::make::<T, F>(name, function, true)
+    }
+
+    fn make<T, F>(name: &str, function: F, non_commutative: bool) -> Result<CustomOp>
+    where
+        T: Element,
+        F: Fn(&[T], &mut [T]) + Send + Sync + 'static,
+    {
+        let name = c_text(name, "name")?;
+        let options = raw::tutti_reduce_op_options {
+            struct_size: size_of::<raw::tutti_reduce_op_options>() as u32,
+            non_commutative: non_commutative.into(),
+        };
+        let typed: Box<dyn Function> = Box::new(Typed { function, element: PhantomData });
+        let mut made = Made { number: ReduceOp::SUM, function: Box::into_raw(Box::new(typed)) };
+        let user = made.function.cast();
+        check(|error| unsafe {
+            let (name, number) = (name.as_ptr(), &mut made.number);
+            raw::tutti_reduce_op_create_user(name, Some(reduce), user, &options, number, error)
+        })?;
+        Ok(CustomOp { made: Arc::new(made) })
+    }
+}
+
+impl fmt::Debug for CustomOp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CustomOp({})", self.made.number.0)
+    }
+}
+
+/// What a reduction is given: a [`ReduceOp`] or a [`CustomOp`].
+#[derive(Clone, Debug)]
+pub struct Operator {
+    number: ReduceOp,
+    // Operations keep what they were started with.
+    _made: Option<CustomOp>,
+}
+
+impl Operator {
+    pub(crate) fn number(&self) -> ReduceOp {
+        self.number
+    }
+}
+
+impl From<ReduceOp> for Operator {
+    /// Numbers that are not the library's own are refused by every call: an op that was made is
+    /// given as what it is.
+    fn from(op: ReduceOp) -> Operator {
+        let known = op.0 <= ReduceOp::PREMUL_SUM.0;
+        Operator { number: if known { op } else { ReduceOp(u32::MAX) }, _made: None }
+    }
+}
+
+impl From<CustomOp> for Operator {
+    fn from(op: CustomOp) -> Operator {
+        Operator { number: op.made.number, _made: Some(op) }
+    }
+}
+
+impl From<&CustomOp> for Operator {
+    fn from(op: &CustomOp) -> Operator {
+        op.clone().into()
+    }
+}

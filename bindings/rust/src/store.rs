@@ -1,0 +1,274 @@
+//! Key-value stores, where processes meet.
+use crate::bytes::Bytes;
+use crate::error::{c_int, c_text, c_texts, check, Result};
+use crate::raw;
+use crate::timeout::Timeout;
+use std::ffi::CString;
+use std::mem::size_of;
+use std::os::raw::{c_char, c_void};
+use std::ptr::null_mut;
+
+/// A key-value store: of this process ([`Store::hash`]), in a file ([`Store::file`]), or served over
+/// TCP ([`Store::tcp`]); torch's stores, which it can meet. Any thread may use it; a wait of one
+/// thread does not delay the others. It is closed when it is dropped; groups that were made from
+/// it keep what they need.
+pub struct Store {
+    handle: *mut raw::tutti_store,
+}
+
+unsafe impl Send for Store {}
+unsafe impl Sync for Store {}
+
+/// Options of [`Store::tcp`]; 0 is a number's default. The limits are the master's.
+#[derive(Clone, Debug, Default)]
+pub struct TcpStoreOptions {
+    /// Return without waiting for `world_size` clients.
+    pub no_wait_for_workers: bool,
+    /// Of connecting, and of the store's calls from then on; 300 seconds if it is not given.
+    pub timeout: Timeout,
+    /// Masters of one port in this process share the server; all of them must say so.
+    pub multi_tenant: bool,
+    /// A TCP socket that is bound, for the master to serve at; it is duplicated.
+    pub master_listen_fd: Option<i32>,
+    /// Clients at once; 65,536, or 7/8 of the descriptors if those are fewer.
+    pub max_connections: i32,
+    /// Bytes of a key with its prefixes; 8192.
+    pub max_key_bytes: i64,
+    /// Bytes of a value; 1 GiB.
+    pub max_value_bytes: i64,
+    /// Keys of one call; 131,072.
+    pub max_keys_per_request: i64,
+    /// Bytes that the server holds; 4 GiB.
+    pub max_memory_bytes: i64,
+}
+
+impl TcpStoreOptions {
+    fn to_c(&self) -> raw::tutti_tcp_store_options {
+        raw::tutti_tcp_store_options {
+            struct_size: size_of::<raw::tutti_tcp_store_options>() as u32,
+            no_wait_for_workers: self.no_wait_for_workers.into(),
+            timeout_ms: self.timeout.milliseconds(),
+            multi_tenant: self.multi_tenant.into(),
+            has_master_listen_fd: self.master_listen_fd.is_some().into(),
+            master_listen_fd: self.master_listen_fd.unwrap_or(0),
+            max_connections: self.max_connections,
+            max_key_bytes: self.max_key_bytes,
+            max_value_bytes: self.max_value_bytes,
+            max_keys_per_request: self.max_keys_per_request,
+            max_memory_bytes: self.max_memory_bytes,
+        }
+    }
+}
+
+/// Where C finds each of the texts.
+fn pointers(texts: &[CString]) -> Vec<*const c_char> {
+    texts.iter().map(|text| text.as_ptr()).collect()
+}
+
+fn data(value: &[u8]) -> *const c_void {
+    value.as_ptr().cast()
+}
+
+impl Store {
+    fn make(
+        call: impl FnOnce(*mut *mut raw::tutti_store, *mut raw::tutti_error) -> raw::Status,
+    ) -> Result<Store> {
+        let mut handle = null_mut();
+        check(|error| call(&mut handle, error))?;
+        Ok(Store { handle })
+    }
+
+    fn bytes(
+        call: impl FnOnce(*mut *mut raw::tutti_bytes, *mut raw::tutti_error) -> raw::Status,
+    ) -> Result<Bytes> {
+        let mut handle = null_mut();
+        check(|error| call(&mut handle, error))?;
+        Ok(unsafe { Bytes::adopt(handle) })
+    }
+
+    pub(crate) fn raw(&self) -> *mut raw::tutti_store {
+        self.handle
+    }
+
+    /// A store of this process alone, for ranks that are threads (torch: `HashStore`).
+    pub fn hash() -> Result<Store> {
+        Store::make(|store, error| unsafe { raw::tutti_hash_store_create(store, error) })
+    }
+
+    /// A store in a file that all processes can reach and lock (torch: `FileStore`). The file is
+    /// made if it is not there, and removed when the last of `world_size` stores is dropped;
+    /// without a number it stays.
+    pub fn file(path: &str, world_size: Option<usize>) -> Result<Store> {
+        let path = c_text(path, "path")?;
+        let size = world_size.map_or(Ok(-1), |size| c_int(size, "world_size"))?;
+        Store::make(|store, error| unsafe {
+            raw::tutti_file_store_create(path.as_ptr(), size, store, error)
+        })
+    }
+
+    /// Connects to a store served over TCP, and serves it if this process is the master (torch:
+    /// `TCPStore`, which may be the other side). Port 0 is any free one ([`Store::port`]). Blocks
+    /// until connected, and the master of a given `world_size` until all clients have come.
+    pub fn tcp(
+        host: &str,
+        port: u16,
+        world_size: Option<usize>,
+        is_master: bool,
+        options: &TcpStoreOptions,
+    ) -> Result<Store> {
+        let host = c_text(host, "host")?;
+        let size = world_size.map_or(Ok(-1), |size| c_int(size, "world_size"))?;
+        let (port, master, options) = (port.into(), is_master.into(), options.to_c());
+        Store::make(|store, error| unsafe {
+            raw::tutti_tcp_store_create(host.as_ptr(), port, size, master, &options, store, error)
+        })
+    }
+
+    /// A view of this store that puts `prefix` and "/" before every key (torch: `PrefixStore`).
+    pub fn prefix(&self, prefix: &str) -> Result<Store> {
+        let prefix = c_text(prefix, "prefix")?;
+        Store::make(|store, error| unsafe {
+            raw::tutti_prefix_store_create(prefix.as_ptr(), self.handle, store, error)
+        })
+    }
+
+    /// The very store whose keys a prefix store shows.
+    pub fn underlying_store(&self) -> Result<Store> {
+        Store::make(|store, error| unsafe {
+            raw::tutti_prefix_store_underlying_store(self.handle, store, error)
+        })
+    }
+
+    /// Another handle of the same store, with a timeout and connections of its own; torch's
+    /// `clone`. It can fail, so it is not [`Clone`].
+    pub fn try_clone(&self) -> Result<Store> {
+        Store::make(|store, error| unsafe { raw::tutti_store_clone(self.handle, store, error) })
+    }
+
+    /// The port a TCP store is served at.
+    pub fn port(&self) -> Result<u16> {
+        let mut port = 0;
+        check(|error| unsafe { raw::tutti_tcp_store_port(self.handle, &mut port, error) })?;
+        Ok(port as u16)
+    }
+
+    /// The host of a TCP store, as it was given to [`Store::tcp`].
+    pub fn host(&self) -> Result<String> {
+        let host = Store::bytes(|out, error| unsafe {
+            raw::tutti_tcp_store_host(self.handle, out, error)
+        })?;
+        Ok(String::from_utf8_lossy(&host).into_owned())
+    }
+
+    /// The absolute path of a file store's file.
+    pub fn path(&self) -> Result<String> {
+        let path = Store::bytes(|out, error| unsafe {
+            raw::tutti_file_store_path(self.handle, out, error)
+        })?;
+        Ok(String::from_utf8_lossy(&path).into_owned())
+    }
+
+    /// Stores a value under a key; an old value is replaced.
+    pub fn set(&self, key: &str, value: impl AsRef<[u8]>) -> Result<()> {
+        let (key, value) = (c_text(key, "key")?, value.as_ref());
+        check(|error| unsafe {
+            raw::tutti_store_set(self.handle, key.as_ptr(), data(value), value.len(), error)
+        })
+    }
+
+    /// Reads the value of a key; waits until there is one, up to the store's timeout.
+    pub fn get(&self, key: &str) -> Result<Bytes> {
+        let key = c_text(key, "key")?;
+        Store::bytes(|out, error| unsafe {
+            raw::tutti_store_get(self.handle, key.as_ptr(), out, error)
+        })
+    }
+
+    /// Adds to a counter, kept as decimal text, and returns its new value; no key counts as 0.
+    pub fn add(&self, key: &str, amount: i64) -> Result<i64> {
+        let (key, mut value) = (c_text(key, "key")?, 0);
+        check(|error| unsafe {
+            raw::tutti_store_add(self.handle, key.as_ptr(), amount, &mut value, error)
+        })?;
+        Ok(value)
+    }
+
+    /// Appends to the value of a key; no key counts as empty.
+    pub fn append(&self, key: &str, value: impl AsRef<[u8]>) -> Result<()> {
+        let (key, value) = (c_text(key, "key")?, value.as_ref());
+        check(|error| unsafe {
+            raw::tutti_store_append(self.handle, key.as_ptr(), data(value), value.len(), error)
+        })
+    }
+
+    /// Whether all of several keys are there.
+    pub fn check<S: AsRef<str>>(&self, keys: &[S]) -> Result<bool> {
+        let (keys, mut found) = (c_texts(keys, "keys")?, 0);
+        let keys = (pointers(&keys), keys);
+        check(|error| unsafe {
+            raw::tutti_store_check(self.handle, keys.0.as_ptr(), keys.0.len(), &mut found, error)
+        })?;
+        Ok(found != 0)
+    }
+
+    /// Waits until all of several keys are there.
+    pub fn wait<S: AsRef<str>>(&self, keys: &[S], timeout: impl Into<Timeout>) -> Result<()> {
+        let (keys, limit) = (c_texts(keys, "keys")?, timeout.into().milliseconds());
+        let keys = (pointers(&keys), keys);
+        check(|error| unsafe {
+            raw::tutti_store_wait(self.handle, keys.0.as_ptr(), keys.0.len(), limit, error)
+        })
+    }
+
+    /// Sets a key to `desired` if its value is `expected`, or if it is not there and `expected` is
+    /// empty; returns the value afterwards. A key that is not there while `expected` is not empty
+    /// stays so, and `expected` is returned.
+    pub fn compare_set(
+        &self,
+        key: &str,
+        expected: impl AsRef<[u8]>,
+        desired: impl AsRef<[u8]>,
+    ) -> Result<Bytes> {
+        let (key, old, new) = (c_text(key, "key")?, expected.as_ref(), desired.as_ref());
+        let (sizes, key) = ((old.len(), new.len()), key.as_ptr());
+        Store::bytes(|out, error| unsafe {
+            let (store, old, new) = (self.handle, data(old), data(new));
+            raw::tutti_store_compare_set(store, key, old, sizes.0, new, sizes.1, out, error)
+        })
+    }
+
+    /// Removes a key; says whether it was there.
+    pub fn delete_key(&self, key: &str) -> Result<bool> {
+        let (key, mut deleted) = (c_text(key, "key")?, 0);
+        check(|error| unsafe {
+            raw::tutti_store_delete_key(self.handle, key.as_ptr(), &mut deleted, error)
+        })?;
+        Ok(deleted != 0)
+    }
+
+    /// Reads several values at once; waits until all keys are there.
+    pub fn multi_get<S: AsRef<str>>(&self, keys: &[S]) -> Result<Vec<Bytes>> {
+        let keys = c_texts(keys, "keys")?;
+        let keys = (pointers(&keys), keys);
+        let mut values = vec![null_mut(); keys.0.len()];
+        check(|error| unsafe {
+            let (count, out) = (keys.0.len(), values.as_mut_ptr());
+            raw::tutti_store_multi_get(self.handle, keys.0.as_ptr(), count, out, error)
+        })?;
+        Ok(values.into_iter().map(|value| unsafe { Bytes::adopt(value) }).collect())
+    }
+
+    /// Stores several values at once.
+    pub fn multi_set<S: AsRef<str>, V: AsRef<[u8]>>(&self, pairs: &[(S, V)]) -> Result<()> {
+        let keys: Vec<&str> = pairs.iter().map(|(key, _)| key.as_ref()).collect();
+        let keys = c_texts(&keys, "pairs")?;
+        let keys = (pointers(&keys), keys);
+        let values: Vec<_> = pairs.iter().map(|(_, value)| data(value.as_ref())).collect();
+        let sizes: Vec<_> = pairs.iter().map(|(_, value)| value.as_ref().len()).collect();
+        check(|error| unsafe {
+            let (keys, count) = (keys.0.as_ptr(), values.len());
+            let (values, sizes) = (values.as_ptr(), sizes.as_ptr());
+            raw::tutti_store_multi_set(self.handle, keys, values, sizes, count, error)
+        })
+    }
+}
