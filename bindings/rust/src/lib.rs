@@ -1,6 +1,25 @@
-//! Collective communication in the shape of torch.distributed.
-#![warn(missing_docs)]
-#![allow(unused)]
+//! Collective communication in the shape of torch.distributed: stores to meet at, process groups,
+//! collectives that run while the program calculates, messages with tags, values of any shape.
+//!
+//! ```no_run
+//! use tutti::{init_process_group, Init, ReduceOp};
+//!
+//! fn main() -> tutti::Result<()> {
+//!     let world = init_process_group(&Init::default())?; // tuttirun tells where to meet
+//!     let mut sum = [world.rank() as f64 + 1.0];
+//!     world.all_reduce(&mut sum, ReduceOp::SUM)?;
+//!     println!("rank {} of {}: sum = {}", world.rank(), world.world_size(), sum[0]);
+//!     world.destroy()
+//! }
+//! ```
+//!
+//! Calls on a [`Group`] return when they are done. [`Group::start`] has the same calls for memory
+//! that they own until they are done, [`scope`] for memory that they borrow.
+#![warn(missing_docs, missing_debug_implementations, rust_2018_idioms)]
+
+mod array;
+mod builder;
+mod byte_collectives;
 mod bytes;
 mod calls;
 mod collectives;
@@ -9,34 +28,58 @@ mod error;
 mod gate;
 mod group;
 mod lot;
+mod map;
 mod memory;
+mod mesh;
 mod new_group;
+mod node;
+mod object;
+mod object_calls;
+mod object_collectives;
 mod object_options;
 mod point_to_point;
 pub mod raw;
 mod reduce_op;
 mod scope;
+mod spawn;
 mod start;
 mod start_lists;
 mod start_stop;
 mod store;
 mod store_queries;
 mod timeout;
+mod value;
 mod version;
 mod work;
-pub use bytes::*;
-pub use element::*;
-pub use error::*;
-pub use group::*;
-pub use memory::*;
-pub use new_group::*;
-pub use object_options::*;
-pub use point_to_point::*;
-pub use reduce_op::*;
-pub use scope::*;
-pub use start::*;
-pub use start_stop::*;
-pub use store::*;
-pub use timeout::*;
-pub use version::*;
-pub use work::*;
+
+pub use array::Array;
+pub use builder::ObjectBuilder;
+pub use bytes::Bytes;
+pub use element::{bf16, dtype_size, f16, Bool, Complex, Dtype, Element};
+pub use error::{status_name, Error, Result, Status};
+pub use group::{world, Group};
+pub use map::{Key, Map};
+pub use memory::{Readable, Writable};
+pub use mesh::{Dim, Mesh};
+pub use new_group::NewGroupOptions;
+pub use node::Node;
+pub use object::Object;
+pub use object_options::{Compress, ObjectOptions};
+pub use point_to_point::{P2pOp, Source};
+pub use raw::ObjectKind;
+pub use reduce_op::{CustomOp, Operator, ReduceOp};
+pub use scope::{scope, Scope};
+pub use spawn::{spawn, spawn_and_go_on, SpawnOptions, Spawned};
+pub use start::Start;
+pub use start_stop::{
+    default_backend_for_device, init_process_group, init_process_group_with_store,
+    is_backend_available, is_initialized, is_torchelastic_launched, pg_count, GroupOptions, Init,
+};
+pub use store::{Store, TcpStoreOptions};
+pub use timeout::Timeout;
+pub use value::{Timestamp, Value};
+pub use version::{
+    debug_level, reset_log_callback, set_debug_level, set_debug_level_from_env, set_log_callback,
+    version, version_string, DebugLevel, LogLevel,
+};
+pub use work::{wait_all, wait_any, Pending, Work};

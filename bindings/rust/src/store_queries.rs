@@ -4,6 +4,7 @@ use crate::error::{c_int, c_text, check, Result};
 use crate::raw;
 use crate::store::Store;
 use crate::timeout::Timeout;
+use std::fmt;
 use std::ptr::null_mut;
 
 impl Store {
@@ -93,5 +94,11 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         unsafe { raw::tutti_store_release(self.raw()) }
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Store")
     }
 }

@@ -110,10 +110,6 @@ impl<'a, R> Work<'a, R> {
         Work { handle, finish: Some(finish), lot }
     }
 
-    pub(crate) fn handle(&self) -> &Arc<Handle> {
-        &self.handle
-    }
-
     /// Waits until the operation is done, as long as it may take, and gives back what it has held.
     /// After a failure that is dropped.
     pub fn wait(mut self) -> Result<R> {

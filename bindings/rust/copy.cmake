@@ -1,0 +1,10 @@
+# Makes the folder `to` hold these files of the folder `from`, and the raw layer: no others.
+string(REPLACE " " ";" files "${files}")
+file(GLOB_RECURSE there RELATIVE "${to}" "${to}/*.rs" "${to}/*.toml" "${to}/*.md")
+list(REMOVE_ITEM there ${files} src/raw.rs)
+foreach(file IN LISTS there)
+  file(REMOVE "${to}/${file}")
+endforeach()
+foreach(file IN LISTS files)
+  configure_file("${from}/${file}" "${to}/${file}" COPYONLY)
+endforeach()

@@ -1,0 +1,29 @@
+# What ctest runs of the Rust binding: cargo's own tests, the raw layer against the headers, and
+# programs of several ranks.
+add_custom_target(
+  rust_tests ALL
+  COMMAND ${cargo} test --quiet --no-run --jobs 2 --manifest-path "${crate}/Cargo.toml"
+  USES_TERMINAL
+  COMMENT "Rust: the tests")
+add_dependencies(rust_tests rust_programs)
+
+add_test(NAME rust_raw_layer
+         COMMAND "${Python3_EXECUTABLE}" -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/raw_layer.py"
+                 "${PROJECT_SOURCE_DIR}/include/tutti" "${crate}/src")
+add_test(NAME rust_cargo_test
+         COMMAND ${cargo} test --jobs 2 --manifest-path "${crate}/Cargo.toml")
+set_tests_properties(rust_raw_layer rust_cargo_test PROPERTIES TIMEOUT 600 LABELS bindings)
+set_tests_properties(rust_cargo_test PROPERTIES RUN_SERIAL ON)
+
+# rust_ranks_test(NAME RANKS LINE PROGRAM...): each rank prints a line like this one.
+function(rust_ranks_test name ranks line)
+  add_test(NAME ${name} COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/tests/ranks" ${ranks} "${line}"
+                                "$<TARGET_FILE:tuttirun>" ${ARGN})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS bindings)
+endfunction()
+
+foreach(ranks IN ITEMS 1 2 5)
+  rust_ranks_test(rust_world_${ranks} ${ranks} "rust rank R of N: ok"
+                  "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/rust_world")
+endforeach()
+rust_ranks_test(rust_bench 2 "" "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/rust_bench" --short)
