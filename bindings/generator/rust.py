@@ -21,7 +21,7 @@ HEAD = """\
 //! What the C headers declare, as they declare it: generated from them at build time. Everything
 //! here is unsafe to call; the other modules of this crate are what programs use. What a function
 //! may be given, and what it promises, its comment says in C's words.
-#![allow(non_camel_case_types, missing_docs, clippy::all, rustdoc::all)]
+#![allow(non_camel_case_types, missing_docs, missing_debug_implementations, clippy::all)]
 
 use std::marker::{PhantomData, PhantomPinned};
 use std::os::raw::{c_char, c_void};

@@ -10,6 +10,7 @@ use crate::reduce_op::Operator;
 use crate::work::{Handle, Work};
 use std::fmt;
 use std::marker::PhantomData;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::ptr::null_mut;
 use std::sync::Arc;
 
@@ -118,10 +119,12 @@ impl<'a> Start<'a> {
             gathered: Some(handle.clone()),
             exactly: PhantomData,
         };
-        let result = function(&gather);
+        let result = catch_unwind(AssertUnwindSafe(|| function(&gather)));
         let ended = gathering.end();
+        // Whatever comes now, this work keeps what is held until all is done.
         let held = self.lot.is_none().then(|| lot);
         let work = Work::new(handle, Box::new(move |_| drop_held(held)), self.lot.clone());
+        let result = result.unwrap_or_else(|panic| resume_unwind(panic));
         ended?;
         Ok((result?, work))
     }

@@ -1,0 +1,112 @@
+//! What a process has once: the group of all ranks, the debug level, the log.
+mod support;
+
+use std::sync::{mpsc, Mutex};
+use support::{new_path, LONG};
+use tutti::{DebugLevel, Group, GroupOptions, Init, LogLevel, Mesh, ReduceOp, Status, Store};
+
+/// One test, for what is told here depends on its order.
+#[test]
+fn the_group_of_all_ranks_and_its_process() {
+    facts();
+    the_group_of_all_ranks();
+    debug_levels();
+    the_log();
+    meeting_by_an_all_gather();
+}
+
+fn facts() {
+    assert!(tutti::version() >= 100);
+    assert_eq!(tutti::version_string().split('.').count(), 3);
+    assert!(tutti::is_backend_available("gloo") && !tutti::is_backend_available("telegraph"));
+    assert!(!tutti::is_backend_available("g\0oo"));
+    assert_eq!(tutti::default_backend_for_device("cuda:1"), Some("nccl"));
+    assert_eq!(tutti::default_backend_for_device("abacus"), None);
+    let launched = std::env::var_os("TORCHELASTIC_RUN_ID").is_some();
+    assert_eq!(tutti::is_torchelastic_launched(), launched);
+    assert_eq!(tutti::status_name(Status::PEER_LOST), "TUTTI_ERR_PEER_LOST");
+    assert_eq!(tutti::status_name(Status(77)), "TUTTI_ERR_UNKNOWN");
+    assert_eq!(format!("{:?} {:?}", Status::TIMEOUT, Status(77)), "TUTTI_ERR_TIMEOUT Status(77)");
+}
+
+/// A group of this process alone.
+fn alone(method: &str) -> Init<'_> {
+    let (rank, world_size) = (Some(0), Some(1));
+    Init { init_method: Some(method), rank, world_size, ..Init::default() }
+}
+
+fn the_group_of_all_ranks() {
+    assert!(!tutti::is_initialized());
+    assert_eq!(tutti::world().unwrap_err().status(), Status::INVALID_HANDLE);
+    assert_eq!(tutti::pg_count(), 0);
+    let method = format!("file://{}", new_path("world"));
+    let init = alone(&method);
+    let world = tutti::init_process_group(&init).unwrap();
+    assert!(tutti::is_initialized());
+    assert_eq!((world.rank(), world.world_size(), tutti::pg_count()), (0, 1, 1));
+    assert!(world.backend().is_some());
+    let twice = tutti::init_process_group(&init).unwrap_err();
+    assert_eq!(twice.status(), Status::INVALID_ARGUMENT, "{twice}");
+    let mut data = [5];
+    tutti::world().unwrap().all_reduce(&mut data, ReduceOp::SUM).unwrap();
+    assert_eq!(data, [5]);
+    let mesh = Mesh::init(None, "cpu", &[1], &[], GroupOptions::default()).unwrap();
+    assert_eq!(mesh.size(), 1);
+    world.set_timeout(LONG).unwrap();
+    world.destroy().unwrap();
+    assert!(!tutti::is_initialized());
+    assert_eq!(world.barrier().unwrap_err().status(), Status::INVALID_HANDLE);
+
+    let store = Store::hash().unwrap();
+    let options = GroupOptions::default();
+    let world = tutti::init_process_group_with_store(None, &store, 0, 1, options).unwrap();
+    world.destroy().unwrap();
+    let init = Init { init_method: Some("pigeon://"), ..Init::default() };
+    let error = tutti::init_process_group(&init).unwrap_err();
+    assert_eq!(error.status(), Status::INVALID_ARGUMENT);
+}
+
+fn debug_levels() {
+    tutti::set_debug_level(DebugLevel::DETAIL).unwrap();
+    assert_eq!(tutti::debug_level(), DebugLevel::DETAIL);
+    assert!(tutti::set_debug_level(DebugLevel(9)).is_err());
+    std::env::remove_var("TORCH_DISTRIBUTED_DEBUG");
+    tutti::set_debug_level_from_env().unwrap();
+    assert_eq!(tutti::debug_level(), DebugLevel::OFF);
+}
+
+fn the_log() {
+    let (tell, told) = mpsc::channel();
+    let tell = Mutex::new(tell);
+    tutti::set_log_callback(LogLevel::TRACE, move |level, line| {
+        let _ = tell.lock().unwrap().send((level, line.to_owned()));
+    })
+    .unwrap();
+    let method = format!("file://{}", new_path("log"));
+    let init = alone(&method);
+    tutti::init_process_group(&init).unwrap().destroy().unwrap();
+    // When it is replaced it has heard everything that was said.
+    tutti::set_log_callback(LogLevel::ERROR, |_, _| panic!("on purpose")).unwrap();
+    let lines: Vec<_> = told.iter().collect();
+    assert!(lines.iter().all(|(level, line)| *level != LogLevel::OFF && !line.contains('\n')));
+    assert!(tutti::set_log_callback(LogLevel(77), |_, _| ()).is_err());
+    tutti::reset_log_callback().unwrap();
+}
+
+fn meeting_by_an_all_gather() {
+    let copies = |input: &[u8], output: &mut [u8]| {
+        output.copy_from_slice(input);
+        Ok(())
+    };
+    let options = GroupOptions::default();
+    let group = Group::create_with_allgather(None, copies, 0, 1, options).unwrap();
+    group.barrier().unwrap();
+    let refuses = |_: &[u8], _: &mut [u8]| Err(tutti::Error::new(Status::NETWORK, "no MPI today"));
+    let error = Group::create_with_allgather(None, refuses, 0, 1, options).unwrap_err();
+    assert_eq!((error.status(), error.message()), (Status::NETWORK, "no MPI today"));
+    let panics = |_: &[u8], _: &mut [u8]| -> tutti::Result<()> { panic!("on purpose") };
+    let caught = std::panic::catch_unwind(|| {
+        let _ = Group::create_with_allgather(None, panics, 0, 1, options);
+    });
+    assert!(caught.is_err());
+}

@@ -1,0 +1,36 @@
+//! Processes made by fork. They are made before there is any thread, so this test has no harness.
+use tutti::{init_process_group, spawn, spawn_and_go_on, Init, ReduceOp, SpawnOptions, Status};
+
+/// A rank of the processes' one group.
+fn rank(local_rank: usize) -> tutti::Result<()> {
+    let world = init_process_group(&Init::default())?;
+    assert_eq!(world.rank(), local_rank);
+    let mut sum = [local_rank as i64 + 1];
+    world.all_reduce(&mut sum, ReduceOp::SUM)?;
+    assert_eq!(sum, [6]);
+    world.destroy()
+}
+
+fn main() {
+    let options = SpawnOptions::default();
+    spawn(3, &options, rank).unwrap();
+    let processes = spawn_and_go_on(3, &options, rank).unwrap();
+    processes.wait().unwrap();
+
+    let fails = |local_rank| match local_rank {
+        1 => Err("one of them has a bad day"),
+        _ => Ok(()),
+    };
+    let error = spawn(2, &options, fails).unwrap_err();
+    assert_eq!(error.rank(), Some(1));
+    assert!(error.message().contains("a bad day"), "{error}");
+
+    let keeps = |_| Err(tutti::Error::new(Status::TIMEOUT, "too late"));
+    assert_eq!(spawn(1, &options, keeps).unwrap_err().status(), Status::TIMEOUT);
+    let panics = |_| -> tutti::Result<()> { panic!("on purpose") };
+    assert!(spawn(1, &options, panics).unwrap_err().message().contains("panicked"));
+    let exits = |_| -> tutti::Result<()> { std::process::exit(3) };
+    assert_eq!(spawn(1, &options, exits).unwrap_err().status(), Status::PEER_LOST);
+    assert_eq!(spawn(0, &options, rank).unwrap_err().status(), Status::INVALID_ARGUMENT);
+    println!("spawn: ok");
+}
