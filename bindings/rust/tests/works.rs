@@ -3,7 +3,7 @@ mod support;
 
 use std::mem::forget;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::{mpsc, Arc};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 use support::{on_ranks, LONG};
@@ -269,7 +269,6 @@ fn gathering_ends_when_its_function_fails_or_panics() {
 #[test]
 fn a_hundred_thousand_operations_whose_works_are_waited_for_dropped_or_shared() {
     on_ranks(2, |group| {
-        let group = Arc::new(group.clone());
         let mut waiting = Vec::new();
         for round in 0..100_000_u64 {
             let work = group.start().all_reduce(vec![round; 3], ReduceOp::SUM).unwrap();
@@ -283,5 +282,7 @@ fn a_hundred_thousand_operations_whose_works_are_waited_for_dropped_or_shared() 
                 }
             }
         }
+        waiting.into_iter().for_each(|(round, work)| assert_eq!(work.wait().unwrap()[0], 2 * round));
+        group.barrier().unwrap(); // the last one may have been dropped, and is done before this
     });
 }
