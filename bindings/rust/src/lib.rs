@@ -83,3 +83,8 @@ pub use version::{
     version, version_string, DebugLevel, LogLevel,
 };
 pub use work::{wait_all, wait_any, Pending, Work};
+
+/// The programs of README.md, which are compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

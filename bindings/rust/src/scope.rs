@@ -30,6 +30,26 @@ pub struct Scope<'scope, 'env: 'scope> {
 /// })?;
 /// # Ok::<(), tutti::Error>(())
 /// ```
+///
+/// What is borrowed must have been there before the scope, and is not touched inside it:
+///
+/// ```compile_fail,E0597
+/// # let world = tutti::world().unwrap();
+/// tutti::scope(|scope| {
+///     let mut data = [1.0_f32]; // ends before the scope does
+///     let work = scope.start(&world).all_reduce(&mut data, tutti::ReduceOp::SUM);
+/// });
+/// ```
+///
+/// ```compile_fail,E0503
+/// # let world = tutti::world().unwrap();
+/// let mut data = [1.0_f32];
+/// tutti::scope(|scope| {
+///     let work = scope.start(&world).all_reduce(&mut data, tutti::ReduceOp::SUM);
+///     data[0] = 2.0; // while the operation may write it
+///     drop(work);
+/// });
+/// ```
 pub fn scope<'env, F, R>(function: F) -> R
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,

@@ -34,6 +34,14 @@ impl Group {
     /// let sums = work.wait()?;
     /// # Ok::<(), tutti::Error>(())
     /// ```
+    ///
+    /// What is only borrowed needs a [`scope`](crate::scope):
+    ///
+    /// ```compile_fail,E0597
+    /// # let world = tutti::world().unwrap();
+    /// let mut data = [1.0_f64];
+    /// let work = world.start().all_reduce(&mut data, tutti::ReduceOp::SUM);
+    /// ```
     pub fn start(&self) -> Start<'static> {
         Start::new(self.clone(), None)
     }
