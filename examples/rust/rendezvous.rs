@@ -14,8 +14,7 @@ fn variable(name: &str) -> Result<String, String> {
 
 /// The store that is served somewhere, or by this process.
 fn open_store() -> Result<Store, Box<dyn Error>> {
-    let options =
-        TcpStoreOptions { timeout: Duration::from_secs(60).into(), ..Default::default() };
+    let options = TcpStoreOptions { timeout: Duration::from_secs(60).into(), ..Default::default() };
     let place = match variable("STORE") {
         Ok(place) => place,
         Err(_) => format!("{}:{}", variable("MASTER_ADDR")?, variable("MASTER_PORT")?),

@@ -84,7 +84,9 @@ impl Array {
     pub fn as_slice<T: Element>(&self) -> Result<&[T]> {
         if self.dtype != T::DTYPE {
             let (are, wanted) = (self.dtype, T::DTYPE);
-            return Err(Error::argument(format!("the array's elements are {are:?}, not {wanted:?}")));
+            return Err(Error::argument(format!(
+                "the array's elements are {are:?}, not {wanted:?}"
+            )));
         }
         // Words are aligned for every element, which takes any bits.
         Ok(unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.len()) })

@@ -141,11 +141,7 @@ impl Group {
 
 impl<'a> Start<'a> {
     /// See [`Group::broadcast_bytes`].
-    pub fn broadcast_bytes<B>(
-        &self,
-        data: Option<B>,
-        src: usize,
-    ) -> Result<Work<'a, Option<Bytes>>>
+    pub fn broadcast_bytes<B>(&self, data: Option<B>, src: usize) -> Result<Work<'a, Option<Bytes>>>
     where
         B: Readable<Element = u8> + 'a,
     {

@@ -13,7 +13,11 @@ fn pointer_to(buffer: &Option<Buffer>) -> *const Buffer {
 
 /// Where the buffers are; NULL if there are none.
 fn pointer_to_list(list: &[Buffer]) -> *const Buffer {
-    if list.is_empty() { null() } else { list.as_ptr() }
+    if list.is_empty() {
+        null()
+    } else {
+        list.as_ptr()
+    }
 }
 
 pub(crate) fn broadcast(buffer: Buffer, src: i32) -> impl FnOnce(&Call) -> Status {
@@ -157,7 +161,15 @@ pub(crate) fn all_to_all_single(
         let (from, (sizes, count)) = (pointer_to(&input), pointer_to_splits(&input_splits));
         let (out_sizes, out_count) = pointer_to_splits(&output_splits);
         raw::tutti_all_to_all_single(
-            call.group, from, sizes, count, &output, out_sizes, out_count, call.options, call.work,
+            call.group,
+            from,
+            sizes,
+            count,
+            &output,
+            out_sizes,
+            out_count,
+            call.options,
+            call.work,
             call.error,
         )
     }

@@ -110,12 +110,7 @@ impl Group {
     }
 
     /// Every rank receives its slice of those that rank `src` has; elsewhere `inputs` is empty.
-    pub fn scatter<T: Element>(
-        &self,
-        inputs: &[&[T]],
-        output: &mut [T],
-        src: usize,
-    ) -> Result<()> {
+    pub fn scatter<T: Element>(&self, inputs: &[&[T]], output: &mut [T], src: usize) -> Result<()> {
         let src = c_int(src, "src")?;
         self.run(calls::scatter(reading_each(inputs), Some(writing(output)), src))
     }
@@ -149,11 +144,7 @@ impl Group {
     }
 
     /// Every rank gives every rank a slice; they may differ in length.
-    pub fn all_to_all<T: Element>(
-        &self,
-        inputs: &[&[T]],
-        outputs: &mut [&mut [T]],
-    ) -> Result<()> {
+    pub fn all_to_all<T: Element>(&self, inputs: &[&[T]], outputs: &mut [&mut [T]]) -> Result<()> {
         self.run(calls::all_to_all(reading_each(inputs), writing_each(outputs)))
     }
 

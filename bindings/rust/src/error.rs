@@ -156,6 +156,7 @@ pub(crate) unsafe fn static_text(text: *const c_char) -> Option<&'static str> {
 
 /// A rank, tag or count for C, whose integers have 32 bits; `argument` names it if it has more.
 pub(crate) fn c_int(number: usize, argument: &str) -> Result<i32> {
-    i32::try_from(number)
-        .map_err(|_| Error::argument(format!("{argument} is {number}; that is beyond {}", i32::MAX)))
+    i32::try_from(number).map_err(|_| {
+        Error::argument(format!("{argument} is {number}; that is beyond {}", i32::MAX))
+    })
 }

@@ -48,7 +48,11 @@ pub(crate) struct Call {
 /// The group of all ranks, which [`init_process_group`](crate::init_process_group) made.
 pub fn world() -> Result<Group> {
     static GATE: Mutex<Option<Arc<Gate>>> = Mutex::new(None);
-    let gate = GATE.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Arc::default).clone();
+    let gate = GATE
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .get_or_insert_with(Arc::default)
+        .clone();
     let group = unsafe { Group::adopt(raw::TUTTI_GROUP_WORLD, gate) };
     group.ok_or_else(|| {
         Error::new(Status::INVALID_HANDLE, "there is no default group: call init_process_group")
@@ -63,9 +67,9 @@ impl Group {
     pub(crate) unsafe fn adopt(handle: *mut raw::tutti_group, gate: Arc<Gate>) -> Option<Group> {
         let rank = usize::try_from(raw::tutti_get_rank(handle)).ok();
         let world_size = usize::try_from(raw::tutti_get_world_size(handle)).ok();
-        let own = rank.zip(world_size).map(|(rank, world_size)| {
-            Arc::new(Own { handle, gate, rank, world_size })
-        });
+        let own = rank
+            .zip(world_size)
+            .map(|(rank, world_size)| Arc::new(Own { handle, gate, rank, world_size }));
         if own.is_none() {
             raw::tutti_group_release(handle);
         }
@@ -179,4 +183,3 @@ impl fmt::Debug for Group {
         write!(f, "Group(rank {} of {})", self.rank(), self.world_size())
     }
 }
-

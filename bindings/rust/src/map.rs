@@ -130,9 +130,10 @@ impl PartialEq for Map {
         };
         let (mine, theirs) = (sorted(self), sorted(other));
         mine.len() == theirs.len()
-            && mine.iter().zip(&theirs).all(|((a, &i), (b, &j))| {
-                a == b && self.pairs[i].1 == other.pairs[j].1
-            })
+            && mine
+                .iter()
+                .zip(&theirs)
+                .all(|((a, &i), (b, &j))| a == b && self.pairs[i].1 == other.pairs[j].1)
     }
 }
 

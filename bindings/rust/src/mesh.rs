@@ -245,8 +245,8 @@ impl Mesh {
         unsafe { CStr::from_ptr(name) }.to_str().ok()
     }
 
-    /// The part of the mesh that this rank sees along some of its dimensions, in their order (torch:
-    /// `mesh["name"]`).
+    /// The part of the mesh that this rank sees along some of its dimensions, in their order
+    /// (torch: `mesh["name"]`).
     pub fn slice(&self, dim_names: &[&str]) -> Result<Mesh> {
         let (names, mut handle) = (c_texts(dim_names, "dim_names")?, null_mut());
         let names = (pointers(&names), names);
@@ -276,9 +276,9 @@ fn check_layout(groups: &[&Group], ranks: &[i32], shape: &[i32]) -> Result<()> {
         let message = format!("groups has {given} groups for {dims} dimensions of shape");
         return Err(Error::argument(message));
     }
-    let places = shape.iter().try_fold(1_usize, |places, &length| {
-        places.checked_mul(usize::try_from(length).ok()?)
-    });
+    let places = shape
+        .iter()
+        .try_fold(1_usize, |places, &length| places.checked_mul(usize::try_from(length).ok()?));
     if places != Some(ranks.len()) {
         let given = ranks.len();
         return Err(Error::argument(format!("ranks has {given} ranks, but shape is {shape:?}")));

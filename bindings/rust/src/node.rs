@@ -46,7 +46,11 @@ fn filled<T>(
 
 /// The memory of `size` bytes that C has shown.
 unsafe fn shown<'a, T>(data: *const T, size: usize) -> &'a [T] {
-    if size == 0 { &[] } else { from_raw_parts(data, size) }
+    if size == 0 {
+        &[]
+    } else {
+        from_raw_parts(data, size)
+    }
 }
 
 impl<'a> Node<'a> {
@@ -160,7 +164,13 @@ impl<'a> Node<'a> {
         let (data, dtype, shape, dimensions) = filled(start, |out, error| unsafe {
             let (data, dtype, shape, dimensions) = (&mut out.0, &mut out.1, &mut out.2, &mut out.3);
             raw::tutti_object_get_array(
-                self.raw(), self.node, data, dtype, shape, dimensions, error,
+                self.raw(),
+                self.node,
+                data,
+                dtype,
+                shape,
+                dimensions,
+                error,
             )
         })?;
         if dtype != T::DTYPE {
@@ -180,7 +190,13 @@ impl<'a> Node<'a> {
         let buffer = writing(into);
         check(|error| unsafe {
             raw::tutti_object_get_elements(
-                self.raw(), self.node, first, buffer.count, buffer.dtype, buffer.data, error,
+                self.raw(),
+                self.node,
+                first,
+                buffer.count,
+                buffer.dtype,
+                buffer.data,
+                error,
             )
         })
     }

@@ -11,8 +11,8 @@ use std::fmt;
 use std::os::raw::c_void;
 use std::ptr::{null, null_mut};
 
-/// A value as the library has it: finished, never changed, read by any number of threads. Values are
-/// sent without one of these; it is for encoding, and for large values of which a part is read
+/// A value as the library has it: finished, never changed, read by any number of threads. Values
+/// are sent without one of these; it is for encoding, and for large values of which a part is read
 /// ([`Object::root`]).
 pub struct Object {
     handle: *mut raw::tutti_object,
@@ -65,8 +65,8 @@ impl Object {
         Ok(unsafe { Bytes::adopt(bytes) })
     }
 
-    /// Reads a value from MessagePack, compressed or not. Any bytes may come: what is no value is an
-    /// error, with the offset where it goes wrong.
+    /// Reads a value from MessagePack, compressed or not. Any bytes may come: what is no value is
+    /// an error, with the offset where it goes wrong.
     pub fn decode(message: &[u8], options: &ObjectOptions) -> Result<Object> {
         let (options, mut handle) = (options.to_c(), null_mut());
         check(|error| unsafe {
@@ -184,9 +184,7 @@ fn item(value: &Value) -> tutti_object_item {
         Value::Bool(value) => integer_item(ObjectKind::BOOL, (*value).into()),
         Value::Int(number) => integer_item(ObjectKind::INT64, *number),
         Value::UInt(number) => integer_item(ObjectKind::UINT64, *number as i64),
-        Value::Float(real) => {
-            tutti_object_item { kind: ObjectKind::FLOAT64, real: *real, ..EMPTY }
-        }
+        Value::Float(real) => tutti_object_item { kind: ObjectKind::FLOAT64, real: *real, ..EMPTY },
         Value::String(text) => bytes_item(ObjectKind::STRING, text.as_bytes()),
         Value::Bytes(bytes) => bytes_item(ObjectKind::BYTES, bytes),
         Value::List(values) => {

@@ -52,7 +52,11 @@ impl<T: Incoming> Room<T> {
 
     /// Where it is; NULL if there is none.
     pub(crate) fn place(&mut self) -> *mut *mut T {
-        if self.0.is_empty() { null_mut() } else { self.0.as_mut_ptr() }
+        if self.0.is_empty() {
+            null_mut()
+        } else {
+            self.0.as_mut_ptr()
+        }
     }
 
     /// All that has come; of what fails the rest is released.
@@ -89,7 +93,11 @@ impl Outgoing {
 }
 
 fn list(handles: &[*mut tutti_object]) -> *const *mut tutti_object {
-    if handles.is_empty() { null() } else { handles.as_ptr() }
+    if handles.is_empty() {
+        null()
+    } else {
+        handles.as_ptr()
+    }
 }
 
 pub(crate) fn broadcast(
@@ -104,13 +112,24 @@ pub(crate) fn broadcast(
     let (handles, out, count) = (outgoing.handles(), room.place(), values.len());
     let call = move |call: &Call| unsafe {
         raw::tutti_broadcast_object_list(
-            call.group, list(&handles), count, out, src, &options, call.options, call.work,
+            call.group,
+            list(&handles),
+            count,
+            out,
+            src,
+            &options,
+            call.options,
+            call.work,
             call.error,
         )
     };
     let finish = move || {
         drop(outgoing);
-        if here { Ok(values) } else { room.take() }
+        if here {
+            Ok(values)
+        } else {
+            room.take()
+        }
     };
     Ok((call, finish))
 }
@@ -146,7 +165,15 @@ pub(crate) fn gather(
     let (handle, out) = (object.raw(), room.place());
     let call = move |call: &Call| unsafe {
         raw::tutti_gather_object(
-            call.group, handle, out, count, dst, &options, call.options, call.work, call.error,
+            call.group,
+            handle,
+            out,
+            count,
+            dst,
+            &options,
+            call.options,
+            call.work,
+            call.error,
         )
     };
     let finish = move || {
@@ -167,8 +194,15 @@ pub(crate) fn scatter(
     let (handles, out) = (outgoing.handles(), room.place());
     let call = move |call: &Call| unsafe {
         raw::tutti_scatter_object_list(
-            call.group, list(&handles), handles.len(), out, src, &options, call.options,
-            call.work, call.error,
+            call.group,
+            list(&handles),
+            handles.len(),
+            out,
+            src,
+            &options,
+            call.options,
+            call.work,
+            call.error,
         )
     };
     let finish = move || {
@@ -189,8 +223,15 @@ pub(crate) fn send(
     let handles = outgoing.handles();
     let call = move |call: &Call| unsafe {
         raw::tutti_send_object_list(
-            call.group, list(&handles), handles.len(), dst, tag, &options, call.options,
-            call.work, call.error,
+            call.group,
+            list(&handles),
+            handles.len(),
+            dst,
+            tag,
+            &options,
+            call.options,
+            call.work,
+            call.error,
         )
     };
     let finish = move || {

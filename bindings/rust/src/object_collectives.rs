@@ -14,7 +14,8 @@ use std::ptr::null_mut;
 impl Group {
     /// Every rank receives the values of rank `src`, in place of as many that it has.
     pub fn broadcast_object_list(&self, values: &mut [Value], src: usize) -> Result<()> {
-        let given = if self.rank() == src { values.to_vec() } else { vec![Value::Nil; values.len()] };
+        let given =
+            if self.rank() == src { values.to_vec() } else { vec![Value::Nil; values.len()] };
         let (call, finish) = object_calls::broadcast(self, given, src)?;
         self.run(call)?;
         for (place, value) in values.iter_mut().zip(finish()?) {
@@ -31,11 +32,7 @@ impl Group {
     }
 
     /// Rank `dst` receives one value of every rank; the others receive `None`.
-    pub fn gather_object(
-        &self,
-        value: impl Into<Value>,
-        dst: usize,
-    ) -> Result<Option<Vec<Value>>> {
+    pub fn gather_object(&self, value: impl Into<Value>, dst: usize) -> Result<Option<Vec<Value>>> {
         let (call, finish) = object_calls::gather(self, value.into(), dst)?;
         self.run(call)?;
         finish()

@@ -45,8 +45,13 @@ impl Drop for Made {
 trait Function: Send + Sync {
     /// # Safety
     /// The pointers are of `count` elements of `dtype` each.
-    unsafe fn call(&self, from: *const c_void, into: *mut c_void, count: usize, of: Dtype)
-        -> Status;
+    unsafe fn call(
+        &self,
+        from: *const c_void,
+        into: *mut c_void,
+        count: usize,
+        of: Dtype,
+    ) -> Status;
 }
 
 struct Typed<T, F> {

@@ -43,9 +43,9 @@ impl Spawned {
 }
 
 /// Runs a function in so many new processes of this machine, and waits for all. Each gets its
-/// number, and finds its place in the environment: [`init_process_group`](crate::init_process_group)
-/// makes them one group. The first that fails, by its error, a panic, an exit code or a signal, ends
-/// the others and is the error.
+/// number, and finds its place in the environment:
+/// [`init_process_group`](crate::init_process_group) makes them one group. The first that fails, by
+/// its error, a panic, an exit code or a signal, ends the others and is the error.
 ///
 /// The processes are made by fork: at the call this process holds nothing of tutti, and it is best
 /// made before any thread is started.

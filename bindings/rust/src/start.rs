@@ -14,8 +14,8 @@ use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::ptr::null_mut;
 use std::sync::Arc;
 
-/// Starts operations: the functions of [`Group`], each of which returns a [`Work`] at once. The work
-/// holds the memory that it is given and gives it back: a `Vec` here, where it owns it
+/// Starts operations: the functions of [`Group`], each of which returns a [`Work`] at once. The
+/// work holds the memory that it is given and gives it back: a `Vec` here, where it owns it
 /// ([`Group::start`]), and also slices where a [`Scope`](crate::Scope) waits for it
 /// ([`Scope::start`](crate::Scope::start)).
 pub struct Start<'a> {

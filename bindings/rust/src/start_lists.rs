@@ -61,7 +61,8 @@ impl<'a> Start<'a> {
         self.begin(call, move |_| give_back(output, input))
     }
 
-    /// See [`Group::all_gather_into_tensor_in_place`](crate::Group::all_gather_into_tensor_in_place).
+    /// See
+    /// [`Group::all_gather_into_tensor_in_place`](crate::Group::all_gather_into_tensor_in_place).
     pub fn all_gather_into_tensor_in_place<B>(&self, output: B) -> Result<Work<'a, B>>
     where
         B: Writable + 'a,
@@ -208,8 +209,7 @@ impl<'a> Start<'a> {
     {
         let (input, mut output) = (Held::new(input), Held::new(output));
         let (from, into) = (calls::splits(input_splits), calls::splits(output_splits));
-        let call =
-            calls::all_to_all_single(Some(input.reading()), from, output.writing(), into);
+        let call = calls::all_to_all_single(Some(input.reading()), from, output.writing(), into);
         self.begin(call, move |_| give_back(output, input))
     }
 

@@ -111,9 +111,8 @@ pub fn default_backend_for_device(device: &str) -> Option<&'static str> {
 
 /// Whether a group can be made with the backend of this name.
 pub fn is_backend_available(name: &str) -> bool {
-    c_text(name, "name").map_or(false, |name| unsafe {
-        raw::tutti_is_backend_available(name.as_ptr()) != 0
-    })
+    c_text(name, "name")
+        .map_or(false, |name| unsafe { raw::tutti_is_backend_available(name.as_ptr()) != 0 })
 }
 
 impl Group {
@@ -202,7 +201,11 @@ where
         Ok(Err(failure)) => {
             let status = failure.status();
             gather.failure = Some(failure);
-            if status == Status::OK { Status::INTERNAL } else { status }
+            if status == Status::OK {
+                Status::INTERNAL
+            } else {
+                status
+            }
         }
         Err(panic) => {
             gather.panic = Some(panic);

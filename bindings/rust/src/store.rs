@@ -8,10 +8,10 @@ use std::mem::size_of;
 use std::os::raw::{c_char, c_void};
 use std::ptr::null_mut;
 
-/// A key-value store: of this process ([`Store::hash`]), in a file ([`Store::file`]), or served over
-/// TCP ([`Store::tcp`]); torch's stores, which it can meet. Any thread may use it; a wait of one
-/// thread does not delay the others. It is closed when it is dropped; groups that were made from
-/// it keep what they need.
+/// A key-value store: of this process ([`Store::hash`]), in a file ([`Store::file`]), or served
+/// over TCP ([`Store::tcp`]); torch's stores, which it can meet. Any thread may use it; a wait of
+/// one thread does not delay the others. It is closed when it is dropped; groups that were made
+/// from it keep what they need.
 pub struct Store {
     handle: *mut raw::tutti_store,
 }

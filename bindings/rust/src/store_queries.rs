@@ -17,8 +17,8 @@ impl Store {
         })
     }
 
-    /// Takes the first value out of a queue. If there is none it waits up to the store's timeout, or
-    /// if it shall not `block` fails with [`Status::QUEUE_EMPTY`](crate::Status::QUEUE_EMPTY).
+    /// Takes the first value out of a queue. If there is none it waits up to the store's timeout,
+    /// or if it shall not `block` fails with [`Status::QUEUE_EMPTY`](crate::Status::QUEUE_EMPTY).
     pub fn queue_pop(&self, key: &str, block: bool) -> Result<Bytes> {
         let (key, mut value) = (c_text(key, "key")?, null_mut());
         check(|error| unsafe {
@@ -57,12 +57,7 @@ impl Store {
 
     /// Waits until `world_size` callers have come to the barrier of this key, a fresh one for each
     /// barrier.
-    pub fn barrier(
-        &self,
-        key: &str,
-        world_size: usize,
-        timeout: impl Into<Timeout>,
-    ) -> Result<()> {
+    pub fn barrier(&self, key: &str, world_size: usize, timeout: impl Into<Timeout>) -> Result<()> {
         let (key, size) = (c_text(key, "key")?, c_int(world_size, "world_size")?);
         let limit = timeout.into().milliseconds();
         check(|error| unsafe {

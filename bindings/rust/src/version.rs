@@ -19,8 +19,8 @@ pub fn version_string() -> &'static str {
     unsafe { static_text(raw::tutti_version_string()) }.unwrap_or("")
 }
 
-/// Sets torch's debug level, a value of the process: under [`DebugLevel::DETAIL`] ranks compare what
-/// they call before each collective. A group keeps the level of when it was made.
+/// Sets torch's debug level, a value of the process: under [`DebugLevel::DETAIL`] ranks compare
+/// what they call before each collective. A group keeps the level of when it was made.
 pub fn set_debug_level(level: DebugLevel) -> Result<()> {
     check(|error| unsafe { raw::tutti_set_debug_level(level, error) })
 }
@@ -37,8 +37,8 @@ pub fn debug_level() -> DebugLevel {
 
 type Listener = Arc<dyn Fn(LogLevel, &str) + Send + Sync>;
 
-/// Those that hear the log, by the number that C hands back: the last one, and while it is replaced,
-/// the one before, which hears what was said so far.
+/// Those that hear the log, by the number that C hands back: the last one, and while it is
+/// replaced, the one before, which hears what was said so far.
 struct Listeners {
     last: usize,
     all: Vec<(usize, Listener)>,
@@ -89,4 +89,3 @@ unsafe extern "C" fn hear(level: LogLevel, message: *const c_char, user: *mut c_
         let _ = catch_unwind(AssertUnwindSafe(|| listener(level, &message)));
     }
 }
-

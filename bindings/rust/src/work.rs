@@ -84,12 +84,12 @@ unsafe extern "C" fn call_back(result: *const raw::tutti_error, user: *mut c_voi
 /// What gives back, in the end, what an operation has held.
 pub(crate) type Finish<'a, R> = Box<dyn FnOnce(&Handle) -> Result<R> + Send + 'a>;
 
-/// An operation that runs while the caller goes on. It holds the memory that the operation reads and
-/// writes, and [`Work::wait`] gives it back with the result in it.
+/// An operation that runs while the caller goes on. It holds the memory that the operation reads
+/// and writes, and [`Work::wait`] gives it back with the result in it.
 ///
-/// A work that is dropped goes on, and what it holds is freed when it is done. One that is forgotten
-/// goes on too; what it owns is then never freed, and what it borrows is not free before its
-/// [`scope`](crate::scope) has ended, which waits for it.
+/// A work that is dropped goes on, and what it holds is freed when it is done. One that is
+/// forgotten goes on too; what it owns is then never freed, and what it borrows is not free before
+/// its [`scope`](crate::scope) has ended, which waits for it.
 #[must_use = "what the operation holds is given back by wait()"]
 pub struct Work<'a, R: 'a> {
     handle: Arc<Handle>,
@@ -150,8 +150,8 @@ impl<'a, R> Work<'a, R> {
         self.handle.source_rank()
     }
 
-    /// Has a function called once when the operation is done, on a thread of the library that serves
-    /// all such functions, one after the other.
+    /// Has a function called once when the operation is done, on a thread of the library that
+    /// serves all such functions, one after the other.
     pub fn then(&self, function: impl FnOnce(Result<()>) + Send + 'static) -> Result<()> {
         self.handle.then(Box::new(function))
     }

@@ -15,17 +15,20 @@ fn value_of(bits: u16, exponent_bits: i32, fraction_bits: i32) -> f64 {
         all if all == (1 << exponent_bits) - 1 => f64::NAN,
         _ => (1.0 + fraction / one) * 2_f64.powi(exponent - bias),
     };
-    if bits >> 15 == 1 { -size } else { size }
+    if bits >> 15 == 1 {
+        -size
+    } else {
+        size
+    }
 }
 
 #[test]
 fn every_short_float_is_the_number_it_should_be_and_comes_back() {
     for bits in 0..=u16::MAX {
         let (half, brain) = (f16::from_bits(bits), bf16::from_bits(bits));
-        for (got, wanted) in [
-            (f64::from(half), value_of(bits, 5, 10)),
-            (f64::from(brain), value_of(bits, 8, 7)),
-        ] {
+        for (got, wanted) in
+            [(f64::from(half), value_of(bits, 5, 10)), (f64::from(brain), value_of(bits, 8, 7))]
+        {
             assert!(got.to_bits() == wanted.to_bits() || got.is_nan() && wanted.is_nan());
         }
         let back = f16::from_f32(half.to_f32());

@@ -224,7 +224,8 @@ fn values_in_collectives_and_messages() {
 #[test]
 fn a_value_beyond_the_receivers_limit_names_its_sender_and_the_group_goes_on() {
     on_ranks(2, |group| {
-        let limited = group.with_object_options(ObjectOptions { max_values: 8, ..Default::default() });
+        let limited =
+            group.with_object_options(ObjectOptions { max_values: 8, ..Default::default() });
         let value = Value::from(vec![0; if group.rank() == 1 { 100 } else { 1 }]);
         if group.rank() == 0 {
             let error = limited.all_gather_object(value).unwrap_err();

@@ -1,8 +1,8 @@
 //! What may go to another thread and what may be shared with one, both ways: this is compiled or
 //! it is not.
 use tutti::{
-    Bytes, CustomOp, Error, Group, Map, Mesh, Node, Object, ObjectBuilder, Operator, Scope, Spawned,
-    Start, Store, Value, Work,
+    Bytes, CustomOp, Error, Group, Map, Mesh, Node, Object, ObjectBuilder, Operator, Scope,
+    Spawned, Start, Store, Value, Work,
 };
 
 const fn send<T: Send>() {}

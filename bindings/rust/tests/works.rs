@@ -282,7 +282,9 @@ fn a_hundred_thousand_operations_whose_works_are_waited_for_dropped_or_shared() 
                 }
             }
         }
-        waiting.into_iter().for_each(|(round, work)| assert_eq!(work.wait().unwrap()[0], 2 * round));
+        waiting
+            .into_iter()
+            .for_each(|(round, work)| assert_eq!(work.wait().unwrap()[0], 2 * round));
         group.barrier().unwrap(); // the last one may have been dropped, and is done before this
     });
 }
