@@ -2,7 +2,6 @@
 use crate::element::{dtype_size, Dtype, Element};
 use crate::error::{Error, Result};
 use std::fmt;
-use std::mem::size_of;
 use std::os::raw::c_void;
 
 /// An n-dimensional array: elements of one type, row after row (the last index moves fastest).
@@ -24,7 +23,7 @@ impl Array {
             return Err(Error::argument(message));
         }
         let shape = shape.iter().map(|&extent| extent as i64).collect();
-        let bytes = elements.len() * size_of::<T>();
+        let bytes = std::mem::size_of_val(elements);
         Ok(unsafe { Array::copy(T::DTYPE, shape, elements.as_ptr().cast(), bytes) })
     }
 

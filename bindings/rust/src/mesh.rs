@@ -79,7 +79,7 @@ fn pointers(names: &[CString]) -> Vec<*const c_char> {
 }
 
 /// Where the names are; NULL if there are none. There must be as many as dimensions.
-fn names_for<'a>(names: &'a [*const c_char], dims: usize) -> Result<*const *const c_char> {
+fn names_for(names: &[*const c_char], dims: usize) -> Result<*const *const c_char> {
     match names.len() {
         0 => Ok(null()),
         count if count == dims => Ok(names.as_ptr()),

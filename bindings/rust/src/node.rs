@@ -92,7 +92,7 @@ impl<'a> Node<'a> {
                 raw::tutti_object_find_item(self.raw(), self.node, &key_item(key), out, error)
             })?,
         };
-        Ok((found >= 0).then(|| Node { node: found, ..*self }))
+        Ok((found >= 0).then_some(Node { node: found, ..*self }))
     }
 
     /// The value at a place of a list, found as fast in large lists.

@@ -1,5 +1,6 @@
 //! The calls of objects and bytes as C has them: what remains to be called with a group, and what
 //! gives the result once the operation is done.
+#![allow(clippy::type_complexity)] // a pair of functions has a long name, and no shorter one
 use crate::bytes::Bytes;
 use crate::error::{c_int, Result, Status};
 use crate::group::{Call, Group};

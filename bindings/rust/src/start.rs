@@ -130,7 +130,7 @@ impl<'a> Start<'a> {
         let result = catch_unwind(AssertUnwindSafe(|| function(&gather)));
         let ended = gathering.end();
         // Whatever comes now, this work keeps what is held until all is done.
-        let held = self.lot.is_none().then(|| lot);
+        let held = self.lot.is_none().then_some(lot);
         let work = Work::new(handle, Box::new(move |_| drop_held(held)), self.lot.clone());
         let result = result.unwrap_or_else(|panic| resume_unwind(panic));
         ended?;

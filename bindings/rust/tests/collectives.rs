@@ -72,7 +72,7 @@ fn check_reductions<T: Sample>(group: &Group) {
     assert_eq!(work.wait().unwrap(), if rank == 2 { sum.clone() } else { given(rank, 10) });
     let output = (rank == 2).then(|| given::<T>(0, 10));
     let work = group.start().reduce_into(given::<T>(rank, 10), output, ReduceOp::SUM, 2).unwrap();
-    assert_eq!(work.wait().unwrap(), (rank == 2).then(|| sum));
+    assert_eq!(work.wait().unwrap(), (rank == 2).then_some(sum));
 }
 
 fn check_scattered_sums<T: Sample>(group: &Group) {
