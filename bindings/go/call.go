@@ -1,0 +1,208 @@
+package tutti
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"time"
+	"unsafe"
+
+	"tutti/internal/raw"
+)
+
+// A frame is what C reads and writes during a call. It holds no Go pointer, so C may have it.
+type frame struct {
+	first, second raw.Tutti_buffer
+	options       raw.Tutti_call_options
+	work          raw.Tutti_work
+	rank          int32
+	err           raw.Tutti_error
+}
+
+// A call is one operation of a group, from its arguments to its end: what it pins, how it is
+// started, and how what has arrived becomes values of Go.
+type call struct {
+	frame *frame
+	pins  runtime.Pinner
+	group *Group
+	op    *CustomOp
+	fault error // of an argument, found before C was called
+	start func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32
+	// What to do once the operation has succeeded, and with results that nobody wants.
+	deliver func() error
+	discard func()
+	also    func() // what else is let go of with its buffers
+}
+
+var calls = sync.Pool{New: func() any {
+	made := &call{frame: new(frame)}
+	made.frame.err.Struct_size = uint32(unsafe.Sizeof(made.frame.err))
+	made.frame.options.Struct_size = uint32(unsafe.Sizeof(made.frame.options))
+	return made
+}}
+
+func newCall(group *Group) *call {
+	c := calls.Get().(*call)
+	c.group = group
+	return c
+}
+
+// release lets go of everything the call held; it may be used for another one then.
+func (c *call) release() {
+	c.letGo()
+	*c = call{frame: c.frame}
+	c.frame.work = 0
+	calls.Put(c)
+}
+
+// letGo gives the buffers back to the garbage collector.
+func (c *call) letGo() {
+	c.pins.Unpin()
+	unuse(c.op)
+	c.op = nil
+	if c.also != nil {
+		c.also()
+		c.also = nil
+	}
+}
+
+// fail notes a fault of an argument; the first one is told.
+func (c *call) fail(err error) {
+	if c.fault == nil {
+		c.fault = err
+	}
+}
+
+func (c *call) failure(ctx context.Context) error {
+	return withCause(ctx, errorOf(&c.frame.err))
+}
+
+// withCause says that the context's deadline was the timeout that has passed.
+func withCause(ctx context.Context, failure *Error) error {
+	if deadline, has := ctx.Deadline(); has && failure.Status == ErrTimeout &&
+		!time.Now().Before(deadline) {
+		failure.cause = context.DeadlineExceeded
+	}
+	return failure
+}
+
+// view describes a slice to C, in a buffer of the frame or of a list, and pins it.
+func view[T Element](c *call, buffer *raw.Tutti_buffer, slice []T) *raw.Tutti_buffer {
+	*buffer = raw.Tutti_buffer{Count: int64(len(slice)), Dtype: uint32(DTypeOf[T]())}
+	if len(slice) > 0 {
+		data := unsafe.SliceData(slice)
+		c.pins.Pin(data)
+		buffer.Data = uintptr(unsafe.Pointer(data))
+	}
+	return buffer
+}
+
+// viewOrNil is view, but nil, which is C's NULL, for a slice that is nil.
+func viewOrNil[T Element](c *call, buffer *raw.Tutti_buffer, slice []T) *raw.Tutti_buffer {
+	if slice == nil {
+		return nil
+	}
+	return view(c, buffer, slice)
+}
+
+// views describes several slices; nil for a list that is nil.
+func views[T Element](c *call, slices [][]T) (*raw.Tutti_buffer, uint64) {
+	if slices == nil {
+		return nil, 0
+	}
+	list := make([]raw.Tutti_buffer, len(slices))
+	for i, slice := range slices {
+		view(c, &list[i], slice)
+	}
+	return unsafe.SliceData(list), uint64(len(list))
+}
+
+// run makes the call and waits for its end. Where nothing can end the wait but the operation
+// itself, C does all of it on this thread; else it runs as a work, which the context may leave.
+func (c *call) run(ctx context.Context) error {
+	if err := c.ready(ctx); err != nil {
+		c.release()
+		return err
+	}
+	if c.group.isGathering() {
+		return c.gather(ctx)
+	}
+	if ctx.Done() != nil {
+		return c.runAsWork(ctx)
+	}
+	if c.start(nil, nil) != raw.TUTTI_OK {
+		err := c.failure(ctx)
+		c.end()
+		return err
+	}
+	err := c.deliverNow()
+	c.end()
+	return err
+}
+
+func (c *call) deliverNow() error {
+	if c.deliver == nil {
+		return nil
+	}
+	return c.deliver()
+}
+
+// end releases a call that C has answered; another one's gathering may have taken it along.
+func (c *call) end() {
+	group := c.group
+	if !keepIfGathering(c) {
+		c.release()
+	}
+	runtime.KeepAlive(group)
+}
+
+// ready tells what stands against starting.
+func (c *call) ready(ctx context.Context) error {
+	if c.fault != nil {
+		return c.fault
+	}
+	return ctx.Err()
+}
+
+// runAsWork runs the call beside the wait for it.
+func (c *call) runAsWork(ctx context.Context) error {
+	operation, err := c.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer operation.abandon()
+	return operation.wait(ctx)
+}
+
+// async starts the call and returns its work. Of the context only the deadline counts.
+func (c *call) async(ctx context.Context) (*Work, error) {
+	if err := c.ready(ctx); err != nil {
+		c.release()
+		return nil, err
+	}
+	operation, err := c.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return newWork(operation), nil
+}
+
+// begin starts the operation, which then has the call.
+func (c *call) begin(ctx context.Context) (*operation, error) {
+	if c.start(c.limits(ctx), &c.frame.work) != raw.TUTTI_OK {
+		err := c.failure(ctx)
+		c.release()
+		return nil, err
+	}
+	return follow(ctx, c, c.frame.work), nil
+}
+
+// limits are the call's options; nil if the context sets no deadline.
+func (c *call) limits(ctx context.Context) *raw.Tutti_call_options {
+	deadline, has := ctx.Deadline()
+	if !has {
+		return nil
+	}
+	c.frame.options.Timeout_ms = max(1, milliseconds(max(0, time.Until(deadline))))
+	return &c.frame.options
+}

@@ -1,0 +1,138 @@
+package tutti
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"tutti/internal/raw"
+)
+
+// Status says what kind of failure an [Error] is, and so what the caller can do next. Each value is
+// an error itself, for errors.Is:
+//
+//	if errors.Is(err, tutti.ErrPeerLost) { ... }
+type Status int32
+
+// The kinds of failure. A later library may know more.
+const (
+	// An argument is wrong; the message names it.
+	ErrInvalidArgument = Status(raw.TUTTI_ERR_INVALID_ARGUMENT)
+	// A group, store, work, ... was closed, or is nil.
+	ErrInvalidHandle = Status(raw.TUTTI_ERR_INVALID_HANDLE)
+	// Not in this backend or build.
+	ErrUnsupported = Status(raw.TUTTI_ERR_UNSUPPORTED)
+	// The timeout has passed.
+	ErrTimeout = Status(raw.TUTTI_ERR_TIMEOUT)
+	// The group was closed while the operation ran.
+	ErrAborted = Status(raw.TUTTI_ERR_ABORTED)
+	// A rank died, left or stopped: Error.Rank.
+	ErrPeerLost = Status(raw.TUTTI_ERR_PEER_LOST)
+	// Ranks called different things; the message shows both.
+	ErrMismatch = Status(raw.TUTTI_ERR_MISMATCH)
+	// The backend failed, and the group is lost.
+	ErrBackend = Status(raw.TUTTI_ERR_BACKEND)
+	// Connecting, listening or resolving a name failed.
+	ErrNetwork = Status(raw.TUTTI_ERR_NETWORK)
+	// The store refused, or was lost.
+	ErrStore = Status(raw.TUTTI_ERR_STORE)
+	// There is nothing to pop; try again later.
+	ErrQueueEmpty = Status(raw.TUTTI_ERR_QUEUE_EMPTY)
+	// Memory or descriptors ran out.
+	ErrOutOfMemory = Status(raw.TUTTI_ERR_OUT_OF_MEMORY)
+	// A fault of tutti itself; please report it.
+	ErrInternal = Status(raw.TUTTI_ERR_INTERNAL)
+)
+
+// ErrUnfinished is in the chain of an error whose wait was given up, because its context was done,
+// while the operation goes on: its buffers are not the caller's yet. They are once the work is done
+// or the group is closed.
+var ErrUnfinished = errors.New("the operation is still running")
+
+// Error is the name of the kind of failure.
+func (s Status) Error() string {
+	name := goString(raw.Tutti_status_name(int32(s)))
+	return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "TUTTI_ERR_"), "_", " "))
+}
+
+// Error is what a call that failed returns; errors.As finds it:
+//
+//	var failure *tutti.Error
+//	if errors.As(err, &failure) { log.Print(failure.Rank) }
+type Error struct {
+	Status  Status
+	Rank    int           // the group rank at fault, or -1
+	Errno   syscall.Errno // of the system call behind it, or 0
+	Message string        // one sentence: operation, group, rank, cause
+
+	cause error // that of the context whose deadline has passed
+}
+
+// Error is the message.
+func (e *Error) Error() string { return "tutti: " + e.Message }
+
+// Unwrap gives what else errors.Is and errors.As look at: the status, the system's error, and
+// context.DeadlineExceeded where the deadline of a context has ended the call.
+func (e *Error) Unwrap() []error {
+	chain := []error{e.Status}
+	if e.Errno != 0 {
+		chain = append(chain, e.Errno)
+	}
+	if e.cause != nil {
+		chain = append(chain, e.cause)
+	}
+	return chain
+}
+
+// unfinished is the error of a wait that was given up.
+type unfinished struct {
+	operation string
+	cause     error
+}
+
+func (e *unfinished) Error() string {
+	return fmt.Sprintf("tutti: %s: %v, and the operation is still running", e.operation, e.cause)
+}
+
+func (e *unfinished) Unwrap() []error { return []error{ErrUnfinished, e.cause} }
+
+// invalid is an argument that is refused before C sees it.
+func invalid(format string, arguments ...any) error {
+	message := fmt.Sprintf(format, arguments...)
+	return &Error{Status: ErrInvalidArgument, Rank: -1, Message: message}
+}
+
+// errorOf copies what C says of a failure.
+func errorOf(said *raw.Tutti_error) *Error {
+	return &Error{
+		Status:  Status(said.Status),
+		Rank:    int(said.Rank),
+		Errno:   syscall.Errno(said.System_errno),
+		Message: goString(&said.Message[0]),
+	}
+}
+
+// attempt makes a call that takes no part in the group's operations, and turns its status into an
+// error.
+func attempt(function func(*raw.Tutti_error) int32) error {
+	c := newCall(nil)
+	defer c.release()
+	if function(&c.frame.err) != raw.TUTTI_OK {
+		return errorOf(&c.frame.err)
+	}
+	return nil
+}
+
+// goString copies text of C's that ends with a NUL; nil gives "".
+func goString(text *byte) string {
+	if text == nil {
+		return ""
+	}
+	length := 0
+	for *(*byte)(unsafe.Add(unsafe.Pointer(text), length)) != 0 {
+		length++
+	}
+	return string(unsafe.Slice(text, length))
+}

@@ -1,0 +1,3 @@
+module tutti
+
+go 1.21

@@ -1,0 +1,79 @@
+package tutti
+
+import (
+	"runtime/cgo"
+	"sync"
+
+	"tutti/internal/raw"
+)
+
+// LogLevel is how much the library says; each level includes those before it.
+type LogLevel uint32
+
+// The levels of the log.
+const (
+	LogOff     = LogLevel(raw.TUTTI_LOG_OFF)
+	LogError   = LogLevel(raw.TUTTI_LOG_ERROR)
+	LogWarning = LogLevel(raw.TUTTI_LOG_WARNING) // it goes on, but somebody should look
+	LogInfo    = LogLevel(raw.TUTTI_LOG_INFO)    // what happens once in a group's life
+	LogDebug   = LogLevel(raw.TUTTI_LOG_DEBUG)
+	LogTrace   = LogLevel(raw.TUTTI_LOG_TRACE)
+)
+
+var logging struct {
+	mutex sync.Mutex
+	self  cgo.Handle
+}
+
+// SetLogCallback sends the log to a function, one line at a time and in order, up to a level;
+// without it the log goes to stderr, as much as the environment says. nil: to stderr again. It waits
+// until the function before has heard what was said so far, so that one must not be waiting for
+// this call.
+func SetLogCallback(function func(level LogLevel, message string), level LogLevel) error {
+	logging.mutex.Lock()
+	defer logging.mutex.Unlock()
+	var callback, self = raw.LogLine, cgo.Handle(0)
+	if function == nil {
+		callback = nil
+	} else {
+		self = cgo.NewHandle(func(level uint32, message string) {
+			function(LogLevel(level), message)
+		})
+	}
+	err := attempt(func(e *raw.Tutti_error) int32 {
+		return raw.Tutti_set_log_callback(callback, uintptr(self), uint32(level), e)
+	})
+	if err == nil {
+		self, logging.self = logging.self, self // the one before is not called any more
+	}
+	if self != 0 {
+		self.Delete()
+	}
+	return err
+}
+
+// DebugLevel is how much is checked and told, a value of the process; a group keeps the level of
+// when it was made, which must be the same on all its ranks.
+type DebugLevel uint32
+
+// The debug levels. Under DebugDetail the ranks compare what they call before each collective.
+const (
+	DebugOff    = DebugLevel(raw.TUTTI_DEBUG_OFF)
+	DebugInfo   = DebugLevel(raw.TUTTI_DEBUG_INFO)
+	DebugDetail = DebugLevel(raw.TUTTI_DEBUG_DETAIL)
+)
+
+// SetDebugLevel sets the debug level of this process.
+func SetDebugLevel(level DebugLevel) error {
+	return attempt(func(e *raw.Tutti_error) int32 {
+		return raw.Tutti_set_debug_level(uint32(level), e)
+	})
+}
+
+// SetDebugLevelFromEnv sets it to what TORCH_DISTRIBUTED_DEBUG says.
+func SetDebugLevelFromEnv() error {
+	return attempt(raw.Tutti_set_debug_level_from_env)
+}
+
+// GetDebugLevel is the debug level of this process.
+func GetDebugLevel() DebugLevel { return DebugLevel(raw.Tutti_get_debug_level()) }

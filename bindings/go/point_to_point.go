@@ -1,0 +1,137 @@
+package tutti
+
+import (
+	"context"
+	"runtime"
+	"unsafe"
+
+	"tutti/internal/raw"
+)
+
+// AnySource receives from any rank but one's own.
+const AnySource = -1
+
+// Send sends a slice to rank dst, which receives it with [Recv] and the same tag, length and type.
+// It waits for its receiver: ranks that all send first and receive then need [Isend]. A timeout, or
+// deadline of the context, ends a message whose data have not begun to move: it counts as never
+// sent.
+func Send[T Element](ctx context.Context, g *Group, buffer []T, dst, tag int) error {
+	return send(g, buffer, dst, tag).run(ctx)
+}
+
+// Isend starts what [Send] does.
+func Isend[T Element](ctx context.Context, g *Group, buffer []T, dst, tag int) (*Work, error) {
+	return send(g, buffer, dst, tag).async(ctx)
+}
+
+func send[T Element](g *Group, buffer []T, dst, tag int) *call {
+	c := newCall(g)
+	data := view(c, &c.frame.first, buffer)
+	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
+		return raw.Tutti_send(g.handle(), data, toInt32(dst), toInt32(tag), options, work,
+			&c.frame.err)
+	}
+	return c
+}
+
+// Recv receives a message that rank src, or [AnySource], sent with the same tag, length and type,
+// and returns the rank it came from.
+func Recv[T Element](ctx context.Context, g *Group, buffer []T, src, tag int) (int, error) {
+	c, from := recv(g, buffer, src, tag), -1
+	c.deliver = func() error { return c.receivedFrom(&from) }
+	err := c.run(ctx)
+	return from, err
+}
+
+// Irecv starts what [Recv] does; [Work.SourceRank] tells whom it received from.
+func Irecv[T Element](ctx context.Context, g *Group, buffer []T, src, tag int) (*Work, error) {
+	return recv(g, buffer, src, tag).async(ctx)
+}
+
+func recv[T Element](g *Group, buffer []T, src, tag int) *call {
+	c := newCall(g)
+	data := view(c, &c.frame.first, buffer)
+	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
+		return raw.Tutti_recv(g.handle(), data, toInt32(src), toInt32(tag), options,
+			c.sender(work), work, &c.frame.err)
+	}
+	return c
+}
+
+// sender is where C tells whom a receive received from: a work tells by itself.
+func (c *call) sender(work *raw.Tutti_work) *int32 {
+	if work != nil {
+		return nil
+	}
+	return &c.frame.rank
+}
+
+// receivedFrom tells whom a receive that has ended received from.
+func (c *call) receivedFrom(rank *int) error {
+	if c.frame.work == 0 {
+		*rank = int(c.frame.rank)
+		return nil
+	}
+	from := new(int32)
+	err := attempt(func(e *raw.Tutti_error) int32 {
+		return raw.Tutti_work_source_rank(c.frame.work, from, e)
+	})
+	*rank = int(*from)
+	return err
+}
+
+// P2POp is one message of a batch; [IsendOp] and [IrecvOp] make them.
+type P2POp struct {
+	kind      uint32
+	peer, tag int
+	describe  func(c *call, buffer *raw.Tutti_buffer)
+}
+
+// IsendOp is what [Isend] would send. To send to oneself is allowed.
+func IsendOp[T Element](buffer []T, dst, tag int) P2POp {
+	return P2POp{raw.TUTTI_ISEND, dst, tag, func(c *call, made *raw.Tutti_buffer) {
+		view(c, made, buffer)
+	}}
+}
+
+// IrecvOp is what [Irecv] would receive.
+func IrecvOp[T Element](buffer []T, src, tag int) P2POp {
+	return P2POp{raw.TUTTI_IRECV, src, tag, func(c *call, made *raw.Tutti_buffer) {
+		view(c, made, buffer)
+	}}
+}
+
+// BatchIsendIrecv starts several messages, in any mix, in their order, and returns a work for each.
+// All are checked before the first one starts; the deadline of the context holds for each.
+func BatchIsendIrecv(ctx context.Context, g *Group, ops ...P2POp) ([]*Work, error) {
+	defer runtime.KeepAlive(g)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	list := make([]raw.Tutti_p2p_op, len(ops))
+	batch := make([]*call, len(ops))
+	for i, op := range ops {
+		batch[i] = newCall(g)
+		list[i] = raw.Tutti_p2p_op{Kind: op.kind, Group_peer: toInt32(op.peer), Tag: toInt32(op.tag)}
+		if op.describe != nil {
+			op.describe(batch[i], &list[i].Buffer)
+		}
+	}
+	works := make([]raw.Tutti_work, len(ops)+1) // never NULL, which would be to wait
+	limits := newCall(g)
+	defer limits.release()
+	status := raw.Tutti_batch_isend_irecv(g.handle(), unsafe.SliceData(list), uint64(len(ops)),
+		limits.limits(ctx), unsafe.SliceData(works), &limits.frame.err)
+	if status != raw.TUTTI_OK {
+		for _, one := range batch {
+			one.release()
+		}
+		return nil, limits.failure(ctx)
+	}
+	started := make([]*Work, len(ops))
+	for i, one := range batch {
+		one.frame.work = works[i]
+		started[i] = newWork(follow(ctx, one, works[i]))
+	}
+	return started, nil
+}

@@ -1,0 +1,133 @@
+package tutti
+
+import (
+	"runtime"
+	"strings"
+	"time"
+	"unsafe"
+
+	"tutti/internal/raw"
+)
+
+// cText copies text for C, with a NUL behind it.
+func cText(name, text string) (*byte, error) {
+	if at := strings.IndexByte(text, 0); at >= 0 {
+		return nil, invalid("%s has a NUL at byte %d", name, at)
+	}
+	bytes := make([]byte, len(text)+1)
+	copy(bytes, text)
+	return &bytes[0], nil
+}
+
+// cTextOrNil is cText, but nil, which is C's NULL, for "".
+func cTextOrNil(name, text string) (*byte, error) {
+	if text == "" {
+		return nil, nil
+	}
+	return cText(name, text)
+}
+
+// addresses is a list of pointers for C, which stay where they are until it is released.
+type addresses struct {
+	list []uintptr
+	pins runtime.Pinner
+}
+
+func (a *addresses) release() { a.pins.Unpin() }
+
+// first is what C takes for the list; nil for an empty one.
+func (a *addresses) first() *uintptr { return unsafe.SliceData(a.list) }
+
+func (a *addresses) count() uint64 { return uint64(len(a.list)) }
+
+func (a *addresses) add(pointer *byte) {
+	if pointer != nil {
+		a.pins.Pin(pointer)
+	}
+	a.list = append(a.list, uintptr(unsafe.Pointer(pointer)))
+}
+
+// cTexts makes a list of texts, to be released.
+func cTexts(name string, texts []string) (*addresses, error) {
+	made := &addresses{}
+	for _, text := range texts {
+		one, err := cText(name, text)
+		if err != nil {
+			made.release()
+			return nil, err
+		}
+		made.add(one)
+	}
+	return made, nil
+}
+
+// cValues makes a list of byte strings and one of their lengths, to be released.
+func cValues(values [][]byte) (*addresses, []uint64) {
+	made := &addresses{}
+	sizes := make([]uint64, len(values))
+	for i, value := range values {
+		made.add(bytesPointer(value))
+		sizes[i] = uint64(len(value))
+	}
+	return made, sizes
+}
+
+// bytesPointer is where the bytes are; nil if there are none.
+func bytesPointer(bytes []byte) *byte {
+	if len(bytes) == 0 {
+		return nil
+	}
+	return unsafe.SliceData(bytes)
+}
+
+// takeBytes copies bytes that C gave, and gives them back.
+func takeBytes(bytes raw.Tutti_bytes) []byte {
+	size := raw.Tutti_bytes_size(bytes)
+	copied := make([]byte, size)
+	if size > 0 {
+		copy(copied, unsafe.Slice((*byte)(raw.Tutti_bytes_data(bytes)), size))
+	}
+	raw.Tutti_bytes_release(bytes)
+	return copied
+}
+
+// NoTimeout stands for a timeout that never passes, wherever a timeout is given; 0 is the default.
+const NoTimeout time.Duration = -1
+
+// milliseconds are C's: rounded up, and below 0 none at all.
+func milliseconds(timeout time.Duration) int64 {
+	if timeout < 0 {
+		return raw.TUTTI_NO_TIMEOUT
+	}
+	return int64((timeout + time.Millisecond - 1) / time.Millisecond)
+}
+
+// int32s copies ranks or lengths for C. What does not fit is as wrong there, and is refused.
+func int32s(numbers []int) []int32 {
+	copied := make([]int32, len(numbers))
+	for i, number := range numbers {
+		copied[i] = toInt32(number)
+	}
+	return copied
+}
+
+func ints(numbers []int32) []int {
+	copied := make([]int, len(numbers))
+	for i, number := range numbers {
+		copied[i] = int(number)
+	}
+	return copied
+}
+
+// toInt32 keeps wrong numbers wrong: those that do not fit become the nearest that does.
+func toInt32(number int) int32 {
+	const most = 1<<31 - 1
+	return int32(min(max(number, -most-1), most))
+}
+
+func toInt(condition bool) int32 {
+	if condition {
+		return 1
+	}
+	return 0
+}

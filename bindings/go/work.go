@@ -1,0 +1,338 @@
+package tutti
+
+import (
+	"context"
+	"reflect"
+	"runtime"
+	"runtime/cgo"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tutti/internal/raw"
+)
+
+// deadlineGrace is how long a wait goes on after its context's deadline: the operation has the same
+// one, and so is about to end by itself.
+const deadlineGrace = time.Second
+
+// An operation is a call that runs beside its caller. C tells when it is done, whoever still has an
+// interest in it: only then its buffers are let go of.
+type operation struct {
+	call   *call
+	handle raw.Tutti_work
+	name   string
+	done   chan struct{}
+	err    error // how it ended; to be read once done is closed
+	ctx    context.Context
+
+	mutex     sync.Mutex
+	delivered bool
+	abandoned bool
+	result    error // after delivery
+}
+
+// follow has C tell the operation when it is done.
+func follow(ctx context.Context, c *call, handle raw.Tutti_work) *operation {
+	o := &operation{call: c, handle: handle, done: make(chan struct{}), ctx: ctx}
+	o.name = goString(raw.Tutti_work_get_op_type(handle))
+	var self cgo.Handle
+	self = cgo.NewHandle(func(result *raw.Tutti_error) {
+		self.Delete()
+		o.finish(result)
+	})
+	if raw.Tutti_work_then(handle, raw.WorkDone, uintptr(self), nil) != raw.TUTTI_OK {
+		self.Delete()
+		go o.finishByWaiting() // no thread was to be had for callbacks
+	}
+	return o
+}
+
+func (o *operation) finishByWaiting() {
+	var result raw.Tutti_error
+	result.Struct_size = o.call.frame.err.Struct_size
+	result.Status = raw.Tutti_work_wait(o.handle, 0, &result)
+	o.finish(&result)
+}
+
+// finish notes how the operation ended. Runs on the library's thread for callbacks.
+func (o *operation) finish(result *raw.Tutti_error) {
+	if result.Status != raw.TUTTI_OK {
+		o.err = withCause(o.ctx, errorOf(result))
+	}
+	o.call.letGo()
+	o.mutex.Lock()
+	abandoned := o.abandoned
+	close(o.done)
+	o.mutex.Unlock()
+	if abandoned {
+		o.dispose()
+	}
+}
+
+// outcome is how the operation ended; the first one to ask turns what arrived into values of Go.
+func (o *operation) outcome() error {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if !o.delivered {
+		o.delivered = true
+		o.result = o.err
+		if o.err == nil && o.call.deliver != nil {
+			o.result = o.call.deliver()
+		}
+	}
+	return o.result
+}
+
+// abandon says that nobody will ask any more.
+func (o *operation) abandon() {
+	o.mutex.Lock()
+	already := o.abandoned
+	o.abandoned = true
+	running := !o.isDone()
+	o.mutex.Unlock()
+	if !already && !running {
+		o.dispose()
+	}
+}
+
+// dispose gives back what C has for the operation; it is done, and nobody has an interest in it.
+func (o *operation) dispose() {
+	raw.Tutti_work_release(o.handle)
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if !o.delivered && o.err == nil && o.call.discard != nil {
+		o.call.discard()
+	}
+	o.delivered = true
+}
+
+func (o *operation) isDone() bool {
+	select {
+	case <-o.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// wait waits until the operation or the context is done.
+func (o *operation) wait(ctx context.Context) error {
+	if !o.isDone() {
+		select {
+		case <-o.done:
+		case <-ctx.Done():
+			if err := o.leave(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return o.outcome()
+}
+
+// leave is for a context that is done first; nil if the operation ends after all.
+func (o *operation) leave(ctx context.Context) error {
+	if o.endsBefore(ctx) {
+		grace := time.NewTimer(deadlineGrace)
+		defer grace.Stop()
+		select {
+		case <-o.done:
+			return nil
+		case <-grace.C:
+		}
+	}
+	return &unfinished{operation: o.name, cause: ctx.Err()}
+}
+
+// endsBefore tells whether the context has passed a deadline that the operation has, too.
+func (o *operation) endsBefore(ctx context.Context) bool {
+	own, has := o.ctx.Deadline()
+	limit, limited := ctx.Deadline()
+	return ctx.Err() == context.DeadlineExceeded && has && limited && !own.After(limit)
+}
+
+// Work is an operation that runs while the caller goes on. Its buffers belong to the operation
+// until it is done, also if the Work is dropped or closed before: the garbage collector does not
+// touch them. All methods may be called by many goroutines at once; those that wait hold up no
+// thread.
+type Work struct {
+	operation *operation
+	closed    atomic.Bool
+}
+
+func newWork(o *operation) *Work {
+	w := &Work{operation: o}
+	runtime.SetFinalizer(w, (*Work).Close)
+	return w
+}
+
+var errWorkClosed = &Error{Status: ErrInvalidHandle, Rank: -1, Message: "the work is nil or closed"}
+
+func (w *Work) open() (*operation, error) {
+	if w == nil || w.closed.Load() {
+		return nil, errWorkClosed
+	}
+	return w.operation, nil
+}
+
+// Wait waits until the operation is done, and returns how it ended. After nil the results are in
+// the caller's buffers and variables, which are the caller's again. If the context is done before,
+// the wait ends with [ErrUnfinished] and the operation goes on; the wait may be repeated.
+func (w *Work) Wait(ctx context.Context) error {
+	o, err := w.open()
+	if err != nil {
+		return err
+	}
+	defer runtime.KeepAlive(w)
+	return o.wait(ctx)
+}
+
+// Done is closed when the operation is done, successfully or not; for select. After it, Wait
+// returns at once.
+func (w *Work) Done() <-chan struct{} {
+	if w == nil {
+		return nil
+	}
+	return w.operation.done
+}
+
+// IsCompleted tells whether the operation is done, successfully or not.
+func (w *Work) IsCompleted() bool {
+	return w != nil && w.operation.isDone()
+}
+
+// IsSuccess tells whether the operation is done and successful.
+func (w *Work) IsSuccess() bool {
+	return w.IsCompleted() && w.operation.err == nil
+}
+
+// Err is the failure of the operation; nil while it is running and if it succeeded.
+func (w *Work) Err() error {
+	if !w.IsCompleted() {
+		return nil
+	}
+	return w.operation.err
+}
+
+// Then has a function called with how the operation ended, in a goroutine of its own, once it is
+// done.
+func (w *Work) Then(function func(error)) error {
+	o, err := w.open()
+	if err != nil {
+		return err
+	}
+	go func() {
+		<-o.done
+		err := o.outcome()
+		runtime.KeepAlive(w)
+		function(err)
+	}()
+	return nil
+}
+
+// SourceRank is the group rank that a finished receive received from; -1 while nothing has come and
+// for other operations.
+func (w *Work) SourceRank() (int, error) {
+	var rank int32
+	err := w.ask(func(work raw.Tutti_work, e *raw.Tutti_error) int32 {
+		return raw.Tutti_work_source_rank(work, &rank, e)
+	})
+	return int(rank), err
+}
+
+// OpType is what kind of operation it is, for instance "all_reduce".
+func (w *Work) OpType() string {
+	if w == nil {
+		return ""
+	}
+	return w.operation.name
+}
+
+// SequenceNumber is which collective of its group it is, from 1 on, the same on all ranks; 0 for
+// messages.
+func (w *Work) SequenceNumber() (uint64, error) {
+	var number uint64
+	err := w.ask(func(work raw.Tutti_work, e *raw.Tutti_error) int32 {
+		return raw.Tutti_work_get_sequence_number(work, &number, e)
+	})
+	return number, err
+}
+
+// Duration is how long the operation took; -1 while it is running.
+func (w *Work) Duration() (time.Duration, error) {
+	var took float64
+	err := w.ask(func(work raw.Tutti_work, e *raw.Tutti_error) int32 {
+		return raw.Tutti_work_get_duration(work, &took, e)
+	})
+	if took < 0 {
+		return -1, err
+	}
+	return time.Duration(took * float64(time.Millisecond)), err
+}
+
+// ask makes a call with the handle.
+func (w *Work) ask(question func(raw.Tutti_work, *raw.Tutti_error) int32) error {
+	o, err := w.open()
+	if err != nil {
+		return err
+	}
+	defer runtime.KeepAlive(w)
+	return attempt(func(e *raw.Tutti_error) int32 { return question(o.handle, e) })
+}
+
+// Close gives the work back. An operation that is not done goes on, and its buffers are its own
+// until it is. What was to be delivered after Close is discarded. A Work that is not closed is
+// when the garbage collector finds it.
+func (w *Work) Close() error {
+	if w == nil || w.closed.Swap(true) {
+		return nil
+	}
+	runtime.SetFinalizer(w, nil)
+	w.operation.abandon()
+	return nil
+}
+
+// WaitAll waits until all works are done, also after a failure; the first failure in their order is
+// the result.
+func WaitAll(ctx context.Context, works ...*Work) error {
+	var first error
+	for _, work := range works {
+		err := work.Wait(ctx)
+		if first == nil {
+			first = err
+		}
+		if ctx.Err() != nil && err != nil {
+			return first
+		}
+	}
+	return first
+}
+
+// WaitAny waits until one of several works is done, and returns its place; the lowest one if
+// several are. How it ended, its Wait tells.
+func WaitAny(ctx context.Context, works ...*Work) (int, error) {
+	if len(works) == 0 {
+		return -1, invalid("there is no work to wait for")
+	}
+	for i, work := range works {
+		if _, err := work.open(); err != nil {
+			return -1, err
+		}
+		if work.IsCompleted() {
+			return i, nil
+		}
+	}
+	cases := make([]reflect.SelectCase, 0, len(works)+1)
+	for _, work := range works {
+		cases = append(cases, received(work.Done()))
+	}
+	chosen, _, _ := reflect.Select(append(cases, received(ctx.Done())))
+	if chosen == len(works) {
+		return -1, &unfinished{operation: "all of the works", cause: ctx.Err()}
+	}
+	return chosen, nil
+}
+
+func received[T any](from <-chan T) reflect.SelectCase {
+	return reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(from)}
+}
