@@ -21,9 +21,10 @@ var gathering struct {
 // does all of them as one operation; those that follow each other and are alike share their
 // messages while they are short. The function calls the same collectives in the same order on every
 // rank, whose buffers and results must be left alone until Coalesce returns. Their contexts are
-// looked at before they are gathered, and no more: what counts is that of Coalesce. MonitoredBarrier
-// and works cannot be gathered, messages are not affected. If the function fails, what it gathered
-// is done nevertheless, as the other ranks count on it.
+// looked at before they are gathered, and no more: what counts is that of Coalesce.
+// MonitoredBarrier, works, and collectives of objects and bytes cannot be gathered; messages are not
+// affected. If the function fails, what it gathered is done nevertheless, as the other ranks count
+// on it.
 func Coalesce(ctx context.Context, g *Group, function func() error) error {
 	if err := g.CoalescingBegin(); err != nil {
 		return err
@@ -65,20 +66,6 @@ func (g *Group) coalescingEnd() *call {
 			gathered, ended = takeKept(g), true
 		}
 		return status
-	}
-	c.deliver = func() error {
-		var failed []error
-		for _, one := range gathered {
-			failed = append(failed, one.deliverNow())
-		}
-		return errors.Join(failed...)
-	}
-	c.discard = func() {
-		for _, one := range gathered {
-			if one.discard != nil {
-				one.discard()
-			}
-		}
 	}
 	c.also = func() {
 		for _, one := range gathered {
@@ -127,7 +114,6 @@ func keepIfGathering(c *call) bool {
 	if gathering.groups.Load() == 0 {
 		return false
 	}
-	c.deliver, c.discard = nil, nil
 	gathering.kept = append(gathering.kept, c)
 	return true
 }

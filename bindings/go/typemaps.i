@@ -51,6 +51,7 @@ GO_POINTER(tutti_reduce_op*, *uint32)
 // Text is bytes that end with a NUL, nil for NULL.
 GO_POINTER(const char*, *byte)
 %typemap(goout) const char* "$result = (*byte)($1)"
+%typemap(freearg) const char* ""
 // Lists of addresses, and places for them.
 GO_POINTER(const char* const*, *uintptr)
 GO_POINTER(const void* const*, *uintptr)

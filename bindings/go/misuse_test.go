@@ -1,0 +1,94 @@
+package tutti
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestWrongArgumentsAreNamed(t *testing.T) {
+	onRanks(t, 2, func(t *testing.T, g *Group) {
+		data := []int{1, 2}
+		for _, one := range []struct {
+			err  error
+			name string
+		}{
+			{Broadcast(background, g, data, 2), "group_src"},
+			{Broadcast(background, g, data, 1<<40), "group_src"},
+			{AllReduce(background, g, []float64{1}, BXor), "BXOR"},
+			{AllReduceInto(background, g, data, data[:1], Sum), "input"},
+			{AllGather(background, g, [][]int{data}, data), "output_count"},
+			{AllGather(background, g, nil, data), "output_count"},
+			{AllToAllSingle(background, g, data, data[:0], nil, []int{1}), "input"},
+			{Send(background, g, data, 1-g.Rank(), -1), "tag"},
+			{AllReduceAddends(background, g, data, nil, Sum), "reproducible"},
+		} {
+			failsWith(t, one.err, ErrInvalidArgument)
+			if one.err != nil && !strings.Contains(one.err.Error(), one.name) {
+				t.Errorf("%q does not name %s", one.err, one.name)
+			}
+		}
+		check(t, g.Barrier(background)) // the group goes on
+	})
+}
+
+func TestNilAndClosedThingsAreErrors(t *testing.T) {
+	var group *Group
+	var work *Work
+	var mesh *Mesh
+	var object *Object
+	var op *CustomOp
+	failsWith(t, AllReduce(background, group, []int{1}, Sum), ErrInvalidHandle)
+	_, err := AllReduceAsync(background, group, []int{1}, Sum)
+	failsWith(t, err, ErrInvalidHandle)
+	_, err = BatchIsendIrecv(background, group)
+	failsWith(t, err, ErrInvalidHandle)
+	_, err = group.NewGroup(background, nil, nil)
+	failsWith(t, err, ErrInvalidHandle)
+	_, err = group.Ranks()
+	failsWith(t, err, ErrInvalidHandle)
+	failsWith(t, BroadcastObjectList(background, group, nil, 0, nil), ErrInvalidHandle)
+	failsWith(t, Coalesce(background, group, nil), ErrInvalidHandle)
+	failsWith(t, group.CoalescingEnd(background), ErrInvalidHandle)
+	failsWith(t, group.SetTimeout(1), ErrInvalidHandle)
+	failsWith(t, work.Wait(background), ErrInvalidHandle)
+	failsWith(t, work.Then(func(error) {}), ErrInvalidHandle)
+	_, err = WaitAny(background, work)
+	failsWith(t, err, ErrInvalidHandle)
+	is(t, []bool{work.IsCompleted(), work.IsSuccess(), work.Err() == nil}, []bool{false, false, true})
+	_, err = mesh.Group(0)
+	failsWith(t, err, ErrInvalidHandle)
+	_, err = InitDeviceMesh(background, group, []int{1}, nil)
+	failsWith(t, err, ErrInvalidHandle)
+	_, err = object.Value()
+	failsWith(t, err, ErrInvalidHandle)
+	check(t, errors.Join(group.Close(), work.Close(), mesh.Close(), object.Close(), op.Close()))
+}
+
+func TestErrorsTellWhatTheyAre(t *testing.T) {
+	_, err := FileStore("/nowhere/at/all", 1)
+	var failure *Error
+	if !errors.As(err, &failure) {
+		t.Fatalf("%v is no Error", err)
+	}
+	is(t, failure.Status, ErrStore)
+	is(t, failure.Rank, -1)
+	is(t, failure.Errno.Error(), "no such file or directory")
+	is(t, ErrPeerLost.Error(), "peer lost")
+	is(t, errors.Is(err, ErrTimeout), false)
+}
+
+func TestADeadRankIsNamed(t *testing.T) {
+	onRanks(t, 2, func(t *testing.T, g *Group) {
+		if g.Rank() == 1 {
+			check(t, g.Close())
+			return
+		}
+		err := AllReduce(background, g, []int{1}, Sum)
+		failsWith(t, err, ErrPeerLost)
+		var failure *Error
+		if errors.As(err, &failure) {
+			is(t, failure.Rank, 1)
+		}
+	})
+}
