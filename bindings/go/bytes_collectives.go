@@ -100,7 +100,8 @@ func ScatterBytesAsync(ctx context.Context, g *Group, output *[]byte, inputs [][
 	return scatterBytes(g, output, inputs, src, options).async(ctx)
 }
 
-func scatterBytes(g *Group, output *[]byte, inputs [][]byte, src int, options *ObjectOptions) *call {
+func scatterBytes(g *Group, output *[]byte, inputs [][]byte, src int,
+	options *ObjectOptions) *call {
 	c := newCall(g)
 	var data *uintptr
 	var lengths *uint64
@@ -117,8 +118,8 @@ func scatterBytes(g *Group, output *[]byte, inputs [][]byte, src int, options *O
 	return c
 }
 
-// SendBytes sends bytes to rank dst, which receives them with [RecvBytes] and the same tag. It waits
-// for its receiver, as [Send] does.
+// SendBytes sends bytes to rank dst, which receives them with [RecvBytes] and the same tag. It
+// waits for its receiver, as [Send] does.
 func SendBytes(ctx context.Context, g *Group, data []byte, dst, tag int) error {
 	return sendBytes(g, data, dst, tag).run(ctx)
 }

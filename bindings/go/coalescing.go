@@ -22,9 +22,9 @@ var gathering struct {
 // messages while they are short. The function calls the same collectives in the same order on every
 // rank, whose buffers and results must be left alone until Coalesce returns. Their contexts are
 // looked at before they are gathered, and no more: what counts is that of Coalesce.
-// MonitoredBarrier, works, and collectives of objects and bytes cannot be gathered; messages are not
-// affected. If the function fails, what it gathered is done nevertheless, as the other ranks count
-// on it.
+// MonitoredBarrier, works, and collectives of objects and bytes cannot be gathered; messages are
+// not affected. If the function fails, what it gathered is done nevertheless, as the other ranks
+// count on it.
 func Coalesce(ctx context.Context, g *Group, function func() error) error {
 	if err := g.CoalescingBegin(); err != nil {
 		return err

@@ -10,9 +10,10 @@ import (
 // share no memory with each other or with inputs, except where a call says that it works in place.
 //
 // The deadline of the context is the operation's timeout (without one it is the group's), and a
-// context that is done starts nothing. A context that is cancelled while a call waits ends the wait
-// with [ErrUnfinished], not the operation: other ranks count on it, and the slices stay in use until
-// it is done or the group is closed. With context.Background() a call has the least to do.
+// context that is done starts nothing. A context that is cancelled while a call waits ends the
+// wait with [ErrUnfinished], not the operation: other ranks count on it, and the slices stay in
+// use until it is done or the group is closed. With context.Background() a call has the least to
+// do.
 
 // Broadcast copies the buffer of rank src to all ranks; as long on every rank.
 func Broadcast[T Element](ctx context.Context, g *Group, buffer []T, src int) error {
@@ -47,9 +48,9 @@ func AllReduceIntoAsync[T Element](ctx context.Context, g *Group, output, input 
 	return allReduceInto(g, output, input, op).async(ctx)
 }
 
-// AllReduceAddends adds all slices that the ranks contribute, each as many as it has, also none, or
-// with [Avg] divides the sum by their number: programs whose addends are spread over 1, 2 or 8 ranks
-// get the same bits. The group was made with Reproducible; op is [Sum] or [Avg].
+// AllReduceAddends adds all slices that the ranks contribute, each as many as it has, also none,
+// or with [Avg] divides the sum by their number: programs whose addends are spread over 1, 2 or 8
+// ranks get the same bits. The group was made with Reproducible; op is [Sum] or [Avg].
 func AllReduceAddends[T Element](
 	ctx context.Context, g *Group, output []T, inputs [][]T, op ReduceOp,
 ) error {
@@ -100,8 +101,8 @@ func AllGatherAsync[T Element](ctx context.Context, g *Group, outputs [][]T, inp
 	return allGather(g, outputs, input).async(ctx)
 }
 
-// AllGatherIntoTensor gives every rank's input to every rank, one after the other in one slice. A nil
-// input is taken from the rank's own place there.
+// AllGatherIntoTensor gives every rank's input to every rank, one after the other in one slice. A
+// nil input is taken from the rank's own place there.
 func AllGatherIntoTensor[T Element](ctx context.Context, g *Group, output, input []T) error {
 	return allGatherIntoTensor(g, output, input).run(ctx)
 }
@@ -136,8 +137,8 @@ func ScatterAsync[T Element](ctx context.Context, g *Group, output []T, inputs [
 	return scatter(g, output, inputs, src).async(ctx)
 }
 
-// ReduceScatter reduces the ranks' lists, slice by slice; each rank receives the result of the slice
-// that has its place in the list. The slices may differ in length.
+// ReduceScatter reduces the ranks' lists, slice by slice; each rank receives the result of the
+// slice that has its place in the list. The slices may differ in length.
 func ReduceScatter[T Element](ctx context.Context, g *Group, output []T, inputs [][]T, op ReduceOp,
 ) error {
 	return reduceScatter(g, output, inputs, op).run(ctx)
@@ -174,9 +175,9 @@ func AllToAllAsync[T Element](ctx context.Context, g *Group, outputs, inputs [][
 	return allToAll(g, outputs, inputs).async(ctx)
 }
 
-// AllToAllSingle gives every rank a piece of input and receives the pieces in output, in rank order.
-// The splits are the lengths of the pieces, nil: equal ones; either all ranks give some or none does.
-// A nil input is taken from output.
+// AllToAllSingle gives every rank a piece of input and receives the pieces in output, in rank
+// order. The splits are the lengths of the pieces, nil: equal ones; either all ranks give some or
+// none does. A nil input is taken from output.
 func AllToAllSingle[T Element](
 	ctx context.Context, g *Group, output, input []T, outputSplits, inputSplits []int,
 ) error {

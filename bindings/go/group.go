@@ -73,9 +73,11 @@ func makingWithin(ctx context.Context, timeout, otherwise int64) (making, error)
 	if timeout == 0 {
 		m.later = otherwise
 	}
-	deadline, has := ctx.Deadline()
-	if left := max(1, milliseconds(max(0, time.Until(deadline)))); has && (m.later < 0 || left < m.later) {
-		m.now = left
+	if deadline, has := ctx.Deadline(); has {
+		left := max(1, milliseconds(max(0, time.Until(deadline))))
+		if m.later < 0 || left < m.later {
+			m.now = left
+		}
 	}
 	return m, nil
 }

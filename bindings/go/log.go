@@ -26,9 +26,9 @@ var logging struct {
 }
 
 // SetLogCallback sends the log to a function, one line at a time and in order, up to a level;
-// without it the log goes to stderr, as much as the environment says. nil: to stderr again. It waits
-// until the function before has heard what was said so far, so that one must not be waiting for
-// this call.
+// without it the log goes to stderr, as much as the environment says. nil: to stderr again. It
+// waits until the function before has heard what was said so far, so that one must not be waiting
+// for this call.
 func SetLogCallback(function func(level LogLevel, message string), level LogLevel) error {
 	logging.mutex.Lock()
 	defer logging.mutex.Unlock()

@@ -53,7 +53,8 @@ func (m *Mesh) Close() error {
 // varies fastest), and makes the groups along its dimensions. Every rank of the group calls it with
 // the same arguments, also those that the mesh has no place for. If the group is [World] and there
 // is none yet, it is made, by "env://".
-func InitDeviceMesh(ctx context.Context, g *Group, shape []int, options *MeshOptions) (*Mesh, error) {
+func InitDeviceMesh(ctx context.Context, g *Group, shape []int,
+	options *MeshOptions) (*Mesh, error) {
 	defer runtime.KeepAlive(g)
 	options, device, names, err := options.forC(len(shape))
 	if err != nil {

@@ -108,8 +108,8 @@ func unuse(op *CustomOp) {
 }
 
 // NewPremulSum makes an op that multiplies every rank's input by that rank's factor, and sums the
-// products. Factors may differ between ranks. An integer factor goes with every type of elements but
-// bool, a floating-point one with floating point and complex, a complex one with complex.
+// products. Factors may differ between ranks. An integer factor goes with every type of elements
+// but bool, a floating-point one with floating point and complex, a complex one with complex.
 func NewPremulSum[T Element](factor T) (*CustomOp, error) {
 	c := newCall(nil)
 	defer c.release()

@@ -7,8 +7,8 @@ import (
 )
 
 // TestAStormOfTheGarbageCollector runs many asynchronous operations whose works and buffers are
-// dropped at once, or kept, while the garbage collector runs all the time and others fill the memory
-// that it frees.
+// dropped at once, or kept, while the garbage collector runs all the time and others fill the
+// memory that it frees.
 func TestAStormOfTheGarbageCollector(t *testing.T) {
 	operations := 100000
 	if testing.Short() {

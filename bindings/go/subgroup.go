@@ -45,7 +45,8 @@ func (o *NewGroupOptions) forC(m making) *raw.Tutti_new_group_options {
 // it with the same arguments, in the same order as other such calls, and returns when all have;
 // those that are not in the new group get one for which [Group.IsMember] is false. The new ranks
 // are in the order of the old ones.
-func (g *Group) NewGroup(ctx context.Context, ranks []int, options *NewGroupOptions) (*Group, error) {
+func (g *Group) NewGroup(ctx context.Context, ranks []int,
+	options *NewGroupOptions) (*Group, error) {
 	list := int32s(ranks)
 	pointer := unsafe.SliceData(list)
 	if ranks == nil {
@@ -112,4 +113,6 @@ func (g *Group) derive(ctx context.Context, options *NewGroupOptions,
 	return group, m.settle(group)
 }
 
-var errGroupClosed = &Error{Status: ErrInvalidHandle, Rank: -1, Message: "the group is nil or closed"}
+var errGroupClosed = &Error{
+	Status: ErrInvalidHandle, Rank: -1, Message: "the group is nil or closed",
+}

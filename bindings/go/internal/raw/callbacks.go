@@ -48,11 +48,15 @@ var (
 	WorkDone  = unsafe.Pointer(C.work_done_pointer())  // func(*Tutti_error)
 	LogLine   = unsafe.Pointer(C.log_line_pointer())   // func(level uint32, message string)
 	Reduce    = unsafe.Pointer(C.reduce_pointer())     // ReduceFunction
-	AllGather = unsafe.Pointer(C.all_gather_pointer()) // func(input, output unsafe.Pointer, size int) int32
+	AllGather = unsafe.Pointer(C.all_gather_pointer()) // AllGatherFunction
 )
 
 // ReduceFunction is what Reduce calls: inout[i] = in[i] op inout[i].
 type ReduceFunction = func(in, inout unsafe.Pointer, count int64, dtype uint32) int32
+
+// AllGatherFunction is what AllGather calls, with `size` bytes of this rank and room for those of
+// all.
+type AllGatherFunction = func(input, output unsafe.Pointer, size int) int32
 
 //export tuttiGoWorkDone
 func tuttiGoWorkDone(result *C.tutti_error, user C.uintptr_t) {
@@ -72,7 +76,8 @@ func tuttiGoReduce(in, inout unsafe.Pointer, count C.int64_t, dtype C.tutti_dtyp
 }
 
 //export tuttiGoAllGather
-func tuttiGoAllGather(input, output unsafe.Pointer, size C.size_t, user C.uintptr_t) C.tutti_status {
-	gather := cgo.Handle(user).Value().(func(input, output unsafe.Pointer, size int) int32)
+func tuttiGoAllGather(input, output unsafe.Pointer, size C.size_t,
+	user C.uintptr_t) C.tutti_status {
+	gather := cgo.Handle(user).Value().(AllGatherFunction)
 	return C.tutti_status(gather(input, output, int(size)))
 }
