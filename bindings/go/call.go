@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -117,6 +118,24 @@ func views[T Element](c *call, slices [][]T) (*raw.Tutti_buffer, uint64) {
 	return unsafe.SliceData(list), uint64(len(list))
 }
 
+// A threshold counts calls that hold up their threads: Go does not survive ten thousand of those.
+type threshold struct{ inside atomic.Int32 }
+
+const mostBlocked = 500
+
+// enter tells whether one more call may hold up its thread.
+func (t *threshold) enter() bool {
+	if t.inside.Add(1) <= mostBlocked {
+		return true
+	}
+	t.leave()
+	return false
+}
+
+func (t *threshold) leave() { t.inside.Add(-1) }
+
+var blocking threshold
+
 // run makes the call and waits for its end. Where nothing can end the wait but the operation
 // itself, C does all of it on this thread; else it runs as a work, which the context may leave.
 func (c *call) run(ctx context.Context) error {
@@ -127,9 +146,10 @@ func (c *call) run(ctx context.Context) error {
 	if c.group.isGathering() {
 		return c.gather(ctx)
 	}
-	if ctx.Done() != nil {
+	if ctx.Done() != nil || !blocking.enter() {
 		return c.runAsWork(ctx)
 	}
+	defer blocking.leave()
 	if c.start(nil, nil) != raw.TUTTI_OK {
 		err := c.failure(ctx)
 		c.end()

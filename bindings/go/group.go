@@ -73,6 +73,9 @@ func makingWithin(ctx context.Context, timeout, otherwise int64) (making, error)
 	if timeout == 0 {
 		m.later = otherwise
 	}
+	if m.later == 0 { // of a group that is yet to be made
+		m.later = milliseconds(defaultTimeout)
+	}
 	if deadline, has := ctx.Deadline(); has {
 		left := max(1, milliseconds(max(0, time.Until(deadline))))
 		if m.later < 0 || left < m.later {

@@ -148,7 +148,7 @@ func MeshFromGroup(groups []*Group, ranks, shape []int, options *MeshOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	return newMesh(handle, 0), nil
+	return newMesh(handle, groups[0].timeout.Load()), nil
 }
 
 func int32sOrNil(numbers []int) *int32 {

@@ -122,8 +122,10 @@ func CreateGroupWithAllGather(ctx context.Context, backend string,
 	options *GroupOptions) (*Group, error) {
 	var failed error
 	self := cgo.NewHandle(func(input, output unsafe.Pointer, size int) int32 {
-		failed = gather(unsafe.Slice((*byte)(output), size*worldSize),
-			unsafe.Slice((*byte)(input), size))
+		failed = withoutPanic(func() error {
+			return gather(unsafe.Slice((*byte)(output), size*worldSize),
+				unsafe.Slice((*byte)(input), size))
+		})
 		if failed != nil {
 			return raw.TUTTI_ERR_BACKEND
 		}

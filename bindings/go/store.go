@@ -116,9 +116,11 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.waitFor(ctx, []string{key}); err != nil {
+	leave, err := s.waitFor(ctx, []string{key})
+	if err != nil {
 		return nil, err
 	}
+	defer leave()
 	return s.askBytes(func(bytes *raw.Tutti_bytes, e *raw.Tutti_error) int32 {
 		return raw.Tutti_store_get(s.handle(), text, bytes, e)
 	})
@@ -132,9 +134,11 @@ func (s *Store) MultiGet(ctx context.Context, keys []string) ([][]byte, error) {
 		return nil, err
 	}
 	defer list.release()
-	if err := s.waitFor(ctx, keys); err != nil {
+	leave, err := s.waitFor(ctx, keys)
+	if err != nil {
 		return nil, err
 	}
+	defer leave()
 	handles := make([]raw.Tutti_bytes, len(keys))
 	err = attempt(func(e *raw.Tutti_error) int32 {
 		return raw.Tutti_store_multi_get(s.handle(), list.first(), list.count(),

@@ -10,23 +10,37 @@ import (
 	"tutti/internal/raw"
 )
 
-// A wait of C cannot be cancelled. One whose context can be done is made of short ones, between
-// which the context is looked at.
+// A wait of C cannot be cancelled, and holds up its thread. One whose context can be done is made
+// of short ones, between which the context is looked at; so are those that are too many, which take
+// turns at their threads.
 const shortWait = 100 * time.Millisecond
+
+var (
+	longWaits  threshold
+	shortWaits = make(chan struct{}, mostBlocked)
+)
 
 // Wait waits until all of several keys are there, up to the timeout of the store.
 func (s *Store) Wait(ctx context.Context, keys ...string) error {
-	if ctx.Done() == nil {
+	if mayBlock(ctx) {
+		defer longWaits.leave()
 		return s.waitOnce(keys, 0)
 	}
-	return s.waitFor(ctx, keys)
+	return s.waitInTurns(ctx, keys)
 }
 
-// waitFor does nothing if the context is never done: then the call behind it waits by itself.
-func (s *Store) waitFor(ctx context.Context, keys []string) error {
-	if ctx.Done() == nil {
-		return nil
+// mayBlock tells whether a wait may be one of C's, and counts it.
+func mayBlock(ctx context.Context) bool { return ctx.Done() == nil && longWaits.enter() }
+
+// waitFor does nothing where the call behind it may wait by itself; leave is to be called after it.
+func (s *Store) waitFor(ctx context.Context, keys []string) (leave func(), err error) {
+	if mayBlock(ctx) {
+		return longWaits.leave, nil
 	}
+	return func() {}, s.waitInTurns(ctx, keys)
+}
+
+func (s *Store) waitInTurns(ctx context.Context, keys []string) error {
 	return s.untilDone(ctx, strings.Join(keys, ", "), func(limit time.Duration) error {
 		return s.waitOnce(keys, limit)
 	})
@@ -63,7 +77,9 @@ func (s *Store) untilDone(ctx context.Context, what string, wait func(time.Durat
 		if timeout != NoTimeout {
 			limit = min(limit, max(time.Millisecond, time.Until(end)))
 		}
+		shortWaits <- struct{}{}
 		err := wait(limit)
+		<-shortWaits
 		if !errors.Is(err, ErrTimeout) || timeout != NoTimeout && !time.Now().Before(end) {
 			return err
 		}
@@ -83,7 +99,8 @@ func (s *Store) gaveUp(ctx context.Context, what string) error {
 // QueuePop takes the first value out of a queue; waits until there is one. Each value is given to
 // one caller alone.
 func (s *Store) QueuePop(ctx context.Context, key string) ([]byte, error) {
-	if ctx.Done() == nil {
+	if mayBlock(ctx) {
+		defer longWaits.leave()
 		return s.queuePop(key, true)
 	}
 	var value []byte

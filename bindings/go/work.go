@@ -101,10 +101,14 @@ func (o *operation) dispose() {
 	raw.Tutti_work_release(o.handle)
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
-	if !o.delivered && o.err == nil && o.call.discard != nil {
-		o.call.discard()
+	if o.delivered {
+		return
 	}
-	o.delivered = true
+	o.delivered, o.result = true, o.err
+	if o.err == nil && o.call.discard != nil {
+		o.call.discard()
+		o.result = errWorkClosed
+	}
 }
 
 func (o *operation) isDone() bool {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -122,8 +123,32 @@ func TestADeadlineIsTheTimeout(t *testing.T) {
 	})
 }
 
-func TestManyGoroutinesWaitAtOnce(t *testing.T) {
-	const waiting = 20000 // more than Go would allow threads
+// manyAtOnce is more than Go would allow threads.
+func manyAtOnce() int {
+	if testing.Short() {
+		return 2000
+	}
+	return 12000
+}
+
+// atOnce runs a function in many goroutines, calls another one when all have begun, and waits.
+func atOnce(function func(), thereupon func()) {
+	var begun, done sync.WaitGroup
+	for i := 0; i < manyAtOnce(); i++ {
+		begun.Add(1)
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			begun.Done()
+			function()
+		}()
+	}
+	begun.Wait()
+	thereupon()
+	done.Wait()
+}
+
+func TestManyGoroutinesWaitForOneWork(t *testing.T) {
 	onRanks(t, 2, func(t *testing.T, g *Group) {
 		data := []int{0}
 		if g.Rank() == 1 {
@@ -132,22 +157,39 @@ func TestManyGoroutinesWaitAtOnce(t *testing.T) {
 			return
 		}
 		work := must(Irecv(background, g, data, 1, 0))
-		var done sync.WaitGroup
-		var begun sync.WaitGroup
-		for i := 0; i < waiting; i++ {
-			done.Add(1)
-			begun.Add(1)
-			go func() {
-				defer done.Done()
-				begun.Done()
-				check(t, work.Wait(background))
-			}()
-		}
-		begun.Wait()
-		check(t, g.Barrier(background))
-		done.Wait()
+		atOnce(func() { check(t, work.Wait(background)) },
+			func() { check(t, g.Barrier(background)) })
 		is(t, data[0], 5)
 	})
+}
+
+func TestManyGoroutinesReceiveAtOnce(t *testing.T) {
+	onRanks(t, 2, func(t *testing.T, g *Group) {
+		if g.Rank() == 1 {
+			check(t, g.Barrier(background))
+			for i := 0; i < manyAtOnce(); i++ {
+				check(t, Send(background, g, []int{1}, 0, 0))
+			}
+			return
+		}
+		var sum atomic.Int64
+		atOnce(func() {
+			data := []int{0}
+			_, err := Recv(background, g, data, 1, 0)
+			check(t, err)
+			sum.Add(int64(data[0]))
+		}, func() { check(t, g.Barrier(background)) })
+		is(t, sum.Load(), int64(manyAtOnce()))
+	})
+}
+
+func TestManyGoroutinesWaitAtAStore(t *testing.T) {
+	s := must(HashStore())
+	atOnce(func() {
+		value, err := s.Get(background, "key")
+		check(t, err)
+		is(t, string(value), "value")
+	}, func() { check(t, s.Set("key", []byte("value"))) })
 }
 
 func TestADroppedWorkKeepsItsBuffer(t *testing.T) {
