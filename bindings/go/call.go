@@ -87,12 +87,19 @@ func withCause(ctx context.Context, failure *Error) error {
 	return failure
 }
 
+// pin keeps the garbage collector from memory, by any pointer to it. What is not of Go needs no
+// pinning; Go 1.21 panics at it.
+func pin(pins *runtime.Pinner, memory any) {
+	defer func() { _ = recover() }()
+	pins.Pin(memory)
+}
+
 // view describes a slice to C, in a buffer of the frame or of a list, and pins it.
 func view[T Element](c *call, buffer *raw.Tutti_buffer, slice []T) *raw.Tutti_buffer {
 	*buffer = raw.Tutti_buffer{Count: int64(len(slice)), Dtype: uint32(DTypeOf[T]())}
 	if len(slice) > 0 {
 		data := unsafe.SliceData(slice)
-		c.pins.Pin(data)
+		pin(&c.pins, data)
 		buffer.Data = uintptr(unsafe.Pointer(data))
 	}
 	return buffer

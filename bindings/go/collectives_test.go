@@ -202,3 +202,21 @@ func TestCoalescedCollectivesAreDoneAtTheEnd(t *testing.T) {
 		t.Error("something is still kept for a gathering")
 	}
 }
+
+func TestTwoGroupsThatAreOneGatherTogether(t *testing.T) {
+	onRanks(t, 2, func(t *testing.T, g *Group) {
+		mesh := must(InitDeviceMesh(background, g, []int{2}, nil))
+		one, same := must(mesh.Group(0)), must(mesh.Group(0))
+		first, second := []int{g.Rank()}, []int{g.Rank() + 1}
+		check(t, one.CoalescingBegin())
+		check(t, AllReduce(background, one, first, Sum))
+		check(t, AllReduce(background, same, second, Sum))
+		check(t, must(one.CoalescingEndAsync(background)).Wait(background))
+		is(t, []int{first[0], second[0]}, []int{1, 3})
+		check(t, same.CoalescingBegin())
+		check(t, same.Close()) // nothing of it is kept
+	})
+	if gathering.groups.Load() != 0 || len(gathering.kept) != 0 {
+		t.Error("something is still kept for a gathering")
+	}
+}

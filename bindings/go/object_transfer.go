@@ -46,7 +46,7 @@ func (c *call) receive(values []any) *raw.Tutti_object {
 	}
 	objects := make([]raw.Tutti_object, len(values))
 	if len(objects) > 0 {
-		c.pins.Pin(unsafe.SliceData(objects))
+		pin(&c.pins, unsafe.SliceData(objects))
 	}
 	c.deliver = func() error {
 		var failed error
@@ -90,7 +90,7 @@ func (c *call) receiveBytes(values [][]byte) *raw.Tutti_bytes {
 	}
 	handles := make([]raw.Tutti_bytes, len(values))
 	if len(handles) > 0 {
-		c.pins.Pin(unsafe.SliceData(handles))
+		pin(&c.pins, unsafe.SliceData(handles))
 	}
 	c.deliver = func() error {
 		for i, handle := range handles {
@@ -124,7 +124,7 @@ func (c *call) receiveOneBytes(value *[]byte) *raw.Tutti_bytes {
 func (c *call) giveBytes(bytes []byte) unsafe.Pointer {
 	data := bytesPointer(bytes)
 	if data != nil {
-		c.pins.Pin(data)
+		pin(&c.pins, data)
 	}
 	return unsafe.Pointer(data)
 }

@@ -61,7 +61,7 @@ func (b *builder) flush() error {
 
 // keep pins memory until the next flush, and gives its address.
 func (b *builder) keep(memory unsafe.Pointer) uintptr {
-	b.pins.Pin(memory)
+	pin(&b.pins, memory)
 	return uintptr(memory)
 }
 
@@ -235,7 +235,7 @@ func describeKey(item *raw.Tutti_object_item, key any, pins *runtime.Pinner) err
 		*item = raw.Tutti_object_item{Kind: raw.TUTTI_OBJECT_STRING, Size: int64(len(text))}
 		if len(text) > 0 {
 			data := unsafe.StringData(text)
-			pins.Pin(data)
+			pin(pins, data)
 			item.Data = uintptr(unsafe.Pointer(data))
 		}
 		return nil

@@ -1,8 +1,11 @@
 package tutti
 
 import (
+	"os"
+	"path/filepath"
 	"runtime"
 	"sync/atomic"
+	"syscall"
 	"testing"
 )
 
@@ -46,4 +49,30 @@ func TestAStormOfTheGarbageCollector(t *testing.T) {
 	})
 	stop.Store(true)
 	t.Logf("%d operations, %d collections", operations, <-collected)
+}
+
+func TestMemoryThatIsNotOfGoWillDo(t *testing.T) {
+	onRanks(t, 2, func(t *testing.T, g *Group) {
+		mapped := must(syscall.Mmap(-1, 0, 4096, syscall.PROT_READ|syscall.PROT_WRITE,
+			syscall.MAP_ANON|syscall.MAP_PRIVATE))
+		mapped[7] = byte(g.Rank() + 1)
+		check(t, AllReduce(background, g, mapped[5:10], Sum))
+		is(t, mapped[5:10], []byte{0, 0, 3, 0, 0})
+		work := must(AllReduceAsync(background, g, mapped, Max))
+		check(t, work.Wait(background))
+		check(t, syscall.Munmap(mapped))
+	})
+}
+
+// TestWhatIsForgottenIsClosed sees it by a file, which is removed with the last of its stores.
+func TestWhatIsForgottenIsClosed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	check(t, must(FileStore(path, 1)).Set("key", []byte("value")))
+	for i := 0; i < 100000; i++ {
+		if _, err := os.Stat(path); os.IsNotExist(err) {
+			return
+		}
+		runtime.GC()
+	}
+	t.Error("the store was not closed")
 }

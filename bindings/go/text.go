@@ -42,7 +42,7 @@ func (a *addresses) count() uint64 { return uint64(len(a.list)) }
 
 func (a *addresses) add(pointer *byte) {
 	if pointer != nil {
-		a.pins.Pin(pointer)
+		pin(&a.pins, pointer)
 	}
 	a.list = append(a.list, uintptr(unsafe.Pointer(pointer)))
 }
