@@ -3,6 +3,7 @@ package tutti
 import (
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -90,5 +91,40 @@ func TestADeadRankIsNamed(t *testing.T) {
 		if errors.As(err, &failure) {
 			is(t, failure.Rank, 1)
 		}
+	})
+}
+
+func TestClosingWhileOthersCall(t *testing.T) {
+	onRanks(t, 2, func(t *testing.T, g *Group) {
+		var callers sync.WaitGroup
+		var begun sync.WaitGroup
+		for caller := 0; caller < 8; caller++ {
+			callers.Add(1)
+			begun.Add(1)
+			go func(tag int) {
+				defer callers.Done()
+				var once sync.Once
+				for {
+					work, err := Irecv(background, g, make([]int, 4), 1-g.Rank(), tag)
+					once.Do(begun.Done)
+					if err != nil {
+						return
+					}
+					g.Size()
+					go work.Close()
+					work.Err()
+					if _, err := work.SequenceNumber(); err != nil {
+						failsWith(t, err, ErrInvalidHandle)
+					}
+				}
+			}(caller)
+		}
+		begun.Wait()
+		check(t, g.Close())
+		callers.Wait() // each has met an error
+		op := must(NewPremulSum(1.0))
+		go op.Close()
+		NewObject(must(NewObject(1)))
+		op.Close()
 	})
 }
