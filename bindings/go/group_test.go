@@ -171,7 +171,7 @@ func TestMeshes(t *testing.T) {
 		is(t, must(must(m.Group(0)).Ranks()), []int{column, column + 3})
 		groups := must(m.AllGroups())
 		is(t, len(groups), 2)
-		is(t, groups[1].timeout.Load(), time.Minute.Milliseconds())
+		is(t, groups[1].timeout.Load(), (10 * time.Minute).Milliseconds()) // that of g
 
 		again := must(MeshFromGroup(groups, must(m.Ranks()), []int{2, 3}, nil))
 		is(t, must(again.Coordinate()), []int{row, column})

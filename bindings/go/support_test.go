@@ -14,7 +14,7 @@ var background = context.Background()
 // onRanks runs a function as each of several ranks, which are goroutines, in a group of their own.
 func onRanks(t *testing.T, size int, function func(t *testing.T, g *Group)) {
 	t.Helper()
-	onBackend(t, "loopback", size, &GroupOptions{Timeout: time.Minute}, function)
+	onBackend(t, "loopback", size, &GroupOptions{Timeout: 10 * time.Minute}, function)
 }
 
 func onBackend(t *testing.T, backend string, size int, options *GroupOptions,

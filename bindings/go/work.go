@@ -14,7 +14,7 @@ import (
 
 // deadlineGrace is how long a wait goes on after its context's deadline: the operation has the same
 // one, and so is about to end by itself.
-const deadlineGrace = time.Second
+const deadlineGrace = 2 * time.Second
 
 // An operation is a call that runs beside its caller. C tells when it is done, whoever still has an
 // interest in it: only then its buffers are let go of.

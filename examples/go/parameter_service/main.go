@@ -27,7 +27,7 @@ func main() {
 		log.Fatal("usage: go_parameter_service digits.csv")
 	}
 	// The service waits for requests for as long as there are workers; the deadline is for all.
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	if err := run(ctx, os.Args[1]); err != nil {
 		log.Fatal(err)
