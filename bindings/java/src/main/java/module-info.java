@@ -1,0 +1,4 @@
+/** Collective communication: torch.distributed's model for programs in Java. */
+module tutti {
+    exports tutti;
+}

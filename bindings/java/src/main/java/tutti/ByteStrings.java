@@ -1,0 +1,155 @@
+package tutti;
+
+import java.util.List;
+import tutti.raw.Raw;
+
+/** Collectives and messages of byte strings, whose sizes may differ between ranks. Arrays are
+ *  copied, in asynchronous calls too. The most that may come is
+ *  {@link ObjectOptions#maxBytes}. */
+abstract class ByteStrings extends Objects {
+    ByteStrings(Core core, long timeoutMs, ObjectOptions objectOptions) {
+        super(core, timeoutMs, objectOptions);
+    }
+
+    private long most() {
+        return ObjectOptions.maxBytes(objectOptions);
+    }
+
+    private static long size(byte[] bytes) {
+        return bytes == null ? 0 : bytes.length;
+    }
+
+    /** Every rank receives the bytes of one rank.
+     *  @param bytes     on groupSrc; elsewhere null
+     *  @param groupSrc  group rank of the source, which gets what it gave */
+    public byte[] broadcastBytes(byte[] bytes, int groupSrc) {
+        return now(call -> broadcastBytes(call, bytes, groupSrc));
+    }
+
+    /** {@link #broadcastBytes} that returns at once. */
+    public Work<byte[]> broadcastBytesAsync(byte[] bytes, int groupSrc) {
+        return start(call -> broadcastBytes(call, bytes, groupSrc));
+    }
+
+    private Outcome<byte[]> broadcastBytes(Call call, byte[] bytes, int groupSrc) {
+        call.refuseGathering("broadcastBytes");
+        Outcome<byte[]> outcome = work -> bytes;
+        long out = 0;
+        if (Raw.tutti_get_rank(call.group) != groupSrc) {
+            Received.OneBytes received = new Received.OneBytes(call);
+            outcome = received;
+            out = received.address;
+        }
+        call.check(Raw.tutti_broadcast_bytes(call.group, call.bytes(bytes), size(bytes), out,
+                                             groupSrc, most(), call.options, call.work,
+                                             call.error));
+        return outcome;
+    }
+
+    /** Every rank receives bytes of every rank, in rank order. */
+    public List<byte[]> allGatherBytes(byte[] bytes) {
+        return now(call -> allGatherBytes(call, bytes));
+    }
+
+    /** {@link #allGatherBytes} that returns at once. */
+    public Work<List<byte[]>> allGatherBytesAsync(byte[] bytes) {
+        return start(call -> allGatherBytes(call, bytes));
+    }
+
+    private Outcome<List<byte[]>> allGatherBytes(Call call, byte[] bytes) {
+        call.refuseGathering("allGatherBytes");
+        Received.AllBytes received = new Received.AllBytes(call, call.worldSize());
+        call.check(Raw.tutti_all_gather_bytes(
+                call.group, call.bytes(bytes), size(bytes), received.address, received.count,
+                most(), call.options, call.work, call.error));
+        return received;
+    }
+
+    /** One rank receives bytes of every rank.
+     *  @param groupDst  group rank of the destination
+     *  @return on groupDst the bytes, in rank order; elsewhere null */
+    public List<byte[]> gatherBytes(byte[] bytes, int groupDst) {
+        return now(call -> gatherBytes(call, bytes, groupDst));
+    }
+
+    /** {@link #gatherBytes} that returns at once. */
+    public Work<List<byte[]>> gatherBytesAsync(byte[] bytes, int groupDst) {
+        return start(call -> gatherBytes(call, bytes, groupDst));
+    }
+
+    private Outcome<List<byte[]>> gatherBytes(Call call, byte[] bytes, int groupDst) {
+        call.refuseGathering("gatherBytes");
+        Received.AllBytes received = null;
+        if (Raw.tutti_get_rank(call.group) == groupDst) {
+            received = new Received.AllBytes(call, call.worldSize());
+        }
+        call.check(Raw.tutti_gather_bytes(
+                call.group, call.bytes(bytes), size(bytes), received == null ? 0 : received.address,
+                received == null ? 0 : received.count, groupDst, most(), call.options, call.work,
+                call.error));
+        return received;
+    }
+
+    /** Every rank receives its bytes of those that one rank has.
+     *  @param bytes     on groupSrc an array for each rank; elsewhere null
+     *  @param groupSrc  group rank of the source */
+    public byte[] scatterBytes(List<byte[]> bytes, int groupSrc) {
+        return now(call -> scatterBytes(call, bytes, groupSrc));
+    }
+
+    /** {@link #scatterBytes} that returns at once. */
+    public Work<byte[]> scatterBytesAsync(List<byte[]> bytes, int groupSrc) {
+        return start(call -> scatterBytes(call, bytes, groupSrc));
+    }
+
+    private Outcome<byte[]> scatterBytes(Call call, List<byte[]> bytes, int groupSrc) {
+        call.refuseGathering("scatterBytes");
+        Received.OneBytes received = new Received.OneBytes(call);
+        int count = (int) Call.count(bytes);
+        long[] data = new long[count];
+        long[] sizes = new long[count];
+        for (int i = 0; i < count; i++) {
+            data[i] = call.bytes(bytes.get(i));
+            sizes[i] = size(bytes.get(i));
+        }
+        call.check(Raw.tutti_scatter_bytes(
+                call.group, bytes == null ? 0 : call.frame.longs(data),
+                bytes == null ? 0 : call.frame.longs(sizes), count, received.address, groupSrc, most(),
+                call.options, call.work, call.error));
+        return received;
+    }
+
+    /** Sends bytes to one rank, which receives them with the same tag; waits for it. */
+    public void sendBytes(byte[] bytes, int groupDst, int tag) {
+        message(call -> sendBytes(call, bytes, groupDst, tag));
+    }
+
+    /** {@link #sendBytes} that returns at once; to oneself, too. */
+    public Work<Void> sendBytesAsync(byte[] bytes, int groupDst, int tag) {
+        return start(call -> sendBytes(call, bytes, groupDst, tag));
+    }
+
+    private Outcome<Void> sendBytes(Call call, byte[] bytes, int groupDst, int tag) {
+        return call.check(Raw.tutti_send_bytes(call.group, call.bytes(bytes), size(bytes), groupDst,
+                                               tag, call.options, call.work, call.error));
+    }
+
+    /** Receives bytes that were sent with the same tag.
+     *  @param groupSrc  group rank of the sender, or ANY_RANK */
+    public BytesMessage recvBytes(int groupSrc, int tag) {
+        return message(call -> recvBytes(call, groupSrc, tag));
+    }
+
+    /** {@link #recvBytes} that returns at once; from oneself, too. */
+    public Work<BytesMessage> recvBytesAsync(int groupSrc, int tag) {
+        return start(call -> recvBytes(call, groupSrc, tag));
+    }
+
+    private Outcome<BytesMessage> recvBytes(Call call, int groupSrc, int tag) {
+        Received.SentBytes received = new Received.SentBytes(call);
+        call.check(Raw.tutti_recv_bytes(
+                call.group, received.address, groupSrc, tag, most(), call.options,
+                received.outSource(call), call.work, call.error));
+        return received;
+    }
+}

@@ -1,0 +1,221 @@
+package tutti;
+
+import java.util.List;
+import tutti.raw.Raw;
+
+/** Collectives: every rank of the group calls them, in the same order. */
+abstract class Collectives extends Calls {
+    Collectives(Core core, long timeoutMs, ObjectOptions objectOptions) {
+        super(core, timeoutMs, objectOptions);
+    }
+
+    /** Copies the tensor of one rank to all ranks.
+     *  @param tensor    read on groupSrc, written on the others; same count and dtype everywhere
+     *  @param groupSrc  group rank of the source */
+    public void broadcast(Tensor tensor, int groupSrc) {
+        now(call -> broadcast(call, tensor, groupSrc));
+    }
+
+    /** {@link #broadcast} that returns at once. */
+    public Work<Void> broadcastAsync(Tensor tensor, int groupSrc) {
+        return start(call -> broadcast(call, tensor, groupSrc));
+    }
+
+    private static Outcome<Void> broadcast(Call call, Tensor tensor, int groupSrc) {
+        return call.check(Raw.tutti_broadcast(call.group, call.output("tensor", tensor), groupSrc,
+                                              call.options, call.work, call.error));
+    }
+
+    /** Reduces all ranks' tensors, element by element, in place; the result is bitwise identical on
+     *  all ranks. */
+    public void allReduce(Tensor tensor, ReduceOp op) {
+        allReduce(null, tensor, op);
+    }
+
+    /** {@link #allReduce(Tensor, ReduceOp)} that returns at once. */
+    public Work<Void> allReduceAsync(Tensor tensor, ReduceOp op) {
+        return allReduceAsync(null, tensor, op);
+    }
+
+    /** Reduces all ranks' inputs, element by element.
+     *  @param input   null: taken from output
+     *  @param output  receives the result: as many elements, of the same dtype */
+    public void allReduce(Tensor input, Tensor output, ReduceOp op) {
+        now(call -> allReduce(call, input, output, op));
+    }
+
+    /** {@link #allReduce(Tensor, Tensor, ReduceOp)} that returns at once. */
+    public Work<Void> allReduceAsync(Tensor input, Tensor output, ReduceOp op) {
+        return start(call -> allReduce(call, input, output, op));
+    }
+
+    private static Outcome<Void> allReduce(Call call, Tensor input, Tensor output, ReduceOp op) {
+        return call.check(Raw.tutti_all_reduce(
+                call.group, call.input("input", input), call.output("output", output), call.op(op),
+                call.options, call.work, call.error));
+    }
+
+    /** Adds all tensors that the ranks contribute, each as many as it has, in a group that is
+     *  reproducible: the same bits however the addends are spread over the ranks.
+     *  @param inputs  0 to 2048, each of output's dtype and count
+     *  @param op      SUM or AVG (divided by the number of all inputs) */
+    public void allReduceAddends(List<Tensor> inputs, Tensor output, ReduceOp op) {
+        now(call -> allReduceAddends(call, inputs, output, op));
+    }
+
+    /** {@link #allReduceAddends} that returns at once. */
+    public Work<Void> allReduceAddendsAsync(List<Tensor> inputs, Tensor output, ReduceOp op) {
+        return start(call -> allReduceAddends(call, inputs, output, op));
+    }
+
+    private static Outcome<Void> allReduceAddends(Call call, List<Tensor> inputs, Tensor output,
+                                                  ReduceOp op) {
+        return call.check(Raw.tutti_all_reduce_addends(
+                call.group, call.inputs("inputs", inputs), Call.count(inputs),
+                call.output("output", output), call.op(op), call.options, call.work, call.error));
+    }
+
+    /** Reduces all ranks' inputs; groupDst alone receives the result.
+     *  @param input     null: taken from output
+     *  @param output    written on groupDst only; other ranks that give input may give null
+     *  @param groupDst  group rank of the destination */
+    public void reduce(Tensor input, Tensor output, ReduceOp op, int groupDst) {
+        now(call -> reduce(call, input, output, op, groupDst));
+    }
+
+    /** {@link #reduce} that returns at once. */
+    public Work<Void> reduceAsync(Tensor input, Tensor output, ReduceOp op, int groupDst) {
+        return start(call -> reduce(call, input, output, op, groupDst));
+    }
+
+    private static Outcome<Void> reduce(Call call, Tensor input, Tensor output, ReduceOp op,
+                                        int groupDst) {
+        return call.check(Raw.tutti_reduce(
+                call.group, call.input("input", input), call.output("output", output), call.op(op),
+                groupDst, call.options, call.work, call.error));
+    }
+
+    /** Reduces all ranks' inputs and leaves to each rank its piece; pieces may differ in count.
+     *  @param inputs  one for each rank: what this rank gives to that one's piece
+     *  @param output  receives this rank's piece */
+    public void reduceScatter(List<Tensor> inputs, Tensor output, ReduceOp op) {
+        now(call -> reduceScatter(call, inputs, output, op));
+    }
+
+    /** {@link #reduceScatter} that returns at once. */
+    public Work<Void> reduceScatterAsync(List<Tensor> inputs, Tensor output, ReduceOp op) {
+        return start(call -> reduceScatter(call, inputs, output, op));
+    }
+
+    private static Outcome<Void> reduceScatter(Call call, List<Tensor> inputs, Tensor output,
+                                               ReduceOp op) {
+        return call.check(Raw.tutti_reduce_scatter(
+                call.group, call.inputs("inputs", inputs), Call.count(inputs),
+                call.output("output", output), call.op(op), call.options, call.work, call.error));
+    }
+
+    /** Reduces all ranks' inputs and leaves to each rank its part of the result.
+     *  @param input   as many times output's count as there are ranks */
+    public void reduceScatterTensor(Tensor input, Tensor output, ReduceOp op) {
+        now(call -> reduceScatterTensor(call, input, output, op));
+    }
+
+    /** {@link #reduceScatterTensor} that returns at once. */
+    public Work<Void> reduceScatterTensorAsync(Tensor input, Tensor output, ReduceOp op) {
+        return start(call -> reduceScatterTensor(call, input, output, op));
+    }
+
+    private static Outcome<Void> reduceScatterTensor(Call call, Tensor input, Tensor output,
+                                                     ReduceOp op) {
+        return call.check(Raw.tutti_reduce_scatter_tensor(
+                call.group, call.input("input", input), call.output("output", output), call.op(op),
+                call.options, call.work, call.error));
+    }
+
+    /** Returns when every rank of the group has called it. */
+    public void barrier() {
+        now(Collectives::barrier);
+    }
+
+    /** {@link #barrier()} that returns at once. */
+    public Work<Void> barrierAsync() {
+        return start(Collectives::barrier);
+    }
+
+    private static Outcome<Void> barrier(Call call) {
+        return call.check(Raw.tutti_barrier(call.group, call.options, call.work, call.error));
+    }
+
+    /** A barrier that says who is missing when the timeout passes: rank 0's failure names them.
+     *  @param waitAllRanks  false: the first missing rank is named; true: all of them */
+    public void monitoredBarrier(boolean waitAllRanks) {
+        now(call -> call.check(Raw.tutti_monitored_barrier(
+                call.group, waitAllRanks ? 1 : 0, call.options, call.error)));
+    }
+
+    /** Gathers the collectives that are called meanwhile, by any thread, and does them as one
+     *  operation at the end; short ones that are alike share their messages. Their results are
+     *  there when this returns. Only synchronous calls with no timeout of their own, the same on
+     *  every rank; messages are not affected. If calls throws, what was gathered is done all the
+     *  same, since the other ranks count on it. */
+    public void coalesce(Runnable calls) {
+        Core.Gathering gathering = beginCoalescing(false);
+        try {
+            calls.run();
+        } finally {
+            endCoalescing(gathering);
+        }
+    }
+
+    /** {@link #coalesce} whose operation goes on when this returns; the tensors of its calls must
+     *  be direct. */
+    public Work<Void> coalesceAsync(Runnable calls) {
+        Core.Gathering gathering = beginCoalescing(true);
+        try {
+            calls.run();
+        } catch (Throwable thrown) {
+            endCoalescingAsync(gathering).close();
+            throw thrown;
+        }
+        return endCoalescingAsync(gathering);
+    }
+
+    private Core.Gathering beginCoalescing(boolean async) {
+        long stamp = core.coalescing.writeLock();
+        try (Call call = new Call(core, 0, false, false)) {
+            call.check(Raw.tutti_coalescing_begin(call.group, call.error));
+            Core.Gathering gathering = new Core.Gathering(async);
+            core.setGathering(gathering);
+            return gathering;
+        } finally {
+            core.coalescing.unlockWrite(stamp);
+        }
+    }
+
+    private void endCoalescing(Core.Gathering gathering) {
+        long stamp = core.coalescing.writeLock();
+        core.setGathering(null);
+        try (Call call = new Call(core, timeoutMs, false, false)) {
+            call.check(Raw.tutti_coalescing_end(call.group, call.options, 0, call.error));
+            gathering.copyBack(call.frame);
+        } finally {
+            gathering.take(null);
+            core.coalescing.unlockWrite(stamp);
+        }
+    }
+
+    private Work<Void> endCoalescingAsync(Core.Gathering gathering) {
+        long stamp = core.coalescing.writeLock();
+        core.setGathering(null);
+        try {
+            return start(call -> {
+                call.keep(gathering);
+                call.check(Raw.tutti_coalescing_end(call.group, call.options, call.work,
+                                                    call.error));
+                return gathering;
+            });
+        } finally {
+            core.coalescing.unlockWrite(stamp);
+        }
+    }
+}

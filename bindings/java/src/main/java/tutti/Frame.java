@@ -1,0 +1,250 @@
+package tutti;
+
+import static tutti.raw.RawConstants.*;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.CharBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import tutti.raw.Memory;
+
+/** Native memory for what one call passes by pointer: structs, strings, lists, places for results.
+ *  Each thread has one frame; calls inside calls (from callbacks) take what lies behind. Closing
+ *  gives back what was taken since opening. Every access is checked against what was taken. */
+final class Frame implements AutoCloseable {
+    private static final int SIZE = 1 << 16;
+    private static final int SPARE = 1 << 24;
+    private static final ThreadLocal<Frame> FRAMES = ThreadLocal.withInitial(Frame::new);
+
+    private final ByteBuffer memory = Memory.allocate(SIZE);
+    private final long base = Memory.address(memory);
+    private final List<Block> blocks = new ArrayList<>();
+    private Block spare;
+    private int[] marks = new int[16];
+    private int depth;
+    private int top;
+
+    /** Direct memory of its own, for what the frame has no room for or what outlives the call. */
+    static final class Block {
+        final ByteBuffer memory;
+        final long address;
+
+        Block(int bytes) {
+            memory = Memory.allocate(bytes);
+            address = Memory.address(memory);
+        }
+    }
+
+    private Frame() {
+        top = sizeof_tutti_error;
+        memory.putInt(tutti_error_struct_size, sizeof_tutti_error);
+        memory.putInt(tutti_error_rank, -1);
+    }
+
+    static Frame open() {
+        Frame frame = FRAMES.get();
+        if (frame.depth + 2 > frame.marks.length) {
+            frame.marks = java.util.Arrays.copyOf(frame.marks, 2 * frame.marks.length);
+        }
+        frame.marks[frame.depth++] = frame.top;
+        frame.marks[frame.depth++] = frame.blocks.size();
+        return frame;
+    }
+
+    @Override
+    public void close() {
+        int count = marks[--depth];
+        while (blocks.size() > count) {
+            Block block = blocks.remove(blocks.size() - 1);
+            int bytes = block.memory.capacity();
+            if (bytes <= SPARE && (spare == null || spare.memory.capacity() < bytes)) spare = block;
+        }
+        top = marks[--depth];
+    }
+
+    /** The error that every call is given; one for all depths, since it is read at once. */
+    long error() {
+        return base;
+    }
+
+    /** Throws what the error says if a status is not OK. */
+    void check(int status) {
+        if (status != TUTTI_OK) throw failure(status);
+    }
+
+    /** What the error says. */
+    TuttiException failure(int status) {
+        String message = Memory.string(base + tutti_error_message);
+        return TuttiException.of(status, memory.getInt(tutti_error_rank),
+                                 memory.getInt(tutti_error_system_errno), message);
+    }
+
+    /** Takes memory; it is 0, and aligned for everything. */
+    long take(long bytes) {
+        long address = takeAsItIs(bytes);
+        ByteBuffer zeros = view(address, (int) bytes);
+        for (int i = 0; i + 8 <= bytes; i += 8) zeros.putLong(i, 0);
+        for (int i = (int) bytes & ~7; i < bytes; i++) zeros.put(i, (byte) 0);
+        return address;
+    }
+
+    /** Takes memory that has any contents. */
+    long takeAsItIs(long bytes) {
+        if (bytes > Integer.MAX_VALUE - 16) {
+            throw TuttiException.invalid("size", bytes + " bytes are more than one call takes");
+        }
+        int rounded = Math.max(16, ((int) bytes + 15) & ~15);
+        if (rounded <= SIZE - top) {
+            long address = base + top;
+            top += rounded;
+            return address;
+        }
+        Block block = spare;
+        if (block == null || block.memory.capacity() < rounded) block = new Block(rounded);
+        if (block == spare) spare = null;
+        blocks.add(block);
+        return block.address;
+    }
+
+    /** The memory at an address that was taken. */
+    ByteBuffer view(long address, int bytes) {
+        ByteBuffer from = memory;
+        long begin = base;
+        if (!holds(memory, base, address)) {
+            Block block = blockOf(address);
+            from = block.memory;
+            begin = block.address;
+        }
+        return from.slice((int) (address - begin), bytes).order(ByteOrder.nativeOrder());
+    }
+
+    private static boolean holds(ByteBuffer memory, long base, long address) {
+        return address >= base && address < base + memory.capacity();
+    }
+
+    private Block blockOf(long address) {
+        for (int i = blocks.size() - 1; i >= 0; i--) {
+            Block block = blocks.get(i);
+            if (holds(block.memory, block.address, address)) return block;
+        }
+        throw new IndexOutOfBoundsException("an address that the frame has not given");
+    }
+
+    int getInt(long address) {
+        if (holds(memory, base, address)) return memory.getInt((int) (address - base));
+        Block block = blockOf(address);
+        return block.memory.getInt((int) (address - block.address));
+    }
+
+    long getLong(long address) {
+        if (holds(memory, base, address)) return memory.getLong((int) (address - base));
+        Block block = blockOf(address);
+        return block.memory.getLong((int) (address - block.address));
+    }
+
+    double getDouble(long address) {
+        return Double.longBitsToDouble(getLong(address));
+    }
+
+    void putInt(long address, int value) {
+        if (holds(memory, base, address)) {
+            memory.putInt((int) (address - base), value);
+            return;
+        }
+        Block block = blockOf(address);
+        block.memory.putInt((int) (address - block.address), value);
+    }
+
+    void putLong(long address, long value) {
+        if (holds(memory, base, address)) {
+            memory.putLong((int) (address - base), value);
+            return;
+        }
+        Block block = blockOf(address);
+        block.memory.putLong((int) (address - block.address), value);
+    }
+
+    /** A place for a result of up to 8 bytes. */
+    long slot() {
+        return take(8);
+    }
+
+    /** A string, or 0 for null. A NUL or half a surrogate pair in it is an error. */
+    long string(String argument, String text) {
+        return text == null ? 0 : bytes(utf8(argument, text));
+    }
+
+    /** A string that must be there. */
+    long text(String argument, String text) {
+        if (text == null) throw TuttiException.invalid(argument, "null");
+        return string(argument, text);
+    }
+
+    /** A list of strings; 0 for null. */
+    long strings(String argument, Collection<String> texts) {
+        if (texts == null) return 0;
+        long list = take(8L * texts.size());
+        int i = 0;
+        for (String text : texts) putLong(list + 8L * i++, text(argument, text));
+        return list;
+    }
+
+    /** A copy of an array, with a NUL behind it. */
+    long bytes(byte[] bytes) {
+        long address = take(bytes.length + 1L);
+        Memory.put(bytes, 0, bytes.length, address);
+        return address;
+    }
+
+    /** A list of 32-bit numbers; 0 for null. */
+    long ints(int[] numbers) {
+        if (numbers == null) return 0;
+        long list = take(4L * numbers.length);
+        for (int i = 0; i < numbers.length; i++) putInt(list + 4L * i, numbers[i]);
+        return list;
+    }
+
+    /** Reads a list of 32-bit numbers. */
+    int[] getInts(long list, int count) {
+        int[] numbers = new int[count];
+        for (int i = 0; i < count; i++) numbers[i] = getInt(list + 4L * i);
+        return numbers;
+    }
+
+    /** A list of 64-bit numbers; 0 for null. */
+    long longs(long[] numbers) {
+        if (numbers == null) return 0;
+        long list = take(8L * numbers.length);
+        for (int i = 0; i < numbers.length; i++) putLong(list + 8L * i, numbers[i]);
+        return list;
+    }
+
+    static byte[] utf8(String argument, String text) {
+        if (text.indexOf('\0') >= 0) throw TuttiException.invalid(argument, "has a NUL in it");
+        return anyUtf8(argument, text);
+    }
+
+    static byte[] anyUtf8(String argument, String text) {
+        try {
+            ByteBuffer encoded = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text));
+            byte[] bytes = new byte[encoded.remaining()];
+            encoded.get(bytes);
+            return bytes;
+        } catch (CharacterCodingException half) {
+            throw TuttiException.invalid(argument, "has half a surrogate pair in it");
+        }
+    }
+
+    /** Milliseconds; null and 0 are the default, a negative duration is no timeout at all. */
+    static long milliseconds(Duration timeout) {
+        if (timeout == null || timeout.isZero()) return 0;
+        if (timeout.isNegative()) return NO_TIMEOUT;
+        if (timeout.compareTo(Duration.ofMillis(Long.MAX_VALUE)) > 0) return Long.MAX_VALUE;
+        return Math.max(1, timeout.toMillis());
+    }
+}

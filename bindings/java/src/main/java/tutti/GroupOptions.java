@@ -1,0 +1,38 @@
+package tutti;
+
+import static tutti.raw.RawConstants.*;
+
+import java.time.Duration;
+import tutti.raw.Raw;
+
+/** Options of a group that ranks meet to make, and of a mesh; what is not set is the default. */
+public final class GroupOptions {
+    private long timeoutMs;
+    private boolean reproducible;
+
+    /** Every option at its default. */
+    public GroupOptions() {}
+
+    /** How long making the group may take, and the default of its operations; 30 minutes if it is
+     *  not set. */
+    public GroupOptions timeout(Duration timeout) {
+        timeoutMs = Frame.milliseconds(timeout);
+        return this;
+    }
+
+    /** Sums of floating-point and complex numbers are exact and rounded once: the same bits from
+     *  any number of ranks. The same on all ranks. */
+    public GroupOptions reproducible(boolean reproducible) {
+        this.reproducible = reproducible;
+        return this;
+    }
+
+    static long struct(Frame frame, GroupOptions options) {
+        if (options == null) return 0;
+        long struct = frame.take(sizeof_tutti_group_options);
+        Raw.tutti_group_options_init(struct, sizeof_tutti_group_options);
+        frame.putLong(struct + tutti_group_options_timeout_ms, options.timeoutMs);
+        frame.putInt(struct + tutti_group_options_reproducible, options.reproducible ? 1 : 0);
+        return struct;
+    }
+}

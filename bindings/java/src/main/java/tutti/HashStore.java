@@ -1,0 +1,11 @@
+package tutti;
+
+import tutti.raw.Raw;
+
+/** A store that lives in this process only, for ranks that are threads. */
+public final class HashStore extends Store {
+    /** Makes an empty store. */
+    public HashStore() {
+        super(make((frame, out) -> Raw.tutti_hash_store_create(out, frame.error())));
+    }
+}

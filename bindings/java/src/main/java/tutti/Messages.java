@@ -1,0 +1,127 @@
+package tutti;
+
+import static tutti.raw.RawConstants.*;
+
+import java.util.ArrayList;
+import java.util.List;
+import tutti.raw.Raw;
+
+/** Messages between two ranks of the group. They stand outside the order of the collectives. */
+abstract class Messages extends Exchanges {
+    /** As the source of a receive: any rank but this one. */
+    public static final int ANY_RANK = -1;
+
+    Messages(Core core, long timeoutMs, ObjectOptions objectOptions) {
+        super(core, timeoutMs, objectOptions);
+    }
+
+    /** Sends a tensor to one rank, which receives it with the same tag; waits for the receiver. */
+    public void send(Tensor tensor, int groupDst, int tag) {
+        message(call -> send(call, tensor, groupDst, tag));
+    }
+
+    /** {@link #send} that returns at once; to oneself, too. */
+    public Work<Void> isend(Tensor tensor, int groupDst, int tag) {
+        return start(call -> send(call, tensor, groupDst, tag));
+    }
+
+    private static Outcome<Void> send(Call call, Tensor tensor, int groupDst, int tag) {
+        return call.check(Raw.tutti_send(call.group, call.input("tensor", tensor), groupDst, tag,
+                                         call.options, call.work, call.error));
+    }
+
+    /** Receives a message with this tag, count and dtype.
+     *  @param groupSrc  group rank of the sender, or ANY_RANK
+     *  @return the sender's group rank */
+    public int recv(Tensor tensor, int groupSrc, int tag) {
+        return message(call -> recv(call, tensor, groupSrc, tag));
+    }
+
+    /** {@link #recv} that returns at once; from oneself, too. */
+    public Work<Integer> irecv(Tensor tensor, int groupSrc, int tag) {
+        return start(call -> recv(call, tensor, groupSrc, tag));
+    }
+
+    private static Outcome<Integer> recv(Call call, Tensor tensor, int groupSrc, int tag) {
+        Source source = new Source(call);
+        call.check(Raw.tutti_recv(call.group, call.output("tensor", tensor), groupSrc, tag,
+                                  call.options, source.out, call.work, call.error));
+        return source;
+    }
+
+    /** Who sent what a receive received. */
+    static final class Source implements Outcome<Integer> {
+        /** Where a synchronous call writes it; works know it themselves. */
+        final long out;
+        private final Frame frame;
+        private int rank = -1;
+
+        Source(Call call) {
+            frame = call.isAsync() ? null : call.frame;
+            out = call.isAsync() ? 0 : call.frame.slot();
+        }
+
+        @Override
+        public void take(Work<Integer> work) {
+            takeFrom(work);
+        }
+
+        /** @param work  null if the call was synchronous */
+        void takeFrom(Work<?> work) {
+            rank = work == null ? frame.getInt(out) : work.sourceRankNow();
+        }
+
+        int rank() {
+            return rank;
+        }
+
+        @Override
+        public Integer get(Work<Integer> work) {
+            return rank;
+        }
+    }
+
+    /** Starts several messages in their order, and waits for all of them. */
+    public void batch(List<P2POp> ops) {
+        message(call -> call.check(Raw.tutti_batch_isend_irecv(
+                call.group, batch(call, ops), ops.size(), call.options, 0, call.error)));
+    }
+
+    /** Starts several sends and receives, in any mix, in their order; nothing starts if one of them
+     *  is refused.
+     *  @return a work for each, in their order; of a receive it gives the sender's group rank, of a
+     *      send -1 */
+    public List<Work<Integer>> batchISendIRecv(List<P2POp> ops) {
+        try (Call call = new Call(core, timeoutMs, true, false)) {
+            long works = call.frame.take(8L * ops.size());
+            call.check(Raw.tutti_batch_isend_irecv(call.group, batch(call, ops), ops.size(),
+                                                   call.options, works, call.error));
+            List<Work<Integer>> started = new ArrayList<>(ops.size());
+            for (int i = 0; i < ops.size(); i++) {
+                Call.Borrowed borrowed = new Call.Borrowed();
+                borrowed.kept.add(ops.get(i).tensor);
+                started.add(new Work<>(call.frame.getLong(works + 8L * i), borrowed,
+                                       new Source(call)));
+            }
+            return started;
+        } finally {
+            java.lang.ref.Reference.reachabilityFence(this);
+        }
+    }
+
+    private static long batch(Call call, List<P2POp> ops) {
+        int size = sizeof_tutti_p2p_op;
+        long list = call.frame.take((long) size * ops.size());
+        for (int i = 0; i < ops.size(); i++) {
+            P2POp op = ops.get(i);
+            if (op == null) throw TuttiException.invalid("ops[" + i + "]", "null");
+            long struct = list + (long) i * size;
+            call.frame.putInt(struct + tutti_p2p_op_kind, op.kind);
+            call.frame.putInt(struct + tutti_p2p_op_group_peer, op.groupPeer);
+            call.frame.putInt(struct + tutti_p2p_op_tag, op.tag);
+            long data = call.place("ops[" + i + "].tensor", op.tensor, op.receives());
+            Call.fill(call.frame, struct + tutti_p2p_op_buffer, op.tensor, data);
+        }
+        return list;
+    }
+}

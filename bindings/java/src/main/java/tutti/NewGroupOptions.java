@@ -1,0 +1,47 @@
+package tutti;
+
+import static tutti.raw.RawConstants.*;
+
+import java.time.Duration;
+import tutti.raw.Raw;
+
+/** Options of {@link Group#newGroup} and {@link Group#split}; what is not set is the default. */
+public final class NewGroupOptions {
+    private long timeoutMs;
+    private boolean local;
+    private int reproducible = TUTTI_AS_PARENT;
+
+    /** Every option at its default. */
+    public NewGroupOptions() {}
+
+    /** How long making the group may take, and the default of its operations; that of the group it
+     *  is made from if it is not set. */
+    public NewGroupOptions timeout(Duration timeout) {
+        timeoutMs = Frame.milliseconds(timeout);
+        return this;
+    }
+
+    /** Only the members of the new group call, and only they wait for each other. */
+    public NewGroupOptions useLocalSynchronization(boolean local) {
+        this.local = local;
+        return this;
+    }
+
+    /** Whether sums are exact, see {@link GroupOptions#reproducible}; as in the group it is made
+     *  from if it is not set. */
+    public NewGroupOptions reproducible(boolean reproducible) {
+        this.reproducible = reproducible ? TUTTI_REPRODUCIBLE : TUTTI_NOT_REPRODUCIBLE;
+        return this;
+    }
+
+    static long struct(Frame frame, NewGroupOptions options) {
+        if (options == null) return 0;
+        long struct = frame.take(sizeof_tutti_new_group_options);
+        Raw.tutti_new_group_options_init(struct, sizeof_tutti_new_group_options);
+        frame.putLong(struct + tutti_new_group_options_timeout_ms, options.timeoutMs);
+        frame.putInt(struct + tutti_new_group_options_use_local_synchronization,
+                     options.local ? 1 : 0);
+        frame.putInt(struct + tutti_new_group_options_reproducible, options.reproducible);
+        return struct;
+    }
+}

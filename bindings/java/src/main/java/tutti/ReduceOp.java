@@ -1,0 +1,192 @@
+package tutti;
+
+import static tutti.raw.RawConstants.*;
+
+import java.lang.ref.Reference;
+import java.nio.ByteBuffer;
+import java.util.function.DoubleBinaryOperator;
+import java.util.function.LongConsumer;
+import tutti.raw.Callbacks;
+import tutti.raw.Memory;
+import tutti.raw.Raw;
+
+/** How a collective reduces: torch's ops, sums with a factor for each rank, and functions of the
+ *  program. Those that are made here hold a place in a table of 32,768 until they are closed, or
+ *  until the garbage collector finds them. */
+public final class ReduceOp extends Handle {
+    /** The sum; of BOOL the logical or. */
+    public static final ReduceOp SUM = builtIn(TUTTI_SUM);
+    /** The sum divided once by the number of ranks; floating point and complex. */
+    public static final ReduceOp AVG = builtIn(TUTTI_AVG);
+    /** The product; not complex; of BOOL the logical and. */
+    public static final ReduceOp PRODUCT = builtIn(TUTTI_PRODUCT);
+    /** The least; not complex; a NaN wins. */
+    public static final ReduceOp MIN = builtIn(TUTTI_MIN);
+    /** The greatest; not complex; a NaN wins. */
+    public static final ReduceOp MAX = builtIn(TUTTI_MAX);
+    /** Bitwise and; integers and BOOL. */
+    public static final ReduceOp BAND = builtIn(TUTTI_BAND);
+    /** Bitwise or; integers and BOOL. */
+    public static final ReduceOp BOR = builtIn(TUTTI_BOR);
+    /** Bitwise exclusive or; integers and BOOL. */
+    public static final ReduceOp BXOR = builtIn(TUTTI_BXOR);
+
+    private final Function function;
+
+    private ReduceOp(int code, Function function, LongConsumer release) {
+        super("reduce op", code, release);
+        this.function = function;
+    }
+
+    private static ReduceOp builtIn(int code) {
+        return new ReduceOp(code, null, value -> {});
+    }
+
+    /** Each input times a factor of its rank, then the sum; an integer factor goes with every dtype
+     *  but BOOL, a floating-point one with floating point and complex, a complex one with complex.
+     *  @param factor  one element of the factor's own dtype */
+    public static ReduceOp premulSum(Tensor factor) {
+        if (factor.count != 1) {
+            throw TuttiException.invalid("factor", "has " + factor.count + " elements, not 1");
+        }
+        try (Frame frame = Frame.open()) {
+            long out = frame.slot();
+            long struct = Call.struct(frame, factor, Call.stage(frame, factor));
+            frame.check(Raw.tutti_reduce_op_create_premul_sum(struct, out, frame.error()));
+            Reference.reachabilityFence(factor);
+            return new ReduceOp(frame.getInt(out), null,
+                                value -> Raw.tutti_reduce_op_release((int) value));
+        }
+    }
+
+    /** {@link #premulSum(Tensor)} with a floating-point factor. */
+    public static ReduceOp premulSum(double factor) {
+        return premulSum(Tensor.of(new double[] {factor}));
+    }
+
+    /** {@link #premulSum(Tensor)} with an integer factor. */
+    public static ReduceOp premulSum(long factor) {
+        return premulSum(Tensor.of(new long[] {factor}));
+    }
+
+    /** A commutative and associative op that a function does. */
+    public static ReduceOp user(String name, ReduceFunction function) {
+        return user(name, true, function);
+    }
+
+    /** An associative op that a function does, for every dtype the function understands. It is
+     *  called on the thread that makes a synchronous call, or on the group's own thread, for any
+     *  part of the data, any number of times; it must not call anything that waits for the group.
+     *  @param name         1 to 64 bytes, the same on all ranks, which is compared
+     *  @param commutative  false: results keep the order of the ranks, which costs more */
+    public static ReduceOp user(String name, boolean commutative, ReduceFunction function) {
+        java.util.Objects.requireNonNull(function, "function");
+        Function registered = new Function(function);
+        try (Frame frame = Frame.open()) {
+            long out = frame.slot();
+            long options = frame.take(sizeof_tutti_reduce_op_options);
+            Raw.tutti_reduce_op_options_init(options, sizeof_tutti_reduce_op_options);
+            frame.putInt(options + tutti_reduce_op_options_non_commutative, commutative ? 0 : 1);
+            frame.check(Raw.tutti_reduce_op_create_user(
+                    frame.text("name", name), Callbacks.reduceFunction(), registered.user, options,
+                    out, frame.error()));
+            return new ReduceOp(frame.getInt(out), registered, value -> {
+                Raw.tutti_reduce_op_release((int) value);
+                registered.drop();
+            });
+        } catch (RuntimeException failure) {
+            registered.drop();
+            throw failure;
+        }
+    }
+
+    /** A commutative and associative op on FLOAT32 and FLOAT64. */
+    public static ReduceOp user(String name, DoubleBinaryOperator operator) {
+        return user(name, (in, inout, dtype) -> {
+            if (dtype == DType.FLOAT32) {
+                for (int i = 0; i < in.limit(); i += 4) {
+                    double result = operator.applyAsDouble(in.getFloat(i), inout.getFloat(i));
+                    inout.putFloat(i, (float) result);
+                }
+            } else if (dtype == DType.FLOAT64) {
+                for (int i = 0; i < in.limit(); i += 8) {
+                    inout.putDouble(i, operator.applyAsDouble(in.getDouble(i), inout.getDouble(i)));
+                }
+            } else {
+                throw TuttiException.invalid("dtype", dtype + " is neither FLOAT32 nor FLOAT64");
+            }
+        });
+    }
+
+    /** Gives a made op back; operations that were started with it end as if it were still there.
+     *  The constants are always there. */
+    @Override
+    public void close() {
+        if (handle() > TUTTI_BXOR) release();
+    }
+
+    int code() {
+        return (int) handle();
+    }
+
+    /** Until drop is called the function stays callable. */
+    void retain() {
+        if (function != null) function.retain();
+    }
+
+    void drop() {
+        if (function != null) function.drop();
+    }
+
+    /** Adds what the function threw to the failure it led to. */
+    TuttiException explain(TuttiException failure) {
+        Throwable thrown = function == null ? null : function.thrown;
+        if (thrown != null && failure.getCause() == null) failure.initCause(thrown);
+        return failure;
+    }
+
+    /** A function that C calls; knows nothing of the op, which may so be collected. */
+    private static final class Function implements Callbacks.Reduce {
+        private static final int PIECE = 1 << 14;
+
+        private final ReduceFunction function;
+        private final long user = Callbacks.register(this);
+        private int uses = 1;
+        private volatile Throwable thrown;
+
+        Function(ReduceFunction function) {
+            this.function = function;
+        }
+
+        synchronized void retain() {
+            uses++;
+        }
+
+        synchronized void drop() {
+            if (--uses == 0) Callbacks.remove(user);
+        }
+
+        /** Works on copies of small pieces: what the function keeps of them does no harm. */
+        @Override
+        public int reduce(long in, long inout, long count, int code) {
+            DType dtype = DType.of(code);
+            long bytes = count * dtype.size();
+            try (Frame frame = Frame.open()) {
+                long left = frame.takeAsItIs(PIECE);
+                long right = frame.takeAsItIs(PIECE);
+                for (long done = 0; done < bytes; done += PIECE) {
+                    int piece = (int) Math.min(PIECE, bytes - done);
+                    Memory.copy(in + done, left, piece);
+                    Memory.copy(inout + done, right, piece);
+                    ByteBuffer result = frame.view(right, piece);
+                    function.reduce(frame.view(left, piece), result, dtype);
+                    Memory.copy(right, inout + done, piece);
+                }
+                return TUTTI_OK;
+            } catch (Throwable failure) {
+                thrown = failure;
+                return TUTTI_ERR_BACKEND;
+            }
+        }
+    }
+}

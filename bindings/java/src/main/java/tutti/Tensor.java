@@ -1,0 +1,217 @@
+package tutti;
+
+import java.nio.Buffer;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.DoubleBuffer;
+import java.nio.FloatBuffer;
+import java.nio.IntBuffer;
+import java.nio.LongBuffer;
+import java.nio.ShortBuffer;
+import java.util.Objects;
+import tutti.raw.Memory;
+
+/** Typed memory of the program, for collectives and messages: elements of one dtype, one after the
+ *  other. A tensor is a view of an array or a buffer, whose memory it shares.
+ *
+ *  <p>A direct buffer is passed as it is. An array (and a buffer that an array is behind) is copied
+ *  to native memory and, once the call has succeeded, its results are copied back, so the garbage
+ *  collector never waits for a call; an asynchronous call refuses it, because it cannot be kept in
+ *  place. A direct buffer in an asynchronous call stays reachable until the operation is done,
+ *  whatever the program drops meanwhile; its contents belong to the operation so long. */
+public final class Tensor {
+    final DType dtype;
+    final long count;
+    /** An array, or a direct buffer, which is held so that its memory stays. */
+    final Object memory;
+    /** Where the elements begin: bytes from the array's first, or an address. */
+    final long begin;
+    final boolean direct;
+    final boolean readOnly;
+
+    private Tensor(DType dtype, long count, Object memory, long begin, boolean direct,
+                   boolean readOnly) {
+        this.dtype = dtype;
+        this.count = count;
+        this.memory = memory;
+        this.begin = begin;
+        this.direct = direct;
+        this.readOnly = readOnly;
+    }
+
+    /** New direct memory, filled with 0.
+     *  @param count  elements; as many as fit in 2^31 - 1 bytes */
+    public static Tensor allocate(DType dtype, int count) {
+        Objects.requireNonNull(dtype, "dtype");
+        if (count < 0) throw TuttiException.invalid("count", count + " is negative");
+        long bytes = (long) count * dtype.size();
+        if (bytes > Integer.MAX_VALUE) {
+            throw TuttiException.invalid("count", bytes + " bytes are more than a buffer has");
+        }
+        return of(Memory.allocate((int) bytes)).as(dtype);
+    }
+
+    /** The elements of an array, as INT8. */
+    public static Tensor of(byte[] array) {
+        return ofArray(DType.INT8, array, array.length);
+    }
+
+    /** The elements of an array, as INT16. */
+    public static Tensor of(short[] array) {
+        return ofArray(DType.INT16, array, array.length);
+    }
+
+    /** The elements of an array, as INT32. */
+    public static Tensor of(int[] array) {
+        return ofArray(DType.INT32, array, array.length);
+    }
+
+    /** The elements of an array, as INT64. */
+    public static Tensor of(long[] array) {
+        return ofArray(DType.INT64, array, array.length);
+    }
+
+    /** The elements of an array, as FLOAT32. */
+    public static Tensor of(float[] array) {
+        return ofArray(DType.FLOAT32, array, array.length);
+    }
+
+    /** The elements of an array, as FLOAT64. */
+    public static Tensor of(double[] array) {
+        return ofArray(DType.FLOAT64, array, array.length);
+    }
+
+    /** The elements of an array, as BOOL. */
+    public static Tensor of(boolean[] array) {
+        return ofArray(DType.BOOL, array, array.length);
+    }
+
+    /** What a buffer has from its position to its limit, as INT8. */
+    public static Tensor of(ByteBuffer buffer) {
+        Object array = buffer.hasArray() ? buffer.array() : null;
+        return ofBuffer(DType.INT8, buffer, array, ByteOrder.nativeOrder());
+    }
+
+    /** What a buffer has from its position to its limit, as INT16. */
+    public static Tensor of(ShortBuffer buffer) {
+        Object array = buffer.hasArray() ? buffer.array() : null;
+        return ofBuffer(DType.INT16, buffer, array, buffer.order());
+    }
+
+    /** What a buffer has from its position to its limit, as INT32. */
+    public static Tensor of(IntBuffer buffer) {
+        Object array = buffer.hasArray() ? buffer.array() : null;
+        return ofBuffer(DType.INT32, buffer, array, buffer.order());
+    }
+
+    /** What a buffer has from its position to its limit, as INT64. */
+    public static Tensor of(LongBuffer buffer) {
+        Object array = buffer.hasArray() ? buffer.array() : null;
+        return ofBuffer(DType.INT64, buffer, array, buffer.order());
+    }
+
+    /** What a buffer has from its position to its limit, as FLOAT32. */
+    public static Tensor of(FloatBuffer buffer) {
+        Object array = buffer.hasArray() ? buffer.array() : null;
+        return ofBuffer(DType.FLOAT32, buffer, array, buffer.order());
+    }
+
+    /** What a buffer has from its position to its limit, as FLOAT64. */
+    public static Tensor of(DoubleBuffer buffer) {
+        Object array = buffer.hasArray() ? buffer.array() : null;
+        return ofBuffer(DType.FLOAT64, buffer, array, buffer.order());
+    }
+
+    /** The elements of an array of any primitive type but char; null for anything else. */
+    static Tensor ofAnyArray(Object array) {
+        if (array instanceof byte[]) return of((byte[]) array);
+        if (array instanceof short[]) return of((short[]) array);
+        if (array instanceof int[]) return of((int[]) array);
+        if (array instanceof long[]) return of((long[]) array);
+        if (array instanceof float[]) return of((float[]) array);
+        if (array instanceof double[]) return of((double[]) array);
+        return array instanceof boolean[] ? of((boolean[]) array) : null;
+    }
+
+    private static Tensor ofArray(DType dtype, Object array, int length) {
+        return new Tensor(dtype, length, array, 0, false, false);
+    }
+
+    private static Tensor ofBuffer(DType dtype, Buffer buffer, Object array, ByteOrder order) {
+        if (array != null) {
+            long begin = (long) (buffer.arrayOffset() + buffer.position()) * dtype.size();
+            return new Tensor(dtype, buffer.remaining(), array, begin, false, false);
+        }
+        if (!buffer.isDirect()) {
+            throw TuttiException.invalid("buffer", "a read-only view of an array has no memory "
+                                         + "that can be passed: give the array, or a direct buffer");
+        }
+        if (order != ByteOrder.nativeOrder()) {
+            throw TuttiException.invalid("buffer", "its byte order is not the machine's: "
+                                         + "order(ByteOrder.nativeOrder()) comes before asXBuffer()");
+        }
+        long address = Memory.address(buffer) + (long) buffer.position() * dtype.size();
+        return new Tensor(dtype, buffer.remaining(), buffer, address, true, buffer.isReadOnly());
+    }
+
+    /** The same memory as elements of another dtype: shorts as BFLOAT16, floats as COMPLEX64, the
+     *  bytes of a ByteBuffer as anything. */
+    public Tensor as(DType dtype) {
+        long bytes = count * this.dtype.size();
+        if (bytes % dtype.size() != 0) {
+            throw TuttiException.invalid("dtype", bytes + " bytes are no whole number of " + dtype);
+        }
+        return new Tensor(dtype, bytes / dtype.size(), memory, begin, direct, readOnly);
+    }
+
+    /** Some of the elements, in the same memory. */
+    public Tensor slice(long first, long count) {
+        if (first < 0 || count < 0 || count > this.count - first) {
+            throw TuttiException.invalid("slice", "elements " + first + " and " + count
+                                         + " from there are not all among " + this.count);
+        }
+        return new Tensor(dtype, count, memory, begin + first * dtype.size(), direct, readOnly);
+    }
+
+    /** The type of the elements. */
+    public DType dtype() {
+        return dtype;
+    }
+
+    /** How many elements there are. */
+    public long count() {
+        return count;
+    }
+
+    /** Whether an asynchronous call can take it: its memory is outside the Java heap. */
+    public boolean isDirect() {
+        return direct;
+    }
+
+    /** The elements as a direct buffer in the machine's byte order, for instance for
+     *  {@code asDoubleBuffer()}; shares the memory.
+     *  @throws UsageException if the tensor is a view of an array */
+    public ByteBuffer buffer() {
+        if (!(memory instanceof ByteBuffer)) {
+            throw TuttiException.invalid("tensor", "it is a view of something else than bytes");
+        }
+        ByteBuffer bytes = (ByteBuffer) memory;
+        int offset = (int) (begin - Memory.address(bytes));
+        return bytes.duplicate().clear().slice(offset, (int) bytes())
+                .order(ByteOrder.nativeOrder());
+    }
+
+    long bytes() {
+        return count * dtype.size();
+    }
+
+    /** Copies an array's elements to native memory. */
+    void copyTo(ByteBuffer to) {
+        PrimitiveArrays.copy(memory, begin, to, (int) bytes());
+    }
+
+    /** Copies results from native memory to an array. */
+    void copyFrom(ByteBuffer from) {
+        PrimitiveArrays.copyBack(memory, begin, from, (int) bytes());
+    }
+}

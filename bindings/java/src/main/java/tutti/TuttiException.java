@@ -1,0 +1,74 @@
+package tutti;
+
+/** A call that failed. The message is one sentence: operation, group, rank, cause.
+ *
+ *  <p>{@link UsageException}: the program is to be changed. {@link TimeoutExpiredException}: the
+ *  deadline passed. {@link BackendException}: the group failed, {@link PeerLostException} by the
+ *  death of a rank. {@link NetworkException} and {@link StoreException}: what carries the ranks'
+ *  meeting. Memory that ran out, and faults of tutti itself, are this class. */
+public class TuttiException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    private final Status status;
+    private final int rank;
+    private final int errno;
+
+    TuttiException(Status status, int rank, int errno, String message) {
+        super(message);
+        this.status = status;
+        this.rank = rank;
+        this.errno = errno;
+    }
+
+    /** What kind of failure it is. */
+    public Status status() {
+        return status;
+    }
+
+    /** The group rank at fault, or -1. */
+    public int rank() {
+        return rank;
+    }
+
+    /** The errno of the system call behind it, or 0. */
+    public int errno() {
+        return errno;
+    }
+
+    static TuttiException of(int code, int rank, int errno, String message) {
+        Status status = Status.of(code);
+        switch (status) {
+            case INVALID_ARGUMENT:
+            case INVALID_HANDLE:
+            case UNSUPPORTED:
+                return new UsageException(status, rank, errno, message);
+            case TIMEOUT:
+                return new TimeoutExpiredException(status, rank, errno, message);
+            case PEER_LOST:
+                return new PeerLostException(status, rank, errno, message);
+            case ABORTED:
+            case MISMATCH:
+            case BACKEND:
+                return new BackendException(status, rank, errno, message);
+            case NETWORK:
+                return new NetworkException(status, rank, errno, message);
+            case STORE:
+                return new StoreException(status, rank, errno, message);
+            case QUEUE_EMPTY:
+                return new QueueEmptyException(status, rank, errno, message);
+            default:
+                return new TuttiException(status, rank, errno, message);
+        }
+    }
+
+    /** The same failure, for another thread that meets it. */
+    TuttiException again() {
+        TuttiException again = of(status.code(), rank, errno, getMessage());
+        if (getCause() != null) again.initCause(getCause());
+        return again;
+    }
+
+    static UsageException invalid(String argument, String fault) {
+        return new UsageException(Status.INVALID_ARGUMENT, -1, 0, argument + ": " + fault);
+    }
+}

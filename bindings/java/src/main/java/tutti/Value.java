@@ -1,0 +1,310 @@
+package tutti;
+
+import static tutti.raw.RawConstants.*;
+
+import java.lang.ref.Reference;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import tutti.raw.Raw;
+
+/** A typed value that every language understands, as it lies in native memory: for who reads a part
+ *  of a large one, compares, prints or stores them. Object collectives take and give plain Java
+ *  values too, see {@link #get()} for what becomes what. A value never changes; any number of
+ *  threads may read it. The values inside it share its memory, and closing any of them closes
+ *  all. */
+public final class Value implements AutoCloseable {
+    /** What a value is. */
+    public enum Kind { NIL, BOOL, INT64, UINT64, FLOAT64, STRING, BYTES, LIST, MAP, TIMESTAMP, ARRAY }
+
+    private static final Kind[] KINDS = Kind.values();
+
+    private final Root root;
+    private final long node;
+
+    /** The object that the values lie in. */
+    static final class Root extends Handle {
+        Root(long value) {
+            super("value", value, Raw::tutti_object_release);
+        }
+
+        @Override
+        public void close() {
+            release();
+        }
+    }
+
+    Value(Root root, long node) {
+        this.root = root;
+        this.node = node;
+    }
+
+    /** Takes over an object of the library. */
+    static Value owned(long object) {
+        return new Value(new Root(object), 0);
+    }
+
+    /** Copies a Java value: null, Boolean, integers and BigIntegers of 64 bits, Float and Double,
+     *  strings, byte[] and ByteBuffer (bytes), collections and Object[] (lists), maps whose keys are
+     *  strings or integers, Instant, NdArray, Tensor and arrays of numbers, Value. */
+    public static Value of(Object value) {
+        if (value instanceof Value && ((Value) value).node == 0) return (Value) value;
+        try (ValueBuilder builder = new ValueBuilder()) {
+            return builder.add(value).build();
+        }
+    }
+
+    /** Reads a value from MessagePack, compressed or not.
+     *  @param options  null: defaults */
+    public static Value decode(byte[] bytes, ObjectOptions options) {
+        try (Frame frame = Frame.open()) {
+            long out = frame.slot();
+            frame.check(Raw.tutti_object_decode(frame.bytes(bytes), bytes.length,
+                                                ObjectOptions.struct(frame, options), out,
+                                                frame.error()));
+            return owned(frame.getLong(out));
+        }
+    }
+
+    /** One question to the library about this node. */
+    private interface Question<T> {
+        T ask(Frame frame, long object);
+    }
+
+    private <T> T ask(Question<T> question) {
+        try (Frame frame = Frame.open()) {
+            return question.ask(frame, root.handle());
+        } finally {
+            Reference.reachabilityFence(root);
+        }
+    }
+
+    /** The handle of an object that is this value and nothing else. */
+    long whole() {
+        return root.handle();
+    }
+
+    /** This value as an object of its own. */
+    Value standalone() {
+        return node == 0 ? this : copy();
+    }
+
+    void addTo(Frame frame, long object) {
+        frame.check(Raw.tutti_object_add_object(object, root.handle(), node, frame.error()));
+        Reference.reachabilityFence(root);
+    }
+
+    /** The Java value: null, Boolean, Long, BigInteger (from 2^63 on), Double, String, byte[],
+     *  List, Map (in the order of its keys), Instant or NdArray. */
+    public Object get() {
+        return ask((frame, object) -> new ValueReader(frame, object, node).read());
+    }
+
+    /** What it is. */
+    public Kind kind() {
+        return ask((frame, object) -> {
+            long item = ValueReader.item(frame, object, node);
+            return KINDS[frame.getInt(item + tutti_object_item_kind)];
+        });
+    }
+
+    /** Of a string or bytes how many bytes, of a list how many values, of a map how many pairs, of
+     *  an array how many elements; else 0. */
+    public long size() {
+        return ask((frame, object) -> frame.getLong(
+                ValueReader.item(frame, object, node) + tutti_object_item_size));
+    }
+
+    /** A value of a list, by its place. */
+    public Value at(long index) {
+        return ask((frame, object) -> {
+            long out = frame.slot();
+            frame.check(Raw.tutti_object_at(object, node, index, out, frame.error()));
+            return new Value(root, frame.getLong(out));
+        });
+    }
+
+    /** A value of a map; null if there is no such key. */
+    public Value find(String key) {
+        return ask((frame, object) -> {
+            long out = frame.slot();
+            frame.check(Raw.tutti_object_find(object, node, frame.text("key", key), out,
+                                              frame.error()));
+            return found(frame.getLong(out));
+        });
+    }
+
+    /** A value of a map; null if there is no such key. */
+    public Value find(long key) {
+        return ask((frame, object) -> {
+            long out = frame.slot();
+            long item = frame.take(sizeof_tutti_object_item);
+            frame.putInt(item + tutti_object_item_kind, TUTTI_OBJECT_INT64);
+            frame.putLong(item + tutti_object_item_integer, key);
+            frame.check(Raw.tutti_object_find_item(object, node, item, out, frame.error()));
+            return found(frame.getLong(out));
+        });
+    }
+
+    private Value found(long found) {
+        return found < 0 ? null : new Value(root, found);
+    }
+
+    /** A bool. */
+    public boolean asBoolean() {
+        return ask((frame, object) -> {
+            long out = frame.slot();
+            frame.check(Raw.tutti_object_get_bool(object, node, out, frame.error()));
+            return frame.getInt(out) != 0;
+        });
+    }
+
+    /** An integer of at most 2^63 - 1. */
+    public long asLong() {
+        return ask((frame, object) -> {
+            long out = frame.slot();
+            frame.check(Raw.tutti_object_get_int64(object, node, out, frame.error()));
+            return frame.getLong(out);
+        });
+    }
+
+    /** An integer of at least 0, as its 64 bits without a sign. */
+    public long asUnsignedLong() {
+        return ask((frame, object) -> {
+            long out = frame.slot();
+            frame.check(Raw.tutti_object_get_uint64(object, node, out, frame.error()));
+            return frame.getLong(out);
+        });
+    }
+
+    /** A number that a double holds exactly. */
+    public double asDouble() {
+        return ask((frame, object) -> {
+            long out = frame.slot();
+            frame.check(Raw.tutti_object_get_float64(object, node, out, frame.error()));
+            return frame.getDouble(out);
+        });
+    }
+
+    /** A string. */
+    public String asString() {
+        return ask((frame, object) -> {
+            long text = frame.slot();
+            long size = frame.slot();
+            frame.check(Raw.tutti_object_get_string(object, node, text, size, frame.error()));
+            return new String(tutti.raw.Memory.bytes(frame.getLong(text), frame.getLong(size)),
+                              StandardCharsets.UTF_8);
+        });
+    }
+
+    /** Bytes, copied. */
+    public byte[] asBytes() {
+        return ask((frame, object) -> {
+            long data = frame.slot();
+            long size = frame.slot();
+            frame.check(Raw.tutti_object_get_bytes(object, node, data, size, frame.error()));
+            return tutti.raw.Memory.bytes(frame.getLong(data), frame.getLong(size));
+        });
+    }
+
+    /** A point in time. */
+    public Instant asInstant() {
+        return ask((frame, object) -> {
+            long seconds = frame.slot();
+            long nanoseconds = frame.slot();
+            frame.check(Raw.tutti_object_get_timestamp(object, node, seconds, nanoseconds,
+                                                       frame.error()));
+            return Instant.ofEpochSecond(frame.getLong(seconds), frame.getInt(nanoseconds));
+        });
+    }
+
+    /** An array, copied. */
+    public NdArray asArray() {
+        return ask((frame, object) -> {
+            long data = frame.slot();
+            long dtype = frame.slot();
+            long shape = frame.slot();
+            long dimensions = frame.slot();
+            frame.check(Raw.tutti_object_get_array(object, node, data, dtype, shape, dimensions,
+                                                   frame.error()));
+            return ValueReader.array(frame, ValueReader.item(frame, object, node));
+        });
+    }
+
+    /** Reads many numbers of a list into a tensor: floating-point ones are rounded to its dtype,
+     *  everything else must be exact.
+     *  @param first  index of the first one; as many as the tensor has elements */
+    public void elements(long first, Tensor out) {
+        ask((frame, object) -> {
+            long data = Call.stage(frame, out);
+            frame.check(Raw.tutti_object_get_elements(object, node, first, out.count,
+                                                      out.dtype.code(), data, frame.error()));
+            if (!out.direct) out.copyFrom(frame.view(data, (int) out.bytes()));
+            Reference.reachabilityFence(out);
+            return null;
+        });
+    }
+
+    /** A copy with memory of its own. */
+    public Value copy() {
+        return ask((frame, object) -> {
+            long out = frame.slot();
+            frame.check(Raw.tutti_object_copy(object, node, out, frame.error()));
+            return owned(frame.getLong(out));
+        });
+    }
+
+    /** JSON for people.
+     *  @param indent  0: one line; else spaces for each level, at most 8
+     *  @param limit   0: all of it; else about how many bytes, then "..." */
+    public String toJson(int indent, long limit) {
+        return ask((frame, object) -> {
+            long out = frame.slot();
+            frame.check(Raw.tutti_object_to_json(object, node, indent, limit, out, frame.error()));
+            return new String(Bytes.take(frame.getLong(out)), StandardCharsets.UTF_8);
+        });
+    }
+
+    /** MessagePack.
+     *  @param options  null: defaults */
+    public byte[] encode(ObjectOptions options) {
+        Value whole = standalone();
+        return whole.ask((frame, object) -> {
+            long out = frame.slot();
+            frame.check(Raw.tutti_object_encode(object, ObjectOptions.struct(frame, options), out,
+                                                frame.error()));
+            return Bytes.take(frame.getLong(out));
+        });
+    }
+
+    /** Whether the other is the same value: integers by value, floating-point numbers by their
+     *  bits, maps whatever the order of their keys. */
+    @Override
+    public boolean equals(Object other) {
+        if (!(other instanceof Value)) return false;
+        Value value = (Value) other;
+        return ask((frame, object) -> {
+            long out = frame.slot();
+            frame.check(Raw.tutti_object_equal(object, node, value.root.handle(), value.node, out,
+                                               frame.error()));
+            Reference.reachabilityFence(value.root);
+            return frame.getInt(out) != 0;
+        });
+    }
+
+    @Override
+    public int hashCode() {
+        return 31 * kind().hashCode() + Long.hashCode(size());
+    }
+
+    /** JSON, cut at about 1000 bytes. */
+    @Override
+    public String toString() {
+        return root.isClosed() ? "closed value" : toJson(0, 1000);
+    }
+
+    /** Gives the memory back; the garbage collector does so, too. */
+    @Override
+    public void close() {
+        root.close();
+    }
+}
