@@ -1,0 +1,54 @@
+# The tests of the Java binding, by JUnit 5; each set also runs under the checks of -Xcheck:jni.
+set(junit_folder /usr/share/java)
+set(junit_jars junit-jupiter-api junit-jupiter-engine junit-jupiter-params junit-platform-commons
+    junit-platform-console junit-platform-engine junit-platform-launcher junit-platform-reporting
+    opentest4j apiguardian-api picocli)
+list(TRANSFORM junit_jars REPLACE "(.+)" "${junit_folder}/\\1.jar")
+foreach(junit_jar IN LISTS junit_jars)
+  if(NOT EXISTS "${junit_jar}")
+    tutti_language_is_missing(java "${junit_jar}")
+    return()
+  endif()
+endforeach()
+list(JOIN junit_jars ":" junit)
+
+set(test_classes "${CMAKE_CURRENT_BINARY_DIR}/test-classes")
+file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/src/test/java/*.java")
+add_custom_command(
+  OUTPUT "${test_classes}.stamp"
+  COMMAND "${CMAKE_COMMAND}" -E rm -rf "${test_classes}"
+  COMMAND "${Java_JAVAC_EXECUTABLE}" ${javac_options} -Xlint:-path --release 17 -d "${test_classes}"
+          -cp "${jar}:${junit}" ${test_sources}
+  COMMAND "${CMAKE_COMMAND}" -E touch "${test_classes}.stamp"
+  DEPENDS ${test_sources} "${jar}" VERBATIM)
+add_custom_target(tutti_java_tests ALL DEPENDS "${test_classes}.stamp")
+add_dependencies(tutti_java_tests tutti_java_jar)
+
+# java_test(NAME TIMEOUT COMMAND...)
+function(java_test name timeout)
+  add_test(NAME java_${name} COMMAND ${ARGN})
+  set_tests_properties(java_${name} PROPERTIES LABELS bindings TIMEOUT ${timeout})
+endfunction()
+
+set(class_path "${jar}:${test_classes}:${junit}")
+set(console org.junit.platform.console.ConsoleLauncher --disable-banner --disable-ansi-colors
+    --details=summary --fail-if-no-tests --scan-class-path "${test_classes}")
+string(REPLACE ";" "|" one_argument "${console}")
+java_test(unit 600 "${Java_JAVA_EXECUTABLE}" -ea -cp "${class_path}" ${console})
+java_test(unit_checked 900 "${CMAKE_COMMAND}" -D "java=${Java_JAVA_EXECUTABLE}"
+          -D "class_path=${class_path}" -D "console=${one_argument}"
+          -P "${CMAKE_CURRENT_SOURCE_DIR}/src/test/checked.cmake")
+
+# The raw layer is what the headers are.
+find_package(Python3 COMPONENTS Interpreter REQUIRED)
+set(tree "${CMAKE_CURRENT_BINARY_DIR}/tutti.xml")
+add_custom_command(
+  OUTPUT "${tree}"
+  COMMAND "${TUTTI_SWIG}" -xml -DSWIGWORDSIZE64 -w451 "-I${PROJECT_SOURCE_DIR}/include"
+          -module tutti -o "${tree}" "${CMAKE_CURRENT_SOURCE_DIR}/../tutti.i"
+  DEPENDS ../tutti.i ${public_headers} VERBATIM)
+add_custom_target(tutti_java_tree ALL DEPENDS "${tree}")
+java_test(raw_layer 60 "${Python3_EXECUTABLE}" -B
+          "${CMAKE_CURRENT_SOURCE_DIR}/src/test/python/raw_layer.py" "${raw}/tutti/raw" "${tree}"
+          "${PROJECT_SOURCE_DIR}/include" "${CMAKE_CURRENT_SOURCE_DIR}/src/main/java/tutti"
+          "${CMAKE_CURRENT_SOURCE_DIR}/../generator")

@@ -1,0 +1,174 @@
+package tutti;
+
+import static org.junit.jupiter.api.Assertions.*;
+
+import java.time.Duration;
+import java.util.concurrent.CyclicBarrier;
+import org.junit.jupiter.api.Test;
+
+class GroupTest {
+    @Test
+    void a_group_tells_about_itself() {
+        Ranks.run(3, group -> {
+            assertEquals(3, group.size());
+            assertTrue(group.isMember());
+            assertEquals("loopback", group.backend());
+            assertFalse(group.isReproducible());
+            assertArrayEquals(new int[] {0, 1, 2}, group.processGroupRanks());
+            group.setTimeout(Duration.ofSeconds(30));
+            group.setTimeout(Tutti.NO_TIMEOUT);
+            assertThrows(UsageException.class, () -> group.setTimeout(Duration.ZERO));
+        });
+    }
+
+    @Test
+    void new_groups_have_ranks_of_their_own() {
+        Ranks.run(3, group -> {
+            try (Group pair = group.newGroup(2, 0)) {
+                boolean in = group.rank() != 1;
+                assertEquals(in, pair.isMember());
+                if (!in) {
+                    assertThrows(UsageException.class, pair::barrier);
+                    return;
+                }
+                assertEquals(group.rank() / 2, pair.rank());
+                assertEquals(2, pair.globalRank(1));
+                assertEquals(1, pair.groupRank(2));
+                assertEquals(-1, pair.groupRank(1));
+                double[] sum = {group.rank() + 1};
+                pair.allReduce(Tensor.of(sum), ReduceOp.SUM);
+                assertEquals(4, sum[0]);
+            }
+        });
+    }
+
+    @Test
+    void options_hold_for_new_groups() {
+        Ranks.run(2, group -> {
+            NewGroupOptions options = new NewGroupOptions().timeout(Duration.ofSeconds(20))
+                    .reproducible(true);
+            try (Group exact = group.newGroup(null, null, "exact", options)) {
+                assertTrue(exact.isReproducible());
+                Group soon = exact.withTimeout(Duration.ofMillis(20));
+                TuttiException failure = assertThrows(TimeoutExpiredException.class,
+                    () -> soon.recv(Tensor.of(new int[1]), 1 - group.rank(), 0));
+                assertTrue(failure.getMessage().contains("exact"), failure.getMessage());
+            }
+            NewGroupOptions local = new NewGroupOptions().useLocalSynchronization(true);
+            if (group.rank() == 1) {
+                try (Group alone = group.newGroup(new int[] {1}, null, "alone", local)) {
+                    alone.barrier();
+                }
+            }
+        });
+    }
+
+    @Test
+    void a_group_splits_into_several() {
+        Ranks.run(4, group -> {
+            int[][] parts = {{0, 3}, {1}};
+            try (Group part = group.split(parts, null, null)) {
+                assertEquals(group.rank() == 2 ? -1 : group.rank() == 1 ? 1 : 2, part.size());
+            }
+        });
+    }
+
+    @Test
+    void ranks_meet_by_an_all_gather_of_the_program() throws Exception {
+        int count = 2;
+        byte[][] given = new byte[count][];
+        CyclicBarrier all = new CyclicBarrier(count);
+        double[][] sums = new double[count][1];
+        Thread[] threads = new Thread[count];
+        for (int i = 0; i < count; i++) {
+            int rank = i;
+            threads[i] = new Thread(() -> {
+                Group.AllGather allGather = input -> {
+                    given[rank] = input;
+                    all.await();
+                    byte[] output = new byte[count * input.length];
+                    for (int r = 0; r < count; r++) {
+                        System.arraycopy(given[r], 0, output, r * input.length, input.length);
+                    }
+                    return output;
+                };
+                try (Group group = Group.createWithAllGather("gloo", allGather, rank, count, null)) {
+                    sums[rank][0] = rank + 1;
+                    group.allReduce(Tensor.of(sums[rank]), ReduceOp.SUM);
+                }
+            });
+            threads[i].start();
+        }
+        for (Thread thread : threads) thread.join();
+        for (double[] sum : sums) assertEquals(3, sum[0]);
+    }
+
+    @Test
+    void what_an_all_gather_throws_is_the_cause() {
+        IllegalStateException thrown = new IllegalStateException("no MPI today");
+        TuttiException failure = assertThrows(TuttiException.class,
+            () -> Group.createWithAllGather("gloo", input -> { throw thrown; }, 0, 2, null));
+        assertSame(thrown, failure.getCause());
+    }
+
+    @Test
+    void a_closed_group_is_an_error() {
+        Ranks.runToTheEnd(1, group -> {
+            Group view = group.withTimeout(Duration.ofSeconds(1));
+            group.close();
+            group.close();
+            assertTrue(view.isClosed());
+            UsageException closed = assertThrows(UsageException.class, view::barrier);
+            assertEquals(Status.INVALID_HANDLE, closed.status());
+            assertThrows(UsageException.class, group::rank);
+        });
+    }
+
+    @Test
+    void different_calls_are_told_apart() {
+        Ranks.runToTheEnd(2, group -> {
+            BackendException failure = assertThrows(BackendException.class, () -> {
+                if (group.rank() == 0) group.allReduce(Tensor.of(new double[4]), ReduceOp.SUM);
+                else group.allReduce(Tensor.of(new double[4]), ReduceOp.MAX);
+                group.barrier();
+            });
+            assertEquals(Status.MISMATCH, failure.status());
+        });
+    }
+
+    @Test
+    void a_rank_that_leaves_is_named() {
+        Ranks.runToTheEnd(2, group -> {
+            group.barrier();
+            if (group.rank() == 1) return;
+            BackendException failure = assertThrows(BackendException.class, group::barrier);
+            assertEquals(Status.PEER_LOST, failure.status());
+            assertEquals(PeerLostException.class, failure.getClass());
+            assertEquals(1, failure.rank());
+        });
+    }
+
+    @Test
+    void many_threads_call_at_once() {
+        Ranks.run(2, group -> {
+            int peer = 1 - group.rank();
+            Thread[] threads = new Thread[12];
+            int[] got = new int[threads.length];
+            for (int i = 0; i < threads.length; i++) {
+                int tag = i;
+                threads[i] = new Thread(() -> {
+                    int[] in = new int[1];
+                    Tensor out = Tensor.allocate(DType.INT32, 1);
+                    out.buffer().putInt(0, 100 + tag);
+                    Work<Void> sent = group.isend(out, peer, tag);
+                    group.recv(Tensor.of(in), peer, tag);
+                    sent.await();
+                    got[tag] = in[0];
+                });
+                threads[i].start();
+            }
+            for (Thread thread : threads) thread.join();
+            for (int i = 0; i < got.length; i++) assertEquals(100 + i, got[i]);
+        });
+    }
+}

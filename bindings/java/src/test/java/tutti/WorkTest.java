@@ -1,0 +1,145 @@
+package tutti;
+
+import static org.junit.jupiter.api.Assertions.*;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+class WorkTest {
+    @Test
+    void a_work_tells_what_it_is() {
+        Ranks.run(2, group -> {
+            Tensor tensor = Ranks.doubles(1);
+            try (Work<Void> work = group.allReduceAsync(tensor, ReduceOp.SUM)) {
+                assertNull(work.await());
+                assertTrue(work.isCompleted());
+                assertTrue(work.isSuccess());
+                assertNull(work.exception());
+                assertEquals("all_reduce", work.opType());
+                assertEquals(1, work.sequenceNumber());
+                assertEquals(-1, work.sourceRank());
+                assertFalse(work.duration().isNegative());
+            }
+        });
+    }
+
+    @Test
+    void a_future_gives_the_result_and_the_failure() {
+        Ranks.run(2, group -> {
+            int peer = 1 - group.rank();
+            CompletableFuture<Integer> sender =
+                    group.irecv(Ranks.doubles(0), Group.ANY_RANK, 3).future();
+            group.isend(Ranks.doubles(5), peer, 3).await();
+            assertEquals(peer, sender.get(60, TimeUnit.SECONDS));
+            assertEquals(peer, sender.thenApply(rank -> rank).join());
+            CompletableFuture<Integer> late = group.withTimeout(Duration.ofMillis(20))
+                    .irecv(Ranks.doubles(0), peer, 4).future();
+            CompletionException failure = assertThrows(CompletionException.class, late::join);
+            assertEquals(TimeoutExpiredException.class, failure.getCause().getClass());
+        });
+    }
+
+    @Test
+    void a_future_ends_also_if_its_work_was_closed() {
+        Ranks.run(2, group -> {
+            Work<List<Object>> work = group.allGatherObjectAsync(group.rank());
+            CompletableFuture<List<Object>> future = work.future();
+            work.close();
+            assertEquals(List.of(0L, 1L), future.get(60, TimeUnit.SECONDS));
+            UsageException closed = assertThrows(UsageException.class, work::await);
+            assertEquals(Status.INVALID_HANDLE, closed.status());
+            assertThrows(UsageException.class, work::future);
+        });
+    }
+
+    @Test
+    void a_wait_that_expires_leaves_the_operation_running() {
+        Ranks.run(2, group -> {
+            Tensor tensor = Ranks.doubles(0);
+            int peer = 1 - group.rank();
+            Work<Integer> work = group.irecv(tensor, peer, 0);
+            assertThrows(TimeoutExpiredException.class, () -> work.await(Duration.ofMillis(1)));
+            assertFalse(work.isCompleted());
+            assertNull(work.exception());
+            assertNull(work.duration());
+            group.barrier();
+            group.isend(Ranks.doubles(9), peer, 0).await();
+            assertEquals(peer, work.await());
+            assertEquals(9, Ranks.read(tensor)[0]);
+        });
+    }
+
+    @Test
+    void a_failure_is_thrown_by_every_wait() {
+        Ranks.run(2, group -> {
+            Work<Integer> work = group.withTimeout(Duration.ofMillis(20))
+                    .irecv(Ranks.doubles(0), 1 - group.rank(), 8);
+            assertThrows(TimeoutExpiredException.class, work::await);
+            assertThrows(TimeoutExpiredException.class, work::await);
+            assertEquals(Status.TIMEOUT, work.exception().status());
+            assertTrue(work.isCompleted());
+            assertFalse(work.isSuccess());
+        });
+    }
+
+    @Test
+    void wait_any_and_wait_all_take_several() {
+        Ranks.run(2, group -> {
+            int peer = 1 - group.rank();
+            List<Work<?>> works = new ArrayList<>();
+            works.add(group.irecv(Ranks.doubles(0), peer, 1));
+            works.add(group.irecv(Ranks.doubles(0), peer, 2));
+            group.isend(Ranks.doubles(1), peer, 2).await();
+            assertEquals(1, Work.waitAny(works, Duration.ofSeconds(60)));
+            assertThrows(TimeoutExpiredException.class,
+                         () -> Work.waitAll(works, Duration.ofMillis(1)));
+            group.barrier();
+            group.isend(Ranks.doubles(1), peer, 1).await();
+            Work.waitAll(works, null);
+            Work.waitAll(List.of(), null);
+            assertThrows(UsageException.class, () -> Work.waitAny(List.of(), null));
+        });
+    }
+
+    @Test
+    void many_threads_wait_for_one_work() {
+        Ranks.run(2, group -> {
+            Work<Integer> work = group.irecv(Ranks.doubles(0), 1 - group.rank(), 0);
+            List<Thread> threads = new ArrayList<>();
+            List<Integer> results = java.util.Collections.synchronizedList(new ArrayList<>());
+            for (int i = 0; i < 16; i++) threads.add(new Thread(() -> results.add(work.await())));
+            threads.forEach(Thread::start);
+            group.isend(Ranks.doubles(1), 1 - group.rank(), 0).await();
+            for (Thread thread : threads) thread.join();
+            assertEquals(java.util.Collections.nCopies(16, 1 - group.rank()), results);
+        });
+    }
+
+    @Test
+    void destroying_the_group_ends_its_works() {
+        Ranks.runToTheEnd(1, group -> {
+            Work<Integer> work = group.irecv(Ranks.doubles(0), 0, 0);
+            CompletableFuture<Integer> future = work.future();
+            group.destroy();
+            assertEquals(Status.ABORTED, assertThrows(BackendException.class, work::await).status());
+            assertThrows(CompletionException.class, future::join);
+            UsageException gone = assertThrows(UsageException.class, group::barrier);
+            assertEquals(Status.INVALID_HANDLE, gone.status());
+        });
+    }
+
+    @Test
+    void arrays_are_refused_in_asynchronous_calls() {
+        Ranks.run(1, group -> {
+            UsageException refused = assertThrows(UsageException.class,
+                () -> group.allReduceAsync(Tensor.of(new double[1]), ReduceOp.SUM));
+            assertTrue(refused.getMessage().startsWith("output: "), refused.getMessage());
+            assertThrows(UsageException.class, () -> group.isend(Tensor.of(new int[1]), 0, 0));
+        });
+    }
+}
