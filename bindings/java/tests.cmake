@@ -24,6 +24,17 @@ add_custom_command(
 add_custom_target(tutti_java_tests ALL DEPENDS "${test_classes}.stamp")
 add_dependencies(tutti_java_tests tutti_java_jar)
 
+# Programs of ranks: World, of the group of all languages, and Bench.
+set(programs "${CMAKE_CURRENT_BINARY_DIR}/programs")
+add_custom_command(
+  OUTPUT "${programs}.stamp"
+  COMMAND "${Java_JAVAC_EXECUTABLE}" ${javac_options} --release 17 -d "${programs}" -cp "${jar}"
+          "${CMAKE_CURRENT_SOURCE_DIR}/World.java" "${CMAKE_CURRENT_SOURCE_DIR}/Bench.java"
+  COMMAND "${CMAKE_COMMAND}" -E touch "${programs}.stamp"
+  DEPENDS World.java Bench.java "${jar}" VERBATIM)
+add_custom_target(tutti_java_programs ALL DEPENDS "${programs}.stamp")
+add_dependencies(tutti_java_programs tutti_java_jar)
+
 # java_test(NAME TIMEOUT COMMAND...)
 function(java_test name timeout)
   add_test(NAME java_${name} COMMAND ${ARGN})
@@ -52,3 +63,11 @@ java_test(raw_layer 60 "${Python3_EXECUTABLE}" -B
           "${CMAKE_CURRENT_SOURCE_DIR}/src/test/python/raw_layer.py" "${raw}/tutti/raw" "${tree}"
           "${PROJECT_SOURCE_DIR}/include" "${CMAKE_CURRENT_SOURCE_DIR}/src/main/java/tutti"
           "${CMAKE_CURRENT_SOURCE_DIR}/../generator")
+
+foreach(ranks IN ITEMS 1 2 5)
+  java_test(world_${ranks} 120 "${PROJECT_BINARY_DIR}/bin/tuttirun" --nproc-per-node ${ranks}
+            "${Java_JAVA_EXECUTABLE}" -Xcheck:jni -cp "${jar}:${programs}" World)
+  string(REPEAT "java rank [0-9] of ${ranks}: ok.*" ${ranks} every_rank)
+  set_tests_properties(java_world_${ranks} PROPERTIES PASS_REGULAR_EXPRESSION "${every_rank}"
+                       FAIL_REGULAR_EXPRESSION "WARNING")
+endforeach()
