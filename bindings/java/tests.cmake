@@ -13,7 +13,6 @@ endforeach()
 list(JOIN junit_jars ":" junit)
 
 set(test_classes "${CMAKE_CURRENT_BINARY_DIR}/test-classes")
-file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/src/test/java/*.java")
 add_custom_command(
   OUTPUT "${test_classes}.stamp"
   COMMAND "${CMAKE_COMMAND}" -E rm -rf "${test_classes}"
@@ -49,6 +48,17 @@ java_test(unit 600 "${Java_JAVA_EXECUTABLE}" -ea -cp "${class_path}" ${console})
 java_test(unit_checked 900 "${CMAKE_COMMAND}" -D "java=${Java_JAVA_EXECUTABLE}"
           -D "class_path=${class_path}" -D "console=${one_argument}"
           -P "${CMAKE_CURRENT_SOURCE_DIR}/src/test/checked.cmake")
+
+# The Maven project builds and passes, offline, with Debian's plugins.
+find_program(TUTTI_MAVEN mvn)
+set(maven_repository /usr/share/maven-repo)
+if(TUTTI_MAVEN AND EXISTS "${maven_repository}/org/apache/maven/plugins/maven-jar-plugin")
+  java_test(maven 600 "${CMAKE_COMMAND}" -E chdir "${maven}" "${TUTTI_MAVEN}" -q -o -B
+            "-Dmaven.repo.local=${maven_repository}" package)
+else()
+  java_test(maven 60 sh -c "echo 'skipped: there is no Maven of Debian here'; exit 77")
+  set_tests_properties(java_maven PROPERTIES SKIP_RETURN_CODE 77)
+endif()
 
 # The raw layer is what the headers are.
 find_package(Python3 COMPONENTS Interpreter REQUIRED)

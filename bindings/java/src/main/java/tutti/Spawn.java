@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 
 /** A class of the program in several processes, with no launcher. A virtual machine cannot be
  *  forked, as the C interface's tutti_spawn does; so new ones are started, with this one's class
- *  path, and run the class's main. Each finds its place in RANK, LOCAL_RANK, WORLD_SIZE,
+ *  or module path, and run the class's main. Each finds its place in RANK, LOCAL_RANK, WORLD_SIZE,
  *  LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT, where this process serves a store:
  *  {@link Tutti#initProcessGroup()} makes them one group. */
 public final class Spawn {
@@ -84,9 +84,13 @@ public final class Spawn {
             String value = System.getProperty(name);
             if (value != null) command.add("-D" + name + "=" + value);
         }
-        command.add("-cp");
-        command.add(System.getProperty("java.class.path"));
-        command.add(program.getName());
+        if (program.getModule().isNamed()) {
+            command.addAll(List.of("-p", System.getProperty("jdk.module.path"), "-m",
+                                   program.getModule().getName() + "/" + program.getName()));
+        } else {
+            command.addAll(List.of("-cp", System.getProperty("java.class.path"),
+                                   program.getName()));
+        }
         command.addAll(List.of(arguments));
         return command;
     }
