@@ -74,8 +74,10 @@ java_test(raw_layer 60 "${Python3_EXECUTABLE}" -B
           "${PROJECT_SOURCE_DIR}/include" "${CMAKE_CURRENT_SOURCE_DIR}/src/main/java/tutti"
           "${CMAKE_CURRENT_SOURCE_DIR}/../generator")
 
-java_test(readme 120 "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_SOURCE_DIR}/src/test/python/readme.py"
-          "${CMAKE_CURRENT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/examples/java/AllReduce.java"
+java_test(readme 120 "${Python3_EXECUTABLE}" -B
+          "${CMAKE_CURRENT_SOURCE_DIR}/src/test/python/readme.py"
+          "${CMAKE_CURRENT_SOURCE_DIR}/README.md"
+          "${PROJECT_SOURCE_DIR}/examples/java/AllReduce.java"
           "${Java_JAVAC_EXECUTABLE}" "${jar}")
 
 if(NOT TARGET tuttirun)

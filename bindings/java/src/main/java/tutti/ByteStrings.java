@@ -114,8 +114,8 @@ abstract class ByteStrings extends Objects {
         }
         call.check(Raw.tutti_scatter_bytes(
                 call.group, bytes == null ? 0 : call.frame.longs(data),
-                bytes == null ? 0 : call.frame.longs(sizes), count, received.address, groupSrc, most(),
-                call.options, call.work, call.error));
+                bytes == null ? 0 : call.frame.longs(sizes), count, received.address, groupSrc,
+                most(), call.options, call.work, call.error));
         return received;
     }
 

@@ -8,7 +8,7 @@ import tutti.raw.Raw;
 
 /** One call on a group: what it passes to C, and what it borrows until it is done. */
 final class Call implements AutoCloseable {
-    final Frame frame = Frame.open();
+    final Frame frame;
     final long group;
     /** 0 for the defaults. */
     final long options;
@@ -65,7 +65,8 @@ final class Call implements AutoCloseable {
     /** @param gathers  whether the call is one that coalescing gathers */
     Call(Core core, long timeoutMs, boolean async, boolean gathers) {
         gathering = gathers ? core.gathering() : null;
-        group = core.handle();
+        group = core.handle(); // throws before anything is taken
+        frame = Frame.open();
         error = frame.error();
         work = async ? frame.slot() : 0;
         options = timeoutMs == 0 ? 0 : frame.take(sizeof_tutti_call_options);

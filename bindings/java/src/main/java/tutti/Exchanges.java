@@ -116,8 +116,8 @@ abstract class Exchanges extends Collectives {
         return allToAllSingleAsync(output, input, null, null);
     }
 
-    /** Every rank gives every rank a piece of one tensor and receives the pieces in another, in rank
-     *  order. Either all ranks give split sizes, or none does.
+    /** Every rank gives every rank a piece of one tensor and receives the pieces in another, in
+     *  rank order. Either all ranks give split sizes, or none does.
      *  @param outputSplitSizes  elements of each rank's piece of output; null: equal pieces
      *  @param inputSplitSizes   elements of the piece for each rank; null: equal pieces */
     public void allToAllSingle(Tensor output, Tensor input, long[] outputSplitSizes,

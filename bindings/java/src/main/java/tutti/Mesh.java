@@ -12,8 +12,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import tutti.raw.Memory;
 import tutti.raw.Raw;
 
-/** A device mesh: the ranks of a group in rows and columns of any number of dimensions, with a group
- *  along each of them. */
+/** A device mesh: the ranks of a group in rows and columns of any number of dimensions, with a
+ *  group along each of them. */
 public final class Mesh extends Handle {
     /** The groups that were given out, by dimension; one object for each, since their calls may be
      *  gathered. Slices and flattened meshes share it. */
@@ -47,16 +47,16 @@ public final class Mesh extends Handle {
         }
     }
 
-    /** Lays the ranks of the default group out as a mesh, which makes that group, by "env://", if it
-     *  is not there yet (torch's init_device_mesh).
+    /** Lays the ranks of the default group out as a mesh, which makes that group, by "env://", if
+     *  it is not there yet (torch's init_device_mesh).
      *  @param shape     lengths, together at most the number of ranks
      *  @param dimNames  one for each dimension, or none at all */
     public static Mesh init(int[] shape, String... dimNames) {
         return init(Tutti.world(), "cpu", shape, dimNames, null);
     }
 
-    /** Lays the first ranks of a group out as a mesh, row by row (the last dimension varies fastest);
-     *  every rank of the group calls it with the same arguments, also those it has no place for.
+    /** Lays the first ranks of a group out as a mesh, row by row (the last dimension varies
+     *  fastest); every rank of the group calls it with the same arguments, also those it has no place for.
      *  @param deviceType  "cpu"
      *  @param shape       lengths, together at most the number of ranks
      *  @param dimNames    one for each dimension; null: no names
@@ -256,8 +256,8 @@ public final class Mesh extends Handle {
                 mesh, inner.strings("dimNames", names), names.size(), out, inner.error())));
     }
 
-    /** The mesh in one dimension, with a group of all its ranks; all of them call it. Afterwards the
-     *  mesh it began with knows the new dimension by its name.
+    /** The mesh in one dimension, with a group of all its ranks; all of them call it. Afterwards
+     *  the mesh it began with knows the new dimension by its name.
      *  @param dimName  null: the names of the dimensions, joined by "_"
      *  @param options  null: defaults */
     public Mesh flatten(String dimName, GroupOptions options) {

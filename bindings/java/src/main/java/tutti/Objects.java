@@ -4,9 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 import tutti.raw.Raw;
 
-/** Collectives and messages of objects, whose sizes may differ between ranks. What goes in is a Java
- *  value ({@link Value#of} says which) or a {@link Value}, what comes out is as {@link Value#get()}
- *  gives it. Not while calls are gathered ({@link Group#coalesce}). */
+/** Collectives and messages of objects, whose sizes may differ between ranks. What goes in is a
+ *  Java value ({@link Value#of} says which) or a {@link Value}, what comes out is as
+ *  {@link Value#get()} gives it. Not while calls are gathered ({@link Group#coalesce}). */
 abstract class Objects extends Messages {
     Objects(Core core, long timeoutMs, ObjectOptions objectOptions) {
         super(core, timeoutMs, objectOptions);
@@ -43,7 +43,8 @@ abstract class Objects extends Messages {
         Outcome<List<Object>> outcome = work -> copy(objects);
         long out = 0;
         if (Raw.tutti_get_rank(call.group) != groupSrc) {
-            Received.Objects received = new Received.Objects(call, Call.notNegative("count", count));
+            Received.Objects received =
+                    new Received.Objects(call, Call.notNegative("count", count));
             outcome = received;
             out = received.address;
         }

@@ -122,7 +122,7 @@ public final class ReduceOp extends Handle {
      *  The constants are always there. */
     @Override
     public void close() {
-        if (handle() > TUTTI_BXOR) release();
+        if (!isClosed() && handle() > TUTTI_BXOR) release();
     }
 
     int code() {

@@ -162,7 +162,9 @@ public class Store extends Handle {
             frame.check(Raw.tutti_store_multi_get(store, frame.strings("keys", keys), keys.size(),
                                                   out, frame.error()));
             List<byte[]> values = new ArrayList<>(keys.size());
-            for (int i = 0; i < keys.size(); i++) values.add(Bytes.take(frame.getLong(out + 8L * i)));
+            for (int i = 0; i < keys.size(); i++) {
+                values.add(Bytes.take(frame.getLong(out + 8L * i)));
+            }
             return values;
         });
     }
@@ -270,7 +272,7 @@ public class Store extends Handle {
                                                                              frame.error())));
     }
 
-    /** Gives the store back; groups and prefix stores that were made from it keep what they need. */
+    /** Gives the store back; groups and prefix stores made from it keep what they need. */
     @Override
     public void close() {
         release();

@@ -98,8 +98,8 @@ public final class TCPStore extends Store {
         }
     }
 
-    /** Connects to a store, and serves it if this process is the master; returns when connected, and
-     *  on the master of a fixed worldSize when all clients have come.
+    /** Connects to a store, and serves it if this process is the master; returns when connected,
+     *  and on the master of a fixed worldSize when all clients have come.
      *  @param host       name or address of the master
      *  @param port       on the master 0: any free one ({@link #port})
      *  @param worldSize  how many clients will come, the master's own included; -1: not fixed

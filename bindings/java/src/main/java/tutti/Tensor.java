@@ -143,12 +143,12 @@ public final class Tensor {
             return new Tensor(dtype, buffer.remaining(), array, begin, false, false);
         }
         if (!buffer.isDirect()) {
-            throw TuttiException.invalid("buffer", "a read-only view of an array has no memory "
-                                         + "that can be passed: give the array, or a direct buffer");
+            throw TuttiException.invalid("buffer", "a read-only view of an array has no memory to "
+                                         + "pass: give the array, or a direct buffer");
         }
         if (order != ByteOrder.nativeOrder()) {
-            throw TuttiException.invalid("buffer", "its byte order is not the machine's: "
-                                         + "order(ByteOrder.nativeOrder()) comes before asXBuffer()");
+            throw TuttiException.invalid("buffer", "its byte order is not the machine's: call "
+                + "order(ByteOrder.nativeOrder()) before asDoubleBuffer() and its like");
         }
         long address = Memory.address(buffer) + (long) buffer.position() * dtype.size();
         return new Tensor(dtype, buffer.remaining(), buffer, address, true, buffer.isReadOnly());

@@ -14,7 +14,9 @@ import tutti.raw.Raw;
  *  all. */
 public final class Value implements AutoCloseable {
     /** What a value is. */
-    public enum Kind { NIL, BOOL, INT64, UINT64, FLOAT64, STRING, BYTES, LIST, MAP, TIMESTAMP, ARRAY }
+    public enum Kind {
+        NIL, BOOL, INT64, UINT64, FLOAT64, STRING, BYTES, LIST, MAP, TIMESTAMP, ARRAY
+    }
 
     private static final Kind[] KINDS = Kind.values();
 
@@ -44,8 +46,8 @@ public final class Value implements AutoCloseable {
     }
 
     /** Copies a Java value: null, Boolean, integers and BigIntegers of 64 bits, Float and Double,
-     *  strings, byte[] and ByteBuffer (bytes), collections and Object[] (lists), maps whose keys are
-     *  strings or integers, Instant, NdArray, Tensor and arrays of numbers, Value. */
+     *  strings, byte[] and ByteBuffer (bytes), collections and Object[] (lists), maps whose keys
+     *  are strings or integers, Instant, NdArray, Tensor and arrays of numbers, Value. */
     public static Value of(Object value) {
         if (value instanceof Value && ((Value) value).node == 0) return (Value) value;
         try (ValueBuilder builder = new ValueBuilder()) {

@@ -4,8 +4,8 @@ import java.lang.ref.Reference;
 import java.time.Instant;
 import tutti.raw.Raw;
 
-/** Builds a {@link Value} front to back, for who has no Java value to copy. In a map keys and values
- *  alternate. A call that fails spoils it: every later one fails with the first reason. */
+/** Builds a {@link Value} front to back, for who has no Java value to copy. In a map keys and
+ *  values alternate. A call that fails spoils it: every later one fails with the first reason. */
 public final class ValueBuilder implements AutoCloseable {
     private Value.Root root;
 

@@ -3,6 +3,10 @@ package tutti;
 import static org.junit.jupiter.api.Assertions.*;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CyclicBarrier;
 import org.junit.jupiter.api.Test;
 
@@ -53,6 +57,7 @@ class GroupTest {
                 TuttiException failure = assertThrows(TimeoutExpiredException.class,
                     () -> soon.recv(Tensor.of(new int[1]), 1 - group.rank(), 0));
                 assertTrue(failure.getMessage().contains("exact"), failure.getMessage());
+                exact.barrier();
             }
             NewGroupOptions local = new NewGroupOptions().useLocalSynchronization(true);
             if (group.rank() == 1) {
@@ -92,7 +97,8 @@ class GroupTest {
                     }
                     return output;
                 };
-                try (Group group = Group.createWithAllGather("gloo", allGather, rank, count, null)) {
+                try (Group group = Group.createWithAllGather("gloo", allGather, rank, count,
+                                                             null)) {
                     sums[rank][0] = rank + 1;
                     group.allReduce(Tensor.of(sums[rank]), ReduceOp.SUM);
                 }
@@ -121,6 +127,29 @@ class GroupTest {
             UsageException closed = assertThrows(UsageException.class, view::barrier);
             assertEquals(Status.INVALID_HANDLE, closed.status());
             assertThrows(UsageException.class, group::rank);
+        });
+    }
+
+    @Test
+    void closing_a_group_ends_what_other_threads_wait_for() {
+        Ranks.runToTheEnd(2, group -> {
+            Thread[] threads = new Thread[4];
+            List<Status> ends = Collections.synchronizedList(new ArrayList<>());
+            for (int i = 0; i < threads.length; i++) {
+                int tag = i;
+                threads[i] = new Thread(() -> {
+                    TuttiException end = assertThrows(TuttiException.class,
+                        () -> group.recv(Ranks.doubles(0), 1 - group.rank(), tag));
+                    ends.add(end.status());
+                });
+                threads[i].start();
+            }
+            group.barrier();
+            group.close();
+            for (Thread thread : threads) thread.join();
+            assertEquals(threads.length, ends.size());
+            Set<Status> expected = Set.of(Status.ABORTED, Status.PEER_LOST, Status.INVALID_HANDLE);
+            assertTrue(expected.containsAll(ends), ends.toString());
         });
     }
 

@@ -100,7 +100,8 @@ class MeshTest {
                 () -> Mesh.init(group, "cpu", new int[] {2}, null, null));
             assertThrows(UsageException.class,
                 () -> Mesh.init(group, "abacus", new int[] {1}, null, null));
-            assertThrows(UsageException.class, () -> Mesh.init(group, "cpu", new int[0], null, null));
+            assertThrows(UsageException.class,
+                () -> Mesh.init(group, "cpu", new int[0], null, null));
             assertThrows(UsageException.class, () -> Mesh.fromGroup(
                     List.of(group), "cpu", new int[] {0, 1}, new int[] {1}));
             assertThrows(UsageException.class,

@@ -92,8 +92,9 @@ class ObjectsTest {
             int rank = group.rank();
             byte[] mine = bytes("x".repeat(1000 * rank));
             byte[] source = rank == 1 ? mine : null;
-            assertArrayEquals(bytes("x".repeat(1000)), group.broadcastBytes(source, 1));
-            assertArrayEquals(bytes("x".repeat(1000)), group.broadcastBytesAsync(source, 1).await());
+            byte[] wanted = bytes("x".repeat(1000));
+            assertArrayEquals(wanted, group.broadcastBytes(source, 1));
+            assertArrayEquals(wanted, group.broadcastBytesAsync(source, 1).await());
             for (List<byte[]> all : List.of(group.allGatherBytes(mine),
                                             group.allGatherBytesAsync(mine).await())) {
                 for (int r = 0; r < RANKS; r++) assertEquals(1000 * r, all.get(r).length);

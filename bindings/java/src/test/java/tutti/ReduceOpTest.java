@@ -108,6 +108,7 @@ class ReduceOpTest {
             Tensor tensor = Ranks.doubles(1);
             Work<Void> work = group.allReduceAsync(tensor, op);
             op.close();
+            op.close();
             work.await();
             assertEquals(Math.sqrt(2), Ranks.read(tensor)[0], 1e-12);
             assertThrows(UsageException.class, () -> group.allReduce(tensor, op));

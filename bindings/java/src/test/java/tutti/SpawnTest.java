@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class SpawnTest {
-    /** Each rank writes the sum of all to a file of its own; or fails, or waits for ever. */
+    /** Each rank writes the sum of all to a file of its own; or fails, waits for ever, or dies. */
     public static final class Program {
         private Program() {}
 
@@ -19,10 +19,31 @@ class SpawnTest {
             try (Group world = Tutti.initProcessGroup()) {
                 if (arguments[0].equals("fail") && world.rank() == 1) System.exit(7);
                 if (arguments[0].equals("hang")) new CountDownLatch(1).await();
+                if (arguments.length > 1) world.barrier();
+                if (arguments.length > 1 && world.rank() == 1) Runtime.getRuntime().halt(0);
+                if (arguments.length > 1) waitForTheDead(world, arguments[0]);
                 int[] sum = {world.rank() + 1};
                 world.allReduce(Tensor.of(sum), ReduceOp.SUM);
                 Files.writeString(Path.of(arguments[0], "rank" + world.rank()), "sum " + sum[0]);
             }
+        }
+
+        /** Rank 1 has gone without a word. */
+        private static void waitForTheDead(Group world, String folder) throws Exception {
+            try {
+                world.barrier();
+            } catch (PeerLostException lost) {
+                Files.writeString(Path.of(folder, "rank" + world.rank()), "lost " + lost.rank());
+                System.exit(0);
+            }
+        }
+    }
+
+    @Test
+    void a_process_that_dies_is_named(@TempDir Path folder) throws Exception {
+        new Spawn().run(Program.class, 3, folder.toString(), "die");
+        for (int rank : new int[] {0, 2}) {
+            assertEquals("lost 1", Files.readString(folder.resolve("rank" + rank)));
         }
     }
 

@@ -158,7 +158,8 @@ class ValueTest {
     void what_no_object_can_hold_is_refused() {
         Object[] bad = {new Object(), new char[1], BigInteger.ONE.shiftLeft(64),
                         BigInteger.ONE.shiftLeft(63).negate().subtract(BigInteger.ONE),
-                        new java.math.BigDecimal(1), Map.of(1.5, 1), Map.of(List.of(), 1), "\udc00"};
+                        new java.math.BigDecimal(1), Map.of(1.5, 1), Map.of(List.of(), 1),
+                        "\udc00"};
         for (Object value : bad) assertThrows(UsageException.class, () -> Value.of(value));
         assertEquals(Long.MIN_VALUE, Value.of(BigInteger.ONE.shiftLeft(63).negate()).get());
     }

@@ -126,7 +126,8 @@ class WorkTest {
             Work<Integer> work = group.irecv(Ranks.doubles(0), 0, 0);
             CompletableFuture<Integer> future = work.future();
             group.destroy();
-            assertEquals(Status.ABORTED, assertThrows(BackendException.class, work::await).status());
+            BackendException aborted = assertThrows(BackendException.class, work::await);
+            assertEquals(Status.ABORTED, aborted.status());
             assertThrows(CompletionException.class, future::join);
             UsageException gone = assertThrows(UsageException.class, group::barrier);
             assertEquals(Status.INVALID_HANDLE, gone.status());
