@@ -49,18 +49,18 @@ static tutti_status reduce(const void* in, void* inout, int64_t count, tutti_dty
                            void* user) {
     JNIEnv* env = environment();
     if (!env) return TUTTI_ERR_BACKEND;
-    jint status = (*env)->CallStaticIntMethod(
-        env, callbacks, reduce_method, (jlong)(intptr_t)user, (jlong)(intptr_t)in,
-        (jlong)(intptr_t)inout, (jlong)count, (jint)dtype);
+    jint status = (*env)->CallStaticIntMethod(env, callbacks, reduce_method, (jlong)(intptr_t)user,
+                                              (jlong)(intptr_t)in, (jlong)(intptr_t)inout,
+                                              (jlong)count, (jint)dtype);
     return result_of(env, status);
 }
 
 static tutti_status all_gather(const void* input, void* output, size_t size, void* user) {
     JNIEnv* env = environment();
     if (!env) return TUTTI_ERR_BACKEND;
-    jint status = (*env)->CallStaticIntMethod(
-        env, callbacks, all_gather_method, (jlong)(intptr_t)user, (jlong)(intptr_t)input,
-        (jlong)(intptr_t)output, (jlong)size);
+    jint status =
+        (*env)->CallStaticIntMethod(env, callbacks, all_gather_method, (jlong)(intptr_t)user,
+                                    (jlong)(intptr_t)input, (jlong)(intptr_t)output, (jlong)size);
     return result_of(env, status);
 }
 

@@ -18,6 +18,7 @@ import tutti.raw.Memory;
  *  gives back what was taken since opening. Every access is checked against what was taken. */
 final class Frame implements AutoCloseable {
     private static final int SIZE = 1 << 16;
+    private static final int CHUNK = 1 << 18;
     private static final int SPARE = 1 << 24;
     private static final ThreadLocal<Frame> FRAMES = ThreadLocal.withInitial(Frame::new);
 
@@ -33,6 +34,7 @@ final class Frame implements AutoCloseable {
     static final class Block {
         final ByteBuffer memory;
         final long address;
+        private int used;
 
         Block(int bytes) {
             memory = Memory.allocate(bytes);
@@ -48,22 +50,29 @@ final class Frame implements AutoCloseable {
 
     static Frame open() {
         Frame frame = FRAMES.get();
-        if (frame.depth + 2 > frame.marks.length) {
+        if (frame.depth + 3 > frame.marks.length) {
             frame.marks = java.util.Arrays.copyOf(frame.marks, 2 * frame.marks.length);
         }
         frame.marks[frame.depth++] = frame.top;
         frame.marks[frame.depth++] = frame.blocks.size();
+        frame.marks[frame.depth++] = frame.blocks.isEmpty() ? 0 : frame.last().used;
         return frame;
+    }
+
+    private Block last() {
+        return blocks.get(blocks.size() - 1);
     }
 
     @Override
     public void close() {
+        int used = marks[--depth];
         int count = marks[--depth];
         while (blocks.size() > count) {
             Block block = blocks.remove(blocks.size() - 1);
             int bytes = block.memory.capacity();
             if (bytes <= SPARE && (spare == null || spare.memory.capacity() < bytes)) spare = block;
         }
+        if (count > 0) last().used = used;
         top = marks[--depth];
     }
 
@@ -104,11 +113,20 @@ final class Frame implements AutoCloseable {
             top += rounded;
             return address;
         }
-        Block block = spare;
-        if (block == null || block.memory.capacity() < rounded) block = new Block(rounded);
+        if (blocks.isEmpty() || last().memory.capacity() - last().used < rounded) more(rounded);
+        Block block = last();
+        long address = block.address + block.used;
+        block.used += rounded;
+        return address;
+    }
+
+    /** Adds a block of so many bytes, or more. */
+    private void more(int bytes) {
+        Block block = spare != null && spare.memory.capacity() >= bytes ? spare
+            : new Block(Math.max(bytes, CHUNK));
         if (block == spare) spare = null;
+        block.used = 0;
         blocks.add(block);
-        return block.address;
     }
 
     /** The memory at an address that was taken. */

@@ -56,7 +56,8 @@ public final class Mesh extends Handle {
     }
 
     /** Lays the first ranks of a group out as a mesh, row by row (the last dimension varies
-     *  fastest); every rank of the group calls it with the same arguments, also those it has no place for.
+     *  fastest); every rank of the group calls it with the same arguments, also those that it
+     *  has no place for.
      *  @param deviceType  "cpu"
      *  @param shape       lengths, together at most the number of ranks
      *  @param dimNames    one for each dimension; null: no names

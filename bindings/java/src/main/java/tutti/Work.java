@@ -21,7 +21,7 @@ public final class Work<T> extends Handle {
     private TuttiException failure;
     private T result;
     private boolean hasResult;
-    private boolean done;
+    private volatile boolean done;
     private boolean closed;
 
     /** From here to done() the work is registered, and so reachable with all it borrows. */
@@ -38,6 +38,7 @@ public final class Work<T> extends Handle {
 
     /** Called by the library, and by who sees first that the operation is done. */
     private void done() {
+        if (done) return; // does not wait for a thread that reads the result
         CompletableFuture<T> waiting;
         synchronized (this) {
             if (done) return;

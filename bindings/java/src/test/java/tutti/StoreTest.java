@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -118,6 +119,21 @@ class StoreTest {
                     assertThrows(TimeoutExpiredException.class, () -> store.get("nobody"));
             assertTrue(expired.getMessage().contains("nobody"), expired.getMessage());
             assertEquals(Status.TIMEOUT, expired.status());
+        }
+    }
+
+    @Test
+    void many_keys_go_in_one_call() {
+        try (HashStore store = new HashStore()) {
+            Map<String, byte[]> entries = new LinkedHashMap<>();
+            for (int i = 0; i < 20_000; i++) entries.put("key " + i, bytes("value " + i));
+            entries.put("large", new byte[3_000_000]);
+            store.multiSet(entries);
+            List<byte[]> values = store.multiGet(entries.keySet());
+            for (int i = 0; i < 20_000; i++) assertArrayEquals(bytes("value " + i), values.get(i));
+            assertEquals(3_000_000, values.get(20_000).length);
+            assertTrue(store.check(entries.keySet()));
+            assertEquals(20_001, store.listKeys().size());
         }
     }
 
