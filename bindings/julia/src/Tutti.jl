@@ -1,0 +1,76 @@
+"""
+Collective communication: stores to meet at, process groups, collectives, messages, objects and
+meshes, after torch.distributed. Start programs with `tuttirun --nproc-per-node 4 julia program.jl`.
+
+```julia
+using Tutti
+init_process_group() do
+    x = [rank() + 1.0]
+    allreduce!(x, +)
+    println("rank ", rank(), " of ", world_size(), ": sum = ", x[1])
+end
+```
+
+Ranks count from 0, as everywhere but in Julia; dimensions of a mesh from 1, as in Julia. Calls that
+wait let other tasks run. `Tutti.Raw` has the functions of the C library as they are.
+"""
+module Tutti
+
+using Dates: Dates, DateTime, Period
+using Libdl: Libdl
+
+include("paths.jl")
+include("raw.jl")
+include("errors.jl")
+include("options.jl")
+include("events.jl")
+include("threads.jl")
+include("bytes.jl")
+include("buffer.jl")
+include("store.jl")
+include("store_calls.jl")
+include("work.jl")
+include("reduce_op.jl")
+include("group.jl")
+include("issue.jl")
+include("collectives.jl")
+include("gathering.jl")
+include("point_to_point.jl")
+include("object.jl")
+include("object_values.jl")
+include("object_collectives.jl")
+include("byte_collectives.jl")
+include("object_point_to_point.jl")
+include("mesh.jl")
+include("log.jl")
+include("version.jl")
+
+export TuttiError, InvalidArgumentError, InvalidHandleError, UnsupportedError, TimeoutError,
+    AbortedError, PeerLostError, MismatchError, BackendError, NetworkError, StoreError,
+    QueueEmptyError, ResourceError, InternalError
+export Store, HashStore, FileStore, TCPStore, PrefixStore, add!, compare_set!,
+    delete_key!, multi_get, multi_set!, num_keys, list_keys, queue_push!, queue_pop!, queue_length
+export Group, WORLD, NON_MEMBER, init_process_group, destroy_process_group, is_initialized,
+    new_group, split_group, rank, world_size, backend, is_member, is_reproducible, group_rank,
+    global_rank, process_group_ranks, group_count
+export Work, waitany, waitall, iscompleted, issuccess, source_rank, then, op_type, sequence_number,
+    duration
+export ReduceOp, PremulSum, SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR
+export bcast!, allreduce!, allreduce, allreduce_addends!, reduce!, allgather!, allgather, gather!,
+    gather, scatter!, reducescatter!, alltoall!, barrier, monitored_barrier, coalesce, blocking
+export send, recv!, batch_isend_irecv, P2POp, ANY_RANK
+export encode, decode, to_json, ObjectOptions, Timestamp, AsArray
+export bcast_object_list!, allgather_object, gather_object, scatter_object_list, send_object_list,
+    recv_object_list
+export bcast_bytes, allgather_bytes, gather_bytes, scatter_bytes, send_bytes, recv_bytes
+export Mesh, init_device_mesh, group, groups, local_rank, coordinate, ranks, dim_names, flatten
+
+"Loads the library, and begins to hear what its threads tell."
+function __init__()
+    load_libraries()
+    WORLD.handle = Ptr{Raw.tutti_group}(Raw.TUTTI_GROUP_WORLD)
+    NON_MEMBER.handle = Ptr{Raw.tutti_group}(Raw.TUTTI_GROUP_NON_MEMBER)
+    start_events()
+end
+
+end

@@ -1,0 +1,20 @@
+# bytes.jl: bytes that the library returns.
+
+"The bytes of an owned handle, which is given back."
+function take_bytes(handle::Ptr{Raw.tutti_bytes})
+    size = Raw.tutti_bytes_size(handle)
+    bytes = Vector{UInt8}(undef, size)
+    GC.@preserve bytes unsafe_copyto!(pointer(bytes), Ptr{UInt8}(Raw.tutti_bytes_data(handle)), size)
+    Raw.tutti_bytes_release(handle)
+    bytes
+end
+
+take_bytes(slot::Ref) = take_bytes(slot[])
+take_string(slot::Ref) = String(take_bytes(slot))
+
+bytes_slot() = Ref(Ptr{Raw.tutti_bytes}(C_NULL))
+
+"The bytes of a value that is one: a string's, or a vector of `UInt8`."
+bytes_of(value::AbstractString) = Vector{UInt8}(codeunits(String(value)))
+bytes_of(value::Vector{UInt8}) = value
+bytes_of(value::AbstractVector{UInt8}) = Vector{UInt8}(value)

@@ -1,0 +1,135 @@
+# collectives.jl: operations that every rank of a group calls, in the same order.
+#
+# All take `group = WORLD`, `timeout = nothing` (the group's) and `async = false`: with `true` they
+# return a `Work` at once, whose `fetch` gives what the call returns without it. Arrays are dense:
+# Arrays, or views without gaps; synchronous calls copy others.
+
+"""
+    bcast!(x; src = 0, group = WORLD, async = false, timeout = nothing)
+
+Copies the array of rank `src` to all ranks. torch: broadcast.
+"""
+function bcast!(x::Memory; src::Integer = 0, group::Group = WORLD, async::Bool = false,
+                timeout = nothing)
+    lent = lend(x, :x; keeps = keeps(async, group))
+    issue(Raw.tutti_broadcast, Manner(async = async), Output(lent), lent, group, lent.buffer, src,
+          call_options(timeout))
+end
+
+"""
+    allreduce!(x, op; group = WORLD, async = false, timeout = nothing)
+    allreduce!(output, input, op; ...)
+
+Reduces all ranks' arrays, element by element; every rank receives the result, the same bits. `op`
+is `+`, `*`, `min`, `max`, `&`, `|`, `xor`, `AVG`, a `PremulSum`, a `ReduceOp`, or another function
+of two elements. torch: all_reduce.
+"""
+function allreduce!(x::Memory, op; group::Group = WORLD, async::Bool = false, timeout = nothing)
+    lent = lend(x, :x; keeps = keeps(async, group), reduces = true)
+    reduce = reduce_op(op)
+    issue(Raw.tutti_all_reduce, Manner(async = async, asks_julia = asks_julia(reduce)),
+          Output(lent), (lent, reduce), group, C_NULL, lent.buffer, reduce.code,
+          call_options(timeout))
+end
+
+function allreduce!(output::Memory, input::Memory, op; group::Group = WORLD, async::Bool = false,
+                    timeout = nothing)
+    stays = keeps(async, group)
+    out = lend(output, :output; keeps = stays, reduces = true)
+    given = lend(input, :input; keeps = stays, reduces = true)
+    reduce = reduce_op(op)
+    issue(Raw.tutti_all_reduce, Manner(async = async, asks_julia = asks_julia(reduce)),
+          Output(out), (out, given, reduce), group, given.buffer, out.buffer, reduce.code,
+          call_options(timeout))
+end
+
+"""
+    allreduce(x, op; group = WORLD, timeout = nothing)
+
+The reduction of all ranks' `x`, a number or an array, which stays as it is.
+"""
+allreduce(x::AbstractArray, op; options...) = allreduce!(Array(x), op; options...)
+allreduce(x::Number, op; options...) = allreduce!(Ref(x), op; options...)[]
+
+"""
+    allreduce_addends!(output, inputs, op = +; group = WORLD, async = false, timeout = nothing)
+
+Adds all arrays that the ranks contribute, each as many as it has: the exact sum, rounded once, or
+with `AVG` divided by the number of all. For groups made with `reproducible = true`.
+"""
+function allreduce_addends!(output::Memory, inputs, op = +; group::Group = WORLD,
+                            async::Bool = false, timeout = nothing)
+    stays = keeps(async, group)
+    out = lend(output, :output; keeps = stays, reduces = true)
+    ins = lend_list(inputs, :inputs; keeps = stays, reduces = true)
+    issue(Raw.tutti_all_reduce_addends, Manner(async = async), Output(out), (out, ins), group,
+          ins.buffers, length(ins.buffers), out.buffer, reduce_op(op).code, call_options(timeout))
+end
+
+"""
+    reduce!(x, op; dst = 0, group = WORLD, async = false, timeout = nothing)
+    reduce!(output, input, op; ...)
+
+Reduces all ranks' arrays, element by element; rank `dst` alone receives the result, and other
+ranks' memory stays as it was: they may give `nothing` as `output`.
+"""
+function reduce!(x::Memory, op; dst::Integer = 0, group::Group = WORLD, async::Bool = false,
+                 timeout = nothing)
+    lent = lend(x, :x; keeps = keeps(async, group), reduces = true)
+    reduce = reduce_op(op)
+    issue(Raw.tutti_reduce, Manner(async = async, asks_julia = asks_julia(reduce)), Output(lent),
+          (lent, reduce), group, C_NULL, lent.buffer, reduce.code, dst, call_options(timeout))
+end
+
+function reduce!(output::Union{Memory, Nothing}, input::Memory, op; dst::Integer = 0,
+                 group::Group = WORLD, async::Bool = false, timeout = nothing)
+    stays = keeps(async, group)
+    out = output === nothing ? nothing : lend(output, :output; keeps = stays, reduces = true)
+    given = lend(input, :input; keeps = stays, reduces = true)
+    reduce = reduce_op(op)
+    issue(Raw.tutti_reduce, Manner(async = async, asks_julia = asks_julia(reduce)), Output(out),
+          (out, given, reduce), group, given.buffer, pointer_to(out), reduce.code, dst,
+          call_options(timeout))
+end
+
+"""
+    reducescatter!(output, input, op; group = WORLD, async = false, timeout = nothing)
+
+Reduces all ranks' inputs and leaves to each rank its part of the result. `input` is an array of as
+many times the elements of `output` as there are ranks, or a list with an array for each rank, which
+may differ in length. torch: reduce_scatter_tensor, reduce_scatter.
+"""
+function reducescatter!(output::Memory, input, op; group::Group = WORLD, async::Bool = false,
+                        timeout = nothing)
+    stays = keeps(async, group)
+    out = lend(output, :output; keeps = stays, reduces = true)
+    reduce = reduce_op(op)
+    manner = Manner(async = async, asks_julia = asks_julia(reduce))
+    if is_list(input)
+        ins = lend_list(input, :input; keeps = stays, reduces = true)
+        return issue(Raw.tutti_reduce_scatter, manner, Output(out), (out, ins, reduce), group,
+                     ins.buffers, length(ins.buffers), out.buffer, reduce.code,
+                     call_options(timeout))
+    end
+    given = lend(input, :input; keeps = stays, reduces = true)
+    issue(Raw.tutti_reduce_scatter_tensor, manner, Output(out), (out, given, reduce), group,
+          given.buffer, out.buffer, reduce.code, call_options(timeout))
+end
+
+"""
+    barrier(; group = WORLD, async = false, timeout = nothing)
+
+Returns when every rank of the group has called it.
+"""
+barrier(; group::Group = WORLD, async::Bool = false, timeout = nothing) =
+    issue(Raw.tutti_barrier, Manner(async = async), Output(nothing), nothing, group,
+          call_options(timeout))
+
+"""
+    monitored_barrier(; wait_all_ranks = false, group = WORLD, timeout = nothing)
+
+A barrier that says who is missing: rank 0 fails with a `TimeoutError` that names the first rank that
+has not come, or all of them.
+"""
+monitored_barrier(; wait_all_ranks::Bool = false, group::Group = WORLD, timeout = nothing) =
+    call_waiting(Raw.tutti_monitored_barrier, group.handle, wait_all_ranks, call_options(timeout))

@@ -1,0 +1,76 @@
+# errors.jl: what a failed call throws.
+
+"""
+A failure that the library tells. Its type says what can be done about it, for instance
+`TimeoutError`; all of them are `TuttiError`s.
+
+- `message`: one sentence: operation, group, rank, cause
+- `rank`: the group rank at fault, or -1
+- `errno`: of the system call behind it, or 0
+"""
+struct TuttiError{Status} <: Exception
+    rank::Int
+    errno::Int
+    message::String
+end
+
+"An argument is wrong, and is named."
+const InvalidArgumentError = TuttiError{Raw.TUTTI_ERR_INVALID_ARGUMENT}
+"A store, group, work, object or mesh that was closed, or is none."
+const InvalidHandleError = TuttiError{Raw.TUTTI_ERR_INVALID_HANDLE}
+"Not in this backend or build."
+const UnsupportedError = TuttiError{Raw.TUTTI_ERR_UNSUPPORTED}
+"The deadline passed."
+const TimeoutError = TuttiError{Raw.TUTTI_ERR_TIMEOUT}
+"The group was aborted or destroyed."
+const AbortedError = TuttiError{Raw.TUTTI_ERR_ABORTED}
+"A rank died, left or stopped: `rank`."
+const PeerLostError = TuttiError{Raw.TUTTI_ERR_PEER_LOST}
+"The ranks called different things, both shown."
+const MismatchError = TuttiError{Raw.TUTTI_ERR_MISMATCH}
+"The backend failed, the group is lost."
+const BackendError = TuttiError{Raw.TUTTI_ERR_BACKEND}
+"Connecting, listening or resolving a name failed."
+const NetworkError = TuttiError{Raw.TUTTI_ERR_NETWORK}
+"The store refused or was lost."
+const StoreError = TuttiError{Raw.TUTTI_ERR_STORE}
+"Nothing to pop; retry later."
+const QueueEmptyError = TuttiError{Raw.TUTTI_ERR_QUEUE_EMPTY}
+"Memory, threads or descriptors ran out."
+const ResourceError = TuttiError{Raw.TUTTI_ERR_OUT_OF_MEMORY}
+"A fault of tutti itself; please report it."
+const InternalError = TuttiError{Raw.TUTTI_ERR_INTERNAL}
+
+"The number of the failure, one of `Tutti.Raw.TUTTI_ERR_...`."
+status(::TuttiError{Status}) where {Status} = Status
+
+Base.showerror(io::IO, error::TuttiError) =
+    print(io, unsafe_string(Raw.tutti_status_name(status(error))), ": ", error.message)
+
+"Memory for a failure, prepared; the last argument of every function that can fail."
+@inline function new_error()
+    error = Ref{Raw.tutti_error}()
+    Raw.tutti_error_init(error, sizeof(Raw.tutti_error))
+    error
+end
+
+"The exception that an error filled by the library stands for."
+function exception(error::Ref{Raw.tutti_error})
+    GC.@preserve error begin
+        start = Ptr{UInt8}(pointer_from_objref(error))
+        field(name, kind) = unsafe_load(Ptr{kind}(start + offset(Raw.tutti_error, name)))
+        message = unsafe_string(start + offset(Raw.tutti_error, :message))
+        TuttiError{field(:status, Int32)}(field(:rank, Int32), field(:system_errno, Int32), message)
+    end
+end
+
+offset(type, name) = fieldoffset(type, findfirst(==(name), fieldnames(type)))
+
+@noinline fail(error) = throw(exception(error))
+
+"Calls a function of the library that does not wait, and throws if it fails."
+@inline function call(f::F, args...) where {F}
+    error = new_error()
+    f(args..., error) == Raw.TUTTI_OK || fail(error)
+    nothing
+end

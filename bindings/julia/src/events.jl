@@ -1,0 +1,94 @@
+# events.jl: what threads of the library tell Julia. Julia's code runs on Julia's threads alone, so
+# such a thread leaves an event in libtutti_julia (deps/tutti_julia.c) and wakes Julia's event loop;
+# one task here takes the events and serves them.
+
+const WORK_DONE, CALL_RETURNED, LOG_LINE, REDUCE, ALLGATHER = UInt32.(1:5)
+
+"As the struct of this name in deps/tutti_julia.c."
+struct Event
+    kind::UInt32
+    number::Int32
+    id::UInt64
+    input::Ptr{Cvoid}
+    output::Ptr{Cvoid}
+    count::Int64
+    answer::Ptr{Cvoid}
+end
+
+"""
+What waits for an event, by the number that the event will have. What an operation borrows is held
+from here until it is done, whatever becomes of the task or the `Work` that waits for it.
+"""
+const expected = Dict{UInt64, Any}()
+const expected_lock = ReentrantLock()
+const last_id = Threads.Atomic{UInt64}(0)
+
+function expect(waiting)
+    id = Threads.atomic_add!(last_id, UInt64(1)) + 1
+    lock(() -> expected[id] = waiting, expected_lock)
+    id
+end
+
+forget(id) = lock(() -> pop!(expected, id, nothing), expected_lock)
+look_up(id) = lock(() -> get(expected, id, nothing), expected_lock)
+
+const library_handles = Ptr{Cvoid}[]
+
+"Finds both libraries: where they were built, or else where the system's loader looks."
+function load_libraries()
+    empty!(library_handles)
+    for (variable, built, name) in (("TUTTI_LIBRARY", built_library, Raw.libtutti),
+                                    ("TUTTI_JULIA_LIBRARY", built_helper, libtutti_julia))
+        path = get(ENV, variable, isfile(built) ? built : name)
+        push!(library_handles, Libdl.dlopen(path, Libdl.RTLD_NOW | Libdl.RTLD_GLOBAL))
+    end
+end
+
+function start_events()
+    ccall(:jl_generating_output, Cint, ()) == 0 || return
+    condition = Base.AsyncCondition()
+    ccall((:tutti_julia_start, libtutti_julia), Cvoid, (Ptr{Cvoid}, Ptr{Cvoid}),
+          cglobal(:uv_async_send), condition.handle)
+    atexit(() -> ccall((:tutti_julia_stop, libtutti_julia), Cvoid, ()))
+    @async while isopen(condition)
+        wait(condition)
+        serve_events()
+    end
+end
+
+function serve_events()
+    event = Ref{Event}()
+    while ccall((:tutti_julia_take, libtutti_julia), Int32, (Ptr{Event},), event) != 0
+        try
+            serve(event[])
+        catch exception
+            @error "tutti: an event could not be served" exception = (exception, catch_backtrace())
+        end
+    end
+end
+
+function serve(event::Event)
+    if event.kind == WORK_DONE
+        work_ended(forget(event.id), event)
+    elseif event.kind == CALL_RETURNED
+        call_returned(forget(event.id), event.number)
+    elseif event.kind == LOG_LINE
+        log_line(look_up(event.id), event)
+    elseif event.kind == REDUCE
+        @async answer(reduce_event, event)
+    elseif event.kind == ALLGATHER
+        @async answer(allgather_event, event)
+    end
+end
+
+"Answers a question by a function of the program's; what it throws is shown, and the answer no."
+function answer(f, event::Event)
+    status = try
+        f(event)
+        Raw.TUTTI_OK
+    catch exception
+        @error "tutti: a function of the program failed" exception = (exception, catch_backtrace())
+        Raw.TUTTI_ERR_BACKEND
+    end
+    ccall((:tutti_julia_answer, libtutti_julia), Cvoid, (Ptr{Cvoid}, Int32), event.answer, status)
+end

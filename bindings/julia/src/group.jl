@@ -1,0 +1,222 @@
+# group.jl: process groups, from the first meeting of the ranks to the end.
+
+"""
+    Group(store, rank, world_size; backend = nothing, timeout = nothing, reproducible = false)
+
+A group with no global state: several may live in one process, also several ranks of one group, as
+tasks. One set of ranks, one use of a store: give further groups a `PrefixStore`.
+
+    Group(allgather, rank, world_size; ...)
+
+The same without a store, for programs that have MPI or other means to reach each other:
+`allgather(bytes)` returns the bytes of all ranks, one after the other.
+
+Calls take a group as `group = ...`; `WORLD` is the one that `init_process_group` makes.
+"""
+mutable struct Group
+    handle::Ptr{Raw.tutti_group}
+end
+
+"The default group, of all ranks."
+const WORLD = Group(C_NULL)  # the handles of both are set when the module starts
+"What a rank that is in none of the new groups receives: it has no rank, and no call takes it."
+const NON_MEMBER = Group(C_NULL)
+
+group_slot() = Ref(Ptr{Raw.tutti_group}(C_NULL))
+
+function owned_group(handle)
+    handle == NON_MEMBER.handle && return NON_MEMBER
+    finalizer(close, Group(handle))
+end
+
+"""
+    close(group)
+
+Gives the group back; using it afterwards is an `InvalidHandleError`. One that was not destroyed is
+ended in the background. `WORLD` is ended by `destroy_process_group` alone.
+"""
+function Base.close(group::Group)
+    (group === WORLD || group === NON_MEMBER) && return nothing
+    Raw.tutti_group_release(group.handle)
+    group.handle = C_NULL
+    nothing
+end
+
+function Base.show(io::IO, group::Group)
+    group === NON_MEMBER && return print(io, "NON_MEMBER")
+    name = group === WORLD ? "WORLD" : "Group"
+    is_member(group) || return print(io, name, "(none)")
+    print(io, name, "(rank ", rank(group), " of ", world_size(group), ", ", backend(group), ")")
+end
+
+"""
+    init_process_group(backend = nothing; init_method = "env://", rank, world_size, store,
+                       timeout = nothing, reproducible = false)
+
+Makes the default group, `WORLD`: every rank calls this once, and all meet, by `init_method`
+(`env://`, `tcp://host:port`, `file:///path`) or at a `store`; then and with `tcp://` and `file://`
+it takes `rank` and `world_size`. `backend` is `"gloo"`, `"shm"`, `"hierarchy"` or `"loopback"`;
+without it the best one for where the ranks are. `timeout` is of making the group, and the default
+of its operations.
+
+    init_process_group(f, backend = nothing; ...)
+
+Calls `f()` between `init_process_group` and `destroy_process_group`.
+"""
+function init_process_group(name::Union{AbstractString, Nothing} = nothing;
+                            init_method::Union{AbstractString, Nothing} = nothing,
+                            rank::Union{Integer, Nothing} = nothing,
+                            world_size::Union{Integer, Nothing} = nothing,
+                            store::Union{Store, Nothing} = nothing, timeout = nothing,
+                            reproducible::Bool = false)
+    place = (something(rank, -1), something(world_size, -1), group_options(timeout, reproducible))
+    if store === nothing
+        call_waiting(Raw.tutti_init_process_group, optional(name), optional(init_method), place...)
+    else
+        init_method === nothing || throw(ArgumentError("init_method and store exclude each other"))
+        call_waiting(Raw.tutti_init_process_group_with_store, optional(name), store.handle,
+                     place...)
+    end
+end
+
+function init_process_group(f::Function, arguments...; options...)
+    init_process_group(arguments...; options...)
+    finished = false
+    try
+        result = f()
+        finished = true
+        result
+    finally
+        # What the program failed with is more telling than what ending the group may fail with.
+        finished ? destroy_process_group() : try destroy_process_group() catch end
+    end
+end
+
+"Whether the default group exists in this process."
+is_initialized() = Raw.tutti_is_initialized() == 1
+
+"""
+    destroy_process_group(group = WORLD)
+
+Ends a group: finished sends arrive, operations still running end with an `AbortedError`. Every rank
+calls it; a rank does not wait for the others. `WORLD` takes all groups with it that were made from
+it.
+"""
+destroy_process_group(group::Group = WORLD) =
+    call_waiting(Raw.tutti_destroy_process_group, group.handle)
+
+function Group(store::Store, rank::Integer, world_size::Integer; backend = nothing,
+               timeout = nothing, reproducible::Bool = false)
+    slot = group_slot()
+    call_waiting(Raw.tutti_group_create, optional(backend), store.handle, rank, world_size,
+                 group_options(timeout, reproducible), slot)
+    owned_group(slot[])
+end
+
+function Group(allgather, rank::Integer, world_size::Integer; backend = nothing,
+               timeout = nothing, reproducible::Bool = false)
+    slot = group_slot()
+    id = expect(allgather)
+    try
+        call_waiting(Raw.tutti_group_create_with_allgather, optional(backend),
+                    Libdl.dlsym(library_handles[2], :tutti_julia_allgather),
+                    Ptr{Cvoid}(UInt(id)), rank, world_size, group_options(timeout, reproducible),
+                    slot)
+    finally
+        forget(id)
+    end
+    owned_group(slot[])
+end
+
+"Has the program's own all-gather do its part in the making of a group."
+function allgather_event(event::Event)
+    input = copy(unsafe_wrap(Array, Ptr{UInt8}(event.input), event.count))
+    all = look_up(event.id)(input)
+    length(all) % event.count == 0 || throw(DimensionMismatch(
+        "allgather returned $(length(all)) bytes, not a multiple of the $(event.count) it got"))
+    copyto!(unsafe_wrap(Array, Ptr{UInt8}(event.output), length(all)), all)
+end
+
+"The group by a call of `new_group` or `split_group`."
+function made_from(f, group::Group, args...; description, timeout, reproducible, local_only)
+    kinds = Dict(nothing => Raw.TUTTI_AS_PARENT, true => Raw.TUTTI_REPRODUCIBLE,
+                 false => Raw.TUTTI_NOT_REPRODUCIBLE)
+    wanted = options(Raw.tutti_new_group_options; use_local_synchronization = local_only,
+                     timeout_ms = milliseconds(timeout), reproducible = kinds[reproducible])
+    slot = group_slot()
+    call_waiting(f, group.handle, args..., optional(description), Ref(wanted), slot)
+    owned_group(slot[])
+end
+
+"""
+    new_group(ranks = nothing; group = WORLD, backend, description, timeout, reproducible,
+              use_local_synchronization = false)
+
+A group of some of the ranks of another one; every rank of `group` calls it with the same arguments.
+Ranks that are not in it receive `NON_MEMBER`. With `use_local_synchronization` only the members
+call.
+"""
+function new_group(ranks = nothing; group::Group = WORLD, backend = nothing, description = nothing,
+                   timeout = nothing, reproducible::Union{Bool, Nothing} = nothing,
+                   use_local_synchronization::Bool = false)
+    chosen = ranks === nothing ? C_NULL : Int32[rank for rank in ranks]
+    made_from(Raw.tutti_new_group, group, chosen, ranks === nothing ? 0 : length(chosen),
+              optional(backend); description = description, timeout = timeout,
+              reproducible = reproducible, local_only = use_local_synchronization)
+end
+
+"""
+    split_group(parts; group = WORLD, description, timeout, reproducible)
+
+Makes several groups that share no rank: `parts` are lists of ranks, the same on every rank, which
+receives the group it is in, or `NON_MEMBER`.
+"""
+function split_group(parts; group::Group = WORLD, description = nothing, timeout = nothing,
+                     reproducible::Union{Bool, Nothing} = nothing)
+    chosen = Int32[rank for part in parts for rank in part]
+    sizes = Int32[length(part) for part in parts]
+    made_from(Raw.tutti_split_group, group, chosen, sizes, length(sizes);
+              description = description, timeout = timeout, reproducible = reproducible,
+              local_only = false)
+end
+
+"This process's rank in the group, from 0; -1 if it has none."
+rank(group::Group = WORLD) = Int(Raw.tutti_get_rank(group.handle))
+
+"How many ranks the group has; -1 if it is not valid."
+world_size(group::Group = WORLD) = Int(Raw.tutti_get_world_size(group.handle))
+
+"Whether this process is a member of the group, and the group has not ended."
+is_member(group::Group = WORLD) = rank(group) >= 0
+
+function text_or_nothing(text)
+    text == C_NULL ? nothing : unsafe_string(text)
+end
+
+"The name of the group's backend, also where it was chosen; `nothing` if the group is not valid."
+backend(group::Group = WORLD) = text_or_nothing(Raw.tutti_get_backend(group.handle))
+
+"Whether sums in the group have the same bits from any number of ranks."
+is_reproducible(group::Group = WORLD) = Raw.tutti_is_reproducible(group.handle) == 1
+
+"A rank of the group, from its number among all ranks; -1 if it is not a member."
+group_rank(group::Group, global_rank::Integer) =
+    Int(Raw.tutti_get_group_rank(group.handle, global_rank))
+
+"The number among all ranks of a rank of the group; -1 if there is no such rank."
+global_rank(group::Group, group_rank::Integer) =
+    Int(Raw.tutti_get_global_rank(group.handle, group_rank))
+
+"The global ranks of a group's members, in the order of their ranks in the group."
+function process_group_ranks(group::Group = WORLD)
+    ranks = Vector{Int32}(undef, max(0, world_size(group)))
+    call(Raw.tutti_get_process_group_ranks, group.handle, ranks, length(ranks))
+    Int.(ranks)
+end
+
+"Sets the timeout of the group's operations from the next one on: seconds, a `Period`, or `Inf`."
+set_timeout!(group::Group, timeout) =
+    call(Raw.tutti_set_timeout, group.handle, milliseconds(timeout))
+
+"How many groups this process is in: the default group and those made from it."
+group_count() = Int(Raw.tutti_get_pg_count())

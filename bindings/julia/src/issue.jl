@@ -1,0 +1,133 @@
+# issue.jl: how every collective and message is started, and waited for.
+
+"""
+How a call is made: `async` returns a `Work`; `needs_work` has one also while it waits, for what
+only a work can tell; `asks_julia` is of reductions by functions of Julia; a `message` is outside
+the order of the collectives.
+"""
+Base.@kwdef struct Manner
+    async::Bool
+    needs_work::Bool = false
+    asks_julia::Bool = false
+    message::Bool = false
+end
+
+"""
+Starts an operation of the library: `f(group, args..., work, error)`. Waits for it, and returns
+`finish(handle)`; or returns a `Work` at once. `roots` is what it borrows.
+"""
+function issue(f::F, manner::Manner, finish, roots, group::Group, args...) where {F}
+    gathered = manner.message ? nothing : gathering(group)
+    gathered === nothing ||
+        return gather_call(gathered, f, manner, finish, roots, group, args...)
+    if !manner.async && !manner.needs_work && !manner.asks_julia && is_blocking()
+        return issue_directly(f, finish, roots, group, args...)
+    end
+    pending = Pending(roots, finish, manner.asks_julia)
+    id, handle = start(f, pending, group, args...)
+    manner.async && return Work(handle, announce(pending, id, handle))
+    if ends_soon(handle)
+        forget(id)
+        settle_ended(pending, handle)
+    elseif is_blocking() && !manner.asks_julia
+        directly(Raw.tutti_work_wait, handle, 0, C_NULL)
+        forget(id)
+        settle_ended(pending, handle)
+    else
+        announce(pending, id, handle)
+        wait(pending.ended)
+    end
+    Raw.tutti_work_release(handle)
+    result(pending)
+end
+
+function issue_directly(f::F, finish, roots, group, args...) where {F}
+    error, handle = new_error(), group.handle
+    GC.@preserve roots begin
+        directly(f, handle, args..., C_NULL, error) == Raw.TUTTI_OK || fail(error)
+    end
+    finish(C_NULL)
+end
+
+"Starts the operation, with all it borrows held before."
+function start(f::F, pending::Pending, group::Group, args...) where {F}
+    slot = Ref(Ptr{Raw.tutti_work}(C_NULL))
+    id = expect((pending, C_NULL))
+    pending.asks_julia && Threads.atomic_add!(user_reductions, 1)
+    try
+        call(f, group.handle, args..., slot)
+    catch
+        forget(id)
+        pending.asks_julia && Threads.atomic_sub!(user_reductions, 1)
+        rethrow()
+    end
+    id, slot[]
+end
+
+"Has Julia told when the operation is done."
+function announce(pending::Pending, id, handle)
+    lock(() -> expected[id] = (pending, handle), expected_lock)
+    error = new_error()
+    status = ccall((:tutti_julia_expect, libtutti_julia), Int32,
+                   (Ptr{Raw.tutti_work}, UInt64, Ptr{Raw.tutti_error}), handle, id, error)
+    if status != Raw.TUTTI_OK  # no memory to be told: it is waited for here
+        Raw.tutti_work_wait(handle, 0, C_NULL)
+        forget(id)
+        settle_ended(pending, handle)
+    end
+    pending
+end
+
+"The calls of a group that `coalesce` gathers: what they borrow."
+const gathered_calls = Dict{Ptr{Raw.tutti_group}, Vector{Any}}()
+const gathered_lock = ReentrantLock()
+const gathering_groups = Threads.Atomic{Int}(0)
+
+function gathering(group::Group)
+    gathering_groups[] == 0 && return nothing
+    lock(() -> get(gathered_calls, group.handle, nothing), gathered_lock)
+end
+
+"Whether what is lent to a call is needed after it has returned."
+keeps(async::Bool, group::Group) = async || gathering(group) !== nothing
+
+function gather_call(gathered, f, manner, finish, roots, group, args...)
+    manner.async && throw(ArgumentError("async is for the whole of coalesce, not for a call in it"))
+    finish isa Output || throw(ArgumentError("coalesce gathers no objects or bytes"))
+    call(f, group.handle, args..., C_NULL)
+    lock(() -> push!(gathered, (roots, manner.asks_julia)), gathered_lock)
+    finish(C_NULL)
+end
+
+"The result that a collective of arrays has: what was lent to it."
+struct Output{L}
+    lent::L
+end
+(output::Output)(_) = give_back(output.lent)
+
+"""
+    coalesce(f; group = WORLD, async = false, timeout = nothing)
+
+Gathers the group's collectives of arrays that `f` calls, and does them as one operation when it
+returns: those that are alike share their messages. The results are there when `coalesce` returns,
+or with `async = true` when the `Work` it returns is done. All ranks gather the same calls.
+"""
+function coalesce(f; group::Group = WORLD, async::Bool = false, timeout = nothing)
+    call(Raw.tutti_coalescing_begin, group.handle)
+    gathered = Any[]
+    lock(() -> gathered_calls[group.handle] = gathered, gathered_lock)
+    Threads.atomic_add!(gathering_groups, 1)
+    failure = nothing
+    try
+        f()
+    catch exception
+        failure = exception
+    end
+    lock(() -> delete!(gathered_calls, group.handle), gathered_lock)
+    Threads.atomic_sub!(gathering_groups, 1)
+    # What was gathered is done also if f has failed: the other ranks have called it.
+    ended = issue(Raw.tutti_coalescing_end, Manner(async = async, asks_julia = any(last, gathered)),
+                  handle -> nothing, gathered, group, call_options(timeout))
+    failure === nothing || throw(failure)
+    ended
+end

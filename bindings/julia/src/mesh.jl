@@ -1,0 +1,159 @@
+# mesh.jl: the ranks of a group in rows and columns of any number of dimensions, with a group along
+# each of them. Dimensions count from 1, as Julia's; ranks and coordinates from 0.
+
+"""
+A mesh of ranks, by `init_device_mesh`: `size(mesh)`, `ndims(mesh)`, `length(mesh)`,
+`group(mesh, dim)`, `coordinate(mesh)`, `ranks(mesh)`, `mesh["rows"]`, `close(mesh)`.
+"""
+mutable struct Mesh
+    handle::Ptr{Raw.tutti_mesh}
+    Mesh(handle::Ptr{Raw.tutti_mesh}) = finalizer(close, new(handle))
+end
+
+"Gives the mesh back; its groups end in the background once nothing else holds them."
+function Base.close(mesh::Mesh)
+    Raw.tutti_mesh_release(mesh.handle)
+    mesh.handle = C_NULL
+    nothing
+end
+
+Base.show(io::IO, mesh::Mesh) =
+    print(io, "Mesh(", ndims(mesh) < 0 ? "closed" : join(size(mesh), "×"), ")")
+
+mesh_slot() = Ref(Ptr{Raw.tutti_mesh}(C_NULL))
+
+names_or_null(::Nothing, count) = C_NULL
+function names_or_null(names, count)
+    length(names) == count ||
+        throw(DimensionMismatch("dim_names has $(length(names)) names for $count dimensions"))
+    strings(string(name) for name in names)
+end
+
+"""
+    init_device_mesh(shape; dim_names = nothing, group = WORLD, device_type = "cpu",
+                     timeout = nothing, reproducible = false)
+
+Lays the first ranks of a group out as a mesh, the last dimension varying fastest, and makes the
+groups along its dimensions. Every rank of `group` calls it with the same arguments.
+
+```julia
+mesh = init_device_mesh((2, world_size() ÷ 2); dim_names = ("dp", "tp"))
+allreduce!(x, +; group = group(mesh, "dp"))
+```
+"""
+function init_device_mesh(shape; dim_names = nothing, group::Group = WORLD,
+                          device_type::AbstractString = "cpu", timeout = nothing,
+                          reproducible::Bool = false)
+    lengths, slot = Int32[length for length in shape], mesh_slot()
+    call_waiting(Raw.tutti_init_device_mesh, group.handle, device_type, lengths, length(lengths),
+                 names_or_null(dim_names, length(lengths)), group_options(timeout, reproducible),
+                 slot)
+    Mesh(slot[])
+end
+
+"""
+    Mesh(groups, ranks = nothing; dim_names = nothing, device_type = "cpu")
+
+A mesh of groups that are there already, one for each dimension; `ranks` is the array of the global
+ranks in it, which one dimension can do without. Nothing is sent to other ranks.
+"""
+function Mesh(groups, ranks::Union{AbstractArray, Nothing} = nothing; dim_names = nothing,
+              device_type::AbstractString = "cpu")
+    handles = Ptr{Raw.tutti_group}[group.handle for group in groups]
+    rows = ranks === nothing ? C_NULL : Int32.(vec(permutedims(ranks, ndims(ranks):-1:1)))
+    shape = ranks === nothing ? C_NULL : Int32[length for length in size(ranks)]
+    ranks === nothing || length(shape) == length(handles) ||
+        throw(DimensionMismatch("ranks has $(length(shape)) dimensions for $(length(handles)) groups"))
+    slot = mesh_slot()
+    GC.@preserve groups call(Raw.tutti_mesh_from_group, handles, device_type, rows, shape,
+                             length(handles), names_or_null(dim_names, length(handles)), slot)
+    Mesh(slot[])
+end
+
+"How the library names a dimension: by number from 0, or by name."
+dimension(::Nothing) = (-1, C_NULL)
+dimension(name::Union{AbstractString, Symbol}) = (-1, String(name))
+function dimension(number::Integer)
+    number >= 1 || throw(ArgumentError("dim is $number: dimensions count from 1"))
+    (number - 1, C_NULL)
+end
+
+"""
+    group(mesh, dim = nothing)
+
+The group along one dimension, by number from 1 or by name: the ranks that differ from this one in
+that dimension alone.
+"""
+function group(mesh::Mesh, dim = nothing)
+    slot = group_slot()
+    call(Raw.tutti_mesh_get_group, mesh.handle, dimension(dim)..., slot)
+    owned_group(slot[])
+end
+
+"The groups along all dimensions."
+function groups(mesh::Mesh)
+    slots = fill(Ptr{Raw.tutti_group}(C_NULL), max(0, ndims(mesh)))
+    call(Raw.tutti_mesh_get_all_groups, mesh.handle, slots, length(slots))
+    map(owned_group, slots)
+end
+
+"This rank's place along one dimension, from 0; -1 on a rank that is not in the mesh."
+function local_rank(mesh::Mesh, dim = nothing)
+    slot = Ref(Int32(-1))
+    call(Raw.tutti_mesh_get_local_rank, mesh.handle, dimension(dim)..., slot)
+    Int(slot[])
+end
+
+function numbers(f, mesh::Mesh, count)
+    all = Vector{Int32}(undef, max(0, count))
+    call(f, mesh.handle, all, length(all))
+    Int.(all)
+end
+
+"This rank's place along all dimensions, from 0 each; `nothing` on a rank not in the mesh."
+function coordinate(mesh::Mesh)
+    place = numbers(Raw.tutti_mesh_get_coordinate, mesh, ndims(mesh))
+    any(<(0), place) ? nothing : Tuple(place)
+end
+
+"The global rank of this process, in the mesh or not; -1 if the mesh was closed."
+rank(mesh::Mesh) = Int(Raw.tutti_mesh_get_rank(mesh.handle))
+
+Base.ndims(mesh::Mesh) = Int(Raw.tutti_mesh_ndim(mesh.handle))
+Base.size(mesh::Mesh) = Tuple(numbers(Raw.tutti_mesh_shape, mesh, ndims(mesh)))
+Base.size(mesh::Mesh, dim::Integer) = Int(Raw.tutti_mesh_size(mesh.handle, dimension(dim)[1]))
+Base.length(mesh::Mesh) = Int(Raw.tutti_mesh_size(mesh.handle, -1))
+
+"The global ranks of the mesh: `ranks(mesh)[i, j]` is at the coordinate (i - 1, j - 1)."
+function ranks(mesh::Mesh)
+    rows, shape = numbers(Raw.tutti_mesh_ranks, mesh, length(mesh)), size(mesh)
+    permutedims(reshape(rows, reverse(shape)), length(shape):-1:1)
+end
+
+"The names of the dimensions; `nothing` where there is none."
+dim_names(mesh::Mesh) =
+    Tuple(text_or_nothing(Raw.tutti_mesh_dim_name(mesh.handle, dim - 1)) for dim in 1:ndims(mesh))
+
+"""
+    mesh["rows"], mesh["rows", "columns"]
+
+The part of a mesh that this rank sees along some of its dimensions, in their order there.
+"""
+function Base.getindex(mesh::Mesh, names::Union{AbstractString, Symbol}...)
+    slot, wanted = mesh_slot(), strings(names)
+    call(Raw.tutti_mesh_slice, mesh.handle, wanted, length(wanted), slot)
+    Mesh(slot[])
+end
+
+"""
+    flatten(mesh; name = nothing, timeout = nothing, reproducible = false)
+
+The mesh in one dimension, with a group of all its ranks; its name is the dimensions', joined by
+"_", if none is given. All ranks of the mesh call it.
+"""
+function flatten(mesh::Mesh; name = nothing, timeout = nothing, reproducible::Bool = false)
+    slot = mesh_slot()
+    call_waiting(Raw.tutti_mesh_flatten, mesh.handle, optional(name),
+                 group_options(timeout, reproducible), slot)
+    Mesh(slot[])
+end

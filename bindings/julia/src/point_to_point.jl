@@ -1,0 +1,78 @@
+# point_to_point.jl: messages between two ranks of a group.
+
+"The source of a `recv!` that takes a message of any rank."
+const ANY_RANK = -1
+
+"""
+    send(x, dst; tag = 0, group = WORLD, async = false, timeout = nothing)
+
+Sends an array to rank `dst`, which receives it with `recv!` and the same tag. Returns when the
+receiver takes it, or with `async = true` a `Work` at once (torch: isend).
+"""
+function send(x::Memory, dst::Integer; tag::Integer = 0, group::Group = WORLD, async::Bool = false,
+              timeout = nothing)
+    lent = lend(x, :x; keeps = async)
+    issue(Raw.tutti_send, Manner(async = async, message = true), handle -> nothing, lent, group,
+          lent.buffer, dst, tag, call_options(timeout))
+end
+
+"""
+    recv!(x, src = ANY_RANK; tag = 0, group = WORLD, async = false, timeout = nothing)
+
+Receives a message that rank `src`, or any, sent with the same tag, length and element type. Returns
+the sender's rank; with `async = true` a `Work` at once (torch: irecv), which has `source_rank`.
+"""
+function recv!(x::Memory, src::Integer = ANY_RANK; tag::Integer = 0, group::Group = WORLD,
+               async::Bool = false, timeout = nothing)
+    lent = lend(x, :x; keeps = async)
+    issue(Raw.tutti_recv, Manner(async = async, needs_work = true, message = true),
+          received(lent, async), lent, group, lent.buffer, src, tag, call_options(timeout), C_NULL)
+end
+
+received(lent, async) = async ? Output(lent) : handle -> (give_back(lent); source_of(handle))
+
+function source_of(handle)
+    slot = Ref(Int32(-1))
+    call(Raw.tutti_work_source_rank, handle, slot)
+    Int(slot[])
+end
+
+"""
+    P2POp(send, x, dst; tag = 0)
+    P2POp(recv!, x, src = ANY_RANK; tag = 0)
+
+One message of a `batch_isend_irecv`.
+"""
+struct P2POp
+    kind::UInt32
+    x::Memory
+    peer::Int32
+    tag::Int32
+    P2POp(::typeof(send), x::Memory, dst::Integer; tag::Integer = 0) =
+        new(Raw.TUTTI_ISEND, x, dst, tag)
+    P2POp(::typeof(recv!), x::Memory, src::Integer = ANY_RANK; tag::Integer = 0) =
+        new(Raw.TUTTI_IRECV, x, src, tag)
+end
+
+"""
+    batch_isend_irecv(ops; group = WORLD, timeout = nothing)
+
+Starts several sends and receives, in any mix, and returns their works, in the order of `ops`.
+"""
+function batch_isend_irecv(ops; group::Group = WORLD, timeout = nothing)
+    lent = [lend(op.x, "the array of ops[$i]"; keeps = true) for (i, op) in enumerate(ops)]
+    raw = Raw.tutti_p2p_op[
+        Raw.tutti_p2p_op(op.kind, op.peer, op.tag, 0, one.buffer[], (0, 0))
+        for (op, one) in zip(ops, lent)]
+    slots = fill(Ptr{Raw.tutti_work}(C_NULL), length(raw))
+    pendings = [Pending(one, Output(one), false) for one in lent]
+    ids = [expect((pending, C_NULL)) for pending in pendings]
+    try
+        call(Raw.tutti_batch_isend_irecv, group.handle, raw, length(raw), call_options(timeout),
+             slots)
+    catch
+        foreach(forget, ids)
+        rethrow()
+    end
+    [Work(slot, announce(pending, id, slot)) for (slot, pending, id) in zip(slots, pendings, ids)]
+end

@@ -1,0 +1,247 @@
+# work.jl: operations that run while the caller goes on.
+
+"""
+What belongs to an operation that runs: the arrays it borrows, and how its result is made of them.
+It is held among `expected` until the operation is done.
+"""
+mutable struct Pending
+    roots::Any
+    finish::Any    # finish(handle) gives the result, once the operation has succeeded
+    asks_julia::Bool
+    value::Any
+    failure::Any   # an exception, or nothing
+    settled::Bool
+    mutex::Threads.SpinLock
+    ended::Threads.Event
+    callbacks::Vector{Any}
+end
+
+Pending(roots, finish, asks_julia) =
+    Pending(roots, finish, asks_julia, nothing, nothing, false, Threads.SpinLock(),
+            Threads.Event(), [])
+
+"""
+An operation that runs, as calls with `async = true` return it: `wait(work)`, `fetch(work)` for its
+result, `isready(work)`. What it borrows is held until it is done, also if the `Work` is dropped.
+"""
+mutable struct Work
+    handle::Ptr{Raw.tutti_work}
+    pending::Pending
+    Work(handle, pending) = finalizer(release, new(handle, pending))
+end
+
+release(work::Work) = Raw.tutti_work_release(work.handle)
+
+"""
+    close(work)
+
+Gives the handle back; using it afterwards is an `InvalidHandleError`. The operation goes on, and
+its arrays are held until it is done.
+"""
+function Base.close(work::Work)
+    release(work)
+    work.handle = C_NULL
+    nothing
+end
+
+Base.show(io::IO, work::Work) = print(io, "Work(", something(op_type(work), "closed"), ")")
+
+"The operation is done: makes its result, once, and lets go of what it borrowed."
+function settle(pending::Pending, handle, failure)
+    lock(pending.mutex)
+    mine = !pending.settled
+    pending.settled = true
+    unlock(pending.mutex)
+    mine || return wait(pending.ended)
+    pending.asks_julia && Threads.atomic_sub!(user_reductions, 1)
+    try
+        failure === nothing ? (pending.value = pending.finish(handle)) : (pending.failure = failure)
+    catch exception
+        pending.failure = exception
+    end
+    pending.roots = pending.finish = nothing
+    notify(pending.ended)
+    foreach(callback -> (@async callback(pending.failure)), pending.callbacks)
+end
+
+"A work that was announced is done."
+function work_ended(announced, event::Event)
+    announced === nothing && return
+    pending, handle = announced
+    failure = nothing
+    if event.number != Raw.TUTTI_OK
+        failure = told_failure(event)
+    end
+    settle(pending, handle, failure)
+end
+
+function told_failure(event::Event)
+    event.input == C_NULL && return TuttiError{event.number}(-1, 0, "out of memory")
+    failure = exception(Ref(unsafe_load(Ptr{Raw.tutti_error}(event.input))))
+    Libc.free(event.input)
+    failure
+end
+
+"How the operation ended, if it has: settles it."
+function settle_ended(pending::Pending, handle)
+    error = new_error()
+    succeeded = Raw.tutti_work_error(handle, error) == Raw.TUTTI_OK
+    settle(pending, handle, succeeded ? nothing : exception(error))
+end
+
+"Looks for a moment whether an operation ends: most short ones do, sooner than a task could wait."
+function ends_soon(handle)
+    completed, until = Ref(Int32(0)), time_ns() + 20_000
+    while true
+        Raw.tutti_work_is_completed(handle, completed, C_NULL)
+        completed[] == 1 && return true
+        time_ns() > until && return false
+    end
+end
+
+result(pending::Pending) =
+    pending.failure === nothing ? pending.value : throw(pending.failure)
+
+check_open(work::Work) =
+    work.handle == C_NULL && throw(InvalidHandleError(-1, 0, "the work was closed"))
+
+"""
+    wait(work; timeout = nothing)
+
+Waits until the operation is done, while other tasks run; throws what it failed with. A `timeout`
+is a limit for this wait alone: when it passes, a `TimeoutError` says that the operation is still
+running, and the wait may be repeated.
+"""
+function Base.wait(work::Work; timeout = nothing)
+    fetch(work; timeout = timeout)
+    nothing
+end
+
+"""
+    fetch(work; timeout = nothing)
+
+Waits as `wait` does, and returns the result: what the call returns without `async = true`.
+"""
+function Base.fetch(work::Work; timeout = nothing)
+    check_open(work)
+    pending = work.pending
+    if timeout !== nothing
+        wait_limited(work, milliseconds(timeout))
+    elseif !pending.settled && ends_soon(work.handle)
+        settle_ended(pending, work.handle)
+    elseif is_blocking()
+        directly(Raw.tutti_work_wait, work.handle, 0, C_NULL)
+        settle_ended(pending, work.handle)
+    end
+    wait(pending.ended)
+    result(pending)
+end
+
+function wait_limited(work::Work, limit)
+    try
+        call_waiting(Raw.tutti_work_wait, work.handle, limit)
+    catch exception
+        iscompleted(work) || rethrow()
+    end
+    settle_ended(work.pending, work.handle)
+end
+
+function truth(f, work::Work)
+    slot = Ref(Int32(0))
+    call(f, work.handle, slot)
+    slot[] == 1
+end
+
+"Whether the operation is done, successfully or not."
+iscompleted(work::Work) = truth(Raw.tutti_work_is_completed, work)
+Base.isready(work::Work) = iscompleted(work)
+
+"Whether the operation is done and successful."
+issuccess(work::Work) = truth(Raw.tutti_work_is_success, work)
+
+"The failure of the operation; `nothing` while it is running and if it succeeded."
+function exception(work::Work)
+    error = new_error()
+    Raw.tutti_work_error(work.handle, error) == Raw.TUTTI_OK ? nothing : exception(error)
+end
+
+"The group rank a finished `recv!` received from; -1 while nothing has come."
+function source_rank(work::Work)
+    slot = Ref(Int32(-1))
+    call(Raw.tutti_work_source_rank, work.handle, slot)
+    Int(slot[])
+end
+
+"What kind of operation it is: \"all_reduce\"; `nothing` if the work was closed."
+function op_type(work::Work)
+    name = Raw.tutti_work_get_op_type(work.handle)
+    name == C_NULL ? nothing : unsafe_string(name)
+end
+
+"Which collective of its group it is, from 1 on, the same on all ranks; 0 for messages."
+function sequence_number(work::Work)
+    slot = Ref(UInt64(0))
+    call(Raw.tutti_work_get_sequence_number, work.handle, slot)
+    Int(slot[])
+end
+
+"How long the operation took, in seconds; `nothing` while it is running."
+function duration(work::Work)
+    slot = Ref(0.0)
+    call(Raw.tutti_work_get_duration, work.handle, slot)
+    slot[] < 0 ? nothing : slot[] / 1000
+end
+
+handles(works) = Ptr{Raw.tutti_work}[work.handle for work in works]
+
+"""
+    waitany(works; timeout = nothing)
+
+Waits until one of several operations is done; returns its index, the lowest one if several are.
+"""
+function waitany(works; timeout = nothing)
+    slot = Ref(Csize_t(0))
+    GC.@preserve works call_waiting(Raw.tutti_work_wait_any, handles(works), length(works),
+                                    milliseconds(timeout), slot)
+    Int(slot[]) + 1
+end
+
+"""
+    waitall(works; timeout = nothing)
+
+Waits until all operations are done; throws the first failure in their order.
+"""
+function waitall(works; timeout = nothing)
+    if timeout !== nothing
+        GC.@preserve works call_waiting(Raw.tutti_work_wait_all, handles(works), length(works),
+                                        milliseconds(timeout))
+    end
+    foreach(check_open, works)
+    failures = Any[]
+    for work in works
+        try
+            fetch(work)
+        catch failure
+            push!(failures, failure)
+        end
+    end
+    isempty(failures) || throw(first(failures))
+    nothing
+end
+
+"""
+    then(f, work)
+
+Has `f(failure)` called in a task of its own once the operation is done; `failure` is `nothing` if
+it succeeded, else the exception.
+"""
+function then(f, work::Work)
+    check_open(work)
+    pending = work.pending
+    lock(pending.mutex)
+    ended = pending.settled
+    ended || push!(pending.callbacks, f)
+    unlock(pending.mutex)
+    ended && @async (wait(pending.ended); f(pending.failure))
+    nothing
+end
