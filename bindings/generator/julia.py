@@ -97,8 +97,8 @@ class Writer:
     def constant(self, constant: model.Constant) -> str:
         kind = self.type(constant.type)
         value = f"{kind}({constant.value})"
-        if constant.type.pointers:
-            value = f"{kind}(UInt({constant.value}))"
+        if constant.type.pointers:  # as a number: pointers do not outlive precompilation
+            value = f"UInt({constant.value})"
         elif constant.value < 0:
             value = f"{constant.value} % {kind}"
         return f"{docstring(constant.comment)}const {constant.name} = {value}\n"

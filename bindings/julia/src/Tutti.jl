@@ -68,8 +68,7 @@ export Mesh, init_device_mesh, group, groups, local_rank, coordinate, ranks, dim
 "Loads the library, and begins to hear what its threads tell."
 function __init__()
     load_libraries()
-    WORLD.handle = Ptr{Raw.tutti_group}(Raw.TUTTI_GROUP_WORLD)
-    NON_MEMBER.handle = Ptr{Raw.tutti_group}(Raw.TUTTI_GROUP_NON_MEMBER)
+    WORLD.handle, NON_MEMBER.handle = Ptr{Raw.tutti_group}.(constant_groups)
     start_events()
 end
 

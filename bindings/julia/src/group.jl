@@ -22,6 +22,9 @@ const WORLD = Group(C_NULL)  # the handles of both are set when the module start
 "What a rank that is in none of the new groups receives: it has no rank, and no call takes it."
 const NON_MEMBER = Group(C_NULL)
 
+"Numbers, of which pointers are made when the module starts: those would not outlive precompiling."
+const constant_groups = UInt[Raw.TUTTI_GROUP_WORLD, Raw.TUTTI_GROUP_NON_MEMBER]
+
 group_slot() = Ref(Ptr{Raw.tutti_group}(C_NULL))
 
 function owned_group(handle)
