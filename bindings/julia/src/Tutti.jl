@@ -57,7 +57,7 @@ export Work, waitany, waitall, iscompleted, issuccess, source_rank, then, op_typ
     duration
 export ReduceOp, PremulSum, SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR
 export bcast!, allreduce!, allreduce, allreduce_addends!, reduce!, allgather!, allgather, gather!,
-    gather, scatter!, reducescatter!, alltoall!, barrier, monitored_barrier, coalesce, blocking
+    gather, scatter!, reducescatter!, alltoall!, barrier, monitored_barrier, coalescing, blocking
 export send, recv!, batch_isend_irecv, P2POp, ANY_RANK
 export encode, decode, to_json, ObjectOptions, Timestamp, AsArray
 export bcast_object_list!, allgather_object, gather_object, scatter_object_list, send_object_list,

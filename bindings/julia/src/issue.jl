@@ -78,7 +78,7 @@ function announce(pending::Pending, id, handle)
     pending
 end
 
-"The calls of a group that `coalesce` gathers: what they borrow."
+"The calls of a group that `coalescing` gathers: what they borrow."
 const gathered_calls = Dict{Ptr{Raw.tutti_group}, Vector{Any}}()
 const gathered_lock = ReentrantLock()
 const gathering_groups = Threads.Atomic{Int}(0)
@@ -92,8 +92,8 @@ end
 keeps(async::Bool, group::Group) = async || gathering(group) !== nothing
 
 function gather_call(gathered, f, manner, finish, roots, group, args...)
-    manner.async && throw(ArgumentError("async is for the whole of coalesce, not for a call in it"))
-    finish isa Output || throw(ArgumentError("coalesce gathers no objects or bytes"))
+    manner.async && throw(ArgumentError("async is for the whole of coalescing, not for a call in it"))
+    finish isa Output || throw(ArgumentError("coalescing gathers no objects or bytes"))
     call(f, group.handle, args..., C_NULL)
     lock(() -> push!(gathered, (roots, manner.asks_julia)), gathered_lock)
     finish(C_NULL)
@@ -106,13 +106,13 @@ end
 (output::Output)(_) = give_back(output.lent)
 
 """
-    coalesce(f; group = WORLD, async = false, timeout = nothing)
+    coalescing(f; group = WORLD, async = false, timeout = nothing)
 
 Gathers the group's collectives of arrays that `f` calls, and does them as one operation when it
-returns: those that are alike share their messages. The results are there when `coalesce` returns,
+returns: those that are alike share their messages. The results are there when `coalescing` returns,
 or with `async = true` when the `Work` it returns is done. All ranks gather the same calls.
 """
-function coalesce(f; group::Group = WORLD, async::Bool = false, timeout = nothing)
+function coalescing(f; group::Group = WORLD, async::Bool = false, timeout = nothing)
     call(Raw.tutti_coalescing_begin, group.handle)
     gathered = Any[]
     lock(() -> gathered_calls[group.handle] = gathered, gathered_lock)

@@ -1,0 +1,64 @@
+# What may be a buffer: arrays of bits, dense or not.
+
+struct Particle
+    position::NTuple{3, Float32}
+    kind::Int8
+end
+
+@testset "views, matrices and other arrays" begin
+    on_ranks(2) do group
+        r = rank(group)
+        x = collect(1.0:6.0) .+ r
+        allreduce!(view(x, 2:4), +; group = group)
+        @test x == [1 + r, 5, 7, 9, 5 + r, 6 + r]
+        matrix = fill(r + 1, 3, 4)
+        allreduce!(view(matrix, :, 2:3), +; group = group)
+        @test matrix[:, 1] == fill(r + 1, 3) && matrix[:, 2:3] == fill(3, 3, 2)
+
+        # What is not dense is copied, there and back.
+        allreduce!(view(matrix, 2, :), +; group = group)
+        @test matrix[2, :] == [3, 6, 6, 3]
+        allreduce!(view(matrix, 1:2:3, 1)', *; group = group)
+        @test matrix[[1, 3], 1] == [2, 2]
+        bits = BitVector([r == 0, true, false])
+        allreduce!(bits, &; group = group)
+        @test bits == [false, true, false]
+        @test allreduce(1:3, +; group = group) == [2, 4, 6]
+        number = Ref(r + 1)
+        allreduce!(number, +; group = group)
+        @test number[] == 3
+        empty = Float32[]
+        @test allreduce!(empty, +; group = group) === empty
+    end
+end
+
+@testset "elements of any bits are moved" begin
+    on_ranks(2) do group
+        r = rank(group)
+        particles = [Particle((r, 2, 3), r) for _ in 1:4]
+        bcast!(particles; src = 1, group = group)
+        @test particles == fill(Particle((1, 2, 3), 1), 4)
+        @test allgather([(r, 1.5)]; group = group) == [(0, 1.5) (1, 1.5)]
+    end
+end
+
+@testset "what cannot be a buffer is named" begin
+    on_ranks(1) do group
+        message(f) = (error = thrown(f); @test error isa ArgumentError; error.msg)
+        strings = message(() -> bcast!(["a"]; group = group))
+        @test occursin("x has elements of type String", strings)
+        tuples = message(() -> allreduce!([(1, 2)], +; group = group))
+        @test occursin("cannot be reduced", tuples)
+        gaps = view(zeros(4), 1:2:3)
+        going_on = message(() -> allreduce!(gaps, +; group = group, async = true))
+        @test occursin("x is not dense in memory", going_on)
+        @test_throws MethodError bcast!("text"; group = group)
+    end
+end
+
+@testset "bfloat16" begin
+    @test Float32(Tutti.BFloat16(1.5)) == 1.5f0
+    @test Tutti.BFloat16(1.0f0 + 2.0f0^-9) == Tutti.BFloat16(1)  # ties to even
+    @test isnan(Tutti.BFloat16(NaN)) && -Tutti.BFloat16(2) < Tutti.BFloat16(1)
+    @test Tutti.dtype_size(Tutti.BFloat16) == 2 && Tutti.dtype_size(String) == 0
+end

@@ -1,0 +1,51 @@
+# Failures: their types and what they say; facts about the library.
+using Dates: Minute, Second
+
+@testset "errors say what, and show it" begin
+    on_ranks(2) do group
+        error = thrown(() -> bcast!([1]; src = 9, group = group))
+        @test error isa InvalidArgumentError && error isa TuttiError
+        @test occursin("group_src is 9", error.message) && error.rank == -1 && error.errno == 0
+        @test startswith(sprint(showerror, error), "TUTTI_ERR_INVALID_ARGUMENT: ")
+        @test Tutti.status(error) == Raw.TUTTI_ERR_INVALID_ARGUMENT
+    end
+end
+
+@testset "ranks that call different things are told so" begin
+    failures = on_ranks(2) do group
+        x = zeros(rank(group) + 1)
+        thrown(() -> allreduce!(x, +; group = group))
+    end
+    @test all(failure -> failure isa MismatchError, failures)
+end
+
+@testset "timeouts" begin
+    @test Tutti.milliseconds(nothing) == 0 && Tutti.milliseconds(Inf) == -1
+    @test Tutti.milliseconds(1.5) == 1500 && Tutti.milliseconds(Second(2)) == 2000
+    @test Tutti.milliseconds(Minute(1)) == 60_000 && Tutti.milliseconds(1e-9) == 1
+    for wrong in (0, -1, NaN, -Inf)
+        @test_throws ArgumentError Tutti.milliseconds(wrong)
+    end
+    ended = Base.Event()
+    on_ranks(2) do group
+        rank(group) == 1 && return wait(ended)
+        @test_throws TimeoutError barrier(; group = group, timeout = 0.05)
+        notify(ended)
+    end
+end
+
+@testset "facts" begin
+    @test Tutti.version() >= v"0.1.0"
+    @test Tutti.version_string() == string(Tutti.version())
+    @test Tutti.is_backend_available("gloo") && !Tutti.is_backend_available("none")
+    @test Tutti.default_backend_for_device("cpu") == "gloo"
+    @test Tutti.default_backend_for_device("toaster") === nothing
+    @test Tutti.is_torchelastic_launched() == haskey(ENV, "TORCHELASTIC_RUN_ID")
+    before = Tutti.debug_level()
+    Tutti.set_debug_level(:detail)
+    @test Tutti.debug_level() === :detail
+    withenv(() -> Tutti.set_debug_level_from_env(), "TORCH_DISTRIBUTED_DEBUG" => "info")
+    @test Tutti.debug_level() === :info
+    @test_throws ArgumentError Tutti.set_debug_level(:much)
+    Tutti.set_debug_level(before)
+end

@@ -1,0 +1,95 @@
+# Groups: starting, ending, and making groups of groups.
+
+@testset "ranks meet at a store" begin
+    ranks = on_ranks(3) do group
+        @test world_size(group) == 3 && backend(group) == "loopback" && is_member(group)
+        @test process_group_ranks(group) == [0, 1, 2]
+        @test group_rank(group, 2) == 2 && global_rank(group, 5) == -1
+        @test occursin("of 3, loopback", string(group))
+        rank(group)
+    end
+    @test ranks == [0, 1, 2]
+end
+
+@testset "the default group" begin
+    @test !is_initialized() && rank() == -1 && backend() === nothing
+    mktempdir() do folder
+        url = "file://" * joinpath(folder, "meet")
+        result = init_process_group(; init_method = url, rank = 0, world_size = 1) do
+            @test is_initialized() && rank() == 0 && world_size() == 1 && group_count() == 1
+            @test string(WORLD) == "WORLD(rank 0 of 1, $(backend()))"
+            "result"
+        end
+        @test result == "result"
+    end
+    @test !is_initialized()
+    store = HashStore()
+    failure = thrown() do
+        init_process_group(() -> error("mine"); store = store, rank = 0, world_size = 1)
+    end
+    @test failure isa ErrorException && failure.msg == "mine" && !is_initialized()
+    @test_throws InvalidHandleError destroy_process_group()
+    @test_throws ArgumentError init_process_group(; store = store, init_method = "env://")
+    @test_throws InvalidArgumentError init_process_group(; init_method = "what://")
+end
+
+@testset "new_group and split_group" begin
+    on_ranks(4) do group
+        pair = new_group([3, 1]; group = group, description = "pair")
+        if rank(group) in (1, 3)
+            @test process_group_ranks(pair) == [1, 3]
+            @test allreduce(rank(group), +; group = pair) == 4
+        else
+            @test pair === NON_MEMBER && rank(pair) == -1
+            @test_throws InvalidHandleError barrier(; group = pair)
+        end
+        half = split_group([[0, 1], [2, 3]]; group = group, timeout = 30)
+        @test process_group_ranks(half) == (rank(group) < 2 ? [0, 1] : [2, 3])
+        all = new_group(; group = group, reproducible = true)
+        @test is_reproducible(all) && !is_reproducible(group)
+        if rank(group) < 2
+            alone = new_group([0, 1]; group = group, use_local_synchronization = true)
+            @test allreduce(1, +; group = alone) == 2
+        end
+        @test_throws MismatchError new_group([rank(group)]; group = group)
+    end
+end
+
+@testset "ranks meet by an all-gather of their own" begin
+    count, given = 3, Dict{Int, Vector{UInt8}}()
+    everyone = Condition()
+    tasks = map(0:(count - 1)) do rank
+        @async begin
+            group = Group(rank, count; backend = "loopback", timeout = 60) do bytes
+                given[rank] = bytes
+                length(given) == count ? notify(everyone) : wait(everyone)
+                vcat((given[r] for r in 0:(count - 1))...)
+            end
+            sum = allreduce(rank, +; group = group)
+            close(group)
+            sum
+        end
+    end
+    @test map(fetch_result, tasks) == [3, 3, 3]
+end
+
+@testset "an all-gather that throws fails the making of the group" begin
+    failure, messages = logged() do
+        thrown(() -> Group(bytes -> error("no"), 0, 1; backend = "loopback"))
+    end
+    @test failure isa BackendError && messages == ["tutti: a function of the program failed"]
+end
+
+@testset "a group that was closed is an error" begin
+    on_ranks(1) do group
+        other = new_group(; group = group)
+        Tutti.set_timeout!(other, 5)
+        @test_throws ArgumentError Tutti.set_timeout!(other, -1)
+        close(other)
+        close(other)
+        @test rank(other) == -1 && backend(other) === nothing
+        @test_throws InvalidHandleError barrier(; group = other)
+        @test_throws InvalidHandleError allreduce!([1], +; group = other)
+        @test_throws InvalidHandleError process_group_ranks(other)
+    end
+end

@@ -1,0 +1,39 @@
+# Meshes.
+
+@testset "rows and columns" begin
+    on_ranks(6) do group
+        r = rank(group)
+        mesh = init_device_mesh((2, 3); dim_names = ("rows", :columns), group = group)
+        @test size(mesh) == (2, 3) && ndims(mesh) == 2 && length(mesh) == 6 && size(mesh, 2) == 3
+        @test ranks(mesh) == [0 1 2; 3 4 5]
+        @test coordinate(mesh) == (r ÷ 3, r % 3) && rank(mesh) == r
+        @test dim_names(mesh) == ("rows", "columns") && string(mesh) == "Mesh(2×3)"
+        @test local_rank(mesh, 1) == r ÷ 3 && local_rank(mesh, "columns") == r % 3
+        column = Tutti.group(mesh, 1)
+        @test process_group_ranks(column) == [r % 3, r % 3 + 3]
+        @test allreduce(r, +; group = groups(mesh)[2]) == (r < 3 ? 3 : 12)
+        row = mesh["columns"]
+        @test size(row) == (3,) && process_group_ranks(Tutti.group(row)) == 3 * (r ÷ 3) .+ (0:2)
+        flat = flatten(mesh)
+        @test size(flat) == (6,) && dim_names(flat) == ("rows_columns",)
+        @test size(mesh["rows", "columns"]) == (2, 3)
+        made = Mesh(groups(mesh), ranks(mesh); dim_names = ["a", "b"])
+        @test coordinate(made) == coordinate(mesh) && dim_names(made) == ("a", "b")
+        @test size(Mesh([column])) == (2,)
+        @test_throws InvalidArgumentError Tutti.group(mesh, 3)
+        @test_throws ArgumentError Tutti.group(mesh, 0)
+        @test_throws DimensionMismatch init_device_mesh((6,); dim_names = ("a", "b"), group = group)
+        close(flat)
+        @test_throws InvalidHandleError size(flat)
+        barrier(; group = group)
+    end
+end
+
+@testset "a rank that the mesh has no place for" begin
+    on_ranks(3) do group
+        mesh = init_device_mesh([2]; group = group)
+        @test dim_names(mesh) == (nothing,)
+        @test coordinate(mesh) == (rank(group) < 2 ? (rank(group),) : nothing)
+        @test (Tutti.group(mesh) === NON_MEMBER) == (rank(group) == 2)
+    end
+end

@@ -1,0 +1,97 @@
+# Stores of every kind.
+using Sockets: listen, getsockname, Sockets
+
+"Calls f with a new store of each kind."
+function each_store(f)
+    f(HashStore())
+    mktempdir() do folder
+        f(FileStore(joinpath(folder, "store"), 1))
+    end
+    f(TCPStore("localhost", 0; is_master = true, wait_for_workers = false))
+    f(PrefixStore("prefix", HashStore()))
+end
+
+@testset "keys, values, counters and queues" begin
+    each_store() do store
+        store["key"] = "value"
+        @test store["key"] == b"value"
+        @test get(store, "key", String) == "value"
+        store["bytes"] = UInt8[0, 1, 255]
+        @test store["bytes"] == UInt8[0, 1, 255]
+        @test add!(store, "counter", 5) == 5
+        @test add!(store, "counter") == 6
+        append!(store, "key", " and more")
+        @test get(store, "key", String) == "value and more"
+        @test haskey(store, "key") && haskey(store, ["key", "counter"])
+        @test !haskey(store, ["key", "missing"])
+        @test compare_set!(store, "once", "", "first") == b"first"
+        @test compare_set!(store, "once", "other", "second") == b"first"
+        @test delete_key!(store, "once") && !delete_key!(store, "once")
+        multi_set!(store, ["a" => "1", "b" => UInt8[2], "c" => ""])
+        @test multi_get(store, ["c", "b", "a"]) == [UInt8[], UInt8[2], b"1"]
+        @test sort(list_keys(store)) == ["a", "b", "bytes", "c", "counter", "key"]
+        @test num_keys(store) == 6
+        queue_push!(store, "queue", "one")
+        queue_push!(store, "queue", "two")
+        @test queue_length(store, "queue") == 2
+        @test queue_pop!(store, "queue") == b"one"
+        @test queue_pop!(store, "queue"; block = false) == b"two"
+        @test_throws QueueEmptyError queue_pop!(store, "queue"; block = false)
+        wait(store, "a")
+        wait(store, ("a", "b"); timeout = 10)
+        barrier(store, "barrier", 1)
+        @test Tutti.has_extended_api(store)
+        Tutti.set_timeout!(store, 0.05)
+        @test Tutti.timeout(store) == 0.05
+        error = thrown(() -> store["never"])
+        @test error isa TimeoutError && occursin("never", error.message)
+        close(store)
+    end
+end
+
+@testset "what the kinds know of themselves" begin
+    TCPStore("localhost", 0; is_master = true, wait_for_workers = false) do server
+        @test Tutti.host(server) == "localhost"
+        client = TCPStore("localhost", Tutti.port(server); timeout = 10)
+        client["from"] = "client"
+        @test get(server, "from", String) == "client"
+        other = copy(client)
+        @test get(other, "from", String) == "client"
+        prefixed = PrefixStore("p", client)
+        prefixed["x"] = "y"
+        @test get(server, "p/x", String) == "y"
+        @test get(Tutti.underlying_store(prefixed), "p/x", String) == "y"
+        foreach(close, (prefixed, other, client))
+    end
+    mktempdir() do folder
+        FileStore(joinpath(folder, "store")) do store
+            @test Tutti.path(store) == joinpath(folder, "store")
+        end
+    end
+end
+
+@testset "a server at a socket that is open already, with limits" begin
+    socket = listen(Sockets.localhost, 0)
+    port = getsockname(socket)[2]
+    fd = Ref{Cint}()
+    ccall(:uv_fileno, Cint, (Ptr{Cvoid}, Ptr{Cint}), socket.handle, fd)
+    store = TCPStore("localhost", 0; is_master = true, wait_for_workers = false,
+                     master_listen_fd = fd[], max_value_bytes = 10)
+    @test Tutti.port(store) == port
+    store["short"] = "1234567890"
+    @test_throws TuttiError (store["long"] = "12345678901"; store["short"])
+    @test_throws ArgumentError TCPStore("localhost", 0; is_master = true, max_nothing = 1)
+    close(store)
+    close(socket)
+end
+
+@testset "a store that was closed is an error" begin
+    store = HashStore()
+    close(store)
+    close(store)
+    @test !isopen(store)
+    @test_throws InvalidHandleError store["key"]
+    @test_throws InvalidHandleError store["key"] = "value"
+    @test_throws InvalidHandleError copy(store)
+    @test_throws ArgumentError HashStore()["a\0b"]
+end

@@ -1,0 +1,105 @@
+# Operations that run while the caller goes on.
+
+@noinline function drop_a_send(group)
+    x = collect(1:1000)
+    send(x, 1; group = group, async = true)
+    x
+end
+
+@testset "wait, fetch and what a work knows" begin
+    on_ranks(2) do group
+        r = rank(group)
+        x = [r, 1]
+        work = allreduce!(x, +; group = group, async = true)
+        @test work isa Work && op_type(work) == "all_reduce"
+        @test fetch(work) === x && x == [1, 2]
+        wait(work)
+        @test isready(work) && iscompleted(work) && issuccess(work)
+        @test Tutti.exception(work) === nothing
+        @test sequence_number(work) == 1 && duration(work) >= 0
+        @test source_rank(work) == -1
+        works = [allreduce!([i], max; group = group, async = true) for i in 1:5]
+        waitall(works)
+        @test [fetch(work)[1] for work in works] == 1:5
+        waitall(works; timeout = 10)
+        @test waitany(works) == 1
+    end
+end
+
+@testset "a wait may time out and be repeated" begin
+    on_ranks(2) do group
+        if rank(group) == 1
+            x = [0]
+            work = recv!(x, 0; group = group, async = true)
+            @test_throws TimeoutError wait(work; timeout = 0.01)
+            @test_throws TimeoutError waitany([work]; timeout = 0.01)
+            @test_throws TimeoutError waitall([work]; timeout = 0.01)
+            @test !isready(work) && duration(work) === nothing
+            barrier(; group = group)
+            @test fetch(work) == [7] && source_rank(work) == 0
+        else
+            barrier(; group = group)
+            send([7], 1; group = group)
+        end
+    end
+end
+
+@testset "then" begin
+    on_ranks(1) do group
+        heard = Channel{Any}(3)
+        work = barrier(; group = group, async = true)
+        then(failure -> put!(heard, (1, failure)), work)
+        wait(work)
+        then(failure -> put!(heard, (2, failure)), work)
+        @test sort([take!(heard), take!(heard)]; by = first) == [(1, nothing), (2, nothing)]
+        late = recv!([0]; group = group, async = true, timeout = 0.01)
+        then(failure -> put!(heard, failure), late)
+        @test take!(heard) isa TimeoutError
+        @test_throws TimeoutError wait(late)
+        @test Tutti.exception(late) isa TimeoutError && !issuccess(late) && isready(late)
+        @test_throws TimeoutError waitall([work, late])
+    end
+end
+
+@testset "a work that was closed is an error, and its operation goes on" begin
+    on_ranks(2) do group
+        x = [rank(group)]
+        work = allreduce!(x, +; group = group, async = true)
+        close(work)
+        close(work)
+        @test_throws InvalidHandleError wait(work)
+        @test_throws InvalidHandleError isready(work)
+        @test_throws InvalidHandleError then(identity, work)
+        @test op_type(work) === nothing && string(work) == "Work(closed)"
+        barrier(; group = group)
+        @test x == [1]
+    end
+end
+
+@testset "arrays are held until the operation is done, also if the work is dropped" begin
+    on_ranks(2) do group
+        if rank(group) == 0
+            sent = WeakRef(drop_a_send(group))
+            GC.gc()
+            @test sent.value !== nothing
+            barrier(; group = group)
+            barrier(; group = group)
+        else
+            barrier(; group = group)
+            x = zeros(Int, 1000)
+            recv!(x, 0; group = group)
+            @test x == 1:1000
+            barrier(; group = group)
+        end
+    end
+end
+
+@testset "aborted by the end of the group" begin
+    on_ranks(1) do group
+        other = new_group(; group = group)
+        work = recv!([0]; group = other, async = true)
+        destroy_process_group(other)
+        @test_throws AbortedError wait(work)
+        @test_throws InvalidHandleError barrier(; group = other)
+    end
+end
