@@ -83,6 +83,12 @@ end
 lend(x, name; options...) =
     throw(ArgumentError("$name is a $(typeof(x)), not an array or a Ref"))
 
+"Lends an array that the operation writes to."
+function lend_output(x, name; options...)
+    x isa AbstractRange && throw(ArgumentError("$name is a range, which cannot be written to"))
+    lend(x, name; options...)
+end
+
 "After the operation: what was copied goes back to where it came from."
 give_back(lent::Lent) = (lent.original === lent.memory || copyto!(lent.original, lent.memory);
                          lent.original)

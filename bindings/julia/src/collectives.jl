@@ -11,7 +11,7 @@ Copies the array of rank `src` to all ranks. torch: broadcast.
 """
 function bcast!(x::Memory; src::Integer = 0, group::Group = WORLD, async::Bool = false,
                 timeout = nothing)
-    lent = lend(x, :x; keeps = keeps(async, group))
+    lent = lend_output(x, :x; keeps = keeps(async, group))
     issue(Raw.tutti_broadcast, Manner(async = async), Output(lent), lent, group, lent.buffer, src,
           call_options(timeout))
 end
@@ -25,7 +25,7 @@ is `+`, `*`, `min`, `max`, `&`, `|`, `xor`, `AVG`, a `PremulSum`, a `ReduceOp`, 
 of two elements. torch: all_reduce.
 """
 function allreduce!(x::Memory, op; group::Group = WORLD, async::Bool = false, timeout = nothing)
-    lent = lend(x, :x; keeps = keeps(async, group), reduces = true)
+    lent = lend_output(x, :x; keeps = keeps(async, group), reduces = true)
     reduce = reduce_op(op)
     issue(Raw.tutti_all_reduce, Manner(async = async, asks_julia = asks_julia(reduce)),
           Output(lent), (lent, reduce), group, C_NULL, lent.buffer, reduce.code,
@@ -35,7 +35,7 @@ end
 function allreduce!(output::Memory, input::Memory, op; group::Group = WORLD, async::Bool = false,
                     timeout = nothing)
     stays = keeps(async, group)
-    out = lend(output, :output; keeps = stays, reduces = true)
+    out = lend_output(output, :output; keeps = stays, reduces = true)
     given = lend(input, :input; keeps = stays, reduces = true)
     reduce = reduce_op(op)
     issue(Raw.tutti_all_reduce, Manner(async = async, asks_julia = asks_julia(reduce)),
@@ -60,7 +60,7 @@ with `AVG` divided by the number of all. For groups made with `reproducible = tr
 function allreduce_addends!(output::Memory, inputs, op = +; group::Group = WORLD,
                             async::Bool = false, timeout = nothing)
     stays = keeps(async, group)
-    out = lend(output, :output; keeps = stays, reduces = true)
+    out = lend_output(output, :output; keeps = stays, reduces = true)
     ins = lend_list(inputs, :inputs; keeps = stays, reduces = true)
     issue(Raw.tutti_all_reduce_addends, Manner(async = async), Output(out), (out, ins), group,
           ins.buffers, length(ins.buffers), out.buffer, reduce_op(op).code, call_options(timeout))
@@ -75,7 +75,7 @@ ranks' memory stays as it was: they may give `nothing` as `output`.
 """
 function reduce!(x::Memory, op; dst::Integer = 0, group::Group = WORLD, async::Bool = false,
                  timeout = nothing)
-    lent = lend(x, :x; keeps = keeps(async, group), reduces = true)
+    lent = lend_output(x, :x; keeps = keeps(async, group), reduces = true)
     reduce = reduce_op(op)
     issue(Raw.tutti_reduce, Manner(async = async, asks_julia = asks_julia(reduce)), Output(lent),
           (lent, reduce), group, C_NULL, lent.buffer, reduce.code, dst, call_options(timeout))
@@ -84,7 +84,7 @@ end
 function reduce!(output::Union{Memory, Nothing}, input::Memory, op; dst::Integer = 0,
                  group::Group = WORLD, async::Bool = false, timeout = nothing)
     stays = keeps(async, group)
-    out = output === nothing ? nothing : lend(output, :output; keeps = stays, reduces = true)
+    out = output === nothing ? nothing : lend_output(output, :output; keeps = stays, reduces = true)
     given = lend(input, :input; keeps = stays, reduces = true)
     reduce = reduce_op(op)
     issue(Raw.tutti_reduce, Manner(async = async, asks_julia = asks_julia(reduce)), Output(out),
@@ -102,7 +102,7 @@ may differ in length. torch: reduce_scatter_tensor, reduce_scatter.
 function reducescatter!(output::Memory, input, op; group::Group = WORLD, async::Bool = false,
                         timeout = nothing)
     stays = keeps(async, group)
-    out = lend(output, :output; keeps = stays, reduces = true)
+    out = lend_output(output, :output; keeps = stays, reduces = true)
     reduce = reduce_op(op)
     manner = Manner(async = async, asks_julia = asks_julia(reduce))
     if is_list(input)

@@ -18,7 +18,7 @@ function allgather!(output, input::Union{Memory, Nothing} = nothing; group::Grou
         return issue(Raw.tutti_all_gather, Manner(async = async), Output(done), (given, outs), group,
                      buffer_of(given), outs.buffers, length(outs.buffers), call_options(timeout))
     end
-    out = lend(output, :output; keeps = stays)
+    out = lend_output(output, :output; keeps = stays)
     issue(Raw.tutti_all_gather_into_tensor, Manner(async = async), Output(out), (given, out), group,
           buffer_of(given), out.buffer, call_options(timeout))
 end
@@ -91,7 +91,7 @@ the elements as there are ranks, or a list of arrays. Other ranks give `nothing`
 function scatter!(output::Union{Memory, Nothing}, input = nothing; src::Integer = 0,
                   group::Group = WORLD, async::Bool = false, timeout = nothing)
     stays = keeps(async, group)
-    out = output === nothing ? nothing : lend(output, :output; keeps = stays)
+    out = output === nothing ? nothing : lend_output(output, :output; keeps = stays)
     ins = lend_pieces(input, :input, group; keeps = stays)
     issue(Raw.tutti_scatter, Manner(async = async), Output(out), (out, ins), group,
           pointer_to(ins), count_of(ins), buffer_of(out), src, call_options(timeout))
@@ -109,7 +109,7 @@ function alltoall!(output, input = nothing; output_splits = nothing, input_split
                    group::Group = WORLD, async::Bool = false, timeout = nothing)
     stays = keeps(async, group)
     is_list(output) && return alltoall_lists!(output, input, group, async, stays, timeout)
-    out = lend(output, :output; keeps = stays)
+    out = lend_output(output, :output; keeps = stays)
     given = input === nothing ? nothing : lend(input, :input; keeps = stays)
     issue(Raw.tutti_all_to_all_single, Manner(async = async), Output(out), (out, given), group,
           buffer_of(given), split_sizes(input_splits)..., out.buffer, split_sizes(output_splits)...,

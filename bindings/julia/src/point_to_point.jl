@@ -24,7 +24,7 @@ the sender's rank; with `async = true` a `Work` at once (torch: irecv), which ha
 """
 function recv!(x::Memory, src::Integer = ANY_RANK; tag::Integer = 0, group::Group = WORLD,
                async::Bool = false, timeout = nothing)
-    lent = lend(x, :x; keeps = async)
+    lent = lend_output(x, :x; keeps = async)
     issue(Raw.tutti_recv, Manner(async = async, needs_work = true, message = true),
           received(lent, async), lent, group, lent.buffer, src, tag, call_options(timeout), C_NULL)
 end
@@ -54,13 +54,16 @@ struct P2POp
         new(Raw.TUTTI_IRECV, x, src, tag)
 end
 
+lend_message(op::P2POp, name) =
+    (op.kind == Raw.TUTTI_IRECV ? lend_output : lend)(op.x, name; keeps = true)
+
 """
     batch_isend_irecv(ops; group = WORLD, timeout = nothing)
 
 Starts several sends and receives, in any mix, and returns their works, in the order of `ops`.
 """
 function batch_isend_irecv(ops; group::Group = WORLD, timeout = nothing)
-    lent = [lend(op.x, "the array of ops[$i]"; keeps = true) for (i, op) in enumerate(ops)]
+    lent = [lend_message(op, "the array of ops[$i]") for (i, op) in enumerate(ops)]
     raw = Raw.tutti_p2p_op[
         Raw.tutti_p2p_op(op.kind, op.peer, op.tag, 0, one.buffer[], (0, 0))
         for (op, one) in zip(ops, lent)]

@@ -52,6 +52,8 @@ end
         gaps = view(zeros(4), 1:2:3)
         going_on = message(() -> allreduce!(gaps, +; group = group, async = true))
         @test occursin("x is not dense in memory", going_on)
+        ranges = message(() -> allreduce!(1:3, +; group = group))
+        @test occursin("x is a range", ranges)
         @test_throws MethodError bcast!("text"; group = group)
     end
 end

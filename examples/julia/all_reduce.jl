@@ -1,0 +1,8 @@
+# Every rank gives one number, every rank gets the sum. Start it with
+#     tuttirun --nproc-per-node 4 julia all_reduce.jl
+using Tutti
+
+init_process_group() do
+    sum = allreduce(rank() + 1.0, +)
+    println("rank ", rank(), " of ", world_size(), ": sum = ", sum)
+end
