@@ -1,5 +1,5 @@
-# bench.jl: what a call costs. Prints "julia,get_rank_ns,8B_us,1MiB_us" from rank 0: nanoseconds of a
-# raw call, and microseconds of an all_reduce of 8 bytes and of 1 MiB of Float64. All ranks are
+# bench.jl: what a call costs. Prints "julia,get_rank_ns,8B_us,1MiB_us" from rank 0: nanoseconds of
+# a raw call, and microseconds of an all_reduce of 8 bytes and of 1 MiB of Float64. All ranks are
 # processes with nothing else to do, so the calls are made directly (`blocking`); with "tasks" as
 # argument they let other tasks run, as they do without it.
 #     tuttirun --nproc-per-node 2 julia --project=Tutti bench.jl
@@ -12,7 +12,7 @@ function get_rank_ns(count)
         sum += Tutti.Raw.tutti_get_rank(world)
     end
     elapsed = time_ns() - started
-    sum == count * rank() || error("a rank that changes")
+    sum == count * get_rank() || error("a rank that changes")
     elapsed / count
 end
 
@@ -33,5 +33,5 @@ end
 
 init_process_group() do
     numbers = "tasks" in ARGS ? measure() : blocking(measure)
-    rank() == 0 && println(join(("julia", round.(numbers; digits = 2)...), ","))
+    get_rank() == 0 && println(join(("julia", round.(numbers; digits = 2)...), ","))
 end

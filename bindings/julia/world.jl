@@ -1,5 +1,5 @@
-# world.jl: a rank of a group in which other ranks may speak other languages. Started by tuttirun, it
-# goes through all kinds of calls, checks what it receives, and ends with "julia rank R of N: ok".
+# world.jl: a rank of a group in which other ranks may speak other languages. Started by tuttirun,
+# it goes through all kinds of calls, checks what it receives, and ends with "julia rank R of N: ok".
 using Tutti
 
 check(what, right) = right || error("$what is wrong")
@@ -44,7 +44,7 @@ end
 
 function main()
     init_process_group() do
-        me, size = rank(), world_size()
+        me, size = get_rank(), get_world_size()
         check_sum(me, size)
         check_objects(me, size)
         check_broadcast(me)

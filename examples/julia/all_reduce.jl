@@ -3,6 +3,6 @@
 using Tutti
 
 init_process_group() do
-    sum = allreduce(rank() + 1.0, +)
-    println("rank ", rank(), " of ", world_size(), ": sum = ", sum)
+    sum = allreduce(get_rank() + 1.0, +)
+    println("rank ", get_rank(), " of ", get_world_size(), ": sum = ", sum)
 end

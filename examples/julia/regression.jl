@@ -36,7 +36,7 @@ end
 
 "Ranks work on every so many-th image."
 function train(images, digits)
-    mine = (rank() + 1):world_size():training
+    mine = (get_rank() + 1):get_world_size():training
     my_images, my_digits = images[:, mine], digits[mine]
     weights = zeros(Float32, 10, size(images, 1))
     sums = zeros(Float32, length(weights) + 1)
@@ -45,7 +45,7 @@ function train(images, digits)
         allreduce!(sums, +)
         sums ./= training
         weights .-= rate .* reshape(view(sums, 1:length(weights)), size(weights))
-        if rank() == 0 && step % 50 == 0
+        if get_rank() == 0 && step % 50 == 0
             println("step $step: loss ", round(sums[end]; digits = 3))
         end
     end
@@ -54,7 +54,7 @@ end
 
 "The part of the test's images that the model reads rightly; each rank looks at some of them."
 function accuracy(weights, images, digits)
-    mine = (training + rank() + 1):world_size():length(digits)
+    mine = (training + get_rank() + 1):get_world_size():length(digits)
     guesses = [findmax(column)[2] - 1 for column in eachcol(weights * images[:, mine])]
     right = allreduce(count(guesses .== digits[mine]), +)
     right, length(digits) - training
@@ -64,5 +64,5 @@ init_process_group() do
     BLAS.set_num_threads(1)  # the ranks share the machine
     images, digits = read_digits()
     right, total = accuracy(train(images, digits), images, digits)
-    rank() == 0 && println("reads $right of $total digits rightly")
+    get_rank() == 0 && println("reads $right of $total digits rightly")
 end

@@ -20,7 +20,7 @@ enum { MAX_WORDS = 12 };
 /* What Julia reads; as the struct of this name in src/events.jl. */
 struct event {
     uint32_t kind;
-    int32_t number;    /* WORK_DONE, CALL_RETURNED: the status; LOG_LINE: the level; REDUCE: dtype */
+    int32_t number;    /* the status; of LOG_LINE: the level; of REDUCE: the dtype */
     uint64_t id;       /* what Julia gave */
     const void* input; /* WORK_DONE: the failure, LOG_LINE: the text; Julia frees them */
     void* output;

@@ -5,9 +5,9 @@ meshes, after torch.distributed. Start programs with `tuttirun --nproc-per-node 
 ```julia
 using Tutti
 init_process_group() do
-    x = [rank() + 1.0]
+    x = [get_rank() + 1.0]
     allreduce!(x, +)
-    println("rank ", rank(), " of ", world_size(), ": sum = ", x[1])
+    println("rank ", get_rank(), " of ", get_world_size(), ": sum = ", x[1])
 end
 ```
 
@@ -51,8 +51,8 @@ export TuttiError, InvalidArgumentError, InvalidHandleError, UnsupportedError, T
 export Store, HashStore, FileStore, TCPStore, PrefixStore, add!, compare_set!,
     delete_key!, multi_get, multi_set!, num_keys, list_keys, queue_push!, queue_pop!, queue_length
 export Group, WORLD, NON_MEMBER, init_process_group, destroy_process_group, is_initialized,
-    new_group, split_group, rank, world_size, backend, is_member, is_reproducible, group_rank,
-    global_rank, process_group_ranks, group_count
+    new_group, split_group, get_rank, get_world_size, get_backend, is_member, is_reproducible,
+    get_group_rank, get_global_rank, get_process_group_ranks, get_pg_count
 export Work, waitany, waitall, iscompleted, issuccess, source_rank, then, op_type, sequence_number,
     duration
 export ReduceOp, PremulSum, SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR
@@ -63,7 +63,8 @@ export encode, decode, to_json, ObjectOptions, Timestamp, AsArray
 export bcast_object_list!, allgather_object, gather_object, scatter_object_list, send_object_list,
     recv_object_list
 export bcast_bytes, allgather_bytes, gather_bytes, scatter_bytes, send_bytes, recv_bytes
-export Mesh, init_device_mesh, group, groups, local_rank, coordinate, ranks, dim_names, flatten
+export Mesh, init_device_mesh, get_group, get_all_groups, get_local_rank, get_coordinate, ranks,
+    dim_names, flatten
 
 "Loads the library, and begins to hear what its threads tell."
 function __init__()

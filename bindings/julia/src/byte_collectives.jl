@@ -19,7 +19,7 @@ The bytes of rank `src`, on every rank; others than `src` give `nothing`.
 """
 function bcast_bytes(data = nothing; src::Integer = 0, max_bytes::Integer = 0,
                      group::Group = WORLD, async::Bool = false, timeout = nothing)
-    sends = rank(group) == src
+    sends = get_rank(group) == src
     sends && data === nothing && throw(ArgumentError("data is nothing on the source, rank $src"))
     bytes = sends ? bytes_of(data) : UInt8[]
     slots = no_bytes(sends ? 0 : 1)
@@ -36,7 +36,7 @@ Every rank's bytes, in a vector in the order of the ranks.
 """
 function allgather_bytes(data; max_bytes::Integer = 0, group::Group = WORLD, async::Bool = false,
                          timeout = nothing)
-    bytes, slots = bytes_of(data), no_bytes(max(0, world_size(group)))
+    bytes, slots = bytes_of(data), no_bytes(max(0, get_world_size(group)))
     issue(Raw.tutti_all_gather_bytes, Manner(async = async), Bytes(slots, identity),
           (bytes, slots), group, bytes, length(bytes), slots, length(slots), max_bytes,
           call_options(timeout))
@@ -49,8 +49,8 @@ On rank `dst` every rank's bytes, in a vector in the order of the ranks; `nothin
 """
 function gather_bytes(data; dst::Integer = 0, max_bytes::Integer = 0, group::Group = WORLD,
                       async::Bool = false, timeout = nothing)
-    receives = rank(group) == dst
-    bytes, slots = bytes_of(data), no_bytes(receives ? world_size(group) : 0)
+    receives = get_rank(group) == dst
+    bytes, slots = bytes_of(data), no_bytes(receives ? get_world_size(group) : 0)
     issue(Raw.tutti_gather_bytes, Manner(async = async),
           Bytes(slots, all -> receives ? all : nothing), (bytes, slots), group, bytes,
           length(bytes), receives ? slots : C_NULL, length(slots), dst, max_bytes,

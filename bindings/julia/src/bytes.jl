@@ -4,7 +4,8 @@
 function take_bytes(handle::Ptr{Raw.tutti_bytes})
     size = Raw.tutti_bytes_size(handle)
     bytes = Vector{UInt8}(undef, size)
-    GC.@preserve bytes unsafe_copyto!(pointer(bytes), Ptr{UInt8}(Raw.tutti_bytes_data(handle)), size)
+    data = Ptr{UInt8}(Raw.tutti_bytes_data(handle))
+    GC.@preserve bytes unsafe_copyto!(pointer(bytes), data, size)
     Raw.tutti_bytes_release(handle)
     bytes
 end

@@ -128,8 +128,8 @@ barrier(; group::Group = WORLD, async::Bool = false, timeout = nothing) =
 """
     monitored_barrier(; wait_all_ranks = false, group = WORLD, timeout = nothing)
 
-A barrier that says who is missing: rank 0 fails with a `TimeoutError` that names the first rank that
-has not come, or all of them.
+A barrier that says who is missing: rank 0 fails with a `TimeoutError` that names the first rank
+that has not come, or all of them.
 """
 monitored_barrier(; wait_all_ranks::Bool = false, group::Group = WORLD, timeout = nothing) =
     call_waiting(Raw.tutti_monitored_barrier, group.handle, wait_all_ranks, call_options(timeout))

@@ -14,8 +14,8 @@ function allgather!(output, input::Union{Memory, Nothing} = nothing; group::Grou
     given = input === nothing ? nothing : lend(input, :input; keeps = stays)
     if is_list(output)
         outs = lend_list(output, :output; keeps = stays)
-        done = AnyOutput(outs, output)
-        return issue(Raw.tutti_all_gather, Manner(async = async), Output(done), (given, outs), group,
+        done = Output(AnyOutput(outs, output))
+        return issue(Raw.tutti_all_gather, Manner(async = async), done, (given, outs), group,
                      buffer_of(given), outs.buffers, length(outs.buffers), call_options(timeout))
     end
     out = lend_output(output, :output; keeps = stays)
@@ -40,7 +40,7 @@ Every rank's `x`, a number or an array of the same size on all ranks, in an arra
 more: `allgather(x)[.., r + 1]` is of rank `r`.
 """
 function allgather(x::AbstractArray; group::Group = WORLD, options...)
-    output = Array{eltype(x)}(undef, size(x)..., max(0, world_size(group)))
+    output = Array{eltype(x)}(undef, size(x)..., max(0, get_world_size(group)))
     allgather!(output, x; group = group, options...)
 end
 allgather(x::Number; options...) = vec(allgather(fill(x); options...))
@@ -50,7 +50,7 @@ function lend_pieces(x, name, group; options...)
     x === nothing && return nothing
     is_list(x) && return lend_list(x, name; options...)
     is_contiguous(x) || throw(ArgumentError("$name is not dense in memory"))
-    lend_list(pieces(x, max(1, world_size(group)), name), name; options...)
+    lend_list(pieces(x, max(1, get_world_size(group)), name), name; options...)
 end
 
 """
@@ -74,7 +74,8 @@ end
 On rank `dst` what `allgather` gives; `nothing` on the others.
 """
 function gather(x::AbstractArray; dst::Integer = 0, group::Group = WORLD, options...)
-    output = rank(group) == dst ? Array{eltype(x)}(undef, size(x)..., world_size(group)) : nothing
+    receives = get_rank(group) == dst
+    output = receives ? Array{eltype(x)}(undef, size(x)..., get_world_size(group)) : nothing
     gather!(output, x; dst = dst, group = group, options...)
 end
 function gather(x::Number; options...)

@@ -49,7 +49,8 @@ function Base.show(io::IO, group::Group)
     group === NON_MEMBER && return print(io, "NON_MEMBER")
     name = group === WORLD ? "WORLD" : "Group"
     is_member(group) || return print(io, name, "(none)")
-    print(io, name, "(rank ", rank(group), " of ", world_size(group), ", ", backend(group), ")")
+    print(io, name, "(rank ", get_rank(group), " of ", get_world_size(group), ", ",
+          get_backend(group), ")")
 end
 
 """
@@ -184,35 +185,35 @@ function split_group(parts; group::Group = WORLD, description = nothing, timeout
 end
 
 "This process's rank in the group, from 0; -1 if it has none."
-rank(group::Group = WORLD) = Int(Raw.tutti_get_rank(group.handle))
+get_rank(group::Group = WORLD) = Int(Raw.tutti_get_rank(group.handle))
 
 "How many ranks the group has; -1 if it is not valid."
-world_size(group::Group = WORLD) = Int(Raw.tutti_get_world_size(group.handle))
+get_world_size(group::Group = WORLD) = Int(Raw.tutti_get_world_size(group.handle))
 
 "Whether this process is a member of the group, and the group has not ended."
-is_member(group::Group = WORLD) = rank(group) >= 0
+is_member(group::Group = WORLD) = get_rank(group) >= 0
 
 function text_or_nothing(text)
     text == C_NULL ? nothing : unsafe_string(text)
 end
 
 "The name of the group's backend, also where it was chosen; `nothing` if the group is not valid."
-backend(group::Group = WORLD) = text_or_nothing(Raw.tutti_get_backend(group.handle))
+get_backend(group::Group = WORLD) = text_or_nothing(Raw.tutti_get_backend(group.handle))
 
 "Whether sums in the group have the same bits from any number of ranks."
 is_reproducible(group::Group = WORLD) = Raw.tutti_is_reproducible(group.handle) == 1
 
 "A rank of the group, from its number among all ranks; -1 if it is not a member."
-group_rank(group::Group, global_rank::Integer) =
+get_group_rank(group::Group, global_rank::Integer) =
     Int(Raw.tutti_get_group_rank(group.handle, global_rank))
 
 "The number among all ranks of a rank of the group; -1 if there is no such rank."
-global_rank(group::Group, group_rank::Integer) =
+get_global_rank(group::Group, group_rank::Integer) =
     Int(Raw.tutti_get_global_rank(group.handle, group_rank))
 
 "The global ranks of a group's members, in the order of their ranks in the group."
-function process_group_ranks(group::Group = WORLD)
-    ranks = Vector{Int32}(undef, max(0, world_size(group)))
+function get_process_group_ranks(group::Group = WORLD)
+    ranks = Vector{Int32}(undef, max(0, get_world_size(group)))
     call(Raw.tutti_get_process_group_ranks, group.handle, ranks, length(ranks))
     Int.(ranks)
 end
@@ -222,4 +223,4 @@ set_timeout!(group::Group, timeout) =
     call(Raw.tutti_set_timeout, group.handle, milliseconds(timeout))
 
 "How many groups this process is in: the default group and those made from it."
-group_count() = Int(Raw.tutti_get_pg_count())
+get_pg_count() = Int(Raw.tutti_get_pg_count())

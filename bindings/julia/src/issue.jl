@@ -92,7 +92,7 @@ end
 keeps(async::Bool, group::Group) = async || gathering(group) !== nothing
 
 function gather_call(gathered, f, manner, finish, roots, group, args...)
-    manner.async && throw(ArgumentError("async is for the whole of coalescing, not for a call in it"))
+    manner.async && throw(ArgumentError("async is for all of coalescing, not for a call in it"))
     finish isa Output || throw(ArgumentError("coalescing gathers no objects or bytes"))
     call(f, group.handle, args..., C_NULL)
     lock(() -> push!(gathered, (roots, manner.asks_julia)), gathered_lock)

@@ -3,7 +3,7 @@
 
 """
 A mesh of ranks, by `init_device_mesh`: `size(mesh)`, `ndims(mesh)`, `length(mesh)`,
-`group(mesh, dim)`, `coordinate(mesh)`, `ranks(mesh)`, `mesh["rows"]`, `close(mesh)`.
+`get_group(mesh, dim)`, `get_coordinate(mesh)`, `ranks(mesh)`, `mesh["rows"]`, `close(mesh)`.
 """
 mutable struct Mesh
     handle::Ptr{Raw.tutti_mesh}
@@ -37,8 +37,8 @@ Lays the first ranks of a group out as a mesh, the last dimension varying fastes
 groups along its dimensions. Every rank of `group` calls it with the same arguments.
 
 ```julia
-mesh = init_device_mesh((2, world_size() ÷ 2); dim_names = ("dp", "tp"))
-allreduce!(x, +; group = group(mesh, "dp"))
+mesh = init_device_mesh((2, get_world_size() ÷ 2); dim_names = ("dp", "tp"))
+allreduce!(x, +; group = get_group(mesh, "dp"))
 ```
 """
 function init_device_mesh(shape; dim_names = nothing, group::Group = WORLD,
@@ -62,8 +62,8 @@ function Mesh(groups, ranks::Union{AbstractArray, Nothing} = nothing; dim_names 
     handles = Ptr{Raw.tutti_group}[group.handle for group in groups]
     rows = ranks === nothing ? C_NULL : Int32.(vec(permutedims(ranks, ndims(ranks):-1:1)))
     shape = ranks === nothing ? C_NULL : Int32[length for length in size(ranks)]
-    ranks === nothing || length(shape) == length(handles) ||
-        throw(DimensionMismatch("ranks has $(length(shape)) dimensions for $(length(handles)) groups"))
+    ranks === nothing || length(shape) == length(handles) || throw(DimensionMismatch(
+        "ranks has $(length(shape)) dimensions for $(length(handles)) groups"))
     slot = mesh_slot()
     GC.@preserve groups call(Raw.tutti_mesh_from_group, handles, device_type, rows, shape,
                              length(handles), names_or_null(dim_names, length(handles)), slot)
@@ -79,26 +79,26 @@ function dimension(number::Integer)
 end
 
 """
-    group(mesh, dim = nothing)
+    get_group(mesh, dim = nothing)
 
 The group along one dimension, by number from 1 or by name: the ranks that differ from this one in
 that dimension alone.
 """
-function group(mesh::Mesh, dim = nothing)
+function get_group(mesh::Mesh, dim = nothing)
     slot = group_slot()
     call(Raw.tutti_mesh_get_group, mesh.handle, dimension(dim)..., slot)
     owned_group(slot[])
 end
 
 "The groups along all dimensions."
-function groups(mesh::Mesh)
+function get_all_groups(mesh::Mesh)
     slots = fill(Ptr{Raw.tutti_group}(C_NULL), max(0, ndims(mesh)))
     call(Raw.tutti_mesh_get_all_groups, mesh.handle, slots, length(slots))
     map(owned_group, slots)
 end
 
 "This rank's place along one dimension, from 0; -1 on a rank that is not in the mesh."
-function local_rank(mesh::Mesh, dim = nothing)
+function get_local_rank(mesh::Mesh, dim = nothing)
     slot = Ref(Int32(-1))
     call(Raw.tutti_mesh_get_local_rank, mesh.handle, dimension(dim)..., slot)
     Int(slot[])
@@ -111,13 +111,13 @@ function numbers(f, mesh::Mesh, count)
 end
 
 "This rank's place along all dimensions, from 0 each; `nothing` on a rank not in the mesh."
-function coordinate(mesh::Mesh)
+function get_coordinate(mesh::Mesh)
     place = numbers(Raw.tutti_mesh_get_coordinate, mesh, ndims(mesh))
     any(<(0), place) ? nothing : Tuple(place)
 end
 
 "The global rank of this process, in the mesh or not; -1 if the mesh was closed."
-rank(mesh::Mesh) = Int(Raw.tutti_mesh_get_rank(mesh.handle))
+get_rank(mesh::Mesh) = Int(Raw.tutti_mesh_get_rank(mesh.handle))
 
 Base.ndims(mesh::Mesh) = Int(Raw.tutti_mesh_ndim(mesh.handle))
 Base.size(mesh::Mesh) = Tuple(numbers(Raw.tutti_mesh_shape, mesh, ndims(mesh)))

@@ -1,4 +1,4 @@
-# object_collectives.jl: collectives of values of Julia, whose sizes may differ freely between ranks.
+# object_collectives.jl: collectives of values of Julia, whose sizes may differ between ranks.
 #
 # All take `group = WORLD`, `options = nothing` (`ObjectOptions`), `timeout = nothing` and
 # `async = false`. Values come back as new values: nothing is shared between ranks.
@@ -29,7 +29,7 @@ Fills the vector with the values of rank `src`; all ranks give one of the same l
 """
 function bcast_object_list!(values::AbstractVector; src::Integer = 0, group::Group = WORLD,
                             options = nothing, async::Bool = false, timeout = nothing)
-    sends = rank(group) == src
+    sends = get_rank(group) == src
     objects = sends ? objects_of(values) : Object[]
     slots = no_handles(sends ? 0 : length(values))
     filled = Values(slots, all -> sends ? values : copyto!(values, all))
@@ -45,7 +45,7 @@ Every rank's value, in a vector in the order of the ranks.
 """
 function allgather_object(value; group::Group = WORLD, options = nothing, async::Bool = false,
                           timeout = nothing)
-    object, slots = Object(value), no_handles(max(0, world_size(group)))
+    object, slots = Object(value), no_handles(max(0, get_world_size(group)))
     issue(Raw.tutti_all_gather_object, Manner(async = async), Values(slots, identity),
           (object, slots), group, object.handle, slots, length(slots), object_options(options),
           call_options(timeout))
@@ -58,8 +58,8 @@ On rank `dst` every rank's value, in a vector in the order of the ranks; `nothin
 """
 function gather_object(value; dst::Integer = 0, group::Group = WORLD, options = nothing,
                        async::Bool = false, timeout = nothing)
-    receives = rank(group) == dst
-    object, slots = Object(value), no_handles(receives ? world_size(group) : 0)
+    receives = get_rank(group) == dst
+    object, slots = Object(value), no_handles(receives ? get_world_size(group) : 0)
     issue(Raw.tutti_gather_object, Manner(async = async),
           Values(slots, all -> receives ? all : nothing), (object, slots), group, object.handle,
           receives ? slots : C_NULL, length(slots), dst, object_options(options),

@@ -71,7 +71,7 @@ may be on the other side. `timeout` is of connecting and of the store's calls fr
 
 - `wait_for_workers = true`, `multi_tenant = false`, `master_listen_fd = nothing`: as in torch
 - `max_connections`, `max_key_bytes`, `max_value_bytes`, `max_keys_per_request`,
-  `max_memory_bytes`: of the master's server; 0: as documented in `Tutti.Raw.tutti_tcp_store_options`
+  `max_memory_bytes`: of the master's server; 0: what `Tutti.Raw.tutti_tcp_store_options` says
 """
 function TCPStore(host::AbstractString, port::Integer; is_master::Bool = false,
                   world_size::Union{Integer, Nothing} = nothing, timeout = nothing,

@@ -13,7 +13,7 @@ version_string() = unsafe_string(Raw.tutti_version_string())
 is_backend_available(name::AbstractString) = Raw.tutti_is_backend_available(name) == 1
 
 "The backend that torch would choose for a device, \"cpu\" or \"cuda:1\"; `nothing` for others."
-default_backend_for_device(device::AbstractString) =
+get_default_backend_for_device(device::AbstractString) =
     text_or_nothing(Raw.tutti_get_default_backend_for_device(device))
 
 "Whether torchrun, or tuttirun, started this process."
@@ -26,7 +26,7 @@ dtype_size(type::Type) =
 const debug_levels = (:off, :info, :detail)
 
 "How much is checked and told: `:off`, `:info` or `:detail`."
-debug_level() = debug_levels[Raw.tutti_get_debug_level() + 1]
+get_debug_level() = debug_levels[Raw.tutti_get_debug_level() + 1]
 
 """
     set_debug_level(level)

@@ -7,7 +7,7 @@ end
 
 @testset "views, matrices and other arrays" begin
     on_ranks(2) do group
-        r = rank(group)
+        r = get_rank(group)
         x = collect(1.0:6.0) .+ r
         allreduce!(view(x, 2:4), +; group = group)
         @test x == [1 + r, 5, 7, 9, 5 + r, 6 + r]
@@ -34,7 +34,7 @@ end
 
 @testset "elements of any bits are moved" begin
     on_ranks(2) do group
-        r = rank(group)
+        r = get_rank(group)
         particles = [Particle((r, 2, 3), r) for _ in 1:4]
         bcast!(particles; src = 1, group = group)
         @test particles == fill(Particle((1, 2, 3), 1), 4)

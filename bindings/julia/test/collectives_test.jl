@@ -5,7 +5,7 @@ const numbers = (Int8, UInt8, Int16, UInt16, Int32, UInt32, Int64, UInt64, Float
 
 @testset "allreduce! of $type" for type in (numbers..., ComplexF32, ComplexF64)
     results = on_ranks(3) do group
-        x = type[type(rank(group) + 1), type(2)]
+        x = type[type(get_rank(group) + 1), type(2)]
         @test allreduce!(x, +; group = group) === x
         x
     end
@@ -14,7 +14,7 @@ end
 
 @testset "operators" begin
     on_ranks(3) do group
-        r = rank(group)
+        r = get_rank(group)
         reduced(x, op) = allreduce(x, op; group = group)
         @test reduced(r + 1, *) == 6
         @test reduced(r + 1, min) == 1 && reduced(r + 1, max) == 3
@@ -30,7 +30,7 @@ end
 
 @testset "bcast!, reduce!, reducescatter!, barrier" begin
     on_ranks(3) do group
-        r = rank(group)
+        r = get_rank(group)
         x = r == 2 ? [1.5, 2.5] : zeros(2)
         @test bcast!(x; src = 2, group = group) == [1.5, 2.5]
 
@@ -59,7 +59,7 @@ end
     addends = [1e16, 1.0, -1e16, 1.0]
     for count in (1, 2, 4)
         sums = on_ranks(count; reproducible = true) do group
-            mine = [[addends[i]] for i in 1:4 if (i - 1) % count == rank(group)]
+            mine = [[addends[i]] for i in 1:4 if (i - 1) % count == get_rank(group)]
             allreduce_addends!([0.0], mine; group = group)[1]
         end
         @test all(==(2.0), sums)
@@ -71,7 +71,7 @@ end
 
 @testset "coalescing gathers calls" begin
     on_ranks(2) do group
-        r = rank(group)
+        r = get_rank(group)
         xs = [[r, i] for i in 1:3]
         coalescing(; group = group) do
             for x in xs

@@ -13,7 +13,7 @@ end
 
 @testset "ranks that call different things are told so" begin
     failures = on_ranks(2) do group
-        x = zeros(rank(group) + 1)
+        x = zeros(get_rank(group) + 1)
         thrown(() -> allreduce!(x, +; group = group))
     end
     @test all(failure -> failure isa MismatchError, failures)
@@ -28,7 +28,7 @@ end
     end
     ended = Base.Event()
     on_ranks(2) do group
-        rank(group) == 1 && return wait(ended)
+        get_rank(group) == 1 && return wait(ended)
         @test_throws TimeoutError barrier(; group = group, timeout = 0.05)
         notify(ended)
     end
@@ -38,14 +38,14 @@ end
     @test Tutti.version() >= v"0.1.0"
     @test Tutti.version_string() == string(Tutti.version())
     @test Tutti.is_backend_available("gloo") && !Tutti.is_backend_available("none")
-    @test Tutti.default_backend_for_device("cpu") == "gloo"
-    @test Tutti.default_backend_for_device("toaster") === nothing
+    @test Tutti.get_default_backend_for_device("cpu") == "gloo"
+    @test Tutti.get_default_backend_for_device("toaster") === nothing
     @test Tutti.is_torchelastic_launched() == haskey(ENV, "TORCHELASTIC_RUN_ID")
-    before = Tutti.debug_level()
+    before = Tutti.get_debug_level()
     Tutti.set_debug_level(:detail)
-    @test Tutti.debug_level() === :detail
+    @test Tutti.get_debug_level() === :detail
     withenv(() -> Tutti.set_debug_level_from_env(), "TORCH_DISTRIBUTED_DEBUG" => "info")
-    @test Tutti.debug_level() === :info
+    @test Tutti.get_debug_level() === :info
     @test_throws ArgumentError Tutti.set_debug_level(:much)
     Tutti.set_debug_level(before)
 end

@@ -2,7 +2,7 @@
 
 @testset "allgather" begin
     on_ranks(3) do group
-        r = rank(group)
+        r = get_rank(group)
         @test allgather(r; group = group) == [0, 1, 2]
         @test allgather([r, 10r]; group = group) == [0 1 2; 0 10 20]
         output = zeros(Int, 6)
@@ -18,7 +18,7 @@ end
 
 @testset "gather and scatter" begin
     on_ranks(3) do group
-        r = rank(group)
+        r = get_rank(group)
         all = gather([r, -r]; dst = 1, group = group)
         @test all == (r == 1 ? [0 1 2; 0 -1 -2] : nothing)
         @test gather(2.5r; group = group) == (r == 0 ? [0.0, 2.5, 5.0] : nothing)
@@ -37,7 +37,7 @@ end
 
 @testset "alltoall!" begin
     on_ranks(3) do group
-        r = rank(group)
+        r = get_rank(group)
         output = zeros(Int, 3)
         @test alltoall!(output, 10r .+ [0, 1, 2]; group = group) == [r, 10 + r, 20 + r]
         # Rank r gives rank i as many as i + 1.

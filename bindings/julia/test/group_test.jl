@@ -2,22 +2,23 @@
 
 @testset "ranks meet at a store" begin
     ranks = on_ranks(3) do group
-        @test world_size(group) == 3 && backend(group) == "loopback" && is_member(group)
-        @test process_group_ranks(group) == [0, 1, 2]
-        @test group_rank(group, 2) == 2 && global_rank(group, 5) == -1
+        @test get_world_size(group) == 3 && get_backend(group) == "loopback" && is_member(group)
+        @test get_process_group_ranks(group) == [0, 1, 2]
+        @test get_group_rank(group, 2) == 2 && get_global_rank(group, 5) == -1
         @test occursin("of 3, loopback", string(group))
-        rank(group)
+        get_rank(group)
     end
     @test ranks == [0, 1, 2]
 end
 
 @testset "the default group" begin
-    @test !is_initialized() && rank() == -1 && backend() === nothing
+    @test !is_initialized() && get_rank() == -1 && get_backend() === nothing
     mktempdir() do folder
         url = "file://" * joinpath(folder, "meet")
         result = init_process_group(; init_method = url, rank = 0, world_size = 1) do
-            @test is_initialized() && rank() == 0 && world_size() == 1 && group_count() == 1
-            @test string(WORLD) == "WORLD(rank 0 of 1, $(backend()))"
+            @test is_initialized() && get_pg_count() == 1
+            @test get_rank() == 0 && get_world_size() == 1
+            @test string(WORLD) == "WORLD(rank 0 of 1, $(get_backend()))"
             "result"
         end
         @test result == "result"
@@ -36,22 +37,22 @@ end
 @testset "new_group and split_group" begin
     on_ranks(4) do group
         pair = new_group([3, 1]; group = group, description = "pair")
-        if rank(group) in (1, 3)
-            @test process_group_ranks(pair) == [1, 3]
-            @test allreduce(rank(group), +; group = pair) == 4
+        if get_rank(group) in (1, 3)
+            @test get_process_group_ranks(pair) == [1, 3]
+            @test allreduce(get_rank(group), +; group = pair) == 4
         else
-            @test pair === NON_MEMBER && rank(pair) == -1
+            @test pair === NON_MEMBER && get_rank(pair) == -1
             @test_throws InvalidHandleError barrier(; group = pair)
         end
         half = split_group([[0, 1], [2, 3]]; group = group, timeout = 30)
-        @test process_group_ranks(half) == (rank(group) < 2 ? [0, 1] : [2, 3])
+        @test get_process_group_ranks(half) == (get_rank(group) < 2 ? [0, 1] : [2, 3])
         all = new_group(; group = group, reproducible = true)
         @test is_reproducible(all) && !is_reproducible(group)
-        if rank(group) < 2
+        if get_rank(group) < 2
             alone = new_group([0, 1]; group = group, use_local_synchronization = true)
             @test allreduce(1, +; group = alone) == 2
         end
-        @test_throws MismatchError new_group([rank(group)]; group = group)
+        @test_throws MismatchError new_group([get_rank(group)]; group = group)
     end
 end
 
@@ -87,9 +88,9 @@ end
         @test_throws ArgumentError Tutti.set_timeout!(other, -1)
         close(other)
         close(other)
-        @test rank(other) == -1 && backend(other) === nothing
+        @test get_rank(other) == -1 && get_backend(other) === nothing
         @test_throws InvalidHandleError barrier(; group = other)
         @test_throws InvalidHandleError allreduce!([1], +; group = other)
-        @test_throws InvalidHandleError process_group_ranks(other)
+        @test_throws InvalidHandleError get_process_group_ranks(other)
     end
 end

@@ -2,7 +2,7 @@
 
 @testset "values" begin
     on_ranks(3) do group
-        r = rank(group)
+        r = get_rank(group)
         @test allgather_object(Dict("rank" => r, "x" => [r, 2r]); group = group) ==
               [Dict("rank" => s, "x" => [s, 2s]) for s in 0:2]
         values = r == 1 ? Any["hello", Dict(1 => -1), typemax(UInt64)] : Vector{Any}(undef, 3)
@@ -21,7 +21,7 @@ end
 
 @testset "bytes" begin
     on_ranks(3) do group
-        r = rank(group)
+        r = get_rank(group)
         @test bcast_bytes(r == 1 ? "from one" : nothing; src = 1, group = group) == b"from one"
         @test allgather_bytes(fill(UInt8(r), r); group = group) == [fill(UInt8(s), s) for s in 0:2]
         @test gather_bytes("rank $r"; group = group) ==
@@ -36,7 +36,7 @@ end
 
 @testset "messages" begin
     on_ranks(2) do group
-        if rank(group) == 0
+        if get_rank(group) == 0
             send_object_list(["a", Dict("b" => 2)], 1; group = group)
             send_bytes(UInt8[1, 2, 3], 1; tag = 4, group = group)
             wait(send_object_list([1], 1; group = group, async = true))
@@ -53,7 +53,7 @@ end
 
 @testset "limits of what comes in" begin
     on_ranks(2) do group
-        r = rank(group)
+        r = get_rank(group)
         values = r == 0 ? Any[collect(Any, 1:100)] : Any[nothing]
         options = r == 0 ? nothing : ObjectOptions(max_values = 10)
         error = thrown(() -> bcast_object_list!(values; group = group, options = options))

@@ -2,7 +2,7 @@
 
 @testset "send and recv!" begin
     on_ranks(2) do group
-        r = rank(group)
+        r = get_rank(group)
         if r == 0
             send([1.5, 2.5], 1; group = group)
             send([3], 1; tag = 7, group = group)
@@ -23,7 +23,7 @@ end
 
 @testset "a message of another length is a mismatch" begin
     on_ranks(2) do group
-        if rank(group) == 0
+        if get_rank(group) == 0
             send([1, 2, 3], 1; group = group)
         else
             @test_throws MismatchError recv!([0], 0; group = group)
@@ -37,7 +37,7 @@ end
 
 @testset "batches" begin
     on_ranks(3) do group
-        r, n = rank(group), 3
+        r, n = get_rank(group), 3
         right, left = mod(r + 1, n), mod(r - 1, n)
         x, y = [r], [-1]
         works = batch_isend_irecv([P2POp(send, x, right), P2POp(recv!, y, left)]; group = group)

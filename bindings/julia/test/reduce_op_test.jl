@@ -2,7 +2,7 @@
 
 @testset "PremulSum" begin
     on_ranks(3) do group
-        op = PremulSum(rank(group) + 1)
+        op = PremulSum(get_rank(group) + 1)
         @test allreduce([1, 10], op; group = group) == [6, 60]
         half = PremulSum(0.5)
         @test allreduce(3.0f0, half; group = group) == 4.5f0
@@ -15,7 +15,7 @@ end
 
 @testset "functions of the program" begin
     results = on_ranks(3) do group
-        r = rank(group)
+        r = get_rank(group)
         @test allreduce(3.0, hypot; group = group) ≈ sqrt(27)
         @test allreduce!([r, 5 - r], (a, b) -> a > b ? a : b; group = group) == [2, 5]
         # A matrix product of 2x2 integer matrices in one Int64 does not commute: here, "left".

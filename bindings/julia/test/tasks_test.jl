@@ -25,7 +25,7 @@ end
 
 @testset "tasks wait for one work together" begin
     on_ranks(2) do group
-        if rank(group) == 0
+        if get_rank(group) == 0
             x = [0]
             work = recv!(x, 1; group = group, async = true)
             tasks = [@async (wait(work); x[1]) for _ in 1:20]
@@ -60,7 +60,7 @@ end
         total = 0
         works = Work[]
         for i in 1:count
-            work = allreduce!(fill(i + rank(group), 1 + i % 50), +; group = group, async = true)
+            work = allreduce!(fill(i + get_rank(group), 1 + i % 50), +; group = group, async = true)
             i % 3 == 0 && push!(works, work)  # the others are dropped
             i % 500 == 0 && GC.gc(false)
             if i % 1000 == 0

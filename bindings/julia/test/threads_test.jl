@@ -37,8 +37,8 @@ end
 
 @testset "objects, stores and works on threads" begin
     results = on_threads(3) do group
-        all = allgather_object(Dict("rank" => rank(group)); group = group)
-        work = allreduce!([rank(group)], max; group = group, async = true)
+        all = allgather_object(Dict("rank" => get_rank(group)); group = group)
+        work = allreduce!([get_rank(group)], max; group = group, async = true)
         all, fetch(work)
     end
     @test all(==(([Dict("rank" => r) for r in 0:2], [2])), results)

@@ -8,7 +8,7 @@ end
 
 @testset "wait, fetch and what a work knows" begin
     on_ranks(2) do group
-        r = rank(group)
+        r = get_rank(group)
         x = [r, 1]
         work = allreduce!(x, +; group = group, async = true)
         @test work isa Work && op_type(work) == "all_reduce"
@@ -28,7 +28,7 @@ end
 
 @testset "a wait may time out and be repeated" begin
     on_ranks(2) do group
-        if rank(group) == 1
+        if get_rank(group) == 1
             x = [0]
             work = recv!(x, 0; group = group, async = true)
             @test_throws TimeoutError wait(work; timeout = 0.01)
@@ -63,7 +63,7 @@ end
 
 @testset "a work that was closed is an error, and its operation goes on" begin
     on_ranks(2) do group
-        x = [rank(group)]
+        x = [get_rank(group)]
         work = allreduce!(x, +; group = group, async = true)
         close(work)
         close(work)
@@ -78,7 +78,7 @@ end
 
 @testset "arrays are held until the operation is done, also if the work is dropped" begin
     on_ranks(2) do group
-        if rank(group) == 0
+        if get_rank(group) == 0
             sent = WeakRef(drop_a_send(group))
             GC.gc()
             @test sent.value !== nothing
