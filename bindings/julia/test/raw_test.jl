@@ -1,11 +1,9 @@
 # The raw layer against the headers, function by function, and against the library.
 
-include_directory() = get(ENV, "TUTTI_INCLUDE", joinpath(@__DIR__, "..", "..", "..", "include"))
-
 "The functions that the headers declare: how many parameters each has."
 function declared_functions()
     found = Dict{String, Int}()
-    folder = joinpath(include_directory(), "tutti")
+    folder = joinpath(Tutti.built_headers, "tutti")
     for file in filter(endswith(".h"), readdir(folder))
         text = replace(read(joinpath(folder, file), String), r"/\*.*?\*/"s => "")
         for match in eachmatch(r"TUTTI_API\s[^;]*?\b(tutti_\w+)\s*\(([^;]*)\)\s*;"s, text)
