@@ -26,10 +26,11 @@ of two elements. torch: all_reduce.
 """
 function allreduce!(x::Memory, op; group::Group = WORLD, async::Bool = false, timeout = nothing)
     lent = lend_output(x, :x; keeps = keeps(async, group), reduces = true)
-    reduce = reduce_op(op)
-    issue(Raw.tutti_all_reduce, Manner(async = async, asks_julia = asks_julia(reduce)),
-          Output(lent), (lent, reduce), group, C_NULL, lent.buffer, reduce.code,
-          call_options(timeout))
+    with_op(op) do reduce
+        issue(Raw.tutti_all_reduce, Manner(async = async, asks_julia = asks_julia(reduce)),
+              Output(lent), (lent, reduce), group, C_NULL, lent.buffer, reduce.code,
+              call_options(timeout))
+    end
 end
 
 function allreduce!(output::Memory, input::Memory, op; group::Group = WORLD, async::Bool = false,
@@ -37,10 +38,11 @@ function allreduce!(output::Memory, input::Memory, op; group::Group = WORLD, asy
     stays = keeps(async, group)
     out = lend_output(output, :output; keeps = stays, reduces = true)
     given = lend(input, :input; keeps = stays, reduces = true)
-    reduce = reduce_op(op)
-    issue(Raw.tutti_all_reduce, Manner(async = async, asks_julia = asks_julia(reduce)),
-          Output(out), (out, given, reduce), group, given.buffer, out.buffer, reduce.code,
-          call_options(timeout))
+    with_op(op) do reduce
+        issue(Raw.tutti_all_reduce, Manner(async = async, asks_julia = asks_julia(reduce)),
+              Output(out), (out, given, reduce), group, given.buffer, out.buffer, reduce.code,
+              call_options(timeout))
+    end
 end
 
 """
@@ -76,9 +78,11 @@ ranks' memory stays as it was: they may give `nothing` as `output`.
 function reduce!(x::Memory, op; dst::Integer = 0, group::Group = WORLD, async::Bool = false,
                  timeout = nothing)
     lent = lend_output(x, :x; keeps = keeps(async, group), reduces = true)
-    reduce = reduce_op(op)
-    issue(Raw.tutti_reduce, Manner(async = async, asks_julia = asks_julia(reduce)), Output(lent),
-          (lent, reduce), group, C_NULL, lent.buffer, reduce.code, dst, call_options(timeout))
+    with_op(op) do reduce
+        issue(Raw.tutti_reduce, Manner(async = async, asks_julia = asks_julia(reduce)),
+              Output(lent), (lent, reduce), group, C_NULL, lent.buffer, reduce.code, dst,
+              call_options(timeout))
+    end
 end
 
 function reduce!(output::Union{Memory, Nothing}, input::Memory, op; dst::Integer = 0,
@@ -86,10 +90,11 @@ function reduce!(output::Union{Memory, Nothing}, input::Memory, op; dst::Integer
     stays = keeps(async, group)
     out = output === nothing ? nothing : lend_output(output, :output; keeps = stays, reduces = true)
     given = lend(input, :input; keeps = stays, reduces = true)
-    reduce = reduce_op(op)
-    issue(Raw.tutti_reduce, Manner(async = async, asks_julia = asks_julia(reduce)), Output(out),
-          (out, given, reduce), group, given.buffer, pointer_to(out), reduce.code, dst,
-          call_options(timeout))
+    with_op(op) do reduce
+        issue(Raw.tutti_reduce, Manner(async = async, asks_julia = asks_julia(reduce)), Output(out),
+              (out, given, reduce), group, given.buffer, pointer_to(out), reduce.code, dst,
+              call_options(timeout))
+    end
 end
 
 """
@@ -103,17 +108,23 @@ function reducescatter!(output::Memory, input, op; group::Group = WORLD, async::
                         timeout = nothing)
     stays = keeps(async, group)
     out = lend_output(output, :output; keeps = stays, reduces = true)
-    reduce = reduce_op(op)
-    manner = Manner(async = async, asks_julia = asks_julia(reduce))
-    if is_list(input)
-        ins = lend_list(input, :input; keeps = stays, reduces = true)
-        return issue(Raw.tutti_reduce_scatter, manner, Output(out), (out, ins, reduce), group,
-                     ins.buffers, length(ins.buffers), out.buffer, reduce.code,
-                     call_options(timeout))
-    end
+    is_list(input) && return reducescatter_list!(out, input, op, group, async, stays, timeout)
     given = lend(input, :input; keeps = stays, reduces = true)
-    issue(Raw.tutti_reduce_scatter_tensor, manner, Output(out), (out, given, reduce), group,
-          given.buffer, out.buffer, reduce.code, call_options(timeout))
+    with_op(op) do reduce
+        issue(Raw.tutti_reduce_scatter_tensor,
+              Manner(async = async, asks_julia = asks_julia(reduce)), Output(out),
+              (out, given, reduce), group, given.buffer, out.buffer, reduce.code,
+              call_options(timeout))
+    end
+end
+
+function reducescatter_list!(out, input, op, group, async, stays, timeout)
+    ins = lend_list(input, :input; keeps = stays, reduces = true)
+    with_op(op) do reduce
+        issue(Raw.tutti_reduce_scatter, Manner(async = async, asks_julia = asks_julia(reduce)),
+              Output(out), (out, ins, reduce), group, ins.buffers, length(ins.buffers),
+              out.buffer, reduce.code, call_options(timeout))
+    end
 end
 
 """

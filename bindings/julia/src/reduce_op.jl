@@ -57,7 +57,11 @@ mutable struct ReduceOp
 end
 
 "Gives the op back; operations that were started with it go on."
-Base.close(op::Union{PremulSum, ReduceOp}) = Raw.tutti_reduce_op_release(op.code)
+function Base.close(op::Union{PremulSum, ReduceOp})
+    Raw.tutti_reduce_op_release(op.code)
+    op.code = typemax(UInt32)  # no op
+    nothing
+end
 
 "What the library takes for an op."
 reduce_op(op::Union{BuiltinOp, PremulSum, ReduceOp}) = op
@@ -72,6 +76,16 @@ reduce_op(f::Function) = ReduceOp(f; name = first(string(nameof(f)), 64), commut
 reduce_op(op) = throw(ArgumentError("op is a $(typeof(op)), not a function or a reduce op"))
 
 asks_julia(op) = op isa ReduceOp
+
+"Calls f with what the library takes for an op; if it was made for this call, it is given back."
+function with_op(f, op)
+    reduce = reduce_op(op)
+    try
+        f(reduce)
+    finally
+        reduce isa ReduceOp && reduce !== op && close(reduce)
+    end
+end
 
 "Reduces a piece of the data by a function of the program's."
 function reduce_event(event::Event)

@@ -5,7 +5,7 @@
 mutable struct ThreadCall
     roots::Any
     status::Int32
-    returned::Threads.Event
+    returned::Base.Event
 end
 
 function call_returned(made::ThreadCall, status)
@@ -54,7 +54,7 @@ invoke_words(address, words) =
           address, words, length(words))
 
 function run_on_thread(f, roots, words)
-    made = ThreadCall(roots, 0, Threads.Event())
+    made = ThreadCall(roots, 0, Base.Event())
     id = expect(made)
     failed = ccall((:tutti_julia_call, libtutti_julia), Int32,
                    (Ptr{Cvoid}, Ptr{UInt}, Csize_t, UInt64), Raw.address(f), words, length(words),

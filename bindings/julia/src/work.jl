@@ -12,13 +12,13 @@ mutable struct Pending
     failure::Any   # an exception, or nothing
     settled::Bool
     mutex::Threads.SpinLock
-    ended::Threads.Event
+    ended::Base.Event
     callbacks::Vector{Any}
 end
 
 Pending(roots, finish, asks_julia) =
     Pending(roots, finish, asks_julia, nothing, nothing, false, Threads.SpinLock(),
-            Threads.Event(), [])
+            Base.Event(), [])
 
 """
 An operation that runs, as calls with `async = true` return it: `wait(work)`, `fetch(work)` for its

@@ -33,6 +33,14 @@ end
     @test results == [3.0, 6.0, 9.0]
 end
 
+@testset "ops that calls make are given back" begin
+    on_ranks(1) do group
+        GC.enable(false)  # nothing is given back by collecting
+        @test all(allreduce(1.0, hypot; group = group) == 1.0 for _ in 1:33_000)
+        GC.enable(true)
+    end
+end
+
 @testset "a function that throws fails the operation" begin
     failures, messages = logged() do
         on_ranks(2) do group

@@ -54,6 +54,17 @@ end
     end
 end
 
+@testset "works of values that are dropped" begin
+    on_ranks(2) do group
+        for i in 1:300
+            work = allgather_object(("x"^i, [i]); group = group, async = true)
+            i % 100 == 0 && GC.gc()
+            i % 50 == 0 && @test fetch(work) == fill(Any["x"^i, [i]], 2)
+        end
+        barrier(; group = group)
+    end
+end
+
 @testset "a storm of asynchronous operations, with the collector running" begin
     count = parse(Int, get(ENV, "TUTTI_STORM", "2000"))
     sums = on_ranks(2) do group
