@@ -1,0 +1,199 @@
+/* What an array argument of Fortran is to C: a tutti_buffer of its elements, by the descriptor
+ * that the compiler makes. Elements that do not stand one behind the other, and logicals that take
+ * more than a byte, go through a copy, which only a call that has done its work when it returns
+ * may make. On the caller's thread. */
+#include "arrays.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Refuses an argument; returns the status. */
+static tutti_status refuse(tutti_error* error, const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->message, sizeof error->message, format, arguments);
+    va_end(arguments);
+    error->rank = -1;
+    error->system_errno = 0;
+    return error->status = TUTTI_ERR_INVALID_ARGUMENT;
+}
+
+/* The dtype of Fortran's type and kind, or -1; characters are bytes. */
+static int32_t dtype_of(const CFI_cdesc_t* array) {
+    switch (array->type) {
+        case CFI_type_int8_t: return TUTTI_INT8;
+        case CFI_type_int16_t: return TUTTI_INT16;
+        case CFI_type_int32_t: return TUTTI_INT32;
+        case CFI_type_int64_t: return TUTTI_INT64;
+        case CFI_type_float: return TUTTI_FLOAT32;
+        case CFI_type_double: return TUTTI_FLOAT64;
+        case CFI_type_float_Complex: return TUTTI_COMPLEX64;
+        case CFI_type_double_Complex: return TUTTI_COMPLEX128;
+        default: break;
+    }
+    switch (array->type & CFI_type_mask) {
+        case CFI_type_Logical: return TUTTI_BOOL;
+        case CFI_type_Character: return TUTTI_UINT8;
+        default: return -1;
+    }
+}
+
+static int is_wide_logical(const CFI_cdesc_t* array) {
+    return (array->type & CFI_type_mask) == CFI_type_Logical && array->elem_len != 1;
+}
+
+/* How many elements of the descriptor's own size the array has. */
+static int64_t elements_of(const CFI_cdesc_t* array) {
+    int64_t count = 1;
+    int i;
+    for (i = 0; i < array->rank; i++) count *= array->dim[i].extent;
+    return count;
+}
+
+static tutti_status check(const CFI_cdesc_t* array, const char* argument, tutti_error* error) {
+    int last = array->rank - 1;
+    if (last >= 0 && array->dim[last].extent < 0)
+        return refuse(error, "%s is an assumed-size array: pass a section of it with its bounds",
+                      argument);
+    if (array->base_addr == NULL && elements_of(array) > 0)
+        return refuse(error, "%s is not allocated, or not associated", argument);
+    return TUTTI_OK;
+}
+
+/* Whether the dtype that the caller names can stand in the elements that the array has. */
+static tutti_status choose_dtype(const CFI_cdesc_t* array, const char* argument, int32_t wanted,
+                                 int32_t* dtype, tutti_error* error) {
+    *dtype = dtype_of(array);
+    if (*dtype < 0)
+        return refuse(error,
+                      "%s has a type that no dtype stands for; integer, real, complex, logical and "
+                      "character of the kinds that C has do",
+                      argument);
+    if (wanted < 0) return TUTTI_OK;
+    if (tutti_dtype_size((tutti_dtype)wanted) == 0)
+        return refuse(error, "dtype is %d, which is none", (int)wanted);
+    if (tutti_dtype_size((tutti_dtype)wanted) != array->elem_len)
+        return refuse(error, "dtype has elements of %d bytes, but those of %s have %d",
+                      (int)tutti_dtype_size((tutti_dtype)wanted), argument, (int)array->elem_len);
+    *dtype = wanted;
+    return TUTTI_OK;
+}
+
+/* Fortran's order: the first index moves fastest. Returns 0 behind the last element. */
+static int next_element(const CFI_cdesc_t* array, CFI_index_t* index, char** element) {
+    int i;
+    for (i = 0; i < array->rank; i++) {
+        *element += array->dim[i].sm;
+        if (++index[i] < array->dim[i].extent) return 1;
+        *element -= index[i] * array->dim[i].sm;
+        index[i] = 0;
+    }
+    return 0;
+}
+
+static void to_byte(char* to, const char* logical, size_t size) {
+    size_t i;
+    *to = 0;
+    for (i = 0; i < size; i++) *to |= logical[i] != 0;
+}
+
+static void from_byte(char* logical, char from, size_t size) {
+    const int64_t value = from != 0;
+    memset(logical, 0, size);
+    /* Fortran's .true. is the integer 1 of the same size. */
+    if (size == 2) memcpy(logical, &(int16_t){(int16_t)value}, 2);
+    else if (size == 4) memcpy(logical, &(int32_t){(int32_t)value}, 4);
+    else if (size >= 8) memcpy(logical, &value, 8);
+}
+
+/* Copies all elements to the packed memory, or back. */
+static void copy_elements(const CFI_cdesc_t* array, char* packed, int back) {
+    CFI_index_t index[CFI_MAX_RANK] = {0};
+    const size_t size = array->elem_len;
+    const int wide = is_wide_logical(array);
+    char* element = array->base_addr;
+    do {
+        if (wide && back) from_byte(element, *packed, size);
+        else if (wide) to_byte(packed, element, size);
+        else if (back) memcpy(element, packed, size);
+        else memcpy(packed, element, size);
+        packed += wide ? 1 : size;
+    } while (next_element(array, index, &element));
+}
+
+/* Why the elements cannot be used where they are; NULL if they can. */
+static const char* why_to_copy(const CFI_cdesc_t* array) {
+    if (is_wide_logical(array)) return "has logicals of more than one byte (kind c_bool has one)";
+    return CFI_is_contiguous(array) ? NULL : "is not contiguous";
+}
+
+tutti_status tutti_fortran_open(const CFI_cdesc_t* array, const char* argument, int32_t dtype,
+                                int32_t may_copy, tutti_fortran_array* out, tutti_error* error) {
+    const char* why;
+    int32_t chosen;
+    int64_t count;
+    if (check(array, argument, error)) return error->status;
+    if (choose_dtype(array, argument, dtype, &chosen, error)) return error->status;
+    count = elements_of(array);
+    if ((array->type & CFI_type_mask) == CFI_type_Character && dtype < 0)
+        count *= (int64_t)array->elem_len;
+    out->buffer.data = array->base_addr;
+    out->buffer.count = count;
+    out->buffer.dtype = (tutti_dtype)chosen;
+    why = why_to_copy(array);
+    if (why == NULL || elements_of(array) == 0) return TUTTI_OK;
+    if (!may_copy)
+        return refuse(error,
+                      "%s %s: it can only be used by a call that has ended when it returns, which "
+                      "makes a copy",
+                      argument, why);
+    out->copy = malloc((size_t)elements_of(array) * (is_wide_logical(array) ? 1 : array->elem_len));
+    if (out->copy == NULL) {
+        refuse(error, "no memory for a copy of %s", argument);
+        return error->status = TUTTI_ERR_OUT_OF_MEMORY;
+    }
+    out->buffer.data = out->copy;
+    copy_elements(array, out->copy, 0);
+    return TUTTI_OK;
+}
+
+void tutti_fortran_close(const CFI_cdesc_t* array, int32_t write_back, tutti_fortran_array* opened) {
+    if (opened->copy == NULL) return;
+    if (write_back) copy_elements(array, opened->copy, 1);
+    free(opened->copy);
+    opened->copy = NULL;
+}
+
+tutti_status tutti_fortran_extents(const CFI_cdesc_t* array, int64_t* extents) {
+    int i;
+    for (i = 0; i < array->rank; i++) extents[i] = array->dim[array->rank - 1 - i].extent;
+    return TUTTI_OK;
+}
+
+int32_t tutti_fortran_rank(const CFI_cdesc_t* array) { return array->rank; }
+
+tutti_status tutti_fortran_fill(const CFI_cdesc_t* array, const char* argument, const void* data,
+                                int32_t dtype, const int64_t* shape, int32_t dimensions,
+                                tutti_error* error) {
+    int32_t own;
+    int i;
+    if (check(array, argument, error)) return error->status;
+    own = dtype_of(array);
+    if (own != dtype && (own < 0 || is_wide_logical(array) ||
+                         array->elem_len != tutti_dtype_size((tutti_dtype)dtype)))
+        return refuse(error, "%s has dtype %d, but the array in the object %d", argument, (int)own,
+                      (int)dtype);
+    if (array->rank != dimensions)
+        return refuse(error, "%s has %d dimensions, but the array in the object %d", argument,
+                      (int)array->rank, (int)dimensions);
+    for (i = 0; i < dimensions; i++)
+        if (array->dim[i].extent != shape[dimensions - 1 - i])
+            return refuse(error, "%s has the extent %lld in dimension %d, the array in the object "
+                          "%lld", argument, (long long)array->dim[i].extent, i + 1,
+                          (long long)shape[dimensions - 1 - i]);
+    /* What is packed is only read. */
+    if (elements_of(array) > 0) copy_elements(array, (char*)(uintptr_t)data, 1);
+    return TUTTI_OK;
+}

@@ -1,0 +1,193 @@
+!> Arrays of any kind and rank as C's buffers. An array argument of a call is opened before it and
+!> closed behind it; what is not contiguous is copied meanwhile, if the call allows that.
+module tutti_arrays
+  use, intrinsic :: iso_c_binding
+  use tutti_constants
+  use tutti_base, only: finish, refuse, to_c
+  implicit none
+  private
+  public :: array_argument, open_array, close_array, array_extents, fill_array
+  public :: tutti_buffer, tutti_buffer_of, tutti_pieces
+
+  !> One array argument during a call.
+  type, bind(C) :: array_argument
+    type(tutti_buffer) :: buffer
+    type(c_ptr) :: copy = c_null_ptr
+  end type
+
+  !> Cuts a contiguous array into the pieces of the ranks, one behind the other: equal ones, or as
+  !> many elements as `counts` says. The array must stay, and be a target, while they are used.
+  interface tutti_pieces
+    module procedure equal_pieces, counted_pieces
+  end interface
+
+  interface
+    integer(c_int32_t) function c_open(array, argument, dtype, may_copy, opened, error) &
+        bind(C, name="tutti_fortran_open")
+      import
+      type(*), dimension(..), target, asynchronous, intent(in) :: array
+      character(kind=c_char), intent(in) :: argument(*)
+      integer(c_int32_t), value :: dtype, may_copy
+      type(array_argument), intent(inout) :: opened
+      type(tutti_error), intent(inout) :: error
+    end function
+
+    subroutine c_close(array, write_back, opened) bind(C, name="tutti_fortran_close")
+      import
+      type(*), dimension(..), target, asynchronous, intent(in) :: array
+      integer(c_int32_t), value :: write_back
+      type(array_argument), intent(inout) :: opened
+    end subroutine
+
+    integer(c_int32_t) function c_extents(array, extents) bind(C, name="tutti_fortran_extents")
+      import
+      type(*), dimension(..), intent(in) :: array
+      integer(c_int64_t), intent(out) :: extents(*)
+    end function
+
+    integer(c_int32_t) function c_fill(array, argument, data, dtype, shape, dimensions, error) &
+        bind(C, name="tutti_fortran_fill")
+      import
+      type(*), dimension(..), intent(inout) :: array
+      character(kind=c_char), intent(in) :: argument(*)
+      type(c_ptr), value :: data, shape
+      integer(c_int32_t), value :: dtype, dimensions
+      type(tutti_error), intent(inout) :: error
+    end function
+  end interface
+contains
+  !> Looks at an array argument; does nothing if the call has failed already.
+  subroutine open_array(name, array, dtype, may_copy, opened, status, error)
+    character(*), intent(in) :: name
+    type(*), dimension(..), target, asynchronous, intent(in) :: array
+    integer, optional, intent(in) :: dtype
+    logical, intent(in) :: may_copy
+    type(array_argument), intent(inout) :: opened
+    integer(c_int32_t), intent(inout) :: status
+    type(tutti_error), intent(inout) :: error
+    integer(c_int32_t) :: wanted
+
+    if (status /= TUTTI_OK) return
+    wanted = -1
+    if (present(dtype)) wanted = int(dtype, c_int32_t)
+    status = c_open(array, name // c_null_char, wanted, merge(1_c_int32_t, 0_c_int32_t, may_copy), &
+                    opened, error)
+    if (status == TUTTI_OK .and. present(dtype) .and. wanted < 0) &
+      call refuse(status, error, "dtype is negative")
+  end subroutine
+
+  !> Ends what open_array began; a copy is brought back if the call has written it.
+  subroutine close_array(array, written, opened)
+    type(*), dimension(..), target, asynchronous, intent(in) :: array
+    logical, intent(in) :: written
+    type(array_argument), intent(inout) :: opened
+    call c_close(array, merge(1_c_int32_t, 0_c_int32_t, written), opened)
+  end subroutine
+
+  !> The extents of an array, the last dimension first.
+  subroutine array_extents(array, extents)
+    type(*), dimension(..), intent(in) :: array
+    integer(c_int64_t), allocatable, intent(out) :: extents(:)
+    integer(c_int32_t) :: status
+    allocate (extents(rank(array)))
+    status = c_extents(array, extents)
+  end subroutine
+
+  !> Copies elements from C into an array of the same type and shape.
+  subroutine fill_array(name, array, data, dtype, shape, dimensions, status, error)
+    character(*), intent(in) :: name
+    type(*), dimension(..), intent(inout) :: array
+    type(c_ptr), intent(in) :: data, shape
+    integer(c_int32_t), intent(in) :: dtype, dimensions
+    integer(c_int32_t), intent(out) :: status
+    type(tutti_error), intent(inout) :: error
+    status = c_fill(array, name // c_null_char, data, dtype, shape, dimensions, error)
+  end subroutine
+
+  !> A contiguous array as one buffer of a list. The array must stay, and be a target, while the
+  !> buffer is used.
+  function tutti_buffer_of(array, dtype, ierr, errmsg) result(buffer)
+    type(*), dimension(..), target, asynchronous, intent(inout) :: array
+    integer, optional, intent(in) :: dtype
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(tutti_buffer) :: buffer
+    type(array_argument) :: opened
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    status = TUTTI_OK
+    call open_array("array", array, dtype, .false., opened, status, error)
+    buffer = opened%buffer
+    call finish(status, error, ierr, errmsg)
+  end function
+
+  function equal_pieces(array, pieces, dtype, ierr, errmsg) result(buffers)
+    type(*), dimension(..), target, asynchronous, intent(inout) :: array
+    integer, intent(in) :: pieces
+    integer, optional, intent(in) :: dtype
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(tutti_buffer) :: buffers(max(pieces, 0))
+    type(array_argument) :: opened
+    type(tutti_error) :: error
+    integer(c_int64_t) :: counts(max(pieces, 0))
+    integer(c_int32_t) :: status
+
+    status = TUTTI_OK
+    call open_array("array", array, dtype, .false., opened, status, error)
+    if (status == TUTTI_OK .and. pieces < 1) call refuse(status, error, "pieces must be 1 or more")
+    if (status == TUTTI_OK) then
+      counts = opened%buffer%count / pieces
+      call cut(opened%buffer, counts, "array cannot be cut into equal pieces", buffers, status, &
+               error)
+    end if
+    call finish(status, error, ierr, errmsg)
+  end function
+
+  function counted_pieces(array, counts, dtype, ierr, errmsg) result(buffers)
+    type(*), dimension(..), target, asynchronous, intent(inout) :: array
+    integer, intent(in) :: counts(:)
+    integer, optional, intent(in) :: dtype
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(tutti_buffer) :: buffers(size(counts))
+    type(array_argument) :: opened
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    status = TUTTI_OK
+    call open_array("array", array, dtype, .false., opened, status, error)
+    if (status == TUTTI_OK .and. any(counts < 0)) &
+      call refuse(status, error, "counts must be 0 or more")
+    if (status == TUTTI_OK) &
+      call cut(opened%buffer, int(counts, c_int64_t), &
+               "counts must be together as many elements as array has", buffers, status, error)
+    call finish(status, error, ierr, errmsg)
+  end function
+
+  !> The pieces of a buffer; `complaint` if they are not all of it.
+  subroutine cut(whole, counts, complaint, buffers, status, error)
+    use tutti_functions, only: c_tutti_dtype_size
+    type(tutti_buffer), intent(in) :: whole
+    integer(c_int64_t), intent(in) :: counts(:)
+    character(*), intent(in) :: complaint
+    type(tutti_buffer), intent(out) :: buffers(:)
+    integer(c_int32_t), intent(inout) :: status
+    type(tutti_error), intent(inout) :: error
+    integer(c_intptr_t) :: address
+    integer :: i
+
+    if (sum(counts) /= whole%count) then
+      call refuse(status, error, complaint)
+      return
+    end if
+    address = transfer(whole%data, address)
+    do i = 1, size(counts)
+      buffers(i) = whole
+      buffers(i)%count = counts(i)
+      buffers(i)%data = transfer(address, c_null_ptr)
+      address = address + int(counts(i) * c_tutti_dtype_size(whole%dtype), c_intptr_t)
+    end do
+  end subroutine
+end module tutti_arrays

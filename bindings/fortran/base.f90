@@ -1,0 +1,219 @@
+!> What every part of the binding stands on: how a call ends, and how texts go to C and come back.
+module tutti_base
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: int8
+  use tutti_constants, only: tutti_error, TUTTI_OK, TUTTI_ERR_INVALID_ARGUMENT
+  use tutti_functions, only: c_tutti_status_name, c_tutti_bytes_data, c_tutti_bytes_size, &
+                     c_tutti_bytes_release
+  implicit none
+  private
+  public :: finish, refuse, to_c, from_c, name_or_null, number, milliseconds
+  public :: copy_text, take_text, take_bytes, take_texts, text_list, list_texts
+  public :: tutti_status_name, tutti_last_error, tutti_c_string
+
+  !> For a timeout: none. 0 is the default of the group, the store or the call.
+  integer, parameter, public :: TUTTI_NO_TIMEOUT = -1
+
+  !> Texts as C takes several of them. It must not move while its addresses are in use.
+  type :: text_list
+    character(:, kind=c_char), allocatable :: texts(:)
+    type(c_ptr), allocatable :: addresses(:)
+  end type
+
+  interface
+    subroutine note(error) bind(C, name="tutti_fortran_note")
+      import :: tutti_error
+      type(tutti_error), intent(in) :: error
+    end subroutine
+
+    subroutine noted(error) bind(C, name="tutti_fortran_noted")
+      import :: tutti_error
+      type(tutti_error), intent(out) :: error
+    end subroutine
+
+    integer(c_size_t) function strlen(text) bind(C)
+      import :: c_size_t, c_ptr
+      type(c_ptr), value :: text
+    end function
+  end interface
+contains
+  !> Ends a call: tells how it went, or stops the program if nobody asks and it failed.
+  subroutine finish(status, error, ierr, errmsg)
+    integer(c_int32_t), intent(in) :: status
+    type(tutti_error), intent(inout) :: error
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    character(:), allocatable :: why
+
+    if (present(ierr)) ierr = status
+    if (status == TUTTI_OK) return
+    error%status = status
+    call note(error)
+    if (present(errmsg)) errmsg = message_of(error)
+    if (present(ierr)) return
+    why = "tutti: " // tutti_status_name(int(status)) // ": " // message_of(error)
+    error stop why
+  end subroutine
+
+  !> Notes that an argument is refused by the binding itself.
+  subroutine refuse(status, error, message)
+    integer(c_int32_t), intent(out) :: status
+    type(tutti_error), intent(inout) :: error
+    character(*), intent(in) :: message
+    integer :: i
+
+    status = TUTTI_ERR_INVALID_ARGUMENT
+    error%message = c_null_char
+    do i = 1, min(len(message), size(error%message) - 1)
+      error%message(i) = message(i:i)
+    end do
+  end subroutine
+
+  function message_of(error) result(text)
+    type(tutti_error), intent(in) :: error
+    character(:), allocatable :: text
+    integer :: i, length
+
+    length = 0
+    do while (length < size(error%message))
+      if (error%message(length + 1) == c_null_char) exit
+      length = length + 1
+    end do
+    allocate (character(length) :: text)
+    do i = 1, length
+      text(i:i) = error%message(i)
+    end do
+  end function
+
+  !> The name of a status, for instance "TUTTI_ERR_TIMEOUT".
+  function tutti_status_name(status) result(name)
+    integer, intent(in) :: status
+    character(:), allocatable :: name
+    name = from_c(c_tutti_status_name(int(status, c_int32_t)))
+  end function
+
+  !> What the last call of this thread that failed had to say: status, the group rank at fault or
+  !> -1, the errno behind it or 0, and the message.
+  function tutti_last_error() result(error)
+    type(tutti_error) :: error
+    call noted(error)
+  end function
+
+  !> A text as C has it: without its trailing blanks, and with a NUL.
+  pure function to_c(text) result(c_text)
+    character(*), intent(in) :: text
+    character(:, kind=c_char), allocatable :: c_text
+    c_text = trim(text) // c_null_char
+  end function
+
+  !> The same of a name that may be absent, which then is C's NULL.
+  pure subroutine name_or_null(text, c_text)
+    character(*), optional, intent(in) :: text
+    character(:, kind=c_char), allocatable, intent(out) :: c_text
+    if (present(text)) c_text = to_c(text)
+  end subroutine
+
+  !> C's text as one of Fortran; empty if it is NULL.
+  function from_c(address) result(text)
+    type(c_ptr), intent(in) :: address
+    character(:), allocatable :: text
+    if (.not. c_associated(address)) then
+      text = ""
+    else
+      call copy_text(address, strlen(address), text)
+    end if
+  end function
+
+  !> The text at an address that a callback was given; empty if it is NULL.
+  function tutti_c_string(address) result(text)
+    type(c_ptr), intent(in) :: address
+    character(:), allocatable :: text
+    text = from_c(address)
+  end function
+
+  subroutine copy_text(address, length, text)
+    type(c_ptr), intent(in) :: address
+    integer(c_size_t), intent(in) :: length
+    character(:), allocatable, intent(out) :: text
+    character(kind=c_char), pointer :: bytes(:)
+    integer(c_size_t) :: i
+
+    allocate (character(length) :: text)
+    if (length == 0) return
+    call c_f_pointer(address, bytes, [length])
+    do i = 1, length
+      text(i:i) = bytes(i)
+    end do
+  end subroutine
+
+  !> The text in bytes that C returned, which are given back.
+  subroutine take_text(bytes, text)
+    integer(c_intptr_t), value :: bytes
+    character(:), allocatable, intent(out) :: text
+    call copy_text(c_tutti_bytes_data(bytes), c_tutti_bytes_size(bytes), text)
+    call c_tutti_bytes_release(bytes)
+  end subroutine
+
+  subroutine take_bytes(bytes, values)
+    integer(c_intptr_t), value :: bytes
+    integer(int8), allocatable, intent(out) :: values(:)
+    integer(int8), pointer :: there(:)
+    integer(c_size_t) :: length
+
+    length = c_tutti_bytes_size(bytes)
+    allocate (values(length))
+    if (length > 0) then
+      call c_f_pointer(c_tutti_bytes_data(bytes), there, [length])
+      values = there
+    end if
+    call c_tutti_bytes_release(bytes)
+  end subroutine
+
+  !> The texts in several bytes, padded with blanks to the longest one.
+  subroutine take_texts(bytes, texts)
+    integer(c_intptr_t), intent(in) :: bytes(:)
+    character(:), allocatable, intent(out) :: texts(:)
+    character(:), allocatable :: text
+    integer(c_size_t) :: longest
+    integer :: i
+
+    longest = 0
+    do i = 1, size(bytes)
+      longest = max(longest, c_tutti_bytes_size(bytes(i)))
+    end do
+    allocate (character(longest) :: texts(size(bytes)))
+    do i = 1, size(bytes)
+      call take_text(bytes(i), text)
+      texts(i) = text
+    end do
+  end subroutine
+
+  !> Makes texts ready for C.
+  subroutine list_texts(texts, list)
+    character(*), intent(in) :: texts(:)
+    type(text_list), target, intent(out) :: list
+    integer :: i
+
+    allocate (character(len(texts) + 1) :: list%texts(size(texts)))
+    allocate (list%addresses(size(texts)))
+    do i = 1, size(texts)
+      list%texts(i) = to_c(texts(i))
+      list%addresses(i) = c_loc(list%texts(i) (1:1))
+    end do
+  end subroutine
+
+  !> 1 or 0, for C; 0 if it is absent.
+  pure integer(c_int32_t) function number(flag)
+    logical, optional, intent(in) :: flag
+    number = 0
+    if (.not. present(flag)) return
+    if (flag) number = 1
+  end function
+
+  !> A timeout for C; 0, the default, if it is absent.
+  pure integer(c_int64_t) function milliseconds(timeout_ms)
+    integer, optional, intent(in) :: timeout_ms
+    milliseconds = 0
+    if (present(timeout_ms)) milliseconds = int(timeout_ms, c_int64_t)
+  end function
+end module tutti_base

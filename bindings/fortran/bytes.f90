@@ -1,0 +1,249 @@
+!> Byte strings between ranks, of sizes that may differ freely. What comes is a handle of bytes,
+!> read and released once. What is sent may be an array of any kind: its memory goes as it is.
+module tutti_byte_strings
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: int8, int64
+  use tutti_constants, only: tutti_error, tutti_buffer, TUTTI_OK
+  use tutti_base
+  use tutti_functions
+  use tutti_calls
+  use tutti_groups, only: tutti_group
+  use tutti_messages, only: tag_of
+  use tutti_works, only: tutti_work
+  implicit none
+  private
+  public :: tutti_bytes
+  public :: tutti_broadcast_bytes, tutti_all_gather_bytes, tutti_gather_bytes, tutti_scatter_bytes
+  public :: tutti_send_bytes, tutti_recv_bytes
+
+  !> A handle of bytes that came: a value that may be copied, and is released once.
+  type :: tutti_bytes
+    integer(c_intptr_t) :: handle = 0
+  contains
+    procedure :: size => bytes_size
+    procedure :: get, text
+    procedure :: release
+  end type
+contains
+  !> How many bytes there are; 0 for an invalid handle.
+  integer(int64) function bytes_size(self)
+    class(tutti_bytes), intent(in) :: self
+    bytes_size = int(c_tutti_bytes_size(self%handle), int64)
+  end function
+
+  !> The bytes; none for an invalid handle.
+  function get(self) result(values)
+    class(tutti_bytes), intent(in) :: self
+    integer(int8), allocatable :: values(:)
+    integer(int8), pointer :: there(:)
+
+    allocate (values(self%size()))
+    if (size(values) == 0) return
+    call c_f_pointer(c_tutti_bytes_data(self%handle), there, [size(values)])
+    values = there
+  end function
+
+  !> The bytes as a text.
+  function text(self) result(value)
+    class(tutti_bytes), intent(in) :: self
+    character(:), allocatable :: value
+    call copy_text(c_tutti_bytes_data(self%handle), c_tutti_bytes_size(self%handle), value)
+  end function
+
+  !> Gives bytes back, or each of several. What was released, or never there, is passed over.
+  impure elemental subroutine release(self)
+    class(tutti_bytes), intent(inout) :: self
+    call c_tutti_bytes_release(self%handle)
+    self%handle = 0
+  end subroutine
+
+  !> Every rank receives the bytes of the rank `group_src`, which alone gives `data`, and no
+  !> `bytes`. No more than `max_bytes` may come; absent: 4 GiB.
+  subroutine tutti_broadcast_bytes(group_src, data, bytes, max_bytes, group, timeout_ms, work, ierr, &
+                                   errmsg)
+    integer, intent(in) :: group_src
+    type(*), dimension(..), optional, target, asynchronous, intent(in) :: data
+    type(tutti_bytes), optional, target, asynchronous, intent(inout) :: bytes
+    integer(int64), optional, intent(in) :: max_bytes
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(in) :: timeout_ms
+    type(tutti_work), optional, intent(out) :: work
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(call_of), target :: this
+    type(argument), target :: in
+    integer(c_intptr_t), pointer :: out
+
+    call begin_call(this, group, timeout_ms, work)
+    call take(this, in, "data", data)
+    nullify (out)
+    if (present(bytes)) out => bytes%handle
+    if (this%status == TUTTI_OK) &
+      this%status = c_tutti_broadcast_bytes(this%group, in%array%buffer%data, bytes_in(in), out, &
+                                            int(group_src, c_int32_t), most(max_bytes), &
+                                            this%options, this%work, this%error)
+    call give_back(this, in, data, .false.)
+    call end_call(this, work, ierr, errmsg)
+  end subroutine
+
+  !> Every rank receives bytes of every rank, in rank order.
+  subroutine tutti_all_gather_bytes(data, bytes, max_bytes, group, timeout_ms, work, ierr, errmsg)
+    type(*), dimension(..), target, asynchronous, intent(in) :: data
+    type(tutti_bytes), target, asynchronous, intent(inout) :: bytes(:)
+    integer(int64), optional, intent(in) :: max_bytes
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(in) :: timeout_ms
+    type(tutti_work), optional, intent(out) :: work
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(call_of), target :: this
+    type(argument), target :: in
+    integer(c_intptr_t), pointer :: out(:)
+
+    call begin_call(this, group, timeout_ms, work)
+    call take(this, in, "data", data)
+    call room(this, bytes, out)
+    if (this%status == TUTTI_OK) &
+      this%status = c_tutti_all_gather_bytes(this%group, in%array%buffer%data, bytes_in(in), out, &
+                                             size(out, kind=c_size_t), most(max_bytes), &
+                                             this%options, this%work, this%error)
+    call give_back(this, in, data, .false.)
+    call end_call(this, work, ierr, errmsg)
+  end subroutine
+
+  !> The rank `group_dst` receives bytes of every rank; it alone gives `bytes`.
+  subroutine tutti_gather_bytes(data, group_dst, bytes, max_bytes, group, timeout_ms, work, ierr, &
+                                errmsg)
+    type(*), dimension(..), target, asynchronous, intent(in) :: data
+    integer, intent(in) :: group_dst
+    type(tutti_bytes), optional, target, asynchronous, intent(inout) :: bytes(:)
+    integer(int64), optional, intent(in) :: max_bytes
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(in) :: timeout_ms
+    type(tutti_work), optional, intent(out) :: work
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(call_of), target :: this
+    type(argument), target :: in
+    integer(c_intptr_t), pointer :: out(:)
+    integer(c_size_t) :: count
+
+    call begin_call(this, group, timeout_ms, work)
+    call take(this, in, "data", data)
+    nullify (out)
+    count = 0
+    if (present(bytes)) then
+      call room(this, bytes, out)
+      count = size(bytes, kind=c_size_t)
+    end if
+    if (this%status == TUTTI_OK) &
+      this%status = c_tutti_gather_bytes(this%group, in%array%buffer%data, bytes_in(in), out, &
+                                         count, int(group_dst, c_int32_t), most(max_bytes), &
+                                         this%options, this%work, this%error)
+    call give_back(this, in, data, .false.)
+    call end_call(this, work, ierr, errmsg)
+  end subroutine
+
+  !> Every rank receives its bytes of those that the rank `group_src` has, which alone gives
+  !> `pieces`, one buffer for each rank (tutti_buffer_of, tutti_pieces).
+  subroutine tutti_scatter_bytes(group_src, bytes, pieces, max_bytes, group, timeout_ms, work, &
+                                 ierr, errmsg)
+    integer, intent(in) :: group_src
+    type(tutti_bytes), target, asynchronous, intent(inout) :: bytes
+    type(tutti_buffer), optional, intent(in) :: pieces(:)
+    integer(int64), optional, intent(in) :: max_bytes
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(in) :: timeout_ms
+    type(tutti_work), optional, intent(out) :: work
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(call_of), target :: this
+    type(c_ptr), allocatable :: data(:)
+    integer(c_size_t), allocatable :: sizes(:)
+    integer(c_size_t) :: count
+    integer :: i
+
+    call begin_call(this, group, timeout_ms, work)
+    count = 0
+    if (present(pieces)) then
+      count = size(pieces, kind=c_size_t)
+      allocate (data(count), sizes(count))
+      do i = 1, size(pieces)
+        data(i) = pieces(i)%data
+        sizes(i) = int(pieces(i)%count, c_size_t) * c_tutti_dtype_size(pieces(i)%dtype)
+      end do
+    end if
+    this%status = c_tutti_scatter_bytes(this%group, data, sizes, count, bytes%handle, &
+                                        int(group_src, c_int32_t), most(max_bytes), this%options, &
+                                        this%work, this%error)
+    call end_call(this, work, ierr, errmsg)
+  end subroutine
+
+  !> Sends bytes to one rank, which receives them with tutti_recv_bytes and the same tag.
+  subroutine tutti_send_bytes(data, group_dst, tag, group, timeout_ms, work, ierr, errmsg)
+    type(*), dimension(..), target, asynchronous, intent(in) :: data
+    integer, intent(in) :: group_dst
+    integer, optional, intent(in) :: tag
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(in) :: timeout_ms
+    type(tutti_work), optional, intent(out) :: work
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(call_of), target :: this
+    type(argument), target :: in
+
+    call begin_call(this, group, timeout_ms, work)
+    call take(this, in, "data", data)
+    if (this%status == TUTTI_OK) &
+      this%status = c_tutti_send_bytes(this%group, in%array%buffer%data, bytes_in(in), &
+                                       int(group_dst, c_int32_t), tag_of(tag), this%options, &
+                                       this%work, this%error)
+    call give_back(this, in, data, .false.)
+    call end_call(this, work, ierr, errmsg)
+  end subroutine
+
+  !> Receives bytes that one rank, or with TUTTI_ANY_RANK any, sent with the same tag.
+  subroutine tutti_recv_bytes(bytes, group_src, tag, max_bytes, group, out_group_src, timeout_ms, &
+                              work, ierr, errmsg)
+    type(tutti_bytes), target, asynchronous, intent(inout) :: bytes
+    integer, intent(in) :: group_src
+    integer, optional, intent(in) :: tag
+    integer(int64), optional, intent(in) :: max_bytes
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(out) :: out_group_src
+    integer, optional, intent(in) :: timeout_ms
+    type(tutti_work), optional, intent(out) :: work
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(call_of), target :: this
+
+    call begin_call(this, group, timeout_ms, work)
+    if (present(out_group_src)) out_group_src = -1
+    this%status = c_tutti_recv_bytes(this%group, bytes%handle, int(group_src, c_int32_t), &
+                                     tag_of(tag), most(max_bytes), this%options, out_group_src, &
+                                     this%work, this%error)
+    call end_call(this, work, ierr, errmsg)
+  end subroutine
+
+  !> The handles that C writes when the bytes are there.
+  subroutine room(this, bytes, handles)
+    type(call_of), intent(inout) :: this
+    type(tutti_bytes), target, asynchronous, intent(inout) :: bytes(:)
+    integer(c_intptr_t), pointer, intent(out) :: handles(:)
+
+    handles => bytes%handle
+    if (size(bytes) > 1 .and. .not. is_contiguous(bytes)) &
+      call refuse(this%status, this%error, "bytes is not contiguous")
+  end subroutine
+
+  integer(c_size_t) function bytes_in(taken)
+    type(argument), intent(in) :: taken
+    bytes_in = int(taken%array%buffer%count, c_size_t) * c_tutti_dtype_size(taken%array%buffer%dtype)
+  end function
+
+  pure integer(c_int64_t) function most(max_bytes)
+    integer(int64), optional, intent(in) :: max_bytes
+    most = 0
+    if (present(max_bytes)) most = max_bytes
+  end function
+end module tutti_byte_strings

@@ -1,0 +1,209 @@
+!> Making groups, and ending them.
+module tutti_group_creation
+  use, intrinsic :: iso_c_binding
+  use tutti_constants, only: tutti_error, tutti_group_options, tutti_new_group_options, &
+                             tutti_allgather_callback, TUTTI_OK
+  use tutti_base
+  use tutti_functions
+  use tutti_calls, only: forget_gathering
+  use tutti_groups
+  use tutti_stores, only: tutti_store
+  implicit none
+  private
+  public :: tutti_init_process_group, tutti_is_initialized, tutti_destroy_process_group
+  public :: tutti_group_create, tutti_group_create_with_allgather
+  public :: tutti_new_group, tutti_split_group, tutti_get_pg_count
+
+  !> Makes the default group, TUTTI_GROUP_WORLD: every rank calls this once, and all meet, where
+  !> `init_method` says (absent: "env://", as tuttirun starts programs), or at a store.
+  interface tutti_init_process_group
+    module procedure init_by_method, init_with_store
+  end interface
+contains
+  !> `backend`: "gloo", "shm", "hierarchy" or "loopback"; absent: what suits the ranks best.
+  subroutine init_by_method(backend, init_method, rank, world_size, timeout_ms, reproducible, ierr, &
+                            errmsg)
+    character(*), optional, intent(in) :: backend, init_method
+    integer, optional, intent(in) :: rank, world_size, timeout_ms
+    logical, optional, intent(in) :: reproducible
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    character(:, kind=c_char), allocatable :: c_backend, c_method
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    call name_or_null(backend, c_backend)
+    call name_or_null(init_method, c_method)
+    status = c_tutti_init_process_group(c_backend, c_method, given(rank), given(world_size), &
+                                        options_of(timeout_ms, reproducible), error)
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+
+  subroutine init_with_store(store, rank, world_size, backend, timeout_ms, reproducible, ierr, &
+                             errmsg)
+    type(tutti_store), intent(in) :: store
+    integer, intent(in) :: rank, world_size
+    character(*), optional, intent(in) :: backend
+    integer, optional, intent(in) :: timeout_ms
+    logical, optional, intent(in) :: reproducible
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    character(:, kind=c_char), allocatable :: c_backend
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    call name_or_null(backend, c_backend)
+    status = c_tutti_init_process_group_with_store( &
+      c_backend, store%handle, int(rank, c_int32_t), int(world_size, c_int32_t), &
+      options_of(timeout_ms, reproducible), error)
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+
+  !> Whether the default group exists in this process.
+  logical function tutti_is_initialized()
+    tutti_is_initialized = c_tutti_is_initialized() /= 0
+  end function
+
+  !> Ends a group, absent: the world and all groups made from it. Operations still running end with
+  !> TUTTI_ERR_ABORTED. Every rank calls it; none waits for the others.
+  subroutine tutti_destroy_process_group(group, ierr, errmsg)
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    status = c_tutti_destroy_process_group(group_handle(group), error)
+    call forget_gathering(group_handle(group))
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+
+  !> Makes a group with no global state: several may live in one process.
+  subroutine tutti_group_create(store, rank, world_size, group, backend, timeout_ms, reproducible, &
+                                ierr, errmsg)
+    type(tutti_store), intent(in) :: store
+    integer, intent(in) :: rank, world_size
+    type(tutti_group), intent(out) :: group
+    character(*), optional, intent(in) :: backend
+    integer, optional, intent(in) :: timeout_ms
+    logical, optional, intent(in) :: reproducible
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    character(:, kind=c_char), allocatable :: c_backend
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    call name_or_null(backend, c_backend)
+    status = c_tutti_group_create( &
+      c_backend, store%handle, int(rank, c_int32_t), int(world_size, c_int32_t), &
+      options_of(timeout_ms, reproducible), group%handle, error)
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+
+  !> Makes a group without a store: ranks meet by a bind(C) procedure that gathers bytes of all of
+  !> them, MPI_Allgather for instance. `user` is handed to it as it is.
+  subroutine tutti_group_create_with_allgather(callback, rank, world_size, group, user, backend, &
+                                               timeout_ms, reproducible, ierr, errmsg)
+    procedure(tutti_allgather_callback) :: callback
+    integer, intent(in) :: rank, world_size
+    type(tutti_group), intent(out) :: group
+    type(c_ptr), optional, intent(in) :: user
+    character(*), optional, intent(in) :: backend
+    integer, optional, intent(in) :: timeout_ms
+    logical, optional, intent(in) :: reproducible
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    character(:, kind=c_char), allocatable :: c_backend
+    type(c_ptr) :: handed
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    call name_or_null(backend, c_backend)
+    handed = c_null_ptr
+    if (present(user)) handed = user
+    status = c_tutti_group_create_with_allgather( &
+      c_backend, c_funloc(callback), handed, int(rank, c_int32_t), int(world_size, c_int32_t), &
+      options_of(timeout_ms, reproducible), group%handle, error)
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+
+  !> Makes a group of some of the ranks of another one, absent: of the world. All its ranks call
+  !> this with the same arguments, those that are not in `ranks` too: they get
+  !> TUTTI_GROUP_NON_MEMBER. `ranks` absent: all. With `use_local_synchronization` only the members
+  !> call. `reproducible` is TUTTI_AS_PARENT, TUTTI_REPRODUCIBLE or TUTTI_NOT_REPRODUCIBLE.
+  subroutine tutti_new_group(new_group, ranks, group, backend, description, timeout_ms, &
+                             use_local_synchronization, reproducible, ierr, errmsg)
+    type(tutti_group), intent(out) :: new_group
+    integer, optional, intent(in) :: ranks(:)
+    type(tutti_group), optional, intent(in) :: group
+    character(*), optional, intent(in) :: backend, description
+    integer, optional, intent(in) :: timeout_ms, reproducible
+    logical, optional, intent(in) :: use_local_synchronization
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    character(:, kind=c_char), allocatable :: c_backend, c_description
+    type(tutti_new_group_options) :: options
+    integer(c_size_t) :: count
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    call name_or_null(backend, c_backend)
+    call name_or_null(description, c_description)
+    options%timeout_ms = milliseconds(timeout_ms)
+    options%use_local_synchronization = number(use_local_synchronization)
+    if (present(reproducible)) options%reproducible = reproducible
+    count = 0
+    if (present(ranks)) count = size(ranks, kind=c_size_t)
+    status = c_tutti_new_group(group_handle(group), ranks, count, c_backend, c_description, &
+                               options, new_group%handle, error)
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+
+  !> Makes several groups that share no rank out of one, in one step: the first sizes(1) of `ranks`
+  !> are the first group, the next sizes(2) the second. Each rank receives the one it is in.
+  subroutine tutti_split_group(new_group, ranks, sizes, group, description, timeout_ms, &
+                               reproducible, ierr, errmsg)
+    type(tutti_group), intent(out) :: new_group
+    integer, intent(in) :: ranks(:), sizes(:)
+    type(tutti_group), optional, intent(in) :: group
+    character(*), optional, intent(in) :: description
+    integer, optional, intent(in) :: timeout_ms, reproducible
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    character(:, kind=c_char), allocatable :: c_description
+    type(tutti_new_group_options) :: options
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    status = TUTTI_OK
+    if (any(sizes < 1)) call refuse(status, error, "sizes must be 1 or more each")
+    if (sum(sizes) /= size(ranks)) &
+      call refuse(status, error, "sizes must be together as many as ranks")
+    call name_or_null(description, c_description)
+    options%timeout_ms = milliseconds(timeout_ms)
+    if (present(reproducible)) options%reproducible = reproducible
+    if (status == TUTTI_OK) &
+      status = c_tutti_split_group(group_handle(group), ranks, sizes, size(sizes, kind=c_size_t), &
+                                   c_description, options, new_group%handle, error)
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+
+  !> How many groups this process is in: the default group and those made from it.
+  integer function tutti_get_pg_count()
+    tutti_get_pg_count = c_tutti_get_pg_count()
+  end function
+
+  pure type(tutti_group_options) function options_of(timeout_ms, reproducible)
+    integer, optional, intent(in) :: timeout_ms
+    logical, optional, intent(in) :: reproducible
+    options_of%timeout_ms = milliseconds(timeout_ms)
+    options_of%reproducible = number(reproducible)
+  end function
+
+  !> A number that the init method tells if it is absent.
+  pure integer(c_int32_t) function given(value)
+    integer, optional, intent(in) :: value
+    given = -1
+    if (present(value)) given = int(value, c_int32_t)
+  end function
+end module tutti_group_creation

@@ -1,0 +1,249 @@
+!> Reading an object.
+submodule(tutti_objects) object_read
+  use tutti_constants
+  use tutti_base
+  use tutti_functions
+  use tutti_arrays, only: array_argument, open_array, close_array, fill_array
+  implicit none
+contains
+  module procedure kind_of
+    type(tutti_object_item) :: item
+    logical :: found
+
+    call look(self, node, item, found)
+    kind_of = -1
+    if (found) kind_of = item%kind
+  end procedure
+
+  module procedure length
+    type(tutti_object_item) :: item
+    logical :: found
+
+    call look(self, node, item, found)
+    count = -1
+    if (found) count = item%size
+  end procedure
+
+  module procedure next
+    type(tutti_object_item) :: item
+    logical :: found
+
+    call look(self, node, item, found)
+    behind = -1
+    if (found) behind = item%end
+  end procedure
+
+  module procedure find_named
+    integer(c_int32_t) :: status
+
+    found = -1
+    status = c_tutti_object_find(self%handle, node_or_all(node), to_c(key), found)
+  end procedure
+
+  module procedure find_numbered
+    type(tutti_object_item) :: item
+    integer(c_int32_t) :: status
+
+    found = -1
+    item%kind = TUTTI_OBJECT_INT64
+    item%integer = key
+    status = c_tutti_object_find_item(self%handle, node_or_all(node), item, found)
+  end procedure
+
+  module procedure at
+    integer(c_int32_t) :: status
+
+    found = -1
+    status = c_tutti_object_at(self%handle, node_or_all(node), int(index - 1, c_int64_t), found)
+  end procedure
+
+  module procedure get_logical
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status, flag
+
+    flag = 0
+    status = c_tutti_object_get_bool(self%handle, node_or_all(node), flag, error)
+    value = flag /= 0
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  module procedure get_int32
+    integer(c_int64_t) :: wide
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    wide = 0
+    status = c_tutti_object_get_int64(self%handle, node_or_all(node), wide, error)
+    if (abs(wide) > huge(value)) then
+      call refuse(status, error, "value has too few bits for the integer: use integer(int64)")
+      wide = 0
+    end if
+    value = int(wide, int32)
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  module procedure get_int64
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    value = 0
+    status = c_tutti_object_get_int64(self%handle, node_or_all(node), value, error)
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  module procedure get_uint64
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    bits = 0
+    status = c_tutti_object_get_uint64(self%handle, node_or_all(node), bits, error)
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  module procedure get_real32
+    real(c_double) :: wide
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    wide = 0
+    status = c_tutti_object_get_float64(self%handle, node_or_all(node), wide, error)
+    value = real(wide, real32)
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  module procedure get_real64
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    value = 0
+    status = c_tutti_object_get_float64(self%handle, node_or_all(node), value, error)
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  module procedure get_text
+    type(c_ptr) :: text
+    integer(c_size_t) :: count
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    text = c_null_ptr
+    count = 0
+    status = c_tutti_object_get_string(self%handle, node_or_all(node), text, count, error)
+    call copy_text(text, count, value)
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  module procedure get_bytes
+    type(c_ptr) :: data
+    integer(c_size_t) :: count
+    integer(int8), pointer :: there(:)
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    data = c_null_ptr
+    count = 0
+    status = c_tutti_object_get_bytes(self%handle, node_or_all(node), data, count, error)
+    allocate (value(count))
+    if (count > 0) then
+      call c_f_pointer(data, there, [count])
+      value = there
+    end if
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  module procedure get_timestamp
+    integer(c_int32_t) :: after
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    seconds = 0
+    after = 0
+    status = c_tutti_object_get_timestamp(self%handle, node_or_all(node), seconds, after, error)
+    nanoseconds = after
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  module procedure array_shape
+    type(tutti_object_item) :: item
+    type(c_ptr) :: data
+    integer(c_int64_t), pointer :: there(:)
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    status = c_tutti_object_get_array(self%handle, node_or_all(node), data, item%dtype, &
+                                      item%shape, item%dimensions, error)
+    dtype = item%dtype
+    allocate (extents(item%dimensions))
+    if (item%dimensions > 0) then
+      call c_f_pointer(item%shape, there, [item%dimensions])
+      extents = there(item%dimensions:1:-1)
+    end if
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  module procedure get_array
+    type(tutti_object_item) :: item
+    type(c_ptr) :: data
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    status = c_tutti_object_get_array(self%handle, node_or_all(node), data, item%dtype, &
+                                      item%shape, item%dimensions, error)
+    if (status == TUTTI_OK) &
+      call fill_array("array", array, data, item%dtype, item%shape, item%dimensions, status, error)
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  module procedure get_elements
+    type(array_argument) :: opened
+    integer(c_int64_t) :: place
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    place = 0
+    if (present(first)) place = first - 1
+    status = TUTTI_OK
+    call open_array("array", array, dtype, .true., opened, status, error)
+    if (status == TUTTI_OK) &
+      status = c_tutti_object_get_elements(self%handle, node_or_all(node), place, &
+                                           opened%buffer%count, opened%buffer%dtype, &
+                                           opened%buffer%data, error)
+    call close_array(array, status == TUTTI_OK, opened)
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  module procedure read
+    integer(c_size_t) :: found
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    found = 0
+    status = c_tutti_object_read(self%handle, node_or_all(first), size(items, kind=c_size_t), &
+                                 items, found, error)
+    count = int(found)
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  !> A node as C numbers it; absent: the outermost one.
+  pure integer(c_int64_t) function node_or_all(node)
+    integer(int64), optional, intent(in) :: node
+    node_or_all = 0
+    if (present(node)) node_or_all = node
+  end function
+
+  !> One value, if there is such a node.
+  subroutine look(self, node, item, found)
+    class(tutti_object), intent(in) :: self
+    integer(int64), optional, intent(in) :: node
+    type(tutti_object_item), intent(out) :: item
+    logical, intent(out) :: found
+    type(tutti_object_item) :: items(1)
+    integer(c_size_t) :: count
+    integer(c_int32_t) :: status
+
+    count = 0
+    status = c_tutti_object_read(self%handle, node_or_all(node), 1_c_size_t, items, count)
+    found = status == TUTTI_OK .and. count == 1
+    if (found) item = items(1)
+  end subroutine
+end submodule object_read

@@ -1,0 +1,230 @@
+!> Collectives in which every rank has a piece of its own. Lists of buffers, one for each rank in
+!> rank order, are made by tutti_buffer_of or by tutti_pieces, and are read during the call; the
+!> arrays they stand for are in use until it is done.
+module tutti_piece_collectives
+  use, intrinsic :: iso_c_binding
+  use tutti_constants, only: tutti_buffer, TUTTI_OK
+  use tutti_base
+  use tutti_functions
+  use tutti_calls
+  use tutti_groups, only: tutti_group
+  use tutti_reduce_ops, only: tutti_reduce_op, op_number
+  use tutti_works, only: tutti_work
+  implicit none
+  private
+  public :: tutti_all_gather, tutti_all_gather_into_tensor, tutti_gather, tutti_scatter
+  public :: tutti_reduce_scatter, tutti_reduce_scatter_tensor
+  public :: tutti_all_to_all, tutti_all_to_all_single
+contains
+  !> Every rank receives every rank's input, which may differ in count. `input` absent: taken from
+  !> this rank's output.
+  subroutine tutti_all_gather(outputs, input, group, dtype, timeout_ms, work, ierr, errmsg)
+    type(tutti_buffer), intent(in) :: outputs(:)
+    type(*), dimension(..), optional, target, asynchronous, intent(in) :: input
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(in) :: dtype, timeout_ms
+    type(tutti_work), optional, intent(out) :: work
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(call_of), target :: this
+    type(argument), target :: in
+
+    call begin_call(this, group, timeout_ms, work)
+    call take(this, in, "input", input, dtype)
+    if (this%status == TUTTI_OK) &
+      this%status = c_tutti_all_gather(this%group, in%buffer, outputs, &
+                                       size(outputs, kind=c_size_t), this%options, this%work, &
+                                       this%error)
+    call give_back(this, in, input, .false.)
+    call end_call(this, work, ierr, errmsg)
+  end subroutine
+
+  !> Every rank receives every rank's input, one after the other in one array. `input` absent: taken
+  !> from this rank's place in `output`.
+  subroutine tutti_all_gather_into_tensor(output, input, group, dtype, timeout_ms, work, ierr, &
+                                          errmsg)
+    type(*), dimension(..), target, asynchronous, intent(inout) :: output
+    type(*), dimension(..), optional, target, asynchronous, intent(in) :: input
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(in) :: dtype, timeout_ms
+    type(tutti_work), optional, intent(out) :: work
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(call_of), target :: this
+    type(argument), target :: out, in
+
+    call begin_call(this, group, timeout_ms, work)
+    call take(this, out, "output", output, dtype)
+    call take(this, in, "input", input, dtype)
+    if (this%status == TUTTI_OK) &
+      this%status = c_tutti_all_gather_into_tensor(this%group, in%buffer, out%buffer, &
+                                                   this%options, this%work, this%error)
+    call give_back(this, out, output, .true.)
+    call give_back(this, in, input, .false.)
+    call end_call(this, work, ierr, errmsg)
+  end subroutine
+
+  !> The rank `group_dst` receives every rank's input; it alone gives `outputs`. `input` absent,
+  !> there: taken from its output.
+  subroutine tutti_gather(group_dst, input, outputs, group, dtype, timeout_ms, work, ierr, errmsg)
+    integer, intent(in) :: group_dst
+    type(*), dimension(..), optional, target, asynchronous, intent(in) :: input
+    type(tutti_buffer), optional, intent(in) :: outputs(:)
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(in) :: dtype, timeout_ms
+    type(tutti_work), optional, intent(out) :: work
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(call_of), target :: this
+    type(argument), target :: in
+
+    call begin_call(this, group, timeout_ms, work)
+    call take(this, in, "input", input, dtype)
+    if (this%status == TUTTI_OK) &
+      this%status = c_tutti_gather(this%group, in%buffer, outputs, count_of(outputs), &
+                                   int(group_dst, c_int32_t), this%options, this%work, this%error)
+    call give_back(this, in, input, .false.)
+    call end_call(this, work, ierr, errmsg)
+  end subroutine
+
+  !> Every rank receives its piece of what the rank `group_src` has, which alone gives `inputs`.
+  !> `output` absent, there: its piece stays where it is.
+  subroutine tutti_scatter(group_src, output, inputs, group, dtype, timeout_ms, work, ierr, errmsg)
+    integer, intent(in) :: group_src
+    type(*), dimension(..), optional, target, asynchronous, intent(inout) :: output
+    type(tutti_buffer), optional, intent(in) :: inputs(:)
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(in) :: dtype, timeout_ms
+    type(tutti_work), optional, intent(out) :: work
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(call_of), target :: this
+    type(argument), target :: out
+
+    call begin_call(this, group, timeout_ms, work)
+    call take(this, out, "output", output, dtype)
+    if (this%status == TUTTI_OK) &
+      this%status = c_tutti_scatter(this%group, inputs, count_of(inputs), out%buffer, &
+                                    int(group_src, c_int32_t), this%options, this%work, this%error)
+    call give_back(this, out, output, .true.)
+    call end_call(this, work, ierr, errmsg)
+  end subroutine
+
+  !> Reduces the ranks' lists of inputs, buffer by buffer; each rank receives the result of the
+  !> buffer that has its place in the list.
+  subroutine tutti_reduce_scatter(output, inputs, op, group, dtype, timeout_ms, work, ierr, errmsg)
+    type(*), dimension(..), target, asynchronous, intent(inout) :: output
+    type(tutti_buffer), intent(in) :: inputs(:)
+    type(tutti_reduce_op), optional, intent(in) :: op
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(in) :: dtype, timeout_ms
+    type(tutti_work), optional, intent(out) :: work
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(call_of), target :: this
+    type(argument), target :: out
+
+    call begin_call(this, group, timeout_ms, work)
+    call take(this, out, "output", output, dtype)
+    if (this%status == TUTTI_OK) &
+      this%status = c_tutti_reduce_scatter(this%group, inputs, size(inputs, kind=c_size_t), &
+                                           out%buffer, op_number(op), this%options, this%work, &
+                                           this%error)
+    call give_back(this, out, output, .true.)
+    call end_call(this, work, ierr, errmsg)
+  end subroutine
+
+  !> Reduces all ranks' inputs, ranks times as many elements as `output` has, and leaves to each
+  !> rank its part of the result.
+  subroutine tutti_reduce_scatter_tensor(output, input, op, group, dtype, timeout_ms, work, ierr, &
+                                         errmsg)
+    type(*), dimension(..), target, asynchronous, intent(inout) :: output
+    type(*), dimension(..), target, asynchronous, intent(in) :: input
+    type(tutti_reduce_op), optional, intent(in) :: op
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(in) :: dtype, timeout_ms
+    type(tutti_work), optional, intent(out) :: work
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(call_of), target :: this
+    type(argument), target :: out, in
+
+    call begin_call(this, group, timeout_ms, work)
+    call take(this, out, "output", output, dtype)
+    call take(this, in, "input", input, dtype)
+    if (this%status == TUTTI_OK) &
+      this%status = c_tutti_reduce_scatter_tensor(this%group, in%buffer, out%buffer, &
+                                                  op_number(op), this%options, this%work, &
+                                                  this%error)
+    call give_back(this, out, output, .true.)
+    call give_back(this, in, input, .false.)
+    call end_call(this, work, ierr, errmsg)
+  end subroutine
+
+  !> Every rank gives every rank a buffer. `inputs` absent: `outputs` are also the inputs.
+  subroutine tutti_all_to_all(outputs, inputs, group, timeout_ms, work, ierr, errmsg)
+    type(tutti_buffer), intent(in) :: outputs(:)
+    type(tutti_buffer), optional, intent(in) :: inputs(:)
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(in) :: timeout_ms
+    type(tutti_work), optional, intent(out) :: work
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(call_of), target :: this
+
+    call begin_call(this, group, timeout_ms, work)
+    this%status = c_tutti_all_to_all(this%group, inputs, count_of(inputs), outputs, &
+                                     size(outputs, kind=c_size_t), this%options, this%work, &
+                                     this%error)
+    call end_call(this, work, ierr, errmsg)
+  end subroutine
+
+  !> Every rank gives every rank a piece of one array and receives the pieces in another one, in
+  !> rank order. Split sizes are the elements of each piece; absent: equal pieces. `input` absent:
+  !> taken from `output`.
+  subroutine tutti_all_to_all_single(output, input, output_split_sizes, input_split_sizes, group, &
+                                     dtype, timeout_ms, work, ierr, errmsg)
+    type(*), dimension(..), target, asynchronous, intent(inout) :: output
+    type(*), dimension(..), optional, target, asynchronous, intent(in) :: input
+    integer, optional, intent(in) :: output_split_sizes(:), input_split_sizes(:)
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(in) :: dtype, timeout_ms
+    type(tutti_work), optional, intent(out) :: work
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(call_of), target :: this
+    type(argument), target :: out, in
+    integer(c_int64_t), allocatable :: out_sizes(:), in_sizes(:)
+    integer(c_size_t) :: out_count, in_count
+
+    call begin_call(this, group, timeout_ms, work)
+    call take(this, out, "output", output, dtype)
+    call take(this, in, "input", input, dtype)
+    call sizes_of(output_split_sizes, out_sizes, out_count)
+    call sizes_of(input_split_sizes, in_sizes, in_count)
+    if (this%status == TUTTI_OK) &
+      this%status = c_tutti_all_to_all_single(this%group, in%buffer, in_sizes, in_count, &
+                                              out%buffer, out_sizes, out_count, this%options, &
+                                              this%work, this%error)
+    call give_back(this, out, output, .true.)
+    call give_back(this, in, input, .false.)
+    call end_call(this, work, ierr, errmsg)
+  end subroutine
+
+  pure integer(c_size_t) function count_of(buffers)
+    type(tutti_buffer), optional, intent(in) :: buffers(:)
+    count_of = 0
+    if (present(buffers)) count_of = size(buffers, kind=c_size_t)
+  end function
+
+  !> Sizes as C has them; not allocated, which is absent for C, if they are absent.
+  pure subroutine sizes_of(sizes, c_sizes, count)
+    integer, optional, intent(in) :: sizes(:)
+    integer(c_int64_t), allocatable, intent(out) :: c_sizes(:)
+    integer(c_size_t), intent(out) :: count
+    count = 0
+    if (.not. present(sizes)) return
+    count = size(sizes, kind=c_size_t)
+    allocate (c_sizes, source=int(sizes, c_int64_t))
+  end subroutine
+end module tutti_piece_collectives

@@ -1,0 +1,169 @@
+!> Keys, counters and queues of a store.
+submodule(tutti_stores) store_keys
+  use tutti_constants, only: tutti_error
+  use tutti_base
+  use tutti_functions
+  implicit none
+contains
+  module procedure add_int64
+    integer(c_int64_t) :: now
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    now = 0
+    status = c_tutti_store_add(self%handle, to_c(key), amount, now, error)
+    if (present(value)) value = now
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  module procedure add_int32
+    integer(c_int64_t) :: now
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    now = 0
+    status = c_tutti_store_add(self%handle, to_c(key), int(amount, c_int64_t), now, error)
+    if (present(value)) then
+      if (abs(now) > huge(value)) then
+        call refuse(status, error, "value has too few bits for the counter: use integer(int64)")
+        now = 0
+      end if
+      value = int(now, int32)
+    end if
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  module procedure check
+    type(text_list), target :: list
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status, flag
+
+    call list_texts(keys, list)
+    flag = 0
+    status = c_tutti_store_check(self%handle, list%addresses, size(keys, kind=c_size_t), flag, &
+                                 error)
+    found = flag /= 0
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  module procedure wait
+    type(text_list), target :: list
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    call list_texts(keys, list)
+    status = c_tutti_store_wait(self%handle, list%addresses, size(keys, kind=c_size_t), &
+                                milliseconds(timeout_ms), error)
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  module procedure multi_get
+    type(text_list), target :: list
+    integer(c_intptr_t), allocatable :: bytes(:)
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    call list_texts(keys, list)
+    allocate (bytes(size(keys)), source=0_c_intptr_t)
+    status = c_tutti_store_multi_get(self%handle, list%addresses, size(keys, kind=c_size_t), &
+                                     bytes, error)
+    call take_texts(bytes, values)
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  module procedure multi_set
+    type(text_list), target :: list, contents
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    call list_texts(keys, list)
+    call list_texts(values, contents)
+    if (size(keys) /= size(values)) then
+      call refuse(status, error, "values must be as many as keys")
+    else
+      status = c_tutti_store_multi_set( &
+        self%handle, list%addresses, contents%addresses, int(len_trim(values), c_size_t), &
+        size(keys, kind=c_size_t), error)
+    end if
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  module procedure delete_key
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status, flag
+
+    flag = 0
+    status = c_tutti_store_delete_key(self%handle, to_c(key), flag, error)
+    if (present(deleted)) deleted = flag /= 0
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  module procedure queue_len
+    integer(c_int64_t) :: count
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    count = 0
+    status = c_tutti_store_queue_len(self%handle, to_c(key), count, error)
+    length = int(count)
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  module procedure list_keys
+    integer(c_intptr_t) :: bytes
+    integer(c_int64_t) :: count
+    character(:), allocatable :: joined
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    bytes = 0
+    count = 0
+    status = c_tutti_store_list_keys(self%handle, bytes, count, error)
+    call take_text(bytes, joined)
+    call cut_at_nul(joined, int(count), keys)
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  module procedure num_keys
+    integer(c_int64_t) :: keys
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    keys = 0
+    status = c_tutti_store_num_keys(self%handle, keys, error)
+    count = int(keys)
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  module procedure barrier
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    status = c_tutti_store_barrier(self%handle, to_c(key), int(world_size, c_int32_t), &
+                                   milliseconds(timeout_ms), error)
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  !> The texts in one text that has a NUL behind each.
+  subroutine cut_at_nul(joined, count, texts)
+    character(*), intent(in) :: joined
+    integer, intent(in) :: count
+    character(:), allocatable, intent(out) :: texts(:)
+    integer :: i, first, length, longest
+
+    longest = 0
+    first = 1
+    do i = 1, count
+      length = index(joined(first:), c_null_char) - 1
+      longest = max(longest, length)
+      first = first + length + 1
+    end do
+    allocate (character(longest) :: texts(count))
+    first = 1
+    do i = 1, count
+      length = index(joined(first:), c_null_char) - 1
+      texts(i) = joined(first:first + length - 1)
+      first = first + length + 1
+    end do
+  end subroutine
+end submodule store_keys

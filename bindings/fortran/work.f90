@@ -1,0 +1,190 @@
+!> Operations that run while the program goes on. Wait for a work, then release it. Until it is done
+!> its buffers must stay where they are: declare them `asynchronous`, or `target`.
+module tutti_works
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: int64, real64
+  use tutti_constants, only: tutti_error, tutti_work_callback, TUTTI_OK
+  use tutti_base
+  use tutti_functions
+  implicit none
+  private
+  public :: tutti_work, tutti_wait_all, tutti_wait_any
+
+  !> A handle of an operation: a value that may be copied, and is released once.
+  type :: tutti_work
+    integer(c_intptr_t) :: handle = 0
+  contains
+    procedure :: wait, is_completed, is_success, exception, source_rank
+    procedure :: then
+    procedure :: op_type, sequence_number, duration
+    procedure :: release
+  end type
+contains
+  !> Waits until the operation is done and tells how it ended. With `timeout_ms` this wait alone is
+  !> limited: TUTTI_ERR_TIMEOUT then says that the operation is still running.
+  subroutine wait(self, timeout_ms, ierr, errmsg)
+    class(tutti_work), intent(in) :: self
+    integer, optional, intent(in) :: timeout_ms
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    status = c_tutti_work_wait(self%handle, milliseconds(timeout_ms), error)
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+
+  !> Whether the operation is done, successfully or not.
+  subroutine is_completed(self, completed, ierr, errmsg)
+    class(tutti_work), intent(in) :: self
+    logical, intent(out) :: completed
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status, flag
+
+    flag = 0
+    status = c_tutti_work_is_completed(self%handle, flag, error)
+    completed = flag /= 0
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+
+  !> Whether the operation is done and successful.
+  subroutine is_success(self, success, ierr, errmsg)
+    class(tutti_work), intent(in) :: self
+    logical, intent(out) :: success
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status, flag
+
+    flag = 0
+    status = c_tutti_work_is_success(self%handle, flag, error)
+    success = flag /= 0
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+
+  !> How the operation failed: TUTTI_OK while it is running and if it succeeded. Never stops.
+  subroutine exception(self, status, errmsg)
+    class(tutti_work), intent(in) :: self
+    integer, intent(out) :: status
+    character(*), optional, intent(inout) :: errmsg
+    type(tutti_error) :: error
+    integer(c_int32_t) :: c_status
+
+    c_status = c_tutti_work_error(self%handle, error)
+    call finish(c_status, error, status, errmsg)
+  end subroutine
+
+  !> The group rank that a finished receive received from; -1 while nothing has come and for other
+  !> operations.
+  subroutine source_rank(self, rank, ierr, errmsg)
+    class(tutti_work), intent(in) :: self
+    integer, intent(out) :: rank
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status, found
+
+    found = -1
+    status = c_tutti_work_source_rank(self%handle, found, error)
+    rank = found
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+
+  !> Has a bind(C) procedure called once the operation is done, on a thread of the library, never
+  !> inside this call. `user` is passed to it as it is.
+  subroutine then(self, callback, user, ierr, errmsg)
+    class(tutti_work), intent(in) :: self
+    procedure(tutti_work_callback) :: callback
+    type(c_ptr), optional, intent(in) :: user
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(c_ptr) :: handed
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    handed = c_null_ptr
+    if (present(user)) handed = user
+    status = c_tutti_work_then(self%handle, c_funloc(callback), handed, error)
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+
+  !> What kind of operation it is, for instance "all_reduce"; empty for an invalid handle.
+  function op_type(self) result(name)
+    class(tutti_work), intent(in) :: self
+    character(:), allocatable :: name
+    name = from_c(c_tutti_work_get_op_type(self%handle))
+  end function
+
+  !> Which collective of its group it is, from 1 on; 0 for messages.
+  subroutine sequence_number(self, sequence, ierr, errmsg)
+    class(tutti_work), intent(in) :: self
+    integer(int64), intent(out) :: sequence
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    sequence = 0
+    status = c_tutti_work_get_sequence_number(self%handle, sequence, error)
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+
+  !> How long the operation took, in milliseconds; -1 while it is running.
+  subroutine duration(self, ms, ierr, errmsg)
+    class(tutti_work), intent(in) :: self
+    real(real64), intent(out) :: ms
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    ms = -1
+    status = c_tutti_work_get_duration(self%handle, ms, error)
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+
+  !> Gives a work back, or each of several. An unfinished operation goes on: its buffers must stay
+  !> until its group is destroyed. What was released, or never made, is passed over.
+  impure elemental subroutine release(self)
+    class(tutti_work), intent(inout) :: self
+    call c_tutti_work_release(self%handle)
+    self%handle = 0
+  end subroutine
+
+  !> Waits until all of several operations are done; the first failure in their order is the
+  !> result. They are still to be released.
+  subroutine tutti_wait_all(works, timeout_ms, ierr, errmsg)
+    type(tutti_work), intent(in) :: works(:)
+    integer, optional, intent(in) :: timeout_ms
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    status = c_tutti_work_wait_all(works%handle, size(works, kind=c_size_t), &
+                                   milliseconds(timeout_ms), error)
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+
+  !> Waits until one of several operations is done; `index`, from 1 on, is the lowest of those that
+  !> are. How it ended, its wait tells.
+  subroutine tutti_wait_any(works, index, timeout_ms, ierr, errmsg)
+    type(tutti_work), intent(in) :: works(:)
+    integer, intent(out) :: index
+    integer, optional, intent(in) :: timeout_ms
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    integer(c_size_t) :: found
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    found = 0
+    status = c_tutti_work_wait_any(works%handle, size(works, kind=c_size_t), &
+                                   milliseconds(timeout_ms), found, error)
+    index = 0
+    if (status == TUTTI_OK) index = int(found) + 1
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+end module tutti_works
