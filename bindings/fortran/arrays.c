@@ -54,11 +54,11 @@ static int64_t elements_of(const CFI_cdesc_t* array) {
 
 static tutti_status check(const CFI_cdesc_t* array, const char* argument, tutti_error* error) {
     int last = array->rank - 1;
+    if (array->base_addr == NULL && elements_of(array) != 0)
+        return refuse(error, "%s is not allocated, or not associated", argument);
     if (last >= 0 && array->dim[last].extent < 0)
         return refuse(error, "%s is an assumed-size array: pass a section of it with its bounds",
                       argument);
-    if (array->base_addr == NULL && elements_of(array) > 0)
-        return refuse(error, "%s is not allocated, or not associated", argument);
     return TUTTI_OK;
 }
 

@@ -1,0 +1,16 @@
+# What is installed: the library, its modules, what pkg-config and CMake need to find them.
+install(TARGETS tutti_fortran EXPORT tutti_fortran
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT fortran)
+install(DIRECTORY "${modules}/" DESTINATION "${TUTTI_FORTRAN_MODULES}" COMPONENT fortran
+        FILES_MATCHING PATTERN "*.mod")
+
+string(REGEX REPLACE "[^/]+" ".." up "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+configure_file(tutti-fortran.pc.in tutti-fortran.pc @ONLY)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/tutti-fortran.pc"
+        DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT fortran)
+
+# find_package(tutti_fortran) brings tutti::tutti_fortran.
+set(config "${CMAKE_INSTALL_LIBDIR}/cmake/tutti_fortran")
+install(EXPORT tutti_fortran NAMESPACE tutti:: FILE tutti_fortranTargets.cmake
+        DESTINATION "${config}" COMPONENT fortran)
+install(FILES tutti_fortranConfig.cmake DESTINATION "${config}" COMPONENT fortran)

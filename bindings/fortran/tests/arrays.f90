@@ -1,0 +1,258 @@
+!> Arrays of every kind and every rank through one generic call: contiguous or not, of no elements,
+!> and what is refused.
+program arrays_test
+  use, intrinsic :: iso_c_binding, only: c_bool
+  use, intrinsic :: iso_fortran_env
+  use checks
+  use tutti
+  implicit none
+  integer :: rank, ranks, total
+
+  call tutti_init_process_group()
+  rank = tutti_get_rank()
+  ranks = tutti_get_world_size()
+  total = ranks * (ranks + 1) / 2
+  call kinds()
+  call logicals()
+  call ranks_of_arrays()
+  call sections()
+  call texts()
+  call named_dtypes()
+  call refused()
+  call gathered()
+  call tutti_destroy_process_group()
+  call passed()
+contains
+  subroutine kinds()
+    integer(int8) :: i8(5)
+    integer(int16) :: i16(5)
+    integer(int32) :: i32(5)
+    integer(int64) :: i64(5)
+    real(real32) :: r32(5)
+    real(real64) :: r64(5)
+    complex(real32) :: c32(5)
+    complex(real64) :: c64(5)
+
+    i8 = int(rank + 1, int8)
+    i16 = int(rank + 1, int16)
+    i32 = rank + 1
+    i64 = (rank + 1) * 2_int64**40
+    r32 = rank + 1
+    r64 = rank + 1.5_real64
+    c32 = cmplx(rank + 1, -rank - 1, real32)
+    c64 = cmplx(rank + 1, 2, real64)
+    call tutti_all_reduce(i8)
+    call tutti_all_reduce(i16)
+    call tutti_all_reduce(i32)
+    call tutti_all_reduce(i64)
+    call tutti_all_reduce(r32)
+    call tutti_all_reduce(r64)
+    call tutti_all_reduce(c32)
+    call tutti_all_reduce(c64)
+    call check(all(i8 == total), "integer(int8)")
+    call check(all(i16 == total), "integer(int16)")
+    call check(all(i32 == total), "integer(int32)")
+    call check(all(i64 == total * 2_int64**40), "integer(int64)")
+    call check(all(abs(r32 - total) < 0.001), "real(real32)")
+    call check(all(abs(r64 - total - ranks * 0.5_real64) < 0.001), "real(real64)")
+    call check(all(abs(c32 - cmplx(total, -total, real32)) < 0.001), "complex(real32)")
+    call check(all(abs(c64 - cmplx(total, 2 * ranks, real64)) < 0.001), "complex(real64)")
+  end subroutine
+
+  !> SUM is or, PRODUCT is and; every kind comes back as proper logicals.
+  subroutine logicals()
+    logical(1) :: l1(2)
+    logical(2) :: l2(2)
+    logical(4) :: l4(2)
+    logical(8) :: l8(2)
+    logical :: mixed(7), expected(7)
+
+    l1 = [rank == 0, .false.]
+    l2 = l1
+    l4 = l1
+    l8 = l1
+    call tutti_all_reduce(l1)
+    call tutti_all_reduce(l2)
+    call tutti_all_reduce(l4)
+    call tutti_all_reduce(l8)
+    call check(l1(1) .and. .not. l1(2), "logical(1)")
+    call check(l2(1) .and. .not. l2(2), "logical(2)")
+    call check(l4(1) .and. .not. l4(2), "logical(4)")
+    call check(l8(1) .and. .not. l8(2), "logical(8)")
+    call check(transfer(l4(1), 0) == transfer(.true., 0), "as the compiler has it")
+
+    mixed = [.true., rank > 0, .true., .false., .true., rank == 0, .true.]
+    expected = [.true., .false., .true., .false., .true., ranks == 1, .true.]
+    call tutti_all_reduce(mixed(7:1:-1), TUTTI_PRODUCT)
+    call check(all(mixed .eqv. expected), "logicals backwards")
+  end subroutine
+
+  subroutine ranks_of_arrays()
+    real :: a0, a1(2), a2(2, 2), a3(2, 2, 2), a4(2, 2, 2, 2), a5(2, 2, 2, 2, 2)
+    real :: a6(2, 2, 2, 2, 2, 2), a7(2, 2, 2, 2, 2, 2, 2)
+    real, allocatable :: grown(:, :)
+    real :: none(0), no_column(3, 0)
+
+    a0 = 1; a1 = 1; a2 = 1; a3 = 1; a4 = 1; a5 = 1; a6 = 1; a7 = 1
+    call tutti_all_reduce(a0)
+    call tutti_all_reduce(a1)
+    call tutti_all_reduce(a2)
+    call tutti_all_reduce(a3)
+    call tutti_all_reduce(a4)
+    call tutti_all_reduce(a5)
+    call tutti_all_reduce(a6)
+    call tutti_all_reduce(a7)
+    call check(nint(a0) == ranks, "a scalar")
+    call check(all(nint(a1) == ranks) .and. all(nint(a2) == ranks), "ranks 1 and 2")
+    call check(all(nint(a3) == ranks) .and. all(nint(a4) == ranks), "ranks 3 and 4")
+    call check(all(nint(a5) == ranks) .and. all(nint(a6) == ranks), "ranks 5 and 6")
+    call check(all(nint(a7) == ranks), "rank 7")
+    allocate (grown(4, 3), source=1.0)
+    call tutti_all_reduce(grown)
+    call check(all(nint(grown) == ranks), "an allocatable array")
+    call tutti_all_reduce(none)
+    call tutti_all_reduce(no_column)
+    call tutti_all_reduce(a1(2:1))
+    call check(nint(a1(1)) == ranks, "arrays of no elements")
+  end subroutine
+
+  !> What is not contiguous is copied to and fro, and nothing beside it is touched.
+  subroutine sections()
+    integer :: a(4, 5), b(3, 3, 3), expected(4, 5), sums(2), i, j
+
+    do j = 1, 5
+      do i = 1, 4
+        a(i, j) = 100 * i + j
+      end do
+    end do
+    expected = a
+    expected(2, :) = ranks * a(2, :)
+    call tutti_all_reduce(a(2, :))
+    call check(all(a == expected), "a row")
+    expected(1:4:3, 5:1:-2) = ranks * a(1:4:3, 5:1:-2)
+    call tutti_all_reduce(a(1:4:3, 5:1:-2))
+    call check(all(a == expected), "steps in both dimensions, one backwards")
+    b = 1
+    call tutti_all_reduce(b(:, 2, ::2))
+    call check(sum(b) == 21 + 6 * ranks, "a section of rank 2 of an array of rank 3")
+
+    sums = 0
+    call tutti_all_reduce(sums(2:1:-1), input=b(1, 1:3:2, 1))
+    call check(all(sums == b(1, 1, 1) * ranks), "an input and an output that are copied")
+    sums = 0
+    call tutti_all_reduce(sums, input=[rank + 1, 2 * (rank + 1)])
+    call check(sums(1) == total .and. sums(2) == 2 * total, "an expression as the input")
+    call by_pieces(a, 4)
+  end subroutine
+
+  !> An explicit shape from a caller, and a section of an assumed-size array.
+  subroutine by_pieces(a, n)
+    integer, intent(in) :: n
+    integer, intent(inout) :: a(n, *)
+    integer :: before
+
+    before = a(1, 2)
+    call tutti_all_reduce(a(:, 2:3))
+    call check(a(1, 2) == before * ranks, "a section of an assumed-size array")
+  end subroutine
+
+  subroutine texts()
+    character(5) :: words(2)
+
+    words = "     "
+    if (rank == 0) words = ["hello", "world"]
+    call tutti_broadcast(words, 0)
+    call check(words(1) == "hello" .and. words(2) == "world", "characters are bytes")
+    if (rank == 0) words(1) (2:4) = "ipp"
+    call tutti_broadcast(words(:) (2:4), 0)
+    call check(words(1) == "hippo" .and. words(2) == "world", "parts of texts")
+  end subroutine
+
+  !> Bits that Fortran has no type for travel in integers of their size.
+  subroutine named_dtypes()
+    integer(int16) :: half(3)
+    integer(int8) :: unsigned(1)
+
+    half = int(z'3c00', int16)  ! 1.0 of float16
+    call tutti_all_reduce(half, TUTTI_MAX, dtype=TUTTI_FLOAT16)
+    call check(all(half == int(z'3c00', int16)), "float16")
+    unsigned = -1  ! 255
+    if (rank == 0) unsigned = 1
+    call tutti_all_reduce(unsigned, TUTTI_MAX, dtype=TUTTI_UINT8)
+    call check(unsigned(1) == merge(1, -1, ranks == 1), "uint8")
+  end subroutine
+
+  subroutine refused()
+    type :: pair
+      integer :: a = 0, b = 0
+    end type
+    type(pair) :: pairs(2)
+    real(real128) :: wide
+    real :: x(4)
+    logical :: flags(2)
+    type(tutti_work) :: work
+    real, allocatable :: nothing(:)
+    integer :: status
+    character(200) :: message
+
+    x = 0; wide = 0; flags = .false.
+    call tutti_all_reduce(pairs, ierr=status, errmsg=message)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "a derived type")
+    call check_message(message, "output has a type")
+    call tutti_all_reduce(wide, ierr=status, errmsg=message)
+    call check_message(message, "output has a type")
+    call tutti_all_reduce(x(1:4:2), work=work, ierr=status, errmsg=message)
+    call check_message(message, "output is not contiguous")
+    call tutti_all_reduce(x, input=x(4:1:-1), work=work, ierr=status, errmsg=message)
+    call check_message(message, "input is not contiguous")
+    call tutti_all_reduce(flags, work=work, ierr=status, errmsg=message)
+    call check_message(message, "output has logicals of more than one byte")
+    call check(work%handle == 0, "no work was started")
+    call tutti_all_reduce(x, dtype=TUTTI_FLOAT64, ierr=status, errmsg=message)
+    call check_message(message, "dtype has elements of 8 bytes")
+    call tutti_all_reduce(x, dtype=77, ierr=status, errmsg=message)
+    call check_message(message, "dtype is 77")
+    call tutti_all_reduce(x, dtype=-1, ierr=status, errmsg=message)
+    call check_message(message, "dtype is negative")
+    call tutti_all_reduce(x, input=x(1:2), ierr=status, errmsg=message)
+    call check_message(message, "input")
+    call tutti_all_reduce(x, TUTTI_BAND, ierr=status, errmsg=message)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "an op that reals do not have")
+    call unallocated(nothing)
+  end subroutine
+
+  subroutine unallocated(nothing)
+    real, allocatable, intent(inout) :: nothing(:)
+    real :: x(3)
+
+    x = 1
+    call tutti_all_reduce(x, input=nothing)
+    call check(all(nint(x) == ranks), "an allocatable that is not allocated is absent")
+  end subroutine
+
+  !> Calls that are gathered keep their arrays until the end, so a copy would be gone by then.
+  subroutine gathered()
+    integer :: x(4), status
+    logical(c_bool) :: flag(1)
+    character(200) :: message
+
+    x = 1
+    flag = .true.
+    call tutti_coalescing_begin()
+    call tutti_all_reduce(x(1:2))
+    call tutti_all_reduce(x(3:4))
+    call tutti_all_reduce(flag, TUTTI_PRODUCT)
+    call tutti_all_reduce(x(1:4:2), ierr=status, errmsg=message)
+    call check_message(message, "output is not contiguous")
+    call tutti_coalescing_begin(ierr=status)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "gathering twice")
+    call tutti_all_reduce(x(1:4:2), ierr=status)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "still gathering")
+    call tutti_coalescing_end()
+    call check(all(x == ranks) .and. flag(1), "what was gathered is done")
+    call tutti_all_reduce(x(1:4:2))
+    call check(x(1) == ranks**2 .and. x(2) == ranks, "and copies are allowed again")
+    call tutti_coalescing_end(ierr=status)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "nothing is gathered")
+  end subroutine
+end program arrays_test

@@ -1,0 +1,150 @@
+!> Groups: made of the world, of parts of it, from a store; what they tell; how they end.
+program groups_test
+  use, intrinsic :: iso_c_binding
+  use checks
+  use tutti
+  implicit none
+  integer :: rank, ranks, i
+  character(200) :: message
+
+  call check(.not. tutti_is_initialized(), "no group yet")
+  call check(tutti_get_rank() == -1, "no rank yet")
+  call tutti_init_process_group(timeout_ms=60000)
+  rank = tutti_get_rank()
+  ranks = tutti_get_world_size()
+  call facts()
+  call halves()
+  call splits()
+  call own_store()
+  call own_allgather()
+  call failures()
+  call tutti_destroy_process_group()
+  call check(.not. tutti_is_initialized(), "no group any more")
+  call passed()
+contains
+  subroutine facts()
+    integer, allocatable :: members(:)
+
+    call check(tutti_is_initialized() .and. tutti_get_pg_count() == 1, "one group")
+    call check(len(tutti_get_backend()) > 0, "it has a backend")
+    call tutti_get_process_group_ranks(members)
+    call check(all(members == [(i, i=0, ranks - 1)]), "its members")
+    call check(tutti_get_group_rank(rank) == rank, "group ranks of the world")
+    call tutti_set_timeout(50000)
+    call check(TUTTI_GROUP_WORLD == TUTTI_GROUP_WORLD, "groups compare")
+    call check(TUTTI_GROUP_WORLD /= TUTTI_GROUP_NON_MEMBER, "and differ")
+  end subroutine
+
+  subroutine halves()
+    type(tutti_group) :: even, all_ranks, local
+    integer :: x, status
+
+    call tutti_new_group(even, [(i, i=0, ranks - 1, 2)], description="even")
+    x = 1
+    if (mod(rank, 2) == 0) then
+      call tutti_all_reduce(x, group=even)
+      call check(x == (ranks + 1) / 2, "a sum over the even ranks")
+      call check(tutti_get_global_rank(tutti_get_rank(even), even) == rank, "back to global ranks")
+      call check(tutti_get_group_rank(1, even) == -1, "rank 1 is not even")
+    else
+      call check(even == TUTTI_GROUP_NON_MEMBER, "no member")
+      call tutti_all_reduce(x, group=even, ierr=status)
+      call check_status(status, TUTTI_ERR_INVALID_HANDLE, "a call of no member")
+    end if
+    call even%release()
+    call tutti_new_group(all_ranks)
+    call check(tutti_get_world_size(all_ranks) == ranks, "ranks absent: all")
+    call tutti_destroy_process_group(all_ranks)
+    call tutti_barrier(all_ranks, ierr=status)
+    call check(status /= TUTTI_OK, "a group that was destroyed")
+    call all_ranks%release()
+    call tutti_barrier(all_ranks, ierr=status, errmsg=message)
+    call check_status(status, TUTTI_ERR_INVALID_HANDLE, "a group that was released")
+    call tutti_new_group(local, [rank], use_local_synchronization=.true.)
+    call check(tutti_get_world_size(local) == 1, "a group of oneself")
+    call local%release()
+  end subroutine
+
+  subroutine splits()
+    type(tutti_group) :: part
+    integer :: sizes(2), status
+
+    if (ranks == 1) return
+    sizes = [1, ranks - 1]
+    call tutti_split_group(part, [(i, i=0, ranks - 1)], sizes)
+    call check(tutti_get_world_size(part) == merge(1, ranks - 1, rank == 0), "split")
+    call part%release()
+    call tutti_split_group(part, [0, 1], [1], ierr=status, errmsg=message)
+    call check_message(message, "sizes must be together as many as ranks")
+  end subroutine
+
+  !> A second set of ranks, which meets at a store that rank 0 serves.
+  subroutine own_store()
+    type(tutti_store) :: store, view
+    type(tutti_group) :: group
+    integer :: port, x
+
+    port = 0
+    if (rank == 0) then
+      call tutti_tcp_store_create("127.0.0.1", 0, store, is_master=.true., wait_for_workers=.false.)
+      call store%port(port)
+    end if
+    call tutti_broadcast(port, 0)
+    if (rank /= 0) call tutti_tcp_store_create("127.0.0.1", port, store)
+    call tutti_prefix_store_create("mine", store, view)
+    call tutti_group_create(view, rank, ranks, group, backend="gloo", reproducible=.true.)
+    call view%release()
+    x = 1
+    call tutti_all_reduce(x, group=group)
+    call check(x == ranks .and. tutti_get_backend(group) == "gloo", "a group of its own store")
+    call check(tutti_is_reproducible(group), "as it was made")
+    call tutti_destroy_process_group(group)
+    call group%release()
+    call tutti_barrier()
+    call store%release()
+  end subroutine
+
+  subroutine own_allgather()
+    type(tutti_group) :: group
+    integer :: x
+
+    call tutti_group_create_with_allgather(by_the_world, rank, ranks, group)
+    x = rank
+    call tutti_broadcast(x, ranks - 1, group=group)
+    call check(x == ranks - 1, "a group that met by an all-gather")
+    call tutti_destroy_process_group(group)
+    call group%release()
+  end subroutine
+
+  function by_the_world(input, output, size, user) bind(C) result(status)
+    type(c_ptr), value :: input, output, user
+    integer(c_size_t), value :: size
+    integer(c_int32_t) :: status
+    integer(c_int8_t), pointer :: in(:), out(:)
+    integer :: ierr
+
+    call check(.not. c_associated(user), "no user data")
+    call c_f_pointer(input, in, [size])
+    call c_f_pointer(output, out, [size * ranks])
+    call tutti_all_gather_into_tensor(out, in, ierr=ierr)
+    status = int(ierr, c_int32_t)
+  end function
+
+  subroutine failures()
+    type(tutti_store) :: no_store
+    type(tutti_group) :: group
+    integer :: status
+
+    call tutti_init_process_group(ierr=status, errmsg=message)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "a second world")
+    call tutti_init_process_group(init_method="pigeon://", ierr=status)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "no such method")
+    call tutti_init_process_group(no_store, 0, 1, ierr=status)
+    call check(status /= TUTTI_OK, "no store")
+    call tutti_group_create(no_store, 0, 1, group, ierr=status)
+    call check_status(status, TUTTI_ERR_INVALID_HANDLE, "no store for a group")
+    call tutti_new_group(group, [ranks], ierr=status, errmsg=message)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "no such rank")
+    call check_message(message, "ranks")
+  end subroutine
+end program groups_test

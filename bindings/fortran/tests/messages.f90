@@ -1,0 +1,259 @@
+!> Messages between ranks, of arrays and of bytes; works: waiting, asking, callbacks.
+module heard
+  use, intrinsic :: iso_c_binding
+  use tutti, only: tutti_error
+  implicit none
+  type, bind(C) :: note
+    integer(c_int) :: calls = 0, status = -1
+  end type
+contains
+  subroutine on_done(result, user) bind(C)
+    type(tutti_error), intent(in) :: result
+    type(c_ptr), value :: user
+    type(note), pointer :: noted
+    call c_f_pointer(user, noted)
+    noted%status = result%status
+    noted%calls = noted%calls + 1
+  end subroutine
+end module heard
+
+program messages_test
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env
+  use checks
+  use heard
+  use tutti
+  implicit none
+  integer :: rank, ranks, right, left
+
+  call tutti_init_process_group()
+  rank = tutti_get_rank()
+  ranks = tutti_get_world_size()
+  right = mod(rank + 1, ranks)
+  left = mod(rank + ranks - 1, ranks)
+  call around_the_ring()
+  call any_rank()
+  call batches()
+  call works()
+  call callbacks()
+  call byte_strings()
+  call tutti_destroy_process_group()
+  call passed()
+contains
+  subroutine around_the_ring()
+    real, asynchronous :: mine(3), his(3), matrix(4, 3)
+    type(tutti_work) :: sent
+    integer :: source
+
+    mine = [rank + 0.0, rank + 0.5, rank + 0.25]
+    his = -1
+    if (ranks == 1) then
+      call tutti_send(mine, 0, work=sent)
+      call received_from_oneself(his)
+    else
+      call tutti_send(mine, right, work=sent)
+      call tutti_recv(his, left, out_group_src=source)
+      call check(source == left, "the sender's rank")
+    end if
+    call sent%wait()
+    call sent%release()
+    call check(all(abs(his - [left + 0.0, left + 0.5, left + 0.25]) < 1e-6), "around the ring")
+    if (ranks == 1) return
+
+    matrix = 0
+    call tutti_send(mine, right, tag=7, work=sent)
+    call tutti_recv(matrix(2, :), left, tag=7)
+    call sent%wait()
+    call sent%release()
+    call check(nint(sum(matrix)) == nint(3 * left + 0.75), "into a row")
+  end subroutine
+
+  subroutine received_from_oneself(his)
+    real, asynchronous, intent(inout) :: his(3)
+    type(tutti_work) :: work
+    call tutti_recv(his, 0, work=work)
+    call work%wait()
+    call work%release()
+  end subroutine
+
+  subroutine any_rank()
+    integer :: number, source, i
+    logical :: seen(0:ranks - 1)
+
+    if (rank /= 0) then
+      call tutti_send(rank, 0, tag=3)
+      return
+    end if
+    seen = .false.
+    do i = 1, ranks - 1
+      call tutti_recv(number, TUTTI_ANY_RANK, 3, out_group_src=source)
+      call check(source == number, "who sent it")
+      seen(number) = .true.
+    end do
+    call check(all(seen(1:)), "all have sent")
+  end subroutine
+
+  subroutine batches()
+    integer, target, asynchronous :: out(2), in(2)
+    type(tutti_p2p_op) :: ops(2)
+    type(tutti_work) :: started(2), too_few(1)
+    integer :: status, source
+    character(100) :: message
+
+    out = [rank, 1]
+    in = -1
+    ops = [tutti_isend_op(out, right, tag=1), tutti_irecv_op(in, left, tag=1)]
+    call tutti_batch_isend_irecv(ops, started)
+    call tutti_wait_all(started)
+    call started(2)%source_rank(source)
+    call check(all(in == [left, 1]) .and. source == left, "a batch")
+    call started%release()
+    in = -1
+    call tutti_batch_isend_irecv(ops)
+    call check(all(in == [left, 1]), "a batch without works")
+    call tutti_batch_isend_irecv(ops, too_few, ierr=status, errmsg=message)
+    call check_message(message, "works must be as many as ops")
+  end subroutine
+
+  subroutine works()
+    integer, asynchronous :: x(1000)
+    type(tutti_work) :: pending(2)
+    integer :: index, status
+    integer(int64) :: sequence
+    real(real64) :: took
+    logical :: done
+    character(200) :: message
+
+    x = 1
+    call tutti_all_reduce(x, work=pending(1))
+    call tutti_barrier(work=pending(2))
+    call tutti_wait_any(pending, index)
+    call check(index == 1 .or. index == 2, "one of two")
+    call tutti_wait_all(pending, timeout_ms=60000)
+    call check(all(x == ranks), "the sum is there")
+    call pending(1)%is_completed(done)
+    call check(done, "completed")
+    call pending(1)%is_success(done)
+    call check(done, "with success")
+    call pending(1)%exception(status)
+    call check(status == TUTTI_OK, "no failure")
+    call pending(1)%sequence_number(sequence)
+    call check(sequence > 0, "a number")
+    call pending(1)%duration(took)
+    call check(took >= 0, "a duration")
+    call check(pending(1)%op_type() == "all_reduce", "its kind")
+    call pending%release()
+    call pending(1)%wait(ierr=status, errmsg=message)
+    call check_status(status, TUTTI_ERR_INVALID_HANDLE, "a work that was released")
+
+    ! Nobody sends: the wait is limited, then the receive itself times out.
+    call tutti_recv(x, right, tag=99, timeout_ms=200, work=pending(1))
+    call pending(1)%wait(timeout_ms=1, ierr=status)
+    call check_status(status, TUTTI_ERR_TIMEOUT, "a limited wait")
+    call pending(1)%wait(ierr=status)
+    call check_status(status, TUTTI_ERR_TIMEOUT, "a receive that nobody sends to")
+    call pending(1)%exception(status, message)
+    call check_status(status, TUTTI_ERR_TIMEOUT, "its failure")
+    call check_message(message, "recv")
+    call pending(1)%release()
+  end subroutine
+
+  subroutine callbacks()
+    type(note), target :: noted
+    integer, asynchronous :: x
+    type(tutti_work) :: work
+    integer :: i
+
+    x = 1
+    call tutti_all_reduce(x, work=work)
+    call work%then(on_done, c_loc(noted))
+    call work%wait()
+    call work%release()
+    ! Destroying ends what waits to be called: a group of one's own shows that it was called once.
+    do i = 1, 100000
+      if (called(noted)) exit
+      call tutti_barrier()
+    end do
+    call all_agree(called(noted))
+    call check(noted%calls == 1 .and. noted%status == TUTTI_OK, "the callback was called")
+  end subroutine
+
+  !> Whether the callback has come, on all ranks, so that all of them go on together.
+  logical function called(noted)
+    type(note), target, intent(in) :: noted
+    integer, volatile, pointer :: calls
+    calls => noted%calls
+    called = calls == 1
+    call tutti_all_reduce(called, TUTTI_PRODUCT)
+  end function
+
+  subroutine all_agree(agreed)
+    logical, intent(in) :: agreed
+    call check(agreed, "every rank's callback has come")
+  end subroutine
+
+  subroutine byte_strings()
+    type(tutti_bytes) :: bytes, of_all(ranks)
+    type(tutti_bytes), target, asynchronous :: later
+    integer(int8), allocatable :: values(:)
+    character(3), target :: words(ranks)
+    type(tutti_work) :: work
+    integer :: i
+
+    if (rank == 0) then
+      call tutti_broadcast_bytes(0, data="hello")
+    else
+      call tutti_broadcast_bytes(0, bytes=bytes)
+      call check(bytes%text() == "hello" .and. bytes%size() == 5, "broadcast_bytes")
+      call bytes%release()
+    end if
+
+    call tutti_all_gather_bytes([(int(rank, int8), i=1, rank)], of_all)
+    do i = 0, ranks - 1
+      values = of_all(i + 1)%get()
+      call check(size(values) == i .and. all(values == i), "all_gather_bytes")
+    end do
+    call of_all%release()
+
+    if (rank == 0) then
+      call tutti_gather_bytes("", 0, of_all)
+      call check(of_all(1)%size() == 0, "no bytes")
+      do i = 2, ranks
+        call check(of_all(i)%text() == "two words", "gather_bytes")
+      end do
+      call of_all%release()
+    else
+      call tutti_gather_bytes("two words", 0)
+    end if
+
+    words = [(repeat(achar(97 + i), 3), i=1, ranks)]
+    if (rank == 0) then
+      call tutti_scatter_bytes(0, bytes, tutti_pieces(words, ranks))
+    else
+      call tutti_scatter_bytes(0, bytes)
+    end if
+    call check(bytes%text() == words(rank + 1), "scatter_bytes")
+    call bytes%release()
+
+    call tutti_recv_bytes(later, left, tag=5, work=work)
+    if (ranks > 1) then
+      call tutti_send_bytes([1.5d0, real(rank, real64)], right, 5)
+    else
+      call sent_to_oneself()
+    end if
+    call work%wait()
+    call work%release()
+    call check(later%size() == 16, "the memory of two reals")
+    call check(nint(sum(transfer(later%get(), [0d0])) - 1.5d0) == left, "what it was")
+    call later%release()
+  end subroutine
+
+  subroutine sent_to_oneself()
+    real(real64), asynchronous :: pair(2)
+    type(tutti_work) :: work
+    pair = [1.5d0, 0d0]
+    call tutti_send_bytes(pair, 0, 5, work=work)
+    call work%wait()
+    call work%release()
+  end subroutine
+end program messages_test

@@ -1,0 +1,106 @@
+!> Facts of the library, the debug level, the log, and processes made by tutti_spawn.
+module in_processes
+  use, intrinsic :: iso_c_binding
+  use tutti
+  implicit none
+  integer(c_int), bind(C) :: lines = 0
+contains
+  subroutine on_line(level, message, user) bind(C)
+    integer(c_int32_t), value :: level
+    type(c_ptr), value :: message, user
+    if (level >= TUTTI_LOG_ERROR .and. len(tutti_c_string(message)) > 0 .and. &
+        .not. c_associated(user)) lines = lines + 1
+  end subroutine
+
+  !> Every process gives its number; all agree on the sum, which `user` says.
+  function sum_up(local_rank, user, error) bind(C) result(status)
+    integer(c_int32_t), value :: local_rank
+    type(c_ptr), value :: user
+    type(tutti_error), intent(inout) :: error
+    integer(c_int32_t) :: status
+    integer(c_int), pointer :: expected
+    integer :: total, ierr
+
+    call c_f_pointer(user, expected)
+    total = local_rank
+    call tutti_init_process_group(ierr=ierr)
+    if (ierr == TUTTI_OK) call tutti_all_reduce(total, ierr=ierr)
+    if (ierr == TUTTI_OK) call tutti_destroy_process_group(ierr=ierr)
+    if (ierr == TUTTI_OK .and. total /= expected) ierr = TUTTI_ERR_INTERNAL
+    status = int(ierr, c_int32_t)
+    if (status /= TUTTI_OK) error = tutti_last_error()
+  end function
+end module in_processes
+
+program process_test
+  use, intrinsic :: iso_c_binding
+  use checks
+  use in_processes
+  implicit none
+
+  call facts()
+  call debug_level()
+  call processes()
+  call log_lines()
+  call passed()
+contains
+  subroutine facts()
+    call check(tutti_version() >= 100, "a version")
+    call check(index(tutti_version_string(), ".") > 0, tutti_version_string())
+    call check(tutti_dtype_size(TUTTI_COMPLEX128) == 16, "the size of a dtype")
+    call check(tutti_is_backend_available("shm"), "shm is there")
+    call check(.not. tutti_is_backend_available("pigeon"), "pigeon is not")
+    call check(tutti_get_default_backend_for_device("cpu") == "gloo", "for the CPU")
+    call check(tutti_get_default_backend_for_device("abacus") == "", "for nothing else")
+    call check(.not. tutti_is_torchelastic_launched(), "started by hand")
+  end subroutine
+
+  subroutine debug_level()
+    integer :: status
+    call tutti_set_debug_level(TUTTI_DEBUG_DETAIL)
+    call check(tutti_get_debug_level() == TUTTI_DEBUG_DETAIL, "the debug level")
+    call tutti_set_debug_level(17, status)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "no such level")
+    call tutti_set_debug_level_from_env()
+    call check(tutti_get_debug_level() == TUTTI_DEBUG_OFF, "as the environment says")
+  end subroutine
+
+  subroutine processes()
+    integer(c_int), target :: expected
+    type(tutti_spawn_options) :: options
+    type(tutti_work) :: work
+    integer :: status
+    character(200) :: message
+
+    expected = 3
+    call tutti_spawn(sum_up, 3, c_loc(expected))
+    options%timeout_ms = 60000
+    call tutti_spawn(sum_up, 3, c_loc(expected), options, work)
+    call work%wait()
+    call work%release()
+    expected = 4
+    call tutti_spawn(sum_up, 3, c_loc(expected), ierr=status)
+    call check(status /= TUTTI_OK, "the failure of a process is told")
+    call tutti_spawn(sum_up, 0, ierr=status, errmsg=message)
+    call check_message(message, "nprocs")
+  end subroutine
+
+  subroutine log_lines()
+    type(tutti_store) :: store
+    type(tutti_group) :: group
+    integer :: status
+
+    call tutti_set_log_callback(on_line, TUTTI_LOG_TRACE)
+    call tutti_tcp_store_create("localhost", 1, store, timeout_ms=300, ierr=status)
+    call check(status /= TUTTI_OK, "nobody serves at port 1")
+    call tutti_tcp_store_create("localhost", 0, store, is_master=.true., world_size=1)
+    call tutti_group_create(store, 0, 1, group, backend="gloo")
+    call tutti_destroy_process_group(group)
+    call group%release()
+    call store%release()
+    call tutti_set_log_callback()
+    call check(lines > 0, "the log was heard")
+    call tutti_set_log_callback(on_line, 99, ierr=status)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "no such level")
+  end subroutine
+end program process_test
