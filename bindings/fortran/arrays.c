@@ -54,6 +54,14 @@ static int64_t elements_of(const CFI_cdesc_t* array) {
 
 static tutti_status check(const CFI_cdesc_t* array, const char* argument, tutti_error* error) {
     int last = array->rank - 1;
+    /* gfortran 12 describes constants, substrings and results of functions as texts of another
+     * length, or as single bytes. */
+    if (array->rank == 0 && ((array->type & CFI_type_mask) == CFI_type_Character ||
+                             array->type == CFI_type_int8_t))
+        return refuse(error,
+                      "%s is a single character or integer(int8), whose length the compiler does "
+                      "not tell: pass an array, or use the calls for bytes",
+                      argument);
     if (array->base_addr == NULL && elements_of(array) != 0)
         return refuse(error, "%s is not allocated, or not associated", argument);
     if (last >= 0 && array->dim[last].extent < 0)
@@ -126,7 +134,7 @@ static void copy_elements(const CFI_cdesc_t* array, char* packed, int back) {
 /* Why the elements cannot be used where they are; NULL if they can. */
 static const char* why_to_copy(const CFI_cdesc_t* array) {
     if (is_wide_logical(array)) return "has logicals of more than one byte (kind c_bool has one)";
-    return CFI_is_contiguous(array) ? NULL : "is not contiguous";
+    return array->rank == 0 || CFI_is_contiguous(array) ? NULL : "is not contiguous";
 }
 
 tutti_status tutti_fortran_open(const CFI_cdesc_t* array, const char* argument, int32_t dtype,

@@ -1,5 +1,5 @@
-!> Byte strings between ranks, of sizes that may differ freely. What comes is a handle of bytes,
-!> read and released once. What is sent may be an array of any kind: its memory goes as it is.
+!> Byte strings between ranks, of sizes that may differ freely: texts, which keep their trailing
+!> blanks here, and arrays of integer(int8). What comes is a handle of bytes, read and released once.
 module tutti_byte_strings
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int64
@@ -24,6 +24,27 @@ module tutti_byte_strings
     procedure :: get, text
     procedure :: release
   end type
+  !> tutti_broadcast_bytes(group_src, data, bytes, max_bytes, ...): every rank receives the bytes of the
+  !> rank `group_src`, which alone gives `data`, and no `bytes`. No more than `max_bytes` may come;
+  !> absent: 4 GiB.
+  interface tutti_broadcast_bytes
+    module procedure broadcast_text, broadcast_bytes
+  end interface
+  !> tutti_all_gather_bytes(data, bytes, max_bytes, ...): every rank receives bytes of every rank, in rank
+  !> order.
+  interface tutti_all_gather_bytes
+    module procedure all_gather_text, all_gather_bytes
+  end interface
+  !> tutti_gather_bytes(data, group_dst, bytes, max_bytes, ...): the rank `group_dst` receives bytes of
+  !> every rank; it alone gives `bytes`.
+  interface tutti_gather_bytes
+    module procedure gather_text, gather_bytes
+  end interface
+  !> tutti_send_bytes(data, group_dst, tag, ...): sends bytes to one rank, which receives them with
+  !> tutti_recv_bytes and the same tag.
+  interface tutti_send_bytes
+    module procedure send_text, send_bytes
+  end interface
 contains
   !> How many bytes there are; 0 for an invalid handle.
   integer(int64) function bytes_size(self)
@@ -57,12 +78,28 @@ contains
     self%handle = 0
   end subroutine
 
-  !> Every rank receives the bytes of the rank `group_src`, which alone gives `data`, and no
-  !> `bytes`. No more than `max_bytes` may come; absent: 4 GiB.
-  subroutine tutti_broadcast_bytes(group_src, data, bytes, max_bytes, group, timeout_ms, work, ierr, &
-                                   errmsg)
+  subroutine broadcast_text(group_src, data, bytes, max_bytes, group, timeout_ms, work, ierr, &
+                            errmsg)
     integer, intent(in) :: group_src
-    type(*), dimension(..), optional, target, asynchronous, intent(in) :: data
+    character(*), target, asynchronous, intent(in) :: data
+    type(tutti_bytes), optional, target, asynchronous, intent(inout) :: bytes
+    integer(int64), optional, intent(in) :: max_bytes
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(in) :: timeout_ms
+    type(tutti_work), optional, intent(out) :: work
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(call_of), target :: this
+
+    call begin_call(this, group, timeout_ms, work)
+    call broadcast(this, address_of(data), len(data, c_size_t), group_src, bytes, max_bytes)
+    call end_call(this, work, ierr, errmsg)
+  end subroutine
+
+  subroutine broadcast_bytes(group_src, data, bytes, max_bytes, group, timeout_ms, work, ierr, &
+                             errmsg)
+    integer, intent(in) :: group_src
+    integer(int8), optional, target, asynchronous, intent(in) :: data(:)
     type(tutti_bytes), optional, target, asynchronous, intent(inout) :: bytes
     integer(int64), optional, intent(in) :: max_bytes
     type(tutti_group), optional, intent(in) :: group
@@ -72,23 +109,49 @@ contains
     character(*), optional, intent(inout) :: errmsg
     type(call_of), target :: this
     type(argument), target :: in
-    integer(c_intptr_t), pointer :: out
 
     call begin_call(this, group, timeout_ms, work)
     call take(this, in, "data", data)
-    nullify (out)
-    if (present(bytes)) out => bytes%handle
-    if (this%status == TUTTI_OK) &
-      this%status = c_tutti_broadcast_bytes(this%group, in%array%buffer%data, bytes_in(in), out, &
-                                            int(group_src, c_int32_t), most(max_bytes), &
-                                            this%options, this%work, this%error)
+    call broadcast(this, in%array%buffer%data, bytes_in(in), group_src, bytes, max_bytes)
     call give_back(this, in, data, .false.)
     call end_call(this, work, ierr, errmsg)
   end subroutine
 
-  !> Every rank receives bytes of every rank, in rank order.
-  subroutine tutti_all_gather_bytes(data, bytes, max_bytes, group, timeout_ms, work, ierr, errmsg)
-    type(*), dimension(..), target, asynchronous, intent(in) :: data
+  subroutine broadcast(this, data, size, group_src, bytes, max_bytes)
+    type(call_of), intent(inout) :: this
+    type(c_ptr), intent(in) :: data
+    integer(c_size_t), intent(in) :: size
+    integer, intent(in) :: group_src
+    type(tutti_bytes), optional, target, asynchronous, intent(inout) :: bytes
+    integer(int64), optional, intent(in) :: max_bytes
+    integer(c_intptr_t), pointer :: out
+
+    nullify (out)
+    if (present(bytes)) out => bytes%handle
+    if (this%status == TUTTI_OK) &
+      this%status = c_tutti_broadcast_bytes(this%group, data, size, out, &
+                                            int(group_src, c_int32_t), most(max_bytes), &
+                                            this%options, this%work, this%error)
+  end subroutine
+
+  subroutine all_gather_text(data, bytes, max_bytes, group, timeout_ms, work, ierr, errmsg)
+    character(*), target, asynchronous, intent(in) :: data
+    type(tutti_bytes), target, asynchronous, intent(inout) :: bytes(:)
+    integer(int64), optional, intent(in) :: max_bytes
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(in) :: timeout_ms
+    type(tutti_work), optional, intent(out) :: work
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(call_of), target :: this
+
+    call begin_call(this, group, timeout_ms, work)
+    call all_gather(this, address_of(data), len(data, c_size_t), bytes, max_bytes)
+    call end_call(this, work, ierr, errmsg)
+  end subroutine
+
+  subroutine all_gather_bytes(data, bytes, max_bytes, group, timeout_ms, work, ierr, errmsg)
+    integer(int8), target, asynchronous, intent(in) :: data(:)
     type(tutti_bytes), target, asynchronous, intent(inout) :: bytes(:)
     integer(int64), optional, intent(in) :: max_bytes
     type(tutti_group), optional, intent(in) :: group
@@ -98,23 +161,48 @@ contains
     character(*), optional, intent(inout) :: errmsg
     type(call_of), target :: this
     type(argument), target :: in
-    integer(c_intptr_t), pointer :: out(:)
 
     call begin_call(this, group, timeout_ms, work)
     call take(this, in, "data", data)
-    call room(this, bytes, out)
-    if (this%status == TUTTI_OK) &
-      this%status = c_tutti_all_gather_bytes(this%group, in%array%buffer%data, bytes_in(in), out, &
-                                             size(out, kind=c_size_t), most(max_bytes), &
-                                             this%options, this%work, this%error)
+    call all_gather(this, in%array%buffer%data, bytes_in(in), bytes, max_bytes)
     call give_back(this, in, data, .false.)
     call end_call(this, work, ierr, errmsg)
   end subroutine
 
-  !> The rank `group_dst` receives bytes of every rank; it alone gives `bytes`.
-  subroutine tutti_gather_bytes(data, group_dst, bytes, max_bytes, group, timeout_ms, work, ierr, &
-                                errmsg)
-    type(*), dimension(..), target, asynchronous, intent(in) :: data
+  subroutine all_gather(this, data, length, bytes, max_bytes)
+    type(call_of), intent(inout) :: this
+    type(c_ptr), intent(in) :: data
+    integer(c_size_t), intent(in) :: length
+    type(tutti_bytes), target, asynchronous, intent(inout) :: bytes(:)
+    integer(int64), optional, intent(in) :: max_bytes
+    integer(c_intptr_t), pointer :: out(:)
+
+    call room(this, bytes, out)
+    if (this%status == TUTTI_OK) &
+      this%status = c_tutti_all_gather_bytes(this%group, data, length, out, &
+                                             size(out, kind=c_size_t), most(max_bytes), &
+                                             this%options, this%work, this%error)
+  end subroutine
+
+  subroutine gather_text(data, group_dst, bytes, max_bytes, group, timeout_ms, work, ierr, errmsg)
+    character(*), target, asynchronous, intent(in) :: data
+    integer, intent(in) :: group_dst
+    type(tutti_bytes), optional, target, asynchronous, intent(inout) :: bytes(:)
+    integer(int64), optional, intent(in) :: max_bytes
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(in) :: timeout_ms
+    type(tutti_work), optional, intent(out) :: work
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(call_of), target :: this
+
+    call begin_call(this, group, timeout_ms, work)
+    call gather(this, address_of(data), len(data, c_size_t), group_dst, bytes, max_bytes)
+    call end_call(this, work, ierr, errmsg)
+  end subroutine
+
+  subroutine gather_bytes(data, group_dst, bytes, max_bytes, group, timeout_ms, work, ierr, errmsg)
+    integer(int8), target, asynchronous, intent(in) :: data(:)
     integer, intent(in) :: group_dst
     type(tutti_bytes), optional, target, asynchronous, intent(inout) :: bytes(:)
     integer(int64), optional, intent(in) :: max_bytes
@@ -125,11 +213,24 @@ contains
     character(*), optional, intent(inout) :: errmsg
     type(call_of), target :: this
     type(argument), target :: in
-    integer(c_intptr_t), pointer :: out(:)
-    integer(c_size_t) :: count
 
     call begin_call(this, group, timeout_ms, work)
     call take(this, in, "data", data)
+    call gather(this, in%array%buffer%data, bytes_in(in), group_dst, bytes, max_bytes)
+    call give_back(this, in, data, .false.)
+    call end_call(this, work, ierr, errmsg)
+  end subroutine
+
+  subroutine gather(this, data, length, group_dst, bytes, max_bytes)
+    type(call_of), intent(inout) :: this
+    type(c_ptr), intent(in) :: data
+    integer(c_size_t), intent(in) :: length
+    integer, intent(in) :: group_dst
+    type(tutti_bytes), optional, target, asynchronous, intent(inout) :: bytes(:)
+    integer(int64), optional, intent(in) :: max_bytes
+    integer(c_intptr_t), pointer :: out(:)
+    integer(c_size_t) :: count
+
     nullify (out)
     count = 0
     if (present(bytes)) then
@@ -137,11 +238,9 @@ contains
       count = size(bytes, kind=c_size_t)
     end if
     if (this%status == TUTTI_OK) &
-      this%status = c_tutti_gather_bytes(this%group, in%array%buffer%data, bytes_in(in), out, &
-                                         count, int(group_dst, c_int32_t), most(max_bytes), &
+      this%status = c_tutti_gather_bytes(this%group, data, length, out, count, &
+                                         int(group_dst, c_int32_t), most(max_bytes), &
                                          this%options, this%work, this%error)
-    call give_back(this, in, data, .false.)
-    call end_call(this, work, ierr, errmsg)
   end subroutine
 
   !> Every rank receives its bytes of those that the rank `group_src` has, which alone gives
@@ -179,9 +278,24 @@ contains
     call end_call(this, work, ierr, errmsg)
   end subroutine
 
-  !> Sends bytes to one rank, which receives them with tutti_recv_bytes and the same tag.
-  subroutine tutti_send_bytes(data, group_dst, tag, group, timeout_ms, work, ierr, errmsg)
-    type(*), dimension(..), target, asynchronous, intent(in) :: data
+  subroutine send_text(data, group_dst, tag, group, timeout_ms, work, ierr, errmsg)
+    character(*), target, asynchronous, intent(in) :: data
+    integer, intent(in) :: group_dst
+    integer, optional, intent(in) :: tag
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(in) :: timeout_ms
+    type(tutti_work), optional, intent(out) :: work
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(call_of), target :: this
+
+    call begin_call(this, group, timeout_ms, work)
+    call send(this, address_of(data), len(data, c_size_t), group_dst, tag)
+    call end_call(this, work, ierr, errmsg)
+  end subroutine
+
+  subroutine send_bytes(data, group_dst, tag, group, timeout_ms, work, ierr, errmsg)
+    integer(int8), target, asynchronous, intent(in) :: data(:)
     integer, intent(in) :: group_dst
     integer, optional, intent(in) :: tag
     type(tutti_group), optional, intent(in) :: group
@@ -194,12 +308,21 @@ contains
 
     call begin_call(this, group, timeout_ms, work)
     call take(this, in, "data", data)
-    if (this%status == TUTTI_OK) &
-      this%status = c_tutti_send_bytes(this%group, in%array%buffer%data, bytes_in(in), &
-                                       int(group_dst, c_int32_t), tag_of(tag), this%options, &
-                                       this%work, this%error)
+    call send(this, in%array%buffer%data, bytes_in(in), group_dst, tag)
     call give_back(this, in, data, .false.)
     call end_call(this, work, ierr, errmsg)
+  end subroutine
+
+  subroutine send(this, data, size, group_dst, tag)
+    type(call_of), intent(inout) :: this
+    type(c_ptr), intent(in) :: data
+    integer(c_size_t), intent(in) :: size
+    integer, intent(in) :: group_dst
+    integer, optional, intent(in) :: tag
+
+    if (this%status == TUTTI_OK) &
+      this%status = c_tutti_send_bytes(this%group, data, size, int(group_dst, c_int32_t), &
+                                       tag_of(tag), this%options, this%work, this%error)
   end subroutine
 
   !> Receives bytes that one rank, or with TUTTI_ANY_RANK any, sent with the same tag.
@@ -224,6 +347,13 @@ contains
                                      this%work, this%error)
     call end_call(this, work, ierr, errmsg)
   end subroutine
+
+  !> Where the bytes of a text are; they are sent with its trailing blanks.
+  type(c_ptr) function address_of(text)
+    character(*), target, asynchronous, intent(in) :: text
+    address_of = c_null_ptr
+    if (len(text) > 0) address_of = c_loc(text(1:1))
+  end function
 
   !> The handles that C writes when the bytes are there.
   subroutine room(this, bytes, handles)

@@ -94,14 +94,14 @@ def by_reference(names, function, position):
     parameter = function.parameters[position]
     kind, name = parameter.type, parameter.name
     several = "(*)" if is_list(function, position) else ""
-    intent = "in" if kind.targets[-1] else "inout" if name == "error" else "out"
+    # C writes only when it succeeds, so what was there before must stay: never intent(out).
+    intent = "in" if kind.targets[-1] else "inout"
     if kind.name in names.handles:
         what = "integer(c_intptr_t)"
     elif kind.pointers == 2:
         what = "type(c_ptr)"
     else:
         what = scalar(names, kind.name)
-    intent = "inout" if several and intent == "out" else intent
     return f"{what}, intent({intent}), optional :: {name}{several}"
 
 

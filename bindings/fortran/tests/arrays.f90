@@ -75,10 +75,10 @@ contains
     call tutti_all_reduce(l2)
     call tutti_all_reduce(l4)
     call tutti_all_reduce(l8)
-    call check(l1(1) .and. .not. l1(2), "logical(1)")
-    call check(l2(1) .and. .not. l2(2), "logical(2)")
+    call check(logical(l1(1) .and. .not. l1(2)), "logical(1)")
+    call check(logical(l2(1) .and. .not. l2(2)), "logical(2)")
     call check(l4(1) .and. .not. l4(2), "logical(4)")
-    call check(l8(1) .and. .not. l8(2), "logical(8)")
+    call check(logical(l8(1) .and. .not. l8(2)), "logical(8)")
     call check(transfer(l4(1), 0) == transfer(.true., 0), "as the compiler has it")
 
     mixed = [.true., rank > 0, .true., .false., .true., rank == 0, .true.]
@@ -194,6 +194,7 @@ contains
     real, allocatable :: nothing(:)
     integer :: status
     character(200) :: message
+    character(4) :: text
 
     x = 0; wide = 0; flags = .false.
     call tutti_all_reduce(pairs, ierr=status, errmsg=message)
@@ -218,6 +219,13 @@ contains
     call check_message(message, "input")
     call tutti_all_reduce(x, TUTTI_BAND, ierr=status, errmsg=message)
     call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "an op that reals do not have")
+    text = "text"
+    call tutti_broadcast(text(2:3), 0, ierr=status, errmsg=message)
+    call check_message(message, "buffer is a single character")
+    call tutti_all_reduce(x, input="abc", ierr=status, errmsg=message)
+    call check_message(message, "input is a single character")
+    allocate (nothing(2))
+    deallocate (nothing)
     call unallocated(nothing)
   end subroutine
 

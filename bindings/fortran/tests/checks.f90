@@ -5,9 +5,20 @@ module checks
   private
   public :: check, check_status, check_message, passed
 
+  !> check(holds, what): of a list, all must hold.
+  interface check
+    module procedure check_one, check_all
+  end interface
+
   integer :: count = 0
 contains
-  subroutine check(holds, what)
+  subroutine check_all(hold, what)
+    logical, intent(in) :: hold(:)
+    character(*), intent(in) :: what
+    call check_one(all(hold), what)
+  end subroutine
+
+  subroutine check_one(holds, what)
     logical, intent(in) :: holds
     character(*), intent(in) :: what
     count = count + 1

@@ -170,7 +170,7 @@ contains
     call check(all(x == ranks) .and. all(y(1, :) == [(i, i=0, ranks - 1)]), "coalesced")
 
     call tutti_new_group(exact, reproducible=TUTTI_REPRODUCIBLE)
-    call check(tutti_is_reproducible(exact) .and. .not. tutti_is_reproducible(), "reproducible")
+    call check([tutti_is_reproducible(exact), .not. tutti_is_reproducible()], "reproducible")
     addends = 0.5
     list = tutti_pieces(addends(:, 1:2), 2)
     call tutti_all_reduce_addends(list, sums, group=exact)

@@ -1,17 +1,44 @@
 !> Groups: made of the world, of parts of it, from a store; what they tell; how they end.
+module log_lines
+  use, intrinsic :: iso_c_binding
+  use tutti, only: tutti_c_string, TUTTI_LOG_INFO, TUTTI_LOG_ERROR
+  implicit none
+  type, bind(C) :: tally
+    integer(c_int) :: lines = 0
+  end type
+contains
+  !> Counts the lines that tell how rank 0 was reached.
+  subroutine on_line(level, message, user) bind(C)
+    integer(c_int32_t), value :: level
+    type(c_ptr), value :: message, user
+    type(tally), pointer :: counted
+    character(:), allocatable :: line
+
+    call c_f_pointer(user, counted)
+    line = tutti_c_string(message)
+    if (level < TUTTI_LOG_ERROR .or. level > TUTTI_LOG_INFO) error stop "a level nobody asked for"
+    if (index(line, "rank 0") > 0) counted%lines = counted%lines + 1
+  end subroutine
+end module log_lines
+
 program groups_test
   use, intrinsic :: iso_c_binding
   use checks
+  use log_lines
   use tutti
   implicit none
   integer :: rank, ranks, i
   character(200) :: message
+  type(tally), target :: counted
 
   call check(.not. tutti_is_initialized(), "no group yet")
   call check(tutti_get_rank() == -1, "no rank yet")
+  call tutti_set_log_callback(on_line, TUTTI_LOG_INFO, c_loc(counted))
   call tutti_init_process_group(timeout_ms=60000)
+  call tutti_set_log_callback()
   rank = tutti_get_rank()
   ranks = tutti_get_world_size()
+  if (ranks > 1) call check(counted%lines > 0, "the log told how rank 0 was reached")
   call facts()
   call halves()
   call splits()
@@ -25,7 +52,7 @@ contains
   subroutine facts()
     integer, allocatable :: members(:)
 
-    call check(tutti_is_initialized() .and. tutti_get_pg_count() == 1, "one group")
+    call check([tutti_is_initialized(), tutti_get_pg_count() == 1], "one group")
     call check(len(tutti_get_backend()) > 0, "it has a backend")
     call tutti_get_process_group_ranks(members)
     call check(all(members == [(i, i=0, ranks - 1)]), "its members")
@@ -96,7 +123,7 @@ contains
     call view%release()
     x = 1
     call tutti_all_reduce(x, group=group)
-    call check(x == ranks .and. tutti_get_backend(group) == "gloo", "a group of its own store")
+    call check([x == ranks, tutti_get_backend(group) == "gloo"], "a group of its own store")
     call check(tutti_is_reproducible(group), "as it was made")
     call tutti_destroy_process_group(group)
     call group%release()

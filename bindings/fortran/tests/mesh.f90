@@ -25,9 +25,9 @@ contains
     integer, allocatable :: numbers(:)
     integer :: i, place
 
-    call check(mesh%ndim() == 2 .and. mesh%size() == ranks, "two dimensions of all ranks")
-    call check(mesh%size(1) == rows .and. mesh%size(2) == ranks / rows, "their lengths")
-    call check(mesh%size(3) == -1 .and. mesh%size(0) == -1, "no others")
+    call check([mesh%ndim() == 2, mesh%size() == ranks], "two dimensions of all ranks")
+    call check([mesh%size(1) == rows, mesh%size(2) == ranks / rows], "their lengths")
+    call check([mesh%size(3) == -1, mesh%size(0) == -1], "no others")
     call mesh%shape(numbers)
     call check(all(numbers == [rows, ranks / rows]), "the shape")
     call mesh%ranks(numbers)
@@ -39,7 +39,7 @@ contains
     call mesh%get_local_rank(place, dim_name="row")
     call check(place == numbers(1), "by name")
     call check(mesh%get_rank() == rank, "the global rank")
-    call check(mesh%dim_name(2) == "column" .and. mesh%dim_name(3) == "", "names")
+    call check([mesh%dim_name(2) == "column", mesh%dim_name(3) == ""], "names")
   end subroutine
 
   subroutine sums()
@@ -65,7 +65,7 @@ contains
     integer :: x
 
     call mesh%slice(["column"], part)
-    call check(part%ndim() == 1 .and. part%size() == ranks / rows, "a slice")
+    call check([part%ndim() == 1, part%size() == ranks / rows], "a slice")
     call part%release()
     call mesh%flatten(flat)
     call check(flat%dim_name(1) == "row_column", "joined names")
@@ -89,10 +89,10 @@ contains
     call mesh%ranks(ranks_there)
     call mesh%shape(shape_there)
     call tutti_mesh_from_group(groups, again, ranks_there, shape_there, ["a", "b"])
-    call check(again%size() == ranks .and. again%dim_name(2) == "b", "a mesh of groups")
+    call check([again%size() == ranks, again%dim_name(2) == "b"], "a mesh of groups")
     call again%release()
     call tutti_mesh_from_group([TUTTI_GROUP_WORLD], line)
-    call check(line%ndim() == 1 .and. line%size() == ranks, "the ranks of one group")
+    call check([line%ndim() == 1, line%size() == ranks], "the ranks of one group")
     call line%release()
     call groups%release()
   end subroutine

@@ -204,7 +204,7 @@ contains
       call tutti_broadcast_bytes(0, data="hello")
     else
       call tutti_broadcast_bytes(0, bytes=bytes)
-      call check(bytes%text() == "hello" .and. bytes%size() == 5, "broadcast_bytes")
+      call check([bytes%text() == "hello", bytes%size() == 5], "broadcast_bytes")
       call bytes%release()
     end if
 
@@ -237,7 +237,7 @@ contains
 
     call tutti_recv_bytes(later, left, tag=5, work=work)
     if (ranks > 1) then
-      call tutti_send_bytes([1.5d0, real(rank, real64)], right, 5)
+      call tutti_send_bytes(transfer([1.5d0, real(rank, real64)], [0_int8]), right, 5)
     else
       call sent_to_oneself()
     end if
@@ -249,9 +249,9 @@ contains
   end subroutine
 
   subroutine sent_to_oneself()
-    real(real64), asynchronous :: pair(2)
+    integer(int8), asynchronous :: pair(16)
     type(tutti_work) :: work
-    pair = [1.5d0, 0d0]
+    pair = transfer([1.5d0, 0d0], pair)
     call tutti_send_bytes(pair, 0, 5, work=work)
     call work%wait()
     call work%release()

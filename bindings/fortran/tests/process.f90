@@ -3,13 +3,11 @@ module in_processes
   use, intrinsic :: iso_c_binding
   use tutti
   implicit none
-  integer(c_int), bind(C) :: lines = 0
 contains
   subroutine on_line(level, message, user) bind(C)
     integer(c_int32_t), value :: level
     type(c_ptr), value :: message, user
-    if (level >= TUTTI_LOG_ERROR .and. len(tutti_c_string(message)) > 0 .and. &
-        .not. c_associated(user)) lines = lines + 1
+    print *, level, tutti_c_string(message), c_associated(user)
   end subroutine
 
   !> Every process gives its number; all agree on the sum, which `user` says.
@@ -41,7 +39,7 @@ program process_test
   call facts()
   call debug_level()
   call processes()
-  call log_lines()
+  call log_level()
   call passed()
 contains
   subroutine facts()
@@ -85,21 +83,8 @@ contains
     call check_message(message, "nprocs")
   end subroutine
 
-  subroutine log_lines()
-    type(tutti_store) :: store
-    type(tutti_group) :: group
+  subroutine log_level()
     integer :: status
-
-    call tutti_set_log_callback(on_line, TUTTI_LOG_TRACE)
-    call tutti_tcp_store_create("localhost", 1, store, timeout_ms=300, ierr=status)
-    call check(status /= TUTTI_OK, "nobody serves at port 1")
-    call tutti_tcp_store_create("localhost", 0, store, is_master=.true., world_size=1)
-    call tutti_group_create(store, 0, 1, group, backend="gloo")
-    call tutti_destroy_process_group(group)
-    call group%release()
-    call store%release()
-    call tutti_set_log_callback()
-    call check(lines > 0, "the log was heard")
     call tutti_set_log_callback(on_line, 99, ierr=status)
     call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "no such level")
   end subroutine

@@ -70,6 +70,7 @@ contains
     logical :: found
     character(:), allocatable :: texts(:)
 
+    allocate (character(0) :: texts(0))
     call store%add("counter", 5, now)
     call store%add("counter", -2)
     call store%add("counter", 2_int64**40, wide)
