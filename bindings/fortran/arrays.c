@@ -52,12 +52,16 @@ static int64_t elements_of(const CFI_cdesc_t* array) {
     return count;
 }
 
+int32_t tutti_fortran_may_be_text(const CFI_cdesc_t* array) {
+    return (array->type & CFI_type_mask) == CFI_type_Character ||
+           (array->rank == 0 && array->type == CFI_type_int8_t);
+}
+
 static tutti_status check(const CFI_cdesc_t* array, const char* argument, tutti_error* error) {
     int last = array->rank - 1;
     /* gfortran 12 describes constants, substrings and results of functions as texts of another
      * length, or as single bytes. */
-    if (array->rank == 0 && ((array->type & CFI_type_mask) == CFI_type_Character ||
-                             array->type == CFI_type_int8_t))
+    if (array->rank == 0 && tutti_fortran_may_be_text(array))
         return refuse(error,
                       "%s is a single character or integer(int8), whose length the compiler does "
                       "not tell: pass an array, or use the calls for bytes",
@@ -189,7 +193,8 @@ tutti_status tutti_fortran_fill(const CFI_cdesc_t* array, const char* argument, 
     int i;
     if (check(array, argument, error)) return error->status;
     own = dtype_of(array);
-    if (own != dtype && (own < 0 || is_wide_logical(array) ||
+    /* What Fortran has no type for goes into integers of its size. */
+    if (own != dtype && ((array->type & CFI_type_mask) != CFI_type_Integer ||
                          array->elem_len != tutti_dtype_size((tutti_dtype)dtype)))
         return refuse(error, "%s has dtype %d, but the array in the object %d", argument, (int)own,
                       (int)dtype);

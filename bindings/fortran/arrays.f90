@@ -6,8 +6,8 @@ module tutti_arrays
   use tutti_base, only: finish, refuse, to_c
   implicit none
   private
-  public :: array_argument, open_array, close_array, array_extents, fill_array
-  public :: tutti_buffer, tutti_buffer_of, tutti_pieces
+  public :: array_argument, open_array, close_array, array_extents, fill_array, may_be_text
+  public :: tutti_buffer, tutti_buffer_of, tutti_pieces, end_array
 
   !> One array argument during a call.
   type, bind(C) :: array_argument
@@ -38,6 +38,11 @@ module tutti_arrays
       integer(c_int32_t), value :: write_back
       type(array_argument), intent(inout) :: opened
     end subroutine
+
+    integer(c_int32_t) function c_may_be_text(array) bind(C, name="tutti_fortran_may_be_text")
+      import
+      type(*), dimension(..), target, asynchronous, intent(in) :: array
+    end function
 
     integer(c_int32_t) function c_extents(array, extents) bind(C, name="tutti_fortran_extents")
       import
@@ -75,6 +80,13 @@ contains
     if (status == TUTTI_OK .and. present(dtype) .and. wanted < 0) &
       call refuse(status, error, "dtype is negative")
   end subroutine
+
+  !> Whether an argument is a text, or may be one. The length of an `errmsg` behind it in the list of
+  !> arguments is then not its own (gfortran 12), so nothing may be written there.
+  logical function may_be_text(array)
+    type(*), dimension(..), target, asynchronous, intent(in) :: array
+    may_be_text = c_may_be_text(array) /= 0
+  end function
 
   !> Ends what open_array began; a copy is brought back if the call has written it.
   subroutine close_array(array, written, opened)
@@ -119,7 +131,7 @@ contains
     status = TUTTI_OK
     call open_array("array", array, dtype, .false., opened, status, error)
     buffer = opened%buffer
-    call finish(status, error, ierr, errmsg)
+    call end_array(array, status, error, ierr, errmsg)
   end function
 
   function equal_pieces(array, pieces, dtype, ierr, errmsg) result(buffers)
@@ -142,7 +154,7 @@ contains
       call cut(opened%buffer, counts, "array cannot be cut into equal pieces", buffers, status, &
                error)
     end if
-    call finish(status, error, ierr, errmsg)
+    call end_array(array, status, error, ierr, errmsg)
   end function
 
   function counted_pieces(array, counts, dtype, ierr, errmsg) result(buffers)
@@ -163,8 +175,21 @@ contains
     if (status == TUTTI_OK) &
       call cut(opened%buffer, int(counts, c_int64_t), &
                "counts must be together as many elements as array has", buffers, status, error)
-    call finish(status, error, ierr, errmsg)
+    call end_array(array, status, error, ierr, errmsg)
   end function
+
+  subroutine end_array(array, status, error, ierr, errmsg)
+    type(*), dimension(..), target, asynchronous, intent(in) :: array
+    integer(c_int32_t), intent(in) :: status
+    type(tutti_error), intent(inout) :: error
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    if (may_be_text(array)) then
+      call finish(status, error, ierr)
+    else
+      call finish(status, error, ierr, errmsg)
+    end if
+  end subroutine
 
   !> The pieces of a buffer; `complaint` if they are not all of it.
   subroutine cut(whole, counts, complaint, buffers, status, error)

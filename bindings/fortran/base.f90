@@ -9,7 +9,7 @@ module tutti_base
   private
   public :: finish, refuse, to_c, from_c, name_or_null, number, milliseconds
   public :: copy_text, take_text, take_bytes, take_texts, text_list, list_texts
-  public :: tutti_status_name, tutti_last_error, tutti_c_string
+  public :: tutti_status_name, tutti_last_error, tutti_error_message, tutti_c_string
 
   !> For a timeout: none. 0 is the default of the group, the store or the call.
   integer, parameter, public :: TUTTI_NO_TIMEOUT = -1
@@ -49,9 +49,9 @@ contains
     if (status == TUTTI_OK) return
     error%status = status
     call note(error)
-    if (present(errmsg)) errmsg = message_of(error)
+    if (present(errmsg)) errmsg = tutti_error_message(error)
     if (present(ierr)) return
-    why = "tutti: " // tutti_status_name(int(status)) // ": " // message_of(error)
+    why = "tutti: " // tutti_status_name(int(status)) // ": " // tutti_error_message(error)
     error stop why
   end subroutine
 
@@ -69,7 +69,8 @@ contains
     end do
   end subroutine
 
-  function message_of(error) result(text)
+  !> The message of a failure: operation, group, rank and cause.
+  function tutti_error_message(error) result(text)
     type(tutti_error), intent(in) :: error
     character(:), allocatable :: text
     integer :: i, length

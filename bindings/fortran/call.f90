@@ -3,7 +3,7 @@
 module tutti_calls
   use, intrinsic :: iso_c_binding
   use tutti_constants, only: tutti_error, tutti_buffer, tutti_call_options, TUTTI_OK
-  use tutti_arrays, only: array_argument, open_array, close_array
+  use tutti_arrays, only: array_argument, open_array, close_array, may_be_text
   use tutti_base, only: finish, milliseconds, refuse
   use tutti_groups, only: tutti_group, group_handle
   use tutti_works, only: tutti_work
@@ -19,6 +19,7 @@ module tutti_calls
     integer(c_int32_t) :: status = TUTTI_OK
     type(tutti_error) :: error
     logical :: may_copy = .true.
+    logical :: may_write_errmsg = .true.
     !> NULL, which is absent for C: the call returns when it is done
     integer(c_intptr_t), pointer :: work => null()
     integer(c_intptr_t) :: started = 0
@@ -72,6 +73,7 @@ contains
     if (may_copy) may_copy = is_gathering(this%group) == 0
     call open_array(name, array, dtype, may_copy, into%array, this%status, this%error)
     into%buffer => into%array%buffer
+    if (may_be_text(array)) this%may_write_errmsg = .false.
   end subroutine
 
   !> Gives an array back to the caller; `written`: the call has written into it.
@@ -89,7 +91,11 @@ contains
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
     if (present(work)) work%handle = this%started
-    call finish(this%status, this%error, ierr, errmsg)
+    if (this%may_write_errmsg) then
+      call finish(this%status, this%error, ierr, errmsg)
+    else
+      call finish(this%status, this%error, ierr)
+    end if
   end subroutine
 
   !> Notes that a group's calls are gathered from now on; `before`: they were already.

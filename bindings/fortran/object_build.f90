@@ -3,7 +3,7 @@ submodule(tutti_objects) object_build
   use tutti_constants
   use tutti_base
   use tutti_functions
-  use tutti_arrays, only: array_argument, open_array, close_array, array_extents
+  use tutti_arrays, only: array_argument, open_array, close_array, end_array, array_extents
   implicit none
 contains
   module procedure add
@@ -97,7 +97,7 @@ contains
       status = c_tutti_object_add_bytes(self%handle, opened%buffer%data, bytes_in(opened), &
                                         0_c_int32_t, error)
     call close_array(data, .false., opened)
-    call finish(status, error, ierr, errmsg)
+    call end_array(data, status, error, ierr, errmsg)
   end procedure
 
   module procedure add_timestamp
@@ -125,7 +125,7 @@ contains
       status = c_tutti_object_add_array(self%handle, opened%buffer%data, opened%buffer%dtype, &
                                         extents, size(extents, kind=c_int32_t), 0_c_int32_t, error)
     call close_array(array, .false., opened)
-    call finish(status, error, ierr, errmsg)
+    call end_array(array, status, error, ierr, errmsg)
   end procedure
 
   module procedure begin_list
@@ -163,7 +163,7 @@ contains
       status = c_tutti_object_add_elements(self%handle, opened%buffer%data, opened%buffer%count, &
                                            opened%buffer%dtype, error)
     call close_array(array, .false., opened)
-    call finish(status, error, ierr, errmsg)
+    call end_array(array, status, error, ierr, errmsg)
   end procedure
 
   module procedure add_items

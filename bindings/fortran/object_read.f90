@@ -3,7 +3,7 @@ submodule(tutti_objects) object_read
   use tutti_constants
   use tutti_base
   use tutti_functions
-  use tutti_arrays, only: array_argument, open_array, close_array, fill_array
+  use tutti_arrays, only: array_argument, open_array, close_array, end_array, fill_array
   implicit none
 contains
   module procedure kind_of
@@ -191,7 +191,7 @@ contains
                                       item%shape, item%dimensions, error)
     if (status == TUTTI_OK) &
       call fill_array("array", array, data, item%dtype, item%shape, item%dimensions, status, error)
-    call finish(status, error, ierr, errmsg)
+    call end_array(array, status, error, ierr, errmsg)
   end procedure
 
   module procedure get_elements
@@ -209,7 +209,7 @@ contains
                                            opened%buffer%count, opened%buffer%dtype, &
                                            opened%buffer%data, error)
     call close_array(array, status == TUTTI_OK, opened)
-    call finish(status, error, ierr, errmsg)
+    call end_array(array, status, error, ierr, errmsg)
   end procedure
 
   module procedure read

@@ -6,7 +6,7 @@ module tutti_reduce_ops
     product_number => TUTTI_PRODUCT, min_number => TUTTI_MIN, max_number => TUTTI_MAX, &
     band_number => TUTTI_BAND, bor_number => TUTTI_BOR, bxor_number => TUTTI_BXOR, &
     premul_sum_number => TUTTI_PREMUL_SUM
-  use tutti_arrays, only: array_argument, open_array, close_array
+  use tutti_arrays, only: array_argument, open_array, close_array, end_array
   use tutti_base
   use tutti_functions, only: c_tutti_reduce_op_create_premul_sum, c_tutti_reduce_op_create_user, &
                      c_tutti_reduce_op_release
@@ -65,7 +65,7 @@ contains
     if (status == TUTTI_OK) &
       status = c_tutti_reduce_op_create_premul_sum(opened%buffer, op%number, error)
     call close_array(factor, .false., opened)
-    call finish(status, error, ierr, errmsg)
+    call end_array(factor, status, error, ierr, errmsg)
   end subroutine
 
   !> Makes an op of a bind(C) procedure that does inout(i) = in(i) op inout(i) for `count` elements,

@@ -9,7 +9,8 @@ module tutti
     c_max => TUTTI_MAX, c_band => TUTTI_BAND, c_bor => TUTTI_BOR, c_bxor => TUTTI_BXOR, &
     c_premul_sum => TUTTI_PREMUL_SUM, c_world => TUTTI_GROUP_WORLD, &
     c_non_member => TUTTI_GROUP_NON_MEMBER, c_no_timeout => TUTTI_NO_TIMEOUT
-  use tutti_base, only: TUTTI_NO_TIMEOUT, tutti_status_name, tutti_last_error, tutti_c_string
+  use tutti_base, only: TUTTI_NO_TIMEOUT, tutti_status_name, tutti_last_error, &
+                        tutti_error_message, tutti_c_string
   use tutti_arrays, only: tutti_buffer_of, tutti_pieces
   use tutti_byte_strings
   use tutti_collectives

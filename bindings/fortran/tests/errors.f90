@@ -39,7 +39,7 @@ contains
     error = tutti_last_error()
     call check(error%status == status, "the last failure's status")
     call check(error%rank == -1 .and. error%system_errno == 0, "its rank and errno")
-    call check(error%message(1) == "d", "its message, which names the argument")
+    call check_message(tutti_error_message(error), "dim_names")
   end subroutine
 
   !> Runs this program once more, where a failure is not asked for.

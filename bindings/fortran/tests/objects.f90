@@ -162,8 +162,8 @@ contains
     call check(size(extents) == 0, "an array of no dimensions")
     call object%release()
     call tutti_object_create(object)
-    call object%add_array(["ab", "cd"], ierr=status, errmsg=message)
-    call check_message(message, "array has characters")
+    call object%add_array(["ab", "cd"], ierr=status)
+    call check_message(tutti_error_message(tutti_last_error()), "array has characters")
     call object%release()
   end subroutine
 
