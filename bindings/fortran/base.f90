@@ -14,6 +14,11 @@ module tutti_base
   !> For a timeout: none. 0 is the default of the group, the store or the call.
   integer, parameter, public :: TUTTI_NO_TIMEOUT = -1
 
+  !> One of several texts that differ in length.
+  type, public :: tutti_text
+    character(:), allocatable :: text
+  end type
+
   !> Texts as C takes several of them. It must not move while its addresses are in use.
   type :: text_list
     character(:, kind=c_char), allocatable :: texts(:)
@@ -170,22 +175,15 @@ contains
     call c_tutti_bytes_release(bytes)
   end subroutine
 
-  !> The texts in several bytes, padded with blanks to the longest one.
+  !> The texts in several bytes, which are given back.
   subroutine take_texts(bytes, texts)
     integer(c_intptr_t), intent(in) :: bytes(:)
-    character(:), allocatable, intent(out) :: texts(:)
-    character(:), allocatable :: text
-    integer(c_size_t) :: longest
+    type(tutti_text), allocatable, intent(out) :: texts(:)
     integer :: i
 
-    longest = 0
+    allocate (texts(size(bytes)))
     do i = 1, size(bytes)
-      longest = max(longest, c_tutti_bytes_size(bytes(i)))
-    end do
-    allocate (character(longest) :: texts(size(bytes)))
-    do i = 1, size(bytes)
-      call take_text(bytes(i), text)
-      texts(i) = text
+      call take_text(bytes(i), texts(i)%text)
     end do
   end subroutine
 

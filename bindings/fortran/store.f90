@@ -3,6 +3,7 @@
 module tutti_stores
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int32, int64
+  use tutti_base, only: tutti_text
   use tutti_functions, only: c_tutti_store_release
   implicit none
   private
@@ -170,11 +171,11 @@ module tutti_stores
       character(*), optional, intent(inout) :: errmsg
     end subroutine
 
-    !> Reads several values at once, padded with blanks to one length; waits until all are there.
+    !> Reads several values at once; waits until all keys are there.
     module subroutine multi_get(self, keys, values, ierr, errmsg)
       class(tutti_store), intent(in) :: self
       character(*), intent(in) :: keys(:)
-      character(:), allocatable, intent(out) :: values(:)
+      type(tutti_text), allocatable, intent(out) :: values(:)
       integer, optional, intent(out) :: ierr
       character(*), optional, intent(inout) :: errmsg
     end subroutine
@@ -205,10 +206,10 @@ module tutti_stores
       character(*), optional, intent(inout) :: errmsg
     end subroutine
 
-    !> The keys that are there, in no order, padded with blanks to one length.
+    !> The keys that are there, in no order.
     module subroutine list_keys(self, keys, ierr, errmsg)
       class(tutti_store), intent(in) :: self
-      character(:), allocatable, intent(out) :: keys(:)
+      type(tutti_text), allocatable, intent(out) :: keys(:)
       integer, optional, intent(out) :: ierr
       character(*), optional, intent(inout) :: errmsg
     end subroutine

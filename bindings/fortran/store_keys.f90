@@ -148,21 +148,14 @@ contains
   subroutine cut_at_nul(joined, count, texts)
     character(*), intent(in) :: joined
     integer, intent(in) :: count
-    character(:), allocatable, intent(out) :: texts(:)
-    integer :: i, first, length, longest
+    type(tutti_text), allocatable, intent(out) :: texts(:)
+    integer :: i, first, length
 
-    longest = 0
+    allocate (texts(count))
     first = 1
     do i = 1, count
       length = index(joined(first:), c_null_char) - 1
-      longest = max(longest, length)
-      first = first + length + 1
-    end do
-    allocate (character(longest) :: texts(count))
-    first = 1
-    do i = 1, count
-      length = index(joined(first:), c_null_char) - 1
-      texts(i) = joined(first:first + length - 1)
+      texts(i)%text = joined(first:first + length - 1)
       first = first + length + 1
     end do
   end subroutine

@@ -10,7 +10,7 @@ module tutti
     c_premul_sum => TUTTI_PREMUL_SUM, c_world => TUTTI_GROUP_WORLD, &
     c_non_member => TUTTI_GROUP_NON_MEMBER, c_no_timeout => TUTTI_NO_TIMEOUT
   use tutti_base, only: TUTTI_NO_TIMEOUT, tutti_status_name, tutti_last_error, &
-                        tutti_error_message, tutti_c_string
+                        tutti_error_message, tutti_c_string, tutti_text
   use tutti_arrays, only: tutti_buffer_of, tutti_pieces
   use tutti_byte_strings
   use tutti_collectives
