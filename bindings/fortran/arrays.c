@@ -171,7 +171,8 @@ tutti_status tutti_fortran_open(const CFI_cdesc_t* array, const char* argument, 
     return TUTTI_OK;
 }
 
-void tutti_fortran_close(const CFI_cdesc_t* array, int32_t write_back, tutti_fortran_array* opened) {
+void tutti_fortran_close(const CFI_cdesc_t* array, int32_t write_back,
+                         tutti_fortran_array* opened) {
     if (opened->copy == NULL) return;
     if (write_back) copy_elements(array, opened->copy, 1);
     free(opened->copy);

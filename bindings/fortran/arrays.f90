@@ -81,8 +81,8 @@ contains
       call refuse(status, error, "dtype is negative")
   end subroutine
 
-  !> Whether an argument is a text, or may be one. The length of an `errmsg` behind it in the list of
-  !> arguments is then not its own (gfortran 12), so nothing may be written there.
+  !> Whether an argument is a text, or may be one. The length of an `errmsg` behind it in the list
+  !> of arguments is then not its own (gfortran 12), so nothing may be written there.
   logical function may_be_text(array)
     type(*), dimension(..), target, asynchronous, intent(in) :: array
     may_be_text = c_may_be_text(array) /= 0

@@ -15,8 +15,8 @@ typedef struct tutti_fortran_array {
 tutti_status tutti_fortran_open(const CFI_cdesc_t* array, const char* argument, int32_t dtype,
                                 int32_t may_copy, tutti_fortran_array* out, tutti_error* error);
 
-/* Whether the argument is a text, or may be one: gfortran 12 describes constants as single bytes, and
- * hands over the length of a text as if it were that of the next character argument, errmsg. */
+/* Whether the argument is a text, or may be one: gfortran 12 describes constants as single bytes,
+ * and hands over the length of a text as if it were that of the next character argument, errmsg. */
 int32_t tutti_fortran_may_be_text(const CFI_cdesc_t* array);
 
 /* Ends what open began: brings a copy's elements back if they were to be written. */

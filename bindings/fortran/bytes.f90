@@ -1,5 +1,6 @@
 !> Byte strings between ranks, of sizes that may differ freely: texts, which keep their trailing
-!> blanks here, and arrays of integer(int8). What comes is a handle of bytes, read and released once.
+!> blanks here, and arrays of integer(int8). What comes is a handle of bytes, read and released
+!> once.
 module tutti_byte_strings
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int64
@@ -24,19 +25,19 @@ module tutti_byte_strings
     procedure :: get, text
     procedure :: release
   end type
-  !> tutti_broadcast_bytes(group_src, data, bytes, max_bytes, ...): every rank receives the bytes of the
-  !> rank `group_src`, which alone gives `data`, and no `bytes`. No more than `max_bytes` may come;
-  !> absent: 4 GiB.
+  !> tutti_broadcast_bytes(group_src, data, bytes, max_bytes, ...): every rank receives the bytes of
+  !> the rank `group_src`, which alone gives `data`, and no `bytes`. No more than `max_bytes` may
+  !> come; absent: 4 GiB.
   interface tutti_broadcast_bytes
     module procedure broadcast_text, broadcast_bytes
   end interface
-  !> tutti_all_gather_bytes(data, bytes, max_bytes, ...): every rank receives bytes of every rank, in rank
-  !> order.
+  !> tutti_all_gather_bytes(data, bytes, max_bytes, ...): every rank receives bytes of every rank,
+  !> in rank order.
   interface tutti_all_gather_bytes
     module procedure all_gather_text, all_gather_bytes
   end interface
-  !> tutti_gather_bytes(data, group_dst, bytes, max_bytes, ...): the rank `group_dst` receives bytes of
-  !> every rank; it alone gives `bytes`.
+  !> tutti_gather_bytes(data, group_dst, bytes, max_bytes, ...): the rank `group_dst` receives bytes
+  !> of every rank; it alone gives `bytes`.
   interface tutti_gather_bytes
     module procedure gather_text, gather_bytes
   end interface
@@ -368,7 +369,8 @@ contains
 
   integer(c_size_t) function bytes_in(taken)
     type(argument), intent(in) :: taken
-    bytes_in = int(taken%array%buffer%count, c_size_t) * c_tutti_dtype_size(taken%array%buffer%dtype)
+    bytes_in = int(taken%array%buffer%count, c_size_t) &
+               * c_tutti_dtype_size(taken%array%buffer%dtype)
   end function
 
   pure integer(c_int64_t) function most(max_bytes)

@@ -21,8 +21,8 @@ module tutti_group_creation
   end interface
 contains
   !> `backend`: "gloo", "shm", "hierarchy" or "loopback"; absent: what suits the ranks best.
-  subroutine init_by_method(backend, init_method, rank, world_size, timeout_ms, reproducible, ierr, &
-                            errmsg)
+  subroutine init_by_method(backend, init_method, rank, world_size, timeout_ms, reproducible, &
+                            ierr, errmsg)
     character(*), optional, intent(in) :: backend, init_method
     integer, optional, intent(in) :: rank, world_size, timeout_ms
     logical, optional, intent(in) :: reproducible

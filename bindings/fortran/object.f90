@@ -5,12 +5,11 @@
 module tutti_objects
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
-  use tutti_constants, only: tutti_error, tutti_object_item, tutti_object_options
-  use tutti_base, only: finish
-  use tutti_functions, only: c_tutti_object_create, c_tutti_object_decode, c_tutti_object_release
+  use tutti_constants, only: tutti_object_item, tutti_object_options
+  use tutti_functions, only: c_tutti_object_release
   implicit none
   private
-  public :: tutti_object, tutti_object_create, tutti_object_decode
+  public :: tutti_object
 
   !> A handle of an object: a value that may be copied, and is released once.
   type :: tutti_object
@@ -41,8 +40,8 @@ module tutti_objects
   end type
 
   interface
-    !> Adds a value: logical, integer, real or character of any kind that C has. Character values lose
-    !> their trailing blanks; an integer or a character is a key where a key is due.
+    !> Adds a value: logical, integer, real or character of any kind that C has. Character values
+    !> lose their trailing blanks; an integer or a character is a key where a key is due.
     module subroutine add(self, value, ierr, errmsg)
       class(tutti_object), intent(in) :: self
       class(*), intent(in) :: value
@@ -173,8 +172,8 @@ module tutti_objects
       integer(int64), optional, intent(in) :: node
     end function
 
-    !> How much is in a value: values of a list, pairs of a map, bytes of a text or bytes, elements of
-    !> an array; -1 if there is no such node.
+    !> How much is in a value: values of a list, pairs of a map, bytes of a text or bytes, elements
+    !> of an array; -1 if there is no such node.
     module function length(self, node) result(count)
       class(tutti_object), intent(in) :: self
       integer(int64), optional, intent(in) :: node
@@ -318,8 +317,8 @@ module tutti_objects
       character(*), optional, intent(inout) :: errmsg
     end subroutine
 
-    !> Reads as many values as `items` has room for, in the order of their nodes, and tells how many.
-    !> What they point to is there until the object is released.
+    !> Reads as many values as `items` has room for, in the order of their nodes, and tells how
+    !> many. What they point to is there until the object is released.
     module subroutine read(self, items, count, first, ierr, errmsg)
       class(tutti_object), intent(in) :: self
       type(tutti_object_item), intent(inout) :: items(:)
@@ -350,8 +349,8 @@ module tutti_objects
       character(*), optional, intent(inout) :: errmsg
     end subroutine
 
-    !> Writes a value as JSON for people: with `indent` spaces for each level, and about `limit` bytes
-    !> of it; 0 or absent: one line, all of it.
+    !> Writes a value as JSON for people: with `indent` spaces for each level, and about `limit`
+    !> bytes of it; 0 or absent: one line, all of it.
     module subroutine to_json(self, json, node, indent, limit, ierr, errmsg)
       class(tutti_object), intent(in) :: self
       character(:), allocatable, intent(out) :: json
@@ -371,39 +370,6 @@ module tutti_objects
     end subroutine
   end interface
 contains
-  !> Makes an object that waits for its value.
-  subroutine tutti_object_create(object, ierr, errmsg)
-    type(tutti_object), intent(out) :: object
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    status = c_tutti_object_create(object%handle, error)
-    call finish(status, error, ierr, errmsg)
-  end subroutine
-
-  !> Reads a value from MessagePack, compressed or not. Any bytes may come: what is no value is an
-  !> error.
-  subroutine tutti_object_decode(message, object, options, ierr, errmsg)
-    integer(int8), intent(in) :: message(:)
-    type(tutti_object), intent(out) :: object
-    type(tutti_object_options), optional, intent(in) :: options
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    integer(int8), allocatable, target :: bytes(:)
-    type(tutti_object_options) :: copying
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    if (present(options)) copying = options
-    copying%flags = 0  ! the message is the caller's, who may change it
-    allocate (bytes, source=[message, 0_int8])
-    status = c_tutti_object_decode(c_loc(bytes), size(message, kind=c_size_t), copying, &
-                                   object%handle, error)
-    call finish(status, error, ierr, errmsg)
-  end subroutine
-
   !> Gives an object back, or each of several. What was released, or never made, is passed over.
   impure elemental subroutine release(self)
     class(tutti_object), intent(inout) :: self

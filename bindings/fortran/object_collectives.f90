@@ -45,8 +45,8 @@ contains
   end subroutine
 
   !> Every rank receives one object of every rank, in rank order.
-  subroutine tutti_all_gather_object(object, objects, group, object_options, timeout_ms, work, ierr, &
-                                     errmsg)
+  subroutine tutti_all_gather_object(object, objects, group, object_options, timeout_ms, work, &
+                                     ierr, errmsg)
     type(tutti_object), intent(in) :: object
     type(tutti_object), target, asynchronous, intent(inout) :: objects(:)
     type(tutti_group), optional, intent(in) :: group

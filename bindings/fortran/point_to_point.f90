@@ -18,7 +18,7 @@ module tutti_messages
   !> For the sender of a receive: any rank but this one.
   integer, parameter :: TUTTI_ANY_RANK = -1
 contains
-  !> Sends an array to one rank, which receives it with tutti_recv and the same tag. `tag` absent: 0.
+  !> Sends an array to one rank, which receives it with tutti_recv and the same tag; absent: 0.
   subroutine tutti_send(buffer, group_dst, tag, group, dtype, timeout_ms, work, ierr, errmsg)
     type(*), dimension(..), target, asynchronous, intent(in) :: buffer
     integer, intent(in) :: group_dst

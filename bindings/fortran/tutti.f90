@@ -18,6 +18,7 @@ module tutti
   use tutti_groups
   use tutti_meshes
   use tutti_messages
+  use tutti_object_creation
   use tutti_object_exchange
   use tutti_objects
   use tutti_piece_collectives

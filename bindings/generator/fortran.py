@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the Fortran modules tutti_constants, tutti_functions and tutti_c from the tree of `swig -xml`.
+"""Writes the Fortran modules tutti_constants, tutti_functions and tutti_c from `swig -xml`'s tree.
 
     fortran.py raw TREE INCLUDE OUTPUT.f90              the three modules
     fortran.py layout TREE INCLUDE OUTPUT.f90 OUTPUT.c  a program that compares every derived type
