@@ -23,20 +23,32 @@ static tutti_status refuse(tutti_error* error, const char* format, ...) {
 /* The dtype of Fortran's type and kind, or -1; characters are bytes. */
 static int32_t dtype_of(const CFI_cdesc_t* array) {
     switch (array->type) {
-        case CFI_type_int8_t: return TUTTI_INT8;
-        case CFI_type_int16_t: return TUTTI_INT16;
-        case CFI_type_int32_t: return TUTTI_INT32;
-        case CFI_type_int64_t: return TUTTI_INT64;
-        case CFI_type_float: return TUTTI_FLOAT32;
-        case CFI_type_double: return TUTTI_FLOAT64;
-        case CFI_type_float_Complex: return TUTTI_COMPLEX64;
-        case CFI_type_double_Complex: return TUTTI_COMPLEX128;
-        default: break;
+        case CFI_type_int8_t:
+            return TUTTI_INT8;
+        case CFI_type_int16_t:
+            return TUTTI_INT16;
+        case CFI_type_int32_t:
+            return TUTTI_INT32;
+        case CFI_type_int64_t:
+            return TUTTI_INT64;
+        case CFI_type_float:
+            return TUTTI_FLOAT32;
+        case CFI_type_double:
+            return TUTTI_FLOAT64;
+        case CFI_type_float_Complex:
+            return TUTTI_COMPLEX64;
+        case CFI_type_double_Complex:
+            return TUTTI_COMPLEX128;
+        default:
+            break;
     }
     switch (array->type & CFI_type_mask) {
-        case CFI_type_Logical: return TUTTI_BOOL;
-        case CFI_type_Character: return TUTTI_UINT8;
-        default: return -1;
+        case CFI_type_Logical:
+            return TUTTI_BOOL;
+        case CFI_type_Character:
+            return TUTTI_UINT8;
+        default:
+            return -1;
     }
 }
 
@@ -115,9 +127,12 @@ static void from_byte(char* logical, char from, size_t size) {
     const int64_t value = from != 0;
     memset(logical, 0, size);
     /* Fortran's .true. is the integer 1 of the same size. */
-    if (size == 2) memcpy(logical, &(int16_t){(int16_t)value}, 2);
-    else if (size == 4) memcpy(logical, &(int32_t){(int32_t)value}, 4);
-    else if (size >= 8) memcpy(logical, &value, 8);
+    if (size == 2)
+        memcpy(logical, &(int16_t){(int16_t)value}, 2);
+    else if (size == 4)
+        memcpy(logical, &(int32_t){(int32_t)value}, 4);
+    else if (size >= 8)
+        memcpy(logical, &value, 8);
 }
 
 /* Copies all elements to the packed memory, or back. */
@@ -127,10 +142,14 @@ static void copy_elements(const CFI_cdesc_t* array, char* packed, int back) {
     const int wide = is_wide_logical(array);
     char* element = array->base_addr;
     do {
-        if (wide && back) from_byte(element, *packed, size);
-        else if (wide) to_byte(packed, element, size);
-        else if (back) memcpy(element, packed, size);
-        else memcpy(packed, element, size);
+        if (wide && back)
+            from_byte(element, *packed, size);
+        else if (wide)
+            to_byte(packed, element, size);
+        else if (back)
+            memcpy(element, packed, size);
+        else
+            memcpy(packed, element, size);
         packed += wide ? 1 : size;
     } while (next_element(array, index, &element));
 }
@@ -185,7 +204,9 @@ tutti_status tutti_fortran_extents(const CFI_cdesc_t* array, int64_t* extents) {
     return TUTTI_OK;
 }
 
-int32_t tutti_fortran_rank(const CFI_cdesc_t* array) { return array->rank; }
+int32_t tutti_fortran_rank(const CFI_cdesc_t* array) {
+    return array->rank;
+}
 
 tutti_status tutti_fortran_fill(const CFI_cdesc_t* array, const char* argument, const void* data,
                                 int32_t dtype, const int64_t* shape, int32_t dimensions,
@@ -204,8 +225,10 @@ tutti_status tutti_fortran_fill(const CFI_cdesc_t* array, const char* argument, 
                       (int)array->rank, (int)dimensions);
     for (i = 0; i < dimensions; i++)
         if (array->dim[i].extent != shape[dimensions - 1 - i])
-            return refuse(error, "%s has the extent %lld in dimension %d, the array in the object "
-                          "%lld", argument, (long long)array->dim[i].extent, i + 1,
+            return refuse(error,
+                          "%s has the extent %lld in dimension %d, the array in the object "
+                          "%lld",
+                          argument, (long long)array->dim[i].extent, i + 1,
                           (long long)shape[dimensions - 1 - i]);
     /* What is packed is only read. */
     if (elements_of(array) > 0) copy_elements(array, (char*)(uintptr_t)data, 1);

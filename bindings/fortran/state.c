@@ -11,9 +11,13 @@ int32_t tutti_fortran_is_gathering(intptr_t group);
 
 static _Thread_local tutti_error last = TUTTI_ERROR_INIT;
 
-void tutti_fortran_note(const tutti_error* error) { last = *error; }
+void tutti_fortran_note(const tutti_error* error) {
+    last = *error;
+}
 
-void tutti_fortran_noted(tutti_error* error) { *error = last; }
+void tutti_fortran_noted(tutti_error* error) {
+    *error = last;
+}
 
 /* A group whose calls are being gathered. */
 typedef struct gathering {
