@@ -28,6 +28,7 @@ program heat
     call advance()
     if (mod(step, steps / 4) == 0) call report(step)
   end do
+  deallocate (now, next)
   call groups%release()
   call mesh%release()
   call tutti_destroy_process_group()

@@ -21,10 +21,43 @@ contains
   end subroutine
 end module log_lines
 
+module own_means
+  use, intrinsic :: iso_c_binding
+  use tutti, only: tutti_all_gather_into_tensor, tutti_get_world_size, TUTTI_ERR_INVALID_ARGUMENT
+  implicit none
+contains
+  !> An all-gather by the world's means; `user` is how many bytes it has seen.
+  function by_the_world(input, output, size, user) bind(C) result(status)
+    type(c_ptr), value :: input, output, user
+    integer(c_size_t), value :: size
+    integer(c_int32_t) :: status
+    integer(c_int8_t), pointer :: in(:), out(:)
+    integer(c_size_t), pointer :: seen
+    integer :: ierr
+
+    call c_f_pointer(user, seen)
+    seen = size
+    call c_f_pointer(input, in, [size])
+    call c_f_pointer(output, out, [size * tutti_get_world_size()])
+    call tutti_all_gather_into_tensor(out, in, ierr=ierr)
+    status = int(ierr, c_int32_t)
+  end function
+
+  !> One that fails.
+  function not_at_all(input, output, size, user) bind(C) result(status)
+    type(c_ptr), value :: input, output, user
+    integer(c_size_t), value :: size
+    integer(c_int32_t) :: status
+    status = TUTTI_ERR_INVALID_ARGUMENT
+    if (c_associated(input, output) .or. size == 0 .or. c_associated(user)) status = 0
+  end function
+end module own_means
+
 program groups_test
   use, intrinsic :: iso_c_binding
   use checks
   use log_lines
+  use own_means
   use tutti
   implicit none
   integer :: rank, ranks, i
@@ -133,29 +166,20 @@ contains
 
   subroutine own_allgather()
     type(tutti_group) :: group
-    integer :: x
+    integer(c_size_t), target :: seen
+    integer :: x, status
 
-    call tutti_group_create_with_allgather(by_the_world, rank, ranks, group)
+    seen = 0
+    call tutti_group_create_with_allgather(by_the_world, rank, ranks, group, user=c_loc(seen))
+    call check(seen > 0, "the callback was called")
     x = rank
     call tutti_broadcast(x, ranks - 1, group=group)
     call check(x == ranks - 1, "a group that met by an all-gather")
     call tutti_destroy_process_group(group)
     call group%release()
+    call tutti_group_create_with_allgather(not_at_all, rank, ranks, group, ierr=status)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "an all-gather that fails")
   end subroutine
-
-  function by_the_world(input, output, size, user) bind(C) result(status)
-    type(c_ptr), value :: input, output, user
-    integer(c_size_t), value :: size
-    integer(c_int32_t) :: status
-    integer(c_int8_t), pointer :: in(:), out(:)
-    integer :: ierr
-
-    call check(.not. c_associated(user), "no user data")
-    call c_f_pointer(input, in, [size])
-    call c_f_pointer(output, out, [size * ranks])
-    call tutti_all_gather_into_tensor(out, in, ierr=ierr)
-    status = int(ierr, c_int32_t)
-  end function
 
   subroutine failures()
     type(tutti_store) :: no_store

@@ -30,6 +30,7 @@ program storm
   end do
   call check(wrong == 0, "every operation gave what it should")
   call late_handles()
+  deallocate (ring)
   call tutti_destroy_process_group()
   call passed()
 contains
