@@ -4,6 +4,8 @@
  * may make. On the caller's thread. */
 #include "arrays.h"
 
+#include "state.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +66,8 @@ static int64_t elements_of(const CFI_cdesc_t* array) {
     return count;
 }
 
-int32_t tutti_fortran_may_be_text(const CFI_cdesc_t* array) {
+/* Whether the argument is a text, or may be one: see arrays.h. */
+static int32_t may_be_text(const CFI_cdesc_t* array) {
     return (array->type & CFI_type_mask) == CFI_type_Character ||
            (array->rank == 0 && array->type == CFI_type_int8_t);
 }
@@ -73,7 +76,7 @@ static tutti_status check(const CFI_cdesc_t* array, const char* argument, tutti_
     int last = array->rank - 1;
     /* gfortran 12 describes constants, substrings and results of functions as texts of another
      * length, or as single bytes. */
-    if (array->rank == 0 && tutti_fortran_may_be_text(array))
+    if (array->rank == 0 && may_be_text(array))
         return refuse(error,
                       "%s is a single character or integer(int8), whose length the compiler does "
                       "not tell: pass an array, or use the calls for bytes",
@@ -160,8 +163,10 @@ static const char* why_to_copy(const CFI_cdesc_t* array) {
     return array->rank == 0 || CFI_is_contiguous(array) ? NULL : "is not contiguous";
 }
 
-tutti_status tutti_fortran_open(const CFI_cdesc_t* array, const char* argument, int32_t dtype,
-                                int32_t may_copy, tutti_fortran_array* out, tutti_error* error) {
+/* As tutti_fortran_open, with an argument's name that ends with a NUL. */
+static tutti_status open_named(const CFI_cdesc_t* array, const char* argument, int32_t dtype,
+                               int32_t may_copy, intptr_t group, tutti_fortran_array* out,
+                               tutti_error* error) {
     const char* why;
     int32_t chosen;
     int64_t count;
@@ -175,7 +180,7 @@ tutti_status tutti_fortran_open(const CFI_cdesc_t* array, const char* argument, 
     out->buffer.dtype = (tutti_dtype)chosen;
     why = why_to_copy(array);
     if (why == NULL || elements_of(array) == 0) return TUTTI_OK;
-    if (!may_copy)
+    if (!may_copy || (group != 0 && tutti_fortran_is_gathering(group)))
         return refuse(error,
                       "%s %s: it can only be used by a call that has ended when it returns, which "
                       "makes a copy",
@@ -190,6 +195,15 @@ tutti_status tutti_fortran_open(const CFI_cdesc_t* array, const char* argument, 
     return TUTTI_OK;
 }
 
+tutti_status tutti_fortran_open(const CFI_cdesc_t* array, const char* argument, int32_t length,
+                                int32_t dtype, int32_t may_copy, intptr_t group,
+                                tutti_fortran_array* out, tutti_error* error) {
+    char name[32] = {0};
+    memcpy(name, argument, length < 31 ? (size_t)length : 31);
+    out->may_be_text = may_be_text(array);
+    return open_named(array, name, dtype, may_copy, group, out, error);
+}
+
 void tutti_fortran_close(const CFI_cdesc_t* array, int32_t write_back,
                          tutti_fortran_array* opened) {
     if (opened->copy == NULL) return;
@@ -202,10 +216,6 @@ tutti_status tutti_fortran_extents(const CFI_cdesc_t* array, int64_t* extents) {
     int i;
     for (i = 0; i < array->rank; i++) extents[i] = array->dim[array->rank - 1 - i].extent;
     return TUTTI_OK;
-}
-
-int32_t tutti_fortran_rank(const CFI_cdesc_t* array) {
-    return array->rank;
 }
 
 tutti_status tutti_fortran_fill(const CFI_cdesc_t* array, const char* argument, const void* data,

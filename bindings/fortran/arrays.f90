@@ -6,13 +6,16 @@ module tutti_arrays
   use tutti_base, only: finish, refuse, to_c
   implicit none
   private
-  public :: array_argument, open_array, close_array, array_extents, fill_array, may_be_text
+  public :: array_argument, open_array, close_array, array_extents, fill_array
   public :: tutti_buffer, tutti_buffer_of, tutti_pieces, end_array
 
   !> One array argument during a call.
   type, bind(C) :: array_argument
     type(tutti_buffer) :: buffer
     type(c_ptr) :: copy = c_null_ptr
+    !> 1: the argument is a text, or may be one. The length of an `errmsg` behind it in the list of
+    !> arguments is then not its own (gfortran 12), so nothing may be written there.
+    integer(c_int32_t) :: may_be_text = 0
   end type
 
   !> Cuts a contiguous array into the pieces of the ranks, one behind the other: equal ones, or as
@@ -22,12 +25,13 @@ module tutti_arrays
   end interface
 
   interface
-    integer(c_int32_t) function c_open(array, argument, dtype, may_copy, opened, error) &
-        bind(C, name="tutti_fortran_open")
+    integer(c_int32_t) function c_open(array, argument, length, dtype, may_copy, group, opened, &
+                                       error) bind(C, name="tutti_fortran_open")
       import
       type(*), dimension(..), target, asynchronous, intent(in) :: array
       character(kind=c_char), intent(in) :: argument(*)
-      integer(c_int32_t), value :: dtype, may_copy
+      integer(c_int32_t), value :: length, dtype, may_copy
+      integer(c_intptr_t), value :: group
       type(array_argument), intent(inout) :: opened
       type(tutti_error), intent(inout) :: error
     end function
@@ -38,11 +42,6 @@ module tutti_arrays
       integer(c_int32_t), value :: write_back
       type(array_argument), intent(inout) :: opened
     end subroutine
-
-    integer(c_int32_t) function c_may_be_text(array) bind(C, name="tutti_fortran_may_be_text")
-      import
-      type(*), dimension(..), target, asynchronous, intent(in) :: array
-    end function
 
     integer(c_int32_t) function c_extents(array, extents) bind(C, name="tutti_fortran_extents")
       import
@@ -61,8 +60,9 @@ module tutti_arrays
     end function
   end interface
 contains
-  !> Looks at an array argument; does nothing if the call has failed already.
-  subroutine open_array(name, array, dtype, may_copy, opened, status, error)
+  !> Looks at an array argument; nothing is copied if the call has failed already. While the calls of
+  !> `group` are being gathered, nothing is copied.
+  subroutine open_array(name, array, dtype, may_copy, opened, status, error, group)
     character(*), intent(in) :: name
     type(*), dimension(..), target, asynchronous, intent(in) :: array
     integer, optional, intent(in) :: dtype
@@ -70,30 +70,33 @@ contains
     type(array_argument), intent(inout) :: opened
     integer(c_int32_t), intent(inout) :: status
     type(tutti_error), intent(inout) :: error
+    integer(c_intptr_t), optional, intent(in) :: group
     integer(c_int32_t) :: wanted
+    integer(c_intptr_t) :: borrower
+    type(tutti_error) :: ignored
 
-    if (status /= TUTTI_OK) return
     wanted = -1
+    if (status /= TUTTI_OK) then  ! what is left to find out is whether it may be a text
+      wanted = c_open(array, name, len(name, c_int32_t), wanted, 0_c_int32_t, 0_c_intptr_t, &
+                      opened, ignored)
+      return
+    end if
     if (present(dtype)) wanted = int(dtype, c_int32_t)
-    status = c_open(array, name // c_null_char, wanted, merge(1_c_int32_t, 0_c_int32_t, may_copy), &
-                    opened, error)
+    borrower = 0
+    if (present(group)) borrower = group
+    status = c_open(array, name, len(name, c_int32_t), wanted, &
+                    merge(1_c_int32_t, 0_c_int32_t, may_copy), borrower, opened, error)
     if (status == TUTTI_OK .and. present(dtype) .and. wanted < 0) &
       call refuse(status, error, "dtype is negative")
   end subroutine
-
-  !> Whether an argument is a text, or may be one. The length of an `errmsg` behind it in the list
-  !> of arguments is then not its own (gfortran 12), so nothing may be written there.
-  logical function may_be_text(array)
-    type(*), dimension(..), target, asynchronous, intent(in) :: array
-    may_be_text = c_may_be_text(array) /= 0
-  end function
 
   !> Ends what open_array began; a copy is brought back if the call has written it.
   subroutine close_array(array, written, opened)
     type(*), dimension(..), target, asynchronous, intent(in) :: array
     logical, intent(in) :: written
     type(array_argument), intent(inout) :: opened
-    call c_close(array, merge(1_c_int32_t, 0_c_int32_t, written), opened)
+    if (c_associated(opened%copy)) &
+      call c_close(array, merge(1_c_int32_t, 0_c_int32_t, written), opened)
   end subroutine
 
   !> The extents of an array, the last dimension first.
@@ -131,7 +134,7 @@ contains
     status = TUTTI_OK
     call open_array("array", array, dtype, .false., opened, status, error)
     buffer = opened%buffer
-    call end_array(array, status, error, ierr, errmsg)
+    call end_array(opened, status, error, ierr, errmsg)
   end function
 
   function equal_pieces(array, pieces, dtype, ierr, errmsg) result(buffers)
@@ -154,7 +157,7 @@ contains
       call cut(opened%buffer, counts, "array cannot be cut into equal pieces", buffers, status, &
                error)
     end if
-    call end_array(array, status, error, ierr, errmsg)
+    call end_array(opened, status, error, ierr, errmsg)
   end function
 
   function counted_pieces(array, counts, dtype, ierr, errmsg) result(buffers)
@@ -175,16 +178,17 @@ contains
     if (status == TUTTI_OK) &
       call cut(opened%buffer, int(counts, c_int64_t), &
                "counts must be together as many elements as array has", buffers, status, error)
-    call end_array(array, status, error, ierr, errmsg)
+    call end_array(opened, status, error, ierr, errmsg)
   end function
 
-  subroutine end_array(array, status, error, ierr, errmsg)
-    type(*), dimension(..), target, asynchronous, intent(in) :: array
+  !> Ends a call whose only array this was.
+  subroutine end_array(opened, status, error, ierr, errmsg)
+    type(array_argument), intent(in) :: opened
     integer(c_int32_t), intent(in) :: status
     type(tutti_error), intent(inout) :: error
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
-    if (may_be_text(array)) then
+    if (opened%may_be_text /= 0) then
       call finish(status, error, ierr)
     else
       call finish(status, error, ierr, errmsg)

@@ -9,23 +9,23 @@
 typedef struct tutti_fortran_array {
     tutti_buffer buffer;
     void* copy; /* the elements one behind the other, or NULL if they are so by themselves */
+    /* 1 if the argument is a text, or may be one: gfortran 12 describes constants as single bytes,
+     * and hands over the length of a text as if it were that of the next character argument. */
+    int32_t may_be_text;
 } tutti_fortran_array;
 
-/* Fills `out`, or fails and names the argument. A `dtype` of -1 is the array's own. */
-tutti_status tutti_fortran_open(const CFI_cdesc_t* array, const char* argument, int32_t dtype,
-                                int32_t may_copy, tutti_fortran_array* out, tutti_error* error);
-
-/* Whether the argument is a text, or may be one: gfortran 12 describes constants as single bytes,
- * and hands over the length of a text as if it were that of the next character argument, errmsg. */
-int32_t tutti_fortran_may_be_text(const CFI_cdesc_t* array);
+/* Fills `out`, or fails and names the argument, whose name has `length` characters. A `dtype` of -1
+ * is the array's own. A copy is made if `may_copy` is 1 and the calls of `group`, which may be 0,
+ * are not being gathered: such calls borrow their arrays until all of them are done. */
+tutti_status tutti_fortran_open(const CFI_cdesc_t* array, const char* argument, int32_t length,
+                                int32_t dtype, int32_t may_copy, intptr_t group,
+                                tutti_fortran_array* out, tutti_error* error);
 
 /* Ends what open began: brings a copy's elements back if they were to be written. */
 void tutti_fortran_close(const CFI_cdesc_t* array, int32_t write_back, tutti_fortran_array* opened);
 
 /* The extents in C's order: the last dimension of Fortran is the first of C. */
 tutti_status tutti_fortran_extents(const CFI_cdesc_t* array, int64_t* extents);
-
-int32_t tutti_fortran_rank(const CFI_cdesc_t* array);
 
 /* Copies the elements of an object's array into an array of the same type and shape. */
 tutti_status tutti_fortran_fill(const CFI_cdesc_t* array, const char* argument, const void* data,

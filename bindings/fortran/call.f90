@@ -3,7 +3,7 @@
 module tutti_calls
   use, intrinsic :: iso_c_binding
   use tutti_constants, only: tutti_error, tutti_buffer, tutti_call_options, TUTTI_OK
-  use tutti_arrays, only: array_argument, open_array, close_array, may_be_text
+  use tutti_arrays, only: array_argument, open_array, close_array
   use tutti_base, only: finish, milliseconds, refuse
   use tutti_groups, only: tutti_group, group_handle
   use tutti_works, only: tutti_work
@@ -39,11 +39,6 @@ module tutti_calls
       integer(c_intptr_t), value :: group
       integer(c_int32_t), value :: gathering
     end function
-
-    integer(c_int32_t) function is_gathering(group) bind(C, name="tutti_fortran_is_gathering")
-      import :: c_int32_t, c_intptr_t
-      integer(c_intptr_t), value :: group
-    end function
   end interface
 contains
   subroutine begin_call(this, group, timeout_ms, work)
@@ -65,15 +60,12 @@ contains
     character(*), intent(in) :: name
     type(*), dimension(..), optional, target, asynchronous, intent(in) :: array
     integer, optional, intent(in) :: dtype
-    logical :: may_copy
 
     if (.not. present(array)) return
-    ! Calls that are being gathered borrow their arrays until all of them are done.
-    may_copy = this%may_copy
-    if (may_copy) may_copy = is_gathering(this%group) == 0
-    call open_array(name, array, dtype, may_copy, into%array, this%status, this%error)
+    call open_array(name, array, dtype, this%may_copy, into%array, this%status, this%error, &
+                    this%group)
     into%buffer => into%array%buffer
-    if (may_be_text(array)) this%may_write_errmsg = .false.
+    if (into%array%may_be_text /= 0) this%may_write_errmsg = .false.
   end subroutine
 
   !> Gives an array back to the caller; `written`: the call has written into it.

@@ -97,7 +97,7 @@ contains
       status = c_tutti_object_add_bytes(self%handle, opened%buffer%data, bytes_in(opened), &
                                         0_c_int32_t, error)
     call close_array(data, .false., opened)
-    call end_array(data, status, error, ierr, errmsg)
+    call end_array(opened, status, error, ierr, errmsg)
   end procedure
 
   module procedure add_timestamp
@@ -125,7 +125,7 @@ contains
       status = c_tutti_object_add_array(self%handle, opened%buffer%data, opened%buffer%dtype, &
                                         extents, size(extents, kind=c_int32_t), 0_c_int32_t, error)
     call close_array(array, .false., opened)
-    call end_array(array, status, error, ierr, errmsg)
+    call end_array(opened, status, error, ierr, errmsg)
   end procedure
 
   module procedure begin_list
@@ -163,7 +163,7 @@ contains
       status = c_tutti_object_add_elements(self%handle, opened%buffer%data, opened%buffer%count, &
                                            opened%buffer%dtype, error)
     call close_array(array, .false., opened)
-    call end_array(array, status, error, ierr, errmsg)
+    call end_array(opened, status, error, ierr, errmsg)
   end procedure
 
   module procedure add_items

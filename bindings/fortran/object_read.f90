@@ -183,15 +183,18 @@ contains
 
   module procedure get_array
     type(tutti_object_item) :: item
+    type(array_argument) :: opened
     type(c_ptr) :: data
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
     status = c_tutti_object_get_array(self%handle, node_or_all(node), data, item%dtype, &
                                       item%shape, item%dimensions, error)
+    call open_array("array", array, may_copy=.true., opened=opened, status=status, error=error)
+    call close_array(array, .false., opened)
     if (status == TUTTI_OK) &
       call fill_array("array", array, data, item%dtype, item%shape, item%dimensions, status, error)
-    call end_array(array, status, error, ierr, errmsg)
+    call end_array(opened, status, error, ierr, errmsg)
   end procedure
 
   module procedure get_elements
@@ -209,7 +212,7 @@ contains
                                            opened%buffer%count, opened%buffer%dtype, &
                                            opened%buffer%data, error)
     call close_array(array, status == TUTTI_OK, opened)
-    call end_array(array, status, error, ierr, errmsg)
+    call end_array(opened, status, error, ierr, errmsg)
   end procedure
 
   module procedure read

@@ -65,7 +65,7 @@ contains
     if (status == TUTTI_OK) &
       status = c_tutti_reduce_op_create_premul_sum(opened%buffer, op%number, error)
     call close_array(factor, .false., opened)
-    call end_array(factor, status, error, ierr, errmsg)
+    call end_array(opened, status, error, ierr, errmsg)
   end subroutine
 
   !> Makes an op of a bind(C) procedure that does inout(i) = in(i) op inout(i) for `count` elements,

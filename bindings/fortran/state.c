@@ -1,13 +1,9 @@
 /* What the Fortran layer remembers between calls: the last failure of each thread, and the groups
  * whose calls are being gathered. Any thread. */
+#include "state.h"
+
 #include <pthread.h>
 #include <stdlib.h>
-#include <tutti/tutti.h>
-
-void tutti_fortran_note(const tutti_error* error);
-void tutti_fortran_noted(tutti_error* error);
-int32_t tutti_fortran_set_gathering(intptr_t group, int32_t gathering);
-int32_t tutti_fortran_is_gathering(intptr_t group);
 
 static _Thread_local tutti_error last = TUTTI_ERROR_INIT;
 
@@ -35,7 +31,6 @@ static gathering** find(intptr_t group) {
     return link;
 }
 
-/* Returns whether it was so before, 1 or 0, or -1 if there is no memory to note it. */
 int32_t tutti_fortran_set_gathering(intptr_t group, int32_t on) {
     gathering** link;
     gathering* found;

@@ -224,6 +224,7 @@ contains
   !> What the compiler does not describe well; the message of such a call is in tutti_last_error.
   subroutine refused_texts()
     character(4) :: text
+    real(real128) :: wide
     character(300) :: long(2)
     character(2) :: short
     real :: x
@@ -239,6 +240,9 @@ contains
     call check_message(tutti_error_message(tutti_last_error()), "input is a single character")
     call tutti_all_reduce(long, TUTTI_AVG, ierr=status, errmsg=short)
     call check(status /= TUTTI_OK .and. short == "--", "no byte is written")
+    wide = 0
+    call tutti_all_reduce(wide, input="abc", ierr=status, errmsg=short)
+    call check(status /= TUTTI_OK .and. short == "--", "nor if another argument is at fault")
   end subroutine
 
   subroutine unallocated(nothing)
