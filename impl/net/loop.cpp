@@ -152,9 +152,12 @@ bool Loop::on_thread() const {
 void Loop::let_gather(bool gather) {
     TUTTI_ASSERT(on_thread());
     if (gather == state_->gathers) return;
+    // What the program has chosen for its threads stays. 0: this thread.
+    const int from = gather ? SCHED_OTHER : SCHED_BATCH;
+    const int to = gather ? SCHED_BATCH : SCHED_OTHER;
     const sched_param none{};
-    if (::pthread_setschedparam(::pthread_self(), gather ? SCHED_BATCH : SCHED_OTHER, &none) == 0)
-        state_->gathers = gather;
+    state_->gathers = gather;
+    if (::sched_getscheduler(0) == from) (void)::sched_setscheduler(0, to, &none);
 }
 
 uv_loop_s* Loop::native() {

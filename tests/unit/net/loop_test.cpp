@@ -80,6 +80,10 @@ void a_loop_that_lets_gather_pushes_nobody_aside(void**) {
     assert_int_equal(policy_after(true), SCHED_BATCH);
     assert_int_equal(policy_after(true), SCHED_BATCH);
     assert_int_equal(policy_after(false), SCHED_OTHER);
+    const sched_param none{};
+    loop.run([&] { assert_int_equal(::sched_setscheduler(0, SCHED_IDLE, &none), 0); });
+    assert_int_equal(policy_after(true), SCHED_IDLE);
+    assert_int_equal(policy_after(false), SCHED_IDLE);
 }
 
 void the_destructor_runs_what_was_posted(void**) {
