@@ -191,4 +191,11 @@ Meeting meet(Channel& channel, const Deadline& deadline) {
     return meeting;
 }
 
+void await_all_met(Channel& channel, const Deadline& deadline) {
+    try {
+        (void)tell_all(channel, 2, uint32_t{0}, deadline);
+    } catch (const Error&) {  // somebody has left: then all have met
+    }
+}
+
 }  // namespace tutti::shm

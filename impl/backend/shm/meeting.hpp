@@ -26,5 +26,8 @@ struct Meeting {
 // each rank is taken to be on, in turn, of those that are on one: INVALID_ARGUMENT if it is
 // malformed.
 Meeting meet(Channel& channel, const Deadline& deadline);
+// After a meeting that ends in an error: until all have met, so that nobody takes who leaves now
+// for dead.
+void await_all_met(Channel& channel, const Deadline& deadline);
 
 }  // namespace tutti::shm

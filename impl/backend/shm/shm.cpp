@@ -98,6 +98,7 @@ std::unique_ptr<Backend> connect(std::unique_ptr<Channel> channel, const Deadlin
     if (meeting.all_see_each_other()) {
         return make(std::move(channel), std::move(meeting.here), "shm", deadline);
     }
+    await_all_met(*channel, deadline);
     throw Error(TUTTI_ERR_UNSUPPORTED, cat("backend shm joins ranks of one host: ", meeting.why));
 }
 
