@@ -110,12 +110,16 @@ std::string Group::label() const {
     return cat("group \"", name_, "\" (rank ", rank_, " of ", size_, ")");
 }
 
+int64_t Group::patience(int64_t timeout_ms) const {
+    return timeout_ms == 0 ? timeout_ms_.load() : timeout_ms;
+}
+
 Deadline Group::deadline(int64_t timeout_ms) const {
-    return Deadline::after_ms(timeout_ms == 0 ? timeout_ms_.load() : timeout_ms);
+    return Deadline::after_ms(patience(timeout_ms));
 }
 
 Deadline Group::deadline_here(int64_t timeout_ms) const {
-    return Deadline::after_ms_of_waiting(timeout_ms == 0 ? timeout_ms_.load() : timeout_ms);
+    return Deadline::after_ms_of_waiting(patience(timeout_ms));
 }
 
 void Group::check_not_destroyed() const {

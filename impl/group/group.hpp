@@ -135,6 +135,8 @@ private:
     void learn_hosts();
     void check_and_mark(Collective& call) const;
     std::string next_step(const SplitOptions& options);
+    // The group's own timeout for 0.
+    [[nodiscard]] int64_t patience(int64_t timeout_ms) const;
     [[nodiscard]] Deadline deadline(int64_t timeout_ms) const;
     // Of what ends on the caller's thread before the call returns.
     [[nodiscard]] Deadline deadline_here(int64_t timeout_ms) const;

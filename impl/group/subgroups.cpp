@@ -92,8 +92,7 @@ public:
         birth.path = place_ + suffix;
         birth.rank = static_cast<int>(std::ranges::find(*mine, parent_.rank_) - mine->begin());
         birth.size = static_cast<int>(mine->size());
-        birth.timeout_ms =
-            options_.timeout_ms == 0 ? parent_.timeout_ms_.load() : options_.timeout_ms;
+        birth.timeout_ms = parent_.patience(options_.timeout_ms);
         birth.reproducible = reproducible_;
         for (const int rank : *mine) {
             birth.global_ranks.push_back(parent_.global_ranks_[static_cast<size_t>(rank)]);

@@ -17,10 +17,8 @@ void by_everyone(Team& team, ConstBytes input, Bytes output, const Reduction& re
     const size_t bytes = input.size();
     show(team, step, input, reduction);
     team.await_all(step);
-    combine_all(reduction, output, team.size(), [&](int rank) {
-        return rank == team.rank() && !reduction.changes_input() ? input
-                                                                 : team.posted(rank, step, bytes);
-    });
+    combine_shown(team, reduction, output, input,
+                  [&](int rank) { return team.posted(rank, step, bytes); });
     team.finish(step, bytes);
 }
 
@@ -35,13 +33,9 @@ void by_two(Team& team, ConstBytes input, Bytes output, const Reduction& reducti
     const auto read = [&](uint64_t step, size_t index) {
         const Bytes piece = piece_of(output, index, length);
         team.await(1 - team.rank(), step);
-        // What this rank brings is in its slot, and if it is the input, there too, nearer.
-        const auto input_of = [&](int rank) {
-            return rank == team.rank() && !reduction.changes_input()
-                       ? piece_of(input, index, length)
-                       : team.posted(rank, step, piece.size());
-        };
-        combine_all(reduction, piece, 2, input_of, stores);
+        combine_shown(
+            team, reduction, piece, piece_of(input, index, length),
+            [&](int rank) { return team.posted(rank, step, piece.size()); }, stores);
         team.finish(step, piece.size());
     };
     pipeline(team, pieces_of(input.size(), length), stage, read);

@@ -45,6 +45,7 @@ void all_reduce_addends(Team& team, const AllReduceAddends& call) {
         const size_t bytes = piece_of(output, index, length).size();
         const Bytes mine = team.stage(step, most * bytes);
         for (size_t i = 0; i < inputs.size(); ++i) {
+            // Not bring(): an addend that is all there are must be as begin() makes it, bools too.
             reduction.begin(mine.subspan(i * bytes, bytes), piece_of(inputs[i], index, length));
         }
         team.post(step);

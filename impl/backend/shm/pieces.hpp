@@ -96,4 +96,15 @@ void combine_all(const algorithm::Reduction& reduction, Bytes out, int ranks, In
     reduction.combine_all(out, std::span(inputs).first(static_cast<size_t>(ranks)), stores);
 }
 
+// The same of what they have shown: `shown(rank)`, but the rank's own piece as it is where it was,
+// nearer, if that is what it brings.
+template <typename Shown>
+void combine_shown(const Team& team, const algorithm::Reduction& reduction, Bytes out,
+                   ConstBytes own, Shown shown, Stores stores = Stores::Ordinary) {
+    const auto input = [&](int rank) -> ConstBytes {
+        return rank == team.rank() && !reduction.changes_input() ? own : shown(rank);
+    };
+    combine_all(reduction, out, team.size(), input, stores);
+}
+
 }  // namespace tutti::shm

@@ -24,13 +24,10 @@ void reduce(Team& team, const Reduce& call) {
             const size_t bytes = piece_of(input, index, length).size();
             if (is_destination) {
                 team.await_all(step);
-                combine_all(
-                    reduction, piece_of(output, index, length), team.size(),
-                    [&](int rank) {
-                        return rank == team.rank() && !reduction.changes_input()
-                                   ? piece_of(input, index, length)
-                                   : team.posted(rank, step, bytes);
-                    },
+                combine_shown(
+                    team, reduction, piece_of(output, index, length),
+                    piece_of(input, index, length),
+                    [&](int rank) { return team.posted(rank, step, bytes); },
                     stores_for(output.size(), team.size()));
             }
             team.finish(step, bytes);

@@ -32,12 +32,10 @@ void reduce_scatter_by_slots(Team& team, std::span<const ConstBytes> inputs, Byt
     const auto read = [&](uint64_t step, size_t index) {
         const size_t stride = stride_of(longest, index, length);
         const Bytes piece = piece_of(out, index, length);
-        const ConstBytes mine = piece_of(inputs[own], index, length);
         team.await_all(step);
-        combine_all(
-            reduction, piece, team.size(),
+        combine_shown(
+            team, reduction, piece, piece_of(inputs[own], index, length),
             [&](int rank) {
-                if (rank == team.rank() && !reduction.changes_input()) return mine;
                 return team.posted(rank, step, ranks * stride).subspan(own * stride, piece.size());
             },
             stores);

@@ -54,13 +54,14 @@ private:
     void combine(size_t index, Bytes result) const {
         const size_t bytes = piece_of(input_, index, length_).size();
         const Share mine = share_of_piece(bytes, team_.rank(), team_.size());
-        const auto input = [&](int rank) -> ConstBytes {
-            if (rank == team_.rank() && !reduction_.changes_input())
-                return piece_of(input_, index, length_).subspan(mine.begin, mine.bytes);
-            return team_.posted_slot(rank, first_ + index).data.subspan(mine.begin, mine.bytes);
-        };
-        combine_all(reduction_, result.first(mine.bytes), team_.size(), input,
-                    staging_stores(mine.bytes));
+        combine_shown(
+            team_, reduction_, result.first(mine.bytes),
+            piece_of(input_, index, length_).subspan(mine.begin, mine.bytes),
+            [&](int rank) {
+                const Bytes data = team_.posted_slot(rank, first_ + index).data;
+                return data.subspan(mine.begin, mine.bytes);
+            },
+            staging_stores(mine.bytes));
     }
 
     // All shares of the piece, which were posted in the step after.

@@ -12,6 +12,9 @@
 
 namespace tutti::shm {
 
+constexpr size_t KiB = 1024;
+constexpr size_t MiB = 1024 * KiB;
+
 enum class Way : uint8_t {
     BySize,
     Staged,    // piece after piece by way of the slots
@@ -37,13 +40,13 @@ Ways ways_from_environment();
 
 // An all_reduce up to here: every rank combines everything by itself, in one step.
 constexpr size_t everyone_reduces(int ranks) {
-    return ranks == 2 ? 8 * 1024 : 4 * 1024;
+    return ranks == 2 ? 8 * KiB : 4 * KiB;
 }
 
 // Whether ranks share the combining of what is staged: each does a part, and shows it.
 constexpr bool shares_combining(size_t bytes, int ranks) {
     if (ranks > 2) return bytes > everyone_reduces(ranks);
-    return bytes >= 32 * 1024 && bytes <= 512 * 1024;
+    return bytes >= 32 * KiB && bytes <= 512 * KiB;
 }
 
 // For tensors of so many bytes, with up to so many ranks. What is in no row is staged, and so is
@@ -54,8 +57,6 @@ struct Row {
     size_t from;
     size_t to;
 };
-constexpr size_t KiB = 1024;
-constexpr size_t MiB = 1024 * KiB;
 constexpr Row direct_rows[] = {
     {Op::ReduceScatter, 2, 64 * KiB, 4 * MiB},
     {Op::AllGather, 2, 64 * KiB, 2 * MiB},
