@@ -16,7 +16,8 @@ void refuse_options(const Collective& call, int64_t timeout_ms) {
                     "options.timeout_ms must be 0 while calls are gathered; the end of the "
                     "coalescing has one for all");
     }
-    if (std::holds_alternative<MonitoredBarrier>(call) || std::holds_alternative<Parcels>(call)) {
+    if (std::holds_alternative<MonitoredBarrier>(call) || std::holds_alternative<Parcels>(call) ||
+        std::holds_alternative<Alloc>(call)) {
         throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(call_name(call), " cannot be gathered"));
     }
 }

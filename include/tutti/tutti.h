@@ -8,6 +8,7 @@
 #include <tutti/error.h>
 #include <tutti/group.h>
 #include <tutti/log.h>
+#include <tutti/memory.h>
 #include <tutti/mesh.h>
 #include <tutti/object.h>
 #include <tutti/object_collectives.h>

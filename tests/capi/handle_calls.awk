@@ -109,6 +109,7 @@ BEGIN {
     sample["tutti_dtype*"] = "(tutti_dtype*)&out.int32"
     sample["void*"] = "&out.item"
     sample["const char**"] = "&out.text"
+    sample["void**"] = "(void**)&out.text"
     sample["const void**"] = "(const void**)&out.text"
     sample["const int64_t**"] = "(const int64_t**)&out.text"
     sample["int32_t*"] = "&out.int32"

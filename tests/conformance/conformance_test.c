@@ -1,7 +1,8 @@
-/* Does a backend do what the contract says? conformance_test BACKEND [full] [part] [seed N]
- * [ranks N] [only NAME] tries the matrix with ranks that are threads, and prints what came of every
- * cell. Without "full": every dtype × op at one size, and every pair of the other parameters'
- * values. With "part" the ranks are a group made from one that has another rank, too. */
+/* Does a backend do what the contract says? conformance_test BACKEND [full] [part] [shared|mixed]
+ * [seed N] [ranks N] [only NAME] tries the matrix with ranks that are threads, and prints what came
+ * of every cell. Without "full": every dtype × op at one size, and every pair of the other
+ * parameters' values. With "part" the ranks are a group made from one that has another rank, too.
+ * With "shared" all data lie in memory of tutti_alloc, with "mixed" on every other rank. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +16,12 @@ typedef struct settings {
     int32_t fewest, most;
     uint64_t seed;
     int is_full, is_part;
+    enum { OWN, SHARED, MIXED } memory;
 } settings;
 
 /* What the ranks of one collective and number of ranks share. */
 typedef struct trial {
+    const settings* chosen;
     const collective* what;
     const plan* cells;
     unsigned char* verdicts[MOST_RANKS]; /* of each rank, for each cell */
@@ -73,8 +76,13 @@ static void try_cells(rank_context* rank) {
     attempt me;
     memset(&me, 0, sizeof me);
     me.rank = rank;
+    void* shared = NULL;
+    if (of->chosen->memory != OWN) {
+        RANK_OK(rank, tutti_alloc(rank->group, arena_bytes, &shared, &rank->error));
+    }
+    const int is_own = of->chosen->memory == OWN || (of->chosen->memory == MIXED && rank->rank % 2);
     me.room = arena_bytes;
-    me.arena = (char*)malloc(me.room);
+    me.arena = (char*)(is_own ? malloc(me.room) : shared);
     RANK_EXPECT(rank, me.arena != NULL);
     for (size_t i = 0; i < of->cells->count && !rank->failed; ++i) {
         me.cell = &of->cells->cells[i];
@@ -82,7 +90,8 @@ static void try_cells(rank_context* rank) {
         of->verdicts[rank->rank][i] = (unsigned char)how;
         if (how == FAILED) rank->failed = 1; /* the others are told by the end of the group */
     }
-    free(me.arena);
+    if (is_own) free(me.arena);
+    RANK_OK(rank, tutti_free(shared, &rank->error));
 }
 
 /* The second rank is not in the group of the others, whose ranks are not their numbers then. */
@@ -122,7 +131,7 @@ static verdict of_all_ranks(const trial* of, int32_t ranks, size_t i) {
 static void try_collective(const settings* chosen, const collective* what, int32_t ranks) {
     const plan cells =
         chosen->is_full ? every_cell(what, ranks) : pairs_of_values(what, ranks, chosen->seed);
-    trial shared = {what, &cells, {NULL}};
+    trial shared = {chosen, what, &cells, {NULL}};
     for (int32_t rank = 0; rank < ranks; ++rank) {
         shared.verdicts[rank] = (unsigned char*)calloc(cells.count, 1);
         if (shared.verdicts[rank] == NULL) abort();
@@ -140,13 +149,17 @@ static void try_collective(const settings* chosen, const collective* what, int32
 }
 
 static settings read_arguments(int argc, char** argv) {
-    settings chosen = {NULL, NULL, 1, MOST_RANKS, (uint64_t)time(NULL), 0, 0};
+    settings chosen = {NULL, NULL, 1, MOST_RANKS, (uint64_t)time(NULL), 0, 0, OWN};
     for (int i = 1; i < argc; ++i) {
         const char* const value = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "full") == 0) {
             chosen.is_full = 1;
         } else if (strcmp(argv[i], "part") == 0) {
             chosen.is_part = 1;
+        } else if (strcmp(argv[i], "shared") == 0) {
+            chosen.memory = SHARED;
+        } else if (strcmp(argv[i], "mixed") == 0) {
+            chosen.memory = MIXED;
         } else if (strcmp(argv[i], "seed") == 0) {
             chosen.seed = strtoull(value, NULL, 10), ++i;
         } else if (strcmp(argv[i], "ranks") == 0) {
@@ -159,7 +172,8 @@ static settings read_arguments(int argc, char** argv) {
     }
     if (chosen.backend == NULL || chosen.fewest < 1 || chosen.most > MOST_RANKS) {
         fprintf(stderr,
-                "conformance_test BACKEND [full] [part] [seed N] [ranks 1..%d] [only NAME]\n",
+                "conformance_test BACKEND [full] [part] [shared|mixed] [seed N] [ranks 1..%d] "
+                "[only NAME]\n",
                 MOST_RANKS);
         exit(2);
     }

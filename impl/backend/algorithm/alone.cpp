@@ -58,6 +58,9 @@ void serve(const AllReduceAddends& call) {
 void serve(const Parcels& call) {
     parcels_alone(call);
 }
+void serve(const Alloc& call) {
+    if (!call.memory) *call.without = 0;
+}
 void serve(const Coalesced& call) {
     for (const Collective& one : call.calls) run_alone(one);
 }

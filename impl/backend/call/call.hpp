@@ -12,6 +12,7 @@
 #include "all_reduce_addends.hpp"
 #include "all_to_all.hpp"
 #include "all_to_all_single.hpp"
+#include "alloc.hpp"
 #include "barrier.hpp"
 #include "broadcast.hpp"
 #include "gather.hpp"
@@ -30,7 +31,7 @@ struct Coalesced;
 using Collective =
     std::variant<Broadcast, AllReduce, Barrier, Reduce, AllGather, AllGatherIntoTensor, Gather,
                  Scatter, ReduceScatter, ReduceScatterTensor, AllToAll, AllToAllSingle,
-                 MonitoredBarrier, Parcels, AllReduceAddends, Coalesced>;
+                 MonitoredBarrier, Parcels, AllReduceAddends, Alloc, Coalesced>;
 
 // Several collectives that are issued as one, each of them checked before. None is a Coalesced.
 struct Coalesced {

@@ -69,6 +69,8 @@ std::optional<Form> form_of(CallKind kind) {
             return Form{"scatter_bytes", false, false, true};
         case CallKind::AllReduceAddends:
             return Form{"all_reduce_addends", true, true, false};
+        case CallKind::Alloc:
+            return Form{"alloc", false, false, false};
     }
     return std::nullopt;
 }

@@ -35,7 +35,8 @@ enum class CallKind : uint32_t {
     AllGatherBytes = 19,
     GatherBytes = 20,
     ScatterBytes = 21,
-    AllReduceAddends = 22
+    AllReduceAddends = 22,
+    Alloc = 23
 };
 
 // `count` where ranks may differ in it.

@@ -56,6 +56,9 @@ Memory memory(const MonitoredBarrier&, int /*rank*/) {
 Memory memory(const Parcels&, int /*rank*/) {
     return {};
 }
+Memory memory(const Alloc&, int /*rank*/) {
+    return {};
+}
 Memory memory(const Coalesced& call, int rank) {
     Memory all;
     for (const Collective& one : call.calls) {

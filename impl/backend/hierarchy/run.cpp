@@ -1,4 +1,5 @@
 // Which calls go over hosts, and how a call becomes the memory that moves.
+#include "backend/shm/collectives.hpp"
 #include "base/assert.hpp"
 #include "collectives.hpp"
 #include "table.hpp"
@@ -85,6 +86,12 @@ void serve(const Trip& trip, const AllToAllSingle& call) {
 }
 void serve(const Trip& trip, const Parcels& call) {
     broadcast_parcel(trip, call);
+}
+// Inside hosts ranks see each other's; that all have some, all ranks must know.
+void serve(const Trip& trip, const Alloc& call) {
+    if (trip.team != nullptr) shm::alloc(*trip.team, call);
+    Exchange exchange = trip.among_all();
+    algorithm::run(exchange, call);
 }
 void serve(const Trip&, const AllToAll&) {
     TUTTI_ASSERT(false);

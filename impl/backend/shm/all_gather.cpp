@@ -11,6 +11,7 @@ namespace {
 
 void all_gather_by_slots(Team& team, ConstBytes input, std::span<const Bytes> outputs,
                          size_t longest) {
+    team.tell_way(Op::AllGather, longest, "staged");
     const size_t length = chunk_for(longest, team.size());
     const Stores stores = stores_for(algorithm::total_size<std::byte>(outputs), team.size());
     const Bytes place = outputs[static_cast<size_t>(team.rank())];
@@ -29,18 +30,21 @@ void all_gather_by_slots(Team& team, ConstBytes input, std::span<const Bytes> ou
     pipeline(team, pieces_of(longest, length), stage, read);
 }
 
-// In place too: what a rank shows is its own place, which nobody writes.
-void all_gather_directly(Team& team, ConstBytes input, std::span<const Bytes> outputs) {
-    Direct direct(team);
-    direct.show(input.data());
+// In place too: what a rank shows is its own place, which nobody writes. False: some rank has its
+// data where the others do not read them.
+bool all_gather_directly(Team& team, ConstBytes input, std::span<const Bytes> outputs,
+                         size_t longest) {
+    Direct direct(team, Op::AllGather, longest);
+    direct.show(input);
+    if (direct.find_all() == Direct::Reach::None) return false;
     const Stores stores = stores_for(algorithm::total_size<std::byte>(outputs), team.size());
     copy_out(outputs[static_cast<size_t>(team.rank())], input, stores);
     for (int turn = 1; turn < team.size(); ++turn) {
         const int peer = algorithm::around(team.rank(), turn, team.size());
-        direct.find(peer);
-        direct.read(peer, 0, outputs[static_cast<size_t>(peer)]);
+        direct.read(peer, 0, outputs[static_cast<size_t>(peer)], stores);
     }
     direct.finish_together();
+    return true;
 }
 
 }  // namespace
@@ -48,9 +52,8 @@ void all_gather_directly(Team& team, ConstBytes input, std::span<const Bytes> ou
 void all_gather(Team& team, ConstBytes input, std::span<const Bytes> outputs) {
     size_t longest = 0;
     for (const Bytes& output : outputs) longest = std::max(longest, output.size());
-    if (team.way(Op::AllGather, longest) == Way::Direct) {
-        all_gather_directly(team, input, outputs);
-    } else {
+    const bool looks = Direct::is_for(team, Op::AllGather, longest);
+    if (!looks || !all_gather_directly(team, input, outputs, longest)) {
         all_gather_by_slots(team, input, outputs, longest);
     }
 }

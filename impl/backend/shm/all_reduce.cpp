@@ -41,21 +41,42 @@ void by_two(Team& team, ConstBytes input, Bytes output, const Reduction& reducti
     pipeline(team, pieces_of(input.size(), length), stage, read);
 }
 
+// From where the inputs are. False: they are not to be read there.
+bool directly(Team& team, ConstBytes input, Bytes output, const Reduction& reduction) {
+    Direct direct(team, Op::AllReduce, input.size());
+    direct.show(input, output);
+    if (direct.find_all() == Direct::Reach::None) return false;
+    if (!direct.sees() || direct.is_in_place() || input.size() > everyone_sees(team.size())) {
+        fetched(direct, input, output, reduction);
+    } else {
+        combine_fetched(direct, reduction, output, input, 0, {},
+                        stores_for(output.size(), team.size()));
+        direct.finish_together();
+    }
+    return true;
+}
+
+void by_slots(Team& team, ConstBytes input, Bytes output, const Reduction& reduction) {
+    const bool everyone = team.way(Op::AllReduce, input.size()) == Way::Everyone;
+    team.tell_way(Op::AllReduce, input.size(), everyone ? "everyone" : "staged");
+    if (everyone) {
+        by_everyone(team, input, output, reduction);
+    } else if (team.size() == 2 && !shares_combining(input.size(), 2)) {
+        by_two(team, input, output, reduction);
+    } else {
+        scattered(team, input, output, reduction);
+    }
+}
+
 }  // namespace
 
 void all_reduce(Team& team, const AllReduce& call) {
     const ConstBytes input = call.input.bytes();
     const Bytes output = call.output.bytes();
     const Reduction reduction{call.output.dtype, call.op};
-    const Way way = team.way(Op::AllReduce, input.size(), reduction);
-    if (way == Way::Everyone) {
-        by_everyone(team, input, output, reduction);
-    } else if (way == Way::Direct) {
-        fetched(team, input, output, reduction);
-    } else if (team.size() == 2 && !shares_combining(input.size(), 2)) {
-        by_two(team, input, output, reduction);
-    } else {
-        scattered(team, input, output, reduction);
+    const bool looks = Direct::is_for(team, Op::AllReduce, input.size(), reduction);
+    if (!looks || !directly(team, input, output, reduction)) {
+        by_slots(team, input, output, reduction);
     }
     reduction.finish(output, team.size());
 }

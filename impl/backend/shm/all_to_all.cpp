@@ -15,6 +15,7 @@ void all_to_all_by_slots(Team& team, std::span<const ConstBytes> inputs,
     const auto own = static_cast<size_t>(team.rank());
     const size_t length = share_of(chunk_bytes, team.size());
     const size_t total = inputs.front().size();
+    team.tell_way(Op::AllToAll, total * ranks, "staged");
     const Stores stores = stores_for(total * ranks, team.size());
     const auto all_of = [&](size_t index) { return ranks * stride_of(total, index, length); };
     const auto stage = [&](uint64_t step, size_t index) {
@@ -43,16 +44,21 @@ void all_to_all_by_slots(Team& team, std::span<const ConstBytes> inputs,
 bool all_to_all_directly(Team& team, std::span<const ConstBytes> inputs,
                          std::span<const Bytes> outputs) {
     const auto own = static_cast<size_t>(team.rank());
+    const size_t bytes = algorithm::total_size<const std::byte>(inputs);
     const std::byte* const begin = inputs.front().data();
-    Direct direct(team);
-    const bool is_seen = begin != outputs.front().data() && algorithm::follow_each_other(inputs);
-    direct.show(is_seen ? begin : nullptr);
-    if (!direct.find_all()) return false;
+    Direct direct(team, Op::AllToAll, bytes);
+    if (begin != outputs.front().data() && algorithm::follow_each_other(inputs)) {
+        direct.show({begin, bytes});
+    } else {
+        direct.show_nothing();
+    }
+    if (direct.find_all() == Direct::Reach::None) return false;
     const size_t length = inputs[own].size();
-    copy_out(outputs[own], inputs[own], stores_for(length * inputs.size(), team.size()));
+    const Stores stores = stores_for(bytes, team.size());
+    copy_out(outputs[own], inputs[own], stores);
     for (int turn = 1; turn < team.size(); ++turn) {
         const int peer = algorithm::around(team.rank(), turn, team.size());
-        direct.read(peer, own * length, outputs[static_cast<size_t>(peer)]);
+        direct.read(peer, own * length, outputs[static_cast<size_t>(peer)], stores);
     }
     direct.finish_together();
     return true;
@@ -61,9 +67,9 @@ bool all_to_all_directly(Team& team, std::span<const ConstBytes> inputs,
 }  // namespace
 
 void all_to_all(Team& team, std::span<const ConstBytes> inputs, std::span<const Bytes> outputs) {
-    const bool direct =
-        team.way(Op::AllToAll, algorithm::total_size<const std::byte>(inputs)) == Way::Direct;
-    if (!direct || !all_to_all_directly(team, inputs, outputs))
+    const size_t bytes = algorithm::total_size<const std::byte>(inputs);
+    const bool looks = Direct::is_for(team, Op::AllToAll, bytes);
+    if (!looks || !all_to_all_directly(team, inputs, outputs))
         all_to_all_by_slots(team, inputs, outputs);
 }
 

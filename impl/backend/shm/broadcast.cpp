@@ -9,6 +9,7 @@ namespace tutti::shm {
 namespace {
 
 void broadcast_by_slots(Team& team, Bytes data, int source) {
+    team.tell_way(Op::Broadcast, data.size(), "staged");
     const size_t length = one_way_chunk_for(data.size(), team.size());
     const Stores stores = stores_for(data.size(), team.size());
     in_steps(team, pieces_of(data.size(), length), [&](uint64_t step, size_t index) {
@@ -22,23 +23,25 @@ void broadcast_by_slots(Team& team, Bytes data, int source) {
     });
 }
 
-void broadcast_directly(Team& team, Bytes data, int source) {
-    Direct direct(team);
+// False: the source has the data where the others do not read them.
+bool broadcast_directly(Team& team, Bytes data, int source) {
+    Direct direct(team, Op::Broadcast, data.size());
+    if (team.rank() == source) direct.show(data);
+    if (direct.find(source) == Direct::Reach::None) return false;
     if (team.rank() == source) {
-        direct.show(data.data());
         direct.finish_unread();
     } else {
-        direct.find(source);
-        direct.read(source, 0, data);
+        direct.read(source, 0, data, stores_for(data.size(), team.size()));
         direct.finish();
     }
+    return true;
 }
 
 }  // namespace
 
 void broadcast(Team& team, Bytes data, int source) {
-    const bool direct = team.way(Op::Broadcast, data.size()) == Way::Direct;
-    (direct ? broadcast_directly : broadcast_by_slots)(team, data, source);
+    const bool looks = Direct::is_for(team, Op::Broadcast, data.size());
+    if (!looks || !broadcast_directly(team, data, source)) broadcast_by_slots(team, data, source);
 }
 
 }  // namespace tutti::shm

@@ -11,6 +11,8 @@ namespace tutti::shm {
 bool serves(const Collective& call);
 void run(Team& team, const Collective& call);
 
+// Ranks map each other's, if all have some and all can; `call.without` is a number in the team.
+void alloc(Team& team, const Alloc& call);
 void barrier(Team& team);
 void broadcast(Team& team, Bytes data, int source);
 void all_reduce(Team& team, const AllReduce& call);
@@ -26,6 +28,7 @@ void gather(Team& team, ConstBytes input, std::span<const Bytes> outputs, size_t
 void scatter(Team& team, std::span<const ConstBytes> inputs, Bytes output, size_t longest,
              int source);
 // All of one length.
+void scatter_evenly(Team& team, std::span<const ConstBytes> inputs, Bytes output, int source);
 void all_to_all(Team& team, std::span<const ConstBytes> inputs, std::span<const Bytes> outputs);
 void parcels(Team& team, const Parcels& call);
 // A parcel that came to the root from elsewhere: from that rank of the group.

@@ -6,30 +6,87 @@
 
 #include "base/error.hpp"
 #include "control/stalls.hpp"
+#include "pieces.hpp"
 
 namespace tutti::shm {
 
-void Direct::show(const void* data) {
-    const auto address = reinterpret_cast<uint64_t>(data);
-    std::memcpy(team_.stage(step_, sizeof address).data(), &address, sizeof address);
+namespace {
+
+// Of no data: wherever they are, there is nothing to read.
+constexpr Place anywhere = UINT64_MAX;
+
+}  // namespace
+
+void Direct::post(const Shown& shown) {
+    std::memcpy(team_.stage(step_, sizeof shown).data(), &shown, sizeof shown);
     team_.post(step_);
 }
 
-void Direct::find(int peer) {
-    uint64_t& address = where_[static_cast<size_t>(peer)];
-    std::memcpy(&address, team_.await(peer, step_, sizeof address).data(), sizeof address);
+void Direct::show(ConstBytes data, ConstBytes result) {
+    const Shared& shared = team_.shared();
+    Shown shown{reinterpret_cast<uint64_t>(data.data()), anywhere, 0};
+    if (!data.empty()) shown.data = shared.place_of(data);
+    if (!result.empty()) shown.result = shared.place_of(result);
+    post(shown);
 }
 
-bool Direct::find_all() {
-    for (int peer = 0; peer < team_.size(); ++peer) find(peer);
-    const auto all = std::span(where_).first(static_cast<size_t>(team_.size()));
-    if (std::ranges::find(all, 0U) == all.end()) return true;
-    team_.finish(step_, sizeof(uint64_t));
-    return false;
+void Direct::show_nothing() {
+    post({0, 0, 0});
 }
 
-void Direct::read(int peer, size_t offset, Bytes into) const {
-    if (read_memory(team_.process(peer), where_[static_cast<size_t>(peer)] + offset, into)) return;
+Direct::Reach Direct::look(int peer) {
+    Shown& there = shown_[static_cast<size_t>(peer)];
+    std::memcpy(&there, team_.await(peer, step_, sizeof there).data(), sizeof there);
+    if (there.data != 0) return Reach::Seen;
+    return copies_ && there.address != 0 ? Reach::Copied : Reach::None;
+}
+
+Direct::Reach Direct::find(int peer) {
+    return found(look(peer));
+}
+
+Direct::Reach Direct::found(Reach reach) {
+    reach_ = reach;
+    if (reach != Reach::None) {
+        team_.tell_way(op_, bytes_, reach == Reach::Seen ? "shared" : "direct");
+    }
+    return reach;
+}
+
+Direct::Reach Direct::find_all() {
+    Reach reach = Reach::Seen;
+    sees_results_ = true;
+    for (int peer = 0; peer < team_.size(); ++peer) {
+        reach = std::min(reach, look(peer));
+        const Shown& there = shown(peer);
+        sees_results_ = sees_results_ && there.result != 0;
+        is_in_place_ = is_in_place_ || there.data == there.result;
+    }
+    return found(reach);
+}
+
+ConstBytes Direct::see_at(int peer, Place place, size_t offset, size_t bytes) const {
+    if (bytes == 0) return {};
+    const ConstBytes there = team_.shared().find(peer, place);
+    if (offset > there.size() || bytes > there.size() - offset) {
+        const int owner = team_.group_rank(peer);
+        throw Error(TUTTI_ERR_BACKEND, cat("rank ", owner, " shows data where it has no memory"),
+                    owner);
+    }
+    return there.subspan(offset, bytes);
+}
+
+ConstBytes Direct::see(int peer, size_t offset, size_t bytes) const {
+    return see_at(peer, shown(peer).data, offset, bytes);
+}
+
+ConstBytes Direct::see_result(int peer, size_t offset, size_t bytes) const {
+    return see_at(peer, shown(peer).result, offset, bytes);
+}
+
+void Direct::read(int peer, size_t offset, Bytes into, Stores stores) const {
+    if (shown(peer).data != 0) return copy_out(into, see(peer, offset, into.size()), stores);
+    if (read_memory(team_.process(peer), shown(peer).address + offset, into)) return;
     const int why = errno;
     team_.await_trouble(peer, Deadline::after_ms(2 * control::stall_ms));
     const int owner = team_.group_rank(peer);

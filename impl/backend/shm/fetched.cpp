@@ -7,22 +7,22 @@ namespace tutti::shm {
 
 namespace {
 
+// Ranks show their shares in their slots; or, where all can see the results of all, in these, each
+// in the place that it has in every result.
 class Fetched {
 public:
-    Fetched(Team& team, ConstBytes input, Bytes output, const algorithm::Reduction& reduction)
-        : team_(team),
-          direct_(team),
+    Fetched(Direct& direct, ConstBytes input, Bytes output, const algorithm::Reduction& reduction)
+        : team_(direct.team()),
+          direct_(direct),
           input_(input),
           output_(output),
           reduction_(reduction),
-          most_(std::min(result_bytes, share_of(chunk_bytes, team.size()))),
-          length_(most_ * static_cast<size_t>(team.size())),
+          in_place_(direct.sees_results()),
+          length_(in_place_ ? seen_piece_for(input.size(), team_.size()) : slot_piece()),
           stores_(input.data() == output.data() ? Stores::Ordinary
-                                                : stores_for(output.size(), team.size())) {}
+                                                : stores_for(output.size(), team_.size())) {}
 
     void run() {
-        direct_.show(input_.data());
-        for (int peer = 0; peer < team_.size(); ++peer) direct_.find(peer);
         // Who has posted a piece has read all it wants of it, so then the others may change theirs.
         pipeline(
             team_, pieces_of(input_.size(), length_),
@@ -30,36 +30,56 @@ public:
             [this](uint64_t step, size_t index) {
                 team_.await_all(step);
                 if (!output_.empty()) collect(step, index);
-                team_.finish_slot(step);
+                team_.finish(step, in_place_ ? 0 : chunk_bytes);
             });
+        if (in_place_) direct_.finish_together();
     }
 
 private:
+    // A share must fit the part of a slot that is for results, and, if it is copied, the workplace.
+    [[nodiscard]] size_t slot_piece() const {
+        const size_t most = direct_.sees() ? result_bytes : share_of(chunk_bytes, team_.size());
+        return std::min(result_bytes, most) * static_cast<size_t>(team_.size());
+    }
+
+    [[nodiscard]] Share share(size_t index, int rank) const {
+        Share share = share_of_piece(piece_of(input_, index, length_).size(), rank, team_.size());
+        share.begin += index * length_;
+        return share;
+    }
+
     void combine(uint64_t step, size_t index) {
-        const Team::Slot slot = team_.stage_slot(step);
-        const ConstBytes piece = piece_of(input_, index, length_);
-        const Share share = share_of_piece(piece.size(), team_.rank(), team_.size());
-        combine_fetched(direct_, reduction_, slot.result.first(share.bytes),
-                        piece.subspan(share.begin, share.bytes), index * length_ + share.begin,
-                        slot.data, staging_stores(share.bytes));
+        const Share mine = share(index, team_.rank());
+        Team::Slot slot{};
+        if (in_place_) {
+            (void)team_.stage(step, 0);
+            slot.result = output_.subspan(mine.begin, mine.bytes);
+        } else {
+            slot = team_.stage_slot(step);
+        }
+        combine_fetched(direct_, reduction_, slot.result.first(mine.bytes),
+                        input_.subspan(mine.begin, mine.bytes), mine.begin, slot.data,
+                        staging_stores(mine.bytes));
         team_.post(step);
     }
 
     void collect(uint64_t step, size_t index) const {
-        const Bytes piece = piece_of(output_, index, length_);
         for (int rank = 0; rank < team_.size(); ++rank) {
-            const Share share = share_of_piece(piece.size(), rank, team_.size());
-            copy_out(piece.subspan(share.begin, share.bytes),
-                     team_.posted_slot(rank, step).result.first(share.bytes), stores_);
+            if (in_place_ && rank == team_.rank()) continue;
+            const Share theirs = share(index, rank);
+            const ConstBytes from = in_place_
+                                        ? direct_.see_result(rank, theirs.begin, theirs.bytes)
+                                        : team_.posted_slot(rank, step).result.first(theirs.bytes);
+            copy_out(output_.subspan(theirs.begin, theirs.bytes), from, stores_);
         }
     }
 
     Team& team_;
-    Direct direct_;
+    Direct& direct_;
     const ConstBytes input_;
     const Bytes output_;
     const algorithm::Reduction& reduction_;
-    const size_t most_;  // of a share
+    const bool in_place_;
     const size_t length_;
     const Stores stores_;
 };
@@ -70,20 +90,19 @@ void combine_fetched(const Direct& direct, const algorithm::Reduction& reduction
                      ConstBytes mine, size_t offset, Bytes workplace, Stores stores) {
     const Team& team = direct.team();
     const size_t length = share_of(workplace.size(), team.size());
-    const auto place = [&](int rank) {
-        return workplace.subspan(static_cast<size_t>(rank) * length, out.size());
-    };
-    for (int rank = 0; rank < team.size(); ++rank) {
-        if (rank != team.rank()) direct.read(rank, offset, place(rank));
-    }
     const auto input = [&](int rank) -> ConstBytes {
-        return rank == team.rank() ? mine : place(rank);
+        if (rank == team.rank()) return mine;
+        if (direct.sees()) return direct.see(rank, offset, out.size());
+        const Bytes copy = workplace.subspan(static_cast<size_t>(rank) * length, out.size());
+        direct.read(rank, offset, copy);
+        return copy;
     };
     combine_all(reduction, out, team.size(), input, stores);
 }
 
-void fetched(Team& team, ConstBytes input, Bytes output, const algorithm::Reduction& reduction) {
-    Fetched(team, input, output, reduction).run();
+void fetched(Direct& direct, ConstBytes input, Bytes output,
+             const algorithm::Reduction& reduction) {
+    Fetched(direct, input, output, reduction).run();
 }
 
 }  // namespace tutti::shm

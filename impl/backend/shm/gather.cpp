@@ -1,12 +1,32 @@
-// Every rank but the destination shows its data, which the destination copies.
+// Every rank but the destination shows its data, or where they are, and the destination copies
+// them.
 #include "collectives.hpp"
+#include "direct.hpp"
 #include "pieces.hpp"
 #include "table.hpp"
 
 namespace tutti::shm {
 
-void gather(Team& team, ConstBytes input, std::span<const Bytes> outputs, size_t longest,
-            int destination) {
+namespace {
+
+// False: some rank has its data where the destination does not read them.
+bool gather_directly(Team& team, ConstBytes input, std::span<const Bytes> outputs, size_t longest,
+                     int destination) {
+    Direct direct(team, Op::Gather, longest);
+    const bool is_destination = team.rank() == destination;
+    direct.show(is_destination ? ConstBytes{} : input);
+    if (direct.find_all() == Direct::Reach::None) return false;
+    const Stores stores = stores_for(longest * static_cast<size_t>(team.size()), team.size());
+    for (int peer = 0; is_destination && peer < team.size(); ++peer) {
+        if (peer != destination) direct.read(peer, 0, outputs[static_cast<size_t>(peer)], stores);
+    }
+    direct.finish_together();
+    return true;
+}
+
+void gather_by_slots(Team& team, ConstBytes input, std::span<const Bytes> outputs, size_t longest,
+                     int destination) {
+    team.tell_way(Op::Gather, longest, "staged");
     const size_t length = one_way_chunk_for(longest, team.size());
     const Stores stores = stores_for(longest * static_cast<size_t>(team.size()), team.size());
     in_steps(team, pieces_of(longest, length), [&](uint64_t step, size_t index) {
@@ -18,6 +38,16 @@ void gather(Team& team, ConstBytes input, std::span<const Bytes> outputs, size_t
         }
         team.finish(step, std::min(longest, length));
     });
+}
+
+}  // namespace
+
+void gather(Team& team, ConstBytes input, std::span<const Bytes> outputs, size_t longest,
+            int destination) {
+    const bool looks = Direct::is_for(team, Op::Gather, longest);
+    if (!looks || !gather_directly(team, input, outputs, longest, destination)) {
+        gather_by_slots(team, input, outputs, longest, destination);
+    }
     if (team.rank() == destination) {
         algorithm::copy(outputs[static_cast<size_t>(destination)], input);
     }

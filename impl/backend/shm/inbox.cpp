@@ -51,8 +51,8 @@ bool Inbox::hear(Matching& matching, Ends& ends) {
         const size_t place = next_ % most_letters;
         const Letter& letter = box.letters[place];
         if (letter.number.load(std::memory_order_acquire) != next_) break;
-        Offer offer{next_, {}, nullptr, 0};
-        std::memcpy(&offer.place, letter.data, sizeof offer.place);
+        Offer offer{next_, {}, nullptr, {}};
+        std::memcpy(&offer.where, letter.data, sizeof offer.where);
         std::memcpy(&offer.head, &letter.head, sizeof offer.head);
         if (offer.head.offer >= most_offers || offer.head.tag < 0) {
             return break_off("a letter that no message has");
@@ -104,7 +104,7 @@ void Inbox::keep(const Offer& offer, Matching& matching) {
     arrival->source = sender_.rank;
     arrival->number = offer.number;
     arrival->head = offer.head;
-    arrival->place = offer.place;
+    arrival->where = offer.where;
     const size_t size = offer.data == nullptr ? 0 : *eager_size(offer.head);
     if (size > 0 && matching.kept() + size <= most_kept) {
         arrival->data = std::make_unique_for_overwrite<std::byte[]>(size);
@@ -115,7 +115,7 @@ void Inbox::keep(const Offer& offer, Matching& matching) {
 }
 
 bool Inbox::take(Receiving& receiving, const Arrival& arrival, Ends& ends) {
-    const Offer offer{arrival.number, arrival.head, arrival.data.get(), arrival.place};
+    const Offer offer{arrival.number, arrival.head, arrival.data.get(), arrival.where};
     return take(receiving, offer, nullptr, ends);
 }
 
@@ -125,14 +125,14 @@ bool Inbox::take(Receiving& receiving, const Offer& offer, Matching* matching, E
     const Status status = receiving.make_room(head.content, head.count, head.dtype, sender_.rank);
     const std::span<std::byte> room = receiving.room;
     const bool is_all_here = !status.ok() || room.empty() || offer.data != nullptr;
-    const bool is_there = !is_all_here && is_read_there(room.size());
+    const bool is_there = !is_all_here && is_read_there(offer.where, room.size());
     const Fate fate = is_all_here ? Fate::Taken : is_there ? Fate::BeingRead : Fate::Wanted;
     if (!settle(offer.number, head.offer, Fate::Offered, fate)) return false;
     if (matching != nullptr) matching->remove(receiving);
     if (!is_all_here) {
         receiving.number = offer.number;
         receiving.offer = head.offer;
-        receiving.place = offer.place;
+        receiving.where = offer.where;
         (is_there ? reading_ : streaming_).push_back(receiving);
         return true;
     }
@@ -144,9 +144,28 @@ bool Inbox::take(Receiving& receiving, const Offer& offer, Matching* matching, E
     return true;
 }
 
-bool Inbox::is_read_there(size_t bytes) const {
-    if (sender_.process == 0 || sender_.way == Way::Staged) return false;
+bool Inbox::is_read_there(const Whereabouts& where, size_t bytes) const {
+    if (sender_.way == Way::Staged) return false;
+    if (sees(where, bytes)) return true;
+    if (sender_.process == 0) return false;
     return sender_.way == Way::Direct || way_for(Op::Message, 2, bytes) == Way::Direct;
+}
+
+bool Inbox::sees(const Whereabouts& where, size_t bytes) const {
+    return where.place != 0 && shared_.find(sender_.rank, where.place).size() >= bytes;
+}
+
+// False: the system does not let this rank.
+bool Inbox::read_some(const Receiving& receiving, size_t length) const {
+    const Bytes room = receiving.room;
+    const Bytes into = room.subspan(receiving.moved, length);
+    if (!sees(receiving.where, room.size())) {
+        return sender_.process != 0 &&
+               read_memory(sender_.process, receiving.where.address + receiving.moved, into);
+    }
+    const ConstBytes data = shared_.find(sender_.rank, receiving.where.place);
+    copy_out(into, data.subspan(receiving.moved, length), stores_for(room.size(), 2));
+    return true;
 }
 
 // False: the sender has taken it back.
@@ -168,8 +187,7 @@ bool Inbox::read_there(Ends& ends) {
     if (reading_.empty()) return false;
     Receiving& receiving = reading_.front();
     const size_t length = std::min(receiving.room.size() - receiving.moved, read_there_at_once);
-    const bool is_read = read_memory(sender_.process, receiving.place + receiving.moved,
-                                     receiving.room.subspan(receiving.moved, length));
+    const bool is_read = read_some(receiving, length);
     if (is_read) receiving.moved += length;
     if (!is_read || receiving.moved == receiving.room.size()) {
         end_reading(receiving, is_read, ends);

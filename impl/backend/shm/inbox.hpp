@@ -19,9 +19,9 @@ struct Sender {
 
 class Inbox {
 public:
-    // `theirs`: the bell of the sender.
-    Inbox(const BoxView& view, Bell& theirs, const Sender& sender)
-        : view_(view), theirs_(theirs), sender_(sender) {}
+    // `theirs`: the bell of the sender. `shared`: memory of its that this rank sees.
+    Inbox(const BoxView& view, Bell& theirs, const Sender& sender, const Shared& shared)
+        : view_(view), theirs_(theirs), sender_(sender), shared_(shared) {}
 
     // Goes on as far as it can; true if something came of it.
     bool advance(Matching& matching, Ends& ends);
@@ -42,14 +42,16 @@ private:
         uint64_t number;
         Letter::Head head;
         const std::byte* data;  // null: there are none, or they are not here
-        uint64_t place;         // where they are in the sender's memory
+        Whereabouts where;
     };
     bool hear(Matching& matching, Ends& ends);
     void give_back(uint64_t letter);
     bool deliver(const Offer& offer, Matching& matching, Ends& ends);
     void keep(const Offer& offer, Matching& matching);
     bool take(Receiving& receiving, const Offer& offer, Matching* matching, Ends& ends);
-    [[nodiscard]] bool is_read_there(size_t bytes) const;
+    [[nodiscard]] bool is_read_there(const Whereabouts& where, size_t bytes) const;
+    [[nodiscard]] bool sees(const Whereabouts& where, size_t bytes) const;
+    [[nodiscard]] bool read_some(const Receiving& receiving, size_t length) const;
     bool settle(uint64_t number, uint32_t offer, Fate from, Fate to);
     bool read_there(Ends& ends);
     void end_reading(Receiving& receiving, bool has_all, Ends& ends);
@@ -61,6 +63,7 @@ private:
     const BoxView view_;
     Bell& theirs_;
     const Sender sender_;
+    const Shared& shared_;
     uint64_t next_ = 1;             // number of the next letter
     uint64_t settled_ = 0;          // offers of theirs
     uint64_t read_ = 0;             // bytes of the stream

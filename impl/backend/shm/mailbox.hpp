@@ -11,6 +11,7 @@
 
 #include "backend/call/message.hpp"
 #include "layout.hpp"
+#include "shared.hpp"
 
 namespace tutti::shm {
 
@@ -32,9 +33,16 @@ struct alignas(cache_line) Letter {
 
     std::atomic<uint64_t> number;  // of the message that it offers; 0: none yet
     Head head;
-    std::byte data[most];  // else they are in `eager` or come later, and here is where they are
+    std::byte data[most];  // else they are in `eager` or come later, and here is a Whereabouts
 };
 static_assert(sizeof(Letter) == cache_line);
+
+// Where data are that have not come with their letter.
+struct Whereabouts {
+    uint64_t address;  // in the sender's memory
+    Place place;       // in memory that it has shared; 0: in none
+};
+static_assert(sizeof(Whereabouts) <= Letter::most);
 
 // What became of a message: its number, and one of these. The receiver takes it, with or without
 // its data, or reads them where they are before it does; the sender takes it back.

@@ -19,8 +19,8 @@ struct Arrival : Listed {
     Letter::Head head{};
     std::unique_ptr<std::byte[]> data;  // null: there are none, or they come in the stream
     size_t kept = 0;                    // how many
-    uint64_t place = 0;                 // where they are in the sender's memory
-    Sending* own = nullptr;             // one to this rank itself
+    Whereabouts where{};
+    Sending* own = nullptr;  // one to this rank itself
 };
 
 class Matching {

@@ -51,6 +51,11 @@ Messages::~Messages() {
     if (mover.joinable()) mover.join();
 }
 
+void Messages::see(const Shared& shared) {
+    const Lock lock(mutex_);
+    traffic_.see(shared);
+}
+
 void Messages::send(const Send& call, const Deadline& deadline) {
     Sending message(call, deadline, nullptr);
     run(message);

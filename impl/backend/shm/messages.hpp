@@ -36,6 +36,9 @@ public:
     void start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work);
     void start(const Receive& call, const Deadline& deadline, std::shared_ptr<Work> work);
 
+    // What the ranks of the group have shared by now: data in it are read there.
+    void see(const Shared& shared);
+
     // Ends all that waits, now and later; only the first status counts.
     void abort(const Status& status) noexcept;
 

@@ -11,6 +11,7 @@
 #include "backend/call/message.hpp"
 #include "base/deadline.hpp"
 #include "base/status.hpp"
+#include "mailbox.hpp"
 #include "work/work.hpp"
 
 namespace tutti::shm {
@@ -116,7 +117,7 @@ struct Receiving final : Operation {
     const Receive call;
     uint64_t number = 0;  // of the message that it has taken, whose data are still to come,
     uint32_t offer = 0;   // the offer of that,
-    uint64_t place = 0;   // and where they are in the sender's memory
+    Whereabouts where{};  // and where they are
     std::span<std::byte> room;
     size_t moved = 0;
 

@@ -45,7 +45,8 @@ bool Outbox::offer(Sending& message) {
     const size_t bytes = data.size();
     if (bytes > Letter::most) {
         if (bytes <= eager_bytes) std::memcpy(box.eager[place], data.data, bytes);
-        const auto where = reinterpret_cast<uint64_t>(data.data);
+        const Whereabouts where{reinterpret_cast<uint64_t>(data.data),
+                                shared_.place_of(data.bytes())};
         std::memcpy(letter.data, &where, sizeof where);
     } else if (bytes > 0) {
         std::memcpy(letter.data, data.data, bytes);

@@ -8,13 +8,15 @@
 
 #include "mailbox.hpp"
 #include "operation.hpp"
+#include "shared.hpp"
 
 namespace tutti::shm {
 
 class Outbox {
 public:
-    // `theirs`: the bell of the receiver.
-    Outbox(const BoxView& view, Bell& theirs) : view_(view), theirs_(theirs) {}
+    // `theirs`: the bell of the receiver. `shared`: memory that it sees.
+    Outbox(const BoxView& view, Bell& theirs, const Shared& shared)
+        : view_(view), theirs_(theirs), shared_(shared) {}
 
     // Before add(). Throws OUT_OF_MEMORY.
     void prepare() { free_.reserve(most_offers); }
@@ -51,6 +53,7 @@ private:
 
     const BoxView view_;
     Bell& theirs_;
+    const Shared& shared_;
     List<Sending> queued_;
     List<Sending> offered_;
     List<Sending> streaming_;

@@ -6,14 +6,21 @@
 
 namespace tutti::shm {
 
-void reduce(Team& team, const Reduce& call) {
-    const ConstBytes input = call.input.bytes();
-    const algorithm::Reduction reduction{call.input.dtype, call.op};
-    const bool is_destination = team.rank() == call.destination;
-    const Bytes output = is_destination ? call.output.bytes() : Bytes{};
-    if (team.way(Op::Reduce, input.size(), reduction) == Way::Direct) {
-        fetched(team, input, output, reduction);
-    } else if (shares_combining(input.size(), team.size())) {
+namespace {
+
+// From where the inputs are. False: they are not to be read there.
+bool directly(Team& team, ConstBytes input, Bytes output, const algorithm::Reduction& reduction) {
+    Direct direct(team, Op::Reduce, input.size());
+    direct.show(input);
+    if (direct.find_all() == Direct::Reach::None) return false;
+    fetched(direct, input, output, reduction);
+    return true;
+}
+
+void by_slots(Team& team, ConstBytes input, Bytes output, bool is_destination,
+              const algorithm::Reduction& reduction) {
+    team.tell_way(Op::Reduce, input.size(), "staged");
+    if (shares_combining(input.size(), team.size())) {
         scattered(team, input, output, reduction);
     } else {
         const size_t length = one_way_chunk_for(input.size(), team.size());
@@ -33,6 +40,19 @@ void reduce(Team& team, const Reduce& call) {
             team.finish(step, bytes);
         };
         pipeline(team, pieces_of(input.size(), length), stage, read);
+    }
+}
+
+}  // namespace
+
+void reduce(Team& team, const Reduce& call) {
+    const ConstBytes input = call.input.bytes();
+    const algorithm::Reduction reduction{call.input.dtype, call.op};
+    const bool is_destination = team.rank() == call.destination;
+    const Bytes output = is_destination ? call.output.bytes() : Bytes{};
+    const bool looks = Direct::is_for(team, Op::Reduce, input.size(), reduction);
+    if (!looks || !directly(team, input, output, reduction)) {
+        by_slots(team, input, output, is_destination, reduction);
     }
     if (is_destination) reduction.finish(output, team.size());
 }

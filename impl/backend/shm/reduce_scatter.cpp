@@ -15,6 +15,7 @@ void reduce_scatter_by_slots(Team& team, std::span<const ConstBytes> inputs, Byt
                              const Reduction& reduction) {
     size_t longest = 0;
     for (const ConstBytes& input : inputs) longest = std::max(longest, input.size());
+    team.tell_way(Op::ReduceScatter, algorithm::total_size<const std::byte>(inputs), "staged");
     const size_t length = share_of(chunk_bytes, team.size());
     const auto ranks = static_cast<size_t>(team.size());
     const auto own = static_cast<size_t>(team.rank());
@@ -49,12 +50,17 @@ void reduce_scatter_by_slots(Team& team, std::span<const ConstBytes> inputs, Byt
 bool reduce_scatter_directly(Team& team, std::span<const ConstBytes> inputs, Bytes out,
                              const Reduction& reduction) {
     const auto own = static_cast<size_t>(team.rank());
-    Direct direct(team);
-    direct.show(algorithm::follow_each_other(inputs) ? inputs.front().data() : nullptr);
-    if (!direct.find_all()) return false;
+    const size_t bytes = algorithm::total_size<const std::byte>(inputs);
+    Direct direct(team, Op::ReduceScatter, bytes);
+    if (algorithm::follow_each_other(inputs)) {
+        direct.show({inputs.front().data(), bytes});
+    } else {
+        direct.show_nothing();
+    }
+    if (direct.find_all() == Direct::Reach::None) return false;
     const size_t begin = algorithm::total_size<const std::byte>(inputs.first(own));
-    const size_t length = share_of(chunk_bytes, team.size());
-    const Bytes workplace = direct.workplace();
+    const size_t length = direct.sees() ? out.size() : share_of(chunk_bytes, team.size());
+    const Bytes workplace = direct.sees() ? Bytes{} : direct.workplace();
     for (size_t at = 0; at < out.size(); at += length) {
         const Bytes piece = out.subspan(at, std::min(length, out.size() - at));
         combine_fetched(direct, reduction, piece, inputs[own].subspan(at, piece.size()), begin + at,
@@ -71,8 +77,8 @@ void reduce_scatter(Team& team, std::span<const ConstBytes> inputs, const View& 
     const Reduction reduction{output.dtype, op};
     const Bytes out = output.bytes();
     const size_t bytes = algorithm::total_size<const std::byte>(inputs);
-    const bool direct = team.way(Op::ReduceScatter, bytes, reduction) == Way::Direct;
-    if (!direct || !reduce_scatter_directly(team, inputs, out, reduction))
+    const bool looks = Direct::is_for(team, Op::ReduceScatter, bytes, reduction);
+    if (!looks || !reduce_scatter_directly(team, inputs, out, reduction))
         reduce_scatter_by_slots(team, inputs, out, reduction);
     reduction.finish(out, team.size());
 }

@@ -50,8 +50,7 @@ void serve(Team& team, const Gather& call) {
     gather(team, call.input.bytes(), bytes_of(call.outputs), call.input.size(), call.destination);
 }
 void serve(Team& team, const Scatter& call) {
-    const Bytes output = call.output.bytes();
-    scatter(team, bytes_of(call.inputs), output, output.size(), call.source);
+    scatter_evenly(team, bytes_of(call.inputs), call.output.bytes(), call.source);
 }
 void serve(Team& team, const ReduceScatter& call) {
     reduce_scatter(team, bytes_of(call.inputs), call.output, call.op);
@@ -64,6 +63,9 @@ void serve(Team& team, const AllToAllSingle& call) {
 }
 void serve(Team& team, const Parcels& call) {
     parcels(team, call);
+}
+void serve(Team& team, const Alloc& call) {
+    alloc(team, call);
 }
 void serve(Team& team, const Coalesced& call) {
     for (const Collective& one : call.calls) run(team, one);

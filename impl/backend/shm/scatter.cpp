@@ -1,5 +1,6 @@
-// In each step the source shows a piece for every rank.
+// In each step the source shows a piece for every rank; or it shows where all of them are.
 #include "collectives.hpp"
+#include "direct.hpp"
 #include "pieces.hpp"
 #include "table.hpp"
 
@@ -7,6 +8,7 @@ namespace tutti::shm {
 
 void scatter(Team& team, std::span<const ConstBytes> inputs, Bytes output, size_t longest,
              int source) {
+    team.tell_way(Op::Scatter, longest, "staged");
     const auto ranks = static_cast<size_t>(team.size());
     const auto own = static_cast<size_t>(team.rank());
     const size_t length = share_of(chunk_bytes, team.size());
@@ -29,6 +31,40 @@ void scatter(Team& team, std::span<const ConstBytes> inputs, Bytes output, size_
         team.finish(step, ranks * stride);
     });
     if (team.rank() == source) algorithm::copy(output, inputs[own]);
+}
+
+namespace {
+
+// False: the source has the data where the others do not read them.
+bool scatter_directly(Team& team, std::span<const ConstBytes> inputs, Bytes output, int source) {
+    Direct direct(team, Op::Scatter, output.size());
+    if (team.rank() == source) {
+        if (algorithm::follow_each_other(inputs)) {
+            const size_t bytes = algorithm::total_size<const std::byte>(inputs);
+            direct.show({inputs.front().data(), bytes});
+        } else {
+            direct.show_nothing();
+        }
+    }
+    if (direct.find(source) == Direct::Reach::None) return false;
+    if (team.rank() == source) {
+        algorithm::copy(output, inputs[static_cast<size_t>(source)]);
+        direct.finish_unread();
+    } else {
+        const size_t offset = static_cast<size_t>(team.rank()) * output.size();
+        direct.read(source, offset, output, stores_for(output.size(), team.size()));
+        direct.finish();
+    }
+    return true;
+}
+
+}  // namespace
+
+void scatter_evenly(Team& team, std::span<const ConstBytes> inputs, Bytes output, int source) {
+    const bool looks = Direct::is_for(team, Op::Scatter, output.size());
+    if (!looks || !scatter_directly(team, inputs, output, source)) {
+        scatter(team, inputs, output, output.size(), source);
+    }
 }
 
 }  // namespace tutti::shm

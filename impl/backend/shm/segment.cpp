@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -59,6 +60,16 @@ uint64_t random_mark() {
 [[noreturn]] void refuse_memory(const char* what, size_t bytes) {
     throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat(what, " ", bytes, " bytes of shared memory"), -1,
                 errno);
+}
+
+// What the system can give without swapping; more than there is where it does not say.
+size_t available_memory() {
+    std::ifstream file("/proc/meminfo");
+    for (std::string name; file >> name;) {
+        size_t kibibytes = 0;
+        if (name == "MemAvailable:" && file >> kibibytes) return kibibytes * 1024;
+    }
+    return SIZE_MAX;
 }
 
 [[noreturn]] void refuse_other(const Address& address, const char* why, int code = 0) {
@@ -117,6 +128,37 @@ Segment Segment::make(size_t bytes) {
     std::memcpy(mark, &address.mark, sizeof address.mark);
     segment.address_.place = reinterpret_cast<uint64_t>(mark);
     return segment;
+}
+
+Segment Segment::make_now(size_t bytes) {
+    if (bytes > available_memory()) {
+        errno = ENOMEM;
+        refuse_memory("cannot make", bytes);
+    }
+    Segment segment = make(bytes);
+    int result = 0;
+    do {
+        result = ::fallocate(segment.descriptor_.get(), 0, 0, static_cast<off_t>(segment.bytes_));
+    } while (result != 0 && errno == EINTR);
+    if (result != 0) refuse_memory("cannot make", bytes);
+    return segment;
+}
+
+size_t Segment::size() const {
+    return bytes_ - front_page;
+}
+
+uint64_t& Segment::mark() const {
+    return *reinterpret_cast<uint64_t*>(static_cast<std::byte*>(data_) - front_page);
+}
+
+void Segment::give_up() noexcept {
+    std::atomic_ref(mark()).store(0, std::memory_order_release);
+    if (size() > 0) (void)::madvise(data_, size(), MADV_REMOVE);
+}
+
+bool Segment::is_given_up() const {
+    return std::atomic_ref(mark()).load(std::memory_order_acquire) == 0;
 }
 
 bool Segment::lets_read_memory() const {

@@ -28,6 +28,8 @@ class Segment {
 public:
     // All zero. Throws OUT_OF_MEMORY.
     static Segment make(size_t bytes);
+    // The same, and there at once: touching it cannot fail later.
+    static Segment make_now(size_t bytes);
     // Throws UNSUPPORTED, saying why, if it is not to be had.
     static Segment open(const Address& address, size_t bytes);
     Segment(Segment&& other) noexcept;
@@ -35,14 +37,21 @@ public:
     ~Segment();
 
     [[nodiscard]] void* data() const { return data_; }
+    [[nodiscard]] size_t size() const;
     [[nodiscard]] const Address& address() const { return address_; }
     // Whether the rest of the memory of the process that made it can be read, too.
     [[nodiscard]] bool lets_read_memory() const;
     // Nobody can open it any more.
     void close() { descriptor_.reset(); }
 
+    // Its pages are free, here and wherever it is mapped; what is read there is zero.
+    void give_up() noexcept;
+    // Whether the process that made it has given it up.
+    [[nodiscard]] bool is_given_up() const;
+
 private:
     Segment(net::Descriptor descriptor, const Address& address, size_t bytes);
+    [[nodiscard]] uint64_t& mark() const;
 
     net::Descriptor descriptor_;
     Address address_;

@@ -51,6 +51,7 @@ public:
         if (!serves(call)) return ChannelBackend::run(call, number, deadline);
         try {
             shm::run(team_, call);
+            if (std::holds_alternative<Alloc>(call)) messages_.see(team_.shared());
         } catch (...) {
             team_.withdraw();
             throw;

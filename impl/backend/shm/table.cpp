@@ -12,8 +12,9 @@ namespace tutti::shm {
 namespace {
 
 constexpr const char* variable = "TUTTI_SHM_ALGORITHMS";
-constexpr std::array<std::string_view, ops> op_names{
-    "broadcast", "all_reduce", "reduce", "reduce_scatter", "all_gather", "all_to_all", "message"};
+constexpr std::array<std::string_view, ops> op_names{"broadcast",      "all_reduce", "reduce",
+                                                     "reduce_scatter", "all_gather", "all_to_all",
+                                                     "gather",         "scatter",    "message"};
 constexpr std::array<std::string_view, 4> way_names{"by_size", "staged", "everyone", "direct"};
 
 template <size_t count>
@@ -37,6 +38,10 @@ bool writes_past_caches() {
 }
 
 }  // namespace
+
+const char* name_of(Op op) {
+    return op_names[static_cast<size_t>(op)].data();
+}
 
 Stores staging_stores(size_t bytes) {
     static const bool past_caches = writes_past_caches();

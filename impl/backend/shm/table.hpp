@@ -15,6 +15,8 @@ namespace tutti::shm {
 constexpr size_t KiB = 1024;
 constexpr size_t MiB = 1024 * KiB;
 
+constexpr size_t shared_cache = 32 * MiB;  // about the size of the cache that ranks share
+
 enum class Way : uint8_t {
     BySize,
     Staged,    // piece after piece by way of the slots
@@ -29,9 +31,12 @@ enum class Op : uint8_t {
     ReduceScatter,
     AllGather,
     AllToAll,
+    Gather,
+    Scatter,
     Message
 };
-constexpr size_t ops = 7;
+constexpr size_t ops = 9;
+const char* name_of(Op op);
 
 // What somebody wants instead of the table, by Op.
 using Ways = std::array<Way, ops>;
@@ -64,6 +69,10 @@ constexpr Row direct_rows[] = {
     {Op::Message, 2, 32 * KiB, 256 * KiB},
 };
 
+// Data in memory that ranks share are read where they are from here on; shorter ones are shown as
+// all others are.
+constexpr size_t shared_from = 4 * KiB;
+
 constexpr Way way_for(Op op, int ranks, size_t bytes) {
     if (op == Op::AllReduce && bytes <= everyone_reduces(ranks)) return Way::Everyone;
     for (const Row& row : direct_rows) {
@@ -86,12 +95,23 @@ constexpr size_t one_way_chunk_for(size_t bytes, int ranks) {
     return std::clamp(bytes / 2 / cache_line * cache_line, 8 * KiB, chunk_bytes);
 }
 
+// The same of an all_reduce whose results are seen where they are: as much as stays in the caches
+// until the others have read it.
+constexpr size_t seen_piece_for(size_t bytes, int ranks) {
+    const size_t most = size_t{512} * KiB * static_cast<size_t>(ranks);
+    return std::clamp(bytes / cache_line * cache_line, size_t{cache_line}, most);
+}
+// An all_reduce up to here whose inputs are seen where they are, and not overwritten: every rank
+// combines everything by itself.
+constexpr size_t everyone_sees(int ranks) {
+    return ranks == 2 ? shared_cache / 4 : 8 * KiB;
+}
+
 // How a piece of so many bytes is written where others read it.
 Stores staging_stores(size_t bytes);
 
 // How a result of so many bytes is written, if so many ranks have one: what fits the cache that
-// they share, of about this size, is wanted there.
-constexpr size_t shared_cache = 32 * MiB;
+// they share is wanted there.
 constexpr Stores stores_for(size_t bytes, int ranks) {
     return bytes >= shared_cache / static_cast<size_t>(ranks) ? Stores::Streaming
                                                               : Stores::Ordinary;

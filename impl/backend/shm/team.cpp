@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/fault_point.hpp"
+#include "base/log.hpp"
 #include "control/stalls.hpp"
 
 namespace tutti::shm {
@@ -36,6 +37,7 @@ Team::Team(Met met, Channel& channel)
       rank_(
           static_cast<int>(std::ranges::find(met_.members, channel.rank()) - met_.members.begin())),
       size_(static_cast<int>(met_.members.size())),
+      shared_(rank_),
       parts_([this] {
           std::vector<Part*> parts;
           for (const Segment& segment : met_.segments) {
@@ -65,6 +67,16 @@ Way Team::way(Op op, size_t bytes) const {
     if (way == Way::Direct && (bytes == 0 || !met_.direct)) return Way::Staged;
     if (way == Way::Everyone && bytes > chunk_bytes) return Way::Staged;
     return way;
+}
+
+bool Team::looks_for_shared(Op op, size_t bytes) const {
+    const Way wanted = met_.ways[static_cast<size_t>(op)];
+    return shared_.has_any() && bytes >= shared_from &&
+           (wanted == Way::BySize || wanted == Way::Direct);
+}
+
+void Team::tell_way(Op op, size_t bytes, const char* way) const {
+    log(LogLevel::Trace, "shm: ", name_of(op), " of ", bytes, " bytes goes ", way);
 }
 
 void Team::withdraw() noexcept {

@@ -15,6 +15,7 @@
 #include "base/deadline.hpp"
 #include "layout.hpp"
 #include "segment.hpp"
+#include "shared.hpp"
 #include "table.hpp"
 #include "waiting.hpp"
 
@@ -49,13 +50,17 @@ public:
     }
     // Whether ranks share processors.
     [[nodiscard]] bool is_crowded() const { return met_.spins == 0; }
+    // What its ranks have shared.
+    [[nodiscard]] const Shared& shared() const { return shared_; }
+    void share(std::vector<std::shared_ptr<Segment>> parts) { shared_.add(std::move(parts)); }
+    // Whether to see if all data of a tensor of so many bytes are shared: the same on all ranks.
+    [[nodiscard]] bool looks_for_shared(Op op, size_t bytes) const;
+
     // Which way a tensor of so many bytes goes.
     [[nodiscard]] Way way(Op op, size_t bytes) const;
-    // The same of a reduction: what only the rank itself makes of its input is not read there.
-    [[nodiscard]] Way way(Op op, size_t bytes, const algorithm::Reduction& reduction) const {
-        const Way way = this->way(op, bytes);
-        return way == Way::Direct && reduction.changes_input() ? Way::Staged : way;
-    }
+
+    // Which way such a tensor goes, for who listens to the log's last details.
+    void tell_way(Op op, size_t bytes, const char* way) const;
 
     // A call begins, also one that goes another way: ranks compare all they have called.
     void begin(const Fingerprint& call, uint64_t number, const Deadline& deadline);
@@ -142,6 +147,7 @@ private:
     const int rank_;
     const int size_;
     int among_strangers_ = 0;  // waits that do not yield
+    Shared shared_;
     std::vector<Part*> parts_;
     Part* const mine_;
     std::vector<uint64_t> finished_;  // by rank, as last seen

@@ -25,13 +25,15 @@ Traffic::Traffic(std::span<const MailPlace> mails, Way way, int rank)
       size_(static_cast<int>(mails.size())),
       bell_(bell_of(mails[static_cast<size_t>(rank)].memory)),
       matching_(rank, size_),
+      shared_(rank),
       in_use_(mails.size() / 64 + 1) {
     void* const mine = mails[static_cast<size_t>(rank)].memory;
     for (int peer = 0; peer < size_; ++peer) {
         const auto& [theirs, process] = mails[static_cast<size_t>(peer)];
         Bell& bell = bell_of(theirs);
-        outboxes_.emplace_back(BoxView::in(mine, peer, size_), bell);
-        inboxes_.emplace_back(BoxView::in(theirs, rank, size_), bell, Sender{peer, process, way});
+        outboxes_.emplace_back(BoxView::in(mine, peer, size_), bell, shared_);
+        inboxes_.emplace_back(BoxView::in(theirs, rank, size_), bell, Sender{peer, process, way},
+                              shared_);
     }
 }
 

@@ -26,6 +26,9 @@ public:
     Traffic(const Traffic&) = delete;
     Traffic& operator=(const Traffic&) = delete;
 
+    // What the ranks of the group have shared by now.
+    void see(const Shared& shared) { shared_ = shared; }
+
     // From here on it is under way, or has ended already. Throw why it cannot be.
     void post(Sending& message);
     void post(Receiving& receiving);
@@ -75,6 +78,7 @@ private:
     Bell& bell_;  // this rank's
     Status aborted_;
     Matching matching_;
+    Shared shared_;
     std::deque<Outbox> outboxes_;   // by rank
     std::deque<Inbox> inboxes_;     // by rank
     std::vector<uint64_t> in_use_;  // a bit for each rank that something may be going on with

@@ -1,0 +1,94 @@
+// tutti/memory.h. Any thread. What programs hold is found by its address.
+#include "tutti/memory.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "backend/shm/segment.hpp"
+#include "base/mutex.hpp"
+#include "group.hpp"
+#include "guard.hpp"
+
+namespace capi = tutti::capi;
+
+namespace {
+
+using tutti::shm::Segment;
+
+class Held {
+public:
+    void add(std::shared_ptr<Segment> segment) {
+        const tutti::Lock lock(mutex_);
+        void* const data = segment->data();
+        segments_.emplace(data, std::move(segment));
+    }
+    // Nothing, if that is none.
+    std::shared_ptr<Segment> take(void* memory) {
+        const tutti::Lock lock(mutex_);
+        auto found = segments_.extract(memory);
+        return found.empty() ? nullptr : std::move(found.mapped());
+    }
+
+private:
+    tutti::Mutex mutex_;
+    std::map<void*, std::shared_ptr<Segment>> segments_ TUTTI_GUARDED_BY(mutex_);
+};
+
+// Never destroyed: programs may give memory back when they end.
+Held& held() {
+    static auto* const all = new Held;
+    return *all;
+}
+
+// Null, with the reason, if there is none to be had.
+std::shared_ptr<Segment> make(size_t bytes, tutti::Status& why_not) {
+    try {
+        return std::make_shared<Segment>(Segment::make_now(bytes));
+    } catch (const tutti::Error& error) {
+        why_not = error.status();
+        return nullptr;
+    }
+}
+
+// Some rank has none: `why_not`, if it is this one.
+[[noreturn]] void refuse_all(const tutti::Group& group, int without, const tutti::Status& why_not) {
+    const std::string reason =
+        why_not.ok() ? tutti::cat("rank ", without, " can have no memory") : why_not.message;
+    throw tutti::Error(TUTTI_ERR_OUT_OF_MEMORY,
+                       tutti::cat("alloc on ", group.label(), ": ", reason), without,
+                       why_not.system_errno);
+}
+
+}  // namespace
+
+extern "C" {
+
+tutti_status tutti_alloc(tutti_group* group, size_t bytes, void** memory, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        capi::need_output(memory, "memory");
+        constexpr size_t most = PTRDIFF_MAX / 2;
+        if (bytes > most) capi::refuse("bytes is ", bytes, "; it must be at most ", most);
+        tutti::Status why_not;
+        const tutti::Alloc call{make(bytes, why_not)};
+        pin->run(call, 0);
+        if (*call.without >= 0) refuse_all(*pin, *call.without, why_not);
+        held().add(call.memory);
+        *memory = call.memory->data();
+    });
+}
+
+tutti_status tutti_free(void* memory, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        if (memory == nullptr) return;
+        const std::shared_ptr<Segment> segment = held().take(memory);
+        if (!segment) {
+            capi::refuse("memory is not from tutti_alloc, or was given back already");
+        }
+        segment->give_up();
+    });
+}
+
+}  // extern "C"
