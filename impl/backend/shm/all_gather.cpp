@@ -19,7 +19,7 @@ void all_gather_by_slots(Team& team, ConstBytes input, std::span<const Bytes> ou
         show(team, step, piece_of(input, index, length));
     };
     const auto read = [&](uint64_t step, size_t index) {
-        copy_out(piece_of(place, index, length), piece_of(input, index, length), stores);
+        copy_data(piece_of(place, index, length), piece_of(input, index, length), stores);
         for (int turn = 1; turn < team.size(); ++turn) {
             const int peer = algorithm::around(team.rank(), turn, team.size());
             const Bytes piece = piece_of(outputs[static_cast<size_t>(peer)], index, length);
@@ -38,7 +38,7 @@ bool all_gather_directly(Team& team, ConstBytes input, std::span<const Bytes> ou
     direct.show(input);
     if (direct.find_all() == Direct::Reach::None) return false;
     const Stores stores = stores_for(algorithm::total_size<std::byte>(outputs), team.size());
-    copy_out(outputs[static_cast<size_t>(team.rank())], input, stores);
+    copy_data(outputs[static_cast<size_t>(team.rank())], input, stores);
     for (int turn = 1; turn < team.size(); ++turn) {
         const int peer = algorithm::around(team.rank(), turn, team.size());
         direct.read(peer, 0, outputs[static_cast<size_t>(peer)], stores);

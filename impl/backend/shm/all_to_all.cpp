@@ -37,7 +37,7 @@ void all_to_all_by_slots(Team& team, std::span<const ConstBytes> inputs,
         team.finish(step, all_of(index));
     };
     pipeline(team, pieces_of(total, length), stage, read);
-    copy_out(outputs[own], inputs[own], stores);
+    copy_data(outputs[own], inputs[own], stores);
 }
 
 // False if some rank has its inputs in the place of its outputs, or not in one piece of memory.
@@ -55,7 +55,7 @@ bool all_to_all_directly(Team& team, std::span<const ConstBytes> inputs,
     if (direct.find_all() == Direct::Reach::None) return false;
     const size_t length = inputs[own].size();
     const Stores stores = stores_for(bytes, team.size());
-    copy_out(outputs[own], inputs[own], stores);
+    copy_data(outputs[own], inputs[own], stores);
     for (int turn = 1; turn < team.size(); ++turn) {
         const int peer = algorithm::around(team.rank(), turn, team.size());
         direct.read(peer, own * length, outputs[static_cast<size_t>(peer)], stores);

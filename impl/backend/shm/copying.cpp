@@ -79,4 +79,9 @@ void copy_out(Bytes to, ConstBytes from, Stores stores) {
     std::ranges::copy(from.subspan(done), to.subspan(done).begin());
 }
 
+void copy_data(Bytes to, ConstBytes from, Stores stores) {
+    if (from.size() >= copied_by_pages_from) return copy_out(to, from, stores);
+    algorithm::copy(to, from);
+}
+
 }  // namespace tutti::shm

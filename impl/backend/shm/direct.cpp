@@ -85,7 +85,7 @@ ConstBytes Direct::see_result(int peer, size_t offset, size_t bytes) const {
 }
 
 void Direct::read(int peer, size_t offset, Bytes into, Stores stores) const {
-    if (shown(peer).data != 0) return copy_out(into, see(peer, offset, into.size()), stores);
+    if (shown(peer).data != 0) return copy_data(into, see(peer, offset, into.size()), stores);
     if (read_memory(team_.process(peer), shown(peer).address + offset, into)) return;
     const int why = errno;
     team_.await_trouble(peer, Deadline::after_ms(2 * control::stall_ms));

@@ -164,7 +164,7 @@ bool Inbox::read_some(const Receiving& receiving, size_t length) const {
                read_memory(sender_.process, receiving.where.address + receiving.moved, into);
     }
     const ConstBytes data = shared_.find(sender_.rank, receiving.where.place);
-    copy_out(into, data.subspan(receiving.moved, length), stores_for(room.size(), 2));
+    copy_data(into, data.subspan(receiving.moved, length), stores_for(room.size(), 2));
     return true;
 }
 

@@ -38,8 +38,10 @@ inline Share share_of_piece(size_t piece_bytes, int rank, int ranks) {
     return {begin, std::min(most, piece_bytes - begin)};
 }
 
-// Between memory that is the same or has nothing in common.
+// Between memory that is the same or has nothing in common. `from` is what others have staged, ..
 void copy_out(Bytes to, ConstBytes from, Stores stores);
+// .. or is a program's.
+void copy_data(Bytes to, ConstBytes from, Stores stores);
 // Into memory that others read.
 inline void copy_in(Bytes to, ConstBytes from) {
     copy_out(to, from, staging_stores(from.size()));

@@ -13,7 +13,15 @@ bool directly(Team& team, ConstBytes input, Bytes output, const algorithm::Reduc
     Direct direct(team, Op::Reduce, input.size());
     direct.show(input);
     if (direct.find_all() == Direct::Reach::None) return false;
-    fetched(direct, input, output, reduction);
+    if (!direct.sees() || input.size() > everyone_sees(team.size())) {
+        fetched(direct, input, output, reduction);
+        return true;
+    }
+    if (!output.empty()) {
+        combine_fetched(direct, reduction, output, input, 0, {},
+                        stores_for(output.size(), team.size()));
+    }
+    direct.finish_together();
     return true;
 }
 

@@ -70,8 +70,15 @@ constexpr Row direct_rows[] = {
 };
 
 // Data in memory that ranks share are read where they are from here on; shorter ones are shown as
-// all others are.
-constexpr size_t shared_from = 4 * KiB;
+// all others are. Who shows a broadcast need not wait until it was read.
+constexpr size_t shared_from(Op op, int ranks) {
+    return op == Op::Broadcast && ranks > 2 ? 128 * KiB : 4 * KiB;
+}
+// The same of an all_reduce whose results take the place of the data: what another rank has just
+// written is slow to read.
+constexpr size_t shared_in_place_from(int ranks) {
+    return ranks > 2 ? 32 * MiB : 0;
+}
 
 constexpr Way way_for(Op op, int ranks, size_t bytes) {
     if (op == Op::AllReduce && bytes <= everyone_reduces(ranks)) return Way::Everyone;
@@ -106,6 +113,10 @@ constexpr size_t seen_piece_for(size_t bytes, int ranks) {
 constexpr size_t everyone_sees(int ranks) {
     return ranks == 2 ? shared_cache / 4 : 8 * KiB;
 }
+
+// From here on data are copied page by page, which is slower while they are in the cache; what was
+// staged for this rank never is.
+constexpr size_t copied_by_pages_from = 256 * KiB;
 
 // How a piece of so many bytes is written where others read it.
 Stores staging_stores(size_t bytes);

@@ -71,7 +71,7 @@ Way Team::way(Op op, size_t bytes) const {
 
 bool Team::looks_for_shared(Op op, size_t bytes) const {
     const Way wanted = met_.ways[static_cast<size_t>(op)];
-    return shared_.has_any() && bytes >= shared_from &&
+    return shared_.has_any() && bytes >= shared_from(op, size_) &&
            (wanted == Way::BySize || wanted == Way::Direct);
 }
 
