@@ -50,7 +50,7 @@ bool directly(Team& team, ConstBytes input, Bytes output, const Reduction& reduc
         input.size() < shared_in_place_from(team.size())) {
         return false;
     }
-    if (!direct.sees() || direct.is_in_place() || input.size() > everyone_sees(team.size())) {
+    if (!direct.sees() || direct.is_in_place() || input.size() > everyone_combines(team.size())) {
         fetched(direct, input, output, reduction);
     } else {
         combine_fetched(direct, reduction, output, input, 0, {},

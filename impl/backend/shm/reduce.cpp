@@ -13,7 +13,7 @@ bool directly(Team& team, ConstBytes input, Bytes output, const algorithm::Reduc
     Direct direct(team, Op::Reduce, input.size());
     direct.show(input);
     if (direct.find_all() == Direct::Reach::None) return false;
-    if (!direct.sees() || input.size() > everyone_sees(team.size())) {
+    if (!direct.sees() || input.size() > one_combines) {
         fetched(direct, input, output, reduction);
         return true;
     }

@@ -108,10 +108,11 @@ constexpr size_t seen_piece_for(size_t bytes, int ranks) {
     const size_t most = size_t{512} * KiB * static_cast<size_t>(ranks);
     return std::clamp(bytes / cache_line * cache_line, size_t{cache_line}, most);
 }
-// An all_reduce up to here whose inputs are seen where they are, and not overwritten: every rank
-// combines everything by itself.
-constexpr size_t everyone_sees(int ranks) {
-    return ranks == 2 ? shared_cache / 4 : 8 * KiB;
+// Reductions up to here whose inputs are seen where they are, and not overwritten: whoever wants
+// the result, one rank or all, combines everything by itself.
+constexpr size_t one_combines = shared_cache / 4;
+constexpr size_t everyone_combines(int ranks) {
+    return ranks == 2 ? one_combines : 128 * KiB;
 }
 
 // From here on data are copied page by page, which is slower while they are in the cache; what was
