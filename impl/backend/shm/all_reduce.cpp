@@ -42,7 +42,7 @@ void by_two(Team& team, ConstBytes input, Bytes output, const Reduction& reducti
 }
 
 // From where the inputs are. False: they are not to be read there.
-bool directly(Team& team, ConstBytes input, Bytes output, const Reduction& reduction) {
+bool all_reduce_directly(Team& team, ConstBytes input, Bytes output, const Reduction& reduction) {
     Direct direct(team, Op::AllReduce, input.size());
     direct.show(input, output);
     if (direct.find_all() == Direct::Reach::None) return false;
@@ -59,7 +59,7 @@ bool directly(Team& team, ConstBytes input, Bytes output, const Reduction& reduc
     return true;
 }
 
-void by_slots(Team& team, ConstBytes input, Bytes output, const Reduction& reduction) {
+void all_reduce_by_slots(Team& team, ConstBytes input, Bytes output, const Reduction& reduction) {
     const bool everyone = team.way(Op::AllReduce, input.size()) == Way::Everyone;
     team.tell_way(Op::AllReduce, input.size(), everyone ? "everyone" : "staged");
     if (everyone) {
@@ -78,8 +78,8 @@ void all_reduce(Team& team, const AllReduce& call) {
     const Bytes output = call.output.bytes();
     const Reduction reduction{call.output.dtype, call.op};
     const bool looks = Direct::is_for(team, Op::AllReduce, input.size(), reduction);
-    if (!looks || !directly(team, input, output, reduction)) {
-        by_slots(team, input, output, reduction);
+    if (!looks || !all_reduce_directly(team, input, output, reduction)) {
+        all_reduce_by_slots(team, input, output, reduction);
     }
     reduction.finish(output, team.size());
 }

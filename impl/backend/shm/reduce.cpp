@@ -9,7 +9,8 @@ namespace tutti::shm {
 namespace {
 
 // From where the inputs are. False: they are not to be read there.
-bool directly(Team& team, ConstBytes input, Bytes output, const algorithm::Reduction& reduction) {
+bool reduce_directly(Team& team, ConstBytes input, Bytes output,
+                     const algorithm::Reduction& reduction) {
     Direct direct(team, Op::Reduce, input.size());
     direct.show(input);
     if (direct.find_all() == Direct::Reach::None) return false;
@@ -25,8 +26,8 @@ bool directly(Team& team, ConstBytes input, Bytes output, const algorithm::Reduc
     return true;
 }
 
-void by_slots(Team& team, ConstBytes input, Bytes output, bool is_destination,
-              const algorithm::Reduction& reduction) {
+void reduce_by_slots(Team& team, ConstBytes input, Bytes output, bool is_destination,
+                     const algorithm::Reduction& reduction) {
     team.tell_way(Op::Reduce, input.size(), "staged");
     if (shares_combining(input.size(), team.size())) {
         scattered(team, input, output, reduction);
@@ -59,8 +60,8 @@ void reduce(Team& team, const Reduce& call) {
     const bool is_destination = team.rank() == call.destination;
     const Bytes output = is_destination ? call.output.bytes() : Bytes{};
     const bool looks = Direct::is_for(team, Op::Reduce, input.size(), reduction);
-    if (!looks || !directly(team, input, output, reduction)) {
-        by_slots(team, input, output, is_destination, reduction);
+    if (!looks || !reduce_directly(team, input, output, reduction)) {
+        reduce_by_slots(team, input, output, is_destination, reduction);
     }
     if (is_destination) reduction.finish(output, team.size());
 }
