@@ -75,6 +75,7 @@ tutti_status tutti_alloc(tutti_group* group, size_t bytes, void** memory, tutti_
         const tutti::Alloc call{make(bytes, why_not)};
         pin->run(call, 0);
         if (*call.without >= 0) refuse_all(*pin, *call.without, why_not);
+        call.memory->close();  // who sees it has mapped it
         held().add(call.memory);
         *memory = call.memory->data();
     });

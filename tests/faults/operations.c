@@ -62,7 +62,29 @@ static tutti_buffer lay_out(const request* call, unsigned char* data, tutti_buff
     return row;
 }
 
-static void prepare(request* call, memory* lent) {
+static tutti_status borrow(const request* call, size_t bytes, memory* lent) {
+    void* shared = NULL;
+    lent->is_shared = number_in(call->words, "shared", 0) != 0;
+    if (lent->is_shared) {
+        const tutti_status status = tutti_alloc(operations_group, bytes, &shared, call->error);
+        lent->bytes = (unsigned char*)shared;
+        return status;
+    }
+    lent->bytes = (unsigned char*)calloc(1, bytes);
+    if (lent->bytes == NULL) abort();
+    return TUTTI_OK;
+}
+
+void give_back(memory* lent) {
+    if (!lent->is_shared) {
+        free(lent->bytes);
+    } else if (tutti_free(lent->bytes, NULL) != TUTTI_OK) {
+        fprintf(stderr, "worker: memory of tutti_alloc is not known\n");
+        exit(3);
+    }
+}
+
+static tutti_status prepare(request* call, memory* lent) {
     const char* words = call->words;
     const int64_t more = number_in(words, "more", 0);
     call->options.timeout_ms = number_in(words, "timeout", 0);
@@ -76,14 +98,15 @@ static void prepare(request* call, memory* lent) {
     const size_t room =
         (size_t)(call->count * (int64_t)call->ranks + more) * tutti_dtype_size(call->dtype);
     lent->size = (size_t)call->count * tutti_dtype_size(call->dtype);
-    lent->bytes = (unsigned char*)calloc(1, 2 * room + 1);
-    if (lent->bytes == NULL) abort();
+    const tutti_status status = borrow(call, 2 * room + 1, lent);
+    if (status != TUTTI_OK) return status;
     const tutti_buffer whole = TUTTI_BUFFER_INIT(lent->bytes, call->count, call->dtype);
     call->whole = whole;
     call->row = lay_out(call, lent->bytes, call->given, call->give,
                         number_in(words, "gives", 0) ? more : 0);
     call->other_row = lay_out(call, lent->bytes + room, call->taken, call->take,
                               number_in(words, "takes", 0) ? more : 0);
+    return TUTTI_OK;
 }
 
 static tutti_status coalesce(const request* call) {
@@ -185,7 +208,8 @@ tutti_status operate(const char* operation, memory* lent, tutti_work** work, tut
     call.words = operation;
     call.work = work;
     call.error = error;
-    prepare(&call, lent);
+    const tutti_status status = prepare(&call, lent);
+    if (status != TUTTI_OK) return status;
     if (is_one_of(operation, reductions)) return reduce(&call);
     if (is_one_of(operation, moves)) return move(&call);
     if (is_one_of(operation, messages)) return send_or_receive(&call, lent);

@@ -4,6 +4,7 @@
  *   count=    elements of a piece, dtype=, op=, timeout=
  *   root=     of a call that has one
  *   splits=1  all_to_all_single with lists of sizes
+ *   shared=1  in memory of tutti_alloc
  *   more=     elements that the piece of the rank other= has more, in what this rank gives
  *             (gives=1; also the list of an all_gather) or takes (takes=1)
  *   to= from= tag=   of a message
@@ -19,6 +20,7 @@
 typedef struct memory {
     unsigned char* bytes;
     size_t size;
+    int is_shared;
 } memory;
 
 /* Whether the step is this word, with or without more behind it. */
@@ -29,9 +31,10 @@ int64_t number_in(const char* step, const char* name, int64_t otherwise);
 /* Which group they are for: TUTTI_GROUP_WORLD unless set. */
 extern tutti_group* operations_group;
 
-/* Either the operation or, if `work` is not NULL, its start; the memory is the caller's to free. An
- * operation that is none ends the process. */
+/* Either the operation or, if `work` is not NULL, its start; the memory is the caller's to give
+ * back. An operation that is none ends the process. */
 tutti_status operate(const char* operation, memory* lent, tutti_work** work, tutti_error* error);
+void give_back(memory* lent);
 /* Ends the process if what a recv received is not what a send sends. */
 void check_received(const char* operation, const memory* lent);
 

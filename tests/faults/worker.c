@@ -52,7 +52,7 @@ static void call(const char* operation) {
     memory lent;
     const tutti_status status = operate(operation, &lent, NULL, &error);
     if (status == TUTTI_OK) check_received(operation, &lent);
-    free(lent.bytes);
+    give_back(&lent);
     say(operation, status, &error);
 }
 
@@ -61,7 +61,7 @@ static void loop(const char* operation) {
     for (;;) {
         memory lent;
         const tutti_status status = operate(operation, &lent, NULL, &error);
-        free(lent.bytes);
+        give_back(&lent);
         if (status != TUTTI_OK) return say(operation, status, &error);
         puts(".");
         fflush(stdout);
@@ -76,7 +76,7 @@ static void start(const char* operation) {
     if (status == TUTTI_OK) {
         ++pending.count;
     } else {
-        free(lent->bytes);
+        give_back(lent);
     }
     say("start", status, &error);
 }
@@ -90,7 +90,7 @@ static void wait_for_works(void) {
         tutti_work_is_completed(pending.works[index], &completed, NULL);
         if (!completed) exit(4);
         tutti_work_release(pending.works[index]);
-        free(pending.borrowed[index].bytes);
+        give_back(&pending.borrowed[index]);
         say("wait", status, &error);
     }
     pending.count = 0;

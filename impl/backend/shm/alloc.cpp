@@ -64,7 +64,6 @@ void alloc(Team& team, const Alloc& call) {
         sees_all = sees_all && parts.back() != nullptr;
     }
     const auto answers = tell_team(team, uint64_t{sees_all});
-    call.memory->close();
     const bool all_see_all = std::ranges::find(answers, 0U) == answers.end();
     if (all_see_all) team.share(std::move(parts));
 }
