@@ -82,6 +82,27 @@ static void gathered_calls_are_exact(rank_context* me, const bench* with) {
     RANK_EXPECT(me, is_sum(me, with, 0, count));
 }
 
+/* Inputs and results that the ranks see where they are. */
+static void sums_of_shared_memory_are_exact(rank_context* me, const bench* with) {
+    const int64_t count = with->given->count;
+    const size_t size = (size_t)count * tutti_dtype_size(with->given->dtype);
+    void *given = NULL, *taken = NULL;
+    RANK_OK(me, tutti_alloc(with->group, size, &given, &me->error));
+    RANK_OK(me, tutti_alloc(with->group, size, &taken, &me->error));
+    memcpy(given, given_number(with->given, me->rank, 0), size);
+    const tutti_buffer input = part_of(with, (unsigned char*)given, 0, count);
+    const tutti_buffer output = part_of(with, (unsigned char*)taken, 0, count);
+    for (int in_place = 0; in_place < 2; ++in_place) {
+        RANK_OK(me, tutti_all_reduce(with->group, in_place ? NULL : &input, &output, TUTTI_SUM,
+                                     NULL, NULL, &me->error));
+        memcpy(with->memory, taken, size);
+        RANK_EXPECT(me, is_sum(me, with, 0, count));
+        memcpy(taken, given, size);
+    }
+    RANK_OK(me, tutti_free(given, &me->error));
+    RANK_OK(me, tutti_free(taken, &me->error));
+}
+
 static void every_sum_is_exact(rank_context* me) {
     const numbers* const given = (const numbers*)me->user;
     bench with = {given, reproducible_group(me), NULL};
@@ -89,6 +110,7 @@ static void every_sum_is_exact(rank_context* me) {
     if (!me->failed) all_reduce_is_exact(me, &with);
     if (!me->failed) reduce_scatter_is_exact(me, &with);
     if (!me->failed) gathered_calls_are_exact(me, &with);
+    if (!me->failed) sums_of_shared_memory_are_exact(me, &with);
     free(with.memory);
     tutti_group_release(with.group);
 }
