@@ -42,16 +42,6 @@ Held& held() {
     return *all;
 }
 
-// Null, with the reason, if there is none to be had.
-std::shared_ptr<Segment> make(size_t bytes, tutti::Status& why_not) {
-    try {
-        return std::make_shared<Segment>(Segment::make_now(bytes));
-    } catch (const tutti::Error& error) {
-        why_not = error.status();
-        return nullptr;
-    }
-}
-
 // Some rank has none: `why_not`, if it is this one.
 [[noreturn]] void refuse_all(const tutti::Group& group, int without, const tutti::Status& why_not) {
     const std::string reason =
@@ -71,13 +61,13 @@ tutti_status tutti_alloc(tutti_group* group, size_t bytes, void** memory, tutti_
         capi::need_output(memory, "memory");
         constexpr size_t most = PTRDIFF_MAX / 2;
         if (bytes > most) capi::refuse("bytes is ", bytes, "; it must be at most ", most);
-        tutti::Status why_not;
-        const tutti::Alloc call{make(bytes, why_not)};
+        const tutti::Alloc call{bytes};
         pin->run(call, 0);
-        if (*call.without >= 0) refuse_all(*pin, *call.without, why_not);
-        call.memory->close();  // who sees it has mapped it
-        held().add(call.memory);
-        *memory = call.memory->data();
+        const auto& made = *call.outcome;
+        if (made.without >= 0) refuse_all(*pin, made.without, made.why_not);
+        made.memory->close();  // who sees it has mapped it
+        held().add(made.memory);
+        *memory = made.memory->data();
     });
 }
 

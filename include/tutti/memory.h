@@ -18,7 +18,7 @@ extern "C" {
  *  too.
  *  All ranks of the group call it, in the same order as its collectives. If it fails, no rank has
  *  got memory, and the group goes on unless the error says otherwise.
- *  The memory is all zero, there at once (its pages are not taken when first touched, but now) and
+ *  The memory is all zero, there at once (its pages are taken now, not when first touched) and
  *  aligned to 4096 bytes. It stays until tutti_free, also after the group's end. A child of fork
  *  does not have it.
  *  @param group   TUTTI_GROUP_WORLD or a group this process is a member of

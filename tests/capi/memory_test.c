@@ -101,7 +101,7 @@ static void one_rank_without_fails_all_and_no_more(rank_context* me) {
     const size_t bytes = me->rank == 1 ? (size_t)1 << 60 : 4096;
     RANK_STATUS(me, tutti_alloc(me->group, bytes, &memory, &me->error), TUTTI_ERR_OUT_OF_MEMORY);
     RANK_EXPECT(me, me->error.rank == 1 && memory == (void*)&memory);
-    RANK_SAYS(me, me->rank == 1 ? "1152921504606846976 bytes" : "rank 1 can have no memory");
+    RANK_SAYS(me, "rank 1");
     int64_t* numbers = NULL;
     RANK_OK(me, alloc_numbers(me, COUNT, &numbers));
     numbers[COUNT - 1] = 1;

@@ -59,7 +59,8 @@ void serve(const Parcels& call) {
     parcels_alone(call);
 }
 void serve(const Alloc& call) {
-    if (!call.memory) *call.without = 0;
+    call.make();
+    if (!call.outcome->memory) call.outcome->without = 0;
 }
 void serve(const Coalesced& call) {
     for (const Collective& one : call.calls) run_alone(one);

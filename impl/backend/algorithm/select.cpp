@@ -198,13 +198,14 @@ void serve(Exchange& exchange, const Parcels& call) {
 
 // Ranks only tell each other whether they have memory: here nobody sees another one's.
 void serve(Exchange& exchange, const Alloc& call) {
+    call.make();
     std::vector<uint32_t> has(static_cast<size_t>(exchange.size()));
-    const uint32_t own = call.memory ? 1 : 0;
+    const uint32_t own = call.outcome->memory ? 1 : 0;
     std::vector<Bytes> parts;
     for (uint32_t& one : has) parts.push_back(std::as_writable_bytes(std::span(&one, 1)));
     gather_all(exchange, std::as_bytes(std::span(&own, 1)), parts);
     const auto without = std::ranges::find(has, 0U);
-    if (without != has.end()) *call.without = static_cast<int>(without - has.begin());
+    if (without != has.end()) call.outcome->without = static_cast<int>(without - has.begin());
 }
 
 void serve(Exchange&, const Coalesced&) {

@@ -1,8 +1,10 @@
-// The rank has made memory that the others on its host may see, as data.
+// Memory for a rank that the others on its host may see, as data.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
+#include "base/status.hpp"
 #include "fingerprint.hpp"
 
 namespace tutti {
@@ -12,9 +14,19 @@ class Segment;
 }
 
 struct Alloc {
-    std::shared_ptr<shm::Segment> memory;  // null: it could make none
-    // Written when all ranks have called: the first that could make none, or -1.
-    std::shared_ptr<int> without = std::make_shared<int>(-1);
+    // Written while the call runs.
+    struct Outcome {
+        std::shared_ptr<shm::Segment> memory;  // null: this rank can have none,
+        Status why_not;                        // and why
+        int without = -1;                      // the first rank that can have none, on all ranks
+    };
+
+    size_t bytes = 0;  // ranks may differ
+    std::shared_ptr<Outcome> outcome = std::make_shared<Outcome>();
+
+    // Makes this rank's memory, unless it was made or refused.
+    void make() const;
+    void refuse(const Status& why) const { outcome->why_not = why; }
 };
 
 inline void check(const Alloc& /*call*/, int /*rank*/, int /*size*/) {}

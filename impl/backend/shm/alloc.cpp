@@ -1,8 +1,11 @@
-// Every rank shows where its memory is, maps the others', and says whether it could: the memory is
-// shared if all could.
-#include <array>
+// Every rank says how much it wants, makes it, shows where it is, maps the others', and says whether
+// it could: the memory is shared if all could.
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
-#include <optional>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -44,22 +47,46 @@ std::shared_ptr<Segment> open_part(const Team& team, int rank, const Block& bloc
     }
 }
 
+// What ranks of one host want together may be more than there is, which none sees from what it
+// wants itself. Then all refuse, for the sake of the one that wants most.
+bool is_too_much(Team& team, const Alloc& call) {
+    struct Wish {
+        uint64_t bytes;
+        uint64_t available;
+    };
+    const auto wishes = tell_team(team, Wish{call.bytes, available_memory()});
+    uint64_t all = 0;
+    for (const Wish& wish : wishes) all += std::min(wish.bytes, UINT64_MAX - all);
+    const uint64_t available = std::ranges::min(wishes, {}, &Wish::available).available;
+    if (all <= available) return false;
+    const auto most = std::ranges::max_element(wishes, {}, &Wish::bytes);
+    call.outcome->without = static_cast<int>(most - wishes.begin());
+    call.refuse({TUTTI_ERR_OUT_OF_MEMORY, -1, ENOMEM,
+                 cat("the ranks of this host want ", all, " bytes, of them rank ",
+                     team.group_rank(call.outcome->without), " ", most->bytes, ", and ", available,
+                     " are available")});
+    return true;
+}
+
 }  // namespace
 
 void alloc(Team& team, const Alloc& call) {
-    const Block mine = call.memory ? Block{call.memory->address(), call.memory->size()} : Block{};
+    if (is_too_much(team, call)) return;
+    call.make();
+    const auto& memory = call.outcome->memory;
+    const Block mine = memory ? Block{memory->address(), memory->size()} : Block{};
     const std::vector<Block> blocks = tell_team(team, mine);
     const auto without =
-        std::ranges::find_if(blocks, [](const Block& block) { return block.address.host == 0; });
+        std::ranges::find(blocks, 0U, [](const Block& block) { return block.address.host; });
     if (without != blocks.end()) {
-        *call.without = static_cast<int>(without - blocks.begin());
+        call.outcome->without = static_cast<int>(without - blocks.begin());
         return;
     }
     std::vector<std::shared_ptr<Segment>> parts;
     bool sees_all = true;
     for (int rank = 0; rank < team.size(); ++rank) {
         const bool is_mine = rank == team.rank();
-        parts.push_back(is_mine ? call.memory
+        parts.push_back(is_mine ? memory
                                 : open_part(team, rank, blocks[static_cast<size_t>(rank)]));
         sees_all = sees_all && parts.back() != nullptr;
     }

@@ -11,7 +11,8 @@ namespace tutti::shm {
 bool serves(const Collective& call);
 void run(Team& team, const Collective& call);
 
-// Ranks map each other's, if all have some and all can; `call.without` is a number in the team.
+// Ranks make memory and map each other's, if all have some and all can; who is without is counted
+// in the team.
 void alloc(Team& team, const Alloc& call);
 void barrier(Team& team);
 void broadcast(Team& team, Bytes data, int source);

@@ -62,7 +62,14 @@ uint64_t random_mark() {
                 errno);
 }
 
-// What the system can give without swapping; more than there is where it does not say.
+[[noreturn]] void refuse_other(const Address& address, const char* why, int code = 0) {
+    throw Error(TUTTI_ERR_UNSUPPORTED,
+                cat("the memory of process ", address.process, " cannot be shared: ", why), -1,
+                code);
+}
+
+}  // namespace
+
 size_t available_memory() {
     std::ifstream file("/proc/meminfo");
     for (std::string name; file >> name;) {
@@ -71,14 +78,6 @@ size_t available_memory() {
     }
     return SIZE_MAX;
 }
-
-[[noreturn]] void refuse_other(const Address& address, const char* why, int code = 0) {
-    throw Error(TUTTI_ERR_UNSUPPORTED,
-                cat("the memory of process ", address.process, " cannot be shared: ", why), -1,
-                code);
-}
-
-}  // namespace
 
 bool read_memory(int32_t process, uint64_t place, std::span<std::byte> into) {
     while (!into.empty()) {
@@ -136,11 +135,12 @@ Segment Segment::make_now(size_t bytes) {
         refuse_memory("cannot make", bytes);
     }
     Segment segment = make(bytes);
-    int result = 0;
-    do {
-        result = ::fallocate(segment.descriptor_.get(), 0, 0, static_cast<off_t>(segment.bytes_));
-    } while (result != 0 && errno == EINTR);
-    if (result != 0) refuse_memory("cannot make", bytes);
+#if defined(MADV_POPULATE_WRITE)
+    // As if the program had touched it: what lacks is an error here, and counts as this process's.
+    if (bytes > 0 && ::madvise(segment.data_, bytes, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) {
+        refuse_memory("cannot make", bytes);
+    }
+#endif
     return segment;
 }
 

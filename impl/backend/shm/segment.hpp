@@ -20,6 +20,9 @@ struct Address {
     uint64_t place = 0;  // in that process
 };
 
+// What the system can give without swapping, in bytes; more than there is where it does not say.
+size_t available_memory();
+
 // Copies from that process, wherever in its memory; false, with errno, if the system does not let
 // this one.
 bool read_memory(int32_t process, uint64_t place, std::span<std::byte> into);
