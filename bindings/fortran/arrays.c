@@ -54,8 +54,9 @@ static int32_t dtype_of(const CFI_cdesc_t* array) {
     }
 }
 
-static int is_wide_logical(const CFI_cdesc_t* array) {
-    return (array->type & CFI_type_mask) == CFI_type_Logical && array->elem_len != 1;
+/* Whether the elements are logicals of several bytes, which C takes as one byte each. */
+static int is_wide_logical(const CFI_cdesc_t* array, int32_t dtype) {
+    return dtype == TUTTI_BOOL && array->elem_len != 1;
 }
 
 /* How many elements of the descriptor's own size the array has. */
@@ -98,7 +99,7 @@ static tutti_status choose_dtype(const CFI_cdesc_t* array, const char* argument,
                       "%s has a type that no dtype stands for; integer, real, complex, logical and "
                       "character of the kinds that C has do",
                       argument);
-    if (wanted < 0) return TUTTI_OK;
+    if (wanted < 0 || wanted == *dtype) return TUTTI_OK;
     if (tutti_dtype_size((tutti_dtype)wanted) == 0)
         return refuse(error, "dtype is %d, which is none", (int)wanted);
     if (tutti_dtype_size((tutti_dtype)wanted) != array->elem_len)
@@ -138,11 +139,11 @@ static void from_byte(char* logical, char from, size_t size) {
         memcpy(logical, &value, 8);
 }
 
-/* Copies all elements to the packed memory, or back. */
-static void copy_elements(const CFI_cdesc_t* array, char* packed, int back) {
+/* Copies all elements to the packed memory of this dtype, or back. */
+static void copy_elements(const CFI_cdesc_t* array, char* packed, int32_t dtype, int back) {
     CFI_index_t index[CFI_MAX_RANK] = {0};
     const size_t size = array->elem_len;
-    const int wide = is_wide_logical(array);
+    const int wide = is_wide_logical(array, dtype);
     char* element = array->base_addr;
     do {
         if (wide && back)
@@ -158,8 +159,9 @@ static void copy_elements(const CFI_cdesc_t* array, char* packed, int back) {
 }
 
 /* Why the elements cannot be used where they are; NULL if they can. */
-static const char* why_to_copy(const CFI_cdesc_t* array) {
-    if (is_wide_logical(array)) return "has logicals of more than one byte (kind c_bool has one)";
+static const char* why_to_copy(const CFI_cdesc_t* array, int32_t dtype) {
+    if (is_wide_logical(array, dtype))
+        return "has logicals of more than one byte (kind c_bool has one)";
     return array->rank == 0 || CFI_is_contiguous(array) ? NULL : "is not contiguous";
 }
 
@@ -173,25 +175,26 @@ static tutti_status open_named(const CFI_cdesc_t* array, const char* argument, i
     if (check(array, argument, error)) return error->status;
     if (choose_dtype(array, argument, dtype, &chosen, error)) return error->status;
     count = elements_of(array);
-    if ((array->type & CFI_type_mask) == CFI_type_Character && dtype < 0)
+    if ((array->type & CFI_type_mask) == CFI_type_Character && chosen == TUTTI_UINT8)
         count *= (int64_t)array->elem_len;
     out->buffer.data = array->base_addr;
     out->buffer.count = count;
     out->buffer.dtype = (tutti_dtype)chosen;
-    why = why_to_copy(array);
+    why = why_to_copy(array, chosen);
     if (why == NULL || elements_of(array) == 0) return TUTTI_OK;
     if (!may_copy || (group != 0 && tutti_fortran_is_gathering(group)))
         return refuse(error,
                       "%s %s: it can only be used by a call that has ended when it returns, which "
                       "makes a copy",
                       argument, why);
-    out->copy = malloc((size_t)elements_of(array) * (is_wide_logical(array) ? 1 : array->elem_len));
+    out->copy = malloc((size_t)elements_of(array) *
+                       (is_wide_logical(array, chosen) ? 1 : array->elem_len));
     if (out->copy == NULL) {
         refuse(error, "no memory for a copy of %s", argument);
         return error->status = TUTTI_ERR_OUT_OF_MEMORY;
     }
     out->buffer.data = out->copy;
-    copy_elements(array, out->copy, 0);
+    copy_elements(array, out->copy, chosen, 0);
     return TUTTI_OK;
 }
 
@@ -207,7 +210,7 @@ tutti_status tutti_fortran_open(const CFI_cdesc_t* array, const char* argument, 
 void tutti_fortran_close(const CFI_cdesc_t* array, int32_t write_back,
                          tutti_fortran_array* opened) {
     if (opened->copy == NULL) return;
-    if (write_back) copy_elements(array, opened->copy, 1);
+    if (write_back) copy_elements(array, opened->copy, opened->buffer.dtype, 1);
     free(opened->copy);
     opened->copy = NULL;
 }
@@ -241,6 +244,6 @@ tutti_status tutti_fortran_fill(const CFI_cdesc_t* array, const char* argument, 
                           argument, (long long)array->dim[i].extent, i + 1,
                           (long long)shape[dimensions - 1 - i]);
     /* What is packed is only read. */
-    if (elements_of(array) > 0) copy_elements(array, (char*)(uintptr_t)data, 1);
+    if (elements_of(array) > 0) copy_elements(array, (char*)(uintptr_t)data, dtype, 1);
     return TUTTI_OK;
 }

@@ -169,6 +169,8 @@ contains
   subroutine named_dtypes()
     integer(int16) :: half(3)
     integer(int8) :: unsigned(1)
+    logical :: flags(1000)
+    character(3) :: words(2)
 
     half = int(z'3c00', int16)  ! 1.0 of float16
     call tutti_all_reduce(half, TUTTI_MAX, dtype=TUTTI_FLOAT16)
@@ -177,6 +179,16 @@ contains
     if (rank == 0) unsigned = 1
     call tutti_all_reduce(unsigned, TUTTI_MAX, dtype=TUTTI_UINT8)
     call check(unsigned(1) == merge(1, -1, ranks == 1), "uint8")
+    flags = .true.
+    call tutti_all_reduce(flags, TUTTI_MAX, dtype=TUTTI_INT32)
+    call check(flags, "logicals as the integers of their size")
+    flags(2) = rank /= 0
+    call tutti_all_reduce(flags, TUTTI_PRODUCT, dtype=TUTTI_BOOL)
+    call check(count(flags) == 999, "logicals by the name of their own dtype")
+    words = "   "
+    if (rank == 0) words = ["one", "two"]
+    call tutti_broadcast(words, 0, dtype=TUTTI_UINT8)
+    call check(words(1) == "one" .and. words(2) == "two", "characters by theirs")
   end subroutine
 
   subroutine refused()
