@@ -67,8 +67,7 @@ static int64_t elements_of(const CFI_cdesc_t* array) {
     return count;
 }
 
-/* Whether the argument is a text, or may be one: see arrays.h. */
-static int32_t may_be_text(const CFI_cdesc_t* array) {
+int32_t tutti_fortran_may_be_text(const CFI_cdesc_t* array) {
     return (array->type & CFI_type_mask) == CFI_type_Character ||
            (array->rank == 0 && array->type == CFI_type_int8_t);
 }
@@ -77,7 +76,7 @@ static tutti_status check(const CFI_cdesc_t* array, const char* argument, tutti_
     int last = array->rank - 1;
     /* gfortran 12 describes constants, substrings and results of functions as texts of another
      * length, or as single bytes. */
-    if (array->rank == 0 && may_be_text(array))
+    if (array->rank == 0 && tutti_fortran_may_be_text(array))
         return refuse(error,
                       "%s is a single character or integer(int8), whose length the compiler does "
                       "not tell: pass an array, or use the calls for bytes",
@@ -187,8 +186,8 @@ static tutti_status open_named(const CFI_cdesc_t* array, const char* argument, i
                       "%s %s: it can only be used by a call that has ended when it returns, which "
                       "makes a copy",
                       argument, why);
-    out->copy = malloc((size_t)elements_of(array) *
-                       (is_wide_logical(array, chosen) ? 1 : array->elem_len));
+    out->copy =
+        malloc((size_t)elements_of(array) * (is_wide_logical(array, chosen) ? 1 : array->elem_len));
     if (out->copy == NULL) {
         refuse(error, "no memory for a copy of %s", argument);
         return error->status = TUTTI_ERR_OUT_OF_MEMORY;
@@ -203,7 +202,7 @@ tutti_status tutti_fortran_open(const CFI_cdesc_t* array, const char* argument, 
                                 tutti_fortran_array* out, tutti_error* error) {
     char name[32] = {0};
     memcpy(name, argument, length < 31 ? (size_t)length : 31);
-    out->may_be_text = may_be_text(array);
+    out->may_be_text = tutti_fortran_may_be_text(array);
     return open_named(array, name, dtype, may_copy, group, out, error);
 }
 
@@ -221,18 +220,40 @@ tutti_status tutti_fortran_extents(const CFI_cdesc_t* array, int64_t* extents) {
     return TUTTI_OK;
 }
 
+static const char* name_of(int32_t dtype) {
+    static const char* const names[] = {"int8",    "uint8",   "int16",     "uint16",     "int32",
+                                        "uint32",  "int64",   "uint64",    "float16",    "bfloat16",
+                                        "float32", "float64", "complex64", "complex128", "bool"};
+    const int32_t count = (int32_t)(sizeof names / sizeof *names);
+    return dtype >= 0 && dtype < count ? names[dtype] : "of no dtype";
+}
+
+/* Whether elements of the dtype can stand in the array as they are. */
+static int is_of(const CFI_cdesc_t* array, int32_t dtype) {
+    if (dtype_of(array) == dtype)
+        return (array->type & CFI_type_mask) != CFI_type_Character || array->elem_len == 1;
+    switch (dtype) {
+        case TUTTI_UINT8:
+        case TUTTI_UINT16:
+        case TUTTI_UINT32:
+        case TUTTI_UINT64:
+        case TUTTI_FLOAT16:
+        case TUTTI_BFLOAT16: /* What Fortran has no type for goes into integers of its size. */
+            return (array->type & CFI_type_mask) == CFI_type_Integer &&
+                   array->elem_len == tutti_dtype_size((tutti_dtype)dtype);
+        default:
+            return 0;
+    }
+}
+
 tutti_status tutti_fortran_fill(const CFI_cdesc_t* array, const char* argument, const void* data,
                                 int32_t dtype, const int64_t* shape, int32_t dimensions,
                                 tutti_error* error) {
-    int32_t own;
     int i;
     if (check(array, argument, error)) return error->status;
-    own = dtype_of(array);
-    /* What Fortran has no type for goes into integers of its size. */
-    if (own != dtype && ((array->type & CFI_type_mask) != CFI_type_Integer ||
-                         array->elem_len != tutti_dtype_size((tutti_dtype)dtype)))
-        return refuse(error, "%s has dtype %d, but the array in the object %d", argument, (int)own,
-                      (int)dtype);
+    if (!is_of(array, dtype))
+        return refuse(error, "%s is %s of %d bytes, but the array in the object is %s", argument,
+                      name_of(dtype_of(array)), (int)array->elem_len, name_of(dtype));
     if (array->rank != dimensions)
         return refuse(error, "%s has %d dimensions, but the array in the object %d", argument,
                       (int)array->rank, (int)dimensions);

@@ -6,7 +6,7 @@ module tutti_arrays
   use tutti_base, only: finish, refuse, to_c
   implicit none
   private
-  public :: array_argument, open_array, close_array, array_extents, fill_array
+  public :: array_argument, open_array, close_array, note_text, array_extents, fill_array
   public :: tutti_buffer, tutti_buffer_of, tutti_pieces, end_array
 
   !> One array argument during a call.
@@ -43,6 +43,11 @@ module tutti_arrays
       type(array_argument), intent(inout) :: opened
     end subroutine
 
+    integer(c_int32_t) function c_may_be_text(array) bind(C, name="tutti_fortran_may_be_text")
+      import
+      type(*), dimension(..), target, asynchronous, intent(in) :: array
+    end function
+
     integer(c_int32_t) function c_extents(array, extents) bind(C, name="tutti_fortran_extents")
       import
       type(*), dimension(..), intent(in) :: array
@@ -73,14 +78,10 @@ contains
     integer(c_intptr_t), optional, intent(in) :: group
     integer(c_int32_t) :: wanted
     integer(c_intptr_t) :: borrower
-    type(tutti_error) :: ignored
 
+    call note_text(array, opened)
+    if (status /= TUTTI_OK) return
     wanted = -1
-    if (status /= TUTTI_OK) then  ! what is left to find out is whether it may be a text
-      wanted = c_open(array, name, len(name, c_int32_t), wanted, 0_c_int32_t, 0_c_intptr_t, &
-                      opened, ignored)
-      return
-    end if
     if (present(dtype)) wanted = int(dtype, c_int32_t)
     borrower = 0
     if (present(group)) borrower = group
@@ -88,6 +89,13 @@ contains
                     merge(1_c_int32_t, 0_c_int32_t, may_copy), borrower, opened, error)
     if (status == TUTTI_OK .and. present(dtype) .and. wanted < 0) &
       call refuse(status, error, "dtype is negative")
+  end subroutine
+
+  !> Looks no further than whether an array may be a text.
+  subroutine note_text(array, opened)
+    type(*), dimension(..), target, asynchronous, intent(in) :: array
+    type(array_argument), intent(inout) :: opened
+    opened%may_be_text = c_may_be_text(array)
   end subroutine
 
   !> Ends what open_array began; a copy is brought back if the call has written it.

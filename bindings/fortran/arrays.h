@@ -9,10 +9,12 @@
 typedef struct tutti_fortran_array {
     tutti_buffer buffer;
     void* copy; /* the elements one behind the other, or NULL if they are so by themselves */
-    /* 1 if the argument is a text, or may be one: gfortran 12 describes constants as single bytes,
-     * and hands over the length of a text as if it were that of the next character argument. */
     int32_t may_be_text;
 } tutti_fortran_array;
+
+/* 1 if the argument is a text, or may be one: gfortran 12 describes constants as single bytes, and
+ * hands over the length of a text as if it were that of the next character argument. */
+int32_t tutti_fortran_may_be_text(const CFI_cdesc_t* array);
 
 /* Fills `out`, or fails and names the argument, whose name has `length` characters. A `dtype` of -1
  * is the array's own. A copy is made if `may_copy` is 1 and the calls of `group`, which may be 0,

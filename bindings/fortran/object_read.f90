@@ -3,7 +3,8 @@ submodule(tutti_objects) object_read
   use tutti_constants
   use tutti_base
   use tutti_functions
-  use tutti_arrays, only: array_argument, open_array, close_array, end_array, fill_array
+  use tutti_arrays, only: array_argument, open_array, close_array, note_text, end_array, &
+                          fill_array
   implicit none
 contains
   module procedure kind_of
@@ -190,8 +191,7 @@ contains
 
     status = c_tutti_object_get_array(self%handle, node_or_all(node), data, item%dtype, &
                                       item%shape, item%dimensions, error)
-    call open_array("array", array, may_copy=.true., opened=opened, status=status, error=error)
-    call close_array(array, .false., opened)
+    call note_text(array, opened)
     if (status == TUTTI_OK) &
       call fill_array("array", array, data, item%dtype, item%shape, item%dimensions, status, error)
     call end_array(opened, status, error, ierr, errmsg)

@@ -12,6 +12,7 @@ program objects_test
   call scalars()
   call containers()
   call arrays()
+  call arrays_of_other_types()
   call many()
   call messages()
   call failures()
@@ -141,7 +142,7 @@ contains
     call object%read(items, status)
     call check(status == 1 .and. items(1)%dimensions == 2, "its item")
     call object%get_array(r, ierr=status, errmsg=message)
-    call check_message(message, "array has dtype 10")
+    call check_message(message, "array is float32 of 4 bytes, but the array in the object is int32")
     call object%get_array(b(1:2, :), ierr=status, errmsg=message)
     call check_message(message, "array has the extent 2 in dimension 1")
     call object%get_array(b(:, 1), ierr=status, errmsg=message)
@@ -164,6 +165,36 @@ contains
     call tutti_object_create(object)
     call object%add_array(["ab", "cd"], ierr=status)
     call check_message(tutti_error_message(tutti_last_error()), "array has characters")
+    call object%release()
+  end subroutine
+
+  !> Bits of another meaning are refused, but for those that Fortran has no type for.
+  subroutine arrays_of_other_types()
+    type(tutti_object) :: object
+    integer(int32) :: whole(2), status
+    integer(int16) :: half(2)
+    character(1) :: letters(3)
+    character(8) :: words(3)
+    character(100) :: message
+
+    call tutti_object_create(object)
+    call object%begin_list()
+    call object%add_array([1.0, 2.0])
+    call object%add_array([15360_int16, 0_int16], dtype=TUTTI_FLOAT16)
+    call object%add_array([97_int8, 98_int8, 99_int8], dtype=TUTTI_UINT8)
+    call object%end()
+    whole = 7
+    call object%get_array(whole, object%at(1), ierr=status, errmsg=message)
+    call check_message(message, "array is int32 of 4 bytes, but the array in the object is float32")
+    call check(whole == 7, "nothing is written")
+    call object%get_array(half, object%at(2))
+    call check(half == [15360_int16, 0_int16], "float16 as integers of its size")
+    call object%get_array(letters, object%at(3))
+    call check(letters == ["a", "b", "c"], "bytes as single characters")
+    words = "--------"
+    call object%get_array(words, object%at(3), ierr=status)
+    call check_message(tutti_error_message(tutti_last_error()), "array is uint8 of 8 bytes")
+    call check(words == "--------", "longer characters are refused")
     call object%release()
   end subroutine
 
