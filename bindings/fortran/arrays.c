@@ -4,8 +4,6 @@
  * may make. On the caller's thread. */
 #include "arrays.h"
 
-#include "state.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,10 +162,8 @@ static const char* why_to_copy(const CFI_cdesc_t* array, int32_t dtype) {
     return array->rank == 0 || CFI_is_contiguous(array) ? NULL : "is not contiguous";
 }
 
-/* As tutti_fortran_open, with an argument's name that ends with a NUL. */
-static tutti_status open_named(const CFI_cdesc_t* array, const char* argument, int32_t dtype,
-                               int32_t may_copy, intptr_t group, tutti_fortran_array* out,
-                               tutti_error* error) {
+tutti_status tutti_fortran_open(const CFI_cdesc_t* array, const char* argument, int32_t dtype,
+                                int32_t may_copy, tutti_fortran_array* out, tutti_error* error) {
     const char* why;
     int32_t chosen;
     int64_t count;
@@ -181,7 +177,7 @@ static tutti_status open_named(const CFI_cdesc_t* array, const char* argument, i
     out->buffer.dtype = (tutti_dtype)chosen;
     why = why_to_copy(array, chosen);
     if (why == NULL || elements_of(array) == 0) return TUTTI_OK;
-    if (!may_copy || (group != 0 && tutti_fortran_is_gathering(group)))
+    if (!may_copy)
         return refuse(error,
                       "%s %s: it can only be used by a call that has ended when it returns, which "
                       "makes a copy",
@@ -195,15 +191,6 @@ static tutti_status open_named(const CFI_cdesc_t* array, const char* argument, i
     out->buffer.data = out->copy;
     copy_elements(array, out->copy, chosen, 0);
     return TUTTI_OK;
-}
-
-tutti_status tutti_fortran_open(const CFI_cdesc_t* array, const char* argument, int32_t length,
-                                int32_t dtype, int32_t may_copy, intptr_t group,
-                                tutti_fortran_array* out, tutti_error* error) {
-    char name[32] = {0};
-    memcpy(name, argument, length < 31 ? (size_t)length : 31);
-    out->may_be_text = tutti_fortran_may_be_text(array);
-    return open_named(array, name, dtype, may_copy, group, out, error);
 }
 
 void tutti_fortran_close(const CFI_cdesc_t* array, int32_t write_back,

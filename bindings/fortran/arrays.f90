@@ -25,13 +25,12 @@ module tutti_arrays
   end interface
 
   interface
-    integer(c_int32_t) function c_open(array, argument, length, dtype, may_copy, group, opened, &
-                                       error) bind(C, name="tutti_fortran_open")
+    integer(c_int32_t) function c_open(array, argument, dtype, may_copy, opened, error) &
+        bind(C, name="tutti_fortran_open")
       import
       type(*), dimension(..), target, asynchronous, intent(in) :: array
       character(kind=c_char), intent(in) :: argument(*)
-      integer(c_int32_t), value :: length, dtype, may_copy
-      integer(c_intptr_t), value :: group
+      integer(c_int32_t), value :: dtype, may_copy
       type(array_argument), intent(inout) :: opened
       type(tutti_error), intent(inout) :: error
     end function
@@ -65,9 +64,8 @@ module tutti_arrays
     end function
   end interface
 contains
-  !> Looks at an array argument; nothing is copied if the call has failed already. While the calls of
-  !> `group` are being gathered, nothing is copied.
-  subroutine open_array(name, array, dtype, may_copy, opened, status, error, group)
+  !> Looks at an array argument; nothing is copied if the call has failed already.
+  subroutine open_array(name, array, dtype, may_copy, opened, status, error)
     character(*), intent(in) :: name
     type(*), dimension(..), target, asynchronous, intent(in) :: array
     integer, optional, intent(in) :: dtype
@@ -75,18 +73,14 @@ contains
     type(array_argument), intent(inout) :: opened
     integer(c_int32_t), intent(inout) :: status
     type(tutti_error), intent(inout) :: error
-    integer(c_intptr_t), optional, intent(in) :: group
     integer(c_int32_t) :: wanted
-    integer(c_intptr_t) :: borrower
 
     call note_text(array, opened)
     if (status /= TUTTI_OK) return
     wanted = -1
     if (present(dtype)) wanted = int(dtype, c_int32_t)
-    borrower = 0
-    if (present(group)) borrower = group
-    status = c_open(array, name, len(name, c_int32_t), wanted, &
-                    merge(1_c_int32_t, 0_c_int32_t, may_copy), borrower, opened, error)
+    status = c_open(array, name // c_null_char, wanted, &
+                    merge(1_c_int32_t, 0_c_int32_t, may_copy), opened, error)
     if (status == TUTTI_OK .and. present(dtype) .and. wanted < 0) &
       call refuse(status, error, "dtype is negative")
   end subroutine

@@ -16,12 +16,10 @@ typedef struct tutti_fortran_array {
  * hands over the length of a text as if it were that of the next character argument. */
 int32_t tutti_fortran_may_be_text(const CFI_cdesc_t* array);
 
-/* Fills `out`, or fails and names the argument, whose name has `length` characters. A `dtype` of -1
- * is the array's own. A copy is made if `may_copy` is 1 and the calls of `group`, which may be 0,
- * are not being gathered: such calls borrow their arrays until all of them are done. */
-tutti_status tutti_fortran_open(const CFI_cdesc_t* array, const char* argument, int32_t length,
-                                int32_t dtype, int32_t may_copy, intptr_t group,
-                                tutti_fortran_array* out, tutti_error* error);
+/* Fills `out`, or fails and names the argument. A `dtype` of -1 is the array's own. A copy is made
+ * only if `may_copy` is 1. */
+tutti_status tutti_fortran_open(const CFI_cdesc_t* array, const char* argument, int32_t dtype,
+                                int32_t may_copy, tutti_fortran_array* out, tutti_error* error);
 
 /* Ends what open began: brings a copy's elements back if they were to be written. */
 void tutti_fortran_close(const CFI_cdesc_t* array, int32_t write_back, tutti_fortran_array* opened);

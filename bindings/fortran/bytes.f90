@@ -307,7 +307,7 @@ contains
     type(call_of), target :: this
     type(argument), target :: in
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, group, timeout_ms, work, is_message=.true.)
     call take(this, in, "data", data)
     call send(this, in%array%buffer%data, bytes_in(in), group_dst, tag)
     call give_back(this, in, data, .false.)

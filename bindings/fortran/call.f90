@@ -4,13 +4,14 @@ module tutti_calls
   use, intrinsic :: iso_c_binding
   use tutti_constants, only: tutti_error, tutti_buffer, tutti_call_options, TUTTI_OK
   use tutti_arrays, only: array_argument, open_array, close_array
-  use tutti_base, only: finish, milliseconds, refuse
+  use tutti_base, only: finish, milliseconds, refuse, tutti_error_message
+  use tutti_functions, only: c_tutti_work_wait, c_tutti_work_release
   use tutti_groups, only: tutti_group, group_handle
   use tutti_works, only: tutti_work
   implicit none
   private
   public :: call_of, argument, begin_call, take, give_back, end_call
-  public :: note_gathering, forget_gathering
+  public :: count_gathering
 
   !> A call while it is made. Declared as a target, for C receives the work in it.
   type :: call_of
@@ -19,10 +20,13 @@ module tutti_calls
     integer(c_int32_t) :: status = TUTTI_OK
     type(tutti_error) :: error
     logical :: may_copy = .true.
+    logical :: may_be_gathered = .true.
     logical :: may_write_errmsg = .true.
     !> NULL, which is absent for C: the call returns when it is done
     integer(c_intptr_t), pointer :: work => null()
     integer(c_intptr_t) :: started = 0
+    !> The argument for whose copy the call has a work, which nobody but the call itself sees.
+    character(:), allocatable :: copied
   end type
 
   !> An array argument while a call is made. Declared as a target.
@@ -33,47 +37,79 @@ module tutti_calls
   end type
 
   interface
-    integer(c_int32_t) function set_gathering(group, gathering) &
-        bind(C, name="tutti_fortran_set_gathering")
-      import :: c_int32_t, c_intptr_t
-      integer(c_intptr_t), value :: group
-      integer(c_int32_t), value :: gathering
+    !> Notes that the calls of one group more, 1, or of one less, -1, are being gathered.
+    subroutine count_gathering(change) bind(C, name="tutti_fortran_count_gathering")
+      import :: c_int32_t
+      integer(c_int32_t), value :: change
+    end subroutine
+
+    integer(c_int32_t) function gatherings() bind(C, name="tutti_fortran_gatherings")
+      import :: c_int32_t
     end function
   end interface
 contains
-  subroutine begin_call(this, group, timeout_ms, work)
+  !> `is_message`: C never gathers the call.
+  subroutine begin_call(this, group, timeout_ms, work, is_message)
     type(call_of), target, intent(inout) :: this
     type(tutti_group), optional, intent(in) :: group
     integer, optional, intent(in) :: timeout_ms
     type(tutti_work), optional, intent(in) :: work
+    logical, optional, intent(in) :: is_message
 
     this%group = group_handle(group)
     this%options%timeout_ms = milliseconds(timeout_ms)
     if (present(work)) this%work => this%started
     this%may_copy = .not. present(work)
+    if (present(is_message)) this%may_be_gathered = .not. is_message
   end subroutine
 
   !> Takes an array as the call's argument of this name; an absent one stays NULL.
   subroutine take(this, into, name, array, dtype)
-    type(call_of), intent(inout) :: this
+    type(call_of), target, intent(inout) :: this
     type(argument), target, intent(inout) :: into
     character(*), intent(in) :: name
     type(*), dimension(..), optional, target, asynchronous, intent(in) :: array
     integer, optional, intent(in) :: dtype
 
     if (.not. present(array)) return
-    call open_array(name, array, dtype, this%may_copy, into%array, this%status, this%error, &
-                    this%group)
+    call open_array(name, array, dtype, this%may_copy, into%array, this%status, this%error)
     into%buffer => into%array%buffer
     if (into%array%may_be_text /= 0) this%may_write_errmsg = .false.
+    if (c_associated(into%array%copy)) call guard_copy(this, name)
+  end subroutine
+
+  !> Calls that are gathered borrow their arrays until all of them are done, and a copy would be gone
+  !> by then. Only C knows whether the group's calls are gathered, and then refuses one with a work.
+  subroutine guard_copy(this, name)
+    type(call_of), target, intent(inout) :: this
+    character(*), intent(in) :: name
+    if (gatherings() == 0 .or. .not. this%may_be_gathered) return
+    this%work => this%started
+    this%copied = name
+  end subroutine
+
+  !> Waits for the work that a copy brought about.
+  subroutine settle(this)
+    type(call_of), intent(inout) :: this
+
+    if (.not. allocated(this%copied)) return
+    if (this%status == TUTTI_OK) &
+      this%status = c_tutti_work_wait(this%started, 0_c_int64_t, this%error)
+    call c_tutti_work_release(this%started)
+    this%started = 0
+    if (index(tutti_error_message(this%error), "while calls are gathered") > 0) &
+      call refuse(this%status, this%error, this%copied // " would have to be copied, which calls &
+        &that are gathered outlive: pass a contiguous array, or logical(c_bool)")
+    deallocate (this%copied)
   end subroutine
 
   !> Gives an array back to the caller; `written`: the call has written into it.
   subroutine give_back(this, from, array, written)
-    type(call_of), intent(in) :: this
+    type(call_of), intent(inout) :: this
     type(argument), intent(inout) :: from
     type(*), dimension(..), optional, target, asynchronous, intent(in) :: array
     logical, intent(in) :: written
+    call settle(this)
     if (present(array)) call close_array(array, written .and. this%status == TUTTI_OK, from%array)
   end subroutine
 
@@ -88,25 +124,5 @@ contains
     else
       call finish(this%status, this%error, ierr)
     end if
-  end subroutine
-
-  !> Notes that a group's calls are gathered from now on; `before`: they were already.
-  subroutine note_gathering(group, before, status, error)
-    integer(c_intptr_t), intent(in) :: group
-    logical, intent(out) :: before
-    integer(c_int32_t), intent(out) :: status
-    type(tutti_error), intent(inout) :: error
-    integer(c_int32_t) :: was
-
-    was = set_gathering(group, 1_c_int32_t)
-    before = was == 1
-    status = TUTTI_OK
-    if (was < 0) call refuse(status, error, "no memory to note that calls are gathered")
-  end subroutine
-
-  subroutine forget_gathering(group)
-    integer(c_intptr_t), intent(in) :: group
-    integer(c_int32_t) :: was
-    was = set_gathering(group, 0_c_int32_t)
   end subroutine
 end module tutti_calls

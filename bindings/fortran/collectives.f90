@@ -151,15 +151,12 @@ contains
     type(tutti_group), optional, intent(in) :: group
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
-    logical :: before
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
-    call note_gathering(group_handle(group), before, status, error)
-    if (status == TUTTI_OK) then
-      status = c_tutti_coalescing_begin(group_handle(group), error)
-      if (status /= TUTTI_OK .and. .not. before) call forget_gathering(group_handle(group))
-    end if
+    call count_gathering(1_c_int32_t)
+    status = c_tutti_coalescing_begin(group_handle(group), error)
+    if (status /= TUTTI_OK) call count_gathering(-1_c_int32_t)
     call finish(status, error, ierr, errmsg)
   end subroutine
 
@@ -174,7 +171,7 @@ contains
 
     call begin_call(this, group, timeout_ms, work)
     this%status = c_tutti_coalescing_end(this%group, this%options, this%work, this%error)
-    call forget_gathering(this%group)
+    if (this%status == TUTTI_OK) call count_gathering(-1_c_int32_t)
     call end_call(this, work, ierr, errmsg)
   end subroutine
 end module tutti_collectives

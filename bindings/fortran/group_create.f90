@@ -5,7 +5,6 @@ module tutti_group_creation
                              tutti_allgather_callback, TUTTI_OK
   use tutti_base
   use tutti_functions
-  use tutti_calls, only: forget_gathering
   use tutti_groups
   use tutti_stores, only: tutti_store
   implicit none
@@ -74,7 +73,6 @@ contains
     integer(c_int32_t) :: status
 
     status = c_tutti_destroy_process_group(group_handle(group), error)
-    call forget_gathering(group_handle(group))
     call finish(status, error, ierr, errmsg)
   end subroutine
 

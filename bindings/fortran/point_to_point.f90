@@ -31,7 +31,7 @@ contains
     type(call_of), target :: this
     type(argument), target :: data
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, group, timeout_ms, work, is_message=.true.)
     call take(this, data, "buffer", buffer, dtype)
     if (this%status == TUTTI_OK) &
       this%status = c_tutti_send(this%group, data%buffer, int(group_dst, c_int32_t), tag_of(tag), &
@@ -56,7 +56,7 @@ contains
     type(call_of), target :: this
     type(argument), target :: data
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, group, timeout_ms, work, is_message=.true.)
     if (present(out_group_src)) out_group_src = -1
     call take(this, data, "buffer", buffer, dtype)
     if (this%status == TUTTI_OK) &

@@ -8,9 +8,9 @@
 void tutti_fortran_note(const tutti_error* error);
 void tutti_fortran_noted(tutti_error* error);
 
-/* Notes whether the calls of a group are being gathered. Returns whether they were before, 1 or 0,
- * or -1 if there is no memory to note it. */
-int32_t tutti_fortran_set_gathering(intptr_t group, int32_t gathering);
-int32_t tutti_fortran_is_gathering(intptr_t group);
+/* How many groups' calls may be being gathered: one more, or one less, and their number. A group
+ * whose gathering failed stays counted. */
+void tutti_fortran_count_gathering(int32_t change);
+int32_t tutti_fortran_gatherings(void);
 
 #endif

@@ -20,6 +20,7 @@ program arrays_test
   call named_dtypes()
   call refused()
   call gathered()
+  call gathered_by_another_handle()
   call tutti_destroy_process_group()
   call passed()
 contains
@@ -279,7 +280,7 @@ contains
     call tutti_all_reduce(x(3:4))
     call tutti_all_reduce(flag, TUTTI_PRODUCT)
     call tutti_all_reduce(x(1:4:2), ierr=status, errmsg=message)
-    call check_message(message, "output is not contiguous")
+    call check_message(message, "output would have to be copied")
     call tutti_coalescing_begin(ierr=status)
     call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "gathering twice")
     call tutti_all_reduce(x(1:4:2), ierr=status)
@@ -290,5 +291,36 @@ contains
     call check(x(1) == ranks**2 .and. x(2) == ranks, "and copies are allowed again")
     call tutti_coalescing_end(ierr=status)
     call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "nothing is gathered")
+  end subroutine
+
+  !> Two handles of one group, whose calls are gathered by either.
+  subroutine gathered_by_another_handle()
+    type(tutti_mesh) :: mesh
+    type(tutti_group) :: group, other, apart
+    integer :: x(6), y(2), status
+    character(200) :: message
+
+    call tutti_init_device_mesh(mesh, [ranks])
+    call mesh%get_group(group)
+    call mesh%get_group(other)
+    x = 1
+    y = rank
+    call tutti_coalescing_begin(group)
+    call tutti_all_reduce(x(1:6:2), group=other, ierr=status, errmsg=message)
+    call check_message(message, "output would have to be copied")
+    call tutti_all_reduce(y, input=x(6:1:-3), group=other, ierr=status, errmsg=message)
+    call check_message(message, "input would have to be copied")
+    call tutti_new_group(apart)
+    call tutti_all_reduce(x(2:6:2), group=apart)
+    call check(all(x == [1, ranks, 1, ranks, 1, ranks]), "another group's calls are not gathered")
+    if (rank == 0 .and. ranks > 1) call tutti_send(x(1:6:2), 1, group=group)
+    if (rank == 1) call tutti_recv(x(2:6:2), 0, group=group)
+    call check(all(x == 1) .or. rank /= 1, "nor are messages")
+    call tutti_coalescing_end(group)
+    call check(y == rank, "what was refused is not done")
+    call apart%release()
+    call other%release()
+    call group%release()
+    call mesh%release()
   end subroutine
 end program arrays_test
