@@ -1,13 +1,13 @@
 !> What every part of the binding stands on: how a call ends, and how texts go to C and come back.
 module tutti_base
   use, intrinsic :: iso_c_binding
-  use, intrinsic :: iso_fortran_env, only: int8
+  use, intrinsic :: iso_fortran_env, only: int8, int32
   use tutti_constants, only: tutti_error, TUTTI_OK, TUTTI_ERR_INVALID_ARGUMENT
   use tutti_functions, only: c_tutti_status_name, c_tutti_bytes_data, c_tutti_bytes_size, &
                      c_tutti_bytes_release
   implicit none
   private
-  public :: finish, refuse, to_c, from_c, name_or_null, number, milliseconds
+  public :: finish, refuse, to_c, from_c, name_or_null, number, milliseconds, narrow
   public :: copy_text, take_text, take_bytes, take_texts, text_list, list_texts
   public :: tutti_status_name, tutti_last_error, tutti_error_message, tutti_c_string
 
@@ -215,4 +215,21 @@ contains
     milliseconds = 0
     if (present(timeout_ms)) milliseconds = int(timeout_ms, c_int64_t)
   end function
+
+  !> A number of C as one of 32 bits; what does not fit is refused, and 0.
+  subroutine narrow(wide, value, status, error)
+    integer(c_int64_t), intent(in) :: wide
+    integer(int32), intent(out) :: value
+    integer(c_int32_t), intent(inout) :: status
+    type(tutti_error), intent(inout) :: error
+    integer(c_int64_t), parameter :: largest = huge(value)
+
+    value = 0
+    if (status /= TUTTI_OK) return
+    if (wide > largest .or. wide < -largest - 1) then
+      call refuse(status, error, "value has too few bits for what is there: use integer(int64)")
+    else
+      value = int(wide, int32)
+    end if
+  end subroutine
 end module tutti_base

@@ -30,6 +30,10 @@ contains
       status = c_tutti_object_add_bool(self%handle, number(value), error)
     type is (logical(c_bool))
       status = c_tutti_object_add_bool(self%handle, number(logical(value)), error)
+    type is (logical(int16))
+      status = c_tutti_object_add_bool(self%handle, number(logical(value)), error)
+    type is (logical(int64))
+      status = c_tutti_object_add_bool(self%handle, number(logical(value)), error)
     class default
       call refuse(status, error, "value must be a logical, integer, real or character")
     end select

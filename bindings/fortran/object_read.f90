@@ -75,11 +75,7 @@ contains
 
     wide = 0
     status = c_tutti_object_get_int64(self%handle, node_or_all(node), wide, error)
-    if (abs(wide) > huge(value)) then
-      call refuse(status, error, "value has too few bits for the integer: use integer(int64)")
-      wide = 0
-    end if
-    value = int(wide, int32)
+    call narrow(wide, value, status, error)
     call finish(status, error, ierr, errmsg)
   end procedure
 
@@ -108,6 +104,10 @@ contains
 
     wide = 0
     status = c_tutti_object_get_float64(self%handle, node_or_all(node), wide, error)
+    if (abs(wide) > huge(value) .and. abs(wide) <= huge(wide)) then
+      call refuse(status, error, "value has too small a range for the number: use real(real64)")
+      wide = 0
+    end if
     value = real(wide, real32)
     call finish(status, error, ierr, errmsg)
   end procedure

@@ -23,13 +23,7 @@ contains
 
     now = 0
     status = c_tutti_store_add(self%handle, to_c(key), int(amount, c_int64_t), now, error)
-    if (present(value)) then
-      if (abs(now) > huge(value)) then
-        call refuse(status, error, "value has too few bits for the counter: use integer(int64)")
-        now = 0
-      end if
-      value = int(now, int32)
-    end if
+    if (present(value)) call narrow(now, value, status, error)
     call finish(status, error, ierr, errmsg)
   end procedure
 

@@ -13,6 +13,7 @@ program objects_test
   call containers()
   call arrays()
   call arrays_of_other_types()
+  call edges_of_numbers()
   call many()
   call messages()
   call failures()
@@ -37,7 +38,7 @@ contains
     call tutti_object_create(list)
     call list%begin_list()
     call list%add_nil()
-    call list%add(.true.)
+    call list%add(.true._int16)
     call list%add(-5)
     call list%add(2_int64**60)
     call list%add(1.5)
@@ -166,6 +167,36 @@ contains
     call object%add_array(["ab", "cd"], ierr=status)
     call check_message(tutti_error_message(tutti_last_error()), "array has characters")
     call object%release()
+  end subroutine
+
+  !> The largest and smallest numbers, and those one beyond.
+  subroutine edges_of_numbers()
+    type(tutti_object) :: list
+    integer(int64), parameter :: large = 2_int64**31
+    integer(int64) :: wide
+    integer(int32) :: small, status
+    real(real32) :: single
+    character(100) :: message
+
+    call tutti_object_create(list)
+    call list%begin_list()
+    call list%add_elements([-large, large - 1, -large - 1, large, -huge(large) - 1_int64])
+    call list%add(1d300)
+    call list%end()
+    call list%get(small, list%at(1))
+    call check(small < 0 .and. small + 1 == -huge(small), "-2^31")
+    call list%get(small, list%at(2))
+    call check(small == huge(small), "2^31 - 1")
+    do wide = 3, 5
+      call list%get(small, list%at(int(wide)), ierr=status, errmsg=message)
+      call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "an integer beyond 32 bits")
+      call check_message(message, "value has too few bits")
+    end do
+    call list%get(wide, list%at(5))
+    call check(wide < 0 .and. wide + 1 == -huge(wide), "-2^63")
+    call list%get(single, list%at(6), ierr=status, errmsg=message)
+    call check_message(message, "value has too small a range")
+    call list%release()
   end subroutine
 
   !> Bits of another meaning are refused, but for those that Fortran has no type for.

@@ -78,6 +78,9 @@ contains
     call store%add("counter", 0, now, status, message)
     call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "a counter beyond 32 bits")
     call check_message(message, "value")
+    call store%add("lowest", -huge(now) - 1, now)
+    call check(now < 0 .and. now + 1 == -huge(now), "a counter of -2^31")
+    call store%delete_key("lowest")
 
     call store%check(["counter", "missing"], found)
     call check(.not. found, "a key is missing")
