@@ -152,8 +152,12 @@ contains
     if (present(reproducible)) options%reproducible = reproducible
     count = 0
     if (present(ranks)) count = size(ranks, kind=c_size_t)
-    status = c_tutti_new_group(group_handle(group), ranks, count, c_backend, c_description, &
-                               options, new_group%handle, error)
+    status = TUTTI_OK
+    if (present(ranks) .and. count == 0) &
+      call refuse(status, error, "ranks is empty: leave it out for a group of all ranks")
+    if (status == TUTTI_OK) &
+      status = c_tutti_new_group(group_handle(group), ranks, count, c_backend, c_description, &
+                                 options, new_group%handle, error)
     call finish(status, error, ierr, errmsg)
   end subroutine
 

@@ -184,7 +184,7 @@ contains
   subroutine failures()
     type(tutti_store) :: no_store
     type(tutti_group) :: group
-    integer :: status
+    integer :: status, some(2)
 
     call tutti_init_process_group(ierr=status, errmsg=message)
     call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "a second world")
@@ -197,5 +197,9 @@ contains
     call tutti_new_group(group, [ranks], ierr=status, errmsg=message)
     call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "no such rank")
     call check_message(message, "ranks")
+    some = 0
+    call tutti_new_group(group, pack(some, some > 0), ierr=status, errmsg=message)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "a group of no ranks")
+    call check_message(message, "ranks is empty")
   end subroutine
 end program groups_test
