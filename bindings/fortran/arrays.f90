@@ -2,6 +2,7 @@
 !> closed behind it; what is not contiguous is copied meanwhile, if the call allows that.
 module tutti_arrays
   use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: int64
   use tutti_constants
   use tutti_base, only: finish, refuse, to_c
   implicit none
@@ -21,7 +22,7 @@ module tutti_arrays
   !> Cuts a contiguous array into the pieces of the ranks, one behind the other: equal ones, or as
   !> many elements as `counts` says. The array must stay, and be a target, while they are used.
   interface tutti_pieces
-    module procedure equal_pieces, counted_pieces
+    module procedure equal_pieces, counted_pieces, long_pieces
   end interface
 
   interface
@@ -169,6 +170,16 @@ contains
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
     type(tutti_buffer) :: buffers(size(counts))
+    buffers = long_pieces(array, int(counts, int64), dtype, ierr, errmsg)
+  end function
+
+  function long_pieces(array, counts, dtype, ierr, errmsg) result(buffers)
+    type(*), dimension(..), target, asynchronous, intent(inout) :: array
+    integer(int64), intent(in) :: counts(:)
+    integer, optional, intent(in) :: dtype
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(tutti_buffer) :: buffers(size(counts))
     type(array_argument) :: opened
     type(tutti_error) :: error
     integer(c_int32_t) :: status
@@ -178,7 +189,7 @@ contains
     if (status == TUTTI_OK .and. any(counts < 0)) &
       call refuse(status, error, "counts must be 0 or more")
     if (status == TUTTI_OK) &
-      call cut(opened%buffer, int(counts, c_int64_t), &
+      call cut(opened%buffer, counts, &
                "counts must be together as many elements as array has", buffers, status, error)
     call end_array(opened, status, error, ierr, errmsg)
   end function

@@ -1,5 +1,6 @@
 !> Every collective, with and without a work.
 program collectives_test
+  use, intrinsic :: iso_fortran_env, only: int64
   use checks
   use tutti
   implicit none
@@ -69,6 +70,8 @@ contains
 
     counts = [(i, i=1, ranks)]
     ragged = 0
+    list = tutti_pieces(ragged, int(counts, int64))
+    call check(list%count == counts, "counts of 64 bits")
     list = tutti_pieces(ragged, counts)
     call tutti_all_gather(list, input=[(rank + 1, i=1, rank + 1)])
     call check(all(ragged == [(spread(i, 1, i), i=1, ranks)]), "all_gather of different counts")
