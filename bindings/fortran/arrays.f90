@@ -7,7 +7,7 @@ module tutti_arrays
   use tutti_base, only: finish, refuse, to_c
   implicit none
   private
-  public :: array_argument, open_array, close_array, note_text, array_extents, fill_array
+  public :: array_argument, open_array, close_array, note_text, array_extents, bytes_in, fill_array
   public :: tutti_buffer, tutti_buffer_of, tutti_pieces, end_array
 
   !> One array argument during a call.
@@ -110,6 +110,13 @@ contains
     allocate (extents(rank(array)))
     status = c_extents(array, extents)
   end subroutine
+
+  !> How many bytes of C an array has.
+  integer(c_size_t) function bytes_in(opened)
+    use tutti_functions, only: c_tutti_dtype_size
+    type(array_argument), intent(in) :: opened
+    bytes_in = int(opened%buffer%count, c_size_t) * c_tutti_dtype_size(opened%buffer%dtype)
+  end function
 
   !> Copies elements from C into an array of the same type and shape.
   subroutine fill_array(name, array, data, dtype, shape, dimensions, status, error)

@@ -8,7 +8,9 @@ module tutti_base
   implicit none
   private
   public :: finish, refuse, to_c, from_c, name_or_null, number, milliseconds, narrow
-  public :: copy_text, take_text, take_bytes, take_texts, text_list, list_texts
+  public :: node_or_all
+  public :: or_null, copy_text, copy_bytes, take_text, take_bytes, take_texts
+  public :: text_list, list_texts
   public :: tutti_status_name, tutti_last_error, tutti_error_message, tutti_c_string
 
   !> For a timeout: none. 0 is the default of the group, the store or the call.
@@ -152,6 +154,18 @@ contains
     end do
   end subroutine
 
+  subroutine copy_bytes(address, length, values)
+    type(c_ptr), intent(in) :: address
+    integer(c_size_t), intent(in) :: length
+    integer(int8), allocatable, intent(out) :: values(:)
+    integer(int8), pointer :: there(:)
+
+    allocate (values(length))
+    if (length == 0) return
+    call c_f_pointer(address, there, [length])
+    values = there
+  end subroutine
+
   !> The text in bytes that C returned, which are given back.
   subroutine take_text(bytes, text)
     integer(c_intptr_t), value :: bytes
@@ -163,15 +177,7 @@ contains
   subroutine take_bytes(bytes, values)
     integer(c_intptr_t), value :: bytes
     integer(int8), allocatable, intent(out) :: values(:)
-    integer(int8), pointer :: there(:)
-    integer(c_size_t) :: length
-
-    length = c_tutti_bytes_size(bytes)
-    allocate (values(length))
-    if (length > 0) then
-      call c_f_pointer(c_tutti_bytes_data(bytes), there, [length])
-      values = there
-    end if
+    call copy_bytes(c_tutti_bytes_data(bytes), c_tutti_bytes_size(bytes), values)
     call c_tutti_bytes_release(bytes)
   end subroutine
 
@@ -201,6 +207,13 @@ contains
     end do
   end subroutine
 
+  !> What a callback is to be given, as C takes it.
+  pure type(c_ptr) function or_null(user)
+    type(c_ptr), optional, intent(in) :: user
+    or_null = c_null_ptr
+    if (present(user)) or_null = user
+  end function
+
   !> 1 or 0, for C; 0 if it is absent.
   pure integer(c_int32_t) function number(flag)
     logical, optional, intent(in) :: flag
@@ -214,6 +227,13 @@ contains
     integer, optional, intent(in) :: timeout_ms
     milliseconds = 0
     if (present(timeout_ms)) milliseconds = int(timeout_ms, c_int64_t)
+  end function
+
+  !> A node of an object as C numbers it; absent: the outermost one.
+  pure integer(c_int64_t) function node_or_all(node)
+    integer(c_int64_t), optional, intent(in) :: node
+    node_or_all = 0
+    if (present(node)) node_or_all = node
   end function
 
   !> A number of C as one of 32 bits; what does not fit is refused, and 0.

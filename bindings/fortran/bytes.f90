@@ -5,6 +5,7 @@ module tutti_byte_strings
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int64
   use tutti_constants, only: tutti_error, tutti_buffer, TUTTI_OK
+  use tutti_arrays, only: bytes_in
   use tutti_base
   use tutti_functions
   use tutti_calls
@@ -57,12 +58,7 @@ contains
   function get(self) result(values)
     class(tutti_bytes), intent(in) :: self
     integer(int8), allocatable :: values(:)
-    integer(int8), pointer :: there(:)
-
-    allocate (values(self%size()))
-    if (size(values) == 0) return
-    call c_f_pointer(c_tutti_bytes_data(self%handle), there, [size(values)])
-    values = there
+    call copy_bytes(c_tutti_bytes_data(self%handle), c_tutti_bytes_size(self%handle), values)
   end function
 
   !> The bytes as a text.
@@ -113,7 +109,7 @@ contains
 
     call begin_call(this, group, timeout_ms, work)
     call take(this, in, "data", data)
-    call broadcast(this, in%array%buffer%data, bytes_in(in), group_src, bytes, max_bytes)
+    call broadcast(this, in%array%buffer%data, bytes_in(in%array), group_src, bytes, max_bytes)
     call give_back(this, in, data, .false.)
     call end_call(this, work, ierr, errmsg)
   end subroutine
@@ -165,7 +161,7 @@ contains
 
     call begin_call(this, group, timeout_ms, work)
     call take(this, in, "data", data)
-    call all_gather(this, in%array%buffer%data, bytes_in(in), bytes, max_bytes)
+    call all_gather(this, in%array%buffer%data, bytes_in(in%array), bytes, max_bytes)
     call give_back(this, in, data, .false.)
     call end_call(this, work, ierr, errmsg)
   end subroutine
@@ -176,9 +172,9 @@ contains
     integer(c_size_t), intent(in) :: length
     type(tutti_bytes), target, asynchronous, intent(inout) :: bytes(:)
     integer(int64), optional, intent(in) :: max_bytes
-    integer(c_intptr_t), pointer :: out(:)
+    integer(c_intptr_t), pointer, contiguous :: out(:)
 
-    call room(this, bytes, out)
+    call room(this, "bytes", c_loc(bytes), size(bytes), is_contiguous(bytes), out)
     if (this%status == TUTTI_OK) &
       this%status = c_tutti_all_gather_bytes(this%group, data, length, out, &
                                              size(out, kind=c_size_t), most(max_bytes), &
@@ -217,7 +213,7 @@ contains
 
     call begin_call(this, group, timeout_ms, work)
     call take(this, in, "data", data)
-    call gather(this, in%array%buffer%data, bytes_in(in), group_dst, bytes, max_bytes)
+    call gather(this, in%array%buffer%data, bytes_in(in%array), group_dst, bytes, max_bytes)
     call give_back(this, in, data, .false.)
     call end_call(this, work, ierr, errmsg)
   end subroutine
@@ -229,13 +225,13 @@ contains
     integer, intent(in) :: group_dst
     type(tutti_bytes), optional, target, asynchronous, intent(inout) :: bytes(:)
     integer(int64), optional, intent(in) :: max_bytes
-    integer(c_intptr_t), pointer :: out(:)
+    integer(c_intptr_t), pointer, contiguous :: out(:)
     integer(c_size_t) :: count
 
     nullify (out)
     count = 0
     if (present(bytes)) then
-      call room(this, bytes, out)
+      call room(this, "bytes", c_loc(bytes), size(bytes), is_contiguous(bytes), out)
       count = size(bytes, kind=c_size_t)
     end if
     if (this%status == TUTTI_OK) &
@@ -309,7 +305,7 @@ contains
 
     call begin_call(this, group, timeout_ms, work, is_message=.true.)
     call take(this, in, "data", data)
-    call send(this, in%array%buffer%data, bytes_in(in), group_dst, tag)
+    call send(this, in%array%buffer%data, bytes_in(in%array), group_dst, tag)
     call give_back(this, in, data, .false.)
     call end_call(this, work, ierr, errmsg)
   end subroutine
@@ -354,23 +350,6 @@ contains
     character(*), target, asynchronous, intent(in) :: text
     address_of = c_null_ptr
     if (len(text) > 0) address_of = c_loc(text(1:1))
-  end function
-
-  !> The handles that C writes when the bytes are there.
-  subroutine room(this, bytes, handles)
-    type(call_of), intent(inout) :: this
-    type(tutti_bytes), target, asynchronous, intent(inout) :: bytes(:)
-    integer(c_intptr_t), pointer, intent(out) :: handles(:)
-
-    handles => bytes%handle
-    if (size(bytes) > 1 .and. .not. is_contiguous(bytes)) &
-      call refuse(this%status, this%error, "bytes is not contiguous")
-  end subroutine
-
-  integer(c_size_t) function bytes_in(taken)
-    type(argument), intent(in) :: taken
-    bytes_in = int(taken%array%buffer%count, c_size_t) &
-               * c_tutti_dtype_size(taken%array%buffer%dtype)
   end function
 
   pure integer(c_int64_t) function most(max_bytes)

@@ -11,7 +11,7 @@ module tutti_calls
   implicit none
   private
   public :: call_of, argument, begin_call, take, give_back, end_call
-  public :: count_gathering
+  public :: room, count_gathering
 
   !> A call while it is made. Declared as a target, for C receives the work in it.
   type :: call_of
@@ -78,8 +78,8 @@ contains
     if (c_associated(into%array%copy)) call guard_copy(this, name)
   end subroutine
 
-  !> Calls that are gathered borrow their arrays until all of them are done, and a copy would be gone
-  !> by then. Only C knows whether the group's calls are gathered, and then refuses one with a work.
+  !> Calls that are gathered borrow their arrays until all of them are done, and a copy would be
+  !> gone by then. Only C knows whether the group's calls are; then it refuses one with a work.
   subroutine guard_copy(this, name)
     type(call_of), target, intent(inout) :: this
     character(*), intent(in) :: name
@@ -98,8 +98,8 @@ contains
     call c_tutti_work_release(this%started)
     this%started = 0
     if (index(tutti_error_message(this%error), "while calls are gathered") > 0) &
-      call refuse(this%status, this%error, this%copied // " would have to be copied, which calls &
-        &that are gathered outlive: pass a contiguous array, or logical(c_bool)")
+      call refuse(this%status, this%error, this%copied // " would have to be copied, and " &
+                  // "gathered calls outlive a copy: pass a contiguous array, or logical(c_bool)")
     deallocate (this%copied)
   end subroutine
 
@@ -111,6 +111,21 @@ contains
     logical, intent(in) :: written
     call settle(this)
     if (present(array)) call close_array(array, written .and. this%status == TUTTI_OK, from%array)
+  end subroutine
+
+  !> The handles in the argument of this name, a list of objects or bytes at an address, where C
+  !> itself writes them, also after the call.
+  subroutine room(this, name, address, count, is_whole, handles)
+    type(call_of), intent(inout) :: this
+    character(*), intent(in) :: name
+    type(c_ptr), intent(in) :: address
+    integer, intent(in) :: count
+    logical, intent(in) :: is_whole
+    integer(c_intptr_t), pointer, contiguous, intent(out) :: handles(:)
+
+    call c_f_pointer(address, handles, [count])
+    if (count > 1 .and. .not. is_whole) &
+      call refuse(this%status, this%error, name // " is not contiguous")
   end subroutine
 
   subroutine end_call(this, work, ierr, errmsg)

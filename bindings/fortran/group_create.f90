@@ -112,16 +112,13 @@ contains
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
     character(:, kind=c_char), allocatable :: c_backend
-    type(c_ptr) :: handed
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
     call name_or_null(backend, c_backend)
-    handed = c_null_ptr
-    if (present(user)) handed = user
     status = c_tutti_group_create_with_allgather( &
-      c_backend, c_funloc(callback), handed, int(rank, c_int32_t), int(world_size, c_int32_t), &
-      options_of(timeout_ms, reproducible), group%handle, error)
+      c_backend, c_funloc(callback), or_null(user), int(rank, c_int32_t), &
+      int(world_size, c_int32_t), options_of(timeout_ms, reproducible), group%handle, error)
     call finish(status, error, ierr, errmsg)
   end subroutine
 

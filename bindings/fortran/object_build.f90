@@ -3,7 +3,8 @@ submodule(tutti_objects) object_build
   use tutti_constants
   use tutti_base
   use tutti_functions
-  use tutti_arrays, only: array_argument, open_array, close_array, end_array, array_extents
+  use tutti_arrays, only: array_argument, open_array, close_array, end_array, array_extents, &
+                          bytes_in
   implicit none
 contains
   module procedure add
@@ -186,16 +187,4 @@ contains
     status = c_tutti_object_add_object(self%handle, from%handle, node_or_all(node), error)
     call finish(status, error, ierr, errmsg)
   end procedure
-
-  !> A node as C numbers it; absent: the outermost one.
-  pure integer(c_int64_t) function node_or_all(node)
-    integer(int64), optional, intent(in) :: node
-    node_or_all = 0
-    if (present(node)) node_or_all = node
-  end function
-
-  integer(c_size_t) function bytes_in(opened)
-    type(array_argument), intent(in) :: opened
-    bytes_in = int(opened%buffer%count, c_size_t) * c_tutti_dtype_size(opened%buffer%dtype)
-  end function
 end submodule object_build

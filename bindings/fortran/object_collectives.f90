@@ -28,14 +28,14 @@ contains
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
     type(call_of), target :: this
-    integer(c_intptr_t), pointer :: given(:), received(:)
+    integer(c_intptr_t), pointer, contiguous :: given(:), received(:)
 
     call begin_call(this, group, timeout_ms, work)
     nullify (given, received)
     if (c_tutti_get_rank(this%group) == group_src) then
-      call room(this, objects, given)
+      call room(this, "objects", c_loc(objects), size(objects), is_contiguous(objects), given)
     else
-      call room(this, objects, received)
+      call room(this, "objects", c_loc(objects), size(objects), is_contiguous(objects), received)
     end if
     if (this%status == TUTTI_OK) &
       this%status = c_tutti_broadcast_object_list( &
@@ -56,10 +56,10 @@ contains
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
     type(call_of), target :: this
-    integer(c_intptr_t), pointer :: received(:)
+    integer(c_intptr_t), pointer, contiguous :: received(:)
 
     call begin_call(this, group, timeout_ms, work)
-    call room(this, objects, received)
+    call room(this, "objects", c_loc(objects), size(objects), is_contiguous(objects), received)
     if (this%status == TUTTI_OK) &
       this%status = c_tutti_all_gather_object( &
         this%group, object%handle, received, size(objects, kind=c_size_t), object_options, &
@@ -80,14 +80,14 @@ contains
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
     type(call_of), target :: this
-    integer(c_intptr_t), pointer :: received(:)
+    integer(c_intptr_t), pointer, contiguous :: received(:)
     integer(c_size_t) :: count
 
     call begin_call(this, group, timeout_ms, work)
     nullify (received)
     count = 0
     if (present(objects)) then
-      call room(this, objects, received)
+      call room(this, "objects", c_loc(objects), size(objects), is_contiguous(objects), received)
       count = size(objects, kind=c_size_t)
     end if
     if (this%status == TUTTI_OK) &
@@ -163,26 +163,15 @@ contains
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
     type(call_of), target :: this
-    integer(c_intptr_t), pointer :: received(:)
+    integer(c_intptr_t), pointer, contiguous :: received(:)
 
     call begin_call(this, group, timeout_ms, work)
     if (present(out_group_src)) out_group_src = -1
-    call room(this, objects, received)
+    call room(this, "objects", c_loc(objects), size(objects), is_contiguous(objects), received)
     if (this%status == TUTTI_OK) &
       this%status = c_tutti_recv_object_list( &
         this%group, received, size(objects, kind=c_size_t), int(group_src, c_int32_t), &
         tag_of(tag), object_options, this%options, out_group_src, this%work, this%error)
     call end_call(this, work, ierr, errmsg)
-  end subroutine
-
-  !> The handles that C reads, or writes when the objects are there.
-  subroutine room(this, objects, handles)
-    type(call_of), intent(inout) :: this
-    type(tutti_object), target, asynchronous, intent(inout) :: objects(:)
-    integer(c_intptr_t), pointer, intent(out) :: handles(:)
-
-    handles => objects%handle
-    if (size(objects) > 1 .and. .not. is_contiguous(objects)) &
-      call refuse(this%status, this%error, "objects is not contiguous")
   end subroutine
 end module tutti_object_exchange

@@ -137,18 +137,13 @@ contains
   module procedure get_bytes
     type(c_ptr) :: data
     integer(c_size_t) :: count
-    integer(int8), pointer :: there(:)
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
     data = c_null_ptr
     count = 0
     status = c_tutti_object_get_bytes(self%handle, node_or_all(node), data, count, error)
-    allocate (value(count))
-    if (count > 0) then
-      call c_f_pointer(data, there, [count])
-      value = there
-    end if
+    call copy_bytes(data, count, value)
     call finish(status, error, ierr, errmsg)
   end procedure
 
@@ -226,13 +221,6 @@ contains
     count = int(found)
     call finish(status, error, ierr, errmsg)
   end procedure
-
-  !> A node as C numbers it; absent: the outermost one.
-  pure integer(c_int64_t) function node_or_all(node)
-    integer(int64), optional, intent(in) :: node
-    node_or_all = 0
-    if (present(node)) node_or_all = node
-  end function
 
   !> One value, if there is such a node.
   subroutine look(self, node, item, found)

@@ -51,11 +51,4 @@ contains
     call take_bytes(bytes, message)
     call finish(status, error, ierr, errmsg)
   end procedure
-
-  !> A node as C numbers it; absent: the outermost one.
-  pure integer(c_int64_t) function node_or_all(node)
-    integer(int64), optional, intent(in) :: node
-    node_or_all = 0
-    if (present(node)) node_or_all = node
-  end function
 end submodule object_whole

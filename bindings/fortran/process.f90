@@ -85,17 +85,14 @@ contains
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
     type(c_funptr) :: function
-    type(c_ptr) :: handed
     integer(c_int32_t) :: heard, status
     type(tutti_error) :: error
 
     function = c_null_funptr
     if (present(callback)) function = c_funloc(callback)
-    handed = c_null_ptr
-    if (present(user)) handed = user
     heard = TUTTI_LOG_INFO
     if (present(level)) heard = int(level, c_int32_t)
-    status = c_tutti_set_log_callback(function, handed, heard, error)
+    status = c_tutti_set_log_callback(function, or_null(user), heard, error)
     call finish(status, error, ierr, errmsg)
   end subroutine
 
@@ -110,19 +107,16 @@ contains
     type(tutti_work), optional, intent(out) :: work
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
-    type(c_ptr) :: handed
     integer(c_intptr_t), pointer :: started
     integer(c_intptr_t), target :: handle
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
-    handed = c_null_ptr
-    if (present(user)) handed = user
     handle = 0
     nullify (started)
     if (present(work)) started => handle
-    status = c_tutti_spawn(c_funloc(function), handed, int(nprocs, c_int32_t), options, started, &
-                           error)
+    status = c_tutti_spawn(c_funloc(function), or_null(user), int(nprocs, c_int32_t), options, &
+                           started, error)
     if (present(work)) work%handle = handle
     call finish(status, error, ierr, errmsg)
   end subroutine

@@ -81,15 +81,12 @@ contains
     logical, optional, intent(in) :: non_commutative
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
-    type(c_ptr) :: handed
     type(tutti_reduce_op_options) :: options
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
-    handed = c_null_ptr
-    if (present(user)) handed = user
     options%non_commutative = number(non_commutative)
-    status = c_tutti_reduce_op_create_user(to_c(name), c_funloc(function), handed, options, &
+    status = c_tutti_reduce_op_create_user(to_c(name), c_funloc(function), or_null(user), options, &
                                            op%number, error)
     call finish(status, error, ierr, errmsg)
   end subroutine

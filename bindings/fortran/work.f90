@@ -100,13 +100,10 @@ contains
     type(c_ptr), optional, intent(in) :: user
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
-    type(c_ptr) :: handed
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
-    handed = c_null_ptr
-    if (present(user)) handed = user
-    status = c_tutti_work_then(self%handle, c_funloc(callback), handed, error)
+    status = c_tutti_work_then(self%handle, c_funloc(callback), or_null(user), error)
     call finish(status, error, ierr, errmsg)
   end subroutine
 
