@@ -16,6 +16,7 @@ module tutti
   use tutti_collectives
   use tutti_group_creation
   use tutti_groups
+  use tutti_memory
   use tutti_meshes
   use tutti_messages
   use tutti_object_creation
