@@ -21,4 +21,5 @@ install(FILES tutti_fortranConfig.cmake
               "${CMAKE_CURRENT_BINARY_DIR}/tutti_fortranConfigVersion.cmake"
         DESTINATION "${config}" COMPONENT fortran)
 
-install(FILES README.md DESTINATION "${CMAKE_INSTALL_DATADIR}/tutti/fortran" COMPONENT fortran)
+install(FILES README.md "${CMAKE_CURRENT_BINARY_DIR}/calls.md"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/tutti/fortran" COMPONENT fortran)
