@@ -106,53 +106,81 @@ static tutti_status choose_dtype(const CFI_cdesc_t* array, const char* argument,
     return TUTTI_OK;
 }
 
-/* Fortran's order: the first index moves fastest. Returns 0 behind the last element. */
-static int next_element(const CFI_cdesc_t* array, CFI_index_t* index, char** element) {
+/* Goes to the next run of elements along the first dimension, which moves fastest. Returns 0 behind
+ * the last one. */
+static int next_run(const CFI_cdesc_t* array, CFI_index_t* index, char** run) {
     int i;
-    for (i = 0; i < array->rank; i++) {
-        *element += array->dim[i].sm;
+    for (i = 1; i < array->rank; i++) {
+        *run += array->dim[i].sm;
         if (++index[i] < array->dim[i].extent) return 1;
-        *element -= index[i] * array->dim[i].sm;
+        *run -= index[i] * array->dim[i].sm;
         index[i] = 0;
     }
     return 0;
 }
 
-static void to_byte(char* to, const char* logical, size_t size) {
+static char to_byte(const char* logical, size_t size) {
+    int32_t usual;
+    char any = 0;
     size_t i;
-    *to = 0;
-    for (i = 0; i < size; i++) *to |= logical[i] != 0;
+    if (size == sizeof usual) {
+        memcpy(&usual, logical, sizeof usual);
+        return usual != 0;
+    }
+    for (i = 0; i < size; i++) any |= logical[i] != 0;
+    return any;
 }
 
 static void from_byte(char* logical, char from, size_t size) {
-    const int64_t value = from != 0;
-    memset(logical, 0, size);
     /* Fortran's .true. is the integer 1 of the same size. */
-    if (size == 2)
-        memcpy(logical, &(int16_t){(int16_t)value}, 2);
-    else if (size == 4)
-        memcpy(logical, &(int32_t){(int32_t)value}, 4);
-    else if (size >= 8)
-        memcpy(logical, &value, 8);
+    memset(logical, 0, size);
+    logical[__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : size - 1] = from != 0;
 }
 
-/* Copies all elements to the packed memory of this dtype, or back. */
+/* Copies elements that stand apart by so many bytes. Sizes that the compiler knows are moved at
+ * once. */
+static void copy_run(char* to, ptrdiff_t to_step, const char* from, ptrdiff_t from_step,
+                     int64_t count, size_t size) {
+    int64_t i;
+    if (to_step == from_step && to_step == (ptrdiff_t)size) {
+        memcpy(to, from, (size_t)count * size);
+    } else if (size == 8) {
+        for (i = 0; i < count; i++) memcpy(to + i * to_step, from + i * from_step, 8);
+    } else if (size == 4) {
+        for (i = 0; i < count; i++) memcpy(to + i * to_step, from + i * from_step, 4);
+    } else {
+        for (i = 0; i < count; i++) memcpy(to + i * to_step, from + i * from_step, size);
+    }
+}
+
+/* Copies logicals of several bytes to single ones, or back. */
+static void copy_logicals(char* logical, ptrdiff_t step, char* bytes, int64_t count, size_t size,
+                          int back) {
+    int64_t i;
+    for (i = 0; i < count; i++)
+        if (back)
+            from_byte(logical + i * step, bytes[i], size);
+        else
+            bytes[i] = to_byte(logical + i * step, size);
+}
+
+/* Copies all elements, of which there are some, to the packed memory of this dtype, or back. */
 static void copy_elements(const CFI_cdesc_t* array, char* packed, int32_t dtype, int back) {
     CFI_index_t index[CFI_MAX_RANK] = {0};
-    const size_t size = array->elem_len;
+    const ptrdiff_t size = (ptrdiff_t)array->elem_len;
     const int wide = is_wide_logical(array, dtype);
-    char* element = array->base_addr;
+    const int64_t count = array->rank == 0 ? 1 : array->dim[0].extent;
+    const ptrdiff_t step = array->rank == 0 ? size : array->dim[0].sm;
+    char* run = array->base_addr;
     do {
-        if (wide && back)
-            from_byte(element, *packed, size);
-        else if (wide)
-            to_byte(packed, element, size);
+        if (wide)
+            copy_logicals(run, step, packed, count, array->elem_len, back);
         else if (back)
-            memcpy(element, packed, size);
+            copy_run(run, step, packed, size, count, array->elem_len);
         else
-            memcpy(packed, element, size);
-        packed += wide ? 1 : size;
-    } while (next_element(array, index, &element));
+            copy_run(packed, size, run, step, count, array->elem_len);
+        packed += count * (wide ? 1 : size);
+    } while (next_run(array, index, &run));
 }
 
 /* Why the elements cannot be used where they are; NULL if they can. */

@@ -16,6 +16,7 @@ program arrays_test
   call logicals()
   call ranks_of_arrays()
   call sections()
+  call sections_of_every_size()
   call texts()
   call named_dtypes()
   call refused()
@@ -144,6 +145,28 @@ contains
     call tutti_all_reduce(sums, input=[rank + 1, 2 * (rank + 1)])
     call check(sums(1) == total .and. sums(2) == 2 * total, "an expression as the input")
     call by_pieces(a, 4)
+  end subroutine
+
+  !> Every second element, and every element of all but the last row.
+  subroutine sections_of_every_size()
+    integer(int8) :: i8(5, 2)
+    integer(int16) :: i16(5, 2)
+    integer(int32) :: i32(5, 2)
+    integer(int64) :: i64(5, 2)
+    complex(real64) :: c64(5, 2)
+
+    i8 = 1; i16 = 1; i32 = 1; i64 = 1; c64 = 1
+    call tutti_all_reduce(i8(1:5:2, :))
+    call tutti_all_reduce(i16(1:5:2, :))
+    call tutti_all_reduce(i32(1:5:2, :))
+    call tutti_all_reduce(i64(1:5:2, :))
+    call tutti_all_reduce(c64(1:5:2, :))
+    call check(i8(:, 2) == [ranks, 1, ranks, 1, ranks], "steps of one byte")
+    call check(all(i16 == i8) .and. all(i32 == i8), "of two and four bytes")
+    call check(all(i64 == i8) .and. all(nint(real(c64)) == i8), "of eight and sixteen bytes")
+    i32 = 1
+    call tutti_all_reduce(i32(1:4, :))
+    call check(all(i32(1:4, :) == ranks) .and. all(i32(5, :) == 1), "whole runs")
   end subroutine
 
   !> An explicit shape from a caller, and a section of an assumed-size array.
