@@ -20,8 +20,8 @@ module tutti_memory
     module procedure alloc_complex32, alloc_complex64, alloc_bool
   end interface
 
-  !> tutti_free(array, ...): gives the memory back and nullifies `array`, which nothing may be using;
-  !> other pointers to it are left dangling. One that is not associated is passed over.
+  !> tutti_free(array, ...): gives memory back that nothing is using, and nullifies `array`; other
+  !> pointers to the memory are left dangling. One that is not associated is passed over.
   interface tutti_free
     module procedure free_int8, free_int16, free_int32, free_int64, free_real32, free_real64
     module procedure free_complex32, free_complex64, free_bool

@@ -158,8 +158,8 @@ BEGINNING = """\
 # The calls of the module tutti
 
 Written from the sources. Each call is followed by the declarations of its arguments, which are
-intent(in) unless they say more; `type(*), dimension(..)` is an array of any kind and any rank. These
-are the same everywhere and stand in the calls alone:
+intent(in) unless they say more; `type(*), dimension(..)` is an array of any kind and any rank.
+These are the same everywhere and stand in the calls alone:
 
       type(tutti_group), optional :: group
       integer, optional :: timeout_ms
