@@ -32,9 +32,13 @@ typedef struct options {
 
 /* Says what is wrong with an option, and exits with 2. */
 void read_options(int argc, char** argv, options* out);
-/* Becomes against.py, which calls this program for its share; returns where there is none. */
+/* The same for what is found wrong later. */
+__attribute__((format(printf, 1, 2), noreturn)) void refuse(const char* format, ...);
+
+/* tutti_bench_driver.c */
+
+/* Becomes against.py, which calls this program for its share. */
 void become_driver(const options* asked);
-int is_object_value(const char* name);
 
 /* tutti_bench_calls.c: collectives, messages and buckets. */
 

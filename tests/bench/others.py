@@ -1,0 +1,126 @@
+"""Who takes turns: tutti, and the others that are installed; how each is started, and what it
+printed."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+here = pathlib.Path(__file__).resolve().parent
+longest_run_s = 900
+# MPICH waits without yielding: with more ranks than processors, what is small takes it
+# milliseconds, and a round of it minutes.
+least_of_mpich = 1 << 20
+
+
+def run(command):
+    """The rows that a peer prints."""
+    complaints = tempfile.TemporaryFile()
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=complaints, text=True, start_new_session=True
+    )
+    try:
+        output = process.communicate(timeout=longest_run_s)[0]
+    except BaseException:
+        process.terminate()  # a launcher ends its ranks
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+        raise
+    if process.returncode != 0:
+        complaints.seek(0)
+        sys.stderr.write(complaints.read().decode(errors="replace")[-4000:])
+        sys.exit(f"tutti-bench: {' '.join(map(str, command))} ended with {process.returncode}")
+    rows = []
+    for text in output.splitlines():
+        words = text.split(",")
+        if len(words) == 7 and words[0] != "peer":
+            cell = (words[1], int(words[2]), int(words[3]))
+            rows.append((words[0], cell, float(words[4]), float(words[5])))
+    return rows
+
+
+class Tutti:
+    kind = "tutti"
+
+    def __init__(self, options):
+        self.options = options
+
+    def command(self, operation, ranks, sizes):
+        options = self.options
+        command = [options.program, "--op", operation, "--ranks", str(ranks), "--csv", "-"]
+        command += ["--sizes", ",".join(map(str, sizes)), "--dtype", options.dtype]
+        command += ["--iterations", options.iterations if options.iterations != "0" else "auto"]
+        command += ["--backend", options.backend] if options.backend else []
+        flags = ("rewrite", "reproducible", "unbound")
+        return command + [f"--{flag}" for flag in flags if flag in options.flags]
+
+
+class Mpi:
+    """An MPI that is installed."""
+
+    def __init__(self, kind, compiler, launcher, options, folder):
+        self.kind, self.launcher, self.options = kind, launcher, options
+        self.processors = len(os.sched_getaffinity(0))
+        self.program = folder / f"mpi_peer_{kind}"
+        sources = [here / name for name in ("mpi_peer.c", "cells.c", "contents.c", "measure.c")]
+        flags = ["-std=c99", "-D_GNU_SOURCE", "-O3"]
+        subprocess.run([compiler, *flags, "-o", self.program, *sources], check=True)
+
+    def launch(self, ranks):
+        """How it is started at its best: bound where each rank has a processor, else yielding
+        where it can."""
+        if self.kind == "mpich":
+            return "mpich", [self.launcher, "-n", str(ranks)]
+        command = [self.launcher, "--allow-run-as-root", "--oversubscribe"]
+        command += "--mca btl self,vader --mca pml ob1".split()
+        if ranks <= self.processors:
+            return "openmpi", command + ["--bind-to", "core", "-n", str(ranks)]
+        command += "--bind-to none --mca mpi_yield_when_idle 1".split()
+        return "openmpi-yield", command + ["-n", str(ranks)]
+
+    def command(self, operation, ranks, sizes):
+        """Nothing where it is left out."""
+        if operation.startswith("store_") or "object" in operation:
+            return None
+        if self.kind == "mpich" and ranks > self.processors:
+            sizes = [size for size in sizes if size >= least_of_mpich]
+            if not sizes or operation.endswith("_loop") or operation == "barrier":
+                return None
+        if operation == "ddp":
+            operation = "ddp,ddp_blocking"  # what is faster counts
+        name, command = self.launch(ranks)
+        command = command + [self.program, name, operation, ",".join(map(str, sizes))]
+        options = self.options
+        rewrite = "1" if "rewrite" in options.flags else "0"
+        return command + [options.dtype, options.iterations, rewrite]
+
+
+def find_mpi(kind):
+    """Its compiler and its launcher, if it is there."""
+    sign = {"openmpi": "Open MPI", "mpich": "HYDRA"}[kind]
+    for ending in (f".{kind}", ""):
+        compiler, launcher = shutil.which("mpicc" + ending), shutil.which("mpirun" + ending)
+        if compiler and launcher:
+            version = subprocess.run([launcher, "--version"], capture_output=True, text=True)
+            if sign in version.stdout:
+                return compiler, launcher
+    return None
+
+
+def find_peers(options, folder):
+    peers = [Tutti(options)]
+    wanted = {"": [], "both": ["openmpi", "mpich"]}.get(options.against, [options.against])
+    for kind in wanted:
+        found = find_mpi(kind)
+        if options.dtype in ("float16", "bfloat16", "bool"):
+            print(f"skipped: {kind}: MPI adds no {options.dtype}s")
+        elif found is None:
+            print(f"skipped: {kind}: not installed (Debian: {kind}, lib{kind}-dev; openmpi-bin)")
+        else:
+            peers.append(Mpi(kind, *found, options, folder))
+    return peers
