@@ -26,6 +26,7 @@ class Bench:
         self.loads = []
         self.times = {}  # by cell, by name of a peer, by round: median and least
         self.quiet = {}  # by cell, by round
+        self.ways = {}  # by cell, by name: what was heard last
 
     def progress(self, text):
         if sys.stderr.isatty():
@@ -43,7 +44,9 @@ class Bench:
                 continue
             what = f"{operation}, {ranks} ranks, {peer.kind}"
             self.progress(f"round {turn + 1} of {self.options.rounds}: {what}")
-            for name, cell, median, least in run(command):
+            for name, cell, median, least, way in run(command):
+                if way is not None:
+                    self.ways.setdefault(cell, {})[name] = way
                 self.times.setdefault(cell, {}).setdefault(name, {})[turn] = (median, least)
                 self.quiet.setdefault(cell, {})[turn] = load is not None and load < quiet_load
 
@@ -72,9 +75,13 @@ class Bench:
     def median(self, cell, name):
         return statistics.median(median for median, _ in self.rounds_of(cell, name).values())
 
+    def way(self, cell, name):
+        return self.ways.get(cell, {}).get(name, "-")
+
     def write_csv(self):
         to = sys.stdout if self.options.csv == "-" else open(self.options.csv, "w")
-        print(columns, file=to)
+        ways = "ways" in self.options.flags
+        print(columns + (",way" if ways else ""), file=to)
         for cell, peers in self.times.items():
             label, ranks, size = cell
             for name in peers:
@@ -84,7 +91,8 @@ class Bench:
                 quiet = int(any(self.quiet[cell][turn] for turn in peers[name]))
                 passes = "|".join(f"{t + 1}:{took:.2f}" for t, (took, _) in peers[name].items())
                 words = [name, label, ranks, size, f"{median:.3f}", f"{least:.3f}", f"{rate:.4f}"]
-                print(*words, quiet, passes, sep=",", file=to)
+                words += [quiet, passes] + ([self.way(cell, name)] if ways else [])
+                print(*words, sep=",", file=to)
         if to is not sys.stdout:
             to.close()
 

@@ -122,7 +122,9 @@ void free_contents(void);
 int measure(const library* with, const cell* of, const method* how, result* out, char* why);
 double bandwidth(const cell* of, const result* measured); /* decimal GB/s; 0 where it means
                                                              nothing */
-void print_columns(FILE* to);
-void print_row(FILE* to, const char* peer, const cell* of, int ranks, const result* measured);
+/* `way`, the last column: NULL if there is none. */
+void print_columns(FILE* to, int ways);
+void print_row(FILE* to, const char* peer, const cell* of, int ranks, const result* measured,
+               const char* way);
 
 #endif

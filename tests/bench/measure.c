@@ -104,14 +104,16 @@ double bandwidth(const cell* of, const result* measured) {
     return moves && measured->median_us > 0 ? (double)of->bytes / measured->median_us * 1e-3 : 0;
 }
 
-void print_columns(FILE* to) {
-    fputs("peer,op,ranks,bytes,median_us,min_us,algbw_GBps\n", to);
+void print_columns(FILE* to, int ways) {
+    fprintf(to, "peer,op,ranks,bytes,median_us,min_us,algbw_GBps%s\n", ways ? ",way" : "");
 }
 
-void print_row(FILE* to, const char* peer, const cell* of, int ranks, const result* measured) {
+void print_row(FILE* to, const char* peer, const cell* of, int ranks, const result* measured,
+               const char* way) {
     char label[64];
     cell_label(of, label, sizeof label);
-    fprintf(to, "%s,%s,%d,%lld,%.3f,%.3f,%.4f\n", peer, label, ranks, (long long)of->bytes,
-            measured->median_us, measured->min_us, bandwidth(of, measured));
+    fprintf(to, "%s,%s,%d,%lld,%.3f,%.3f,%.4f%s%s\n", peer, label, ranks, (long long)of->bytes,
+            measured->median_us, measured->min_us, bandwidth(of, measured), way == NULL ? "" : ",",
+            way == NULL ? "" : way);
     fflush(to);
 }

@@ -7,7 +7,9 @@
 
 #include <cmocka.h>
 
-#include "cells.h"
+#include "tutti_bench.h"
+
+tutti_error failure = TUTTI_ERROR_INIT;
 
 enum { RANKS = 3, FLOATS = 2049, BYTES = FLOATS * 4 };
 
@@ -182,6 +184,24 @@ static void small_tensors_have_pieces_of_one_element(void** state) {
     free_contents();
 }
 
+static void the_way_is_what_the_backend_says_of_a_call(void** state) {
+    char ways[WAY] = "";
+    (void)state;
+    read_way("shm: 2 ranks of this host have met", ways, sizeof ways);
+    assert_string_equal(ways, "");
+    read_way("shm: all_reduce of 1048576 bytes goes staged", ways, sizeof ways);
+    read_way("shm: all_reduce of 1048576 bytes goes staged", ways, sizeof ways);
+    assert_string_equal(ways, "staged");
+    read_way("shm: all_gather of 0 bytes goes stage", ways, sizeof ways);
+    assert_string_equal(ways, "staged+stage");
+    for (char name[] = "a"; *name <= 'z'; ++*name) {
+        char line[64];
+        snprintf(line, sizeof line, "shm: barrier of 0 bytes goes the way of %s", name);
+        read_way(line, ways, sizeof ways);
+    }
+    assert_true(strlen(ways) < sizeof ways);
+}
+
 static int start(void** state) {
     (void)state;
     own_rank = 0;
@@ -205,6 +225,7 @@ int main(void) {
         TEST(the_median_and_the_least_are_told),
         TEST(before_each_iteration_there_is_a_barrier_and_in_loops_there_is_none),
         TEST(slow_operations_are_called_as_often_as_the_method_says),
+        TEST(the_way_is_what_the_backend_says_of_a_call),
         TEST(small_tensors_have_pieces_of_one_element),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

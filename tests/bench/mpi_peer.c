@@ -103,7 +103,7 @@ static void run(const char* peer, cell* of, const method* how) {
     if (of->count > INT_MAX || of->piece * ranks > INT_MAX) die("more elements than an int counts");
     if (uses_tensor(of) && !set_contents(of, rank, ranks)) die("there is no memory");
     if (!measure(&with, of, how, &measured, why)) die(*why == '\0' ? "a call failed" : why);
-    if (rank == 0) print_row(stdout, peer, of, ranks, &measured);
+    if (rank == 0) print_row(stdout, peer, of, ranks, &measured, NULL);
 }
 
 int main(int argc, char** argv) {

@@ -38,9 +38,10 @@ def run(command):
     rows = []
     for text in output.splitlines():
         words = text.split(",")
-        if len(words) == 7 and words[0] != "peer":
+        if len(words) >= 7 and words[0] != "peer":
             cell = (words[1], int(words[2]), int(words[3]))
-            rows.append((words[0], cell, float(words[4]), float(words[5])))
+            way = words[7] if len(words) > 7 else None
+            rows.append((words[0], cell, float(words[4]), float(words[5]), way))
     return rows
 
 
@@ -56,7 +57,7 @@ class Tutti:
         command += ["--sizes", ",".join(map(str, sizes)), "--dtype", options.dtype]
         command += ["--iterations", options.iterations if options.iterations != "0" else "auto"]
         command += ["--backend", options.backend] if options.backend else []
-        flags = ("rewrite", "reproducible", "unbound")
+        flags = ("rewrite", "reproducible", "unbound", "ways")
         return command + [f"--{flag}" for flag in flags if flag in options.flags]
 
 

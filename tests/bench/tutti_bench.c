@@ -63,22 +63,23 @@ static void show_progress(const job* of, const cell* now, int done, int all) {
             size_text(now->bytes, size, sizeof size), of->ranks);
 }
 
-static void print_head(const cell* of, int ranks, const char* peer) {
+static void print_head(const cell* of, int ranks, const char* peer, int ways) {
     char label[64];
     cell_label(of, label, sizeof label);
-    printf("\n%s, %d rank%s, %s%s%s\n%12s %14s %14s %10s %11s\n", label, ranks,
+    printf("\n%s, %d rank%s, %s%s%s\n%12s %14s %14s %10s %11s%s\n", label, ranks,
            ranks == 1 ? "" : "s", uses_tensor(of) ? element_types[of->element].name : "",
-           uses_tensor(of) ? ", " : "", peer, "size", "median us", "least us", "GB/s",
-           "iterations");
+           uses_tensor(of) ? ", " : "", peer, "size", "median us", "least us", "GB/s", "iterations",
+           ways ? "  way" : "");
 }
 
-static void print_line(const cell* of, const result* measured) {
+static void print_line(const cell* of, const result* measured, const char* way) {
     char size[32], rate[32] = "-";
     const double speed = bandwidth(of, measured);
     if (speed > 0) snprintf(rate, sizeof rate, "%.4g", speed);
-    printf("%12s %14.3f %14.3f %10s %11lld\n",
+    printf("%12s %14.3f %14.3f %10s %11lld%s%s\n",
            of->bytes == 0 ? "-" : size_text(of->bytes, size, sizeof size), measured->median_us,
-           measured->min_us, rate, (long long)measured->iterations);
+           measured->min_us, rate, (long long)measured->iterations, way == NULL ? "" : "  ",
+           way == NULL ? "" : way);
     fflush(stdout);
 }
 
@@ -100,23 +101,25 @@ static int prepare(cell* of, const library* with, char* why) {
 
 /* 0: a call failed, or `why` says what was wrong. */
 static int run_cell(const job* todo, cell* of, library* with, int first, char* why) {
-    char peer[64];
+    char peer[64], heard[WAY];
+    const char* const way = todo->asked->ways ? heard : NULL;
     result measured;
     const int own = !uses_tensor(of) && of->op->kind != BARRIER;
     with->call = own ? call_with_value : call_once;
     with->after = own ? release_values : NULL;
     with->check = own ? check_value : NULL;
     if (!prepare(of, with, why)) return 0;
-    const int ok = measure(with, of, &todo->asked->how, &measured, why);
+    const int ok = measure(with, of, &todo->asked->how, &measured, why) &&
+                   (way == NULL || find_way(with, of, heard));
     if (own) end_value();
     if (!ok || with->rank != 0) return ok;
     const int ranks = uses_store(of) ? 1 : with->ranks;
     snprintf(peer, sizeof peer, "tutti-%s%s", tutti_get_backend(TUTTI_GROUP_WORLD),
              todo->asked->reproducible ? "-reproducible" : "");
     show_progress(todo, NULL, 0, 0);
-    if (todo->table && first) print_head(of, ranks, uses_store(of) ? "tutti" : peer);
-    if (todo->table) print_line(of, &measured);
-    if (todo->csv != NULL) print_row(todo->csv, peer, of, ranks, &measured);
+    if (todo->table && first) print_head(of, ranks, uses_store(of) ? "tutti" : peer, way != NULL);
+    if (todo->table) print_line(of, &measured, way);
+    if (todo->csv != NULL) print_row(todo->csv, peer, of, ranks, &measured, way);
     return 1;
 }
 
@@ -192,7 +195,7 @@ static int tell(const tutti_error* error) {
     return 1;
 }
 
-static FILE* open_csv(const char* path) {
+static FILE* open_csv(const char* path, int ways) {
     FILE* const csv = path == NULL ? NULL : strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
     if (path != NULL && csv == NULL) {
         fprintf(stderr, "tutti-bench: --csv %s: ", path);
@@ -200,7 +203,7 @@ static FILE* open_csv(const char* path) {
         exit(2);
     }
     if (csv != NULL) {
-        print_columns(csv);
+        print_columns(csv, ways);
         fflush(csv);
     }
     return csv;
@@ -217,7 +220,7 @@ static int run_under_launcher(const options* asked) {
                 size == NULL ? "" : size);
         return 2;
     }
-    if (first) all.csv = open_csv(asked->csv);
+    if (first) all.csv = open_csv(asked->csv, asked->ways);
     return run_rank(0, &all, &error) == TUTTI_OK ? 0 : tell(&error);
 }
 
@@ -228,7 +231,7 @@ int main(int argc, char** argv) {
     read_options(argc, argv, &asked);
     if (asked.against != NULL || asked.plot != NULL) become_driver(&asked);
     if (getenv("RANK") != NULL) return run_under_launcher(&asked);
-    FILE* const csv = open_csv(asked.csv);
+    FILE* const csv = open_csv(asked.csv, asked.ways);
     for (int i = 0; i < asked.operation_count; ++i)
         ++*(uses_store(&asked.operations[i]) ? &stores : &others);
     for (int i = -1; i < asked.rank_count; ++i) {

@@ -20,6 +20,7 @@ typedef struct options {
     const char* backend; /* NULL: chosen by tutti */
     uint32_t reproducible;
     int unbound;
+    int ways;
     method how;
     const char* csv;
     /* What against.py does. */
@@ -47,6 +48,15 @@ extern tutti_error failure;
 /* Before a cell is measured; its memory is set. */
 void prepare_call(const cell* of);
 int call_once(const cell* of);
+
+/* tutti_bench_ways.c */
+
+enum { WAY = 48 };
+/* Calls once more, and sets `way` on rank 0 to the way that took, "-" where the backend does not
+ * say. 0: a call failed. */
+int find_way(const library* with, const cell* of, char* way);
+/* Appends to `ways`, with a + between, the one that a line of the log tells, unless it is there. */
+void read_way(const char* message, char* ways, size_t size);
 
 /* tutti_bench_values.c: the store and objects. */
 extern const char* const object_values[];

@@ -68,6 +68,7 @@ void become_driver(const options* asked) {
                                      asked->how.rewrite ? "rewrite" : "",
                                      asked->reproducible ? "reproducible" : "",
                                      asked->unbound ? "unbound" : "",
+                                     asked->ways ? "ways" : "",
                                      asked->judge ? "judge" : "",
                                      NULL};
     execvp("python3", (char* const*)(uintptr_t)arguments);

@@ -40,6 +40,7 @@ static const char usage[] =
     "                       above 1 MiB 7 (auto)\n"
     "  --rewrite            inputs are written anew before each barrier, a value per cache line\n"
     "  --unbound            ranks are not bound to processors, as they are where each has its own\n"
+    "  --ways               also which way each operation took, where its backend tells it\n"
     "  --csv FILE           writes peer,op,ranks,bytes,median_us,min_us,algbw_GBps; - for the\n"
     "                       standard output, and no table then\n"
     "\n"
@@ -187,12 +188,16 @@ static void check(const options* all) {
 }
 
 static const struct option known_options[] = {
-    {"op", 1, NULL, 'o'},           {"ranks", 1, NULL, 'n'},   {"sizes", 1, NULL, 's'},
-    {"dtype", 1, NULL, 'd'},        {"backend", 1, NULL, 'b'}, {"iterations", 1, NULL, 'i'},
-    {"rewrite", 0, NULL, 'w'},      {"csv", 1, NULL, 'c'},     {"against", 1, NULL, 'a'},
-    {"plot", 1, NULL, 'p'},         {"rounds", 1, NULL, 'r'},  {"patience", 1, NULL, 'q'},
-    {"judge", 0, NULL, 'j'},        {"help", 0, NULL, 'h'},    {"version", 0, NULL, 'v'},
-    {"reproducible", 0, NULL, 'e'}, {"unbound", 0, NULL, 'u'}, {NULL, 0, NULL, 0},
+    {"op", 1, NULL, 'o'},      {"ranks", 1, NULL, 'n'},
+    {"sizes", 1, NULL, 's'},   {"dtype", 1, NULL, 'd'},
+    {"backend", 1, NULL, 'b'}, {"iterations", 1, NULL, 'i'},
+    {"rewrite", 0, NULL, 'w'}, {"csv", 1, NULL, 'c'},
+    {"against", 1, NULL, 'a'}, {"plot", 1, NULL, 'p'},
+    {"rounds", 1, NULL, 'r'},  {"patience", 1, NULL, 'q'},
+    {"judge", 0, NULL, 'j'},   {"help", 0, NULL, 'h'},
+    {"version", 0, NULL, 'v'}, {"reproducible", 0, NULL, 'e'},
+    {"unbound", 0, NULL, 'u'}, {"ways", 0, NULL, 'y'},
+    {NULL, 0, NULL, 0},
 };
 
 static void read_iterations(const char* text, options* out) {
@@ -200,7 +205,26 @@ static void read_iterations(const char* text, options* out) {
     out->how.iterations = by_time ? 0 : read_number("--iterations", text, 1, 10000000);
 }
 
+/* Those without a value. */
+static int read_flag(int option, options* out) {
+    switch (option) {
+        case 'e':
+            return out->reproducible = 1;
+        case 'u':
+            return out->unbound = 1;
+        case 'w':
+            return out->how.rewrite = 1;
+        case 'y':
+            return out->ways = 1;
+        case 'j':
+            return out->judge = 1;
+        default:
+            return 0;
+    }
+}
+
 static void read_option(int option, const char* value, options* out) {
+    if (read_flag(option, out)) return;
     switch (option) {
         case 'o':
             each_word("--op", value, out, take_operation);
@@ -217,17 +241,8 @@ static void read_option(int option, const char* value, options* out) {
         case 'b':
             out->backend = value;
             break;
-        case 'e':
-            out->reproducible = 1;
-            break;
         case 'i':
             read_iterations(value, out);
-            break;
-        case 'u':
-            out->unbound = 1;
-            break;
-        case 'w':
-            out->how.rewrite = 1;
             break;
         case 'c':
             out->csv = value;
@@ -243,9 +258,6 @@ static void read_option(int option, const char* value, options* out) {
             break;
         case 'q':
             out->patience = (int)read_number("--patience", value, 0, 1000);
-            break;
-        case 'j':
-            out->judge = 1;
             break;
         case 'h':
             fputs(usage, stdout);

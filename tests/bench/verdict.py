@@ -44,8 +44,9 @@ def compare(bench, cell):
 def print_table(bench):
     """The ratio to the fastest other, by cell."""
     fastest = {}
-    print(line(["operation", "ranks", "size", "tutti, µs", "others, µs", "tutti / other"]))
-    print("|---|---|---|---|---|---|")
+    heads = ["operation", "ranks", "size", "tutti, µs", "others, µs", "tutti / other"]
+    heads += ["way"] if bench.ways else []
+    print(f"{line(heads)}\n|{'---|' * len(heads)}")
     for cell in bench.times:
         ours, others = compare(bench, cell)
         if ours is None:
@@ -55,6 +56,7 @@ def print_table(bench):
         cells.append(f"{bench.median(cell, ours):,.4g}")
         cells.append(", ".join(f"{name} {took:,.4g}" for name, (took, _) in others.items()))
         cells.append(", ".join(f"{name} {told(each)}" for name, (_, each) in others.items()))
+        cells += [bench.way(cell, ours)] if bench.ways else []
         print(line(cells))
         if others:
             name = min(others, key=lambda name: others[name][0])
