@@ -100,7 +100,7 @@ class Bench:
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
-    for name in "op ranks sizes dtype iterations against backend csv plot".split():
+    for name in "op ranks sizes dtype data iterations against backend csv plot".split():
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--rounds", type=int, required=True)
     parser.add_argument("--patience", type=int, required=True)
@@ -115,7 +115,7 @@ def main():
             for cell, peers in bench.times.items()
         }
         try:
-            write_plot(options.plot, medians, f"{options.dtype}, median of {options.rounds} rounds")
+            write_plot(options.plot, medians, f"{options.data} {options.dtype}s, median of {options.rounds} rounds")
         except ValueError as wrong:
             sys.exit(f"tutti-bench: --plot {options.plot}: {wrong}")
     return report(bench, options)

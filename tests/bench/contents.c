@@ -1,10 +1,11 @@
 /* The tensors: which memory they have, what each rank puts into them, and what must come out. The
- * values are small integers that repeat after a prime number of elements, so that every sum is
- * exact in every type, and a piece at a wrong place is seen. */
+ * numbers repeat after a prime number of elements, so that a piece at a wrong place is seen. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cells.h"
+#include "numbers.h"
 
 enum { PERIOD = 1021, LARGEST_ELEMENT = 16, CACHE_LINE = 64, PAGE = 4096 };
 
@@ -90,11 +91,6 @@ static writing written(const cell* of, int rank, int ranks) {
     }
 }
 
-static int contribution(int rank, int64_t index) {
-    const uint32_t mixed = ((uint32_t)index * 31 + (uint32_t)rank * 7 + 5) * 2654435761u;
-    return (int)(mixed >> 30);
-}
-
 static uint32_t bits_of(int value) {
     const float real = (float)value;
     uint32_t bits;
@@ -102,8 +98,8 @@ static uint32_t bits_of(int value) {
     return bits;
 }
 
-/* The bits of a small number that is not negative. */
-static void put(int element, unsigned char* to, int value) {
+/* The bits of a small whole number that is not negative. */
+static void put_whole(int element, unsigned char* to, int value) {
     const double real[] = {value, value};
     const float single[] = {(float)value, (float)value};
     const uint32_t bits = bits_of(value);
@@ -127,16 +123,26 @@ static void put(int element, unsigned char* to, int value) {
         memcpy(to, &whole, size);
 }
 
+static void put(int element, unsigned char* to, double value) {
+    const float single = (float)value;
+    if (sums_are_exact())
+        put_whole(element, to, (int)value);
+    else if (element == FLOAT32)
+        memcpy(to, &single, sizeof single);
+    else
+        memcpy(to, &value, sizeof value);
+}
+
 /* What the elements from `first` on are, as long as they do not repeat. */
 static void make_period(const cell* of, int source, int64_t first, int ranks,
                         unsigned char* period) {
     const size_t size = element_types[of->element].size;
     for (int64_t i = 0; i < PERIOD; ++i) {
         const int64_t index = (first + i) % PERIOD;
-        int value = 0;
-        for (int rank = 0; rank < ranks; ++rank)
-            if (source == OF_ALL || source == rank) value += contribution(rank, index);
-        put(of->element, period + (size_t)i * size, value);
+        double slack;
+        put(of->element, period + (size_t)i * size,
+            source == OF_ALL ? sum_of(of->element, ranks, index, &slack)
+                             : number_of(of->element, source, index));
     }
 }
 
@@ -180,6 +186,26 @@ static int64_t wrong_element(const cell* of, const unsigned char* part, int64_t 
     return count;
 }
 
+/* The same of sums that are rounded, the first of them of element `first`. */
+static int64_t wrong_sum(const cell* of, const unsigned char* part, int64_t count, int64_t first,
+                         int ranks) {
+    double sums[PERIOD], slacks[PERIOD];
+    for (int64_t i = 0; i < PERIOD; ++i)
+        sums[i] = sum_of(of->element, ranks, (first + i) % PERIOD, &slacks[i]);
+    for (int64_t i = 0; i < count; ++i) {
+        double got;
+        float single;
+        if (of->element == FLOAT32) {
+            memcpy(&single, part + (size_t)i * sizeof single, sizeof single);
+            got = single;
+        } else {
+            memcpy(&got, part + (size_t)i * sizeof got, sizeof got);
+        }
+        if (!(fabs(got - sums[i % PERIOD]) <= slacks[i % PERIOD])) return i;
+    }
+    return count;
+}
+
 int is_right(const cell* of, int rank, int ranks, char* why) {
     unsigned char period[PERIOD * LARGEST_ELEMENT];
     const writing writes = written(of, rank, ranks);
@@ -189,7 +215,9 @@ int is_right(const cell* of, int rank, int ranks, char* why) {
             (const unsigned char*)of->output + (size_t)(i * writes.count) * size;
         const int source = writes.source == OF_ALL ? OF_ALL : writes.source + i;
         make_period(of, source, writes.first, ranks, period);
-        const int64_t wrong = wrong_element(of, part, writes.count, period);
+        const int64_t wrong = source == OF_ALL && !sums_are_exact()
+                                  ? wrong_sum(of, part, writes.count, writes.first, ranks)
+                                  : wrong_element(of, part, writes.count, period);
         if (wrong < writes.count) {
             char label[64];
             cell_label(of, label, sizeof label);

@@ -1,5 +1,6 @@
 /* Does the benchmark see a wrong result, and count as its method says? A library of no ranks but
  * the test itself stands in for tutti: it works the results out from what each rank contributes. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "numbers.h"
 #include "tutti_bench.h"
 
 tutti_error failure = TUTTI_ERROR_INIT;
@@ -125,6 +127,42 @@ static void one_wrong_element_fails_the_cell(void** state) {
     }
 }
 
+static void sums_of_every_kind_of_data_are_checked(void** state) {
+    char why[WHY];
+    result got;
+    (void)state;
+    for (int kind = ORDINARY; kind <= EXTREME; ++kind) {
+        use_data(kind);
+        contribute("all_reduce");
+        spoilt = -1;
+        if (!measured("all_reduce", 2, &got, why)) fail_msg("%s: %s", data_kinds[kind], why);
+        contribute("all_gather");
+        if (!measured("all_gather", 2, &got, why)) fail_msg("%s: %s", data_kinds[kind], why);
+    }
+    use_data(ORDINARY);
+    contribute("reduce_scatter");
+    spoilt = 3;
+    assert_false(measured("reduce_scatter", 2, &got, why));
+    assert_non_null(strstr(why, "element 3 "));
+    use_data(WHOLE);
+}
+
+static void hostile_data_have_the_exponents_they_should(void** state) {
+    int exponent, least = 0, most = 0;
+    (void)state;
+    use_data(EXTREME);
+    for (int64_t i = 0; i < 100000; ++i) {
+        (void)frexp(number_of(FLOAT32, 1, i), &exponent);
+        least = exponent < least ? exponent : least;
+        most = exponent > most ? exponent : most;
+    }
+    use_data(WHOLE);
+    assert_in_range(-least, 140, 149);
+    assert_in_range(most, 117, 120);
+    assert_false(has_data(SPREAD, 0));
+    assert_int_equal(find_data("none"), -1);
+}
+
 static void what_a_call_did_not_write_is_seen(void** state) {
     char why[WHY];
     (void)state;
@@ -221,6 +259,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(right_results_pass_on_every_rank),
         TEST(one_wrong_element_fails_the_cell),
+        TEST(sums_of_every_kind_of_data_are_checked),
+        TEST(hostile_data_have_the_exponents_they_should),
         TEST(what_a_call_did_not_write_is_seen),
         TEST(the_median_and_the_least_are_told),
         TEST(before_each_iteration_there_is_a_barrier_and_in_loops_there_is_none),

@@ -1,7 +1,7 @@
 /* Measures MPI's operations as tutti-bench does tutti's: the same cells, the same method, by the
- * same code. against.py compiles it with cells.c, contents.c and measure.c, by the mpicc of each
+ * same code. against.py compiles it with what both share, by the mpicc of each
  * MPI that is there, and starts it by its mpirun:
- *     mpi_peer PEER OPERATION,... BYTES,... DTYPE ITERATIONS REWRITE
+ *     mpi_peer PEER OPERATION,... BYTES,... DTYPE DATA ITERATIONS REWRITE
  * ITERATIONS 0: by time. Rank 0 prints the rows. */
 #include <limits.h>
 #include <mpi.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cells.h"
+#include "numbers.h"
 
 static int rank, ranks;
 static MPI_Datatype type;
@@ -111,11 +112,13 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (argc != 7) die("usage: mpi_peer PEER OPERATIONS SIZES DTYPE ITERATIONS REWRITE");
-    const method how = {atoll(argv[5]), atoi(argv[6])};
+    if (argc != 8) die("usage: mpi_peer PEER OPERATIONS SIZES DTYPE DATA ITERATIONS REWRITE");
+    const method how = {atoll(argv[6]), atoi(argv[7])};
     now.element = find_element_type(argv[4]);
     if (now.element < 0 || (type = type_of(now.element)) == MPI_DATATYPE_NULL)
         die("MPI adds no elements of this dtype");
+    if (find_data(argv[5]) < 0) die("there is no such data");
+    use_data(find_data(argv[5]));
     MPI_Type_size(type, &element_size);
     for (char *names = argv[2], *name; (name = strsep(&names, ",")) != NULL;) {
         if (!find_operation(name, &now)) die(name);

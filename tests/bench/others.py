@@ -55,6 +55,7 @@ class Tutti:
         options = self.options
         command = [options.program, "--op", operation, "--ranks", str(ranks), "--csv", "-"]
         command += ["--sizes", ",".join(map(str, sizes)), "--dtype", options.dtype]
+        command += ["--data", options.data]
         command += ["--iterations", options.iterations if options.iterations != "0" else "auto"]
         command += ["--backend", options.backend] if options.backend else []
         flags = ("rewrite", "reproducible", "unbound", "ways")
@@ -68,9 +69,9 @@ class Mpi:
         self.kind, self.launcher, self.options = kind, launcher, options
         self.processors = len(os.sched_getaffinity(0))
         self.program = folder / f"mpi_peer_{kind}"
-        sources = [here / name for name in ("mpi_peer.c", "cells.c", "contents.c", "measure.c")]
+        sources = [here / f"{name}.c" for name in "mpi_peer cells contents measure numbers".split()]
         flags = ["-std=c99", "-D_GNU_SOURCE", "-O3"]
-        subprocess.run([compiler, *flags, "-o", self.program, *sources], check=True)
+        subprocess.run([compiler, *flags, "-o", self.program, *sources, "-lm"], check=True)
 
     def launch(self, ranks):
         """How it is started at its best: bound where each rank has a processor, else yielding
@@ -98,7 +99,7 @@ class Mpi:
         command = command + [self.program, name, operation, ",".join(map(str, sizes))]
         options = self.options
         rewrite = "1" if "rewrite" in options.flags else "0"
-        return command + [options.dtype, options.iterations, rewrite]
+        return command + [options.dtype, options.data, options.iterations, rewrite]
 
 
 def find_mpi(kind):

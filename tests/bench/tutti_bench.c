@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "numbers.h"
 #include "tutti_bench.h"
 
 /* What each process of a job has a copy of. */
@@ -63,13 +64,15 @@ static void show_progress(const job* of, const cell* now, int done, int all) {
             size_text(now->bytes, size, sizeof size), of->ranks);
 }
 
-static void print_head(const cell* of, int ranks, const char* peer, int ways) {
-    char label[64];
+static void print_head(const cell* of, int ranks, const char* peer, const options* asked) {
+    char label[64], content[64] = "";
     cell_label(of, label, sizeof label);
-    printf("\n%s, %d rank%s, %s%s%s\n%12s %14s %14s %10s %11s%s\n", label, ranks,
-           ranks == 1 ? "" : "s", uses_tensor(of) ? element_types[of->element].name : "",
-           uses_tensor(of) ? ", " : "", peer, "size", "median us", "least us", "GB/s", "iterations",
-           ways ? "  way" : "");
+    if (uses_tensor(of))
+        snprintf(content, sizeof content, "%s %ss, ", data_kinds[asked->data],
+                 element_types[of->element].name);
+    printf("\n%s, %d rank%s, %s%s\n%12s %14s %14s %10s %11s%s\n", label, ranks,
+           ranks == 1 ? "" : "s", content, peer, "size", "median us", "least us", "GB/s",
+           "iterations", asked->ways ? "  way" : "");
 }
 
 static void print_line(const cell* of, const result* measured, const char* way) {
@@ -117,7 +120,7 @@ static int run_cell(const job* todo, cell* of, library* with, int first, char* w
     snprintf(peer, sizeof peer, "tutti-%s%s", tutti_get_backend(TUTTI_GROUP_WORLD),
              todo->asked->reproducible ? "-reproducible" : "");
     show_progress(todo, NULL, 0, 0);
-    if (todo->table && first) print_head(of, ranks, uses_store(of) ? "tutti" : peer, way != NULL);
+    if (todo->table && first) print_head(of, ranks, uses_store(of) ? "tutti" : peer, todo->asked);
     if (todo->table) print_line(of, &measured, way);
     if (todo->csv != NULL) print_row(todo->csv, peer, of, ranks, &measured, way);
     return 1;
@@ -229,6 +232,7 @@ int main(int argc, char** argv) {
     tutti_error error = TUTTI_ERROR_INIT;
     int stores = 0, others = 0;
     read_options(argc, argv, &asked);
+    use_data(asked.data);
     if (asked.against != NULL || asked.plot != NULL) become_driver(&asked);
     if (getenv("RANK") != NULL) return run_under_launcher(&asked);
     FILE* const csv = open_csv(asked.csv, asked.ways);

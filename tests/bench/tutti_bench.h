@@ -16,7 +16,7 @@ typedef struct options {
     int ranks[MOST_RANK_COUNTS];
     int rank_count;
     int ranks_given;
-    int element;
+    int element, data;   /* data: see numbers.h */
     const char* backend; /* NULL: chosen by tutti */
     uint32_t reproducible;
     int unbound;

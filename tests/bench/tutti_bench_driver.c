@@ -4,73 +4,88 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "numbers.h"
 #include "tutti_bench.h"
 
+enum { MOST_ARGUMENTS = 48, MOST_LETTERS = 4096 };
+
+static const char* arguments[MOST_ARGUMENTS + 1]; /* ends with NULL */
+static int argument_count;
+
+static void add(const char* argument) {
+    if (argument_count < MOST_ARGUMENTS) arguments[argument_count++] = argument;
+}
+
+static void add_option(const char* name, const char* value) {
+    add(name);
+    add(value == NULL ? "" : value);
+}
+
+static void add_flag(int is_set, const char* name) {
+    if (is_set) add(name);
+}
+
 /* Appends words, with commas between. */
-static void append(char* list, size_t size, const char* word, const char* ending) {
+static void append(char* list, const char* word) {
     const size_t used = strlen(list);
-    snprintf(list + used, size - used, "%s%s%s", used > 0 ? "," : "", word, ending);
+    snprintf(list + used, MOST_LETTERS - used, "%s%s", used > 0 ? "," : "", word);
+}
+
+static void append_number(char* list, int64_t number) {
+    char word[24];
+    snprintf(word, sizeof word, "%lld", (long long)number);
+    append(list, word);
+}
+
+static void add_lists(const options* asked) {
+    static char names[MOST_LETTERS], ranks[MOST_LETTERS], sizes[MOST_LETTERS];
+    char word[64];
+    for (int i = 0; i < asked->operation_count; ++i) {
+        const cell* const one = &asked->operations[i];
+        snprintf(word, sizeof word, "%s%s%s%s", one->op->name, one->loop ? "_loop" : "",
+                 one->value == NULL ? "" : ":", one->value == NULL ? "" : one->value);
+        append(names, word);
+    }
+    for (int i = 0; i < asked->rank_count; ++i) append_number(ranks, asked->ranks[i]);
+    for (int i = 0; i < asked->size_count; ++i) append_number(sizes, asked->sizes[i]);
+    add_option("--op", names);
+    add_option("--ranks", ranks);
+    add_option("--sizes", sizes);
+}
+
+static void add_numbers(const options* asked) {
+    static char iterations[24], rounds[24], patience[24];
+    snprintf(iterations, sizeof iterations, "%lld", (long long)asked->how.iterations);
+    snprintf(rounds, sizeof rounds, "%d", asked->rounds);
+    snprintf(patience, sizeof patience, "%d", asked->patience);
+    add_option("--iterations", iterations);
+    add_option("--rounds", rounds);
+    add_option("--patience", patience);
 }
 
 void become_driver(const options* asked) {
-    static char self[4096], driver[4200], names[4096], ranks[256], sizes[2048];
-    static char number[3][24];
-    char word[64];
+    static char self[4096], driver[4200];
     const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     char* const slash = length > 0 ? strrchr(self, '/') : NULL;
     if (slash == NULL) refuse("/proc/self/exe cannot be read, it tells where against.py is");
     snprintf(driver, sizeof driver, "%.*s/../share/tutti/bench/against.py", (int)(slash - self),
              self);
-    for (int i = 0; i < asked->operation_count; ++i) {
-        const cell* const one = &asked->operations[i];
-        snprintf(word, sizeof word, "%s%s%s%s", one->op->name, one->loop ? "_loop" : "",
-                 one->value == NULL ? "" : ":", one->value == NULL ? "" : one->value);
-        append(names, sizeof names, word, "");
-    }
-    for (int i = 0; i < asked->rank_count; ++i) {
-        snprintf(word, sizeof word, "%d", asked->ranks[i]);
-        append(ranks, sizeof ranks, word, "");
-    }
-    for (int i = 0; i < asked->size_count; ++i) {
-        snprintf(word, sizeof word, "%lld", (long long)asked->sizes[i]);
-        append(sizes, sizeof sizes, word, "");
-    }
-    snprintf(number[0], sizeof *number, "%lld", (long long)asked->how.iterations);
-    snprintf(number[1], sizeof *number, "%d", asked->rounds);
-    snprintf(number[2], sizeof *number, "%d", asked->patience);
-    const char* const arguments[] = {"python3",
-                                     "-B",
-                                     driver,
-                                     self,
-                                     "--op",
-                                     names,
-                                     "--ranks",
-                                     ranks,
-                                     "--sizes",
-                                     sizes,
-                                     "--dtype",
-                                     element_types[asked->element].name,
-                                     "--iterations",
-                                     number[0],
-                                     "--rounds",
-                                     number[1],
-                                     "--patience",
-                                     number[2],
-                                     "--against",
-                                     asked->against == NULL ? "" : asked->against,
-                                     "--backend",
-                                     asked->backend == NULL ? "" : asked->backend,
-                                     "--csv",
-                                     asked->csv == NULL ? "" : asked->csv,
-                                     "--plot",
-                                     asked->plot == NULL ? "" : asked->plot,
-                                     "--flags",
-                                     asked->how.rewrite ? "rewrite" : "",
-                                     asked->reproducible ? "reproducible" : "",
-                                     asked->unbound ? "unbound" : "",
-                                     asked->ways ? "ways" : "",
-                                     asked->judge ? "judge" : "",
-                                     NULL};
+    add_option("python3", "-B");
+    add_option(driver, self);
+    add_lists(asked);
+    add_numbers(asked);
+    add_option("--dtype", element_types[asked->element].name);
+    add_option("--data", data_kinds[asked->data]);
+    add_option("--against", asked->against);
+    add_option("--backend", asked->backend);
+    add_option("--csv", asked->csv);
+    add_option("--plot", asked->plot);
+    add("--flags");
+    add_flag(asked->how.rewrite, "rewrite");
+    add_flag(asked->reproducible, "reproducible");
+    add_flag(asked->unbound, "unbound");
+    add_flag(asked->ways, "ways");
+    add_flag(asked->judge, "judge");
     execvp("python3", (char* const*)(uintptr_t)arguments);
     refuse("--against and --plot need python3: %s", strerror(errno));
 }

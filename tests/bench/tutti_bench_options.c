@@ -7,6 +7,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "numbers.h"
 #include "tutti_bench.h"
 
 static const char usage[] =
@@ -32,6 +33,11 @@ static const char usage[] =
     "  --sizes SIZE,...     bytes of a rank's tensor, also FIRST:LAST in steps of 4, with K, M, G\n"
     "                       (8,1K,16K,256K,1M,16M,64M)\n"
     "  --dtype NAME         of the elements (float32)\n"
+    "  --data KIND          what the elements are: whole, small whole numbers; ordinary, between "
+    "-1\n"
+    "                       and 1; spread, over 60 powers of two; extreme, over all that the "
+    "dtype\n"
+    "                       has (whole)\n"
     "  --backend NAME       of the group (the one that tutti chooses)\n"
     "  --reproducible       the group's sums are exact and rounded once\n"
     "\n"
@@ -162,6 +168,11 @@ static void read_type(const char* option, const char* name, options* out) {
     if (out->element < 0) refuse("%s %s: there is no such dtype", option, name);
 }
 
+static void read_data(const char* option, const char* name, options* out) {
+    out->data = find_data(name);
+    if (out->data < 0) refuse("%s %s: must be whole, ordinary, spread or extreme", option, name);
+}
+
 static void set_defaults(options* out) {
     if (out->operation_count == 0)
         each_word("--op",
@@ -179,6 +190,12 @@ static void check(const options* all) {
         if (all->sizes[i] % (int64_t)type->size != 0)
             refuse("--sizes: %lld bytes are not whole elements of %s", (long long)all->sizes[i],
                    type->name);
+    if (!has_data(all->data, all->element))
+        refuse("--data %s: must be of float32 or float64", data_kinds[all->data]);
+    /* In place, their sums grow. */
+    for (int i = 0; i < all->operation_count && all->data != WHOLE; ++i)
+        if (uses_tensor(&all->operations[i]) && !has_size(&all->operations[i]))
+            refuse("--data %s: not for %s", data_kinds[all->data], all->operations[i].op->name);
     if (all->against == NULL && all->judge) refuse("--judge needs --against");
     if (all->against != NULL && strcmp(all->against, "openmpi") != 0 &&
         strcmp(all->against, "mpich") != 0 && strcmp(all->against, "both") != 0)
@@ -188,16 +205,13 @@ static void check(const options* all) {
 }
 
 static const struct option known_options[] = {
-    {"op", 1, NULL, 'o'},      {"ranks", 1, NULL, 'n'},
-    {"sizes", 1, NULL, 's'},   {"dtype", 1, NULL, 'd'},
-    {"backend", 1, NULL, 'b'}, {"iterations", 1, NULL, 'i'},
-    {"rewrite", 0, NULL, 'w'}, {"csv", 1, NULL, 'c'},
-    {"against", 1, NULL, 'a'}, {"plot", 1, NULL, 'p'},
-    {"rounds", 1, NULL, 'r'},  {"patience", 1, NULL, 'q'},
-    {"judge", 0, NULL, 'j'},   {"help", 0, NULL, 'h'},
-    {"version", 0, NULL, 'v'}, {"reproducible", 0, NULL, 'e'},
-    {"unbound", 0, NULL, 'u'}, {"ways", 0, NULL, 'y'},
-    {NULL, 0, NULL, 0},
+    {"op", 1, NULL, 'o'},           {"ranks", 1, NULL, 'n'},   {"sizes", 1, NULL, 's'},
+    {"dtype", 1, NULL, 'd'},        {"backend", 1, NULL, 'b'}, {"iterations", 1, NULL, 'i'},
+    {"rewrite", 0, NULL, 'w'},      {"csv", 1, NULL, 'c'},     {"against", 1, NULL, 'a'},
+    {"plot", 1, NULL, 'p'},         {"rounds", 1, NULL, 'r'},  {"patience", 1, NULL, 'q'},
+    {"judge", 0, NULL, 'j'},        {"help", 0, NULL, 'h'},    {"version", 0, NULL, 'v'},
+    {"reproducible", 0, NULL, 'e'}, {"unbound", 0, NULL, 'u'}, {"ways", 0, NULL, 'y'},
+    {"data", 1, NULL, 'k'},         {NULL, 0, NULL, 0},
 };
 
 static void read_iterations(const char* text, options* out) {
@@ -237,6 +251,9 @@ static void read_option(int option, const char* value, options* out) {
             break;
         case 'd':
             read_type("--dtype", value, out);
+            break;
+        case 'k':
+            read_data("--data", value, out);
             break;
         case 'b':
             out->backend = value;
