@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 
+from verdict import judged
+
 here = pathlib.Path(__file__).resolve().parent
 longest_run_s = 900
 # MPICH waits without yielding: with more ranks than processors, what is small takes it
@@ -60,6 +62,27 @@ class Tutti:
         command += ["--backend", options.backend] if options.backend else []
         flags = ("rewrite", "reproducible", "unbound", "ways")
         return command + [f"--{flag}" for flag in flags if flag in options.flags]
+
+
+class Pytorch:
+    """PyTorch over Gloo, on the interface lo."""
+
+    kind = "pytorch"
+    dtypes = ("int8", "uint8", "int32", "int64", "float16", "float32", "float64")
+    operations = (*judged, "gather", "scatter", "ddp")
+
+    def __init__(self, options, folder):
+        self.options, self.folder = options, folder
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+
+    def command(self, operation, ranks, sizes):
+        if operation not in self.operations:
+            return None
+        command = [here.parent / "support/pytorch", self.folder, "bench/torch_peer.py"]
+        command += [self.kind, operation, str(ranks), ",".join(map(str, sizes))]
+        options = self.options
+        rewrite = "1" if "rewrite" in options.flags else "0"
+        return command + [options.dtype, options.iterations, rewrite]
 
 
 class Mpi:
@@ -114,15 +137,37 @@ def find_mpi(kind):
     return None
 
 
+def find_pytorch(options, folder):
+    """PyTorch, or why it is left out."""
+    if options.dtype not in Pytorch.dtypes:
+        return None, f"over Gloo it adds no {options.dtype}s"
+    if options.data != "whole":
+        return None, f"it is given no {options.data} numbers"
+    command = [here.parent / "support/pytorch", "--find"]
+    if subprocess.run(command, stderr=subprocess.DEVNULL).returncode != 0:
+        return None, "there is no PyTorch 2 (Debian: python3-torch), see tests/support/pytorch"
+    return Pytorch(options, folder), ""
+
+
+def find_one_mpi(kind, options, folder):
+    found = find_mpi(kind)
+    if options.dtype in ("float16", "bfloat16", "bool"):
+        return None, f"MPI adds no {options.dtype}s"
+    if found is None:
+        return None, f"not installed (Debian: {kind}, lib{kind}-dev; openmpi-bin)"
+    return Mpi(kind, *found, options, folder), ""
+
+
 def find_peers(options, folder):
     peers = [Tutti(options)]
-    wanted = {"": [], "both": ["openmpi", "mpich"]}.get(options.against, [options.against])
-    for kind in wanted:
-        found = find_mpi(kind)
-        if options.dtype in ("float16", "bfloat16", "bool"):
-            print(f"skipped: {kind}: MPI adds no {options.dtype}s")
-        elif found is None:
-            print(f"skipped: {kind}: not installed (Debian: {kind}, lib{kind}-dev; openmpi-bin)")
+    names = options.against.replace("both", "openmpi,mpich")
+    for kind in dict.fromkeys(names.split(",") if names else []):
+        if kind == "pytorch":
+            peer, why_not = find_pytorch(options, folder)
         else:
-            peers.append(Mpi(kind, *found, options, folder))
+            peer, why_not = find_one_mpi(kind, options, folder)
+        if peer is None:
+            print(f"skipped: {kind}: {why_not}")
+        else:
+            peers.append(peer)
     return peers

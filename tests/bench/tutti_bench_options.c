@@ -51,7 +51,8 @@ static const char usage[] =
     "                       standard output, and no table then\n"
     "\n"
     "Beside others, by python3\n"
-    "  --against WHO        openmpi, mpich or both, as installed: rounds that alternate, ratios\n"
+    "  --against WHO,...    openmpi, mpich or both of them, pytorch, as installed: rounds that\n"
+    "                       alternate, ratios\n"
     "  --plot FILE.svg      time and bandwidth over size\n"
     "  --rounds N           how many (5)\n"
     "  --patience N         looks for a quiet machine before each measurement, half a second each\n"
@@ -173,6 +174,13 @@ static void read_data(const char* option, const char* name, options* out) {
     if (out->data < 0) refuse("%s %s: must be whole, ordinary, spread or extreme", option, name);
 }
 
+static void check_other(const char* option, const char* word, options* out) {
+    (void)out;
+    if (strcmp(word, "openmpi") != 0 && strcmp(word, "mpich") != 0 && strcmp(word, "both") != 0 &&
+        strcmp(word, "pytorch") != 0)
+        refuse("%s %s: must be openmpi, mpich, both of them, or pytorch", option, word);
+}
+
 static void set_defaults(options* out) {
     if (out->operation_count == 0)
         each_word("--op",
@@ -197,9 +205,6 @@ static void check(const options* all) {
         if (uses_tensor(&all->operations[i]) && !has_size(&all->operations[i]))
             refuse("--data %s: not for %s", data_kinds[all->data], all->operations[i].op->name);
     if (all->against == NULL && all->judge) refuse("--judge needs --against");
-    if (all->against != NULL && strcmp(all->against, "openmpi") != 0 &&
-        strcmp(all->against, "mpich") != 0 && strcmp(all->against, "both") != 0)
-        refuse("--against %s: must be openmpi, mpich or both", all->against);
     if ((all->against != NULL || all->plot != NULL) && getenv("RANK") != NULL)
         refuse("--against and --plot start ranks themselves, and RANK says that one was started");
 }
@@ -266,6 +271,7 @@ static void read_option(int option, const char* value, options* out) {
             break;
         case 'a':
             out->against = value;
+            each_word("--against", value, out, check_other);
             break;
         case 'p':
             out->plot = value;

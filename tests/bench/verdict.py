@@ -13,6 +13,18 @@ judged = {
     "sendrecv_pingpong",
 }  # fmt: skip
 blocking = "ddp_4x25MiB_blocking"
+kibi, mebi = 1 << 10, 1 << 20
+
+
+def goal_beside_pytorch(cell):
+    """How many times as fast tutti is to be, if there is a goal."""
+    label, ranks, size = cell
+    if label != "all_reduce" or ranks not in (2, 4):
+        return None
+    return 100 if size <= 16 * kibi else {256 * kibi: 20, 64 * mebi: 2}.get(size)
+
+
+goals_beside = {"pytorch": goal_beside_pytorch}
 
 
 def others_of(bench, cell):
@@ -83,6 +95,30 @@ def summarize(what, fastest):
     return [f"{goal} {reached[goal]:.2f}" for goal in goals if reached[goal] < goals[goal]]
 
 
+def times_text(times):
+    return f"{times:,.0f}" if times >= 100 else f"{times:.3g}"
+
+
+def print_goals(bench, other, goal_of):
+    """tutti beside one other whose goals are of single cells; those that are missed."""
+    missed = []
+    cells = [cell for cell in bench.times if other in compare(bench, cell)[1]]
+    if cells:
+        heads = ["operation", "ranks", "size", f"times as fast as {other}", "goal", ""]
+        print(f"\n{line(heads)}\n|{'---|' * len(heads)}")
+    for cell in cells:
+        label, ranks, size = cell
+        quartiles = compare(bench, cell)[1][other][1]
+        goal = goal_of(cell)
+        met = goal is None or 1 / quartiles[1] >= goal
+        verdict = "" if goal is None else "met" if met else "MISSED"
+        what = [label, str(ranks), size_text(size) if size else "-"]
+        print(line([*what, times_text(1 / quartiles[1]), f"{goal:g}" if goal else "-", verdict]))
+        if not met:
+            missed.append(f"{label} of {size_text(size)} among {ranks} ranks beside {other}")
+    return missed
+
+
 def report(bench, options):
     """The exit status."""
     if options.csv == "-":
@@ -96,10 +132,14 @@ def report(bench, options):
         of_these = {cell: found for cell, found in fastest.items() if cell[1] == ranks}
         summarize(f"{ranks} ranks", of_these)
     missed = summarize("all", fastest)
+    for other, goal_of in goals_beside.items():
+        missed += print_goals(bench, other, goal_of)
+    names = {name for peers in bench.times.values() for name in peers}
     if "judge" in options.flags:
         if not fastest:
             print("judged: there is nothing to judge by")
             return 1
         wanted = ", ".join(f"{goal} {value}" for goal, value in goals.items())
+        wanted += "".join(f", the goals beside {other}" for other in goals_beside if other in names)
         print(f"judged ({wanted}): {'MISSED ' + ', '.join(missed) if missed else 'met'}")
     return 1 if missed and "judge" in options.flags else 0
