@@ -7,7 +7,7 @@ import statistics
 import sys
 import tempfile
 
-from others import find_peers, run
+from others import Tutti, find_peers, run
 from plot import write_plot
 from quiet import wait_for_quiet
 from rounds import in_turn
@@ -26,6 +26,7 @@ class Bench:
         self.loads = []
         self.times = {}  # by cell, by name of a peer, by round: median and least
         self.quiet = {}  # by cell, by round
+        self.own = {}  # tutti's names, and what goals are named by
         self.ways = {}  # by cell, by name: what was heard last
 
     def progress(self, text):
@@ -45,6 +46,8 @@ class Bench:
             what = f"{operation}, {ranks} ranks, {peer.kind}"
             self.progress(f"round {turn + 1} of {self.options.rounds}: {what}")
             for name, cell, median, least, way in run(command):
+                if isinstance(peer, Tutti):
+                    self.own[name] = peer.kind
                 if way is not None:
                     self.ways.setdefault(cell, {})[name] = way
                 self.times.setdefault(cell, {}).setdefault(name, {})[turn] = (median, least)
@@ -75,6 +78,9 @@ class Bench:
     def median(self, cell, name):
         return statistics.median(median for median, _ in self.rounds_of(cell, name).values())
 
+    def names(self):
+        return {name for peers in self.times.values() for name in peers}
+
     def way(self, cell, name):
         return self.ways.get(cell, {}).get(name, "-")
 
@@ -100,7 +106,7 @@ class Bench:
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
-    for name in "op ranks sizes dtype data iterations against backend csv plot".split():
+    for name in "op ranks sizes dtype data memory iterations against backend csv plot".split():
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--rounds", type=int, required=True)
     parser.add_argument("--patience", type=int, required=True)
@@ -115,7 +121,8 @@ def main():
             for cell, peers in bench.times.items()
         }
         try:
-            write_plot(options.plot, medians, f"{options.data} {options.dtype}s, median of {options.rounds} rounds")
+            what = f"{options.data} {options.dtype}s, median of {options.rounds} rounds"
+            write_plot(options.plot, medians, what)
         except ValueError as wrong:
             sys.exit(f"tutti-bench: --plot {options.plot}: {wrong}")
     return report(bench, options)

@@ -104,6 +104,10 @@ void set_bytes(cell* of, int64_t bytes, int ranks);
 
 /* contents.c: the memory, and what is in it. */
 
+/* How many bytes of inputs and of outputs set_contents takes. */
+void contents_size(const cell* of, int rank, int ranks, size_t* in, size_t* out);
+/* Contents now lie in this memory, which stays the caller's, until free_contents. */
+void lend_memory(void* in, size_t in_size, void* out, size_t out_size);
 /* Gives a cell its memory, which later cells use again, filled with what its rank contributes.
  * 0: there is not enough. */
 int set_contents(cell* of, int rank, int ranks);

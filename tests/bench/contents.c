@@ -12,6 +12,7 @@ enum { PERIOD = 1021, LARGEST_ELEMENT = 16, CACHE_LINE = 64, PAGE = 4096 };
 typedef struct memory {
     void* at;
     size_t size;
+    int lent;
 } memory;
 
 static memory inputs, outputs;
@@ -19,6 +20,7 @@ static memory inputs, outputs;
 /* Memory that was given is kept, as programs keep theirs. */
 static void* need(memory* kept, size_t size) {
     if (size > kept->size) {
+        if (kept->lent) return NULL;
         free(kept->at);
         kept->size = 0;
         if (posix_memalign(&kept->at, PAGE, size) != 0) return kept->at = NULL;
@@ -28,11 +30,16 @@ static void* need(memory* kept, size_t size) {
     return kept->at;
 }
 
+void lend_memory(void* in, size_t in_size, void* out, size_t out_size) {
+    free_contents();
+    inputs = (memory){in, in_size, 1};
+    outputs = (memory){out, out_size, 1};
+}
+
 void free_contents(void) {
-    free(inputs.at);
-    free(outputs.at);
-    inputs.at = outputs.at = NULL;
-    inputs.size = outputs.size = 0;
+    if (!inputs.lent) free(inputs.at);
+    if (!outputs.lent) free(outputs.at);
+    inputs = outputs = (memory){NULL, 0, 0};
 }
 
 /* Elements that are read on a rank. */
@@ -146,15 +153,23 @@ static void make_period(const cell* of, int source, int64_t first, int ranks,
     }
 }
 
+void contents_size(const cell* of, int rank, int ranks, size_t* in, size_t* out) {
+    const size_t size = element_types[of->element].size;
+    const writing writes = written(of, rank, ranks);
+    const size_t write = (size_t)(writes.parts * writes.count) * size;
+    const size_t read = (size_t)input_count(of, rank, ranks) * size;
+    *in = writes.in_place && write > read ? write : read > 0 ? read : size;
+    *out = writes.in_place ? 0 : write > 0 ? write : size;
+}
+
 int set_contents(cell* of, int rank, int ranks) {
     unsigned char period[PERIOD * LARGEST_ELEMENT];
     const size_t size = element_types[of->element].size;
-    const writing writes = written(of, rank, ranks);
-    const size_t out_bytes = (size_t)(writes.parts * writes.count) * size;
     const size_t own = (size_t)input_count(of, rank, ranks) * size;
-    const size_t in_bytes = writes.in_place && out_bytes > own ? out_bytes : own;
-    of->input = need(&inputs, in_bytes > 0 ? in_bytes : size);
-    of->output = writes.in_place ? of->input : need(&outputs, out_bytes > 0 ? out_bytes : size);
+    size_t in_bytes, out_bytes;
+    contents_size(of, rank, ranks, &in_bytes, &out_bytes);
+    of->input = need(&inputs, in_bytes);
+    of->output = out_bytes == 0 ? of->input : need(&outputs, out_bytes);
     if (of->input == NULL || of->output == NULL) return 0;
     make_period(of, rank, 0, ranks, period);
     for (size_t at = 0; at < own; at += PERIOD * size) {

@@ -48,10 +48,9 @@ def run(command):
 
 
 class Tutti:
-    kind = "tutti"
-
-    def __init__(self, options):
-        self.options = options
+    def __init__(self, options, alloc):
+        self.options, self.alloc = options, alloc
+        self.kind = "tutti-alloc" if alloc else "tutti"
 
     def command(self, operation, ranks, sizes):
         options = self.options
@@ -60,6 +59,7 @@ class Tutti:
         command += ["--data", options.data]
         command += ["--iterations", options.iterations if options.iterations != "0" else "auto"]
         command += ["--backend", options.backend] if options.backend else []
+        command += ["--alloc"] if self.alloc else []
         flags = ("rewrite", "reproducible", "unbound", "ways")
         return command + [f"--{flag}" for flag in flags if flag in options.flags]
 
@@ -159,7 +159,8 @@ def find_one_mpi(kind, options, folder):
 
 
 def find_peers(options, folder):
-    peers = [Tutti(options)]
+    memories = {"private": [False], "alloc": [True], "both": [False, True]}
+    peers = [Tutti(options, alloc) for alloc in memories[options.memory]]
     names = options.against.replace("both", "openmpi,mpich")
     for kind in dict.fromkeys(names.split(",") if names else []):
         if kind == "pytorch":

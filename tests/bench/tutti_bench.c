@@ -15,6 +15,7 @@ typedef struct job {
     int store_only; /* store operations, or all others; under a launcher -1: all */
     FILE* csv;      /* NULL: none */
     int table;
+    int allocated; /* tensors lie in memory of tutti_alloc */
 } job;
 
 static int barrier(void) {
@@ -117,8 +118,8 @@ static int run_cell(const job* todo, cell* of, library* with, int first, char* w
     if (own) end_value();
     if (!ok || with->rank != 0) return ok;
     const int ranks = uses_store(of) ? 1 : with->ranks;
-    snprintf(peer, sizeof peer, "tutti-%s%s", tutti_get_backend(TUTTI_GROUP_WORLD),
-             todo->asked->reproducible ? "-reproducible" : "");
+    snprintf(peer, sizeof peer, "tutti-%s%s%s", tutti_get_backend(TUTTI_GROUP_WORLD),
+             todo->asked->reproducible ? "-reproducible" : "", todo->allocated ? "-alloc" : "");
     show_progress(todo, NULL, 0, 0);
     if (todo->table && first) print_head(of, ranks, uses_store(of) ? "tutti" : peer, todo->asked);
     if (todo->table) print_line(of, &measured, way);
@@ -155,6 +156,26 @@ static int run_cells(const job* todo, library* with, char* why) {
     return 1;
 }
 
+static int run_cells_in_alloc(job* todo, library* with, char* why) {
+    const options* const asked = todo->asked;
+    todo->allocated = 1;
+    for (int i = 0; i < asked->operation_count; ++i) {
+        cell now = asked->operations[i];
+        now.element = asked->element;
+        for (int j = 0; j < asked->size_count && wanted(todo, &now, with->ranks); ++j) {
+            set_bytes(&now, asked->sizes[j], with->ranks);
+            want_memory(&now, with->rank, with->ranks);
+        }
+    }
+    return take_memory() && run_cells(todo, with, why) && give_memory_back();
+}
+
+static int run_in_memories(job* todo, library* with, char* why) {
+    const int memory = todo->asked->memory;
+    return (!(memory & PRIVATE) || run_cells(todo, with, why)) &&
+           (!(memory & ALLOCATED) || run_cells_in_alloc(todo, with, why));
+}
+
 /* The most ranks among which sums of the type are exact. */
 static int most_ranks(int element) {
     return strcmp(element_types[element].name, "bfloat16") == 0 ? 85 : MOST_RANKS;
@@ -178,7 +199,7 @@ static tutti_status run_rank(int32_t local_rank, void* user, tutti_error* error)
         snprintf(why, sizeof why, "%d ranks are more than %d, among which sums of %ss are exact",
                  with.ranks, most_ranks(todo->asked->element),
                  element_types[todo->asked->element].name);
-    } else if (run_cells(todo, &with, why)) {
+    } else if (run_in_memories(todo, &with, why)) {
         free_contents();
         return tutti_destroy_process_group(TUTTI_GROUP_WORLD, error);
     }
@@ -216,7 +237,8 @@ static int run_under_launcher(const options* asked) {
     tutti_error error = TUTTI_ERROR_INIT;
     const char* const size = getenv("WORLD_SIZE");
     const int first = strcmp(getenv("RANK"), "0") == 0;
-    job all = {asked, 0, -1, NULL, first && (asked->csv == NULL || strcmp(asked->csv, "-") != 0)};
+    job all = {asked, 0, -1, NULL, first && (asked->csv == NULL || strcmp(asked->csv, "-") != 0),
+               0};
     if (asked->ranks_given &&
         (asked->rank_count != 1 || size == NULL || atoi(size) != asked->ranks[0])) {
         fprintf(stderr, "tutti-bench: --ranks is not what the launcher started, WORLD_SIZE=%s\n",
@@ -240,7 +262,7 @@ int main(int argc, char** argv) {
         ++*(uses_store(&asked.operations[i]) ? &stores : &others);
     for (int i = -1; i < asked.rank_count; ++i) {
         /* The store is called by one rank, whatever the number of ranks. */
-        job todo = {&asked, i < 0 ? 1 : asked.ranks[i], i < 0, csv, csv != stdout};
+        job todo = {&asked, i < 0 ? 1 : asked.ranks[i], i < 0, csv, csv != stdout, 0};
         if ((i < 0 ? stores : others) == 0) continue;
         if (tutti_spawn(run_rank, &todo, todo.ranks, NULL, NULL, &error) != TUTTI_OK)
             return tell(&error);

@@ -19,6 +19,7 @@ typedef struct options {
     int element, data;   /* data: see numbers.h */
     const char* backend; /* NULL: chosen by tutti */
     uint32_t reproducible;
+    enum { PRIVATE = 1, ALLOCATED = 2 } memory; /* or both */
     int unbound;
     int ways;
     method how;
@@ -48,6 +49,14 @@ extern tutti_error failure;
 /* Before a cell is measured; its memory is set. */
 void prepare_call(const cell* of);
 int call_once(const cell* of);
+
+/* tutti_bench_memory.c */
+
+/* Makes sure that what take_memory takes will do for the cell. */
+void want_memory(const cell* of, int rank, int ranks);
+/* Contents lie in memory of tutti_alloc until it is given back. 0: a call failed. */
+int take_memory(void);
+int give_memory_back(void);
 
 /* tutti_bench_ways.c */
 

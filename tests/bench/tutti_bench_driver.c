@@ -76,6 +76,9 @@ void become_driver(const options* asked) {
     add_numbers(asked);
     add_option("--dtype", element_types[asked->element].name);
     add_option("--data", data_kinds[asked->data]);
+    add_option("--memory", asked->memory == PRIVATE     ? "private"
+                           : asked->memory == ALLOCATED ? "alloc"
+                                                        : "both");
     add_option("--against", asked->against);
     add_option("--backend", asked->backend);
     add_option("--csv", asked->csv);

@@ -45,6 +45,8 @@ static const char usage[] =
     "  --iterations N       of each number; auto: what fits 0.3 s, at least 30, from 512 KiB 15,\n"
     "                       above 1 MiB 7 (auto)\n"
     "  --rewrite            inputs are written anew before each barrier, a value per cache line\n"
+    "  --alloc              tensors lie in memory of tutti_alloc; --alloc=both: also in other "
+    "memory\n"
     "  --unbound            ranks are not bound to processors, as they are where each has its own\n"
     "  --ways               also which way each operation took, where its backend tells it\n"
     "  --csv FILE           writes peer,op,ranks,bytes,median_us,min_us,algbw_GBps; - for the\n"
@@ -174,6 +176,12 @@ static void read_data(const char* option, const char* name, options* out) {
     if (out->data < 0) refuse("%s %s: must be whole, ordinary, spread or extreme", option, name);
 }
 
+static void read_memory(const char* option, const char* which, options* out) {
+    if (which != NULL && strcmp(which, "both") != 0)
+        refuse("%s=%s: must be %s or %s=both", option, which, option, option);
+    out->memory = which == NULL ? ALLOCATED : PRIVATE | ALLOCATED;
+}
+
 static void check_other(const char* option, const char* word, options* out) {
     (void)out;
     if (strcmp(word, "openmpi") != 0 && strcmp(word, "mpich") != 0 && strcmp(word, "both") != 0 &&
@@ -216,7 +224,7 @@ static const struct option known_options[] = {
     {"plot", 1, NULL, 'p'},         {"rounds", 1, NULL, 'r'},  {"patience", 1, NULL, 'q'},
     {"judge", 0, NULL, 'j'},        {"help", 0, NULL, 'h'},    {"version", 0, NULL, 'v'},
     {"reproducible", 0, NULL, 'e'}, {"unbound", 0, NULL, 'u'}, {"ways", 0, NULL, 'y'},
-    {"data", 1, NULL, 'k'},         {NULL, 0, NULL, 0},
+    {"data", 1, NULL, 'k'},         {"alloc", 2, NULL, 'm'},   {NULL, 0, NULL, 0},
 };
 
 static void read_iterations(const char* text, options* out) {
@@ -256,6 +264,9 @@ static void read_option(int option, const char* value, options* out) {
             break;
         case 'd':
             read_type("--dtype", value, out);
+            break;
+        case 'm':
+            read_memory("--alloc", value, out);
             break;
         case 'k':
             read_data("--data", value, out);
@@ -297,6 +308,7 @@ static void read_option(int option, const char* value, options* out) {
 void read_options(int argc, char** argv, options* out) {
     memset(out, 0, sizeof *out);
     out->element = FLOAT32;
+    out->memory = PRIVATE;
     out->rounds = 5;
     out->patience = 10;
     for (int option; (option = getopt_long(argc, argv, "", known_options, NULL)) != -1;)

@@ -8,6 +8,7 @@ from rounds import line, ratios, told, told_load
 
 as_fast = 1.1  # times the other's time
 goals = {"mean": 1.8, "as fast": 0.95, "worst": 0.8}
+goals_of = {"tutti": goals, "tutti-alloc": goals | {"mean": 3}}
 judged = {
     "all_reduce", "broadcast", "reduce", "reduce_scatter", "all_gather", "all_to_all", "barrier",
     "sendrecv_pingpong",
@@ -29,20 +30,22 @@ goals_beside = {"pytorch": goal_beside_pytorch}
 
 def others_of(bench, cell):
     """By name: the cell with which that one is compared."""
-    others = {name: cell for name in bench.times[cell] if not name.startswith("tutti")}
+    others = {name: cell for name in bench.times[cell] if name not in bench.own}
     if cell[0] == "ddp_4x25MiB":
         in_turns = (blocking, *cell[1:])
         for name in bench.times.get(in_turns, {}):
-            if not name.startswith("tutti"):
+            if name not in bench.own:
                 others[f"{name}, blocking"] = in_turns
     return others
 
 
-def compare(bench, cell):
-    """tutti's name, and by name of the others their median and the quartiles of the ratios."""
-    ours = next((name for name in bench.times[cell] if name.startswith("tutti")), None)
-    if ours is None:
-        return None, {}
+def own_rows(bench):
+    """The cells, each with tutti's name or, one after the other, names."""
+    return [(cell, name) for cell in bench.times for name in bench.own if name in bench.times[cell]]
+
+
+def compare(bench, cell, ours):
+    """By name of the others their median and the quartiles of the ratios."""
     compared = {}
     for name, theirs in others_of(bench, cell).items():
         plain = name.removesuffix(", blocking")
@@ -50,34 +53,33 @@ def compare(bench, cell):
         both = sorted(a.keys() & b.keys())
         quartiles = ratios([a[turn][0] for turn in both], [b[turn][0] for turn in both])
         compared[name] = (bench.median(theirs, plain), quartiles)
-    return ours, compared
+    return compared
 
 
 def print_table(bench):
-    """The ratio to the fastest other, by cell."""
-    fastest = {}
+    """The ratio to the fastest other, by what tutti is told apart by, by cell."""
+    fastest = {kind: {} for kind in bench.own.values()}
     heads = ["operation", "ranks", "size", "tutti, µs", "others, µs", "tutti / other"]
     heads += ["way"] if bench.ways else []
     print(f"{line(heads)}\n|{'---|' * len(heads)}")
-    for cell in bench.times:
-        ours, others = compare(bench, cell)
-        if ours is None:
-            continue
+    for cell, ours in own_rows(bench):
+        others = compare(bench, cell, ours)
         label, ranks, size = cell
         cells = [label, str(ranks), size_text(size) if size else "-"]
-        cells.append(f"{bench.median(cell, ours):,.4g}")
+        cells.append(f"{ours} {bench.median(cell, ours):,.4g}")
         cells.append(", ".join(f"{name} {took:,.4g}" for name, (took, _) in others.items()))
         cells.append(", ".join(f"{name} {told(each)}" for name, (_, each) in others.items()))
         cells += [bench.way(cell, ours)] if bench.ways else []
         print(line(cells))
         if others:
             name = min(others, key=lambda name: others[name][0])
-            fastest[cell] = (others[name][1][1], name)
+            fastest[bench.own[ours]][cell] = (others[name][1][1], name)
     return fastest
 
 
-def summarize(what, fastest):
+def summarize(what, kind, fastest):
     """What a group of cells comes to; what of it is beside the goals."""
+    wanted = goals_of[kind]
     if not fastest:
         return []
     values = [ratio for ratio, _ in fastest.values()]
@@ -92,7 +94,7 @@ def summarize(what, fastest):
         f"among {worst[1]} ranks, {1 / ratio:.2g} times as fast as {name}"
     )
     reached = {"mean": mean, "as fast": share, "worst": 1 / ratio}
-    return [f"{goal} {reached[goal]:.2f}" for goal in goals if reached[goal] < goals[goal]]
+    return [f"{goal} {reached[goal]:.2f}" for goal in goals if reached[goal] < wanted[goal]]
 
 
 def times_text(times):
@@ -102,21 +104,39 @@ def times_text(times):
 def print_goals(bench, other, goal_of):
     """tutti beside one other whose goals are of single cells; those that are missed."""
     missed = []
-    cells = [cell for cell in bench.times if other in compare(bench, cell)[1]]
-    if cells:
-        heads = ["operation", "ranks", "size", f"times as fast as {other}", "goal", ""]
-        print(f"\n{line(heads)}\n|{'---|' * len(heads)}")
-    for cell in cells:
+    rows = [(cell, ours) for cell, ours in own_rows(bench) if other in bench.times[cell]]
+    heads = ["operation", "ranks", "size", "", f"times as fast as {other}", "goal", ""]
+    print(f"\n{line(heads)}\n|{'---|' * len(heads)}")
+    for cell, ours in rows:
         label, ranks, size = cell
-        quartiles = compare(bench, cell)[1][other][1]
+        times = 1 / compare(bench, cell, ours)[other][1][1]
         goal = goal_of(cell)
-        met = goal is None or 1 / quartiles[1] >= goal
+        met = goal is None or times >= goal
         verdict = "" if goal is None else "met" if met else "MISSED"
-        what = [label, str(ranks), size_text(size) if size else "-"]
-        print(line([*what, times_text(1 / quartiles[1]), f"{goal:g}" if goal else "-", verdict]))
+        what = [label, str(ranks), size_text(size) if size else "-", ours]
+        print(line([*what, times_text(times), f"{goal:g}" if goal else "-", verdict]))
         if not met:
-            missed.append(f"{label} of {size_text(size)} among {ranks} ranks beside {other}")
+            missed.append(f"{ours}, {label} of {size_text(size)} among {ranks} ranks")
     return missed
+
+
+def summarize_all(bench, kind, fastest):
+    """Of each number of ranks, and of all; what is missed."""
+    front = f"{kind}, " if len(set(bench.own.values())) > 1 else ""
+    for ranks in bench.ranks if len(bench.ranks) > 1 else ():
+        of_these = {cell: found for cell, found in fastest.items() if cell[1] == ranks}
+        summarize(f"{front}{ranks} ranks", kind, of_these)
+    return summarize(f"{front}all", kind, fastest)
+
+
+def judge(verdicts):
+    """Tells; the exit status. `verdicts`: of what, the goals, which are missed."""
+    if not verdicts:
+        print("judged: there is nothing to judge by")
+        return 1
+    for what, wanted, missed in verdicts:
+        print(f"judged {what} ({wanted}): {'MISSED ' + '; '.join(missed) if missed else 'met'}")
+    return 1 if any(missed for _, _, missed in verdicts) else 0
 
 
 def report(bench, options):
@@ -127,19 +147,14 @@ def report(bench, options):
     print(f"\nMedians of {options.rounds} rounds in which all take turns; a ratio is the median of")
     print("the rounds', with quartiles. Below 1, tutti is faster.", end=" ")
     print(told_load(bench.loads) if bench.loads else "Nobody looked for other load.")
-    fastest = {cell: found for cell, found in fastest.items() if cell[0] in judged}
-    for ranks in bench.ranks if len(bench.ranks) > 1 else ():
-        of_these = {cell: found for cell, found in fastest.items() if cell[1] == ranks}
-        summarize(f"{ranks} ranks", of_these)
-    missed = summarize("all", fastest)
+    verdicts = []
+    for kind, cells in fastest.items():
+        cells = {cell: found for cell, found in cells.items() if cell[0] in judged}
+        missed = summarize_all(bench, kind, cells)
+        wanted = ", ".join(f"{name} {value}" for name, value in goals_of[kind].items())
+        verdicts += [(kind, wanted, missed)] if cells else []
     for other, goal_of in goals_beside.items():
-        missed += print_goals(bench, other, goal_of)
-    names = {name for peers in bench.times.values() for name in peers}
-    if "judge" in options.flags:
-        if not fastest:
-            print("judged: there is nothing to judge by")
-            return 1
-        wanted = ", ".join(f"{goal} {value}" for goal, value in goals.items())
-        wanted += "".join(f", the goals beside {other}" for other in goals_beside if other in names)
-        print(f"judged ({wanted}): {'MISSED ' + ', '.join(missed) if missed else 'met'}")
-    return 1 if missed and "judge" in options.flags else 0
+        if other in bench.names():
+            missed = print_goals(bench, other, goal_of)
+            verdicts.append((f"beside {other}", "as in the table", missed))
+    return judge(verdicts) if "judge" in options.flags else 0
