@@ -7,7 +7,7 @@ import statistics
 import sys
 import tempfile
 
-from others import Tutti, find_peers, run
+from others import Plain, Tutti, find_peers, run
 from plot import write_plot
 from quiet import wait_for_quiet
 from rounds import in_turn
@@ -46,7 +46,9 @@ class Bench:
             what = f"{operation}, {ranks} ranks, {peer.kind}"
             self.progress(f"round {turn + 1} of {self.options.rounds}: {what}")
             for name, cell, median, least, way in run(command):
-                if isinstance(peer, Tutti):
+                if isinstance(peer, Plain):
+                    name = peer.kind
+                elif isinstance(peer, Tutti):
                     self.own[name] = peer.kind
                 if way is not None:
                     self.ways.setdefault(cell, {})[name] = way

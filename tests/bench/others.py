@@ -64,6 +64,18 @@ class Tutti:
         return command + [f"--{flag}" for flag in flags if flag in options.flags]
 
 
+class Plain(Tutti):
+    """tutti's plain sums, beside its reproducible ones."""
+
+    def __init__(self, options):
+        super().__init__(options, options.memory == "alloc")
+        self.kind = "plain"
+
+    def command(self, operation, ranks, sizes):
+        command = super().command(operation, ranks, sizes)
+        return [word for word in command if word != "--reproducible"]
+
+
 class Pytorch:
     """PyTorch over Gloo, on the interface lo."""
 
@@ -163,7 +175,9 @@ def find_peers(options, folder):
     peers = [Tutti(options, alloc) for alloc in memories[options.memory]]
     names = options.against.replace("both", "openmpi,mpich")
     for kind in dict.fromkeys(names.split(",") if names else []):
-        if kind == "pytorch":
+        if kind == "plain":
+            peer, why_not = Plain(options), ""
+        elif kind == "pytorch":
             peer, why_not = find_pytorch(options, folder)
         else:
             peer, why_not = find_one_mpi(kind, options, folder)

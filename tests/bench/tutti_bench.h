@@ -27,7 +27,7 @@ typedef struct options {
     /* What against.py does. */
     const char* against;
     const char* plot;
-    int rounds, patience, judge;
+    int rounds, patience, judge, plain;
 } options;
 
 /* tutti_bench_options.c */

@@ -54,7 +54,7 @@ static const char usage[] =
     "\n"
     "Beside others, by python3\n"
     "  --against WHO,...    openmpi, mpich or both of them, pytorch, as installed: rounds that\n"
-    "                       alternate, ratios\n"
+    "                       alternate, ratios; plain: tutti without --reproducible\n"
     "  --plot FILE.svg      time and bandwidth over size\n"
     "  --rounds N           how many (5)\n"
     "  --patience N         looks for a quiet machine before each measurement, half a second each\n"
@@ -183,10 +183,10 @@ static void read_memory(const char* option, const char* which, options* out) {
 }
 
 static void check_other(const char* option, const char* word, options* out) {
-    (void)out;
     if (strcmp(word, "openmpi") != 0 && strcmp(word, "mpich") != 0 && strcmp(word, "both") != 0 &&
-        strcmp(word, "pytorch") != 0)
-        refuse("%s %s: must be openmpi, mpich, both of them, or pytorch", option, word);
+        strcmp(word, "pytorch") != 0 && strcmp(word, "plain") != 0)
+        refuse("%s %s: must be openmpi, mpich, both of them, pytorch or plain", option, word);
+    if (strcmp(word, "plain") == 0) out->plain = 1;
 }
 
 static void set_defaults(options* out) {
@@ -212,6 +212,7 @@ static void check(const options* all) {
     for (int i = 0; i < all->operation_count && all->data != WHOLE; ++i)
         if (uses_tensor(&all->operations[i]) && !has_size(&all->operations[i]))
             refuse("--data %s: not for %s", data_kinds[all->data], all->operations[i].op->name);
+    if (all->plain && !all->reproducible) refuse("--against plain needs --reproducible");
     if (all->against == NULL && all->judge) refuse("--judge needs --against");
     if ((all->against != NULL || all->plot != NULL) && getenv("RANK") != NULL)
         refuse("--against and --plot start ranks themselves, and RANK says that one was started");

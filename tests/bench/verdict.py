@@ -17,7 +17,7 @@ blocking = "ddp_4x25MiB_blocking"
 kibi, mebi = 1 << 10, 1 << 20
 
 
-def goal_beside_pytorch(cell):
+def goal_beside_pytorch(cell, _):
     """How many times as fast tutti is to be, if there is a goal."""
     label, ranks, size = cell
     if label != "all_reduce" or ranks not in (2, 4):
@@ -25,7 +25,15 @@ def goal_beside_pytorch(cell):
     return 100 if size <= 16 * kibi else {256 * kibi: 20, 64 * mebi: 2}.get(size)
 
 
-goals_beside = {"pytorch": goal_beside_pytorch}
+def goal_beside_plain(cell, data):
+    """How many times as long reproducible sums may take as plain ones."""
+    label, _, size = cell
+    if label not in ("all_reduce", "reduce", "reduce_scatter") or size < 256 * kibi:
+        return None
+    return 10 if data in ("spread", "extreme") else 1.5
+
+
+goals_beside = {"pytorch": ("fast", goal_beside_pytorch), "plain": ("long", goal_beside_plain)}
 
 
 def others_of(bench, cell):
@@ -71,6 +79,7 @@ def print_table(bench):
         cells.append(", ".join(f"{name} {told(each)}" for name, (_, each) in others.items()))
         cells += [bench.way(cell, ours)] if bench.ways else []
         print(line(cells))
+        others.pop("plain", None)
         if others:
             name = min(others, key=lambda name: others[name][0])
             fastest[bench.own[ours]][cell] = (others[name][1][1], name)
@@ -101,17 +110,18 @@ def times_text(times):
     return f"{times:,.0f}" if times >= 100 else f"{times:.3g}"
 
 
-def print_goals(bench, other, goal_of):
+def print_goals(bench, other, how, goal_of):
     """tutti beside one other whose goals are of single cells; those that are missed."""
     missed = []
     rows = [(cell, ours) for cell, ours in own_rows(bench) if other in bench.times[cell]]
-    heads = ["operation", "ranks", "size", "", f"times as fast as {other}", "goal", ""]
+    heads = ["operation", "ranks", "size", "", f"times as {how} as {other}", "goal", ""]
     print(f"\n{line(heads)}\n|{'---|' * len(heads)}")
     for cell, ours in rows:
         label, ranks, size = cell
-        times = 1 / compare(bench, cell, ours)[other][1][1]
-        goal = goal_of(cell)
-        met = goal is None or times >= goal
+        ratio = compare(bench, cell, ours)[other][1][1]
+        times = ratio if how == "long" else 1 / ratio
+        goal = goal_of(cell, bench.options.data)
+        met = goal is None or (times <= goal if how == "long" else times >= goal)
         verdict = "" if goal is None else "met" if met else "MISSED"
         what = [label, str(ranks), size_text(size) if size else "-", ours]
         print(line([*what, times_text(times), f"{goal:g}" if goal else "-", verdict]))
@@ -153,8 +163,8 @@ def report(bench, options):
         missed = summarize_all(bench, kind, cells)
         wanted = ", ".join(f"{name} {value}" for name, value in goals_of[kind].items())
         verdicts += [(kind, wanted, missed)] if cells else []
-    for other, goal_of in goals_beside.items():
+    for other, (how, goal_of) in goals_beside.items():
         if other in bench.names():
-            missed = print_goals(bench, other, goal_of)
+            missed = print_goals(bench, other, how, goal_of)
             verdicts.append((f"beside {other}", "as in the table", missed))
     return judge(verdicts) if "judge" in options.flags else 0
