@@ -17,7 +17,11 @@ from bench.quiet import wait_for_quiet
 from bench.rounds import in_turn, line, ratios, told, told_load
 from support.peers import Peers, skip_without_pytorch, tests
 
-tutti, pytorch, shared, tcp = "tutti", "PyTorch", "mpi4py", "mpi4py over TCP"
+shm, gloo = "tutti over shm", "tutti over gloo"
+pytorch, shared, tcp = "PyTorch", "mpi4py", "mpi4py over TCP"
+# Whose time is divided by whose; of PyTorch's, tutti's is to be the shorter.
+compared = [(shm, shared), (shm, pytorch), (shm, gloo), (gloo, pytorch), (gloo, tcp)]
+on_wire = [gloo, pytorch, tcp]
 operations = ["broadcast", "all_gather", "gather", "scatter"]
 mebi = 1 << 20
 most_overhead = 0.02  # of what cannot shrink
@@ -120,8 +124,10 @@ class Bench:
         self.peers = {kind: peers.start(kind) for kind in self.kinds}
 
     def add_commands(self, peers, folder):
-        self.kinds = [tutti]
-        peers.commands[tutti] = (self.alone + [self.options.peer, folder], folder)
+        self.kinds = [shm, gloo]
+        for kind in self.kinds:
+            command = [self.options.peer, folder, kind.split()[-1]]
+            peers.commands[kind] = (self.alone + command, folder)
         if not self.options.without_pytorch:
             self.kinds.append(pytorch)
             command = [tests / "support/pytorch", folder, "bench/objects_peer.py", "pytorch"]
@@ -154,20 +160,21 @@ class Bench:
                 times[kind].append(float(answer[0]))
         return times, sizes
 
+    def pairs(self):
+        return [pair for pair in compared if pair[1] in self.peers]
+
     def line(self, what, shrinks, times, sizes):
         cells = [what]
         for kind in self.peers:
             cells.append(f"{statistics.median(times[kind]) * 1e-3:,.4g}")
-        for kind in list(self.peers)[1:]:
-            quartiles = ratios(times[tutti], times[kind])
+        for ours, theirs in self.pairs():
+            quartiles = ratios(times[ours], times[theirs])
             cells.append(told(quartiles))
-            if kind == pytorch and quartiles[1] >= 1:
-                self.missed.append(f"time of {what}")
-        for kind in self.peers:
-            if kind != shared:
-                cells.append(f"{sizes[kind] / 1000:,.4g}")
+            if theirs == pytorch and quartiles[1] >= 1:
+                self.missed.append(f"time of {what}, {ours}")
+        cells += [f"{sizes[kind] / 1000:,.4g}" for kind in on_wire if kind in self.peers]
         if pytorch in self.peers:
-            ratio = sizes[tutti] / sizes[pytorch]
+            ratio = sizes[gloo] / sizes[pytorch]
             cells.append(f"{ratio:.2f}")
             if ratio >= (1 if shrinks else 1 + most_overhead):
                 self.missed.append(f"bytes of {what}")
@@ -175,8 +182,8 @@ class Bench:
 
     def run(self):
         heads = [""] + [f"{kind}, ms" for kind in self.peers]
-        heads += [f"tutti / {kind}" for kind in list(self.peers)[1:]]
-        heads += [f"{kind}, kB sent" for kind in self.peers if kind != shared]
+        heads += [f"{ours} / {theirs.removeprefix('tutti ')}" for ours, theirs in self.pairs()]
+        heads += [f"{kind}, kB sent" for kind in on_wire if kind in self.peers]
         heads += ["tutti / PyTorch"] if pytorch in self.peers else []
         print(f"{line(heads)}\n|{'---|' * len(heads)}")
         for name, (what, _, calls) in self.values.items():
@@ -211,7 +218,8 @@ def main():
     print("took longest counts. A ratio is the median of the rounds', with quartiles. What is sent")
     print("is what the interface lo has seen, headers and all, of one call on all ranks", end="")
     print(" (each library\nin a network of its own)." if bench.alone else ",\nand of all others.")
-    print("mpi4py uses shared memory, and for comparison TCP.")
+    print("mpi4py uses shared memory, and for comparison TCP; what goes through memory counts as no")
+    print("bytes sent.")
     print(told_load(bench.loads))
     if bench.missed:
         print(f"MISSED: {', '.join(bench.missed)}")

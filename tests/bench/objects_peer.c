@@ -1,7 +1,7 @@
 /* Measures tutti's object collectives, as objects_peer.py does those of PyTorch and mpi4py: takes
  * commands on the standard input of rank 0, a line each, answers each with a line. The other ranks
  * are forked from it; commands and times go through pipes.
- *     objects_peer WORK      a folder, in which NAME.msgpack are the values
+ *     objects_peer WORK BACKEND     WORK: a folder, in which NAME.msgpack are the values
  *   time OPERATION NAME COUNT   ok MICROSECONDS, the median of the calls; of a call, the rank that
  *                               took longest counts
  *   wire OPERATION NAME COUNT   ok BYTES that a call sent, headers included: what the interface lo
@@ -209,7 +209,7 @@ static void follow(int commands, int answers) {
 int main(int argc, char** argv) {
     int commands[RANKS] = {-1, -1, -1, -1}, answers[RANKS] = {-1, -1, -1, -1};
     char method[512];
-    if (argc != 2) die("usage: objects_peer WORK");
+    if (argc != 3) die("usage: objects_peer WORK BACKEND");
     work_folder = argv[1];
     for (int rank = 1; rank < RANKS && my_rank == 0; ++rank) {
         int down[2], up[2];
@@ -224,8 +224,8 @@ int main(int argc, char** argv) {
         answers[my_rank == 0 ? rank : 0] = up[my_rank == 0 ? 0 : 1];
     }
     tutti_error_init(&error, sizeof error);
-    snprintf(method, sizeof method, "file://%s/tutti.store", work_folder);
-    must(tutti_init_process_group("gloo", method, my_rank, RANKS, NULL, &error));
+    snprintf(method, sizeof method, "file://%s/%s.store", work_folder, argv[2]);
+    must(tutti_init_process_group(argv[2], method, my_rank, RANKS, NULL, &error));
     if (my_rank == 0)
         lead(commands, answers);
     else
