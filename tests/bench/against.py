@@ -68,7 +68,8 @@ class Bench:
                         on_store.add(operation)
                     self.measure(turn, operation, ranks)
             self.progress("")
-            if self.options.csv:
+            # A file has what there is after each round.
+            if self.options.csv and (self.options.csv != "-" or turn + 1 == self.options.rounds):
                 self.write_csv()
 
     def rounds_of(self, cell, name):

@@ -59,9 +59,9 @@ static const char usage[] =
     "  --rounds N           how many (5)\n"
     "  --patience N         looks for a quiet machine before each measurement, half a second each\n"
     "                       (10); 0: none\n"
-    "  --judge              exit with 1 if tutti is not 1.8 times as fast as the fastest other, "
-    "on\n"
-    "                       the geometric mean, as fast in 95 % of the cells, and at 0.8 in all\n"
+    "  --judge              exit with 1 if tutti is not 1.8 times as fast as the fastest other on\n"
+    "                       the geometric mean (with --alloc 3 times), as fast in 95 % of the\n"
+    "                       cells, and at 0.8 in all; or misses a goal beside pytorch or plain\n"
     "\n"
     "  --help               this text\n"
     "  --version            tutti's version\n";
