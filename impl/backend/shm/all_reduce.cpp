@@ -46,9 +46,6 @@ bool all_reduce_directly(Team& team, ConstBytes input, Bytes output, const Reduc
     Direct direct(team, Op::AllReduce, input.size());
     direct.show(input, output);
     if (direct.find_all() == Direct::Reach::None) return false;
-    if (direct.is_in_place() && direct.sees() && input.size() < shared_in_place_from(team.size())) {
-        return false;
-    }
     if (!direct.sees() || direct.is_in_place() || input.size() > everyone_combines(team.size())) {
         fetched(direct, input, output, reduction);
     } else {

@@ -1,5 +1,5 @@
-// Every rank says how much it wants, makes it, shows where it is, maps the others', and says whether
-// it could: the memory is shared if all could.
+// Every rank says how much it wants, makes it, shows where it is, maps what the others have, and
+// says whether it could: the memory is shared if all could.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>

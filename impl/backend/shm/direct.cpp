@@ -62,7 +62,8 @@ Direct::Reach Direct::find_all() {
         sees_results_ = sees_results_ && there.result != 0;
         is_in_place_ = is_in_place_ || there.data == there.result;
     }
-    return found(reach);
+    const bool is_rewritten = is_in_place_ && bytes_ < shared_in_place_from(team_.size());
+    return found(reach == Reach::Seen && is_rewritten ? Reach::None : reach);
 }
 
 ConstBytes Direct::see_at(int peer, Place place, size_t offset, size_t bytes) const {
