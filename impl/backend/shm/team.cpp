@@ -161,7 +161,7 @@ void Team::wait_slowly(int peer, bool (*is_ready)(void*), void* context) {
     }
     auto next_look = began + std::chrono::milliseconds(control::stall_ms);
     for (;;) {
-        sleep(part(peer).bell, is_ready, context);
+        sleep(part(peer).bell, is_ready, context, look_after(Clock::now() - began));
         const Status ours = channel_.trouble(group_rank(rank_));
         const Status theirs = channel_.trouble(group_rank(peer));
         if (is_ready(context)) return;

@@ -15,9 +15,7 @@ namespace tutti::shm {
 
 namespace {
 
-constexpr int most_spins = 20;  // where a processor may be missing, each costs those that work
-// Then whoever sleeps looks whether the group has failed meanwhile.
-constexpr timespec longest_sleep{0, 10'000'000};
+constexpr int most_spins = 200;  // where a processor may be missing, each costs those that work
 
 // Not private: the memory belongs to several processes.
 void futex(std::atomic<uint32_t>& word, int operation, uint32_t value, const timespec* timeout) {
@@ -58,14 +56,15 @@ void wake(Bell& bell) {
     futex(bell.rings, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
-void await_ring(Bell& bell, uint32_t heard) {
-    futex(bell.rings, FUTEX_WAIT, heard, &longest_sleep);
+void await_ring(Bell& bell, uint32_t heard, std::chrono::nanoseconds longest) {
+    const timespec timeout{0, static_cast<long>(longest.count())};  // less than a second
+    futex(bell.rings, FUTEX_WAIT, heard, &timeout);
 }
 
-void sleep(Bell& bell, bool (*is_ready)(void*), void* context) {
+void sleep(Bell& bell, bool (*is_ready)(void*), void* context, std::chrono::nanoseconds longest) {
     bell.sleepers.fetch_add(1, std::memory_order_seq_cst);
     const uint32_t heard = bell.rings.load(std::memory_order_seq_cst);
-    if (!is_ready(context)) await_ring(bell, heard);
+    if (!is_ready(context)) await_ring(bell, heard, longest);
     bell.sleepers.fetch_sub(1, std::memory_order_seq_cst);
 }
 

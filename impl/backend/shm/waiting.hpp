@@ -4,7 +4,9 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <span>
 
@@ -52,11 +54,19 @@ inline void ring_after_exchange(Bell& theirs) {
     if (theirs.sleepers.load(std::memory_order_seq_cst) != 0) wake(theirs);
 }
 
-// Sleeps until the bell rings, for some milliseconds at most. `is_ready` is looked at once more
-// when this rank is known to sleep.
-void sleep(Bell& bell, bool (*is_ready)(void*), void* context);
+// Then whoever sleeps looks whether the group has failed meanwhile: the sooner the less it has
+// waited.
+constexpr std::chrono::milliseconds shortest_look{10};
+constexpr std::chrono::milliseconds longest_look{50};
+constexpr std::chrono::nanoseconds look_after(std::chrono::nanoseconds waited) {
+    return std::clamp<std::chrono::nanoseconds>(waited / 8, shortest_look, longest_look);
+}
+
+// Sleeps until the bell rings, so long at most. `is_ready` is looked at once more when this rank is
+// known to sleep.
+void sleep(Bell& bell, bool (*is_ready)(void*), void* context, std::chrono::nanoseconds longest);
 
 // The parts of that, for who counts itself among the sleepers: unless it has rung since `heard`.
-void await_ring(Bell& bell, uint32_t heard);
+void await_ring(Bell& bell, uint32_t heard, std::chrono::nanoseconds longest = shortest_look);
 
 }  // namespace tutti::shm
