@@ -130,7 +130,7 @@ func SendBytesAsync(ctx context.Context, g *Group, data []byte, dst, tag int) (*
 }
 
 func sendBytes(g *Group, data []byte, dst, tag int) *call {
-	c := newCall(g)
+	c := newMessage(g)
 	from := c.giveBytes(data)
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
 		return raw.Tutti_send_bytes(g.handle(), from, uint64(len(data)), toInt32(dst), toInt32(tag),
@@ -156,7 +156,7 @@ func RecvBytesAsync(ctx context.Context, g *Group, output *[]byte, src, tag int,
 }
 
 func recvBytes(g *Group, output *[]byte, src, tag int, options *ObjectOptions) *call {
-	c := newCall(g)
+	c := newMessage(g)
 	result, most := c.receiveOneBytes(output), options.maxBytes()
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
 		return raw.Tutti_recv_bytes(g.handle(), result, toInt32(src), toInt32(tag), most, options,

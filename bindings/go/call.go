@@ -28,6 +28,8 @@ type call struct {
 	group *Group
 	op    *CustomOp
 	fault error // of an argument, found before C was called
+	apart bool  // not to be gathered: a message, or a gathering's end
+	owed  bool  // starts whatever the context says, as the other ranks count on it
 	start func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32
 	// What to do once the operation has succeeded, and with results that nobody wants.
 	deliver func() error
@@ -45,6 +47,13 @@ var calls = sync.Pool{New: func() any {
 func newCall(group *Group) *call {
 	c := calls.Get().(*call)
 	c.group = group
+	return c
+}
+
+// newMessage is newCall for what sends or receives, which is never gathered.
+func newMessage(group *Group) *call {
+	c := newCall(group)
+	c.apart = true
 	return c
 }
 
@@ -150,7 +159,7 @@ func (c *call) run(ctx context.Context) error {
 		c.release()
 		return err
 	}
-	if c.group.isGathering() {
+	if !c.apart && c.group.isGathering() {
 		return c.gather(ctx)
 	}
 	if ctx.Done() != nil || !blocking.enter() {
@@ -177,7 +186,7 @@ func (c *call) deliverNow() error {
 // end releases a call that C has answered; another one's gathering may have taken it along.
 func (c *call) end() {
 	group := c.group
-	if !keepIfGathering(c) {
+	if c.apart || !keepIfGathering(c) {
 		c.release()
 	}
 	runtime.KeepAlive(group)
@@ -185,7 +194,7 @@ func (c *call) end() {
 
 // ready tells what stands against starting.
 func (c *call) ready(ctx context.Context) error {
-	if c.fault != nil {
+	if c.fault != nil || c.owed {
 		return c.fault
 	}
 	return ctx.Err()

@@ -23,14 +23,20 @@ var gathering struct {
 // rank, whose buffers and results must be left alone until Coalesce returns. Their contexts are
 // looked at before they are gathered, and no more: what counts is that of Coalesce.
 // MonitoredBarrier, works, and collectives of objects and bytes cannot be gathered; messages are
-// not affected. If the function fails, what it gathered is done nevertheless, as the other ranks
-// count on it.
-func Coalesce(ctx context.Context, g *Group, function func() error) error {
+// not affected. If the function fails or panics, or the context is done meanwhile, what was gathered
+// is done nevertheless, as the other ranks count on it.
+func Coalesce(ctx context.Context, g *Group, function func() error) (err error) {
+	if function == nil {
+		return invalid("function is nil")
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if err := g.CoalescingBegin(); err != nil {
 		return err
 	}
-	failed := function()
-	return errors.Join(failed, g.CoalescingEnd(ctx))
+	defer func() { err = errors.Join(err, g.CoalescingEnd(ctx)) }()
+	return function()
 }
 
 // CoalescingBegin begins what [Coalesce] does with a function; calls of all goroutines are gathered
@@ -48,7 +54,8 @@ func (g *Group) CoalescingBegin() error {
 	return nil
 }
 
-// CoalescingEnd does what was gathered since CoalescingBegin.
+// CoalescingEnd does what was gathered since CoalescingBegin, also with a context that is done: the
+// other ranks count on it.
 func (g *Group) CoalescingEnd(ctx context.Context) error { return g.coalescingEnd().run(ctx) }
 
 // CoalescingEndAsync starts what was gathered since CoalescingBegin.
@@ -58,6 +65,7 @@ func (g *Group) CoalescingEndAsync(ctx context.Context) (*Work, error) {
 
 func (g *Group) coalescingEnd() *call {
 	c := newCall(g)
+	c.apart, c.owed = true, true
 	var gathered []*call
 	ended := false
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {

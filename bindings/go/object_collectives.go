@@ -122,7 +122,7 @@ func SendObjectListAsync(ctx context.Context, g *Group, list []any, dst, tag int
 }
 
 func sendObjectList(g *Group, list []any, dst, tag int, options *ObjectOptions) *call {
-	c := newCall(g)
+	c := newMessage(g)
 	objects, limits := c.give(list), options.forC()
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
 		return raw.Tutti_send_object_list(g.handle(), objects, uint64(len(list)), toInt32(dst),
@@ -149,7 +149,7 @@ func RecvObjectListAsync(ctx context.Context, g *Group, list []any, src, tag int
 }
 
 func recvObjectList(g *Group, list []any, src, tag int, options *ObjectOptions) *call {
-	c := newCall(g)
+	c := newMessage(g)
 	results, limits := c.receive(list), options.forC()
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
 		return raw.Tutti_recv_object_list(g.handle(), results, uint64(len(list)), toInt32(src),

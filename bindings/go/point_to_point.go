@@ -25,7 +25,7 @@ func Isend[T Element](ctx context.Context, g *Group, buffer []T, dst, tag int) (
 }
 
 func send[T Element](g *Group, buffer []T, dst, tag int) *call {
-	c := newCall(g)
+	c := newMessage(g)
 	data := view(c, &c.frame.first, buffer)
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
 		return raw.Tutti_send(g.handle(), data, toInt32(dst), toInt32(tag), options, work,
@@ -49,7 +49,7 @@ func Irecv[T Element](ctx context.Context, g *Group, buffer []T, src, tag int) (
 }
 
 func recv[T Element](g *Group, buffer []T, src, tag int) *call {
-	c := newCall(g)
+	c := newMessage(g)
 	data := view(c, &c.frame.first, buffer)
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
 		return raw.Tutti_recv(g.handle(), data, toInt32(src), toInt32(tag), options,
