@@ -99,7 +99,11 @@ func milliseconds(timeout time.Duration) int64 {
 	if timeout < 0 {
 		return raw.TUTTI_NO_TIMEOUT
 	}
-	return int64((timeout + time.Millisecond - 1) / time.Millisecond)
+	whole := timeout / time.Millisecond
+	if timeout%time.Millisecond > 0 {
+		whole++
+	}
+	return int64(whole)
 }
 
 // int32s copies ranks or lengths for C. What does not fit is as wrong there, and is refused.

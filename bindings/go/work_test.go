@@ -3,6 +3,7 @@ package tutti
 import (
 	"context"
 	"errors"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -121,6 +122,22 @@ func TestADeadlineIsTheTimeout(t *testing.T) {
 		}
 		check(t, g.Barrier(background))
 	})
+}
+
+func TestAFarDeadlineIsFar(t *testing.T) {
+	far, cancel := context.WithDeadline(background, time.Now().AddDate(1000, 0, 0))
+	defer cancel()
+	onRanks(t, 2, func(t *testing.T, g *Group) {
+		c := newCall(g)
+		defer c.release()
+		if limit := c.limits(far).Timeout_ms; limit < 1<<40 {
+			t.Errorf("a thousand years became %d ms", limit)
+		}
+		check(t, AllReduce(far, g, []int{1}, Sum))
+		check(t, g.SetTimeout(math.MaxInt64))
+	})
+	is(t, milliseconds(1), int64(1))
+	is(t, milliseconds(time.Second+1), int64(1001))
 }
 
 // manyAtOnce is more than Go would allow threads.
