@@ -3,6 +3,7 @@ package tutti
 import (
 	"context"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -14,7 +15,8 @@ import (
 // each of them; torch's DeviceMesh. Any number of goroutines may read it.
 type Mesh struct {
 	number  atomic.Uintptr
-	timeout int64 // of its groups
+	memory  sync.RWMutex // of C's, which is read: Close waits
+	timeout int64        // of its groups
 }
 
 // MeshOptions are the options of a mesh; zero is every field's default, and so is a nil pointer.
@@ -44,6 +46,8 @@ func (m *Mesh) handle() raw.Tutti_mesh {
 func (m *Mesh) Close() error {
 	if m != nil {
 		runtime.SetFinalizer(m, nil)
+		m.memory.Lock()
+		defer m.memory.Unlock()
 		raw.Tutti_mesh_release(raw.Tutti_mesh(m.number.Swap(0)))
 	}
 	return nil
@@ -275,7 +279,11 @@ func (m *Mesh) NDim() int {
 
 // DimName is the name of a dimension; "" if it has none.
 func (m *Mesh) DimName(dim int) string {
-	defer runtime.KeepAlive(m)
+	if m == nil {
+		return ""
+	}
+	m.memory.RLock()
+	defer m.memory.RUnlock()
 	return goString(raw.Tutti_mesh_dim_name(m.handle(), toInt32(dim)))
 }
 

@@ -129,3 +129,30 @@ func TestClosingWhileOthersCall(t *testing.T) {
 		op.Close()
 	})
 }
+
+func TestAnObjectMayBeClosedWhileOthersReadIt(t *testing.T) {
+	for round := 0; round < 20; round++ {
+		object := must(NewObject(make([]float64, 1<<21))) // whose memory goes back to the system
+		var begun, readers sync.WaitGroup
+		for reader := 0; reader < 4; reader++ {
+			begun.Add(1)
+			readers.Add(1)
+			go func() {
+				defer readers.Done()
+				for first := true; ; first = false {
+					_, err := object.Value()
+					if first {
+						begun.Done()
+					}
+					if err != nil {
+						failsWith(t, err, ErrInvalidHandle)
+						return
+					}
+				}
+			}()
+		}
+		begun.Wait()
+		check(t, object.Close())
+		readers.Wait()
+	}
+}

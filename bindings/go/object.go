@@ -2,6 +2,7 @@ package tutti
 
 import (
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -30,7 +31,10 @@ import (
 //	*Object                                          what is in it
 //
 // Types made from these are the same. Keys of a map[any]any are read as string, int64 or uint64.
-type Object struct{ number atomic.Uintptr }
+type Object struct {
+	number atomic.Uintptr
+	memory sync.RWMutex // of C's, which is read: Close waits
+}
 
 func newObject(handle raw.Tutti_object) *Object {
 	o := &Object{}
@@ -59,6 +63,8 @@ func (o *Object) handle() raw.Tutti_object {
 func (o *Object) Close() error {
 	if o != nil {
 		runtime.SetFinalizer(o, nil)
+		o.memory.Lock()
+		defer o.memory.Unlock()
 		raw.Tutti_object_release(raw.Tutti_object(o.number.Swap(0)))
 	}
 	return nil
@@ -67,10 +73,18 @@ func (o *Object) Close() error {
 // Value reads the whole object.
 func (o *Object) Value() (any, error) { return o.Lookup() }
 
+var errObjectClosed = &Error{
+	Status: ErrInvalidHandle, Rank: -1, Message: "the object is nil or closed",
+}
+
 // Lookup reads one value of the object: where a path of keys of maps (strings, integers) and places
 // in lists (integers) leads. [ErrInvalidArgument] if it leads nowhere.
 func (o *Object) Lookup(path ...any) (any, error) {
-	defer runtime.KeepAlive(o)
+	if o == nil {
+		return nil, errObjectClosed
+	}
+	o.memory.RLock()
+	defer o.memory.RUnlock()
 	node := int64(0)
 	for _, step := range path {
 		next, err := o.step(node, step)
