@@ -326,15 +326,43 @@ func WaitAny(ctx context.Context, works ...*Work) (int, error) {
 			return i, nil
 		}
 	}
-	cases := make([]reflect.SelectCase, 0, len(works)+1)
-	for _, work := range works {
-		cases = append(cases, received(work.Done()))
-	}
-	chosen, _, _ := reflect.Select(append(cases, received(ctx.Done())))
-	if chosen == len(works) {
+	over, stop := context.WithCancel(ctx)
+	defer stop()
+	chosen := firstDone(over, works)
+	if chosen < 0 {
 		return -1, &unfinished{operation: "all of the works", cause: ctx.Err()}
 	}
 	return chosen, nil
+}
+
+// mostCases is how many works one select waits for: reflect knows 65536 cases.
+const mostCases = 1 << 15
+
+// firstDone is the place of the first work that is done; -1 if the context is done before. More
+// works than one select takes are waited for by several goroutines, until the context is done.
+func firstDone(ctx context.Context, works []*Work) int {
+	if len(works) <= mostCases {
+		cases := make([]reflect.SelectCase, 0, len(works)+1)
+		for _, work := range works {
+			cases = append(cases, received(work.Done()))
+		}
+		chosen, _, _ := reflect.Select(append(cases, received(ctx.Done())))
+		if chosen == len(works) {
+			return -1
+		}
+		return chosen
+	}
+	places := make(chan int, len(works)/mostCases+1)
+	for begin := 0; begin < len(works); begin += mostCases {
+		go func(begin int) {
+			chosen := firstDone(ctx, works[begin:min(begin+mostCases, len(works))])
+			if chosen >= 0 {
+				chosen += begin
+			}
+			places <- chosen
+		}(begin)
+	}
+	return <-places
 }
 
 func received[T any](from <-chan T) reflect.SelectCase {

@@ -66,6 +66,32 @@ func TestWaitAnyAndWaitAll(t *testing.T) {
 	})
 }
 
+func TestWaitAnyTakesAnyNumberOfWorks(t *testing.T) {
+	onRanks(t, 2, func(t *testing.T, g *Group) {
+		if g.Rank() == 0 {
+			check(t, g.Barrier(background))
+			check(t, Send(background, g, []int{7}, 1, 1))
+			check(t, g.Barrier(background))
+			check(t, Send(background, g, []int{8}, 1, 0))
+			return
+		}
+		works := make([]*Work, 3*mostCases)
+		works[0] = must(Irecv(background, g, []int{0}, 0, 0))
+		for i := range works {
+			works[i] = works[0]
+		}
+		ctx, cancel := context.WithTimeout(background, time.Millisecond)
+		defer cancel()
+		_, err := WaitAny(ctx, works...)
+		failsWith(t, err, context.DeadlineExceeded)
+		works[2*mostCases+1] = must(Irecv(background, g, []int{0}, 0, 1))
+		check(t, g.Barrier(background))
+		is(t, must(WaitAny(background, works...)), 2*mostCases+1)
+		check(t, g.Barrier(background))
+		check(t, works[0].Wait(background))
+	})
+}
+
 func TestCancellingEndsTheWaitAndNotTheOperation(t *testing.T) {
 	onRanks(t, 2, func(t *testing.T, g *Group) {
 		data := []int{g.Rank()}
