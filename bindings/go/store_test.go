@@ -154,3 +154,20 @@ func TestTextWithANULIsRefused(t *testing.T) {
 		t.Errorf("the argument is not named: %v", err)
 	}
 }
+
+func TestAWaitForATurnCanBeLeft(t *testing.T) {
+	s := must(HashStore())
+	for i := 0; i < cap(shortWaits); i++ {
+		shortWaits <- struct{}{}
+	}
+	defer func() {
+		for i := 0; i < cap(shortWaits); i++ {
+			<-shortWaits
+		}
+	}()
+	ctx, cancel := context.WithTimeout(background, time.Millisecond)
+	defer cancel()
+	_, err := s.Get(ctx, "never")
+	failsWith(t, err, ErrTimeout)
+	failsWith(t, err, context.DeadlineExceeded)
+}

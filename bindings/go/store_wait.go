@@ -67,7 +67,7 @@ func (s *Store) untilDone(ctx context.Context, what string, wait func(time.Durat
 	}
 	end := time.Now().Add(timeout)
 	for {
-		if err := ctx.Err(); err != nil {
+		if err := takeTurn(ctx); err != nil {
 			return s.gaveUp(ctx, what)
 		}
 		limit := shortWait
@@ -77,12 +77,24 @@ func (s *Store) untilDone(ctx context.Context, what string, wait func(time.Durat
 		if timeout != NoTimeout {
 			limit = min(limit, max(time.Millisecond, time.Until(end)))
 		}
-		shortWaits <- struct{}{}
 		err := wait(limit)
 		<-shortWaits
 		if !errors.Is(err, ErrTimeout) || timeout != NoTimeout && !time.Now().Before(end) {
 			return err
 		}
+	}
+}
+
+// takeTurn waits until there is a thread for one more short wait, or the context is done.
+func takeTurn(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case shortWaits <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
