@@ -33,7 +33,7 @@ func (g *Group) MonitoredBarrier(ctx context.Context, waitAllRanks bool) error {
 	status := raw.Tutti_monitored_barrier(g.handle(), toInt(waitAllRanks), c.limits(ctx),
 		&c.frame.err)
 	if status != raw.TUTTI_OK {
-		return c.failure(ctx)
+		return c.failure(ctx, &c.frame.err)
 	}
 	return nil
 }

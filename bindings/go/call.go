@@ -83,8 +83,11 @@ func (c *call) fail(err error) {
 	}
 }
 
-func (c *call) failure(ctx context.Context) error {
-	return withCause(ctx, errorOf(&c.frame.err))
+// failure is what C says of the operation, and what Go knows of its cause.
+func (c *call) failure(ctx context.Context, said *raw.Tutti_error) error {
+	failure := errorOf(said)
+	c.op.explain(failure)
+	return withCause(ctx, failure)
 }
 
 // withCause says that the context's deadline was the timeout that has passed.
@@ -167,7 +170,7 @@ func (c *call) run(ctx context.Context) error {
 	}
 	defer blocking.leave()
 	if c.start(nil, nil) != raw.TUTTI_OK {
-		err := c.failure(ctx)
+		err := c.failure(ctx, &c.frame.err)
 		c.end()
 		return err
 	}
@@ -226,7 +229,7 @@ func (c *call) async(ctx context.Context) (*Work, error) {
 // begin starts the operation, which then has the call.
 func (c *call) begin(ctx context.Context) (*operation, error) {
 	if c.start(c.limits(ctx), &c.frame.work) != raw.TUTTI_OK {
-		err := c.failure(ctx)
+		err := c.failure(ctx, &c.frame.err)
 		c.release()
 		return nil, err
 	}

@@ -102,7 +102,7 @@ func (g *Group) stopGathering() {
 // gather has C take the call for the end of the gathering.
 func (c *call) gather(ctx context.Context) error {
 	if c.start(nil, nil) != raw.TUTTI_OK {
-		err := c.failure(ctx)
+		err := c.failure(ctx, &c.frame.err)
 		c.release()
 		return err
 	}

@@ -20,7 +20,7 @@ func broadcast[T Element](g *Group, buffer []T, src int) *call {
 func allReduceInto[T Element](g *Group, output, input []T, op ReduceOp) *call {
 	c := newCall(g)
 	in, out := viewOrNil(c, &c.frame.first, input), view(c, &c.frame.second, output)
-	code := c.use(op)
+	code := use[T](c, op)
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
 		return raw.Tutti_all_reduce(g.handle(), in, out, code, options, work, &c.frame.err)
 	}
@@ -31,7 +31,7 @@ func allReduceAddends[T Element](g *Group, output []T, inputs [][]T, op ReduceOp
 	c := newCall(g)
 	in, count := views(c, inputs)
 	out := view(c, &c.frame.second, output)
-	code := c.use(op)
+	code := use[T](c, op)
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
 		return raw.Tutti_all_reduce_addends(g.handle(), in, count, out, code, options, work,
 			&c.frame.err)
@@ -43,7 +43,7 @@ func allReduceAddends[T Element](g *Group, output []T, inputs [][]T, op ReduceOp
 func reduceInto[T Element](g *Group, output, input []T, op ReduceOp, dst int) *call {
 	c := newCall(g)
 	in, out := viewOrNil(c, &c.frame.first, input), viewOrNil(c, &c.frame.second, output)
-	code := c.use(op)
+	code := use[T](c, op)
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
 		return raw.Tutti_reduce(g.handle(), in, out, code, toInt32(dst), options, work,
 			&c.frame.err)
@@ -96,7 +96,7 @@ func reduceScatter[T Element](g *Group, output []T, inputs [][]T, op ReduceOp) *
 	c := newCall(g)
 	in, count := views(c, inputs)
 	out := view(c, &c.frame.second, output)
-	code := c.use(op)
+	code := use[T](c, op)
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
 		return raw.Tutti_reduce_scatter(g.handle(), in, count, out, code, options, work,
 			&c.frame.err)
@@ -107,7 +107,7 @@ func reduceScatter[T Element](g *Group, output []T, inputs [][]T, op ReduceOp) *
 func reduceScatterTensor[T Element](g *Group, output, input []T, op ReduceOp) *call {
 	c := newCall(g)
 	in, out := view(c, &c.frame.first, input), view(c, &c.frame.second, output)
-	code := c.use(op)
+	code := use[T](c, op)
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
 		return raw.Tutti_reduce_scatter_tensor(g.handle(), in, out, code, options, work,
 			&c.frame.err)

@@ -44,6 +44,22 @@ const (
 	BoolDType       = DType(raw.TUTTI_BOOL)
 )
 
+var dtypeNames = map[DType]string{
+	Int8DType: "int8", Uint8DType: "uint8", Int16DType: "int16", Uint16DType: "uint16",
+	Int32DType: "int32", Uint32DType: "uint32", Int64DType: "int64", Uint64DType: "uint64",
+	Float16DType: "float16", BFloat16DType: "bfloat16", Float32DType: "float32",
+	Float64DType: "float64", Complex64DType: "complex64", Complex128DType: "complex128",
+	BoolDType: "bool",
+}
+
+// String is the name of the type, for instance "float64".
+func (d DType) String() string {
+	if name, is := dtypeNames[d]; is {
+		return name
+	}
+	return "DType(" + strconv.Itoa(int(d)) + ")"
+}
+
 // Size is the bytes of one element; 0 for a type that is none.
 func (d DType) Size() int { return int(raw.Tutti_dtype_size(uint32(d))) }
 

@@ -67,14 +67,15 @@ type Error struct {
 	Errno   syscall.Errno // of the system call behind it, or 0
 	Message string        // one sentence: operation, group, rank, cause
 
-	cause error // that of the context whose deadline has passed
+	cause error // the context's, or what a function of a reduce op has failed with
 }
 
 // Error is the message.
 func (e *Error) Error() string { return "tutti: " + e.Message }
 
-// Unwrap gives what else errors.Is and errors.As look at: the status, the system's error, and
-// context.DeadlineExceeded where the deadline of a context has ended the call.
+// Unwrap gives what else errors.Is and errors.As look at: the status, the system's error,
+// context.DeadlineExceeded where the deadline of a context has ended the call, and what the function
+// of [NewReduceOp] has failed with.
 func (e *Error) Unwrap() []error {
 	chain := []error{e.Status}
 	if e.Errno != 0 {

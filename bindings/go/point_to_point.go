@@ -126,7 +126,7 @@ func BatchIsendIrecv(ctx context.Context, g *Group, ops ...P2POp) ([]*Work, erro
 		for _, one := range batch {
 			one.release()
 		}
-		return nil, limits.failure(ctx)
+		return nil, limits.failure(ctx, &limits.frame.err)
 	}
 	started := make([]*Work, len(ops))
 	for i, one := range batch {

@@ -12,7 +12,10 @@ import (
 
 // ReduceOp is how a reduction puts two elements together: one of the operators below, or a
 // [CustomOp].
-type ReduceOp interface{ code() uint32 }
+type ReduceOp interface {
+	// use tells a call, whose elements are of this type, the number of the op.
+	use(c *call, dtype DType) uint32
+}
 
 // Operator is a reduce operator that is always there.
 type Operator uint32
@@ -29,7 +32,7 @@ const (
 	BXor    = Operator(raw.TUTTI_BXOR)    // integers and bool
 )
 
-func (o Operator) code() uint32 { return uint32(o) }
+func (o Operator) use(*call, DType) uint32 { return uint32(o) }
 
 // CustomOp is a reduce operator that [NewPremulSum] or [NewReduceOp] has made. Close gives it back;
 // operations that were started with it end as if it were still there.
@@ -39,20 +42,53 @@ type CustomOp struct {
 	closed bool
 	users  int        // operations that may call the function
 	self   cgo.Handle // of the function; 0 if there is none
+	dtype  DType      // of the function's elements
+	fault  error      // what the function has failed with, until an operation tells it
 }
 
-const closedOp = ^uint32(0) // which C refuses
+var errOpClosed = &Error{Status: ErrInvalidHandle, Rank: -1, Message: "op is nil or closed"}
 
-func (o *CustomOp) code() uint32 {
+func (o *CustomOp) use(c *call, dtype DType) uint32 {
 	if o == nil {
-		return closedOp
+		c.fail(errOpClosed)
+		return 0
 	}
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
-	if o.closed {
-		return closedOp
+	switch {
+	case o.closed:
+		c.fail(errOpClosed)
+		return 0
+	case o.self != 0 && o.dtype != dtype:
+		c.fail(invalid("op is a function of %v, and the elements are %v", o.dtype, dtype))
+		return 0
 	}
+	o.users++
+	c.op = o
 	return o.number
+}
+
+// failed notes what the function has failed with.
+func (o *CustomOp) failed(fault error) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if o.fault == nil {
+		o.fault = fault
+	}
+}
+
+// explain adds to an operation's failure what the function has failed with.
+func (o *CustomOp) explain(failure *Error) {
+	if o == nil || failure.Status != ErrBackend {
+		return
+	}
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if o.fault != nil {
+		failure.cause = o.fault
+		failure.Message += ": " + o.fault.Error()
+		o.fault = nil
+	}
 }
 
 // Close gives the op back; to close it twice does nothing. An op that is not closed is when the
@@ -81,19 +117,12 @@ func (o *CustomOp) forget() {
 }
 
 // use notes that a call uses an op, and tells its number.
-func (c *call) use(op ReduceOp) uint32 {
+func use[T Element](c *call, op ReduceOp) uint32 {
 	if op == nil {
 		c.fail(invalid("op is nil"))
-		return closedOp
+		return 0
 	}
-	number := op.code()
-	if custom, is := op.(*CustomOp); is && custom != nil {
-		custom.mutex.Lock()
-		custom.users++
-		custom.mutex.Unlock()
-		c.op = custom
-	}
-	return number
+	return op.use(c, DTypeOf[T]())
 }
 
 // unuse takes back what use noted.
@@ -136,7 +165,8 @@ type ReduceOpOptions struct {
 // same bits for the same operands on every rank. It is called for any part of the data, any number
 // of times, by several operations at the same time; it must not wait for the group. All ranks of a
 // call use a function that does the same: what is compared is the name and whether it commutes. An
-// error, or a panic, fails the operation with [ErrBackend], and the group with it.
+// error, or a panic, fails the operation with [ErrBackend], and the group with it; on the rank where
+// that was, errors.Is finds the error.
 func NewReduceOp[T Element](name string, function func(in, inout []T) error,
 	options *ReduceOpOptions) (*CustomOp, error) {
 	if function == nil {
@@ -151,7 +181,8 @@ func NewReduceOp[T Element](name string, function func(in, inout []T) error,
 	if options != nil {
 		o.Non_commutative = uint32(toInt(options.NonCommutative))
 	}
-	op := &CustomOp{self: cgo.NewHandle(reducing(function))}
+	op := &CustomOp{dtype: DTypeOf[T]()}
+	op.self = cgo.NewHandle(reducing(op.failed, function))
 	number := new(uint32)
 	err = attempt(func(e *raw.Tutti_error) int32 {
 		return raw.Tutti_reduce_op_create_user(text, raw.Reduce, uintptr(op.self), o, number, e)
@@ -165,17 +196,15 @@ func NewReduceOp[T Element](name string, function func(in, inout []T) error,
 	return op, nil
 }
 
-// reducing is the function as C calls it.
-func reducing[T Element](function func(in, inout []T) error) raw.ReduceFunction {
-	own := uint32(DTypeOf[T]())
-	return func(in, inout unsafe.Pointer, count int64, dtype uint32) (status int32) {
-		if dtype != own {
-			return raw.TUTTI_ERR_UNSUPPORTED
-		}
+// reducing is the function as C calls it, with elements of its own type: use has seen to that.
+func reducing[T Element](failed func(error), function func(in, inout []T) error,
+) raw.ReduceFunction {
+	return func(in, inout unsafe.Pointer, count int64, _ uint32) int32 {
 		err := withoutPanic(func() error {
 			return function(unsafe.Slice((*T)(in), count), unsafe.Slice((*T)(inout), count))
 		})
 		if err != nil {
+			failed(err)
 			return raw.TUTTI_ERR_BACKEND
 		}
 		return raw.TUTTI_OK
@@ -185,6 +214,10 @@ func reducing[T Element](function func(in, inout []T) error) raw.ReduceFunction 
 func withoutPanic(function func() error) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
+			if cause, is := reason.(error); is {
+				err = fmt.Errorf("panic: %w", cause)
+				return
+			}
 			err = fmt.Errorf("panic: %v", reason)
 		}
 	}()

@@ -1,11 +1,14 @@
 package tutti
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 func TestPremulSum(t *testing.T) {
@@ -16,9 +19,9 @@ func TestPremulSum(t *testing.T) {
 		is(t, data[0], 30.0)
 		check(t, op.Close())
 		check(t, op.Close())
-		failsWith(t, AllReduce(background, g, data, op), ErrInvalidArgument)
+		failsWith(t, AllReduce(background, g, data, op), ErrInvalidHandle)
 		failsWith(t, AllReduce(background, g, data, nil), ErrInvalidArgument)
-		failsWith(t, AllReduce(background, g, data, (*CustomOp)(nil)), ErrInvalidArgument)
+		failsWith(t, AllReduce(background, g, data, (*CustomOp)(nil)), ErrInvalidHandle)
 	})
 }
 
@@ -47,22 +50,50 @@ func TestFunctionsOfTheCaller(t *testing.T) {
 }
 
 func TestAFunctionThatFailsEndsTheOperation(t *testing.T) {
+	no := errors.New("the function says no")
+	var told atomic.Int32
 	for _, function := range []func(in, inout []int) error{
-		func(in, inout []int) error { return errors.New("no") },
-		func(in, inout []int) error { panic("no") },
+		func(in, inout []int) error { return no },
+		func(in, inout []int) error { panic(no) },
 	} {
-		onRanks(t, 2, func(t *testing.T, g *Group) {
-			op := must(NewReduceOp("failing", function, nil))
-			err := AllReduce(background, g, []int{1}, op)
-			if err == nil {
-				t.Error("it did not fail")
+		for _, ctx := range []context.Context{background, far(t)} { // by itself, and as a work
+			told.Store(0)
+			onRanks(t, 2, func(t *testing.T, g *Group) {
+				op := must(NewReduceOp("failing", function, nil))
+				err := AllReduce(ctx, g, []int{1}, op)
+				failsWith(t, err, ErrBackend)
+				if errors.Is(err, no) && strings.Contains(err.Error(), no.Error()) {
+					told.Add(1)
+				}
+			})
+			if told.Load() == 0 {
+				t.Error("no rank tells what the function has failed with")
 			}
-		})
+		}
 	}
 	_, err := NewReduceOp[int]("none", nil, nil)
 	failsWith(t, err, ErrInvalidArgument)
 	_, err = NewReduceOp("", keepLast, nil)
 	failsWith(t, err, ErrInvalidArgument)
+}
+
+// far is a context whose deadline does not pass.
+func far(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(background, time.Hour)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func TestAFunctionOfOtherElementsIsRefused(t *testing.T) {
+	onRanks(t, 2, func(t *testing.T, g *Group) {
+		op := must(NewReduceOp("last", keepLast, nil))
+		err := AllReduce(background, g, []float32{1}, op)
+		failsWith(t, err, ErrInvalidArgument)
+		if err != nil && !strings.Contains(err.Error(), "op is a function of int64") {
+			t.Errorf("%q does not name op", err)
+		}
+		check(t, AllReduce(background, g, []int64{1}, op)) // the group goes on
+	})
 }
 
 func TestFunctionsMayUseMuchStack(t *testing.T) {

@@ -58,7 +58,7 @@ func (o *operation) finishByWaiting() {
 // finish notes how the operation ended. Runs on the library's thread for callbacks.
 func (o *operation) finish(result *raw.Tutti_error) {
 	if result.Status != raw.TUTTI_OK {
-		o.err = withCause(o.ctx, errorOf(result))
+		o.err = o.call.failure(o.ctx, result)
 	}
 	o.call.letGo()
 	o.mutex.Lock()
