@@ -1,6 +1,7 @@
 package tutti
 
 import (
+	"fmt"
 	"reflect"
 	"runtime"
 	"unsafe"
@@ -22,6 +23,14 @@ func NewArray[T Element](data []T, shape ...int) *Array {
 		shape = []int{len(data)}
 	}
 	return &Array{Data: data, Shape: shape}
+}
+
+// String shows the elements, and of which type and shape they are.
+func (a *Array) String() string {
+	if a == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("%T of shape %v: %v", a.Data, a.Shape, a.Data)
 }
 
 // ArrayData is the elements of a value that was read and is an array of this type; false if it is

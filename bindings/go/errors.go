@@ -107,12 +107,16 @@ func invalid(format string, arguments ...any) error {
 
 // errorOf copies what C says of a failure.
 func errorOf(said *raw.Tutti_error) *Error {
-	return &Error{
+	failure := &Error{
 		Status:  Status(said.Status),
 		Rank:    int(said.Rank),
 		Errno:   syscall.Errno(said.System_errno),
 		Message: goString(&said.Message[0]),
 	}
+	if failure.Status == ErrInvalidHandle { // what is nil or closed here is NULL there
+		failure.Message = strings.Replace(failure.Message, " is NULL", " is nil or closed", 1)
+	}
+	return failure
 }
 
 // attempt makes a call that takes no part in the group's operations, and turns its status into an

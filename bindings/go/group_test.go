@@ -95,6 +95,8 @@ func TestADeadlineOfMakingAGroupIsNotThatOfItsOperations(t *testing.T) {
 }
 
 func TestGroupsMeetByAnAllGatherOfTheCaller(t *testing.T) {
+	_, err := CreateGroupWithAllGather(background, "gloo", nil, 0, 2, nil)
+	failsWith(t, err, ErrInvalidArgument)
 	const size = 2
 	var mutex sync.Mutex
 	var all sync.WaitGroup
@@ -124,7 +126,7 @@ func TestGroupsMeetByAnAllGatherOfTheCaller(t *testing.T) {
 	}
 	done.Wait()
 	wrong := errors.New("no such thing")
-	_, err := CreateGroupWithAllGather(background, "gloo",
+	_, err = CreateGroupWithAllGather(background, "gloo",
 		func(output, input []byte) error { return wrong }, 0, 2, nil)
 	failsWith(t, err, wrong)
 }

@@ -2,6 +2,7 @@ package tutti
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -82,7 +83,7 @@ func TestWhatIsNoValueIsRefused(t *testing.T) {
 func TestObjectsAreReadInPartsAndCompared(t *testing.T) {
 	o := must(NewObject(map[any]any{"list": []any{1, "two", []any{3}}, 7: "seven"}))
 	is(t, must(o.Lookup("list", 1)), "two")
-	is(t, must(o.Lookup("list", 2, 0)), int64(3))
+	is(t, must(o.Lookup("list", uint8(2), 0)), int64(3))
 	is(t, must(o.Lookup(7)), "seven")
 	for _, path := range [][]any{{"none"}, {"list", 9}, {"list", "x"}, {7, 1}, {2.5}, {nil}} {
 		_, err := o.Lookup(path...)
@@ -194,4 +195,9 @@ func TestBytesCollectives(t *testing.T) {
 		failsWith(t, err, ErrInvalidArgument)
 		failsWith(t, BroadcastBytes(background, g, nil, 0, nil), ErrInvalidArgument)
 	})
+}
+
+func TestAnArrayShowsItsElements(t *testing.T) {
+	is(t, fmt.Sprint([]any{NewArray([]int8{1, 2, 3, 4}, 2, 2)}), "[[]int8 of shape [2 2]: [1 2 3 4]]")
+	is(t, fmt.Sprint((*Array)(nil)), "<nil>")
 }

@@ -1,6 +1,7 @@
 package tutti
 
 import (
+	"math"
 	"reflect"
 	"runtime"
 	"slices"
@@ -249,11 +250,15 @@ func describeKey(item *raw.Tutti_object_item, key any, pins *runtime.Pinner) err
 	return invalid("a %T is no key that an object can have: those are strings and integers", key)
 }
 
-// asInteger is a number that may be a place in a list.
+// asInteger is a number that may be a place in a list; one that is too large is none in any.
 func asInteger(value any) (int64, bool) {
 	number := reflect.ValueOf(value)
-	if number.IsValid() && number.CanInt() {
+	switch {
+	case !number.IsValid():
+	case number.CanInt():
 		return number.Int(), true
+	case number.CanUint():
+		return int64(min(number.Uint(), math.MaxInt64)), true
 	}
 	return 0, false
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 
 IMPORTS = ["context", "errors", "log", "time", "tutti"]
 # What a table of torch's names need not have.
-HELPERS = re.compile(r"Async$|\.Close$|^(Error|Status|DType|Float16|BFloat16|Object)\.|"
+HELPERS = re.compile(r"Async$|\.Close$|^(Error|Status|DType|Float16|BFloat16|Object|Array)\.|"
                      r"^(DTypeOf|ToFloat16|ToBFloat16|Version|VersionNumber|NewArray|ArrayData|"
                      r"NewObject|DecodeObject)$")
 

@@ -120,6 +120,9 @@ func CreateGroup(ctx context.Context, backend string, store *Store, rank, worldS
 func CreateGroupWithAllGather(ctx context.Context, backend string,
 	gather func(output, input []byte) error, rank, worldSize int,
 	options *GroupOptions) (*Group, error) {
+	if gather == nil {
+		return nil, invalid("gather is nil")
+	}
 	var failed error
 	self := cgo.NewHandle(func(input, output unsafe.Pointer, size int) int32 {
 		failed = withoutPanic(func() error {

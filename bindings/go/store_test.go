@@ -138,6 +138,7 @@ func TestAClosedStoreIsAnError(t *testing.T) {
 	failsWith(t, s.Set("k", nil), ErrInvalidHandle)
 	_, err := s.Get(background, "k")
 	failsWith(t, err, ErrInvalidHandle)
+	is(t, err.Error(), "tutti: tutti_store_get: store is nil or closed")
 	var none *Store
 	failsWith(t, none.Set("k", nil), ErrInvalidHandle)
 	_, err = CreateGroup(background, "loopback", none, 0, 1, nil)

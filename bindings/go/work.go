@@ -225,6 +225,9 @@ func (w *Work) Then(function func(error)) error {
 	if err != nil {
 		return err
 	}
+	if function == nil {
+		return invalid("function is nil")
+	}
 	go func() {
 		<-o.done
 		err := o.outcome()

@@ -25,6 +25,7 @@ func TestAsynchronousCollectives(t *testing.T) {
 		}
 		is(t, must(work.SourceRank()), -1)
 		check(t, work.Err())
+		failsWith(t, work.Then(nil), ErrInvalidArgument)
 		check(t, work.Close())
 		check(t, work.Close())
 		failsWith(t, work.Wait(background), ErrInvalidHandle)
