@@ -106,6 +106,9 @@ func scatterBytes(g *Group, output *[]byte, inputs [][]byte, src int,
 	var data *uintptr
 	var lengths *uint64
 	if inputs != nil {
+		for _, input := range inputs {
+			c.giveBytes(input)
+		}
 		list, sizes := cValues(inputs)
 		c.alsoLetGo(list.release)
 		data, lengths = list.first(), unsafe.SliceData(sizes)

@@ -30,7 +30,9 @@ type call struct {
 	fault error // of an argument, found before C was called
 	apart bool  // not to be gathered: a message, or a gathering's end
 	owed  bool  // starts whatever the context says, as the other ranks count on it
-	start func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32
+	// Memory of Alloc that its slices lie in.
+	regions []*region
+	start   func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32
 	// What to do once the operation has succeeded, and with results that nobody wants.
 	deliver func() error
 	discard func()
@@ -68,6 +70,7 @@ func (c *call) release() {
 // letGo gives the buffers back to the garbage collector.
 func (c *call) letGo() {
 	c.pins.Unpin()
+	c.letGoOfRegions()
 	unuse(c.op)
 	c.op = nil
 	if c.also != nil {
@@ -109,10 +112,10 @@ func pin(pins *runtime.Pinner, memory any) {
 // view describes a slice to C, in a buffer of the frame or of a list, and pins it.
 func view[T Element](c *call, buffer *raw.Tutti_buffer, slice []T) *raw.Tutti_buffer {
 	*buffer = raw.Tutti_buffer{Count: int64(len(slice)), Dtype: uint32(DTypeOf[T]())}
+	data := unsafe.Pointer(unsafe.SliceData(slice))
+	c.hold(data, len(slice))
 	if len(slice) > 0 {
-		data := unsafe.SliceData(slice)
-		pin(&c.pins, data)
-		buffer.Data = uintptr(unsafe.Pointer(data))
+		buffer.Data = uintptr(data)
 	}
 	return buffer
 }

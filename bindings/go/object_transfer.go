@@ -122,11 +122,8 @@ func (c *call) receiveOneBytes(value *[]byte) *raw.Tutti_bytes {
 
 // giveBytes pins bytes.
 func (c *call) giveBytes(bytes []byte) unsafe.Pointer {
-	data := bytesPointer(bytes)
-	if data != nil {
-		pin(&c.pins, data)
-	}
-	return unsafe.Pointer(data)
+	c.hold(unsafe.Pointer(unsafe.SliceData(bytes)), len(bytes))
+	return unsafe.Pointer(bytesPointer(bytes))
 }
 
 // deliverAlso adds to what is done with results.

@@ -42,7 +42,7 @@ def exported(module):
                    path.read_text())
     functions = set(re.findall(r"^func ([A-Z]\w*)", text, flags=re.M))
     methods = {f"{owner}.{name}" for owner, name in
-               re.findall(r"^func \(\w* ?\*?([A-Z]\w*)\) ([A-Z]\w*)", text, flags=re.M)}
+               re.findall(r"^func \(\w* ?\*?([A-Z]\w*)(?:\[T\])?\) ([A-Z]\w*)", text, flags=re.M)}
     constants = set(re.findall(r"^\t([A-Z]\w*) += ", text, flags=re.M))
     return functions | methods, constants
 

@@ -57,6 +57,7 @@ GO_POINTER(const char* const*, *uintptr)
 GO_POINTER(const void* const*, *uintptr)
 GO_POINTER(const char**, *uintptr)
 GO_POINTER(const void**, *uintptr)
+GO_POINTER(void**, *uintptr)
 GO_POINTER(const int64_t**, *uintptr)
 // What C hands to a callback as it is: the number of a cgo.Handle.
 %typemap(gotype) void* user "uintptr"
