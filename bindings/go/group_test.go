@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -187,6 +188,11 @@ func TestMeshes(t *testing.T) {
 		failsWith(t, err, ErrInvalidArgument)
 		_, err = InitDeviceMesh(background, g, []int{2}, names)
 		failsWith(t, err, ErrInvalidArgument)
+		_, err = MeshFromGroup(groups, []int{0, 1, 2, 3, 4, 5}, nil, nil)
+		failsWith(t, err, ErrInvalidArgument)
+		if err != nil && !strings.Contains(err.Error(), "give both or none") {
+			t.Errorf("%q does not say what is missing", err)
+		}
 		_, err = MeshFromGroup(groups, []int{1}, []int{2, 3}, nil)
 		failsWith(t, err, ErrInvalidArgument)
 		check(t, g.Barrier(background))

@@ -134,11 +134,13 @@ func MeshFromGroup(groups []*Group, ranks, shape []int, options *MeshOptions) (*
 		return nil, err
 	}
 	defer names.release()
-	if ranks != nil && shape != nil && len(shape) != len(groups) {
-		return nil, invalid("shape has %d lengths for %d groups", len(shape), len(groups))
-	}
-	if product := volume(shape); ranks != nil && product != len(ranks) {
-		return nil, invalid("there are %d ranks for a shape of %d", len(ranks), product)
+	if ranks != nil && shape != nil {
+		if len(shape) != len(groups) {
+			return nil, invalid("shape has %d lengths for %d groups", len(shape), len(groups))
+		}
+		if product := volume(shape); product != len(ranks) {
+			return nil, invalid("there are %d ranks for a shape of %d", len(ranks), product)
+		}
 	}
 	handles := make([]raw.Tutti_group, len(groups))
 	for i, group := range groups {
