@@ -101,7 +101,7 @@ func (b *builder) add(value any) error {
 	case Array:
 		return b.array(&v)
 	case *Object:
-		return b.object_(v)
+		return b.copyOf(v)
 	}
 	return b.reflected(reflect.ValueOf(value))
 }
@@ -141,8 +141,8 @@ func (b *builder) array(array *Array) error {
 	return b.put(item)
 }
 
-// object_ adds a copy of what is in another object.
-func (b *builder) object_(object *Object) error {
+// copyOf adds a copy of what is in another object.
+func (b *builder) copyOf(object *Object) error {
 	defer runtime.KeepAlive(object)
 	if err := b.flush(); err != nil {
 		return err
