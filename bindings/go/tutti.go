@@ -8,7 +8,7 @@
 //
 // Slices are not copied: C reads and writes them in place, pinned for as long as an operation uses
 // them. Everything that is made is closed with Close; what is forgotten, the garbage collector
-// closes. To use what is closed, or nil, is an error.
+// closes, but for the memory of [Alloc]. To use what is closed, or nil, is an error.
 //
 // # Contexts
 //
