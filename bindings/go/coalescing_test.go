@@ -84,24 +84,27 @@ func TestWhatIsGatheredIsDoneWhateverHappens(t *testing.T) {
 	onRanks(t, 2, func(t *testing.T, g *Group) {
 		ctx, cancel := context.WithCancel(background)
 		data := []int{g.Rank()}
-		gather := func(then func()) error {
-			return Coalesce(ctx, g, func() error {
-				defer then()
-				return AllReduce(background, g, data, Max)
-			})
-		}
 		func() {
 			defer func() { is(t, recover(), "no") }()
-			check(t, gather(func() { panic("no") }))
+			check(t, Coalesce(ctx, g, func() error {
+				check(t, AllReduce(ctx, g, data, Sum))
+				panic("no")
+			}))
 		}()
 		is(t, data[0], 1)
-		if err := gather(cancel); err != nil {
-			failsWith(t, err, context.Canceled)
-			failsWith(t, err, ErrUnfinished)
-		}
-		check(t, g.Barrier(background)) // the group goes on
-		failsWith(t, gather(func() { t.Error("called") }), context.Canceled)
+		check(t, g.CoalescingBegin())
+		check(t, AllReduce(ctx, g, data, Sum))
+		cancel()
+		work := must(g.CoalescingEndAsync(ctx))
+		check(t, work.Wait(background))
+		is(t, data[0], 2)
+		err := Coalesce(ctx, g, func() error {
+			t.Error("called, with a context that is done")
+			return nil
+		})
+		failsWith(t, err, context.Canceled)
 	})
+	nothingIsKept(t)
 }
 
 func TestMessagesAreNotGathered(t *testing.T) {
