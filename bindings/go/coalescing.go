@@ -19,12 +19,12 @@ var gathering struct {
 
 // Coalesce calls a function whose collectives of the group are gathered instead of done, and then
 // does all of them as one operation; those that follow each other and are alike share their
-// messages while they are short. The function calls the same collectives in the same order on every
-// rank, whose buffers and results must be left alone until Coalesce returns. Their contexts are
-// looked at before they are gathered, and no more: what counts is that of Coalesce.
+// messages while they are short. The function calls the same collectives in the same order on
+// every rank, whose buffers and results must be left alone until Coalesce returns. Their contexts
+// are looked at before they are gathered, and no more: what counts is that of Coalesce.
 // MonitoredBarrier, works, and collectives of objects and bytes cannot be gathered; messages are
-// not affected. If the function fails or panics, or the context is done meanwhile, what was gathered
-// is done nevertheless, as the other ranks count on it.
+// not affected. If the function fails or panics, or the context is done meanwhile, what was
+// gathered is done nevertheless, as the other ranks count on it.
 func Coalesce(ctx context.Context, g *Group, function func() error) (err error) {
 	if function == nil {
 		return invalid("function is nil")

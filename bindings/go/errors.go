@@ -74,8 +74,8 @@ type Error struct {
 func (e *Error) Error() string { return "tutti: " + e.Message }
 
 // Unwrap gives what else errors.Is and errors.As look at: the status, the system's error,
-// context.DeadlineExceeded where the deadline of a context has ended the call, and what the function
-// of [NewReduceOp] has failed with.
+// context.DeadlineExceeded where the deadline of a context has ended the call, and what the
+// function of [NewReduceOp] has failed with.
 func (e *Error) Unwrap() []error {
 	chain := []error{e.Status}
 	if e.Errno != 0 {

@@ -20,14 +20,14 @@ type Buffer[T Element] struct {
 	count  int
 }
 
-// Alloc makes a Buffer of so many elements, all zero; the number may differ between ranks, also be 0.
-// Every rank of the group calls it, in the same order as its collectives. Those of this group, and
-// its messages, whose slices lie in such Buffers on all ranks that give data, are done without
+// Alloc makes a Buffer of so many elements, all zero; the number may differ between ranks, also be
+// 0. Every rank of the group calls it, in the same order as its collectives. Those of this group,
+// and its messages, whose slices lie in such Buffers on all ranks that give data, are done without
 // copying the data first, as far as the ranks are on one host; everywhere else a Buffer's slice is
 // like any other. To be ended with [Buffer.Free]; the group may be closed before.
 //
-// It blocks until all have come, up to the group's timeout; of the context only counts whether it is
-// done before.
+// It blocks until all have come, up to the group's timeout; of the context only counts whether it
+// is done before.
 func Alloc[T Element](ctx context.Context, g *Group, count int) (*Buffer[T], error) {
 	var element T
 	size := int(unsafe.Sizeof(element))

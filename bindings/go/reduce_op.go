@@ -161,12 +161,12 @@ type ReduceOpOptions struct {
 }
 
 // NewReduceOp makes an op of a function: inout[i] = in[i] op inout[i], for elements that do not
-// depend on each other, where in comes from the lower ranks; both are good until it returns. It must
-// be associative, and give the same bits for the same operands on every rank. It is called for any
-// part of the data, any number of times, by several operations at the same time; it must not wait
-// for the group. All ranks of a call use a function that does the same: what is compared is the name
-// and whether it commutes. An error, or a panic, fails the operation with [ErrBackend], and the
-// group with it; on the rank where that was, errors.Is finds the error.
+// depend on each other, where in comes from the lower ranks; both are good until it returns. It
+// must be associative, and give the same bits for the same operands on every rank. It is called
+// for any part of the data, any number of times, by several operations at the same time; it must
+// not wait for the group. All ranks of a call use a function that does the same: what is compared
+// is the name and whether it commutes. An error, or a panic, fails the operation with
+// [ErrBackend], and the group with it; on the rank where that was, errors.Is finds the error.
 func NewReduceOp[T Element](name string, function func(in, inout []T) error,
 	options *ReduceOpOptions) (*CustomOp, error) {
 	if function == nil {
