@@ -2,43 +2,36 @@
 //! group along each of them.
 use crate::error::{c_int, c_text, c_text_or_null, c_texts, check, pointer, Error, Result, Status};
 use crate::gate::Gate;
-use crate::group::{world, Group};
+use crate::group::Group;
 use crate::new_group::c_ranks;
 use crate::raw;
-use crate::start_stop::{is_initialized, GroupOptions};
+use crate::start_stop::GroupOptions;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::fmt;
 use std::os::raw::c_char;
 use std::ptr::{null, null_mut};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A mesh of ranks (torch: `DeviceMesh`). It is given back when it is dropped; its groups live as
 /// long as anything holds them.
 pub struct Mesh {
     handle: *mut raw::tutti_mesh,
-    gates: Arc<Gates>,
+    gates: Arc<Mutex<Gates>>,
 }
 
 unsafe impl Send for Mesh {}
 unsafe impl Sync for Mesh {}
 
-/// One gate for each group of a mesh and its slices: a group is asked for many times, each time
-/// with a new handle. Groups of the same ranks share one.
-#[derive(Default)]
-struct Gates(Mutex<HashMap<Vec<usize>, Arc<Gate>>>);
+/// One gate for each dimension of a mesh and of its slices: the group along it is asked for many
+/// times, each time with a new handle.
+type Gates = HashMap<Along, Arc<Gate>>;
 
-impl Gates {
-    fn of(&self, ranks: Vec<usize>) -> Arc<Gate> {
-        let mut gates = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        gates.entry(ranks).or_default().clone()
-    }
-
-    fn know(&self, group: &Group) -> Result<()> {
-        let mut gates = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        gates.insert(group.ranks()?, group.gate().clone());
-        Ok(())
-    }
+/// A dimension of a mesh and of its slices: by its number only where it has no name.
+#[derive(PartialEq, Eq, Hash)]
+enum Along {
+    Number(usize),
+    Name(String),
 }
 
 /// Which dimension of a mesh is meant.
@@ -108,13 +101,7 @@ impl Mesh {
             let (shape, out) = (shape.as_ptr(), &mut handle);
             raw::tutti_init_device_mesh(parent, device, shape, ndim, place, options, out, error)
         })?;
-        let mesh = Mesh { handle, gates: Arc::default() };
-        match group {
-            Some(group) => mesh.gates.know(group)?,
-            None if is_initialized() => mesh.gates.know(&world()?)?,
-            None => {}
-        }
-        Ok(mesh)
+        Ok(Mesh { handle, gates: Arc::default() })
     }
 
     /// Makes a mesh of groups that are there already, one for each dimension: the ranks that differ
@@ -129,39 +116,48 @@ impl Mesh {
         let device = c_text(device_type, "device_type")?;
         let names = c_texts(dim_names, "dim_names")?;
         let (ranks, shape) = (c_ranks(ranks, "ranks")?, c_ranks(shape, "shape")?);
-        let (places, mut handle, gates) = (pointers(&names), null_mut(), Gates::default());
+        let (places, mut handle) = (pointers(&names), null_mut());
         let place = names_for(&places, shape.len())?;
         check_layout(groups, &ranks, &shape)?;
         let handles: Vec<_> = groups.iter().map(|group| group.raw()).collect();
-        groups.iter().try_for_each(|group| gates.know(group))?;
         check(|error| unsafe {
             let (handles, device, ndim) = (handles.as_ptr(), device.as_ptr(), shape.len());
             let (ranks, shape, out) = (ranks.as_ptr(), shape.as_ptr(), &mut handle);
             raw::tutti_mesh_from_group(handles, device, ranks, shape, ndim, place, out, error)
         })?;
-        Ok(Mesh { handle, gates: Arc::new(gates) })
+        let mesh = Mesh { handle, gates: Arc::default() };
+        for (number, group) in groups.iter().enumerate() {
+            mesh.gates().insert(mesh.along(Dim::Number(number)), group.gate().clone());
+        }
+        Ok(mesh)
     }
 
-    fn adopt_group(&self, handle: *mut raw::tutti_group) -> Result<Option<Group>> {
-        // A second handle only to see which group it is.
-        let size = usize::try_from(unsafe { raw::tutti_get_world_size(handle) }).unwrap_or(0);
-        let mut ranks = vec![0; size];
-        if size > 0 {
-            check(|error| unsafe {
-                raw::tutti_get_process_group_ranks(handle, ranks.as_mut_ptr(), size, error)
-            })?;
-        }
-        let ranks = ranks.into_iter().map(|rank| rank as usize).collect();
-        Ok(unsafe { Group::adopt(handle, self.gates.of(ranks)) })
+    fn gates(&self) -> MutexGuard<'_, Gates> {
+        self.gates.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn along(&self, dim: Dim<'_>) -> Along {
+        let number = match dim {
+            Dim::Only => 0,
+            Dim::Number(number) => number,
+            Dim::Name(name) => return Along::Name(name.to_owned()),
+        };
+        self.dim_name(number).map_or(Along::Number(number), |name| Along::Name(name.to_owned()))
+    }
+
+    fn adopt_group(&self, handle: *mut raw::tutti_group, dim: Dim<'_>) -> Option<Group> {
+        let gate = self.gates().entry(self.along(dim)).or_default().clone();
+        unsafe { Group::adopt(handle, gate) }
     }
 
     /// The group along one dimension, the same each time; `None` on a rank that is not in the mesh.
     pub fn group<'a>(&self, dim: impl Into<Dim<'a>>) -> Result<Option<Group>> {
-        let ((number, name), mut group) = (dim.into().to_c()?, null_mut());
+        let (dim, mut group) = (dim.into(), null_mut());
+        let (number, name) = dim.to_c()?;
         check(|error| unsafe {
             raw::tutti_mesh_get_group(self.handle, number, pointer(&name), &mut group, error)
         })?;
-        self.adopt_group(group)
+        Ok(self.adopt_group(group, dim))
     }
 
     /// The groups along all dimensions; empty on a rank that is not in the mesh.
@@ -171,8 +167,8 @@ impl Mesh {
             let (out, count) = (groups.as_mut_ptr(), groups.len());
             raw::tutti_mesh_get_all_groups(self.handle, out, count, error)
         })?;
-        let groups = groups.into_iter().map(|group| self.adopt_group(group));
-        Ok(groups.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+        let groups = groups.into_iter().enumerate();
+        Ok(groups.filter_map(|(dim, group)| self.adopt_group(group, Dim::Number(dim))).collect())
     }
 
     /// This rank's place along one dimension; `None` if it is not in the mesh.

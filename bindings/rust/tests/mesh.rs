@@ -56,6 +56,26 @@ fn gathering_holds_for_every_handle_of_a_meshs_group() {
     });
 }
 
+/// All groups of a mesh with one rank have the same ranks.
+#[test]
+fn gathering_holds_for_a_meshs_group_and_no_other() {
+    on_ranks(1, |group| {
+        let other = || group.new_group(None, &Default::default()).unwrap().unwrap();
+        let (first, second) = (other(), other());
+        let mesh = Mesh::from_group(&[&first, &second], "cpu", &[0], &[1, 1], &["x", "y"]).unwrap();
+        let work = first.start().coalesce(|_| {
+            for x in [mesh.group("x"), mesh.group(0), mesh.slice(&["x"])?.group(Dim::Only)] {
+                assert!(x?.unwrap().barrier().is_err());
+            }
+            mesh.group("y")?.unwrap().barrier()?;
+            mesh.all_groups()?[0].barrier().unwrap_err();
+            mesh.all_groups()?[1].barrier()
+        });
+        work.unwrap().1.wait().unwrap();
+        mesh.group("x").unwrap().unwrap().barrier().unwrap();
+    });
+}
+
 #[test]
 fn a_mesh_of_groups_that_are_there() {
     on_ranks(4, |group| {
