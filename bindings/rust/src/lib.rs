@@ -21,6 +21,7 @@ mod array;
 mod builder;
 mod byte_collectives;
 mod bytes;
+mod callback;
 mod calls;
 mod collectives;
 mod element;

@@ -1,5 +1,6 @@
 //! What reductions do with two elements: the library's ops, sums with factors, functions of
 //! programs.
+use crate::callback::contained;
 use crate::element::Element;
 use crate::error::{c_text, check, Result};
 use crate::memory::reading;
@@ -8,7 +9,6 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem::size_of;
 use std::os::raw::c_void;
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr::null_mut;
 use std::sync::Arc;
 
@@ -75,9 +75,9 @@ impl<T: Element, F: Fn(&[T], &mut [T]) + Send + Sync> Function for Typed<T, F> {
         }
         let from = std::slice::from_raw_parts(from.cast(), count);
         let into = std::slice::from_raw_parts_mut(into.cast(), count);
-        match catch_unwind(AssertUnwindSafe(|| (self.function)(from, into))) {
-            Ok(()) => Status::OK,
-            Err(_) => Status::BACKEND,
+        match contained(|| (self.function)(from, into)) {
+            Some(()) => Status::OK,
+            None => Status::BACKEND,
         }
     }
 }

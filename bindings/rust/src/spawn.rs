@@ -1,4 +1,5 @@
 //! A function in several processes, with no launcher.
+use crate::callback::contained;
 use crate::error::{check, Error, Result, Status};
 use crate::raw;
 use crate::timeout::Timeout;
@@ -8,7 +9,6 @@ use std::io::{stderr, stdout, Write};
 use std::marker::PhantomData;
 use std::mem::size_of;
 use std::os::raw::c_void;
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr::null_mut;
 
 /// Options of [`spawn`].
@@ -104,18 +104,25 @@ where
     E: Into<Box<dyn error::Error>>,
 {
     let function = &mut *user.cast::<F>();
-    let result = catch_unwind(AssertUnwindSafe(|| function(local_rank as usize)));
+    let result = contained(|| function(local_rank as usize).map_err(failure));
+    let result = result.unwrap_or_else(|| {
+        Err(Error::new(Status::INTERNAL, "the function, or what it returned, panicked"))
+    });
     let _ = (stdout().flush(), stderr().flush());
-    let failure = match result {
-        Ok(Ok(())) => return Status::OK,
-        Ok(Err(failure)) => failure.into(),
-        Err(_) => "the function panicked".into(),
-    };
-    let failure = match failure.downcast::<Error>() {
+    result.map_or_else(
+        |failure| {
+            failure.write_to(&mut *error);
+            failure.status()
+        },
+        |()| Status::OK,
+    )
+}
+
+/// A process's failure, as tutti has them.
+fn failure<E: Into<Box<dyn error::Error>>>(failure: E) -> Error {
+    match failure.into().downcast::<Error>() {
         Ok(failure) if failure.status() != Status::OK => *failure,
         Ok(failure) => Error::new(Status::INTERNAL, failure.message()),
         Err(failure) => Error::new(Status::INTERNAL, failure.to_string()),
-    };
-    failure.write_to(&mut *error);
-    failure.status()
+    }
 }

@@ -1,9 +1,9 @@
 //! Facts about the library that is loaded, its debug level, and its log.
+use crate::callback::contained;
 use crate::error::{check, static_text, Result};
 use crate::raw;
 use std::ffi::CStr;
 use std::os::raw::{c_char, c_void};
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -66,8 +66,8 @@ where
         raw::tutti_set_log_callback(Some(hear), number as *mut c_void, level, error)
     });
     match set {
-        Ok(()) => listeners().all.retain(|(other, _)| *other >= number),
-        Err(_) => listeners().all.retain(|(other, _)| *other != number),
+        Ok(()) => forget_listeners(|other| other < number),
+        Err(_) => forget_listeners(|other| other == number),
     }
     set
 }
@@ -76,8 +76,18 @@ where
 pub fn reset_log_callback() -> Result<()> {
     let before = listeners().last;
     check(|error| unsafe { raw::tutti_set_log_callback(None, null_mut(), LogLevel::OFF, error) })?;
-    listeners().all.retain(|(number, _)| *number > before);
+    forget_listeners(|number| number <= before);
     Ok(())
+}
+
+/// They are dropped when the lock is not held: they may own something that logs when it ends.
+fn forget_listeners(which: impl Fn(usize) -> bool) {
+    let mut listeners = listeners();
+    let all = std::mem::take(&mut listeners.all).into_iter();
+    let (gone, kept): (Vec<_>, Vec<_>) = all.partition(|(number, _)| which(*number));
+    listeners.all = kept;
+    drop(listeners);
+    drop(gone);
 }
 
 unsafe extern "C" fn hear(level: LogLevel, message: *const c_char, user: *mut c_void) {
@@ -85,7 +95,7 @@ unsafe extern "C" fn hear(level: LogLevel, message: *const c_char, user: *mut c_
     let found = listeners().all.iter().find(|(other, _)| *other == number).cloned();
     if let Some((_, listener)) = found {
         let message = CStr::from_ptr(message).to_string_lossy();
-        // A panic has been told by the panic hook; there is nobody else to tell.
-        let _ = catch_unwind(AssertUnwindSafe(|| listener(level, &message)));
+        // A panic has nobody else to be told to; the listener may be the last of its kind.
+        contained(move || listener(level, &message));
     }
 }

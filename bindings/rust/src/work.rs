@@ -1,4 +1,5 @@
 //! Operations that run while the caller goes on.
+use crate::callback::contained;
 use crate::error::{check, static_text, Error, Result, Status};
 use crate::lot::Lot;
 use crate::raw;
@@ -6,7 +7,6 @@ use crate::timeout::Timeout;
 use std::fmt;
 use std::mem::transmute;
 use std::os::raw::c_void;
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
@@ -77,8 +77,7 @@ unsafe extern "C" fn call_back(result: *const raw::tutti_error, user: *mut c_voi
         Status::OK => Ok(()),
         status => Err(Error::from_c(result, status)),
     };
-    // A panic has been told by the panic hook; there is nobody else to tell.
-    let _ = catch_unwind(AssertUnwindSafe(|| function(result)));
+    contained(|| function(result)); // a panic has nobody else to be told to
 }
 
 /// What gives back, in the end, what an operation has held.

@@ -1,8 +1,9 @@
 //! Reduce ops that programs make.
 mod support;
 
+use std::panic::panic_any;
 use std::sync::Arc;
-use support::{on_ranks, LONG};
+use support::{on_ranks, PanicsAgain, LONG};
 use tutti::{scope, Complex, CustomOp, ReduceOp, Status};
 
 #[test]
@@ -83,7 +84,7 @@ fn digits(number: u32) -> u32 {
 fn a_function_that_panics_or_is_of_another_type_fails_the_operation() {
     for panics in [true, false] {
         let errors = on_ranks(2, |group| {
-            let op = CustomOp::new("broken", |_: &[f32], _: &mut [f32]| panic!("on purpose"));
+            let op = CustomOp::new("broken", |_: &[f32], _: &mut [f32]| panic_any(PanicsAgain));
             let op = op.unwrap();
             match panics {
                 true => group.with_timeout(LONG).all_reduce(&mut [1.0_f32; 64], &op).unwrap_err(),

@@ -11,6 +11,18 @@ fn rank(local_rank: usize) -> tutti::Result<()> {
     world.destroy()
 }
 
+/// An error that panics when it is to say what it is.
+#[derive(Debug)]
+struct Untold;
+
+impl std::fmt::Display for Untold {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        panic!("on purpose")
+    }
+}
+
+impl std::error::Error for Untold {}
+
 fn main() {
     let options = SpawnOptions::default();
     spawn(3, &options, rank).unwrap();
@@ -29,6 +41,8 @@ fn main() {
     assert_eq!(spawn(1, &options, keeps).unwrap_err().status(), Status::TIMEOUT);
     let panics = |_| -> tutti::Result<()> { panic!("on purpose") };
     assert!(spawn(1, &options, panics).unwrap_err().message().contains("panicked"));
+    let panics_again = |_| -> Result<(), Untold> { Err(Untold) };
+    assert!(spawn(1, &options, panics_again).unwrap_err().message().contains("panicked"));
     let exits = |_| -> tutti::Result<()> { std::process::exit(3) };
     assert_eq!(spawn(1, &options, exits).unwrap_err().status(), Status::PEER_LOST);
     assert_eq!(spawn(0, &options, rank).unwrap_err().status(), Status::INVALID_ARGUMENT);

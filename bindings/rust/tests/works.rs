@@ -2,11 +2,11 @@
 mod support;
 
 use std::mem::forget;
-use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
-use support::{on_ranks, LONG};
+use support::{on_ranks, PanicsAgain, LONG};
 use tutti::{scope, wait_all, wait_any, Group, P2pOp, Pending, ReduceOp, Source, Status};
 
 const SOON: Duration = Duration::from_millis(10);
@@ -151,7 +151,7 @@ fn a_function_is_called_when_the_operation_is_done() {
         let work = group.start().recv(vec![0.0_f32; 2], 0, 3).unwrap();
         let again = tell.clone();
         work.then(move |result| tell.send(result).unwrap()).unwrap();
-        work.then(|_| panic!("on purpose; the next one is called all the same")).unwrap();
+        work.then(|_| panic_any(PanicsAgain)).unwrap(); // the next one is called all the same
         work.then(move |result| again.send(result).unwrap()).unwrap();
         assert!(told.try_recv().is_err());
         go();

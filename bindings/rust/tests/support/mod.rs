@@ -28,6 +28,15 @@ pub fn on_ranks_with<R: Send>(
     })
 }
 
+/// Thrown by a panic, it panics when it is dropped.
+pub struct PanicsAgain;
+
+impl Drop for PanicsAgain {
+    fn drop(&mut self) {
+        panic!("on purpose, again");
+    }
+}
+
 /// A limit that no test reaches.
 pub const LONG: Duration = Duration::from_secs(100);
 
