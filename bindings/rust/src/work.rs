@@ -201,20 +201,25 @@ impl<R> Drop for Work<'_, R> {
     }
 }
 
-/// A work, whatever it gives back: for waiting for several.
-pub trait Pending {
-    #[doc(hidden)]
-    fn handle(&self) -> *mut c_void;
+mod sealed {
+    pub trait Handled {
+        fn handle(&self) -> *mut crate::raw::tutti_work;
+    }
 }
 
-impl<R> Pending for Work<'_, R> {
-    fn handle(&self) -> *mut c_void {
-        self.handle.raw().cast()
+/// A work, whatever it gives back: for waiting for several.
+pub trait Pending: sealed::Handled {}
+
+impl<R> Pending for Work<'_, R> {}
+
+impl<R> sealed::Handled for Work<'_, R> {
+    fn handle(&self) -> *mut raw::tutti_work {
+        self.handle.raw()
     }
 }
 
 fn handles(works: &[&dyn Pending]) -> Vec<*mut raw::tutti_work> {
-    works.iter().map(|work| work.handle().cast()).collect()
+    works.iter().map(|work| work.handle()).collect()
 }
 
 /// Waits until one of several operations is done, and returns its index. How it ended, its
