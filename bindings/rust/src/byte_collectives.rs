@@ -4,7 +4,7 @@ use crate::bytes::Bytes;
 use crate::calls::c_source;
 use crate::error::{c_int, Result, Status};
 use crate::group::{Call, Group};
-use crate::memory::{reading, reading_each, Buffer, Held, Readable};
+use crate::memory::{reading, reading_each, CBuffer, Held, Readable};
 use crate::object_calls::Room;
 use crate::point_to_point::Source;
 use crate::raw;
@@ -14,7 +14,7 @@ use std::ptr::{null, null_mut};
 
 type Out = *mut *mut raw::tutti_bytes;
 
-fn broadcast(group: &Group, data: Buffer, out: Out, src: i32) -> impl FnOnce(&Call) -> Status {
+fn broadcast(group: &Group, data: CBuffer, out: Out, src: i32) -> impl FnOnce(&Call) -> Status {
     let most = group.object_options().max_bytes;
     move |call| unsafe {
         let (data, size, options) = (data.data, data.count as usize, call.options);
@@ -24,7 +24,7 @@ fn broadcast(group: &Group, data: Buffer, out: Out, src: i32) -> impl FnOnce(&Ca
     }
 }
 
-fn all_gather(group: &Group, data: Buffer, out: Out) -> impl FnOnce(&Call) -> Status {
+fn all_gather(group: &Group, data: CBuffer, out: Out) -> impl FnOnce(&Call) -> Status {
     let (count, most) = (group.world_size(), group.object_options().max_bytes);
     move |call| unsafe {
         let (data, size, options) = (data.data, data.count as usize, call.options);
@@ -36,7 +36,7 @@ fn all_gather(group: &Group, data: Buffer, out: Out) -> impl FnOnce(&Call) -> St
 
 fn gather(
     group: &Group,
-    data: Buffer,
+    data: CBuffer,
     out: Out,
     count: usize,
     dst: i32,
@@ -50,7 +50,7 @@ fn gather(
     }
 }
 
-fn scatter(group: &Group, list: Vec<Buffer>, out: Out, src: i32) -> impl FnOnce(&Call) -> Status {
+fn scatter(group: &Group, list: Vec<CBuffer>, out: Out, src: i32) -> impl FnOnce(&Call) -> Status {
     let most = group.object_options().max_bytes;
     move |call| unsafe {
         let places: Vec<_> = list.iter().map(|buffer| buffer.data as *const _).collect();
@@ -66,7 +66,7 @@ fn scatter(group: &Group, list: Vec<Buffer>, out: Out, src: i32) -> impl FnOnce(
     }
 }
 
-fn send(data: Buffer, dst: i32, tag: i32) -> impl FnOnce(&Call) -> Status {
+fn send(data: CBuffer, dst: i32, tag: i32) -> impl FnOnce(&Call) -> Status {
     move |call| unsafe {
         let (data, size, options) = (data.data, data.count as usize, call.options);
         raw::tutti_send_bytes(call.group, data, size, dst, tag, options, call.work, call.error)

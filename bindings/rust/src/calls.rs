@@ -3,16 +3,16 @@
 //! callers of these functions see to it.
 use crate::error::Result;
 use crate::group::Call;
-use crate::memory::Buffer;
+use crate::memory::CBuffer;
 use crate::raw::{self, ReduceOp, Status};
 use std::ptr::null;
 
-fn pointer_to(buffer: &Option<Buffer>) -> *const Buffer {
+fn pointer_to(buffer: &Option<CBuffer>) -> *const CBuffer {
     buffer.as_ref().map_or(null(), |buffer| buffer as *const _)
 }
 
 /// Where the buffers are; NULL if there are none.
-fn pointer_to_list(list: &[Buffer]) -> *const Buffer {
+fn pointer_to_list(list: &[CBuffer]) -> *const CBuffer {
     if list.is_empty() {
         null()
     } else {
@@ -20,15 +20,15 @@ fn pointer_to_list(list: &[Buffer]) -> *const Buffer {
     }
 }
 
-pub(crate) fn broadcast(buffer: Buffer, src: i32) -> impl FnOnce(&Call) -> Status {
+pub(crate) fn broadcast(buffer: CBuffer, src: i32) -> impl FnOnce(&Call) -> Status {
     move |call| unsafe {
         raw::tutti_broadcast(call.group, &buffer, src, call.options, call.work, call.error)
     }
 }
 
 pub(crate) fn all_reduce(
-    input: Option<Buffer>,
-    output: Buffer,
+    input: Option<CBuffer>,
+    output: CBuffer,
     op: ReduceOp,
 ) -> impl FnOnce(&Call) -> Status {
     move |call| unsafe {
@@ -38,8 +38,8 @@ pub(crate) fn all_reduce(
 }
 
 pub(crate) fn all_reduce_addends(
-    inputs: Vec<Buffer>,
-    output: Buffer,
+    inputs: Vec<CBuffer>,
+    output: CBuffer,
     op: ReduceOp,
 ) -> impl FnOnce(&Call) -> Status {
     move |call| unsafe {
@@ -50,8 +50,8 @@ pub(crate) fn all_reduce_addends(
 }
 
 pub(crate) fn reduce(
-    input: Option<Buffer>,
-    output: Option<Buffer>,
+    input: Option<CBuffer>,
+    output: Option<CBuffer>,
     op: ReduceOp,
     dst: i32,
 ) -> impl FnOnce(&Call) -> Status {
@@ -62,8 +62,8 @@ pub(crate) fn reduce(
 }
 
 pub(crate) fn all_gather(
-    input: Option<Buffer>,
-    outputs: Vec<Buffer>,
+    input: Option<CBuffer>,
+    outputs: Vec<CBuffer>,
 ) -> impl FnOnce(&Call) -> Status {
     move |call| unsafe {
         let (input, list, count) = (pointer_to(&input), pointer_to_list(&outputs), outputs.len());
@@ -72,8 +72,8 @@ pub(crate) fn all_gather(
 }
 
 pub(crate) fn all_gather_into_tensor(
-    input: Option<Buffer>,
-    output: Buffer,
+    input: Option<CBuffer>,
+    output: CBuffer,
 ) -> impl FnOnce(&Call) -> Status {
     move |call| unsafe {
         let (group, input, options) = (call.group, pointer_to(&input), call.options);
@@ -82,8 +82,8 @@ pub(crate) fn all_gather_into_tensor(
 }
 
 pub(crate) fn gather(
-    input: Option<Buffer>,
-    outputs: Vec<Buffer>,
+    input: Option<CBuffer>,
+    outputs: Vec<CBuffer>,
     dst: i32,
 ) -> impl FnOnce(&Call) -> Status {
     move |call| unsafe {
@@ -94,8 +94,8 @@ pub(crate) fn gather(
 }
 
 pub(crate) fn scatter(
-    inputs: Vec<Buffer>,
-    output: Option<Buffer>,
+    inputs: Vec<CBuffer>,
+    output: Option<CBuffer>,
     src: i32,
 ) -> impl FnOnce(&Call) -> Status {
     move |call| unsafe {
@@ -106,8 +106,8 @@ pub(crate) fn scatter(
 }
 
 pub(crate) fn reduce_scatter(
-    inputs: Vec<Buffer>,
-    output: Buffer,
+    inputs: Vec<CBuffer>,
+    output: CBuffer,
     op: ReduceOp,
 ) -> impl FnOnce(&Call) -> Status {
     move |call| unsafe {
@@ -118,8 +118,8 @@ pub(crate) fn reduce_scatter(
 }
 
 pub(crate) fn reduce_scatter_tensor(
-    input: Buffer,
-    output: Buffer,
+    input: CBuffer,
+    output: CBuffer,
     op: ReduceOp,
 ) -> impl FnOnce(&Call) -> Status {
     move |call| unsafe {
@@ -129,8 +129,8 @@ pub(crate) fn reduce_scatter_tensor(
 }
 
 pub(crate) fn all_to_all(
-    inputs: Vec<Buffer>,
-    outputs: Vec<Buffer>,
+    inputs: Vec<CBuffer>,
+    outputs: Vec<CBuffer>,
 ) -> impl FnOnce(&Call) -> Status {
     move |call| unsafe {
         let (from, from_count) = (pointer_to_list(&inputs), inputs.len());
@@ -152,9 +152,9 @@ fn pointer_to_splits(sizes: &Splits) -> (*const i64, usize) {
 }
 
 pub(crate) fn all_to_all_single(
-    input: Option<Buffer>,
+    input: Option<CBuffer>,
     input_splits: Splits,
-    output: Buffer,
+    output: CBuffer,
     output_splits: Splits,
 ) -> impl FnOnce(&Call) -> Status {
     move |call| unsafe {
@@ -179,7 +179,7 @@ pub(crate) fn barrier() -> impl FnOnce(&Call) -> Status {
     |call| unsafe { raw::tutti_barrier(call.group, call.options, call.work, call.error) }
 }
 
-pub(crate) fn send(buffer: Buffer, dst: i32, tag: i32) -> impl FnOnce(&Call) -> Status {
+pub(crate) fn send(buffer: CBuffer, dst: i32, tag: i32) -> impl FnOnce(&Call) -> Status {
     move |call| unsafe {
         let (group, options) = (call.group, call.options);
         raw::tutti_send(group, &buffer, dst, tag, options, call.work, call.error)
@@ -188,7 +188,7 @@ pub(crate) fn send(buffer: Buffer, dst: i32, tag: i32) -> impl FnOnce(&Call) -> 
 
 /// `out_src` is NULL where there is a work.
 pub(crate) fn recv(
-    buffer: Buffer,
+    buffer: CBuffer,
     src: i32,
     tag: i32,
     out_src: *mut i32,

@@ -18,6 +18,7 @@
 #![warn(missing_docs, missing_debug_implementations, rust_2018_idioms)]
 
 mod array;
+mod buffer;
 mod builder;
 mod byte_collectives;
 mod bytes;
@@ -54,6 +55,7 @@ mod version;
 mod work;
 
 pub use array::Array;
+pub use buffer::Buffer;
 pub use builder::ObjectBuilder;
 pub use bytes::Bytes;
 pub use element::{bf16, dtype_size, f16, Bool, Complex, Dtype, Element};

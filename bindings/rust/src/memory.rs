@@ -1,4 +1,5 @@
 //! The memory of callers, as C is told of it.
+use crate::buffer::Buffer;
 use crate::element::Element;
 use crate::raw::{self, Dtype};
 use std::marker::PhantomData;
@@ -6,11 +7,11 @@ use std::mem::{ManuallyDrop, MaybeUninit};
 use std::os::raw::c_void;
 use std::ptr::null_mut;
 
-/// A buffer for C. It borrows nothing in Rust's eyes: who makes one sees to that.
-pub(crate) type Buffer = raw::tutti_buffer;
+/// A piece of memory for C. It borrows nothing in Rust's eyes: who makes one sees to that.
+pub(crate) type CBuffer = raw::tutti_buffer;
 
-pub(crate) fn buffer_at(data: *const c_void, count: usize, dtype: Dtype) -> Buffer {
-    Buffer {
+pub(crate) fn buffer_at(data: *const c_void, count: usize, dtype: Dtype) -> CBuffer {
+    CBuffer {
         data: if count == 0 { null_mut() } else { data as *mut c_void },
         count: count as i64,
         dtype,
@@ -22,25 +23,25 @@ pub(crate) fn buffer_at(data: *const c_void, count: usize, dtype: Dtype) -> Buff
 }
 
 /// A buffer that is only read.
-pub(crate) fn reading<T: Element>(data: &[T]) -> Buffer {
+pub(crate) fn reading<T: Element>(data: &[T]) -> CBuffer {
     buffer_at(data.as_ptr().cast(), data.len(), T::DTYPE)
 }
 
 /// A buffer that is written.
-pub(crate) fn writing<T: Element>(data: &mut [T]) -> Buffer {
+pub(crate) fn writing<T: Element>(data: &mut [T]) -> CBuffer {
     buffer_at(data.as_mut_ptr().cast::<c_void>(), data.len(), T::DTYPE)
 }
 
-pub(crate) fn reading_each<T: Element>(list: &[&[T]]) -> Vec<Buffer> {
+pub(crate) fn reading_each<T: Element>(list: &[&[T]]) -> Vec<CBuffer> {
     list.iter().map(|data| reading(data)).collect()
 }
 
-pub(crate) fn writing_each<T: Element>(list: &mut [&mut [T]]) -> Vec<Buffer> {
+pub(crate) fn writing_each<T: Element>(list: &mut [&mut [T]]) -> Vec<CBuffer> {
     list.iter_mut().map(|data| writing(data)).collect()
 }
 
-/// Memory that an operation may read while the caller goes on: a `Vec`, which it owns until it is
-/// done, or a slice, array or `Vec` that is borrowed for as long.
+/// Memory that an operation may read while the caller goes on: a `Vec` or [`Buffer`], which it owns
+/// until it is done, or a slice, array, `Vec` or [`Buffer`] that is borrowed for as long.
 ///
 /// # Safety
 /// What `elements` returns stays where it is, and readable, when the value is moved.
@@ -51,8 +52,8 @@ pub unsafe trait Readable: Send {
     fn elements(&self) -> &[Self::Element];
 }
 
-/// Memory that an operation may write while the caller goes on: a `Vec`, or a slice, array or
-/// `Vec` that is borrowed mutably.
+/// Memory that an operation may write while the caller goes on: a `Vec` or [`Buffer`], or a slice,
+/// array, `Vec` or [`Buffer`] that is borrowed mutably.
 ///
 /// # Safety
 /// What `elements_mut` returns is what `elements` does, and nobody else has access to it.
@@ -86,6 +87,7 @@ macro_rules! writable {
 readable! {
     {T: Element} &[T];
     {T: Element} &Vec<T>;
+    {T: Element} &Buffer<T>;
     {T: Element, const N: usize} &[T; N];
 }
 
@@ -93,6 +95,8 @@ writable! {
     {T: Element} Vec<T>;
     {T: Element} &mut [T];
     {T: Element} &mut Vec<T>;
+    {T: Element} Buffer<T>;
+    {T: Element} &mut Buffer<T>;
     {T: Element, const N: usize} &mut [T; N];
 }
 
@@ -123,25 +127,25 @@ impl<B> Held<B> {
 }
 
 impl<B: Readable> Held<B> {
-    pub(crate) fn reading(&self) -> Buffer {
+    pub(crate) fn reading(&self) -> CBuffer {
         reading(self.get().elements())
     }
 }
 
 impl<B: Writable> Held<B> {
-    pub(crate) fn writing(&mut self) -> Buffer {
+    pub(crate) fn writing(&mut self) -> CBuffer {
         writing(self.get_mut().elements_mut())
     }
 }
 
 impl<B: Readable> Held<Vec<B>> {
-    pub(crate) fn reading_each(&self) -> Vec<Buffer> {
+    pub(crate) fn reading_each(&self) -> Vec<CBuffer> {
         self.get().iter().map(|data| reading(data.elements())).collect()
     }
 }
 
 impl<B: Writable> Held<Vec<B>> {
-    pub(crate) fn writing_each(&mut self) -> Vec<Buffer> {
+    pub(crate) fn writing_each(&mut self) -> Vec<CBuffer> {
         self.get_mut().iter_mut().map(|data| writing(data.elements_mut())).collect()
     }
 }

@@ -3,7 +3,7 @@ use crate::calls::{self, c_source};
 use crate::element::Element;
 use crate::error::{c_int, Result};
 use crate::group::{Call, Group};
-use crate::memory::{reading, writing, Buffer, Held, Readable, Writable};
+use crate::memory::{reading, writing, CBuffer, Held, Readable, Writable};
 use crate::raw;
 use crate::start::Start;
 use crate::work::Work;
@@ -146,6 +146,6 @@ fn batch<B: Writable>(ops: Vec<P2pOp<B>>) -> Result<(Vec<raw::tutti_p2p_op>, Vec
     Ok((list, held))
 }
 
-fn message(kind: raw::P2pKind, buffer: Buffer, peer: i32, tag: i32) -> raw::tutti_p2p_op {
+fn message(kind: raw::P2pKind, buffer: CBuffer, peer: i32, tag: i32) -> raw::tutti_p2p_op {
     raw::tutti_p2p_op { kind, group_peer: peer, tag, reserved_0: 0, buffer, reserved: [0; 2] }
 }

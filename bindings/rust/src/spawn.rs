@@ -1,4 +1,5 @@
 //! A function in several processes, with no launcher.
+use crate::buffer;
 use crate::callback::contained;
 use crate::error::{check, Error, Result, Status};
 use crate::raw;
@@ -48,7 +49,7 @@ impl Spawned {
 /// its error, a panic, an exit code or a signal, ends the others and is the error.
 ///
 /// The processes are made by fork: at the call this process holds nothing of tutti, and it is best
-/// made before any thread is started.
+/// made before any thread is started, for what other threads hold locked stays so in the copies.
 pub fn spawn<F, E>(nprocs: usize, options: &SpawnOptions, function: F) -> Result<()>
 where
     F: FnMut(usize) -> std::result::Result<(), E>,
@@ -86,11 +87,23 @@ where
         grace_period_ms: options.grace_period.milliseconds(),
     };
     let count = crate::error::c_int(nprocs, "nprocs")?;
+    refuse_buffers()?;
     let _ = stdout().flush(); // else each process has a copy of what is written later
     check(|error| unsafe {
         let user = (&mut function as *mut F).cast();
         raw::tutti_spawn(Some(process::<F, E>), user, count, &options, work, error)
     })
+}
+
+/// Touching one would end the process that was made.
+fn refuse_buffers() -> Result<()> {
+    match buffer::living() {
+        0 => Ok(()),
+        count => Err(Error::new(
+            Status::UNSUPPORTED,
+            format!("spawn: {count} of Group::alloc's buffers are still there; drop them first"),
+        )),
+    }
 }
 
 /// One of the processes, which has a copy of all memory.

@@ -1,7 +1,7 @@
 //! What may go to another thread and what may be shared with one, both ways: this is compiled or
 //! it is not.
 use tutti::{
-    Bytes, CustomOp, Error, Group, Map, Mesh, Node, Object, ObjectBuilder, Operator, Scope,
+    Buffer, Bytes, CustomOp, Error, Group, Map, Mesh, Node, Object, ObjectBuilder, Operator, Scope,
     Spawned, Start, Store, Value, Work,
 };
 
@@ -31,6 +31,8 @@ is_not!(Sync: Spawned);
 fn handles_go_to_any_thread_and_are_shared() {
     send::<(Store, Group, Mesh, Bytes, Object, ObjectBuilder, CustomOp, Operator, Value, Map)>();
     sync::<(Store, Group, Mesh, Bytes, Object, ObjectBuilder, CustomOp, Operator, Value, Map)>();
+    send::<(Buffer<f32>, Work<'static, Buffer<f32>>)>();
+    sync::<(Buffer<f32>, Work<'static, Buffer<f32>>)>();
     send::<(Error, Node<'_>, Scope<'_, '_>, Start<'_>)>();
     sync::<(Error, Node<'_>, Scope<'_, '_>, Start<'_>)>();
     send::<(Work<'static, Vec<f32>>, Work<'_, &mut [f32]>, Work<'_, ()>)>();

@@ -1,5 +1,8 @@
 //! Processes made by fork. They are made before there is any thread, so this test has no harness.
-use tutti::{init_process_group, spawn, spawn_and_go_on, Init, ReduceOp, SpawnOptions, Status};
+use tutti::{
+    init_process_group, spawn, spawn_and_go_on, Group, GroupOptions, Init, ReduceOp, SpawnOptions,
+    Status, Store,
+};
 
 /// A rank of the processes' one group.
 fn rank(local_rank: usize) -> tutti::Result<()> {
@@ -9,6 +12,20 @@ fn rank(local_rank: usize) -> tutti::Result<()> {
     world.all_reduce(&mut sum, ReduceOp::SUM)?;
     assert_eq!(sum, [6]);
     world.destroy()
+}
+
+/// Not even memory, which would not be in the processes.
+fn nothing_of_tutti_may_be_there() {
+    let (options, store) = (SpawnOptions::default(), Store::hash().unwrap());
+    let group = Group::create(None, &store, 0, 1, GroupOptions::default()).unwrap();
+    let buffer = group.alloc::<u8>(10).unwrap();
+    drop((store, group));
+    let reads = |_| if buffer[9] == 0 { Ok(()) } else { Err("it was zero") };
+    let error = spawn(1, &options, reads).unwrap_err();
+    assert_eq!(error.status(), Status::UNSUPPORTED, "{error}");
+    assert!(error.message().contains("buffers"), "{error}");
+    drop(buffer);
+    spawn(1, &options, |_| Ok::<_, &str>(())).unwrap();
 }
 
 /// An error that panics when it is to say what it is.
@@ -46,5 +63,6 @@ fn main() {
     let exits = |_| -> tutti::Result<()> { std::process::exit(3) };
     assert_eq!(spawn(1, &options, exits).unwrap_err().status(), Status::PEER_LOST);
     assert_eq!(spawn(0, &options, rank).unwrap_err().status(), Status::INVALID_ARGUMENT);
+    nothing_of_tutti_may_be_there();
     println!("spawn: ok");
 }
