@@ -16,13 +16,7 @@ pub struct Array {
 impl Array {
     /// An array of this shape. There must be as many elements as it says.
     pub fn new<T: Element>(shape: &[usize], elements: &[T]) -> Result<Array> {
-        let count = shape.iter().try_fold(1_usize, |count, &extent| count.checked_mul(extent));
-        if count != Some(elements.len()) {
-            let given = elements.len();
-            let message = format!("shape is {shape:?}, but elements has {given} of them");
-            return Err(Error::argument(message));
-        }
-        let shape = shape.iter().map(|&extent| extent as i64).collect();
+        let shape = c_shape(shape, elements.len())?;
         let bytes = std::mem::size_of_val(elements);
         Ok(unsafe { Array::copy(T::DTYPE, shape, elements.as_ptr().cast(), bytes) })
     }
@@ -89,6 +83,19 @@ impl Array {
         }
         // Words are aligned for every element, which takes any bits.
         Ok(unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.len()) })
+    }
+}
+
+/// A shape for C, if it is one of so many elements.
+pub(crate) fn c_shape(shape: &[usize], given: usize) -> Result<Vec<i64>> {
+    let count = shape.iter().try_fold(1_usize, |count, &extent| count.checked_mul(extent));
+    let extents = shape.iter().map(|&extent| i64::try_from(extent).ok());
+    match extents.collect() {
+        Some(extents) if count == Some(given) => Ok(extents),
+        _ => {
+            let message = format!("shape is {shape:?}, but elements has {given} of them");
+            Err(Error::argument(message))
+        }
     }
 }
 

@@ -117,7 +117,7 @@ impl<B> Held<B> {
         unsafe { held.value.as_ptr().read() }
     }
 
-    fn get(&self) -> &B {
+    pub(crate) fn get(&self) -> &B {
         unsafe { self.value.assume_init_ref() }
     }
 

@@ -24,11 +24,11 @@ use std::slice::from_raw_parts;
 /// ```
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
-    object: &'a Object,
+    object: &'a Object<'a>,
     node: i64,
 }
 
-impl Object {
+impl Object<'_> {
     /// The outermost value.
     pub fn root(&self) -> Node<'_> {
         Node { object: self, node: 0 }
@@ -58,7 +58,7 @@ impl<'a> Node<'a> {
         self.object.raw()
     }
 
-    pub(crate) fn place(&self) -> (&'a Object, i64) {
+    pub(crate) fn place(&self) -> (&'a Object<'a>, i64) {
         (self.object, self.node)
     }
 
@@ -179,7 +179,7 @@ impl<'a> Node<'a> {
             return Err(Error::argument(message));
         }
         let count = self.size()?;
-        // The library aligns what it owns, and objects of this crate own all they have.
+        // The library aligns what it owns, and of a message leaves in place only what is aligned.
         Ok(unsafe { (shown(shape, dimensions as usize), shown(data.cast(), count)) })
     }
 
@@ -202,7 +202,7 @@ impl<'a> Node<'a> {
     }
 
     /// It, and all that is in it, as an object of its own.
-    pub fn copy(&self) -> Result<Object> {
+    pub fn copy(&self) -> Result<Object<'static>> {
         let handle = filled(null_mut(), |out, error| unsafe {
             raw::tutti_object_copy(self.raw(), self.node, out, error)
         })?;
@@ -249,7 +249,7 @@ enum Open {
 
 /// Reads items in their order, many with one call, and builds values of them.
 struct Reader<'a> {
-    object: &'a Object,
+    object: &'a Object<'a>,
     next: i64,
     items: Vec<tutti_object_item>,
     place: usize,

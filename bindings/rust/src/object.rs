@@ -8,26 +8,30 @@ use crate::object_options::ObjectOptions;
 use crate::raw::{self, tutti_object_item, ObjectKind};
 use crate::value::Value;
 use std::fmt;
+use std::marker::PhantomData;
 use std::os::raw::c_void;
 use std::ptr::{null, null_mut};
 
 /// A value as the library has it: finished, never changed, read by any number of threads. Values
-/// are sent without one of these; it is for encoding, and for large values of which a part is read
-/// ([`Object::root`]).
-pub struct Object {
+/// are sent without one of these; it is for encoding, for large values of which a part is read
+/// ([`Object::root`]), and for sending arrays from where they are
+/// ([`ObjectBuilder::borrow_array`]). Arrays and bytes may lie in memory that it borrows for `'a`;
+/// one that [`Node::copy`](crate::Node::copy) makes has all that is in it.
+pub struct Object<'a> {
     handle: *mut raw::tutti_object,
+    borrowed: PhantomData<&'a [u8]>,
 }
 
-unsafe impl Send for Object {}
-unsafe impl Sync for Object {}
+unsafe impl Send for Object<'_> {}
+unsafe impl Sync for Object<'_> {}
 
-impl Object {
+impl<'a> Object<'a> {
     /// Takes over what C has handed out.
     ///
     /// # Safety
-    /// The handle is owned, and nobody else's; the object is finished.
-    pub(crate) unsafe fn adopt(handle: *mut raw::tutti_object) -> Object {
-        Object { handle }
+    /// The handle is owned, and nobody else's; what the object borrows lives for `'a`.
+    pub(crate) unsafe fn adopt(handle: *mut raw::tutti_object) -> Object<'a> {
+        Object { handle, borrowed: PhantomData }
     }
 
     pub(crate) fn raw(&self) -> *mut raw::tutti_object {
@@ -35,9 +39,25 @@ impl Object {
     }
 
     /// A value, copied to the library.
-    pub fn from_value(value: &Value) -> Result<Object> {
+    pub fn from_value(value: &Value) -> Result<Object<'static>> {
         let mut builder = ObjectBuilder::new()?;
         builder.value(value)?;
+        builder.finish()
+    }
+
+    /// As [`Object::from_value`], of a value whose arrays and bytes stay where they are.
+    ///
+    /// ```compile_fail,E0597
+    /// # use tutti::{Object, Value};
+    /// let object = {
+    ///     let value = Value::Bytes(vec![1, 2, 3]);
+    ///     Object::from_value_borrowed(&value).unwrap()
+    /// };
+    /// println!("{object:?}");
+    /// ```
+    pub fn from_value_borrowed(value: &'a Value) -> Result<Object<'a>> {
+        let mut builder = ObjectBuilder::new()?;
+        builder.borrow_value(value)?;
         builder.finish()
     }
 
@@ -67,52 +87,74 @@ impl Object {
 
     /// Reads a value from MessagePack, compressed or not. Any bytes may come: what is no value is
     /// an error, with the offset where it goes wrong.
-    pub fn decode(message: &[u8], options: &ObjectOptions) -> Result<Object> {
-        let (options, mut handle) = (options.to_c(), null_mut());
-        check(|error| unsafe {
-            let (data, size) = (message.as_ptr().cast(), message.len());
-            raw::tutti_object_decode(data, size, &options, &mut handle, error)
-        })?;
-        Ok(Object { handle })
+    pub fn decode(message: &[u8], options: &ObjectOptions) -> Result<Object<'static>> {
+        let handle = decoded(message, options.to_c())?;
+        Ok(unsafe { Object::adopt(handle) })
+    }
+
+    /// As [`Object::decode`]; of a message that is not compressed, bytes stay where they are, and so
+    /// do arrays if the message begins at a multiple of 8 bytes.
+    ///
+    /// ```compile_fail,E0505
+    /// # use tutti::{Object, ObjectOptions};
+    /// let message = vec![0xc0];
+    /// let object = Object::decode_borrowed(&message, &ObjectOptions::default()).unwrap();
+    /// drop(message);
+    /// println!("{object:?}");
+    /// ```
+    pub fn decode_borrowed(message: &'a [u8], options: &ObjectOptions) -> Result<Object<'a>> {
+        let options =
+            raw::tutti_object_options { flags: raw::TUTTI_OBJECT_BORROW, ..options.to_c() };
+        let handle = decoded(message, options)?;
+        Ok(unsafe { Object::adopt(handle) })
     }
 }
 
-impl Drop for Object {
+fn decoded(message: &[u8], options: raw::tutti_object_options) -> Result<*mut raw::tutti_object> {
+    let mut handle = null_mut();
+    check(|error| unsafe {
+        let (data, size) = (message.as_ptr().cast(), message.len());
+        raw::tutti_object_decode(data, size, &options, &mut handle, error)
+    })?;
+    Ok(handle)
+}
+
+impl Drop for Object<'_> {
     fn drop(&mut self) {
         unsafe { raw::tutti_object_release(self.handle) }
     }
 }
 
-impl Clone for Object {
-    fn clone(&self) -> Object {
+impl<'a> Clone for Object<'a> {
+    fn clone(&self) -> Object<'a> {
         self.root().copy().expect("an object is copied, if there is memory")
     }
 }
 
-impl PartialEq for Object {
-    fn eq(&self, other: &Object) -> bool {
+impl PartialEq for Object<'_> {
+    fn eq(&self, other: &Object<'_>) -> bool {
         self.root() == other.root()
     }
 }
 
-impl Eq for Object {}
+impl Eq for Object<'_> {}
 
-impl fmt::Debug for Object {
+impl fmt::Debug for Object<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.root(), f)
     }
 }
 
-impl TryFrom<&Value> for Object {
+impl TryFrom<&Value> for Object<'static> {
     type Error = Error;
-    fn try_from(value: &Value) -> Result<Object> {
+    fn try_from(value: &Value) -> Result<Object<'static>> {
         Object::from_value(value)
     }
 }
 
-impl TryFrom<&Object> for Value {
+impl TryFrom<&Object<'_>> for Value {
     type Error = Error;
-    fn try_from(object: &Object) -> Result<Value> {
+    fn try_from(object: &Object<'_>) -> Result<Value> {
         object.to_value()
     }
 }

@@ -1,10 +1,10 @@
 //! The calls of objects and bytes as C has them: what remains to be called with a group, and what
 //! gives the result once the operation is done.
-#![allow(clippy::type_complexity)] // a pair of functions has a long name, and no shorter one
 use crate::bytes::Bytes;
 use crate::error::{c_int, Result, Status};
 use crate::group::{Call, Group};
 use crate::object::Object;
+use crate::outgoing::Packed;
 use crate::raw::{self, tutti_bytes, tutti_object};
 use crate::value::Value;
 use std::ptr::{null, null_mut};
@@ -80,17 +80,8 @@ impl<T: Incoming> Drop for Room<T> {
     }
 }
 
-/// Objects that go out.
-pub(crate) struct Outgoing(Vec<Object>);
-
-impl Outgoing {
-    pub(crate) fn new(values: &[Value]) -> Result<Outgoing> {
-        Ok(Outgoing(values.iter().map(Object::from_value).collect::<Result<_>>()?))
-    }
-
-    pub(crate) fn handles(&self) -> Vec<*mut tutti_object> {
-        self.0.iter().map(Object::raw).collect()
-    }
+fn handles(sent: &[Packed<'_>]) -> Vec<*mut tutti_object> {
+    sent.iter().map(Packed::raw).collect()
 }
 
 fn list(handles: &[*mut tutti_object]) -> *const *mut tutti_object {
@@ -101,145 +92,96 @@ fn list(handles: &[*mut tutti_object]) -> *const *mut tutti_object {
     }
 }
 
-pub(crate) fn broadcast(
+/// A call, and what gives its result once the operation is done. It keeps what is sent until then.
+type Started<Call, Finish> = Result<(Call, Finish)>;
+
+/// Of `count` values; on rank `src`, which sends them, nothing is received.
+pub(crate) fn broadcast<'a>(
     group: &Group,
-    values: Vec<Value>,
+    sent: Vec<Packed<'a>>,
+    count: usize,
     src: usize,
-) -> Result<(impl FnOnce(&Call) -> Status, impl FnOnce() -> Result<Vec<Value>> + Send)> {
-    let here = group.rank() == src;
+) -> Started<impl FnOnce(&Call) -> Status, impl FnOnce() -> Result<Vec<Value>> + Send + 'a> {
+    let mut room = Room::new(if group.rank() == src { 0 } else { count });
     let (src, options) = (c_int(src, "src")?, group.object_options().to_c());
-    let outgoing = Outgoing::new(if here { &values } else { &[] })?;
-    let mut room = Room::new(if here { 0 } else { values.len() });
-    let (handles, out, count) = (outgoing.handles(), room.place(), values.len());
+    let (handles, out) = (handles(&sent), room.place());
     let call = move |call: &Call| unsafe {
+        let (handles, objects, options) = (list(&handles), &options, call.options);
         raw::tutti_broadcast_object_list(
-            call.group,
-            list(&handles),
-            count,
-            out,
-            src,
-            &options,
-            call.options,
-            call.work,
-            call.error,
+            call.group, handles, count, out, src, objects, options, call.work, call.error,
         )
     };
-    let finish = move || {
-        drop(outgoing);
-        if here {
-            Ok(values)
-        } else {
-            room.take()
-        }
-    };
-    Ok((call, finish))
+    Ok((call, move || keep_until_now(sent, room.take())))
 }
 
-pub(crate) fn all_gather(
+pub(crate) fn all_gather<'a>(
     group: &Group,
-    value: Value,
-) -> Result<(impl FnOnce(&Call) -> Status, impl FnOnce() -> Result<Vec<Value>> + Send)> {
-    let (object, options) = (Object::from_value(&value)?, group.object_options().to_c());
-    let mut room = Room::new(group.world_size());
-    let (handle, out, count) = (object.raw(), room.place(), group.world_size());
+    sent: Packed<'a>,
+) -> Started<impl FnOnce(&Call) -> Status, impl FnOnce() -> Result<Vec<Value>> + Send + 'a> {
+    let (count, options) = (group.world_size(), group.object_options().to_c());
+    let mut room = Room::new(count);
+    let (handle, out) = (sent.raw(), room.place());
     let call = move |call: &Call| unsafe {
-        let (group, work, error) = (call.group, call.work, call.error);
         let (objects, options) = (&options, call.options);
-        raw::tutti_all_gather_object(group, handle, out, count, objects, options, work, error)
+        raw::tutti_all_gather_object(
+            call.group, handle, out, count, objects, options, call.work, call.error,
+        )
     };
-    let finish = move || {
-        drop(object);
-        room.take()
-    };
-    Ok((call, finish))
+    Ok((call, move || keep_until_now(sent, room.take())))
 }
 
-pub(crate) fn gather(
+pub(crate) fn gather<'a>(
     group: &Group,
-    value: Value,
+    sent: Packed<'a>,
     dst: usize,
-) -> Result<(impl FnOnce(&Call) -> Status, impl FnOnce() -> Result<Option<Vec<Value>>> + Send)> {
+) -> Started<impl FnOnce(&Call) -> Status, impl FnOnce() -> Result<Option<Vec<Value>>> + Send + 'a>
+{
     let here = group.rank() == dst;
     let count = if here { group.world_size() } else { 0 };
     let (dst, options) = (c_int(dst, "dst")?, group.object_options().to_c());
-    let (object, mut room) = (Object::from_value(&value)?, Room::new(count));
-    let (handle, out) = (object.raw(), room.place());
+    let mut room = Room::new(count);
+    let (handle, out) = (sent.raw(), room.place());
     let call = move |call: &Call| unsafe {
+        let (objects, options) = (&options, call.options);
         raw::tutti_gather_object(
-            call.group,
-            handle,
-            out,
-            count,
-            dst,
-            &options,
-            call.options,
-            call.work,
-            call.error,
+            call.group, handle, out, count, dst, objects, options, call.work, call.error,
         )
     };
-    let finish = move || {
-        drop(object);
-        Ok(if here { Some(room.take()?) } else { None })
-    };
-    Ok((call, finish))
+    Ok((call, move || keep_until_now(sent, room.take().map(|all| here.then_some(all)))))
 }
 
-pub(crate) fn scatter(
+pub(crate) fn scatter<'a>(
     group: &Group,
-    values: &[Value],
+    sent: Vec<Packed<'a>>,
     src: usize,
-) -> Result<(impl FnOnce(&Call) -> Status, impl FnOnce() -> Result<Value> + Send)> {
-    let outgoing = Outgoing::new(if group.rank() == src { values } else { &[] })?;
+) -> Started<impl FnOnce(&Call) -> Status, impl FnOnce() -> Result<Value> + Send + 'a> {
     let (src, options) = (c_int(src, "src")?, group.object_options().to_c());
     let mut room = Room::new(1);
-    let (handles, out) = (outgoing.handles(), room.place());
+    let (handles, count, out) = (handles(&sent), sent.len(), room.place());
     let call = move |call: &Call| unsafe {
+        let (handles, objects, options) = (list(&handles), &options, call.options);
         raw::tutti_scatter_object_list(
-            call.group,
-            list(&handles),
-            handles.len(),
-            out,
-            src,
-            &options,
-            call.options,
-            call.work,
-            call.error,
+            call.group, handles, count, out, src, objects, options, call.work, call.error,
         )
     };
-    let finish = move || {
-        drop(outgoing);
-        room.take_one()
-    };
-    Ok((call, finish))
+    Ok((call, move || keep_until_now(sent, room.take_one())))
 }
 
-pub(crate) fn send(
+pub(crate) fn send<'a>(
     group: &Group,
-    values: &[Value],
+    sent: Vec<Packed<'a>>,
     dst: usize,
     tag: usize,
-) -> Result<(impl FnOnce(&Call) -> Status, impl FnOnce() -> Result<()> + Send)> {
+) -> Started<impl FnOnce(&Call) -> Status, impl FnOnce() -> Result<()> + Send + 'a> {
     let (dst, tag) = (c_int(dst, "dst")?, c_int(tag, "tag")?);
-    let (outgoing, options) = (Outgoing::new(values)?, group.object_options().to_c());
-    let handles = outgoing.handles();
+    let (options, handles, count) = (group.object_options().to_c(), handles(&sent), sent.len());
     let call = move |call: &Call| unsafe {
+        let (handles, objects, options) = (list(&handles), &options, call.options);
         raw::tutti_send_object_list(
-            call.group,
-            list(&handles),
-            handles.len(),
-            dst,
-            tag,
-            &options,
-            call.options,
-            call.work,
-            call.error,
+            call.group, handles, count, dst, tag, objects, options, call.work, call.error,
         )
     };
-    let finish = move || {
-        drop(outgoing);
-        Ok(())
-    };
-    Ok((call, finish))
+    Ok((call, move || keep_until_now(sent, Ok(()))))
 }
 
 /// `out_src` is NULL where there is a work.
@@ -249,7 +191,7 @@ pub(crate) fn recv(
     src: i32,
     tag: usize,
     out_src: *mut i32,
-) -> Result<(impl FnOnce(&Call) -> Status, impl FnOnce() -> Result<Vec<Value>> + Send)> {
+) -> Started<impl FnOnce(&Call) -> Status, impl FnOnce() -> Result<Vec<Value>> + Send> {
     let (tag, options) = (c_int(tag, "tag")?, group.object_options().to_c());
     let mut room = Room::new(count);
     let out = room.place();
@@ -260,4 +202,9 @@ pub(crate) fn recv(
         )
     };
     Ok((call, move || room.take()))
+}
+
+fn keep_until_now<K, R>(kept: K, result: R) -> R {
+    drop(kept);
+    result
 }

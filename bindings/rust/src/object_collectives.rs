@@ -2,7 +2,9 @@
 use crate::calls::c_source;
 use crate::error::Result;
 use crate::group::Group;
+use crate::memory::Held;
 use crate::object_calls;
+use crate::outgoing::{Outgoing, Packed};
 use crate::point_to_point::Source;
 use crate::start::Start;
 use crate::value::Value;
@@ -14,26 +16,30 @@ use std::ptr::null_mut;
 impl Group {
     /// Every rank receives the values of rank `src`, in place of as many that it has.
     pub fn broadcast_object_list(&self, values: &mut [Value], src: usize) -> Result<()> {
-        let given =
-            if self.rank() == src { values.to_vec() } else { vec![Value::Nil; values.len()] };
-        let (call, finish) = object_calls::broadcast(self, given, src)?;
+        let sent = Packed::all(if self.rank() == src { &*values } else { &[] })?;
+        let (call, finish) = object_calls::broadcast(self, sent, values.len(), src)?;
         self.run(call)?;
-        for (place, value) in values.iter_mut().zip(finish()?) {
+        let received = finish()?;
+        for (place, value) in values.iter_mut().zip(received) {
             *place = value;
         }
         Ok(())
     }
 
     /// Every rank receives one value of every rank.
-    pub fn all_gather_object(&self, value: impl Into<Value>) -> Result<Vec<Value>> {
-        let (call, finish) = object_calls::all_gather(self, value.into())?;
+    pub fn all_gather_object<'v>(&self, value: impl Into<Outgoing<'v>>) -> Result<Vec<Value>> {
+        let (call, finish) = object_calls::all_gather(self, Packed::new(value)?)?;
         self.run(call)?;
         finish()
     }
 
     /// Rank `dst` receives one value of every rank; the others receive `None`.
-    pub fn gather_object(&self, value: impl Into<Value>, dst: usize) -> Result<Option<Vec<Value>>> {
-        let (call, finish) = object_calls::gather(self, value.into(), dst)?;
+    pub fn gather_object<'v>(
+        &self,
+        value: impl Into<Outgoing<'v>>,
+        dst: usize,
+    ) -> Result<Option<Vec<Value>>> {
+        let (call, finish) = object_calls::gather(self, Packed::new(value)?, dst)?;
         self.run(call)?;
         finish()
     }
@@ -41,15 +47,19 @@ impl Group {
     /// Every rank receives its value of those that rank `src` has; what others give does not
     /// count.
     pub fn scatter_object_list(&self, values: &[Value], src: usize) -> Result<Value> {
-        let (call, finish) = object_calls::scatter(self, values, src)?;
+        let sent = Packed::all(if self.rank() == src { values } else { &[] })?;
+        let (call, finish) = object_calls::scatter(self, sent, src)?;
         self.run(call)?;
         finish()
     }
 
-    /// Sends values to a rank, which receives them with [`Group::recv_object_list`] and the same
-    /// tag.
-    pub fn send_object_list(&self, values: &[Value], dst: usize, tag: usize) -> Result<()> {
-        let (call, finish) = object_calls::send(self, values, dst, tag)?;
+    /// Sends values or [`Object`](crate::Object)s to a rank, which receives them with
+    /// [`Group::recv_object_list`] and the same tag.
+    pub fn send_object_list<'v, V>(&self, values: &'v [V], dst: usize, tag: usize) -> Result<()>
+    where
+        &'v V: Into<Outgoing<'v>>,
+    {
+        let (call, finish) = object_calls::send(self, Packed::all(values)?, dst, tag)?;
         self.call(call, null_mut())?;
         finish()
     }
@@ -69,47 +79,58 @@ impl Group {
 }
 
 impl<'a> Start<'a> {
-    /// See [`Group::broadcast_object_list`].
+    /// See [`Group::broadcast_object_list`]; gives back the values, also on rank `src`.
     pub fn broadcast_object_list(
         &self,
         values: Vec<Value>,
         src: usize,
     ) -> Result<Work<'a, Vec<Value>>> {
-        let (call, finish) = object_calls::broadcast(self.group(), values, src)?;
-        self.begin(call, |_| finish())
+        let (here, count, values) = (self.group().rank() == src, values.len(), Held::new(values));
+        // Safety: what is borrowed of them is on the heap, and they are dropped last.
+        let lent: &'a [Value] = unsafe { &*(values.get().as_slice() as *const [Value]) };
+        let sent = Packed::all(if here { lent } else { &[] })?;
+        let (call, finish) = object_calls::broadcast(self.group(), sent, count, src)?;
+        self.begin(call, move |_| {
+            let received = finish()?;
+            Ok(if here { values.give_back() } else { received })
+        })
     }
 
     /// See [`Group::all_gather_object`].
-    pub fn all_gather_object(&self, value: impl Into<Value>) -> Result<Work<'a, Vec<Value>>> {
-        let (call, finish) = object_calls::all_gather(self.group(), value.into())?;
+    pub fn all_gather_object(
+        &self,
+        value: impl Into<Outgoing<'a>>,
+    ) -> Result<Work<'a, Vec<Value>>> {
+        let (call, finish) = object_calls::all_gather(self.group(), Packed::new(value)?)?;
         self.begin(call, |_| finish())
     }
 
     /// See [`Group::gather_object`].
     pub fn gather_object(
         &self,
-        value: impl Into<Value>,
+        value: impl Into<Outgoing<'a>>,
         dst: usize,
     ) -> Result<Work<'a, Option<Vec<Value>>>> {
-        let (call, finish) = object_calls::gather(self.group(), value.into(), dst)?;
+        let (call, finish) = object_calls::gather(self.group(), Packed::new(value)?, dst)?;
         self.begin(call, |_| finish())
     }
 
     /// See [`Group::scatter_object_list`].
-    pub fn scatter_object_list(&self, values: &[Value], src: usize) -> Result<Work<'a, Value>> {
-        let (call, finish) = object_calls::scatter(self.group(), values, src)?;
+    pub fn scatter_object_list(&self, values: Vec<Value>, src: usize) -> Result<Work<'a, Value>> {
+        let values = if self.group().rank() == src { values } else { Vec::new() };
+        let (call, finish) = object_calls::scatter(self.group(), Packed::all(values)?, src)?;
         self.begin(call, |_| finish())
     }
 
     /// See [`Group::send_object_list`].
-    pub fn send_object_list(
+    pub fn send_object_list<V: Into<Outgoing<'a>>>(
         &self,
-        values: &[Value],
+        values: Vec<V>,
         dst: usize,
         tag: usize,
     ) -> Result<Work<'a, ()>> {
         self.need_at_once()?;
-        let (call, finish) = object_calls::send(self.group(), values, dst, tag)?;
+        let (call, finish) = object_calls::send(self.group(), Packed::all(values)?, dst, tag)?;
         self.begin(call, |_| finish())
     }
 

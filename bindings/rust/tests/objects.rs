@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use support::on_ranks;
 use tutti::{
-    f16, Array, Bool, Complex, Compress, Dtype, Key, Map, Object, ObjectBuilder, ObjectKind,
+    f16, scope, Array, Bool, Complex, Compress, Dtype, Key, Map, Object, ObjectBuilder, ObjectKind,
     ObjectOptions, Source, Status, Timestamp, Value,
 };
 
@@ -168,6 +168,87 @@ fn objects_are_built_part_by_part() {
 }
 
 #[test]
+fn objects_borrow_what_they_are_lent() {
+    let (grid, raw) = (vec![0.5_f64; 12], [1_u8, 2, 3]);
+    let value = Value::from(Array::new(&[2], &[7_i32, 8]).unwrap());
+    let mut builder = ObjectBuilder::new().unwrap();
+    builder.begin_list().unwrap().borrow_array(&[3, 4], &grid).unwrap();
+    builder.borrow_bytes(&raw).unwrap().borrow_value(&value).unwrap().end().unwrap();
+    let object = builder.finish().unwrap();
+    let at = |place| object.root().at(place).unwrap();
+    assert_eq!(at(0).as_array::<f64>().unwrap().1.as_ptr(), grid.as_ptr());
+    assert_eq!(at(1).as_bytes().unwrap().as_ptr(), raw.as_ptr());
+    assert_eq!(at(2).to_value().unwrap(), value);
+    let copy = object.root().copy().unwrap();
+    drop(object);
+    drop(grid);
+    let (shape, elements) = copy.root().at(0).unwrap().as_array::<f64>().unwrap();
+    assert_eq!((shape, elements), (&[3_i64, 4][..], &[0.5; 12][..]));
+    for wrong in [&[2_usize, 5][..], &[], &[usize::MAX, 2], &[usize::MAX, 0]] {
+        let mut builder = ObjectBuilder::new().unwrap();
+        let error = builder.borrow_array(wrong, &raw).unwrap_err();
+        assert!(error.message().contains("shape"), "{error}");
+    }
+    let mut builder = ObjectBuilder::new().unwrap();
+    builder.borrow_array::<f32>(&[0], &[]).unwrap();
+    assert_eq!(builder.finish().unwrap().root().as_array::<f32>().unwrap().1, []);
+}
+
+#[test]
+fn arrays_of_a_borrowed_message_stay_in_it_where_they_are_aligned() {
+    let array = Array::new(&[3], &[1.0_f64, 2.0, 3.0]).unwrap();
+    let options = ObjectOptions::default();
+    let message = Object::from_value(&array.clone().into()).unwrap().encode(&options).unwrap();
+    let mut room = vec![0_u8; message.len() + 8];
+    let mut in_place = 0;
+    for shift in 0..8 {
+        let place = &mut room[shift..shift + message.len()];
+        place.copy_from_slice(&message);
+        let object = Object::decode_borrowed(place, &options).unwrap();
+        let (_, elements) = object.root().as_array::<f64>().unwrap();
+        assert_eq!(elements, [1.0, 2.0, 3.0]);
+        in_place += i32::from(place.as_ptr_range().contains(&elements.as_ptr().cast()));
+        assert_eq!(object.to_value().unwrap(), array.clone().into());
+    }
+    assert_eq!(in_place, 1);
+}
+
+#[test]
+fn objects_that_borrow_are_sent() {
+    on_ranks(2, |group| {
+        let rank = group.rank();
+        let grid = vec![rank as f32; 100_000];
+        let mut builder = ObjectBuilder::new().unwrap();
+        builder.borrow_array(&[100, 1000], &grid).unwrap();
+        let object = builder.finish().unwrap();
+        let of = |rank: usize| Array::new(&[100, 1000], &[rank as f32; 100_000]).unwrap();
+        let all = [of(0).into(), of(1).into()];
+        assert_eq!(group.all_gather_object(&object).unwrap(), all);
+        assert_eq!(group.all_gather_object(&all[rank]).unwrap(), all);
+        let gathered = group.gather_object(&object, 1).unwrap();
+        assert_eq!(gathered.is_some(), rank == 1);
+        scope(|scope| {
+            let sent = scope.start(group).send_object_list(vec![&object], 1 - rank, 0).unwrap();
+            let (got, _) = group.recv_object_list(1, 1 - rank, 0).unwrap();
+            assert_eq!(got, [of(1 - rank).into()]);
+            sent.wait().unwrap();
+            let work = scope.start(group).all_gather_object(&object).unwrap();
+            assert_eq!(work.wait().unwrap(), all);
+        });
+        if rank == 0 {
+            group.send_object_list(&[object], 1, 1).unwrap();
+        } else {
+            assert_eq!(group.recv_object_list(1, 0, 1).unwrap().0, all[..1]);
+        }
+        // What a work owns stays until it is done, also where the work is dropped.
+        drop(group.start().all_gather_object(of(rank)).unwrap());
+        let list = vec![Value::from(of(rank)), Value::Bytes(vec![rank as u8; 1000])];
+        let got = group.start().broadcast_object_list(list, 1).unwrap().wait().unwrap();
+        assert_eq!(got, [of(1).into(), Value::Bytes(vec![1; 1000])]);
+    });
+}
+
+#[test]
 fn what_is_no_message_or_beyond_a_limit_is_an_error() {
     let options = ObjectOptions::default();
     for message in [&b""[..], b"\xc1", b"\x93\x01", b"\xa5abc", b"\x28\xb5\x2f\xfd\x00"] {
@@ -202,7 +283,7 @@ fn values_in_collectives_and_messages() {
         assert_eq!(work.wait().unwrap(), (rank == 2).then(|| all.clone()));
         let given = if rank == 0 { all.clone() } else { vec![] };
         assert_eq!(group.scatter_object_list(&given, 0).unwrap(), mine);
-        let work = group.start().scatter_object_list(&given, 0).unwrap();
+        let work = group.start().scatter_object_list(given, 0).unwrap();
         assert_eq!(work.wait().unwrap(), mine);
         let mut list = if rank == 2 { all.clone() } else { vec![Value::Nil; 3] };
         group.broadcast_object_list(&mut list, 2).unwrap();
@@ -214,7 +295,7 @@ fn values_in_collectives_and_messages() {
         } else if rank == 1 {
             group.send_object_list(&[1.into(), all[0].clone()], 0, 4).unwrap();
         }
-        let sent = group.start().send_object_list(&[rank.into()], (rank + 1) % 3, 6).unwrap();
+        let sent = group.start().send_object_list(vec![rank], (rank + 1) % 3, 6).unwrap();
         let work = group.start().recv_object_list(1, Source::Any, 6).unwrap();
         assert_eq!(work.wait().unwrap(), [Value::from((rank + 2) % 3)]);
         sent.wait().unwrap();
