@@ -6,6 +6,7 @@ use crate::timeout::Timeout;
 use std::ffi::CString;
 use std::mem::size_of;
 use std::os::raw::{c_char, c_void};
+use std::os::unix::io::{AsRawFd, BorrowedFd};
 use std::ptr::null_mut;
 
 /// A key-value store: of this process ([`Store::hash`]), in a file ([`Store::file`]), or served
@@ -21,7 +22,7 @@ unsafe impl Sync for Store {}
 
 /// Options of [`Store::tcp`]; 0 is a number's default. The limits are the master's.
 #[derive(Clone, Debug, Default)]
-pub struct TcpStoreOptions {
+pub struct TcpStoreOptions<'a> {
     /// Return without waiting for `world_size` clients.
     pub no_wait_for_workers: bool,
     /// Of connecting, and of the store's calls from then on; 300 seconds if it is not given.
@@ -29,7 +30,24 @@ pub struct TcpStoreOptions {
     /// Masters of one port in this process share the server; all of them must say so.
     pub multi_tenant: bool,
     /// A TCP socket that is bound, for the master to serve at; it is duplicated.
-    pub master_listen_fd: Option<i32>,
+    ///
+    /// ```
+    /// use std::net::TcpListener;
+    /// use std::os::unix::io::AsFd;
+    /// use tutti::{Store, TcpStoreOptions};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let port = listener.local_addr()?.port();
+    /// let fd = Some(listener.as_fd());
+    /// let options = TcpStoreOptions { master_listen_fd: fd, ..Default::default() };
+    /// let store = Store::tcp("127.0.0.1", port, None, true, &options)?;
+    /// assert_eq!(store.port()?, port);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// ```compile_fail,E0308
+    /// let options = tutti::TcpStoreOptions { master_listen_fd: Some(3), ..Default::default() };
+    /// ```
+    pub master_listen_fd: Option<BorrowedFd<'a>>,
     /// Clients at once; 65,536, or 7/8 of the descriptors if those are fewer.
     pub max_connections: i32,
     /// Bytes of a key with its prefixes; 8192.
@@ -42,7 +60,7 @@ pub struct TcpStoreOptions {
     pub max_memory_bytes: i64,
 }
 
-impl TcpStoreOptions {
+impl TcpStoreOptions<'_> {
     fn to_c(&self) -> raw::tutti_tcp_store_options {
         raw::tutti_tcp_store_options {
             struct_size: size_of::<raw::tutti_tcp_store_options>() as u32,
@@ -50,7 +68,7 @@ impl TcpStoreOptions {
             timeout_ms: self.timeout.milliseconds(),
             multi_tenant: self.multi_tenant.into(),
             has_master_listen_fd: self.master_listen_fd.is_some().into(),
-            master_listen_fd: self.master_listen_fd.unwrap_or(0),
+            master_listen_fd: self.master_listen_fd.map_or(0, |fd| fd.as_raw_fd()),
             max_connections: self.max_connections,
             max_key_bytes: self.max_key_bytes,
             max_value_bytes: self.max_value_bytes,
@@ -114,7 +132,7 @@ impl Store {
         port: u16,
         world_size: Option<usize>,
         is_master: bool,
-        options: &TcpStoreOptions,
+        options: &TcpStoreOptions<'_>,
     ) -> Result<Store> {
         let host = c_text(host, "host")?;
         let size = world_size.map_or(Ok(-1), |size| c_int(size, "world_size"))?;
