@@ -32,6 +32,13 @@ def identifier(name: str) -> str:
     return f"r#{name}" if name in KEYWORDS else name
 
 
+def prose(line: str) -> str:
+    """A line that rustdoc takes for no link: brackets outside of `code` are escaped."""
+    parts = line.split("`")
+    parts[::2] = [part.replace("[", "\\[").replace("]", "\\]") for part in parts[::2]]
+    return "`".join(parts)
+
+
 def camel(name: str) -> str:
     """ "tutti_reduce_op" is ReduceOp."""
     return "".join(word.capitalize() for word in name.removeprefix("tutti_").split("_"))
@@ -62,7 +69,7 @@ class Writer:
         items = [f"- `{name}`: {text}" for name, text in comment.parameters.items()]
         items += [f"- {name}: {text}" for name, text in comment.slots.items()]
         for line in said + ([""] if said and items else []) + items:
-            self.lines.append(f"{indent}/// {line}".rstrip())
+            self.lines.append(f"{indent}/// {prose(line)}".rstrip())
 
     def signature(self, of) -> str:
         given = ", ".join(f"{identifier(p.name)}: {self.type(p.type)}" for p in of.parameters)

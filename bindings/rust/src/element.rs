@@ -9,8 +9,8 @@ mod sealed {
 }
 
 /// A type of elements that the library knows, and whose every bit pattern is a value of it: Rust's
-/// integers and floats, and for what Rust has no type of its own, [`f16`], [`bf16`], [`Complex`]
-/// and [`Bool`].
+/// integers and floats, and for what Rust has no type of its own, [`struct@f16`], [`bf16`],
+/// [`Complex`] and [`Bool`].
 pub trait Element: Copy + Send + Sync + PartialEq + fmt::Debug + 'static + sealed::Sealed {
     /// The library's name of the type.
     const DTYPE: Dtype;
