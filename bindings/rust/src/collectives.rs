@@ -1,5 +1,5 @@
-//! Collectives that return when they are done. Those that run while the caller goes on are in
-//! start.rs.
+//! Collectives that return when they are done; start_collectives.rs has those that run while the
+//! caller goes on.
 use crate::calls;
 use crate::element::Element;
 use crate::error::{c_int, Result};

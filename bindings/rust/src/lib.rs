@@ -24,11 +24,14 @@ mod byte_collectives;
 mod bytes;
 mod callback;
 mod calls;
+mod coalesce;
 mod collectives;
+mod create_group;
 mod element;
 mod error;
 mod gate;
 mod group;
+mod init;
 mod lot;
 mod map;
 mod memory;
@@ -46,8 +49,7 @@ mod reduce_op;
 mod scope;
 mod spawn;
 mod start;
-mod start_lists;
-mod start_stop;
+mod start_collectives;
 mod store;
 mod store_queries;
 mod timeout;
@@ -62,6 +64,10 @@ pub use bytes::Bytes;
 pub use element::{bf16, dtype_size, f16, Bool, Complex, Dtype, Element};
 pub use error::{status_name, Error, Result, Status};
 pub use group::{world, Group};
+pub use init::{
+    default_backend_for_device, init_process_group, init_process_group_with_store,
+    is_backend_available, is_initialized, is_torchelastic_launched, pg_count, GroupOptions, Init,
+};
 pub use map::{Key, Map};
 pub use memory::{Readable, Writable};
 pub use mesh::{Dim, Mesh};
@@ -76,10 +82,6 @@ pub use reduce_op::{CustomOp, Operator, ReduceOp};
 pub use scope::{scope, Scope};
 pub use spawn::{spawn, spawn_and_go_on, SpawnOptions, Spawned};
 pub use start::Start;
-pub use start_stop::{
-    default_backend_for_device, init_process_group, init_process_group_with_store,
-    is_backend_available, is_initialized, is_torchelastic_launched, pg_count, GroupOptions, Init,
-};
 pub use store::{Store, TcpStoreOptions};
 pub use timeout::Timeout;
 pub use value::{Timestamp, Value};

@@ -3,9 +3,9 @@
 use crate::error::{c_int, c_text, c_text_or_null, c_texts, check, pointer, Error, Result, Status};
 use crate::gate::Gate;
 use crate::group::Group;
+use crate::init::GroupOptions;
 use crate::new_group::c_ranks;
 use crate::raw;
-use crate::start_stop::GroupOptions;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::fmt;

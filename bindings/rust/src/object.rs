@@ -92,8 +92,8 @@ impl<'a> Object<'a> {
         Ok(unsafe { Object::adopt(handle) })
     }
 
-    /// As [`Object::decode`]; of a message that is not compressed, bytes stay where they are, and so
-    /// do arrays if the message begins at a multiple of 8 bytes.
+    /// As [`Object::decode`]; of a message that is not compressed, bytes stay where they are, and
+    /// so do arrays if the message begins at a multiple of 8 bytes.
     ///
     /// ```compile_fail,E0505
     /// # use tutti::{Object, ObjectOptions};

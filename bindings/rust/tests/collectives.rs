@@ -197,7 +197,9 @@ fn check_all_to_all<T: Sample>(group: &Group) {
     let mut output = equal.clone();
     group.all_to_all_single_in_place(&mut output).unwrap();
     assert_eq!(output, wanted);
-    let work = group.start().all_to_all_single(equal, output).unwrap();
+    let work = group.start().all_to_all_single(equal.clone(), output).unwrap();
+    assert_eq!(work.wait().unwrap(), wanted);
+    let work = group.start().all_to_all_single_in_place(equal).unwrap();
     assert_eq!(work.wait().unwrap(), wanted);
 }
 

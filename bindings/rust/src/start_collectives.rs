@@ -1,12 +1,75 @@
-//! Collectives of lists and pieces that run while the caller goes on.
+//! Collectives that run while the caller goes on; collectives.rs has those that do not.
 use crate::calls;
 use crate::error::{c_int, Result};
 use crate::memory::{Held, Readable, Writable};
 use crate::reduce_op::Operator;
-use crate::start::{give_back, Start};
+use crate::start::Start;
 use crate::work::Work;
 
 impl<'a> Start<'a> {
+    /// See [`Group::broadcast`](crate::Group::broadcast).
+    pub fn broadcast<B: Writable + 'a>(&self, data: B, src: usize) -> Result<Work<'a, B>> {
+        let mut data = Held::new(data);
+        let call = calls::broadcast(data.writing(), c_int(src, "src")?);
+        self.begin(call, move |_| Ok(data.give_back()))
+    }
+
+    /// See [`Group::all_reduce`](crate::Group::all_reduce).
+    pub fn all_reduce<B: Writable + 'a>(
+        &self,
+        data: B,
+        op: impl Into<Operator>,
+    ) -> Result<Work<'a, B>> {
+        let (mut data, op) = (Held::new(data), op.into());
+        let call = calls::all_reduce(None, data.writing(), op.number());
+        self.begin(call, move |_| give_back(data, op))
+    }
+
+    /// See [`Group::all_reduce_into`](crate::Group::all_reduce_into); gives back the output.
+    pub fn all_reduce_into<I, O>(
+        &self,
+        input: I,
+        output: O,
+        op: impl Into<Operator>,
+    ) -> Result<Work<'a, O>>
+    where
+        I: Readable + 'a,
+        O: Writable<Element = I::Element> + 'a,
+    {
+        let (input, mut output, op) = (Held::new(input), Held::new(output), op.into());
+        let call = calls::all_reduce(Some(input.reading()), output.writing(), op.number());
+        self.begin(call, move |_| give_back(output, (input, op)))
+    }
+
+    /// See [`Group::all_reduce_addends`](crate::Group::all_reduce_addends); gives back the output.
+    pub fn all_reduce_addends<I, O>(
+        &self,
+        inputs: Vec<I>,
+        output: O,
+        op: impl Into<Operator>,
+    ) -> Result<Work<'a, O>>
+    where
+        I: Readable + 'a,
+        O: Writable<Element = I::Element> + 'a,
+    {
+        let (inputs, mut output, op) = (Held::new(inputs), Held::new(output), op.into());
+        let list = inputs.reading_each();
+        let call = calls::all_reduce_addends(list, output.writing(), op.number());
+        self.begin(call, move |_| give_back(output, (inputs, op)))
+    }
+
+    /// See [`Group::reduce`](crate::Group::reduce).
+    pub fn reduce<B: Writable + 'a>(
+        &self,
+        data: B,
+        op: impl Into<Operator>,
+        dst: usize,
+    ) -> Result<Work<'a, B>> {
+        let (mut data, op) = (Held::new(data), op.into());
+        let call = calls::reduce(None, Some(data.writing()), op.number(), c_int(dst, "dst")?);
+        self.begin(call, move |_| give_back(data, op))
+    }
+
     /// See [`Group::reduce_into`](crate::Group::reduce_into); gives back the output.
     pub fn reduce_into<I, O>(
         &self,
@@ -196,6 +259,16 @@ impl<'a> Start<'a> {
         self.all_to_all_pieces(input, Some(input_splits), output, Some(output_splits))
     }
 
+    /// See [`Group::all_to_all_single_in_place`](crate::Group::all_to_all_single_in_place).
+    pub fn all_to_all_single_in_place<B>(&self, output: B) -> Result<Work<'a, B>>
+    where
+        B: Writable + 'a,
+    {
+        let mut output = Held::new(output);
+        let call = calls::all_to_all_single(None, None, output.writing(), None);
+        self.begin(call, move |_| Ok(output.give_back()))
+    }
+
     fn all_to_all_pieces<I, O>(
         &self,
         input: I,
@@ -217,4 +290,10 @@ impl<'a> Start<'a> {
     pub fn barrier(&self) -> Result<Work<'a, ()>> {
         self.begin(calls::barrier(), |_| Ok(()))
     }
+}
+
+/// What an operation was given, without what was only kept for it.
+fn give_back<B, K>(data: Held<B>, kept: K) -> Result<B> {
+    drop(kept);
+    Ok(data.give_back())
 }
