@@ -220,7 +220,8 @@ impl<'a> Node<'a> {
         Ok(String::from_utf8_lossy(&json).into_owned())
     }
 
-    /// It, and all that is in it, as a value of Rust's.
+    /// It, and all that is in it, as a value of Rust's, in which no more than 1024 lists and maps are
+    /// inside each other.
     pub fn to_value(&self) -> Result<Value> {
         Reader::new(*self).read()
     }
@@ -240,6 +241,10 @@ impl fmt::Debug for Node<'_> {
         f.write_str(&self.to_json(0, 1000).map_err(|_| fmt::Error)?)
     }
 }
+
+/// Lists and maps inside each other in a [`Value`]: dropping, comparing and cloning one goes as deep
+/// into the stack. The default limit of what comes in is half of it.
+const DEEPEST: usize = 1024;
 
 /// A list or map that is being read.
 enum Open {
@@ -277,6 +282,10 @@ impl<'a> Reader<'a> {
         let mut open: Vec<Open> = Vec::new();
         loop {
             let item = self.item()?;
+            if open.len() > DEEPEST {
+                let message = format!("the value is deeper than {DEEPEST} lists and maps");
+                return Err(Error::argument(message));
+            }
             let mut value = match item.kind {
                 ObjectKind::LIST if item.size > 0 => {
                     open.push(Open::List(Vec::new(), item.size as usize));

@@ -24,7 +24,7 @@ pub struct ObjectOptions {
     pub max_decompressed_bytes: i64,
     /// Values in a message; 2^26.
     pub max_values: i64,
-    /// Lists and maps inside each other; 512.
+    /// Lists and maps inside each other; 512. A [`Value`](crate::Value) has no more than 1024.
     pub max_depth: i32,
     /// zstd's, -7 to 19; 1.
     pub compression_level: i32,

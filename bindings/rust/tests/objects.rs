@@ -47,6 +47,15 @@ fn everything_goes_to_the_library_and_back() {
 fn deep_and_wide_values() {
     let deep = (0..400).fold(Value::Nil, |inner, _| Value::List(vec![inner]));
     assert_eq!(Object::from_value(&deep).unwrap().to_value().unwrap(), deep);
+    for (depth, fits) in [(1024, true), (1025, false), (100_000, false)] {
+        let message: Vec<u8> = std::iter::repeat(0x91).take(depth).chain([0xc0]).collect();
+        let options = ObjectOptions { max_depth: 200_000, ..Default::default() };
+        let value = Object::decode(&message, &options).unwrap().to_value();
+        match value {
+            Ok(value) => assert!(fits && value == value.clone()),
+            Err(error) => assert!(!fits && error.message().contains("1024"), "{error}"),
+        }
+    }
     let wide = Value::from((0..100_000).collect::<Vec<i32>>());
     assert_eq!(Object::from_value(&wide).unwrap().to_value().unwrap(), wide);
     let map: Map = (0..10_000).map(|key| (key, vec![key])).collect();
