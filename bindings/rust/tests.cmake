@@ -1,5 +1,5 @@
-# What ctest runs of the Rust binding: cargo's own tests, its documentation, the raw layer against
-# the headers, and programs of several ranks.
+# What ctest runs of the Rust binding: cargo's own tests, its documentation, what must not compile,
+# the raw layer against the headers, and programs of several ranks.
 add_custom_target(
   rust_tests ALL
   COMMAND ${cargo} test --quiet --no-run --jobs 2 --manifest-path "${crate}/Cargo.toml"
@@ -15,8 +15,12 @@ add_test(NAME rust_cargo_test
 add_test(NAME rust_doc
          COMMAND "${CMAKE_COMMAND}" -E env "RUSTDOCFLAGS=-D warnings" ${cargo} doc --no-deps
                  --jobs 2 --manifest-path "${crate}/Cargo.toml")
-set_tests_properties(rust_raw_layer rust_cargo_test rust_doc PROPERTIES TIMEOUT 600
-                                                                       LABELS bindings)
+add_test(NAME rust_must_not_compile
+         COMMAND "${Python3_EXECUTABLE}" -B
+                 "${CMAKE_CURRENT_SOURCE_DIR}/tests/must_not_compile.py" "${crate}"
+                 "${CMAKE_CURRENT_BINARY_DIR}/target")
+set_tests_properties(rust_raw_layer rust_cargo_test rust_doc rust_must_not_compile
+                     PROPERTIES TIMEOUT 600 LABELS bindings)
 set_tests_properties(rust_cargo_test rust_doc PROPERTIES RUN_SERIAL ON)
 
 # rust_ranks_test(NAME RANKS LINE PROGRAM...): each rank prints a line like this one.

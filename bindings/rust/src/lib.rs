@@ -95,3 +95,8 @@ pub use work::{wait_all, wait_any, Pending, Work};
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 mod readme {}
+
+/// And those that are not to be.
+#[cfg(doctest)]
+#[doc = include_str!("../tests/must_not_compile.md")]
+mod must_not_compile {}

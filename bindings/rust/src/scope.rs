@@ -41,7 +41,7 @@ pub struct Scope<'scope, 'env: 'scope> {
 /// });
 /// ```
 ///
-/// ```compile_fail,E0503
+/// ```compile_fail,E0506
 /// # let world = tutti::world().unwrap();
 /// let mut data = [1.0_f32];
 /// tutti::scope(|scope| {
