@@ -41,12 +41,12 @@ pub struct Scope<'scope, 'env: 'scope> {
 /// });
 /// ```
 ///
-/// ```compile_fail,E0506
+/// ```compile_fail,E0499
 /// # let world = tutti::world().unwrap();
 /// let mut data = [1.0_f32];
 /// tutti::scope(|scope| {
 ///     let work = scope.start(&world).all_reduce(&mut data, tutti::ReduceOp::SUM);
-///     data[0] = 2.0; // while the operation may write it
+///     data.fill(2.0); // while the operation may write it
 ///     drop(work);
 /// });
 /// ```
