@@ -220,8 +220,8 @@ impl<'a> Node<'a> {
         Ok(String::from_utf8_lossy(&json).into_owned())
     }
 
-    /// It, and all that is in it, as a value of Rust's, in which no more than 1024 lists and maps are
-    /// inside each other.
+    /// It, and all that is in it, as a value of Rust's: no more than 1024 lists and maps inside
+    /// each other.
     pub fn to_value(&self) -> Result<Value> {
         Reader::new(*self).read()
     }
@@ -242,8 +242,8 @@ impl fmt::Debug for Node<'_> {
     }
 }
 
-/// Lists and maps inside each other in a [`Value`]: dropping, comparing and cloning one goes as deep
-/// into the stack. The default limit of what comes in is half of it.
+/// Lists and maps inside each other in a [`Value`]: dropping, comparing and cloning one goes as
+/// deep into the stack. The default limit of what comes in is half of it.
 const DEEPEST: usize = 1024;
 
 /// A list or map that is being read.

@@ -20,7 +20,7 @@ def programs(crate: Path):
             lines = [re.sub(r"^\s*//[/!] ?", "", line) for line in found[2].splitlines()]
             lines = [re.sub(r"^\s*# ?(?!\[)", "", line) for line in lines]
             place = f"{path.name}:{text.count(chr(10), 0, found.start()) + 1}"
-            yield place, found[1], "fn main() {\nlet _ = (|| {\n" + "\n".join(lines) + "\n})();\n}\n"
+            yield place, found[1], "\n".join(["fn main() { let _ = (|| {", *lines, "})(); }"])
 
 
 def refusals(library: Path, program: str) -> set[str]:
