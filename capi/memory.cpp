@@ -1,6 +1,8 @@
 // tutti/memory.h. Any thread. What programs hold is found by its address.
 #include "tutti/memory.h"
 
+#include "memory.hpp"
+
 #include <map>
 #include <memory>
 #include <string>
@@ -31,6 +33,11 @@ public:
         return found.empty() ? nullptr : std::move(found.mapped());
     }
 
+    size_t count() {
+        const tutti::Lock lock(mutex_);
+        return segments_.size();
+    }
+
 private:
     tutti::Mutex mutex_;
     std::map<void*, std::shared_ptr<Segment>> segments_ TUTTI_GUARDED_BY(mutex_);
@@ -53,14 +60,16 @@ Held& held() {
 
 }  // namespace
 
+size_t capi::count_memory() {
+    return held().count();
+}
+
 extern "C" {
 
 tutti_status tutti_alloc(tutti_group* group, size_t bytes, void** memory, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
         capi::need_output(memory, "memory");
-        constexpr size_t most = PTRDIFF_MAX / 2;
-        if (bytes > most) capi::refuse("bytes is ", bytes, "; it must be at most ", most);
         const tutti::Alloc call{bytes};
         pin->run(call, 0);
         const auto& made = *call.outcome;

@@ -13,6 +13,7 @@
 #include "base/thread.hpp"
 #include "guard.hpp"
 #include "handle.hpp"
+#include "memory.hpp"
 #include "options.hpp"
 #include "reaper.hpp"
 #include "spawn/spawn.hpp"
@@ -24,8 +25,7 @@ namespace {
 // A thread that was joined may be seen for a moment longer.
 constexpr int64_t vanishing_ms = 1'000;
 
-void refuse_living(capi::Kind kind, const char* noun, const char* ending) {
-    const size_t count = capi::count_handles(kind);
+void refuse_living(size_t count, const char* noun, const char* ending) {
     if (count == 0) return;
     throw capi::Refusal(
         TUTTI_ERR_UNSUPPORTED,
@@ -68,9 +68,10 @@ void refuse_threads() {
 
 // What a fork would tear apart is not there.
 void clear_the_process() {
-    refuse_living(capi::Kind::Group, "group", "destroy and release it");
-    refuse_living(capi::Kind::Work, "work", "release it");
-    refuse_living(capi::Kind::Store, "store", "release it");
+    refuse_living(capi::count_handles(capi::Kind::Group), "group", "destroy and release it");
+    refuse_living(capi::count_handles(capi::Kind::Work), "work", "release it");
+    refuse_living(capi::count_handles(capi::Kind::Store), "store", "release it");
+    refuse_living(capi::count_memory(), "piece of tutti_alloc's memory", "free it");
     if (tutti::log_is_listened_to()) {
         throw capi::Refusal(TUTTI_ERR_UNSUPPORTED,
                             "this process has a log callback, which new processes cannot share; "

@@ -45,10 +45,10 @@ TUTTI_API void tutti_spawn_options_init(tutti_spawn_options* options, size_t siz
  *  when the function returns; their standard input is empty. They end without running the caller's
  *  atexit functions and destructors, and they die with the thread that called.
  *
- *  At the call this process holds no store, group, work or log callback, no thread of it is in
- *  another call of tutti, and none is left of an earlier spawn: what such a thread was doing would
- *  stand still in the copies for ever. That goes for threads of others, too: better spawn before
- *  starting any.
+ *  At the call this process holds no store, group, work, log callback or memory of tutti_alloc, no
+ *  thread of it is in another call of tutti, and none is left of an earlier spawn: what such a
+ *  thread was doing would stand still in the copies for ever. That goes for threads of others, too:
+ *  better spawn before starting any.
  *  @param function  what to run
  *  @param user      handed to the function; may be NULL
  *  @param nprocs    1 to 4096

@@ -285,10 +285,12 @@ static void what_cannot_be_shared_is_named(void** state) {
     tutti_store* store = NULL;
     tutti_group* group = NULL;
     tutti_work* work = NULL;
+    void* memory = NULL;
     EXPECT_OK(tutti_hash_store_create(&store, &error));
     EXPECT_OK(tutti_group_create("gloo", store, 0, 1, NULL, &group, &error));
     EXPECT_OK(tutti_barrier(group, NULL, &work, &error));
     EXPECT_OK(tutti_work_wait(work, 0, &error));
+    EXPECT_OK(tutti_alloc(group, 100, &memory, &error));
     EXPECT_ERROR(tutti_spawn(add_ranks, shared, 1, NULL, NULL, &error), TUTTI_ERR_UNSUPPORTED,
                  "still has 1 group,");
     tutti_group_release(group);
@@ -298,6 +300,9 @@ static void what_cannot_be_shared_is_named(void** state) {
     EXPECT_ERROR(tutti_spawn(add_ranks, shared, 1, NULL, NULL, &error), TUTTI_ERR_UNSUPPORTED,
                  "still has 1 store,");
     tutti_store_release(store);
+    EXPECT_ERROR(tutti_spawn(add_ranks, shared, 1, NULL, NULL, &error), TUTTI_ERR_UNSUPPORTED,
+                 "still has 1 piece of tutti_alloc's memory,");
+    EXPECT_OK(tutti_free(memory, &error));
     EXPECT_OK(tutti_set_log_callback(hear, NULL, TUTTI_LOG_TRACE, &error));
     EXPECT_ERROR(tutti_spawn(add_ranks, shared, 1, NULL, NULL, &error), TUTTI_ERR_UNSUPPORTED,
                  "this process has a log callback");

@@ -130,7 +130,7 @@ Segment Segment::make(size_t bytes) {
 }
 
 Segment Segment::make_now(size_t bytes) {
-    if (bytes > available_memory()) {
+    if (bytes > std::min<size_t>(available_memory(), PTRDIFF_MAX / 2)) {
         errno = ENOMEM;
         refuse_memory("cannot make", bytes);
     }
