@@ -8,6 +8,9 @@ import re
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "generator"))
+import headers  # noqa: E402
+
 # What the layer above does by other means of Go or of C.
 OTHERWISE = {
     "values go in and out of objects by add_items and read": """
@@ -29,18 +32,6 @@ OTHERWISE = {
 }
 
 
-def declared(include):
-    """The functions of the headers: how many parameters each has."""
-    text = "".join(path.read_text() for path in sorted(Path(include, "tutti").glob("*.h")))
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
-    text = re.sub(r"^#(?:.*\\\n)*.*$", "", text, flags=re.M)
-    found = {}
-    for name, parameters in re.findall(r"TUTTI_API[^;]*?\b(tutti_\w+)\(([^;]*)\);", text):
-        inside = parameters.strip()
-        found[name] = 0 if inside == "void" else inside.count(",") + 1
-    return found
-
-
 def wrapped(raw):
     """The functions of the raw layer: their parameters' types."""
     text = "".join(path.read_text() for path in sorted(Path(raw).glob("*.go")))
@@ -52,38 +43,21 @@ def wrapped(raw):
 
 
 def complaints(include, module):
-    headers, raw = declared(include), wrapped(Path(module, "internal", "raw"))
+    declared, raw = headers.functions(include), wrapped(Path(module, "internal", "raw"))
     layer = "".join(path.read_text() for path in sorted(Path(module).glob("*.go"))
                     if not path.name.endswith("_test.go"))
     called = {"t" + name[1:] for name in re.findall(r"\braw\.(Tutti_\w+)", layer)}
     otherwise = {name for names in OTHERWISE.values() for name in names.split()}
-    if len(headers) < 100:
-        yield f"only {len(headers)} functions were found in the headers"
-    for name, count in headers.items():
-        if name not in raw:
-            yield f"{name}: missing in the raw layer"
-            continue
-        if len(raw[name]) != count:
-            yield f"{name}: {count} parameters in the header, {len(raw[name])} in the raw layer"
-        for kind in raw[name]:
+    yield from headers.differences(include, {name: len(types) for name, types in raw.items()})
+    for name in declared:
+        for kind in raw.get(name, []):
             if re.search(r"Swigcptr|Struct_SS|_swig|interface", kind):
                 yield f"{name}: {kind} has no typemap in typemaps.i"
         if name not in called and name not in otherwise:
             yield f"{name}: the layer above does not call it"
-    for name in sorted(raw.keys() - headers.keys()):
-        yield f"{name}: in the raw layer, but in no header"
-    for name in sorted(otherwise - headers.keys() | otherwise & called):
+    for name in sorted(otherwise - declared.keys() | otherwise & called):
         yield f"{name}: named in coverage.py, but not in the headers, or called"
 
 
-def main():
-    found = list(complaints(*sys.argv[1:]))
-    for complaint in found:
-        print(complaint)
-    if found:
-        sys.exit(1)
-    print(f"{len(declared(sys.argv[1]))} functions of the headers, all there")
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(headers.report(sys.argv[1], list(complaints(*sys.argv[1:]))))

@@ -8,15 +8,15 @@ add_custom_target(
 add_dependencies(rust_tests rust_programs)
 
 add_test(NAME rust_raw_layer
-         COMMAND "${Python3_EXECUTABLE}" -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/raw_layer.py"
-                 "${PROJECT_SOURCE_DIR}/include/tutti" "${crate}/src")
+         COMMAND "${TUTTI_PYTHON}" -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/raw_layer.py"
+                 "${PROJECT_SOURCE_DIR}/include" "${crate}/src")
 add_test(NAME rust_cargo_test
          COMMAND ${cargo} test --jobs 2 --manifest-path "${crate}/Cargo.toml")
 add_test(NAME rust_doc
          COMMAND "${CMAKE_COMMAND}" -E env "RUSTDOCFLAGS=-D warnings" ${cargo} doc --no-deps
                  --jobs 2 --manifest-path "${crate}/Cargo.toml")
 add_test(NAME rust_must_not_compile
-         COMMAND "${Python3_EXECUTABLE}" -B
+         COMMAND "${TUTTI_PYTHON}" -B
                  "${CMAKE_CURRENT_SOURCE_DIR}/tests/must_not_compile.py" "${crate}"
                  "${CMAKE_CURRENT_BINARY_DIR}/target")
 set_tests_properties(rust_raw_layer rust_cargo_test rust_doc rust_must_not_compile

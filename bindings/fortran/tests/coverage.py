@@ -10,19 +10,12 @@ import re
 import sys
 from pathlib import Path
 
-
-def of_headers(folder):
-    """How many parameters each function has, from the headers' text."""
-    text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(Path(folder).glob("*.h")))
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
-    found = {}
-    for name, parameters in re.findall(r"TUTTI_API\s[^;(]*?\b(tutti_\w+)\(([^;]*)\);", text):
-        found[name] = 0 if parameters.strip() == "void" else parameters.count(",") + 1
-    return found
+sys.path.insert(0, str(Path(__file__).parents[2] / "generator"))
+import headers  # noqa: E402
 
 
 def of_raw(path):
-    """The same from the interface bodies, by the names that the linker sees."""
+    """How many parameters each function has in its interface body, by the name of the linker."""
     text = Path(path).read_text(encoding="utf-8")
     text = re.sub(r"^\s*!>.*\n", "", text, flags=re.M)
     text = re.sub(r"&\n\s*", " ", text)
@@ -31,19 +24,12 @@ def of_raw(path):
 
 
 def main(include, raw_path, folder):
-    headers, raw = of_headers(Path(include) / "tutti"), of_raw(raw_path)
     written = "\n".join(path.read_text(encoding="utf-8") for path in Path(folder).glob("*.f90"))
-    faults = [f"{name}: missing in the raw layer" for name in headers if name not in raw]
-    faults += [f"{name}: not in the headers" for name in raw if name not in headers]
-    faults += [f"{name}: {raw[name]} parameters, {headers[name]} in the headers"
-               for name in headers if raw.get(name, headers[name]) != headers[name]]
+    faults = headers.differences(include, of_raw(raw_path))
     # Derived types come with their defaults, so nobody needs the functions that set them.
-    faults += [f"{name}: no part of the module calls it" for name in headers
+    faults += [f"{name}: no part of the module calls it" for name in headers.functions(include)
                if not name.endswith("_init") and not re.search(rf"\bc_{name}\b", written)]
-    if len(headers) < 100:
-        faults.append(f"only {len(headers)} functions found in {include}")
-    print("\n".join(faults) or f"{len(headers)} functions, all of them as in the headers")
-    return bool(faults)
+    return headers.report(include, faults)
 
 
 if __name__ == "__main__":
