@@ -36,6 +36,7 @@ abstract class Received<R, T> implements Outcome<R> {
     public void take(Work<R> work) {
         for (int i = 0; i < count; i++) {
             long handle = slots.getLong(8 * i);
+            slots.putLong(8 * i, 0); // whatever becomes of it, nobody takes it again
             if (handle != 0) taken.add(owner.apply(handle));
         }
         if (source != null) source.takeFrom(work);

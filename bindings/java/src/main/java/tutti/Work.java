@@ -43,7 +43,11 @@ public final class Work<T> extends Handle {
         synchronized (this) {
             if (done) return;
             failure = endedWith();
-            if (outcome != null) outcome.take(this);
+            try {
+                if (outcome != null) outcome.take(this);
+            } catch (Throwable thrown) {
+                if (failure == null) failure = unread(thrown);
+            }
             borrowed.release();
             borrowed = null;
             done = true;
@@ -62,10 +66,26 @@ public final class Work<T> extends Handle {
 
     /** What await gives, once the operation is done. */
     private synchronized T value() {
+        if (failure == null && !hasResult) {
+            try {
+                result = outcome == null ? null : outcome.get(this);
+            } catch (Throwable thrown) {
+                failure = unread(thrown);
+            }
+            hasResult = true;
+        }
         if (failure != null) throw failure.again();
-        if (!hasResult) result = outcome == null ? null : outcome.get(this);
-        hasResult = true;
         return result;
+    }
+
+    /** The failure of a work whose operation succeeded, but whose result Java cannot hold. */
+    private static TuttiException unread(Throwable thrown) {
+        if (thrown instanceof TuttiException) return (TuttiException) thrown;
+        Status status = thrown instanceof OutOfMemoryError ? Status.OUT_OF_MEMORY : Status.INTERNAL;
+        TuttiException failure = new TuttiException(status, -1, 0,
+                                                    "the result could not be read: " + thrown);
+        failure.initCause(thrown);
+        return failure;
     }
 
     private static long open(Work<?> work) {
@@ -140,7 +160,7 @@ public final class Work<T> extends Handle {
 
     /** Whether the operation is done and successful. */
     public boolean isSuccess() {
-        return ask(Raw::tutti_work_is_success) != 0;
+        return ask(Raw::tutti_work_is_success) != 0 && exception() == null;
     }
 
     /** How the operation failed; null while it runs and if it succeeded. */

@@ -7,8 +7,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import tutti.raw.Raw;
 
 class WorkTest {
     @Test
@@ -54,6 +56,52 @@ class WorkTest {
             UsageException closed = assertThrows(UsageException.class, work::await);
             assertEquals(Status.INVALID_HANDLE, closed.status());
             assertThrows(UsageException.class, work::future);
+        });
+    }
+
+    /** Stands for a result that the heap has no room for. */
+    private static final class NoRoom implements Outcome<byte[]> {
+        @Override
+        public void take(Work<byte[]> work) {
+            throw new OutOfMemoryError("no room");
+        }
+
+        @Override
+        public byte[] get(Work<byte[]> work) {
+            return new byte[0];
+        }
+    }
+
+    @Test
+    void a_result_that_cannot_be_read_is_a_failure() {
+        Ranks.run(1, group -> {
+            Work<byte[]> work = group.start(call -> {
+                call.check(Raw.tutti_barrier(call.group, call.options, call.work, call.error));
+                return new NoRoom();
+            });
+            CompletableFuture<byte[]> future = work.future();
+            ExecutionException failed = assertThrows(ExecutionException.class,
+                                                     () -> future.get(60, TimeUnit.SECONDS));
+            assertEquals(OutOfMemoryError.class, failed.getCause().getCause().getClass());
+            TuttiException again = assertThrows(TuttiException.class, work::await);
+            assertEquals(Status.OUT_OF_MEMORY, again.status());
+            assertEquals(Status.OUT_OF_MEMORY, work.exception().status());
+            assertFalse(work.isSuccess());
+        });
+    }
+
+    @Test
+    void a_value_that_is_too_deep_fails_every_wait_alike() {
+        Ranks.run(1, group -> {
+            ValueBuilder builder = new ValueBuilder();
+            for (int i = 0; i < 1500; i++) builder.beginList();
+            for (int i = 0; i < 1500; i++) builder.end();
+            Group deep = group.withObjectOptions(new ObjectOptions().maxDepth(2000));
+            Work<List<Object>> work = deep.allGatherObjectAsync(builder.build());
+            for (int i = 0; i < 2; i++) {
+                UsageException failed = assertThrows(UsageException.class, work::await);
+                assertTrue(failed.getMessage().contains("1024 deep"), failed.getMessage());
+            }
         });
     }
 
