@@ -6,6 +6,8 @@ import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
 import tutti.raw.Callbacks;
 import tutti.raw.Memory;
 import tutti.raw.Raw;
@@ -15,6 +17,13 @@ import tutti.raw.Raw;
  *  their contents are the program's again when it is done.
  *  @param <T>  what it gives: Void for results that are in the buffers */
 public final class Work<T> extends Handle {
+    /** Futures end here: the default executor starts a thread for each where processors are few. */
+    private static final Executor ENDS = Executors.newCachedThreadPool(task -> {
+        Thread thread = new Thread(task, "tutti future");
+        thread.setDaemon(true);
+        return thread;
+    });
+
     private final Outcome<T> outcome;
     private Call.Borrowed borrowed;
     private CompletableFuture<T> future;
@@ -54,7 +63,7 @@ public final class Work<T> extends Handle {
             waiting = future;
             if (closed) release();
         }
-        if (waiting != null) waiting.completeAsync(this::value);
+        if (waiting != null) waiting.completeAsync(this::value, ENDS);
     }
 
     private TuttiException endedWith() {
@@ -127,16 +136,17 @@ public final class Work<T> extends Handle {
         }
     }
 
-    /** A future that ends as the operation does, on a thread of {@link CompletableFuture}'s default
-     *  executor. Cancelling it does not end the operation. */
+    /** A future that ends as the operation does, on a daemon thread that may wait for anything.
+     *  Each call gives one of its own; cancelling it does not end the operation. */
     public CompletableFuture<T> future() {
         open();
         synchronized (this) {
-            if (future != null) return future;
-            future = new CompletableFuture<>();
-            if (!done) return future;
+            boolean ended = done && future == null;
+            if (future == null) future = new CompletableFuture<>();
+            CompletableFuture<T> own = future.copy();
+            if (ended) future.completeAsync(this::value, ENDS);
+            return own;
         }
-        return future.completeAsync(this::value);
     }
 
     private interface Question {

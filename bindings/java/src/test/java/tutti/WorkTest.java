@@ -47,6 +47,21 @@ class WorkTest {
     }
 
     @Test
+    void a_future_belongs_to_who_asked_for_it() {
+        Ranks.run(1, group -> {
+            Work<Integer> work = group.irecv(Ranks.doubles(0), 0, 3);
+            CompletableFuture<Integer> other = work.future();
+            CompletableFuture<String> thread =
+                    work.future().thenApply(rank -> Thread.currentThread().getName());
+            assertTrue(work.future().cancel(true));
+            group.isend(Ranks.doubles(5), 0, 3).await();
+            assertEquals(0, other.get(60, TimeUnit.SECONDS));
+            assertEquals("tutti future", thread.get(60, TimeUnit.SECONDS));
+            assertEquals(0, work.future().get(60, TimeUnit.SECONDS));
+        });
+    }
+
+    @Test
     void a_future_ends_also_if_its_work_was_closed() {
         Ranks.run(2, group -> {
             Work<List<Object>> work = group.allGatherObjectAsync(group.rank());
