@@ -258,11 +258,19 @@ final class Frame implements AutoCloseable {
         }
     }
 
-    /** Milliseconds; null and 0 are the default, a negative duration is no timeout at all. */
-    static long milliseconds(Duration timeout) {
-        if (timeout == null || timeout.isZero()) return 0;
-        if (timeout.isNegative()) return NO_TIMEOUT;
-        if (timeout.compareTo(Duration.ofMillis(Long.MAX_VALUE)) > 0) return Long.MAX_VALUE;
-        return Math.max(1, timeout.toMillis());
+    /** A timeout in milliseconds; null is the default. */
+    static long timeout(Duration timeout) {
+        if (timeout != null && (timeout.isZero() || timeout.isNegative())) {
+            throw TuttiException.invalid("timeout", timeout + " is not above 0");
+        }
+        return limit(timeout);
+    }
+
+    /** The limit of a wait in milliseconds; null is none. What is not above 0, such as the rest of
+     *  a deadline that has passed, is as short as can be. */
+    static long limit(Duration limit) {
+        if (limit == null) return 0;
+        if (limit.compareTo(Tutti.NO_TIMEOUT) >= 0) return NO_TIMEOUT;
+        return Math.max(1, limit.toMillis());
     }
 }

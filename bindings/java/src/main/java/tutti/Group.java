@@ -97,7 +97,7 @@ public final class Group extends ByteStrings {
      *  either closes both.
      *  @param timeout  null: the group's; {@link Tutti#NO_TIMEOUT}: none */
     public Group withTimeout(Duration timeout) {
-        return new Group(core, Frame.milliseconds(timeout), objectOptions);
+        return new Group(core, Frame.timeout(timeout), objectOptions);
     }
 
     /** The same group, whose objects through this object are sent and read with these options.
@@ -217,7 +217,7 @@ public final class Group extends ByteStrings {
      *  @param timeout  above 0, or {@link Tutti#NO_TIMEOUT} */
     public void setTimeout(Duration timeout) {
         try (Frame frame = Frame.open()) {
-            frame.check(Raw.tutti_set_timeout(core.handle(), Frame.milliseconds(timeout),
+            frame.check(Raw.tutti_set_timeout(core.handle(), Frame.timeout(timeout),
                                               frame.error()));
         } finally {
             Reference.reachabilityFence(this);

@@ -16,7 +16,7 @@ public final class GroupOptions {
     /** How long making the group may take, and the default of its operations; 30 minutes if it is
      *  not set. */
     public GroupOptions timeout(Duration timeout) {
-        timeoutMs = Frame.milliseconds(timeout);
+        timeoutMs = Frame.timeout(timeout);
         return this;
     }
 

@@ -17,7 +17,7 @@ public final class NewGroupOptions {
     /** How long making the group may take, and the default of its operations; that of the group it
      *  is made from if it is not set. */
     public NewGroupOptions timeout(Duration timeout) {
-        timeoutMs = Frame.milliseconds(timeout);
+        timeoutMs = Frame.timeout(timeout);
         return this;
     }
 

@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
 public final class Spawn {
     private static final Duration GRACE = Duration.ofSeconds(5);
 
-    private Duration timeout;
+    private Duration timeout = Tutti.NO_TIMEOUT;
     private Duration gracePeriod = GRACE;
     private List<String> javaOptions = List.of();
 
@@ -27,7 +27,8 @@ public final class Spawn {
 
     /** Of the processes' whole life; none by default. */
     public Spawn timeout(Duration timeout) {
-        this.timeout = timeout;
+        Frame.timeout(timeout);
+        this.timeout = timeout == null ? Tutti.NO_TIMEOUT : timeout;
         return this;
     }
 
@@ -122,13 +123,10 @@ public final class Spawn {
             int rank = i;
             started.get(i).onExit().thenRun(() -> ended.add(rank));
         }
-        boolean limited = timeout != null && !timeout.isZero() && !timeout.isNegative();
-        long deadline = System.nanoTime() + (limited ? timeout.toNanos() : 0);
+        long deadline = System.nanoTime() + TimeUnit.NANOSECONDS.convert(timeout);
         try {
             for (int left = started.size(); left > 0; left--) {
-                Integer rank = limited
-                    ? ended.poll(deadline - System.nanoTime(), TimeUnit.NANOSECONDS)
-                    : ended.take();
+                Integer rank = ended.poll(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
                 if (rank == null) {
                     throw new TimeoutExpiredException(Status.TIMEOUT, -1, 0, "spawn: " + left
                         + " of " + started.size() + " processes still ran after " + timeout);

@@ -131,7 +131,7 @@ public class Store extends Handle {
     public void await(Collection<String> keys, Duration timeout) {
         ask((frame, store) -> {
             frame.check(Raw.tutti_store_wait(store, frame.strings("keys", keys), keys.size(),
-                                             Frame.milliseconds(timeout), frame.error()));
+                                             Frame.timeout(timeout), frame.error()));
             return null;
         });
     }
@@ -233,7 +233,7 @@ public class Store extends Handle {
     public void barrier(String key, int worldSize, Duration timeout) {
         ask((frame, store) -> {
             frame.check(Raw.tutti_store_barrier(store, frame.text("key", key), worldSize,
-                                                Frame.milliseconds(timeout), frame.error()));
+                                                Frame.timeout(timeout), frame.error()));
             return null;
         });
     }
@@ -249,17 +249,18 @@ public class Store extends Handle {
         return number((frame, store, out) -> Raw.tutti_store_num_keys(store, out, frame.error()));
     }
 
-    /** The timeout of calls; negative: none. */
+    /** The timeout of calls; {@link Tutti#NO_TIMEOUT}: none. */
     public Duration timeout() {
-        return Duration.ofMillis(number((frame, store, out) -> Raw.tutti_store_get_timeout(
-                store, out, frame.error())));
+        long milliseconds = number((frame, store, out) -> Raw.tutti_store_get_timeout(
+                store, out, frame.error()));
+        return milliseconds < 0 ? Tutti.NO_TIMEOUT : Duration.ofMillis(milliseconds);
     }
 
     /** Sets the timeout of calls.
      *  @param timeout  above 0, or {@link Tutti#NO_TIMEOUT} */
     public void setTimeout(Duration timeout) {
         ask((frame, store) -> {
-            frame.check(Raw.tutti_store_set_timeout(store, Frame.milliseconds(timeout),
+            frame.check(Raw.tutti_store_set_timeout(store, Frame.timeout(timeout),
                                                     frame.error()));
             return null;
         });

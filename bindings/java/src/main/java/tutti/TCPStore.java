@@ -32,7 +32,7 @@ public final class TCPStore extends Store {
 
         /** Of connecting, and of the store's calls from then on; 300 seconds by default. */
         public Options timeout(Duration timeout) {
-            timeoutMs = Frame.milliseconds(timeout);
+            timeoutMs = Frame.timeout(timeout);
             return this;
         }
 

@@ -12,7 +12,7 @@ import tutti.raw.Raw;
 /** The start of a program, its default group, and facts about the library. */
 public final class Tutti {
     /** For timeouts: as long as it may take. */
-    public static final Duration NO_TIMEOUT = Duration.ofMillis(-1);
+    public static final Duration NO_TIMEOUT = Duration.ofMillis(Long.MAX_VALUE);
 
     private static final DebugLevel[] DEBUG_LEVELS = DebugLevel.values();
     private static final LogLevel[] LOG_LEVELS = LogLevel.values();

@@ -116,14 +116,14 @@ public final class Work<T> extends Handle {
     }
 
     /** Waits until the operation is done.
-     *  @param limit  of this wait alone; null: none
+     *  @param limit  of this wait alone; null: none; not above 0: hardly waits at all
      *  @throws TimeoutExpiredException  the operation is still running, and may be waited for
      *      again; or it ended so itself ({@link #isCompleted()} tells)
      *  @throws TuttiException           its failure */
     public T await(Duration limit) {
         long work = open();
         try (Frame frame = Frame.open()) {
-            int status = Raw.tutti_work_wait(work, Frame.milliseconds(limit), frame.error());
+            int status = Raw.tutti_work_wait(work, Frame.limit(limit), frame.error());
             if (status == TUTTI_ERR_INVALID_HANDLE) throw frame.failure(status);
             if (status == TUTTI_ERR_TIMEOUT) {
                 TuttiException expired = frame.failure(status);
@@ -221,7 +221,7 @@ public final class Work<T> extends Handle {
         try (Frame frame = Frame.open()) {
             long out = frame.slot();
             frame.check(Raw.tutti_work_wait_any(handles(frame, works), works.size(),
-                                                Frame.milliseconds(limit), out, frame.error()));
+                                                Frame.limit(limit), out, frame.error()));
             return (int) frame.getLong(out);
         } finally {
             Reference.reachabilityFence(works);
@@ -234,7 +234,7 @@ public final class Work<T> extends Handle {
     public static void waitAll(List<? extends Work<?>> works, Duration limit) {
         try (Frame frame = Frame.open()) {
             frame.check(Raw.tutti_work_wait_all(handles(frame, works), works.size(),
-                                                Frame.milliseconds(limit), frame.error()));
+                                                Frame.limit(limit), frame.error()));
         } finally {
             Reference.reachabilityFence(works);
         }

@@ -138,6 +138,25 @@ class WorkTest {
     }
 
     @Test
+    void a_limit_that_is_used_up_is_not_none() {
+        Ranks.run(1, group -> {
+            Work<Integer> work = group.irecv(Ranks.doubles(0), 0, 0);
+            for (Duration limit : List.of(Duration.ZERO, Duration.ofMillis(-1),
+                                          Duration.ofDays(-1))) {
+                assertThrows(TimeoutExpiredException.class, () -> work.await(limit));
+                assertFalse(work.isCompleted(), limit + " was taken for no limit");
+                assertThrows(TimeoutExpiredException.class,
+                             () -> Work.waitAny(List.of(work), limit));
+                UsageException refused = assertThrows(UsageException.class,
+                                                      () -> group.withTimeout(limit));
+                assertEquals("timeout: " + limit + " is not above 0", refused.getMessage());
+            }
+            group.isend(Ranks.doubles(9), 0, 0).await(Tutti.NO_TIMEOUT);
+            assertEquals(0, work.await(Duration.ofSeconds(Long.MAX_VALUE)));
+        });
+    }
+
+    @Test
     void a_failure_is_thrown_by_every_wait() {
         Ranks.run(2, group -> {
             Work<Integer> work = group.withTimeout(Duration.ofMillis(20))
