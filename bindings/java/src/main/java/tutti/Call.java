@@ -182,9 +182,7 @@ final class Call implements AutoCloseable {
 
     /** Where a tensor's elements are, or the copy of its array's. */
     long place(String argument, Tensor tensor, boolean output) {
-        if (output && tensor.readOnly) {
-            throw TuttiException.invalid(argument, "the buffer is read-only");
-        }
+        if (output) tensor.checkWritable(argument);
         if (tensor.direct) {
             keep(tensor);
             return tensor.begin;

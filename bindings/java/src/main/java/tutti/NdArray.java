@@ -17,7 +17,10 @@ public final class NdArray {
         long count = 1;
         for (long extent : shape) {
             if (extent < 0) throw TuttiException.invalid("shape", extent + " is negative");
-            count = Math.multiplyExact(count, extent);
+            if (Math.multiplyHigh(count, extent) != 0 || count * extent < 0) {
+                throw TuttiException.invalid("shape", Arrays.toString(shape) + " is too large");
+            }
+            count *= extent;
         }
         if (count != elements.count) {
             throw TuttiException.invalid("shape", Arrays.toString(shape) + " is of " + count

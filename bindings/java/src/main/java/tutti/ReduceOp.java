@@ -102,6 +102,7 @@ public final class ReduceOp extends Handle {
 
     /** A commutative and associative op on FLOAT32 and FLOAT64. */
     public static ReduceOp user(String name, DoubleBinaryOperator operator) {
+        java.util.Objects.requireNonNull(operator, "operator");
         return user(name, (in, inout, dtype) -> {
             if (dtype == DType.FLOAT32) {
                 for (int i = 0; i < in.limit(); i += 4) {

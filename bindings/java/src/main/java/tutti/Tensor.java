@@ -28,15 +28,18 @@ public final class Tensor {
     final long begin;
     final boolean direct;
     final boolean readOnly;
+    /** Of a byte buffer: how the program writes longer elements than bytes into it. */
+    private final ByteOrder order;
 
     private Tensor(DType dtype, long count, Object memory, long begin, boolean direct,
-                   boolean readOnly) {
+                   boolean readOnly, ByteOrder order) {
         this.dtype = dtype;
         this.count = count;
         this.memory = memory;
         this.begin = begin;
         this.direct = direct;
         this.readOnly = readOnly;
+        this.order = order;
     }
 
     /** New direct memory, filled with 0.
@@ -86,10 +89,11 @@ public final class Tensor {
         return ofArray(DType.BOOL, array, array.length);
     }
 
-    /** What a buffer has from its position to its limit, as INT8. */
+    /** What a buffer has from its position to its limit, as INT8. For {@link #as} another dtype the
+     *  buffer's byte order must be the machine's, which a new buffer's mostly is not. */
     public static Tensor of(ByteBuffer buffer) {
         Object array = buffer.hasArray() ? buffer.array() : null;
-        return ofBuffer(DType.INT8, buffer, array, ByteOrder.nativeOrder());
+        return ofBuffer(DType.INT8, buffer, array, buffer.order());
     }
 
     /** What a buffer has from its position to its limit, as INT16. */
@@ -134,24 +138,28 @@ public final class Tensor {
     }
 
     private static Tensor ofArray(DType dtype, Object array, int length) {
-        return new Tensor(dtype, length, array, 0, false, false);
+        return new Tensor(dtype, length, array, 0, false, false, ByteOrder.nativeOrder());
     }
 
     private static Tensor ofBuffer(DType dtype, Buffer buffer, Object array, ByteOrder order) {
         if (array != null) {
             long begin = (long) (buffer.arrayOffset() + buffer.position()) * dtype.size();
-            return new Tensor(dtype, buffer.remaining(), array, begin, false, false);
+            return new Tensor(dtype, buffer.remaining(), array, begin, false, false, order);
         }
         if (!buffer.isDirect()) {
-            throw TuttiException.invalid("buffer", "a read-only view of an array has no memory to "
-                                         + "pass: give the array, or a direct buffer");
+            throw TuttiException.invalid("buffer", "it is a view of an array that it does not give "
+                                         + "away: give the array, or a direct buffer");
         }
-        if (order != ByteOrder.nativeOrder()) {
-            throw TuttiException.invalid("buffer", "its byte order is not the machine's: call "
-                + "order(ByteOrder.nativeOrder()) before asDoubleBuffer() and its like");
-        }
+        if (dtype.size() > 1) checkOrder(order);
         long address = Memory.address(buffer) + (long) buffer.position() * dtype.size();
-        return new Tensor(dtype, buffer.remaining(), buffer, address, true, buffer.isReadOnly());
+        return new Tensor(dtype, buffer.remaining(), buffer, address, true, buffer.isReadOnly(),
+                          order);
+    }
+
+    private static void checkOrder(ByteOrder order) {
+        if (order == ByteOrder.nativeOrder()) return;
+        throw TuttiException.invalid("buffer", "its byte order is not the machine's: call "
+            + "order(ByteOrder.nativeOrder()) before anything is put into it");
     }
 
     /** The same memory as elements of another dtype: shorts as BFLOAT16, floats as COMPLEX64, the
@@ -161,7 +169,8 @@ public final class Tensor {
         if (bytes % dtype.size() != 0) {
             throw TuttiException.invalid("dtype", bytes + " bytes are no whole number of " + dtype);
         }
-        return new Tensor(dtype, bytes / dtype.size(), memory, begin, direct, readOnly);
+        if (dtype.size() > 1) checkOrder(order);
+        return new Tensor(dtype, bytes / dtype.size(), memory, begin, direct, readOnly, order);
     }
 
     /** Some of the elements, in the same memory. */
@@ -170,7 +179,8 @@ public final class Tensor {
             throw TuttiException.invalid("slice", "elements " + first + " and " + count
                                          + " from there are not all among " + this.count);
         }
-        return new Tensor(dtype, count, memory, begin + first * dtype.size(), direct, readOnly);
+        return new Tensor(dtype, count, memory, begin + first * dtype.size(), direct, readOnly,
+                          order);
     }
 
     /** The type of the elements. */
@@ -199,6 +209,17 @@ public final class Tensor {
         int offset = (int) (begin - Memory.address(bytes));
         return bytes.duplicate().clear().slice(offset, (int) bytes())
                 .order(ByteOrder.nativeOrder());
+    }
+
+    /** Type and count, for instance "FLOAT64[3]". */
+    @Override
+    public String toString() {
+        return dtype + "[" + count + "]";
+    }
+
+    /** Refuses to be written to if the buffer is read-only. */
+    void checkWritable(String argument) {
+        if (readOnly) throw TuttiException.invalid(argument, "the buffer is read-only");
     }
 
     long bytes() {

@@ -236,6 +236,7 @@ public final class Value implements AutoCloseable {
      *  everything else must be exact.
      *  @param first  index of the first one; as many as the tensor has elements */
     public void elements(long first, Tensor out) {
+        out.checkWritable("out");
         ask((frame, object) -> {
             long data = Call.stage(frame, out);
             frame.check(Raw.tutti_object_get_elements(object, node, first, out.count,

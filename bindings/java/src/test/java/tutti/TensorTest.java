@@ -82,6 +82,21 @@ class TensorTest {
     }
 
     @Test
+    void bytes_in_another_order_are_no_numbers() {
+        for (ByteBuffer bytes : new ByteBuffer[] {ByteBuffer.allocate(8),
+                                                  ByteBuffer.allocateDirect(8)}) {
+            Tensor swapped = Tensor.of(bytes.order(ByteOrder.LITTLE_ENDIAN == ByteOrder.nativeOrder()
+                ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN));
+            UsageException refused = assertThrows(UsageException.class,
+                                                  () -> swapped.slice(0, 4).as(DType.INT32));
+            assertTrue(refused.getMessage().contains("byte order"), refused.getMessage());
+            assertEquals(DType.UINT8, swapped.as(DType.UINT8).dtype());
+            Tensor numbers = Tensor.of(bytes.order(ByteOrder.nativeOrder())).as(DType.INT32);
+            assertEquals("INT32[2]", numbers.toString());
+        }
+    }
+
+    @Test
     void an_empty_tensor_is_no_error() {
         Ranks.run(2, group -> {
             group.allReduce(Tensor.of(new double[0]), ReduceOp.SUM);

@@ -13,6 +13,23 @@ import org.junit.jupiter.api.Test;
 
 class ValueTest {
     @Test
+    void elements_are_not_read_into_what_is_read_only() {
+        ByteBuffer bytes = ByteBuffer.allocateDirect(2);
+        Tensor readOnly = Tensor.of(bytes.asReadOnlyBuffer());
+        UsageException refused = assertThrows(UsageException.class,
+                                              () -> Value.of(List.of(1, 2)).elements(0, readOnly));
+        assertEquals("out: the buffer is read-only", refused.getMessage());
+        assertEquals(0, bytes.get(0));
+    }
+
+    @Test
+    void a_shape_that_is_too_large_is_named() {
+        UsageException refused = assertThrows(UsageException.class,
+            () -> new NdArray(Tensor.of(new int[0]), 1L << 40, 1L << 40, 0));
+        assertTrue(refused.getMessage().startsWith("shape: "), refused.getMessage());
+    }
+
+    @Test
     void each_kind_comes_out_as_it_went_in() {
         Object[][] pairs = {
             {null, null}, {true, true}, {(byte) -1, -1L}, {(short) 2, 2L}, {3, 3L}, {4L, 4L},
