@@ -160,10 +160,21 @@ abstract class Collectives extends Calls {
      *  same, since the other ranks count on it. */
     public void coalesce(Runnable calls) {
         Core.Gathering gathering = beginCoalescing(false);
+        run(calls, () -> endCoalescing(gathering));
+        endCoalescing(gathering);
+    }
+
+    /** Runs the calls; if they throw, so does this, after their end. */
+    private static void run(Runnable calls, Runnable end) {
         try {
             calls.run();
-        } finally {
-            endCoalescing(gathering);
+        } catch (Throwable thrown) {
+            try {
+                end.run();
+            } catch (TuttiException failure) {
+                thrown.addSuppressed(failure);
+            }
+            throw thrown;
         }
     }
 
@@ -171,12 +182,7 @@ abstract class Collectives extends Calls {
      *  be direct. */
     public Work<Void> coalesceAsync(Runnable calls) {
         Core.Gathering gathering = beginCoalescing(true);
-        try {
-            calls.run();
-        } catch (Throwable thrown) {
-            endCoalescingAsync(gathering).close();
-            throw thrown;
-        }
+        run(calls, () -> endCoalescingAsync(gathering).close());
         return endCoalescingAsync(gathering);
     }
 

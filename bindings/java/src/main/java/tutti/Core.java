@@ -71,7 +71,7 @@ final class Core extends Handle {
     }
 
     @Override
-    public void close() {
+    public synchronized void close() {
         if (isClosed()) return;
         try (Frame frame = Frame.open()) {
             int status = made ? Raw.tutti_destroy_process_group(handle(), frame.error()) : TUTTI_OK;

@@ -208,7 +208,10 @@ final class Frame implements AutoCloseable {
         if (texts == null) return 0;
         long list = take(8L * texts.size());
         int i = 0;
-        for (String text : texts) putLong(list + 8L * i++, text(argument, text));
+        for (String text : texts) {
+            putLong(list + 8L * i, text(argument + "[" + i + "]", text));
+            i++;
+        }
         return list;
     }
 

@@ -32,10 +32,12 @@ public final class ReduceOp extends Handle {
     public static final ReduceOp BXOR = builtIn(TUTTI_BXOR);
 
     private final Function function;
+    private final boolean constant;
 
     private ReduceOp(int code, Function function, LongConsumer release) {
         super("reduce op", code, release);
         this.function = function;
+        constant = code <= TUTTI_BXOR;
     }
 
     private static ReduceOp builtIn(int code) {
@@ -123,7 +125,7 @@ public final class ReduceOp extends Handle {
      *  The constants are always there. */
     @Override
     public void close() {
-        if (!isClosed() && handle() > TUTTI_BXOR) release();
+        if (!constant) release();
     }
 
     int code() {

@@ -3,6 +3,7 @@ package tutti;
 import static org.junit.jupiter.api.Assertions.*;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -33,6 +34,34 @@ class CollectivesTest {
         List<Tensor> tensors = new ArrayList<>();
         for (int i = 0; i < count; i++) tensors.add(tensor(way, new double[length]));
         return tensors;
+    }
+
+    @Test
+    void what_gathered_calls_throw_is_what_one_sees() {
+        Ranks.runToTheEnd(1, group -> {
+            IllegalStateException mine = assertThrows(IllegalStateException.class,
+                () -> group.coalesce(() -> {
+                    group.close();
+                    throw new IllegalStateException("mine");
+                }));
+            assertEquals(UsageException.class, mine.getSuppressed()[0].getClass());
+        });
+    }
+
+    @Test
+    void an_argument_that_is_missing_is_named() {
+        Ranks.run(1, group -> {
+            NullPointerException batch = assertThrows(NullPointerException.class,
+                                                      () -> group.batchISendIRecv(null));
+            assertTrue(batch.getMessage().contains("\"ops\""), batch.getMessage());
+            assertThrows(NullPointerException.class, () -> ReduceOp.user(
+                    "none", (java.util.function.DoubleBinaryOperator) null));
+            try (HashStore store = new HashStore()) {
+                UsageException key = assertThrows(UsageException.class,
+                    () -> store.check(Arrays.asList("one", null)));
+                assertEquals("keys[1]: null", key.getMessage());
+            }
+        });
     }
 
     @Test

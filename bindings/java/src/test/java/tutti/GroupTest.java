@@ -4,13 +4,28 @@ import static org.junit.jupiter.api.Assertions.*;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CyclicBarrier;
 import org.junit.jupiter.api.Test;
 
 class GroupTest {
+    @Test
+    void several_threads_may_close_a_group() {
+        Ranks.runToTheEnd(1, group -> {
+            for (int round = 0; round < 50; round++) {
+                Group part = group.newGroup(0);
+                CompletableFuture<?>[] closes = new CompletableFuture<?>[8];
+                Arrays.setAll(closes, i -> CompletableFuture.runAsync(part::close));
+                CompletableFuture.allOf(closes).join();
+                assertTrue(part.isClosed());
+            }
+        });
+    }
+
     @Test
     void a_group_tells_about_itself() {
         Ranks.run(3, group -> {
