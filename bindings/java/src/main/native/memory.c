@@ -9,6 +9,12 @@ JNIEXPORT jlong JNICALL Java_tutti_raw_Memory_address(JNIEnv* env, jclass type, 
     return (jlong)(intptr_t)(*env)->GetDirectBufferAddress(env, buffer);
 }
 
+JNIEXPORT jobject JNICALL Java_tutti_raw_Memory_view(JNIEnv* env, jclass type, jlong address,
+                                                     jlong bytes) {
+    (void)type;
+    return (*env)->NewDirectByteBuffer(env, (void*)(intptr_t)address, bytes);
+}
+
 JNIEXPORT void JNICALL Java_tutti_raw_Memory_copy(JNIEnv* env, jclass type, jlong from, jlong to,
                                                   jlong bytes) {
     (void)env;

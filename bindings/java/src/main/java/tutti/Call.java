@@ -182,6 +182,7 @@ final class Call implements AutoCloseable {
 
     /** Where a tensor's elements are, or the copy of its array's. */
     long place(String argument, Tensor tensor, boolean output) {
+        tensor.checkOpen(argument);
         if (output) tensor.checkWritable(argument);
         if (tensor.direct) {
             keep(tensor);
@@ -217,6 +218,7 @@ final class Call implements AutoCloseable {
 
     /** Where a tensor's elements can be read during this call. */
     static long stage(Frame frame, Tensor tensor) {
+        tensor.checkOpen("tensor");
         if (tensor.direct) return tensor.begin;
         long address = frame.takeAsItIs(tensor.bytes());
         tensor.copyTo(frame.view(address, (int) tensor.bytes()));

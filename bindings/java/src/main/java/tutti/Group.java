@@ -153,6 +153,21 @@ public final class Group extends ByteStrings {
         }
     }
 
+    /** Gives every rank memory that the others of its host read where it is; every rank of this
+     *  group calls it. The memory is zero, aligned to 4096 bytes, and there until it is closed,
+     *  also after the group's end.
+     *  @param bytes  how many; may differ between ranks, and be 0 */
+    public SharedMemory alloc(int bytes) {
+        try (Frame frame = Frame.open()) {
+            long out = frame.slot();
+            frame.check(Raw.tutti_alloc(core.handle(), Call.notNegative("bytes", bytes), out,
+                                        frame.error()));
+            return new SharedMemory(frame.getLong(out), bytes);
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
     private interface Question {
         int ask(long group);
     }

@@ -8,7 +8,7 @@ import java.util.function.LongConsumer;
  *  closed it. A call on what is closed throws; the library itself knows stale handles too, so a
  *  close in the middle of another thread's call does no harm. */
 abstract class Handle implements AutoCloseable {
-    private static final Cleaner CLEANER = Cleaner.create();
+    static final Cleaner CLEANER = Cleaner.create();
 
     private final String noun;
     private final Owned owned;

@@ -22,7 +22,7 @@ import tutti.raw.Memory;
 public final class Tensor {
     final DType dtype;
     final long count;
-    /** An array, or a direct buffer, which is held so that its memory stays. */
+    /** An array, or what is held so that memory stays: a direct buffer, or shared memory. */
     final Object memory;
     /** Where the elements begin: bytes from the array's first, or an address. */
     final long begin;
@@ -126,6 +126,13 @@ public final class Tensor {
         return ofBuffer(DType.FLOAT64, buffer, array, buffer.order());
     }
 
+    /** All of shared memory, as INT8. */
+    static Tensor shared(SharedMemory memory) {
+        ByteBuffer whole = memory.whole();
+        return new Tensor(DType.INT8, whole.capacity(), memory, Memory.address(whole), true, false,
+                          ByteOrder.nativeOrder());
+    }
+
     /** The elements of an array of any primitive type but char; null for anything else. */
     static Tensor ofAnyArray(Object array) {
         if (array instanceof byte[]) return of((byte[]) array);
@@ -202,10 +209,12 @@ public final class Tensor {
      *  {@code asDoubleBuffer()}; shares the memory.
      *  @throws UsageException if the tensor is a view of an array */
     public ByteBuffer buffer() {
-        if (!(memory instanceof ByteBuffer)) {
+        checkOpen("tensor");
+        Object owner = memory instanceof SharedMemory ? ((SharedMemory) memory).whole() : memory;
+        if (!(owner instanceof ByteBuffer)) {
             throw TuttiException.invalid("tensor", "it is a view of something else than bytes");
         }
-        ByteBuffer bytes = (ByteBuffer) memory;
+        ByteBuffer bytes = (ByteBuffer) owner;
         int offset = (int) (begin - Memory.address(bytes));
         return bytes.duplicate().clear().slice(offset, (int) bytes())
                 .order(ByteOrder.nativeOrder());
@@ -215,6 +224,11 @@ public final class Tensor {
     @Override
     public String toString() {
         return dtype + "[" + count + "]";
+    }
+
+    /** Refuses shared memory that is closed. */
+    void checkOpen(String argument) {
+        if (memory instanceof SharedMemory) ((SharedMemory) memory).checkOpen(argument);
     }
 
     /** Refuses to be written to if the buffer is read-only. */

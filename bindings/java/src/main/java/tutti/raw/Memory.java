@@ -16,6 +16,9 @@ public final class Memory {
     /** Where a direct buffer's first byte is, whatever its position; 0 if it is not direct. */
     public static native long address(Buffer buffer);
 
+    /** Native memory as a direct buffer, which does not own it. */
+    public static native ByteBuffer view(long address, long bytes);
+
     /** Copies bytes from one place to another. */
     public static native void copy(long from, long to, long bytes);
 
