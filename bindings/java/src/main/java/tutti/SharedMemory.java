@@ -2,6 +2,7 @@ package tutti;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import tutti.raw.Memory;
 import tutti.raw.Raw;
@@ -13,32 +14,59 @@ import tutti.raw.Raw;
  *  <p>After close no call takes it. Its pages are given back once nothing refers to them any more,
  *  no buffer, no tensor and no operation that runs: a buffer that somebody kept stays readable. */
 public final class SharedMemory implements AutoCloseable {
-    /** When so many bytes are in use, closing asks the garbage collector to look for some. */
+    /** When so many bytes are closed and not given back, the garbage collector is asked to look. */
     private static final long MANY = 1 << 26;
-    private static final AtomicLong IN_USE = new AtomicLong();
+    /** Bytes that are there, and those of them that are closed. */
+    private static final AtomicLong THERE = new AtomicLong();
+    private static final AtomicLong CLOSED = new AtomicLong();
 
     /** All views of the memory refer to it, so it is collected after them. */
     private final ByteBuffer whole;
-    private volatile boolean closed;
+    private final Pages pages;
+
+    /** What is to be given back; knows nothing of the object it belongs to. */
+    private static final class Pages extends AtomicBoolean implements Runnable {
+        private static final long serialVersionUID = 1L;
+        private final long address;
+        private final int bytes;
+
+        Pages(long address, int bytes) {
+            this.address = address;
+            this.bytes = bytes;
+            THERE.addAndGet(bytes);
+        }
+
+        /** Returns whether this was the first time. */
+        boolean close() {
+            if (getAndSet(true)) return false;
+            CLOSED.addAndGet(bytes);
+            return true;
+        }
+
+        @Override
+        public void run() {
+            close();
+            Raw.tutti_free(address, 0);
+            CLOSED.addAndGet(-bytes);
+            THERE.addAndGet(-bytes);
+        }
+    }
 
     /** Takes over memory of the library. */
     SharedMemory(long address, int bytes) {
         whole = Memory.view(address, bytes);
-        IN_USE.addAndGet(bytes);
-        Handle.CLEANER.register(whole, () -> {
-            Raw.tutti_free(address, 0);
-            IN_USE.addAndGet(-bytes);
-        });
+        pages = new Pages(address, bytes);
+        Handle.CLEANER.register(whole, pages);
     }
 
     /** How many bytes have not been given back: what tests look at for leaks. */
-    static long inUse() {
-        return IN_USE.get();
+    static long bytesThere() {
+        return THERE.get();
     }
 
     /** Refuses to be used after close. */
     void checkOpen(String argument) {
-        if (!closed) return;
+        if (!isClosed()) return;
         throw new UsageException(Status.INVALID_HANDLE, -1, 0,
                                  argument + ": the shared memory is closed");
     }
@@ -61,14 +89,12 @@ public final class SharedMemory implements AutoCloseable {
 
     /** Whether close has been called. */
     public boolean isClosed() {
-        return closed;
+        return pages.get();
     }
 
     /** Ends its use. Each rank closes its own; operations that run go on. */
     @Override
     public void close() {
-        if (closed) return;
-        closed = true;
-        if (IN_USE.get() > MANY) System.gc();
+        if (pages.close() && CLOSED.get() > MANY) System.gc();
     }
 }

@@ -88,6 +88,6 @@ class SharedMemoryTest {
                 if (i % 2 == 0) memory.close(); // else dropped
             }
         });
-        while (SharedMemory.inUse() > 0) System.gc(); // ends when the last one is collected
+        while (SharedMemory.bytesThere() > 0) System.gc(); // ends when the last one is collected
     }
 }

@@ -9,6 +9,12 @@ import java.nio.IntBuffer;
 import org.junit.jupiter.api.Test;
 
 class TensorTest {
+    /** The byte order that is not the machine's. */
+    private static ByteOrder otherOrder() {
+        return ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN
+            ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
+    }
+
     @Test
     void a_slice_of_an_array_is_written_alone() {
         Ranks.run(2, group -> {
@@ -74,10 +80,8 @@ class TensorTest {
         assertThrows(UsageException.class, () -> Tensor.of(new int[3]).slice(-1, 1));
         assertThrows(UsageException.class,
                      () -> Tensor.of(IntBuffer.wrap(new int[1]).asReadOnlyBuffer()));
-        ByteOrder other = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN
-            ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
         assertThrows(UsageException.class,
-            () -> Tensor.of(ByteBuffer.allocateDirect(8).order(other).asIntBuffer()));
+            () -> Tensor.of(ByteBuffer.allocateDirect(8).order(otherOrder()).asIntBuffer()));
         assertThrows(UsageException.class, () -> Tensor.of(new int[1]).buffer());
     }
 
@@ -85,8 +89,7 @@ class TensorTest {
     void bytes_in_another_order_are_no_numbers() {
         for (ByteBuffer bytes : new ByteBuffer[] {ByteBuffer.allocate(8),
                                                   ByteBuffer.allocateDirect(8)}) {
-            Tensor swapped = Tensor.of(bytes.order(ByteOrder.LITTLE_ENDIAN == ByteOrder.nativeOrder()
-                ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN));
+            Tensor swapped = Tensor.of(bytes.order(otherOrder()));
             UsageException refused = assertThrows(UsageException.class,
                                                   () -> swapped.slice(0, 4).as(DType.INT32));
             assertTrue(refused.getMessage().contains("byte order"), refused.getMessage());
