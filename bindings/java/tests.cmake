@@ -60,6 +60,11 @@ else()
   set_tests_properties(java_maven PROPERTIES SKIP_RETURN_CODE 77)
 endif()
 
+# The comments are sound: links lead somewhere, tags name what is there.
+java_test(javadoc 120 "${Java_JAVADOC_EXECUTABLE}" -quiet -Xdoclint:all,-missing -Werror
+          -encoding UTF-8 -d "${CMAKE_CURRENT_BINARY_DIR}/javadoc" -exclude tutti.raw
+          -sourcepath "${CMAKE_CURRENT_SOURCE_DIR}/src/main/java:${raw}" -subpackages tutti)
+
 # The raw layer is what the headers are.
 find_package(Python3 COMPONENTS Interpreter REQUIRED)
 set(tree "${CMAKE_CURRENT_BINARY_DIR}/tutti.xml")
