@@ -239,6 +239,14 @@ public final class Group extends ByteStrings {
         }
     }
 
+    /** For people, for instance "rank 0 of 4 (gloo)". */
+    @Override
+    public String toString() {
+        if (isClosed()) return "closed group";
+        return isMember() ? "rank " + rank() + " of " + size() + " (" + backend() + ")"
+            : "group without this process";
+    }
+
     /** Ends the group: finished sends arrive, operations that still run fail as aborted. Every rank
      *  calls it; none waits for the others. The default group, and one from {@link #create}, take
      *  the groups with them that were made from them. */

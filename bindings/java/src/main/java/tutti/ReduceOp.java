@@ -15,33 +15,35 @@ import tutti.raw.Raw;
  *  until the garbage collector finds them. */
 public final class ReduceOp extends Handle {
     /** The sum; of BOOL the logical or. */
-    public static final ReduceOp SUM = builtIn(TUTTI_SUM);
+    public static final ReduceOp SUM = builtIn("SUM", TUTTI_SUM);
     /** The sum divided once by the number of ranks; floating point and complex. */
-    public static final ReduceOp AVG = builtIn(TUTTI_AVG);
+    public static final ReduceOp AVG = builtIn("AVG", TUTTI_AVG);
     /** The product; not complex; of BOOL the logical and. */
-    public static final ReduceOp PRODUCT = builtIn(TUTTI_PRODUCT);
+    public static final ReduceOp PRODUCT = builtIn("PRODUCT", TUTTI_PRODUCT);
     /** The least; not complex; a NaN wins. */
-    public static final ReduceOp MIN = builtIn(TUTTI_MIN);
+    public static final ReduceOp MIN = builtIn("MIN", TUTTI_MIN);
     /** The greatest; not complex; a NaN wins. */
-    public static final ReduceOp MAX = builtIn(TUTTI_MAX);
+    public static final ReduceOp MAX = builtIn("MAX", TUTTI_MAX);
     /** Bitwise and; integers and BOOL. */
-    public static final ReduceOp BAND = builtIn(TUTTI_BAND);
+    public static final ReduceOp BAND = builtIn("BAND", TUTTI_BAND);
     /** Bitwise or; integers and BOOL. */
-    public static final ReduceOp BOR = builtIn(TUTTI_BOR);
+    public static final ReduceOp BOR = builtIn("BOR", TUTTI_BOR);
     /** Bitwise exclusive or; integers and BOOL. */
-    public static final ReduceOp BXOR = builtIn(TUTTI_BXOR);
+    public static final ReduceOp BXOR = builtIn("BXOR", TUTTI_BXOR);
 
+    private final String name;
     private final Function function;
     private final boolean constant;
 
-    private ReduceOp(int code, Function function, LongConsumer release) {
+    private ReduceOp(String name, int code, Function function, LongConsumer release) {
         super("reduce op", code, release);
+        this.name = name;
         this.function = function;
         constant = code <= TUTTI_BXOR;
     }
 
-    private static ReduceOp builtIn(int code) {
-        return new ReduceOp(code, null, value -> {});
+    private static ReduceOp builtIn(String name, int code) {
+        return new ReduceOp(name, code, null, value -> {});
     }
 
     /** Each input times a factor of its rank, then the sum; an integer factor goes with every dtype
@@ -56,7 +58,7 @@ public final class ReduceOp extends Handle {
             long struct = Call.struct(frame, factor, Call.stage(frame, factor));
             frame.check(Raw.tutti_reduce_op_create_premul_sum(struct, out, frame.error()));
             Reference.reachabilityFence(factor);
-            return new ReduceOp(frame.getInt(out), null,
+            return new ReduceOp("PREMUL_SUM", frame.getInt(out), null,
                                 value -> Raw.tutti_reduce_op_release((int) value));
         }
     }
@@ -92,7 +94,7 @@ public final class ReduceOp extends Handle {
             frame.check(Raw.tutti_reduce_op_create_user(
                     frame.text("name", name), Callbacks.reduceFunction(), registered.user, options,
                     out, frame.error()));
-            return new ReduceOp(frame.getInt(out), registered, value -> {
+            return new ReduceOp(name, frame.getInt(out), registered, value -> {
                 Raw.tutti_reduce_op_release((int) value);
                 registered.drop();
             });
@@ -126,6 +128,12 @@ public final class ReduceOp extends Handle {
     @Override
     public void close() {
         if (!constant) release();
+    }
+
+    /** Its name. */
+    @Override
+    public String toString() {
+        return name;
     }
 
     int code() {

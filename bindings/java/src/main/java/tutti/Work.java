@@ -208,6 +208,14 @@ public final class Work<T> extends Handle {
         return ask(Raw::tutti_work_get_sequence_number);
     }
 
+    /** For people, for instance "all_reduce, running". */
+    @Override
+    public String toString() {
+        synchronized (this) {
+            return closed ? "closed work" : opType() + (done ? ", done" : ", running");
+        }
+    }
+
     /** How long the operation took, from the call that started it; null while it runs. */
     public Duration duration() {
         double milliseconds = Double.longBitsToDouble(ask(Raw::tutti_work_get_duration));

@@ -49,6 +49,26 @@ class TuttiTest {
     }
 
     @Test
+    void everything_says_what_it_is() {
+        Ranks.run(1, group -> {
+            assertEquals("rank 0 of 1 (loopback)", group.toString());
+            Work<Integer> work = group.irecv(Ranks.doubles(0), 0, 0);
+            assertEquals("recv, running", work.toString());
+            group.isend(Ranks.doubles(0), 0, 0).await();
+            work.await();
+            assertEquals("recv, done", work.toString());
+            work.close();
+            assertEquals("closed work", work.toString());
+            Group closed = group.newGroup(0);
+            closed.close();
+            assertEquals("closed group", closed.toString());
+            try (ReduceOp op = ReduceOp.user("longest", Math::hypot)) {
+                assertEquals("MAX longest", ReduceOp.MAX + " " + op);
+            }
+        });
+    }
+
+    @Test
     void the_debug_level_is_the_processs() {
         DebugLevel before = Tutti.debugLevel();
         Tutti.setDebugLevel(DebugLevel.DETAIL);
