@@ -151,7 +151,9 @@ public final class ReduceOp extends Handle {
 
     /** Adds what the function threw to the failure it led to. */
     TuttiException explain(TuttiException failure) {
-        Throwable thrown = function == null ? null : function.thrown;
+        if (function == null || failure.status() != Status.BACKEND) return failure;
+        Throwable thrown = function.thrown;
+        function.thrown = null; // explains one failure, not those of later calls
         if (thrown != null && failure.getCause() == null) failure.initCause(thrown);
         return failure;
     }

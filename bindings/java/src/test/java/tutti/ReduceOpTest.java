@@ -84,6 +84,23 @@ class ReduceOpTest {
     }
 
     @Test
+    void what_a_function_threw_once_is_no_later_cause() {
+        ReduceOp bad = ReduceOp.user("bad", (in, inout, dtype) -> {
+            throw new IllegalStateException("cannot");
+        });
+        Ranks.runToTheEnd(2, group -> assertThrows(TuttiException.class, () -> {
+            group.allReduce(Tensor.of(new double[1]), bad);
+            group.barrier();
+        }));
+        Ranks.runToTheEnd(2, group -> {
+            if (group.rank() != 0) return; // leaves the other one alone
+            TuttiException alone = assertThrows(TuttiException.class,
+                () -> group.allReduce(Tensor.of(new double[1]), bad));
+            assertNull(alone.getCause());
+        });
+    }
+
+    @Test
     void memory_that_a_function_keeps_does_no_harm() {
         List<ByteBuffer> kept = new ArrayList<>();
         Ranks.run(2, group -> {
