@@ -7,6 +7,7 @@ import java.nio.ByteOrder;
 import java.nio.DoubleBuffer;
 import java.nio.IntBuffer;
 import org.junit.jupiter.api.Test;
+import tutti.raw.Memory;
 
 class TensorTest {
     /** The byte order that is not the machine's. */
@@ -97,6 +98,13 @@ class TensorTest {
             Tensor numbers = Tensor.of(bytes.order(ByteOrder.nativeOrder())).as(DType.INT32);
             assertEquals("INT32[2]", numbers.toString());
         }
+    }
+
+    @Test
+    void what_no_array_can_hold_is_said() {
+        OutOfMemoryError refused = assertThrows(OutOfMemoryError.class,
+                                              () -> Memory.bytes(0, 1L << 31));
+        assertEquals("2147483648 bytes are more than an array has", refused.getMessage());
     }
 
     @Test

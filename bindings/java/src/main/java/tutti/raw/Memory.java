@@ -31,9 +31,13 @@ public final class Memory {
     /** How many bytes stand before the NUL. */
     public static native long length(long text);
 
-    /** A copy of native memory. */
+    /** A copy of native memory.
+     *  @throws OutOfMemoryError  also if no array is as long */
     public static byte[] bytes(long address, long size) {
-        byte[] bytes = new byte[Math.toIntExact(size)];
+        if (size > Integer.MAX_VALUE) {
+            throw new OutOfMemoryError(size + " bytes are more than an array has");
+        }
+        byte[] bytes = new byte[(int) size];
         if (bytes.length > 0) get(address, bytes, 0, bytes.length);
         return bytes;
     }
