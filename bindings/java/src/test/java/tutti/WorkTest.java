@@ -107,12 +107,13 @@ class WorkTest {
 
     @Test
     void a_value_that_is_too_deep_fails_every_wait_alike() {
-        Ranks.run(1, group -> {
+        Ranks.run(2, group -> {
             ValueBuilder builder = new ValueBuilder();
             for (int i = 0; i < 1500; i++) builder.beginList();
             for (int i = 0; i < 1500; i++) builder.end();
             Group deep = group.withObjectOptions(new ObjectOptions().maxDepth(2000));
-            Work<List<Object>> work = deep.allGatherObjectAsync(builder.build());
+            Object mine = group.rank() == 0 ? "read before" : builder.build();
+            Work<List<Object>> work = deep.allGatherObjectAsync(mine);
             for (int i = 0; i < 2; i++) {
                 UsageException failed = assertThrows(UsageException.class, work::await);
                 assertTrue(failed.getMessage().contains("1024 deep"), failed.getMessage());
