@@ -66,20 +66,13 @@ java_test(javadoc 120 "${Java_JAVADOC_EXECUTABLE}" -quiet -Xdoclint:all,-missing
           -sourcepath "${CMAKE_CURRENT_SOURCE_DIR}/src/main/java:${raw}" -subpackages tutti)
 
 # The raw layer is what the headers are.
-find_package(Python3 COMPONENTS Interpreter REQUIRED)
-set(tree "${CMAKE_CURRENT_BINARY_DIR}/tutti.xml")
-add_custom_command(
-  OUTPUT "${tree}"
-  COMMAND "${TUTTI_SWIG}" -xml -DSWIGWORDSIZE64 -w451 "-I${PROJECT_SOURCE_DIR}/include"
-          -module tutti -o "${tree}" "${CMAKE_CURRENT_SOURCE_DIR}/../tutti.i"
-  DEPENDS ../tutti.i ${public_headers} VERBATIM)
-add_custom_target(tutti_java_tree ALL DEPENDS "${tree}")
-java_test(raw_layer 60 "${Python3_EXECUTABLE}" -B
-          "${CMAKE_CURRENT_SOURCE_DIR}/src/test/python/raw_layer.py" "${raw}/tutti/raw" "${tree}"
-          "${PROJECT_SOURCE_DIR}/include" "${CMAKE_CURRENT_SOURCE_DIR}/src/main/java/tutti"
-          "${CMAKE_CURRENT_SOURCE_DIR}/../generator")
+java_test(raw_layer 60 "${TUTTI_PYTHON}" -B
+          "${CMAKE_CURRENT_SOURCE_DIR}/src/test/python/raw_layer.py" "${raw}/tutti/raw"
+          "${TUTTI_TREE}" "${PROJECT_SOURCE_DIR}/include"
+          "${CMAKE_CURRENT_SOURCE_DIR}/src/main/java/tutti"
+          "${TUTTI_GENERATOR}")
 
-java_test(readme 120 "${Python3_EXECUTABLE}" -B
+java_test(readme 120 "${TUTTI_PYTHON}" -B
           "${CMAKE_CURRENT_SOURCE_DIR}/src/test/python/readme.py"
           "${CMAKE_CURRENT_SOURCE_DIR}/README.md"
           "${PROJECT_SOURCE_DIR}/examples/java/AllReduce.java"
