@@ -195,14 +195,6 @@ static tutti_status invoke(void* function, const uintptr_t* w) {
     return call(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11]);
 }
 
-/* Makes a call on the thread that is here. */
-API tutti_status tutti_julia_invoke(void* function, const uintptr_t* words, size_t count) {
-    uintptr_t all[MAX_WORDS] = {0};
-    if (count > MAX_WORDS) return TUTTI_ERR_INTERNAL;
-    memcpy(all, words, count * sizeof *words);
-    return invoke(function, all);
-}
-
 static void* run_call(void* memory) {
     struct call* call = memory;
     call->post.event.number = invoke(call->function, call->words);

@@ -22,6 +22,7 @@ using Libdl: Libdl
 include("paths.jl")
 include("raw.jl")
 include("errors.jl")
+include("handle.jl")
 include("options.jl")
 include("events.jl")
 include("threads.jl")

@@ -107,8 +107,6 @@ end
 raw_buffer(data::Ptr, count, type) =
     Raw.tutti_buffer(data, count, type, Raw.TUTTI_CPU, 0, 0, (0, 0, 0, 0))
 
-const no_buffer = C_NULL
-
 address(x::Base.RefValue, name) = Ptr{Cvoid}(Base.unsafe_convert(Ptr{eltype(x)}, x))
 function address(x::AbstractArray, name)
     isempty(x) && return C_NULL
@@ -120,7 +118,7 @@ end
 "Whether a collective's argument is a list of buffers, one for each rank, and not one buffer."
 is_list(x) = x isa Union{Tuple, AbstractVector} && !isbitstype(eltype(x))
 
-"A list of arrays that is lent: their buffers in a row."
+"Arrays that are lent, and the buffers in them, in a row."
 struct LentList
     lent::Vector{Lent}
     buffers::Vector{Raw.tutti_buffer}
@@ -134,13 +132,14 @@ end
 give_back(list::LentList) = foreach(give_back, list.lent)
 give_back(::Nothing) = nothing
 
-"An array in equal dense pieces, one for each of `count` ranks."
-function pieces(x::AbstractArray, count, name)
-    length(x) % count == 0 || throw(DimensionMismatch(
-        "$name has $(length(x)) elements, which $count ranks cannot share equally"))
-    size = length(x) ÷ count
-    row = vec(x)
-    [view(row, (i * size + 1):((i + 1) * size)) for i in 0:(count - 1)]
+"An array's buffer in equal pieces, one for each of `count` ranks."
+function pieces(whole::Lent, count, name)
+    elements = length(whole.memory)
+    elements % count == 0 || throw(DimensionMismatch(
+        "$name has $elements elements, which $count ranks cannot share equally"))
+    buffer = whole.buffer[]
+    bytes = sizeof(eltype(whole.memory)) * elements ÷ count
+    [raw_buffer(buffer.data + i * bytes, buffer.count ÷ count, buffer.dtype) for i in 0:(count - 1)]
 end
 
 pointer_to(lent::Lent) = lent.buffer

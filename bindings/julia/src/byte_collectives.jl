@@ -21,12 +21,12 @@ function bcast_bytes(data = nothing; src::Integer = 0, max_bytes::Integer = 0,
                      group::Group = WORLD, async::Bool = false, timeout = nothing)
     sends = get_rank(group) == src
     sends && data === nothing && throw(ArgumentError("data is nothing on the source, rank $src"))
-    bytes = sends ? bytes_of(data) : UInt8[]
+    bytes = sends ? bytes_of(data, :data) : UInt8[]
     slots = no_bytes(sends ? 0 : 1)
     issue(Raw.tutti_broadcast_bytes, Manner(async = async),
           Bytes(slots, all -> sends ? bytes : first(all)), (bytes, slots), group,
-          sends ? bytes : C_NULL, length(bytes), sends ? C_NULL : slots, src, max_bytes,
-          call_options(timeout))
+          sends ? bytes : C_NULL, length(bytes), sends ? C_NULL : slots, int32(src, :src),
+          max_bytes, call_options(timeout))
 end
 
 """
@@ -36,7 +36,7 @@ Every rank's bytes, in a vector in the order of the ranks.
 """
 function allgather_bytes(data; max_bytes::Integer = 0, group::Group = WORLD, async::Bool = false,
                          timeout = nothing)
-    bytes, slots = bytes_of(data), no_bytes(max(0, get_world_size(group)))
+    bytes, slots = bytes_of(data, :data), no_bytes(max(0, get_world_size(group)))
     issue(Raw.tutti_all_gather_bytes, Manner(async = async), Bytes(slots, identity),
           (bytes, slots), group, bytes, length(bytes), slots, length(slots), max_bytes,
           call_options(timeout))
@@ -50,10 +50,10 @@ On rank `dst` every rank's bytes, in a vector in the order of the ranks; `nothin
 function gather_bytes(data; dst::Integer = 0, max_bytes::Integer = 0, group::Group = WORLD,
                       async::Bool = false, timeout = nothing)
     receives = get_rank(group) == dst
-    bytes, slots = bytes_of(data), no_bytes(receives ? get_world_size(group) : 0)
+    bytes, slots = bytes_of(data, :data), no_bytes(receives ? get_world_size(group) : 0)
     issue(Raw.tutti_gather_bytes, Manner(async = async),
           Bytes(slots, all -> receives ? all : nothing), (bytes, slots), group, bytes,
-          length(bytes), receives ? slots : C_NULL, length(slots), dst, max_bytes,
+          length(bytes), receives ? slots : C_NULL, length(slots), int32(dst, :dst), max_bytes,
           call_options(timeout))
 end
 
@@ -65,10 +65,12 @@ give `nothing`.
 """
 function scatter_bytes(data = nothing; src::Integer = 0, max_bytes::Integer = 0,
                        group::Group = WORLD, async::Bool = false, timeout = nothing)
-    given = data === nothing ? Vector{UInt8}[] : Vector{UInt8}[bytes_of(one) for one in data]
+    given = Vector{UInt8}[bytes_of(one, "data[$i]")
+                          for (i, one) in enumerate(something(data, ()))]
     places = data === nothing ? C_NULL : Ptr{Cvoid}[pointer(bytes) for bytes in given]
     sizes = data === nothing ? C_NULL : Csize_t[length(bytes) for bytes in given]
     slots = no_bytes(1)
     issue(Raw.tutti_scatter_bytes, Manner(async = async), Bytes(slots, first), (given, slots),
-          group, places, sizes, length(given), slots, src, max_bytes, call_options(timeout))
+          group, places, sizes, length(given), slots, int32(src, :src), max_bytes,
+          call_options(timeout))
 end

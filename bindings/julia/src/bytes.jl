@@ -15,7 +15,9 @@ take_string(slot::Ref) = String(take_bytes(slot))
 
 bytes_slot() = Ref(Ptr{Raw.tutti_bytes}(C_NULL))
 
-"The bytes of a value that is one: a string's, or a vector of `UInt8`."
-bytes_of(value::AbstractString) = Vector{UInt8}(codeunits(String(value)))
-bytes_of(value::Vector{UInt8}) = value
-bytes_of(value::AbstractVector{UInt8}) = Vector{UInt8}(value)
+"The bytes of an argument that is a string or a vector of `UInt8`."
+bytes_of(value::AbstractString, name) = Vector{UInt8}(codeunits(String(value)))
+bytes_of(value::Vector{UInt8}, name) = value
+bytes_of(value::AbstractVector{UInt8}, name) = Vector{UInt8}(value)
+bytes_of(value, name) =
+    throw(ArgumentError("$name is a $(typeof(value)), not a string or a vector of UInt8"))

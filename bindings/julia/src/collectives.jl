@@ -12,8 +12,8 @@ Copies the array of rank `src` to all ranks. torch: broadcast.
 function bcast!(x::Memory; src::Integer = 0, group::Group = WORLD, async::Bool = false,
                 timeout = nothing)
     lent = lend_output(x, :x; keeps = keeps(async, group))
-    issue(Raw.tutti_broadcast, Manner(async = async), Output(lent), lent, group, lent.buffer, src,
-          call_options(timeout))
+    issue(Raw.tutti_broadcast, Manner(async = async), Output(lent), lent, group, lent.buffer,
+          int32(src, :src), call_options(timeout))
 end
 
 """
@@ -51,7 +51,8 @@ end
 The reduction of all ranks' `x`, a number or an array, which stays as it is.
 """
 allreduce(x::AbstractArray, op; options...) = allreduce!(Array(x), op; options...)
-allreduce(x::Number, op; options...) = allreduce!(Ref(x), op; options...)[]
+allreduce(x::Number, op; group::Group = WORLD, timeout = nothing) =
+    allreduce!(Ref(x), op; group = group, timeout = timeout)[]
 
 """
     allreduce_addends!(output, inputs, op = +; group = WORLD, async = false, timeout = nothing)
@@ -80,8 +81,8 @@ function reduce!(x::Memory, op; dst::Integer = 0, group::Group = WORLD, async::B
     lent = lend_output(x, :x; keeps = keeps(async, group), reduces = true)
     with_op(op) do reduce
         issue(Raw.tutti_reduce, Manner(async = async, asks_julia = asks_julia(reduce)),
-              Output(lent), (lent, reduce), group, C_NULL, lent.buffer, reduce.code, dst,
-              call_options(timeout))
+              Output(lent), (lent, reduce), group, C_NULL, lent.buffer, reduce.code, int32(dst,
+              :dst), call_options(timeout))
     end
 end
 
@@ -92,8 +93,8 @@ function reduce!(output::Union{Memory, Nothing}, input::Memory, op; dst::Integer
     given = lend(input, :input; keeps = stays, reduces = true)
     with_op(op) do reduce
         issue(Raw.tutti_reduce, Manner(async = async, asks_julia = asks_julia(reduce)), Output(out),
-              (out, given, reduce), group, given.buffer, pointer_to(out), reduce.code, dst,
-              call_options(timeout))
+              (out, given, reduce), group, given.buffer, pointer_to(out), reduce.code, int32(dst,
+              :dst), call_options(timeout))
     end
 end
 
@@ -143,4 +144,4 @@ A barrier that says who is missing: rank 0 fails with a `TimeoutError` that name
 that has not come, or all of them.
 """
 monitored_barrier(; wait_all_ranks::Bool = false, group::Group = WORLD, timeout = nothing) =
-    call_waiting(Raw.tutti_monitored_barrier, group.handle, wait_all_ranks, call_options(timeout))
+    call_waiting(Raw.tutti_monitored_barrier, group, wait_all_ranks, call_options(timeout))

@@ -44,8 +44,17 @@ const InternalError = TuttiError{Raw.TUTTI_ERR_INTERNAL}
 "The number of the failure, one of `Tutti.Raw.TUTTI_ERR_...`."
 status(::TuttiError{Status}) where {Status} = Status
 
-Base.showerror(io::IO, error::TuttiError) =
-    print(io, unsafe_string(Raw.tutti_status_name(status(error))), ": ", error.message)
+"The name of the type in Julia, `TimeoutError`."
+function type_name(error::TuttiError)
+    for name in names(@__MODULE__)
+        isdefined(@__MODULE__, name) && getfield(@__MODULE__, name) === typeof(error) && return name
+    end
+    unsafe_string(Raw.tutti_status_name(status(error)))
+end
+
+Base.showerror(io::IO, error::TuttiError) = print(io, type_name(error), ": ", error.message)
+Base.show(io::IO, error::TuttiError) =
+    print(io, type_name(error), "(", error.rank, ", ", error.errno, ", ", repr(error.message), ")")
 
 "Memory for a failure, prepared; the last argument of every function that can fail."
 @inline function new_error()
@@ -70,6 +79,7 @@ offset(type, name) = fieldoffset(type, findfirst(==(name), fieldnames(type)))
 
 "Calls a function of the library that does not wait, and throws if it fails."
 @inline function call(f::F, args...) where {F}
+    foreach(check_open, args)
     error = new_error()
     f(args..., error) == Raw.TUTTI_OK || fail(error)
     nothing

@@ -81,14 +81,19 @@ function serve(event::Event)
     end
 end
 
-"Answers a question by a function of the program's; what it throws is shown, and the answer no."
-function answer(f, event::Event)
-    status = try
-        f(event)
-        Raw.TUTTI_OK
+"Calls a function of the program's, with nobody to throw to; whether it returned."
+function shown_if_it_fails(f, args...)
+    try
+        f(args...)
+        true
     catch exception
         @error "tutti: a function of the program failed" exception = (exception, catch_backtrace())
-        Raw.TUTTI_ERR_BACKEND
+        false
     end
+end
+
+"Answers a question by a function of the program's; if that throws, the answer is no."
+function answer(f, event::Event)
+    status = shown_if_it_fails(f, event) ? Raw.TUTTI_OK : Raw.TUTTI_ERR_BACKEND
     ccall((:tutti_julia_answer, libtutti_julia), Cvoid, (Ptr{Cvoid}, Int32), event.answer, status)
 end

@@ -43,14 +43,15 @@ function allgather(x::AbstractArray; group::Group = WORLD, options...)
     output = Array{eltype(x)}(undef, size(x)..., max(0, get_world_size(group)))
     allgather!(output, x; group = group, options...)
 end
-allgather(x::Number; options...) = vec(allgather(fill(x); options...))
+allgather(x::Number; group::Group = WORLD, timeout = nothing) =
+    vec(allgather(fill(x); group = group, timeout = timeout))
 
 "A list, or an array in equal pieces, lent for rank by rank."
 function lend_pieces(x, name, group; options...)
     x === nothing && return nothing
     is_list(x) && return lend_list(x, name; options...)
-    is_contiguous(x) || throw(ArgumentError("$name is not dense in memory"))
-    lend_list(pieces(x, max(1, get_world_size(group)), name), name; options...)
+    whole = lend(x, name; options...)
+    LentList([whole], pieces(whole, max(1, get_world_size(group)), name))
 end
 
 """
@@ -65,7 +66,8 @@ function gather!(output, input::Union{Memory, Nothing}; dst::Integer = 0, group:
     outs = lend_pieces(output, :output, group; keeps = stays)
     given = input === nothing ? nothing : lend(input, :input; keeps = stays)
     issue(Raw.tutti_gather, Manner(async = async), Output(AnyOutput(outs, output)), (outs, given),
-          group, buffer_of(given), pointer_to(outs), count_of(outs), dst, call_options(timeout))
+          group, buffer_of(given), pointer_to(outs), count_of(outs), int32(dst, :dst),
+          call_options(timeout))
 end
 
 """
@@ -78,8 +80,8 @@ function gather(x::AbstractArray; dst::Integer = 0, group::Group = WORLD, option
     output = receives ? Array{eltype(x)}(undef, size(x)..., get_world_size(group)) : nothing
     gather!(output, x; dst = dst, group = group, options...)
 end
-function gather(x::Number; options...)
-    gathered = gather(fill(x); options...)
+function gather(x::Number; dst::Integer = 0, group::Group = WORLD, timeout = nothing)
+    gathered = gather(fill(x); dst = dst, group = group, timeout = timeout)
     gathered === nothing ? nothing : vec(gathered)
 end
 
@@ -95,7 +97,7 @@ function scatter!(output::Union{Memory, Nothing}, input = nothing; src::Integer 
     out = output === nothing ? nothing : lend_output(output, :output; keeps = stays)
     ins = lend_pieces(input, :input, group; keeps = stays)
     issue(Raw.tutti_scatter, Manner(async = async), Output(out), (out, ins), group,
-          pointer_to(ins), count_of(ins), buffer_of(out), src, call_options(timeout))
+          pointer_to(ins), count_of(ins), buffer_of(out), int32(src, :src), call_options(timeout))
 end
 
 """

@@ -13,7 +13,7 @@ The same without a store, for programs that have MPI or other means to reach eac
 
 Calls take a group as `group = ...`; `WORLD` is the one that `init_process_group` makes.
 """
-mutable struct Group
+mutable struct Group <: Handle
     handle::Ptr{Raw.tutti_group}
 end
 
@@ -32,18 +32,10 @@ function owned_group(handle)
     finalizer(close, Group(handle))
 end
 
-"""
-    close(group)
+release(handle::Ptr{Raw.tutti_group}) = Raw.tutti_group_release(handle)
 
-Gives the group back; using it afterwards is an `InvalidHandleError`. One that was not destroyed is
-ended in the background. `WORLD` is ended by `destroy_process_group` alone.
-"""
-function Base.close(group::Group)
-    (group === WORLD || group === NON_MEMBER) && return nothing
-    Raw.tutti_group_release(group.handle)
-    group.handle = C_NULL
-    nothing
-end
+Base.close(group::Group) =
+    group === WORLD || group === NON_MEMBER ? nothing : invoke(close, Tuple{Handle}, group)
 
 function Base.show(io::IO, group::Group)
     group === NON_MEMBER && return print(io, "NON_MEMBER")
@@ -78,7 +70,7 @@ function init_process_group(name::Union{AbstractString, Nothing} = nothing;
         call_waiting(Raw.tutti_init_process_group, optional(name), optional(init_method), place...)
     else
         init_method === nothing || throw(ArgumentError("init_method and store exclude each other"))
-        call_waiting(Raw.tutti_init_process_group_with_store, optional(name), store.handle,
+        call_waiting(Raw.tutti_init_process_group_with_store, optional(name), store,
                      place...)
     end
 end
@@ -107,12 +99,12 @@ calls it; a rank does not wait for the others. `WORLD` takes all groups with it 
 it.
 """
 destroy_process_group(group::Group = WORLD) =
-    call_waiting(Raw.tutti_destroy_process_group, group.handle)
+    call_waiting(Raw.tutti_destroy_process_group, group)
 
 function Group(store::Store, rank::Integer, world_size::Integer; backend = nothing,
                timeout = nothing, reproducible::Bool = false)
     slot = group_slot()
-    call_waiting(Raw.tutti_group_create, optional(backend), store.handle, rank, world_size,
+    call_waiting(Raw.tutti_group_create, optional(backend), store, rank, world_size,
                  group_options(timeout, reproducible), slot)
     owned_group(slot[])
 end
@@ -120,7 +112,7 @@ end
 function Group(allgather, rank::Integer, world_size::Integer; backend = nothing,
                timeout = nothing, reproducible::Bool = false)
     slot = group_slot()
-    id = expect(allgather)
+    id = expect((allgather, Int(world_size)))
     try
         call_waiting(Raw.tutti_group_create_with_allgather, optional(backend),
                     Libdl.dlsym(library_handles[2], :tutti_julia_allgather),
@@ -134,10 +126,11 @@ end
 
 "Has the program's own all-gather do its part in the making of a group."
 function allgather_event(event::Event)
+    allgather, world_size = look_up(event.id)
     input = copy(unsafe_wrap(Array, Ptr{UInt8}(event.input), event.count))
-    all = look_up(event.id)(input)
-    length(all) % event.count == 0 || throw(DimensionMismatch(
-        "allgather returned $(length(all)) bytes, not a multiple of the $(event.count) it got"))
+    all = bytes_of(allgather(input), "what allgather returned")
+    length(all) == world_size * event.count || throw(DimensionMismatch("allgather returned " *
+        "$(length(all)) bytes, not the $(event.count) of each of $world_size ranks"))
     copyto!(unsafe_wrap(Array, Ptr{UInt8}(event.output), length(all)), all)
 end
 
@@ -148,7 +141,7 @@ function made_from(f, group::Group, args...; description, timeout, reproducible,
     wanted = options(Raw.tutti_new_group_options; use_local_synchronization = local_only,
                      timeout_ms = milliseconds(timeout), reproducible = kinds[reproducible])
     slot = group_slot()
-    call_waiting(f, group.handle, args..., optional(description), Ref(wanted), slot)
+    call_waiting(f, group, args..., optional(description), Ref(wanted), slot)
     owned_group(slot[])
 end
 
@@ -185,10 +178,10 @@ function split_group(parts; group::Group = WORLD, description = nothing, timeout
 end
 
 "This process's rank in the group, from 0; -1 if it has none."
-get_rank(group::Group = WORLD) = Int(Raw.tutti_get_rank(group.handle))
+get_rank(group::Group = WORLD) = Int(Raw.tutti_get_rank(group))
 
 "How many ranks the group has; -1 if it is not valid."
-get_world_size(group::Group = WORLD) = Int(Raw.tutti_get_world_size(group.handle))
+get_world_size(group::Group = WORLD) = Int(Raw.tutti_get_world_size(group))
 
 "Whether this process is a member of the group, and the group has not ended."
 is_member(group::Group = WORLD) = get_rank(group) >= 0
@@ -198,29 +191,29 @@ function text_or_nothing(text)
 end
 
 "The name of the group's backend, also where it was chosen; `nothing` if the group is not valid."
-get_backend(group::Group = WORLD) = text_or_nothing(Raw.tutti_get_backend(group.handle))
+get_backend(group::Group = WORLD) = text_or_nothing(Raw.tutti_get_backend(group))
 
 "Whether sums in the group have the same bits from any number of ranks."
-is_reproducible(group::Group = WORLD) = Raw.tutti_is_reproducible(group.handle) == 1
+is_reproducible(group::Group = WORLD) = Raw.tutti_is_reproducible(group) == 1
 
 "A rank of the group, from its number among all ranks; -1 if it is not a member."
 get_group_rank(group::Group, global_rank::Integer) =
-    Int(Raw.tutti_get_group_rank(group.handle, global_rank))
+    Int(Raw.tutti_get_group_rank(group, global_rank))
 
 "The number among all ranks of a rank of the group; -1 if there is no such rank."
 get_global_rank(group::Group, group_rank::Integer) =
-    Int(Raw.tutti_get_global_rank(group.handle, group_rank))
+    Int(Raw.tutti_get_global_rank(group, group_rank))
 
 "The global ranks of a group's members, in the order of their ranks in the group."
 function get_process_group_ranks(group::Group = WORLD)
     ranks = Vector{Int32}(undef, max(0, get_world_size(group)))
-    call(Raw.tutti_get_process_group_ranks, group.handle, ranks, length(ranks))
+    call(Raw.tutti_get_process_group_ranks, group, ranks, length(ranks))
     Int.(ranks)
 end
 
 "Sets the timeout of the group's operations from the next one on: seconds, a `Period`, or `Inf`."
 set_timeout!(group::Group, timeout) =
-    call(Raw.tutti_set_timeout, group.handle, milliseconds(timeout))
+    call(Raw.tutti_set_timeout, group, milliseconds(timeout))
 
 "How many groups this process is in: the default group and those made from it."
 get_pg_count() = Int(Raw.tutti_get_pg_count())

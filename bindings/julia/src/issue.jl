@@ -17,13 +17,14 @@ Starts an operation of the library: `f(group, args..., work, error)`. Waits for 
 `finish(handle)`; or returns a `Work` at once. `roots` is what it borrows.
 """
 function issue(f::F, manner::Manner, finish, roots, group::Group, args...) where {F}
+    check_open(group)
     gathered = manner.message ? nothing : gathering(group)
     gathered === nothing ||
         return gather_call(gathered, f, manner, finish, roots, group, args...)
     if !manner.async && !manner.needs_work && !manner.asks_julia && is_blocking()
         return issue_directly(f, finish, roots, group, args...)
     end
-    pending = Pending(roots, finish, manner.asks_julia)
+    pending = Pending((roots, group), finish, manner.asks_julia)
     id, handle = start(f, pending, group, args...)
     manner.async && return Work(handle, announce(pending, id, handle))
     if ends_soon(handle)
@@ -42,9 +43,9 @@ function issue(f::F, manner::Manner, finish, roots, group::Group, args...) where
 end
 
 function issue_directly(f::F, finish, roots, group, args...) where {F}
-    error, handle = new_error(), group.handle
+    error = new_error()
     GC.@preserve roots begin
-        directly(f, handle, args..., C_NULL, error) == Raw.TUTTI_OK || fail(error)
+        directly(f, group, args..., C_NULL, error) == Raw.TUTTI_OK || fail(error)
     end
     finish(C_NULL)
 end
@@ -55,7 +56,7 @@ function start(f::F, pending::Pending, group::Group, args...) where {F}
     id = expect((pending, C_NULL))
     pending.asks_julia && Threads.atomic_add!(user_reductions, 1)
     try
-        call(f, group.handle, args..., slot)
+        call(f, group, args..., slot)
     catch
         forget(id)
         pending.asks_julia && Threads.atomic_sub!(user_reductions, 1)
@@ -94,7 +95,7 @@ keeps(async::Bool, group::Group) = async || gathering(group) !== nothing
 function gather_call(gathered, f, manner, finish, roots, group, args...)
     manner.async && throw(ArgumentError("async is for all of coalescing, not for a call in it"))
     finish isa Output || throw(ArgumentError("coalescing gathers no objects or bytes"))
-    call(f, group.handle, args..., C_NULL)
+    call(f, group, args..., C_NULL)
     lock(() -> push!(gathered, (roots, manner.asks_julia)), gathered_lock)
     finish(C_NULL)
 end
@@ -113,7 +114,7 @@ returns: those that are alike share their messages. The results are there when `
 or with `async = true` when the `Work` it returns is done. All ranks gather the same calls.
 """
 function coalescing(f; group::Group = WORLD, async::Bool = false, timeout = nothing)
-    call(Raw.tutti_coalescing_begin, group.handle)
+    call(Raw.tutti_coalescing_begin, group)
     gathered = Any[]
     lock(() -> gathered_calls[group.handle] = gathered, gathered_lock)
     Threads.atomic_add!(gathering_groups, 1)

@@ -29,7 +29,7 @@ function set_log_callback(f, level::Symbol = :info)
          Ptr{Cvoid}(UInt(id)), number - 1)
     replace_listener(id)
     @async for (level, message) in lines
-        f(level, message)
+        shown_if_it_fails(f, level, message)
     end
     nothing
 end

@@ -5,17 +5,12 @@
 A mesh of ranks, by `init_device_mesh`: `size(mesh)`, `ndims(mesh)`, `length(mesh)`,
 `get_group(mesh, dim)`, `get_coordinate(mesh)`, `ranks(mesh)`, `mesh["rows"]`, `close(mesh)`.
 """
-mutable struct Mesh
+mutable struct Mesh <: Handle
     handle::Ptr{Raw.tutti_mesh}
     Mesh(handle::Ptr{Raw.tutti_mesh}) = finalizer(close, new(handle))
 end
 
-"Gives the mesh back; its groups end in the background once nothing else holds them."
-function Base.close(mesh::Mesh)
-    Raw.tutti_mesh_release(mesh.handle)
-    mesh.handle = C_NULL
-    nothing
-end
+release(handle::Ptr{Raw.tutti_mesh}) = Raw.tutti_mesh_release(handle)
 
 Base.show(io::IO, mesh::Mesh) =
     print(io, "Mesh(", ndims(mesh) < 0 ? "closed" : join(size(mesh), "×"), ")")
@@ -45,7 +40,7 @@ function init_device_mesh(shape; dim_names = nothing, group::Group = WORLD,
                           device_type::AbstractString = "cpu", timeout = nothing,
                           reproducible::Bool = false)
     lengths, slot = Int32[length for length in shape], mesh_slot()
-    call_waiting(Raw.tutti_init_device_mesh, group.handle, device_type, lengths, length(lengths),
+    call_waiting(Raw.tutti_init_device_mesh, group, device_type, lengths, length(lengths),
                  names_or_null(dim_names, length(lengths)), group_options(timeout, reproducible),
                  slot)
     Mesh(slot[])
@@ -86,27 +81,27 @@ that dimension alone.
 """
 function get_group(mesh::Mesh, dim = nothing)
     slot = group_slot()
-    call(Raw.tutti_mesh_get_group, mesh.handle, dimension(dim)..., slot)
+    call(Raw.tutti_mesh_get_group, mesh, dimension(dim)..., slot)
     owned_group(slot[])
 end
 
 "The groups along all dimensions."
 function get_all_groups(mesh::Mesh)
     slots = fill(Ptr{Raw.tutti_group}(C_NULL), max(0, ndims(mesh)))
-    call(Raw.tutti_mesh_get_all_groups, mesh.handle, slots, length(slots))
+    call(Raw.tutti_mesh_get_all_groups, mesh, slots, length(slots))
     map(owned_group, slots)
 end
 
 "This rank's place along one dimension, from 0; -1 on a rank that is not in the mesh."
 function get_local_rank(mesh::Mesh, dim = nothing)
     slot = Ref(Int32(-1))
-    call(Raw.tutti_mesh_get_local_rank, mesh.handle, dimension(dim)..., slot)
+    call(Raw.tutti_mesh_get_local_rank, mesh, dimension(dim)..., slot)
     Int(slot[])
 end
 
 function numbers(f, mesh::Mesh, count)
     all = Vector{Int32}(undef, max(0, count))
-    call(f, mesh.handle, all, length(all))
+    call(f, mesh, all, length(all))
     Int.(all)
 end
 
@@ -117,12 +112,12 @@ function get_coordinate(mesh::Mesh)
 end
 
 "The global rank of this process, in the mesh or not; -1 if the mesh was closed."
-get_rank(mesh::Mesh) = Int(Raw.tutti_mesh_get_rank(mesh.handle))
+get_rank(mesh::Mesh) = Int(Raw.tutti_mesh_get_rank(mesh))
 
-Base.ndims(mesh::Mesh) = Int(Raw.tutti_mesh_ndim(mesh.handle))
+Base.ndims(mesh::Mesh) = Int(Raw.tutti_mesh_ndim(mesh))
 Base.size(mesh::Mesh) = Tuple(numbers(Raw.tutti_mesh_shape, mesh, ndims(mesh)))
-Base.size(mesh::Mesh, dim::Integer) = Int(Raw.tutti_mesh_size(mesh.handle, dimension(dim)[1]))
-Base.length(mesh::Mesh) = Int(Raw.tutti_mesh_size(mesh.handle, -1))
+Base.size(mesh::Mesh, dim::Integer) = Int(Raw.tutti_mesh_size(mesh, dimension(dim)[1]))
+Base.length(mesh::Mesh) = Int(Raw.tutti_mesh_size(mesh, -1))
 
 "The global ranks of the mesh: `ranks(mesh)[i, j]` is at the coordinate (i - 1, j - 1)."
 function ranks(mesh::Mesh)
@@ -132,7 +127,7 @@ end
 
 "The names of the dimensions; `nothing` where there is none."
 dim_names(mesh::Mesh) =
-    Tuple(text_or_nothing(Raw.tutti_mesh_dim_name(mesh.handle, dim - 1)) for dim in 1:ndims(mesh))
+    Tuple(text_or_nothing(Raw.tutti_mesh_dim_name(mesh, dim - 1)) for dim in 1:ndims(mesh))
 
 """
     mesh["rows"], mesh["rows", "columns"]
@@ -141,7 +136,7 @@ The part of a mesh that this rank sees along some of its dimensions, in their or
 """
 function Base.getindex(mesh::Mesh, names::Union{AbstractString, Symbol}...)
     slot, wanted = mesh_slot(), strings(names)
-    call(Raw.tutti_mesh_slice, mesh.handle, wanted, length(wanted), slot)
+    call(Raw.tutti_mesh_slice, mesh, wanted, length(wanted), slot)
     Mesh(slot[])
 end
 
@@ -153,7 +148,7 @@ The mesh in one dimension, with a group of all its ranks; its name is the dimens
 """
 function flatten(mesh::Mesh; name = nothing, timeout = nothing, reproducible::Bool = false)
     slot = mesh_slot()
-    call_waiting(Raw.tutti_mesh_flatten, mesh.handle, optional(name),
+    call_waiting(Raw.tutti_mesh_flatten, mesh, optional(name),
                  group_options(timeout, reproducible), slot)
     Mesh(slot[])
 end

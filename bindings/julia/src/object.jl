@@ -8,16 +8,12 @@ A value as the library has it: built once, never changed. `object["key"]` and `o
 values in it, as values of Julia; `Tutti.value(object)` is all of it. Two are `==` if their values
 are the same, floating-point numbers by their bits. `close` gives it back.
 """
-mutable struct Object
+mutable struct Object <: Handle
     handle::Ptr{Raw.tutti_object}
     Object(handle::Ptr{Raw.tutti_object}) = finalizer(close, new(handle))
 end
 
-function Base.close(object::Object)
-    Raw.tutti_object_release(object.handle)
-    object.handle = C_NULL
-    nothing
-end
+release(handle::Ptr{Raw.tutti_object}) = Raw.tutti_object_release(handle)
 
 object_slot() = Ref(Ptr{Raw.tutti_object}(C_NULL))
 
@@ -58,14 +54,14 @@ function find(object::Object, key::AbstractString, node = 0)
     if '\0' in key
         find_item(object, node, string_item(key), slot)
     else
-        call(Raw.tutti_object_find, object.handle, node, key, slot)
+        call(Raw.tutti_object_find, object, node, key, slot)
     end
     slot[] < 0 ? nothing : slot[]
 end
 function find(object::Object, key::Integer, node = 0)
     slot = Ref(Int64(-1))
     if kind_at(object, node) == Raw.TUTTI_OBJECT_LIST
-        call(Raw.tutti_object_at, object.handle, node, key - 1, slot)
+        call(Raw.tutti_object_at, object, node, key - 1, slot)
     else
         find_item(object, node, integer_item(key), slot)
     end
@@ -73,11 +69,11 @@ function find(object::Object, key::Integer, node = 0)
 end
 
 find_item(object, node, (item, roots), slot) = GC.@preserve roots call(
-    Raw.tutti_object_find_item, object.handle, node, Ref(item), slot)
+    Raw.tutti_object_find_item, object, node, Ref(item), slot)
 
 function first_item(object::Object, node)
     slot, count = Ref{Raw.tutti_object_item}(), Ref(Csize_t(0))
-    call(Raw.tutti_object_read, object.handle, node, 1, slot, count)
+    call(Raw.tutti_object_read, object, node, 1, slot, count)
     count[] == 1 || throw(ArgumentError("the object has no value $node"))
     slot[]
 end
@@ -98,7 +94,7 @@ Base.length(object::Object) = Int(first_item(object, 0).size)
 
 function Base.:(==)(a::Object, b::Object)
     slot = Ref(Int32(0))
-    call(Raw.tutti_object_equal, a.handle, 0, b.handle, 0, slot)
+    call(Raw.tutti_object_equal, a, 0, b, 0, slot)
     slot[] == 1
 end
 Base.hash(object::Object, seed::UInt) = hash(encode(object), seed)
@@ -106,7 +102,7 @@ Base.hash(object::Object, seed::UInt) = hash(encode(object), seed)
 "Another object of the same value, or of one node of it."
 function Base.copy(object::Object, node::Integer = 0)
     slot = object_slot()
-    call(Raw.tutti_object_copy, object.handle, node, slot)
+    call(Raw.tutti_object_copy, object, node, slot)
     Object(slot[])
 end
 
@@ -118,7 +114,7 @@ A value as MessagePack, bytes: what every language's tutti reads.
 encode(value; options = nothing) = with_object(object -> encode(object; options = options), value)
 function encode(object::Object; options = nothing)
     slot = bytes_slot()
-    call(Raw.tutti_object_encode, object.handle, object_options(options), slot)
+    call(Raw.tutti_object_encode, object, object_options(options), slot)
     take_bytes(slot)
 end
 
@@ -131,7 +127,7 @@ decode(bytes; options = nothing) = closing(value, decode_object(bytes; options =
 
 "The object of MessagePack, to be read in part."
 function decode_object(bytes; options = nothing)
-    slot, message = object_slot(), bytes_of(bytes)
+    slot, message = object_slot(), bytes_of(bytes, :bytes)
     call(Raw.tutti_object_decode, message, length(message), object_options(options), slot)
     Object(slot[])
 end
@@ -145,6 +141,6 @@ to_json(value; indent::Integer = 0, limit::Integer = 0) =
     with_object(object -> to_json(object; indent = indent, limit = limit), value)
 function to_json(object::Object; indent::Integer = 0, limit::Integer = 0)
     slot = bytes_slot()
-    call(Raw.tutti_object_to_json, object.handle, 0, indent, limit, slot)
+    call(Raw.tutti_object_to_json, object, 0, indent, limit, slot)
     take_string(slot)
 end

@@ -34,8 +34,8 @@ function bcast_object_list!(values::AbstractVector; src::Integer = 0, group::Gro
     slots = no_handles(sends ? 0 : length(values))
     filled = Values(slots, all -> sends ? values : copyto!(values, all))
     issue(Raw.tutti_broadcast_object_list, Manner(async = async), filled, (objects, slots), group,
-          sends ? handles_of(objects) : C_NULL, length(values), sends ? C_NULL : slots, src,
-          object_options(options), call_options(timeout))
+          sends ? handles_of(objects) : C_NULL, length(values), sends ? C_NULL : slots, int32(src,
+          :src), object_options(options), call_options(timeout))
 end
 
 """
@@ -47,7 +47,7 @@ function allgather_object(value; group::Group = WORLD, options = nothing, async:
                           timeout = nothing)
     object, slots = Object(value), no_handles(max(0, get_world_size(group)))
     issue(Raw.tutti_all_gather_object, Manner(async = async), Values(slots, identity),
-          (object, slots), group, object.handle, slots, length(slots), object_options(options),
+          (object, slots), group, object, slots, length(slots), object_options(options),
           call_options(timeout))
 end
 
@@ -61,8 +61,8 @@ function gather_object(value; dst::Integer = 0, group::Group = WORLD, options = 
     receives = get_rank(group) == dst
     object, slots = Object(value), no_handles(receives ? get_world_size(group) : 0)
     issue(Raw.tutti_gather_object, Manner(async = async),
-          Values(slots, all -> receives ? all : nothing), (object, slots), group, object.handle,
-          receives ? slots : C_NULL, length(slots), dst, object_options(options),
+          Values(slots, all -> receives ? all : nothing), (object, slots), group, object,
+          receives ? slots : C_NULL, length(slots), int32(dst, :dst), object_options(options),
           call_options(timeout))
 end
 
@@ -77,5 +77,5 @@ function scatter_object_list(values = nothing; src::Integer = 0, group::Group = 
     slots = no_handles(1)
     issue(Raw.tutti_scatter_object_list, Manner(async = async), Values(slots, first),
           (objects, slots), group, values === nothing ? C_NULL : handles_of(objects),
-          length(objects), slots, src, object_options(options), call_options(timeout))
+          length(objects), slots, int32(src, :src), object_options(options), call_options(timeout))
 end

@@ -10,8 +10,8 @@ function send_object_list(values, dst::Integer; tag::Integer = 0, group::Group =
                           options = nothing, async::Bool = false, timeout = nothing)
     objects = objects_of(values)
     issue(Raw.tutti_send_object_list, Manner(async = async, message = true), handle -> nothing,
-          objects, group, handles_of(objects), length(objects), dst, tag, object_options(options),
-          call_options(timeout))
+          objects, group, handles_of(objects), length(objects), int32(dst, :dst), int32(tag, :tag),
+          object_options(options), call_options(timeout))
 end
 
 """
@@ -25,8 +25,8 @@ function recv_object_list(count::Integer, src::Integer = ANY_RANK; tag::Integer 
                           timeout = nothing)
     slots = no_handles(count)
     issue(Raw.tutti_recv_object_list, Manner(async = async, needs_work = true, message = true),
-          Values(slots, identity), slots, group, slots, count, src, tag, object_options(options),
-          call_options(timeout), C_NULL)
+          Values(slots, identity), slots, group, slots, count, int32(src, :src), int32(tag, :tag),
+          object_options(options), call_options(timeout), C_NULL)
 end
 
 """
@@ -36,9 +36,9 @@ Sends bytes to rank `dst`, which receives them with `recv_bytes` and the same ta
 """
 function send_bytes(data, dst::Integer; tag::Integer = 0, group::Group = WORLD,
                     async::Bool = false, timeout = nothing)
-    bytes = bytes_of(data)
+    bytes = bytes_of(data, :data)
     issue(Raw.tutti_send_bytes, Manner(async = async, message = true), handle -> nothing, bytes,
-          group, bytes, length(bytes), dst, tag, call_options(timeout))
+          group, bytes, length(bytes), int32(dst, :dst), int32(tag, :tag), call_options(timeout))
 end
 
 """
@@ -50,6 +50,6 @@ function recv_bytes(src::Integer = ANY_RANK; tag::Integer = 0, max_bytes::Intege
                     group::Group = WORLD, async::Bool = false, timeout = nothing)
     slots = no_bytes(1)
     issue(Raw.tutti_recv_bytes, Manner(async = async, needs_work = true, message = true),
-          Bytes(slots, first), slots, group, slots, src, tag, max_bytes, call_options(timeout),
-          C_NULL)
+          Bytes(slots, first), slots, group, slots, int32(src, :src), int32(tag, :tag), max_bytes,
+          call_options(timeout), C_NULL)
 end

@@ -44,24 +44,24 @@ function Object(value)
 end
 Object(object::Object) = copy(object)
 
-add(object::Object, ::Nothing) = call(Raw.tutti_object_add_nil, object.handle)
-add(object::Object, value::Bool) = call(Raw.tutti_object_add_bool, object.handle, value)
+add(object::Object, ::Nothing) = call(Raw.tutti_object_add_nil, object)
+add(object::Object, value::Bool) = call(Raw.tutti_object_add_bool, object, value)
 add(object::Object, value::AbstractFloat) =
-    call(Raw.tutti_object_add_float64, object.handle, Float64(value))
+    call(Raw.tutti_object_add_float64, object, Float64(value))
 add(object::Object, value::Timestamp) =
-    call(Raw.tutti_object_add_timestamp, object.handle, value.seconds, value.nanoseconds)
+    call(Raw.tutti_object_add_timestamp, object, value.seconds, value.nanoseconds)
 add(object::Object, value::DateTime) = add(object, Timestamp(value))
 add(object::Object, value::Symbol) = add(object, String(value))
 add(object::Object, value::Object) =
-    call(Raw.tutti_object_add_object, object.handle, value.handle, 0)
+    call(Raw.tutti_object_add_object, object, value, 0)
 
 function add(object::Object, value::Integer)
     if value > typemax(Int64)
         value <= typemax(UInt64) || refuse_integer(value)
-        call(Raw.tutti_object_add_uint64, object.handle, UInt64(value))
+        call(Raw.tutti_object_add_uint64, object, UInt64(value))
     else
         value >= typemin(Int64) || refuse_integer(value)
-        call(Raw.tutti_object_add_int64, object.handle, Int64(value))
+        call(Raw.tutti_object_add_int64, object, Int64(value))
     end
 end
 refuse_integer(value) =
@@ -69,12 +69,12 @@ refuse_integer(value) =
 
 function add(object::Object, value::AbstractString)
     text = String(value)
-    GC.@preserve text call(Raw.tutti_object_add_string, object.handle, Cstring(pointer(text)),
+    GC.@preserve text call(Raw.tutti_object_add_string, object, Cstring(pointer(text)),
                            ncodeunits(text))
 end
 
 add(object::Object, value::Vector{UInt8}) =
-    call(Raw.tutti_object_add_bytes, object.handle, value, length(value), 0)
+    call(Raw.tutti_object_add_bytes, object, value, length(value), 0)
 add(object::Object, value::AsArray) = add_array(object, value.array)
 
 function add(object::Object, value::AbstractArray)
@@ -90,25 +90,25 @@ add(object::Object, value) =
 function add_array(object::Object, value::AbstractArray)
     rows = Array(ndims(value) < 2 ? value : permutedims(value, ndims(value):-1:1))
     shape = Int64[length for length in size(value)]
-    call(Raw.tutti_object_add_array, object.handle, rows, dtype(eltype(value)), shape,
+    call(Raw.tutti_object_add_array, object, rows, dtype(eltype(value)), shape,
          length(shape), 0)
 end
 
 function add_list(object::Object, values)
-    call(Raw.tutti_object_begin_list, object.handle)
+    call(Raw.tutti_object_begin_list, object)
     foreach(value -> add(object, value), values)
-    call(Raw.tutti_object_end, object.handle)
+    call(Raw.tutti_object_end, object)
 end
 
 function add(object::Object, value::Union{AbstractDict, NamedTuple})
-    call(Raw.tutti_object_begin_map, object.handle)
+    call(Raw.tutti_object_begin_map, object)
     for (key, inner) in pairs(value)
         key isa Union{AbstractString, Symbol, Integer} && !(key isa Bool) ||
             throw(ArgumentError("a key is a $(typeof(key)), not a string or an integer"))
         add(object, key)
         add(object, inner)
     end
-    call(Raw.tutti_object_end, object.handle)
+    call(Raw.tutti_object_end, object)
 end
 
 string_item(text) = item_of(Raw.TUTTI_OBJECT_STRING, String(text))
@@ -135,7 +135,7 @@ Reader(object, node) =
 function next_item(reader::Reader)
     if reader.next > reader.count
         count = Ref(Csize_t(0))
-        call(Raw.tutti_object_read, reader.object.handle, reader.node, length(reader.items),
+        call(Raw.tutti_object_read, reader.object, reader.node, length(reader.items),
              reader.items, count)
         count[] == 0 && throw(ArgumentError("the object ends too soon"))
         reader.next, reader.count = 1, count[]

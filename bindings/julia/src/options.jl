@@ -32,3 +32,10 @@ group_options(timeout, reproducible::Bool) = Ref(options(
 "A string that may be missing."
 optional(::Nothing) = C_NULL
 optional(text::AbstractString) = String(text)
+
+"A number that is a rank or a tag, in 32 bits."
+function int32(number::Integer, name)
+    typemin(Int32) <= number <= typemax(Int32) ||
+        throw(ArgumentError("$name is $number, which is beyond 32 bits"))
+    Int32(number)
+end

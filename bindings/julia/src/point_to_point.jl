@@ -13,7 +13,7 @@ function send(x::Memory, dst::Integer; tag::Integer = 0, group::Group = WORLD, a
               timeout = nothing)
     lent = lend(x, :x; keeps = async)
     issue(Raw.tutti_send, Manner(async = async, message = true), handle -> nothing, lent, group,
-          lent.buffer, dst, tag, call_options(timeout))
+          lent.buffer, int32(dst, :dst), int32(tag, :tag), call_options(timeout))
 end
 
 """
@@ -26,7 +26,8 @@ function recv!(x::Memory, src::Integer = ANY_RANK; tag::Integer = 0, group::Grou
                async::Bool = false, timeout = nothing)
     lent = lend_output(x, :x; keeps = async)
     issue(Raw.tutti_recv, Manner(async = async, needs_work = true, message = true),
-          received(lent, async), lent, group, lent.buffer, src, tag, call_options(timeout), C_NULL)
+          received(lent, async), lent, group, lent.buffer, int32(src, :src), int32(tag, :tag),
+          call_options(timeout), C_NULL)
 end
 
 received(lent, async) = async ? Output(lent) : handle -> (give_back(lent); source_of(handle))
@@ -49,9 +50,9 @@ struct P2POp
     peer::Int32
     tag::Int32
     P2POp(::typeof(send), x::Memory, dst::Integer; tag::Integer = 0) =
-        new(Raw.TUTTI_ISEND, x, dst, tag)
+        new(Raw.TUTTI_ISEND, x, int32(dst, :dst), int32(tag, :tag))
     P2POp(::typeof(recv!), x::Memory, src::Integer = ANY_RANK; tag::Integer = 0) =
-        new(Raw.TUTTI_IRECV, x, src, tag)
+        new(Raw.TUTTI_IRECV, x, int32(src, :src), int32(tag, :tag))
 end
 
 lend_message(op::P2POp, name) =
@@ -68,10 +69,10 @@ function batch_isend_irecv(ops; group::Group = WORLD, timeout = nothing)
         Raw.tutti_p2p_op(op.kind, op.peer, op.tag, 0, one.buffer[], (0, 0))
         for (op, one) in zip(ops, lent)]
     slots = fill(Ptr{Raw.tutti_work}(C_NULL), length(raw))
-    pendings = [Pending(one, Output(one), false) for one in lent]
+    pendings = [Pending((one, group), Output(one), false) for one in lent]
     ids = [expect((pending, C_NULL)) for pending in pendings]
     try
-        call(Raw.tutti_batch_isend_irecv, group.handle, raw, length(raw), call_options(timeout),
+        call(Raw.tutti_batch_isend_irecv, group, raw, length(raw), call_options(timeout),
              slots)
     catch
         foreach(forget, ids)

@@ -5,7 +5,7 @@ A key-value store: `store["key"] = "value"`, `store["key"]` (bytes; waits until 
 `haskey`, `delete!`, `add!`, `wait`, `close`. Keys are strings, values strings or bytes. Any task
 may use it; a task that waits holds up no other.
 """
-abstract type Store end
+abstract type Store <: Handle end
 
 for Kind in (:HashStore, :FileStore, :TCPStore, :PrefixStore)
     @eval mutable struct $Kind <: Store
@@ -14,13 +14,9 @@ for Kind in (:HashStore, :FileStore, :TCPStore, :PrefixStore)
     end
 end
 
-"Gives the store back; using it afterwards is an `InvalidHandleError`. May be repeated."
-function Base.close(store::Store)
-    Raw.tutti_store_release(store.handle)
-    store.handle = C_NULL
-    nothing
-end
+release(handle::Ptr{Raw.tutti_store}) = Raw.tutti_store_release(handle)
 
+kind(::Store) = "store"
 Base.isopen(store::Store) = store.handle != C_NULL
 Base.show(io::IO, store::Store) =
     print(io, nameof(typeof(store)), isopen(store) ? "()" : "(closed)")
@@ -101,7 +97,7 @@ A view of a store that puts `prefix` and "/" before every key.
 """
 function PrefixStore(prefix::AbstractString, store::Store)
     slot = store_slot()
-    call(Raw.tutti_prefix_store_create, prefix, store.handle, slot)
+    call(Raw.tutti_prefix_store_create, prefix, store, slot)
     PrefixStore(slot[])
 end
 
@@ -112,13 +108,13 @@ end
 "The port a TCP store is served at."
 function port(store::TCPStore)
     slot = Ref(Int32(0))
-    call(Raw.tutti_tcp_store_port, store.handle, slot)
+    call(Raw.tutti_tcp_store_port, store, slot)
     Int(slot[])
 end
 
 function text_of(f, store::Store)
     slot = bytes_slot()
-    call(f, store.handle, slot)
+    call(f, store, slot)
     take_string(slot)
 end
 
@@ -130,7 +126,7 @@ path(store::FileStore) = text_of(Raw.tutti_file_store_path, store)
 "The store whose keys a prefix store shows; its `close` leaves the prefix store as it is."
 function underlying_store(store::PrefixStore)
     slot = store_slot()
-    call(Raw.tutti_prefix_store_underlying_store, store.handle, slot)
+    call(Raw.tutti_prefix_store_underlying_store, store, slot)
     AnyStore(slot[])
 end
 
@@ -141,4 +137,4 @@ mutable struct AnyStore <: Store
 end
 
 "Another handle of the same store, with a timeout and, over TCP, connections of its own."
-Base.copy(store::Store) = open_store(typeof(store), Raw.tutti_store_clone, store.handle)
+Base.copy(store::Store) = open_store(typeof(store), Raw.tutti_store_clone, store)

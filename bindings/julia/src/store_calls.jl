@@ -2,15 +2,15 @@
 
 "Stores a value, a string or bytes, under a key."
 function Base.setindex!(store::Store, value, key::AbstractString)
-    bytes = bytes_of(value)
-    call_waiting(Raw.tutti_store_set, store.handle, key, bytes, length(bytes))
+    bytes = bytes_of(value, :value)
+    call_waiting(Raw.tutti_store_set, store, key, bytes, length(bytes))
     store
 end
 
 "The value of a key, bytes; waits until there is one, up to the store's timeout."
 function Base.getindex(store::Store, key::AbstractString)
     slot = bytes_slot()
-    call_waiting(Raw.tutti_store_get, store.handle, key, slot)
+    call_waiting(Raw.tutti_store_get, store, key, slot)
     take_bytes(slot)
 end
 
@@ -24,7 +24,7 @@ Base.get(store::Store, key::AbstractString, ::Type{String}) = String(store[key])
 "Adds to a counter and returns its new value; a key that is not there counts as 0."
 function add!(store::Store, key::AbstractString, amount::Integer = 1)
     slot = Ref(Int64(0))
-    call_waiting(Raw.tutti_store_add, store.handle, key, Int64(amount), slot)
+    call_waiting(Raw.tutti_store_add, store, key, Int64(amount), slot)
     slot[]
 end
 
@@ -34,8 +34,8 @@ end
 Appends bytes to the value of a key; a key that is not there counts as empty.
 """
 function Base.append!(store::Store, key::AbstractString, value)
-    bytes = bytes_of(value)
-    call_waiting(Raw.tutti_store_append, store.handle, key, bytes, length(bytes))
+    bytes = bytes_of(value, :value)
+    call_waiting(Raw.tutti_store_append, store, key, bytes, length(bytes))
     store
 end
 
@@ -45,7 +45,7 @@ strings(keys) = String[String(key) for key in keys]
 Base.haskey(store::Store, key::AbstractString) = haskey(store, (key,))
 function Base.haskey(store::Store, keys)
     slot, names = Ref(Int32(0)), strings(keys)
-    call_waiting(Raw.tutti_store_check, store.handle, names, length(names), slot)
+    call_waiting(Raw.tutti_store_check, store, names, length(names), slot)
     slot[] == 1
 end
 
@@ -56,7 +56,7 @@ Waits until all keys are there; `timeout` is the store's if it is not given.
 """
 function Base.wait(store::Store, keys; timeout = nothing)
     names = keys isa AbstractString ? strings((keys,)) : strings(keys)
-    call_waiting(Raw.tutti_store_wait, store.handle, names, length(names), milliseconds(timeout))
+    call_waiting(Raw.tutti_store_wait, store, names, length(names), milliseconds(timeout))
 end
 
 """
@@ -66,8 +66,8 @@ Sets a key to `desired` if its value is `expected`, or if it is not there and `e
 Returns the bytes the key has afterwards.
 """
 function compare_set!(store::Store, key::AbstractString, expected, desired)
-    slot, old, new = bytes_slot(), bytes_of(expected), bytes_of(desired)
-    call_waiting(Raw.tutti_store_compare_set, store.handle, key, old, length(old), new,
+    slot, old, new = bytes_slot(), bytes_of(expected, :expected), bytes_of(desired, :desired)
+    call_waiting(Raw.tutti_store_compare_set, store, key, old, length(old), new,
                  length(new), slot)
     take_bytes(slot)
 end
@@ -75,7 +75,7 @@ end
 "Removes a key; whether it was there."
 function delete_key!(store::Store, key::AbstractString)
     slot = Ref(Int32(0))
-    call_waiting(Raw.tutti_store_delete_key, store.handle, key, slot)
+    call_waiting(Raw.tutti_store_delete_key, store, key, slot)
     slot[] == 1
 end
 Base.delete!(store::Store, key::AbstractString) = (delete_key!(store, key); store)
@@ -84,7 +84,7 @@ Base.delete!(store::Store, key::AbstractString) = (delete_key!(store, key); stor
 function multi_get(store::Store, keys)
     names = strings(keys)
     slots = fill(Ptr{Raw.tutti_bytes}(C_NULL), length(names))
-    call_waiting(Raw.tutti_store_multi_get, store.handle, names, length(names), slots)
+    call_waiting(Raw.tutti_store_multi_get, store, names, length(names), slots)
     map(take_bytes, slots)
 end
 
@@ -95,16 +95,16 @@ Stores several values at once: pairs of key and value, or a `Dict`.
 """
 function multi_set!(store::Store, pairs)
     names = strings(first(pair) for pair in pairs)
-    values = Vector{UInt8}[bytes_of(last(pair)) for pair in pairs]
-    call_waiting(Raw.tutti_store_multi_set, store.handle, names, values,
+    values = Vector{UInt8}[bytes_of(value, "the value of \"$key\"") for (key, value) in pairs]
+    call_waiting(Raw.tutti_store_multi_set, store, names, values,
                  Csize_t[length(value) for value in values], length(names))
     store
 end
 
 "Puts a value at the end of a queue; a queue that is not there is made."
 function queue_push!(store::Store, key::AbstractString, value)
-    bytes = bytes_of(value)
-    call_waiting(Raw.tutti_store_queue_push, store.handle, key, bytes, length(bytes))
+    bytes = bytes_of(value, :value)
+    call_waiting(Raw.tutti_store_queue_push, store, key, bytes, length(bytes))
     store
 end
 
@@ -116,7 +116,7 @@ Takes the first value out of a queue. If it is empty: waits, or with `block = fa
 """
 function queue_pop!(store::Store, key::AbstractString; block::Bool = true)
     slot = bytes_slot()
-    call_waiting(Raw.tutti_store_queue_pop, store.handle, key, block, slot)
+    call_waiting(Raw.tutti_store_queue_pop, store, key, block, slot)
     take_bytes(slot)
 end
 
@@ -128,15 +128,15 @@ end
 
 "How many values a queue holds."
 queue_length(store::Store, key::AbstractString) =
-    number_of(Raw.tutti_store_queue_len, store.handle, key)
+    number_of(Raw.tutti_store_queue_len, store, key)
 
 "How many keys there are."
-num_keys(store::Store) = number_of(Raw.tutti_store_num_keys, store.handle)
+num_keys(store::Store) = number_of(Raw.tutti_store_num_keys, store)
 
 "The keys that are there, in no order."
 function list_keys(store::Store)
     slot, count = bytes_slot(), Ref(Int64(0))
-    call_waiting(Raw.tutti_store_list_keys, store.handle, slot, count)
+    call_waiting(Raw.tutti_store_list_keys, store, slot, count)
     names = split(take_string(slot), '\0')
     String[name for name in names[1:count[]]]
 end
@@ -147,22 +147,22 @@ end
 Waits until `world_size` callers have come to the barrier of this key, which serves once.
 """
 barrier(store::Store, key::AbstractString, world_size::Integer; timeout = nothing) =
-    call_waiting(Raw.tutti_store_barrier, store.handle, key, world_size, milliseconds(timeout))
+    call_waiting(Raw.tutti_store_barrier, store, key, world_size, milliseconds(timeout))
 
 "Whether append!, multi_get and multi_set! work on this store; they do on every store of tutti."
 function has_extended_api(store::Store)
     slot = Ref(Int32(0))
-    call(Raw.tutti_store_has_extended_api, store.handle, slot)
+    call(Raw.tutti_store_has_extended_api, store, slot)
     slot[] == 1
 end
 
 "Sets the timeout of the calls on this handle: seconds, a `Period`, or `Inf`."
 set_timeout!(store::Store, timeout) =
-    call(Raw.tutti_store_set_timeout, store.handle, milliseconds(timeout))
+    call(Raw.tutti_store_set_timeout, store, milliseconds(timeout))
 
 "The timeout of the calls on this handle, in seconds."
 function timeout(store::Store)
     slot = Ref(Int64(0))
-    call(Raw.tutti_store_get_timeout, store.handle, slot)
+    call(Raw.tutti_store_get_timeout, store, slot)
     seconds(slot[])
 end

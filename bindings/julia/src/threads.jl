@@ -37,24 +37,19 @@ Calls a function of the library that may wait, and throws if it fails. The argum
 as `ccall` does; the tasks of this thread go on meanwhile, except in `blocking`.
 """
 function call_waiting(f, args...)
+    foreach(check_open, args)
     error = new_error()
-    types = Raw.signature(f)[2]
-    length(types) == length(args) + 1 || throw(MethodError(f, args))
-    roots = map(Base.cconvert, types, (args..., error))
-    words = UInt[word(Base.unsafe_convert(type, root)) for (type, root) in zip(types, roots)]
-    status = is_blocking() ? invoke(f, roots, words) : run_on_thread(f, (args, roots), words)
+    status = is_blocking() ? directly(f, args..., error) : run_on_thread(f, args..., error)
     status == Raw.TUTTI_OK || fail(error)
     nothing
 end
 
-invoke(f, roots, words) = GC.@preserve roots directly(invoke_words, Raw.address(f), words)
-
-invoke_words(address, words) =
-    ccall((:tutti_julia_invoke, libtutti_julia), Int32, (Ptr{Cvoid}, Ptr{UInt}, Csize_t),
-          address, words, length(words))
-
-function run_on_thread(f, roots, words)
-    made = ThreadCall(roots, 0, Base.Event())
+function run_on_thread(f, args...)
+    types = Raw.signature(f)[2]
+    length(types) == length(args) || throw(MethodError(f, args))
+    roots = map(Base.cconvert, types, args)
+    words = UInt[word(Base.unsafe_convert(type, root)) for (type, root) in zip(types, roots)]
+    made = ThreadCall((args, roots), 0, Base.Event())
     id = expect(made)
     failed = ccall((:tutti_julia_call, libtutti_julia), Int32,
                    (Ptr{Cvoid}, Ptr{UInt}, Csize_t, UInt64), Raw.address(f), words, length(words),
@@ -67,10 +62,29 @@ function run_on_thread(f, roots, words)
     made.status
 end
 
-"Makes a call on this thread, in which Julia's other threads may collect garbage meanwhile."
-@inline function directly(f::F, args...) where {F}
-    state = ccall(:jl_gc_safe_enter, Int8, ())
-    status = f(args...)
-    ccall(:jl_gc_safe_leave, Cvoid, (Int8,), state)
-    status
+"""
+Makes a call of the library on this thread, in which Julia's other threads may collect garbage
+meanwhile. So nothing of Julia's may happen in it: arguments are converted, and the function is
+found, before.
+"""
+@generated function directly(f, args...)
+    result, types = Raw.signature(f.instance)
+    length(types) == length(args) || return :(throw(MethodError(f, args)))
+    roots = [Symbol(:root, i) for i in 1:length(types)]
+    words = [Symbol(:word, i) for i in 1:length(types)]
+    rooted = [:($root = Base.cconvert($type, args[$i]))
+              for (i, (root, type)) in enumerate(zip(roots, types))]
+    converted = [:($word = Base.unsafe_convert($type, $root)::$type)
+                 for (word, type, root) in zip(words, types, roots)]
+    quote
+        $(rooted...)
+        GC.@preserve $(roots...) begin
+            $(converted...)
+            address = Raw.address(f)
+            state = ccall(:jl_gc_safe_enter, Int8, ())
+            status = ccall(address, $result, ($(types...),), $(words...))
+            ccall(:jl_gc_safe_leave, Cvoid, (Int8,), state)
+        end
+        status
+    end
 end

@@ -24,25 +24,13 @@ Pending(roots, finish, asks_julia) =
 An operation that runs, as calls with `async = true` return it: `wait(work)`, `fetch(work)` for its
 result, `isready(work)`. What it borrows is held until it is done, also if the `Work` is dropped.
 """
-mutable struct Work
+mutable struct Work <: Handle
     handle::Ptr{Raw.tutti_work}
     pending::Pending
-    Work(handle, pending) = finalizer(release, new(handle, pending))
+    Work(handle, pending) = finalizer(close, new(handle, pending))
 end
 
-release(work::Work) = Raw.tutti_work_release(work.handle)
-
-"""
-    close(work)
-
-Gives the handle back; using it afterwards is an `InvalidHandleError`. The operation goes on, and
-its arrays are held until it is done.
-"""
-function Base.close(work::Work)
-    release(work)
-    work.handle = C_NULL
-    nothing
-end
+release(handle::Ptr{Raw.tutti_work}) = Raw.tutti_work_release(handle)
 
 Base.show(io::IO, work::Work) = print(io, "Work(", something(op_type(work), "closed"), ")")
 
@@ -61,7 +49,9 @@ function settle(pending::Pending, handle, failure)
     end
     pending.roots = pending.finish = nothing
     notify(pending.ended)
-    foreach(callback -> (@async callback(pending.failure)), pending.callbacks)
+    for callback in pending.callbacks
+        @async shown_if_it_fails(callback, pending.failure)
+    end
 end
 
 "A work that was announced is done."
@@ -82,28 +72,34 @@ function told_failure(event::Event)
     failure
 end
 
-"How the operation ended, if it has: settles it."
+"""
+How the operation ended, if it has: settles it. Not if its `Work` is closed at this moment: then an
+event tells.
+"""
 function settle_ended(pending::Pending, handle)
     error = new_error()
-    succeeded = Raw.tutti_work_error(handle, error) == Raw.TUTTI_OK
-    settle(pending, handle, succeeded ? nothing : exception(error))
+    ended(handle) || return
+    status = Raw.tutti_work_error(handle, error)
+    status == Raw.TUTTI_ERR_INVALID_HANDLE && return
+    settle(pending, handle, status == Raw.TUTTI_OK ? nothing : exception(error))
+end
+
+function ended(handle)
+    completed = Ref(Int32(0))
+    Raw.tutti_work_is_completed(handle, completed, C_NULL) == Raw.TUTTI_OK && completed[] == 1
 end
 
 "Looks for a moment whether an operation ends: most short ones do, sooner than a task could wait."
 function ends_soon(handle)
-    completed, until = Ref(Int32(0)), time_ns() + 20_000
+    until = time_ns() + 20_000
     while true
-        Raw.tutti_work_is_completed(handle, completed, C_NULL)
-        completed[] == 1 && return true
+        ended(handle) && return true
         time_ns() > until && return false
     end
 end
 
 result(pending::Pending) =
     pending.failure === nothing ? pending.value : throw(pending.failure)
-
-check_open(work::Work) =
-    work.handle == C_NULL && throw(InvalidHandleError(-1, 0, "the work was closed"))
 
 """
     wait(work; timeout = nothing)
@@ -127,11 +123,11 @@ function Base.fetch(work::Work; timeout = nothing)
     pending = work.pending
     if timeout !== nothing
         wait_limited(work, milliseconds(timeout))
-    elseif !pending.settled && ends_soon(work.handle)
-        settle_ended(pending, work.handle)
+    elseif !pending.settled && ends_soon(work)
+        settle_ended(pending, work)
     elseif is_blocking()
-        directly(Raw.tutti_work_wait, work.handle, 0, C_NULL)
-        settle_ended(pending, work.handle)
+        directly(Raw.tutti_work_wait, work, 0, C_NULL)
+        settle_ended(pending, work)
     end
     wait(pending.ended)
     result(pending)
@@ -139,16 +135,16 @@ end
 
 function wait_limited(work::Work, limit)
     try
-        call_waiting(Raw.tutti_work_wait, work.handle, limit)
+        call_waiting(Raw.tutti_work_wait, work, limit)
     catch exception
         iscompleted(work) || rethrow()
     end
-    settle_ended(work.pending, work.handle)
+    settle_ended(work.pending, work)
 end
 
 function truth(f, work::Work)
     slot = Ref(Int32(0))
-    call(f, work.handle, slot)
+    call(f, work, slot)
     slot[] == 1
 end
 
@@ -162,37 +158,40 @@ issuccess(work::Work) = truth(Raw.tutti_work_is_success, work)
 "The failure of the operation; `nothing` while it is running and if it succeeded."
 function exception(work::Work)
     error = new_error()
-    Raw.tutti_work_error(work.handle, error) == Raw.TUTTI_OK ? nothing : exception(error)
+    Raw.tutti_work_error(work, error) == Raw.TUTTI_OK ? nothing : exception(error)
 end
 
 "The group rank a finished `recv!` received from; -1 while nothing has come."
 function source_rank(work::Work)
     slot = Ref(Int32(-1))
-    call(Raw.tutti_work_source_rank, work.handle, slot)
+    call(Raw.tutti_work_source_rank, work, slot)
     Int(slot[])
 end
 
 "What kind of operation it is: \"all_reduce\"; `nothing` if the work was closed."
 function op_type(work::Work)
-    name = Raw.tutti_work_get_op_type(work.handle)
+    name = Raw.tutti_work_get_op_type(work)
     name == C_NULL ? nothing : unsafe_string(name)
 end
 
 "Which collective of its group it is, from 1 on, the same on all ranks; 0 for messages."
 function sequence_number(work::Work)
     slot = Ref(UInt64(0))
-    call(Raw.tutti_work_get_sequence_number, work.handle, slot)
+    call(Raw.tutti_work_get_sequence_number, work, slot)
     Int(slot[])
 end
 
 "How long the operation took, in seconds; `nothing` while it is running."
 function duration(work::Work)
     slot = Ref(0.0)
-    call(Raw.tutti_work_get_duration, work.handle, slot)
+    call(Raw.tutti_work_get_duration, work, slot)
     slot[] < 0 ? nothing : slot[] / 1000
 end
 
-handles(works) = Ptr{Raw.tutti_work}[work.handle for work in works]
+function handles(works)
+    foreach(check_open, works)
+    Ptr{Raw.tutti_work}[work.handle for work in works]
+end
 
 """
     waitany(works; timeout = nothing)
@@ -242,6 +241,6 @@ function then(f, work::Work)
     ended = pending.settled
     ended || push!(pending.callbacks, f)
     unlock(pending.mutex)
-    ended && @async (wait(pending.ended); f(pending.failure))
+    ended && @async (wait(pending.ended); shown_if_it_fails(f, pending.failure))
     nothing
 end

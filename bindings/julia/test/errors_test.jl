@@ -6,8 +6,22 @@ using Dates: Minute, Second
         error = thrown(() -> bcast!([1]; src = 9, group = group))
         @test error isa InvalidArgumentError && error isa TuttiError
         @test occursin("group_src is 9", error.message) && error.rank == -1 && error.errno == 0
-        @test startswith(sprint(showerror, error), "TUTTI_ERR_INVALID_ARGUMENT: ")
+        @test startswith(sprint(showerror, error), "InvalidArgumentError: ")
+        @test startswith(repr(error), "InvalidArgumentError(-1, 0, \"tutti_broadcast: ")
         @test Tutti.status(error) == Raw.TUTTI_ERR_INVALID_ARGUMENT
+    end
+end
+
+@testset "what the library cannot be asked is named" begin
+    on_ranks(1) do group
+        said(f) = sprint(showerror, thrown(f))
+        @test occursin("src is $(2^40)", said(() -> bcast!([1]; src = 2^40, group = group)))
+        @test occursin("tag is $(2^31)", said(() -> send([1], 0; tag = 2^31, group = group)))
+        HashStore() do store
+            @test occursin("value is a Int64", said(() -> store["key"] = 5))
+            @test occursin("value of \"b\"", said(() -> multi_set!(store, ["a" => "", "b" => 5])))
+        end
+        @test_throws MethodError allreduce(1, +; group = group, async = true)
     end
 end
 

@@ -1,5 +1,17 @@
 # Collectives in which pieces come together or part.
 
+@testset "arrays with gaps in equal pieces" begin
+    on_ranks(2) do group
+        r = get_rank(group)
+        rows = [1 2 3 4; 5 6 7 8]
+        mine = scatter!(zeros(Int, 2), r == 0 ? view(rows, 2, :) : nothing; group = group)
+        @test mine == (r == 0 ? [5, 6] : [7, 8])
+        gather!(r == 0 ? view(rows, 1, :) : nothing, [r, -r]; group = group)
+        @test rows[1, :] == (r == 0 ? [0, 0, 1, -1] : [1, 2, 3, 4]) && rows[2, :] == 5:8
+        @test_throws ArgumentError scatter!([0], view(rows, 1, :); group = group, async = true)
+    end
+end
+
 @testset "allgather" begin
     on_ranks(3) do group
         r = get_rank(group)

@@ -81,6 +81,15 @@ end
     @test failure isa BackendError && messages == ["tutti: a function of the program failed"]
 end
 
+@testset "an all-gather that returns too much, too little or no bytes is refused" begin
+    for wrong in (bytes -> repeat(bytes, 1000), bytes -> bytes[2:end], bytes -> 7)
+        failure, messages = logged() do
+            thrown(() -> Group(wrong, 0, 1; backend = "loopback"))
+        end
+        @test failure isa BackendError && length(messages) == 1
+    end
+end
+
 @testset "a group that was closed is an error" begin
     on_ranks(1) do group
         other = new_group(; group = group)

@@ -14,3 +14,18 @@ using Sockets: connect
     Tutti.set_log_callback(nothing)
     @test_throws ArgumentError Tutti.set_log_callback(println, :loud)
 end
+
+@testset "a function that throws hears the next line all the same" begin
+    heard = Channel{Int}(Inf)
+    _, messages = logged() do
+        Tutti.set_log_callback(:trace) do level, message
+            put!(heard, 1)
+            error("mine")
+        end
+        listener = Tutti.look_up(Tutti.log_listener[])
+        foreach(i -> put!(listener.lines, (:info, "line $i")), 1:2)
+        take!(heard) + take!(heard)
+    end
+    Tutti.set_log_callback(nothing)
+    @test "tutti: a function of the program failed" in messages
+end

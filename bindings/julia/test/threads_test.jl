@@ -35,6 +35,23 @@ end
     @test sums == fill(2 * sum(1:500), 2)
 end
 
+@testset "what is used is not collected while a call goes on" begin
+    meet() = blocking(() -> close(Group(HashStore(), 0, 1; backend = "loopback")))
+    meet()
+    collector = Threads.@spawn foreach(_ -> GC.gc(false), 1:500)
+    while !istaskdone(collector)
+        @test meet() === nothing
+    end
+    wait(collector)
+end
+
+@testset "an argument that cannot be converted leaves the thread as it was" begin
+    group = Group(HashStore(), 0, 1; backend = "loopback")
+    @test_throws InexactError Tutti.directly(Raw.tutti_get_global_rank, group, 2^40)
+    @test ccall(:jl_gc_unsafe_enter, Int8, ()) == 0  # 0: it was in Julia's own code
+    close(group)
+end
+
 @testset "objects, stores and works on threads" begin
     results = on_threads(3) do group
         all = allgather_object(Dict("rank" => get_rank(group)); group = group)

@@ -61,6 +61,34 @@ end
     end
 end
 
+@testset "what `then` calls may throw" begin
+    on_ranks(1) do group
+        work = recv!([0]; group = group, async = true, timeout = 0.01)
+        _, messages = logged() do
+            heard = Channel{Bool}(1)
+            then(failure -> error("mine"), work)
+            then(failure -> put!(heard, true), work)
+            take!(heard)
+        end
+        @test messages == ["tutti: a function of the program failed"]
+    end
+end
+
+@testset "a work that is closed while it is looked at is not settled before its end" begin
+    on_ranks(2) do group
+        if get_rank(group) == 0
+            work = recv!([0], 1; group = group, async = true)
+            Tutti.settle_ended(work.pending, Ptr{Raw.tutti_work}(C_NULL))  # what the looker finds
+            @test !work.pending.settled && work.pending.roots !== nothing
+            barrier(; group = group)
+            @test fetch(work) == [5]
+        else
+            barrier(; group = group)
+            send([5], 0; group = group)
+        end
+    end
+end
+
 @testset "a work that was closed is an error, and its operation goes on" begin
     on_ranks(2) do group
         x = [get_rank(group)]
@@ -70,6 +98,7 @@ end
         @test_throws InvalidHandleError wait(work)
         @test_throws InvalidHandleError isready(work)
         @test_throws InvalidHandleError then(identity, work)
+        @test thrown(() -> isready(work)).message == "the work was closed"
         @test op_type(work) === nothing && string(work) == "Work(closed)"
         barrier(; group = group)
         @test x == [1]
@@ -90,6 +119,27 @@ end
             recv!(x, 0; group = group)
             @test x == 1:1000
             barrier(; group = group)
+        end
+    end
+end
+
+@noinline function receive_and_drop(group)
+    part = new_group(; group = group)
+    recv!([0], 1; group = part, async = true), WeakRef(part)
+end
+
+@testset "a group is held until its operations are done, also if it is dropped" begin
+    on_ranks(2) do group
+        if get_rank(group) == 0
+            work, part = receive_and_drop(group)
+            GC.gc()
+            @test part.value !== nothing
+            barrier(; group = group)
+            @test fetch(work) == [7]
+        else
+            part = new_group(; group = group)
+            barrier(; group = group)
+            send([7], 0; group = part)
         end
     end
 end
