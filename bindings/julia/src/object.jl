@@ -62,7 +62,7 @@ function find(object::Object, key::Integer, node = 0)
     slot = Ref(Int64(-1))
     if kind_at(object, node) == Raw.TUTTI_OBJECT_LIST
         call(Raw.tutti_object_at, object, node, key - 1, slot)
-    else
+    elseif typemin(Int64) <= key <= typemax(UInt64)
         find_item(object, node, integer_item(key), slot)
     end
     slot[] < 0 ? nothing : slot[]

@@ -79,3 +79,9 @@ end
     end
     @test_throws InvalidArgumentError encode("\xff")
 end
+
+@testset "a key beyond the integers of objects is in no map" begin
+    Tutti.closing(Tutti.Object(Dict(1 => 2))) do object
+        @test object[1] == 2 && !haskey(object, big(2)^64 + 1) && !haskey(object, -big(2)^64 + 1)
+    end
+end
