@@ -10,7 +10,8 @@ are the same, floating-point numbers by their bits. `close` gives it back.
 """
 mutable struct Object <: Handle
     handle::Ptr{Raw.tutti_object}
-    Object(handle::Ptr{Raw.tutti_object}) = finalizer(close, new(handle))
+    depth::Int  # of the lists and maps that are being built
+    Object(handle::Ptr{Raw.tutti_object}) = finalizer(close, new(handle, 0))
 end
 
 release(handle::Ptr{Raw.tutti_object}) = Raw.tutti_object_release(handle)

@@ -94,22 +94,33 @@ function add_array(object::Object, value::AbstractArray)
          length(shape), 0)
 end
 
-function add_list(object::Object, values)
-    call(Raw.tutti_object_begin_list, object)
-    foreach(value -> add(object, value), values)
+const deepest = 10_000
+
+"Builds a list or a map: what `f` adds is in it."
+function nested(f, begin_it, object::Object)
+    object.depth < deepest ||
+        throw(ArgumentError("value is more than $deepest levels deep: does it hold itself?"))
+    object.depth += 1
+    call(begin_it, object)
+    f()
     call(Raw.tutti_object_end, object)
+    object.depth -= 1
+    nothing
 end
 
-function add(object::Object, value::Union{AbstractDict, NamedTuple})
-    call(Raw.tutti_object_begin_map, object)
-    for (key, inner) in pairs(value)
-        key isa Union{AbstractString, Symbol, Integer} && !(key isa Bool) ||
-            throw(ArgumentError("a key is a $(typeof(key)), not a string or an integer"))
-        add(object, key)
-        add(object, inner)
-    end
-    call(Raw.tutti_object_end, object)
+add_list(object::Object, values) = nested(Raw.tutti_object_begin_list, object) do
+    foreach(value -> add(object, value), values)
 end
+
+add(object::Object, value::Union{AbstractDict, NamedTuple}) =
+    nested(Raw.tutti_object_begin_map, object) do
+        for (key, inner) in pairs(value)
+            key isa Union{AbstractString, Symbol, Integer} && !(key isa Bool) ||
+                throw(ArgumentError("a key is a $(typeof(key)), not a string or an integer"))
+            add(object, key)
+            add(object, inner)
+        end
+    end
 
 string_item(text) = item_of(Raw.TUTTI_OBJECT_STRING, String(text))
 item_of(kind, text::String) =

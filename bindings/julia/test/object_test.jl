@@ -85,3 +85,12 @@ end
         @test object[1] == 2 && !haskey(object, big(2)^64 + 1) && !haskey(object, -big(2)^64 + 1)
     end
 end
+
+@testset "a value that holds itself is refused" begin
+    list, map = Any[], Dict{String, Any}()
+    push!(list, list)
+    map["map"] = map
+    for value in (list, map)
+        @test occursin("does it hold itself?", sprint(showerror, thrown(() -> encode(value))))
+    end
+end
