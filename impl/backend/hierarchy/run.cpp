@@ -87,11 +87,12 @@ void serve(const Trip& trip, const AllToAllSingle& call) {
 void serve(const Trip& trip, const Parcels& call) {
     broadcast_parcel(trip, call);
 }
-// Inside hosts ranks see each other's; that all have some, all ranks must know.
+// That all have some, all ranks must know before those of a host share theirs, and keep it.
 void serve(const Trip& trip, const Alloc& call) {
-    if (trip.team != nullptr) shm::alloc(*trip.team, call);
+    if (trip.team != nullptr) shm::refuse_excess(*trip.team, call);
     Exchange exchange = trip.among_all();
     algorithm::run(exchange, call);
+    if (trip.team != nullptr && call.outcome->without < 0) shm::share(*trip.team, call);
 }
 void serve(const Trip&, const AllToAll&) {
     TUTTI_ASSERT(false);

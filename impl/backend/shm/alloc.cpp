@@ -47,9 +47,9 @@ std::shared_ptr<Segment> open_part(const Team& team, int rank, const Block& bloc
     }
 }
 
-// What ranks of one host want together may be more than there is, which none sees from what it
-// wants itself. Then all refuse, for the sake of the one that wants most.
-bool is_too_much(Team& team, const Alloc& call) {
+}  // namespace
+
+void refuse_excess(Team& team, const Alloc& call) {
     struct Wish {
         uint64_t bytes;
         uint64_t available;
@@ -58,21 +58,16 @@ bool is_too_much(Team& team, const Alloc& call) {
     uint64_t all = 0;
     for (const Wish& wish : wishes) all += std::min(wish.bytes, UINT64_MAX - all);
     const uint64_t available = std::ranges::min(wishes, {}, &Wish::available).available;
-    if (all <= available) return false;
+    if (all <= available) return;
     const auto most = std::ranges::max_element(wishes, {}, &Wish::bytes);
     call.outcome->without = static_cast<int>(most - wishes.begin());
     call.refuse({TUTTI_ERR_OUT_OF_MEMORY, -1, ENOMEM,
                  cat("the ranks of this host want ", all, " bytes, of them rank ",
                      team.group_rank(call.outcome->without), " ", most->bytes, ", and ", available,
                      " are available")});
-    return true;
 }
 
-}  // namespace
-
-void alloc(Team& team, const Alloc& call) {
-    if (is_too_much(team, call)) return;
-    call.make();
+void share(Team& team, const Alloc& call) {
     const auto& memory = call.outcome->memory;
     const Block mine = memory ? Block{memory->address(), memory->size()} : Block{};
     const std::vector<Block> blocks = tell_team(team, mine);
@@ -93,6 +88,13 @@ void alloc(Team& team, const Alloc& call) {
     const auto answers = tell_team(team, uint64_t{sees_all});
     const bool all_see_all = std::ranges::find(answers, 0U) == answers.end();
     if (all_see_all) team.share(std::move(parts));
+}
+
+void alloc(Team& team, const Alloc& call) {
+    refuse_excess(team, call);
+    if (!call.outcome->why_not.ok()) return;
+    call.make();
+    share(team, call);
 }
 
 }  // namespace tutti::shm

@@ -14,6 +14,10 @@ void run(Team& team, const Collective& call);
 // Ranks make memory and map each other's, if all have some and all can; who is without is counted
 // in the team.
 void alloc(Team& team, const Alloc& call);
+// The steps of that. Ranks of one host may want more together than there is, which none sees from
+// what it wants itself: then all refuse, for the sake of the one that wants most.
+void refuse_excess(Team& team, const Alloc& call);
+void share(Team& team, const Alloc& call);
 void barrier(Team& team);
 void broadcast(Team& team, Bytes data, int source);
 void all_reduce(Team& team, const AllReduce& call);
