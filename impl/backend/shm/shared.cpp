@@ -1,7 +1,7 @@
 #include "shared.hpp"
 
 #include <algorithm>
-#include <functional>
+#include <iterator>
 #include <utility>
 
 namespace tutti::shm {
@@ -20,13 +20,16 @@ algorithm::ConstBytes bytes_of(const Segment& segment) {
 
 void Shared::add(std::vector<std::shared_ptr<Segment>> parts) {
     drop_given_up();
-    blocks_.push_back({++last_, std::move(parts)});
+    own_numbers_[bytes_of(*parts[static_cast<size_t>(rank_)]).data()] = ++last_;
+    blocks_.push_back({last_, std::move(parts)});
 }
 
 void Shared::drop_given_up() {
     for (Block& block : blocks_) {
         for (auto& part : block.parts) {
-            if (part && part->is_given_up()) part.reset();
+            if (!part || !part->is_given_up()) continue;
+            if (&part - block.parts.data() == rank_) own_numbers_.erase(bytes_of(*part).data());
+            part.reset();
         }
     }
     std::erase_if(blocks_, [](const Block& block) {
@@ -34,30 +37,28 @@ void Shared::drop_given_up() {
     });
 }
 
+const Segment* Shared::part(int rank, uint64_t number) const {
+    const auto block = std::ranges::lower_bound(blocks_, number, {}, &Block::number);
+    if (block == blocks_.end() || block->number != number) return nullptr;
+    return block->parts[static_cast<size_t>(rank)].get();
+}
+
 Place Shared::place_of(algorithm::ConstBytes data) const {
-    const std::less_equal<const std::byte*> before;
-    for (const Block& block : blocks_) {
-        const auto& mine = block.parts[static_cast<size_t>(rank_)];
-        if (!mine || block.number > most_number) continue;
-        const algorithm::ConstBytes all = bytes_of(*mine);
-        if (!before(all.data(), data.data()) ||
-            !before(data.data() + data.size(), all.data() + all.size()) || mine->is_given_up()) {
-            continue;
-        }
-        const auto offset = static_cast<uint64_t>(data.data() - all.data());
-        return offset > most_offset ? 0 : block.number << offset_bits | offset;
-    }
-    return 0;
+    const auto after = own_numbers_.upper_bound(data.data());
+    if (after == own_numbers_.begin()) return 0;
+    const auto [begin, number] = *std::prev(after);
+    const Segment* const mine = part(rank_, number);
+    const auto offset = static_cast<uint64_t>(data.data() - begin);
+    const bool is_there = offset <= mine->size() && data.size() <= mine->size() - offset;
+    if (!is_there || mine->is_given_up() || number > most_number || offset > most_offset) return 0;
+    return number << offset_bits | offset;
 }
 
 algorithm::ConstBytes Shared::find(int rank, Place place) const {
-    const uint64_t number = place >> offset_bits;
-    const auto block = std::ranges::lower_bound(blocks_, number, {}, &Block::number);
-    if (block == blocks_.end() || block->number != number) return {};
-    const auto& part = block->parts[static_cast<size_t>(rank)];
+    const Segment* const there = part(rank, place >> offset_bits);
     const uint64_t offset = place & most_offset;
-    if (!part || offset > part->size()) return {};
-    return bytes_of(*part).subspan(static_cast<size_t>(offset));
+    if (there == nullptr || offset > there->size()) return {};
+    return bytes_of(*there).subspan(static_cast<size_t>(offset));
 }
 
 }  // namespace tutti::shm

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -35,10 +36,13 @@ private:
         std::vector<std::shared_ptr<Segment>> parts;  // by rank; null: given up
     };
     void drop_given_up();
+    // The rank's part of that number; null if there is none.
+    [[nodiscard]] const Segment* part(int rank, uint64_t number) const;
 
     int rank_;
-    std::vector<Block> blocks_;  // by number
-    uint64_t last_ = 0;          // number
+    std::vector<Block> blocks_;                         // by number
+    std::map<const std::byte*, uint64_t> own_numbers_;  // by where this rank's parts begin
+    uint64_t last_ = 0;                                 // number
 };
 
 }  // namespace tutti::shm

@@ -105,6 +105,23 @@ void what_was_given_up_is_zero(void**) {
     assert_int_equal(static_cast<char*>(theirs.data())[7], 0);
 }
 
+// Every other one is given back before the next comes, so that new ones lie between old ones.
+void each_of_many_is_told_from_the_others(void**) {
+    Pair ranks;
+    std::vector<Part> parts;
+    for (size_t index = 0; index < 200; ++index) {
+        parts.push_back(make(index % 3 * 5000));
+        ranks.add(parts.back(), make(1));
+        if (index % 2 == 1) parts[index]->give_up();
+    }
+    for (size_t index = 0; index < parts.size(); ++index) {
+        const auto all = bytes_of(parts[index]);
+        const Place place = ranks.zero.place_of(all);
+        assert_true((place == 0) == (index % 2 == 1));
+        if (place != 0) assert_ptr_equal(ranks.one.find(0, place).data(), all.data());
+    }
+}
+
 }  // namespace
 
 int main() {
@@ -114,6 +131,7 @@ int main() {
         TUTTI_TEST(false_places_are_nowhere),
         TUTTI_TEST(what_was_given_up_is_forgotten_at_the_next),
         TUTTI_TEST(what_was_given_up_is_zero),
+        TUTTI_TEST(each_of_many_is_told_from_the_others),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
