@@ -154,7 +154,9 @@ uint64_t& Segment::mark() const {
 
 void Segment::give_up() noexcept {
     std::atomic_ref(mark()).store(0, std::memory_order_release);
-    if (size() > 0) (void)::madvise(data_, size(), MADV_REMOVE);
+    if (size() == 0) return;
+    (void)::munlock(data_, size());  // what is locked would stay
+    (void)::madvise(data_, size(), MADV_REMOVE);
 }
 
 bool Segment::is_given_up() const {

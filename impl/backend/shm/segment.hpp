@@ -47,7 +47,7 @@ public:
     // Nobody can open it any more.
     void close() { descriptor_.reset(); }
 
-    // Its pages are free, here and wherever it is mapped; what is read there is zero.
+    // Its pages are free, here and wherever it is mapped; what is read there is zero. The maker's.
     void give_up() noexcept;
     // Whether the process that made it has given it up.
     [[nodiscard]] bool is_given_up() const;

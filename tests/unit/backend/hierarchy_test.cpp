@@ -1,5 +1,6 @@
 // Do all ranks find the same hosts, do lists of pieces go by the lanes whole, and do failures among
 // some of the ranks name those of the group? N ranks as threads.
+#include "backend/hierarchy/hierarchy.hpp"
 #include "backend/hierarchy/lanes.hpp"
 #include "backend/shm/collectives.hpp"
 #include "backend/shm/meeting.hpp"
@@ -193,6 +194,26 @@ void failures_among_some_ranks_name_those_of_the_group(void**) {
     });
 }
 
+void no_host_keeps_memory_if_a_rank_of_another_has_none(void**) {
+    const HostsVariable variable("0,0,1,1");
+    auto channels = connect_all(4);
+    std::vector<std::unique_ptr<Backend>> backends(channels.size());
+    int wrong[4] = {};
+    on_ranks(4, [&](int rank) {
+        const auto own = static_cast<size_t>(rank);
+        backends[own] = hierarchy::connect(std::move(channels[own]), ample());
+        for (const bool all_have : {false, true}) {
+            const Alloc call{all_have || rank != 3 ? size_t{100} : size_t{1} << 60};
+            backends[own]->run(call, all_have ? 2 : 1, ample());
+            wrong[rank] += call.outcome->without != (all_have ? -1 : 2);
+            const auto& memory = call.outcome->memory;
+            wrong[rank] += memory && (memory.use_count() > 1) != all_have;
+        }
+    });
+    for (const auto& backend : backends) backend->leave();
+    for (const int count : wrong) assert_int_equal(count, 0);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -204,6 +225,7 @@ int main(int count, char** arguments) {
         TUTTI_TEST(ranks_are_on_the_hosts_that_the_variable_says),
         TUTTI_TEST(a_malformed_list_of_hosts_names_the_variable),
         TUTTI_TEST(failures_among_some_ranks_name_those_of_the_group),
+        TUTTI_TEST(no_host_keeps_memory_if_a_rank_of_another_has_none),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -19,8 +19,9 @@ void expect_refused(const Collective& call, const std::vector<uint64_t>& words, 
     on_ranks(2, [&](int rank) {
         shm::Team team(std::move(shm::meet(world[rank], ample()).here), world[rank]);
         if (shares) {
-            team.begin(fingerprint(Alloc{}), 1, ample());
-            shm::alloc(team, {std::make_shared<shm::Segment>(shm::Segment::make(1 << 20))});
+            const Alloc alloc{1 << 20};
+            team.begin(fingerprint(alloc), 1, ample());
+            shm::alloc(team, alloc);
         }
         team.begin(fingerprint(call), 2, ample());
         if (rank == 1) {

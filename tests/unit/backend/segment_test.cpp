@@ -111,6 +111,16 @@ void nothing_of_it_stays(void**) {
     assert_int_equal(mapped(), before);
 }
 
+void what_is_locked_is_given_up_too(void**) {
+    Segment mine = Segment::make_now(size);
+    const Segment theirs = Segment::open(mine.address(), size);
+    std::memset(mine.data(), 7, size);
+    assert_int_equal(mlock(mine.data(), size), 0);
+    mine.give_up();
+    const std::string zeros(size, '\0');
+    assert_memory_equal(theirs.data(), zeros.data(), size);
+}
+
 }  // namespace
 
 int main() {
@@ -120,6 +130,7 @@ int main() {
         TUTTI_TEST(another_segment_is_not_taken_for_it),
         TUTTI_TEST(it_cannot_shrink_and_only_its_owner_s_kind_are_opened),
         TUTTI_TEST(nothing_of_it_stays),
+        TUTTI_TEST(what_is_locked_is_given_up_too),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
