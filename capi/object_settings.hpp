@@ -1,6 +1,8 @@
 // tutti_object_options as the engine's settings. Any thread.
 #pragma once
 
+#include <optional>
+
 #include "object/settings.hpp"
 #include "options.hpp"
 #include "tutti/object.h"
@@ -14,6 +16,16 @@ inline void set(int64_t given, int64_t highest, const char* argument, size_t& se
         refuse(argument, " is ", given, "; it must be from 0 (the default) to ", highest);
     }
     if (given != 0) setting = static_cast<size_t>(given);
+}
+
+inline std::optional<int> read_level(int level) {
+    if (level < object_limits::lowest_compression_level ||
+        level > object_limits::highest_compression_level) {
+        refuse("options.compression_level is ", level, "; it must be from ",
+               object_limits::lowest_compression_level, " to ",
+               object_limits::highest_compression_level);
+    }
+    return level == 0 ? std::nullopt : std::optional(level);
 }
 
 }  // namespace settings_detail
@@ -31,8 +43,9 @@ inline ObjectSettings read_settings(const tutti_object_options* given, bool comp
     if (options.compress != TUTTI_OBJECT_COMPRESS_DEFAULT) {
         compress = options.compress == TUTTI_OBJECT_COMPRESS_IF_IT_PAYS;
     }
-    ObjectSettings settings = environment_settings(compress);
     using settings_detail::set;
+    ObjectSettings settings =
+        environment_settings(compress, settings_detail::read_level(options.compression_level));
     set(options.max_bytes, INT64_MAX, "options.max_bytes", settings.message_bytes);
     set(options.max_decompressed_bytes, INT64_MAX, "options.max_decompressed_bytes",
         settings.decompressed_bytes);
@@ -40,14 +53,6 @@ inline ObjectSettings read_settings(const tutti_object_options* given, bool comp
     set(options.max_depth, INT32_MAX, "options.max_depth", settings.depth);
     set(options.compression_threshold, INT64_MAX, "options.compression_threshold",
         settings.threshold);
-    const int level = options.compression_level;
-    if (level < object_limits::lowest_compression_level ||
-        level > object_limits::highest_compression_level) {
-        refuse("options.compression_level is ", level, "; it must be from ",
-               object_limits::lowest_compression_level, " to ",
-               object_limits::highest_compression_level);
-    }
-    if (level != 0) settings.level = level;
     return settings;
 }
 

@@ -25,8 +25,8 @@ struct ObjectSettings {
     size_t threshold = object_limits::compression_threshold;
 };
 
-// The defaults, with `compress` as given unless TUTTI_OBJECT_COMPRESSION_LEVEL is 0. Throws
-// INVALID_ARGUMENT naming a variable that is malformed.
-ObjectSettings environment_settings(bool compress);
+// The defaults. `level`: what the call gives; without one TUTTI_OBJECT_COMPRESSION_LEVEL holds, and
+// its 0 turns `compress` off. Throws INVALID_ARGUMENT naming a variable that is malformed.
+ObjectSettings environment_settings(bool compress, std::optional<int> level = {});
 
 }  // namespace tutti

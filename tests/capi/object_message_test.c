@@ -105,6 +105,11 @@ static void the_environment_sets_what_options_leave_open(void** state) {
     EXPECT_OK(tutti_object_encode(object, &options, &bytes, &error));
     assert_int_equal(tutti_bytes_size(bytes), sizeof zeros + 3);
     tutti_bytes_release(bytes);
+    options.compression_level = 3;
+    EXPECT_OK(tutti_object_encode(object, &options, &bytes, &error));
+    assert_true(tutti_bytes_size(bytes) < sizeof zeros / 10);
+    tutti_bytes_release(bytes);
+    options.compression_level = 0;
     assert_int_equal(setenv("TUTTI_OBJECT_COMPRESSION_LEVEL", "20", 1), 0);
     EXPECT_ERROR(tutti_object_encode(object, &options, &bytes, &error), TUTTI_ERR_INVALID_ARGUMENT,
                  "environment variable TUTTI_OBJECT_COMPRESSION_LEVEL is \"20\"");
