@@ -44,7 +44,7 @@ void issue_parcels(Group& group, Parcels call, int64_t timeout_ms, tutti_work** 
                    std::shared_ptr<Places<Handle>> places, Open<Handle> open) {
     call.received = std::make_shared<Parcels::Received>();
     auto deliver = [received = call.received, places = std::move(places), open = std::move(open)] {
-        if (places->size() > 0) places->publish(open(*received));
+        if (!received->empty()) places->publish(open(*received));
     };
     if (work == nullptr) {
         group.run(call, timeout_ms);

@@ -1,5 +1,6 @@
 #include "list.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -75,6 +76,7 @@ std::vector<ObjectPointer> unpack_list(OwnedBytes list, size_t count,
 }
 
 size_t longest_list(size_t count, const ObjectSettings& settings) {
+    count = std::max(count, size_t{1});
     size_t bytes = 0;
     if (__builtin_add_overflow(settings.message_bytes, format::array_alignment, &bytes) ||
         __builtin_mul_overflow(bytes, count, &bytes) ||

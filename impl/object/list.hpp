@@ -22,7 +22,8 @@ std::string pack_list(std::span<const ObjectPointer> objects, const ObjectSettin
 std::vector<ObjectPointer> unpack_list(OwnedBytes list, size_t count,
                                        const ObjectSettings& settings);
 
-// How long a list within the limits can be.
+// How long a list within the limits can be. None is as long as one, so that who expects none and is
+// sent some reads how many they are.
 size_t longest_list(size_t count, const ObjectSettings& settings);
 
 }  // namespace tutti
