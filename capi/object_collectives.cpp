@@ -29,12 +29,6 @@ void give(Parcels& call, Messages made) {
     call.inputs_memory = messages;
 }
 
-ObjectSettings read_settings(const capi::GroupPin& pin, const tutti_object_options* options) {
-    ObjectSettings settings = capi::read_settings(options, true);
-    settings.same_memory = pin->same_memory();
-    return settings;
-}
-
 std::string pack_one(const ObjectPointer& object, ObjectSettings settings, bool same_host) {
     settings.same_host = same_host;
     return tutti::pack_list({&object, 1}, settings);
@@ -88,7 +82,7 @@ void gather(const capi::GroupPin& pin, Parcels call, const tutti_object* object,
             tutti_object** out_objects, size_t out_count,
             const tutti_object_options* object_options, const tutti_call_options* options,
             tutti_work** work) {
-    const ObjectSettings settings = read_settings(pin, object_options);
+    const ObjectSettings settings = capi::read_settings(*pin, object_options);
     const ObjectPointer value = capi::Pin<tutti_object>(object, "object")->value("object");
     const auto ranks = static_cast<size_t>(pin->size());
     const bool receives = call.root < 0 || call.root == pin->rank();
@@ -116,7 +110,7 @@ tutti_status tutti_broadcast_object_list(tutti_group* group, tutti_object* const
                                          tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
-        ObjectSettings settings = read_settings(pin, object_options);
+        ObjectSettings settings = capi::read_settings(*pin, object_options);
         settings.same_host = pin->same_host();
         Parcels call{.pattern = Parcels::Pattern::Broadcast, .root = group_src};
         const bool gives = pin->rank() == group_src;
@@ -166,7 +160,7 @@ tutti_status tutti_scatter_object_list(tutti_group* group, tutti_object* const* 
                                        tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
-        const ObjectSettings settings = read_settings(pin, object_options);
+        const ObjectSettings settings = capi::read_settings(*pin, object_options);
         Parcels call{.pattern = Parcels::Pattern::Scatter, .root = group_src};
         capi::check_source_list(*pin, objects, object_count, group_src, "objects", "object_count");
         call.keeps_own = false;

@@ -59,7 +59,7 @@ tutti_status tutti_send_object_list(tutti_group* group, tutti_object* const* obj
                                     tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
-        ObjectSettings settings = capi::read_settings(object_options, true);
+        ObjectSettings settings = capi::read_settings(*pin, object_options);
         settings.same_host = pin->same_host(group_dst);
         const auto message = std::make_shared<const std::string>(
             tutti::pack_list(capi::read_objects(objects, count), settings));
@@ -76,7 +76,7 @@ tutti_status tutti_recv_object_list(tutti_group* group, tutti_object** out_objec
                                     tutti_work** work, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
-        const ObjectSettings settings = capi::read_settings(object_options, true);
+        const ObjectSettings settings = capi::read_settings(*pin, object_options);
         capi::need_array(out_objects, count, "out_objects");
         Receive call{{}, group_src, tag, Content::Objects};
         call.most_bytes = tutti::longest_list(count, settings);

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "group.hpp"
 #include "object/settings.hpp"
 #include "options.hpp"
 #include "tutti/object.h"
@@ -53,6 +54,13 @@ inline ObjectSettings read_settings(const tutti_object_options* given, bool comp
     set(options.max_depth, INT32_MAX, "options.max_depth", settings.depth);
     set(options.compression_threshold, INT64_MAX, "options.compression_threshold",
         settings.threshold);
+    return settings;
+}
+
+// Of a call between ranks of the group.
+inline ObjectSettings read_settings(const Group& group, const tutti_object_options* given) {
+    ObjectSettings settings = read_settings(given, true);
+    settings.same_memory = group.same_memory();
     return settings;
 }
 

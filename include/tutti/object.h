@@ -59,7 +59,8 @@ typedef struct tutti_object_options {
                                        else 512 */
     int32_t compression_level;      /**< zstd's, -7 to 19; TUTTI_OBJECT_COMPRESSION_LEVEL (there 0
                                        is off); else 1, and between ranks of one host, of a value
-                                       of 4 MiB or more, only a quarter is compressed */
+                                       of 4 MiB or more, only a quarter is compressed, and over
+                                       shm nothing */
     int64_t compression_threshold;  /**< bytes from which on compressing is tried;
                                        TUTTI_OBJECT_COMPRESSION_THRESHOLD; else 4096 */
     uint32_t compress;              /**< TUTTI_OBJECT_COMPRESS_... */

@@ -134,6 +134,31 @@ static void a_rank_may_send_to_itself(void** state) {
     for (int32_t size = 1; size <= 2; ++size) RUN(size, send_to_oneself);
 }
 
+/* A receiver that lets nothing be decompressed sees whether it would have to. */
+static void send_what_shrinks(rank_context* me) {
+    tutti_object* object = object_of(0, 100000);
+    tutti_object_options options = TUTTI_OBJECT_OPTIONS_INIT;
+    options.max_decompressed_bytes = 100;
+    if (me->rank == 0) RANK_OK(me, SENDS(me, &object, 1, 1, 0, NULL));
+    if (me->rank == 1) {
+        tutti_object* got = NULL;
+        const tutti_status status = tutti_recv_object_list(me->group, &got, 1, 0, 0, &options, NULL,
+                                                           NULL, NULL, &me->error);
+        if (strcmp(backend, "shm") == 0) {
+            RANK_EXPECT(me, status == TUTTI_OK && is_object_of(got, 0, 100000));
+        } else {
+            RANK_EXPECT(me, status == TUTTI_ERR_MISMATCH && got == NULL);
+            RANK_SAYS(me, "should hold 100007 bytes, and the limit is 100");
+        }
+    }
+    tutti_object_release(object);
+}
+
+static void what_shrinks_is_compressed_unless_memory_is_shared(void** state) {
+    (void)state;
+    RUN(2, send_what_shrinks);
+}
+
 /* A receive that fails has consumed the message, and the next one gets the next. */
 #define REFUSED(me, call, fragment)                \
     do {                                           \
@@ -321,6 +346,7 @@ int main(int argc, char** argv) {
         TEST(bytes_of_any_size_arrive),
         TEST(a_receive_from_any_rank_says_from_whom),
         TEST(a_rank_may_send_to_itself),
+        TEST(what_shrinks_is_compressed_unless_memory_is_shared),
         TEST(what_does_not_fit_is_told_and_consumed),
         TEST(limits_hold_on_both_sides),
         TEST(a_receive_that_timed_out_has_lost_nothing),
