@@ -80,6 +80,45 @@ static tutti_status reduce_scatter(site* here) {
                                        &here->error);
 }
 
+static tutti_status give_numbers(site* here) {
+    tutti_object* given = NULL;
+    tutti_status status = tutti_object_create(&given, &here->error);
+    if (!status) {
+        status = tutti_object_add_array(given, here->input, TUTTI_FLOAT64, &here->count, 1,
+                                        TUTTI_OBJECT_BORROW, &here->error);
+    }
+    if (!status) {
+        status = tutti_broadcast_object_list(TUTTI_GROUP_WORLD, &given, 1, NULL, 1, NULL, NULL,
+                                             NULL, &here->error);
+    }
+    tutti_object_release(given);
+    return status;
+}
+
+static tutti_status take_numbers(site* here) {
+    tutti_object* got = NULL;
+    const void* data = NULL;
+    const int64_t* shape = NULL;
+    tutti_dtype dtype = 0;
+    int32_t dimensions = 0;
+    tutti_status status = tutti_broadcast_object_list(TUTTI_GROUP_WORLD, NULL, 1, &got, 1, NULL,
+                                                      NULL, NULL, &here->error);
+    if (!status) {
+        status = tutti_object_get_array(got, 0, &data, &dtype, &shape, &dimensions, &here->error);
+    }
+    if (!status && dtype == TUTTI_FLOAT64 && dimensions == 1 && shape[0] == here->count) {
+        memcpy(here->output, data, (size_t)here->count * sizeof(double));
+    }
+    tutti_object_release(got);
+    return status;
+}
+
+static tutti_status broadcast_object(site* here) {
+    if (here->rank != 1) return take_numbers(here);
+    memcpy(here->output, here->input, (size_t)here->count * sizeof(double));
+    return give_numbers(here);
+}
+
 /* What may go out of a host and come in, when `whole` bytes are reduced, or given to all, or cut
  * into parts for the ranks. Of more than two hosts some pass on what is not theirs. */
 static traffic all_of_it(const site* here, int32_t host, int64_t whole) {
@@ -115,6 +154,11 @@ static traffic parts_combined(const site* here, int32_t host, int64_t whole) {
     return most;
 }
 
+/* The numbers shrink to less than half, and between hosts all of them are compressed. */
+static traffic half_from_rank_1(const site* here, int32_t host, int64_t whole) {
+    return from_rank_1(here, host, whole / 2);
+}
+
 typedef struct operation {
     const char* name;
     tutti_status (*call)(site* here);
@@ -127,6 +171,7 @@ static const operation operations[] = {
     {"reduce", reduce, to_rank_1},
     {"all_gather_into_tensor", all_gather, parts_to_all},
     {"reduce_scatter_tensor", reduce_scatter, parts_combined},
+    {"broadcast_object_list", broadcast_object, half_from_rank_1},
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
@@ -144,9 +189,11 @@ static int is_right(const site* here, int which, int64_t index) {
         case 3:
             return index >= part * here->size ||
                    here->output[index] == (double)(index / part + 1 + index % part);
-        default:
+        case 4:
             return index >= part ||
                    here->output[index] == all + ranks * (double)(index + part * here->rank);
+        default:
+            return here->output[index] == 2 + (double)index;
     }
 }
 
@@ -166,6 +213,7 @@ static int try_one(site* here, int which, int judges) {
     const int32_t host = host_of(here, here->rank);
     struct timespec begin, end;
     if (tutti_barrier(TUTTI_GROUP_WORLD, NULL, NULL, &here->error)) return fail(here, "barrier");
+    memset(here->output, 0, (size_t)here->count * sizeof(double));
     const traffic before = count_traffic(here);
     (void)clock_gettime(CLOCK_MONOTONIC, &begin);
     if (one->call(here)) return fail(here, one->name);
