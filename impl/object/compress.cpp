@@ -162,7 +162,9 @@ void Decompressor::make_room(size_t piece) {
 
 void Decompressor::read_header(std::span<const std::byte> piece) {
     const unsigned long long size = ZSTD_getFrameContentSize(piece.data(), piece.size());
-    if (size == ZSTD_CONTENTSIZE_ERROR) refuse("the compressed message has no header of zstd's");
+    if (size == ZSTD_CONTENTSIZE_ERROR) {
+        refuse("the message cannot be decompressed at byte 0: it has no header of zstd's");
+    }
     if (size == ZSTD_CONTENTSIZE_UNKNOWN) return;
     if (size > limit_) {
         refuse("the compressed message should hold ", size, " bytes, and the limit is ", limit_);

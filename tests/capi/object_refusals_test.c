@@ -1,5 +1,5 @@
-/* Objects and bytes between ranks, threads here, that do not go well together. The first argument is
- * the backend. */
+/* Objects and bytes that do not go well together, between ranks that are threads. The first
+ * argument is the backend. */
 #include <stdio.h>
 #include <stdlib.h>
 

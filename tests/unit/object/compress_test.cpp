@@ -190,6 +190,7 @@ void broken_frames_are_refused(void** /*state*/) {
         expect_refusal(frame.substr(0, size), content.size(), "");
     }
     expect_refusal(frame.substr(0, frame.size() - 1), content.size(), "ends too early, at byte");
+    expect_refusal(frame.substr(0, 4) + "\x1f", content.size(), "at byte 0: it has no header");
     expect_refusal(frame + "x", content.size(), "and 1 more follow");
     expect_refusal(frame + frame, content.size(), "more follow");
     std::string wrong_sum = frame;
