@@ -17,8 +17,8 @@ public:
           input_(input),
           output_(output),
           reduction_(reduction),
-          in_place_(direct.sees_results()),
-          length_(in_place_ ? seen_piece_for(input.size(), team_.size()) : slot_piece()),
+          in_outputs_(direct.sees_results()),
+          length_(in_outputs_ ? seen_piece_for(input.size(), team_.size()) : slot_piece()),
           stores_(input.data() == output.data() ? Stores::Ordinary
                                                 : stores_for(output.size(), team_.size())) {}
 
@@ -30,9 +30,9 @@ public:
             [this](uint64_t step, size_t index) {
                 team_.await_all(step);
                 if (!output_.empty()) collect(step, index);
-                team_.finish(step, in_place_ ? 0 : chunk_bytes);
+                team_.finish(step, in_outputs_ ? 0 : chunk_bytes);
             });
-        if (in_place_) direct_.finish_together();
+        if (in_outputs_) direct_.finish_together();
     }
 
 private:
@@ -51,7 +51,7 @@ private:
     void combine(uint64_t step, size_t index) {
         const Share mine = share(index, team_.rank());
         Team::Slot slot{};
-        if (in_place_) {
+        if (in_outputs_) {
             (void)team_.stage(step, 0);
             slot.result = output_.subspan(mine.begin, mine.bytes);
         } else {
@@ -65,9 +65,9 @@ private:
 
     void collect(uint64_t step, size_t index) const {
         for (int rank = 0; rank < team_.size(); ++rank) {
-            if (in_place_ && rank == team_.rank()) continue;
+            if (in_outputs_ && rank == team_.rank()) continue;
             const Share theirs = share(index, rank);
-            const ConstBytes from = in_place_
+            const ConstBytes from = in_outputs_
                                         ? direct_.see_result(rank, theirs.begin, theirs.bytes)
                                         : team_.posted_slot(rank, step).result.first(theirs.bytes);
             copy_out(output_.subspan(theirs.begin, theirs.bytes), from, stores_);
@@ -79,7 +79,7 @@ private:
     const ConstBytes input_;
     const Bytes output_;
     const algorithm::Reduction& reduction_;
-    const bool in_place_;
+    const bool in_outputs_;
     const size_t length_;
     const Stores stores_;
 };
