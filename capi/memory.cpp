@@ -19,7 +19,7 @@ namespace {
 
 using tutti::shm::Segment;
 
-class Held {
+class HeldMemory {
 public:
     void add(std::shared_ptr<Segment> segment) {
         const tutti::Lock lock(mutex_);
@@ -44,8 +44,8 @@ private:
 };
 
 // Never destroyed: programs may give memory back when they end.
-Held& held() {
-    static auto* const all = new Held;
+HeldMemory& held_memory() {
+    static auto* const all = new HeldMemory;
     return *all;
 }
 
@@ -61,7 +61,7 @@ Held& held() {
 }  // namespace
 
 size_t capi::count_memory() {
-    return held().count();
+    return held_memory().count();
 }
 
 extern "C" {
@@ -75,7 +75,7 @@ tutti_status tutti_alloc(tutti_group* group, size_t bytes, void** memory, tutti_
         const auto& made = *call.outcome;
         if (made.without >= 0) refuse_all(*pin, made.without, made.why_not);
         made.memory->close();  // who sees it has mapped it
-        held().add(made.memory);
+        held_memory().add(made.memory);
         *memory = made.memory->data();
     });
 }
@@ -83,7 +83,7 @@ tutti_status tutti_alloc(tutti_group* group, size_t bytes, void** memory, tutti_
 tutti_status tutti_free(void* memory, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         if (memory == nullptr) return;
-        const std::shared_ptr<Segment> segment = held().take(memory);
+        const std::shared_ptr<Segment> segment = held_memory().take(memory);
         if (!segment) {
             capi::refuse("memory is not from tutti_alloc, or was given back already");
         }
