@@ -43,6 +43,7 @@ include("object_collectives.jl")
 include("byte_collectives.jl")
 include("object_point_to_point.jl")
 include("mesh.jl")
+include("memory.jl")
 include("log.jl")
 include("version.jl")
 
@@ -64,6 +65,7 @@ export encode, decode, to_json, ObjectOptions, Timestamp, AsArray
 export bcast_object_list!, allgather_object, gather_object, scatter_object_list, send_object_list,
     recv_object_list
 export bcast_bytes, allgather_bytes, gather_bytes, scatter_bytes, send_bytes, recv_bytes
+export alloc, HostArray
 export Mesh, init_device_mesh, get_group, get_all_groups, get_local_rank, get_coordinate, ranks,
     dim_names, flatten
 

@@ -1,0 +1,110 @@
+# Arrays in memory that ranks share.
+
+@testset "they are arrays" begin
+    on_ranks(2) do group
+        x = alloc(Float64, (3, 4); group = group)
+        @test size(x) == (3, 4) && x == zeros(3, 4) && x isa DenseArray
+        @test strides(x) == (1, 3) && pointer(x) isa Ptr{Float64}
+        x .= 1:3
+        x[2, 3] = 7
+        @test x[2, 3] == x[8] == 7 && sum(x) == 29 && x[:, 1] == [1, 2, 3]
+        @test reshape(x, 12)[8] == 7 && x' isa AbstractMatrix && 2x == 2Array(x)
+        @test_throws BoundsError x[13]
+        @test_throws BoundsError x[0] = 1
+        close(x)
+        x = alloc(Complex{Float32}, 0; group = group)
+        @test isempty(x)
+        close(x)
+        @test (y = alloc(Int8; group = group); y[] = 3; y[] == 3)
+    end
+end
+
+@testset "every kind of call takes them" begin
+    on_ranks(3) do group
+        r = get_rank(group)
+        x = alloc(Int64, 5000; group = group)
+        all = alloc(Int64, 5000, 3; group = group)
+        x .= r .+ (1:5000)
+        @test allgather!(all, x; group = group) === all
+        @test all == [p + i for i in 1:5000, p in 0:2]
+        @test allreduce!(x, +; group = group) === x
+        @test x == [3i + 3 for i in 1:5000]
+        bcast!(view(x, 11:20); src = r == 1 ? 1 : 1, group = group)
+        work = allreduce!(view(all, :, 2), max; group = group, async = true)
+        @test fetch(work) == 2:5001 .+ 0
+        sent = send(x, (r + 1) % 3; group = group, async = true)
+        recv!(view(all, :, 1), (r + 2) % 3; group = group)
+        wait(sent)
+        @test all[:, 1] == x
+        close(x)
+        close(all)
+    end
+end
+
+@testset "lengths may differ" begin
+    on_ranks(3) do group
+        r = get_rank(group)
+        x = alloc(Float32, r * 1000; group = group)
+        @test length(x) == r * 1000
+        y = r == 2 ? view(x, 1:1000) : zeros(Float32, 1000)
+        y .= r
+        allreduce!(y, +; group = group)
+        @test y == fill(3, 1000)
+        close(x)
+    end
+end
+
+@testset "what was closed is not touched" begin
+    on_ranks(2) do group
+        x = alloc(Float64, 10; group = group)
+        part = view(x, 2:3)
+        close(x)
+        close(x)
+        for use in (() -> x[1], () -> x[1] = 2, () -> sum(part), () -> pointer(x),
+                    () -> allreduce!(x, +; group = group),
+                    () -> allreduce!(part, +; group = group, async = true))
+            @test thrown(use) == InvalidHandleError(-1, 0, "the array was closed")
+        end
+        barrier(group = group)
+    end
+end
+
+@testset "an operation keeps its memory" begin
+    on_ranks(2) do group
+        r = get_rank(group)
+        # Dropped and closed while it runs: nothing but the operation knows of it any more.
+        function begin_sum()
+            x = alloc(Int32, 100_000; group = group)
+            x .= r + 1
+            work = allreduce!(x, +; group = group, async = true)
+            close(x)
+            work
+        end
+        works = [begin_sum() for _ in 1:20]
+        GC.gc()
+        foreach(wait, works)
+        @test all(issuccess, works)
+    end
+end
+
+@testset "the memory outlives the group, and the collector gives it back" begin
+    arrays = on_ranks(2) do group
+        x = alloc(Int, 100; group = group)
+        x .= 1:100
+        x
+    end
+    @test arrays[1] == arrays[2] == 1:100
+    memory = arrays[1].memory
+    finalize(arrays[1])
+    status = Raw.tutti_free(memory, C_NULL)
+    @test status == Raw.TUTTI_ERR_INVALID_ARGUMENT
+end
+
+@testset "wrong arguments are named" begin
+    on_ranks(1) do group
+        @test_throws ArgumentError alloc(String, 3; group = group)
+        @test_throws ArgumentError alloc(Int, -1; group = group)
+        @test_throws ArgumentError alloc(Int, typemax(Int), 2; group = group)
+        @test thrown(() -> alloc(UInt8, typemax(Int); group = group)) isa ResourceError
+    end
+end
