@@ -111,6 +111,9 @@ lists of arrays, which may differ in length. torch: all_to_all_single, all_to_al
 function alltoall!(output, input = nothing; output_splits = nothing, input_splits = nothing,
                    group::Group = WORLD, async::Bool = false, timeout = nothing)
     stays = keeps(async, group)
+    is_list(output) && !(output_splits === input_splits === nothing) &&
+        throw(ArgumentError("output_splits and input_splits are of arrays; output is a list, " *
+                            "whose arrays say how much goes where"))
     is_list(output) && return alltoall_lists!(output, input, group, async, stays, timeout)
     out = lend_output(output, :output; keeps = stays)
     given = input === nothing ? nothing : lend(input, :input; keeps = stays)

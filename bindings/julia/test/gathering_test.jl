@@ -60,5 +60,6 @@ end
         lists = [zeros(Int, r + 1) for _ in 1:3]
         alltoall!(lists, [fill(r, i) for i in 1:3]; group = group)
         @test lists == [fill(s, r + 1) for s in 0:2]
+        @test_throws ArgumentError alltoall!(lists, lists; input_splits = [1, 1, 1], group = group)
     end
 end
