@@ -54,7 +54,8 @@ using it, when they and the array are gone. May be repeated.
 """
 function Base.close(array::HostArray)
     array.data = C_NULL
-    lock(() -> isempty(expected), expected_lock) && give_back(array)
+    is_idle = gathering_groups[] == 0 && lock(() -> isempty(expected), expected_lock)
+    is_idle && give_back(array)
     nothing
 end
 
