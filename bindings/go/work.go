@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -210,6 +211,7 @@ func firstDone(ctx context.Context, works []*Work) int {
 		}
 		return chosen
 	}
+	works = slices.Clone(works) // some of them may still look when the caller has its slice back
 	places := make(chan int, len(works)/mostCases+1)
 	for begin := 0; begin < len(works); begin += mostCases {
 		go func(begin int) {
