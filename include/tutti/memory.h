@@ -27,8 +27,9 @@ extern "C" {
  *  Blocks:  until all ranks have called, up to the group's timeout
  *  Threads: any; calls take effect in arrival order
  *  Fails:   INVALID_ARGUMENT, also while calls are gathered; INVALID_HANDLE; OUT_OF_MEMORY, naming
- *           a rank that can have none, or the one that wants most if they want too much
- *           together; MISMATCH, PEER_LOST, TIMEOUT, ABORTED
+ *           a rank that can have none, or the one that wants most if together they want more
+ *           than their host, or the limit of their control group, leaves; MISMATCH, PEER_LOST,
+ *           TIMEOUT, ABORTED
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_alloc(tutti_group* group, size_t bytes, void** memory,
                                    tutti_error* error);

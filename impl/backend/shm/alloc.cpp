@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/control_group.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "collectives.hpp"
@@ -39,7 +40,8 @@ std::vector<Word> tell_team(Team& team, const Word& mine) {
 // Nothing: this rank does not see that one's.
 std::shared_ptr<Segment> open_part(const Team& team, int rank, const Block& block) {
     try {
-        return std::make_shared<Segment>(Segment::open(block.address, block.bytes));
+        return std::make_shared<Segment>(
+            Segment::open(block.address, block.bytes, Segment::Access::ReadOnly));
     } catch (const Error& error) {
         log(LogLevel::Warning, "no memory is shared: rank ", team.group_rank(rank), ": ",
             error.status().message);
@@ -47,24 +49,42 @@ std::shared_ptr<Segment> open_part(const Team& team, int rank, const Block& bloc
     }
 }
 
-}  // namespace
+struct Wish {
+    uint64_t bytes;
+    uint64_t available;  // to all ranks of the host
+    uint64_t room;       // for all processes of
+    uint64_t group;      // this control group; 0: of no group
+};
 
-void refuse_excess(Team& team, const Alloc& call) {
-    struct Wish {
-        uint64_t bytes;
-        uint64_t available;
-    };
-    const auto wishes = tell_team(team, Wish{call.bytes, available_memory()});
+// Unless it has been, or they do not want more than is available where they are.
+void refuse_excess(const Team& team, const Alloc& call, const std::vector<Wish>& wishes,
+                   const char* where, uint64_t available) {
     uint64_t all = 0;
     for (const Wish& wish : wishes) all += std::min(wish.bytes, UINT64_MAX - all);
-    const uint64_t available = std::ranges::min(wishes, {}, &Wish::available).available;
-    if (all <= available) return;
+    if (all <= available || !call.outcome->why_not.ok()) return;
     const auto most = std::ranges::max_element(wishes, {}, &Wish::bytes);
     call.outcome->without = static_cast<int>(most - wishes.begin());
     call.refuse({TUTTI_ERR_OUT_OF_MEMORY, -1, ENOMEM,
-                 cat("the ranks of this host want ", all, " bytes, of them rank ",
+                 cat("the ranks of ", where, " want ", all, " bytes, of them rank ",
                      team.group_rank(call.outcome->without), " ", most->bytes, ", and ", available,
                      " are available")});
+}
+
+}  // namespace
+
+void refuse_excess(Team& team, const Alloc& call) {
+    const MemoryRoom room = memory_room();
+    const auto wishes =
+        tell_team(team, Wish{call.bytes, available_memory(), room.bytes, room.group});
+    refuse_excess(team, call, wishes, "this host",
+                  std::ranges::min(wishes, {}, &Wish::available).available);
+    for (const Wish& one : wishes) {
+        std::vector<Wish> of_group = wishes;
+        for (Wish& wish : of_group) {
+            if (wish.group != one.group) wish.bytes = 0;
+        }
+        if (one.group != 0) refuse_excess(team, call, of_group, "one control group", one.room);
+    }
 }
 
 void share(Team& team, const Alloc& call) {

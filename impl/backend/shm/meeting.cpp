@@ -137,7 +137,8 @@ void look(Answer& answer, const std::vector<Card>& cards, const std::vector<Seat
             throw Error(TUTTI_ERR_UNSUPPORTED, why_not_near(cards[own], cards[peer]));
         }
         if (peer != own)
-            segment.emplace(Segment::open(cards[peer].address, segment_bytes(cards.size())));
+            segment.emplace(Segment::open(cards[peer].address, segment_bytes(cards.size()),
+                                          Segment::Access::ReadWrite));
         answer.see(seats[peer].place);
         if (!segment->lets_read_memory()) answer.direct = 0;
     } catch (const Error& error) {

@@ -15,6 +15,7 @@
 #include <string>
 #include <utility>
 
+#include "base/control_group.hpp"
 #include "base/error.hpp"
 #include "base/hash.hpp"
 
@@ -91,10 +92,10 @@ bool read_memory(int32_t process, uint64_t place, std::span<std::byte> into) {
     return true;
 }
 
-Segment::Segment(net::Descriptor descriptor, const Address& address, size_t bytes)
+Segment::Segment(net::Descriptor descriptor, const Address& address, size_t bytes, Access access)
     : descriptor_(std::move(descriptor)), address_(address), bytes_(bytes + front_page) {
-    void* const all =
-        ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.get(), 0);
+    const int may = access == Access::ReadOnly ? PROT_READ : PROT_READ | PROT_WRITE;
+    void* const all = ::mmap(nullptr, bytes_, may, MAP_SHARED, descriptor_.get(), 0);
     if (all == MAP_FAILED) refuse_memory("cannot map", bytes_);
     // In a child of fork every call is an error, and none shall touch the parent's group.
     (void)::madvise(all, bytes_, MADV_DONTFORK);
@@ -122,7 +123,7 @@ Segment Segment::make(size_t bytes) {
         refuse_memory("cannot make", bytes);
     }
     const Address address{this_host(), random_mark(), ::getpid(), number};
-    Segment segment(std::move(file), address, bytes);
+    Segment segment(std::move(file), address, bytes, Access::ReadWrite);
     std::byte* const mark = static_cast<std::byte*>(segment.data_) - front_page;
     std::memcpy(mark, &address.mark, sizeof address.mark);
     segment.address_.place = reinterpret_cast<uint64_t>(mark);
@@ -130,7 +131,7 @@ Segment Segment::make(size_t bytes) {
 }
 
 Segment Segment::make_now(size_t bytes) {
-    if (bytes > std::min<size_t>(available_memory(), PTRDIFF_MAX / 2)) {
+    if (bytes > std::min<size_t>({available_memory(), memory_room().bytes, PTRDIFF_MAX / 2})) {
         errno = ENOMEM;
         refuse_memory("cannot make", bytes);
     }
@@ -170,23 +171,28 @@ bool Segment::lets_read_memory() const {
            mark == address_.mark;
 }
 
-Segment Segment::open(const Address& address, size_t bytes) {
+Segment Segment::open(const Address& address, size_t bytes, Access access) {
     if (address.host == 0 || address.host != this_host()) {
         refuse_other(address, "it is on another host, or in another container");
     }
     const std::string path = cat("/proc/", address.process, "/fd/", address.descriptor);
     // It may be anything else by now, which opening must not disturb.
-    constexpr int careful = O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    constexpr int careful = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    const auto is_segment = [&](const struct stat& facts) {
+        return S_ISREG(facts.st_mode) && static_cast<size_t>(facts.st_size) == bytes + front_page;
+    };
     struct stat facts {};
     if (::stat(path.c_str(), &facts) != 0) refuse_other(address, path.c_str(), errno);
-    if (!S_ISREG(facts.st_mode) || static_cast<size_t>(facts.st_size) != bytes + front_page) {
-        refuse_other(address, "something else is there");
-    }
-    net::Descriptor file(::open(path.c_str(), careful));
+    if (!is_segment(facts)) refuse_other(address, "something else is there");
+    const int mode = access == Access::ReadOnly ? O_RDONLY : O_RDWR;
+    net::Descriptor file(::open(path.c_str(), mode | careful));
     if (!file.valid()) refuse_other(address, path.c_str(), errno);
+    if (::fstat(file.get(), &facts) != 0 || !is_segment(facts)) {
+        refuse_other(address, "something else is there now");
+    }
     const int seals = ::fcntl(file.get(), F_GET_SEALS);
     if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) refuse_other(address, "it could shrink");
-    Segment segment(std::move(file), address, bytes);
+    Segment segment(std::move(file), address, bytes, access);
     if (std::memcmp(static_cast<std::byte*>(segment.data_) - front_page, &address.mark,
                     sizeof address.mark) != 0) {
         refuse_other(address, "it is another one");

@@ -20,7 +20,8 @@ struct Address {
     uint64_t place = 0;  // in that process
 };
 
-// What the system can give without swapping, in bytes; more than there is where it does not say.
+// What the system can give all its processes without swapping, in bytes; more than there is where
+// it does not say.
 size_t available_memory();
 
 // Copies from that process, wherever in its memory; false, with errno, if the system does not let
@@ -33,8 +34,9 @@ public:
     static Segment make(size_t bytes);
     // The same, and there at once: touching it cannot fail later.
     static Segment make_now(size_t bytes);
+    enum class Access { ReadOnly, ReadWrite };
     // Throws UNSUPPORTED, saying why, if it is not to be had.
-    static Segment open(const Address& address, size_t bytes);
+    static Segment open(const Address& address, size_t bytes, Access access);
     Segment(Segment&& other) noexcept;
     Segment& operator=(Segment&&) = delete;
     ~Segment();
@@ -53,7 +55,7 @@ public:
     [[nodiscard]] bool is_given_up() const;
 
 private:
-    Segment(net::Descriptor descriptor, const Address& address, size_t bytes);
+    Segment(net::Descriptor descriptor, const Address& address, size_t bytes, Access access);
     [[nodiscard]] uint64_t& mark() const;
 
     net::Descriptor descriptor_;

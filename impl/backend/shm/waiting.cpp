@@ -8,8 +8,8 @@
 #include <climits>
 #include <cmath>
 #include <ctime>
-#include <fstream>
-#include <string>
+
+#include "base/control_group.hpp"
 
 namespace tutti::shm {
 
@@ -27,15 +27,8 @@ void futex(std::atomic<uint32_t>& word, int operation, uint32_t value, const tim
 Processors processors_of_this_process() {
     Processors mine;
     if (::sched_getaffinity(0, sizeof mine.allowed, &mine.allowed) != 0) CPU_ZERO(&mine.allowed);
-    // "0::/path", and there "max 100000" or "150000 100000": so much of each so many microseconds.
-    std::string path;
-    std::getline(std::ifstream("/proc/self/cgroup"), path);
-    path = path.starts_with("0::") ? path.substr(3) : "";
-    double quota = 0;
-    double period = 0;
-    if (std::ifstream("/sys/fs/cgroup" + path + "/cpu.max") >> quota >> period && period > 0) {
-        mine.at_a_time = static_cast<uint32_t>(std::ceil(quota / period));
-    }
+    const double quota = std::ceil(processor_quota());
+    if (quota < UINT32_MAX) mine.at_a_time = static_cast<uint32_t>(quota);
     return mine;
 }
 

@@ -20,10 +20,11 @@ using shm::Address;
 using shm::Segment;
 
 constexpr size_t size = 20'000;
+constexpr auto read_write = Segment::Access::ReadWrite;
 
 std::string why_not(const Address& address, size_t bytes = size) {
     try {
-        const Segment other = Segment::open(address, bytes);
+        const Segment other = Segment::open(address, bytes, read_write);
     } catch (const Error& error) {
         assert_int_equal(error.status().code, TUTTI_ERR_UNSUPPORTED);
         return error.status().message;
@@ -45,7 +46,7 @@ int mapped() {
 
 void what_one_writes_another_reads(void**) {
     const Segment mine = Segment::make(size);
-    const Segment theirs = Segment::open(mine.address(), size);
+    const Segment theirs = Segment::open(mine.address(), size, read_write);
     assert_ptr_not_equal(mine.data(), theirs.data());
     const std::string zeros(size, '\0');
     assert_memory_equal(theirs.data(), zeros.data(), size);
@@ -53,9 +54,23 @@ void what_one_writes_another_reads(void**) {
     assert_memory_equal(theirs.data(), mine.data(), size);
 }
 
+void what_is_opened_for_reading_is_not_written(void**) {
+    const Segment mine = Segment::make(size);
+    const Segment theirs = Segment::open(mine.address(), size, Segment::Access::ReadOnly);
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    assert_int_equal(read(ends[0], theirs.data(), 1), -1);
+    assert_int_equal(errno, EFAULT);
+    assert_int_equal(read(ends[0], mine.data(), 1), 1);
+    assert_memory_equal(theirs.data(), "x", 1);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 void nobody_comes_after_it_was_closed(void**) {
     Segment mine = Segment::make(size);
-    const Segment early = Segment::open(mine.address(), size);
+    const Segment early = Segment::open(mine.address(), size, read_write);
     mine.close();
     why_not(mine.address());
     // What took its number is left alone, whatever it is.
@@ -104,7 +119,7 @@ void nothing_of_it_stays(void**) {
     const int before = mapped();
     {
         const Segment mine = Segment::make(size);
-        const Segment theirs = Segment::open(mine.address(), size);
+        const Segment theirs = Segment::open(mine.address(), size, read_write);
         assert_int_equal(mapped(), before + 2);
         why_not({.host = mine.address().host, .mark = 0, .process = getpid(), .descriptor = -1});
     }
@@ -113,7 +128,7 @@ void nothing_of_it_stays(void**) {
 
 void what_is_locked_is_given_up_too(void**) {
     Segment mine = Segment::make_now(size);
-    const Segment theirs = Segment::open(mine.address(), size);
+    const Segment theirs = Segment::open(mine.address(), size, read_write);
     std::memset(mine.data(), 7, size);
     assert_int_equal(mlock(mine.data(), size), 0);
     mine.give_up();
@@ -126,6 +141,7 @@ void what_is_locked_is_given_up_too(void**) {
 int main() {
     const CMUnitTest tests[] = {
         TUTTI_TEST(what_one_writes_another_reads),
+        TUTTI_TEST(what_is_opened_for_reading_is_not_written),
         TUTTI_TEST(nobody_comes_after_it_was_closed),
         TUTTI_TEST(another_segment_is_not_taken_for_it),
         TUTTI_TEST(it_cannot_shrink_and_only_its_owner_s_kind_are_opened),

@@ -96,7 +96,7 @@ void what_was_given_up_is_forgotten_at_the_next(void**) {
 
 void what_was_given_up_is_zero(void**) {
     Segment mine = Segment::make_now(20'000);
-    const Segment theirs = Segment::open(mine.address(), 20'000);
+    const Segment theirs = Segment::open(mine.address(), 20'000, Segment::Access::ReadOnly);
     assert_false(theirs.is_given_up());
     static_cast<char*>(mine.data())[7] = 7;
     assert_int_equal(static_cast<char*>(theirs.data())[7], 7);

@@ -13,7 +13,7 @@
 #include "launch/limits.hpp"
 #include "launch/verdict.hpp"
 #include "support/unit.hpp"
-#include "unit/store/temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include "net/descriptor.hpp"
 #include "store/store.hpp"
 #include "support/unit.hpp"
-#include "temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include "store/store.hpp"
 #include "support/unit.hpp"
-#include "temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace tutti::test {
 

@@ -1,0 +1,131 @@
+#include "control_group.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "hash.hpp"
+#include "text.hpp"
+
+namespace tutti {
+
+namespace {
+
+struct Group {
+    std::string folder;
+    bool is_version_2;
+};
+
+// The folder of a group and those of the groups above it, from the inside.
+void add_groups(const std::string& mount, std::string path, bool is_version_2,
+                std::vector<Group>& into) {
+    // From outside of the processes' own root it looks like "/../..".
+    if (path == "/" || path.find("/..") != std::string::npos) path.clear();
+    while (true) {
+        into.push_back({mount + path, is_version_2});
+        if (path.empty()) return;
+        path.resize(path.rfind('/'));
+    }
+}
+
+// Those that may limit what the controller, "cpu", counts.
+std::vector<Group> groups_of(const std::string& controller, const std::string& root) {
+    std::vector<Group> groups;
+    std::ifstream file(root + "/proc/self/cgroup");
+    // "0::/path" of version 2, "4:cpu,cpuacct:/path" of version 1
+    for (std::string line; std::getline(file, line);) {
+        const size_t first = line.find(':');
+        const size_t second = line.find(':', first + 1);
+        if (second == std::string::npos || line.compare(second, 2, ":/") != 0) continue;
+        const std::string controllers = line.substr(first + 1, second - first - 1);
+        const std::string path = line.substr(second + 1);
+        const std::string mounts = root + "/sys/fs/cgroup";
+        if (controllers.empty()) {
+            add_groups(mounts, path, true, groups);
+            add_groups(mounts + "/unified", path, true, groups);
+        } else if (cat(",", controllers, ",").find(cat(",", controller, ",")) !=
+                   std::string::npos) {
+            add_groups(mounts + "/" + controller, path, false, groups);
+        }
+    }
+    return groups;
+}
+
+// None where there is no such file or no number in it, as in "max".
+template <typename Number>
+std::optional<Number> read_number(const std::string& path) {
+    Number number{};
+    if (std::ifstream(path) >> number) return number;
+    return std::nullopt;
+}
+
+uint64_t cached_files(const Group& group) {
+    const std::string_view prefix = group.is_version_2 ? "" : "total_";
+    const std::string inactive = cat(prefix, "inactive_file");
+    const std::string active = cat(prefix, "active_file");
+    std::ifstream file(group.folder + "/memory.stat");
+    uint64_t sum = 0;
+    uint64_t number = 0;
+    for (std::string name; file >> name >> number;) {
+        if (name == inactive || name == active) sum += number;
+    }
+    return sum;
+}
+
+std::optional<uint64_t> room_in(const Group& group) {
+    const std::string folder = group.folder + "/memory.";
+    const auto limit =
+        read_number<uint64_t>(folder + (group.is_version_2 ? "max" : "limit_in_bytes"));
+    const auto taken =
+        read_number<uint64_t>(folder + (group.is_version_2 ? "current" : "usage_in_bytes"));
+    constexpr uint64_t no_limit = uint64_t{1} << 62;  // version 1 says so with a large number
+    if (!limit || !taken || *limit >= no_limit) return std::nullopt;
+    const uint64_t kept = *taken - std::min(*taken, cached_files(group));
+    return *limit - std::min(*limit, kept);
+}
+
+uint64_t identity(const Group& group) {
+    struct stat facts {};
+    if (::stat(group.folder.c_str(), &facts) != 0) return fnv1a_64(group.folder);
+    return fnv1a_64(cat(facts.st_dev, " ", facts.st_ino));
+}
+
+std::optional<double> quota_in(const Group& group) {
+    if (group.is_version_2) {
+        // "max 100000" or "150000 100000": so much of each so many microseconds
+        double quota = 0;
+        double period = 0;
+        if (!(std::ifstream(group.folder + "/cpu.max") >> quota >> period)) return std::nullopt;
+        return period > 0 ? std::optional(quota / period) : std::nullopt;
+    }
+    const auto quota = read_number<double>(group.folder + "/cpu.cfs_quota_us");
+    const auto period = read_number<double>(group.folder + "/cpu.cfs_period_us");
+    if (!quota || !period || *quota < 0 || *period <= 0) return std::nullopt;
+    return *quota / *period;
+}
+
+}  // namespace
+
+MemoryRoom memory_room(const std::string& root) {
+    MemoryRoom least;
+    for (const Group& group : groups_of("memory", root)) {
+        const auto bytes = room_in(group);
+        if (bytes && *bytes < least.bytes) least = {*bytes, identity(group)};
+    }
+    return least;
+}
+
+double processor_quota(const std::string& root) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const Group& group : groups_of("cpu", root)) {
+        least = std::min(least, quota_in(group).value_or(least));
+    }
+    return least;
+}
+
+}  // namespace tutti
