@@ -12,8 +12,8 @@
 #include "launch/fields.hpp"
 #include "launch/limits.hpp"
 #include "launch/verdict.hpp"
-#include "support/unit.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/unit.hpp"
 
 namespace {
 

@@ -12,8 +12,8 @@
 
 #include "net/descriptor.hpp"
 #include "store/store.hpp"
-#include "support/unit.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/unit.hpp"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "store/store.hpp"
-#include "support/unit.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/unit.hpp"
 
 namespace tutti::test {
 
