@@ -45,6 +45,8 @@ void pass_fault_point(const char* name) {
         raise(SIGKILL);
     } else if (plan.action == "stop") {
         raise(SIGSTOP);
+    } else if (plan.action == "hang") {
+        while (true) ::pause();
     } else if (plan.action == "exit") {
         _exit(3);
     } else {

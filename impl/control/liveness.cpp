@@ -269,6 +269,7 @@ private:
                 return fail({TUTTI_ERR_INVALID_ARGUMENT, rank_, 0,
                              cat("rank 0 refused this process: ", control::decode_text(frame))});
             case Kind::Verdict:
+                TUTTI_FAULT_POINT("control.verdict");
                 return fail(control::decode_status(frame));
             case Kind::Lost:
                 return lose(control::decode_status(frame));

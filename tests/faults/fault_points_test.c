@@ -149,6 +149,41 @@ static void a_rank_that_fails_in_a_call_is_named_by_all_others(void** state) {
     }
 }
 
+/* Each rank takes from the one before it. Rank 2 meets nobody who called something else, and what
+ * rank 0 tells all does not reach it: it hears from those who leave why they do. */
+static void a_rank_that_is_told_late_hears_of_the_failure_from_those_who_leave(void** state) {
+    enum { ODD = 0, LATE = 2, RANKS = 4 };
+    team* all = (team*)*state;
+    all->size = RANKS;
+    for (int32_t index = 0; index < RANKS; ++index) {
+        team_start(
+            all, index, index,
+            LIST(SILENCE, index == LATE ? "TUTTI_FAULT=control.verdict@1=hang" : "TUTTI_FAULT="),
+            LIST("init", "pause",
+                 index == ODD ? "call all_gather_into_tensor count=100000"
+                              : "call all_gather count=100000",
+                 index == ODD || index == LATE ? "pause" : "destroy",
+                 index == ODD ? "destroy" : NULL));
+    }
+    for (int32_t index = 0; index < RANKS; ++index) {
+        EXPECT_DONE(all, index, "init");
+        EXPECT_DONE(all, index, "pause");
+    }
+    for (int32_t index = 0; index < RANKS; ++index) team_resume(all, index);
+    for (int32_t index = 0; index < RANKS; ++index) {
+        EXPECT_STEP(all, index, index == ODD ? "all_gather_into_tensor" : "all_gather",
+                    TUTTI_ERR_MISMATCH, ANY, "all_gather #1", "all_gather_into_tensor #1");
+    }
+    team_signal(all, LATE, SIGKILL);
+    team_resume(all, ODD);
+    EXPECT_DONE(all, ODD, "pause");
+    for (int32_t index = 0; index < RANKS; ++index) {
+        if (index != LATE) EXPECT_DONE(all, index, "destroy");
+        if (index != LATE) assert_int_equal(team_await_end(all, index), 0);
+    }
+    assert_int_not_equal(team_await_end(all, LATE), 0);
+}
+
 static const char* const making_points[] = {"control.hello", "mesh.connect", "mesh.answer"};
 enum { MAKING_POINTS = sizeof making_points / sizeof *making_points };
 
@@ -233,6 +268,7 @@ int main(int argc, char** argv) {
         TEAM_TEST(a_rank_that_dies_in_its_first_messages_is_named),
         TEAM_TEST(a_rank_that_dies_in_any_collective_is_named),
         TEAM_TEST(a_rank_that_fails_in_a_call_is_named_by_all_others),
+        TEAM_TEST(a_rank_that_is_told_late_hears_of_the_failure_from_those_who_leave),
         TEAM_TEST(a_rank_that_dies_while_the_group_is_made_is_named),
         TEAM_TEST(a_rank_0_that_dies_while_the_group_is_made_is_named),
         TEAM_TEST(a_rank_that_fails_while_the_group_is_made_is_named),

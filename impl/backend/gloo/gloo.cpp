@@ -125,20 +125,23 @@ public:
     void leave() noexcept override {
         const bool after_failure = has_aborted_;
         if (number_ == 0) trunk_->farewell(after_failure);
-        // After a failure the others shall hear of that, not of who went because of it; but where
-        // every line has told it, those who work on in other groups hear that this rank left.
+        // After a failure the others shall hear of that, not of who went because of it: who told
+        // this rank may reach them later. But where every line has told it, those who work on in
+        // other groups hear that this rank left.
+        if (const Status cause = told(); !cause.ok()) {
+            say_to_all(control::encode(Kind::Report, cause));
+        }
         const bool all_have_heard = number_ == 0 && !rank_0_tells();
         if (!after_failure || all_have_heard) say_to_all(control::encode(Kind::Bye));
     }
 
     [[nodiscard]] Status trouble(int peer) const override {
-        {
-            const Lock lock(mutex_);
-            if (!aborted_.ok()) return aborted_;
-        }
-        if (peer == rank()) return {};
-        const bool gone = gone_[static_cast<size_t>(peer)] || trunk_->has_left(of(lines_, peer));
-        return gone ? this->gone_status(peer) : Status{};
+        // Looked at first: what it left for was told before.
+        const bool gone = peer != rank() &&
+                          (gone_[static_cast<size_t>(peer)] || trunk_->has_left(of(lines_, peer)));
+        const Lock lock(mutex_);
+        if (!aborted_.ok()) return aborted_;
+        return gone ? gone_status(peer) : Status{};
     }
 
     std::optional<std::string> reserve(const std::string& path) override {
@@ -192,13 +195,12 @@ private:
             // The line has closed, and it will be told why.
         }
         // What happened before the parcel was in the ledger.
+        const bool gone = peer < 0 ? all_are_gone() : gone_[static_cast<size_t>(peer)].load();
         if (has_aborted_) {
             const Lock lock(mutex_);
             posted.complete(aborted_, peer, 0);
-        } else if (peer >= 0 && gone_[static_cast<size_t>(peer)]) {
-            posted.complete(gone_status(peer), peer, 0);
-        } else if (peer < 0 && all_are_gone()) {
-            posted.complete(all_gone(), -1, 0);
+        } else if (gone) {
+            posted.complete(peer < 0 ? all_gone() : gone_status(peer), peer, 0);
         }
         flush_completions();
     }
@@ -242,8 +244,22 @@ private:
         ledger_.fail(Ledger::everything, status);
     }
 
+    // Others know it, and not all of them may.
+    void end_as_told(const Status& cause) noexcept {
+        {
+            const Lock lock(mutex_);
+            if (told_.ok()) told_ = cause;
+        }
+        end_all(cause);
+    }
+
+    [[nodiscard]] Status told() const {
+        const Lock lock(mutex_);
+        return told_;
+    }
+
     void failed(const Status& verdict) noexcept override {
-        if (number_ == 0) end_all(verdict);
+        if (number_ == 0) end_as_told(verdict);
     }
 
     // In the first group the verdict says it.
@@ -255,7 +271,7 @@ private:
         status.rank = peer;
         status.message =
             cat(loss.message, "; global rank ", loss.rank, " is rank ", peer, " of this group");
-        end_all(status);
+        end_as_told(status);
     }
 
     void gone(int line) noexcept override {
@@ -278,7 +294,7 @@ private:
                     lose(peer);
                     return true;
                 case Kind::Report:
-                    end_all(control::decode_status(frame));
+                    end_as_told(control::decode_status(frame));
                     return true;
                 case Kind::Stalled:
                     hear_of_stall(peer, control::decode_stall(frame));
@@ -295,7 +311,7 @@ private:
             const Lock lock(mutex_);
             mismatch = stalls_.add(peer, stall);
         }
-        if (mismatch) end_all(*mismatch);
+        if (mismatch) end_as_told(*mismatch);
     }
 
     const std::shared_ptr<Trunk> trunk_;
@@ -308,6 +324,7 @@ private:
     std::vector<std::atomic<bool>> gone_;  // members that left, and all they sent has come in
     mutable Mutex mutex_;
     Status aborted_ TUTTI_GUARDED_BY(mutex_);
+    Status told_ TUTTI_GUARDED_BY(mutex_);  // the first cause that came from others
     control::Stalls stalls_ TUTTI_GUARDED_BY(mutex_);
     std::atomic<bool> has_aborted_{false};
 };
