@@ -37,7 +37,8 @@ Error malformed(const char* why) {
     return Error(TUTTI_ERR_BACKEND, cat("the exact sums of another rank are malformed: ", why));
 }
 
-// a becomes a + b rounded, what is returned is the rest.
+// a becomes a + b rounded, what is returned is the rest; or NaN, which does not say that the sum is
+// too large: the largest double and -1.5 of its last places have one.
 double add_and_keep(double& a, double b) {
     const double sum = a + b;
     const double b_in_it = sum - a;
@@ -74,8 +75,9 @@ void ExactSums::add_to(size_t number, double value) {
     }
     double whole = leading[0];
     double lost = add_and_keep(whole, value);
-    if (!std::isfinite(whole)) {
-        // Too large for a double, which others may make good.
+    if (!std::isfinite(lost)) {
+        // The sum is too large for a double, which others may make good, or what its error is
+        // calculated from is.
         Superaccumulator& rest = rest_[number];
         rest.add(leading[0]);
         rest.add(value);

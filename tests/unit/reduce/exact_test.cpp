@@ -1,5 +1,7 @@
 // Exact sums, the kernels' of every instruction set and those that travel, against an integer of
 // thousands of bits. One thread. TUTTI_TEST_SEED repeats a run.
+#include <bit>
+#include <limits>
 #include <numeric>
 
 #include "exact_reference.hpp"
@@ -164,6 +166,30 @@ void sums_that_travel_in_parts_are_exact(void**) {
     }
 }
 
+// A sum of the largest number may be finite, and what its error is calculated from not.
+void errors_that_overflow_lose_nothing(void**) {
+    constexpr double largest = std::numeric_limits<double>::max();
+    std::vector<double> numbers = {largest, -largest};
+    for (int halves = 1; halves < 10; ++halves) {
+        numbers.push_back(halves * 0x1p970);
+        numbers.push_back(-halves * 0x1p970);
+    }
+    std::vector<Elements> inputs(3);
+    for (const double a : numbers) {
+        for (const double b : numbers) {
+            for (const double c : numbers) {
+                inputs[0].push_back(std::bit_cast<uint64_t>(a));
+                inputs[1].push_back(std::bit_cast<uint64_t>(b));
+                inputs[2].push_back(std::bit_cast<uint64_t>(c));
+            }
+        }
+    }
+    check_sums(TUTTI_FLOAT64, inputs, "largest and halves of last places");
+    const size_t count = inputs[0].size();
+    assert_true(summed_in_parts(TUTTI_FLOAT64, inputs, count) ==
+                exact_sums_of(TUTTI_FLOAT64, inputs));
+}
+
 void a_part_of_nothing_changes_nothing(void**) {
     for (const tutti_dtype dtype : dtypes) {
         ExactSums nothing(5, dtype);
@@ -261,6 +287,7 @@ int main() {
         TUTTI_TEST(the_slow_way_is_exact),
         TUTTI_TEST(the_call_sums_exactly),
         TUTTI_TEST(sums_that_travel_in_parts_are_exact),
+        TUTTI_TEST(errors_that_overflow_lose_nothing),
         TUTTI_TEST(a_part_of_nothing_changes_nothing),
         TUTTI_TEST(normal_numbers_travel_in_their_leading_doubles),
         TUTTI_TEST(malformed_sums_are_refused),
