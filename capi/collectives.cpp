@@ -40,6 +40,16 @@ tutti::ConstViews as_inputs(const Views& views) {
     return {views.begin(), views.end()};
 }
 
+// One for each rank, and not read where there are more. Where there are fewer the check of the call
+// says so.
+Views read_list(const tutti::Group& group, const tutti_buffer* buffers, size_t count,
+                const char* argument, const char* count_argument) {
+    if (count > static_cast<size_t>(group.size())) {
+        capi::refuse(count_argument, " is ", count, ", but the group has ", group.size(), " ranks");
+    }
+    return capi::read_buffers(buffers, count, argument);
+}
+
 std::vector<int64_t> read_splits(const int64_t* sizes, size_t count, const char* argument,
                                  int ranks) {
     if (sizes == nullptr && count > 0) capi::refuse(argument, " is NULL but has ", count, " sizes");
@@ -86,6 +96,8 @@ tutti_status tutti_all_reduce_addends(tutti_group* group, const tutti_buffer* in
                                       tutti_work** work, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
+        constexpr size_t most = tutti::AllReduceAddends::most_inputs;
+        if (input_count > most) capi::refuse("input_count is ", input_count, ", above ", most);
         const Views addends = capi::read_buffers(inputs, input_count, "inputs");
         const View result = capi::read_buffer(output, "output");
         capi::issue(*pin, tutti::AllReduceAddends{as_inputs(addends), result, op},
@@ -114,7 +126,7 @@ tutti_status tutti_all_gather(tutti_group* group, const tutti_buffer* input,
                               tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
-        Views results = capi::read_buffers(outputs, output_count, "outputs");
+        Views results = read_list(*pin, outputs, output_count, "outputs", "output_count");
         const ConstView from = read_own(input, results, pin->rank());
         capi::issue(*pin, tutti::AllGather{from, std::move(results)},
                     capi::read_options(options).timeout_ms, work);
@@ -139,7 +151,7 @@ tutti_status tutti_gather(tutti_group* group, const tutti_buffer* input,
                           tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
-        Views results = capi::read_buffers(outputs, output_count, "outputs");
+        Views results = read_list(*pin, outputs, output_count, "outputs", "output_count");
         if (input == nullptr && pin->rank() != group_dst) {
             capi::refuse("input is NULL; only group_dst may leave it out");
         }
@@ -155,7 +167,7 @@ tutti_status tutti_scatter(tutti_group* group, const tutti_buffer* inputs, size_
                            tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
-        const Views from = capi::read_buffers(inputs, input_count, "inputs");
+        const Views from = read_list(*pin, inputs, input_count, "inputs", "input_count");
         const auto own = static_cast<size_t>(pin->rank());
         const bool stays = output == nullptr && pin->rank() == group_src;
         View result;
@@ -175,7 +187,7 @@ tutti_status tutti_reduce_scatter(tutti_group* group, const tutti_buffer* inputs
                                   tutti_work** work, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
-        const Views from = capi::read_buffers(inputs, input_count, "inputs");
+        const Views from = read_list(*pin, inputs, input_count, "inputs", "input_count");
         const View result = capi::read_buffer(output, "output");
         capi::issue(*pin, tutti::ReduceScatter{as_inputs(from), result, op},
                     capi::read_options(options).timeout_ms, work);
@@ -201,8 +213,8 @@ tutti_status tutti_all_to_all(tutti_group* group, const tutti_buffer* inputs, si
                               tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
-        Views results = capi::read_buffers(outputs, output_count, "outputs");
-        const Views given = capi::read_buffers(inputs, input_count, "inputs");
+        Views results = read_list(*pin, outputs, output_count, "outputs", "output_count");
+        const Views given = read_list(*pin, inputs, input_count, "inputs", "input_count");
         tutti::ConstViews from = as_inputs(inputs == nullptr ? results : given);
         capi::issue(*pin, tutti::AllToAll{std::move(from), std::move(results)},
                     capi::read_options(options).timeout_ms, work);

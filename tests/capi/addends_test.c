@@ -108,6 +108,9 @@ static void what_is_no_addend_is_refused(rank_context* me) {
     REFUSED(&whole, 1, TUTTI_SUM, "inputs[0].dtype is int64");
     REFUSED(&input, 1, TUTTI_MAX, "op is MAX; it must be SUM or AVG");
     REFUSED(NULL, 1, TUTTI_SUM, "inputs is NULL but has 1");
+    /* Lists of these lengths are not read. */
+    REFUSED(inputs, 2049, TUTTI_SUM, "input_count is 2049, above 2048");
+    REFUSED(inputs, SIZE_MAX, TUTTI_SUM, "above 2048");
 #undef REFUSED
     const tutti_buffer first = TUTTI_BUFFER_INIT(two, 1, TUTTI_FLOAT64);
     const tutti_buffer across = TUTTI_BUFFER_INIT((char*)two + 4, 1, TUTTI_FLOAT64);

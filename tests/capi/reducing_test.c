@@ -151,6 +151,8 @@ static void refuse_everything(rank_context* me) {
             "inputs is NULL");
     REFUSED(tutti_reduce_scatter(group, list, 1, &four, TUTTI_SUM, NULL, NULL, &me->error),
             "input_count is 1, but the group has 2 ranks");
+    REFUSED(tutti_reduce_scatter(group, list, SIZE_MAX, &four, TUTTI_SUM, NULL, NULL, &me->error),
+            ", but the group has 2 ranks");
     REFUSED(tutti_reduce_scatter(group, list, 2, NULL, TUTTI_SUM, NULL, NULL, &me->error),
             "output is NULL");
     list[1].count = -7;

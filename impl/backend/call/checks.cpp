@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/call/call.hpp"
+#include "base/assert.hpp"
 #include "base/error.hpp"
 #include "claims.hpp"
 #include "reduce/reduce.hpp"
@@ -172,9 +173,8 @@ void check(const AllReduce& call, int /*rank*/, int /*size*/) {
 }
 
 void check(const AllReduceAddends& call, int /*rank*/, int /*size*/) {
-    if (call.inputs.size() > AllReduceAddends::most_inputs) {
-        refuse("input_count is ", call.inputs.size(), ", above ", AllReduceAddends::most_inputs);
-    }
+    // Counted before they were read.
+    TUTTI_ASSERT(call.inputs.size() <= AllReduceAddends::most_inputs);
     check_all_alike(call.inputs, "inputs", call.output, {"output"});
     if (!(call.op == TUTTI_SUM || call.op == TUTTI_AVG)) {
         refuse("op is ", describe_op(call.op.fingerprint()), "; it must be SUM or AVG");
