@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "base/assert.hpp"
-#include "base/error.hpp"
 #include "exact_numbers.hpp"
 #include "reduce.hpp"
 
@@ -14,27 +13,8 @@ namespace tutti {
 
 namespace {
 
-constexpr uint32_t position_bits = 7;
-static_assert(Superaccumulator::positions <= 1 << position_bits);
-static_assert(ExactSums::most_numbers <= uint64_t{1} << (32 - position_bits));
-
-struct Digit {
-    uint32_t place;
-    int32_t digit;
-};
-
 size_t leading_of(tutti_dtype format) {
     return format == TUTTI_FLOAT64 ? 2 : 1;
-}
-
-size_t encoding_of(size_t count, tutti_dtype dtype, size_t digits) {
-    const Numbers numbers = numbers_of(dtype);
-    return count * static_cast<size_t>(numbers.parts) *
-           (leading_of(numbers.format) * sizeof(double) + digits * sizeof(Digit));
-}
-
-Error malformed(const char* why) {
-    return Error(TUTTI_ERR_BACKEND, cat("the exact sums of another rank are malformed: ", why));
 }
 
 // a becomes a + b rounded, what is returned is the rest; or NaN, which does not say that the sum is
@@ -54,7 +34,7 @@ ExactSums::ExactSums(size_t count, tutti_dtype dtype)
       numbers_(count * static_cast<size_t>(numbers_of(dtype).parts)),
       leading_per_number_(leading_of(format_)),
       leading_(numbers_ * leading_per_number_, 0.0) {
-    TUTTI_ASSERT(numbers_of(dtype).parts > 0 && count <= most_numbers && numbers_ <= most_numbers);
+    TUTTI_ASSERT(numbers_of(dtype).parts > 0);
     // The one number that changes no other.
     for (size_t i = 0; i < numbers_; ++i) leading_[i * leading_per_number_] = -0.0;
 }
@@ -87,52 +67,6 @@ void ExactSums::add_to(size_t number, double value) {
     leading[0] = whole;
     if (leading_per_number_ > 1 && lost != 0) lost = add_and_keep(leading[1], lost);
     if (lost != 0) rest_[number].add(lost);
-}
-
-void ExactSums::merge(std::span<const std::byte> encoded) {
-    const size_t fixed = leading_.size() * sizeof(double);
-    if (encoded.size() < fixed) throw malformed("too short");
-    if ((encoded.size() - fixed) % sizeof(Digit) != 0) throw malformed("a part of a digit");
-    for (size_t i = 0; i < leading_.size(); ++i) {
-        double value = 0;
-        std::memcpy(&value, &encoded[i * sizeof value], sizeof value);
-        // A second double of 0 says nothing, and would make +0 of -0.
-        if (i % leading_per_number_ == 0 || value != 0) add_to(i / leading_per_number_, value);
-    }
-    for (size_t at = fixed; at < encoded.size(); at += sizeof(Digit)) {
-        Digit digit{};
-        std::memcpy(&digit, &encoded[at], sizeof digit);
-        const size_t number = digit.place >> position_bits;
-        const uint32_t position = digit.place % (1U << position_bits);
-        if (number >= numbers_) throw malformed("a digit of no number");
-        if (position >= Superaccumulator::addable_positions) throw malformed("a digit nowhere");
-        rest_[number].add_digit(static_cast<int>(position), digit.digit);
-    }
-}
-
-std::vector<std::byte> ExactSums::encoded() const {
-    std::vector<Digit> rest;
-    for (const auto& [number, sum] : rest_) {
-        const auto digits = sum.digits();
-        for (size_t position = 0; position < digits.size(); ++position) {
-            if (digits[position] == 0) continue;
-            rest.push_back({static_cast<uint32_t>((number << position_bits) + position),
-                            static_cast<int32_t>(digits[position])});
-        }
-    }
-    const size_t fixed = leading_.size() * sizeof(double);
-    std::vector<std::byte> bytes(fixed + rest.size() * sizeof(Digit));
-    if (fixed > 0) std::memcpy(bytes.data(), leading_.data(), fixed);
-    if (!rest.empty()) std::memcpy(&bytes[fixed], rest.data(), rest.size() * sizeof(Digit));
-    return bytes;
-}
-
-size_t ExactSums::smallest_encoding(size_t count, tutti_dtype dtype) {
-    return encoding_of(count, dtype, 0);
-}
-
-size_t ExactSums::largest_encoding(size_t count, tutti_dtype dtype) {
-    return encoding_of(count, dtype, Superaccumulator::addable_positions);
 }
 
 uint64_t ExactSums::rounded(size_t number) const {

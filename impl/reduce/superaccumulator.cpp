@@ -48,14 +48,6 @@ void Superaccumulator::add(double finite) {
     touch(first, first + 3);
 }
 
-void Superaccumulator::add_digit(int position, int64_t digit) {
-    TUTTI_ASSERT(position >= 0 && position < addable_positions);
-    TUTTI_ASSERT(digit >= -digit_limit && digit < digit_limit);
-    const auto place = static_cast<size_t>(position);
-    digits_[place] += digit;
-    touch(place, place + 1);
-}
-
 void Superaccumulator::touch(size_t first, size_t end) {
     begin_ = std::min(begin_, first);
     end_ = std::max(end_, end);
@@ -65,20 +57,20 @@ size_t Superaccumulator::carried_end() const {
     return std::min<size_t>(end_ + 1, positions);
 }
 
-std::array<int64_t, Superaccumulator::positions> Superaccumulator::digits() const {
-    std::array<int64_t, positions> carried{};
+std::array<int64_t, Superaccumulator::positions> Superaccumulator::carried() const {
+    std::array<int64_t, positions> digits{};
     int64_t carry = 0;
     for (size_t i = begin_; i < carried_end(); ++i) {
         const int64_t digit = digits_[i] + carry;
         carry = (digit + digit_limit) >> digit_bits;
-        carried[i] = digit - carry * (int64_t{1} << digit_bits);
+        digits[i] = digit - carry * (int64_t{1} << digit_bits);
     }
     TUTTI_ASSERT(carry == 0);
-    return carried;
+    return digits;
 }
 
 Superaccumulator::Leading Superaccumulator::leading() const {
-    std::array<int64_t, positions> magnitude = digits();
+    std::array<int64_t, positions> magnitude = carried();
     size_t top = carried_end();
     while (top > begin_ && magnitude[top - 1] == 0) --top;
     if (top <= begin_) return {false, 0, 0};

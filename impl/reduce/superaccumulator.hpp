@@ -10,17 +10,8 @@ namespace tutti {
 
 class Superaccumulator {
 public:
-    // A digit at a position counts 2^(32 * position - 1074). There is room for 2^30 additions of
-    // either kind, whatever the digits; the sum of as many doubles needs the addable positions.
-    static constexpr int addable_positions = 67;
-    static constexpr int positions = addable_positions + 1;
-    static constexpr int64_t digit_limit = int64_t{1} << 31;
-
+    // There is room for 2^30 of them.
     void add(double finite);
-    void add_digit(int position, int64_t digit);  // -digit_limit <= digit < digit_limit
-
-    // Of the carried sum, in the same range.
-    [[nodiscard]] std::array<int64_t, positions> digits() const;
 
     // To nearest, ties to even, or to infinity; +0 if the sum is zero.
     [[nodiscard]] double rounded() const;
@@ -29,6 +20,12 @@ public:
     [[nodiscard]] double rounded_to_odd() const;
 
 private:
+    // A digit at a position counts 2^(32 * position - 1074), from -digit_limit to less than
+    // digit_limit when it is carried.
+    static constexpr int positions = 68;
+    static constexpr int64_t digit_limit = int64_t{1} << 31;
+    [[nodiscard]] std::array<int64_t, positions> carried() const;
+
     // The upper 64 bits of the magnitude, the lowest of which tells whether there are more below.
     struct Leading {
         bool is_negative;
