@@ -1,6 +1,6 @@
-// Sums of more inputs than the kernels take: inputs are added one by one, in any order, and what is
-// rounded at the end has the bits that sum_exactly() gives for all at once. Owned by one thread at a
-// time.
+// Sums of more inputs than the kernels take: inputs are added one by one, in any order, and what
+// is rounded at the end has the bits that sum_exactly() gives for all at once. Owned by one thread
+// at a time.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace tutti {
 
 class ExactSums {
 public:
-    // Of nothing yet. The dtype is of floating point or complex. Numbers of hostile sizes take 0.6 KiB
-    // each, so work a piece at a time.
+    // Of nothing yet. The dtype is of floating point or complex. Numbers of hostile sizes take
+    // 0.6 KiB each, so work a piece at a time.
     ExactSums(size_t count, tutti_dtype dtype);
 
     // Adds `count` elements; any alignment.

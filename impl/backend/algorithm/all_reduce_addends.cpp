@@ -9,7 +9,10 @@ void all_reduce_addends(Exchange& exchange, const AllReduceAddends& call) {
     told[static_cast<size_t>(exchange.rank())] = call.inputs.size();
     const Bytes row = std::as_writable_bytes(std::span(told));
     bruck_all_gather(exchange, even_parts(row, sizeof(uint64_t), exchange.size()));
-    const std::vector<size_t> numbers(told.begin(), told.end());
+    std::vector<size_t> numbers;
+    for (int rank = 0; rank < exchange.size(); ++rank) {
+        numbers.push_back(checked_number_of_inputs(told[static_cast<size_t>(rank)], rank));
+    }
     const Reduction reduction{call.output.dtype, call.op};
     const Bytes output = call.output.bytes();
     ordered_all_reduce(exchange, bytes_of(call.inputs), numbers, output, reduction);

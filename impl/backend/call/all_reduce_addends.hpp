@@ -17,6 +17,8 @@ struct AllReduceAddends {
 
 // Throws INVALID_ARGUMENT, naming the argument, for what can be known before anything moves.
 void check(const AllReduceAddends& call, int rank, int size);
+// What that rank of the group told of its own; throws BACKEND if no rank can have so many.
+size_t checked_number_of_inputs(uint64_t number, int rank);
 inline const char* call_name(const AllReduceAddends&) {
     return "all_reduce_addends";
 }

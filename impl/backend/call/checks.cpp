@@ -172,6 +172,13 @@ void check(const AllReduce& call, int /*rank*/, int /*size*/) {
     check_apart_or_same(call.input, call.output);
 }
 
+size_t checked_number_of_inputs(uint64_t number, int rank) {
+    if (number > AllReduceAddends::most_inputs) {
+        throw Error(TUTTI_ERR_BACKEND, cat("rank ", rank, " shows ", number, " addends"), rank);
+    }
+    return static_cast<size_t>(number);
+}
+
 void check(const AllReduceAddends& call, int /*rank*/, int /*size*/) {
     // Counted before they were read.
     TUTTI_ASSERT(call.inputs.size() <= AllReduceAddends::most_inputs);

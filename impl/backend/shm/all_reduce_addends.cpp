@@ -2,7 +2,6 @@
 // itself.
 #include <numeric>
 
-#include "base/error.hpp"
 #include "collectives.hpp"
 #include "pieces.hpp"
 #include "table.hpp"
@@ -21,12 +20,7 @@ std::vector<size_t> tell_numbers(Team& team, size_t own) {
         uint64_t number = 0;
         const ConstBytes told = team.await(rank, step, sizeof number);
         std::ranges::copy(told, std::as_writable_bytes(std::span(&number, 1)).begin());
-        if (number > AllReduceAddends::most_inputs) {
-            const int owner = team.group_rank(rank);
-            throw Error(TUTTI_ERR_BACKEND, cat("rank ", owner, " shows ", number, " addends"),
-                        owner);
-        }
-        numbers.push_back(static_cast<size_t>(number));
+        numbers.push_back(checked_number_of_inputs(number, team.group_rank(rank)));
     }
     team.finish(step, sizeof mine);
     return numbers;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <string>
 
 #include "elements.hpp"
 #include "patterns.hpp"
@@ -241,6 +242,28 @@ void collectives_follow_each_other_without_mixing(void**) {
     });
 }
 
+// Rank 1 tells a number that it cannot have; nobody takes memory for it.
+void more_addends_than_a_rank_can_have_are_refused(void**) {
+    World world(2);
+    world.together([&](Channel& channel, uint64_t number) {
+        const AllReduceAddends call{{}, {nullptr, 0, TUTTI_FLOAT64}, TUTTI_SUM};
+        Exchange exchange(channel, fingerprint(call), number, ample());
+        if (channel.rank() == 0) {
+            std::string refused;
+            try {
+                algorithm::all_reduce_addends(exchange, call);
+            } catch (const Error& error) {
+                refused = error.status().message;
+            }
+            require(refused == "rank 1 shows 2049 addends", refused);
+            return;
+        }
+        std::vector<uint64_t> told{0, AllReduceAddends::most_inputs + 1};
+        const algorithm::Bytes row = std::as_writable_bytes(std::span(told));
+        algorithm::bruck_all_gather(exchange, algorithm::even_parts(row, sizeof(uint64_t), 2));
+    });
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -256,6 +279,7 @@ int main(int count, char** arguments) {
         TUTTI_TEST(broadcast_from_every_root_gives_every_rank_the_data),
         TUTTI_TEST(nobody_leaves_a_barrier_before_all_have_come),
         TUTTI_TEST(collectives_follow_each_other_without_mixing),
+        TUTTI_TEST(more_addends_than_a_rank_can_have_are_refused),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
