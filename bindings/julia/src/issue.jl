@@ -27,10 +27,20 @@ function issue(f::F, manner::Manner, finish, roots, group::Group, args...) where
     pending = Pending((roots, group), finish, manner.asks_julia)
     id, handle = start(f, pending, group, args...)
     manner.async && return Work(handle, announce(pending, id, handle))
+    try
+        wait_issued(pending, id, handle, is_blocking() && !manner.asks_julia)
+    finally
+        Raw.tutti_work_release(handle)
+    end
+    result(pending)
+end
+
+"Waits in this task alone. If that is interrupted the operation goes on, and keeps what it borrows."
+function wait_issued(pending::Pending, id, handle, direct::Bool)
     if ends_soon(handle)
         forget(id)
         settle_ended(pending, handle)
-    elseif is_blocking() && !manner.asks_julia
+    elseif direct
         directly(Raw.tutti_work_wait, handle, 0, C_NULL)
         forget(id)
         settle_ended(pending, handle)
@@ -38,31 +48,46 @@ function issue(f::F, manner::Manner, finish, roots, group::Group, args...) where
         announce(pending, id, handle)
         wait(pending.ended)
     end
-    Raw.tutti_work_release(handle)
-    result(pending)
 end
 
 function issue_directly(f::F, finish, roots, group, args...) where {F}
     error = new_error()
-    GC.@preserve roots begin
-        directly(f, group, args..., C_NULL, error) == Raw.TUTTI_OK || fail(error)
+    borrow(roots)
+    try
+        GC.@preserve roots begin
+            directly(f, group, args..., C_NULL, error) == Raw.TUTTI_OK || fail(error)
+        end
+        finish(C_NULL)
+    finally
+        let_go(roots)
     end
-    finish(C_NULL)
 end
 
 "Starts the operation, with all it borrows held before."
 function start(f::F, pending::Pending, group::Group, args...) where {F}
     slot = Ref(Ptr{Raw.tutti_work}(C_NULL))
-    id = expect((pending, C_NULL))
-    pending.asks_julia && Threads.atomic_add!(user_reductions, 1)
+    id = hold(pending)
     try
         call(f, group, args..., slot)
     catch
-        forget(id)
-        pending.asks_julia && Threads.atomic_sub!(user_reductions, 1)
+        drop(pending, id)
         rethrow()
     end
     id, slot[]
+end
+
+"Holds what an operation borrows until it is settled; returns the number it is expected by."
+function hold(pending::Pending)
+    borrow(first(pending.roots))
+    pending.asks_julia && Threads.atomic_add!(user_reductions, 1)
+    expect((pending, C_NULL))
+end
+
+"The operation was not started."
+function drop(pending::Pending, id)
+    forget(id)
+    pending.asks_julia && Threads.atomic_sub!(user_reductions, 1)
+    let_go(pending.roots)
 end
 
 "Has Julia told when the operation is done."
@@ -79,8 +104,15 @@ function announce(pending::Pending, id, handle)
     pending
 end
 
-"The calls of a group that `coalescing` gathers: what they borrow."
-const gathered_calls = Dict{Ptr{Raw.tutti_group}, Vector{Any}}()
+"The calls that `coalescing` gathers: what they have borrowed, and what else there is to know."
+struct Gathered
+    calls::Vector{Any}
+end
+
+borrow(::Gathered) = nothing  # each call has
+each_host_array(f, gathered::Gathered) = each_host_array(f, gathered.calls)
+
+const gathered_calls = Dict{Ptr{Raw.tutti_group}, Gathered}()
 const gathered_lock = ReentrantLock()
 const gathering_groups = Threads.Atomic{Int}(0)
 
@@ -95,8 +127,14 @@ keeps(async::Bool, group::Group) = async || gathering(group) !== nothing
 function gather_call(gathered, f, manner, finish, roots, group, args...)
     manner.async && throw(ArgumentError("async is for all of coalescing, not for a call in it"))
     finish isa Output || throw(ArgumentError("coalescing gathers no objects or bytes"))
-    call(f, group, args..., C_NULL)
-    lock(() -> push!(gathered, (roots, manner.asks_julia)), gathered_lock)
+    borrow(roots)
+    try
+        call(f, group, args..., C_NULL)
+    catch
+        let_go(roots)
+        rethrow()
+    end
+    lock(() -> push!(gathered.calls, (roots, manner.asks_julia)), gathered_lock)
     finish(C_NULL)
 end
 
@@ -114,9 +152,10 @@ returns: those that are alike share their messages. The results are there when `
 or with `async = true` when the `Work` it returns is done. All ranks gather the same calls.
 """
 function coalescing(f; group::Group = WORLD, async::Bool = false, timeout = nothing)
+    options = call_options(timeout)
     call(Raw.tutti_coalescing_begin, group)
-    gathered = Any[]
-    lock(() -> gathered_calls[group.handle] = gathered, gathered_lock)
+    gathered, handle = Gathered([]), group.handle
+    lock(() -> gathered_calls[handle] = gathered, gathered_lock)
     Threads.atomic_add!(gathering_groups, 1)
     failure = nothing
     try
@@ -124,11 +163,12 @@ function coalescing(f; group::Group = WORLD, async::Bool = false, timeout = noth
     catch exception
         failure = exception
     end
-    lock(() -> delete!(gathered_calls, group.handle), gathered_lock)
+    lock(() -> delete!(gathered_calls, handle), gathered_lock)
     Threads.atomic_sub!(gathering_groups, 1)
+    group.handle == C_NULL && let_go(gathered)  # f has closed it
     # What was gathered is done also if f has failed: the other ranks have called it.
-    ended = issue(Raw.tutti_coalescing_end, Manner(async = async, asks_julia = any(last, gathered)),
-                  handle -> nothing, gathered, group, call_options(timeout))
+    manner = Manner(async = async, asks_julia = any(last, gathered.calls))
+    ended = issue(Raw.tutti_coalescing_end, manner, handle -> nothing, gathered, group, options)
     failure === nothing || throw(failure)
     ended
 end

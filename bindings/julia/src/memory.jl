@@ -8,6 +8,9 @@ mutable struct HostArray{T, N} <: DenseArray{T, N}
     data::Ptr{T}        # C_NULL: it was closed
     memory::Ptr{Cvoid}  # C_NULL: the memory was given back
     lengths::NTuple{N, Int}
+    users::Int          # operations that borrow it
+    mutex::Threads.SpinLock  # of data, memory and users; also finalizers take it, so nothing is
+                             # allocated while it is held
 end
 
 """
@@ -23,48 +26,118 @@ before. An operation that has begun keeps the memory until it is done.
 """
 function alloc(::Type{T}, dims::Integer...; group::Group = WORLD) where {T}
     isbitstype(T) || throw(ArgumentError("T is $T, whose elements are not plain bits"))
-    bytes = size_in_bytes(T, dims)
-    slot = Ref(C_NULL)
+    bytes, lengths, slot = size_in_bytes(T, dims), Int.(dims), Ref(C_NULL)
+    make_room(bytes)
     call_waiting(Raw.tutti_alloc, group, bytes, slot)
-    finalizer(give_back, HostArray{T, length(dims)}(Ptr{T}(slot[]), slot[], Int.(dims)))
+    Threads.atomic_add!(bytes_held, bytes)
+    data = Ptr{T}(slot[])
+    finalizer(close, HostArray{T, length(dims)}(data, slot[], lengths, 0, Threads.SpinLock()))
 end
 
-alloc(::Type{T}, dims::Dims; options...) where {T} = alloc(T, dims...; options...)
+alloc(::Type{T}, dims::Tuple{Vararg{Integer}}; options...) where {T} = alloc(T, dims...; options...)
 
 function size_in_bytes(type, dims)
     all(>=(0), dims) || throw(ArgumentError("dims are $dims, and none can be below 0"))
-    bytes = foldl(*, dims; init = big(sizeof(type)))
-    bytes <= typemax(Int) ||
+    elements = foldl(*, dims; init = big(1))
+    bytes = elements * sizeof(type)
+    max(elements, bytes, dims...) <= typemax(Int) ||
         throw(ArgumentError("dims are $dims: $bytes bytes are more than there can be"))
     Int(bytes)
 end
 
-function give_back(array::HostArray)
-    memory, array.memory = array.memory, C_NULL
-    array.data = C_NULL
-    Raw.tutti_free(memory, C_NULL)
+"Bytes in arrays that were not given back."
+const bytes_held = Threads.Atomic{Int}(0)
+"How many there may be before dropped arrays are looked for."
+const bytes_before_collection = Threads.Atomic{Int}(2^28)
+
+"The collector does not know how large these arrays are, and is asked before they are too many."
+function make_room(bytes)
+    wanted = bytes_held[] + Int128(bytes)
+    wanted > bytes_before_collection[] || return
+    GC.gc()
+    bytes_before_collection[] = max(2^28, 2 * bytes_held[])
     nothing
 end
 
 """
     close(array)
 
-Gives the memory of an array that `alloc` made back: at once, or, while operations run that may be
-using it, when they and the array are gone. May be repeated.
+Gives the memory of an array that `alloc` made back: at once, or, while operations run that use it,
+when they are done. May be repeated. No other thread may be reading or setting elements.
 """
 function Base.close(array::HostArray)
+    lock(array.mutex)
     array.data = C_NULL
-    is_idle = gathering_groups[] == 0 && lock(() -> isempty(expected), expected_lock)
-    is_idle && give_back(array)
+    memory = take_unused(array)
+    unlock(array.mutex)
+    give_back(memory, array)
+end
+
+"The memory of a closed array that no operation uses any more: it is the caller's. Under the mutex."
+function take_unused(array::HostArray)
+    array.data == C_NULL && array.users == 0 || return C_NULL
+    memory, array.memory = array.memory, C_NULL
+    memory
+end
+
+function give_back(memory::Ptr, array::HostArray)
+    memory == C_NULL && return
+    Threads.atomic_sub!(bytes_held, sizeof(array))
+    Raw.tutti_free(memory, C_NULL)
     nothing
 end
+
+function add_users(array::HostArray, count)
+    lock(array.mutex)
+    array.users += count
+    memory = take_unused(array)
+    unlock(array.mutex)
+    give_back(memory, array)
+end
+
+"The array of `alloc` in whose memory an array lies; `nothing` if there is none."
+host_array(::Union{Array, Base.RefValue}) = nothing
+host_array(array::HostArray) = array
+host_array(x::AbstractArray) = (inner = parent(x); inner === x ? nothing : host_array(inner))
+
+"Calls f with each array of `alloc` that is lent to an operation."
+each_host_array(f, roots) = nothing
+each_host_array(f, roots::Union{Vector{Any}, Vector{Lent}}) =
+    foreach(part -> each_host_array(f, part), roots)
+each_host_array(f, roots::Tuple) =
+    (each_host_array(f, first(roots)); each_host_array(f, Base.tail(roots)))
+each_host_array(f, roots::Tuple{}) = nothing
+each_host_array(f, list::LentList) = each_host_array(f, list.lent)
+function each_host_array(f, lent::Lent)
+    array = host_array(lent.original)
+    array === nothing || f(array)
+    nothing
+end
+
+"Keeps the memory of what is lent until `let_go`, also if it is closed meanwhile."
+function borrow(roots)
+    each_host_array(array -> add_users(array, 1), roots)
+    try
+        each_host_array(open_data, roots)
+    catch
+        let_go(roots)
+        rethrow()
+    end
+end
+
+let_go(roots) = each_host_array(array -> add_users(array, -1), roots)
 
 function open_data(array::HostArray)
     array.data == C_NULL && throw(InvalidHandleError(-1, 0, "the array was closed"))
     array.data
 end
 
+# The copy would have the same memory, and nobody to give it back.
+Base.deepcopy_internal(::HostArray, ::IdDict) = throw(ArgumentError(
+    "an array of alloc cannot be in a deep copy; its copy is an Array"))
+
 Base.size(array::HostArray) = array.lengths
+Base.sizeof(array::HostArray{T}) where {T} = sizeof(T) * length(array)
 Base.IndexStyle(::Type{<:HostArray}) = IndexLinear()
 Base.elsize(::Type{HostArray{T, N}}) where {T, N} = sizeof(T)
 Base.unsafe_convert(::Type{Ptr{T}}, array::HostArray{T}) where {T} = open_data(array)

@@ -70,12 +70,13 @@ function batch_isend_irecv(ops; group::Group = WORLD, timeout = nothing)
         for (op, one) in zip(ops, lent)]
     slots = fill(Ptr{Raw.tutti_work}(C_NULL), length(raw))
     pendings = [Pending((one, group), Output(one), false) for one in lent]
-    ids = [expect((pending, C_NULL)) for pending in pendings]
+    ids = UInt64[]
     try
+        foreach(pending -> push!(ids, hold(pending)), pendings)
         call(Raw.tutti_batch_isend_irecv, group, raw, length(raw), call_options(timeout),
              slots)
     catch
-        foreach(forget, ids)
+        foreach(drop, pendings, ids)
         rethrow()
     end
     [Work(slot, announce(pending, id, slot)) for (slot, pending, id) in zip(slots, pendings, ids)]

@@ -47,6 +47,7 @@ function settle(pending::Pending, handle, failure)
     catch exception
         pending.failure = exception
     end
+    let_go(pending.roots)
     pending.roots = pending.finish = nothing
     notify(pending.ended)
     for callback in pending.callbacks

@@ -3,7 +3,7 @@
 @testset "they are arrays" begin
     on_ranks(2) do group
         x = alloc(Float64, (3, 4); group = group)
-        @test size(x) == (3, 4) && x == zeros(3, 4) && x isa DenseArray
+        @test size(x) == (3, 4) && sizeof(x) == 96 && x == zeros(3, 4) && x isa DenseArray
         @test strides(x) == (1, 3) && pointer(x) isa Ptr{Float64}
         x .= 1:3
         x[2, 3] = 7
@@ -15,6 +15,7 @@
         x = alloc(Complex{Float32}, 0; group = group)
         @test isempty(x)
         close(x)
+        @test size(alloc(Int, (Int32(2), 0x03); group = group)) == (2, 3)
         @test (y = alloc(Int8; group = group); y[] = 3; y[] == 3)
     end
 end
@@ -87,6 +88,109 @@ end
     end
 end
 
+"Whether the memory of an array was given back, so that it is not tutti's any more."
+was_given_back(memory) = Raw.tutti_free(memory, C_NULL) == Raw.TUTTI_ERR_INVALID_ARGUMENT
+
+@testset "memory is given back when what uses it is done, and is not kept by anything else" begin
+    Tutti.set_log_callback((level, line) -> nothing, :error)
+    on_ranks(2) do group
+        idle, used = alloc(Int, 10; group = group), alloc(Int, 1000; group = group)
+        memory = idle.memory, used.memory
+        if get_rank(group) == 0
+            work = recv!(view(used, 1:500), 1; group = group, async = true)
+            close(idle)
+            @test was_given_back(memory[1])
+            close(used)
+            @test used.memory == memory[2]
+            @test_throws InvalidHandleError used[1]
+            barrier(; group = group)
+            wait(work)
+            @test was_given_back(memory[2])
+        else
+            barrier(; group = group)
+            send(ones(Int, 500), 0; group = group)
+        end
+    end
+    Tutti.set_log_callback(nothing)
+end
+
+@testset "an array that is finalized keeps its memory while an operation runs" begin
+    on_ranks(2) do group
+        if get_rank(group) == 0
+            x = alloc(Int, 100_000; group = group)
+            work = recv!(x, 1; group = group, async = true)
+            finalize(x)
+            @test x.memory != C_NULL
+            barrier(; group = group)
+            wait(work)
+            @test x.memory == C_NULL
+        else
+            alloc(Int, 0; group = group)
+            barrier(; group = group)
+            send(ones(Int, 100_000), 0; group = group)
+        end
+    end
+end
+
+@testset "gathered calls keep their memory until they are done" begin
+    on_ranks(2) do group
+        x = alloc(Int, 10; group = group)
+        memory = x.memory
+        work = coalescing(; group = group, async = true) do
+            allreduce!(x, +; group = group)
+            close(x)
+            @test x.memory == memory
+        end
+        wait(work)
+        @test was_given_back(memory)
+        y, other = alloc(Int, 10; group = group), new_group(; group = group)
+        memory = y.memory
+        @test_throws InvalidHandleError coalescing(; group = other) do
+            bcast!(y; group = other)
+            close(other)
+            close(y)
+        end
+        @test was_given_back(memory)
+    end
+end
+
+@testset "a call that fails lets go of the memory" begin
+    on_ranks(1) do group
+        x = alloc(Int, 4; group = group)
+        @test_throws InvalidArgumentError bcast!(x; src = 5, group = group)
+        @test_throws InvalidArgumentError blocking(() -> bcast!(x; src = 5, group = group))
+        @test_throws InvalidArgumentError coalescing(() -> bcast!(x; src = 5, group = group);
+                                                     group = group)
+        ops = [P2POp(send, x, 0), P2POp(recv!, x, 7)]
+        @test_throws InvalidArgumentError batch_isend_irecv(ops; group = group)
+        @test x.users == 0
+        closed = alloc(Int, 0; group = group)
+        close(closed)
+        @test_throws InvalidHandleError gather!([closed], x; group = group)
+        @test x.users == closed.users == 0
+    end
+end
+
+@testset "dropped arrays do not pile up" begin
+    before = Tutti.bytes_held[]
+    on_ranks(1) do group
+        for _ in 1:40
+            alloc(UInt8, 2^24; group = group)
+        end
+        @test Tutti.bytes_held[] - before < 20 * 2^24
+    end
+end
+
+@testset "a deep copy is refused" begin
+    on_ranks(1) do group
+        x = alloc(Int, 3; group = group)
+        @test_throws ArgumentError deepcopy(x)
+        @test_throws ArgumentError deepcopy(Dict("x" => view(x, 1:2)))
+        @test copy(x) isa Array
+        close(x)
+    end
+end
+
 @testset "the memory outlives the group, and the collector gives it back" begin
     arrays = on_ranks(2) do group
         x = alloc(Int, 100; group = group)
@@ -96,8 +200,7 @@ end
     @test arrays[1] == arrays[2] == 1:100
     memory = arrays[1].memory
     finalize(arrays[1])
-    status = Raw.tutti_free(memory, C_NULL)
-    @test status == Raw.TUTTI_ERR_INVALID_ARGUMENT
+    @test was_given_back(memory)
 end
 
 @testset "wrong arguments are named" begin
@@ -105,6 +208,8 @@ end
         @test_throws ArgumentError alloc(String, 3; group = group)
         @test_throws ArgumentError alloc(Int, -1; group = group)
         @test_throws ArgumentError alloc(Int, typemax(Int), 2; group = group)
+        @test_throws ArgumentError alloc(Int, 0, big(2)^70; group = group)
+        @test_throws ArgumentError alloc(Nothing, 2^40, 2^40; group = group)
         @test thrown(() -> alloc(UInt8, typemax(Int); group = group)) isa ResourceError
     end
 end
