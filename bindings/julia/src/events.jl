@@ -84,7 +84,7 @@ end
 "Calls a function of the program's, with nobody to throw to; whether it returned."
 function shown_if_it_fails(f, args...)
     try
-        f(args...)
+        Base.invokelatest(f, args...)
         true
     catch exception
         @error "tutti: a function of the program failed" exception = (exception, catch_backtrace())

@@ -43,7 +43,9 @@ function settle(pending::Pending, handle, failure)
     mine || return wait(pending.ended)
     pending.asks_julia && Threads.atomic_sub!(user_reductions, 1)
     try
-        failure === nothing ? (pending.value = pending.finish(handle)) : (pending.failure = failure)
+        # The task of events is older than the program's types, whose arrays may be copied to.
+        failure === nothing ? (pending.value = Base.invokelatest(pending.finish, handle)) :
+            (pending.failure = failure)
     catch exception
         pending.failure = exception
     end

@@ -58,6 +58,27 @@ end
     end
 end
 
+"An array by a type of the program's."
+struct Wrapped <: AbstractVector{Int}
+    values::Vector{Int}
+end
+Base.size(x::Wrapped) = size(x.values)
+Base.getindex(x::Wrapped, i::Int) = x.values[i]
+Base.setindex!(x::Wrapped, value, i::Int) = x.values[i] = value
+
+@testset "outputs of any kind that can be written" begin
+    on_ranks(2) do group
+        r = get_rank(group)
+        for output in (Wrapped([9, 9]), PermutedDimsArray([9 9], (2, 1)), transpose([9 9]),
+                       view([9, 9, 9], [3, 1]), reinterpret(Int, [9.0, 9.0]), view([9, 9], 2:-1:1))
+            @test allgather!(output, [r]; group = group) === output
+            @test vec(collect(output)) == [0, 1]
+        end
+        lists = [Wrapped([9]), view([9, 9], 1:2:1)]
+        @test allgather!(lists, [r]; group = group) == [[0], [1]]
+    end
+end
+
 @testset "bfloat16" begin
     @test Float32(Tutti.BFloat16(1.5)) == 1.5f0
     @test Tutti.BFloat16(1.0f0 + 2.0f0^-9) == Tutti.BFloat16(1)  # ties to even
