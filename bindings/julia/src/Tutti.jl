@@ -18,6 +18,8 @@ module Tutti
 
 using Dates: Dates, DateTime, Period
 using Libdl: Libdl
+using LinearAlgebra: LinearAlgebra, Adjoint, Bidiagonal, Diagonal, Hermitian, SymTridiagonal,
+    Symmetric, Transpose, Tridiagonal, UpperHessenberg
 
 include("paths.jl")
 include("raw.jl")
@@ -28,6 +30,7 @@ include("events.jl")
 include("threads.jl")
 include("bytes.jl")
 include("buffer.jl")
+include("writable.jl")
 include("store.jl")
 include("store_calls.jl")
 include("work.jl")

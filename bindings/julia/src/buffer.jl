@@ -83,12 +83,6 @@ end
 lend(x, name; options...) =
     throw(ArgumentError("$name is a $(typeof(x)), not an array or a Ref"))
 
-"Lends an array that the operation writes to."
-function lend_output(x, name; options...)
-    x isa AbstractRange && throw(ArgumentError("$name is a range, which cannot be written to"))
-    lend(x, name; options...)
-end
-
 "After the operation: what was copied goes back to where it came from."
 give_back(lent::Lent) = (lent.original === lent.memory || copyto!(lent.original, lent.memory);
                          lent.original)
@@ -124,8 +118,9 @@ struct LentList
     buffers::Vector{Raw.tutti_buffer}
 end
 
-function lend_list(list, name; options...)
-    lent = Lent[lend(x, "$name[$i]"; options...) for (i, x) in enumerate(list)]
+"Lends each array of a list by `lender`, which is `lend` or `lend_output`."
+function lend_list(lender, list, name; options...)
+    lent = Lent[lender(x, "$name[$i]"; options...) for (i, x) in enumerate(list)]
     LentList(lent, Raw.tutti_buffer[one.buffer[] for one in lent])
 end
 

@@ -64,7 +64,7 @@ function allreduce_addends!(output::Memory, inputs, op = +; group::Group = WORLD
                             async::Bool = false, timeout = nothing)
     stays = keeps(async, group)
     out = lend_output(output, :output; keeps = stays, reduces = true)
-    ins = lend_list(inputs, :inputs; keeps = stays, reduces = true)
+    ins = lend_list(lend, inputs, :inputs; keeps = stays, reduces = true)
     issue(Raw.tutti_all_reduce_addends, Manner(async = async), Output(out), (out, ins), group,
           ins.buffers, length(ins.buffers), out.buffer, reduce_op(op).code, call_options(timeout))
 end
@@ -120,7 +120,7 @@ function reducescatter!(output::Memory, input, op; group::Group = WORLD, async::
 end
 
 function reducescatter_list!(out, input, op, group, async, stays, timeout)
-    ins = lend_list(input, :input; keeps = stays, reduces = true)
+    ins = lend_list(lend, input, :input; keeps = stays, reduces = true)
     with_op(op) do reduce
         issue(Raw.tutti_reduce_scatter, Manner(async = async, asks_julia = asks_julia(reduce)),
               Output(out), (out, ins, reduce), group, ins.buffers, length(ins.buffers),

@@ -13,7 +13,7 @@ function allgather!(output, input::Union{Memory, Nothing} = nothing; group::Grou
     stays = keeps(async, group)
     given = input === nothing ? nothing : lend(input, :input; keeps = stays)
     if is_list(output)
-        outs = lend_list(output, :output; keeps = stays)
+        outs = lend_list(lend_output, output, :output; keeps = stays)
         done = Output(AnyOutput(outs, output))
         return issue(Raw.tutti_all_gather, Manner(async = async), done, (given, outs), group,
                      buffer_of(given), outs.buffers, length(outs.buffers), call_options(timeout))
@@ -47,10 +47,10 @@ allgather(x::Number; group::Group = WORLD, timeout = nothing) =
     vec(allgather(fill(x); group = group, timeout = timeout))
 
 "A list, or an array in equal pieces, lent for rank by rank."
-function lend_pieces(x, name, group; options...)
+function lend_pieces(lender, x, name, group; options...)
     x === nothing && return nothing
-    is_list(x) && return lend_list(x, name; options...)
-    whole = lend(x, name; options...)
+    is_list(x) && return lend_list(lender, x, name; options...)
+    whole = lender(x, name; options...)
     LentList([whole], pieces(whole, max(1, get_world_size(group)), name))
 end
 
@@ -63,7 +63,7 @@ array of a list. Other ranks give `nothing` as `output`.
 function gather!(output, input::Union{Memory, Nothing}; dst::Integer = 0, group::Group = WORLD,
                  async::Bool = false, timeout = nothing)
     stays = keeps(async, group)
-    outs = lend_pieces(output, :output, group; keeps = stays)
+    outs = lend_pieces(lend_output, output, :output, group; keeps = stays)
     given = input === nothing ? nothing : lend(input, :input; keeps = stays)
     issue(Raw.tutti_gather, Manner(async = async), Output(AnyOutput(outs, output)), (outs, given),
           group, buffer_of(given), pointer_to(outs), count_of(outs), int32(dst, :dst),
@@ -95,7 +95,7 @@ function scatter!(output::Union{Memory, Nothing}, input = nothing; src::Integer 
                   group::Group = WORLD, async::Bool = false, timeout = nothing)
     stays = keeps(async, group)
     out = output === nothing ? nothing : lend_output(output, :output; keeps = stays)
-    ins = lend_pieces(input, :input, group; keeps = stays)
+    ins = lend_pieces(lend, input, :input, group; keeps = stays)
     issue(Raw.tutti_scatter, Manner(async = async), Output(out), (out, ins), group,
           pointer_to(ins), count_of(ins), buffer_of(out), int32(src, :src), call_options(timeout))
 end
@@ -123,8 +123,8 @@ function alltoall!(output, input = nothing; output_splits = nothing, input_split
 end
 
 function alltoall_lists!(output, input, group, async, stays, timeout)
-    outs = lend_list(output, :output; keeps = stays)
-    ins = input === nothing ? nothing : lend_list(input, :input; keeps = stays)
+    outs = lend_list(lend_output, output, :output; keeps = stays)
+    ins = input === nothing ? nothing : lend_list(lend, input, :input; keeps = stays)
     issue(Raw.tutti_all_to_all, Manner(async = async), Output(AnyOutput(outs, output)),
           (outs, ins), group, pointer_to(ins), count_of(ins), outs.buffers, length(outs.buffers),
           call_options(timeout))

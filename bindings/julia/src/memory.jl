@@ -136,6 +136,8 @@ end
 Base.deepcopy_internal(::HostArray, ::IdDict) = throw(ArgumentError(
     "an array of alloc cannot be in a deep copy; its copy is an Array"))
 
+is_writable(::HostArray) = true
+
 Base.size(array::HostArray) = array.lengths
 Base.sizeof(array::HostArray{T}) where {T} = sizeof(T) * length(array)
 Base.IndexStyle(::Type{<:HostArray}) = IndexLinear()

@@ -30,6 +30,8 @@ Fills the vector with the values of rank `src`; all ranks give one of the same l
 function bcast_object_list!(values::AbstractVector; src::Integer = 0, group::Group = WORLD,
                             options = nothing, async::Bool = false, timeout = nothing)
     sends = get_rank(group) == src
+    sends || is_writable(values) || throw(ArgumentError(
+        "values is a $(described(values)), which takes no values on rank $(get_rank(group))"))
     objects = sends ? objects_of(values) : Object[]
     slots = no_handles(sends ? 0 : length(values))
     filled = Values(slots, all -> sends ? values : copyto!(values, all))

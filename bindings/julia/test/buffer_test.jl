@@ -1,4 +1,6 @@
 # What may be a buffer: arrays of bits, dense or not.
+using LinearAlgebra: Diagonal, Hermitian, Symmetric, Tridiagonal, UnitLowerTriangular,
+    UpperTriangular
 
 struct Particle
     position::NTuple{3, Float32}
@@ -58,13 +60,43 @@ end
     end
 end
 
-"An array by a type of the program's."
+"An array that cannot be written to, and one that can."
+struct Fixed <: AbstractVector{Int} end
+Base.size(::Fixed) = (2,)
+Base.getindex(::Fixed, i::Int) = i
 struct Wrapped <: AbstractVector{Int}
     values::Vector{Int}
 end
 Base.size(x::Wrapped) = size(x.values)
 Base.getindex(x::Wrapped, i::Int) = x.values[i]
 Base.setindex!(x::Wrapped, value, i::Int) = x.values[i] = value
+
+@testset "an output that cannot take every value is refused before anything is sent" begin
+    square = [1 2; 3 4]
+    fixed = (Symmetric(square), Hermitian(square), UpperTriangular(square),
+             UnitLowerTriangular(square), Diagonal([1, 2]), Tridiagonal(square),
+             transpose(Diagonal([1, 2])), view(Symmetric(square), 1:2, 1), codeunits("abcd"),
+             view(codeunits("abcd"), 1:2), reshape(1:4, 2, 2), Fixed(), Tutti.AsArray([1, 2]))
+    on_ranks(2) do group
+        for output in fixed
+            input = collect(output)
+            refused(f) = (error = thrown(f); error isa ArgumentError ? error.msg : error)
+            @test startswith(refused(() -> bcast!(output; group = group)), "x is a ")
+            @test startswith(refused(() -> recv!(output; group = group)), "x is a ")
+            for call in (() -> allgather!([input, output], input; group = group),
+                         () -> gather!([input, output], input; group = group),
+                         () -> alltoall!([input, output], [input, input]; group = group))
+                @test startswith(refused(call), "output[2] is a ")
+            end
+            @test startswith(refused(() -> gather!(output, input; group = group)), "output is a ")
+            @test startswith(refused(() -> scatter!(output, input; group = group)), "output is a ")
+        end
+        # Nothing of these was sent: the ranks agree on what comes next.
+        @test allreduce(Symmetric(square), +; group = group) == 2 .* [1 2; 2 4]
+        get_rank(group) == 1 && @test_throws ArgumentError bcast_object_list!(1:3; group = group)
+        barrier(; group = group)
+    end
+end
 
 @testset "outputs of any kind that can be written" begin
     on_ranks(2) do group
