@@ -51,8 +51,11 @@ end
 The reduction of all ranks' `x`, a number or an array, which stays as it is.
 """
 allreduce(x::AbstractArray, op; options...) = allreduce!(Array(x), op; options...)
-allreduce(x::Number, op; group::Group = WORLD, timeout = nothing) =
+function allreduce(x::Number, op; group::Group = WORLD, timeout = nothing)
+    gathering(group) === nothing || throw(ArgumentError(
+        "x is a number, and coalescing has no result to return yet: give allreduce! a Ref"))
     allreduce!(Ref(x), op; group = group, timeout = timeout)[]
+end
 
 """
     allreduce_addends!(output, inputs, op = +; group = WORLD, async = false, timeout = nothing)

@@ -50,9 +50,25 @@ function start_events()
     ccall((:tutti_julia_start, libtutti_julia), Cvoid, (Ptr{Cvoid}, Ptr{Cvoid}),
           cglobal(:uv_async_send), condition.handle)
     atexit(() -> ccall((:tutti_julia_stop, libtutti_julia), Cvoid, ()))
-    @async while isopen(condition)
-        wait(condition)
-        serve_events()
+    listener[] = @async listen(condition)
+end
+
+"The task that takes the events."
+const listener = Ref{Task}()
+
+"""
+Takes events. An interrupt comes to whichever task waited last, which may be this one: another one
+goes on then, as all that wait would wait for ever.
+"""
+function listen(condition)
+    try
+        while true
+            disable_sigint(serve_events)
+            wait(condition)
+        end
+    catch
+        isopen(condition) && (listener[] = @async listen(condition))
+        rethrow()
     end
 end
 

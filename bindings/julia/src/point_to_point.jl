@@ -64,6 +64,7 @@ lend_message(op::P2POp, name) =
 Starts several sends and receives, in any mix, and returns their works, in the order of `ops`.
 """
 function batch_isend_irecv(ops; group::Group = WORLD, timeout = nothing)
+    ops = P2POp[op for op in ops]
     lent = [lend_message(op, "the array of ops[$i]") for (i, op) in enumerate(ops)]
     raw = Raw.tutti_p2p_op[
         Raw.tutti_p2p_op(op.kind, op.peer, op.tag, 0, one.buffer[], (0, 0))

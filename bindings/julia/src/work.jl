@@ -140,7 +140,7 @@ function wait_limited(work::Work, limit)
     try
         call_waiting(Raw.tutti_work_wait, work, limit)
     catch exception
-        iscompleted(work) || rethrow()
+        exception isa TuttiError && iscompleted(work) || rethrow()
     end
     settle_ended(work.pending, work)
 end
@@ -191,10 +191,17 @@ function duration(work::Work)
     slot[] < 0 ? nothing : slot[] / 1000
 end
 
-function handles(works)
-    foreach(check_open, works)
-    Ptr{Raw.tutti_work}[work.handle for work in works]
+"The works of a list, or of any iterator: gone through once, as that may start the operations."
+function listed(works)
+    all = Any[work for work in works]
+    for (i, work) in enumerate(all)
+        work isa Work || throw(ArgumentError("works[$i] is a $(typeof(work)), not a Work"))
+        check_open(work)
+    end
+    Vector{Work}(all)
 end
+
+handles(works) = Ptr{Raw.tutti_work}[work.handle for work in works]
 
 """
     waitany(works; timeout = nothing)
@@ -202,9 +209,9 @@ end
 Waits until one of several operations is done; returns its index, the lowest one if several are.
 """
 function waitany(works; timeout = nothing)
-    slot = Ref(Csize_t(0))
-    GC.@preserve works call_waiting(Raw.tutti_work_wait_any, handles(works), length(works),
-                                    milliseconds(timeout), slot)
+    slot, all = Ref(Csize_t(0)), listed(works)
+    GC.@preserve all call_waiting(Raw.tutti_work_wait_any, handles(all), length(all),
+                                  milliseconds(timeout), slot)
     Int(slot[]) + 1
 end
 
@@ -214,16 +221,17 @@ end
 Waits until all operations are done; throws the first failure in their order.
 """
 function waitall(works; timeout = nothing)
+    all = listed(works)
     if timeout !== nothing
-        GC.@preserve works call_waiting(Raw.tutti_work_wait_all, handles(works), length(works),
-                                        milliseconds(timeout))
+        GC.@preserve all call_waiting(Raw.tutti_work_wait_all, handles(all), length(all),
+                                      milliseconds(timeout))
     end
-    foreach(check_open, works)
     failures = Any[]
-    for work in works
+    for work in all
         try
             fetch(work)
         catch failure
+            failure isa InterruptException && rethrow()
             push!(failures, failure)
         end
     end

@@ -90,10 +90,13 @@ end
                 barrier(; group = group)
                 @test_throws ArgumentError allgather_object(1; group = group)
                 @test_throws ArgumentError allreduce!(xs[1], +; group = group, async = true)
+                @test_throws ArgumentError allreduce(1, +; group = group)
                 error("mine")
             end
         end
         @test failure isa ErrorException
+        @test_throws ArgumentError coalescing(() -> 1; group = group, timeout = -1)
+        @test allreduce(1, +; group = group) == 2  # nothing is being gathered
         barrier(; group = group)
     end
 end

@@ -26,6 +26,88 @@ end
     end
 end
 
+@testset "lists of works are gone through once, and checked" begin
+    on_ranks(2) do group
+        x = [1]
+        waitall(allreduce!(x, +; group = group, async = true) for _ in 1:2)
+        @test x == [4]
+        @test waitany(allreduce!(x, +; group = group, async = true) for _ in 1:1) == 1
+        @test x == [8]
+        for f in (waitall, waitany)
+            @test thrown(() -> f([1, 2])) == ArgumentError("works[1] is a Int64, not a Work")
+        end
+        @test_throws InvalidArgumentError waitany([])
+        waitall([])
+    end
+end
+
+"Interrupts a task, as the user does, once it waits; what it ended with."
+function interrupted(f)
+    task = @async f()
+    yield()
+    while !istaskdone(task) && task.queue === nothing
+        yield()
+    end
+    schedule(task, InterruptException(); error = true)
+    thrown(() -> fetch_result(task))
+end
+
+"The handle of the receiving operation that holds an array; `nothing` if there is none."
+holder(x) = lock(Tutti.expected_lock) do
+    for waiting in values(Tutti.expected)
+        waiting isa Tuple && first(waiting) isa Tutti.Pending || continue
+        roots = first(waiting).roots
+        roots isa Tuple && first(roots) isa Tutti.Lent && first(roots).original === x &&
+            return last(waiting)
+    end
+end
+
+@testset "an interrupted wait leaves the operation as it is" begin
+    on_ranks(2) do group
+        if get_rank(group) == 0
+            work = recv!([0], 1; group = group, async = true)
+            for wait_for in (wait, work -> waitall([work]), fetch)
+                @test interrupted(() -> wait_for(work)) isa InterruptException
+            end
+            # A call that waits itself: its array is filled later, and held until then.
+            x = [0]
+            @test interrupted(() -> recv!(x, 1; tag = 1, group = group)) isa InterruptException
+            GC.gc()
+            @test !isnothing(holder(x)) && Raw.tutti_work_is_completed(
+                holder(x), Ref(Int32(0)), C_NULL) == Raw.TUTTI_ERR_INVALID_HANDLE
+            barrier(; group = group)
+            @test fetch(work) == [7]
+            barrier(; group = group)
+            @test x == [8]
+            while !isnothing(holder(x))
+                yield()
+            end
+        else
+            barrier(; group = group)
+            send([7], 0; group = group)
+            send([8], 0; tag = 1, group = group)
+            barrier(; group = group)
+        end
+    end
+end
+
+@testset "an interrupt that hits the task of events is not the end of all waits" begin
+    on_ranks(2) do group
+        if get_rank(group) == 0
+            work = recv!([0], 1; group = group, async = true)
+            hit = Tutti.listener[]
+            schedule(hit, InterruptException(); error = true)
+            @test thrown(() -> fetch_result(hit)) isa InterruptException
+            barrier(; group = group)
+            @test fetch(work) == [7]
+        else
+            barrier(; group = group)
+            send([7], 0; group = group)
+        end
+    end
+    @test !istaskdone(Tutti.listener[])
+end
+
 @testset "a wait may time out and be repeated" begin
     on_ranks(2) do group
         if get_rank(group) == 1
