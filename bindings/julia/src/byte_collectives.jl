@@ -26,7 +26,7 @@ function bcast_bytes(data = nothing; src::Integer = 0, max_bytes::Integer = 0,
     issue(Raw.tutti_broadcast_bytes, Manner(async = async),
           Bytes(slots, all -> sends ? bytes : first(all)), (bytes, slots), group,
           sends ? bytes : C_NULL, length(bytes), sends ? C_NULL : slots, int32(src, :src),
-          max_bytes, call_options(timeout))
+          int64(max_bytes, :max_bytes), call_options(timeout))
 end
 
 """
@@ -38,8 +38,8 @@ function allgather_bytes(data; max_bytes::Integer = 0, group::Group = WORLD, asy
                          timeout = nothing)
     bytes, slots = bytes_of(data, :data), no_bytes(max(0, get_world_size(group)))
     issue(Raw.tutti_all_gather_bytes, Manner(async = async), Bytes(slots, identity),
-          (bytes, slots), group, bytes, length(bytes), slots, length(slots), max_bytes,
-          call_options(timeout))
+          (bytes, slots), group, bytes, length(bytes), slots, length(slots),
+          int64(max_bytes, :max_bytes), call_options(timeout))
 end
 
 """
@@ -53,8 +53,8 @@ function gather_bytes(data; dst::Integer = 0, max_bytes::Integer = 0, group::Gro
     bytes, slots = bytes_of(data, :data), no_bytes(receives ? get_world_size(group) : 0)
     issue(Raw.tutti_gather_bytes, Manner(async = async),
           Bytes(slots, all -> receives ? all : nothing), (bytes, slots), group, bytes,
-          length(bytes), receives ? slots : C_NULL, length(slots), int32(dst, :dst), max_bytes,
-          call_options(timeout))
+          length(bytes), receives ? slots : C_NULL, length(slots), int32(dst, :dst),
+          int64(max_bytes, :max_bytes), call_options(timeout))
 end
 
 """
@@ -71,6 +71,6 @@ function scatter_bytes(data = nothing; src::Integer = 0, max_bytes::Integer = 0,
     sizes = data === nothing ? C_NULL : Csize_t[length(bytes) for bytes in given]
     slots = no_bytes(1)
     issue(Raw.tutti_scatter_bytes, Manner(async = async), Bytes(slots, first), (given, slots),
-          group, places, sizes, length(given), slots, int32(src, :src), max_bytes,
-          call_options(timeout))
+          group, places, sizes, length(given), slots, int32(src, :src),
+          int64(max_bytes, :max_bytes), call_options(timeout))
 end

@@ -118,8 +118,8 @@ function alltoall!(output, input = nothing; output_splits = nothing, input_split
     out = lend_output(output, :output; keeps = stays)
     given = input === nothing ? nothing : lend(input, :input; keeps = stays)
     issue(Raw.tutti_all_to_all_single, Manner(async = async), Output(out), (out, given), group,
-          buffer_of(given), split_sizes(input_splits)..., out.buffer, split_sizes(output_splits)...,
-          call_options(timeout))
+          buffer_of(given), split_sizes(input_splits, :input_splits)..., out.buffer,
+          split_sizes(output_splits, :output_splits)..., call_options(timeout))
 end
 
 function alltoall_lists!(output, input, group, async, stays, timeout)
@@ -130,5 +130,8 @@ function alltoall_lists!(output, input, group, async, stays, timeout)
           call_options(timeout))
 end
 
-split_sizes(::Nothing) = (C_NULL, 0)
-split_sizes(sizes) = (Int64[size for size in sizes], length(sizes))
+split_sizes(::Nothing, name) = (C_NULL, 0)
+function split_sizes(sizes, name)
+    all = integers(Int64, sizes, name)
+    all, length(all)
+end

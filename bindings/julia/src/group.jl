@@ -65,7 +65,8 @@ function init_process_group(name::Union{AbstractString, Nothing} = nothing;
                             world_size::Union{Integer, Nothing} = nothing,
                             store::Union{Store, Nothing} = nothing, timeout = nothing,
                             reproducible::Bool = false)
-    place = (something(rank, -1), something(world_size, -1), group_options(timeout, reproducible))
+    place = (int32(something(rank, -1), :rank), int32(something(world_size, -1), :world_size),
+             group_options(timeout, reproducible))
     if store === nothing
         call_waiting(Raw.tutti_init_process_group, optional(name), optional(init_method), place...)
     else
@@ -104,20 +105,19 @@ destroy_process_group(group::Group = WORLD) =
 function Group(store::Store, rank::Integer, world_size::Integer; backend = nothing,
                timeout = nothing, reproducible::Bool = false)
     slot = group_slot()
-    call_waiting(Raw.tutti_group_create, optional(backend), store, rank, world_size,
-                 group_options(timeout, reproducible), slot)
+    call_waiting(Raw.tutti_group_create, optional(backend), store, int32(rank, :rank),
+                 int32(world_size, :world_size), group_options(timeout, reproducible), slot)
     owned_group(slot[])
 end
 
 function Group(allgather, rank::Integer, world_size::Integer; backend = nothing,
                timeout = nothing, reproducible::Bool = false)
-    slot = group_slot()
+    slot, place = group_slot(), (int32(rank, :rank), int32(world_size, :world_size))
     id = expect((allgather, Int(world_size)))
     try
         call_waiting(Raw.tutti_group_create_with_allgather, optional(backend),
                     Libdl.dlsym(library_handles[2], :tutti_julia_allgather),
-                    Ptr{Cvoid}(UInt(id)), rank, world_size, group_options(timeout, reproducible),
-                    slot)
+                    Ptr{Cvoid}(UInt(id)), place..., group_options(timeout, reproducible), slot)
     finally
         forget(id)
     end
@@ -156,7 +156,7 @@ call.
 function new_group(ranks = nothing; group::Group = WORLD, backend = nothing, description = nothing,
                    timeout = nothing, reproducible::Union{Bool, Nothing} = nothing,
                    use_local_synchronization::Bool = false)
-    chosen = ranks === nothing ? C_NULL : Int32[rank for rank in ranks]
+    chosen = ranks === nothing ? C_NULL : integers(Int32, ranks, :ranks)
     made_from(Raw.tutti_new_group, group, chosen, ranks === nothing ? 0 : length(chosen),
               optional(backend); description = description, timeout = timeout,
               reproducible = reproducible, local_only = use_local_synchronization)
@@ -170,8 +170,8 @@ receives the group it is in, or `NON_MEMBER`.
 """
 function split_group(parts; group::Group = WORLD, description = nothing, timeout = nothing,
                      reproducible::Union{Bool, Nothing} = nothing)
-    chosen = Int32[rank for part in parts for rank in part]
-    sizes = Int32[length(part) for part in parts]
+    all = [integers(Int32, part, "parts[$i]") for (i, part) in enumerate(parts)]
+    chosen, sizes = reduce(vcat, all; init = Int32[]), Int32.(length.(all))
     made_from(Raw.tutti_split_group, group, chosen, sizes, length(sizes);
               description = description, timeout = timeout, reproducible = reproducible,
               local_only = false)
@@ -198,11 +198,11 @@ is_reproducible(group::Group = WORLD) = Raw.tutti_is_reproducible(group) == 1
 
 "A rank of the group, from its number among all ranks; -1 if it is not a member."
 get_group_rank(group::Group, global_rank::Integer) =
-    Int(Raw.tutti_get_group_rank(group, global_rank))
+    Int(Raw.tutti_get_group_rank(group, int32(global_rank, :global_rank)))
 
 "The number among all ranks of a rank of the group; -1 if there is no such rank."
 get_global_rank(group::Group, group_rank::Integer) =
-    Int(Raw.tutti_get_global_rank(group, group_rank))
+    Int(Raw.tutti_get_global_rank(group, int32(group_rank, :group_rank)))
 
 "The global ranks of a group's members, in the order of their ranks in the group."
 function get_process_group_ranks(group::Group = WORLD)

@@ -39,7 +39,7 @@ allreduce!(x, +; group = get_group(mesh, "dp"))
 function init_device_mesh(shape; dim_names = nothing, group::Group = WORLD,
                           device_type::AbstractString = "cpu", timeout = nothing,
                           reproducible::Bool = false)
-    lengths, slot = Int32[length for length in shape], mesh_slot()
+    lengths, slot = integers(Int32, shape, :shape), mesh_slot()
     call_waiting(Raw.tutti_init_device_mesh, group, device_type, lengths, length(lengths),
                  names_or_null(dim_names, length(lengths)), group_options(timeout, reproducible),
                  slot)
@@ -55,7 +55,8 @@ ranks in it, which one dimension can do without. Nothing is sent to other ranks.
 function Mesh(groups, ranks::Union{AbstractArray, Nothing} = nothing; dim_names = nothing,
               device_type::AbstractString = "cpu")
     handles = Ptr{Raw.tutti_group}[group.handle for group in groups]
-    rows = ranks === nothing ? C_NULL : Int32.(vec(permutedims(ranks, ndims(ranks):-1:1)))
+    rows = ranks === nothing ? C_NULL :
+        vec(permutedims(integers(Int32, ranks, :ranks), ndims(ranks):-1:1))
     shape = ranks === nothing ? C_NULL : Int32[length for length in size(ranks)]
     ranks === nothing || length(shape) == length(handles) || throw(DimensionMismatch(
         "ranks has $(length(shape)) dimensions for $(length(handles)) groups"))
@@ -70,7 +71,7 @@ dimension(::Nothing) = (-1, C_NULL)
 dimension(name::Union{AbstractString, Symbol}) = (-1, String(name))
 function dimension(number::Integer)
     number >= 1 || throw(ArgumentError("dim is $number: dimensions count from 1"))
-    (number - 1, C_NULL)
+    (int32(number, :dim) - Int32(1), C_NULL)
 end
 
 """

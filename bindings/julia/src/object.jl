@@ -62,7 +62,7 @@ end
 function find(object::Object, key::Integer, node = 0)
     slot = Ref(Int64(-1))
     if kind_at(object, node) == Raw.TUTTI_OBJECT_LIST
-        call(Raw.tutti_object_at, object, node, key - 1, slot)
+        call(Raw.tutti_object_at, object, node, int64(key, :key) - 1, slot)
     elseif typemin(Int64) <= key <= typemax(UInt64)
         find_item(object, node, integer_item(key), slot)
     end
@@ -103,7 +103,7 @@ Base.hash(object::Object, seed::UInt) = hash(encode(object), seed)
 "Another object of the same value, or of one node of it."
 function Base.copy(object::Object, node::Integer = 0)
     slot = object_slot()
-    call(Raw.tutti_object_copy, object, node, slot)
+    call(Raw.tutti_object_copy, object, int64(node, :node), slot)
     Object(slot[])
 end
 
@@ -142,6 +142,7 @@ to_json(value; indent::Integer = 0, limit::Integer = 0) =
     with_object(object -> to_json(object; indent = indent, limit = limit), value)
 function to_json(object::Object; indent::Integer = 0, limit::Integer = 0)
     slot = bytes_slot()
-    call(Raw.tutti_object_to_json, object, 0, indent, limit, slot)
+    call(Raw.tutti_object_to_json, object, 0, int32(indent, :indent),
+         integer(Csize_t, limit, :limit), slot)
     take_string(slot)
 end

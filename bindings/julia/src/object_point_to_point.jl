@@ -23,6 +23,7 @@ Receives `count` values that rank `src`, or any, sent with the same tag: a vecto
 function recv_object_list(count::Integer, src::Integer = ANY_RANK; tag::Integer = 0,
                           group::Group = WORLD, options = nothing, async::Bool = false,
                           timeout = nothing)
+    0 <= count <= typemax(Int32) || throw(ArgumentError("count is $count"))
     slots = no_handles(count)
     issue(Raw.tutti_recv_object_list, Manner(async = async, needs_work = true, message = true),
           Values(slots, identity), slots, group, slots, count, int32(src, :src), int32(tag, :tag),
@@ -50,6 +51,6 @@ function recv_bytes(src::Integer = ANY_RANK; tag::Integer = 0, max_bytes::Intege
                     group::Group = WORLD, async::Bool = false, timeout = nothing)
     slots = no_bytes(1)
     issue(Raw.tutti_recv_bytes, Manner(async = async, needs_work = true, message = true),
-          Bytes(slots, first), slots, group, slots, int32(src, :src), int32(tag, :tag), max_bytes,
-          call_options(timeout), C_NULL)
+          Bytes(slots, first), slots, group, slots, int32(src, :src), int32(tag, :tag),
+          int64(max_bytes, :max_bytes), call_options(timeout), C_NULL)
 end

@@ -4,7 +4,9 @@
 function options(type::Type; fields...)
     kinds = ntuple(i -> fieldtype(type, i), fieldcount(type))
     values = map(fieldnames(type), kinds) do name, kind
-        name === :struct_size ? UInt32(sizeof(type)) : kind(get(fields, name, zero(kind)))
+        name === :struct_size && return UInt32(sizeof(type))
+        value = get(fields, name, zero(kind))
+        kind <: Integer ? integer(kind, value, name) : kind(value)
     end
     type(values...)
 end
@@ -33,9 +35,21 @@ group_options(timeout, reproducible::Bool) = Ref(options(
 optional(::Nothing) = C_NULL
 optional(text::AbstractString) = String(text)
 
-"A number that is a rank or a tag, in 32 bits."
-function int32(number::Integer, name)
-    typemin(Int32) <= number <= typemax(Int32) ||
-        throw(ArgumentError("$name is $number, which is beyond 32 bits"))
-    Int32(number)
+fits(::Type{T}, number) where {T} =
+    number isa Integer && typemin(T) <= number <= typemax(T)
+
+"A number of an integer type of C's; one that is none is named."
+function integer(::Type{T}, number, name) where {T}
+    number isa Integer || throw(ArgumentError("$name is $(repr(number)), not an integer"))
+    fits(T, number) || throw(ArgumentError(
+        number < typemin(T) == 0 ? "$name is $number, which is below 0" :
+        "$name is $number, which is beyond $(8 * sizeof(T)) bits"))
+    T(number)
 end
+int32(number, name) = integer(Int32, number, name)
+int64(number, name) = integer(Int64, number, name)
+
+"Several such numbers."
+integers(::Type{T}, numbers, name) where {T} =
+    T[fits(T, number) ? number : integer(T, number, "$name[$i]")
+      for (i, number) in enumerate(numbers)]

@@ -56,7 +56,8 @@ A store in a file that all processes can reach and lock; removed when the last o
 stores is closed. A file that an earlier run left behind must be removed before.
 """
 FileStore(path::AbstractString, world_size::Union{Integer, Nothing} = nothing) =
-    open_store(FileStore, Raw.tutti_file_store_create, path, something(world_size, -1))
+    open_store(FileStore, Raw.tutti_file_store_create, path,
+               int32(something(world_size, -1), :world_size))
 
 """
     TCPStore(host, port; is_master = false, world_size = nothing, timeout = nothing, limits...)
@@ -78,8 +79,8 @@ function TCPStore(host::AbstractString, port::Integer; is_master::Bool = false,
         timeout_ms = milliseconds(timeout), multi_tenant = multi_tenant,
         has_master_listen_fd = master_listen_fd !== nothing,
         master_listen_fd = something(master_listen_fd, 0), checked_limits(limits)...)
-    open_store(TCPStore, Raw.tutti_tcp_store_create, host, port, something(world_size, -1),
-               is_master, Ref(wanted))
+    open_store(TCPStore, Raw.tutti_tcp_store_create, host, int32(port, :port),
+               int32(something(world_size, -1), :world_size), is_master, Ref(wanted))
 end
 
 function checked_limits(limits)

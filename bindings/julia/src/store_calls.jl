@@ -24,7 +24,7 @@ Base.get(store::Store, key::AbstractString, ::Type{String}) = String(store[key])
 "Adds to a counter and returns its new value; a key that is not there counts as 0."
 function add!(store::Store, key::AbstractString, amount::Integer = 1)
     slot = Ref(Int64(0))
-    call_waiting(Raw.tutti_store_add, store, key, Int64(amount), slot)
+    call_waiting(Raw.tutti_store_add, store, key, int64(amount, :amount), slot)
     slot[]
 end
 
@@ -147,7 +147,8 @@ end
 Waits until `world_size` callers have come to the barrier of this key, which serves once.
 """
 barrier(store::Store, key::AbstractString, world_size::Integer; timeout = nothing) =
-    call_waiting(Raw.tutti_store_barrier, store, key, world_size, milliseconds(timeout))
+    call_waiting(Raw.tutti_store_barrier, store, key, int32(world_size, :world_size),
+                 milliseconds(timeout))
 
 "Whether append!, multi_get and multi_set! work on this store; they do on every store of tutti."
 function has_extended_api(store::Store)

@@ -17,6 +17,34 @@ end
         said(f) = sprint(showerror, thrown(f))
         @test occursin("src is $(2^40)", said(() -> bcast!([1]; src = 2^40, group = group)))
         @test occursin("tag is $(2^31)", said(() -> send([1], 0; tag = 2^31, group = group)))
+        numbers = (
+            "ranks[2] is" => n -> new_group([0, n]; group = group),
+            "parts[1][1] is" => n -> split_group([[n]]; group = group),
+            "global_rank is" => n -> get_group_rank(group, n),
+            "group_rank is" => n -> get_global_rank(group, n),
+            "rank is" => n -> Group(HashStore(), n, 1),
+            "world_size is" => n -> Group(HashStore(), 0, n),
+            "world_size is" => n -> Group(identity, 0, n),
+            "rank is" => n -> init_process_group(; rank = n, world_size = 1),
+            "shape[1] is" => n -> init_device_mesh((n, 1); group = group),
+            "dim is" => n -> size(init_device_mesh((1,); group = group), n),
+            "ranks[1] is" => n -> Mesh([group], [n]),
+            "port is" => n -> TCPStore("localhost", n),
+            "world_size is" => n -> FileStore("/dev/null/no", n),
+            "world_size is" => n -> barrier(HashStore(), "key", n),
+            "amount is" => n -> add!(HashStore(), "key", n),
+            "input_splits[1] is" => n -> alltoall!([0], [0]; input_splits = [n], group = group),
+            "max_bytes is" => n -> allgather_bytes(""; max_bytes = n, group = group),
+            "max_bytes is" => n -> ObjectOptions(max_bytes = n),
+            "count is" => n -> recv_object_list(n, 0; group = group),
+            "indent is" => n -> to_json(1; indent = n))
+        for (name, call) in numbers
+            @test thrown(() -> call(big(2)^70)) isa ArgumentError
+            @test startswith(thrown(() -> call(big(2)^70)).msg, name)
+        end
+        @test occursin("limit is -1", said(() -> to_json(1; limit = -1)))
+        @test occursin("ranks[1] is 0.5, not", said(() -> new_group([0.5]; group = group)))
+        @test_throws ArgumentError recv_object_list(-1, 0; group = group)
         HashStore() do store
             @test occursin("value is a Int64", said(() -> store["key"] = 5))
             @test occursin("value of \"b\"", said(() -> multi_set!(store, ["a" => "", "b" => 5])))

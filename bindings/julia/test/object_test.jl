@@ -46,6 +46,7 @@ end
     @test object["list"] == Any[10, "b", nothing] && object[5] == 2.5 && object["a\0b"] == 1
     @test haskey(object, "list") && !haskey(object, "other") && !haskey(object, 6)
     @test_throws KeyError object["other"]
+    @test_throws ArgumentError Tutti.Object([1, "a"])[big(2)^70]
     @test length(object) == 3
     list = Tutti.Object(Any["a", "b"])
     @test list[2] == "b" && length(list) == 2
