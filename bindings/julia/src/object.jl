@@ -60,9 +60,9 @@ function find(object::Object, key::AbstractString, node = 0)
     slot[] < 0 ? nothing : slot[]
 end
 function find(object::Object, key::Integer, node = 0)
-    slot = Ref(Int64(-1))
-    if kind_at(object, node) == Raw.TUTTI_OBJECT_LIST
-        call(Raw.tutti_object_at, object, node, int64(key, :key) - 1, slot)
+    slot, item = Ref(Int64(-1)), first_item(object, node)
+    if item.kind == Raw.TUTTI_OBJECT_LIST
+        1 <= key <= item.size && call(Raw.tutti_object_at, object, node, key - 1, slot)
     elseif typemin(Int64) <= key <= typemax(UInt64)
         find_item(object, node, integer_item(key), slot)
     end
@@ -79,12 +79,12 @@ function first_item(object::Object, node)
     slot[]
 end
 
-kind_at(object::Object, node) = first_item(object, node).kind
+is_list(object::Object) = first_item(object, 0).kind == Raw.TUTTI_OBJECT_LIST
 
 "The value of a map by its key, or of a list by its index from 1."
 function Base.getindex(object::Object, key::Union{AbstractString, Integer})
     node = find(object, key)
-    node === nothing && throw(KeyError(key))
+    node === nothing && throw(is_list(object) ? BoundsError(object, key) : KeyError(key))
     value(object, node)
 end
 

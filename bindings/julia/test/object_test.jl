@@ -46,11 +46,15 @@ end
     @test object["list"] == Any[10, "b", nothing] && object[5] == 2.5 && object["a\0b"] == 1
     @test haskey(object, "list") && !haskey(object, "other") && !haskey(object, 6)
     @test_throws KeyError object["other"]
-    @test_throws ArgumentError Tutti.Object([1, "a"])[big(2)^70]
+    @test_throws BoundsError Tutti.Object([1, "a"])[big(2)^70]
     @test length(object) == 3
     list = Tutti.Object(Any["a", "b"])
     @test list[2] == "b" && length(list) == 2
-    @test_throws InvalidArgumentError list[3]
+    @test haskey(list, 1) && haskey(list, 2)
+    for index in (0, 3, -1, big(2)^70, typemin(Int))
+        @test !haskey(list, index)
+        @test_throws BoundsError list[index]
+    end
     @test list == Tutti.Object(["a", "b"]) && list != Tutti.Object(["a"])
     @test hash(list) == hash(copy(list)) && copy(list) == list
     @test Tutti.value(Tutti.Object(Any[list, 1])) == Any[Any["a", "b"], 1]
