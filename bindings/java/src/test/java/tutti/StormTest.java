@@ -54,7 +54,8 @@ class StormTest {
             stop.set(true);
             collector.join();
         }
-        assertEquals(before, Callbacks.count(), "every work has ended and is let go");
+        int after = Callbacks.count(); // works of other tests may be let go meanwhile, too
+        assertTrue(after <= before, () -> (after - before) + " works were not let go");
     }
 
     @Test
