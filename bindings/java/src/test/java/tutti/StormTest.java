@@ -4,32 +4,47 @@ import static org.junit.jupiter.api.Assertions.*;
 
 import java.util.ArrayDeque;
 import java.util.Queue;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import tutti.raw.Callbacks;
 
-/** Asynchronous operations under a garbage collector that never rests. */
+/** Asynchronous operations under a garbage collector that hardly rests. */
 class StormTest {
     private static final int OPERATIONS = 100_000;
     private static final int RANKS = 2;
+    private static final Semaphore STEPS = new Semaphore(0);
 
-    /** Collects, and fills the heap, until it is told to stop. */
-    private static Thread collector(AtomicBoolean stop) {
-        return new Thread(() -> {
+    /** Runs the ranks beside a thread that fills the heap and collects, again after each step that
+     *  they tell of: so they get on, however slow the machine is. */
+    private static void storm(Ranks.Body body) throws InterruptedException {
+        AtomicBoolean stop = new AtomicBoolean();
+        Thread collector = new Thread(() -> {
             while (!stop.get()) {
                 Object[] garbage = new Object[200];
                 for (int i = 0; i < garbage.length; i++) garbage[i] = new byte[10_000];
                 System.gc();
+                STEPS.acquireUninterruptibly();
+                STEPS.drainPermits();
             }
         }, "collector");
+        collector.start();
+        try {
+            Ranks.run(RANKS, body);
+        } finally {
+            stop.set(true);
+            STEPS.release();
+            collector.join();
+        }
     }
 
     /** All works are kept for a while and then looked at, or dropped at once; the buffers of both
      *  are known to nobody but the work. */
-    private static void storm(Group group) {
+    private static void allReduces(Group group) {
         Queue<Work<Void>> kept = new ArrayDeque<>();
         Queue<Tensor> tensors = new ArrayDeque<>();
         for (int i = 0; i < OPERATIONS / RANKS; i++) {
+            STEPS.release();
             Tensor tensor = Ranks.doubles(i, group.rank());
             Work<Void> work = group.allReduceAsync(tensor, ReduceOp.SUM);
             if (i % 2 == 0) continue; // dropped, as is its tensor
@@ -45,37 +60,22 @@ class StormTest {
     @Test
     void a_hundred_thousand_operations_keep_what_they_need() throws Exception {
         int before = Callbacks.count();
-        AtomicBoolean stop = new AtomicBoolean();
-        Thread collector = collector(stop);
-        collector.start();
-        try {
-            Ranks.run(RANKS, StormTest::storm);
-        } finally {
-            stop.set(true);
-            collector.join();
-        }
+        storm(StormTest::allReduces);
         while (Callbacks.count() > before) Thread.onSpinWait(); // ends when the last is let go
     }
 
     @Test
     void objects_survive_the_collector_too() throws Exception {
-        AtomicBoolean stop = new AtomicBoolean();
-        Thread collector = collector(stop);
-        collector.start();
-        try {
-            Ranks.run(RANKS, group -> {
-                for (int i = 0; i < 1000; i++) {
-                    Work<?> dropped = group.allGatherObjectAsync("dropped " + i);
-                    assertFalse(dropped.isClosed());
-                    Object[] wanted = {i + " of 0", i + " of 1"};
-                    Object got = group.allGatherObject(i + " of " + group.rank());
-                    assertEquals(java.util.Arrays.asList(wanted), got);
-                }
-            });
-        } finally {
-            stop.set(true);
-            collector.join();
-        }
+        storm(group -> {
+            for (int i = 0; i < 1000; i++) {
+                STEPS.release();
+                Work<?> dropped = group.allGatherObjectAsync("dropped " + i);
+                assertFalse(dropped.isClosed());
+                Object[] wanted = {i + " of 0", i + " of 1"};
+                Object got = group.allGatherObject(i + " of " + group.rank());
+                assertEquals(java.util.Arrays.asList(wanted), got);
+            }
+        });
     }
 
     @Test
