@@ -72,7 +72,8 @@ struct Part {
     Line lines[most_lines];
     // The rank reads nothing more of the steps before this one.
     alignas(cache_line) std::atomic<uint64_t> finished;
-    Bell bell;  // of those who wait for this rank
+    std::atomic<int> processor;  // that it was running on when its last call began
+    Bell bell;                   // of those who wait for this rank
     Record records[most_records];
     alignas(4096) std::byte slots[most_slots][slot_bytes];
 };

@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <type_traits>
 
@@ -58,6 +59,7 @@ void Team::begin(const Fingerprint& call, uint64_t number, const Deadline& deadl
     history_ = mix(history_, static_cast<uint64_t>(call.count));
     history_ = mix(history_, call.layout);
     mine_->records[number % most_records].write(number, call);
+    if (is_crowded()) mine_->processor.store(::sched_getcpu(), std::memory_order_relaxed);
     first_step_ = next_step_;
 }
 
@@ -136,6 +138,7 @@ void Team::wait_for(int peer, IsReady is_ready) {
         if (is_ready()) return;
         pause();
     }
+    if (is_crowded() && among_strangers_ == 0 && placement_.is_due()) look_around();
     wait_slowly(
         peer, [](void* context) { return (*static_cast<IsReady*>(context))(); }, &is_ready);
 }
@@ -176,6 +179,14 @@ void Team::wait_slowly(int peer, bool (*is_ready)(void*), void* context) {
         compare();
         channel_.stalled(number_, describe(call_, number_));
     }
+}
+
+void Team::look_around() {
+    std::array<int, most_ranks> processors{};
+    for (size_t rank = 0; rank < parts_.size(); ++rank) {
+        processors[rank] = parts_[rank]->processor.load(std::memory_order_relaxed);
+    }
+    (void)placement_.look(rank_, std::span(processors).first(parts_.size()));
 }
 
 void Team::compare() const {

@@ -14,6 +14,7 @@
 #include "backend/channel.hpp"
 #include "base/deadline.hpp"
 #include "layout.hpp"
+#include "placement.hpp"
 #include "segment.hpp"
 #include "shared.hpp"
 #include "table.hpp"
@@ -139,6 +140,7 @@ private:
     template <typename IsReady>
     void wait_for(int peer, IsReady is_ready);
     void wait_slowly(int peer, bool (*is_ready)(void*), void* context);
+    void look_around();
     void compare_with(int peer) const;
     [[noreturn]] void fail_mismatch(int peer) const;
 
@@ -147,6 +149,7 @@ private:
     const int rank_;
     const int size_;
     int among_strangers_ = 0;  // waits that do not yield
+    Placement placement_;
     Shared shared_;
     std::vector<Part*> parts_;
     Part* const mine_;

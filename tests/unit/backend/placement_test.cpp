@@ -1,0 +1,118 @@
+// Does the right rank move, to the right processor, and not too often? One thread.
+#include "backend/shm/placement.hpp"
+
+#include <initializer_list>
+#include <vector>
+
+#include "support/unit.hpp"
+
+namespace {
+
+using std::chrono::milliseconds;
+using tutti::shm::better_processor;
+using tutti::shm::move_to;
+using tutti::shm::Placement;
+
+cpu_set_t processors(std::initializer_list<int> numbers) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int number : numbers) CPU_SET(number, &set);
+    return set;
+}
+
+// -1: it stays.
+int better(int rank, const std::vector<int>& of_ranks, const cpu_set_t& allowed) {
+    return better_processor(rank, of_ranks, allowed).value_or(-1);
+}
+
+void the_highest_of_too_many_moves(void**) {
+    const cpu_set_t both = processors({0, 1});
+    assert_int_equal(better(3, {0, 1, 1, 1}, both), 0);
+    assert_int_equal(better(2, {0, 1, 1, 1}, both), -1);
+    assert_int_equal(better(0, {0, 1, 1, 1}, both), -1);
+    assert_int_equal(better(2, {1, 1, 1, 0}, both), 0);
+    assert_int_equal(better(3, {1, 1, 1, 1}, both), 0);
+    assert_int_equal(better(0, {1}, both), -1);
+}
+
+void one_more_is_not_too_many(void**) {
+    const cpu_set_t both = processors({0, 1});
+    for (int rank = 0; rank < 4; ++rank) assert_int_equal(better(rank, {0, 1, 0, 1}, both), -1);
+    for (int rank = 0; rank < 3; ++rank) assert_int_equal(better(rank, {0, 1, 1}, both), -1);
+}
+
+void it_goes_where_there_are_least_and_where_it_may(void**) {
+    const std::vector<int> of_ranks{0, 0, 0, 0, 1, 1, 3};
+    assert_int_equal(better(3, of_ranks, processors({0, 1, 2, 3})), 2);
+    assert_int_equal(better(3, of_ranks, processors({0, 1, 3})), 3);
+    assert_int_equal(better(3, of_ranks, processors({0, 1})), 1);
+    assert_int_equal(better(3, of_ranks, processors({0})), -1);
+}
+
+void what_is_no_processor_counts_nowhere(void**) {
+    const cpu_set_t both = processors({0, 1});
+    assert_int_equal(better(1, {0, 0, -1, CPU_SETSIZE}, both), 1);
+    assert_int_equal(better(2, {0, 0, -1, CPU_SETSIZE}, both), -1);
+    assert_int_equal(better(3, {0, 0, -1, CPU_SETSIZE}, both), -1);
+    assert_int_equal(better(1, {0, 0}, cpu_set_t{}), -1);
+}
+
+cpu_set_t allowed_here() {
+    cpu_set_t allowed;
+    assert_int_equal(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
+    return allowed;
+}
+
+void moving_leaves_what_is_allowed(void**) {
+    const cpu_set_t before = allowed_here();
+    for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
+        assert_int_equal(move_to(processor), CPU_ISSET(processor, &before) != 0);
+        const cpu_set_t after = allowed_here();
+        assert_true(CPU_EQUAL(&before, &after));
+    }
+}
+
+void who_moves_often_moves_ever_more_rarely(void**) {
+    const cpu_set_t allowed = allowed_here();
+    if (CPU_COUNT(&allowed) < 2) {
+        print_message("skipped: this process may run on one processor only\n");
+        skip();
+    }
+    int crowded = 0;
+    while (!CPU_ISSET(crowded, &allowed)) ++crowded;
+    const std::vector<int> of_ranks{crowded, crowded};
+    Placement placement;
+    auto now = Placement::Clock::now();
+    assert_false(placement.look(0, of_ranks, now));
+    assert_true(placement.look(1, of_ranks, now));
+    for (const int stay : {1, 2, 4, 8, 16, 32, 64, 128, 128, 128}) {
+        assert_false(placement.look(1, of_ranks, now + milliseconds(stay) - milliseconds(1)));
+        now += milliseconds(stay);
+        assert_true(placement.look(1, of_ranks, now));
+    }
+    now += milliseconds(256);
+    assert_true(placement.look(1, of_ranks, now));
+    assert_true(placement.look(1, of_ranks, now + milliseconds(1)));
+}
+
+void it_is_due_now_and_then(void**) {
+    Placement placement;
+    int due = 0;
+    for (int wait = 0; wait < 640; ++wait) due += placement.is_due() ? 1 : 0;
+    assert_int_equal(due, 10);
+}
+
+}  // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        TUTTI_TEST(the_highest_of_too_many_moves),
+        TUTTI_TEST(one_more_is_not_too_many),
+        TUTTI_TEST(it_goes_where_there_are_least_and_where_it_may),
+        TUTTI_TEST(what_is_no_processor_counts_nowhere),
+        TUTTI_TEST(moving_leaves_what_is_allowed),
+        TUTTI_TEST(who_moves_often_moves_ever_more_rarely),
+        TUTTI_TEST(it_is_due_now_and_then),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
