@@ -52,7 +52,7 @@ View read(const tutti_buffer& buffer, const Argument& argument) {
     if (buffer.data == nullptr && buffer.count > 0) {
         refuse(argument.text(), ".data is NULL but ", argument.text(), ".count is ", buffer.count);
     }
-    return {buffer.data, buffer.count, buffer.dtype};
+    return {buffer.data, buffer.count, buffer.dtype, {buffer.device_type, buffer.device_index}};
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // tutti_buffer, checked, as the views that calls carry. Any thread.
 #pragma once
 
-#include "backend/call/view.hpp"
+#include "call/view.hpp"
 #include "tutti/types.h"
 
 namespace tutti::capi {

@@ -5,14 +5,14 @@
 #include <cstddef>
 #include <cstring>
 
-#include "options.hpp"
-
 extern "C" {
 
 void tutti_error_init(tutti_error* error, size_t size) {
-    if (size < offsetof(tutti_error, message)) return;
-    tutti::capi::write_default_options(error, size);
-    if (error != nullptr) error->rank = -1;
+    if (error == nullptr || size < offsetof(tutti_error, message)) return;
+    const auto written = static_cast<uint32_t>(std::min(size, sizeof *error));
+    std::memset(static_cast<void*>(error), 0, written);
+    error->struct_size = written;
+    error->rank = -1;
 }
 
 const char* tutti_status_name(tutti_status status) {

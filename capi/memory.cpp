@@ -8,10 +8,10 @@
 #include <string>
 #include <utility>
 
-#include "backend/shm/segment.hpp"
 #include "base/mutex.hpp"
 #include "group.hpp"
 #include "guard.hpp"
+#include "memory/segment.hpp"
 
 namespace capi = tutti::capi;
 

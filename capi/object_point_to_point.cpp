@@ -96,7 +96,7 @@ tutti_status tutti_send_bytes(tutti_group* group, const void* data, size_t size,
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
         const Send call{view_of(capi::read_memory(data, size, "data")), group_dst, tag,
-                        Content::Bytes};
+                        Content::ByteString};
         capi::issue(*pin, call, capi::read_options(options).timeout_ms, work);
     });
 }
@@ -107,7 +107,7 @@ tutti_status tutti_recv_bytes(tutti_group* group, tutti_bytes** out_bytes, int32
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
         capi::need_output(out_bytes, "out_bytes");
-        Receive call{{}, group_src, tag, Content::Bytes};
+        Receive call{{}, group_src, tag, Content::ByteString};
         call.most_bytes = capi::read_most(max_bytes);
         receive(pin, std::move(call), options, out_group_src, work,
                 capi::Places<tutti_bytes>(out_bytes, 1), [](Incoming& incoming) {

@@ -12,8 +12,10 @@
 
 namespace tutti::capi {
 
-// No struct will ever be longer; a longer one was never initialised.
-constexpr uint32_t longest_options = 4096;
+// No options struct was ever shorter, or will be longer: any other size is a mistake, and memory of
+// that size need not be there.
+constexpr uint32_t shortest_options = 8;
+constexpr uint32_t longest_options = 256;
 
 inline void check_timeout(int64_t timeout_ms, const char* argument) {
     if (timeout_ms < -1) {
@@ -28,7 +30,7 @@ Options read_options(const Options* given) {
     if (given == nullptr) return options;
     uint32_t size = 0;
     std::memcpy(&size, given, sizeof size);
-    if (size < sizeof size || size > longest_options) {
+    if (size < shortest_options || size > longest_options) {
         refuse("options.struct_size is ", size,
                "; initialise the options with their INIT macro or "
                "function");
@@ -49,13 +51,18 @@ Options read_options(const Options* given) {
     return options;
 }
 
-// Zero is every field's default. Writes within the caller's size only.
+// Zero is every field's default. Writes within the caller's size only; of a size that is a mistake,
+// a struct_size that read_options() refuses.
 template <typename Options>
 void write_default_options(Options* options, size_t size) noexcept {
-    if (options == nullptr || size < sizeof(uint32_t)) return;
-    const auto written = static_cast<uint32_t>(std::min<size_t>(size, longest_options));
-    std::memset(static_cast<void*>(options), 0, written);
-    std::memcpy(static_cast<void*>(options), &written, sizeof written);
+    static_assert(sizeof(Options) <= longest_options / 2, "leaves no room for newer callers");
+    uint32_t struct_size = 0;
+    if (options == nullptr || size < sizeof struct_size) return;
+    if (size >= shortest_options && size <= longest_options) {
+        struct_size = static_cast<uint32_t>(size);
+        std::memset(static_cast<void*>(options), 0, size);
+    }
+    std::memcpy(static_cast<void*>(options), &struct_size, sizeof struct_size);
 }
 
 }  // namespace tutti::capi

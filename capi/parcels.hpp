@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/call/parcels.hpp"
+#include "call/parcels.hpp"
 #include "group.hpp"
 #include "handle.hpp"
 #include "issue.hpp"

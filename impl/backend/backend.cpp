@@ -1,4 +1,4 @@
-// Messages here and now, as far as a backend has nothing faster. The caller's thread.
+// What a backend need not have: messages, and a way to do them here and now. The caller's thread.
 #include "backend.hpp"
 
 #include "base/error.hpp"
@@ -16,7 +16,22 @@ int run_now(Backend& backend, const Call& call, const Deadline& deadline) {
     return work->source_rank();
 }
 
+[[noreturn]] void refuse_messages(const Backend& backend) {
+    throw Error(TUTTI_ERR_UNSUPPORTED,
+                cat("backend \"", backend.name(), "\" does not support messages"));
+}
+
 }  // namespace
+
+void Backend::start(const Send& /*call*/, const Deadline& /*deadline*/,
+                    std::shared_ptr<Work> /*work*/) {
+    refuse_messages(*this);
+}
+
+void Backend::start(const Receive& /*call*/, const Deadline& /*deadline*/,
+                    std::shared_ptr<Work> /*work*/) {
+    refuse_messages(*this);
+}
 
 void Backend::send(const Send& call, const Deadline& deadline) {
     run_now(*this, call, deadline);

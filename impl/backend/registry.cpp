@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
+#include <vector>
 
+#include "backend/hierarchy/hierarchy.hpp"
+#include "backend/shm/shm.hpp"
+#include "base/assert.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "channel_backend.hpp"
-#include "gloo/gloo.hpp"
-#include "hierarchy/hierarchy.hpp"
-#include "loopback/loopback.hpp"
-#include "shm/shm.hpp"
+#include "transport/gloo/gloo.hpp"
+#include "transport/loopback/loopback.hpp"
 
 namespace tutti {
 
@@ -18,88 +22,122 @@ namespace {
 
 struct Entry {
     const char* name;
-    std::unique_ptr<Backend> (*connect)(const std::shared_ptr<Store>&, int rank, int size,
-                                        const Deadline&);
+    OpenBackend open;
+    bool opens_one = false;  // else a group of one rank needs none
 };
 
-std::unique_ptr<Backend> connect_gloo(const std::shared_ptr<Store>& store, int rank, int size,
-                                      const Deadline& deadline) {
-    return std::make_unique<ChannelBackend>(gloo_channel::connect(store, rank, size, deadline));
+std::unique_ptr<Backend> open_gloo(Membership& membership, const Deadline& deadline) {
+    return std::make_unique<ChannelBackend>(gloo_channel::open(membership, deadline));
 }
 
-std::unique_ptr<Backend> connect_loopback(const std::shared_ptr<Store>& store, int rank, int size,
-                                          const Deadline& deadline) {
-    return std::make_unique<ChannelBackend>(loopback::connect(*store, rank, size, deadline));
+std::unique_ptr<Backend> open_loopback(Membership& membership, const Deadline& deadline) {
+    return std::make_unique<ChannelBackend>(loopback::open(membership, deadline));
 }
 
-std::unique_ptr<Backend> connect_shm(const std::shared_ptr<Store>& store, int rank, int size,
-                                     const Deadline& deadline) {
-    return shm::connect(gloo_channel::connect(store, rank, size, deadline), deadline);
+std::unique_ptr<Backend> open_shm(Membership& membership, const Deadline& deadline) {
+    shm::Meeting meeting = shm::meet(membership, deadline);
+    if (meeting.all_see_each_other()) {
+        return shm::make(membership, std::move(meeting.here), "shm");
+    }
+    if (meeting.exhausted_rank >= 0) {
+        throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat("backend shm has no room: ", meeting.why),
+                    meeting.exhausted_rank);
+    }
+    throw Error(TUTTI_ERR_UNSUPPORTED, cat("backend shm joins ranks of one host: ", meeting.why));
 }
 
-std::unique_ptr<Backend> connect_hierarchy(const std::shared_ptr<Store>& store, int rank, int size,
-                                           const Deadline& deadline) {
-    return hierarchy::connect(gloo_channel::connect(store, rank, size, deadline), deadline);
+std::unique_ptr<Backend> open_hierarchy(Membership& membership, const Deadline& deadline) {
+    return hierarchy::make(membership, shm::meet(membership, deadline), deadline);
 }
 
 // The best one for where the ranks are: inside hosts through memory, if there is more than one rank
 // on any.
-std::unique_ptr<Backend> connect_any(const std::shared_ptr<Store>& store, int rank, int size,
-                                     const Deadline& deadline) {
-    auto channel = gloo_channel::connect(store, rank, size, deadline);
-    shm::Meeting meeting = shm::meet(*channel, deadline);
+std::unique_ptr<Backend> open_any(Membership& membership, const Deadline& deadline) {
+    shm::Meeting meeting = shm::meet(membership, deadline);
     if (meeting.all_see_each_other()) {
-        return shm::make(std::move(channel), std::move(meeting.here), "shm", deadline);
+        return shm::make(membership, std::move(meeting.here), "shm");
     }
     log(LogLevel::Info, "not all ranks share memory: ", meeting.why);
     const bool some_share = std::ranges::any_of(
         meeting.hosts, [](const std::vector<int>& ranks) { return ranks.size() > 1; });
-    if (some_share) return hierarchy::make(std::move(channel), std::move(meeting), deadline);
-    return std::make_unique<ChannelBackend>(std::move(channel));
+    if (some_share) return hierarchy::make(membership, std::move(meeting), deadline);
+    return open_gloo(membership, deadline);
 }
 
-constexpr std::array<Entry, 4> entries{{
-    {"gloo", connect_gloo},
-    {"hierarchy", connect_hierarchy},
-    {"loopback", connect_loopback},
-    {"shm", connect_shm},
+constexpr std::array<Entry, 4> built_in{{
+    {"gloo", open_gloo},
+    {"hierarchy", open_hierarchy},
+    {"loopback", open_loopback},
+    {"shm", open_shm},
 }};
-constexpr Entry chosen_together{"shm", connect_any};
+constexpr Entry chosen_together{"shm", open_any};
+
+class Registry {
+public:
+    Registry() : entries_(built_in.begin(), built_in.end()) {}
+
+    void add(const Entry& entry) {
+        const Lock lock(mutex_);
+        entries_.push_back(entry);
+    }
+    [[nodiscard]] std::optional<Entry> find(const std::string& name) const {
+        const Lock lock(mutex_);
+        const auto found = std::ranges::find(entries_, name, &Entry::name);
+        return found == entries_.end() ? std::nullopt : std::optional(*found);
+    }
+    [[nodiscard]] std::string names() const {
+        const Lock lock(mutex_);
+        std::string all;
+        for (const Entry& entry : entries_) all += cat(all.empty() ? "" : ", ", entry.name);
+        return all;
+    }
+
+private:
+    mutable Mutex mutex_;
+    std::vector<Entry> entries_ TUTTI_GUARDED_BY(mutex_);
+};
+
+// Never destroyed: a group may be made at the very end of the process.
+Registry& registry() {
+    static Registry& all = *new Registry;
+    return all;
+}
 
 std::string lower(std::string text) {
     std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
     return text;
 }
 
-const Entry* find(const std::string& name) {
-    const auto found = std::ranges::find(entries, name, &Entry::name);
-    return found == entries.end() ? nullptr : &*found;
-}
-
 }  // namespace
 
+void register_backend(const char* name, OpenBackend open) {
+    TUTTI_ASSERT(!registry().find(name));
+    registry().add({name, open, true});
+}
+
 bool is_backend_available(const std::string& name) {
-    return find(lower(name)) != nullptr;
+    return registry().find(lower(name)).has_value();
 }
 
 std::string resolve_backend(const std::string& name) {
     if (name.empty()) return name;
     std::string resolved = lower(name);
-    if (find(resolved) != nullptr) return resolved;
-    std::string known;
-    for (const Entry& entry : entries) known += cat(known.empty() ? "" : ", ", entry.name);
-    throw Error(TUTTI_ERR_UNSUPPORTED, cat("backend is \"", name, "\"; this build knows: ", known));
+    if (registry().find(resolved)) return resolved;
+    throw Error(TUTTI_ERR_UNSUPPORTED,
+                cat("backend is \"", name, "\"; this build knows: ", registry().names()));
 }
 
 const char* static_backend_name(const std::string& name) {
-    return find(name)->name;
+    return registry().find(name)->name;
 }
 
-std::unique_ptr<Backend> make_backend(const std::string& name, const std::shared_ptr<Store>& store,
-                                      int rank, int size, const Deadline& deadline) {
-    const Entry& entry = name.empty() ? chosen_together : *find(name);
-    if (size == 1) return std::make_unique<ChannelBackend>(loopback::alone(entry.name));
-    return entry.connect(store, rank, size, deadline);
+std::unique_ptr<Backend> make_backend(const std::string& name, Membership& membership,
+                                      const Deadline& deadline) {
+    const Entry entry = name.empty() ? chosen_together : *registry().find(name);
+    if (membership.size() == 1 && !entry.opens_one) {
+        return std::make_unique<ChannelBackend>(loopback::open(membership, deadline, entry.name));
+    }
+    return entry.open(membership, deadline);
 }
 
 }  // namespace tutti

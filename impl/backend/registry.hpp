@@ -6,9 +6,16 @@
 
 #include "backend.hpp"
 #include "base/deadline.hpp"
-#include "store/store.hpp"
+#include "membership/membership.hpp"
 
 namespace tutti {
+
+// On every rank of a group, which lives longer.
+using OpenBackend = std::unique_ptr<Backend> (*)(Membership& membership, const Deadline& deadline);
+
+// Adds one to those that are built in, until the end of the process. `name` is a literal of lower
+// case that no other one has; it is opened for a group of one rank as well.
+void register_backend(const char* name, OpenBackend open);
 
 bool is_backend_available(const std::string& name);
 
@@ -19,9 +26,9 @@ std::string resolve_backend(const std::string& name);
 // The name of a backend that there is, in memory that stays.
 const char* static_backend_name(const std::string& name);
 
-// Meets the other ranks at the store and connects to them. `name` as resolve_backend() returned it;
-// of "" comes shm if all ranks see each other's memory, hierarchy if some do, else gloo.
-std::unique_ptr<Backend> make_backend(const std::string& name, const std::shared_ptr<Store>& store,
-                                      int rank, int size, const Deadline& deadline);
+// `name` as resolve_backend() returned it; of "" comes shm if all ranks see each other's memory,
+// hierarchy if some do, else gloo. All ranks call this; what one cannot do alone, it throws alone.
+std::unique_ptr<Backend> make_backend(const std::string& name, Membership& membership,
+                                      const Deadline& deadline);
 
 }  // namespace tutti

@@ -14,6 +14,9 @@ struct Status {
     int rank = -1;         // group rank at fault, or -1
     int system_errno = 0;  // of the system call behind it, or 0
     std::string message;   // one sentence
+    // This process ran out of descriptors, memory or the like: whomever the operation was about is
+    // not at fault. Told to no other process.
+    bool is_own_exhaustion = false;
 
     [[nodiscard]] bool ok() const { return code == TUTTI_OK; }
 };

@@ -4,8 +4,11 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <system_error>
 #include <thread>
 #include <utility>
+
+#include "resource_limits.hpp"
 
 namespace tutti {
 
@@ -25,13 +28,17 @@ private:
     sigset_t before_{};
 };
 
-// `name` has at most 15 characters.
+// `name` has at most 15 characters. Throws OUT_OF_MEMORY, naming limits, if there can be no thread.
 template <typename Function>
 std::thread start_thread(const char* name, Function&& function) {
     const SignalsBlocked blocked;
-    std::thread thread(std::forward<Function>(function));
-    pthread_setname_np(thread.native_handle(), name);
-    return thread;
+    try {
+        std::thread thread(std::forward<Function>(function));
+        pthread_setname_np(thread.native_handle(), name);
+        return thread;
+    } catch (const std::system_error& error) {
+        throw thread_error(cat("cannot start the thread ", name), error.code().value());
+    }
 }
 
 }  // namespace tutti

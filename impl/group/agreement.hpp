@@ -1,36 +1,31 @@
-// One step that several ranks of a group take together, over a store: all come, their arguments are
-// compared, and all learn the same outcome. Leaves nothing at the store once all have learnt it.
-// The caller's thread.
+// One step that several ranks of a group take together: all come, their arguments are compared, and
+// all learn the same outcome. The caller's thread.
 #pragma once
 
-#include <functional>
-#include <memory>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/deadline.hpp"
 #include "base/status.hpp"
-#include "store/store.hpp"
+#include "membership/membership.hpp"
 
 namespace tutti {
 
 struct Agreement {
-    std::shared_ptr<Store> store;   // whose keys are this step's alone
-    int rank = 0;                   // of this process in the group
+    std::string key;                // of this step alone
     std::vector<int> participants;  // ranks of the group, ascending
     std::string function;           // "new_group"
     // What must be the same on all ranks, as phrases: "ranks 0-3", "backend gloo".
     std::vector<std::string> arguments;
-    std::string card;  // what the others shall know of this rank
-    // Why that rank will not come any more; asked while this one waits.
-    std::function<Status(int rank)> trouble;
+    uint32_t numbers = 0;  // of new groups
 };
 
-// Returns the cards of all participants, in their order. Everyone who comes throws if one does:
-// MISMATCH shows both sides, TIMEOUT names the ranks that have not come, trouble is passed on.
-std::vector<std::string> agree(const Agreement& step, const Deadline& deadline);
+// Returns the first number of the new groups. Everyone who comes throws if one does: MISMATCH shows
+// both sides, TIMEOUT names the ranks that have not come, why one cannot come is passed on.
+uint32_t agree(Membership& group, const Agreement& step, const Deadline& deadline);
 
 // This rank cannot come, and tells the others, who throw MISMATCH. Does not wait for them.
-void decline(const Agreement& step, const Status& why, const Deadline& deadline);
+void decline(Membership& group, const Agreement& step, const Status& why) noexcept;
 
 }  // namespace tutti

@@ -7,8 +7,8 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "control/address.hpp"
-#include "control/protocol.hpp"
+#include "membership/address.hpp"
+#include "membership/protocol.hpp"
 #include "net/interfaces.hpp"
 #include "net/socket.hpp"
 
@@ -79,15 +79,15 @@ std::shared_ptr<Store> connect(const std::string& host, int port, bool serve,
 
 // Rank 0's store, and where it is, into the block.
 std::shared_ptr<Store> serve(RankBlock& block, const Deadline& deadline) {
-    const auto chosen = control::addresses_by_environment();
-    const auto addresses = chosen ? *chosen : control::addresses_by_way("127.0.0.1");
+    const auto chosen = membership::addresses_by_environment();
+    const auto addresses = chosen ? *chosen : membership::addresses_by_way("127.0.0.1");
     auto store = connect(chosen ? chosen->front() : "", 0, true, deadline);
-    const auto token = control::random_token();
+    const auto token = membership::random_token();
     std::ranges::copy(token, block.token);
     store->set(proof_key, std::string(token.begin(), token.end()), deadline);
     block.port = *tcp_store_port(*store);
     const auto told = chosen ? std::vector{chosen->front()} : addresses;
-    write_text(block.text, address_list(control::without_interfaces(told)));
+    write_text(block.text, address_list(membership::without_interfaces(told)));
     return store;
 }
 
@@ -136,12 +136,12 @@ bool proves_itself(Store& store, const RankBlock& rank_0) {
 
 std::shared_ptr<Store> find_store(const RankBlock& rank_0, const Deadline& deadline) {
     const auto own = net::addresses_of_this_host();
-    const control::View view{.same_host = read_text(rank_0.host) == net::host_identity(),
-                             .way = "",
-                             .usual_way = "",
-                             .own = own};
+    const membership::View view{.same_host = read_text(rank_0.host) == net::host_identity(),
+                                .way = "",
+                                .usual_way = "",
+                                .own = own};
     const auto given = split(read_text(rank_0.text));
-    auto ways = net::numeric_addresses(control::seen_from_here(given, view), rank_0.port);
+    auto ways = net::numeric_addresses(membership::seen_from_here(given, view), rank_0.port);
     std::string reasons;
     while (!ways.empty()) {
         // Which one answers; the store makes its own connection to it.

@@ -1,23 +1,30 @@
 #include "gathering.hpp"
 
+#include <algorithm>
 #include <utility>
 
-#include "backend/call/memory.hpp"
-#include "backend/channel.hpp"
 #include "base/error.hpp"
+#include "transport/channel.hpp"
 
 namespace tutti {
 
 namespace {
 
-void refuse_options(const Collective& call, int64_t timeout_ms) {
+// What is not written, or not read, by others at the same time.
+bool is_free(const Claims& claims, const FlatCall& call) {
+    return std::ranges::all_of(call.outputs, [&](Bytes one) { return claims.may_write(one); }) &&
+           std::ranges::all_of(call.inputs, [&](ConstBytes one) { return claims.may_read(one); });
+}
+
+void refuse_options(const FlatCall& call, int64_t timeout_ms) {
     if (timeout_ms != 0) {
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,
                     "options.timeout_ms must be 0 while calls are gathered; the end of the "
                     "coalescing has one for all");
     }
-    if (std::holds_alternative<MonitoredBarrier>(call) || std::holds_alternative<Parcels>(call) ||
-        std::holds_alternative<Alloc>(call)) {
+    using Kind = FlatCall::Kind;
+    if (call.kind == Kind::MonitoredBarrier || call.kind == Kind::Parcels ||
+        call.kind == Kind::Alloc) {
         throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(call_name(call), " cannot be gathered"));
     }
 }
@@ -33,9 +40,9 @@ void Gathering::begin() {
     begun_ = true;
 }
 
-bool Gathering::take(const Collective& call, int64_t timeout_ms, int rank) {
+bool Gathering::take(FlatCall& call, int64_t timeout_ms) {
     // Another thread's end came before this begin.
-    if (!begun_ || std::holds_alternative<Coalesced>(call)) return false;
+    if (!begun_ || call.kind == FlatCall::Kind::Coalesced) return false;
     const Lock lock(mutex_);
     if (!begun_) return false;
     refuse_options(call, timeout_ms);
@@ -43,17 +50,13 @@ bool Gathering::take(const Collective& call, int64_t timeout_ms, int rank) {
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,
                     cat(calls_.calls.size(), " calls are gathered already, as many as can be"));
     }
-    const Memory memory = memory_of(call, rank);
-    bool free = true;
-    for (const ConstView& view : memory.written) free = free && claims_.may_write(view);
-    for (const ConstView& view : memory.read) free = free && claims_.may_read(view);
-    if (!free) {
+    if (!is_free(claims_, call)) {
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,
                     cat(call_name(call), " overlaps the memory of a call gathered before it"));
     }
-    calls_.calls.push_back(call);
-    for (const ConstView& view : memory.written) claims_.write(view);
-    for (const ConstView& view : memory.read) claims_.read(view);
+    const FlatCall& taken = calls_.calls.emplace_back(std::move(call));
+    for (const Bytes output : taken.outputs) claims_.write(output);
+    for (const ConstBytes input : taken.inputs) claims_.read(input);
     return true;
 }
 

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <cstdint>
 
-#include "backend/call/call.hpp"
-#include "backend/call/claims.hpp"
 #include "base/mutex.hpp"
+#include "call/claims.hpp"
+#include "call/coalesced.hpp"
 
 namespace tutti {
 
@@ -15,10 +15,10 @@ public:
     // Throws INVALID_ARGUMENT if it has begun already.
     void begin();
     [[nodiscard]] bool has_begun() const { return begun_; }
-    // Takes a checked call if the gathering has begun. Throws INVALID_ARGUMENT for one that cannot
-    // be gathered, or whose memory another one uses too: the order of what is issued as one is
-    // nobody's.
-    bool take(const Collective& call, int64_t timeout_ms, int rank);
+    // Takes the call, and leaves nothing of it, if the gathering has begun. Throws INVALID_ARGUMENT
+    // for one that cannot be gathered, or whose memory another one uses too: the order of what is
+    // issued as one is nobody's.
+    bool take(FlatCall& call, int64_t timeout_ms);
     // What has been gathered, in order. Throws INVALID_ARGUMENT if it has not begun.
     Coalesced end();
 

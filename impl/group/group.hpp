@@ -9,13 +9,16 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "backend/backend.hpp"
-#include "backend/call/call.hpp"
+#include "backends.hpp"
 #include "base/mutex.hpp"
+#include "call/call.hpp"
+#include "call/flat.hpp"
 #include "family.hpp"
 #include "gathering.hpp"
+#include "membership/membership.hpp"
 #include "store/store.hpp"
 #include "turns.hpp"
 #include "work/work.hpp"
@@ -30,6 +33,8 @@ struct GroupOptions {
     std::string name;
     int64_t timeout_ms = 1'800'000;  // -1: never
     bool reproducible = false;       // the same on all ranks
+    // Backends for other devices than the CPU, by type; the same on all ranks.
+    std::vector<std::pair<tutti_device_type, std::string>> devices{};
 };
 
 // How to make groups of a group's ranks. All ranks that take part give the same but for the timeout
@@ -116,32 +121,66 @@ public:
 
 private:
     class Entry;
+    class Posted;
     class Splitting;
     // What a group made from another one starts with.
-    struct Birth {
+    struct SplitResult {
         std::string name;
-        std::string path;
-        int rank = 0;
-        int size = 0;
         int64_t timeout_ms = 0;
         bool reproducible = false;
         std::vector<int> global_ranks;
+        std::unique_ptr<Membership> membership;
         std::unique_ptr<Backend> backend;
+    };
+    // Of what the membership tells.
+    class Listener final : public MembershipListener {
+    public:
+        explicit Listener(Backends& backends) : backends_(backends) {}
+        void failed(const Status& cause) noexcept override { backends_.abort(cause); }
+        void left(int rank) noexcept override { backends_.left(rank); }
+
+    private:
+        Backends& backends_;
     };
 
     explicit Group(const GroupOptions& options);
-    Group(Birth birth, Group& parent);
-    void compare_options(const Deadline& deadline);
+    Group(SplitResult result, Group& parent);
+    // A step that all ranks take by the membership.
+    struct Step {
+        const char* key;
+        std::string words{};
+        const char* suffix = "";   // of the call, for ranks that wait elsewhere
+        const char* omitted = "";  // "did not call it": what missing ranks did
+        bool names_all = true;     // of them
+    };
+    std::vector<std::string> take_step(const Fingerprint& call, uint64_t number, const Step& step,
+                                       const Deadline& deadline);
+    // Where ranks compare what they call: before any data move.
+    void prepare(const FlatCall& call, uint64_t number, const Deadline& deadline) {
+        if (compares_first_) compare_calls(call, number, deadline);
+    }
+    void compare_calls(const FlatCall& call, uint64_t number, const Deadline& deadline);
+    // False if the call is none.
+    bool pass_monitored_barrier(const FlatCall& call, uint64_t number, const Deadline& deadline);
+    void make_backends(const std::string& backend, const GroupOptions& options,
+                       const Deadline& deadline);
+    void give_up(const Status& status) noexcept;
     void learn_hosts();
-    void check_and_mark(Collective& call) const;
+    [[nodiscard]] FlatCall check_and_lower(Collective&& call) const;
     std::string next_step(const SplitOptions& options);
     // The group's own timeout for 0.
     [[nodiscard]] int64_t patience(int64_t timeout_ms) const;
     [[nodiscard]] Deadline deadline(int64_t timeout_ms) const;
     // Of what ends on the caller's thread before the call returns.
     [[nodiscard]] Deadline deadline_here(int64_t timeout_ms) const;
-    Status fail(Status status, const Collective& call, uint64_t number,
+    Status fail(Status status, const Fingerprint& call, uint64_t number,
                 bool had_begun = true) noexcept;
+    template <typename Job>
+    void take_turn(const FlatCall& call, const Deadline& until, Job&& job);
+    void run_posted(const Route& route, FlatCall call, const Deadline& until);
+    void post(const Route& route, Request request, const std::shared_ptr<Posted>& work) noexcept;
+    template <typename Call>
+    void check_message(const Call& call) const;
     template <typename Call>
     [[nodiscard]] std::shared_ptr<Work> work_of(const Call& call) const;
     // A failure of `act` names the call.
@@ -163,15 +202,14 @@ private:
     const std::string name_;
     std::atomic<int64_t> timeout_ms_;
     const bool reproducible_;
+    const bool compares_first_;  // what ranks call, before any data move
     const char* backend_name_ = "";
     const std::vector<int> global_ranks_;
     std::vector<bool> on_this_host_;  // by rank; since the group was made
     bool all_on_this_host_ = false;   // since then, too
     bool same_memory_ = false;
-    const std::string path_;              // of the steps that led here from the first group
     const std::shared_ptr<Group> first_;  // the first group, which lives as long; null: this is it
     const std::shared_ptr<Family> family_;
-    const std::shared_ptr<Store> store_;
 
     mutable Mutex mutex_;
     Condition idle_;
@@ -186,7 +224,10 @@ private:
     // Groups made from this one so far, by all ranks and, for each set of callers, by those alone.
     uint64_t steps_ TUTTI_GUARDED_BY(mutex_) = 0;
     std::map<uint64_t, uint64_t> steps_of_some_ TUTTI_GUARDED_BY(mutex_);
-    std::unique_ptr<Backend> backend_;
+    std::unique_ptr<Membership> membership_;
+    Backends backends_;
+    Backend* backend_ = nullptr;  // the CPU's
+    Listener listener_{backends_};
     std::unique_ptr<Turns> turns_;
     Gathering gathering_;
 };

@@ -9,13 +9,13 @@
 
 #include "base/debug_level.hpp"
 #include "base/environment.hpp"
-#include "base/error.hpp"
 #include "base/log.hpp"
-#include "control/address.hpp"
-#include "control/heartbeat.hpp"
+#include "base/resource_limits.hpp"
 #include "group.hpp"
 #include "init_url.hpp"
 #include "launchers.hpp"
+#include "membership/address.hpp"
+#include "membership/heartbeat.hpp"
 #include "reduce/dispatch.hpp"
 
 namespace tutti {
@@ -41,6 +41,18 @@ bool torchrun_serves_a_store() {
 }
 bool spawn_serves_the_store(const net::Endpoint& address) {
     return environment("TUTTI_STORE_SERVED_AT") == cat(address.host, ":", address.port);
+}
+
+// With this rank as the one at fault for what its process has too little of.
+template <typename Connect>
+std::shared_ptr<Store> connect_as(int rank, Connect&& connect) {
+    try {
+        return connect();
+    } catch (...) {
+        Status status = current_status();
+        blame_own_exhaustion(status, rank);
+        throw Error(status);
+    }
 }
 
 // Who meets, as far as it is known: -1 is not.
@@ -78,7 +90,7 @@ Meeting meet_over_tcp(const net::Endpoint& address, bool is_master, const Member
     // for the count: making the group waits, and can tell which ranks are missing.
     options.wait_for_workers = !is_master;
     options.timeout_ms = members.timeout_ms;
-    return meet_at(make_tcp_store(options), members);
+    return meet_at(connect_as(members.rank, [&] { return make_tcp_store(options); }), members);
 }
 
 // What torchrun's variables do not say, another launcher's may. Whoever serves the store can do so
@@ -132,7 +144,8 @@ Meeting meet_at_file(const InitUrl& url, const Members& members) {
         refuse("init method \"", url.text, "\" is not file:// and an absolute path");
     }
     check_members(members, url);
-    return meet_at(make_file_store(path, members.world_size, members.rank), members);
+    const auto open = [&] { return make_file_store(path, members.world_size, members.rank); };
+    return meet_at(connect_as(members.rank, open), members);
 }
 
 // The arguments and what the URL says. `given` below `lowest` is not given.
@@ -176,8 +189,8 @@ Meeting meet(const std::string& init_method, int rank, int world_size, int64_t t
 void check_environment() {
     (void)log_level_by_environment();
     (void)debug_level_by_environment();
-    (void)control::Heartbeat::from_environment();
-    (void)control::addresses_by_environment();
+    (void)membership::Heartbeat::from_environment();
+    (void)membership::addresses_by_environment();
     (void)choose_cpu_level(environment("TUTTI_CPU"), best_cpu_level());
 }
 

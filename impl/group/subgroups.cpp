@@ -1,7 +1,5 @@
 // Groups made of a group's ranks: the members agree at the store, then share the connections of the
 // first group, or, where they cannot, meet like any group. The caller's thread.
-#include <unistd.h>
-
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -9,6 +7,7 @@
 
 #include "agreement.hpp"
 #include "backend/registry.hpp"
+#include "base/debug_level.hpp"
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/log.hpp"
@@ -43,41 +42,26 @@ class Group::Splitting {
 public:
     Splitting(Group& parent, const SplitOptions& options)
         : parent_(parent),
-          first_(parent.first_ ? *parent.first_ : parent),
           options_(options),
           backend_(options.backend.empty() ? parent.backend_name_
                                            : resolve_backend(options.backend)),
           reproducible_(options.reproducible.value_or(parent.reproducible_)),
           deadline_(parent.deadline(options.timeout_ms)) {
         entry_.emplace(parent, options.function.c_str());
-        if (&first_ != &parent)
-            first_entry_.emplace(first_, options.function.c_str(), Entry::Of::Any);
         step_ = parent.next_step(options);
-        place_ = parent.path_.empty() ? step_ : cat(parent.path_, "/", step_);
-    }
-    ~Splitting() {
-        if (reserved_) first_.backend_->cancel(place_);
     }
     Splitting(const Splitting&) = delete;
     Splitting& operator=(const Splitting&) = delete;
 
-    // Compares; keeps what the ranks said of themselves.
+    // Compares; keeps the numbers of the new groups.
     void agree() {
         Agreement agreement = this->agreement();
         agreement.arguments = arguments();
-        agreement.card = card();
-        agreement.trouble = [this](int rank) { return parent_.backend_->trouble(rank); };
-        try {
-            const auto cards = tutti::agree(agreement, deadline_);
-            for (size_t at = 0; at < cards.size(); ++at) {
-                cards_[agreement.participants[at]] = cards[at];
-            }
-        } catch (const Error& error) {
-            rethrow(error);
-        }
+        agreement.numbers = static_cast<uint32_t>(options_.parts.size());
+        in_words([&] { first_number_ = tutti::agree(*parent_.membership_, agreement, deadline_); });
     }
 
-    void decline(const Status& why) { tutti::decline(agreement(), why, deadline_); }
+    void decline(const Status& why) { tutti::decline(*parent_.membership_, agreement(), why); }
 
     std::shared_ptr<Group> make() {
         const auto& parts = options_.parts;
@@ -86,34 +70,26 @@ public:
         });
         if (mine == parts.end()) return nullptr;
         const std::string suffix = parts.size() == 1 ? "" : cat(".", mine - parts.begin());
-        Birth birth;
-        birth.name = options_.description.empty() ? cat(parent_.name_, "/", step_, suffix)
-                                                  : options_.description;
-        birth.path = place_ + suffix;
-        birth.rank = static_cast<int>(std::ranges::find(*mine, parent_.rank_) - mine->begin());
-        birth.size = static_cast<int>(mine->size());
-        birth.timeout_ms = parent_.patience(options_.timeout_ms);
-        birth.reproducible = reproducible_;
+        SplitResult result;
+        result.name = options_.description.empty() ? cat(parent_.name_, "/", step_, suffix)
+                                                   : options_.description;
+        result.timeout_ms = parent_.patience(options_.timeout_ms);
+        result.reproducible = reproducible_;
         for (const int rank : *mine) {
-            birth.global_ranks.push_back(parent_.global_ranks_[static_cast<size_t>(rank)]);
+            result.global_ranks.push_back(parent_.global_ranks_[static_cast<size_t>(rank)]);
         }
-        birth.backend = connect(birth, *mine);
-        std::shared_ptr<Group> group(new Group(std::move(birth), parent_));
+        in_words(
+            [&] { open(result, first_number_ + static_cast<uint32_t>(mine - parts.begin())); });
+        std::shared_ptr<Group> group(new Group(std::move(result), parent_));
         if (parent_.family_->add(group)) return group;
         throw Error(TUTTI_ERR_ABORTED, cat(options_.function, " on ", parent_.label(),
                                            ": the group was destroyed meanwhile"));
     }
 
 private:
-    [[nodiscard]] std::shared_ptr<Store> store_of(const std::string& place) const {
-        const std::string identity = first_.backend_->identity();
-        return make_prefix_store(cat("tutti/groups/", identity, "/", place), first_.store_);
-    }
-
     [[nodiscard]] Agreement agreement() const {
         Agreement agreement;
-        agreement.store = store_of(place_);
-        agreement.rank = parent_.rank_;
+        agreement.key = cat("split/", step_);
         agreement.participants = options_.callers ? *options_.callers : all_ranks(parent_.size_);
         agreement.function = options_.function;
         return agreement;
@@ -128,79 +104,70 @@ private:
         return phrases;
     }
 
-    // Each rank's process, where threads of one must meet; its place in the first group's
-    // connections, where these are shared.
-    std::string card() {
-        if (options_.parts.empty()) return {};
-        if (backend_ == first_.backend_name_) {
-            if (auto card = first_.backend_->reserve(place_)) {
-                reserved_ = true;
-                return *card;
-            }
-        }
-        return cat(getpid());
-    }
-
-    std::unique_ptr<Backend> connect(const Birth& birth, const std::vector<int>& ranks) {
-        std::vector<std::string> cards;
-        for (const int rank : ranks) cards.push_back(cards_.at(rank));
-        if (std::exchange(reserved_, false)) {
-            return first_.backend_->branch(
-                {place_, birth.global_ranks, birth.rank, cards, deadline_});
-        }
-        // Meeting may take time, in which the parent may be destroyed.
-        const std::shared_ptr<Store> store = store_of(birth.path);
-        first_entry_.reset();
+    // The group does not exist before all of this: an error names the ranks of the parent.
+    void open(SplitResult& result, uint32_t number) {
+        result.membership = std::make_unique<Membership>(parent_.membership_->shared_world(),
+                                                         number, result.global_ranks);
+        Membership& members = *result.membership;
+        // Opening may take time, in which the parent may be destroyed.
         entry_.reset();
-        const auto stranger = std::ranges::find_if(
-            cards, [&](const std::string& one) { return one != cards.front(); });
         try {
-            if (backend_ == "loopback" && stranger != cards.end()) {
-                throw Error(TUTTI_ERR_UNSUPPORTED,
-                            cat("backend loopback joins threads of one process, and rank ",
-                                stranger - cards.begin(), " is another one than rank 0"));
-            }
-            return make_backend(backend_, store, birth.rank, birth.size, deadline_);
+            result.backend = make_backend(backend_, members, deadline_);
         } catch (const Error& error) {
-            rethrow(error);
+            Status status = error.status();
+            members.report({status.code, status.rank < 0 ? members.rank() : status.rank, 0,
+                            cat("rank ", members.rank(), " gave up: ", status.message)});
+            if (status.rank >= 0) {
+                const int global = result.global_ranks[static_cast<size_t>(status.rank)];
+                status.rank = global_to_parent(global);
+            }
+            throw Error(status);
         }
     }
 
-    [[noreturn]] void rethrow(const Error& error) const {
-        Status status = error.status();
-        status.message = cat(options_.function, " on ", parent_.label(), ": ", status.message);
-        throw Error(status);
+    [[nodiscard]] int global_to_parent(int global) const {
+        const auto& ranks = parent_.global_ranks_;
+        return static_cast<int>(std::ranges::find(ranks, global) - ranks.begin());
+    }
+
+    template <typename Act>
+    void in_words(Act&& act) const {
+        try {
+            act();
+        } catch (const Error& error) {
+            Status status = error.status();
+            status.message = cat(options_.function, " on ", parent_.label(), ": ", status.message);
+            throw Error(status);
+        }
     }
 
     Group& parent_;
-    Group& first_;
     const SplitOptions& options_;
     const std::string backend_;
     const bool reproducible_;
     const Deadline deadline_;
     std::optional<Entry> entry_;
-    std::optional<Entry> first_entry_;
-    std::string step_;   // "3": which of the parent's
-    std::string place_;  // "1/3": which of the family's
-    bool reserved_ = false;
-    std::map<int, std::string> cards_;  // by rank of the parent
+    std::string step_;  // "3": which of the parent's
+    uint32_t first_number_ = 0;
 };
 
-Group::Group(Birth birth, Group& parent)
-    : rank_(birth.rank),
-      size_(birth.size),
-      name_(std::move(birth.name)),
-      timeout_ms_(birth.timeout_ms),
-      reproducible_(birth.reproducible),
-      global_ranks_(std::move(birth.global_ranks)),
-      path_(std::move(birth.path)),
+Group::Group(SplitResult result, Group& parent)
+    : rank_(result.membership->rank()),
+      size_(result.membership->size()),
+      name_(std::move(result.name)),
+      timeout_ms_(result.timeout_ms),
+      reproducible_(result.reproducible),
+      compares_first_(debug_level() == DebugLevel::Detail),
+      global_ranks_(std::move(result.global_ranks)),
       first_(parent.first_ ? parent.first_ : parent.shared_from_this()),
       family_(parent.family_),
-      store_(parent.store_),
-      backend_(std::move(birth.backend)),
+      membership_(std::move(result.membership)),
       turns_(std::make_unique<Turns>()) {
+    backends_.add(TUTTI_CPU, std::move(result.backend));
+    backend_ = backends_.cpu().backend.get();
     backend_name_ = static_backend_name(backend_->name());
     learn_hosts();
+    membership_->subscribe(listener_);
 }
 
 // Every rank counts the groups it helps to make, so all know the next one by the same name.

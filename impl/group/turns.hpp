@@ -42,6 +42,17 @@ public:
         job(number);
     }
 
+    // If nobody has the turn or waits for one: draws the next number and runs `job`, which must not
+    // throw, here. Else false, and nothing has happened.
+    template <typename Synchronous>
+    bool run_if_free(Synchronous&& job) {
+        uint64_t number = current_;
+        if (!next_.compare_exchange_strong(number, number + 1)) return false;
+        job(number);
+        pass();
+        return true;
+    }
+
     // Draws the next number, which it returns, and runs `job`, which must not throw, in the
     // background when its turn comes.
     uint64_t queue(Job job);

@@ -229,7 +229,7 @@ int Job::code_with_output(int code) {
     const auto& fault = writer_.fault();
     if (!fault) return code;
     const char* stream = fault->descriptor == STDOUT_FILENO ? "output" : "error";
-    say(cat("cannot write to standard ", stream, ": ", errno_text(fault->number)));
+    say(cat("cannot write to standard ", stream, ": ", write_fault_text(fault->number)));
     flush();
     if (code != 0) return code;
     return fault->number == EPIPE ? signal_code(SIGPIPE) : failure_code;

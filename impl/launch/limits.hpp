@@ -18,7 +18,7 @@ constexpr int64_t missed_pulses = 1'000;
 constexpr size_t last_lines = 20;
 constexpr size_t last_line_bytes = 1'000;
 // What is read of the file in which a program may say why it failed, and what is shown of that.
-constexpr size_t error_file_bytes = 64 * 1024;
+constexpr size_t error_file_bytes = 1024 * 1024;
 constexpr size_t error_message_bytes = 16 * 1024;
 
 }  // namespace tutti::launch::limits

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <climits>
 
-#include "base/error.hpp"
+#include "base/resource_limits.hpp"
 
 namespace tutti::launch {
 
@@ -22,6 +22,11 @@ bool writable_now(int descriptor) {
 }
 
 }  // namespace
+
+std::string write_fault_text(int number) {
+    const std::string limit = limit_text(number);
+    return limit.empty() ? errno_text(number) : cat(errno_text(number), ": ", limit);
+}
 
 void LineWriter::push(int descriptor, std::string_view text) {
     constexpr size_t block_size = size_t{1} << 16;
@@ -105,8 +110,8 @@ void LineReader::write_log(std::string_view text, LineWriter& writer) {
         const auto written = ::write(log_.get(), text.data(), text.size());
         if (written < 0 && errno == EINTR) continue;
         if (written < 0) {
-            writer.push(STDERR_FILENO, cat("tuttirun: cannot write \"", log_name_,
-                                           "\": ", errno_text(errno), "; the log ends there\n"));
+            writer.push(STDERR_FILENO, cat("tuttirun: cannot write \"", log_name_, "\": ",
+                                           write_fault_text(errno), "; the log ends there\n"));
             log_.reset();
             return;
         }

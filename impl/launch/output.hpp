@@ -14,6 +14,9 @@
 
 namespace tutti::launch {
 
+// "File too large (EFBIG): this process may make files of 1 KiB (ulimit -f)" for an errno of write.
+std::string write_fault_text(int number);
+
 // One queue for standard output and standard error: a line is never cut by another, and the order
 // between the two is kept.
 class LineWriter {

@@ -13,13 +13,15 @@
 #include <csignal>
 
 #include "base/environment.hpp"
+#include "base/resource_limits.hpp"
 
 namespace tutti::launch {
 
 namespace {
 
 [[noreturn]] void no_room(const char* what, int fault) {
-    throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat(what, ": ", errno_text(fault)), -1, fault);
+    if (fault == EAGAIN) throw thread_error(what, fault);
+    throw system_error(TUTTI_ERR_OUT_OF_MEMORY, what, fault);
 }
 
 [[noreturn]] void cannot_run(const std::string& program, int fault) {

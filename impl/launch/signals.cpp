@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <csignal>
 
-#include "base/error.hpp"
+#include "base/resource_limits.hpp"
 
 namespace tutti::launch {
 
@@ -32,15 +32,16 @@ SignalInbox::SignalInbox(const std::vector<int>& wanted) {
     }
     // A write to a closed pipe raises SIGPIPE: as a signal of its own it ends the job.
     if (!ignored(SIGPIPE)) ::sigaddset(&handled, SIGPIPE);
-    if (const int fault = ::pthread_sigmask(SIG_SETMASK, &handled, nullptr); fault != 0) {
+    // Nobody reads this one: a file at its limit (ulimit -f) is an error of write then.
+    sigset_t blocked = handled;
+    ::sigaddset(&blocked, SIGXFSZ);
+    if (const int fault = ::pthread_sigmask(SIG_SETMASK, &blocked, nullptr); fault != 0) {
         throw Error(TUTTI_ERR_INTERNAL, cat("cannot block signals: ", errno_text(fault)), -1,
                     fault);
     }
     inbox_ = net::Descriptor(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!inbox_.valid()) {
-        const int fault = errno;
-        throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat("cannot read signals: ", errno_text(fault)), -1,
-                    fault);
+        throw system_error(TUTTI_ERR_OUT_OF_MEMORY, "cannot read signals", errno);
     }
 }
 

@@ -13,7 +13,7 @@
 #include <csignal>
 #include <utility>
 
-#include "base/error.hpp"
+#include "base/resource_limits.hpp"
 #include "error_file.hpp"
 #include "limits.hpp"
 #include "logs.hpp"
@@ -29,9 +29,7 @@ constexpr int64_t last_words_ms = 1'000;
 net::Descriptor open_nothing() {
     net::Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (!nothing.valid()) {
-        const int fault = errno;
-        throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat("cannot open /dev/null: ", errno_text(fault)), -1,
-                    fault);
+        throw system_error(TUTTI_ERR_OUT_OF_MEMORY, "cannot open /dev/null", errno);
     }
     return nothing;
 }

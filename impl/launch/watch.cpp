@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "base/error.hpp"
+#include "base/resource_limits.hpp"
 #include "base/thread.hpp"
 #include "keys.hpp"
 
@@ -18,9 +18,7 @@ Watch::Watch(const Meeting& meeting, int attempt, const RendezvousTimes& times)
       times_(times),
       known_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!known_.valid()) {
-        const int fault = errno;
-        throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat("cannot make an event: ", errno_text(fault)), -1,
-                    fault);
+        throw system_error(TUTTI_ERR_OUT_OF_MEMORY, "cannot make an event", errno);
     }
     if (meeting_.placement.nodes.size() > 1) {
         thread_ = start_thread("watch", [this] { run(); });

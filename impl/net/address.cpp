@@ -12,7 +12,8 @@
 #include <memory>
 #include <sstream>
 
-#include "base/error.hpp"
+#include "base/resource_limits.hpp"
+#include "descriptor.hpp"
 
 namespace tutti::net {
 namespace {
@@ -32,6 +33,15 @@ bool same(const Address& a, const Address& b) {
 std::string resolver_text(int result) {
     if (result == EAI_SYSTEM) return errno_text(errno);
     return gai_strerror(result);
+}
+
+// What the resolver says where it has no descriptor or no memory is anything, "temporary failure"
+// among others; so the system is asked. The errno, or 0 if it is something else.
+int exhaustion_behind(int result) {
+    if (result == EAI_MEMORY) return ENOMEM;
+    if (result == EAI_SYSTEM && is_exhaustion(errno)) return errno;
+    const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    return probe.valid() || !is_exhaustion(errno) ? 0 : errno;
 }
 
 // Else the resolver asks a name server for it, even for localhost.
@@ -108,6 +118,10 @@ std::vector<Address> resolve(const Endpoint& endpoint, std::string* temporary) {
     const std::string host = is_unwritten ? "127.0.0.1" : endpoint.host;
     const int result =
         getaddrinfo(host.empty() ? nullptr : host.c_str(), service.c_str(), &hints, &list);
+    if (const int number = result == 0 ? 0 : exhaustion_behind(result); number != 0) {
+        throw system_error(TUTTI_ERR_NETWORK, cat("cannot resolve host \"", endpoint.host, "\""),
+                           number);
+    }
     if (result == EAI_AGAIN && temporary != nullptr) {
         *temporary = resolver_text(result);
         return {};
@@ -161,17 +175,14 @@ bool is_numeric_host(const std::string& host) {
 Address local_address_of(int socket) {
     Address address;
     if (getsockname(socket, address.get(), &address.size) != 0)
-        throw Error(TUTTI_ERR_NETWORK, cat("cannot read a socket's address: ", errno_text(errno)),
-                    -1, errno);
+        throw system_error(TUTTI_ERR_NETWORK, "cannot read a socket's address", errno);
     return address;
 }
 
 Address remote_address_of(int socket) {
     Address address;
     if (getpeername(socket, address.get(), &address.size) != 0)
-        throw Error(TUTTI_ERR_NETWORK,
-                    cat("cannot read the address of a socket's peer: ", errno_text(errno)), -1,
-                    errno);
+        throw system_error(TUTTI_ERR_NETWORK, "cannot read the address of a socket's peer", errno);
     return address;
 }
 

@@ -9,7 +9,7 @@
 #include <chrono>
 #include <utility>
 
-#include "base/error.hpp"
+#include "base/resource_limits.hpp"
 #include "wait.hpp"
 
 namespace tutti::net {
@@ -82,14 +82,21 @@ private:
 
     void start(const Address& address) {
         Descriptor fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-        if (!fd.valid()) return lose(address, errno);
+        if (!fd.valid()) return cannot_start(address, errno);
         if (::connect(fd.get(), address.get(), address.size) == 0) {
             win(address, std::move(fd));
         } else if (errno == EINPROGRESS || errno == EINTR) {
             running_.push_back({&address, std::move(fd)});
         } else {
-            lose(address, errno);
+            cannot_start(address, errno);
         }
+    }
+
+    // What this process lacks it lacks for every address, and waiting does not bring it.
+    void cannot_start(const Address& address, int number) {
+        if (running_.empty() && is_exhaustion(number))
+            throw system_error(TUTTI_ERR_NETWORK, what_, number);
+        lose(address, number);
     }
 
     // False if the time is up.
@@ -102,7 +109,7 @@ private:
         entries.push_back({cancel_fd_, POLLIN, 0});
         const int count = ::poll(entries.data(), entries.size(), until.poll_ms());
         if (count < 0 && errno != EINTR) {
-            throw Error(TUTTI_ERR_NETWORK, cat("poll failed: ", errno_text(errno)), -1, errno);
+            throw system_error(TUTTI_ERR_NETWORK, "poll failed", errno);
         }
         if (count > 0 && entries.back().revents != 0) fail_cancelled(what_);
         if (count > 0) {

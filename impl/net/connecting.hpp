@@ -21,7 +21,8 @@ struct Attempts {
 
 // One attempt at each address. Each begins when the one before has failed or has had its head
 // start, so an address that swallows packets delays the others by no more than that. Nothing if
-// none answers by the deadline; throws ABORTED, saying `what`, when `cancel_fd` became readable.
+// none answers by the deadline; throws ABORTED, saying `what`, when `cancel_fd` became readable,
+// OUT_OF_MEMORY if this process has no descriptor for a socket.
 Descriptor connect_once(std::span<const Address> addresses, const Deadline& deadline, int cancel_fd,
                         const std::string& what, Attempts& attempts);
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/error.hpp"
+#include "base/resource_limits.hpp"
 
 namespace tutti::net {
 
@@ -41,10 +41,9 @@ private:
     std::shared_ptr<Handle> kept_;
 };
 
-// Throws NETWORK for a negative result of libuv.
+// Throws NETWORK for a negative result of libuv, OUT_OF_MEMORY for one of exhaustion.
 inline void check_uv(int result, const char* what) {
-    if (result < 0)
-        throw Error(TUTTI_ERR_NETWORK, cat(what, ": ", errno_text(-result)), -1, -result);
+    if (result < 0) throw system_error(TUTTI_ERR_NETWORK, what, -result);
 }
 
 }  // namespace tutti::net

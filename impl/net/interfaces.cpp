@@ -10,11 +10,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <fstream>
 #include <memory>
 
-#include "base/error.hpp"
+#include "base/first_line.hpp"
 #include "base/hash.hpp"
+#include "base/resource_limits.hpp"
 
 namespace tutti::net {
 
@@ -34,9 +34,7 @@ bool is_link_local(const sockaddr* address) {
 
 std::vector<InterfaceEntry> all_entries() {
     ifaddrs* head = nullptr;
-    if (getifaddrs(&head) != 0) {
-        throw Error(TUTTI_ERR_NETWORK, cat("getifaddrs: ", errno_text(errno)), -1, errno);
-    }
+    if (getifaddrs(&head) != 0) throw system_error(TUTTI_ERR_NETWORK, "getifaddrs", errno);
     const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> list(head, &freeifaddrs);
     std::vector<InterfaceEntry> all;
     for (const ifaddrs* one = head; one != nullptr; one = one->ifa_next) {
@@ -65,13 +63,6 @@ std::vector<InterfaceEntry> useful_entries() {
         if (!one.link_local || std::ranges::none_of(all, is_better)) useful.push_back(one);
     }
     return useful;
-}
-
-std::string first_line(const char* path) {
-    std::ifstream file(path);
-    std::string line;
-    std::getline(file, line);
-    return line;
 }
 
 }  // namespace

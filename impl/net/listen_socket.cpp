@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <vector>
 
-#include "base/error.hpp"
+#include "base/resource_limits.hpp"
 #include "socket.hpp"
 #include "wait.hpp"
 
@@ -16,15 +16,14 @@ namespace {
 
 // With port 0 the first address picks the port; another address may have it taken.
 constexpr int free_port_tries = 16;
-constexpr int64_t full_table_pause_ms = 20;
+constexpr int64_t refused_pause_ms = 20;
 
 std::string listening_at(const std::string& host, int port) {
     return cat("listening at ", endpoint_text(host, port));
 }
 
 [[noreturn]] void fail_listening(const std::string& host, int port, int number) {
-    throw Error(TUTTI_ERR_NETWORK, cat(listening_at(host, port), ": ", errno_text(number)), -1,
-                number);
+    throw system_error(TUTTI_ERR_NETWORK, listening_at(host, port), number);
 }
 
 bool has_family(int family) {
@@ -86,11 +85,12 @@ ListenSocket ListenSocket::bind(const std::string& host, int port, int backlog) 
 }
 
 ListenSocket ListenSocket::adopt(int fd, int backlog) {
-    const auto refuse = [fd](const std::string& why) {
-        throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat("cannot listen at descriptor ", fd, ": ", why));
+    const std::string what = cat("cannot listen at descriptor ", fd);
+    const auto refuse = [&](const std::string& why) {
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(what, ": ", why));
     };
     Descriptor own(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
-    if (!own.valid()) refuse(errno_text(errno));
+    if (!own.valid()) throw system_error(TUTTI_ERR_INVALID_ARGUMENT, what, errno);
     int type = 0;
     socklen_t size = sizeof type;
     if (getsockopt(own.get(), SOL_SOCKET, SO_TYPE, &type, &size) != 0) refuse(errno_text(errno));
@@ -159,31 +159,29 @@ Socket ListenSocket::accept(const Deadline& deadline, int cancel_fd) const {
 
 Socket ListenSocket::accept(std::span<const ListenSocket> sockets, const Deadline& deadline,
                             int cancel_fd) {
-    const int port = sockets.front().port();
+    const std::string what = cat("accepting at port ", sockets.front().port());
     std::vector<int> descriptors;
     for (const ListenSocket& one : sockets) descriptors.push_back(one.descriptor());
     while (true) {
-        bool table_is_full = false;
+        bool is_refused = false;
         for (const int descriptor : descriptors) {
             const int fd = ::accept4(descriptor, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
             if (fd >= 0) return Socket(fd);
-            if (errno == EINVAL || errno == EBADF || errno == ENOTSOCK)
-                throw Error(TUTTI_ERR_NETWORK,
-                            cat("accepting at port ", port, ": ", errno_text(errno)), -1, errno);
-            const bool nobody =
-                errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ECONNABORTED;
-            table_is_full = table_is_full || !nobody;  // no descriptors or memory just now
+            const int number = errno;
+            if (is_exhaustion(number) || number == EINVAL || number == EBADF || number == ENOTSOCK)
+                throw system_error(TUTTI_ERR_NETWORK, what, number);
+            const bool nobody = number == EAGAIN || number == EWOULDBLOCK || number == EINTR ||
+                                number == ECONNABORTED;
+            is_refused = is_refused || !nobody;  // by the network: that caller, just now
         }
         const Waited waited =
-            table_is_full ? wait_descriptor(
-                                -1, 0, deadline.or_earlier(Deadline::after_ms(full_table_pause_ms)),
-                                cancel_fd)
-                          : wait_descriptors(descriptors, POLLIN, deadline, cancel_fd);
-        if (waited == Waited::Cancelled)
-            throw Error(TUTTI_ERR_ABORTED, cat("accepting at port ", port, ": cancelled"));
+            is_refused
+                ? wait_descriptor(-1, 0, deadline.or_earlier(Deadline::after_ms(refused_pause_ms)),
+                                  cancel_fd)
+                : wait_descriptors(descriptors, POLLIN, deadline, cancel_fd);
+        if (waited == Waited::Cancelled) fail_cancelled(what);
         if (waited != Waited::Ready && deadline.expired())
-            throw Error(TUTTI_ERR_TIMEOUT,
-                        cat("accepting at port ", port, ": nobody connected in time"));
+            throw Error(TUTTI_ERR_TIMEOUT, cat(what, ": nobody connected in time"));
     }
 }
 

@@ -1,11 +1,13 @@
 // Listening sockets over uv_poll_t with accept4 of our own: close-on-exec from the start, and a
 // rest instead of a spin when the process has no descriptors left. Loop thread only.
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
 
 #include "base/assert.hpp"
 #include "base/log.hpp"
+#include "base/resource_limits.hpp"
 #include "descriptor.hpp"
 #include "handle.hpp"
 #include "stream.hpp"
@@ -22,6 +24,7 @@ struct Listener::Core : Handle {
     uv_poll_t poll{};
     Descriptor descriptor;
     std::function<void(int)> accepted;
+    Exhausted exhausted;
     std::unique_ptr<Timer> rest;
 
     void listen() {
@@ -30,19 +33,38 @@ struct Listener::Core : Handle {
         });
     }
 
+    // Without a descriptor accept fails though nobody calls. Keeps errno.
+    [[nodiscard]] bool is_called() const noexcept {
+        const int number = errno;
+        pollfd entry{descriptor.get(), POLLIN, 0};
+        const bool called = ::poll(&entry, 1, 0) != 0;
+        errno = number;
+        return called;
+    }
+
+    bool has_made_room(int number) noexcept {
+        const Status status =
+            system_error(TUTTI_ERR_NETWORK, "accepting a connection", number).status();
+        log(LogLevel::Warning, status.message);
+        return is_exhaustion(number) && exhausted && exhausted(status);
+    }
+
+    void take_rest() noexcept {
+        log(LogLevel::Debug, "accepting again in ", rest_ms, " ms");
+        uv_poll_stop(&poll);
+        rest->start(rest_ms, 0);
+    }
+
     void accept_some() noexcept {
         for (int count = 0; count < most_at_once && open(); ++count) {
             const int fd =
                 ::accept4(descriptor.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
             if (fd >= 0) {
                 accepted(fd);
-            } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            } else if (errno == EAGAIN || errno == EWOULDBLOCK || !is_called()) {
                 return;
-            } else if (errno != EINTR && errno != ECONNABORTED) {
-                log(LogLevel::Warning, "accepting a connection: ", errno_text(errno),
-                    "; trying again in ", rest_ms, " ms");
-                uv_poll_stop(&poll);
-                rest->start(rest_ms, 0);
+            } else if (errno != EINTR && errno != ECONNABORTED && !has_made_room(errno)) {
+                if (open()) take_rest();
                 return;
             }
         }
@@ -52,13 +74,15 @@ struct Listener::Core : Handle {
 Listener::Listener() = default;
 
 // Delegates, so that the destructor runs when the rest throws.
-Listener::Listener(Loop& loop, std::vector<int> descriptors, std::function<void(int fd)> accepted)
+Listener::Listener(Loop& loop, std::vector<int> descriptors, std::function<void(int fd)> accepted,
+                   Exhausted exhausted)
     : Listener() {
     TUTTI_ASSERT(loop.on_thread());
     for (const int fd : descriptors) {
         cores_.push_back(std::make_shared<Core>());
         cores_.back()->descriptor = Descriptor(fd);
         cores_.back()->accepted = accepted;
+        cores_.back()->exhausted = exhausted;
     }
     for (const auto& core : cores_) {
         core->rest = std::make_unique<Timer>(loop, [raw = core.get()] {

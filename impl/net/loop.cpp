@@ -2,9 +2,7 @@
 // queue of tasks is the one thing that other threads touch.
 #include "loop.hpp"
 
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <uv.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 
 #include "base/assert.hpp"
 #include "base/mutex.hpp"
+#include "base/thread.hpp"
 #include "handle.hpp"
 
 namespace tutti::net {
@@ -23,21 +22,13 @@ namespace {
 constexpr size_t read_buffer_bytes = size_t{64} * 1024;
 constexpr size_t longest_thread_name = 15;  // the kernel's limit
 
-// A new thread inherits the mask of its maker.
-class AllSignalsBlocked {
-public:
-    AllSignalsBlocked() {
-        sigset_t all;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before_);
-    }
-    ~AllSignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    AllSignalsBlocked(const AllSignalsBlocked&) = delete;
-    AllSignalsBlocked& operator=(const AllSignalsBlocked&) = delete;
-
-private:
-    sigset_t before_{};
-};
+// libuv's first loop ends the process by abort() if it gets no descriptors for its signals, so
+// there must be enough before it is made.
+void check_descriptors() {
+    constexpr int of_a_loop = 8;
+    if (const int number = exhaustion_of_descriptors(of_a_loop); number != 0)
+        throw system_error(TUTTI_ERR_NETWORK, "making an event loop", number);
+}
 
 }  // namespace
 
@@ -84,7 +75,17 @@ struct Loop::State {
     }
 };
 
+std::shared_ptr<Loop> Loop::shared() {
+    static Mutex mutex;
+    static std::weak_ptr<Loop> current;
+    const Lock lock(mutex);
+    auto loop = current.lock();
+    if (!loop) current = loop = std::make_shared<Loop>("tutti-control");
+    return loop;
+}
+
 Loop::Loop(std::string thread_name) : state_(std::make_unique<State>()) {
+    check_descriptors();
     check_uv(uv_loop_init(&state_->loop), "making an event loop");
     const int result = uv_async_init(&state_->loop, &state_->wake, [](uv_async_t* wake) {
         auto* state = static_cast<State*>(wake->data);
@@ -95,14 +96,13 @@ Loop::Loop(std::string thread_name) : state_(std::make_unique<State>()) {
     state_->wake.data = state_.get();
     thread_name.resize(std::min(thread_name.size(), longest_thread_name));
     try {
-        const AllSignalsBlocked blocked;
-        state_->thread = std::thread([state = state_.get()] { state->run(); });
-    } catch (const std::exception& error) {
+        const auto run = [state = state_.get()] { state->run(); };
+        state_->thread = start_thread(thread_name.c_str(), run);
+    } catch (...) {
         uv_close(reinterpret_cast<uv_handle_t*>(&state_->wake), nullptr);
         state_->run();
-        throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat("cannot start a thread: ", error.what()));
+        throw;
     }
-    (void)pthread_setname_np(state_->thread.native_handle(), thread_name.c_str());
 }
 
 Loop::~Loop() {

@@ -22,6 +22,10 @@ public:
     Loop(const Loop&) = delete;
     Loop& operator=(const Loop&) = delete;
 
+    // One for all connections of this process that are not about data: made with the first that
+    // wants it, ended with the last.
+    static std::shared_ptr<Loop> shared();
+
     // Runs the task on the loop's thread, in order of posting. Any thread.
     void post(std::function<void()> task);
     // Posts, waits until the task has run, and rethrows what it threw. Any thread but the loop's.

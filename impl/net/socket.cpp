@@ -8,7 +8,7 @@
 
 #include <cerrno>
 
-#include "base/error.hpp"
+#include "base/resource_limits.hpp"
 #include "connecting.hpp"
 #include "wait.hpp"
 
@@ -85,7 +85,7 @@ void Socket::wait_for(short events, const char* verb, const Deadline& deadline,
 }
 
 void Socket::fail(const char* verb, int number) const {
-    throw Error(TUTTI_ERR_NETWORK, cat(verb, ' ', peer_, ": ", errno_text(number)), -1, number);
+    throw system_error(TUTTI_ERR_NETWORK, cat(verb, ' ', peer_), number);
 }
 
 void Socket::send_all(std::span<const std::byte> bytes, const Deadline& deadline, int cancel_fd) {

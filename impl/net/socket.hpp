@@ -1,6 +1,7 @@
 // Blocking TCP sockets with deadlines. Any thread, one at a time per direction. Descriptors are
 // close-on-exec and non-blocking underneath; no call raises SIGPIPE. Failures are Errors: NETWORK,
-// TIMEOUT, and ABORTED when `cancel_fd` (an eventfd, or -1: none) became readable.
+// TIMEOUT, ABORTED when `cancel_fd` (an eventfd, or -1: none) became readable, and at once
+// OUT_OF_MEMORY, naming the limit, where this process has no descriptor or memory left.
 #pragma once
 
 #include <cstddef>

@@ -2,9 +2,11 @@
 // an error like others.
 #include "stream.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -66,8 +68,8 @@ struct Stream::Core : Handle {
         if (result == UV_EOF)
             events.closed({TUTTI_ERR_NETWORK, -1, 0, "the peer closed the connection"});
         else
-            events.closed({TUTTI_ERR_NETWORK, -1, -result,
-                           cat("the connection broke: ", errno_text(-result))});
+            events.closed(
+                system_error(TUTTI_ERR_NETWORK, "the connection broke", -result).status());
     }
 
     // One write is under way at a time and what comes meanwhile gathers behind it: a request of
@@ -153,6 +155,18 @@ void Stream::resume_reading() {
 
 void Stream::close() {
     core_->close();
+}
+
+int Stream::release() {
+    uv_os_fd_t here = -1;
+    check_uv(uv_fileno(reinterpret_cast<uv_handle_t*>(&core_->tcp), &here),
+             "releasing a connection");
+    Descriptor descriptor(::fcntl(here, F_DUPFD_CLOEXEC, 0));
+    if (!descriptor.valid()) {
+        throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat("dup: ", errno_text(errno)), -1, errno);
+    }
+    close();
+    return descriptor.release();
 }
 
 }  // namespace tutti::net

@@ -39,6 +39,9 @@ public:
     void resume_reading();
     // Drops what is queued.
     void close();
+    // The connection goes to another owner in this process, with what has come and was not read;
+    // this one is closed.
+    [[nodiscard]] int release();
 
 private:
     struct Core;
@@ -49,8 +52,14 @@ private:
 class Listener {
 public:
     // Takes listening descriptors (ListenSocket::release). `accepted` owns what it is given:
-    // non-blocking, close-on-exec. Without free descriptors it rests and tries again.
-    Listener(Loop& loop, std::vector<int> descriptors, std::function<void(int fd)> accepted);
+    // non-blocking, close-on-exec.
+    // `exhausted` is told, with OUT_OF_MEMORY and the limit's name, that the process has no
+    // descriptor or memory for a caller. It returns whether it has made one free, by closing a
+    // connection: then the listener tries again at once, else it rests before it does. The callers
+    // wait until then, so it should tell whoever waits for them in this process.
+    using Exhausted = std::function<bool(const Status&)>;
+    Listener(Loop& loop, std::vector<int> descriptors, std::function<void(int fd)> accepted,
+             Exhausted exhausted = {});
     ~Listener();
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;

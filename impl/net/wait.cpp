@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <vector>
 
-#include "base/error.hpp"
+#include "base/resource_limits.hpp"
 
 namespace tutti::net {
 
@@ -18,7 +18,7 @@ Waited wait_entries(std::span<pollfd> entries, const Deadline& deadline) {
         // A wait longer than poll's int comes back early and goes round again.
         const int count = ::poll(entries.data(), entries.size(), deadline.poll_ms());
         if (count < 0 && errno != EINTR)
-            throw Error(TUTTI_ERR_NETWORK, cat("poll failed: ", errno_text(errno)), -1, errno);
+            throw system_error(TUTTI_ERR_NETWORK, "poll failed", errno);
         if (count > 0 && entries.back().revents != 0) return Waited::Cancelled;
         if (count > 0) return Waited::Ready;
         if (deadline.expired()) return Waited::Expired;

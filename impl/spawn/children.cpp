@@ -13,16 +13,16 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "base/error.hpp"
+#include "base/resource_limits.hpp"
 
 namespace tutti::spawn {
 
 namespace {
 
 [[noreturn]] void no_room(const char* verb, size_t rank, int fault) {
-    throw Error(TUTTI_ERR_OUT_OF_MEMORY,
-                cat("cannot ", verb, " the process of rank ", rank, ": ", errno_text(fault)),
-                static_cast<int>(rank), fault);
+    std::string text = cat("cannot ", verb, " the process of rank ", rank, ": ", errno_text(fault));
+    if (const std::string limit = limit_text(fault); !limit.empty()) text += cat(": ", limit);
+    throw Error(TUTTI_ERR_OUT_OF_MEMORY, text, static_cast<int>(rank), fault);
 }
 
 // For what ends with SIGKILL, also if the parent died before it could be asked for.

@@ -13,7 +13,7 @@
 #include <cstring>
 #include <new>
 
-#include "base/error.hpp"
+#include "base/resource_limits.hpp"
 
 namespace tutti::spawn {
 
@@ -46,10 +46,8 @@ SharedReports::SharedReports(int count)
     : size_(sizeof(Gate) + alignof(Report) + sizeof(Report) * static_cast<size_t>(count)),
       memory_(::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
     if (memory_ == MAP_FAILED) {
-        const int fault = errno;
-        throw Error(TUTTI_ERR_OUT_OF_MEMORY,
-                    cat("no memory to share with ", count, " processes: ", errno_text(fault)), -1,
-                    fault);
+        throw system_error(TUTTI_ERR_OUT_OF_MEMORY,
+                           cat("no memory to share with ", count, " processes"), errno);
     }
     gate_ = new (memory_) Gate;
     constexpr size_t start = (sizeof(Gate) + alignof(Report) - 1) / alignof(Report);

@@ -11,7 +11,7 @@
 #include <limits>
 #include <thread>
 
-#include "base/error.hpp"
+#include "base/resource_limits.hpp"
 #include "limits.hpp"
 
 namespace tutti {
@@ -22,9 +22,8 @@ constexpr auto longest_pause = std::chrono::microseconds(2'000);
 constexpr size_t least_read = size_t{64} * 1024;
 
 [[noreturn]] void fail(const std::string& path, const char* verb, int number) {
-    throw Error(TUTTI_ERR_STORE,
-                cat("file store \"", path, "\": cannot ", verb, " it: ", errno_text(number)), -1,
-                number);
+    throw system_error(TUTTI_ERR_STORE, cat("file store \"", path, "\": cannot ", verb, " it"),
+                       number);
 }
 
 struct stat status_of(const std::string& path, int fd) {
@@ -169,6 +168,8 @@ void LockedFile::read(FilePosition& position, const std::function<void()>& resta
 
 void LockedFile::append(const std::string& bytes) {
     const int64_t end = status_of(path_, descriptor_.get()).st_size;
+    check_file_size(static_cast<uint64_t>(end) + bytes.size(),
+                    cat("file store \"", path_, "\": cannot write it"));
     size_t done = 0;
     while (done < bytes.size()) {
         const ssize_t count = ::pwrite(descriptor_.get(), bytes.data() + done, bytes.size() - done,

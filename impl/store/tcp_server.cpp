@@ -3,8 +3,6 @@
 // thread. A connection that breaks the protocol or a limit is closed; the others never notice.
 #include "tcp_server.hpp"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <deque>
 #include <unordered_map>
@@ -12,18 +10,18 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/mutex.hpp"
+#include "net/strangers.hpp"
 #include "net/stream.hpp"
 #include "responder.hpp"
 
 namespace tutti {
 namespace {
 
-// A server that ran out of descriptors could not even tell its clients: it is full before that.
+// A server that ran out of descriptors could not even tell its clients: it is full before that, and
+// leaves some of those that are free now to the rest of the process.
 StoreLimits within_descriptors(StoreLimits limits) {
-    rlimit most{};
-    if (::getrlimit(RLIMIT_NOFILE, &most) == 0 && most.rlim_cur != RLIM_INFINITY)
-        limits.connections = std::min<size_t>(
-            limits.connections, std::max<size_t>(most.rlim_cur - most.rlim_cur / 8, 1));
+    const size_t free = net::free_descriptors();
+    limits.connections = std::min(limits.connections, std::max<size_t>(free - free / 8, 1));
     return limits;
 }
 
@@ -43,8 +41,9 @@ public:
         std::vector<int> descriptors;
         for (net::ListenSocket& socket : sockets) descriptors.push_back(socket.release());
         loop_.run([&] {
-            listener_ = std::make_unique<net::Listener>(loop_, std::move(descriptors),
-                                                        [this](int fd) { accepted(fd); });
+            listener_ = std::make_unique<net::Listener>(
+                loop_, std::move(descriptors), [this](int fd) { accepted(fd); },
+                [this](const Status& status) { return exhausted(status); });
         });
     }
 
@@ -57,7 +56,9 @@ public:
 
     int64_t wait_for_joined(int64_t wanted, const Deadline& deadline) {
         Lock lock(mutex_);
-        while (joined_ < wanted && !deadline.expired()) joined_changed_.wait(lock, deadline);
+        while (joined_ < wanted && exhaustion_.ok() && !deadline.expired())
+            joined_changed_.wait(lock, deadline);
+        if (joined_ < wanted && !exhaustion_.ok()) throw Error(exhaustion_);
         return joined_;
     }
 
@@ -78,11 +79,47 @@ private:
                 [this, connection](const Status&) { drop(*connection); }};
             connection->stream = net::Stream::adopt(loop_, descriptor.release(), std::move(events));
             connections_.emplace(connection, std::move(owned));
-            if (connections_.size() - turned_away_.size() > limits_.connections)
-                turn_away(*connection);
+            make_room(*connection);
+            if (exhausted_) note_exhaustion({});
         } catch (...) {
             log(LogLevel::Warning, "store server: ", current_status().message);
         }
+    }
+
+    // Where the server is full, the oldest stranger's place goes to the newest connection; if all
+    // others are clients, the newest is one too many.
+    void make_room(Connection& newest) {
+        const bool is_full = connections_.size() - turned_away_.size() > limits_.connections;
+        const auto oldest = is_full ? strangers_.take_oldest() : std::nullopt;
+        if (oldest) drop_stranger(**oldest);
+        if (is_full && !oldest) return turn_away(newest);
+        if (const auto another = strangers_.add(&newest)) drop_stranger(**another);
+    }
+
+    void drop_stranger(Connection& connection) noexcept {
+        log(LogLevel::Warning, "store server: closing a connection that has not said what it is");
+        drop(connection);
+    }
+
+    // True if a connection was closed for whoever comes.
+    bool exhausted(const Status& status) noexcept {
+        if (const auto oldest = strangers_.take_oldest()) {
+            drop_stranger(**oldest);
+        } else if (!turned_away_.empty()) {
+            drop(*turned_away_.front());
+        } else {
+            note_exhaustion(status);
+            return false;
+        }
+        return true;
+    }
+
+    // For who waits for clients in this process: no more can come.
+    void note_exhaustion(const Status& status) noexcept {
+        exhausted_ = !status.ok();
+        const Lock lock(mutex_);
+        exhaustion_ = status;
+        if (!status.ok()) joined_changed_.notify_all();
     }
 
     // It stays until it has said what it is, or until too many others are turned away.
@@ -93,6 +130,7 @@ private:
     }
 
     void received(Connection& connection, std::span<const std::byte> bytes) noexcept {
+        const bool was_known = connection.validated;
         try {
             while (connection.failure.empty()) {
                 auto request = connection.parser.next(bytes);
@@ -104,6 +142,7 @@ private:
         } catch (...) {
             responder_.fail(connection, current_status().message);
         }
+        if (!was_known && connection.validated) strangers_.remove(&connection);
         // Requests that have no answer often follow each other.
         answered_ = connection.answers.empty() ? 0 : answered_ + 1;
         loop_.let_gather(answered_ < store_limits::answers_until_prompt);
@@ -132,6 +171,7 @@ private:
 
     void drop(Connection& connection) noexcept {
         responder_.forget(connection);
+        strangers_.remove(&connection);
         std::erase(turned_away_, &connection);
         connections_.erase(&connection);
     }
@@ -155,6 +195,7 @@ private:
     const StoreLimits limits_;
     Responder responder_;
     std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
+    net::Strangers<Connection*> strangers_;
     std::deque<Connection*> turned_away_;
     std::unique_ptr<net::Listener> listener_;
 
@@ -163,6 +204,8 @@ private:
     Mutex mutex_;
     Condition joined_changed_;
     int64_t joined_ TUTTI_GUARDED_BY(mutex_) = 0;
+    Status exhaustion_ TUTTI_GUARDED_BY(mutex_);  // since when nobody could be let in
+    bool exhausted_ = false;                      // the same, for the loop thread
 
     net::Loop loop_{"tutti-store"};  // the last member: it ends before what its thread uses
 };

@@ -22,7 +22,8 @@ public:
     // Whether it listens at loopback addresses alone.
     [[nodiscard]] bool only_this_host() const { return only_this_host_; }
     // Waits until `wanted` clients have said that they are there; how many have, fewer if the
-    // deadline passed.
+    // deadline passed. Throws OUT_OF_MEMORY if no more can come, for this process has no descriptor
+    // for them.
     int64_t wait_for_joined(int64_t wanted, const Deadline& deadline);
 
 private:

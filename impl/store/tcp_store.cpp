@@ -2,7 +2,7 @@
 // PyTorch. Any thread.
 #include <utility>
 
-#include "base/error.hpp"
+#include "base/resource_limits.hpp"
 #include "bind_rules.hpp"
 #include "keys.hpp"
 #include "shared_servers.hpp"
@@ -354,6 +354,13 @@ void check_options(const TcpStoreOptions& options) {
     if (options.is_master) check_limits(options.limits);
 }
 
+// A master that cannot let itself in would wait for its own server.
+void check_own_connection() {
+    constexpr int ends = 2;
+    if (const int number = exhaustion_of_descriptors(ends); number != 0)
+        throw system_error(TUTTI_ERR_NETWORK, "TCP store: connecting to its own server", number);
+}
+
 }  // namespace
 
 std::shared_ptr<Store> make_tcp_store(const TcpStoreOptions& options) {
@@ -361,7 +368,10 @@ std::shared_ptr<Store> make_tcp_store(const TcpStoreOptions& options) {
     const Deadline deadline = Deadline::after_ms(options.timeout_ms);
     net::Endpoint endpoint = {options.host, options.port};
     std::shared_ptr<TcpServer> server;
-    if (options.is_master) server = serve_store(options, endpoint);
+    if (options.is_master) {
+        server = serve_store(options, endpoint);
+        check_own_connection();
+    }
     auto connection = connect_to_store(options.host, endpoint, deadline);
     ServerPlace place{.host = options.host, .addresses = {}};
     std::string no_answer;  // of a resolver that has answered before

@@ -24,11 +24,7 @@ Callbacks& Callbacks::of_library() {
 void Callbacks::start_thread() {
     const Lock lock(mutex_);
     if (running_) return;
-    try {
-        tutti::start_thread(thread_, [this] { run(); }).detach();
-    } catch (const std::system_error& failure) {
-        throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat("no thread for callbacks: ", failure.what()));
-    }
+    tutti::start_thread(thread_, [this] { run(); }).detach();
     running_ = true;
 }
 

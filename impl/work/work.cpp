@@ -7,21 +7,28 @@
 
 namespace tutti {
 
+void Work::enqueued() noexcept {
+    const Lock lock(mutex_);
+    if (state_ == State::Running) state_ = State::Enqueued;
+}
+
 void Work::finish(Status status, int source) noexcept {
+    if (ending_.exchange(true)) return;
     if (!status.ok() && describe_) status.message = cat(describe_(), ": ", status.message);
+    // Whoever waits may free this work as soon as it is finished; this goes after that.
+    const std::shared_ptr<void> kept = settle(status);
     std::vector<std::shared_ptr<Waiter>> waiters;
     std::vector<std::unique_ptr<Callback>> callbacks;
     {
         const Lock lock(mutex_);
-        if (completed_) return;
-        completed_ = true;
+        state_ = State::Finished;
         ended_ = Clock::now();
         status_ = std::move(status);
         source_ = source;
         waiters.swap(waiters_);
         callbacks.swap(callbacks_);
         for (const auto& callback : callbacks) callback->status = status_;
-        // Under the lock: whoever waits may free this work as soon as it sees completed_.
+        // Under the lock: whoever waits may free this work as soon as it sees the state.
         finished_.notify_all();
     }
     for (const auto& waiter : waiters) {
@@ -41,7 +48,7 @@ void Work::then(std::function<void(const Status&)> callback, Callbacks& thread) 
     thread.start_thread();
     {
         const Lock lock(mutex_);
-        if (!completed_) {
+        if (state_ != State::Finished) {
             callbacks_.push_back(std::move(made));
             return;
         }
@@ -62,26 +69,42 @@ uint64_t Work::number() const {
 
 std::optional<std::chrono::nanoseconds> Work::duration() const {
     const Lock lock(mutex_);
-    if (!completed_) return std::nullopt;
+    if (state_ != State::Finished) return std::nullopt;
     return ended_ - started_;
 }
 
 bool Work::wait(const Deadline& deadline) const {
+    if (auto moves_it = progress()) {
+        PollingWait polling({std::move(moves_it)});
+        return wait_polling(polling, deadline);
+    }
     Lock lock(mutex_);
-    while (!completed_) {
-        if (!finished_.wait(lock, deadline)) return completed_;
+    while (state_ != State::Finished) {
+        if (!finished_.wait(lock, deadline)) return state_ == State::Finished;
     }
     return true;
 }
 
-bool Work::is_completed() const {
+bool Work::wait_polling(PollingWait& polling, const Deadline& deadline) const {
+    for (;;) {
+        if (is_completed()) return true;
+        Deadline rest = deadline;
+        const bool rests = polling.poll(rest);
+        Lock lock(mutex_);
+        if (state_ == State::Finished) return true;
+        if (deadline.expired()) return false;
+        if (rests) finished_.wait(lock, rest.or_earlier(deadline));
+    }
+}
+
+Work::State Work::state() const {
     const Lock lock(mutex_);
-    return completed_;
+    return state_;
 }
 
 std::optional<Status> Work::status() const {
     const Lock lock(mutex_);
-    if (!completed_) return std::nullopt;
+    if (state_ != State::Finished) return std::nullopt;
     return status_;
 }
 
@@ -95,6 +118,22 @@ void Work::forget(const std::shared_ptr<Waiter>& waiter) {
     std::erase(waiters_, waiter);
 }
 
+void Work::Waiter::wait(PollingWait& polling, const Deadline& deadline) {
+    if (polling.empty()) {
+        Lock lock(mutex);
+        while (!woken && changed.wait(lock, deadline)) {
+        }
+        return;
+    }
+    for (;;) {
+        Deadline rest = deadline;
+        const bool rests = polling.poll(rest);
+        Lock lock(mutex);
+        if (woken || deadline.expired()) return;
+        if (rests && changed.wait(lock, rest.or_earlier(deadline)) && woken) return;
+    }
+}
+
 std::optional<size_t> Work::wait_any(std::span<const std::shared_ptr<Work>> works,
                                      const Deadline& deadline) {
     const auto finished = [&]() -> std::optional<size_t> {
@@ -102,6 +141,11 @@ std::optional<size_t> Work::wait_any(std::span<const std::shared_ptr<Work>> work
         if (found == works.end()) return std::nullopt;
         return static_cast<size_t>(found - works.begin());
     };
+    std::vector<std::shared_ptr<Progress>> polled;
+    for (const auto& work : works) {
+        if (auto moves_it = work->progress()) polled.push_back(std::move(moves_it));
+    }
+    PollingWait polling(std::move(polled));
     const auto waiter = std::make_shared<Waiter>();
     for (const auto& work : works) {
         const Lock lock(work->mutex_);
@@ -109,11 +153,7 @@ std::optional<size_t> Work::wait_any(std::span<const std::shared_ptr<Work>> work
     }
     std::optional<size_t> index = finished();  // what finished before it knew of the waiter
     if (!index) {
-        {
-            Lock lock(waiter->mutex);
-            while (!waiter->woken && waiter->changed.wait(lock, deadline)) {
-            }
-        }
+        waiter->wait(polling, deadline);
         index = finished();
     }
     for (const auto& work : works) work->forget(waiter);

@@ -1,7 +1,8 @@
 // An operation that runs while its caller goes on: finishes exactly once, on any thread; any number
-// of threads wait. Holds no lock while it wakes them.
+// of threads wait. Holds no lock while it wakes them. One on a device's stream is enqueued before.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -15,6 +16,7 @@
 #include "base/mutex.hpp"
 #include "base/status.hpp"
 #include "callbacks.hpp"
+#include "progress.hpp"
 
 namespace tutti {
 
@@ -26,13 +28,21 @@ public:
     // `operation` is a literal: "all_reduce".
     explicit Work(Describe describe = nullptr, const char* operation = "")
         : describe_(std::move(describe)), operation_(operation) {}
+    virtual ~Work() = default;
+    Work(const Work&) = delete;
+    Work& operator=(const Work&) = delete;
+
+    enum class State { Running, Enqueued, Finished };
+    // It is on its device's stream: what comes after it there may count on its results.
+    void enqueued() noexcept;
     // Ends the operation; only the first call counts. `source` is the rank a receive received from.
     void finish(Status status, int source = -1) noexcept;
 
-    // False if the deadline passed first; the operation goes on.
+    // Until it is finished. False if the deadline passed first; the operation goes on.
     bool wait(const Deadline& deadline) const;
-    [[nodiscard]] bool is_completed() const;
-    // How it ended; nothing while it runs.
+    [[nodiscard]] State state() const;
+    [[nodiscard]] bool is_completed() const { return state() == State::Finished; }
+    // How it ended; nothing before.
     [[nodiscard]] std::optional<Status> status() const;
     [[nodiscard]] int source_rank() const;
 
@@ -45,29 +55,39 @@ public:
     // Of a collective: which one of its group it is, from 1 on; else 0.
     void set_number(uint64_t number);
     [[nodiscard]] uint64_t number() const;
-    // From its making to its end; nothing while it runs.
+    // From its making to its end; nothing before.
     [[nodiscard]] std::optional<std::chrono::nanoseconds> duration() const;
 
     // The lowest index of a finished work; nothing if the deadline passed first.
     static std::optional<size_t> wait_any(std::span<const std::shared_ptr<Work>> works,
                                           const Deadline& deadline);
 
+protected:
+    // Once, when it ends, on the thread that finishes it and before anybody learns of it: how it
+    // ended may be said otherwise. What is returned goes once all who wait have been woken.
+    virtual std::shared_ptr<void> settle(Status& /*status*/) noexcept { return nullptr; }
+    // What a thread that waits has to poll; null: nothing. The same from its making on.
+    [[nodiscard]] virtual std::shared_ptr<Progress> progress() const { return nullptr; }
+
 private:
     struct Waiter {
         Mutex mutex;
         Condition changed;
         bool woken TUTTI_GUARDED_BY(mutex) = false;
+        void wait(PollingWait& polling, const Deadline& deadline);
     };
     void forget(const std::shared_ptr<Waiter>& waiter);
+    bool wait_polling(PollingWait& polling, const Deadline& deadline) const;
 
     using Clock = std::chrono::steady_clock;
 
     const Describe describe_;
     const char* const operation_;
     const Clock::time_point started_ = Clock::now();
+    std::atomic<bool> ending_{false};  // somebody finishes it
     mutable Mutex mutex_;
     mutable Condition finished_;
-    bool completed_ TUTTI_GUARDED_BY(mutex_) = false;
+    State state_ TUTTI_GUARDED_BY(mutex_) = State::Running;
     Status status_ TUTTI_GUARDED_BY(mutex_);
     int source_ TUTTI_GUARDED_BY(mutex_) = -1;
     uint64_t number_ TUTTI_GUARDED_BY(mutex_) = 0;

@@ -29,7 +29,7 @@ typedef struct tutti_error {
 /** Prepares an error, as TUTTI_ERROR_INIT does, for callers that have no C macros.
  *  @param error  memory of the caller; NULL does nothing
  *  @param size   bytes of that memory: the caller's sizeof(tutti_error); less than 16 does
- *                nothing
+ *                nothing, more than 512 counts as 512
  *  Blocks:  never
  *  Threads: any
  *  Fails:   never

@@ -32,7 +32,10 @@ typedef struct tutti_group_options {
 
 /** Sets every field to its default, for callers that have no C macros.
  *  @param options  memory of the caller; NULL does nothing
- *  @param size     bytes of that memory: the caller's sizeof
+ *  @param size     bytes of that memory, all of which are written: the caller's sizeof. Of an older
+ *                  caller it is smaller than this library's, of a newer one larger. A size below 8
+ *                  or above 256 is no options struct's: only struct_size is written, as 0, and
+ *                  calls refuse the options
  *  Blocks:  never
  *  Threads: any
  *  Fails:   never
@@ -63,7 +66,10 @@ enum {
 
 /** Sets every field to its default, for callers that have no C macros.
  *  @param options  memory of the caller; NULL does nothing
- *  @param size     bytes of that memory: the caller's sizeof
+ *  @param size     bytes of that memory, all of which are written: the caller's sizeof. Of an older
+ *                  caller it is smaller than this library's, of a newer one larger. A size below 8
+ *                  or above 256 is no options struct's: only struct_size is written, as 0, and
+ *                  calls refuse the options
  *  Blocks:  never
  *  Threads: any
  *  Fails:   never
@@ -95,7 +101,8 @@ TUTTI_API void tutti_new_group_options_init(tutti_new_group_options* options, si
  *           initialised), TIMEOUT (names the ranks that are missing, and who was refused), NETWORK
  *           (also where nobody came to serve at the address of tcp:// or env://, which is rank 0
  *           mostly: it tells the attempts, "Connection refused"), STORE, UNSUPPORTED, MISMATCH
- *           (options.reproducible differs between the ranks)
+ *           (options.reproducible differs between the ranks), OUT_OF_MEMORY (too few descriptors
+ *           or threads, or too little memory; names the rank and the limit)
  *  Source:  torch.distributed.init_process_group
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_init_process_group(const char* backend, const char* init_method,

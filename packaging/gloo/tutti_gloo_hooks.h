@@ -2,7 +2,7 @@
 // Debian ships them. Three things change: what Gloo would print goes to tutti's log, what it writes
 // to a closed connection is an error, not a SIGPIPE, and its descriptors are closed when the program
 // executes another. Both functions are defined in
-// impl/backend/gloo/; their levels are those of impl/base/log.hpp. Called on any thread of Gloo's.
+// impl/transport/gloo/; their levels are those of impl/base/log.hpp. Called on any thread of Gloo's.
 #pragma once
 
 #include <fcntl.h>

@@ -33,6 +33,21 @@ static void init_stays_within_the_size_of_the_caller(void** state) {
     }
 }
 
+static void init_writes_no_more_than_an_error(void** state) {
+    (void)state;
+    static unsigned char memory[8192];
+    const size_t sizes[] = {513, 4096, 8192, SIZE_MAX};
+    size_t i, at;
+    for (i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+        memset(memory, 0xff, sizeof memory);
+        tutti_error_init((tutti_error*)(void*)memory, sizes[i]);
+        assert_int_equal(((tutti_error*)(void*)memory)->struct_size, sizeof(tutti_error));
+        for (at = sizeof(tutti_error); at < sizeof memory; ++at) {
+            assert_int_equal(memory[at], 0xff);
+        }
+    }
+}
+
 static void every_code_has_a_name(void** state) {
     (void)state;
     assert_string_equal(tutti_status_name(TUTTI_OK), "TUTTI_OK");
@@ -179,11 +194,46 @@ static void options_init_does_what_the_macros_do(void** state) {
     tutti_tcp_store_options_init(NULL, sizeof tcp);
 }
 
+/* How many bytes it writes, and in `size` the struct_size it leaves, in memory of 0xff. */
+static size_t written_by_init(size_t given, uint32_t* size) {
+    static unsigned char memory[1024];
+    size_t end = sizeof memory;
+    memset(memory, 0xff, sizeof memory);
+    tutti_call_options_init((tutti_call_options*)(void*)memory, given);
+    while (end > 0 && memory[end - 1] == 0xff) --end;
+    memcpy(size, memory, sizeof *size);
+    return end;
+}
+
+static void options_init_believes_no_impossible_size(void** state) {
+    (void)state;
+    const size_t impossible[] = {4, 7, 257, 4096, 5000, SIZE_MAX};
+    uint32_t size = 1;
+    size_t i;
+    for (i = 0; i < sizeof impossible / sizeof *impossible; ++i) {
+        assert_int_equal(written_by_init(impossible[i], &size), sizeof size);
+        assert_int_equal(size, 0);
+    }
+    assert_int_equal(written_by_init(3, &size), 0);
+    assert_int_equal(written_by_init(0, &size), 0);
+    /* A caller that is newer than the library. */
+    assert_int_equal(written_by_init(256, &size), 256);
+    assert_int_equal(size, 256);
+    tutti_tcp_store_options options = TUTTI_TCP_STORE_OPTIONS_INIT;
+    tutti_tcp_store_options_init(&options, 257);
+    EXPECT_ERROR(create_with(&options), TUTTI_ERR_INVALID_ARGUMENT, "options.struct_size is 0");
+    options.struct_size = 257;
+    EXPECT_ERROR(create_with(&options), TUTTI_ERR_INVALID_ARGUMENT, "options.struct_size is 257");
+    options.struct_size = 7;
+    EXPECT_ERROR(create_with(&options), TUTTI_ERR_INVALID_ARGUMENT, "options.struct_size is 7");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(an_error_has_512_bytes),
         TEST(init_does_what_the_macro_does),
         TEST(init_stays_within_the_size_of_the_caller),
+        TEST(init_writes_no_more_than_an_error),
         TEST(every_code_has_a_name),
         TEST(a_failure_names_the_function_and_the_argument),
         TEST(a_success_leaves_the_error_alone),
@@ -193,6 +243,7 @@ int main(void) {
         TEST(options_of_a_newer_caller_may_only_ask_for_what_is_known),
         TEST(options_that_were_not_initialised_are_refused),
         TEST(options_init_does_what_the_macros_do),
+        TEST(options_init_believes_no_impossible_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,10 @@
 /* Does a backend do what the contract says? conformance_test BACKEND [full] [part] [shared|mixed]
- * [seed N] [ranks N] [only NAME] tries the matrix with ranks that are threads, and prints what came
- * of every cell. Without "full": every dtype × op at one size, and every pair of the other
- * parameters' values. With "part" the ranks are a group made from one that has another rank, too.
- * With "shared" all data lie in memory of tutti_alloc, with "mixed" on every other rank. */
+ * [seed N] [ranks N] [only NAME] [lacks NAME/NAME...] tries the matrix with ranks that are threads,
+ * and prints what came of every cell. Without "full": every dtype × op at one size, and every pair
+ * of the other parameters' values. With "part" the ranks are a group made from one that has another
+ * rank, too.
+ * With "shared" all data lie in memory of tutti_alloc, with "mixed" on every other rank. "lacks"
+ * names collectives, dtypes and ops that the backend says it cannot do, and must refuse. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,8 @@
 
 typedef struct settings {
     const char* backend;
-    const char* only; /* NULL: every collective */
+    const char* only;  /* NULL: every collective */
+    const char* lacks; /* "": nothing */
     int32_t fewest, most;
     uint64_t seed;
     int is_full, is_part;
@@ -34,6 +37,21 @@ static int is_refusal(const collective* what, const cell* which) {
     return what->has_op && !is_op_of(which->dtype, which->op);
 }
 
+/* Whether "gather/bfloat16" has this name, or what is in front of its comma. */
+static int is_listed(const char* list, const char* name) {
+    const size_t length = strcspn(name, ",");
+    for (const char* at = list; *at != '\0'; at += strcspn(at, "/"), at += *at == '/') {
+        if (strcspn(at, "/") == length && strncmp(at, name, length) == 0) return 1;
+    }
+    return 0;
+}
+
+static int is_lacking(const char* list, const collective* what, const cell* which) {
+    return is_listed(list, what->name) ||
+           (what->has_data && is_listed(list, dtype_text(which->dtype))) ||
+           (what->has_op && is_listed(list, op_text(which->op)));
+}
+
 static int names_op_and_dtype(const char* message, const cell* which) {
     return strstr(message, dtype_text(which->dtype)) != NULL &&
            strstr(message, op_text(which->op)) != NULL;
@@ -46,7 +64,7 @@ static verdict complain(attempt* me, const collective* what, const char* why) {
     return FAILED;
 }
 
-static verdict try_cell(attempt* me, const collective* what) {
+static verdict try_cell(attempt* me, const settings* chosen, const collective* what) {
     me->used = 0;
     me->areas = 0;
     me->work = NULL;
@@ -59,6 +77,13 @@ static verdict try_cell(attempt* me, const collective* what) {
     if (is_refusal(what, me->cell)) {
         if (status != TUTTI_ERR_INVALID_ARGUMENT) return complain(me, what, "was not refused");
         if (!names_op_and_dtype(me->rank->error.message, me->cell)) {
+            return complain(me, what, me->rank->error.message);
+        }
+        return areas_are(me, 0) ? REFUSED : complain(me, what, me->complaint);
+    }
+    if (is_lacking(chosen->lacks, what, me->cell)) {
+        if (status != TUTTI_ERR_UNSUPPORTED) return complain(me, what, "is not lacking");
+        if (strstr(me->rank->error.message, chosen->backend) == NULL) {
             return complain(me, what, me->rank->error.message);
         }
         return areas_are(me, 0) ? REFUSED : complain(me, what, me->complaint);
@@ -86,7 +111,7 @@ static void try_cells(rank_context* rank) {
     RANK_EXPECT(rank, me.arena != NULL);
     for (size_t i = 0; i < of->cells->count && !rank->failed; ++i) {
         me.cell = &of->cells->cells[i];
-        const verdict how = try_cell(&me, of->what);
+        const verdict how = try_cell(&me, of->chosen, of->what);
         of->verdicts[rank->rank][i] = (unsigned char)how;
         if (how == FAILED) rank->failed = 1; /* the others are told by the end of the group */
     }
@@ -149,7 +174,7 @@ static void try_collective(const settings* chosen, const collective* what, int32
 }
 
 static settings read_arguments(int argc, char** argv) {
-    settings chosen = {NULL, NULL, 1, MOST_RANKS, (uint64_t)time(NULL), 0, 0, OWN};
+    settings chosen = {NULL, NULL, "", 1, MOST_RANKS, (uint64_t)time(NULL), 0, 0, OWN};
     for (int i = 1; i < argc; ++i) {
         const char* const value = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "full") == 0) {
@@ -166,6 +191,8 @@ static settings read_arguments(int argc, char** argv) {
             chosen.fewest = chosen.most = (int32_t)strtol(value, NULL, 10), ++i;
         } else if (strcmp(argv[i], "only") == 0) {
             chosen.only = value, ++i;
+        } else if (strcmp(argv[i], "lacks") == 0) {
+            chosen.lacks = value, ++i;
         } else {
             chosen.backend = argv[i];
         }
@@ -173,7 +200,7 @@ static settings read_arguments(int argc, char** argv) {
     if (chosen.backend == NULL || chosen.fewest < 1 || chosen.most > MOST_RANKS) {
         fprintf(stderr,
                 "conformance_test BACKEND [full] [part] [shared|mixed] [seed N] [ranks 1..%d] "
-                "[only NAME]\n",
+                "[only NAME] [lacks NAME/NAME...]\n",
                 MOST_RANKS);
         exit(2);
     }

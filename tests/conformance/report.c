@@ -29,7 +29,7 @@ static void print_ops(void) {
             const size_t* const of = pairs[dtype][op];
             if (of[FAILED] + of[NOT_TRIED] > 0) {
                 printf(" %*s", column(op), "FAILED");
-            } else if (of[REFUSED] > 0) {
+            } else if (of[PASSED] == 0) {
                 printf(" %*s", column(op), "-");
             } else {
                 printf(" %*zu", column(op), of[PASSED]);

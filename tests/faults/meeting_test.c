@@ -52,16 +52,16 @@ static void a_rank_0_that_never_comes_is_named(void** state) {
 static void a_rank_killed_while_ranks_meet_is_named(void** state) {
     for (int32_t victim = 0; victim < 3; ++victim) {
         team* all = (team*)*state;
-        int32_t ports[2];
+        int32_t port;
         char rank[32];
         snprintf(rank, sizeof rank, "rank %d", (int)victim);
         all->size = 4;
         for (int32_t index = 0; index < 3; ++index) {
             team_start(all, index, index, PATIENT, LIST("init timeout=8000"));
         }
-        team_await_ports(all, 0, ports, 2); /* of the control and the data connections */
-        team_await_ports(all, 1, ports, 1);
-        team_await_ports(all, 2, ports, 1);
+        for (int32_t index = 0; index < 3; ++index) {
+            team_await_ports(all, index, &port, 1); /* of its control connections */
+        }
         team_signal(all, victim, SIGKILL);
         /* PEER_LOST, or TIMEOUT if it had not said hello yet. */
         for (int32_t index = 0; index < 3; ++index) {
@@ -139,10 +139,10 @@ static void a_process_too_many_is_refused_when_the_group_is_complete(void** stat
 static void ranks_meet_again_where_a_rank_0_was_killed(void** state) {
     enum { AGAIN = 4 };
     team* all = (team*)*state;
-    int32_t ports[2];
+    int32_t port;
     all->size = 2;
     team_start(all, 0, 0, PATIENT, LIST("init"));
-    team_await_ports(all, 0, ports, 2); /* of the control and the data connections */
+    team_await_ports(all, 0, &port, 1); /* of the control connections */
     team_signal(all, 0, SIGKILL);
     team_await_end(all, 0);
     for (int32_t rank = 0; rank < 2; ++rank) {
@@ -276,17 +276,18 @@ static void strangers_disturb_neither_a_group_nor_its_making(void** state) {
         team_start(all, rank, rank, PATIENT,
                    LIST("init", "pause", "call all_reduce count=100000", "destroy"));
     }
-    team_await_ports(all, 0, ports, 2); /* of the control and the data connections */
-    team_await_ports(all, 1, ports + 2, 1);
-    for (int index = 0; index < 3; ++index) send_strangers(&strangers, ports[index]);
+    for (int32_t rank = 0; rank < 2; ++rank) {
+        team_await_ports(all, rank, ports + rank, 1); /* of its control connections */
+    }
+    for (int index = 0; index < 2; ++index) send_strangers(&strangers, ports[index]);
     team_start(all, 2, 2, PATIENT,
                LIST("init", "pause", "call all_reduce count=100000", "destroy"));
     for (int32_t rank = 0; rank < 3; ++rank) {
         EXPECT_DONE(all, rank, "init");
         EXPECT_DONE(all, rank, "pause");
     }
-    team_await_ports(all, 0, ports, 2); /* of the control connections, and Gloo's own */
-    for (int index = 0; index < 2; ++index) send_strangers(&strangers, ports[index]);
+    team_await_ports(all, 0, ports, 3); /* of control and data connections, and Gloo's own */
+    for (int index = 0; index < 3; ++index) send_strangers(&strangers, ports[index]);
     for (int32_t rank = 0; rank < 3; ++rank) team_resume(all, rank);
     for (int32_t rank = 0; rank < 3; ++rank) {
         EXPECT_DONE(all, rank, "all_reduce");
@@ -294,6 +295,28 @@ static void strangers_disturb_neither_a_group_nor_its_making(void** state) {
     }
     team_expect_ends(all, -1);
     for (int index = 0; index < strangers.count; ++index) close(strangers.sockets[index]);
+}
+
+static void a_malformed_variable_of_shared_memory_is_refused(void** state) {
+    team* all = (team*)*state;
+    team_start_all(all, 2, LIST("TUTTI_FAULTS_BACKEND=shm", "TUTTI_PLACEMENT=never"), LIST("init"));
+    for (int32_t index = 0; index < 2; ++index) {
+        EXPECT_STEP(all, index, "init", TUTTI_ERR_INVALID_ARGUMENT, -1, "TUTTI_PLACEMENT",
+                    "\"never\"");
+    }
+    team_expect_ends(all, -1);
+}
+
+static void ranks_that_stay_on_their_processors_make_a_group(void** state) {
+    team* all = (team*)*state;
+    team_start_all(all, 4, LIST("TUTTI_FAULTS_BACKEND=shm", "TUTTI_PLACEMENT=0"),
+                   LIST("init", "call all_reduce", "destroy"));
+    for (int32_t index = 0; index < 4; ++index) {
+        EXPECT_DONE(all, index, "init");
+        EXPECT_DONE(all, index, "all_reduce");
+        EXPECT_DONE(all, index, "destroy");
+    }
+    team_expect_ends(all, -1);
 }
 
 int main(int argc, char** argv) {
@@ -311,6 +334,8 @@ int main(int argc, char** argv) {
         TEAM_TEST(a_group_that_is_made_outlives_the_store),
         TEAM_TEST(a_port_where_nobody_listens_is_named_within_the_timeout),
         TEAM_TEST(strangers_disturb_neither_a_group_nor_its_making),
+        TEAM_TEST(a_malformed_variable_of_shared_memory_is_refused),
+        TEAM_TEST(ranks_that_stay_on_their_processors_make_a_group),
     };
     if (argc < 2) return 2;
     worker_program = argv[1];

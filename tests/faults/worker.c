@@ -14,6 +14,8 @@
  *               descriptors, threads, memory and keys of the store
  *   serve       serves a store; the rank it prints is the port
  *   store       connects to the store;  fetch: waits there for a key that nobody sets
+ *   limit       spare=: as many more descriptors; mebibytes=: as much more address space;
+ *               kibibytes=: files no larger
  *   pause       until a line comes in
  *   exit        without destroying anything
  *   vanish      _exit, as after a crash that nobody catches */
@@ -26,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "operations.h"
@@ -117,7 +120,8 @@ static const char* variable(const char* name) {
 
 static const char* backend(void) {
     const char* name = getenv("TUTTI_FAULTS_BACKEND");
-    return name == NULL ? "gloo" : name;
+    if (name == NULL) return "gloo";
+    return *name == '\0' ? NULL : name; /* empty: whichever is best */
 }
 
 static tutti_status connect_store(tutti_error* error) {
@@ -158,6 +162,34 @@ static void init(const char* step) {
 static void destroy(void) {
     tutti_error error = TUTTI_ERROR_INIT;
     say("destroy", tutti_destroy_process_group(TUTTI_GROUP_WORLD, &error), &error);
+}
+
+static void lower(int resource, rlim_t value) {
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) != 0) exit(2);
+    limit.rlim_cur = value;
+    if (setrlimit(resource, &limit) != 0) exit(2);
+}
+
+/* Address space that is in use. */
+static rlim_t used_bytes(void) {
+    unsigned long pages = 0;
+    FILE* file = fopen("/proc/self/statm", "r");
+    if (file == NULL || fscanf(file, "%lu", &pages) != 1) exit(2);
+    fclose(file);
+    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+static void limit(const char* step) {
+    const int64_t spare = number_in(step, "spare", -1);
+    const int64_t mebibytes = number_in(step, "mebibytes", -1);
+    const int64_t kibibytes = number_in(step, "kibibytes", -1);
+    const int lowest = dup(0);
+    close(lowest);
+    if (spare >= 0) lower(RLIMIT_NOFILE, (rlim_t)(lowest + spare));
+    if (mebibytes >= 0) lower(RLIMIT_AS, used_bytes() + (rlim_t)mebibytes * 1024 * 1024);
+    if (kibibytes >= 0) lower(RLIMIT_FSIZE, (rlim_t)kibibytes * 1024);
+    say("limit", TUTTI_OK, NULL);
 }
 
 static int entries_of(const char* path) {
@@ -346,6 +378,7 @@ static void do_step(const char* step) {
     }
     if (begins(step, "serve")) return serve(step);
     if (begins(step, "store") || begins(step, "fetch")) return use_store(step);
+    if (begins(step, "limit")) return limit(step);
     if (begins(step, "exit")) exit(0);
     if (begins(step, "vanish")) _exit(0);
     if (begins(step, "pause")) {

@@ -4,12 +4,12 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "control/protocol.hpp"
 #include "input.hpp"
+#include "membership/protocol.hpp"
 
 namespace {
 
-using namespace tutti::control;
+using namespace tutti::membership;
 using Bytes = std::span<const std::byte>;
 
 // What was understood of a frame, written anew; empty if it was not.
@@ -21,16 +21,34 @@ std::string understood(const Frame& frame) {
             case Kind::Roster:
                 return encode(decode_roster(frame));
             case Kind::Left:
-                return encode(frame.kind, decode_rank(frame));
+            case Kind::Bye:
+            case Kind::Open: {
+                const auto [group, ranks] = decode_ranks(frame);
+                return encode(frame.kind, group, ranks);
+            }
+            case Kind::Come:
+                return encode(decode_come(frame));
+            case Kind::GiveUp:
+                return encode(decode_give_up(frame));
+            case Kind::Gathered:
+                return encode(decode_gathered(frame));
+            case Kind::Failed:
+                return encode(decode_failed(frame));
             case Kind::Refused:
             case Kind::Missing:
                 return encode(frame.kind, decode_text(frame));
             case Kind::Suspect:
-            case Kind::Report:
-            case Kind::Verdict:
+            case Kind::Lost:
                 return encode(frame.kind, decode_status(frame));
-            case Kind::Stalled:
-                return encode(decode_stall(frame));
+            case Kind::Report:
+            case Kind::Verdict: {
+                const auto [group, status] = decode_group_status(frame);
+                return encode(frame.kind, group, status);
+            }
+            case Kind::Stalled: {
+                const auto [group, stall] = decode_stall(frame);
+                return encode(group, stall);
+            }
             default:
                 return encode(frame.kind);
         }

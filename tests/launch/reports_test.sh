@@ -30,6 +30,14 @@ case_the_report_shows_what_a_rank_wrote_to_its_error_file() {
     [ -z "$(find "$folder" -name 'tuttirun.*')" ] || fail "a temporary folder was left behind"
 }
 
+case_an_error_file_that_is_no_json_is_shown_as_it_is() {
+    launch sh -c '
+        printf "{\"message\": \"unfinished, \"code\": 3}" >"$TORCHELASTIC_ERROR_FILE"
+        exit 3'
+    expect_code 3
+    expect_line err '^tuttirun:     \{"message": "unfinished, "code": 3\}$'
+}
+
 case_an_error_file_that_is_a_pipe_holds_nobody_up() {
     launch sh -c '
         rm -f "$TORCHELASTIC_ERROR_FILE"
@@ -81,6 +89,16 @@ case_a_log_that_cannot_be_written_costs_the_log_alone() {
     ) | wc -c)
     [ "$bytes" -eq 100009 ] || fail "$bytes bytes instead of 100009"
     expect_line err '^tuttirun: cannot write ".*/none/attempt_0/0/stdout.log": .*\(EFBIG\)'
+}
+
+case_a_limit_of_file_sizes_costs_the_log_and_not_the_launcher() {
+    bytes=$( (
+        ulimit -f 1
+        "$tuttirun" -t 1 --log-dir "$folder/logs" sh -c 'head -c 99999 /dev/zero | tr "\0" x' \
+            2>"$folder/err" || echo "code $?"
+    ) | wc -c)
+    [ "$bytes" -eq 100009 ] || fail "$bytes bytes instead of 100009"
+    expect_line err '^tuttirun: cannot write ".*/stdout.log": .*\(EFBIG\): .*\(ulimit -f\)'
 }
 
 case_the_filter_shows_some_ranks_alone() {

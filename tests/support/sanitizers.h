@@ -16,6 +16,13 @@ enum { SANITIZED = 1 };
 #else
 enum { SANITIZED = THREAD_SANITIZED };
 #endif
+/* The sanitizer of undefined behaviour opens a pipe to look at an object's type, and takes the type
+ * for a wrong one if there is no descriptor. */
+#if __has_feature(undefined_behavior_sanitizer)
+enum { TYPES_SANITIZED = 1 };
+#else
+enum { TYPES_SANITIZED = 0 };
+#endif
 
 /* Of a function that works out what a test gives or expects, on memory of one thread: the thread
  * sanitizer would look at every element. Functions that it calls are watched. */

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <ios>  // has a fail() of its own, which cmocka makes a macro of
 #include <string>
 
 // cmocka of Debian 12 has no extern "C" of its own.

@@ -8,23 +8,19 @@ namespace tutti::hierarchy {
 
 namespace {
 
-View view_of(Bytes bytes) {
-    return {bytes.data(), static_cast<int64_t>(bytes.size()), TUTTI_UINT8};
-}
-
 // What this rank's lane carries, in both directions.
 void across(const Trip& trip, int lanes, std::span<const Bytes> outputs) {
     const Hosts& hosts = trip.hosts;
     std::vector<Joined> blocks;
-    Views views;
+    std::vector<Bytes> parts;
     for (int host = 0; host < hosts.count(); ++host) {
         blocks.emplace_back(column(hosts, host, hosts.place(), lanes, outputs));
-        views.push_back(view_of(blocks.back().all()));
+        parts.push_back(blocks.back().all());
     }
     const auto own = static_cast<size_t>(hosts.host());
     blocks[own].pack();
     Exchange exchange = trip.between(hosts.lane(hosts.place()));
-    algorithm::run(exchange, AllGather{views[own], views});
+    algorithm::all_gather(exchange, parts[own], parts);
     for (size_t host = 0; host < blocks.size(); ++host) {
         if (host != own) blocks[host].unpack();
     }

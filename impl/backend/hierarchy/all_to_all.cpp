@@ -7,16 +7,20 @@
 
 namespace tutti::hierarchy {
 
-void all_to_all(const Trip& trip, const AllToAllSingle& call) {
+void all_to_all(const Trip& trip, std::span<const ConstBytes> inputs,
+                std::span<const Bytes> outputs, bool in_place) {
     const Hosts& hosts = trip.hosts;
-    auto inputs = parts_of(call.input, hosts.ranks());
-    const auto outputs = parts_of(call.output, hosts.ranks());
-    Block aside;  // what goes out where something comes in
-    if (call.is_in_place()) {
-        aside.grow(call.input.size());
-        algorithm::copy({aside.data(), call.input.size()}, call.input.bytes());
-        inputs =
-            parts_of(ConstView{aside.data(), call.input.count, call.input.dtype}, hosts.ranks());
+    Block room;
+    std::vector<ConstBytes> aside;  // what goes out where something comes in
+    if (in_place) {
+        const size_t piece = inputs.front().size();
+        room.grow(inputs.size() * piece);
+        for (const ConstBytes input : inputs) {
+            const Bytes copied{room.data() + aside.size() * piece, piece};
+            copy(copied, input);
+            aside.emplace_back(copied);
+        }
+        inputs = aside;
     }
     Exchange exchange = trip.among_all();
     std::vector<Exchange::Ticket> arriving;
@@ -26,12 +30,12 @@ void all_to_all(const Trip& trip, const AllToAllSingle& call) {
         const auto at = static_cast<size_t>(peer);
         arriving.push_back(exchange.swap(peer, inputs[at], outputs[at]).incoming);
     }
-    const auto given = column<const std::byte>(hosts, hosts.host(), 0, 1, inputs);
-    const auto taken = column<std::byte>(hosts, hosts.host(), 0, 1, outputs);
+    const auto given = column(hosts, hosts.host(), 0, 1, inputs);
+    const auto taken = column(hosts, hosts.host(), 0, 1, outputs);
     if (trip.team != nullptr) {
         shm::all_to_all(*trip.team, given, taken);
     } else {
-        algorithm::copy(taken.front(), given.front());
+        copy(taken.front(), given.front());
     }
     for (const auto ticket : arriving) exchange.wait(ticket);
     exchange.wait_all();

@@ -9,7 +9,7 @@ void barrier(const Trip& trip) {
     gather_inside(trip, {}, nothing, 0, 0);
     if (trip.hosts.place() == 0) {
         Exchange exchange = trip.between(trip.hosts.lane(0));
-        algorithm::run(exchange, Barrier{});
+        algorithm::dissemination_barrier(exchange);
     }
     broadcast_inside(trip, {}, 0);
 }

@@ -4,15 +4,15 @@
 
 namespace tutti::hierarchy {
 
-void broadcast(const Trip& trip, const Broadcast& call) {
+void broadcast(const Trip& trip, Bytes data, int root) {
     const Hosts& hosts = trip.hosts;
-    const Ranks speakers = hosts.speakers(call.source);
+    const Ranks speakers = hosts.speakers(root);
     const int speaker = speakers[static_cast<size_t>(hosts.host())];
     if (hosts.rank() == speaker) {
         Exchange exchange = trip.between(speakers);
-        algorithm::run(exchange, Broadcast{call.buffer, hosts.host_of(call.source)});
+        algorithm::tree_broadcast(exchange, data, hosts.host_of(root));
     }
-    broadcast_inside(trip, call.buffer.bytes(), hosts.place_of(speaker));
+    broadcast_inside(trip, data, hosts.place_of(speaker));
 }
 
 void broadcast_parcel(const Trip& trip, const Parcels& call) {

@@ -1,22 +1,20 @@
-// The destination copies what the ranks of its host show, and the others send theirs straight.
+// The root copies what the ranks of its host show, and the others send theirs straight.
 #include "collectives.hpp"
 #include "lanes.hpp"
 
 namespace tutti::hierarchy {
 
-void gather(const Trip& trip, const Gather& call) {
+void gather(const Trip& trip, ConstBytes input, std::span<const Bytes> outputs, int root) {
     const Hosts& hosts = trip.hosts;
-    const ConstBytes input = call.input.bytes();
-    const int host = hosts.host_of(call.destination);
-    const int place = hosts.place_of(call.destination);
+    const int host = hosts.host_of(root);
+    const int place = hosts.place_of(root);
     if (hosts.host() != host) {
         Exchange exchange = trip.among_all();
-        return exchange.wait(exchange.send(call.destination, input));
+        return exchange.wait(exchange.send(root, input));
     }
-    if (hosts.rank() != call.destination) {
+    if (hosts.rank() != root) {
         return gather_inside(trip, input, {}, input.size(), place);
     }
-    const std::vector<Bytes> outputs = bytes_of(call.outputs);
     Exchange exchange = trip.among_all();
     for (int rank = 0; rank < hosts.ranks(); ++rank) {
         if (hosts.host_of(rank) != host) {

@@ -6,6 +6,7 @@
 #include "backend/channel_backend.hpp"
 #include "backend/shm/shm.hpp"
 #include "collectives.hpp"
+#include "transport/gloo/gloo.hpp"
 
 namespace tutti::hierarchy {
 
@@ -13,46 +14,46 @@ namespace {
 
 constexpr const char* backend_name = "hierarchy";
 
+message::Neighbours neighbours_in(const shm::Meeting& meeting) {
+    if (meeting.here.members.size() == 1) return {};
+    return shm::neighbours(meeting.here);
+}
+
 class HierarchyBackend : public ChannelBackend {
 public:
     HierarchyBackend(std::unique_ptr<Channel> channel, shm::Meeting meeting)
-        : ChannelBackend(std::move(channel)),
+        : ChannelBackend(std::move(channel), neighbours_in(meeting)),
           hosts_(std::move(meeting.hosts), this->channel().rank()) {
         if (hosts_.here().size() == 1) return;
-        team_.emplace(std::move(meeting.here), this->channel());
+        team_.emplace(std::move(meeting.here), this->channel().membership());
         this->channel().set_comparison([this] { team_->compare(); });
     }
 
-    [[nodiscard]] const char* name() const override { return backend_name; }
-    [[nodiscard]] bool same_host(int peer) const override {
-        return hosts_.host_of(peer) == hosts_.host() || ChannelBackend::same_host(peer);
-    }
+    ~HierarchyBackend() override { end_messages(); }  // those of this host are in its memory
 
-    void run(const Collective& call, uint64_t number, const Deadline& deadline) override {
-        if (hosts_.count() == 1 || channel().compares_first()) {
+    [[nodiscard]] const char* name() const override { return backend_name; }
+    void run(const FlatCall& call, uint64_t number, const Deadline& deadline) override {
+        if (hosts_.count() == 1) {
             return ChannelBackend::run(call, number, deadline);
         }
-        const Fingerprint whole = fingerprint(call);
+        const Fingerprint& whole = call.fingerprint;
         if (team_) team_->begin(whole, number, deadline);
-        const auto go = [&](const Collective& one, const Fingerprint& print,
+        const auto go = [&](const FlatCall& one, const Fingerprint& print,
                             const Exchange::Step& step) {
             hierarchy::run(
                 {team_ ? &*team_ : nullptr, hosts_, channel(), print, number, deadline, step}, one);
         };
         try {
-            if (const auto* coalesced = std::get_if<Coalesced>(&call)) {
-                algorithm::run_coalesced(*coalesced, hosts_.ranks(), go);
+            if (call.kind == FlatCall::Kind::Coalesced) {
+                algorithm::run_coalesced(call, go);
             } else {
                 go(call, whole, {0, whole});
             }
+            if (team_ && call.kind == FlatCall::Kind::Alloc) see(team_->shared());
         } catch (...) {
             if (team_) team_->withdraw();
             throw;
         }
-    }
-
-    std::unique_ptr<Backend> branch(const Branch& branch) override {
-        return connect(channel().branch(branch), branch.deadline);
     }
 
 private:
@@ -62,16 +63,15 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Backend> connect(std::unique_ptr<Channel> channel, const Deadline& deadline) {
-    shm::Meeting meeting = shm::meet(*channel, deadline);
-    return make(std::move(channel), std::move(meeting), deadline);
-}
-
-std::unique_ptr<Backend> make(std::unique_ptr<Channel> channel, shm::Meeting meeting,
+std::unique_ptr<Backend> make(Membership& membership, shm::Meeting meeting,
                               const Deadline& deadline) {
     if (meeting.all_see_each_other()) {
-        return shm::make(std::move(channel), std::move(meeting.here), backend_name, deadline);
+        return shm::make(membership, std::move(meeting.here), backend_name);
     }
+    return make(gloo_channel::open(membership, deadline), std::move(meeting));
+}
+
+std::unique_ptr<Backend> make(std::unique_ptr<Channel> channel, shm::Meeting meeting) {
     return std::make_unique<HierarchyBackend>(std::move(channel), std::move(meeting));
 }
 

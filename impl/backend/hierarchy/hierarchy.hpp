@@ -5,17 +5,18 @@
 #include <memory>
 
 #include "backend/backend.hpp"
-#include "backend/channel.hpp"
 #include "backend/shm/meeting.hpp"
 #include "base/deadline.hpp"
+#include "membership/membership.hpp"
+#include "transport/channel.hpp"
 
 namespace tutti::hierarchy {
 
-// A backend on a channel to the other ranks, all of which call this.
-std::unique_ptr<Backend> connect(std::unique_ptr<Channel> channel, const Deadline& deadline);
-
-// The same when they have met.
-std::unique_ptr<Backend> make(std::unique_ptr<Channel> channel, shm::Meeting meeting,
+// When the ranks have met. All of them call this.
+std::unique_ptr<Backend> make(Membership& membership, shm::Meeting meeting,
                               const Deadline& deadline);
+
+// The same over a channel that is there, for ranks that do not all see each other's memory.
+std::unique_ptr<Backend> make(std::unique_ptr<Channel> channel, shm::Meeting meeting);
 
 }  // namespace tutti::hierarchy

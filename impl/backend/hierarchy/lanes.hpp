@@ -77,10 +77,10 @@ public:
     [[nodiscard]] Bytes all() const { return all_; }
     // From and to the pieces.
     void pack() const {
-        each([](Bytes ours, Bytes piece) { algorithm::copy(ours, piece); });
+        each([](Bytes ours, Bytes piece) { copy(ours, piece); });
     }
     void unpack() const {
-        each([](Bytes ours, Bytes piece) { algorithm::copy(piece, ours); });
+        each([](Bytes ours, Bytes piece) { copy(piece, ours); });
     }
 
 private:

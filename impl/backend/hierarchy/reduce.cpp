@@ -1,27 +1,27 @@
-// One rank of each host combines what its ranks bring, and the destination what those have.
+// One rank of each host combines what its ranks bring, and the root what those have.
 #include "base/block.hpp"
 #include "collectives.hpp"
 
 namespace tutti::hierarchy {
 
-void reduce(const Trip& trip, const Reduce& call) {
+void reduce(const Trip& trip, ConstBytes input, Bytes output, int root,
+            const Reduction& reduction) {
     const Hosts& hosts = trip.hosts;
-    const Ranks speakers = hosts.speakers(call.destination);
+    const Ranks speakers = hosts.speakers(root);
     const int speaker = speakers[static_cast<size_t>(hosts.host())];
     const bool speaks = hosts.rank() == speaker;
-    const bool is_destination = hosts.rank() == call.destination;
+    const bool is_root = hosts.rank() == root;
     Block room;
-    View sum = call.output;
-    if (speaks && !is_destination) {
-        room.grow(call.input.size());
-        sum = {room.data(), call.input.count, call.input.dtype};
+    Bytes sum = output;
+    if (speaks && !is_root) {
+        room.grow(input.size());
+        sum = {room.data(), input.size()};
     }
-    reduce_inside(trip, {call.input, sum, inside(call.op), hosts.place_of(speaker)});
+    reduce_inside(trip, input, sum, hosts.place_of(speaker), inside(reduction));
     if (!speaks) return;
     Exchange exchange = trip.between(speakers);
-    algorithm::run(exchange, Reduce{sum, sum, between(call.op), hosts.host_of(call.destination)});
-    if (!is_destination) return;
-    algorithm::Reduction{sum.dtype, call.op}.finish(sum.bytes(), hosts.ranks());
+    algorithm::reduce(exchange, sum, sum, hosts.host_of(root), between(reduction));
+    if (is_root) reduction.finish(sum, hosts.ranks());
 }
 
 }  // namespace tutti::hierarchy

@@ -11,13 +11,13 @@ namespace {
 
 class ReduceScatterOverHosts {
 public:
-    ReduceScatterOverHosts(const Trip& trip, std::span<const ConstBytes> inputs, const View& output,
-                           const ReduceOp& op, bool is_whole)
+    ReduceScatterOverHosts(const Trip& trip, std::span<const ConstBytes> inputs, Bytes output,
+                           const Reduction& reduction, bool is_whole)
         : trip_(trip),
           hosts_(trip.hosts),
           inputs_(inputs),
           output_(output),
-          op_(op),
+          reduction_(reduction),
           is_whole_(is_whole),
           lanes_(lanes_for(algorithm::total_size(inputs), hosts_.fewest())),
           speaks_(hosts_.place() < lanes_) {}
@@ -26,14 +26,10 @@ public:
         for (int host = 0; host < hosts_.count(); ++host) combine_for(host);
         if (speaks_) across();
         deliver();
-        algorithm::Reduction{output_.dtype, op_}.finish(output_.bytes(), hosts_.ranks());
+        reduction_.finish(output_, hosts_.ranks());
     }
 
 private:
-    [[nodiscard]] View view_of(Bytes bytes) const {
-        const auto count = static_cast<int64_t>(bytes.size() / element_size(output_.dtype));
-        return {bytes.data(), count, output_.dtype};
-    }
     [[nodiscard]] std::vector<ConstBytes> column_of(int host, int lane) const {
         return column(hosts_, host, lane, lanes_, inputs_);
     }
@@ -47,25 +43,19 @@ private:
         const auto next = [&](size_t length) {
             const Bytes piece = speaks_ ? left.first(length) : Bytes{};
             left = left.subspan(piece.size());
-            return view_of(piece);
+            return piece;
         };
         if (lanes_ == 1) {
             for (const ConstBytes& piece : runs(hosts_, host, is_whole_, inputs_)) {
-                const View sum = next(piece.size());
-                reduce_inside(
-                    trip_,
-                    {{piece.data(), view_of_size(piece), output_.dtype}, sum, inside(op_), 0});
+                reduce_inside(trip_, piece, next(piece.size()), 0, inside(reduction_));
             }
             return;
         }
         for (size_t index = 0; index < rows(hosts_, host, lanes_); ++index) {
             const auto pieces = row(hosts_, host, index, lanes_, inputs_);
             const size_t length = pieces[static_cast<size_t>(hosts_.place())].size();
-            reduce_scatter_inside(trip_, pieces, next(length), inside(op_));
+            reduce_scatter_inside(trip_, pieces, next(length), inside(reduction_));
         }
-    }
-    [[nodiscard]] int64_t view_of_size(ConstBytes bytes) const {
-        return static_cast<int64_t>(bytes.size() / element_size(output_.dtype));
     }
 
     [[nodiscard]] Bytes sum_for(int host) const {
@@ -75,11 +65,10 @@ private:
 
     // All hosts' sums for this one, in place.
     void across() {
-        ConstViews inputs;
-        for (int host = 0; host < hosts_.count(); ++host) inputs.push_back(view_of(sum_for(host)));
+        std::vector<ConstBytes> inputs;
+        for (int host = 0; host < hosts_.count(); ++host) inputs.emplace_back(sum_for(host));
         Exchange exchange = trip_.between(hosts_.lane(hosts_.place()));
-        algorithm::run(exchange,
-                       ReduceScatter{inputs, view_of(sum_for(hosts_.host())), between(op_)});
+        algorithm::reduce_scatter(exchange, inputs, sum_for(hosts_.host()), between(reduction_));
     }
 
     // To every rank of this host its piece, from the one that has it.
@@ -87,7 +76,7 @@ private:
         const size_t places = hosts_.here().size();
         const auto place = static_cast<size_t>(hosts_.place());
         const auto lanes = static_cast<size_t>(lanes_);
-        if (places <= lanes) return algorithm::copy(output_.bytes(), sum_for(hosts_.host()));
+        if (places <= lanes) return copy(output_, sum_for(hosts_.host()));
         for (size_t lane = 0; lane < lanes; ++lane) {
             const auto pieces = column_of(hosts_.host(), static_cast<int>(lane));
             std::vector<ConstBytes> sums(places);
@@ -100,7 +89,7 @@ private:
                 sums[lane + index * lanes] = sum_for(hosts_.host()).subspan(at, length);
                 at += length;
             }
-            const Bytes output = place % lanes == lane ? output_.bytes() : Bytes{};
+            const Bytes output = place % lanes == lane ? output_ : Bytes{};
             scatter_inside(trip_, sums, output, longest, static_cast<int>(lane));
         }
     }
@@ -108,8 +97,8 @@ private:
     const Trip& trip_;
     const Hosts& hosts_;
     const std::span<const ConstBytes> inputs_;
-    const View output_;
-    const ReduceOp op_;
+    const Bytes output_;
+    const Reduction reduction_;
     const bool is_whole_;
     const int lanes_;
     const bool speaks_;
@@ -118,9 +107,9 @@ private:
 
 }  // namespace
 
-void reduce_scatter(const Trip& trip, std::span<const ConstBytes> inputs, const View& output,
-                    const ReduceOp& op, bool is_whole) {
-    ReduceScatterOverHosts(trip, inputs, output, op, is_whole).run();
+void reduce_scatter(const Trip& trip, std::span<const ConstBytes> inputs, Bytes output,
+                    const Reduction& reduction, bool is_whole) {
+    ReduceScatterOverHosts(trip, inputs, output, reduction, is_whole).run();
 }
 
 }  // namespace tutti::hierarchy

@@ -1,6 +1,6 @@
-// Which calls go over hosts, and how a call becomes the memory that moves.
+// What serves which call over hosts: the one place in this folder that knows the kinds of calls.
 #include "backend/shm/collectives.hpp"
-#include "base/assert.hpp"
+#include "call/alloc.hpp"
 #include "collectives.hpp"
 #include "table.hpp"
 
@@ -8,113 +8,95 @@ namespace tutti::hierarchy {
 
 namespace {
 
-// An op that does not commute takes the ranks in their order, and sums that are rounded once are
-// not made host by host.
-bool can_combine(const Hosts& hosts, const ReduceOp& op, tutti_dtype dtype) {
-    const algorithm::Reduction reduction{dtype, op};
-    return !reduction.must_combine_at_once(hosts.ranks()) &&
-           (op.is_commutative() || hosts.are_in_order());
+using Kind = FlatCall::Kind;
+using Server = void (*)(const Trip& trip, const FlatCall& call);
+
+bool is_whole(const FlatCall& call) {
+    return call.sizes == FlatCall::Sizes::Even;
 }
 
-// What only some ranks know, how much goes from one rank to another, or who is there, goes over the
-// channel, and so do byte strings that differ from rank to rank.
-bool is_served(const Hosts& hosts, const AllReduce& call) {
-    return can_combine(hosts, call.op, call.output.dtype);
-}
-bool is_served(const Hosts& hosts, const Reduce& call) {
-    return can_combine(hosts, call.op, call.input.dtype);
-}
-bool is_served(const Hosts& hosts, const ReduceScatter& call) {
-    return can_combine(hosts, call.op, call.output.dtype);
-}
-bool is_served(const Hosts& hosts, const ReduceScatterTensor& call) {
-    return can_combine(hosts, call.op, call.output.dtype);
-}
-bool is_served(const Hosts& hosts, const AllToAllSingle& call) {
-    return call.is_even() &&
-           call.input.size() / static_cast<size_t>(hosts.ranks()) >= shortest_straight_piece;
-}
-bool is_served(const Hosts&, const Parcels& call) {
-    return call.pattern == Parcels::Pattern::Broadcast;
-}
-bool is_served(const Hosts&, const MonitoredBarrier&) {
-    return false;
-}
-bool is_served(const Hosts&, const AllToAll&) {
-    return false;
-}
-bool is_served(const Hosts&, const AllReduceAddends&) {
-    return false;
-}
-template <typename Call>
-bool is_served(const Hosts&, const Call&) {
-    return true;
-}
-
-void serve(const Trip& trip, const Broadcast& call) {
-    broadcast(trip, call);
-}
-void serve(const Trip& trip, const AllReduce& call) {
-    all_reduce(trip, call);
-}
-void serve(const Trip& trip, const Barrier&) {
-    barrier(trip);
-}
-void serve(const Trip& trip, const Reduce& call) {
-    reduce(trip, call);
-}
-void serve(const Trip& trip, const AllGather& call) {
-    all_gather(trip, call.input.bytes(), bytes_of(call.outputs), false);
-}
-void serve(const Trip& trip, const AllGatherIntoTensor& call) {
-    all_gather(trip, call.input.bytes(), parts_of(call.output, trip.hosts.ranks()), true);
-}
-void serve(const Trip& trip, const Gather& call) {
-    gather(trip, call);
-}
-void serve(const Trip& trip, const Scatter& call) {
-    scatter(trip, call);
-}
-void serve(const Trip& trip, const ReduceScatter& call) {
-    reduce_scatter(trip, bytes_of(call.inputs), call.output, call.op, false);
-}
-void serve(const Trip& trip, const ReduceScatterTensor& call) {
-    reduce_scatter(trip, parts_of(call.input, trip.hosts.ranks()), call.output, call.op, true);
-}
-void serve(const Trip& trip, const AllToAllSingle& call) {
-    all_to_all(trip, call);
-}
-void serve(const Trip& trip, const Parcels& call) {
-    broadcast_parcel(trip, call);
-}
 // That all have some, all ranks must know before those of a host share theirs, and keep it.
-void serve(const Trip& trip, const Alloc& call) {
-    if (trip.team != nullptr) shm::refuse_excess(*trip.team, call);
+void alloc(const Trip& trip, const FlatCall& call) {
+    if (trip.team != nullptr) shm::refuse_excess(*trip.team, *call.alloc);
     Exchange exchange = trip.among_all();
-    algorithm::run(exchange, call);
-    if (trip.team != nullptr && call.outcome->without < 0) shm::share(*trip.team, call);
+    algorithm::alloc(exchange, *call.alloc);
+    if (trip.team != nullptr && call.alloc->outcome->without < 0) {
+        shm::share(*trip.team, *call.alloc);
+    }
 }
-void serve(const Trip&, const AllToAll&) {
-    TUTTI_ASSERT(false);
+
+// Null where ranks cannot combine host by host: an op that does not commute takes the ranks in
+// their order, and sums that are rounded once are not made in steps.
+Server reducer_of(const Hosts& hosts, const FlatCall& call) {
+    const Reduction reduction = reduction_of(call);
+    if (reduction.must_combine_at_once(hosts.ranks())) return nullptr;
+    if (!reduction.op.is_commutative() && !hosts.are_in_order()) return nullptr;
+    if (call.kind == Kind::AllReduce) {
+        return [](const Trip& trip, const FlatCall& one) {
+            all_reduce(trip, one.input(), one.output(), reduction_of(one));
+        };
+    }
+    if (call.kind == Kind::Reduce) {
+        return [](const Trip& trip, const FlatCall& one) {
+            reduce(trip, one.input(), one.output(), one.root, reduction_of(one));
+        };
+    }
+    return [](const Trip& trip, const FlatCall& one) {
+        reduce_scatter(trip, one.inputs, one.output(), reduction_of(one), is_whole(one));
+    };
 }
-void serve(const Trip&, const MonitoredBarrier&) {
-    TUTTI_ASSERT(false);
-}
-void serve(const Trip&, const AllReduceAddends&) {
-    TUTTI_ASSERT(false);
-}
-void serve(const Trip&, const Coalesced&) {
-    TUTTI_ASSERT(false);  // each of its calls has a trip of its own
+
+// What runs such a call over hosts, the same on all ranks; null: nothing does, and it takes the
+// channel. That are calls of which only some ranks know how much goes where, or that say who is
+// there, and byte strings that differ from rank to rank.
+Server server_of(const Hosts& hosts, const FlatCall& call) {
+    switch (call.kind) {
+        case Kind::Broadcast:
+            return [](const Trip& trip, const FlatCall& one) {
+                broadcast(trip, one.buffer(), one.root);
+            };
+        case Kind::AllReduce:
+        case Kind::Reduce:
+        case Kind::ReduceScatter:
+            return reducer_of(hosts, call);
+        case Kind::Barrier:
+            return [](const Trip& trip, const FlatCall&) { barrier(trip); };
+        case Kind::AllGather:
+            return [](const Trip& trip, const FlatCall& one) {
+                all_gather(trip, one.input(), one.outputs, is_whole(one));
+            };
+        case Kind::Gather:
+            return [](const Trip& trip, const FlatCall& one) {
+                gather(trip, one.input(), one.outputs, one.root);
+            };
+        case Kind::Scatter:
+            return [](const Trip& trip, const FlatCall& one) {
+                scatter(trip, one.inputs, one.output(), one.root);
+            };
+        case Kind::AllToAll:
+            if (!is_whole(call) || call.input().size() < shortest_straight_piece) return nullptr;
+            return [](const Trip& trip, const FlatCall& one) {
+                all_to_all(trip, one.inputs, one.outputs, one.in_place);
+            };
+        case Kind::Parcels:
+            if (call.parcels->pattern != Parcels::Pattern::Broadcast) return nullptr;
+            return
+                [](const Trip& trip, const FlatCall& one) { broadcast_parcel(trip, *one.parcels); };
+        case Kind::Alloc:
+            return alloc;
+        case Kind::MonitoredBarrier:
+        case Kind::AllReduceAddends:
+        case Kind::Coalesced:  // each of its calls has a trip of its own
+            return nullptr;
+    }
+    return nullptr;
 }
 
 }  // namespace
 
-void run(const Trip& trip, const Collective& call) {
-    const Hosts& hosts = trip.hosts;
-    const bool over_hosts =
-        hosts.most() > 1 &&
-        std::visit([&](const auto& one) { return is_served(hosts, one); }, call);
-    if (over_hosts) return std::visit([&](const auto& one) { serve(trip, one); }, call);
+void run(const Trip& trip, const FlatCall& call) {
+    const Server server = trip.hosts.most() > 1 ? server_of(trip.hosts, call) : nullptr;
+    if (server != nullptr) return server(trip, call);
     Exchange exchange = trip.among_all();
     algorithm::run(exchange, call);
 }

@@ -1,20 +1,18 @@
-// The source shows the ranks of its host their pieces, and sends the others theirs straight.
+// The root shows the ranks of its host their pieces, and sends the others theirs straight.
 #include "collectives.hpp"
 #include "lanes.hpp"
 
 namespace tutti::hierarchy {
 
-void scatter(const Trip& trip, const Scatter& call) {
+void scatter(const Trip& trip, std::span<const ConstBytes> inputs, Bytes output, int root) {
     const Hosts& hosts = trip.hosts;
-    const Bytes output = call.output.bytes();
-    const int host = hosts.host_of(call.source);
-    const int place = hosts.place_of(call.source);
+    const int host = hosts.host_of(root);
+    const int place = hosts.place_of(root);
     if (hosts.host() != host) {
         Exchange exchange = trip.among_all();
-        return exchange.wait(exchange.receive(call.source, output));
+        return exchange.wait(exchange.receive(root, output));
     }
-    if (hosts.rank() != call.source) return scatter_inside(trip, {}, output, output.size(), place);
-    const std::vector<ConstBytes> inputs = bytes_of(call.inputs);
+    if (hosts.rank() != root) return scatter_inside(trip, {}, output, output.size(), place);
     Exchange exchange = trip.among_all();
     for (int rank = 0; rank < hosts.ranks(); ++rank) {
         if (hosts.host_of(rank) != host) exchange.send(rank, inputs[static_cast<size_t>(rank)]);

@@ -4,14 +4,11 @@
 
 #include <span>
 
-#include "backend/algorithm/algorithm.hpp"
+#include "algorithm/algorithm.hpp"
 #include "backend/shm/team.hpp"
 #include "hosts.hpp"
 
 namespace tutti::hierarchy {
-
-using algorithm::Bytes;
-using algorithm::ConstBytes;
 
 struct Trip {
     shm::Team* team;  // the ranks of this host; nothing where this one is alone
@@ -33,18 +30,22 @@ struct Trip {
     }
 };
 
-// An op that is taken apart: what the ranks of a host bring is combined with one, what comes of
-// that between hosts with the other, and Reduction::finish() of the op itself ends it.
-ReduceOp inside(const ReduceOp& op);
-ReduceOp between(const ReduceOp& op);
+using algorithm::Reduction;
+using algorithm::reduction_of;
+
+// A reduction that is taken apart: what the ranks of a host bring is combined with one, what comes
+// of that between hosts with the other, and Reduction::finish() of the whole ends it.
+Reduction inside(const Reduction& reduction);
+Reduction between(const Reduction& reduction);
 
 // --- steps among the ranks of this host, who are counted by their places: those of
 // shm/collectives.hpp, also where a rank is alone
 
-void reduce_inside(const Trip& trip, const Reduce& call);
+void reduce_inside(const Trip& trip, ConstBytes input, Bytes output, int place,
+                   const Reduction& reduction);
 void broadcast_inside(const Trip& trip, Bytes data, int place);
-void reduce_scatter_inside(const Trip& trip, std::span<const ConstBytes> inputs, const View& output,
-                           const ReduceOp& op);
+void reduce_scatter_inside(const Trip& trip, std::span<const ConstBytes> inputs, Bytes output,
+                           const Reduction& reduction);
 void all_gather_inside(const Trip& trip, ConstBytes input, std::span<const Bytes> outputs);
 void gather_inside(const Trip& trip, ConstBytes input, std::span<const Bytes> outputs,
                    size_t longest, int place);

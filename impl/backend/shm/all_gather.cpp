@@ -2,8 +2,8 @@
 // differ.
 #include "collectives.hpp"
 #include "direct.hpp"
+#include "memory/table.hpp"
 #include "pieces.hpp"
-#include "table.hpp"
 
 namespace tutti::shm {
 

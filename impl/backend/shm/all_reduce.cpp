@@ -3,8 +3,8 @@
 // other's memory.
 #include "collectives.hpp"
 #include "fetched.hpp"
+#include "memory/table.hpp"
 #include "scattered.hpp"
-#include "table.hpp"
 
 namespace tutti::shm {
 
@@ -70,10 +70,7 @@ void all_reduce_by_slots(Team& team, ConstBytes input, Bytes output, const Reduc
 
 }  // namespace
 
-void all_reduce(Team& team, const AllReduce& call) {
-    const ConstBytes input = call.input.bytes();
-    const Bytes output = call.output.bytes();
-    const Reduction reduction{call.output.dtype, call.op};
+void all_reduce(Team& team, ConstBytes input, Bytes output, const Reduction& reduction) {
     const bool looks = Direct::is_for(team, Op::AllReduce, input.size(), reduction);
     if (!looks || !all_reduce_directly(team, input, output, reduction)) {
         all_reduce_by_slots(team, input, output, reduction);

@@ -2,9 +2,10 @@
 // itself.
 #include <numeric>
 
+#include "call/all_reduce_addends.hpp"
 #include "collectives.hpp"
+#include "memory/table.hpp"
 #include "pieces.hpp"
-#include "table.hpp"
 
 namespace tutti::shm {
 
@@ -28,10 +29,8 @@ std::vector<size_t> tell_numbers(Team& team, size_t own) {
 
 }  // namespace
 
-void all_reduce_addends(Team& team, const AllReduceAddends& call) {
-    const algorithm::Reduction reduction{call.output.dtype, call.op};
-    const Bytes output = call.output.bytes();
-    const auto inputs = bytes_of(call.inputs);
+void all_reduce_addends(Team& team, std::span<const ConstBytes> inputs, Bytes output,
+                        const algorithm::Reduction& reduction) {
     const auto numbers = tell_numbers(team, inputs.size());
     const size_t all = std::accumulate(numbers.begin(), numbers.end(), size_t{0});
     if (all == 0) {

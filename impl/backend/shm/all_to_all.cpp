@@ -2,8 +2,8 @@
 // is copied over was shown before. Or it shows where all of them are.
 #include "collectives.hpp"
 #include "direct.hpp"
+#include "memory/table.hpp"
 #include "pieces.hpp"
-#include "table.hpp"
 
 namespace tutti::shm {
 

@@ -10,6 +10,7 @@
 #include "base/control_group.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "call/alloc.hpp"
 #include "collectives.hpp"
 
 namespace tutti::shm {

@@ -1,8 +1,8 @@
 // The source shows the data piece by piece, or where they are, and the others copy them.
 #include "collectives.hpp"
 #include "direct.hpp"
+#include "memory/table.hpp"
 #include "pieces.hpp"
-#include "table.hpp"
 
 namespace tutti::shm {
 

@@ -3,13 +3,17 @@
 // Team throws.
 #pragma once
 
+#include "algorithm/reduction.hpp"
+#include "call/flat.hpp"
+#include "call/parcels.hpp"
 #include "team.hpp"
 
 namespace tutti::shm {
 
-// Whether run() serves the call; the same on all ranks.
-bool serves(const Collective& call);
-void run(Team& team, const Collective& call);
+// What runs such a call over shared memory, the same on all ranks; null: nothing does, and it takes
+// the channel.
+using Server = void (*)(Team& team, const FlatCall& call);
+Server server_of(const FlatCall& call);
 
 // Ranks make memory and map each other's, if all have some and all can; who is without is counted
 // in the team.
@@ -20,11 +24,15 @@ void refuse_excess(Team& team, const Alloc& call);
 void share(Team& team, const Alloc& call);
 void barrier(Team& team);
 void broadcast(Team& team, Bytes data, int source);
-void all_reduce(Team& team, const AllReduce& call);
-void all_reduce_addends(Team& team, const AllReduceAddends& call);
-void reduce(Team& team, const Reduce& call);
-void reduce_scatter(Team& team, std::span<const ConstBytes> inputs, const View& output,
-                    const ReduceOp& op);
+// `output` may be `input`.
+void all_reduce(Team& team, ConstBytes input, Bytes output, const algorithm::Reduction& reduction);
+void all_reduce_addends(Team& team, std::span<const ConstBytes> inputs, Bytes output,
+                        const algorithm::Reduction& reduction);
+// `output` is of account at the destination only.
+void reduce(Team& team, ConstBytes input, Bytes output, int destination,
+            const algorithm::Reduction& reduction);
+void reduce_scatter(Team& team, std::span<const ConstBytes> inputs, Bytes output,
+                    const algorithm::Reduction& reduction);
 // The lengths may differ.
 void all_gather(Team& team, ConstBytes input, std::span<const Bytes> outputs);
 // The lengths may differ, and each rank knows its own and the longest.
@@ -35,6 +43,10 @@ void scatter(Team& team, std::span<const ConstBytes> inputs, Bytes output, size_
 // All of one length.
 void scatter_evenly(Team& team, std::span<const ConstBytes> inputs, Bytes output, int source);
 void all_to_all(Team& team, std::span<const ConstBytes> inputs, std::span<const Bytes> outputs);
+// Of any lengths, which ranks first show each other. Throws MISMATCH, on all ranks the same, if one
+// gives another less or more than that expects. `in_place`: outputs take the place of inputs.
+void uneven_all_to_all(Team& team, std::span<const ConstBytes> inputs,
+                       std::span<const Bytes> outputs, bool in_place, tutti_dtype dtype);
 void parcels(Team& team, const Parcels& call);
 // A parcel that came to the root from elsewhere: from that rank of the group.
 void broadcast_parcel(Team& team, const Parcels& call, int origin);

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "control/stalls.hpp"
+#include "membership/stalls.hpp"
 #include "pieces.hpp"
 
 namespace tutti::shm {
@@ -89,7 +89,7 @@ void Direct::read(int peer, size_t offset, Bytes into, Stores stores) const {
     if (shown(peer).data != 0) return copy_data(into, see(peer, offset, into.size()), stores);
     if (read_memory(team_.process(peer), shown(peer).address + offset, into)) return;
     const int why = errno;
-    team_.await_trouble(peer, Deadline::after_ms(2 * control::stall_ms));
+    team_.await_trouble(peer, Deadline::after_ms(2 * membership::stall_ms));
     const int owner = team_.group_rank(peer);
     throw Error(TUTTI_ERR_BACKEND,
                 cat("the system does not let this rank read the data of rank ", owner,

@@ -7,7 +7,7 @@
 #include <array>
 #include <cstdint>
 
-#include "backend/algorithm/reduction.hpp"
+#include "algorithm/reduction.hpp"
 #include "reduce/reduce.hpp"
 #include "team.hpp"
 

@@ -1,7 +1,7 @@
 #include "fetched.hpp"
 
+#include "memory/table.hpp"
 #include "pieces.hpp"
-#include "table.hpp"
 
 namespace tutti::shm {
 

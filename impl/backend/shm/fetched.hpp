@@ -2,7 +2,7 @@
 // show what they make of them.
 #pragma once
 
-#include "backend/algorithm/reduction.hpp"
+#include "algorithm/reduction.hpp"
 #include "direct.hpp"
 
 namespace tutti::shm {

@@ -2,8 +2,8 @@
 // them.
 #include "collectives.hpp"
 #include "direct.hpp"
+#include "memory/table.hpp"
 #include "pieces.hpp"
-#include "table.hpp"
 
 namespace tutti::shm {
 
@@ -49,7 +49,7 @@ void gather(Team& team, ConstBytes input, std::span<const Bytes> outputs, size_t
         gather_by_slots(team, input, outputs, longest, destination);
     }
     if (team.rank() == destination) {
-        algorithm::copy(outputs[static_cast<size_t>(destination)], input);
+        copy(outputs[static_cast<size_t>(destination)], input);
     }
 }
 

@@ -10,12 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backend/call/fingerprint.hpp"
+#include "call/fingerprint.hpp"
+#include "memory/waiting.hpp"
 
 namespace tutti::shm {
-
-constexpr size_t cache_line = 64;
-constexpr int most_ranks = 512;  // a slot has room for a cache line for each
 
 // A step's flag and what else must be known with it, in the one cache line that travels.
 struct alignas(cache_line) Line {
@@ -58,15 +56,8 @@ private:
 constexpr size_t most_lines = 16;
 constexpr size_t most_records = 16;
 constexpr size_t most_slots = 4;
-constexpr size_t chunk_bytes = size_t{128} * 1024;  // of data in a slot
 constexpr size_t result_bytes = size_t{64} * 1024;  // behind them: a rank's part of the result
 constexpr size_t slot_bytes = chunk_bytes + result_bytes;
-
-// Whoever waits for something that another rank writes sleeps on a bell; it rings if anybody does.
-struct alignas(cache_line) Bell {
-    std::atomic<uint32_t> sleepers;
-    std::atomic<uint32_t> rings;
-};
 
 struct Part {
     Line lines[most_lines];
@@ -79,5 +70,14 @@ struct Part {
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free &&
               std::atomic<uint32_t>::is_always_lock_free);
+
+// Takes a cache line away from those who have read it, in good time.
+inline void will_write(const Line& line) {
+#if defined(__x86_64__)
+    asm volatile("prefetchw %0" : : "m"(line));
+#else
+    __builtin_prefetch(&line, 1);
+#endif
+}
 
 }  // namespace tutti::shm

@@ -2,20 +2,36 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <optional>
 #include <sstream>
 #include <utility>
 
-#include "backend/algorithm/tell_all.hpp"
 #include "base/environment.hpp"
 #include "base/error.hpp"
-#include "mailbox.hpp"
+#include "message/rings/ring.hpp"
 
 namespace tutti::shm {
 
 namespace {
 
-using algorithm::tell_all;
+// What every rank says, by rank; of one build of the library, so values travel as they are.
+template <typename Value>
+std::vector<Value> tell_all(Membership& membership, const char* key, const Value& mine,
+                            const Deadline& deadline) {
+    const std::string words(reinterpret_cast<const char*>(&mine), sizeof mine);
+    const auto all = membership.tell_all(key, words, deadline);
+    std::vector<Value> values(all.size());
+    for (size_t rank = 0; rank < all.size(); ++rank) {
+        if (all[rank].size() != sizeof(Value)) {
+            throw Error(TUTTI_ERR_MISMATCH,
+                        cat("rank ", rank, " has another version of the library"),
+                        static_cast<int>(rank));
+        }
+        std::memcpy(&values[rank], all[rank].data(), sizeof(Value));
+    }
+    return values;
+}
 
 constexpr const char* hosts_variable = "TUTTI_HOSTS";
 constexpr int64_t most_hosts = 1 << 20;
@@ -35,24 +51,31 @@ struct Card {
 // What a rank says of the others, when it has tried.
 struct Answer {
     std::array<uint64_t, most_ranks / 64> seen{};  // by place in the neighbourhood
-    int32_t direct = 1;   // it may read all of the other memory of those it sees, too
-    int32_t unseen = -1;  // the first rank that is not
+    int32_t direct = 1;        // it may read all of the other memory of those it sees, too
+    int32_t unseen = -1;       // the first rank that is not
+    int32_t is_exhausted = 0;  // because this rank has no memory or descriptor for it
     std::array<char, 184> why{};
 
     void see(size_t place) { seen[place / 64] |= uint64_t{1} << place % 64; }
     [[nodiscard]] bool sees(size_t place) const {
         return (seen[place / 64] >> place % 64 & 1) != 0;
     }
-    void miss(int rank, const std::string& reason) {
-        if (unseen >= 0) return;
+    // An exhaustion counts for more than what came before: it is why others do not see this rank.
+    void miss(int rank, const Status& reason) {
+        const bool exhausts = reason.code == TUTTI_ERR_OUT_OF_MEMORY && is_exhausted == 0;
+        if (unseen >= 0 && !exhausts) return;
         unseen = rank;
-        reason.copy(why.data(), why.size() - 1);
+        is_exhausted = exhausts ? 1 : 0;
+        why = {};
+        reason.message.copy(why.data(), why.size() - 1);
     }
 };
 
-// A rank's part in collectives, then its mail, where all ranks may be on one host.
+// A rank's part in collectives, then its rings, for as many ranks as may turn out to be its
+// neighbours.
 size_t segment_bytes(size_t ranks) {
-    return sizeof(Part) + (ranks <= size_t{most_ranks} ? mail_bytes(static_cast<int>(ranks)) : 0);
+    const auto neighbours = static_cast<int>(std::min(ranks, size_t{most_ranks}));
+    return sizeof(Part) + message::most_rings_bytes(neighbours);
 }
 
 uint64_t place_of(int rank) {
@@ -119,7 +142,17 @@ std::vector<std::vector<int>> hosts_of(const std::vector<Seat>& seats,
     return hosts;
 }
 
+// The first rank that has no memory to map the others' or to make its own; -1: none.
+int exhausted_rank(const std::vector<Answer>& answers) {
+    const auto found =
+        std::ranges::find_if(answers, [](const Answer& one) { return one.is_exhausted != 0; });
+    return found == answers.end() ? -1 : static_cast<int>(found - answers.begin());
+}
+
 std::string why_not_all(const std::vector<Answer>& answers) {
+    if (const int rank = exhausted_rank(answers); rank >= 0) {
+        return cat("rank ", rank, ": ", answers[static_cast<size_t>(rank)].why.data());
+    }
     for (size_t rank = 0; rank < answers.size(); ++rank) {
         if (answers[rank].unseen < 0) continue;
         return cat("rank ", rank, " does not see the memory of rank ", answers[rank].unseen, ": ",
@@ -142,7 +175,7 @@ void look(Answer& answer, const std::vector<Card>& cards, const std::vector<Seat
         answer.see(seats[peer].place);
         if (!segment->lets_read_memory()) answer.direct = 0;
     } catch (const Error& error) {
-        answer.miss(static_cast<int>(peer), error.status().message);
+        answer.miss(static_cast<int>(peer), error.status());
     }
 }
 
@@ -167,36 +200,45 @@ Met team_of(size_t own, const std::vector<std::vector<int>>& hosts, const std::v
 
 }  // namespace
 
-Meeting meet(Channel& channel, const Deadline& deadline) {
-    const auto own = static_cast<size_t>(channel.rank());
+Meeting meet(Membership& membership, const Deadline& deadline) {
+    const bool may_move = may_move_by_environment();
+    const auto own = static_cast<size_t>(membership.rank());
     Answer answer;
-    std::vector<std::optional<Segment>> segments(static_cast<size_t>(channel.size()));
+    std::vector<std::optional<Segment>> segments(static_cast<size_t>(membership.size()));
     try {
         segments[own].emplace(Segment::make(segment_bytes(segments.size())));
     } catch (const Error& error) {
-        answer.miss(channel.rank(), error.status().message);
+        answer.miss(membership.rank(), error.status());
     }
-    const Card card{segments[own] ? segments[own]->address() : Address{}, place_of(channel.rank()),
-                    processors_of_this_process(), ways_from_environment()};
-    const auto cards = tell_all(channel, 0, card, deadline);
+    const Card card{segments[own] ? segments[own]->address() : Address{},
+                    place_of(membership.rank()), processors_of_this_process(),
+                    ways_from_environment()};
+    const auto cards = tell_all(membership, "shm/cards", card, deadline);
     const auto seats = seats_of(cards);
     for (size_t peer = 0; peer < seats.size(); ++peer) {
         look(answer, cards, seats, own, peer, segments[peer]);
     }
-    const auto answers = tell_all(channel, 1, answer, deadline);
+    const auto answers = tell_all(membership, "shm/answers", answer, deadline);
     Meeting meeting;
     meeting.hosts = hosts_of(seats, answers);
     meeting.why = why_not_all(answers);
+    meeting.exhausted_rank = exhausted_rank(answers);
     if (segments[own]) segments[own]->close();
     meeting.here = team_of(own, meeting.hosts, cards, answers, segments);
+    meeting.here.may_move = may_move;
     return meeting;
 }
 
-void await_all_met(Channel& channel, const Deadline& deadline) {
-    try {
-        (void)tell_all(channel, 2, uint32_t{0}, deadline);
-    } catch (const Error&) {  // somebody has left: then all have met
+message::Neighbours neighbours(const Met& met) {
+    message::Neighbours result{{}, met.ways[static_cast<size_t>(Op::Message)], met.spins};
+    if (met.members.size() != met.segments.size()) return result;  // it is alone, without memory
+    for (size_t place = 0; place < met.members.size(); ++place) {
+        const Segment& segment = met.segments[place];
+        result.ranks.push_back({met.members[place],
+                                static_cast<std::byte*>(segment.data()) + sizeof(Part),
+                                met.direct ? segment.address().process : 0});
     }
+    return result;
 }
 
 }  // namespace tutti::shm

@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/channel.hpp"
 #include "base/deadline.hpp"
+#include "membership/membership.hpp"
+#include "message/rings/rings.hpp"
 #include "team.hpp"
 
 namespace tutti::shm {
@@ -18,16 +19,16 @@ struct Meeting {
     std::vector<std::vector<int>> hosts;
     Met here;         // of this rank's host; where it has no memory to show, without a segment
     std::string why;  // "rank 0 does not see ...", unless all see each other
+    int exhausted_rank = -1;  // that has no memory or descriptor for it, which is `why`
 
     [[nodiscard]] bool all_see_each_other() const { return why.empty(); }
 };
 
-// All ranks of the channel call this, before anything else. TUTTI_HOSTS="0,0,1" says which host
+// All ranks call this, before anything else. TUTTI_HOSTS="0,0,1" says which host
 // each rank is taken to be on, in turn, of those that are on one: INVALID_ARGUMENT if it is
 // malformed.
-Meeting meet(Channel& channel, const Deadline& deadline);
-// After a meeting that ends in an error: until all have met, so that nobody takes who leaves now
-// for dead.
-void await_all_met(Channel& channel, const Deadline& deadline);
+Meeting meet(Membership& membership, const Deadline& deadline);
+// Where the rings for messages are in the segments of those that have met.
+message::Neighbours neighbours(const Met& met);
 
 }  // namespace tutti::shm

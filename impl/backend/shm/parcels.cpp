@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "call/parcels.hpp"
 #include "collectives.hpp"
 
 namespace tutti::shm {

@@ -6,8 +6,9 @@
 #include <array>
 #include <cstdint>
 
-#include "backend/algorithm/reduction.hpp"
-#include "table.hpp"
+#include "algorithm/reduction.hpp"
+#include "memory/copying.hpp"
+#include "memory/table.hpp"
 #include "team.hpp"
 
 namespace tutti::shm {
@@ -38,14 +39,6 @@ inline Share share_of_piece(size_t piece_bytes, int rank, int ranks) {
     return {begin, std::min(most, piece_bytes - begin)};
 }
 
-// Between memory that is the same or has nothing in common. `from` is what others have staged, ..
-void copy_out(Bytes to, ConstBytes from, Stores stores);
-// .. or is a program's.
-void copy_data(Bytes to, ConstBytes from, Stores stores);
-// Into memory that others read.
-inline void copy_in(Bytes to, ConstBytes from) {
-    copy_out(to, from, staging_stores(from.size()));
-}
 // The same of what a rank brings into a reduction.
 inline void bring(Bytes to, ConstBytes from, const algorithm::Reduction& reduction) {
     if (reduction.changes_input()) {

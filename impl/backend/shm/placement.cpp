@@ -1,7 +1,11 @@
 #include "placement.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+
+#include "base/environment.hpp"
 
 namespace tutti::shm {
 
@@ -11,6 +15,15 @@ namespace {
 // tries more and more rarely.
 constexpr std::chrono::milliseconds shortest_stay{1};
 constexpr std::chrono::milliseconds longest_stay{128};
+
+// Of the first thread, as long as nobody else has had a say. Empty if it cannot be told: then every
+// thread counts as not bound.
+const cpu_set_t mask_at_start = [] {
+    cpu_set_t processors;
+    CPU_ZERO(&processors);
+    (void)::sched_getaffinity(::getpid(), sizeof processors, &processors);
+    return processors;
+}();
 
 }  // namespace
 
@@ -48,10 +61,25 @@ bool move_to(int processor) {
     return ::sched_setaffinity(0, sizeof allowed, &allowed) == 0;
 }
 
+const cpu_set_t& processors_at_start() {
+    return mask_at_start;
+}
+
+bool is_bound(const cpu_set_t& allowed, const cpu_set_t& at_start) {
+    cpu_set_t both;
+    CPU_AND(&both, &allowed, &at_start);
+    return !CPU_EQUAL(&both, &at_start);
+}
+
+bool may_move_by_environment() {
+    return environment_number("TUTTI_PLACEMENT", 0, 1).value_or(1) != 0;
+}
+
 bool Placement::look(int rank, std::span<const int> of_ranks, Clock::time_point now) {
     cpu_set_t allowed;
     if (now - moved_ < stay_) return false;
     if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return false;
+    if (!may_move_ || is_bound(allowed, at_start_)) return false;
     const auto better = better_processor(rank, of_ranks, allowed);
     if (!better || !move_to(*better)) return false;
     const bool soon = now - moved_ < 2 * longest_stay;

@@ -1,8 +1,8 @@
 // Every rank shows its data; the destination combines them, or all share the combining.
 #include "collectives.hpp"
 #include "fetched.hpp"
+#include "memory/table.hpp"
 #include "scattered.hpp"
-#include "table.hpp"
 
 namespace tutti::shm {
 
@@ -54,11 +54,10 @@ void reduce_by_slots(Team& team, ConstBytes input, Bytes output, bool is_destina
 
 }  // namespace
 
-void reduce(Team& team, const Reduce& call) {
-    const ConstBytes input = call.input.bytes();
-    const algorithm::Reduction reduction{call.input.dtype, call.op};
-    const bool is_destination = team.rank() == call.destination;
-    const Bytes output = is_destination ? call.output.bytes() : Bytes{};
+void reduce(Team& team, ConstBytes input, Bytes output, int destination,
+            const algorithm::Reduction& reduction) {
+    const bool is_destination = team.rank() == destination;
+    if (!is_destination) output = {};
     const bool looks = Direct::is_for(team, Op::Reduce, input.size(), reduction);
     if (!looks || !reduce_directly(team, input, output, reduction)) {
         reduce_by_slots(team, input, output, is_destination, reduction);

@@ -2,8 +2,8 @@
 // where all of them are.
 #include "collectives.hpp"
 #include "fetched.hpp"
+#include "memory/table.hpp"
 #include "pieces.hpp"
-#include "table.hpp"
 
 namespace tutti::shm {
 
@@ -72,10 +72,8 @@ bool reduce_scatter_directly(Team& team, std::span<const ConstBytes> inputs, Byt
 
 }  // namespace
 
-void reduce_scatter(Team& team, std::span<const ConstBytes> inputs, const View& output,
-                    const ReduceOp& op) {
-    const Reduction reduction{output.dtype, op};
-    const Bytes out = output.bytes();
+void reduce_scatter(Team& team, std::span<const ConstBytes> inputs, Bytes out,
+                    const Reduction& reduction) {
     const size_t bytes = algorithm::total_size<const std::byte>(inputs);
     const bool looks = Direct::is_for(team, Op::ReduceScatter, bytes, reduction);
     if (!looks || !reduce_scatter_directly(team, inputs, out, reduction))

@@ -1,90 +1,72 @@
-// Which calls go over shared memory, and how a call becomes the memory that moves.
-#include "base/assert.hpp"
+// What serves which call over shared memory: the one place in this folder that knows the kinds of
+// calls.
+#include <algorithm>
+
 #include "collectives.hpp"
 
 namespace tutti::shm {
 
 namespace {
 
-// What only some ranks know, how much goes from one rank to another, or who is there, goes over the
-// channel.
-bool is_served(const MonitoredBarrier&) {
-    return false;
-}
-bool is_served(const AllToAll&) {
-    return false;
-}
-bool is_served(const AllToAllSingle& call) {
-    return call.is_even();
-}
-bool is_served(const Coalesced& call) {
-    return std::ranges::all_of(call.calls, serves);
-}
-template <typename Call>
-bool is_served(const Call&) {
-    return true;
+using algorithm::reduction_of;
+using Kind = FlatCall::Kind;
+
+void run_all_to_all(Team& team, const FlatCall& call) {
+    if (call.sizes == FlatCall::Sizes::Even) return all_to_all(team, call.inputs, call.outputs);
+    uneven_all_to_all(team, call.inputs, call.outputs, call.in_place, call.dtype);
 }
 
-void serve(Team& team, const Broadcast& call) {
-    broadcast(team, call.buffer.bytes(), call.source);
-}
-void serve(Team& team, const AllReduce& call) {
-    all_reduce(team, call);
-}
-void serve(Team& team, const AllReduceAddends& call) {
-    all_reduce_addends(team, call);
-}
-void serve(Team& team, const Barrier&) {
-    barrier(team);
-}
-void serve(Team& team, const Reduce& call) {
-    reduce(team, call);
-}
-void serve(Team& team, const AllGather& call) {
-    all_gather(team, call.input.bytes(), bytes_of(call.outputs));
-}
-void serve(Team& team, const AllGatherIntoTensor& call) {
-    all_gather(team, call.input.bytes(), parts_of(call.output, team.size()));
-}
-void serve(Team& team, const Gather& call) {
-    gather(team, call.input.bytes(), bytes_of(call.outputs), call.input.size(), call.destination);
-}
-void serve(Team& team, const Scatter& call) {
-    scatter_evenly(team, bytes_of(call.inputs), call.output.bytes(), call.source);
-}
-void serve(Team& team, const ReduceScatter& call) {
-    reduce_scatter(team, bytes_of(call.inputs), call.output, call.op);
-}
-void serve(Team& team, const ReduceScatterTensor& call) {
-    reduce_scatter(team, parts_of(call.input, team.size()), call.output, call.op);
-}
-void serve(Team& team, const AllToAllSingle& call) {
-    all_to_all(team, parts_of(call.input, team.size()), parts_of(call.output, team.size()));
-}
-void serve(Team& team, const Parcels& call) {
-    parcels(team, call);
-}
-void serve(Team& team, const Alloc& call) {
-    alloc(team, call);
-}
-void serve(Team& team, const Coalesced& call) {
-    for (const Collective& one : call.calls) run(team, one);
-}
-void serve(Team&, const AllToAll&) {
-    TUTTI_ASSERT(false);
-}
-void serve(Team&, const MonitoredBarrier&) {
-    TUTTI_ASSERT(false);
+void run_coalesced(Team& team, const FlatCall& call) {
+    for (const FlatCall& one : call.calls) server_of(one)(team, one);
 }
 
 }  // namespace
 
-bool serves(const Collective& call) {
-    return std::visit([](const auto& one) { return is_served(one); }, call);
-}
-
-void run(Team& team, const Collective& call) {
-    std::visit([&](const auto& one) { serve(team, one); }, call);
+Server server_of(const FlatCall& call) {
+    switch (call.kind) {
+        case Kind::Broadcast:
+            return [](Team& team, const FlatCall& one) { broadcast(team, one.buffer(), one.root); };
+        case Kind::AllReduce:
+            return [](Team& team, const FlatCall& one) {
+                all_reduce(team, one.input(), one.output(), reduction_of(one));
+            };
+        case Kind::Barrier:
+            return [](Team& team, const FlatCall&) { barrier(team); };
+        case Kind::Reduce:
+            return [](Team& team, const FlatCall& one) {
+                reduce(team, one.input(), one.output(), one.root, reduction_of(one));
+            };
+        case Kind::AllGather:
+            return
+                [](Team& team, const FlatCall& one) { all_gather(team, one.input(), one.outputs); };
+        case Kind::Gather:
+            return [](Team& team, const FlatCall& one) {
+                gather(team, one.input(), one.outputs, one.input().size(), one.root);
+            };
+        case Kind::Scatter:
+            return [](Team& team, const FlatCall& one) {
+                scatter_evenly(team, one.inputs, one.output(), one.root);
+            };
+        case Kind::ReduceScatter:
+            return [](Team& team, const FlatCall& one) {
+                reduce_scatter(team, one.inputs, one.output(), reduction_of(one));
+            };
+        case Kind::AllToAll:
+            return run_all_to_all;
+        case Kind::MonitoredBarrier:  // who is there only the channel says
+            return nullptr;
+        case Kind::Parcels:
+            return [](Team& team, const FlatCall& one) { parcels(team, *one.parcels); };
+        case Kind::AllReduceAddends:
+            return [](Team& team, const FlatCall& one) {
+                all_reduce_addends(team, one.inputs, one.output(), reduction_of(one));
+            };
+        case Kind::Alloc:
+            return [](Team& team, const FlatCall& one) { alloc(team, *one.alloc); };
+        case Kind::Coalesced:
+            return std::ranges::all_of(call.calls, server_of) ? run_coalesced : nullptr;
+    }
+    return nullptr;
 }
 
 }  // namespace tutti::shm

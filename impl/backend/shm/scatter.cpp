@@ -1,8 +1,8 @@
 // In each step the source shows a piece for every rank; or it shows where all of them are.
 #include "collectives.hpp"
 #include "direct.hpp"
+#include "memory/table.hpp"
 #include "pieces.hpp"
-#include "table.hpp"
 
 namespace tutti::shm {
 
@@ -30,7 +30,7 @@ void scatter(Team& team, std::span<const ConstBytes> inputs, Bytes output, size_
         }
         team.finish(step, ranks * stride);
     });
-    if (team.rank() == source) algorithm::copy(output, inputs[own]);
+    if (team.rank() == source) copy(output, inputs[own]);
 }
 
 namespace {
@@ -48,7 +48,7 @@ bool scatter_directly(Team& team, std::span<const ConstBytes> inputs, Bytes outp
     }
     if (direct.find(source) == Direct::Reach::None) return false;
     if (team.rank() == source) {
-        algorithm::copy(output, inputs[static_cast<size_t>(source)]);
+        copy(output, inputs[static_cast<size_t>(source)]);
         direct.finish_unread();
     } else {
         const size_t offset = static_cast<size_t>(team.rank()) * output.size();

@@ -1,6 +1,6 @@
 #include "scattered.hpp"
 
-#include "table.hpp"
+#include "memory/table.hpp"
 
 namespace tutti::shm {
 

@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "base/fault_point.hpp"
 #include "base/log.hpp"
-#include "control/stalls.hpp"
+#include "membership/stalls.hpp"
 
 namespace tutti::shm {
 
@@ -32,12 +32,13 @@ uint64_t mix(uint64_t digest, uint64_t number) {
 
 }  // namespace
 
-Team::Team(Met met, Channel& channel)
+Team::Team(Met met, Membership& membership)
     : met_(std::move(met)),
-      channel_(channel),
-      rank_(
-          static_cast<int>(std::ranges::find(met_.members, channel.rank()) - met_.members.begin())),
+      membership_(membership),
+      rank_(static_cast<int>(std::ranges::find(met_.members, membership.rank()) -
+                             met_.members.begin())),
       size_(static_cast<int>(met_.members.size())),
+      placement_(met_.may_move),
       shared_(rank_),
       parts_([this] {
           std::vector<Part*> parts;
@@ -162,11 +163,11 @@ void Team::wait_slowly(int peer, bool (*is_ready)(void*), void* context) {
             before = now;
         }
     }
-    auto next_look = began + std::chrono::milliseconds(control::stall_ms);
+    auto next_look = began + std::chrono::milliseconds(membership::stall_ms);
     for (;;) {
         sleep(part(peer).bell, is_ready, context, look_after(Clock::now() - began));
-        const Status ours = channel_.trouble(group_rank(rank_));
-        const Status theirs = channel_.trouble(group_rank(peer));
+        const Status ours = membership_.trouble(group_rank(rank_));
+        const Status theirs = membership_.trouble(group_rank(peer));
         if (is_ready(context)) return;
         if (!ours.ok()) throw Error(ours);
         if (!theirs.ok()) throw Error(theirs);
@@ -175,9 +176,9 @@ void Team::wait_slowly(int peer, bool (*is_ready)(void*), void* context) {
             throw Error(TUTTI_ERR_TIMEOUT, cat("timed out waiting for rank ", late), late);
         }
         if (Clock::now() < next_look) continue;
-        next_look += std::chrono::milliseconds(control::stall_ms);
+        next_look += std::chrono::milliseconds(membership::stall_ms);
         compare();
-        channel_.stalled(number_, describe(call_, number_));
+        membership_.stalled(number_, describe(call_, number_));
     }
 }
 

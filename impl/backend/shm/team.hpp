@@ -9,21 +9,18 @@
 #include <string>
 #include <vector>
 
-#include "backend/algorithm/reduction.hpp"
-#include "backend/call/call.hpp"
-#include "backend/channel.hpp"
+#include "algorithm/reduction.hpp"
 #include "base/deadline.hpp"
+#include "call/fingerprint.hpp"
 #include "layout.hpp"
+#include "membership/membership.hpp"
+#include "memory/segment.hpp"
+#include "memory/shared.hpp"
+#include "memory/table.hpp"
+#include "memory/waiting.hpp"
 #include "placement.hpp"
-#include "segment.hpp"
-#include "shared.hpp"
-#include "table.hpp"
-#include "waiting.hpp"
 
 namespace tutti::shm {
-
-using algorithm::Bytes;
-using algorithm::ConstBytes;
 
 // What all ranks of a team know of each other. They may be some of a group's; the team counts them
 // in their order, and names them by the group's numbers when something fails.
@@ -33,12 +30,13 @@ struct Met {
     int spins = 0;                  // how often to look before others may run
     bool direct = false;            // every rank may read all others' memory, wherever it is
     Ways ways{};
+    bool may_move = true;  // this rank, to a processor with fewer ranks
 };
 
 class Team {
 public:
-    // The channel tells what became of the others.
-    Team(Met met, Channel& channel);
+    // Which tells what became of the others.
+    Team(Met met, Membership& membership);
     Team(const Team&) = delete;
     Team& operator=(const Team&) = delete;
 
@@ -145,7 +143,7 @@ private:
     [[noreturn]] void fail_mismatch(int peer) const;
 
     const Met met_;
-    Channel& channel_;
+    Membership& membership_;
     const int rank_;
     const int size_;
     int among_strangers_ = 0;  // waits that do not yield

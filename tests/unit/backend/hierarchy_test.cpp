@@ -2,9 +2,11 @@
 // some of the ranks name those of the group? N ranks as threads.
 #include "backend/hierarchy/hierarchy.hpp"
 #include "backend/hierarchy/lanes.hpp"
+#include "backend/inline_backend.hpp"
 #include "backend/shm/collectives.hpp"
 #include "backend/shm/meeting.hpp"
-#include "ranks.hpp"
+#include "call/lower.hpp"
+#include "unit/transport/ranks.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -111,16 +113,16 @@ void pieces_that_are_joined_keep_what_is_between_them(void**) {
     assert_memory_equal(numbers.data(), unpacked, sizeof unpacked);
 }
 
-std::vector<shm::Meeting> meet_all(World& world) {
+std::vector<shm::Meeting> meet_all(ChannelWorld& world) {
     std::vector<shm::Meeting> meetings(static_cast<size_t>(world.size()));
     on_ranks(world.size(), [&](int rank) {
-        meetings[static_cast<size_t>(rank)] = shm::meet(world[rank], ample());
+        meetings[static_cast<size_t>(rank)] = shm::meet(world.membership(rank), ample());
     });
     return meetings;
 }
 
 void ranks_are_on_the_hosts_that_the_variable_says(void**) {
-    World world(5);
+    ChannelWorld world(5);
     {
         const auto meetings = meet_all(world);
         for (const shm::Meeting& meeting : meetings) {
@@ -146,10 +148,10 @@ void ranks_are_on_the_hosts_that_the_variable_says(void**) {
 void a_malformed_list_of_hosts_names_the_variable(void**) {
     for (const char* const value : {"0,x", "0,,1", "-1", ","}) {
         const HostsVariable variable(value);
-        World world(2);
+        ChannelWorld world(2);
         on_ranks(2, [&](int rank) {
             try {
-                (void)shm::meet(world[rank], ample());
+                (void)shm::meet(world.membership(rank), ample());
                 require(false, cat(value, " was taken"));
             } catch (const Error& error) {
                 require(error.status().code == TUTTI_ERR_INVALID_ARGUMENT, error.what());
@@ -162,7 +164,7 @@ void a_malformed_list_of_hosts_names_the_variable(void**) {
 
 void failures_among_some_ranks_name_those_of_the_group(void**) {
     const HostsVariable variable("0,1");
-    World world(4);
+    ChannelWorld world(4);
     auto meetings = meet_all(world);
     const Ranks some{1, 3};
     on_ranks(4, [&](int rank) {
@@ -178,7 +180,7 @@ void failures_among_some_ranks_name_those_of_the_group(void**) {
             require(std::string(error.what()) == "timed out waiting for rank 3", error.what());
             require(error.status().rank == 3, "the rank");
         }
-        shm::Team team(std::move(meetings[static_cast<size_t>(rank)].here), world[rank]);
+        shm::Team team(std::move(meetings[static_cast<size_t>(rank)].here), world.membership(rank));
         require(team.rank() == rank / 2 && team.size() == 2, "its place in the team");
         team.begin(rank == 1 ? print : fingerprint(MonitoredBarrier{}), 2, ample());
         try {
@@ -196,15 +198,16 @@ void failures_among_some_ranks_name_those_of_the_group(void**) {
 
 void no_host_keeps_memory_if_a_rank_of_another_has_none(void**) {
     const HostsVariable variable("0,0,1,1");
-    auto channels = connect_all(4);
-    std::vector<std::unique_ptr<Backend>> backends(channels.size());
+    ChannelWorld world(4);
+    std::vector<std::unique_ptr<Backend>> backends(4);
     int wrong[4] = {};
     on_ranks(4, [&](int rank) {
         const auto own = static_cast<size_t>(rank);
-        backends[own] = hierarchy::connect(std::move(channels[own]), ample());
+        Membership& membership = world.membership(rank);
+        backends[own] = hierarchy::make(membership, shm::meet(membership, ample()), ample());
         for (const bool all_have : {false, true}) {
             const Alloc call{all_have || rank != 3 ? size_t{100} : size_t{1} << 60};
-            backends[own]->run(call, all_have ? 2 : 1, ample());
+            backends[own]->as_inline()->run(lower(call, rank, 4), all_have ? 2 : 1, ample());
             wrong[rank] += call.outcome->without != (all_have ? -1 : 2);
             const auto& memory = call.outcome->memory;
             wrong[rank] += memory && (memory.use_count() > 1) != all_have;

@@ -5,7 +5,9 @@
 #include "backend/shm/collectives.hpp"
 #include "backend/shm/direct.hpp"
 #include "backend/shm/meeting.hpp"
-#include "ranks.hpp"
+#include "call/alloc.hpp"
+#include "call/lower.hpp"
+#include "unit/transport/ranks.hpp"
 
 namespace {
 
@@ -13,17 +15,19 @@ using namespace tutti;
 using namespace tutti::test;
 
 // Rank 0 calls what rank 1 seems to call, which shows these words in the first line.
-void expect_refused(const Collective& call, const std::vector<uint64_t>& words, bool shares,
+void expect_refused(const Collective& collective, const std::vector<uint64_t>& words, bool shares,
                     const std::string& message) {
-    World world(2);
+    ChannelWorld world(2);
     on_ranks(2, [&](int rank) {
-        shm::Team team(std::move(shm::meet(world[rank], ample()).here), world[rank]);
+        const FlatCall call = lower(Collective(collective), rank, 2);
+        Membership& membership = world.membership(rank);
+        shm::Team team(std::move(shm::meet(membership, ample()).here), membership);
         if (shares) {
             const Alloc alloc{1 << 20};
             team.begin(fingerprint(alloc), 1, ample());
             shm::alloc(team, alloc);
         }
-        team.begin(fingerprint(call), 2, ample());
+        team.begin(call.fingerprint, 2, ample());
         if (rank == 1) {
             const size_t bytes = words.size() * sizeof(uint64_t);
             const uint64_t step = team.take(1);
@@ -32,7 +36,7 @@ void expect_refused(const Collective& call, const std::vector<uint64_t>& words, 
             return;
         }
         try {
-            shm::run(team, call);
+            shm::server_of(call)(team, call);
             require(false, "it was believed");
         } catch (const Error& error) {
             require(error.what() == message, error.what());
@@ -48,6 +52,20 @@ void more_addends_than_a_rank_can_have_are_refused(void**) {
     for (const uint64_t number : {uint64_t{AllReduceAddends::most_inputs} + 1, uint64_t{1} << 32}) {
         expect_refused(call, {number}, false, cat("rank 1 shows ", number, " addends"));
     }
+}
+
+// What rank 1 says that it sends and expects; no memory is taken for it.
+void pieces_that_nobody_expects_are_refused(void**) {
+    std::vector<float> values(4);
+    const View one{values.data(), 1, TUTTI_FLOAT32};
+    const View other{values.data() + 1, 1, TUTTI_FLOAT32};
+    const View in{values.data() + 2, 1, TUTTI_FLOAT32};
+    expect_refused(AllToAll{{one, other}, {in, {values.data() + 3, 1, TUTTI_FLOAT32}}},
+                   {UINT64_MAX, 4, 4, 4}, false,
+                   "rank 1 sends 18446744073709551615 bytes where rank 0 expects 4");
+    expect_refused(AllToAll{{one, other}, {in, {values.data() + 3, 1, TUTTI_FLOAT32}}},
+                   {4, 4, uint64_t{1} << 40, 4}, false,
+                   "rank 0 sends 1 elements where rank 1 expects 274877906944");
 }
 
 // In the block that ranks share: behind its end, and so near to it that not all can be there.
@@ -67,6 +85,7 @@ int main(int count, char** arguments) {
     choose_channel(count, arguments);
     const CMUnitTest tests[] = {
         TUTTI_TEST(more_addends_than_a_rank_can_have_are_refused),
+        TUTTI_TEST(pieces_that_nobody_expects_are_refused),
         TUTTI_TEST(data_where_no_memory_is_are_refused),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

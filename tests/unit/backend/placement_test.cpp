@@ -1,12 +1,18 @@
 // Does the right rank move, to the right processor, and not too often? One thread.
 #include "backend/shm/placement.hpp"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdlib>
 #include <initializer_list>
 #include <vector>
 
 #include "support/unit.hpp"
 
 namespace {
+
+int affinity_calls = 0;
 
 using std::chrono::milliseconds;
 using tutti::shm::better_processor;
@@ -95,6 +101,77 @@ void who_moves_often_moves_ever_more_rarely(void**) {
     assert_true(placement.look(1, of_ranks, now + milliseconds(1)));
 }
 
+// Two ranks on one processor, this thread's first.
+std::vector<int> crowd(const cpu_set_t& allowed) {
+    int crowded = 0;
+    while (!CPU_ISSET(crowded, &allowed)) ++crowded;
+    return {crowded, crowded};
+}
+
+void bound_is_who_lacks_a_processor_of_the_start(void**) {
+    using tutti::shm::is_bound;
+    const cpu_set_t all = processors({0, 1, 2});
+    assert_false(is_bound(all, all));
+    assert_true(is_bound(processors({0, 1}), all));
+    assert_true(is_bound(processors({3, 4, 5}), all));
+    assert_false(is_bound(processors({0, 1, 2, 3}), all));
+    assert_false(is_bound(all, processors({})));
+}
+
+void a_thread_that_was_bound_is_left_where_it_is(void**) {
+    const cpu_set_t allowed = allowed_here();
+    cpu_set_t at_start = allowed;
+    Placement free(true, at_start);
+    CPU_SET(CPU_SETSIZE - 1, &at_start);
+    if (CPU_EQUAL(&allowed, &at_start)) CPU_CLR(CPU_SETSIZE - 1, &at_start);
+    Placement bound(true, at_start);
+    const int calls_before = affinity_calls;
+    assert_false(bound.look(1, crowd(allowed)));
+    assert_int_equal(affinity_calls, calls_before);
+    assert_int_equal(free.look(1, crowd(allowed)), CPU_COUNT(&allowed) > 1);
+}
+
+void a_thread_bound_to_less_than_the_process_had_is_never_moved(void**) {
+    const cpu_set_t before = allowed_here();
+    if (CPU_COUNT(&before) < 2) {
+        print_message("skipped: this process may run on one processor only\n");
+        skip();
+    }
+    cpu_set_t fewer = before;
+    int first = 0;
+    while (!CPU_ISSET(first, &before)) ++first;
+    CPU_CLR(first, &fewer);
+    assert_int_equal(::sched_setaffinity(0, sizeof fewer, &fewer), 0);
+    const int calls_before = affinity_calls;
+    Placement placement;
+    assert_false(placement.look(1, crowd(fewer)));
+    assert_int_equal(affinity_calls, calls_before);
+    assert_int_equal(::sched_setaffinity(0, sizeof before, &before), 0);
+    assert_true(placement.look(1, crowd(before)));
+    assert_true(affinity_calls > calls_before + 1);
+}
+
+void the_environment_switches_it_off(void**) {
+    using tutti::shm::may_move_by_environment;
+    assert_int_equal(::unsetenv("TUTTI_PLACEMENT"), 0);
+    assert_true(may_move_by_environment());
+    assert_int_equal(::setenv("TUTTI_PLACEMENT", "1", 1), 0);
+    assert_true(may_move_by_environment());
+    assert_int_equal(::setenv("TUTTI_PLACEMENT", "0", 1), 0);
+    assert_false(may_move_by_environment());
+    for (const char* nonsense : {"2", "-1", "off", "0 "}) {
+        assert_int_equal(::setenv("TUTTI_PLACEMENT", nonsense, 1), 0);
+        TUTTI_EXPECT_ERROR(may_move_by_environment(), TUTTI_ERR_INVALID_ARGUMENT,
+                           "TUTTI_PLACEMENT");
+    }
+    assert_int_equal(::unsetenv("TUTTI_PLACEMENT"), 0);
+    Placement placement(false);
+    const int calls_before = affinity_calls;
+    for (int wait = 0; wait < 640; ++wait) assert_false(placement.is_due());
+    assert_false(placement.look(1, crowd(allowed_here())));
+    assert_int_equal(affinity_calls, calls_before);
+}
+
 void it_is_due_now_and_then(void**) {
     Placement placement;
     int due = 0;
@@ -104,6 +181,12 @@ void it_is_due_now_and_then(void**) {
 
 }  // namespace
 
+// Instead of the C library's, for the library too: counts.
+extern "C" int sched_setaffinity(pid_t thread, size_t size, const cpu_set_t* set) noexcept {
+    ++affinity_calls;
+    return static_cast<int>(::syscall(SYS_sched_setaffinity, thread, size, set));
+}
+
 int main() {
     const CMUnitTest tests[] = {
         TUTTI_TEST(the_highest_of_too_many_moves),
@@ -112,6 +195,10 @@ int main() {
         TUTTI_TEST(what_is_no_processor_counts_nowhere),
         TUTTI_TEST(moving_leaves_what_is_allowed),
         TUTTI_TEST(who_moves_often_moves_ever_more_rarely),
+        TUTTI_TEST(bound_is_who_lacks_a_processor_of_the_start),
+        TUTTI_TEST(a_thread_that_was_bound_is_left_where_it_is),
+        TUTTI_TEST(a_thread_bound_to_less_than_the_process_had_is_never_moved),
+        TUTTI_TEST(the_environment_switches_it_off),
         TUTTI_TEST(it_is_due_now_and_then),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

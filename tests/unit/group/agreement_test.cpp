@@ -1,57 +1,61 @@
 // Do ranks that take a step together end with the same outcome, whatever one of them does?
 #include "group/agreement.hpp"
 
+#include <set>
+
 #include "groups.hpp"
 
 namespace tutti {
 namespace {
 
+using test::ChannelWorld;
 using test::contains;
 using test::on_ranks;
 using test::status_of;
 
-Agreement step(const std::shared_ptr<Store>& store, int rank, int size) {
+Agreement step(int size, const std::string& key = "split/1") {
     Agreement agreement;
-    agreement.store = make_prefix_store("step", store);
-    agreement.rank = rank;
+    agreement.key = key;
     for (int one = 0; one < size; ++one) agreement.participants.push_back(one);
     agreement.function = "dance";
     agreement.arguments = {"tune waltz", "pairs 3"};
-    agreement.card = cat("rank ", rank, "'s");
-    agreement.trouble = [](int) { return Status{}; };
+    agreement.numbers = 2;
     return agreement;
 }
 
 // How it ended on each rank. `change` makes a rank different.
-std::vector<Status> dance(const std::shared_ptr<Store>& store, int size, int64_t timeout_ms,
-                          const std::function<void(Agreement&)>& change) {
-    std::vector<Status> ends(static_cast<size_t>(size));
-    on_ranks(size, [&](int rank) {
-        Agreement mine = step(store, rank, size);
-        change(mine);
+std::vector<Status> dance(ChannelWorld& world, const Deadline& deadline,
+                          const std::function<void(int, Agreement&)>& change) {
+    std::vector<Status> ends(static_cast<size_t>(world.size()));
+    on_ranks(world.size(), [&](int rank) {
+        Agreement mine = step(world.size());
+        change(rank, mine);
         ends[static_cast<size_t>(rank)] =
-            status_of([&] { agree(mine, Deadline::after_ms(timeout_ms)); });
+            status_of([&] { agree(world.membership(rank), mine, deadline); });
     });
     return ends;
 }
 
-void all_learn_all_cards_and_leave_nothing(void** /*state*/) {
-    const auto store = make_hash_store();
+void all_learn_the_same_numbers_which_no_other_step_has(void** /*state*/) {
+    ChannelWorld world(4);
+    std::set<uint32_t> before;
     for (int round = 0; round < 20; ++round) {
+        std::vector<uint32_t> first(4);
         on_ranks(4, [&](int rank) {
-            const auto cards = agree(step(store, rank, 4), test::ample());
-            test::require(
-                cards == std::vector<std::string>{"rank 0's", "rank 1's", "rank 2's", "rank 3's"},
-                "a card is wrong");
+            first[static_cast<size_t>(rank)] =
+                agree(world.membership(rank), step(4, cat("split/", round)), test::ample());
         });
-        assert_int_equal(store->num_keys(test::ample()), 0);
+        for (const uint32_t one : first) assert_int_equal(one, first.front());
+        assert_true(before.insert(first.front()).second);
+        assert_true(before.insert(first.front() + 1).second);
+        assert_false(before.contains(0));
     }
 }
 
 void a_difference_is_shown_to_all(void** /*state*/) {
-    const auto store = make_hash_store();
-    const auto ends = dance(store, 3, 60'000, [](Agreement& mine) {
-        if (mine.rank == 1) mine.arguments[1] = "pairs 4";
+    ChannelWorld world(3);
+    const auto ends = dance(world, test::ample(), [](int rank, Agreement& mine) {
+        if (rank == 1) mine.arguments[1] = "pairs 4";
     });
     for (const Status& end : ends) {
         assert_int_equal(end.code, TUTTI_ERR_MISMATCH);
@@ -59,14 +63,14 @@ void a_difference_is_shown_to_all(void** /*state*/) {
         assert_true(contains(end.message, "called dance with pairs 3"));
         assert_false(contains(end.message, "waltz"));  // they agree on that
     }
-    assert_int_equal(store->num_keys(test::ample()), 0);
 }
 
 void the_place_of_a_difference_is_shown_in_a_long_argument(void** /*state*/) {
     std::string ranks = "ranks ";
     for (int rank = 0; rank < 1000; ++rank) ranks += cat(2 * rank, ", ");
-    const auto ends = dance(make_hash_store(), 2, 60'000, [&](Agreement& mine) {
-        mine.arguments = {cat(ranks, mine.rank == 0 ? "the first" : "the second", ranks)};
+    ChannelWorld world(2);
+    const auto ends = dance(world, test::ample(), [&](int rank, Agreement& mine) {
+        mine.arguments = {cat(ranks, rank == 0 ? "the first" : "the second", ranks)};
     });
     for (const Status& end : ends) {
         assert_true(contains(end.message, "the first"));
@@ -76,64 +80,59 @@ void the_place_of_a_difference_is_shown_in_a_long_argument(void** /*state*/) {
 }
 
 void who_does_not_come_is_named_also_to_who_comes_late(void** /*state*/) {
-    const auto store = make_hash_store();
+    ChannelWorld world(4);
     for (const int rank : {0, 2}) {
-        const Agreement mine = step(store, rank, 4);
-        const Status end = status_of([&] { agree(mine, Deadline::after_ms(20)); });
+        const Status end =
+            status_of([&] { agree(world.membership(rank), step(4), Deadline::after_ms(20)); });
         assert_int_equal(end.code, TUTTI_ERR_TIMEOUT);
         assert_int_equal(end.rank, 1);
         assert_true(contains(end.message, "ranks 1-3, which have not called dance"));
     }
     for (const int rank : {1, 3}) {
-        const Status end = status_of([&] { agree(step(store, rank, 4), test::ample()); });
+        const Status end =
+            status_of([&] { agree(world.membership(rank), step(4), test::ample()); });
         assert_int_equal(end.code, TUTTI_ERR_TIMEOUT);
     }
-    assert_int_equal(store->num_keys(test::ample()), 0);
 }
 
-void trouble_ends_it_for_all_who_come(void** /*state*/) {
-    const auto store = make_hash_store();
-    std::vector<Status> ends(2);
-    on_ranks(2, [&](int rank) {
-        Agreement mine = step(store, rank, 3);
-        mine.trouble = [rank](int other) {
-            return rank == 0 && other == 2 ? Status{TUTTI_ERR_PEER_LOST, 2, 0, "rank 2 died"}
-                                           : Status{};
-        };
-        ends[static_cast<size_t>(rank)] = status_of([&] { agree(mine, test::ample()); });
-    });
-    for (const Status& end : ends) {
-        assert_int_equal(end.code, TUTTI_ERR_PEER_LOST);
-        assert_int_equal(end.rank, 2);
-        assert_string_equal(end.message.c_str(), "rank 2 died");
+// However it is left out that a rank takes part: it died, left, or the group has failed.
+void what_keeps_a_rank_away_ends_it_for_all_who_come(void** /*state*/) {
+    for (const int how : {0, 1, 2}) {
+        ChannelWorld world(3);
+        std::vector<Status> ends(3);
+        on_ranks(3, [&](int rank) {
+            Membership& membership = world.membership(rank);
+            if (rank < 2) {
+                ends[static_cast<size_t>(rank)] =
+                    status_of([&] { agree(membership, step(3), test::ample()); });
+            } else if (how == 0) {
+                membership.leave();
+            } else if (how == 1) {
+                membership.report({TUTTI_ERR_PEER_LOST, 2, 0, "rank 2 died"});
+            } else {
+                world.membership(0).suspect(2, "rank 2 died");
+            }
+        });
+        for (const int rank : {0, 1}) {
+            const Status& end = ends[static_cast<size_t>(rank)];
+            assert_int_equal(end.code, TUTTI_ERR_PEER_LOST);
+            assert_int_equal(end.rank, 2);
+            assert_string_equal(end.message.c_str(),
+                                how == 0 ? "rank 2 left the group" : "rank 2 died");
+        }
     }
-}
-
-void a_lost_store_is_explained_by_the_rank_that_died(void** /*state*/) {
-    auto server = make_store_server("127.0.0.1", 0);
-    TcpStoreOptions options;
-    options.host = "127.0.0.1";
-    options.port = server->port();
-    Agreement mine = step(make_tcp_store(options), 1, 2);
-    server.reset();
-    mine.trouble = [asked = 0](int) mutable {
-        return ++asked > 4 ? Status{TUTTI_ERR_PEER_LOST, 0, 0, "rank 0 died"} : Status{};
-    };
-    const Status end = status_of([&] { agree(mine, test::ample()); });
-    assert_int_equal(end.code, TUTTI_ERR_PEER_LOST);
-    assert_string_equal(end.message.c_str(), "rank 0 died");
 }
 
 void who_declines_waits_for_nobody(void** /*state*/) {
-    const auto store = make_hash_store();
-    decline(step(store, 2, 3), {TUTTI_ERR_INVALID_ARGUMENT, -1, 0, "left is right"}, test::ample());
+    ChannelWorld world(3);
+    decline(world.membership(2), step(3), {TUTTI_ERR_INVALID_ARGUMENT, -1, 0, "left is right"});
     for (const int rank : {0, 1}) {
-        const Status end = status_of([&] { agree(step(store, rank, 3), test::ample()); });
+        const Status end =
+            status_of([&] { agree(world.membership(rank), step(3), test::ample()); });
         assert_int_equal(end.code, TUTTI_ERR_MISMATCH);
         assert_int_equal(end.rank, 2);
         assert_true(contains(end.message, "refused: left is right"));
     }
-    assert_int_equal(store->num_keys(test::ample()), 0);
 }
 
 }  // namespace
@@ -142,12 +141,11 @@ void who_declines_waits_for_nobody(void** /*state*/) {
 int main() {
     using namespace tutti;
     const CMUnitTest tests[] = {
-        TUTTI_TEST(all_learn_all_cards_and_leave_nothing),
+        TUTTI_TEST(all_learn_the_same_numbers_which_no_other_step_has),
         TUTTI_TEST(a_difference_is_shown_to_all),
         TUTTI_TEST(the_place_of_a_difference_is_shown_in_a_long_argument),
         TUTTI_TEST(who_does_not_come_is_named_also_to_who_comes_late),
-        TUTTI_TEST(trouble_ends_it_for_all_who_come),
-        TUTTI_TEST(a_lost_store_is_explained_by_the_rank_that_died),
+        TUTTI_TEST(what_keeps_a_rank_away_ends_it_for_all_who_come),
         TUTTI_TEST(who_declines_waits_for_nobody),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "group/group.hpp"
-#include "unit/backend/ranks.hpp"
+#include "unit/transport/ranks.hpp"
 
 namespace tutti::test {
 

@@ -81,6 +81,28 @@ void a_synchronous_job_waits_for_those_before_it(void**) {
     assert_true(order == std::vector<int>({1, 2, 3}));
 }
 
+void a_job_that_needs_no_turn_of_others_runs_at_once(void**) {
+    Turns turns;
+    std::vector<uint64_t> numbers;
+    std::thread::id ran;
+    const auto job = [&](uint64_t number) {
+        numbers.push_back(number);
+        ran = std::this_thread::get_id();
+    };
+    assert_true(turns.run_if_free(job));
+    assert_true(ran == std::this_thread::get_id());
+    std::promise<void> gate;
+    std::vector<int> order;
+    queue_gated(turns, gate, order);
+    assert_false(turns.run_if_free(job));  // one is running, or about to
+    turns.queue(job);
+    assert_false(turns.run_if_free(job));
+    gate.set_value();
+    run(turns, job);
+    assert_true(turns.run_if_free(job));
+    assert_true((numbers == std::vector<uint64_t>{1, 3, 4, 5}));
+}
+
 void one_that_comes_late_makes_those_in_front_end_and_keeps_its_turn(void**) {
     Turns turns;
     std::promise<void> gate;
@@ -155,7 +177,7 @@ void jobs_of_many_threads_never_overlap(void**) {
                 for (int turn = 0; turn < each; ++turn) {
                     if ((index + turn) % 2 == 0) {
                         run(turns, job);
-                    } else {
+                    } else if (turn % 3 != 0 || !turns.run_if_free(job)) {
                         turns.queue(job);
                     }
                 }
@@ -208,6 +230,7 @@ int main() {
         TUTTI_TEST(a_synchronous_job_runs_on_its_caller_s_thread),
         TUTTI_TEST(all_background_jobs_run_on_one_thread),
         TUTTI_TEST(a_synchronous_job_waits_for_those_before_it),
+        TUTTI_TEST(a_job_that_needs_no_turn_of_others_runs_at_once),
         TUTTI_TEST(one_that_comes_late_makes_those_in_front_end_and_keeps_its_turn),
         TUTTI_TEST(a_job_that_throws_passes_its_turn),
         TUTTI_TEST(what_was_queued_runs_before_the_end),

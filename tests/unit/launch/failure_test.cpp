@@ -103,8 +103,9 @@ void the_report_of_a_node_without_ranks_says_why(void**) {
     assert_true(lines[0].ends_with(": cannot run"));
 }
 
-void expect_message(const char* json, const char* message) {
-    assert_string_equal(message_of_json(json).c_str(), message);
+void expect_message(const std::string& json, const std::string& message) {
+    assert_string_equal(message_of_json(json).c_str(), message.c_str());
+    assert_true(message_of_json(json) == message);
 }
 
 void the_message_of_an_error_file_is_found(void**) {
@@ -112,6 +113,37 @@ void the_message_of_an_error_file_is_found(void**) {
                    "E: no");
     expect_message(R"({"code": 3, "message" : "a\n\"b\"\\\t\u00e9\u20ac\ud83d\ude00"})",
                    "a\n\"b\"\\\t\u00e9\u20ac\U0001F600");
+}
+
+// As torch's record_exception writes it, and json.dump with ensure_ascii.
+void an_error_file_of_torch_is_understood(void**) {
+    expect_message(
+        R"({"message": {"message": "ValueError: caf\u00e9", "errorCode": 1, "extraInfo":)"
+        R"( {"py_callstack": "Traceback:\n  \"message\": \"x\"", "timestamp": "1700000000"}}})"
+        "\n",
+        "ValueError: caf\u00e9");
+    expect_message(R"({"message": "with a \u0000 in it"})", std::string("with a \0 in it", 14));
+}
+
+void a_message_anywhere_else_is_not_taken(void**) {
+    for (const char* text : {R"({"extraInfo": {"message": "x"}})", R"([{"message": "x"}])",
+                             R"({"message": {"message": {"message": "x"}}})",
+                             R"({"message": [{"message": "x"}]})", R"({"Message": "x"})"}) {
+        expect_message(text, text);
+    }
+}
+
+void what_is_almost_json_is_shown_as_it_is(void**) {
+    for (const char* text :
+         {R"({"message": "x"} and more)", R"({"message": "x"}{"message": "y"})",
+          R"({"message": "x",})", R"({"message": "x" "code": 3})", R"({'message': 'x'})",
+          R"({"message": "x", "message": "y"})", R"({"message": "\x41"})", R"({message: "x"})",
+          "{\"message\": \"a\nb\"}", "{\"message\": \"\xff\"}", R"({"message": "\ud83d"})",
+          R"({"message": "x", "n": 01})", "\xef\xbb\xbf{\"message\": \"x\"}"}) {
+        expect_message(text, text);
+    }
+    const std::string deep(100'000, '[');
+    expect_message("{\"message\": \"x\", \"y\": " + deep, "{\"message\": \"x\", \"y\": " + deep);
 }
 
 void an_error_file_without_a_message_is_shown_as_it_is(void**) {
@@ -166,6 +198,9 @@ int main() {
         TUTTI_TEST(the_message_of_an_error_file_is_found),
         TUTTI_TEST(what_is_no_plain_error_file_is_not_read),
         TUTTI_TEST(of_a_long_error_file_the_start_is_shown),
+        TUTTI_TEST(an_error_file_of_torch_is_understood),
+        TUTTI_TEST(a_message_anywhere_else_is_not_taken),
+        TUTTI_TEST(what_is_almost_json_is_shown_as_it_is),
         TUTTI_TEST(an_error_file_without_a_message_is_shown_as_it_is),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

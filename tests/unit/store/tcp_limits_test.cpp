@@ -2,13 +2,23 @@
 // asked for, and the server goes on. Clients of tutti keep them by themselves.
 #include <poll.h>
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <cstring>
 
+#include "net/strangers.hpp"
 #include "raw_client.hpp"
+#include "store/tcp_server.hpp"
+#include "support/limits.hpp"
+#include "support/sanitizers.h"
 
 namespace {
 
 using namespace tutti::test;
+using tutti::Deadline;
+using tutti::net::Descriptor;
+using tutti::net::ListenSocket;
 using Names = std::vector<std::string>;
 
 Fixture with_limits(const tutti::StoreLimits& limits) {
@@ -212,6 +222,111 @@ void silent_clients_of_a_full_server_make_room_for_each_other(void**) {
     std::swap(f.socket, silent.back());
 }
 
+void idle_strangers_make_room_for_clients(void**) {
+    Fixture f = with_limits({.connections = 3});
+    f.send(validate);
+    f.expect_nothing_more();
+    std::vector<Socket> idle;
+    for (int i = 0; i < 10; ++i) idle.push_back(f.connect());
+    const auto store = client_of(f);
+    store->set("k", "v", ample());
+    assert_string_equal(store->get("k", ample()).c_str(), "v");
+    f.expect_nothing_more();
+    std::swap(f.socket, idle.front());
+    assert_true(f.is_closed());
+    std::swap(f.socket, idle.front());
+}
+
+// Half of what a client says first makes no client.
+void a_stranger_that_trickles_is_a_stranger(void**) {
+    Fixture f = with_limits({.connections = 1});
+    f.send(validate.substr(0, 3));
+    const auto store = client_of(f);
+    store->set("k", "v", ample());
+    assert_true(f.is_closed());
+}
+
+void a_server_leaves_descriptors_to_the_rest_of_the_process(void**) {
+    const tutti::test::LowLimit limit(RLIMIT_NOFILE, 128);
+    std::vector<tutti::net::Descriptor> others;
+    while (tutti::net::free_descriptors() > 40) others.emplace_back(::dup(0));
+    Fixture f;
+    std::vector<Socket> idle;
+    // Some of them here, some in the server.
+    for (int i = 0; i < 12; ++i) idle.push_back(f.connect());
+    assert_true(tutti::net::free_descriptors() > 0);
+    client_of(f)->set("k", "v", ample());
+}
+
+// The process has none for a client, and strangers have some.
+void strangers_give_back_descriptors(void**) {
+    Fixture f;
+    f.send(validate);
+    f.expect_nothing_more();
+    std::vector<Socket> idle;
+    for (int i = 0; i < 5; ++i) idle.push_back(f.connect());
+    f.expect_nothing_more();  // all are let in
+    const size_t before = tutti::net::free_descriptors();
+    const int lowest = ::dup(0);
+    ::close(lowest);
+    const Socket late = [&] {
+        // One for its own end.
+        const tutti::test::LowLimit limit(RLIMIT_NOFILE, static_cast<rlim_t>(lowest) + 1);
+        Socket socket = f.connect();
+        std::swap(f.socket, idle.front());
+        assert_true(f.is_closed());
+        std::swap(f.socket, idle.front());
+        std::swap(f.socket, socket);
+        f.send(validate);
+        f.expect_nothing_more();
+        std::swap(f.socket, socket);
+        return socket;
+    }();
+    assert_int_equal(tutti::net::free_descriptors(), before - 1);
+}
+
+void who_waits_for_clients_hears_that_none_can_be_let_in(void**) {
+    std::vector<ListenSocket> sockets;
+    sockets.push_back(ListenSocket::bind("127.0.0.1", 0, 8));
+    const tutti::net::Address address = tutti::net::local_address_of(sockets[0].descriptor());
+    tutti::TcpServer server(std::move(sockets), {});
+    const auto wait = [&] {
+        return server.wait_for_joined(1, Deadline::never());  // a time-out would be a hang
+    };
+    const Descriptor caller(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    {
+        const tutti::test::NoDescriptors none;
+        assert_int_equal(::connect(caller.get(), address.get(), address.size), 0);
+        TUTTI_EXPECT_ERROR(wait(), TUTTI_ERR_OUT_OF_MEMORY,
+                           "this process may have 3 open files (ulimit -n)");
+    }
+    tutti::TcpStoreOptions options;
+    options.host = "127.0.0.1";
+    options.port = server.port();
+    options.world_size = 1;
+    const auto store = tutti::make_tcp_store(options);  // joins
+    assert_int_equal(wait(), 1);
+}
+
+void a_master_without_descriptors_does_not_wait_for_itself(void**) {
+    if (TYPES_SANITIZED) skip();  // it needs descriptors itself
+    tutti::TcpStoreOptions options;
+    options.is_master = true;
+    options.timeout_ms = -1;  // else it would end in any case
+    const int lowest = ::dup(0);
+    ::close(lowest);
+    for (int more = 0;; ++more) {
+        try {
+            const tutti::test::LowLimit limit(RLIMIT_NOFILE, static_cast<rlim_t>(lowest + more));
+            (void)tutti::make_tcp_store(options);
+            return;
+        } catch (const tutti::Error& error) {
+            assert_int_equal(error.status().code, TUTTI_ERR_OUT_OF_MEMORY);
+            assert_true(error.status().message.find("(ulimit -n)") != std::string::npos);
+        }
+    }
+}
+
 void clients_keep_the_limits_by_themselves(void**) {
     Fixture f = with_limits({.key_bytes = 8, .value_bytes = 20, .keys_per_request = 2});
     const auto store = client_of(f);
@@ -257,6 +372,12 @@ int main() {
         TUTTI_TEST(keys_that_are_waited_for_count),
         TUTTI_TEST(a_full_server_says_so_to_clients_of_tutti_and_hangs_up_on_others),
         TUTTI_TEST(silent_clients_of_a_full_server_make_room_for_each_other),
+        TUTTI_TEST(idle_strangers_make_room_for_clients),
+        TUTTI_TEST(a_stranger_that_trickles_is_a_stranger),
+        TUTTI_TEST(a_server_leaves_descriptors_to_the_rest_of_the_process),
+        TUTTI_TEST(strangers_give_back_descriptors),
+        TUTTI_TEST(who_waits_for_clients_hears_that_none_can_be_let_in),
+        TUTTI_TEST(a_master_without_descriptors_does_not_wait_for_itself),
         TUTTI_TEST(clients_keep_the_limits_by_themselves),
         TUTTI_TEST(what_the_server_refuses_is_reported_with_its_reason),
     };

@@ -1,0 +1,164 @@
+// Every algorithm, once, over a Channel's messages. Each has a file of its own name; select.cpp
+// says which serves which size. They run on the thread of the caller or of the group and throw what
+// Exchange throws. Lists of memory are in rank order.
+#pragma once
+
+#include <functional>
+
+#include "call/flat.hpp"
+#include "call/parcels.hpp"
+#include "exchange.hpp"
+#include "parts.hpp"
+#include "reduction.hpp"
+
+namespace tutti::algorithm {
+
+// --- calls (run.cpp)
+
+// Runs the collective with the algorithms that suit its size and the number of ranks.
+void run(Channel& channel, const FlatCall& call, uint64_t number, const Deadline& deadline);
+
+// The same on an Exchange that is made for it; not for coalesced calls.
+void run(Exchange& exchange, const FlatCall& call);
+// What is left to do where there is one rank.
+void run_alone(const FlatCall& call);
+
+// One of the coalesced calls after the other, each with an Exchange of its own; short ones that are
+// alike share one.
+void run_coalesced(Channel& channel, const FlatCall& coalesced, uint64_t number,
+                   const Deadline& deadline);
+
+// The same for a backend with another way to run one call: run_one(call, fingerprint, step). The
+// call may be several that were merged; fingerprint and step are for its Exchange.
+using RunOne = std::function<void(const FlatCall&, const Fingerprint&, const Exchange::Step&)>;
+void run_coalesced(const FlatCall& coalesced, const RunOne& run_one);
+
+// --- what suits the size and the number of ranks (select.cpp); the contracts are those below
+
+// `output` may be `input`.
+void all_reduce(Exchange& exchange, ConstBytes input, Bytes output, const Reduction& reduction);
+void reduce(Exchange& exchange, ConstBytes input, Bytes output, int root,
+            const Reduction& reduction);
+// `input` may be this rank's output.
+void all_gather(Exchange& exchange, ConstBytes input, std::span<const Bytes> outputs);
+void gather(Exchange& exchange, ConstBytes input, std::span<const Bytes> outputs, int root);
+void scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes output, int root);
+void reduce_scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes output,
+                    const Reduction& reduction);
+// `in_place`: the outputs take the place of the inputs. `are_even`: all pieces have one size.
+void all_to_all(Exchange& exchange, std::span<const ConstBytes> inputs,
+                std::span<const Bytes> outputs, bool in_place, bool are_even);
+
+// --- barrier
+
+// log2(ranks) rounds; in round k everyone signals the rank 2^k further on.
+void dissemination_barrier(Exchange& exchange);
+
+// --- alloc: no rank sees another one's memory
+
+void alloc(Exchange& exchange, const Alloc& call);
+void alloc_alone(const Alloc& call);
+
+// --- byte strings whose sizes only their owners know
+
+void parcels(Exchange& exchange, const Parcels& call);
+void parcels_alone(const Parcels& call);
+
+// --- broadcast
+
+// A binomial tree from `root`, cut into segments that follow each other down the tree.
+void tree_broadcast(Exchange& exchange, Bytes data, int root);
+
+// --- all_reduce: in place; all ranks get the same bits
+
+// log2(ranks) rounds of exchanging everything with a partner: few messages, for short data.
+void recursive_doubling_all_reduce(Exchange& exchange, Bytes data, const Reduction& reduction);
+
+// Around the ring twice, each time a 1/ranks part at a step: every byte travels twice, for long
+// data.
+void ring_all_reduce(Exchange& exchange, Bytes data, const Reduction& reduction);
+
+// Short data from everybody to everybody; of long data every rank receives all inputs of a part.
+// What the inputs have in common is combined at once, in the order of the ranks: for reproducible
+// groups, where the bits depend on it.
+void ordered_all_reduce(Exchange& exchange, Bytes data, const Reduction& reduction);
+
+// The same of several inputs of each rank, or of none: numbers[rank], the same list on all ranks,
+// says how many. `output` may be one of them; AVG divides by their number. Of none at all the
+// result is 0.
+void ordered_all_reduce(Exchange& exchange, std::span<const ConstBytes> inputs,
+                        std::span<const size_t> numbers, Bytes output, const Reduction& reduction);
+// The same where each rank knows only how many inputs it has itself.
+void all_reduce_addends(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes output,
+                        const Reduction& reduction);
+void all_reduce_addends_alone(std::span<const ConstBytes> inputs, Bytes output,
+                              const Reduction& reduction);
+
+// Functions that do not commute take recursive_doubling_all_reduce, which combines neighbouring
+// ranks only, and the ordered_ algorithms.
+
+// --- reduce: `output` is of account on `root` only, and may be `input`
+
+// Up a binomial tree, in segments that follow each other: for two ranks, and for short data.
+void tree_reduce(Exchange& exchange, ConstBytes input, Bytes output, int root,
+                 const Reduction& reduction);
+
+// Short data straight to the root; of long data every rank receives all inputs of a part, and their
+// sums go to the root: at once and in the order of the ranks.
+void ordered_reduce(Exchange& exchange, ConstBytes input, Bytes output, int root,
+                    const Reduction& reduction);
+
+// ring_reduce_scatter of even parts, and their sums to the root: for long data.
+void ring_reduce(Exchange& exchange, ConstBytes input, Bytes output, int root,
+                 const Reduction& reduction);
+
+// --- all_gather: parts[rank] is there, the others come in; their sizes may differ
+
+// log2(ranks) rounds in which what a rank has doubles: for short data.
+void bruck_all_gather(Exchange& exchange, std::span<const Bytes> parts);
+
+// Around the ring, a part at a step: every part arrives where it stays, for long data.
+void ring_all_gather(Exchange& exchange, std::span<const Bytes> parts);
+
+// --- gather: `outputs` on `root` only, where one may be `input`
+
+// Up a binomial tree, all of a subtree in one message; all inputs have one size: for short data.
+void tree_gather(Exchange& exchange, ConstBytes input, std::span<const Bytes> outputs, int root);
+
+// Straight to the root; sizes may differ.
+void direct_gather(Exchange& exchange, ConstBytes input, std::span<const Bytes> outputs, int root);
+
+// --- scatter: `inputs` on `root` only, where one may be `output`
+
+// Down a binomial tree; all inputs have one size: for short data.
+void tree_scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes output, int root);
+
+// Straight from the root.
+void direct_scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes output, int root);
+
+// --- reduce_scatter: `output` may be inputs[rank]; sizes may differ
+
+// log2(ranks) rounds in which what a rank still has to do with halves: for short data.
+void recursive_halving_reduce_scatter(Exchange& exchange, std::span<const ConstBytes> inputs,
+                                      Bytes output, const Reduction& reduction);
+
+// Every rank gives every other its part, in pieces that are combined at once, in the order of the
+// ranks.
+void ordered_reduce_scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes output,
+                            const Reduction& reduction);
+
+// Around the ring once, a part at a step: two neighbours only, for long data.
+void ring_reduce_scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes output,
+                         const Reduction& reduction);
+
+// --- all_to_all: no output is an input
+
+// Every rank with every other, straight; sizes may differ, and ranks that disagree are told.
+void pairwise_all_to_all(Exchange& exchange, std::span<const ConstBytes> inputs,
+                         std::span<const Bytes> outputs);
+
+// log2(ranks) rounds of half of the data each; all pieces have one size: for short data.
+void bruck_all_to_all(Exchange& exchange, std::span<const ConstBytes> inputs,
+                      std::span<const Bytes> outputs);
+
+}  // namespace tutti::algorithm

@@ -1,0 +1,125 @@
+// The messages of one collective on one rank: posts them, waits for them, and compares
+// fingerprints. The first message to a peer carries the fingerprint, its size and, if it is short,
+// the data; longer data follow straight from and into the caller's memory. Lives on the stack of
+// the thread that runs the collective.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "base/event.hpp"
+#include "call/fingerprint.hpp"
+#include "transport/channel.hpp"
+
+namespace tutti {
+
+class Exchange {
+public:
+    using Ticket = size_t;
+
+    // What stands in front of the first message between two ranks.
+    struct Head {
+        Fingerprint fingerprint;
+        uint64_t sent;      // bytes of the data, behind it or in the message that follows
+        uint64_t expected;  // bytes that the sender wants in return, or unsaid
+    };
+    static constexpr uint64_t unsaid = UINT64_MAX;
+    // What can stand behind it.
+    static constexpr size_t eager_bytes = 4096 - sizeof(Head);
+
+    // Of a collective that has several, which ranks may be in at the same time.
+    struct Step {
+        uint32_t index;
+        Fingerprint whole;  // of the collective
+    };
+
+    Exchange(Channel& channel, const Fingerprint& fingerprint, uint64_t number,
+             const Deadline& deadline)
+        : Exchange(channel, fingerprint, number, deadline, {0, fingerprint}) {}
+    // Among some of the ranks only, this one included, who are counted in the order of the list,
+    // which stays where it is; none: all. Failures name the ranks of the group.
+    Exchange(Channel& channel, const Fingerprint& fingerprint, uint64_t number,
+             const Deadline& deadline, const Step& step, std::span<const int> members = {});
+    ~Exchange();
+    Exchange(const Exchange&) = delete;
+    Exchange& operator=(const Exchange&) = delete;
+
+    [[nodiscard]] int rank() const { return rank_; }
+    [[nodiscard]] int size() const { return size_; }
+    [[nodiscard]] int group_rank(int member) const {
+        return members_.empty() ? member : members_[static_cast<size_t>(member)];
+    }
+
+    // Post a message. Between two ranks the n-th send matches the n-th receive, and both have the
+    // same size. The memory is used until wait() returns for the ticket, or the Exchange ends.
+    Ticket send(int peer, std::span<const std::byte> bytes) { return send(peer, bytes, unsaid); }
+    Ticket receive(int peer, std::span<std::byte> bytes) { return receive(peer, bytes, unsaid); }
+    // The first message of this peer, of any size up to that of `room`, which is eager_bytes at
+    // most; wait_first() returns what came of it.
+    Ticket receive_first(int peer, std::span<std::byte> room);
+    std::span<std::byte> wait_first(Ticket ticket);
+
+    // Both at once, the first messages between the two, whose sizes only these two know: ranks that
+    // disagree about them learn it, both, when they wait for what comes in.
+    struct Swap {
+        Ticket incoming;
+        Ticket outgoing;
+    };
+    Swap swap(int peer, std::span<const std::byte> outgoing, std::span<std::byte> incoming);
+
+    // Memory for messages that ends when the last of them is withdrawn, which on failure is after
+    // the algorithm has returned.
+    std::span<std::byte> room(size_t bytes);
+
+    // Until the message is there, or has gone. Throws TIMEOUT, PEER_LOST, MISMATCH, ABORTED with
+    // the peer's rank.
+    void wait(Ticket ticket) { wait(ticket, deadline_); }
+    void wait(Ticket ticket, const Deadline& deadline);
+    void wait_all();
+
+    [[nodiscard]] const Deadline& deadline() const { return deadline_; }
+
+private:
+    struct Message;
+    struct Peer {
+        int rank;
+        bool greeted = false;  // our first message to it is posted
+        bool awaited = false;  // its first message to us is posted
+    };
+
+    Peer& peer(int rank);
+    Message& add(int peer);
+    [[nodiscard]] Slot slot() const { return Slot::collective(number_, step_.index); }
+    Ticket send(int peer, std::span<const std::byte> bytes, uint64_t expected);
+    Ticket receive(int peer, std::span<std::byte> bytes, uint64_t given);
+    void await(Transfer& transfer, int peer, const char* doing, const Deadline& deadline);
+    void open(Message& message, const Deadline& deadline);
+    void check_opening(const Message& message) const;
+    void check_arrived() const;
+    [[noreturn]] void await_reason(int peer);
+    [[noreturn]] void fail_mismatch(int peer, const Fingerprint& theirs) const;
+    void check_size(int sender, uint64_t sent, int receiver, uint64_t expected) const;
+
+    Channel& channel_;
+    const std::span<const int> members_;
+    const int rank_;
+    const int size_;
+    const Fingerprint fingerprint_;
+    const uint64_t number_;
+    const Step step_;
+    const Deadline deadline_;
+    Deadline patience_;  // then the others are told where this rank waits
+    bool told_ = false;
+    std::shared_ptr<Event> event_;
+    std::shared_ptr<TransferListener> listener_;
+    std::vector<Peer> peers_;
+    std::vector<std::unique_ptr<std::byte[]>> rooms_;
+    std::deque<Message> messages_;  // last: gone before the memory they use
+};
+
+}  // namespace tutti

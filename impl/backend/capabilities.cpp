@@ -1,0 +1,60 @@
+#include "capabilities.hpp"
+
+#include "base/text.hpp"
+#include "reduce/reduce.hpp"
+
+namespace tutti {
+
+namespace {
+
+using Kind = FlatCall::Kind;
+
+bool has_elements(const FlatCall& call) {
+    switch (call.kind) {
+        case Kind::Barrier:
+        case Kind::MonitoredBarrier:
+        case Kind::Parcels:
+        case Kind::Alloc:
+        case Kind::Coalesced:
+            return false;
+        default:
+            return true;
+    }
+}
+
+bool is_reduction(const FlatCall& call) {
+    return call.kind == Kind::AllReduce || call.kind == Kind::Reduce ||
+           call.kind == Kind::ReduceScatter || call.kind == Kind::AllReduceAddends;
+}
+
+bool can_reduce(const Capabilities& can, const ReduceOp& op) {
+    if (op.user_function() != nullptr) return can.user_functions;
+    return can.ops.has(op.fingerprint());  // for a factor's, TUTTI_PREMUL_SUM
+}
+
+// Of how few contributions the order shows in the result.
+constexpr size_t several = 3;
+
+}  // namespace
+
+std::string beyond(const Capabilities& can, const FlatCall& call) {
+    const Fingerprint& print = call.fingerprint;
+    const char* const name = name_of(print.kind);
+    if (!can.kinds.has(print.kind)) return name;
+    if (has_elements(call) && !can.dtypes.has(print.dtype)) {
+        return cat(name, " of ", dtype_name(print.dtype));
+    }
+    if (is_reduction(call)) {
+        if (!can_reduce(can, call.op)) return cat(name, " with ", describe_op(print.op));
+        if (!can.reproducible && must_combine_at_once(print.dtype, call.op, several)) {
+            return cat("reproducible ", name, " of ", dtype_name(print.dtype), " with ",
+                       describe_op(print.op));
+        }
+    }
+    for (const FlatCall& one : call.calls) {
+        if (std::string what = beyond(can, one); !what.empty()) return what;
+    }
+    return {};
+}
+
+}  // namespace tutti

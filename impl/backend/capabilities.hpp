@@ -1,0 +1,63 @@
+// What a backend can do. It is known when a group is made, and a call outside of it is refused
+// before anything moves. Plain data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "call/flat.hpp"
+#include "tutti/types.h"
+
+namespace tutti {
+
+// How the collectives of a backend end.
+enum class Completion {
+    Inline,    // when run() returns, on the thread that called it
+    Callback,  // on a thread of the backend's own
+    Polled,    // in test(), on the thread that called it
+    Stream     // enqueued on a device's stream first, then as Callback
+};
+
+// Some of the numbers from 0 to 63: of an enum, or of the constants in types.h.
+class NumberSet {
+public:
+    template <typename... Numbers>
+    static constexpr NumberSet of(Numbers... numbers) {
+        return NumberSet((bit(static_cast<uint64_t>(numbers)) | ... | 0));
+    }
+    static constexpr NumberSet all() { return NumberSet(~uint64_t{0}); }
+
+    [[nodiscard]] constexpr NumberSet without(NumberSet others) const {
+        return NumberSet(bits_ & ~others.bits_);
+    }
+    template <typename Number>
+    [[nodiscard]] constexpr bool has(Number number) const {
+        const auto value = static_cast<uint64_t>(number);
+        return value < 64 && (bits_ & bit(value)) != 0;
+    }
+    bool operator==(const NumberSet&) const = default;
+
+private:
+    constexpr explicit NumberSet(uint64_t bits) : bits_(bits) {}
+    static constexpr uint64_t bit(uint64_t number) { return uint64_t{1} << number; }
+    uint64_t bits_;
+};
+
+// As it stands: all that a backend for the CPU can do, inline.
+struct Capabilities {
+    Completion completion = Completion::Inline;
+    NumberSet devices = NumberSet::of(TUTTI_CPU);  // tutti_device_type
+    NumberSet kinds = NumberSet::all();            // CallKind
+    NumberSet dtypes = NumberSet::all();           // of calls that have elements
+    NumberSet ops = NumberSet::all();              // tutti_reduce_op; also TUTTI_PREMUL_SUM
+    bool user_functions = true;                    // ops that are functions of the program's
+    bool reproducible = true;                      // sums that are exact and rounded once
+    bool messages = true;                          // between two ranks
+
+    bool operator==(const Capabilities&) const = default;
+};
+
+// What of a call is outside of these: "all_reduce of bfloat16"; "" if nothing is.
+std::string beyond(const Capabilities& can, const FlatCall& call);
+
+}  // namespace tutti

@@ -1,0 +1,24 @@
+// A backend whose collectives are done when the call that starts them returns. A synchronous one
+// runs on its caller's thread, without a Work and without another thread; one in the background
+// runs on the group's.
+#pragma once
+
+#include <memory>
+
+#include "backend.hpp"
+
+namespace tutti {
+
+class InlineBackend : public Backend {
+public:
+    // The whole collective, on this thread. `sequence` counts the group's collectives and is the
+    // same on all ranks. Throws.
+    virtual void run(const FlatCall& call, uint64_t sequence, const Deadline& deadline) = 0;
+
+    [[nodiscard]] const Capabilities& capabilities() const override;
+    [[nodiscard]] InlineBackend* as_inline() final { return this; }
+    // run() and then the end of the work.
+    void post(Request request, std::shared_ptr<Work> work) final;
+};
+
+}  // namespace tutti

@@ -1,0 +1,38 @@
+// What to say when the system refuses this process descriptors, memory, threads or file size:
+// OUT_OF_MEMORY, with the limit by the name under which a person can raise it. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "error.hpp"
+
+namespace tutti {
+
+// Whether the errno of a system call says that this process, or the system, ran out of descriptors
+// or memory: EMFILE, ENFILE, ENOBUFS, ENOMEM.
+bool is_exhaustion(int number) noexcept;
+// If the status is one of this process's exhaustion: with this rank as the one at fault, and the
+// limit named, if it is not yet.
+void blame_own_exhaustion(Status& status, int own_rank);
+
+// "this process may have 64 open files (ulimit -n)" for EMFILE; of ENOMEM, and of EAGAIN, which a
+// thread that cannot be started has, the limits that are set. Empty where no limit is known.
+std::string limit_text(int number);
+
+// Of a system call that failed with that errno: "WHAT: Too many open files (EMFILE): this process
+// may ...". OUT_OF_MEMORY after an exhaustion, else the status given.
+Error system_error(tutti_status otherwise, std::string_view what, int number, int rank = -1);
+// Of a thread that could not be started: OUT_OF_MEMORY.
+Error thread_error(std::string_view what, int number);
+
+// Throws OUT_OF_MEMORY, saying `what`, if a file may not become so large: a file that did would
+// raise SIGXFSZ, which ends a process that has not arranged for it.
+void check_file_size(uint64_t bytes, std::string_view what);
+// Whether this process can open so many descriptors now: 0, or the errno of the exhaustion.
+int exhaustion_of_descriptors(int count) noexcept;
+// The errno that the text of a foreign exception ends with in words, if it is an exhaustion; or 0.
+int exhaustion_in(std::string_view text);
+
+}  // namespace tutti

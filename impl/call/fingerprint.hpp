@@ -1,0 +1,72 @@
+// What a rank says of the collective it is in, in front of its data: the receiver compares, so
+// ranks that call different things learn it instead of hanging or mixing their data. Travels as it
+// is, little endian.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.hpp"
+#include "tutti/types.h"
+
+namespace tutti {
+
+// Values go over the wire: never renumbered.
+enum class CallKind : uint32_t {
+    Broadcast = 0,
+    AllReduce = 1,
+    Barrier = 2,
+    Reduce = 3,
+    AllGather = 4,
+    AllGatherIntoTensor = 5,
+    Gather = 6,
+    Scatter = 7,
+    ReduceScatter = 8,
+    ReduceScatterTensor = 9,
+    AllToAll = 10,
+    AllToAllSingle = 11,
+    MonitoredBarrier = 12,
+    Coalesced = 13,
+    BroadcastObjects = 14,
+    AllGatherObjects = 15,
+    GatherObjects = 16,
+    ScatterObjects = 17,
+    BroadcastBytes = 18,
+    AllGatherBytes = 19,
+    GatherBytes = 20,
+    ScatterBytes = 21,
+    AllReduceAddends = 22,
+    Alloc = 23
+};
+
+// `count` where ranks may differ in it.
+constexpr int64_t any_count = INT64_MIN;
+
+struct Fingerprint {
+    CallKind kind{};
+    uint32_t dtype = 0;
+    uint32_t op = 0;      // reductions
+    int32_t root = -1;    // calls that have one
+    int64_t count = 0;    // elements; of a Coalesced: calls
+    uint64_t layout = 0;  // a digest of what else ranks must agree on: lists of counts, of calls
+
+    bool operator==(const Fingerprint&) const = default;
+};
+
+// "all_reduce".
+const char* name_of(CallKind kind);
+
+// A digest that takes in one more number.
+uint64_t extend_layout(uint64_t layout, uint64_t number);
+
+// "all_reduce #7 (float32 × 100, SUM)"; a digest is shown by half of it.
+std::string describe(const Fingerprint& fingerprint, uint64_t number);
+
+// MISMATCH: what the peer called and what this rank called instead.
+Status mismatch(int peer, const Fingerprint& theirs, int rank, const Fingerprint& ours,
+                uint64_t number);
+// MISMATCH: a piece whose size only these two ranks know, in bytes. `peer` is whom the error names.
+Status size_mismatch(int sender, uint64_t sent, int receiver, uint64_t expected, tutti_dtype dtype,
+                     int peer);
+
+}  // namespace tutti

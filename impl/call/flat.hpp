@@ -1,0 +1,77 @@
+// A collective as backends see it: what moves, and what ranks compare, in one form for all calls.
+// lower() makes it of a Collective, once. Plain data that stands alone, but for the memory of the
+// caller that its pieces are in.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "fingerprint.hpp"
+#include "pieces.hpp"
+#include "reduce/reduce_op.hpp"
+#include "view.hpp"
+
+namespace tutti {
+
+struct Alloc;
+struct Parcels;
+
+struct FlatCall {
+    // What is done. Calls on a list and on one tensor differ in their fingerprints only.
+    enum class Kind : uint8_t {
+        Broadcast,         // an input on the root, an output elsewhere
+        AllReduce,         // an input and an output
+        Barrier,           // nothing
+        Reduce,            // an input; an output on the root
+        AllGather,         // an input; an output for each rank
+        Gather,            // an input; on the root an output for each rank, all of one size
+        Scatter,           // an output; on the root an input for each rank, all of one size
+        ReduceScatter,     // an input for each rank; an output
+        AllToAll,          // an input and an output for each rank
+        MonitoredBarrier,  // nothing
+        Parcels,           // as `parcels` says
+        AllReduceAddends,  // any number of inputs, which may differ between ranks; an output
+        Alloc,             // as `alloc` says
+        Coalesced          // `calls`, none of which is one
+    };
+    // What ranks know about the sizes of the pieces, where there is one for each rank.
+    enum class Sizes : uint8_t {
+        Even,     // parts of one size that follow each other in one tensor, on all ranks
+        Known,    // every rank knows all of them
+        Pairwise  // what one rank gives another only these two know, and they may disagree
+    };
+
+    Kind kind = Kind::Barrier;
+    Sizes sizes = Sizes::Even;
+    bool in_place = false;        // all_to_all: the outputs take the place of the inputs
+    bool wait_all_ranks = false;  // monitored_barrier: name all that are missing, not the first
+    tutti_dtype dtype = TUTTI_UINT8;
+    Device device{};            // of all pieces
+    int root = -1;              // of kinds that have one
+    ReduceOp op = TUTTI_SUM;    // of reductions
+    Fingerprint fingerprint{};  // ranks compare it
+
+    Pieces<const std::byte> inputs{};
+    Pieces<std::byte> outputs{};
+    std::shared_ptr<const Parcels> parcels{};
+    std::shared_ptr<const Alloc> alloc{};
+    std::vector<FlatCall> calls{};
+
+    [[nodiscard]] ConstBytes input() const { return inputs.first(); }
+    [[nodiscard]] Bytes output() const { return outputs.first(); }
+    // Of a broadcast: what the root only reads.
+    [[nodiscard]] Bytes buffer() const {
+        const ConstBytes given = input();
+        return inputs.empty() ? output()
+                              : Bytes{const_cast<std::byte*>(given.data()), given.size()};
+    }
+};
+
+// "all_reduce".
+inline const char* call_name(const FlatCall& call) {
+    return name_of(call.fingerprint.kind);
+}
+
+}  // namespace tutti

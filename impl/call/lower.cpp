@@ -1,0 +1,187 @@
+// One function for each call: a Collective that has none does not compile.
+#include "lower.hpp"
+
+#include <utility>
+
+namespace tutti {
+
+namespace {
+
+using Kind = FlatCall::Kind;
+using Sizes = FlatCall::Sizes;
+
+template <typename Call>
+FlatCall begin(Kind kind, const Call& call) {
+    FlatCall flat;
+    flat.kind = kind;
+    flat.fingerprint = fingerprint(call);
+    flat.root = flat.fingerprint.root;
+    return flat;
+}
+
+// `like`: one of the views, which are all of one dtype and on one device.
+template <typename Call, typename SomeView>
+FlatCall begin(Kind kind, const Call& call, const SomeView& like) {
+    FlatCall flat = begin(kind, call);
+    flat.dtype = like.dtype;
+    flat.device = like.device;
+    return flat;
+}
+
+template <typename Call>
+FlatCall begin_reduction(Kind kind, Call& call) {
+    FlatCall flat = begin(kind, call, call.output);
+    flat.op = std::move(call.op);
+    return flat;
+}
+
+template <typename Byte, typename SomeView>
+void add_each(Pieces<Byte>& pieces, const std::vector<SomeView>& views) {
+    pieces.reserve(views.size());
+    for (const SomeView& view : views) pieces.add(view.bytes());
+}
+
+// Every rank's part of a tensor. Splits are elements for every rank; none: equal parts.
+template <typename Byte, typename SomeView>
+void add_parts(Pieces<Byte>& pieces, const SomeView& whole, int ranks,
+               const std::vector<int64_t>& splits = {}) {
+    pieces.reserve(static_cast<size_t>(ranks));
+    int64_t begin = 0;
+    for (int rank = 0; rank < ranks; ++rank) {
+        const int64_t length =
+            splits.empty() ? whole.count / ranks : splits[static_cast<size_t>(rank)];
+        pieces.add(whole.part(begin, length).bytes());
+        begin += length;
+    }
+}
+
+FlatCall flatten(Broadcast& call, int rank, int /*size*/) {
+    FlatCall flat = begin(Kind::Broadcast, call, call.buffer);
+    if (rank == call.source) {
+        flat.inputs.add(call.buffer.bytes());
+    } else {
+        flat.outputs.add(call.buffer.bytes());
+    }
+    return flat;
+}
+
+FlatCall flatten(AllReduce& call, int /*rank*/, int /*size*/) {
+    FlatCall flat = begin_reduction(Kind::AllReduce, call);
+    flat.inputs.add(call.input.bytes());
+    flat.outputs.add(call.output.bytes());
+    return flat;
+}
+
+FlatCall flatten(AllReduceAddends& call, int /*rank*/, int /*size*/) {
+    FlatCall flat = begin_reduction(Kind::AllReduceAddends, call);
+    add_each(flat.inputs, call.inputs);
+    flat.outputs.add(call.output.bytes());
+    return flat;
+}
+
+FlatCall flatten(Barrier& call, int /*rank*/, int /*size*/) {
+    return begin(Kind::Barrier, call);
+}
+
+FlatCall flatten(MonitoredBarrier& call, int /*rank*/, int /*size*/) {
+    FlatCall flat = begin(Kind::MonitoredBarrier, call);
+    flat.wait_all_ranks = call.wait_all_ranks;
+    return flat;
+}
+
+FlatCall flatten(Reduce& call, int rank, int /*size*/) {
+    FlatCall flat = begin_reduction(Kind::Reduce, call);
+    flat.inputs.add(call.input.bytes());
+    if (rank == call.destination) flat.outputs.add(call.output.bytes());
+    return flat;
+}
+
+FlatCall flatten(AllGather& call, int /*rank*/, int /*size*/) {
+    FlatCall flat = begin(Kind::AllGather, call, call.input);
+    flat.sizes = Sizes::Known;
+    flat.inputs.add(call.input.bytes());
+    add_each(flat.outputs, call.outputs);
+    return flat;
+}
+
+FlatCall flatten(AllGatherIntoTensor& call, int /*rank*/, int size) {
+    FlatCall flat = begin(Kind::AllGather, call, call.input);
+    flat.inputs.add(call.input.bytes());
+    add_parts(flat.outputs, call.output, size);
+    return flat;
+}
+
+FlatCall flatten(Gather& call, int /*rank*/, int /*size*/) {
+    FlatCall flat = begin(Kind::Gather, call, call.input);
+    flat.sizes = Sizes::Known;
+    flat.inputs.add(call.input.bytes());
+    add_each(flat.outputs, call.outputs);
+    return flat;
+}
+
+FlatCall flatten(Scatter& call, int /*rank*/, int /*size*/) {
+    FlatCall flat = begin(Kind::Scatter, call, call.output);
+    flat.sizes = Sizes::Known;
+    add_each(flat.inputs, call.inputs);
+    flat.outputs.add(call.output.bytes());
+    return flat;
+}
+
+FlatCall flatten(ReduceScatter& call, int /*rank*/, int /*size*/) {
+    FlatCall flat = begin_reduction(Kind::ReduceScatter, call);
+    flat.sizes = Sizes::Known;
+    add_each(flat.inputs, call.inputs);
+    flat.outputs.add(call.output.bytes());
+    return flat;
+}
+
+FlatCall flatten(ReduceScatterTensor& call, int /*rank*/, int size) {
+    FlatCall flat = begin_reduction(Kind::ReduceScatter, call);
+    add_parts(flat.inputs, call.input, size);
+    flat.outputs.add(call.output.bytes());
+    return flat;
+}
+
+FlatCall flatten(AllToAll& call, int /*rank*/, int /*size*/) {
+    FlatCall flat = begin(Kind::AllToAll, call, call.outputs.front());
+    flat.sizes = Sizes::Pairwise;
+    flat.in_place = call.is_in_place();
+    add_each(flat.inputs, call.inputs);
+    add_each(flat.outputs, call.outputs);
+    return flat;
+}
+
+FlatCall flatten(AllToAllSingle& call, int /*rank*/, int size) {
+    FlatCall flat = begin(Kind::AllToAll, call, call.output);
+    flat.sizes = call.is_even() ? Sizes::Even : Sizes::Pairwise;
+    flat.in_place = call.is_in_place();
+    add_parts(flat.inputs, call.input, size, call.input_splits);
+    add_parts(flat.outputs, call.output, size, call.output_splits);
+    return flat;
+}
+
+FlatCall flatten(Parcels& call, int /*rank*/, int /*size*/) {
+    FlatCall flat = begin(Kind::Parcels, call);
+    flat.parcels = std::make_shared<const Parcels>(std::move(call));
+    return flat;
+}
+
+FlatCall flatten(Alloc& call, int /*rank*/, int /*size*/) {
+    FlatCall flat = begin(Kind::Alloc, call);
+    flat.alloc = std::make_shared<const Alloc>(std::move(call));
+    return flat;
+}
+
+FlatCall flatten(Coalesced& call, int /*rank*/, int /*size*/) {
+    FlatCall flat = begin(Kind::Coalesced, call);
+    flat.calls = std::move(call.calls);
+    return flat;
+}
+
+}  // namespace
+
+FlatCall lower(Collective&& call, int rank, int size) {
+    return std::visit([rank, size](auto& one) { return flatten(one, rank, size); }, call);
+}
+
+}  // namespace tutti

@@ -1,0 +1,65 @@
+// The backends of a group: one for the CPU, always, and at most one for each other type of device.
+// A call goes to that of its buffers' device; what has no buffers of the program's to the CPU's.
+// All are there from the making of the group to its end, so nothing here needs a lock.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/inline_backend.hpp"
+#include "poller.hpp"
+#include "work/alarm.hpp"
+
+namespace tutti {
+
+// The type of the device that a call's buffers are on.
+inline tutti_device_type device_of(const FlatCall& call) {
+    return call.device.type;
+}
+
+// How a group's calls reach one of its backends. What a call is checked against stays valid when
+// the backend has gone.
+struct Route {
+    tutti_device_type device = TUTTI_CPU;
+    std::unique_ptr<Backend> backend;
+    InlineBackend* inlined = nullptr;  // the same, if its collectives end inline
+    std::string name;
+    Capabilities can;
+    bool can_all = false;              // whatever the CPU's may be asked
+    std::shared_ptr<Poller> poller;    // of a polled one
+    std::shared_ptr<Alarm> deadlines;  // of works in the background, unless it is inline
+};
+
+class Backends {
+public:
+    // The CPU's first. UNSUPPORTED if the backend does not serve the device.
+    void add(tutti_device_type device, std::unique_ptr<Backend> backend);
+    // UNSUPPORTED, naming the device, if the group has no backend for it.
+    [[nodiscard]] const Route& of(const FlatCall& call) const {
+        return device_of(call) == TUTTI_CPU ? routes_.front() : find(call);
+    }
+    [[nodiscard]] const Route& cpu() const { return routes_.front(); }
+
+    // Throw UNSUPPORTED, naming the backend, if the call is not among what it can do.
+    void check(const FlatCall& call) const {
+        if (const Route& route = of(call); !route.can_all) check(route, call);
+    }
+    void check_messages() const;
+
+    // Before the end: see Backend. Any thread, nothing of theirs held.
+    void abort(const Status& status) noexcept;
+    void leave() noexcept;
+    // What the membership tells: see Backend.
+    void left(int rank) noexcept;
+    // Nothing of the group uses them any more.
+    void close() noexcept;
+
+private:
+    static void check(const Route& route, const FlatCall& call);
+    [[nodiscard]] const Route& find(const FlatCall& call) const;
+
+    std::vector<Route> routes_;  // the CPU's first
+};
+
+}  // namespace tutti

@@ -1,0 +1,128 @@
+// Steps that the ranks of a group take by its membership, without a backend: the comparison of what
+// each has called, before any data move, where the debug level is DETAIL; the monitored barrier.
+// Rank 0 decides when to give up.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "group.hpp"
+#include "membership/membership.hpp"
+
+namespace tutti {
+
+namespace {
+
+constexpr int64_t verdict_ms = 5000;  // what rank 0's reason may take
+
+// Ranks that compare first wait for each other elsewhere than ranks that do not: they are told of
+// that as well.
+constexpr const char* detail_suffix = " under TORCH_DISTRIBUTED_DEBUG=DETAIL";
+
+std::string list(const std::vector<int>& ranks) {
+    constexpr size_t most = 8;
+    std::string text = ranks.size() > 1 ? "ranks " : "rank ";
+    for (size_t index = 0; index < std::min(ranks.size(), most); ++index) {
+        text += cat(index > 0 ? ", " : "", ranks[index]);
+    }
+    if (ranks.size() > most) text += cat(" and ", ranks.size() - most, " others");
+    return text;
+}
+
+// What a rank has called, and in words, for only it may know the name of its reduce function.
+std::string claim(const Fingerprint& call, uint64_t number) {
+    std::string text(reinterpret_cast<const char*>(&call), sizeof call);
+    return text + describe(call, number);
+}
+
+std::string bytes_of(const std::string& claim) {
+    return claim.substr(0, sizeof(Fingerprint));
+}
+
+// "rank 2 called this, ranks 3, 4 called that while ranks 0, 1 called something else".
+Status judge(const std::vector<std::string>& claims) {
+    std::vector<std::vector<int>> sides;  // who called the same
+    for (int rank = 0; rank < static_cast<int>(claims.size()); ++rank) {
+        const auto side = std::ranges::find_if(sides, [&](const std::vector<int>& ranks) {
+            return bytes_of(claims[static_cast<size_t>(ranks.front())]) ==
+                   bytes_of(claims[static_cast<size_t>(rank)]);
+        });
+        if (side == sides.end()) {
+            sides.push_back({rank});
+        } else {
+            side->push_back(rank);
+        }
+    }
+    if (sides.size() < 2) return {};
+    std::string text;
+    const auto say = [&](const std::vector<int>& ranks) {
+        text += cat(list(ranks), " called ",
+                    claims[static_cast<size_t>(ranks.front())].substr(sizeof(Fingerprint)));
+    };
+    for (size_t index = 1; index < sides.size(); ++index) {
+        if (index > 1) text += ", ";
+        say(sides[index]);
+    }
+    text += " while ";
+    say(sides.front());
+    return {TUTTI_ERR_MISMATCH, sides[1].front(), 0, text};
+}
+
+}  // namespace
+
+// One step of all ranks; TIMEOUT says what those that are missing did not do.
+std::vector<std::string> Group::take_step(const Fingerprint& call, uint64_t number,
+                                          const Step& step, const Deadline& deadline) {
+    Membership& ranks = *membership_;
+    const std::string description = cat(describe(call, number), step.suffix);
+    const auto stalled = [&] { ranks.stalled(number, description); };
+    try {
+        return ranks
+            .take({.key = cat(step.key, "/", number), .judge = 0, .stalled = stalled}, step.words,
+                  deadline)
+            .words;
+    } catch (const StepTimedOut& absence) {
+        const auto& missing = absence.missing;
+        if (rank_ != 0 && std::ranges::find(missing, 0) == missing.end()) {
+            if (const Status verdict = ranks.await_failure(Deadline::after_ms(verdict_ms));
+                !verdict.ok()) {
+                throw Error(verdict);
+            }
+        }
+        if (rank_ != 0) throw;
+        const auto named = step.names_all ? missing : std::vector{missing.front()};
+        std::string text;
+        for (const int rank : named) text += cat(text.empty() ? "" : ", ", rank);
+        throw Error(TUTTI_ERR_TIMEOUT,
+                    cat(named.size() > 1 ? "ranks " : "rank ", text, " ", step.omitted, " in ",
+                        deadline.timeout_ms(), " ms"),
+                    missing.front());
+    }
+}
+
+void Group::compare_calls(const FlatCall& call, uint64_t number, const Deadline& deadline) {
+    if (size_ == 1) return;
+    const Fingerprint& mine = call.fingerprint;
+    const auto claims = take_step(mine, number,
+                                  {.key = "compare",
+                                   .words = claim(mine, number),
+                                   .suffix = detail_suffix,
+                                   .omitted = "did not call it"},
+                                  deadline);
+    if (const Status mismatch = judge(claims); !mismatch.ok()) throw Error(mismatch);
+}
+
+bool Group::pass_monitored_barrier(const FlatCall& call, uint64_t number,
+                                   const Deadline& deadline) {
+    if (call.kind != FlatCall::Kind::MonitoredBarrier) return false;
+    if (size_ == 1) return true;
+    take_step(call.fingerprint, number,
+              {.key = "monitored_barrier",
+               .omitted = "failed to pass the monitored barrier",
+               .names_all = call.wait_all_ranks},
+              deadline);
+    return true;
+}
+
+}  // namespace tutti

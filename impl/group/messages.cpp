@@ -1,0 +1,142 @@
+// How a group issues messages between two ranks, here or in the background. Any thread.
+#include <utility>
+
+#include "base/error.hpp"
+#include "entry.hpp"
+#include "group.hpp"
+
+namespace tutti {
+
+namespace {
+
+// "to rank 3 (tag 5)".
+std::string detail(const Send& call) {
+    return cat(" to rank ", call.destination, " (tag ", call.tag, ")");
+}
+std::string detail(const Receive& call) {
+    return call.source == any_source ? cat(" from any rank (tag ", call.tag, ")")
+                                     : cat(" from rank ", call.source, " (tag ", call.tag, ")");
+}
+
+}  // namespace
+
+template <typename Call>
+void Group::check_message(const Call& call) const {
+    check(call, size_);
+    backends_.check_messages();
+}
+
+template <typename Call>
+std::shared_ptr<Work> Group::work_of(const Call& call) const {
+    const auto what = [name = call_name(call), detail = detail(call), label = label()] {
+        return cat(name, detail, " on ", label);
+    };
+    return std::make_shared<Work>(what, call_name(call));
+}
+
+template <typename Call, typename Act>
+void Group::in_words(const Call& call, Act&& act) const {
+    try {
+        act();
+    } catch (...) {
+        Status status = current_status();
+        status.message = cat(call_name(call), detail(call), " on ", label(), ": ", status.message);
+        throw Error(status);
+    }
+}
+
+template <typename Call>
+void Group::start_message(const Call& call, const Deadline& until,
+                          const std::shared_ptr<Work>& work) {
+    in_words(call, [&] { backend_->start(call, until, work); });
+}
+
+template <typename Call, typename Run>
+void Group::run_message(const Call& call, Run&& run, int64_t timeout_ms) {
+    check_message(call);
+    const Entry entry(*this, call_name(call));
+    in_words(call, [&] { run(deadline_here(timeout_ms)); });
+}
+
+template <typename Call>
+std::shared_ptr<Work> Group::start_message(const Call& call, const Deadline& until) {
+    auto work = work_of(call);
+    start_message(call, until, work);
+    return work;
+}
+
+std::shared_ptr<Work> Group::start(const Send& call, int64_t timeout_ms) {
+    check_message(call);
+    const Entry entry(*this, call_name(call));
+    return start_message(call, deadline(timeout_ms));
+}
+
+std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms) {
+    check_message(call);
+    const Entry entry(*this, call_name(call));
+    return start_message(call, deadline(timeout_ms));
+}
+
+std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms,
+                                   std::function<void()> deliver) {
+    check_message(call);
+    // As long as the delivery may come: destroy() waits for it.
+    auto entry = std::make_shared<Entry>(*this, call_name(call));
+    const auto work = std::make_shared<Work>(nullptr, call_name(call));
+    const auto moving = work_of(call);
+    moving->then(
+        [work, entry, deliver = std::move(deliver), incoming = call.incoming](const Status& moved) {
+            if (!moved.ok()) return work->finish(moved);
+            try {
+                deliver();
+                work->finish({}, incoming->source);
+            } catch (...) {
+                work->finish(current_status());
+            }
+        },
+        Callbacks::of_library());
+    start_message(call, deadline(timeout_ms), moving);
+    return work;
+}
+
+std::vector<std::shared_ptr<Work>> Group::start(std::span<const Message> batch,
+                                                int64_t timeout_ms) {
+    for (const Message& message : batch) check_message(message);
+    const Entry entry(*this, "batch_isend_irecv");
+    const Deadline until = deadline(timeout_ms);
+    std::vector<std::shared_ptr<Work>> works(batch.size());
+    for (size_t index = 0; index < batch.size(); ++index) {
+        try {
+            works[index] = std::visit([&](const auto& call) { return start_message(call, until); },
+                                      batch[index]);
+        } catch (...) {  // others run already
+            works[index] = std::make_shared<Work>(nullptr, call_name(batch[index]));
+            works[index]->finish(current_status());
+        }
+    }
+    return works;
+}
+
+void Group::run(const Send& call, int64_t timeout_ms) {
+    if (call.destination == rank_) {
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                    cat("group_dst is ", call.destination,
+                        ", this rank itself, which only a send with a work can reach"));
+    }
+    run_message(
+        call, [&](const Deadline& until) { backend_->send(call, until); }, timeout_ms);
+}
+
+int Group::run(const Receive& call, int64_t timeout_ms) {
+    if (call.source == rank_) {
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                    cat("group_src is ", call.source,
+                        ", this rank itself, from which only a receive with a work can receive"));
+    }
+    int source = -1;
+    run_message(
+        call, [&](const Deadline& until) { source = backend_->receive(call, until); }, timeout_ms);
+    return source;
+}
+
+}  // namespace tutti

@@ -1,0 +1,50 @@
+// A collective of a group that was given to a backend, as a Work: finds the right words when it
+// fails, and fails the group then; ends it at its deadline; and keeps the group's end waiting until
+// the backend is done with it. Any thread.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+
+#include "backends.hpp"
+#include "entry.hpp"
+#include "group.hpp"
+#include "work/alarm.hpp"
+
+namespace tutti {
+
+class Group::Posted final : public Work {
+public:
+    // `deliver` runs when the data are there, before the work is done, and fails only this rank.
+    Posted(Group& group, const Route& route, const FlatCall& call,
+           std::function<void()> deliver = nullptr);
+    ~Posted() override;
+
+    // Nobody may wait for it, so others have to move it on, and to look at its deadline. Once,
+    // before it is posted.
+    static void put_in_background(const std::shared_ptr<Posted>& work, const Route& route,
+                                  const Deadline& deadline);
+    // Its deadline has passed, so the group ends, and it soon with it.
+    void expire(const Deadline& deadline) noexcept;
+
+protected:
+    std::shared_ptr<void> settle(Status& status) noexcept override;
+    [[nodiscard]] std::shared_ptr<Progress> progress() const override { return poller_; }
+
+private:
+    void leave_background() noexcept;
+
+    Group& group_;
+    Mutex mutex_;
+    std::shared_ptr<Entry> entry_ TUTTI_GUARDED_BY(mutex_);  // null: it has ended
+    const Fingerprint fingerprint_;
+    std::function<void()> deliver_;
+    const std::shared_ptr<Poller> poller_;
+    bool polled_for_ = false;  // counted by the poller
+    std::shared_ptr<Alarm> deadlines_;
+    Alarm::Id alarm_ = 0;
+    std::atomic<int64_t> late_after_ms_{-1};  // once its deadline has passed: its timeout
+};
+
+}  // namespace tutti

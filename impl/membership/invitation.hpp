@@ -1,0 +1,29 @@
+// What rank 0 leaves at the store for the others: where to call, and the token that proves the
+// caller belongs here. Any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol.hpp"
+
+namespace tutti::membership {
+
+// In hexadecimal, and back; false for any other text.
+std::string hex(const Token& token);
+bool parse_hex(std::string_view text, Token& token);
+
+struct Invitation {
+    int port = 0;
+    Token token{};
+    std::string host;                    // net::host_identity() of rank 0
+    std::vector<std::string> addresses;  // best first
+
+    // "port token-in-hex host address,address".
+    [[nodiscard]] std::string text() const;
+    // Throws STORE for anything else.
+    static Invitation parse(const std::string& text);
+};
+
+}  // namespace tutti::membership

@@ -1,0 +1,269 @@
+#include "membership.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "absence.hpp"
+#include "base/error.hpp"
+#include "base/fault_point.hpp"
+#include "world.hpp"
+
+namespace tutti {
+
+namespace {
+
+constexpr int64_t outcome_ms = 5000;  // what the arbiter may take once the deadline has passed
+
+std::vector<int> inverse(const std::vector<int>& world_ranks, int size) {
+    std::vector<int> ranks(static_cast<size_t>(size), -1);
+    for (size_t rank = 0; rank < world_ranks.size(); ++rank) {
+        ranks[static_cast<size_t>(world_ranks[rank])] = static_cast<int>(rank);
+    }
+    return ranks;
+}
+
+}  // namespace
+
+StepTimedOut::StepTimedOut(std::vector<int> ranks)
+    : Error(membership::have_not_come(membership::list_of_ranks(ranks))),
+      missing(std::move(ranks)) {}
+
+Membership::Membership(std::shared_ptr<World> world, uint32_t number, std::vector<int> world_ranks)
+    : world_(std::move(world)),
+      number_(number),
+      world_ranks_(std::move(world_ranks)),
+      ranks_(inverse(world_ranks_, world_->size())),
+      rank_(rank_of(world_->rank())),
+      gone_(world_ranks_.size()) {
+    world_->add(number_, this);
+    if (number_ != 0) {
+        world_->tell(membership::encode(membership::Kind::Open, number_, world_ranks_));
+    }
+}
+
+Membership::~Membership() {
+    leave();
+    world_->remove(number_, this);
+}
+
+std::string Membership::identity() const {
+    return number_ == 0 ? world_->identity() : cat(world_->identity(), "/", number_);
+}
+
+bool Membership::same_host(int rank) const {
+    return world_->same_host(world_rank(rank));
+}
+
+void Membership::subscribe(MembershipListener& listener) {
+    const Lock telling(telling_);
+    listener_ = &listener;
+    Status failure;
+    std::vector<bool> left;
+    {
+        const Lock lock(mutex_);
+        failure = failure_;
+        left = gone_;
+    }
+    for (int rank = 0; rank < size(); ++rank) {
+        if (left[static_cast<size_t>(rank)]) listener.left(rank);
+    }
+    if (!failure.ok()) listener.failed(failure);
+}
+
+void Membership::unsubscribe() noexcept {
+    const Lock telling(telling_);
+    listener_ = nullptr;
+}
+
+Status Membership::find_trouble(int peer) const {
+    const Lock lock(mutex_);
+    if (!cause().ok()) return cause();
+    return peer != rank_ && gone_[static_cast<size_t>(peer)] ? membership::has_left(peer)
+                                                             : Status{};
+}
+
+Status Membership::await_failure(const Deadline& deadline) {
+    Lock lock(mutex_);
+    while (failure_.ok() && changed_.wait(lock, deadline)) {
+    }
+    return failure_;
+}
+
+// This rank need not wait for the verdict, which may name another cause.
+void Membership::report(const Status& cause) noexcept {
+    {
+        const Lock lock(mutex_);
+        if (reported_.ok()) reported_ = cause;
+        has_trouble_.store(true, std::memory_order_release);
+        changed_.notify_all();
+    }
+    world_->tell(membership::encode(membership::Kind::Report, number_, cause));
+}
+
+void Membership::stalled(uint64_t number, const std::string& call) noexcept {
+    world_->tell(membership::encode(number_, membership::Stall{number, call}));
+}
+
+void Membership::suspect(int peer, const std::string& reason) noexcept {
+    world_->suspect({TUTTI_ERR_PEER_LOST, world_rank(peer), 0, reason});
+}
+
+void Membership::leave() noexcept {
+    if (has_left_.exchange(true)) return;
+    {
+        const Lock lock(mutex_);
+        if (failure_.ok()) failure_ = {TUTTI_ERR_ABORTED, rank_, 0, "the group was destroyed"};
+        has_trouble_.store(true, std::memory_order_release);
+        changed_.notify_all();
+    }
+    world_->tell(membership::encode(membership::Kind::Bye, number_, std::vector<int>{}));
+    if (number_ == 0) world_->leave();
+}
+
+// The world tells: its lock is held.
+
+void Membership::hear_verdict(const Status& cause) {
+    fail_with(cause);
+}
+
+// Of the first group the verdict says it.
+void Membership::hear_loss(const Status& loss) {
+    if (number_ == 0 || rank_of(loss.rank) < 0) return;
+    {
+        const Lock lock(mutex_);
+        if (gone_[static_cast<size_t>(rank_of(loss.rank))]) return;
+    }
+    fail_with(in_ranks_of_group(loss));
+}
+
+Status Membership::in_ranks_of_group(const Status& loss) const {
+    const int rank = loss.rank < 0 ? -1 : rank_of(loss.rank);
+    Status status = loss;
+    status.rank = rank;
+    if (number_ != 0 && rank >= 0) {
+        status.message =
+            cat(loss.message, "; global rank ", loss.rank, " is rank ", rank, " of this group");
+    }
+    return status;
+}
+
+void Membership::fail_with(const Status& cause) {
+    const Lock telling(telling_);
+    {
+        const Lock lock(mutex_);
+        if (!failure_.ok() || has_left_) return;
+        failure_ = cause;
+        has_trouble_.store(true, std::memory_order_release);
+        changed_.notify_all();
+    }
+    if (listener_ != nullptr) listener_->failed(cause);
+}
+
+void Membership::hear_departures(const std::vector<int>& world_ranks) {
+    const Lock telling(telling_);
+    for (const int world_rank : world_ranks) {
+        const int rank = rank_of(world_rank);
+        if (rank < 0 || rank == rank_) continue;
+        {
+            const Lock lock(mutex_);
+            if (gone_[static_cast<size_t>(rank)]) continue;
+            gone_[static_cast<size_t>(rank)] = true;
+            has_trouble_.store(true, std::memory_order_release);
+        }
+        if (listener_ != nullptr) listener_->left(rank);
+    }
+}
+
+void Membership::hear_end(const std::string& key, Wait end) {
+    const Lock lock(mutex_);
+    const auto found = waits_.find(key);
+    if (found == waits_.end()) return;
+    *found->second = std::move(end);
+    changed_.notify_all();
+}
+
+// Steps that ranks take together.
+
+std::vector<int> Membership::participants(const Step& step) const {
+    if (!step.participants) return world_ranks_;
+    std::vector<int> ranks;
+    for (const int rank : *step.participants) ranks.push_back(world_rank(rank));
+    return ranks;
+}
+
+Membership::Outcome Membership::take(const Step& step, const std::string& words,
+                                     const Deadline& deadline) {
+    const auto ranks = participants(step);
+    if (size() == 1 && step.numbers == 0) return {{words}, 0};
+    Wait wait;
+    {
+        const Lock lock(mutex_);
+        if (!cause().ok()) throw Error(cause());
+        waits_[step.key] = &wait;
+    }
+    const struct Forget {
+        Membership& group;
+        const std::string& key;
+        ~Forget() {
+            const Lock lock(group.mutex_);
+            group.waits_.erase(key);
+        }
+    } forget{*this, step.key};
+    world_->tell(
+        membership::encode(membership::Come{number_, step.key, ranks, step.numbers, words, {}}));
+    TUTTI_FAULT_POINT("membership.wait");
+    await(step, wait, deadline);
+    {
+        const Lock lock(mutex_);
+        if (wait.ended && wait.failure.ok()) return std::move(wait.outcome);
+        if (!cause().ok()) throw Error(cause());
+    }
+    throw_failure(wait);
+}
+
+// Until the step has ended or the group has failed; beyond the deadline only for the answer.
+void Membership::await(const Step& step, const Wait& wait, const Deadline& deadline) {
+    Deadline until = deadline;
+    Deadline next_look = Deadline::after_ms(membership::stall_ms);
+    int judge = step.judge < 0 ? -1 : world_rank(step.judge);
+    bool has_given_up = false;
+    Lock lock(mutex_);
+    while (!wait.ended && cause().ok()) {
+        if (changed_.wait(lock, step.stalled ? until.or_earlier(next_look) : until)) continue;
+        lock.unlock();
+        if (until.expired()) {
+            if (has_given_up) return;
+            world_->tell(membership::encode(membership::GiveUp{number_, step.key, judge}));
+            has_given_up = judge < 0;
+            until = Deadline::after_ms(has_given_up ? outcome_ms
+                                                    : 2 * deadline.timeout_ms() + outcome_ms);
+            judge = -1;
+        } else if (next_look.expired()) {
+            next_look = Deadline::after_ms(membership::stall_ms);
+            step.stalled();
+        }
+        lock.lock();
+    }
+}
+
+void Membership::throw_failure(const Wait& wait) const {
+    const Status& failure = wait.failure;
+    if (!wait.ended) {
+        throw Error(TUTTI_ERR_TIMEOUT,
+                    cat("timed out, and nothing was heard of the coordinator for ", outcome_ms,
+                        " ms after that"));
+    }
+    if (failure.code == TUTTI_ERR_PEER_LOST) throw Error(in_ranks_of_group(failure));
+    if (failure.code != TUTTI_ERR_TIMEOUT) throw Error(failure);
+    std::vector<int> missing;
+    for (const int rank : wait.missing) missing.push_back(rank_of(rank));
+    throw StepTimedOut(std::move(missing));
+}
+
+void Membership::refuse(const Step& step, const Status& why) noexcept {
+    world_->tell(membership::encode(
+        membership::Come{number_, step.key, participants(step), step.numbers, {}, why}));
+}
+
+}  // namespace tutti

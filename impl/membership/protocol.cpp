@@ -1,0 +1,316 @@
+#include "protocol.hpp"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <concepts>
+#include <cstring>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace tutti::membership {
+
+namespace {
+
+constexpr uint32_t magic = 0x43545554;  // "TUTC"
+constexpr uint32_t version = 2;
+constexpr size_t longest_frame = 64 * 1024 * 1024;  // a roster of half a million ranks
+constexpr size_t most_addresses = 256;              // of a rank; those beyond are not told
+
+template <typename One, typename Type>
+concept A = std::same_as<std::remove_const_t<One>, Type>;
+
+// What goes over the wire of each, in this order: both ways go by the same list.
+auto fields(A<Status> auto& it) {
+    return std::tie(it.code, it.rank, it.system_errno, it.message);
+}
+auto fields(A<Stall> auto& it) {
+    return std::tie(it.number, it.call);
+}
+auto fields(A<Come> auto& it) {
+    return std::tie(it.group, it.key, it.participants, it.numbers, it.words, it.refusal);
+}
+auto fields(A<GiveUp> auto& it) {
+    return std::tie(it.group, it.key, it.unless_here);
+}
+auto fields(A<Gathered> auto& it) {
+    return std::tie(it.group, it.key, it.first_number, it.words);
+}
+auto fields(A<Failed> auto& it) {
+    return std::tie(it.group, it.key, it.cause, it.missing);
+}
+
+class Writer {
+public:
+    explicit Writer(Kind kind) {
+        put(uint32_t{0});
+        bytes_.push_back(static_cast<char>(kind));
+    }
+    void put(std::integral auto number) {
+        bytes_.append(reinterpret_cast<const char*>(&number), sizeof number);
+    }
+    void put(const std::string& text) {
+        put(static_cast<uint32_t>(text.size()));
+        bytes_ += text;
+    }
+    void put(const Token& token) { bytes_.append(token.data(), token.size()); }
+    template <typename Each>
+    void put(const std::vector<Each>& all) {
+        put(static_cast<uint32_t>(all.size()));
+        for (const Each& each : all) put(each);
+    }
+    void put(const Seat& seat) {
+        const size_t count = std::min(seat.addresses.size(), most_addresses);
+        put(static_cast<uint32_t>(count));
+        for (size_t index = 0; index < count; ++index) put(seat.addresses[index]);
+        put(seat.port);
+        put(seat.host);
+        put(seat.options);
+    }
+    template <typename Struct>
+    void put(const Struct& it) requires requires {
+        fields(it);
+    }
+    {
+        std::apply([this](const auto&... field) { (this->put(field), ...); }, fields(it));
+    }
+    void put_member(const auto& who) {
+        put(magic);
+        put(version);
+        put(who.token);
+        put(who.rank);
+        put(who.size);
+    }
+    std::string done() {
+        const auto length = static_cast<uint32_t>(bytes_.size() - sizeof(uint32_t));
+        std::memcpy(bytes_.data(), &length, sizeof length);
+        return std::move(bytes_);
+    }
+
+private:
+    std::string bytes_;
+};
+
+template <typename... Fields>
+std::string frame_of(Kind kind, const Fields&... all) {
+    Writer writer(kind);
+    (writer.put(all), ...);
+    return writer.done();
+}
+
+class Reader {
+public:
+    explicit Reader(const Frame& frame) : left_(frame.fields) {}
+    template <typename Field>
+    Field get() {
+        Field field{};
+        get(field);
+        return field;
+    }
+    void get(std::integral auto& number) {
+        std::memcpy(&number, take(sizeof number), sizeof number);
+    }
+    void get(std::string& text) {
+        const size_t size = get<uint32_t>();
+        text.assign(reinterpret_cast<const char*>(take(size)), size);
+    }
+    void get(Token& token) { std::memcpy(token.data(), take(token.size()), token.size()); }
+    // Each of them takes four bytes or more, so a count that claims too much finds the end.
+    template <typename Each>
+    void get(std::vector<Each>& all) {
+        for (auto left = get<uint32_t>(); left > 0; --left) all.push_back(get<Each>());
+    }
+    void get(Seat& seat) {
+        const size_t count = get<uint32_t>();
+        if (count > most_addresses) {
+            throw Error(TUTTI_ERR_NETWORK, cat("a control frame claims ", count, " addresses"));
+        }
+        while (seat.addresses.size() < count) seat.addresses.push_back(get<std::string>());
+        get(seat.port);
+        get(seat.host);
+        get(seat.options);
+    }
+    template <typename Struct>
+    void get(Struct& it) requires requires {
+        fields(it);
+    }
+    {
+        std::apply([this](auto&... field) { (this->get(field), ...); }, fields(it));
+    }
+    void get_member(auto& who, bool kind_fits) {
+        if (!kind_fits || get<uint32_t>() != magic || get<uint32_t>() != version) {
+            throw Error(TUTTI_ERR_NETWORK,
+                        "a control connection opens with something else than a knock and hello");
+        }
+        get(who.token);
+        get(who.rank);
+        get(who.size);
+    }
+
+private:
+    const std::byte* take(size_t size) {
+        if (size > left_.size()) {
+            throw Error(TUTTI_ERR_NETWORK, "a control frame ends before its fields do");
+        }
+        const std::byte* const at = left_.data();
+        left_ = left_.subspan(size);
+        return at;
+    }
+    std::span<const std::byte> left_;
+};
+
+template <typename Content>
+OfGroup<Content> of_group(const Frame& frame) {
+    Reader reader(frame);
+    const auto group = reader.get<uint32_t>();
+    return {group, reader.get<Content>()};
+}
+
+}  // namespace
+
+Token random_token() {
+    Token token;
+    if (getrandom(token.data(), token.size(), 0) != static_cast<ssize_t>(token.size())) {
+        throw Error(TUTTI_ERR_BACKEND, cat("getrandom: ", errno_text(errno)), -1, errno);
+    }
+    return token;
+}
+
+std::string encode(const Knock& knock) {
+    Writer writer(Kind::Knock);
+    writer.put_member(knock);
+    return writer.done();
+}
+
+std::string encode(const Hello& hello) {
+    Writer writer(Kind::Hello);
+    writer.put_member(hello);
+    writer.put(hello.seat);
+    return writer.done();
+}
+
+std::string encode(const std::vector<Seat>& roster) {
+    return frame_of(Kind::Roster, roster);
+}
+
+std::string encode(Kind kind) {
+    return frame_of(kind);
+}
+
+std::string encode(Kind kind, const std::string& text) {
+    return frame_of(kind, text);
+}
+
+std::string encode(Kind kind, const Status& status) {
+    return frame_of(kind, status);
+}
+
+std::string encode(Kind kind, uint32_t group, const Status& status) {
+    return frame_of(kind, group, status);
+}
+
+std::string encode(Kind kind, uint32_t group, const std::vector<int>& ranks) {
+    return frame_of(kind, group, ranks);
+}
+
+std::string encode(uint32_t group, const Stall& stall) {
+    return frame_of(Kind::Stalled, group, stall);
+}
+
+std::string encode(const Come& come) {
+    return frame_of(Kind::Come, come);
+}
+
+std::string encode(const GiveUp& give_up) {
+    return frame_of(Kind::GiveUp, give_up);
+}
+
+std::string encode(const Gathered& gathered) {
+    return frame_of(Kind::Gathered, gathered);
+}
+
+std::string encode(const Failed& failed) {
+    return frame_of(Kind::Failed, failed);
+}
+
+Knock decode_knock(const Frame& frame) {
+    Knock knock;
+    Reader(frame).get_member(knock, frame.kind == Kind::Knock);
+    return knock;
+}
+
+Hello decode_hello(const Frame& frame) {
+    Reader reader(frame);
+    Hello hello;
+    reader.get_member(hello, frame.kind == Kind::Hello);
+    reader.get(hello.seat);
+    return hello;
+}
+
+std::vector<Seat> decode_roster(const Frame& frame) {
+    return Reader(frame).get<std::vector<Seat>>();
+}
+
+std::string decode_text(const Frame& frame) {
+    return Reader(frame).get<std::string>();
+}
+
+Status decode_status(const Frame& frame) {
+    return Reader(frame).get<Status>();
+}
+
+OfGroup<Status> decode_group_status(const Frame& frame) {
+    return of_group<Status>(frame);
+}
+
+OfGroup<std::vector<int>> decode_ranks(const Frame& frame) {
+    return of_group<std::vector<int>>(frame);
+}
+
+OfGroup<Stall> decode_stall(const Frame& frame) {
+    return of_group<Stall>(frame);
+}
+
+Come decode_come(const Frame& frame) {
+    return Reader(frame).get<Come>();
+}
+
+GiveUp decode_give_up(const Frame& frame) {
+    return Reader(frame).get<GiveUp>();
+}
+
+Gathered decode_gathered(const Frame& frame) {
+    return Reader(frame).get<Gathered>();
+}
+
+Failed decode_failed(const Frame& frame) {
+    return Reader(frame).get<Failed>();
+}
+
+Kind frame_kind(const std::string& frame) {
+    return static_cast<Kind>(frame.at(sizeof(uint32_t)));
+}
+
+void FrameReader::feed(std::span<const std::byte> bytes,
+                       const std::function<bool(const Frame&)>& use) {
+    pending_.insert(pending_.end(), bytes.begin(), bytes.end());
+    size_t at = 0;
+    while (pending_.size() - at >= sizeof(uint32_t)) {
+        uint32_t length = 0;
+        std::memcpy(&length, pending_.data() + at, sizeof length);
+        if (length == 0 || length > longest_frame) {
+            throw Error(TUTTI_ERR_NETWORK, cat("a control frame claims ", length, " bytes"));
+        }
+        if (pending_.size() - at - sizeof length < length) break;
+        const std::span<const std::byte> frame(pending_.data() + at + sizeof length, length);
+        at += sizeof length + length;
+        if (!use({static_cast<Kind>(frame[0]), frame.subspan(1)})) return;
+    }
+    pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+}  // namespace tutti::membership

@@ -1,0 +1,252 @@
+#include "threads.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absence.hpp"
+#include "arbiter.hpp"
+#include "base/environment.hpp"
+#include "base/error.hpp"
+#include "options.hpp"
+
+namespace tutti {
+
+namespace {
+
+using membership::Arbiter;
+using membership::Frame;
+using membership::FrameReader;
+
+// Brings what the arbiter says to a rank.
+class Addressee {
+public:
+    virtual void receive(const std::string& bytes) noexcept = 0;
+
+protected:
+    ~Addressee() = default;
+};
+
+// Where the ranks of one world come together. What the arbiter says waits in a queue; one thread at
+// a time, any that has said something, brings it to the ranks, with no lock held.
+class Assembly {
+public:
+    explicit Assembly(int size)
+        : arbiter_(size, [this](int rank, const std::string& frame)
+                             TUTTI_REQUIRES(mutex_) { queue_.emplace_back(rank, frame); }),
+          ranks_(static_cast<size_t>(size)) {}
+
+    // Returns when all ranks have come; TIMEOUT names those that have not.
+    void come(int rank, Addressee& addressee, const std::string& options,
+              const Deadline& deadline) {
+        Lock lock(mutex_);
+        Rank& mine = ranks_[static_cast<size_t>(rank)];
+        if (mine.addressee != nullptr) {
+            throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                        cat("another thread has come as rank ", rank, " before"), rank);
+        }
+        mine.addressee = &addressee;
+        mine.options = options;
+        changed_.notify_all();
+        while (!missing().empty()) {
+            if (changed_.wait(lock, deadline) || missing().empty()) continue;
+            throw membership::have_not_come(membership::list_of_ranks(missing()));
+        }
+        arbiter_.enter(rank);
+        std::vector<std::string> of_ranks;
+        for (const Rank& one : ranks_) of_ranks.push_back(one.options);
+        membership::compare_options(of_ranks);
+    }
+
+    void tell(int rank, const std::string& bytes) {
+        act([&](Arbiter& arbiter) {
+            FrameReader().feed(std::as_bytes(std::span(bytes)), [&](const Frame& frame) {
+                arbiter.hear(rank, frame);
+                return true;
+            });
+        });
+    }
+    void suspect(const Status& suspicion) {
+        act([&](Arbiter& arbiter) {
+            if (arbiter.is_member(suspicion.rank)) arbiter.lose(suspicion);
+        });
+    }
+
+    // Nothing is brought to that rank when this returns.
+    void forget(int rank) {
+        Lock lock(mutex_);
+        ranks_[static_cast<size_t>(rank)].addressee = nullptr;
+        ranks_[static_cast<size_t>(rank)].has_gone = true;
+        while (serving_ == rank) changed_.wait(lock);
+    }
+
+private:
+    struct Rank {
+        Addressee* addressee = nullptr;
+        bool has_gone = false;
+        std::string options;
+    };
+
+    template <typename Act>
+    void act(Act&& what) {
+        Lock lock(mutex_);
+        what(arbiter_);
+        arbiter_.tell_who_left();
+        if (is_serving_) return;  // that thread goes on
+        is_serving_ = true;
+        while (!queue_.empty()) {
+            const auto [rank, bytes] = std::move(queue_.front());
+            queue_.pop_front();
+            Addressee* const addressee = ranks_[static_cast<size_t>(rank)].addressee;
+            if (addressee == nullptr) continue;
+            serving_ = rank;
+            lock.unlock();
+            addressee->receive(bytes);
+            lock.lock();
+            serving_ = -1;
+            changed_.notify_all();
+        }
+        is_serving_ = false;
+    }
+
+    [[nodiscard]] std::vector<int> missing() const TUTTI_REQUIRES(mutex_) {
+        std::vector<int> absent;
+        for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+            const Rank& one = ranks_[rank];
+            if (one.addressee == nullptr && !one.has_gone) {
+                absent.push_back(static_cast<int>(rank));
+            }
+        }
+        return absent;
+    }
+
+    Mutex mutex_;
+    Condition changed_;
+    std::deque<std::pair<int, std::string>> queue_ TUTTI_GUARDED_BY(mutex_);
+    Arbiter arbiter_ TUTTI_GUARDED_BY(mutex_);
+    std::vector<Rank> ranks_ TUTTI_GUARDED_BY(mutex_);
+    bool is_serving_ TUTTI_GUARDED_BY(mutex_) = false;
+    int serving_ TUTTI_GUARDED_BY(mutex_) = -1;
+};
+
+class ThreadWorld final : public World, private Addressee {
+public:
+    ThreadWorld(std::shared_ptr<Assembly> assembly, std::string identity, int rank, int size)
+        : World(rank, size), assembly_(std::move(assembly)), identity_(std::move(identity)) {}
+    ~ThreadWorld() override {
+        end_resources();
+        assembly_->forget(rank());
+    }
+
+    void come(const std::string& options, const Deadline& deadline) {
+        assembly_->come(rank(), *this, options, deadline);
+    }
+
+    [[nodiscard]] std::string identity() const override { return identity_; }
+    [[nodiscard]] bool same_host(int /*rank*/) const override { return true; }
+    [[nodiscard]] bool is_one_process() const override { return true; }
+    [[nodiscard]] Routes routes() const override {
+        const std::vector<std::string> here{"127.0.0.1"};
+        return {here, std::vector<std::vector<std::string>>(static_cast<size_t>(size()), here)};
+    }
+
+    void tell(std::string frame) noexcept override { assembly_->tell(rank(), frame); }
+    void suspect(const Status& suspicion) noexcept override { assembly_->suspect(suspicion); }
+    void leave() noexcept override {}
+
+private:
+    void receive(const std::string& bytes) noexcept override {
+        FrameReader().feed(std::as_bytes(std::span(bytes)), [this](const Frame& frame) {
+            hear(frame);
+            return true;
+        });
+    }
+
+    const std::shared_ptr<Assembly> assembly_;
+    const std::string identity_;  // process, and number of the assembly
+};
+
+// The assemblies of this process that a rank 0 has made and others may still look for.
+class Assemblies {
+public:
+    std::string add(const std::shared_ptr<Assembly>& assembly) {
+        const Lock lock(mutex_);
+        std::erase_if(assemblies_, [](const auto& entry) { return entry.second.expired(); });
+        assemblies_[++last_] = assembly;
+        return cat(getpid(), "/", last_);
+    }
+    std::shared_ptr<Assembly> find(const std::string& address) {
+        const size_t slash = address.find('/');
+        const auto part = [&](size_t begin, size_t count, const char* what) {
+            return parse_number(address.substr(begin, count), what, 0, INT64_MAX);
+        };
+        if (slash == std::string::npos || part(0, slash, "process of rank 0") != getpid()) {
+            throw Error(TUTTI_ERR_UNSUPPORTED,
+                        cat("backend loopback joins threads of one process, and rank 0 is at \"",
+                            address, "\", not in process ", getpid()));
+        }
+        const auto number = part(slash + 1, std::string::npos, "group of rank 0");
+        const Lock lock(mutex_);
+        const auto found = assemblies_.find(number);
+        auto assembly = found == assemblies_.end() ? nullptr : found->second.lock();
+        if (!assembly) {
+            throw Error(TUTTI_ERR_PEER_LOST, "rank 0 left before the others had come", 0);
+        }
+        return assembly;
+    }
+
+private:
+    Mutex mutex_;
+    int64_t last_ TUTTI_GUARDED_BY(mutex_) = 0;
+    std::map<int64_t, std::weak_ptr<Assembly>> assemblies_ TUTTI_GUARDED_BY(mutex_);
+};
+
+Assemblies& assemblies() {
+    static Assemblies& all = *new Assemblies;  // outlives every group that a program forgets to end
+    return all;
+}
+
+std::string find_address(Store& store, const std::string& key, const Deadline& deadline) {
+    try {
+        return store.get(key, deadline);
+    } catch (const Error& error) {
+        if (error.status().code != TUTTI_ERR_TIMEOUT) throw;
+        throw membership::have_not_come("0");
+    }
+}
+
+}  // namespace
+
+std::shared_ptr<World> meet_threads(const std::shared_ptr<Store>& store, int rank, int size,
+                                    const std::string& options, const Deadline& deadline) {
+    const std::string key = "loopback/hub";
+    std::shared_ptr<Assembly> assembly;
+    std::string address;
+    if (rank == 0) {
+        assembly = std::make_shared<Assembly>(size);
+        address = assemblies().add(assembly);
+        store->set(key, address, deadline);
+    } else {
+        address = find_address(*store, key, deadline);
+        assembly = assemblies().find(address);
+    }
+    auto world = std::make_shared<ThreadWorld>(std::move(assembly), address, rank, size);
+    world->come(options, deadline);
+    // The next group on this store shall not take it for its own.
+    if (rank == 0) store->delete_key(key, deadline);
+    return world;
+}
+
+std::shared_ptr<World> world_of_one() {
+    auto assembly = std::make_shared<Assembly>(1);
+    std::string address = assemblies().add(assembly);
+    auto world = std::make_shared<ThreadWorld>(std::move(assembly), std::move(address), 0, 1);
+    world->come("", Deadline::never());
+    return world;
+}
+
+}  // namespace tutti

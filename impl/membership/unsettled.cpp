@@ -1,0 +1,73 @@
+#include "unsettled.hpp"
+
+#include <span>
+
+#include "protocol.hpp"
+
+namespace tutti::membership {
+
+namespace {
+
+constexpr size_t most_left = 256;  // groups whose end may be said again
+
+}  // namespace
+
+void Unsettled::said(const std::string& bytes) {
+    FrameReader().feed(std::as_bytes(std::span(bytes)), [&](const Frame& frame) {
+        switch (frame.kind) {
+            case Kind::Open:
+                groups_[decode_ranks(frame).group].open = bytes;
+                break;
+            case Kind::Bye:
+                leave(decode_ranks(frame).group, bytes);
+                break;
+            case Kind::Report:
+                groups_[decode_group_status(frame).group].report = bytes;
+                break;
+            case Kind::Suspect:
+                suspicions_.push_back(bytes);
+                break;
+            case Kind::Come: {
+                const Come come = decode_come(frame);
+                if (come.refusal.ok()) steps_[{come.group, come.key}] = {bytes};
+                break;
+            }
+            case Kind::GiveUp: {
+                const GiveUp give_up = decode_give_up(frame);
+                const auto step = steps_.find({give_up.group, give_up.key});
+                if (step != steps_.end()) step->second.push_back(bytes);
+                break;
+            }
+            default:
+                break;
+        }
+        return true;
+    });
+}
+
+void Unsettled::leave(uint32_t number, const std::string& bye) {
+    groups_[number].bye = bye;
+    left_.push_back(number);
+    if (left_.size() <= most_left) return;
+    groups_.erase(left_.front());
+    left_.pop_front();
+}
+
+std::vector<std::string> Unsettled::frames() const {
+    std::vector<std::string> all;
+    const auto add = [&](const std::string& frame) {
+        if (!frame.empty()) all.push_back(frame);
+    };
+    for (const auto& [number, group] : groups_) {
+        add(group.open);
+        add(group.report);
+        add(group.bye);
+    }
+    for (const std::string& suspicion : suspicions_) add(suspicion);
+    for (const auto& [name, step] : steps_) {
+        for (const std::string& frame : step) add(frame);
+    }
+    return all;
+}
+
+}  // namespace tutti::membership

@@ -1,0 +1,147 @@
+// What is under way over the channel keeps itself and the engine until it is done.
+#include "lanes.hpp"
+
+#include <cstring>
+#include <optional>
+
+#include "outgoing.hpp"
+#include "posted.hpp"
+
+namespace tutti::message {
+
+AnnouncedArrival::AnnouncedArrival(int from, std::shared_ptr<Listening> with)
+    : Arrival(from, with->tag()), listening(std::move(with)) {}
+
+void Lanes::add_to(Messages& messages, Channel& channel,
+                   const std::function<bool(int rank)>& has_other_way) {
+    const auto lanes = std::make_shared<Lanes>(messages, channel);
+    messages.enter([&](Traffic& traffic) {
+        bool has_any = false;
+        for (int rank = 0; rank < channel.size(); ++rank) {
+            if (rank == channel.rank() || has_other_way(rank)) continue;
+            has_any = true;
+            lanes->is_lane_[static_cast<size_t>(rank)] = true;
+            traffic.add(rank, std::make_unique<LanePeer>(traffic, lanes, rank));
+        }
+        if (has_any) {
+            traffic.add(any_source, std::make_unique<LanePeer>(traffic, lanes, any_source));
+        }
+    });
+}
+
+void Lanes::close() noexcept {
+    Lock lock(users_mutex_);
+    closed_ = true;
+    while (users_ > 0) unused_.wait(lock);
+}
+
+void Lanes::add_waiting(Traffic& traffic, int source, int tag) {
+    const Key key{source, tag};
+    ++demands_[key].waiting;
+    ask(traffic, key);
+}
+
+void Lanes::remove_waiting(int source, int tag) noexcept {
+    const auto found = demands_.find({source, tag});
+    if (--found->second.waiting == 0 && found->second.asked == 0) demands_.erase(found);
+}
+
+// Every receive that waits counts on an announcement. Those that nothing waits for any more stay: a
+// receive cannot be taken back, for its message may be on its way.
+void Lanes::ask(Traffic& traffic, const Key& key) {
+    const auto found = demands_.find(key);
+    if (found == demands_.end()) return;
+    Demand& demand = found->second;
+    for (; demand.asked < demand.waiting; ++demand.asked) to_ask_.push_back(key);
+    if (demand.asked == 0) demands_.erase(found);
+    if (to_ask_.empty() || is_asking_) return;
+    traffic.later([this] { listen(); });
+    is_asking_ = true;
+}
+
+// Posts listeners one after the other, for all threads, so that the channel reports messages in
+// their order.
+void Lanes::listen() noexcept {
+    for (;;) {
+        std::optional<Key> key;
+        messages_.enter([&](Traffic& /*traffic*/) {
+            is_asking_ = !to_ask_.empty();
+            if (!is_asking_) return;
+            key = to_ask_.front();
+            to_ask_.pop_front();
+        });
+        if (!key) return;
+        std::make_shared<Listening>(keep(), key->first, key->second)->post();
+    }
+}
+
+void Lanes::announced(const std::shared_ptr<Listening>& listening) noexcept {
+    const Key key{listening->source(), listening->tag()};
+    messages_.enter([&](Traffic& traffic) {
+        --demands_[key].asked;
+        arrive(traffic, listening);
+        // The receive that asked for the announcement may not be the one that gets it.
+        ask(traffic, key);
+    });
+}
+
+void Lanes::arrive(Traffic& traffic, const std::shared_ptr<Listening>& listening) {
+    const Transfer& transfer = listening->transfer();
+    const auto fail = [&](const Status& status) {
+        traffic.fail_waiting(listening->source(), listening->tag(), status);
+    };
+    if (!transfer.status.ok()) return fail(transfer.status);
+    if (transfer.bytes == 0) return;  // it was taken back
+    if (!is_lane_[static_cast<size_t>(transfer.peer)]) {
+        return fail({TUTTI_ERR_INTERNAL, transfer.peer, 0,
+                     cat("rank ", transfer.peer, " sent its message another way")});
+    }
+    traffic.arrive(std::make_unique<AnnouncedArrival>(transfer.peer, listening));
+}
+
+void LanePeer::send(Sending& message) {
+    const auto outgoing = std::make_shared<Outgoing>(lanes_->keep(), message, ++sent_);
+    traffic_.later([outgoing] { outgoing->post(); });
+    message.outgoing = outgoing;
+    under_way_.push_back(message);
+}
+
+void LanePeer::withdraw(Sending& message, const Status& status) {
+    const auto outgoing = std::static_pointer_cast<Outgoing>(message.outgoing);
+    traffic_.later([outgoing, status] { outgoing->time_out(status); });
+}
+
+void LanePeer::for_unmoved(const std::function<void(Sending&)>& act) {
+    under_way_.find([&](Sending& message) { return act(message), false; });
+}
+
+bool LanePeer::take(Receiving& receiving, Arrival& arrival) {
+    const Listening& message = *static_cast<AnnouncedArrival&>(arrival).listening;
+    const auto& header = message.announcement().header;
+    const size_t eager = message.transfer().bytes - sizeof header;
+    const Status status = receiving.make_room(header.content, header.count, header.dtype, rank_);
+    const size_t bytes = receiving.room.size();
+    const auto receive_payload = [&](Receiving* into) {
+        const auto payload = std::make_shared<Payload>(lanes_->keep(), into, rank_, header.number);
+        traffic_.later([payload] { payload->post(); });
+    };
+    if (!status.ok()) {
+        if (eager == 0 && header.count > 0) receive_payload(nullptr);
+        traffic_.end(receiving, status);
+    } else if (eager != Announcement::eager(bytes)) {
+        traffic_.end(receiving, {TUTTI_ERR_INTERNAL, rank_, 0,
+                                 cat("rank ", rank_, " announced its message differently")});
+    } else if (eager == bytes) {
+        if (bytes > 0) {
+            std::memcpy(receiving.room.data(), message.announcement().data.data(), bytes);
+        }
+        receiving.deliver(rank_);
+        traffic_.end(receiving, {}, rank_);
+    } else {
+        receiving.has_message = true;
+        receive_payload(&receiving);
+    }
+    return true;
+}
+
+}  // namespace tutti::message

@@ -1,0 +1,118 @@
+// Messages over a Channel. A sender announces a message, with the data if they are short; long data
+// follow once the receiver knows where to. The channel is used without the lock of the Messages,
+// and calls back on any thread. What is under way ends with the channel.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/mutex.hpp"
+#include "message/messages.hpp"
+#include "message/peer.hpp"
+#include "transport/channel.hpp"
+
+namespace tutti::message {
+
+class Listening;
+
+// What all lanes of this rank share.
+class Lanes {
+public:
+    // Adds the peers, which are all other ranks of the channel but those that have one already. The
+    // channel is there until the engine is closed.
+    static void add_to(Messages& messages, Channel& channel,
+                       const std::function<bool(int rank)>& has_other_way);
+
+    Lanes(Messages& messages, Channel& channel)
+        : messages_(messages), channel_(channel), is_lane_(static_cast<size_t>(channel.size())) {}
+
+    [[nodiscard]] Messages& messages() const { return messages_; }
+    [[nodiscard]] Channel& channel() const { return channel_; }
+    // For what is under way over the channel: keeps the engine, and with it the lanes.
+    [[nodiscard]] std::shared_ptr<Lanes> keep() { return {messages_.shared_from_this(), this}; }
+
+    // One more, or one fewer, receive waits; any_source: for anybody. Under the lock.
+    void add_waiting(Traffic& traffic, int source, int tag);
+    void remove_waiting(int source, int tag) noexcept;
+    // An announcement has come, or failed. The channel calls in the order in which messages came.
+    void announced(const std::shared_ptr<Listening>& listening) noexcept;
+
+    // While it lives, the channel is there: close() waits for it. Throws after that.
+    class Use {
+    public:
+        explicit Use(Lanes& lanes) : lanes_(lanes) {
+            const Lock lock(lanes_.users_mutex_);
+            if (lanes_.closed_) throw Error(TUTTI_ERR_ABORTED, "the group was destroyed");
+            ++lanes_.users_;
+        }
+        ~Use() {
+            const Lock lock(lanes_.users_mutex_);
+            if (--lanes_.users_ == 0) lanes_.unused_.notify_all();
+        }
+        Use(const Use&) = delete;
+        Use& operator=(const Use&) = delete;
+
+    private:
+        Lanes& lanes_;
+    };
+    void close() noexcept;
+
+private:
+    using Key = std::pair<int, int>;  // source and tag
+    struct Demand {
+        size_t waiting = 0;  // receives
+        size_t asked = 0;    // announcements that are listened for, or about to be
+    };
+    void ask(Traffic& traffic, const Key& key);
+    void arrive(Traffic& traffic, const std::shared_ptr<Listening>& listening);
+    void listen() noexcept;
+
+    Messages& messages_;
+    Channel& channel_;
+    std::vector<bool> is_lane_;  // by rank
+    // Under the lock of the Messages.
+    std::map<Key, Demand> demands_;
+    std::deque<Key> to_ask_;  // what listeners are still to be posted for
+    bool is_asking_ = false;  // a thread posts them, or is about to
+
+    Mutex users_mutex_;
+    Condition unused_;
+    int users_ TUTTI_GUARDED_BY(users_mutex_) = 0;  // transfers that the channel has
+    bool closed_ TUTTI_GUARDED_BY(users_mutex_) = false;
+};
+
+// An announced message that no receive has taken yet.
+struct AnnouncedArrival final : Arrival {
+    AnnouncedArrival(int from, std::shared_ptr<Listening> with);
+    const std::shared_ptr<Listening> listening;
+};
+
+class LanePeer final : public Peer {
+public:
+    LanePeer(Traffic& traffic, std::shared_ptr<Lanes> lanes, int rank)
+        : traffic_(traffic), lanes_(std::move(lanes)), rank_(rank) {}
+
+    [[nodiscard]] bool is_driven() const override { return false; }
+    void send(Sending& message) override;
+    void withdraw(Sending& message, const Status& status) override;
+    void for_unmoved(const std::function<void(Sending&)>& act) override;
+    bool take(Receiving& receiving, Arrival& arrival) override;
+    void add_waiting(int tag) override { lanes_->add_waiting(traffic_, rank_, tag); }
+    void remove_waiting(int tag) noexcept override { lanes_->remove_waiting(rank_, tag); }
+    void close() noexcept override { lanes_->close(); }
+
+private:
+    Traffic& traffic_;
+    const std::shared_ptr<Lanes> lanes_;
+    const int rank_;
+    uint64_t sent_ = 0;
+    List<Sending> under_way_;
+};
+
+}  // namespace tutti::message

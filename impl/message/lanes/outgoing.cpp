@@ -1,0 +1,57 @@
+#include "outgoing.hpp"
+
+#include <cstring>
+
+namespace tutti::message {
+
+Outgoing::Outgoing(const std::shared_ptr<Lanes>& lanes, Sending& message, uint64_t number)
+    : lanes_(lanes), destination_(message.call.destination), message_(&message) {
+    const Send& call = message.call;
+    const ConstBytes data = call.buffer.bytes();
+    const size_t eager = Announcement::eager(data.size());
+    announcement_.header = {call.buffer.count, number, call.buffer.dtype, call.content, 0};
+    if (eager > 0) std::memcpy(announcement_.data.data(), data.data(), eager);
+    head_.emplace(*this, lanes, Slot::announcement(call.tag),
+                  ConstBytes{reinterpret_cast<const std::byte*>(&announcement_),
+                             sizeof announcement_.header + eager});
+    if (eager == data.size()) return;
+    body_.emplace(*this, lanes, Slot::payload(number), data);
+    left_ = 2;
+}
+
+void Outgoing::post() noexcept {
+    const Lock lock(posting_);
+    if (is_late_) return;
+    is_posted_ = true;
+    const bool is_announced = head_->post();
+    if (!body_) return;
+    if (is_announced) {
+        body_->post();
+    } else {
+        settle(1, {});
+    }
+}
+
+void Outgoing::time_out(const Status& status) noexcept {
+    const Lock lock(posting_);
+    is_late_ = true;
+    if (!is_posted_) return settle(2, status);
+    const bool head_stopped = head_->stop();
+    const bool body_stopped = body_ && body_->stop();
+    if (body_ ? body_stopped : head_stopped) {
+        settle(2, status);
+    } else if (head_stopped) {
+        settle(1, {});
+    }
+}
+
+void Outgoing::settle(int parts, const Status& status) noexcept {
+    lanes_->messages().enter([&](Traffic& traffic) {
+        left_ -= parts;
+        if (status_.ok()) status_ = status;
+        if (left_ > 0 || message_ == nullptr) return;
+        traffic.end(*std::exchange(message_, nullptr), status_);
+    });
+}
+
+}  // namespace tutti::message

@@ -1,0 +1,61 @@
+// What the channel moves of a send: the announcement, and the data if they travel alone. The send
+// ends when both have gone. Any thread; order of locks: this one's, then that of the Messages.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/bytes.hpp"
+#include "base/mutex.hpp"
+#include "lanes.hpp"
+#include "message/operation.hpp"
+#include "posted.hpp"
+#include "transport/channel.hpp"
+
+namespace tutti::message {
+
+class Outgoing : public std::enable_shared_from_this<Outgoing> {
+public:
+    // `number` counts the messages to its receiver.
+    Outgoing(const std::shared_ptr<Lanes>& lanes, Sending& message, uint64_t number);
+
+    void post() noexcept;
+    // Ends the send with that, if nothing of it has moved; else it goes on.
+    void time_out(const Status& status) noexcept;
+
+private:
+    class Part final : public Posted {
+    public:
+        Part(Outgoing& whole, std::shared_ptr<Lanes> lanes, Slot slot, ConstBytes data)
+            : Posted(std::move(lanes)), whole_(whole), slot_(slot), data_(data) {}
+
+    private:
+        void post_to(Channel& channel, Transfer& transfer) override {
+            channel.post_send(transfer, whole_.destination_, slot_, data_.data(), data_.size());
+        }
+        void end() noexcept override { whole_.settle(1, transfer().status); }
+        std::shared_ptr<Posted> keep() override { return {whole_.shared_from_this(), this}; }
+
+        Outgoing& whole_;
+        const Slot slot_;
+        const ConstBytes data_;
+    };
+    // So many parts have come to their end.
+    void settle(int parts, const Status& status) noexcept;
+
+    const std::shared_ptr<Lanes> lanes_;
+    const int destination_;
+    Mutex posting_;  // held while posting and while stopping
+    bool is_posted_ TUTTI_GUARDED_BY(posting_) = false;
+    bool is_late_ TUTTI_GUARDED_BY(posting_) = false;
+    // Under the lock of the Messages.
+    Sending* message_;  // null: it has ended
+    int left_ = 1;      // parts
+    Status status_;
+    Announcement announcement_;
+    std::optional<Part> head_;
+    std::optional<Part> body_;  // if it is a part of its own
+};
+
+}  // namespace tutti::message

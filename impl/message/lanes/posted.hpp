@@ -1,0 +1,113 @@
+// Transfers of the channel's, each from its post until the channel has let go of it. Any thread;
+// posts and withdrawals happen without the lock of the Messages.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "lanes.hpp"
+#include "message/operation.hpp"
+#include "transport/channel.hpp"
+
+namespace tutti::message {
+
+// What travels in front of a message, and the message itself if it is short. Little endian, as it
+// is.
+struct Announcement {
+    struct Header {
+        int64_t count;    // elements
+        uint64_t number;  // of the slot of the data, if they do not follow here
+        uint32_t dtype;
+        Content content;
+        uint64_t reserved;
+    };
+    static constexpr size_t eager_bytes = 4096 - sizeof(Header);
+
+    Header header;
+    std::array<std::byte, eager_bytes> data;
+
+    // Bytes of the data that follow in the announcement.
+    static size_t eager(size_t bytes) { return bytes <= eager_bytes ? bytes : 0; }
+};
+
+class Posted : public TransferListener {
+public:
+    explicit Posted(std::shared_ptr<Lanes> lanes) : lanes_(std::move(lanes)) {}
+
+    // False: it could not be posted, and has ended with the reason.
+    bool post() noexcept;
+    // Of a send. True: nothing of it has moved, and nothing will; end() is not called.
+    bool stop() noexcept;
+    void transfer_done(Transfer& transfer) noexcept override;
+
+protected:
+    virtual void post_to(Channel& channel, Transfer& transfer) = 0;
+    // The channel has what was to come: called in the order in which messages came.
+    virtual void come() noexcept {}
+    // The channel has let go of it.
+    virtual void end() noexcept = 0;
+    // What keeps this one.
+    virtual std::shared_ptr<Posted> keep() = 0;
+
+    [[nodiscard]] const Transfer& transfer() const { return transfer_; }
+    [[nodiscard]] Lanes& lanes() const { return *lanes_; }
+
+private:
+    void leave() noexcept;  // when the post has returned and the transfer is done
+    void withdraw() noexcept TUTTI_REQUIRES(mutex_);
+
+    Mutex mutex_;                   // for withdrawals
+    std::shared_ptr<Lanes> lanes_;  // until it has ended
+    std::optional<Lanes::Use> use_;
+    std::atomic<int> pending_{2};
+    Transfer transfer_;
+};
+
+// An announcement that has been asked for.
+class Listening final : public Posted, public std::enable_shared_from_this<Listening> {
+public:
+    Listening(std::shared_ptr<Lanes> lanes, int source, int tag)
+        : Posted(std::move(lanes)), source_(source), tag_(tag) {
+        announcement_.header = {};
+    }
+
+    [[nodiscard]] int source() const { return source_; }
+    [[nodiscard]] int tag() const { return tag_; }
+    // When it has come.
+    [[nodiscard]] const Announcement& announcement() const { return announcement_; }
+    using Posted::transfer;
+
+private:
+    void post_to(Channel& channel, Transfer& transfer) override;
+    void come() noexcept override { lanes().announced(shared_from_this()); }
+    void end() noexcept override {}
+    std::shared_ptr<Posted> keep() override { return shared_from_this(); }
+
+    const int source_;
+    const int tag_;
+    Announcement announcement_;
+};
+
+// The data of a message that a receive has taken. Without a receive the data are of no use, and
+// are received as nothing.
+class Payload final : public Posted, public std::enable_shared_from_this<Payload> {
+public:
+    Payload(std::shared_ptr<Lanes> lanes, Receiving* receiving, int source, uint64_t number)
+        : Posted(std::move(lanes)), receiving_(receiving), source_(source), number_(number) {}
+
+private:
+    void post_to(Channel& channel, Transfer& transfer) override;
+    void end() noexcept override;
+    std::shared_ptr<Posted> keep() override { return shared_from_this(); }
+
+    Receiving* const receiving_;  // until it ends
+    const int source_;
+    const uint64_t number_;
+};
+
+}  // namespace tutti::message

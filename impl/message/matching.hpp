@@ -1,0 +1,91 @@
+// Which message goes to which receive: by source and tag, in the order in which messages came and
+// receives were started. Under the lock of the Messages.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "operation.hpp"
+
+namespace tutti::message {
+
+// A message that came before its receive.
+struct Arrival : Listed {
+    Arrival(int from, int with_tag) : source(from), tag(with_tag) {}
+    virtual ~Arrival() = default;
+
+    const int source;
+    const int tag;
+    size_t kept = 0;         // bytes of data that are kept in memory of this rank's own
+    Sending* own = nullptr;  // one to this rank itself
+};
+
+class Matching {
+public:
+    Matching(int rank, int ranks) : rank_(rank), waiting_from_(static_cast<size_t>(ranks)) {}
+    ~Matching() { clear(); }
+    Matching(const Matching&) = delete;
+    Matching& operator=(const Matching&) = delete;
+
+    // A receive waits for its message, behind all whose turn is before its own.
+    void add(Receiving& receiving);
+    void remove(Receiving& receiving);
+    // The first that takes such a message; stays where it is.
+    Receiving* find_receiving(int source, int tag);
+
+    // Behind all that came before.
+    void add(std::unique_ptr<Arrival> arrival) noexcept;
+    std::unique_ptr<Arrival> remove(Arrival& arrival) noexcept;
+    // The first for such a receive; stays where it is.
+    Arrival* find_arrival(const Receive& call);
+    // is_gone(arrival): it was taken back.
+    template <typename IsGone>
+    void drop_arrivals(IsGone&& is_gone) {
+        for (auto& list : arrivals_) {
+            list.find([&](Arrival& arrival) {
+                if (is_gone(arrival)) remove(arrival);
+                return false;
+            });
+        }
+    }
+    [[nodiscard]] size_t arrivals_from(int source) const {
+        return source == rank_ ? 0 : arrived_[static_cast<size_t>(source)];
+    }
+    // Bytes of data that all arrivals keep.
+    [[nodiscard]] size_t kept() const { return kept_; }
+
+    // Whether a receive waits for messages of that rank.
+    [[nodiscard]] bool wants(int source) const {
+        return waiting_from_[static_cast<size_t>(source)] > 0 ||
+               (waiting_from_any_ > 0 && source != rank_);
+    }
+    [[nodiscard]] bool waits_for_any() const { return waiting_from_any_ > 0; }
+    // act(receiving) for each that waits; it may remove that one.
+    template <typename Act>
+    void for_receivings(Act&& act) {
+        for (auto& list : receivings_) {
+            list.find([&](Receiving& receiving) { return act(receiving), false; });
+        }
+    }
+
+private:
+    static constexpr size_t lists = 64;
+    static size_t list_of(int tag) { return static_cast<size_t>(tag) % lists; }
+    uint32_t& waiting(const Receive& call) {
+        if (call.source == any_source) return waiting_from_any_;
+        return waiting_from_[static_cast<size_t>(call.source)];
+    }
+    void clear();
+
+    const int rank_;
+    std::array<List<Receiving>, lists> receivings_;  // by tag
+    std::array<List<Arrival>, lists> arrivals_;      // by tag
+    std::vector<uint32_t> waiting_from_;             // receives, by source
+    uint32_t waiting_from_any_ = 0;
+    std::vector<size_t> arrived_ = std::vector<size_t>(waiting_from_.size());  // by source
+    size_t kept_ = 0;
+};
+
+}  // namespace tutti::message

@@ -1,0 +1,333 @@
+// The bell of a rank wakes its sleeping threads: callers that wait, and the mover if none does.
+// Works are finished, channels used and troubles asked for without the lock.
+#include "messages.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/fault_point.hpp"
+#include "base/thread.hpp"
+
+namespace tutti::message {
+
+namespace {
+
+// Long enough that a rank which shares its processor with others does not sleep between two
+// messages, or two pieces of one.
+constexpr std::chrono::microseconds waiter_yields{400};
+constexpr std::chrono::microseconds mover_yields{50};
+constexpr std::chrono::milliseconds between_looks{10};
+constexpr uint64_t calls_between_looks = 16;  // where none of them waits for long
+// How long a caller that waits for a channel sleeps without a look around.
+constexpr std::chrono::milliseconds longest_sleep{500};
+
+}  // namespace
+
+Messages::Messages(Setting setting)
+    : rank_(setting.rank),
+      trouble_(std::move(setting.trouble)),
+      spins_(setting.spins),
+      alarm_(Alarm::shared()),
+      bell_(setting.bell == nullptr ? own_bell_ : *setting.bell),
+      traffic_(setting.rank, setting.size) {}
+
+Messages::~Messages() {
+    abort({TUTTI_ERR_ABORTED, -1, 0, "the group was destroyed"});
+    close();
+}
+
+void Messages::send(const Send& call, const Deadline& deadline) {
+    Sending message(call, deadline, nullptr);
+    run(message);
+}
+
+int Messages::receive(const Receive& call, const Deadline& deadline) {
+    Receiving receiving(call, deadline, nullptr);
+    run(receiving);
+    return receiving.source;
+}
+
+void Messages::start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work) {
+    begin(std::make_unique<Sending>(call, deadline, std::move(work)));
+}
+
+void Messages::start(const Receive& call, const Deadline& deadline, std::shared_ptr<Work> work) {
+    begin(std::make_unique<Receiving>(call, deadline, std::move(work)));
+}
+
+template <typename Kind>
+void Messages::run(Kind& operation) {
+    Deferred after;
+    bool looks = false;
+    bool waits = false;
+    bool is_driven = false;
+    {
+        const Lock lock(mutex_);
+        looks = ++calls_ % calls_between_looks == 0;
+        is_driven = traffic_.is_driven(operation.call);
+        traffic_.set_driver(&operation);
+        traffic_.post(operation);
+        waits = !operation.done.load(std::memory_order_relaxed);
+        if (waits) enter_wait();
+        leave(after);
+    }
+    after.run(bell_);
+    if (waits) await(operation, is_driven);  // also if another thread has ended it by now
+    if (looks) look_around();  // a group that fails also ends messages between its other ranks
+    if (!operation.status.ok()) throw Error(operation.status);
+}
+
+template <typename Kind>
+void Messages::begin(std::unique_ptr<Kind> operation) {
+    Deferred after;
+    bool is_first_late = false;
+    {
+        const Lock lock(mutex_);
+        const bool is_driven = traffic_.is_driven(operation->call);
+        if (is_driven && !mover_.joinable()) {
+            mover_ = start_thread("tutti-messages", [this] { move(); });
+        }
+        traffic_.set_driver(nullptr);
+        traffic_.post(*operation);
+        static_cast<void>(operation.release());        // it ends by itself from here on
+        if (is_driven) traffic_.expire(Clock::now());  // one whose time is up already
+        employ_mover();
+        traffic_.take(after);
+        is_first_late = traffic_.next_expiry() < watched_;
+    }
+    after.run(bell_);
+    if (is_first_late) enter([](Traffic& /*traffic*/) {});  // only now that a channel has it
+}
+
+// What is to be done without the lock, and the alarm for what is late first.
+void Messages::leave(Deferred& after) noexcept {
+    traffic_.take(after);
+    try {
+        watch(traffic_.next_expiry());
+    } catch (...) {  // no memory, or no thread: the next caller tries again
+    }
+}
+
+void Messages::watch(Clock::time_point when) {
+    if (when >= watched_) return;
+    const auto id = alarm_->set(Deadline::at(when), [weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->ring();
+    });
+    alarm_->clear(std::exchange(watching_, id));
+    watched_ = when;
+}
+
+// Something in the background may be late.
+void Messages::ring() noexcept {
+    Deferred after;
+    {
+        const Lock lock(mutex_);
+        traffic_.set_driver(nullptr);
+        watched_ = Clock::time_point::max();
+        traffic_.expire(Clock::now());
+        leave(after);
+    }
+    after.run(bell_);
+}
+
+void Messages::enter_wait() {
+    ++waiters_;
+    uncount_mover();
+}
+
+void Messages::leave_wait() {
+    if (--waiters_ == 0) employ_mover();
+}
+
+// The mover advances what is in the background, unless a caller waits.
+void Messages::employ_mover() {
+    if (waiters_ > 0 || traffic_.in_background() == 0) return;
+    if (is_idle_) employed_.notify_one();
+    if (!is_dozing_ || is_counted_) return;
+    count_mover();
+    traffic_.set_driver(nullptr);
+    traffic_.advance();  // what came before it was counted
+}
+
+void Messages::count_mover() {
+    bell_.sleepers.fetch_add(1, std::memory_order_seq_cst);
+    is_counted_ = true;
+}
+
+void Messages::uncount_mover() {
+    if (!is_counted_) return;
+    bell_.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+    is_counted_ = false;
+}
+
+// Once the operation is done, this thread no longer counts as one that waits. A transport whose
+// connections are moved by the waiting thread would be asked here, without the lock, and in doze()
+// the thread would sleep on its descriptors instead of the bell.
+Messages::Step Messages::step(Operation& operation) {
+    if (!mutex_.try_lock()) return Step::Nothing;
+    traffic_.set_driver(&operation);
+    Step step = Step::Nothing;
+    if (!operation.done.load(std::memory_order_relaxed) && traffic_.advance()) step = Step::Moved;
+    if (operation.done.load(std::memory_order_relaxed)) {
+        step = Step::Done;
+        leave_wait();
+    }
+    Deferred after;
+    leave(after);
+    mutex_.unlock();
+    after.run(bell_);
+    return step;
+}
+
+// A driven operation is looked at often at first; for any other the bell rings.
+template <typename Kind>
+void Messages::await(Kind& operation, bool is_driven) {
+    TUTTI_FAULT_POINT("shm.message");
+    for (int spin = 0; is_driven && spin < spins_; ++spin) {
+        if (step(operation) == Step::Done) return;
+        shm::pause();
+    }
+    auto moved = Clock::now();
+    if (!is_driven) moved -= waiter_yields;
+    for (auto looked = moved;;) {
+        const Step last = step(operation);
+        if (last == Step::Done) return;
+        const auto now = Clock::now();
+        if (last == Step::Moved) moved = now;
+        auto longest = is_driven ? between_looks : longest_sleep;
+        if (!operation.is_late) {
+            const auto when = operation.deadline.when();
+            if (now >= when) {
+                enter([&](Traffic& traffic) {
+                    traffic.set_driver(&operation);
+                    if (!operation.done.load(std::memory_order_relaxed))
+                        traffic.time_out(operation);
+                    operation.is_late = true;
+                });
+                continue;
+            }
+            longest = std::min(longest, std::chrono::ceil<std::chrono::milliseconds>(when - now));
+        }
+        const bool dozes = now - moved >= waiter_yields;
+        if (dozes || now - looked >= between_looks) {
+            looked = now;
+            look_around();
+        }
+        if (dozes) {
+            doze(operation, longest);
+        } else {
+            ::sched_yield();
+        }
+    }
+}
+
+void Messages::doze(Operation& operation, Clock::duration longest) {
+    bell_.sleepers.fetch_add(1, std::memory_order_seq_cst);
+    const uint32_t heard = bell_.rings.load(std::memory_order_seq_cst);
+    bool moved = false;
+    enter([&](Traffic& traffic) {
+        traffic.set_driver(&operation);
+        moved = traffic.advance() || operation.done.load(std::memory_order_seq_cst);
+        if (traffic.in_background() > 0)
+            longest = std::min<Clock::duration>(longest, between_looks);
+    });
+    if (!moved) shm::await_ring(bell_, heard, longest);
+    bell_.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+// Has the group failed, or a rank left, on which something here waits?
+void Messages::look_around() {
+    std::vector<int> peers;
+    {
+        const Lock lock(mutex_);
+        const auto now = Clock::now();
+        if (now < next_look_) return;
+        next_look_ = now + between_looks;
+        peers = traffic_.peers_in_use();
+    }
+    const Status ours = trouble_(rank_);
+    std::vector<std::pair<int, Status>> troubles;
+    for (const int peer : peers) {
+        if (Status status = trouble_(peer); !status.ok()) {
+            troubles.emplace_back(peer, std::move(status));
+        }
+    }
+    if (ours.ok() && troubles.empty()) return;
+    enter([&](Traffic& traffic) {
+        while (traffic.advance()) {  // what they wrote before
+        }
+        if (!ours.ok()) traffic.fail(ours);
+        for (const auto& [peer, status] : troubles) traffic.fail(peer, status);
+        traffic.fail_any_if_alone(troubles.size());
+    });
+}
+
+void Messages::abort(const Status& status) noexcept {
+    enter([&](Traffic& traffic) { traffic.fail(status); });
+}
+
+void Messages::close() noexcept {
+    std::thread mover;
+    std::vector<Peer*> peers;
+    {
+        const Lock lock(mutex_);
+        stopping_ = true;
+        employed_.notify_all();
+        mover.swap(mover_);
+        alarm_->clear(watching_);
+        peers = traffic_.all_peers();
+    }
+    if (mover.joinable()) {
+        shm::wake(bell_);
+        mover.join();
+    }
+    for (Peer* const peer : peers) peer->close();
+}
+
+// The mover: advances everything in the background while no caller waits; looks around in any case.
+void Messages::move() noexcept {
+    Lock lock(mutex_);
+    auto moved = Clock::now();
+    for (auto looked = moved; !stopping_;) {
+        if (traffic_.in_background() == 0) {
+            is_idle_ = true;
+            employed_.wait(lock);
+            is_idle_ = false;
+            continue;
+        }
+        const uint32_t heard = bell_.rings.load(std::memory_order_seq_cst);
+        const bool is_needed = waiters_ == 0;
+        if (is_needed) count_mover();
+        traffic_.set_driver(nullptr);
+        const bool has_moved = is_needed && traffic_.advance();
+        const auto now = Clock::now();
+        if (has_moved) moved = now;
+        const bool goes_on =
+            is_needed && now - moved < mover_yields && (has_moved || traffic_.is_streaming());
+        is_dozing_ = !goes_on;
+        if (goes_on) uncount_mover();
+        Deferred after;
+        leave(after);
+        lock.unlock();
+        after.run(bell_);
+        if (!goes_on) {
+            shm::await_ring(bell_, heard);
+        } else if (!has_moved) {
+            ::sched_yield();
+        }
+        if (!goes_on || now - looked >= between_looks) {
+            looked = now;
+            look_around();
+        }
+        lock.lock();
+        is_dozing_ = false;
+        uncount_mover();
+    }
+}
+
+}  // namespace tutti::message

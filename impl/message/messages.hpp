@@ -1,0 +1,119 @@
+// Point-to-point messages with tags, matched with receives under one lock, in the order in which
+// messages came and receives were started. A Peer for each other rank moves the data.
+// A deadline ends what has not begun: a receive that no message has been found for, a send whose
+// data have not begun to move. What has begun goes on to its end, so no message is lost.
+//
+// A caller that waits advances all messages of its rank meanwhile, on its own thread. Messages that
+// no caller waits for are advanced by the mover, a thread started with the first that needs it.
+// Peers of channels need none: they call enter() when something has come. Any thread. Order of
+// locks: this one, then the alarm's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "base/deadline.hpp"
+#include "base/mutex.hpp"
+#include "call/message.hpp"
+#include "memory/waiting.hpp"
+#include "operation.hpp"
+#include "traffic.hpp"
+#include "work/alarm.hpp"
+#include "work/work.hpp"
+
+namespace tutti::message {
+
+// Why this rank cannot count on that one; of itself: why the group has failed. Any thread.
+using Trouble = std::function<Status(int rank)>;
+
+class Messages : public std::enable_shared_from_this<Messages> {
+public:
+    struct Setting {
+        int rank = 0;
+        int size = 1;
+        Trouble trouble;            // asked about peers that are driven, and about this rank
+        shm::Bell* bell = nullptr;  // that driven peers ring; null: there are none
+        int spins = 0;              // how often to look before others may run
+    };
+    explicit Messages(Setting setting);
+    ~Messages();
+    Messages(const Messages&) = delete;
+    Messages& operator=(const Messages&) = delete;
+
+    // Here and now; throw how it ended. Returns the source.
+    void send(const Send& call, const Deadline& deadline);
+    int receive(const Receive& call, const Deadline& deadline);
+    // In the background.
+    void start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work);
+    void start(const Receive& call, const Deadline& deadline, std::shared_ptr<Work> work);
+
+    // Ends all that waits, now and later; only the first status counts. What a channel moves ends
+    // with the channel, which is aborted first.
+    void abort(const Status& status) noexcept;
+    // After the abort: returns when nothing of this uses memory of other ranks or a channel.
+    void close() noexcept;
+
+    // act(traffic) under the lock, then what came of it without. To add peers before all messages,
+    // and for peers that are not driven when something has come.
+    template <typename Act>
+    void enter(Act&& act) {
+        Deferred after;
+        {
+            const Lock lock(mutex_);
+            traffic_.set_driver(nullptr);
+            act(traffic_);
+            leave(after);
+        }
+        after.run(bell_);
+    }
+
+private:
+    using Clock = Deadline::Clock;
+
+    template <typename Kind>
+    void run(Kind& operation);
+    template <typename Kind>
+    void begin(std::unique_ptr<Kind> operation);
+    template <typename Kind>
+    void await(Kind& operation, bool is_driven);
+    enum class Step { Nothing, Moved, Done };
+    Step step(Operation& operation);
+    void doze(Operation& operation, Clock::duration longest);
+    void look_around();
+    void ring() noexcept;
+    void move() noexcept;
+
+    // Under the lock.
+    void leave(Deferred& after) noexcept TUTTI_REQUIRES(mutex_);
+    void watch(Clock::time_point when) TUTTI_REQUIRES(mutex_);
+    void enter_wait() TUTTI_REQUIRES(mutex_);
+    void leave_wait() TUTTI_REQUIRES(mutex_);
+    void employ_mover() TUTTI_REQUIRES(mutex_);
+    void count_mover() TUTTI_REQUIRES(mutex_);
+    void uncount_mover() TUTTI_REQUIRES(mutex_);
+
+    const int rank_;
+    const Trouble trouble_;
+    const int spins_;
+    const std::shared_ptr<Alarm> alarm_;
+    shm::Bell own_bell_{};
+    shm::Bell& bell_;
+
+    Mutex mutex_;
+    Condition employed_;
+    Traffic traffic_ TUTTI_GUARDED_BY(mutex_);
+    Clock::time_point next_look_ TUTTI_GUARDED_BY(mutex_);
+    Alarm::Id watching_ TUTTI_GUARDED_BY(mutex_) = 0;  // for what is late first,
+    Clock::time_point watched_ TUTTI_GUARDED_BY(mutex_) = Clock::time_point::max();  // at that time
+    uint64_t calls_ TUTTI_GUARDED_BY(mutex_) = 0;                                    // here and now
+    int waiters_ TUTTI_GUARDED_BY(mutex_) = 0;  // threads that move what there is
+    bool stopping_ TUTTI_GUARDED_BY(mutex_) = false;
+    bool is_idle_ TUTTI_GUARDED_BY(mutex_) = false;     // the mover waits to be employed,
+    bool is_dozing_ TUTTI_GUARDED_BY(mutex_) = false;   // or for the bell,
+    bool is_counted_ TUTTI_GUARDED_BY(mutex_) = false;  // as one of its sleepers
+    std::thread mover_ TUTTI_GUARDED_BY(mutex_);
+};
+
+}  // namespace tutti::message

@@ -1,0 +1,92 @@
+// The messages of one other rank to this one: reads its descriptors as long as a receive waits for
+// that rank, and the data in the stream. Under the lock of the Messages.
+#pragma once
+
+#include <cstdint>
+
+#include "memory/shared.hpp"
+#include "memory/table.hpp"
+#include "message/matching.hpp"
+#include "message/operation.hpp"
+#include "message/traffic.hpp"
+#include "ring.hpp"
+
+namespace tutti::message {
+
+struct Sender {
+    int rank;
+    int place;        // in memory that it has shared
+    int32_t process;  // in which its memory can be read; 0: it cannot
+    shm::Way way;     // which way long data come, if that is not as their size is
+};
+
+// A message that came before its receive.
+struct OfferedArrival final : Arrival {
+    using Arrival::Arrival;
+    uint64_t number = 0;
+    Descriptor::Head head{};
+    std::unique_ptr<std::byte[]> data;  // null: there are none, or they are not here
+    Location where{};
+};
+
+class Inbox {
+public:
+    // `theirs`: the bell of the sender. `shared`: memory of its that this rank sees. `broken`
+    // becomes why nothing more can come from there: what stands there is no message.
+    Inbox(Traffic& traffic, const RingView& view, shm::Bell& theirs, const Sender& sender,
+          const shm::Shared& shared, Status& broken)
+        : traffic_(traffic),
+          view_(view),
+          theirs_(theirs),
+          sender_(sender),
+          shared_(shared),
+          broken_(broken) {}
+
+    // Goes on as far as it can; true if something came of it.
+    bool advance();
+    [[nodiscard]] bool is_streaming() const { return !streaming_.empty() || !reading_.empty(); }
+    // A receive takes a message that came before. False: the sender has taken it back.
+    bool take(Receiving& receiving, const OfferedArrival& arrival);
+    // Ends the receives that have taken a message whose data are not all there.
+    void fail(const Status& status);
+
+private:
+    struct Offer {
+        uint64_t number;
+        Descriptor::Head head;
+        const std::byte* data;  // null: there are none, or they are not here
+        Location where;
+    };
+    bool poll();
+    void give_back(uint64_t descriptor);
+    bool deliver(const Offer& offer);
+    void keep(const Offer& offer);
+    bool take(Receiving& receiving, const Offer& offer, bool waits);
+    [[nodiscard]] bool is_offered(const OfferedArrival& arrival) const;
+    [[nodiscard]] bool is_read_there(const Location& where, size_t bytes) const;
+    [[nodiscard]] bool sees(const Location& where, size_t bytes) const;
+    [[nodiscard]] bool read_some(const Receiving& receiving, size_t length) const;
+    bool settle(uint64_t number, uint32_t offer, State from, State to);
+    bool read_there();
+    void end_reading(Receiving& receiving, bool has_all);
+    bool read();
+    bool read_head(uint64_t all);
+    void read_data(size_t length);
+    bool break_off(const char* what);
+
+    Traffic& traffic_;
+    const RingView view_;
+    shm::Bell& theirs_;
+    const Sender sender_;
+    const shm::Shared& shared_;
+    uint64_t next_ = 1;             // number of the next descriptor
+    uint64_t settled_ = 0;          // offers of theirs
+    uint64_t read_ = 0;             // bytes of the stream
+    List<Receiving> reading_;       // their data in the sender's memory
+    List<Receiving> streaming_;     // their data come in the stream
+    Receiving* current_ = nullptr;  // of those; whose data come now
+    size_t purge_at_ = 64;          // arrivals
+    Status& broken_;
+};
+
+}  // namespace tutti::message

@@ -1,0 +1,179 @@
+// What the receiver writes is believed as far as it does no harm: at most this rank waits until its
+// deadline, or its message counts as received.
+#include "outbox.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "memory/copying.hpp"
+#include "memory/waiting.hpp"
+
+namespace tutti::message {
+
+namespace {
+
+constexpr size_t shown_at_once = size_t{32} * 1024;  // shown to the receiver at once
+constexpr size_t most_written = size_t{256} * 1024;  // before others have their turn
+
+}  // namespace
+
+bool Outbox::advance() {
+    bool moved = false;
+    while (!queued_.empty() && offer(queued_.front())) moved = true;
+    moved |= poll();
+    return stream() || moved;
+}
+
+bool Outbox::offer(Sending& message) {
+    Ring& ring = *view_.ring;
+    if (next_ - consumed_ > most_descriptors) {
+        consumed_ = ring.consumed.load(std::memory_order_acquire);
+        if (next_ - consumed_ > most_descriptors) return false;
+    }
+    if (free_.empty()) {
+        if (offers_ == most_offers) return false;
+        free_.push_back(offers_++);
+    }
+    message.offer = free_.back();
+    free_.pop_back();
+    message.number = next_++;
+    state(message).store(state_of(message.number, State::Offered), std::memory_order_relaxed);
+    const size_t place = message.number % most_descriptors;
+    Descriptor& descriptor = ring.descriptors[place];
+    const ConstView& data = message.call.buffer;
+    descriptor.head = {data.count, data.dtype, message.call.content, message.call.tag,
+                       message.offer};
+    const size_t bytes = data.size();
+    if (bytes > Descriptor::most) {
+        if (bytes <= eager_bytes) std::memcpy(ring.eager[place], data.data, bytes);
+        const Location where{reinterpret_cast<uint64_t>(data.data), shared_.place_of(data.bytes())};
+        std::memcpy(descriptor.data, &where, sizeof where);
+    } else if (bytes > 0) {
+        std::memcpy(descriptor.data, data.data, bytes);
+    }
+    message.leave_list();
+    message.stage = Sending::Stage::Offered;
+    offered_.push_back(message);
+    descriptor.number.exchange(message.number, std::memory_order_seq_cst);
+    ring_after_exchange(theirs_);
+    return true;
+}
+
+// With one message on offer its state says everything: nothing else of the receiver moves then.
+bool Outbox::poll() {
+    if (offered_.empty()) return false;
+    if (offered_.has_one()) return poll(offered_.front());
+    const uint64_t all = view_.ring->settled.load(std::memory_order_acquire);
+    auto left = static_cast<int64_t>(all - settled_);
+    bool moved = false;
+    if (left > 0) {
+        offered_.find([&](Sending& message) {
+            if (!poll(message)) return false;
+            moved = true;
+            return --left == 0;
+        });
+    }
+    return moved;
+}
+
+// Whether the receiver has settled it.
+bool Outbox::poll(Sending& message) {
+    const uint64_t now = state(message).load(std::memory_order_acquire);
+    if (now == state_of(message.number, State::Offered) ||
+        now == state_of(message.number, State::BeingRead)) {
+        return false;
+    }
+    ++settled_;
+    free_.push_back(message.offer);
+    message.leave_list();
+    if (now == state_of(message.number, State::Wanted)) {
+        message.stage = Sending::Stage::Streaming;
+        streaming_.push_back(message);
+    } else {
+        traffic_.end(message, {});
+    }
+    return true;
+}
+
+// True if nothing of it has moved, and nothing will.
+bool Outbox::take_back(Sending& message) {
+    if (message.stage == Sending::Stage::Queued) return true;
+    if (message.stage == Sending::Stage::Streaming) return false;
+    return take_back(message, State::Offered);
+}
+
+// True if that was how it stood.
+bool Outbox::take_back(Sending& message, State now) {
+    uint64_t expected = state_of(message.number, now);
+    if (!state(message).compare_exchange_strong(
+            expected, state_of(message.number, State::Withdrawn), std::memory_order_seq_cst)) {
+        return false;
+    }
+    free_.push_back(message.offer);
+    return true;
+}
+
+bool Outbox::withdraw(Sending& message, const Status& status) {
+    if (!take_back(message)) return false;
+    traffic_.end(message, status);
+    return true;
+}
+
+void Outbox::fail(const Status& status) {
+    while (!queued_.empty()) traffic_.end(queued_.front(), status);
+    offered_.find([&](Sending& message) {
+        // A receiver that is reading it then gets nothing of worth. Meanwhile the state moves on,
+        // if at all, from offered to being read to settled.
+        while (!poll(message)) {
+            if (!take_back(message, State::Offered) && !take_back(message, State::BeingRead))
+                continue;
+            traffic_.end(message, status);
+            break;
+        }
+        return false;
+    });
+    while (!streaming_.empty()) traffic_.end(streaming_.front(), status);
+}
+
+bool Outbox::stream() {
+    Ring& ring = *view_.ring;
+    const size_t size = view_.stream_bytes;
+    size_t turn = 0;
+    while (!streaming_.empty() && turn < most_written) {
+        Sending& message = streaming_.front();
+        const size_t bytes = message.call.buffer.size();
+        const uint64_t used = written_ - ring.read.load(std::memory_order_acquire);
+        const size_t room = used > size ? 0 : size - static_cast<size_t>(used);
+        const size_t place = static_cast<size_t>(written_) & (size - 1);
+        size_t length = 0;
+        if (!message.has_begun) {
+            if (room < stream_step) break;
+            const StreamHead head{message.number, bytes};
+            std::memcpy(view_.stream + place, &head, sizeof head);
+            message.has_begun = true;
+            written_ += stream_step;
+            continue;  // the first data go with it
+        }
+        length = std::min({bytes - message.moved, room, size - place, shown_at_once});
+        const bool is_last = message.moved + length == bytes;
+        const size_t step = is_last ? (length + stream_step - 1) / stream_step * stream_step
+                                    : length / stream_step * stream_step;
+        if (step == 0 && !is_last) break;
+        if (!is_last) length = step;
+        if (length > 0) {
+            const auto* const data = static_cast<const std::byte*>(message.call.buffer.data);
+            shm::copy_in({view_.stream + place, length}, {data + message.moved, length});
+        }
+        message.moved += length;
+        written_ += step;
+        turn += step + 1;
+        ring.written.exchange(written_, std::memory_order_seq_cst);
+        ring_after_exchange(theirs_);
+        if (is_last) {
+            traffic_.end(message, {});
+        }
+    }
+    return turn > 0;
+}
+
+}  // namespace tutti::message

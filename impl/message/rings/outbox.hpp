@@ -1,0 +1,72 @@
+// The messages of this rank to one other. They are offered in their order, as far as there are
+// descriptors and offers for them; data that did not go with the descriptor follow in a stream,
+// once the receiver wants them. Under the lock of the Messages.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "memory/shared.hpp"
+#include "message/operation.hpp"
+#include "message/traffic.hpp"
+#include "ring.hpp"
+
+namespace tutti::message {
+
+class Outbox {
+public:
+    // `theirs`: the bell of the receiver. `shared`: memory that it sees.
+    Outbox(Traffic& traffic, const RingView& view, shm::Bell& theirs, const shm::Shared& shared)
+        : traffic_(traffic), view_(view), theirs_(theirs), shared_(shared) {}
+
+    // Throws OUT_OF_MEMORY.
+    void add(Sending& message) {
+        free_.reserve(most_offers);
+        queued_.push_back(message);
+    }
+    // Goes on as far as it can; true if something came of it.
+    bool advance();
+    [[nodiscard]] bool is_busy() const {
+        return !queued_.empty() || !offered_.empty() || !streaming_.empty();
+    }
+    [[nodiscard]] bool is_streaming() const { return !streaming_.empty(); }
+
+    // Ends it, if nothing of it has moved; else it goes on.
+    bool withdraw(Sending& message, const Status& status);
+    // act(message) for each of which nothing is known to have moved; it may withdraw that one.
+    template <typename Act>
+    void for_unmoved(Act&& act) {
+        for (List<Sending>* const list : {&queued_, &offered_}) {
+            list->find([&](Sending& message) { return act(message), false; });
+        }
+    }
+    // Ends all.
+    void fail(const Status& status);
+
+private:
+    bool offer(Sending& message);
+    bool poll();
+    bool poll(Sending& message);
+    bool take_back(Sending& message);
+    bool take_back(Sending& message, State now);
+    bool stream();
+    [[nodiscard]] std::atomic<uint64_t>& state(const Sending& message) const {
+        return view_.ring->offers[message.offer];
+    }
+
+    Traffic& traffic_;
+    const RingView view_;
+    shm::Bell& theirs_;
+    const shm::Shared& shared_;
+    List<Sending> queued_;
+    List<Sending> offered_;
+    List<Sending> streaming_;
+    uint64_t next_ = 1;      // number of the next message
+    uint64_t consumed_ = 0;  // as last seen
+    uint64_t settled_ = 0;   // offers that were found settled by the receiver
+    uint64_t written_ = 0;
+    std::vector<uint32_t> free_;  // offers; has room for all
+    uint32_t offers_ = 0;         // that were ever in use
+};
+
+}  // namespace tutti::message

@@ -1,0 +1,112 @@
+// What stands in the memory that a rank shows the others for its messages: a ring for each of them,
+// with the descriptors in which it offers messages, the answers to them, and a stream for data that
+// are long. Plain memory, mapped by several processes.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "call/message.hpp"
+#include "memory/waiting.hpp"
+#include "message/operation.hpp"
+
+namespace tutti::message {
+
+using shm::cache_line;
+
+constexpr size_t most_descriptors = 16;     // that were written and not yet consumed
+constexpr size_t most_offers = 8192;        // messages to one rank that it has not taken yet
+constexpr size_t eager_bytes = 4096;        // data up to here travel with their descriptor
+constexpr size_t stream_step = cache_line;  // what is in a stream begins at multiples
+
+// Offers a message: what it is, and its data if they are few. Messages are counted from 1.
+struct alignas(cache_line) Descriptor {
+    struct Head {
+        int64_t count;  // elements
+        uint32_t dtype;
+        Content content;
+        int32_t tag;
+        uint32_t offer;  // which one tells what becomes of it
+    };
+    static constexpr size_t most = 32;
+
+    std::atomic<uint64_t> number;  // of the message that it offers; 0: none yet
+    Head head;
+    std::byte data[most];  // else they are in `eager` or come later, and here is a Location
+};
+static_assert(sizeof(Descriptor) == cache_line);
+
+static_assert(sizeof(Location) <= Descriptor::most);
+
+// What became of a message: its number, and one of these. The receiver takes it, with or without
+// its data, or reads them where they are before it does; the sender takes it back.
+enum class State : uint64_t { Offered = 0, Taken = 1, Wanted = 2, BeingRead = 3, Withdrawn = 4 };
+constexpr int state_bits = 3;
+constexpr uint64_t state_of(uint64_t number, State state) {
+    return number << state_bits | static_cast<uint64_t>(state);
+}
+
+// In front of the data in a stream.
+struct StreamHead {
+    uint64_t number;
+    uint64_t bytes;
+};
+static_assert(sizeof(StreamHead) <= stream_step);
+
+// From the rank whose memory it is to one other. The sender writes the descriptors and the stream.
+struct Ring {
+    Descriptor descriptors[most_descriptors];
+    alignas(cache_line) std::atomic<uint64_t> written;   // bytes of the stream so far
+    alignas(cache_line) std::atomic<uint64_t> consumed;  // the receiver's: descriptors so far
+    std::atomic<uint64_t> settled;                       // the receiver's: offers so far
+    alignas(cache_line) std::atomic<uint64_t> read;      // the receiver's: bytes of the stream
+    alignas(4096) std::atomic<uint64_t> offers[most_offers];
+    alignas(4096) std::byte eager[most_descriptors][eager_bytes];
+    // the stream follows
+};
+
+// How long the streams of a group's rings are: a power of two, less where there are many.
+constexpr size_t stream_bytes_for(int ranks) {
+    constexpr size_t all = size_t{8} * 1024 * 1024;
+    const size_t each = std::bit_floor(all / static_cast<size_t>(std::max(ranks, 1)));
+    return std::clamp(each, size_t{16} * 1024, size_t{512} * 1024);
+}
+
+// In front of the rings. Ranks that have written something for this one ring the bell.
+struct Front {
+    shm::Bell bell;
+    // the rings follow
+};
+constexpr size_t front_bytes = 4096;
+static_assert(sizeof(Front) <= front_bytes && sizeof(Ring) % 4096 == 0);
+
+// What so many ranks need that all see each other's memory, each of them.
+constexpr size_t rings_bytes(int ranks) {
+    return front_bytes + static_cast<size_t>(ranks) * (sizeof(Ring) + stream_bytes_for(ranks));
+}
+// What any number of ranks up to that one needs.
+constexpr size_t most_rings_bytes(int ranks) {
+    size_t most = 0;
+    for (int fewer = 1; fewer <= ranks; ++fewer) most = std::max(most, rings_bytes(fewer));
+    return most;
+}
+
+// One ring, as either side has it before it.
+struct RingView {
+    Ring* ring = nullptr;
+    std::byte* stream = nullptr;
+    size_t stream_bytes = 0;
+
+    // The one to `place` in such memory of one of so many ranks.
+    static RingView in(void* memory, int place, int ranks) {
+        const size_t bytes = stream_bytes_for(ranks);
+        auto* const begin = static_cast<std::byte*>(memory) + front_bytes +
+                            static_cast<size_t>(place) * (sizeof(Ring) + bytes);
+        return {reinterpret_cast<Ring*>(begin), begin + sizeof(Ring), bytes};
+    }
+};
+
+}  // namespace tutti::message

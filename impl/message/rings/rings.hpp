@@ -1,0 +1,101 @@
+// Messages through memory that ranks of one host see: the peers that move them, made and added to
+// the engine together. Under the lock of the Messages, but for what says otherwise.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "inbox.hpp"
+#include "memory/shared.hpp"
+#include "memory/table.hpp"
+#include "memory/waiting.hpp"
+#include "message/messages.hpp"
+#include "message/traffic.hpp"
+#include "outbox.hpp"
+#include "ring.hpp"
+
+namespace tutti::message {
+
+class RingPeer final : public Peer {
+public:
+    struct Ends {
+        RingView out;
+        RingView in;
+        shm::Bell& bell;  // the peer's
+    };
+    RingPeer(Traffic& traffic, const Ends& ends, const Sender& sender,
+             std::shared_ptr<const shm::Shared> shared)
+        : matching_(traffic.matching()),
+          rank_(sender.rank),
+          shared_(std::move(shared)),
+          outbox_(traffic, ends.out, ends.bell, *shared_),
+          inbox_(traffic, ends.in, ends.bell, sender, *shared_, broken_) {}
+
+    [[nodiscard]] bool is_driven() const override { return true; }
+    bool advance() override {
+        const bool moved = outbox_.is_busy() && outbox_.advance();
+        return ((matching_.wants(rank_) || inbox_.is_streaming()) && inbox_.advance()) || moved;
+    }
+    [[nodiscard]] bool is_busy() const override {
+        return outbox_.is_busy() || inbox_.is_streaming();
+    }
+    [[nodiscard]] bool is_streaming() const override {
+        return outbox_.is_streaming() || inbox_.is_streaming();
+    }
+    void send(Sending& message) override { outbox_.add(message); }
+    void withdraw(Sending& message, const Status& status) override {
+        outbox_.withdraw(message, status);
+    }
+    void for_unmoved(const std::function<void(Sending&)>& act) override {
+        outbox_.for_unmoved(act);
+    }
+    bool take(Receiving& receiving, Arrival& arrival) override {
+        return inbox_.take(receiving, static_cast<OfferedArrival&>(arrival));
+    }
+    void fail(const Status& status) override {
+        outbox_.fail(status);
+        inbox_.fail(status);
+    }
+
+private:
+    const Matching& matching_;
+    const int rank_;
+    const std::shared_ptr<const shm::Shared> shared_;
+    Outbox outbox_;
+    Inbox inbox_;
+};
+
+// The ranks of this host that see each other's memory, this one among them.
+struct Neighbours {
+    struct Rank {
+        int rank;             // in the group
+        void* memory;         // of its rings; null: it is not reached by rings
+        int32_t process = 0;  // in which its other memory can be read; 0: in none
+    };
+    std::vector<Rank> ranks;  // in the order of their rings
+    shm::Way way{};           // which way long data go, if that is not as their size is
+    int spins = 0;            // how often to look before others may run
+
+    // Whether messages to and from that rank, another one, go by rings.
+    [[nodiscard]] bool has(int rank) const;
+    // The one that rings for that rank; null: there are no rings.
+    [[nodiscard]] shm::Bell* bell_of(int rank) const;
+};
+
+class Rings {
+public:
+    // Adds the peers. The memory is there until the engine is closed.
+    Rings(Messages& messages, const Neighbours& neighbours, int rank);
+
+    // What the neighbours have shared by now: data in it are read there. Any thread.
+    void see(const shm::Shared& shared);
+
+private:
+    Messages& messages_;
+    std::shared_ptr<shm::Shared> shared_;  // under the lock of the Messages
+};
+
+}  // namespace tutti::message

@@ -1,0 +1,133 @@
+// All messages of this rank: those that wait and those under way, and the steps that advance them.
+// Under the lock of its Messages; waits for nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "base/status.hpp"
+#include "matching.hpp"
+#include "memory/waiting.hpp"
+#include "operation.hpp"
+#include "peer.hpp"
+
+namespace tutti::message {
+
+// What is to be done when the lock is free again: calls, works of operations that have ended, and
+// threads to wake that wait for one.
+struct Deferred {
+    std::vector<std::function<void()>> calls;
+    List<Operation> ended;
+    bool wakes = false;
+
+    // `bell`: on which those threads sleep.
+    void run(shm::Bell& bell) noexcept;
+};
+
+class Traffic {
+public:
+    using TimePoint = Deadline::Clock::time_point;
+
+    Traffic(int rank, int size);
+    Traffic(const Traffic&) = delete;
+    Traffic& operator=(const Traffic&) = delete;
+
+    // The peer of a rank; any_source: the one that receives from any source ask besides the driven
+    // ones. Before all messages.
+    void add(int rank, std::unique_ptr<Peer> peer);
+    // Whether it ends only if a thread advances the messages, or looks for trouble.
+    [[nodiscard]] bool is_driven(const Send& call) const { return is_driven(call.destination); }
+    [[nodiscard]] bool is_driven(const Receive& call) const { return is_driven(call.source); }
+
+    // From here on it is under way, or has ended already. Throw why it cannot be.
+    void post(Sending& message);
+    void post(Receiving& receiving);
+    // Goes on as far as it can; true if something came of it.
+    bool advance();
+    // Whether data are on their way that come in many pieces.
+    [[nodiscard]] bool is_streaming() const;
+
+    // Its time is up: ends it, if nothing of it has moved.
+    void time_out(Sending& message);
+    void time_out(Receiving& receiving);
+    // The same for all of the background; and when the first of them will be late.
+    void expire(TimePoint now);
+    [[nodiscard]] TimePoint next_expiry() const { return next_expiry_; }
+    // Ends all, now and later; only the first status counts.
+    void fail(const Status& status);
+    // Nothing more comes from that rank, and nothing goes there.
+    void fail(int peer, const Status& status);
+
+    // Ranks that something waits for which only this rank ends when they are gone.
+    [[nodiscard]] std::vector<int> peers_in_use() const;
+    // So many of those are gone: ends receives from any source if no other rank is left.
+    void fail_any_if_alone(size_t gone);
+    [[nodiscard]] std::vector<Peer*> all_peers() const;
+
+    // The advancing thread waits for this one itself, so its end need not wake a thread.
+    void set_driver(const Operation* operation) { driver_ = operation; }
+    // Operations that have a work and are driven.
+    [[nodiscard]] size_t in_background() const { return in_background_; }
+    // What has come together since.
+    void take(Deferred& deferred) {
+        deferred.calls.swap(calls_);
+        deferred.ended.take(ended_);
+        deferred.wakes = std::exchange(wakes_, false);
+    }
+
+    // For peers.
+    // An operation has come to its end.
+    void end(Operation& operation, const Status& status, int source = -1) noexcept;
+    // A message has come whose receive may be there: goes to that, or waits for it.
+    void arrive(std::unique_ptr<Arrival> arrival);
+    // A receive that waits has found its message.
+    void stop_waiting(Receiving& receiving);
+    // The message that a receive had was taken back: it takes the next one.
+    void rejoin(Receiving& receiving);
+    // Ends the receives that wait for messages of this source with this tag.
+    void fail_waiting(int source, int tag, const Status& status);
+    // To be done soon, on this thread, without the lock, in the order of the calls; must not throw.
+    void later(std::function<void()> call) { calls_.push_back(std::move(call)); }
+    [[nodiscard]] Matching& matching() { return matching_; }
+
+private:
+    [[nodiscard]] bool is_driven(int peer) const;
+    void admit(Operation& operation, bool is_driven);
+    void join(Receiving& receiving);
+    bool take_arrival(Receiving& receiving);
+    void wait_for_message(Receiving& receiving);
+    template <typename Chosen>
+    void fail_waiting_where(Chosen&& chosen, const Status& status);
+    void hand_over(Sending& message, Receiving& receiving);
+    bool advance(int peer);
+    [[nodiscard]] bool is_late(const Operation& operation, TimePoint now);
+    [[nodiscard]] Peer* peer(int rank) const { return peers_[static_cast<size_t>(rank)].get(); }
+    [[nodiscard]] Peer* asked_by(const Receive& call) const {
+        return call.source == any_source ? anybody_.get() : peer(call.source);
+    }
+    void note(int peer) { in_use_[static_cast<size_t>(peer) / 64] |= bit(peer); }
+    static uint64_t bit(int peer) { return uint64_t{1} << (static_cast<unsigned>(peer) % 64); }
+    [[nodiscard]] bool is_in_use(int peer) const;
+
+    const int rank_;
+    Status aborted_;
+    Matching matching_;
+    std::vector<std::unique_ptr<Peer>> peers_;  // by rank; null: this one
+    std::unique_ptr<Peer> anybody_;             // may be null
+    std::vector<int> driven_;                   // peers that a thread has to advance
+    std::vector<uint64_t> in_use_;  // a bit for each of them that something may be going on with
+    List<Operation> ended_;
+    std::vector<std::function<void()>> calls_;
+    const Operation* driver_ = nullptr;
+    bool wakes_ = false;  // an operation has ended whose thread may sleep
+    uint64_t turns_ = 0;
+    size_t in_background_ = 0;
+    TimePoint next_expiry_ = TimePoint::max();
+};
+
+}  // namespace tutti::message

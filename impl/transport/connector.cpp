@@ -1,0 +1,265 @@
+#include "connector.hpp"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/environment.hpp"
+#include "base/error.hpp"
+#include "base/fault_point.hpp"
+#include "base/log.hpp"
+#include "base/resource_limits.hpp"
+#include "base/thread.hpp"
+#include "membership/invitation.hpp"
+#include "net/address.hpp"
+
+namespace tutti {
+
+namespace {
+
+constexpr uint32_t magic = 0x44545554;  // "TUTD"
+constexpr uint32_t version = 2;
+constexpr int backlog = 4096;
+constexpr int64_t attempt_ms = 30'000;  // what an address of a rank's may take to answer
+constexpr membership::Token dropped{};  // the answer to a call that the other side's replaces
+
+// Its bytes travel as they are.
+struct Greeting {
+    uint32_t magic;
+    uint32_t version;
+    uint32_t rank;
+    membership::Token secret;  // of the rank that is called
+};
+
+net::Descriptor make_event() {
+    net::Descriptor event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!event.valid()) throw system_error(TUTTI_ERR_OUT_OF_MEMORY, "eventfd", errno);
+    return event;
+}
+
+}  // namespace
+
+Connector::Connector(World& world, Events events)
+    : world_(world),
+      events_(std::move(events)),
+      loop_(net::Loop::shared()),
+      cancel_(make_event()),
+      routes_(world.routes()),
+      peers_(static_cast<size_t>(world.size())) {
+    auto sockets = net::ListenSocket::bind_each(routes_.listening_at, backlog);
+    own_ = {sockets.front().port(), membership::random_token()};
+    std::vector<int> descriptors;
+    for (auto& socket : sockets) descriptors.push_back(socket.release());
+    loop_->run([&] {
+        listener_ = std::make_unique<net::Listener>(
+            *loop_, std::move(descriptors), [this](int descriptor) { accept(descriptor); },
+            [this](const Status&) { return make_room(); });
+    });
+}
+
+Connector::~Connector() {
+    std::thread caller;
+    {
+        const Lock lock(mutex_);
+        is_ending_ = true;
+        wanted_.clear();
+        caller = std::move(caller_);
+    }
+    const uint64_t one = 1;
+    [[maybe_unused]] const auto written = ::write(cancel_.get(), &one, sizeof one);
+    if (caller.joinable()) caller.join();
+    loop_->run([this] {
+        listener_.reset();
+        visitors_.clear();
+    });
+}
+
+std::string Connector::address() const {
+    return cat(own_.port, " ", membership::hex(own_.secret));
+}
+
+void Connector::know(int peer, const std::string& address) {
+    net::Socket early;
+    {
+        const Lock lock(mutex_);
+        Peer& there = peers_[static_cast<size_t>(peer)];
+        if (there.known) return;
+        const size_t space = std::min(address.find(' '), address.size());
+        there.endpoint.port = static_cast<int>(
+            parse_number(address.substr(0, space), "a rank's port", 1, net::highest_port));
+        if (!membership::parse_hex(
+                std::string_view(address).substr(std::min(space + 1, address.size())),
+                there.endpoint.secret)) {
+            throw Error(TUTTI_ERR_NETWORK, cat("rank ", peer, " says where it is in other words"));
+        }
+        there.known = true;
+        early = std::move(there.early);
+    }
+    if (early.valid()) answer(peer, std::move(early));
+}
+
+void Connector::want(int peer) {
+    const Lock lock(mutex_);
+    Peer& there = peers_[static_cast<size_t>(peer)];
+    if (is_ending_ || there.state != State::None) return;
+    there.state = State::Calling;
+    wanted_.insert(peer);
+    if (is_calling_) return;
+    if (caller_.joinable()) caller_.join();  // it has done what it was started for
+    is_calling_ = true;
+    caller_ = start_thread("tutti-connect", [this] { call_all(); });
+}
+
+// Who comes in, on the loop's thread.
+
+void Connector::accept(int descriptor) {
+    const int id = ++last_visitor_;
+    net::Stream::Events events;
+    events.data = [this, id](std::span<const std::byte> bytes) { hear(id, bytes); };
+    events.closed = [this, id](const Status&) {
+        strangers_.remove(id);
+        visitors_.erase(id);
+    };
+    visitors_[id].stream = net::Stream::adopt(*loop_, descriptor, std::move(events));
+    if (const auto oldest = strangers_.add(id)) visitors_.erase(*oldest);
+}
+
+bool Connector::make_room() {
+    const auto oldest = strangers_.take_oldest();
+    if (oldest) visitors_.erase(*oldest);
+    return oldest.has_value();
+}
+
+void Connector::hear(int visitor, std::span<const std::byte> bytes) {
+    const auto found = visitors_.find(visitor);
+    if (found == visitors_.end()) return;
+    found->second.heard.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (found->second.heard.size() < sizeof(Greeting)) return;
+    const Visitor whole = std::move(found->second);
+    visitors_.erase(found);
+    strangers_.remove(visitor);
+    try {
+        admit(net::Socket(whole.stream->release()), whole.heard);
+    } catch (const Error& error) {
+        log(LogLevel::Warning, "transport: a caller was lost: ", error.what());
+    }
+}
+
+void Connector::admit(net::Socket connection, const std::string& heard) {
+    Greeting greeting{};
+    std::memcpy(&greeting, heard.data(), sizeof greeting);
+    const auto peer = static_cast<int>(greeting.rank);
+    if (heard.size() != sizeof greeting || greeting.magic != magic || greeting.version != version ||
+        peer < 0 || peer >= world_.size() || peer == world_.rank() ||
+        greeting.secret != own_.secret) {
+        log(LogLevel::Warning, "transport: a stranger connected from ",
+            connection.remote_address());
+        return;
+    }
+    {
+        const Lock lock(mutex_);
+        Peer& there = peers_[static_cast<size_t>(peer)];
+        if (!there.known) {
+            there.early = std::move(connection);
+            return;
+        }
+    }
+    answer(peer, std::move(connection));
+}
+
+void Connector::answer(int peer, net::Socket connection) {
+    membership::Token secret{};
+    {
+        const Lock lock(mutex_);
+        Peer& there = peers_[static_cast<size_t>(peer)];
+        const bool mine_stays = there.state == State::Calling && world_.rank() < peer;
+        secret = mine_stays ? dropped : there.endpoint.secret;
+        if (there.state == State::Connected || is_ending_) return;
+        if (!mine_stays) there.state = State::Connected;
+    }
+    connection.send_all(std::as_bytes(std::span(secret)), Deadline::after_ms(attempt_ms),
+                        cancel_.get());
+    if (secret != dropped) events_.connected(peer, std::move(connection));
+}
+
+// Who is called, on a thread that ends when nobody is to be.
+
+void Connector::call_all() noexcept {
+    for (;;) {
+        int peer = 0;
+        Endpoint endpoint;
+        {
+            const Lock lock(mutex_);
+            if (wanted_.empty()) {
+                is_calling_ = false;
+                return;
+            }
+            peer = *wanted_.begin();
+            wanted_.erase(wanted_.begin());
+            endpoint = peers_[static_cast<size_t>(peer)].endpoint;
+        }
+        try {
+            TUTTI_FAULT_POINT("transport.connect");
+            call(peer, endpoint);
+        } catch (...) {
+            Status status = current_status();
+            {
+                const Lock lock(mutex_);
+                const State state = peers_[static_cast<size_t>(peer)].state;
+                if (is_ending_ || state == State::Connected) continue;
+            }
+            status.rank = peer;
+            status.message =
+                cat("rank ", world_.rank(), " cannot connect to rank ", peer, ": ", status.message);
+            events_.failed(peer, status);
+        }
+    }
+}
+
+// Whoever answers must be that rank: on another host the same address may lead elsewhere.
+void Connector::call(int peer, const Endpoint& endpoint) {
+    auto ways = net::numeric_addresses(routes_.by_rank[static_cast<size_t>(peer)], endpoint.port);
+    for (;;) {
+        const bool is_last = ways.size() <= 1;
+        net::Socket connection =
+            net::Socket::connect(ways, Deadline::after_ms(attempt_ms), cancel_.get());
+        const std::string way = connection.remote_address();
+        try {
+            if (!greet(peer, endpoint, connection, is_last)) return;
+        } catch (const Error& error) {
+            if (is_last || error.status().code == TUTTI_ERR_ABORTED) throw;
+            log(LogLevel::Debug, "transport: ", error.what());
+            std::erase_if(ways, [&](const net::Address& one) { return one.host() == way; });
+            continue;
+        }
+        {
+            const Lock lock(mutex_);
+            Peer& there = peers_[static_cast<size_t>(peer)];
+            if (is_ending_ || there.state == State::Connected) return;
+            there.state = State::Connected;
+        }
+        return events_.connected(peer, std::move(connection));
+    }
+}
+
+// False if the other side's call takes the place of this one.
+bool Connector::greet(int peer, const Endpoint& endpoint, net::Socket& connection, bool is_last) {
+    // A rank that is stopped is noticed elsewhere; at the last address there is time.
+    const Deadline deadline = is_last ? Deadline::never() : Deadline::after_ms(attempt_ms);
+    const Greeting greeting{magic, version, static_cast<uint32_t>(world_.rank()), endpoint.secret};
+    connection.send_all(std::as_bytes(std::span(&greeting, 1)), deadline, cancel_.get());
+    membership::Token secret{};
+    connection.recv_all(std::as_writable_bytes(std::span(secret)), deadline, cancel_.get());
+    if (secret == dropped) return false;
+    if (secret == own_.secret) return true;
+    throw Error(
+        TUTTI_ERR_NETWORK,
+        cat("whoever answers at ", net::endpoint_text(connection.remote_address(), endpoint.port),
+            " is not rank ", peer),
+        peer);
+}
+
+}  // namespace tutti

@@ -1,0 +1,93 @@
+// Connections between the ranks of a world, each made when one of the two first needs it. Both ends
+// prove by a secret that they belong to the world. If both connect at once, the connection of the
+// lower rank stays. Any thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "base/status.hpp"
+#include "membership/world.hpp"
+#include "net/descriptor.hpp"
+#include "net/loop.hpp"
+#include "net/socket.hpp"
+#include "net/strangers.hpp"
+#include "net/stream.hpp"
+
+namespace tutti {
+
+class Connector {
+public:
+    // Both are called without a lock, from a thread of the connector's or the caller of know().
+    struct Events {
+        std::function<void(int peer, net::Socket connection)> connected;
+        std::function<void(int peer, const Status& why)> failed;
+    };
+    // Listens from here on.
+    Connector(World& world, Events events);
+    // Gives up what is under way; no event comes afterwards.
+    ~Connector();
+    Connector(const Connector&) = delete;
+    Connector& operator=(const Connector&) = delete;
+
+    // What the other ranks must know to connect: port and secret, as text.
+    [[nodiscard]] std::string address() const;
+    // What that rank said.
+    void know(int peer, const std::string& address);
+    // Connects to that rank, which is known, unless that was done or is under way.
+    void want(int peer);
+
+private:
+    struct Endpoint {
+        int port = 0;
+        membership::Token secret{};
+    };
+    enum class State { None, Calling, Connected };
+    struct Peer {
+        State state = State::None;
+        bool known = false;
+        Endpoint endpoint;
+        net::Socket early;  // it has connected before it was known
+    };
+    struct Visitor {  // on the loop
+        std::unique_ptr<net::Stream> stream;
+        std::string heard;
+    };
+
+    void accept(int descriptor);
+    bool make_room();
+    void hear(int visitor, std::span<const std::byte> bytes);
+    void admit(net::Socket connection, const std::string& greeting);
+    void answer(int peer, net::Socket connection);
+    void call_all() noexcept;
+    void call(int peer, const Endpoint& endpoint);
+    bool greet(int peer, const Endpoint& endpoint, net::Socket& connection, bool is_last);
+
+    World& world_;
+    const Events events_;
+    const std::shared_ptr<net::Loop> loop_;
+    const net::Descriptor cancel_;  // readable: this ends
+    Routes routes_;
+    Endpoint own_;
+
+    Mutex mutex_;
+    std::vector<Peer> peers_ TUTTI_GUARDED_BY(mutex_);
+    std::set<int> wanted_ TUTTI_GUARDED_BY(mutex_);  // to be called by the thread
+    bool is_calling_ TUTTI_GUARDED_BY(mutex_) = false;
+    bool is_ending_ TUTTI_GUARDED_BY(mutex_) = false;
+    std::thread caller_ TUTTI_GUARDED_BY(mutex_);
+
+    // loop thread only
+    int last_visitor_ = 0;
+    std::map<int, Visitor> visitors_;
+    net::Strangers<int> strangers_;  // all of them
+    std::unique_ptr<net::Listener> listener_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,220 @@
+// A group's channel: its messages on the connections of the pool, and its end. A rank that leaves
+// says goodbye on each connection that it has, behind all that it sent there.
+#include "gloo.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "membership/absence.hpp"
+#include "parcel.hpp"
+#include "pool.hpp"
+
+namespace tutti::gloo_channel {
+
+namespace {
+
+// Ranks in the group, by ranks in the world; -1: not in it.
+std::vector<int> ranks_of(const Membership& membership) {
+    std::vector<int> ranks;
+    for (int rank = 0; rank < membership.world().size(); ++rank) {
+        ranks.push_back(membership.rank_of(rank));
+    }
+    return ranks;
+}
+
+class GlooChannel final : public Channel, public PoolUser {
+public:
+    GlooChannel(std::shared_ptr<ConnectionPool> pool, Membership& membership)
+        : Channel(membership),
+          pool_(std::move(pool)),
+          number_(membership.number()),
+          ledger_(ranks_of(membership)),
+          peers_(static_cast<size_t>(membership.size())) {
+        pool_->attach(number_, *this);
+    }
+
+    ~GlooChannel() override {
+        abort({TUTTI_ERR_ABORTED, -1, 0, "the group was destroyed"});
+        ledger_.wait_until_empty();  // other threads may be letting go of theirs just now
+        pool_->detach(number_, others(), ledger_.untidy());
+    }
+
+    [[nodiscard]] const char* name() const override { return "gloo"; }
+
+    void post_send(Transfer& transfer, int peer, Slot slot, const void* data,
+                   size_t bytes) override {
+        const WireSlot wire(slot, number_);
+        post(transfer, peer, const_cast<void*>(data), bytes, [&](Parcel& parcel) {
+            pool_->use(line_rank(peer), [wire, bytes, weak = parcel.weak()](Line& line) mutable {
+                send(line, weak, wire, bytes);
+            });
+        });
+    }
+    void post_receive(Transfer& transfer, int peer, Slot slot, void* data, size_t bytes) override {
+        const WireSlot wire(slot, number_);
+        post(transfer, peer, data, bytes, [&](Parcel& parcel) {
+            pool_->use(line_rank(peer), [wire, bytes, weak = parcel.weak()](Line& line) mutable {
+                receive(line, weak, wire, bytes);
+            });
+        });
+    }
+    void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) override {
+        const WireSlot wire(slot, number_);
+        post(transfer, -1, data, bytes, [&](Parcel& parcel) {
+            // Gloo fails all of it for one rank that has left something unread: that one is passed
+            // over. Each turn knows of one more line that is closed.
+            for (auto ranks = open_lines(); !ranks.empty();) {
+                try {
+                    return parcel.recv(ranks, wire.value(), 0, bytes);
+                } catch (const std::exception&) {
+                    auto still_open = open_lines();
+                    if (still_open.size() == ranks.size()) throw;
+                    ranks = std::move(still_open);
+                }
+            }
+        });
+    }
+
+    void abort(const Status& status) noexcept override {
+        {
+            const Lock lock(mutex_);
+            if (!aborted_.ok()) return;
+            aborted_ = status;
+        }
+        has_aborted_ = true;
+        ledger_.fail(Ledger::everything, status);
+        flush_completions();
+    }
+
+    void left(int peer) noexcept override {
+        of(peer).has_left = true;
+        // What it sent comes by a connection, if there is one, and its goodbye behind that.
+        if (pool_->line(line_rank(peer)) == nullptr || pool_->is_closed(line_rank(peer))) {
+            lose(peer);
+            flush_completions();
+        }
+    }
+
+    // After a failure the others shall hear of that, not of who went because of it.
+    void leave() noexcept override {
+        if (has_aborted_) return;
+        for (const int rank : others()) {
+            if (Line* const line = pool_->line(rank)) line->say(WireSlot::word(number_), "bye");
+        }
+    }
+
+private:
+    struct Peer {
+        std::atomic<bool> has_left{false};
+        std::atomic<bool> is_gone{false};  // and all it sent has come
+    };
+    Peer& of(int peer) { return peers_[static_cast<size_t>(peer)]; }
+    [[nodiscard]] int line_rank(int peer) const { return membership().world_rank(peer); }
+
+    // Of the world.
+    [[nodiscard]] std::vector<int> others() const {
+        std::vector<int> ranks;
+        for (int peer = 0; peer < size(); ++peer) {
+            if (peer != rank()) ranks.push_back(line_rank(peer));
+        }
+        return ranks;
+    }
+
+    using Held = ::gloo::NonOwningPtr<::gloo::transport::tcp::UnboundBuffer>;
+    static void send(Line& line, Parcel::Weak& weak, WireSlot wire, size_t bytes) {
+        const Held held(weak);
+        if (!held) return line.send_nothing(wire);
+        auto& parcel = static_cast<Parcel&>(*held.operator->());
+        const bool leaves =
+            parcel.leave_by(line, [&] { line.send(&parcel, wire.value(), 0, bytes); });
+        if (!leaves) line.send_nothing(wire);
+        parcel.let_go();
+    }
+    static void receive(Line& line, Parcel::Weak& weak, WireSlot wire, size_t bytes) {
+        const Held held(weak);
+        if (!held) return;
+        auto& parcel = static_cast<Parcel&>(*held.operator->());
+        line.recv(&parcel, wire.value(), 0, bytes);
+        parcel.let_go();
+    }
+
+    template <typename Hand>
+    void post(Transfer& transfer, int peer, void* data, size_t bytes, Hand&& hand_over) {
+        if (has_aborted_) refuse();
+        auto parcel =
+            std::make_unique<Parcel>(pool_->context(), ledger_, transfer, peer, data, bytes);
+        Parcel& posted = *parcel;
+        transfer.hold = std::move(parcel);
+        try {
+            hand_over(posted);
+        } catch (const std::exception&) {
+            // The line has closed, and it will be told why.
+        }
+        // What happened before the parcel was in the ledger.
+        const bool gone = peer < 0 ? all_are_gone() : of(peer).is_gone.load();
+        if (has_aborted_) {
+            const Lock lock(mutex_);
+            posted.complete(aborted_, peer, 0);
+        } else if (gone) {
+            posted.complete(
+                peer < 0 ? membership::all_others_have_left() : membership::has_left(peer), peer,
+                0);
+        }
+        flush_completions();
+    }
+
+    [[noreturn]] void refuse() {
+        const Lock lock(mutex_);
+        throw Error(aborted_);
+    }
+
+    std::vector<int> open_lines() {
+        std::vector<int> ranks = others();
+        std::erase_if(ranks, [this](int rank) { return pool_->is_closed(rank); });
+        return ranks;
+    }
+    bool all_are_gone() {
+        if (size() == 1) return false;  // nobody has left
+        for (int peer = 0; peer < size(); ++peer) {
+            if (peer != rank() && !of(peer).is_gone) return false;
+        }
+        return true;
+    }
+
+    // By the pool, which leaves the listeners to whoever uses the line.
+
+    void said_goodbye(int line) noexcept override {
+        const int peer = membership().rank_of(line);
+        if (peer >= 0 && peer != rank()) lose(peer);
+    }
+    void disconnected(int line) noexcept override {
+        const int peer = membership().rank_of(line);
+        if (peer >= 0 && peer != rank() && of(peer).has_left) lose(peer);
+    }
+    void lose(int peer) noexcept {
+        of(peer).is_gone = true;
+        ledger_.fail(peer, membership::has_left(peer));
+        if (all_are_gone()) ledger_.fail(-1, membership::all_others_have_left());
+    }
+
+    const std::shared_ptr<ConnectionPool> pool_;
+    const uint32_t number_;  // in the world
+    Ledger ledger_;
+    std::vector<Peer> peers_;
+    Mutex mutex_;
+    Status aborted_ TUTTI_GUARDED_BY(mutex_);
+    std::atomic<bool> has_aborted_{false};
+};
+
+}  // namespace
+
+std::unique_ptr<Channel> open(Membership& membership, const Deadline& deadline) {
+    auto pool = membership.world().resource<ConnectionPool>();
+    pool->meet(membership, deadline);
+    return std::make_unique<GlooChannel>(std::move(pool), membership);
+}
+
+}  // namespace tutti::gloo_channel

@@ -1,0 +1,355 @@
+#include "line.hpp"
+
+#include <sys/socket.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include <gloo/common/error.h>
+#include <gloo/transport/tcp/socket.h>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+
+namespace tutti::gloo_channel {
+
+namespace {
+
+constexpr size_t longest_word = 64 * 1024;
+
+}  // namespace
+
+// Stands in for a message that was withdrawn before it left: the receiver gets nothing, but in its
+// turn.
+class Line::Blank : public ::gloo::transport::tcp::UnboundBuffer {
+public:
+    // Gloo's buffers own their context, which owns this: hence a pointer that owns nothing.
+    explicit Blank(::gloo::transport::tcp::Context* context)
+        : UnboundBuffer({std::shared_ptr<void>{}, context}, nullptr, 0) {}
+    [[nodiscard]] Weak weak() const { return getWeakNonOwningPtr(); }
+};
+
+namespace {
+struct Bytes {
+    std::string bytes;
+};
+}  // namespace
+
+// Memory of the line's own: a word, or the rest of a message whose owner is gone.
+class Line::Copy : private Bytes, public ::gloo::transport::tcp::UnboundBuffer {
+public:
+    Copy(::gloo::transport::tcp::Context* context, std::string content)
+        : Bytes{std::move(content)},
+          UnboundBuffer({std::shared_ptr<void>{}, context}, Bytes::bytes.data(),
+                        Bytes::bytes.size()) {}
+    [[nodiscard]] Weak weak() const { return getWeakNonOwningPtr(); }
+};
+
+Line::Line(::gloo::transport::tcp::Context* context, ::gloo::transport::tcp::Device* device,
+           int peer, LineOwner& owner)
+    : Pair(context, device, peer, std::chrono::milliseconds(0)),
+      owner_(owner),
+      blank_(std::make_unique<Blank>(context)) {}
+
+Line::~Line() {
+    // Before the members go that the loop's thread uses.
+    const std::lock_guard<std::mutex> lock(m_);
+    if (state_ != CLOSED) Line::changeState(CLOSED);
+}
+
+void Line::adopt(int descriptor) {
+    connectCallback(std::make_shared<::gloo::transport::tcp::Socket>(descriptor),
+                    ::gloo::transport::tcp::Error::kSuccess);
+}
+
+bool Line::closed() {
+    const std::lock_guard<std::mutex> lock(m_);
+    return state_ == CLOSED;
+}
+
+Parcel& Line::parcel(const Held& held) {
+    return static_cast<Parcel&>(*held.operator->());
+}
+
+void Line::handle(int events) noexcept {
+    {
+        const std::unique_lock<std::mutex> lock(m_, std::try_to_lock);
+        if (!lock) {
+            // Waiting for the lock could wait for ever: who holds it may wait for this loop's next
+            // turn. Gloo would come back at once, and take the processor from the very thread it
+            // waits for.
+            const timespec moment{0, 20'000};
+            nanosleep(&moment, nullptr);
+            return;
+        }
+        if (state_ != CONNECTED) return;
+        try {
+            handleReadWrite(events);
+        } catch (const std::exception& fault) {
+            refuse(fault.what());
+        }
+    }
+    flush_completions();
+}
+
+// Closes this line.
+void Line::refuse(const std::string& reason) {
+    if (state_ == CLOSED || ex_ != nullptr) return;
+    reason_ = reason;
+    signalException(reason);
+}
+
+void Line::changeState(state next) noexcept {
+    const bool breaks = next == CLOSED && state_ == CONNECTED;
+    Pair::changeState(next);
+    if (breaks) owner_.line_closed(rank_, reason_);
+}
+
+bool Line::read() {
+    for (;;) {
+        if (state_ == CLOSED) return false;
+        if (!skipping_ && !examined_) {
+            if (const Progress progress = read_preamble(); progress != Progress::Done) return false;
+            if (!examine()) return false;
+        }
+        if (skipping_) {
+            if (skip() != Progress::Done) return false;
+        } else if (WireSlot(rx_.preamble.slot).is_word()) {
+            if (read_word() != Progress::Done) return false;
+        } else {
+            break;
+        }
+    }
+    if (rx_.getOpcode() != Op::SEND_UNBOUND_BUFFER) {
+        examined_ = false;
+        return Pair::read();
+    }
+    const Held held(target_);
+    if (!held) {  // withdrawn while it came in
+        skipping_ = true;
+        return read();
+    }
+    const size_t bytes = rx_.preamble.length;
+    const bool whole = Pair::read();
+    if (whole) {
+        examined_ = false;
+        target_ = Weak();
+        parcel(held).pass(rank_, bytes);
+    }
+    parcel(held).let_go();
+    return whole;
+}
+
+// Reads what has come of the message that comes in, at most `bytes` of it.
+Line::Progress Line::receive_some(char* memory, size_t bytes) {
+    for (;;) {
+        const ssize_t got = ::recv(fd_, memory, bytes, MSG_DONTWAIT);
+        if (got > 0) {
+            rx_.nread += static_cast<size_t>(got);
+            return Progress::Done;
+        }
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0 && errno == EAGAIN) return Progress::Wait;
+        refuse(got == 0 ? std::string("the connection was closed") : errno_text(errno));
+        return Progress::Broken;
+    }
+}
+
+// Reads on until `until` bytes of the message are there; `place` is where byte `from` goes.
+Line::Progress Line::read_into(char* place, size_t from, size_t until) {
+    while (rx_.nread < until) {
+        const Progress progress = receive_some(place + (rx_.nread - from), until - rx_.nread);
+        if (progress != Progress::Done) return progress;
+    }
+    return Progress::Done;
+}
+
+Line::Progress Line::read_preamble() {
+    return read_into(reinterpret_cast<char*>(&rx_.preamble), 0, sizeof rx_.preamble);
+}
+
+// Whether Gloo may have the message whose preamble has come.
+bool Line::examine() {
+    const auto& preamble = rx_.preamble;
+    const bool is_data = preamble.opcode == Op::SEND_UNBOUND_BUFFER;
+    const bool is_notice =
+        preamble.opcode == Op::NOTIFY_SEND_READY || preamble.opcode == Op::NOTIFY_RECV_READY;
+    if (!(is_data && preamble.nbytes - sizeof preamble == preamble.length) &&
+        !(is_notice && preamble.nbytes == sizeof preamble)) {
+        refuse("a message was malformed");
+        return false;
+    }
+    examined_ = true;
+    return is_notice ? examine_notice() : examine_data();
+}
+
+// What is about a group that has ended is dropped: nobody would ever take it back.
+bool Line::examine_notice() {
+    const WireSlot slot(rx_.preamble.slot);
+    if (slot.is_word()) {
+        refuse("a message was malformed");
+        return false;
+    }
+    skipping_ = !owner_.awaits(slot);
+    return true;
+}
+
+bool Line::examine_data() {
+    if (const WireSlot slot(rx_.preamble.slot); slot.is_word()) {
+        if (rx_.preamble.length <= longest_word) {
+            word_.resize(rx_.preamble.length);
+            return true;
+        }
+        refuse("a message was malformed");
+        return false;
+    } else if (!owner_.awaits(slot)) {
+        skipping_ = true;
+        return true;
+    }
+    const auto found = localPendingRecv_.find(rx_.preamble.slot);
+    if (found == localPendingRecv_.end() || found->second.empty()) {
+        refuse("data came that nobody had asked for");
+        return false;
+    }
+    auto& queue = found->second;
+    const auto& [weak, offset, room] = queue.front();
+    const Held held(weak);
+    if (held && rx_.preamble.length <= room) {
+        target_ = weak;
+        return true;
+    }
+    if (held) {
+        parcel(held).overflow(rank_, rx_.preamble.length, room);
+        parcel(held).let_go();
+    }
+    queue.pop_front();
+    if (queue.empty()) localPendingRecv_.erase(found);
+    skipping_ = true;
+    return true;
+}
+
+// Reads the rest of a message that nobody wants.
+Line::Progress Line::skip() {
+    const size_t whole = rx_.preamble.nbytes;
+    std::array<char, 16384> nowhere;
+    while (rx_.nread < whole) {
+        const Progress progress =
+            receive_some(nowhere.data(), std::min(nowhere.size(), whole - rx_.nread));
+        if (progress != Progress::Done) return progress;
+    }
+    end_message();
+    return Progress::Done;
+}
+
+Line::Progress Line::read_word() {
+    const Progress progress = read_into(word_.data(), sizeof rx_.preamble, rx_.preamble.nbytes);
+    if (progress != Progress::Done) return progress;
+    const WireSlot slot(rx_.preamble.slot);
+    end_message();
+    try {
+        owner_.line_heard(rank_, slot, std::as_bytes(std::span(word_)));
+    } catch (const std::exception& fault) {
+        refuse(fault.what());
+        return Progress::Broken;
+    }
+    return Progress::Done;
+}
+
+void Line::end_message() {
+    rx_ = Op();
+    skipping_ = false;
+    examined_ = false;
+    target_ = Weak();
+}
+
+bool Line::write(Op& op) {
+    if (op.getOpcode() != Op::SEND_UNBOUND_BUFFER) return Pair::write(op);
+    Held held(op.ubuf);
+    const bool was_stopped = held && !is_own(held) && op.nwritten == 0 && !parcel(held).begin();
+    if (was_stopped) parcel(held).let_go();
+    if (!held || was_stopped) {
+        if (op.nwritten > 0) {
+            refuse("a message was withdrawn when half of it had gone");
+            return false;
+        }
+        op.preamble.length = 0;
+        op.preamble.nbytes = sizeof op.preamble;
+        op.nbytes = 0;
+        op.ubuf = blank_->weak();
+        return Pair::write(op);
+    }
+    const bool whole = Pair::write(op);
+    if (is_own(held)) {
+        const auto* const buffer = held.operator->();
+        held = Held();
+        if (whole) drop_copy(buffer);
+        return whole;
+    }
+    if (whole) parcel(held).pass(rank_, op.nbytes);
+    parcel(held).let_go();
+    return whole;
+}
+
+// Whether it is no parcel, but memory of this line.
+bool Line::is_own(const Held& held) const {
+    const auto* const buffer = held.operator->();
+    return buffer == blank_.get() ||
+           std::ranges::any_of(copies_, [&](const auto& copy) { return copy.get() == buffer; });
+}
+
+void Line::drop_copy(const ::gloo::transport::tcp::UnboundBuffer* copy) {
+    std::erase_if(copies_, [&](const auto& one) { return one.get() == copy; });
+}
+
+void Line::say(WireSlot slot, std::string word) noexcept {
+    try {
+        {
+            const std::lock_guard<std::mutex> lock(m_);
+            if (state_ != CONNECTED) return;
+            const size_t bytes = word.size();
+            const auto& copy =
+                copies_.emplace_back(std::make_unique<Copy>(context_, std::move(word)));
+            sendUnboundBuffer(copy->weak(), slot.value(), 0, bytes);
+        }
+        flush_completions();
+    } catch (const std::exception& fault) {  // the line has closed, or there is no memory
+        log(LogLevel::Debug, "gloo: a word is lost: ", fault.what());
+    }
+}
+
+void Line::keep_rest_of(Parcel& parcel) noexcept {
+    const std::lock_guard<std::mutex> lock(m_);
+    if (state_ == CLOSED || tx_.empty() || tx_.front().nwritten == 0) return;
+    Op& op = tx_.front();
+    if (op.getOpcode() != Op::SEND_UNBOUND_BUFFER) return;
+    {
+        const Held held(op.ubuf);
+        if (!held || held.operator->() != &parcel) return;
+    }
+    try {
+        const char* const data = static_cast<const char*>(parcel.ptr) + op.offset;
+        const auto& copy =
+            copies_.emplace_back(std::make_unique<Copy>(context_, std::string(data, op.nbytes)));
+        op.offset = 0;
+        op.ubuf = copy->weak();
+    } catch (const std::exception&) {  // no memory: the line closes at the next write
+    }
+}
+
+void Line::send_nothing(WireSlot slot) {
+    send(blank_.get(), slot.value(), 0, 0);
+}
+
+void Line::forget(uint32_t number) noexcept {
+    const std::lock_guard<std::mutex> lock(m_);
+    const auto is_of_group = [=](const auto& entry) {
+        return WireSlot(entry.first).group() == number;
+    };
+    std::erase_if(localPendingRecv_, is_of_group);
+    std::erase_if(localPendingSend_, is_of_group);
+}
+
+}  // namespace tutti::gloo_channel

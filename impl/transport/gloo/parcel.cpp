@@ -1,0 +1,128 @@
+#include "parcel.hpp"
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include <gloo/transport/tcp/context.h>
+
+#include "base/text.hpp"
+#include "line.hpp"
+
+namespace tutti::gloo_channel {
+
+namespace {
+
+struct Completion {
+    std::shared_ptr<TransferListener> listener;
+    Transfer* transfer;
+};
+
+std::vector<Completion>& completions_of_this_thread() {
+    thread_local std::vector<Completion> completions;
+    return completions;
+}
+
+}  // namespace
+
+void flush_completions() noexcept {
+    auto& completions = completions_of_this_thread();
+    while (!completions.empty()) {  // a listener may post, and so complete more
+        const std::vector<Completion> batch = std::exchange(completions, {});
+        for (const auto& [listener, transfer] : batch) listener->transfer_done(*transfer);
+    }
+}
+
+void Ledger::enter(Parcel& parcel) {
+    const Lock lock(mutex_);
+    parcel.next_ = first_;
+    if (first_ != nullptr) first_->previous_ = &parcel;
+    first_ = &parcel;
+}
+
+void Ledger::leave(Parcel& parcel) noexcept {
+    const Lock lock(mutex_);
+    if (parcel.next_ != nullptr) parcel.next_->previous_ = parcel.previous_;
+    (parcel.previous_ != nullptr ? parcel.previous_->next_ : first_) = parcel.next_;
+    if (first_ == nullptr) emptied_.notify_all();
+}
+
+void Ledger::fail(int peer, const Status& status) noexcept {
+    const Lock lock(mutex_);
+    for (Parcel* parcel = first_; parcel != nullptr; parcel = parcel->next_) {
+        if (peer == everything || parcel->peer_ == peer) parcel->complete(status, parcel->peer_, 0);
+    }
+}
+
+void Ledger::wait_until_empty() noexcept {
+    Lock lock(mutex_);
+    while (first_ != nullptr) emptied_.wait(lock);
+}
+
+Parcel::Parcel(const std::shared_ptr<::gloo::transport::tcp::Context>& context, Ledger& ledger,
+               Transfer& transfer, int peer, void* data, size_t bytes)
+    // A pointer that owns nothing: whoever destroys a parcel, perhaps Gloo's loop, must not be the
+    // one who destroys the context and its lines.
+    : UnboundBuffer({std::shared_ptr<void>{}, context.get()}, data, bytes),
+      ledger_(ledger),
+      transfer_(transfer),
+      peer_(peer) {
+    ledger_.enter(*this);
+}
+
+Parcel::~Parcel() {
+    if (!passed_) {
+        ledger_.mark_untidy();
+        Line* line = nullptr;
+        {
+            const Lock lock(leaving_);
+            is_withdrawn_ = true;
+            line = outgoing_;
+        }
+        if (line != nullptr) line->keep_rest_of(*this);
+    }
+    ledger_.leave(*this);
+    // Gloo's loop may be using this. The base class waits for it too, but only when this part is
+    // gone already; so the wait is moved here.
+    std::destroy_at(&shareableNonOwningPtr_);
+    std::construct_at(&shareableNonOwningPtr_, this);
+    // That wait sees the user gone, but not what it did; this shows that too.
+    static_cast<void>(uses_.load(std::memory_order_acquire));
+    const std::lock_guard<std::mutex> lock(m_);
+}
+
+bool Parcel::begin() noexcept {
+    Stage stage = Stage::Posted;
+    return stage_.compare_exchange_strong(stage, Stage::Moving, std::memory_order_acq_rel) ||
+           stage == Stage::Moving;
+}
+
+bool Parcel::stop() noexcept {
+    Stage stage = Stage::Posted;
+    return stage_.compare_exchange_strong(stage, Stage::Ended, std::memory_order_acq_rel);
+}
+
+void Parcel::pass(int line, size_t bytes) noexcept {
+    passed_ = true;
+    complete({}, ledger_.member(line), bytes);
+}
+
+void Parcel::overflow(int line, size_t bytes, size_t room) noexcept {
+    passed_ = true;
+    const int sender = ledger_.member(line);
+    complete({TUTTI_ERR_MISMATCH, sender, 0,
+              cat("rank ", sender, " sent ", bytes, " bytes where ", room, " were expected")},
+             sender, bytes);
+}
+
+void Parcel::complete(Status status, int peer, size_t bytes) noexcept {
+    if (stage_.exchange(Stage::Ended, std::memory_order_acq_rel) == Stage::Ended) return;
+    Transfer& transfer = transfer_;
+    completions_of_this_thread().push_back({transfer.listener, &transfer});
+    transfer.status = std::move(status);
+    transfer.peer = peer;
+    transfer.bytes = bytes;
+    transfer.done.store(true, std::memory_order_release);
+}
+
+}  // namespace tutti::gloo_channel

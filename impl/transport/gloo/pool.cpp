@@ -1,0 +1,248 @@
+// Why a connection closed, the membership tells: until it does, the messages on it stay under way.
+// So whoever is in a call hears of the rank that died, not of the neighbour that closed its
+// connections because of it.
+#include "pool.hpp"
+
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <iterator>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/resource_limits.hpp"
+
+namespace tutti::gloo_channel {
+
+namespace {
+
+namespace tcp = ::gloo::transport::tcp;
+
+constexpr int64_t flush_ms = 2000;  // what the kernel may take to deliver what was sent
+
+}  // namespace
+
+class ConnectionPool::Context : public tcp::Context {
+public:
+    Context(const Device& device, int own_rank, int ranks, LineOwner& owner)
+        : tcp::Context(device.gloo(), own_rank, ranks), owner_(owner) {}
+
+    Line& add_line(int peer, int descriptor) {
+        auto line = std::make_unique<Line>(this, device_.get(), peer, owner_);
+        Line& added = *line;
+        pairs_[static_cast<size_t>(peer)] = std::move(line);
+        added.adopt(descriptor);
+        return added;
+    }
+
+    // Gloo counts what was announced and not taken, by slot: what nobody of that group will take.
+    void forget(uint32_t number, const std::vector<int>& peers) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        std::erase_if(pendingRecv_,
+                      [=](const auto& entry) { return WireSlot(entry.first).group() == number; });
+        for (auto* const tallies : {&pendingOperations_, &expectedNotifications_}) {
+            for (auto& tally : *tallies) {
+                if (WireSlot(tally.slot).group() == number) forget(tally, peers);
+            }
+            std::vector<Tally> left;
+            for (auto& tally : *tallies) {
+                if (!tally.empty()) left.push_back(tally);
+            }
+            tallies->swap(left);
+        }
+    }
+
+private:
+    template <typename Counts>
+    static void forget(Counts& tally, const std::vector<int>& peers) {
+        while (!tally.getSendList().empty()) tally.shiftSend(tally.getSendList().front());
+        for (const int peer : peers) {
+            while (tally.shiftRecv(peer)) {
+            }
+        }
+    }
+
+    LineOwner& owner_;
+};
+
+ConnectionPool::ConnectionPool(World& world)
+    : world_(world),
+      peers_(static_cast<size_t>(world.size())),
+      device_(Device::shared()),
+      context_(std::make_shared<Context>(*device_, world.rank(), world.size(), *this)) {
+    connector_.emplace(
+        world, Connector::Events{
+                   [this](int peer, net::Socket socket) { connected(peer, std::move(socket)); },
+                   [this](int, const Status& why) { world_.suspect(why); }});
+}
+
+ConnectionPool::~ConnectionPool() {
+    is_ending_ = true;
+    connector_.reset();
+    {
+        const Device::Hurry hurry(*device_);
+        context_.reset();
+    }
+    flush();
+}
+
+void ConnectionPool::meet(Membership& group, const Deadline& deadline) {
+    const auto addresses = group.tell_all("transport/gloo", connector_->address(), deadline);
+    for (int rank = 0; rank < group.size(); ++rank) {
+        if (rank != group.rank()) {
+            connector_->know(group.world_rank(rank), addresses[static_cast<size_t>(rank)]);
+        }
+    }
+}
+
+void ConnectionPool::defer(int peer, Use use) {
+    Peer& there = of(peer);
+    {
+        const Lock lock(there.mutex);
+        if (there.line.load(std::memory_order_relaxed) == nullptr) {
+            there.deferred.push_back(std::move(use));
+            use = nullptr;
+        }
+    }
+    if (use) return use(*line(peer));
+    connector_->want(peer);
+}
+
+void ConnectionPool::connected(int peer, net::Socket socket) {
+    const int descriptor = socket.release();
+    Peer& there = of(peer);
+    there.kept = net::Descriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+    if (!there.kept.valid()) {
+        const int number = errno;
+        ::close(descriptor);
+        return world_.suspect(
+            {TUTTI_ERR_OUT_OF_MEMORY, peer, number,
+             cat("rank ", rank(), " cannot connect to rank ", peer, ": ", errno_text(number))});
+    }
+    take_deferred(peer, static_cast<Context&>(*context_).add_line(peer, descriptor));
+}
+
+// Who comes meanwhile is deferred, too, and so comes behind.
+void ConnectionPool::take_deferred(int peer, Line& line) {
+    Peer& there = of(peer);
+    for (;;) {
+        std::deque<Use> uses;
+        {
+            const Lock lock(there.mutex);
+            uses.swap(there.deferred);
+            if (uses.empty()) {
+                there.line.store(&line, std::memory_order_release);
+                return;
+            }
+        }
+        for (const Use& use : uses) {
+            try {
+                use(line);
+            } catch (const std::exception&) {
+                // The line has closed, and it will be told why.
+            }
+        }
+        flush_completions();
+    }
+}
+
+void ConnectionPool::attach(uint32_t number, PoolUser& user) {
+    const Lock lock(mutex_);
+    users_[number] = &user;
+    if (const auto early = early_goodbyes_.extract(number)) {
+        for (const int peer : early.mapped()) user.said_goodbye(peer);
+    }
+    for (int peer = 0; peer < size(); ++peer) {
+        if (of(peer).closed) user.disconnected(peer);
+    }
+}
+
+void ConnectionPool::detach(uint32_t number, const std::vector<int>& peers, bool untidy) noexcept {
+    {
+        const Lock lock(mutex_);
+        users_.erase(number);
+        early_goodbyes_.erase(number);
+        // Ranges that meet become one, so a long row of groups costs one entry.
+        uint32_t last = number;
+        if (const auto after = ended_.find(number + 1); after != ended_.end()) {
+            last = after->second;
+            ended_.erase(after);
+        }
+        const auto next = ended_.upper_bound(number);
+        if (next != ended_.begin() && std::prev(next)->second + 1 == number) {
+            std::prev(next)->second = last;
+        } else {
+            ended_[number] = last;
+        }
+    }
+    if (number == 0 || !untidy) return;
+    for (const int peer : peers) {
+        if (Line* const there = line(peer)) there->forget(number);
+    }
+    static_cast<Context&>(*context_).forget(number, peers);
+}
+
+// Any thread that uses the line, with its lock.
+
+void ConnectionPool::line_closed(int peer, const std::string& reason) noexcept {
+    of(peer).closed = true;
+    if (is_ending_) return;
+    if (!world_.has_departed(peer)) {
+        world_.suspect(
+            {TUTTI_ERR_PEER_LOST, peer, 0,
+             cat("the connection between rank ", rank(), " and rank ", peer, " broke: ", reason)});
+    }
+    const Lock lock(mutex_);
+    for (const auto& [number, user] : users_) user->disconnected(peer);
+}
+
+// A word is a goodbye, whatever it says.
+void ConnectionPool::line_heard(int peer, WireSlot slot, std::span<const std::byte> /*word*/) {
+    const Lock lock(mutex_);
+    const auto found = users_.find(slot.group());
+    if (found != users_.end()) return found->second->said_goodbye(peer);
+    early_goodbyes_[slot.group()].push_back(peer);
+}
+
+// Groups that this rank has not made yet, others may have made.
+bool ConnectionPool::awaits(WireSlot slot) noexcept {
+    if (slot.group() == 0) return true;
+    const Lock lock(mutex_);
+    const auto after = ended_.upper_bound(slot.group());
+    return after == ended_.begin() || std::prev(after)->second < slot.group();
+}
+
+// What this rank has sent and the kernel still holds is delivered before the sockets go.
+void ConnectionPool::flush() noexcept {
+    for (const Peer& peer : peers_) {
+        if (peer.kept.valid()) shutdown(peer.kept.get(), SHUT_WR);
+    }
+    const Deadline patience = Deadline::after_ms(flush_ms);
+    while (has_unsent() && !patience.expired()) {
+        poll(nullptr, 0, 1);  // nothing tells when the kernel is done
+    }
+}
+
+// For ranks that are alive.
+bool ConnectionPool::has_unsent() noexcept {
+    bool found = false;
+    for (int rank = 0; rank < size(); ++rank) {
+        const int socket = of(rank).kept.get();
+        if (!of(rank).kept.valid() || !world_.loss_of(rank).ok()) continue;
+        // Input that nobody read would make the kernel drop our output.
+        std::array<char, 4096> nowhere;
+        while (recv(socket, nowhere.data(), nowhere.size(), MSG_DONTWAIT) > 0) {
+        }
+        int unsent = 0;
+        found |= ioctl(socket, SIOCOUTQ, &unsent) == 0 && unsent > 0;
+    }
+    return found;
+}
+
+}  // namespace tutti::gloo_channel

@@ -1,0 +1,115 @@
+// The connections of this rank to the others of its world over which groups move data by Gloo: each
+// made with the first message between the two. Groups have the number that the world gave them, by
+// which messages find them. Any thread.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gloo/transport/tcp/context.h>
+
+#include "base/deadline.hpp"
+#include "base/mutex.hpp"
+#include "device.hpp"
+#include "line.hpp"
+#include "membership/membership.hpp"
+#include "membership/world.hpp"
+#include "net/descriptor.hpp"
+#include "net/socket.hpp"
+#include "transport/connector.hpp"
+
+namespace tutti::gloo_channel {
+
+// A group's share. Ranks are those of the world. Called with locks held: short, and no call back.
+class PoolUser {
+public:
+    // That rank has said goodbye to this group, behind all that it sent.
+    virtual void said_goodbye(int peer) noexcept = 0;
+    // The connection to that rank is gone.
+    virtual void disconnected(int peer) noexcept = 0;
+
+protected:
+    ~PoolUser() = default;
+};
+
+class ConnectionPool final : public LineOwner {
+public:
+    // As World::resource() makes it.
+    explicit ConnectionPool(World& world);
+    // What was sent arrives first, as far as the others read.
+    ~ConnectionPool();
+    ConnectionPool(const ConnectionPool&) = delete;
+    ConnectionPool& operator=(const ConnectionPool&) = delete;
+
+    [[nodiscard]] int rank() const { return world_.rank(); }
+    [[nodiscard]] int size() const { return world_.size(); }
+    [[nodiscard]] const std::shared_ptr<::gloo::transport::tcp::Context>& context() const {
+        return context_;
+    }
+
+    // All members of a group call this before they send each other anything: they tell where they
+    // are. Throws as Membership::take().
+    void meet(Membership& group, const Deadline& deadline);
+
+    // Uses the connection to that rank: now, or when there is one, which is made if need be; in
+    // the order of these calls. What is still to come when the pool ends is dropped.
+    using Use = std::function<void(Line&)>;
+    template <typename Now>
+    void use(int peer, Now&& now) {
+        Line* const line = of(peer).line.load(std::memory_order_acquire);
+        if (line != nullptr) return now(*line);
+        defer(peer, std::forward<Now>(now));
+    }
+    // Null: there is none, or none yet.
+    [[nodiscard]] Line* line(int peer) { return of(peer).line.load(std::memory_order_acquire); }
+    [[nodiscard]] bool is_closed(int peer) const { return of(peer).closed; }
+
+    // The user hears from now on, also what came before.
+    void attach(uint32_t number, PoolUser& user);
+    // The user hears nothing more when this returns. `untidy`: messages were withdrawn.
+    void detach(uint32_t number, const std::vector<int>& peers, bool untidy) noexcept;
+
+private:
+    struct Peer {
+        std::atomic<Line*> line{nullptr};
+        std::atomic<bool> closed{false};
+        net::Descriptor kept;  // our end of the connection, to flush it in the end
+        Mutex mutex;
+        std::deque<Use> deferred TUTTI_GUARDED_BY(mutex);
+    };
+    class Context;
+
+    Peer& of(int peer) { return peers_[static_cast<size_t>(peer)]; }
+    [[nodiscard]] const Peer& of(int peer) const { return peers_[static_cast<size_t>(peer)]; }
+    void defer(int peer, Use use);
+    void connected(int peer, net::Socket socket);
+    void take_deferred(int peer, Line& line);
+    void flush() noexcept;
+    bool has_unsent() noexcept;
+
+    void line_closed(int peer, const std::string& reason) noexcept override;
+    void line_heard(int peer, WireSlot slot, std::span<const std::byte> word) override;
+    bool awaits(WireSlot slot) noexcept override;
+
+    World& world_;
+    std::vector<Peer> peers_;
+    std::atomic<bool> is_ending_{false};
+
+    Mutex mutex_;  // taken with a line's lock held, and before a user's own
+    std::map<uint32_t, PoolUser*> users_ TUTTI_GUARDED_BY(mutex_);
+    std::map<uint32_t, std::vector<int>> early_goodbyes_ TUTTI_GUARDED_BY(mutex_);
+    std::map<uint32_t, uint32_t> ended_ TUTTI_GUARDED_BY(mutex_);  // numbers, from first to last
+
+    std::shared_ptr<Device> device_;
+    std::shared_ptr<::gloo::transport::tcp::Context> context_;
+    std::optional<Connector> connector_;  // last: its events use all of this
+};
+
+}  // namespace tutti::gloo_channel

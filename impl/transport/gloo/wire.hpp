@@ -1,0 +1,34 @@
+// The 64 bits that Gloo calls a slot, where several groups share a line: what kind of message, the
+// group, as the receiver numbers it, and the rest of the channel's slot. Any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "transport/channel.hpp"
+
+namespace tutti::gloo_channel {
+
+class WireSlot {
+public:
+    // 0 is the first.
+    static constexpr uint32_t most_groups = 1u << 24;
+
+    WireSlot(Slot slot, uint32_t group)
+        : value_((slot.value() & kinds) | uint64_t{group} << shift | (slot.value() & Slot::low)) {}
+    // What the channel says to its like in another process, about the group.
+    static WireSlot word(uint32_t group) { return WireSlot(kinds | uint64_t{group} << shift); }
+    explicit WireSlot(uint64_t value) : value_(value) {}
+
+    [[nodiscard]] uint64_t value() const { return value_; }
+    [[nodiscard]] bool is_word() const { return (value_ & kinds) == kinds; }
+    [[nodiscard]] uint32_t group() const {
+        return static_cast<uint32_t>(value_ >> shift) & (most_groups - 1);
+    }
+
+private:
+    static constexpr int shift = Slot::low_bits;
+    static constexpr uint64_t kinds = uint64_t{3} << 62;  // never both in a channel's slot
+    uint64_t value_;
+};
+
+}  // namespace tutti::gloo_channel
