@@ -49,8 +49,9 @@ void enter_slowly() {
     }
     const Lock lock(entrance);
     if (process_state == Process::Entered) return;
-    const int failed = pthread_atfork(nullptr, nullptr, [] {
+    const int failed = pthread_atfork(net::before_fork, net::after_fork, [] {
         process_state = Process::Forked;
+        net::after_fork();
         net::close_belongings();
     });
     if (failed != 0) {

@@ -121,7 +121,8 @@ Segment::~Segment() {
 
 Segment Segment::make(size_t bytes) {
     check_file_size(bytes + front_page, cat("cannot make ", bytes, " bytes of shared memory"));
-    net::Descriptor file(::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    net::Descriptor file(
+        net::open_noted([&] { return ::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING); }));
     if (!file.valid()) refuse_memory("cannot make", bytes);
     const int number = file.get();
     constexpr unsigned seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
@@ -193,7 +194,7 @@ Segment Segment::open(const Address& address, size_t bytes, Access access) {
     if (::stat(path.c_str(), &facts) != 0) refuse_other(address, path.c_str(), errno);
     if (!is_segment(facts)) refuse_other(address, "something else is there");
     const int mode = access == Access::ReadOnly ? O_RDONLY : O_RDWR;
-    net::Descriptor file(::open(path.c_str(), mode | careful));
+    net::Descriptor file(net::open_noted([&] { return ::open(path.c_str(), mode | careful); }));
     if (!file.valid()) {
         check_exhaustion(address);
         refuse_other(address, path.c_str(), errno);

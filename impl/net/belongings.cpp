@@ -27,6 +27,7 @@ using Chunk = std::array<Entry, chunk_size>;
 
 constinit std::array<std::atomic<Chunk*>, chunk_count> chunks{};
 constinit std::atomic<int> highest{-1};
+constinit Mutex gate;
 
 // nullptr if there is no chunk, and none is to be made or none can be.
 Entry* find(int descriptor, bool make) noexcept {
@@ -60,10 +61,24 @@ void note_open(int descriptor) noexcept {
     }
 }
 
-void note_closed(int descriptor) noexcept {
+void close_noted(int descriptor) noexcept {
+    const Lock lock(gate);
     if (Entry* entry = find(descriptor, false); entry != nullptr) {
         entry->inode.store(0, std::memory_order_release);
     }
+    ::close(descriptor);
+}
+
+Mutex& between_forks() noexcept {
+    return gate;
+}
+
+void before_fork() noexcept TUTTI_NO_THREAD_SAFETY_ANALYSIS {
+    gate.lock();
+}
+
+void after_fork() noexcept TUTTI_NO_THREAD_SAFETY_ANALYSIS {
+    gate.unlock();
 }
 
 void close_belongings() noexcept {

@@ -3,15 +3,37 @@
 // child does. Any thread.
 #pragma once
 
+#include <cerrno>
+
+#include "base/mutex.hpp"
+
 namespace tutti::net {
 
-// Whoever opens notes, and whoever closes forgets before: another thread may get the number next.
+// Held while something is opened and noted, or forgotten and closed. Short.
+Mutex& between_forks() noexcept;
+
 // What is closed by others, libuv and Gloo, needs no forgetting: it is known by its inode, too.
 void note_open(int descriptor) noexcept;
-void note_closed(int descriptor) noexcept;
+// Forgets it before: another thread may get the number next.
+void close_noted(int descriptor) noexcept;
 
-// Only in a child of fork, while it has one thread; async-signal-safe. A descriptor that another
-// thread was just about to note stays open.
+// Calls open(), which returns a descriptor, or -1 with errno set, and notes what it gives; no fork
+// comes between.
+template <typename Open>
+int open_noted(Open&& open) noexcept {
+    const Lock lock(between_forks());
+    const int descriptor = open();
+    const int number = errno;
+    note_open(descriptor);
+    errno = number;
+    return descriptor;
+}
+
+// By the thread that forks, around it: waits for what other threads open and close.
+void before_fork() noexcept;
+void after_fork() noexcept;  // in parent and child
+
+// Only in a child of fork, while it has one thread; async-signal-safe.
 void close_belongings() noexcept;
 
 }  // namespace tutti::net

@@ -81,7 +81,9 @@ private:
     };
 
     void start(const Address& address) {
-        Descriptor fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+        Descriptor fd(open_noted([&] {
+            return ::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        }));
         if (!fd.valid()) return cannot_start(address, errno);
         if (::connect(fd.get(), address.get(), address.size) == 0) {
             win(address, std::move(fd));

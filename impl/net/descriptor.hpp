@@ -29,8 +29,7 @@ public:
     [[nodiscard]] int release() { return std::exchange(number_, -1); }
     void reset() {
         if (number_ < 0) return;
-        note_closed(number_);
-        ::close(std::exchange(number_, -1));
+        close_noted(std::exchange(number_, -1));
     }
 
 private:

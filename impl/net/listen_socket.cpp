@@ -27,7 +27,8 @@ std::string listening_at(const std::string& host, int port) {
 }
 
 bool has_family(int family) {
-    const Descriptor probe(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const Descriptor probe(
+        open_noted([&] { return ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0); }));
     return probe.valid();
 }
 
@@ -43,7 +44,8 @@ Address any_address(int family, int port) {
 
 ListenSocket ListenSocket::bind_address(const Address& address, const std::string& host, int port,
                                         int backlog, bool both_families) {
-    Descriptor fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    Descriptor fd(open_noted(
+        [&] { return ::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }));
     if (!fd.valid()) fail_listening(host, port, errno);
     const int one = 1;
     // A server that was restarted must not wait for the old connections' last packets.
@@ -89,7 +91,7 @@ ListenSocket ListenSocket::adopt(int fd, int backlog) {
     const auto refuse = [&](const std::string& why) {
         throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(what, ": ", why));
     };
-    Descriptor own(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    Descriptor own(open_noted([&] { return ::fcntl(fd, F_DUPFD_CLOEXEC, 0); }));
     if (!own.valid()) throw system_error(TUTTI_ERR_INVALID_ARGUMENT, what, errno);
     int type = 0;
     socklen_t size = sizeof type;
@@ -165,7 +167,9 @@ Socket ListenSocket::accept(std::span<const ListenSocket> sockets, const Deadlin
     while (true) {
         bool is_refused = false;
         for (const int descriptor : descriptors) {
-            const int fd = ::accept4(descriptor, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+            const int fd = open_noted([&] {
+                return ::accept4(descriptor, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+            });
             if (fd >= 0) return Socket(fd);
             const int number = errno;
             if (is_exhaustion(number) || number == EINVAL || number == EBADF || number == ENOTSOCK)

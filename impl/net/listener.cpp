@@ -57,8 +57,9 @@ struct Listener::Core : Handle {
 
     void accept_some() noexcept {
         for (int count = 0; count < most_at_once && open(); ++count) {
-            const int fd =
-                ::accept4(descriptor.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+            const int fd = open_noted([&] {
+                return ::accept4(descriptor.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+            });
             if (fd >= 0) {
                 accepted(fd);
             } else if (errno == EAGAIN || errno == EWOULDBLOCK || !is_called()) {

@@ -161,7 +161,7 @@ int Stream::release() {
     uv_os_fd_t here = -1;
     check_uv(uv_fileno(reinterpret_cast<uv_handle_t*>(&core_->tcp), &here),
              "releasing a connection");
-    Descriptor descriptor(::fcntl(here, F_DUPFD_CLOEXEC, 0));
+    Descriptor descriptor(open_noted([&] { return ::fcntl(here, F_DUPFD_CLOEXEC, 0); }));
     if (!descriptor.valid()) {
         throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat("dup: ", errno_text(errno)), -1, errno);
     }

@@ -128,7 +128,8 @@ bool FileTable::read_until(const Deadline& deadline, const Look& look) {
 // have brought it up to date.
 bool FileTable::look_again(const Deadline& deadline, const Look& look) {
     struct stat status {};
-    const net::Descriptor fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+    const net::Descriptor fd(
+        net::open_noted([&] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC); }));
     const bool there = fd.valid() && ::fstat(fd.get(), &status) == 0;
     {
         const Lock lock(mutex_);

@@ -1,5 +1,6 @@
 /* What a child of fork finds of its parent's tutti: nothing that is open, and calls that say so. */
 #include <dirent.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,6 +84,41 @@ static void a_child_has_no_stores_open(void** state) {
     wait_for_the_end_of_all();
 }
 
+#define FORKS 100
+static int forks_left; /* atomic */
+
+static void* open_and_close(void* port) {
+    while (__atomic_load_n(&forks_left, __ATOMIC_SEQ_CST) > 0) {
+        tutti_store* store = NULL;
+        if (tutti_tcp_store_create("127.0.0.1", *(const int32_t*)port, -1, 0, NULL, &store, NULL)) {
+            break;
+        }
+        tutti_store_release(store);
+    }
+    return NULL;
+}
+
+static void a_child_has_nothing_that_others_were_opening_or_closing(void** state) {
+    (void)state;
+    tutti_store* served = NULL;
+    int32_t port = 0;
+    pthread_t others[2];
+    EXPECT_OK(tutti_tcp_store_create("127.0.0.1", 0, -1, 1, NULL, &served, &error));
+    EXPECT_OK(tutti_tcp_store_port(served, &port, &error));
+    __atomic_store_n(&forks_left, FORKS, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < 2; ++i) {
+        assert_int_equal(pthread_create(&others[i], NULL, open_and_close, &port), 0);
+    }
+    int wrong = 0;
+    do {
+        wrong += ask_child(NULL) != at_start;
+    } while (__atomic_sub_fetch(&forks_left, 1, __ATOMIC_SEQ_CST) > 0);
+    for (int i = 0; i < 2; ++i) (void)pthread_join(others[i], NULL);
+    assert_int_equal(wrong, 0);
+    tutti_store_release(served);
+    wait_for_the_end_of_all();
+}
+
 static void what_the_program_opens_is_its_own(void** state) {
     (void)state;
     char path[64];
@@ -104,6 +140,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_child_has_no_connections_of_groups),
         TEST(a_child_has_no_stores_open),
+        TEST(a_child_has_nothing_that_others_were_opening_or_closing),
         TEST(what_the_program_opens_is_its_own),
     };
     if (mkdtemp(directory) == NULL) return 1;

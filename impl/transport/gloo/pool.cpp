@@ -117,7 +117,8 @@ void ConnectionPool::defer(int peer, Use use) {
 void ConnectionPool::connected(int peer, net::Socket socket) {
     const int descriptor = socket.release();
     Peer& there = of(peer);
-    there.kept = net::Descriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+    there.kept =
+        net::Descriptor(net::open_noted([&] { return fcntl(descriptor, F_DUPFD_CLOEXEC, 0); }));
     if (!there.kept.valid()) {
         const int number = errno;
         ::close(descriptor);
