@@ -12,6 +12,7 @@
 #include "arbiter.hpp"
 #include "base/environment.hpp"
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "options.hpp"
 
 namespace tutti {
@@ -21,6 +22,8 @@ namespace {
 using membership::Arbiter;
 using membership::Frame;
 using membership::FrameReader;
+
+constexpr int64_t withdrawal_ms = 1000;
 
 // Brings what the arbiter says to a rank.
 class Addressee {
@@ -219,6 +222,15 @@ std::string find_address(Store& store, const std::string& key, const Deadline& d
     }
 }
 
+// The next group on this store shall not take it for its own.
+void withdraw_address(Store& store, const std::string& key) noexcept {
+    try {
+        store.delete_key(key, Deadline::after_ms(withdrawal_ms));
+    } catch (...) {  // of a store that has gone before us
+        log(LogLevel::Debug, "control: ", current_status().message);
+    }
+}
+
 }  // namespace
 
 std::shared_ptr<World> meet_threads(const std::shared_ptr<Store>& store, int rank, int size,
@@ -235,9 +247,13 @@ std::shared_ptr<World> meet_threads(const std::shared_ptr<Store>& store, int ran
         assembly = assemblies().find(address);
     }
     auto world = std::make_shared<ThreadWorld>(std::move(assembly), address, rank, size);
-    world->come(options, deadline);
-    // The next group on this store shall not take it for its own.
-    if (rank == 0) store->delete_key(key, deadline);
+    try {
+        world->come(options, deadline);
+    } catch (...) {
+        if (rank == 0) withdraw_address(*store, key);
+        throw;
+    }
+    if (rank == 0) withdraw_address(*store, key);
     return world;
 }
 
