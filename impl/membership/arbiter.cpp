@@ -84,6 +84,11 @@ void Arbiter::hear(int rank, const Frame& frame) {
             return come(rank, decode_come(frame));
         case Kind::GiveUp:
             return give_up(rank, decode_give_up(frame));
+        case Kind::Connect:
+            if (const int to = decode_rank(frame); is_member(to)) {
+                send_(to, encode(Kind::Connect, rank));
+            }
+            return;
         default:
             return;
     }

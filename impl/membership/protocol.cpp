@@ -201,6 +201,10 @@ std::string encode(Kind kind) {
     return frame_of(kind);
 }
 
+std::string encode(Kind kind, int rank) {
+    return frame_of(kind, rank);
+}
+
 std::string encode(Kind kind, const std::string& text) {
     return frame_of(kind, text);
 }
@@ -253,6 +257,10 @@ Hello decode_hello(const Frame& frame) {
 
 std::vector<Seat> decode_roster(const Frame& frame) {
     return Reader(frame).get<std::vector<Seat>>();
+}
+
+int decode_rank(const Frame& frame) {
+    return Reader(frame).get<int>();
 }
 
 std::string decode_text(const Frame& frame) {

@@ -41,7 +41,8 @@ enum class Kind : uint8_t {
     GiveUp = 20,    // member: my time for that step is up
     Gathered = 21,  // arbiter: all have come to that step, and this is what they say
     Failed = 22,    // arbiter: that step has failed for all, and why
-    Farewell = 23   // coordinator: your goodbye to the first group has come
+    Farewell = 23,  // coordinator: your goodbye to the first group has come
+    Connect = 24    // member: that rank shall connect to me; arbiter: connect to that rank
 };
 
 using Token = std::array<char, 16>;
@@ -102,6 +103,7 @@ std::string encode(const Knock& knock);
 std::string encode(const Hello& hello);
 std::string encode(const std::vector<Seat>& roster);
 std::string encode(Kind kind);                           // Ping, Closing, Who, Welcome, Farewell
+std::string encode(Kind kind, int rank);                 // Connect
 std::string encode(Kind kind, const std::string& text);  // Refused, Missing, Turned
 std::string encode(Kind kind, const Status& status);     // Suspect, Lost
 std::string encode(Kind kind, uint32_t group, const Status& status);           // Report, Verdict
@@ -120,6 +122,7 @@ struct Frame {
 Knock decode_knock(const Frame& frame);
 Hello decode_hello(const Frame& frame);
 std::vector<Seat> decode_roster(const Frame& frame);
+int decode_rank(const Frame& frame);
 std::string decode_text(const Frame& frame);
 Status decode_status(const Frame& frame);
 Come decode_come(const Frame& frame);

@@ -29,6 +29,11 @@ std::map<int, Status> World::losses() const {
     return losses_;
 }
 
+void World::on_asked_to_connect(std::function<void(int rank)> connect) {
+    const Lock telling(telling_);
+    asked_to_connect_ = std::move(connect);
+}
+
 // What happened before concerns it as well.
 void World::add(uint32_t number, Membership* group) {
     const Lock telling(telling_);
@@ -86,6 +91,13 @@ void World::hear(const membership::Frame& frame) {
                 group.hear_end(failed.key,
                                {true, {}, std::move(failed.cause), std::move(failed.missing)});
             });
+        }
+        case Kind::Connect: {
+            const int rank = membership::decode_rank(frame);
+            const Lock telling(telling_);
+            const bool fits = rank >= 0 && rank < size_ && rank != rank_;
+            if (fits && asked_to_connect_) asked_to_connect_(rank);
+            return;
         }
         default:
             return;  // what a later version says may be ignored

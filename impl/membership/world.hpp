@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -54,6 +55,13 @@ public:
         return std::static_pointer_cast<Resource>(there);
     }
 
+    // That rank is asked to connect to this one; it may not hear of it.
+    void ask_to_connect(int rank) noexcept {
+        tell(membership::encode(membership::Kind::Connect, rank));
+    }
+    // Hears which rank asks this one to connect; nothing, when the second returns.
+    void on_asked_to_connect(std::function<void(int rank)> connect);
+
     // To the arbiter, in order; if none decides any more, this rank hears what it says itself.
     virtual void tell(std::string frame) noexcept = 0;
     virtual void suspect(const Status& suspicion) noexcept = 0;
@@ -88,6 +96,7 @@ private:
     Mutex telling_;        // held while groups are told; before their locks
     mutable Mutex mutex_;  // after all others: whoever holds what lock may ask
     std::map<uint32_t, Membership*> groups_ TUTTI_GUARDED_BY(telling_);
+    std::function<void(int)> asked_to_connect_ TUTTI_GUARDED_BY(telling_);
     std::map<int, Status> losses_ TUTTI_GUARDED_BY(mutex_);
     std::vector<bool> departed_ TUTTI_GUARDED_BY(mutex_);  // from the first group, by rank
     Status verdict_ TUTTI_GUARDED_BY(mutex_);              // on the first group

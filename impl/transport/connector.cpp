@@ -3,6 +3,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -23,7 +24,10 @@ namespace {
 constexpr uint32_t magic = 0x44545554;  // "TUTD"
 constexpr uint32_t version = 2;
 constexpr int backlog = 4096;
-constexpr int64_t attempt_ms = 30'000;  // what an address of a rank's may take to answer
+constexpr int64_t attempt_ms = 30'000;  // what a rank's addresses may take to answer
+// What they may take before that rank is asked to call; then twice that, and so on.
+constexpr int64_t first_patience_ms = 200;
+constexpr int64_t longest_patience_ms = 3200;
 constexpr membership::Token dropped{};  // the answer to a call that the other side's replaces
 
 // Its bytes travel as they are.
@@ -35,7 +39,7 @@ struct Greeting {
 };
 
 net::Descriptor make_event() {
-    net::Descriptor event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    net::Descriptor event(net::open_noted([&] { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }));
     if (!event.valid()) throw system_error(TUTTI_ERR_OUT_OF_MEMORY, "eventfd", errno);
     return event;
 }
@@ -58,14 +62,17 @@ Connector::Connector(World& world, Events events)
             *loop_, std::move(descriptors), [this](int descriptor) { accept(descriptor); },
             [this](const Status&) { return make_room(); });
     });
+    world_.on_asked_to_connect([this](int peer) { call_back(peer); });
 }
 
 Connector::~Connector() {
+    world_.on_asked_to_connect(nullptr);
     std::thread caller;
     {
         const Lock lock(mutex_);
         is_ending_ = true;
-        wanted_.clear();
+        attempts_.clear();
+        changed_.notify_all();
         caller = std::move(caller_);
     }
     const uint64_t one = 1;
@@ -103,10 +110,22 @@ void Connector::know(int peer, const std::string& address) {
 
 void Connector::want(int peer) {
     const Lock lock(mutex_);
-    Peer& there = peers_[static_cast<size_t>(peer)];
-    if (is_ending_ || there.state != State::None) return;
-    there.state = State::Calling;
-    wanted_.insert(peer);
+    if (peers_[static_cast<size_t>(peer)].state == State::None) start_calling(peer);
+}
+
+void Connector::call_back(int peer) {
+    const Lock lock(mutex_);
+    const Peer& there = peers_[static_cast<size_t>(peer)];
+    const bool waits = there.state == State::None || there.state == State::Awaiting;
+    if (waits && there.known) start_calling(peer);
+}
+
+void Connector::start_calling(int peer) {
+    if (is_ending_) return;
+    peers_[static_cast<size_t>(peer)].state = State::Calling;
+    attempts_.insert_or_assign(
+        peer, Attempt{Deadline::Clock::now(), first_patience_ms, Deadline::after_ms(attempt_ms)});
+    changed_.notify_all();
     if (is_calling_) return;
     if (caller_.joinable()) caller_.join();  // it has done what it was started for
     is_calling_ = true;
@@ -175,7 +194,7 @@ void Connector::answer(int peer, net::Socket connection) {
     {
         const Lock lock(mutex_);
         Peer& there = peers_[static_cast<size_t>(peer)];
-        const bool mine_stays = there.state == State::Calling && world_.rank() < peer;
+        const bool mine_stays = there.state == State::Greeting && world_.rank() < peer;
         secret = mine_stays ? dropped : there.endpoint.secret;
         if (there.state == State::Connected || is_ending_) return;
         if (!mine_stays) there.state = State::Connected;
@@ -188,60 +207,78 @@ void Connector::answer(int peer, net::Socket connection) {
 // Who is called, on a thread that ends when nobody is to be.
 
 void Connector::call_all() noexcept {
+    Lock lock(mutex_);
     for (;;) {
-        int peer = 0;
-        Endpoint endpoint;
-        {
-            const Lock lock(mutex_);
-            if (wanted_.empty()) {
-                is_calling_ = false;
-                return;
-            }
-            peer = *wanted_.begin();
-            wanted_.erase(wanted_.begin());
-            endpoint = peers_[static_cast<size_t>(peer)].endpoint;
+        std::erase_if(attempts_, [this](const auto& entry) TUTTI_REQUIRES(mutex_) {
+            return peers_[static_cast<size_t>(entry.first)].state != State::Calling;
+        });
+        if (attempts_.empty()) {
+            is_calling_ = false;
+            return;
         }
-        try {
-            TUTTI_FAULT_POINT("transport.connect");
-            call(peer, endpoint);
-        } catch (...) {
-            Status status = current_status();
-            {
-                const Lock lock(mutex_);
-                const State state = peers_[static_cast<size_t>(peer)].state;
-                if (is_ending_ || state == State::Connected) continue;
-            }
-            status.rank = peer;
-            status.message =
-                cat("rank ", world_.rank(), " cannot connect to rank ", peer, ": ", status.message);
-            events_.failed(peer, status);
+        const auto due = std::ranges::min_element(
+            attempts_, {}, [](const auto& entry) { return entry.second.next; });
+        const auto [peer, attempt] = *due;
+        if (attempt.next > Deadline::Clock::now()) {
+            changed_.wait(lock, Deadline::at(attempt.next));
+            continue;
         }
+        // Should it fail, others come first.
+        due->second.next += std::chrono::milliseconds(attempt.patience_ms);
+        due->second.patience_ms = std::min(2 * attempt.patience_ms, longest_patience_ms);
+        const Endpoint endpoint = peers_[static_cast<size_t>(peer)].endpoint;
+        lock.unlock();
+        try_to_call(peer, endpoint, attempt);
+        lock.lock();
     }
 }
 
+void Connector::try_to_call(int peer, const Endpoint& endpoint, const Attempt& attempt) noexcept {
+    try {
+        TUTTI_FAULT_POINT("transport.connect");
+        const Deadline deadline = Deadline::after_ms(attempt.patience_ms);
+        return call(peer, endpoint, deadline.or_earlier(attempt.until));
+    } catch (...) {
+        Status status = current_status();
+        const bool may_be_hidden = status.code == TUTTI_ERR_NETWORK && !attempt.until.expired();
+        if (!enter(peer, may_be_hidden ? State::Calling : State::None)) return;
+        if (may_be_hidden) return world_.ask_to_connect(peer);
+        status.rank = peer;
+        status.message =
+            cat("rank ", world_.rank(), " cannot connect to rank ", peer, ": ", status.message);
+        events_.failed(peer, status);
+    }
+}
+
+// False if there is a connection already, or there shall be none.
+bool Connector::enter(int peer, State state) {
+    const Lock lock(mutex_);
+    Peer& there = peers_[static_cast<size_t>(peer)];
+    if (is_ending_ || there.state == State::Connected) return false;
+    there.state = state;
+    return true;
+}
+
 // Whoever answers must be that rank: on another host the same address may lead elsewhere.
-void Connector::call(int peer, const Endpoint& endpoint) {
+void Connector::call(int peer, const Endpoint& endpoint, const Deadline& deadline) {
     auto ways = net::numeric_addresses(routes_.by_rank[static_cast<size_t>(peer)], endpoint.port);
     for (;;) {
         const bool is_last = ways.size() <= 1;
-        net::Socket connection =
-            net::Socket::connect(ways, Deadline::after_ms(attempt_ms), cancel_.get());
+        net::Socket connection = net::Socket::connect(ways, deadline, cancel_.get());
+        if (!enter(peer, State::Greeting)) return;
         const std::string way = connection.remote_address();
         try {
-            if (!greet(peer, endpoint, connection, is_last)) return;
+            if (!greet(peer, endpoint, connection, is_last))
+                return (void)enter(peer, State::Awaiting);
         } catch (const Error& error) {
             if (is_last || error.status().code == TUTTI_ERR_ABORTED) throw;
             log(LogLevel::Debug, "transport: ", error.what());
             std::erase_if(ways, [&](const net::Address& one) { return one.host() == way; });
+            if (!enter(peer, State::Calling)) return;
             continue;
         }
-        {
-            const Lock lock(mutex_);
-            Peer& there = peers_[static_cast<size_t>(peer)];
-            if (is_ending_ || there.state == State::Connected) return;
-            there.state = State::Connected;
-        }
-        return events_.connected(peer, std::move(connection));
+        if (enter(peer, State::Connected)) events_.connected(peer, std::move(connection));
+        return;
     }
 }
 

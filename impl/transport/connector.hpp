@@ -1,16 +1,17 @@
 // Connections between the ranks of a world, each made when one of the two first needs it. Both ends
 // prove by a secret that they belong to the world. If both connect at once, the connection of the
-// lower rank stays. Any thread.
+// lower rank stays; a rank that cannot reach another asks it to connect in its turn, since one of
+// them may be where nobody can call in. Any thread.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "base/mutex.hpp"
 #include "base/status.hpp"
 #include "membership/world.hpp"
@@ -48,7 +49,18 @@ private:
         int port = 0;
         membership::Token secret{};
     };
-    enum class State { None, Calling, Connected };
+    enum class State {
+        None,
+        Calling,
+        Greeting,  // calling, and somebody answers
+        Awaiting,  // the other's call takes the place of this rank's
+        Connected
+    };
+    struct Attempt {  // to call a rank
+        Deadline::Clock::time_point next;
+        int64_t patience_ms;
+        Deadline until;
+    };
     struct Peer {
         State state = State::None;
         bool known = false;
@@ -65,8 +77,12 @@ private:
     void hear(int visitor, std::span<const std::byte> bytes);
     void admit(net::Socket connection, const std::string& greeting);
     void answer(int peer, net::Socket connection);
+    void start_calling(int peer) TUTTI_REQUIRES(mutex_);
+    void call_back(int peer);
     void call_all() noexcept;
-    void call(int peer, const Endpoint& endpoint);
+    void try_to_call(int peer, const Endpoint& endpoint, const Attempt& attempt) noexcept;
+    void call(int peer, const Endpoint& endpoint, const Deadline& deadline);
+    bool enter(int peer, State state);
     bool greet(int peer, const Endpoint& endpoint, net::Socket& connection, bool is_last);
 
     World& world_;
@@ -78,7 +94,8 @@ private:
 
     Mutex mutex_;
     std::vector<Peer> peers_ TUTTI_GUARDED_BY(mutex_);
-    std::set<int> wanted_ TUTTI_GUARDED_BY(mutex_);  // to be called by the thread
+    std::map<int, Attempt> attempts_ TUTTI_GUARDED_BY(mutex_);  // by rank, for the thread
+    Condition changed_;
     bool is_calling_ TUTTI_GUARDED_BY(mutex_) = false;
     bool is_ending_ TUTTI_GUARDED_BY(mutex_) = false;
     std::thread caller_ TUTTI_GUARDED_BY(mutex_);
