@@ -2,8 +2,8 @@
 
 #include <poll.h>
 #include <unistd.h>
-#include <algorithm>
 
+#include <algorithm>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -113,11 +113,15 @@ public:
     void gather(const std::string& options, const Deadline& deadline) {
         seat_ = {membership::without_interfaces(addresses()),
                  door_.empty() ? invitation_.port : door_.front().port(), host_, options};
-        loop_->run([&] {
-            if (stream_) stream_->write(hello());
-        });
-        TUTTI_FAULT_POINT("control.hello");
-        if (!all_have_come(deadline)) give_up();
+        try {
+            await_all(deadline);
+        } catch (...) {  // those who have come hear of it
+            Status cause = current_status();
+            if (cause.rank < 0) cause.rank = rank();
+            cause.message = cat("rank ", rank(), " gave up: ", cause.message);
+            loop_->run([&] { say(membership::encode(Kind::Report, 0, cause)); });
+            throw;
+        }
         const Lock lock(mutex_);
         if (failure_) throw Error(*failure_);
         std::vector<std::string> of_ranks;
@@ -254,6 +258,15 @@ private:
         return all;
     }
 
+    // Returns when all have come or the group has failed.
+    void await_all(const Deadline& deadline) {
+        loop_->run([&] {
+            if (stream_) stream_->write(hello());
+        });
+        TUTTI_FAULT_POINT("control.hello");
+        if (!all_have_come(deadline)) ask_who_is_missing();
+    }
+
     // False if the deadline passed before all came or the group failed.
     bool all_have_come(const Deadline& deadline) {
         Lock lock(mutex_);
@@ -261,18 +274,6 @@ private:
             if (!changed_.wait(lock, deadline)) return roster_ || failure_;
         }
         return true;
-    }
-
-    // Throws, unless they come meanwhile. Those who have come hear of it.
-    void give_up() {
-        try {
-            ask_who_is_missing();
-        } catch (const Error& error) {
-            Status cause = error.status();
-            cause.message = cat("rank ", rank(), " gave up: ", cause.message);
-            loop_->run([&] { say(membership::encode(Kind::Report, 0, cause)); });
-            throw;
-        }
     }
 
     // Throws, unless they come meanwhile.

@@ -87,12 +87,9 @@ static void a_rank_that_dies_between_segments_of_a_ring_is_named(void** state) {
     }
 }
 
-/* Making the group takes fewer waits than this. */
-#define WAITS_OF_MAKING 10
-
 static void a_rank_that_dies_in_its_first_messages_is_named(void** state) {
-    static const char* const faults[] = {"TUTTI_FAULT=exchange.wait@11=kill",
-                                         "TUTTI_FAULT=exchange.wait@12=exit"};
+    static const char* const faults[] = {"TUTTI_FAULT=exchange.wait@1=kill",
+                                         "TUTTI_FAULT=exchange.wait@2=exit"};
     static const char* const loops[] = {"loop all_reduce", "loop barrier", "loop broadcast root=2"};
     for (int fault = 0; fault < 2; ++fault) {
         for (int loop = 0; loop < 3; ++loop) {
@@ -115,15 +112,22 @@ static void a_rank_that_dies_in_any_collective_is_named(void** state) {
                                         "loop reduce_scatter_tensor count=400000",
                                         "loop all_to_all count=3",
                                         "loop all_to_all_single count=50000",
-                                        "loop monitored_barrier",
                                         "loop coalesced"};
     for (size_t loop = 0; loop < sizeof loops / sizeof *loops; ++loop) {
         for (int wait = 1; wait <= 3; ++wait) {
             char fault[64];
-            snprintf(fault, sizeof fault, "TUTTI_FAULT=exchange.wait@%d=kill",
-                     WAITS_OF_MAKING + wait);
+            snprintf(fault, sizeof fault, "TUTTI_FAULT=exchange.wait@%d=kill", wait);
             die_in_a_loop(state, 3, (int32_t)(loop + (size_t)wait) % 3, fault, loops[loop]);
         }
+    }
+}
+
+/* It needs no data connection. */
+static void a_rank_that_dies_in_a_monitored_barrier_is_named(void** state) {
+    for (int wait = 1; wait <= 3; ++wait) {
+        char fault[64]; /* making the group takes one such wait */
+        snprintf(fault, sizeof fault, "TUTTI_FAULT=membership.wait@%d=kill", 1 + wait);
+        die_in_a_loop(state, 3, wait % 3, fault, "loop monitored_barrier");
     }
 }
 
@@ -132,7 +136,7 @@ static void a_rank_that_fails_in_a_call_is_named_by_all_others(void** state) {
         team* all = (team*)*state;
         char gave_up[64];
         snprintf(gave_up, sizeof gave_up, "rank %d gave up", (int)victim);
-        start_with_fault(all, 3, victim, "TUTTI_FAULT=exchange.wait@12=throw", SILENCE,
+        start_with_fault(all, 3, victim, "TUTTI_FAULT=exchange.wait@2=throw", SILENCE,
                          LIST("init", "loop all_reduce", "destroy"));
         for (int32_t index = 0; index < 3; ++index) {
             EXPECT_DONE(all, index, "init");
@@ -149,42 +153,111 @@ static void a_rank_that_fails_in_a_call_is_named_by_all_others(void** state) {
     }
 }
 
-/* Each rank takes from the one before it. Rank 2 meets nobody who called something else, and what
- * rank 0 tells all does not reach it: it hears from those who leave why they do. */
-static void a_rank_that_is_told_late_hears_of_the_failure_from_those_who_leave(void** state) {
+/* The victim calls the others before they call it: it alone has begun. */
+static void begin_alone(team* all, int32_t victim, const char* fault, const char* limit) {
+    start_with_fault(all, 3, victim, fault, limit,
+                     LIST("init", "pause", "call all_reduce", "destroy"));
+    for (int32_t index = 0; index < 3; ++index) {
+        EXPECT_DONE(all, index, "init");
+        EXPECT_DONE(all, index, "pause");
+    }
+    team_resume(all, victim);
+}
+
+static void a_rank_that_dies_as_it_connects_is_named(void** state) {
+    static const char* const faults[] = {"TUTTI_FAULT=transport.connect@1=kill",
+                                         "TUTTI_FAULT=transport.connect@1=exit"};
+    for (int32_t victim = 0; victim < 3; ++victim) {
+        team* all = (team*)*state;
+        begin_alone(all, victim, faults[victim % 2], SILENCE);
+        assert_int_not_equal(team_await_end(all, victim), 0);
+        for (int32_t index = 0; index < 3; ++index) {
+            if (index == victim) continue;
+            team_resume(all, index);
+            EXPECT_STEP(all, index, "all_reduce", TUTTI_ERR_PEER_LOST, victim, "died");
+            EXPECT_DONE(all, index, "destroy");
+            assert_int_equal(team_await_end(all, index), 0);
+        }
+        fresh_team(state);
+    }
+}
+
+static void a_rank_that_stops_as_it_connects_is_named(void** state) {
+    for (int32_t victim = 0; victim < 3; ++victim) {
+        team* all = (team*)*state;
+        begin_alone(all, victim, "TUTTI_FAULT=transport.connect@1=stop",
+                    "TUTTI_HEARTBEAT_TIMEOUT_MS=700");
+        team_await_stop(all, victim);
+        for (int32_t index = 0; index < 3; ++index) {
+            if (index == victim) continue;
+            team_resume(all, index);
+            EXPECT_STEP(all, index, "all_reduce", TUTTI_ERR_PEER_LOST, victim,
+                        "has not answered for 700 ms");
+            EXPECT_DONE(all, index, "destroy");
+        }
+        team_signal(all, victim, SIGCONT);
+        EXPECT_STEP(all, victim, "all_reduce", TUTTI_ERR_PEER_LOST, victim,
+                    "has not answered for 700 ms");
+        EXPECT_DONE(all, victim, "destroy");
+        team_expect_ends(all, -1);
+        fresh_team(state);
+    }
+}
+
+#define CONNECTING "fault point transport.connect"
+
+static void a_rank_that_cannot_connect_tells_all_others(void** state) {
+    for (int32_t victim = 0; victim < 3; ++victim) {
+        team* all = (team*)*state;
+        char cause[64];
+        snprintf(cause, sizeof cause, "rank %d cannot connect to rank ", (int)victim);
+        begin_alone(all, victim, "TUTTI_FAULT=transport.connect@1=throw", SILENCE);
+        EXPECT_STEP(all, victim, "all_reduce", TUTTI_ERR_BACKEND, ANY, cause, CONNECTING);
+        EXPECT_DONE(all, victim, "destroy");
+        for (int32_t index = 0; index < 3; ++index) {
+            if (index == victim) continue;
+            team_resume(all, index);
+            EXPECT_STEP(all, index, "all_reduce", TUTTI_ERR_BACKEND, ANY, cause, CONNECTING);
+            EXPECT_DONE(all, index, "destroy");
+        }
+        team_expect_ends(all, -1);
+        fresh_team(state);
+    }
+}
+
+/* When rank 2 reads why the group failed, the others have left, rank 0 with the coordinator. */
+static void a_rank_that_is_told_late_hears_why_though_all_others_have_left(void** state) {
     enum { ODD = 0, LATE = 2, RANKS = 4 };
     team* all = (team*)*state;
     all->size = RANKS;
     for (int32_t index = 0; index < RANKS; ++index) {
         team_start(
             all, index, index,
-            LIST(SILENCE, index == LATE ? "TUTTI_FAULT=control.verdict@1=hang" : "TUTTI_FAULT="),
+            LIST(SILENCE, index == LATE ? "TUTTI_FAULT=control.verdict@1=stop" : "TUTTI_FAULT="),
             LIST("init", "pause",
                  index == ODD ? "call all_gather_into_tensor count=100000"
                               : "call all_gather count=100000",
-                 index == ODD || index == LATE ? "pause" : "destroy",
-                 index == ODD ? "destroy" : NULL));
+                 "destroy"));
     }
     for (int32_t index = 0; index < RANKS; ++index) {
         EXPECT_DONE(all, index, "init");
         EXPECT_DONE(all, index, "pause");
     }
     for (int32_t index = 0; index < RANKS; ++index) team_resume(all, index);
-    for (int32_t index = 0; index < RANKS; ++index) {
+    for (int32_t turn = 0; turn < RANKS; ++turn) {
+        const int32_t index = turn < LATE ? turn : turn < RANKS - 1 ? turn + 1 : LATE;
+        if (index == LATE) {
+            team_await_stop(all, LATE);
+            team_signal(all, LATE, SIGCONT);
+        }
         EXPECT_STEP(all, index, index == ODD ? "all_gather_into_tensor" : "all_gather",
                     TUTTI_ERR_MISMATCH, ANY, "all_gather #1", "all_gather_into_tensor #1");
+        EXPECT_DONE(all, index, "destroy");
+        assert_int_equal(team_await_end(all, index), 0);
     }
-    team_signal(all, LATE, SIGKILL);
-    team_resume(all, ODD);
-    EXPECT_DONE(all, ODD, "pause");
-    for (int32_t index = 0; index < RANKS; ++index) {
-        if (index != LATE) EXPECT_DONE(all, index, "destroy");
-        if (index != LATE) assert_int_equal(team_await_end(all, index), 0);
-    }
-    assert_int_not_equal(team_await_end(all, LATE), 0);
 }
 
-static const char* const making_points[] = {"control.hello", "mesh.connect", "mesh.answer"};
+static const char* const making_points[] = {"control.hello", "membership.wait"};
 enum { MAKING_POINTS = sizeof making_points / sizeof *making_points };
 
 /* Rank `other` has said hello to rank 0 when this returns; `victim` has not come. */
@@ -267,8 +340,12 @@ int main(int argc, char** argv) {
         TEAM_TEST(a_rank_that_dies_between_segments_of_a_ring_is_named),
         TEAM_TEST(a_rank_that_dies_in_its_first_messages_is_named),
         TEAM_TEST(a_rank_that_dies_in_any_collective_is_named),
+        TEAM_TEST(a_rank_that_dies_in_a_monitored_barrier_is_named),
         TEAM_TEST(a_rank_that_fails_in_a_call_is_named_by_all_others),
-        TEAM_TEST(a_rank_that_is_told_late_hears_of_the_failure_from_those_who_leave),
+        TEAM_TEST(a_rank_that_dies_as_it_connects_is_named),
+        TEAM_TEST(a_rank_that_stops_as_it_connects_is_named),
+        TEAM_TEST(a_rank_that_cannot_connect_tells_all_others),
+        TEAM_TEST(a_rank_that_is_told_late_hears_why_though_all_others_have_left),
         TEAM_TEST(a_rank_that_dies_while_the_group_is_made_is_named),
         TEAM_TEST(a_rank_0_that_dies_while_the_group_is_made_is_named),
         TEAM_TEST(a_rank_that_fails_while_the_group_is_made_is_named),
