@@ -112,6 +112,34 @@ static void a_rank_killed_in_any_collective_is_named_by_all_others(void** state)
     rounds = all_rounds;
 }
 
+/* Ranks that come to the next call before others have left this one are no less innocent. */
+static void calls_after_a_death_name_the_rank_that_died(void** state) {
+    static const char* const after[] = {"all_reduce", "barrier", "all_gather"};
+    for (int round = 0; round < 4 * rounds; ++round) {
+        team* all = (team*)*state;
+        const int32_t size = 4, victim = below(size);
+        char rank[32];
+        snprintf(rank, sizeof rank, "rank %d died", (int)victim);
+        team_start_all(all, size, PATIENT,
+                       LIST("init", "loop all_reduce count=3000", "call all_reduce count=3000",
+                            "call barrier", "call all_gather count=9", "destroy"));
+        for (int32_t index = 0; index < size; ++index) EXPECT_DONE(all, index, "init");
+        team_await_progress(all, victim, 1 + below(20));
+        team_signal(all, victim, SIGKILL);
+        for (int32_t index = 0; index < size; ++index) {
+            if (index == victim) continue;
+            EXPECT_STEP(all, index, "all_reduce", TUTTI_ERR_PEER_LOST, victim, rank);
+            for (size_t call = 0; call < sizeof after / sizeof *after; ++call) {
+                EXPECT_STEP(all, index, after[call], TUTTI_ERR_PEER_LOST, victim, rank);
+            }
+            EXPECT_DONE(all, index, "destroy");
+        }
+        team_expect_ends(all, victim);
+        assert_int_equal(team_close(state), 0);
+        assert_int_equal(team_open(state), 0);
+    }
+}
+
 /* Whoever of the two it is, and wherever the data are: long ones are on their way for a while. */
 static void a_rank_that_dies_amid_a_message_is_named_by_its_peer(void** state) {
     for (int round = 0; round < 2 * rounds; ++round) {
@@ -273,6 +301,7 @@ int main(int argc, char** argv) {
         TEAM_TEST(a_rank_killed_in_barriers_is_named_by_all_others),
         TEAM_TEST(a_rank_killed_in_broadcasts_is_named_by_all_others),
         TEAM_TEST(a_rank_killed_in_any_collective_is_named_by_all_others),
+        TEAM_TEST(calls_after_a_death_name_the_rank_that_died),
         TEAM_TEST(a_rank_that_dies_amid_a_message_is_named_by_its_peer),
         TEAM_TEST(messages_between_survivors_name_the_rank_that_died),
         TEAM_TEST(two_ranks_killed_at_once_end_the_calls_of_the_others),
