@@ -2,31 +2,32 @@
 #include "arguments.hpp"
 #include "byte_strings.hpp"
 #include "guard.hpp"
+#include "issue_byte_strings.hpp"
 #include "options.hpp"
-#include "parcels.hpp"
 #include "tutti/object_collectives.h"
 
 namespace capi = tutti::capi;
 
 namespace {
 
-using tutti::Parcels;
+using tutti::ByteStrings;
 using BytesPlaces = capi::Places<tutti_bytes>;
 
-std::vector<BytesPlaces::Value> open(Parcels::Received& received) {
+std::vector<BytesPlaces::Value> open(ByteStrings::Received& received) {
     std::vector<BytesPlaces::Value> values;
     for (tutti::OwnedBytes& bytes : received) values.push_back(capi::to_bytes(std::move(bytes)));
     return values;
 }
 
-void issue(const capi::GroupPin& pin, Parcels call, const tutti_call_options* options,
+void issue(const capi::GroupPin& pin, ByteStrings call, const tutti_call_options* options,
            tutti_work** work, tutti_bytes** out_bytes, size_t places) {
     call.objects = false;
-    capi::issue_parcels<tutti_bytes>(*pin, std::move(call), capi::read_options(options).timeout_ms,
-                                     work, std::make_shared<BytesPlaces>(out_bytes, places), open);
+    capi::issue_byte_strings<tutti_bytes>(*pin, std::move(call),
+                                          capi::read_options(options).timeout_ms, work,
+                                          std::make_shared<BytesPlaces>(out_bytes, places), open);
 }
 
-void gather(const capi::GroupPin& pin, Parcels call, const void* data, size_t size,
+void gather(const capi::GroupPin& pin, ByteStrings call, const void* data, size_t size,
             tutti_bytes** out_bytes, size_t out_count, int64_t max_bytes,
             const tutti_call_options* options, tutti_work** work) {
     const auto ranks = static_cast<size_t>(pin->size());
@@ -47,7 +48,7 @@ tutti_status tutti_broadcast_bytes(tutti_group* group, const void* data, size_t 
                                    tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
-        Parcels call{.pattern = Parcels::Pattern::Broadcast, .root = group_src};
+        ByteStrings call{.pattern = ByteStrings::Pattern::Broadcast, .root = group_src};
         const bool gives = pin->rank() == group_src;
         if (gives) {
             call.inputs = {capi::read_memory(data, size, "data")};
@@ -66,7 +67,7 @@ tutti_status tutti_all_gather_bytes(tutti_group* group, const void* data, size_t
                                     const tutti_call_options* options, tutti_work** work,
                                     tutti_error* error) {
     return capi::guard(__func__, error, [&] {
-        gather(capi::need_group(group), {.pattern = Parcels::Pattern::AllGather}, data, size,
+        gather(capi::need_group(group), {.pattern = ByteStrings::Pattern::AllGather}, data, size,
                out_bytes, out_count, max_bytes, options, work);
     });
 }
@@ -78,8 +79,8 @@ tutti_status tutti_gather_bytes(tutti_group* group, const void* data, size_t siz
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
         capi::check_root(*pin, group_dst, "group_dst");
-        gather(pin, {.pattern = Parcels::Pattern::Gather, .root = group_dst}, data, size, out_bytes,
-               out_count, max_bytes, options, work);
+        gather(pin, {.pattern = ByteStrings::Pattern::Gather, .root = group_dst}, data, size,
+               out_bytes, out_count, max_bytes, options, work);
     });
 }
 
@@ -89,7 +90,7 @@ tutti_status tutti_scatter_bytes(tutti_group* group, const void* const* data, co
                                  tutti_work** work, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
-        Parcels call{.pattern = Parcels::Pattern::Scatter, .root = group_src};
+        ByteStrings call{.pattern = ByteStrings::Pattern::Scatter, .root = group_src};
         capi::check_source_list(*pin, data, count, group_src, "data", "count");
         if (pin->rank() == group_src) {
             capi::need_array(sizes, count, "sizes");

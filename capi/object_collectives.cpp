@@ -4,24 +4,24 @@
 
 #include "arguments.hpp"
 #include "guard.hpp"
+#include "issue_byte_strings.hpp"
 #include "object_lists.hpp"
 #include "object_settings.hpp"
 #include "options.hpp"
-#include "parcels.hpp"
 
 namespace capi = tutti::capi;
 
 namespace {
 
+using tutti::ByteStrings;
 using tutti::ObjectPointer;
 using tutti::ObjectSettings;
-using tutti::Parcels;
 using ObjectPlaces = capi::Places<tutti_object>;
 
 // The messages of a call, which go as long as it runs.
 using Messages = std::vector<std::string>;
 
-void give(Parcels& call, Messages made) {
+void give(ByteStrings& call, Messages made) {
     const auto messages = std::make_shared<const Messages>(std::move(made));
     for (const std::string& message : *messages) {
         call.inputs.push_back(std::as_bytes(std::span(message)));
@@ -34,14 +34,14 @@ std::string pack_one(const ObjectPointer& object, ObjectSettings settings, bool 
     return tutti::pack_list({&object, 1}, settings);
 }
 
-capi::Reading reading_of(const capi::GroupPin& pin, const Parcels& call,
+capi::Reading reading_of(const capi::GroupPin& pin, const ByteStrings& call,
                          const ObjectSettings& settings) {
     return {tutti::cat(call_name(call), " on ", pin->label()), settings};
 }
 
 // All objects came in one message from the root.
 capi::Open<tutti_object> open_root(capi::Reading reading, size_t count, int root) {
-    return [reading = std::move(reading), count, root](Parcels::Received& received) {
+    return [reading = std::move(reading), count, root](ByteStrings::Received& received) {
         return capi::open_list(std::move(received.front()), count, root, reading);
     };
 }
@@ -58,7 +58,7 @@ ObjectPointer own_value(const ObjectPointer& given) {
 // Every rank sent one object.
 capi::Open<tutti_object> open_each(capi::Reading reading, int own_rank, const ObjectPointer& own) {
     return [reading = std::move(reading), own_rank,
-            own = own_value(own)](Parcels::Received& received) {
+            own = own_value(own)](ByteStrings::Received& received) {
         std::vector<ObjectPlaces::Value> values;
         for (int source = 0; source < static_cast<int>(received.size()); ++source) {
             tutti::OwnedBytes& message = received[static_cast<size_t>(source)];
@@ -72,13 +72,13 @@ capi::Open<tutti_object> open_each(capi::Reading reading, int own_rank, const Ob
 
 // The root of a scatter.
 capi::Open<tutti_object> open_own(const ObjectPointer& own) {
-    return [own = own_value(own)](Parcels::Received& /*received*/) {
+    return [own = own_value(own)](ByteStrings::Received& /*received*/) {
         return std::vector<ObjectPlaces::Value>{std::make_shared<capi::Draft>(own)};
     };
 }
 
 // all_gather and gather.
-void gather(const capi::GroupPin& pin, Parcels call, const tutti_object* object,
+void gather(const capi::GroupPin& pin, ByteStrings call, const tutti_object* object,
             tutti_object** out_objects, size_t out_count,
             const tutti_object_options* object_options, const tutti_call_options* options,
             tutti_work** work) {
@@ -92,7 +92,7 @@ void gather(const capi::GroupPin& pin, Parcels call, const tutti_object* object,
     const bool same_host = call.root < 0 ? pin->same_host() : pin->same_host(call.root);
     give(call, {call.root == pin->rank() ? std::string() : pack_one(value, settings, same_host)});
     call.most_bytes = tutti::longest_list(1, settings);
-    capi::issue_parcels<tutti_object>(
+    capi::issue_byte_strings<tutti_object>(
         *pin, call, capi::read_options(options).timeout_ms, work,
         std::make_shared<ObjectPlaces>(out_objects, receives ? ranks : 0),
         open_each(reading_of(pin, call, settings), pin->rank(), value));
@@ -112,7 +112,7 @@ tutti_status tutti_broadcast_object_list(tutti_group* group, tutti_object* const
         const capi::GroupPin pin = capi::need_group(group);
         ObjectSettings settings = capi::read_settings(*pin, object_options);
         settings.same_host = pin->same_host();
-        Parcels call{.pattern = Parcels::Pattern::Broadcast, .root = group_src};
+        ByteStrings call{.pattern = ByteStrings::Pattern::Broadcast, .root = group_src};
         const bool gives = pin->rank() == group_src;
         if (gives) {
             give(call, {tutti::pack_list(capi::read_objects(objects, count), settings)});
@@ -121,7 +121,7 @@ tutti_status tutti_broadcast_object_list(tutti_group* group, tutti_object* const
         }
         capi::need_places(out_objects, count, count, "out_objects", nullptr, !gives);
         call.most_bytes = tutti::longest_list(count, settings);
-        capi::issue_parcels<tutti_object>(
+        capi::issue_byte_strings<tutti_object>(
             *pin, call, capi::read_options(options).timeout_ms, work,
             std::make_shared<ObjectPlaces>(out_objects, gives ? 0 : count),
             open_root(reading_of(pin, call, settings), count, group_src));
@@ -134,7 +134,7 @@ tutti_status tutti_all_gather_object(tutti_group* group, const tutti_object* obj
                                      const tutti_call_options* options, tutti_work** work,
                                      tutti_error* error) {
     return capi::guard(__func__, error, [&] {
-        gather(capi::need_group(group), {.pattern = Parcels::Pattern::AllGather}, object,
+        gather(capi::need_group(group), {.pattern = ByteStrings::Pattern::AllGather}, object,
                out_objects, out_count, object_options, options, work);
     });
 }
@@ -147,8 +147,8 @@ tutti_status tutti_gather_object(tutti_group* group, const tutti_object* object,
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
         capi::check_root(*pin, group_dst, "group_dst");
-        gather(pin, {.pattern = Parcels::Pattern::Gather, .root = group_dst}, object, out_objects,
-               out_count, object_options, options, work);
+        gather(pin, {.pattern = ByteStrings::Pattern::Gather, .root = group_dst}, object,
+               out_objects, out_count, object_options, options, work);
     });
 }
 
@@ -161,7 +161,7 @@ tutti_status tutti_scatter_object_list(tutti_group* group, tutti_object* const* 
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
         const ObjectSettings settings = capi::read_settings(*pin, object_options);
-        Parcels call{.pattern = Parcels::Pattern::Scatter, .root = group_src};
+        ByteStrings call{.pattern = ByteStrings::Pattern::Scatter, .root = group_src};
         capi::check_source_list(*pin, objects, object_count, group_src, "objects", "object_count");
         call.keeps_own = false;
         capi::Open<tutti_object> open;
@@ -180,9 +180,9 @@ tutti_status tutti_scatter_object_list(tutti_group* group, tutti_object* const* 
         }
         capi::need_output(out_object, "out_object");
         call.most_bytes = tutti::longest_list(1, settings);
-        capi::issue_parcels<tutti_object>(*pin, call, capi::read_options(options).timeout_ms, work,
-                                          std::make_shared<ObjectPlaces>(out_object, 1),
-                                          std::move(open));
+        capi::issue_byte_strings<tutti_object>(*pin, call, capi::read_options(options).timeout_ms,
+                                               work, std::make_shared<ObjectPlaces>(out_object, 1),
+                                               std::move(open));
     });
 }
 

@@ -6,10 +6,10 @@
 #include "byte_strings.hpp"
 #include "guard.hpp"
 #include "issue.hpp"
+#include "issue_byte_strings.hpp"
 #include "object_lists.hpp"
 #include "object_settings.hpp"
 #include "options.hpp"
-#include "parcels.hpp"
 
 namespace capi = tutti::capi;
 

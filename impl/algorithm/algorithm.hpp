@@ -5,8 +5,8 @@
 
 #include <functional>
 
+#include "call/byte_strings.hpp"
 #include "call/flat.hpp"
-#include "call/parcels.hpp"
 #include "exchange.hpp"
 #include "parts.hpp"
 #include "reduction.hpp"
@@ -61,8 +61,8 @@ void alloc_alone(const Alloc& call);
 
 // --- byte strings whose sizes only their owners know
 
-void parcels(Exchange& exchange, const Parcels& call);
-void parcels_alone(const Parcels& call);
+void byte_strings(Exchange& exchange, const ByteStrings& call);
+void byte_strings_alone(const ByteStrings& call);
 
 // --- broadcast
 

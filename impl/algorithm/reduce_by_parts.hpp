@@ -1,5 +1,5 @@
-// What reduces long data by a reduce_scatter share: even parts, and their results to the root. On the
-// thread of the call; throws what Exchange throws.
+// What ways to reduce long data by a reduce_scatter share: even parts, and their results to the
+// root. On the thread of the call; throws what Exchange throws.
 #pragma once
 
 #include "algorithm.hpp"

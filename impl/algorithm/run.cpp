@@ -44,8 +44,8 @@ void run_alone(const FlatCall& call) {
             return reduce_alone(call);
         case Kind::AllReduceAddends:
             return all_reduce_addends_alone(call.inputs, call.output(), reduction_of(call));
-        case Kind::Parcels:
-            return parcels_alone(*call.parcels);
+        case Kind::ByteStrings:
+            return byte_strings_alone(*call.byte_strings);
         case Kind::Alloc:
             return alloc_alone(*call.alloc);
         case Kind::Coalesced:
@@ -75,8 +75,8 @@ void run(Exchange& exchange, const FlatCall& call) {
         case Kind::AllToAll:
             return all_to_all(exchange, call.inputs, call.outputs, call.in_place,
                               call.sizes == FlatCall::Sizes::Even);
-        case Kind::Parcels:
-            return parcels(exchange, *call.parcels);
+        case Kind::ByteStrings:
+            return byte_strings(exchange, *call.byte_strings);
         case Kind::AllReduceAddends:
             return all_reduce_addends(exchange, call.inputs, call.output(), reduction_of(call));
         case Kind::Alloc:

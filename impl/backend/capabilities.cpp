@@ -9,22 +9,29 @@ namespace {
 
 using Kind = FlatCall::Kind;
 
-bool has_elements(const FlatCall& call) {
-    switch (call.kind) {
+enum class Data { None, Elements, Reduced };
+
+Data data_of(Kind kind) {
+    switch (kind) {
         case Kind::Barrier:
         case Kind::MonitoredBarrier:
-        case Kind::Parcels:
+        case Kind::ByteStrings:
         case Kind::Alloc:
         case Kind::Coalesced:
-            return false;
-        default:
-            return true;
+            return Data::None;
+        case Kind::Broadcast:
+        case Kind::AllGather:
+        case Kind::Gather:
+        case Kind::Scatter:
+        case Kind::AllToAll:
+            return Data::Elements;
+        case Kind::AllReduce:
+        case Kind::Reduce:
+        case Kind::ReduceScatter:
+        case Kind::AllReduceAddends:
+            return Data::Reduced;
     }
-}
-
-bool is_reduction(const FlatCall& call) {
-    return call.kind == Kind::AllReduce || call.kind == Kind::Reduce ||
-           call.kind == Kind::ReduceScatter || call.kind == Kind::AllReduceAddends;
+    return Data::None;
 }
 
 bool can_reduce(const Capabilities& can, const ReduceOp& op) {
@@ -41,10 +48,11 @@ std::string beyond(const Capabilities& can, const FlatCall& call) {
     const Fingerprint& print = call.fingerprint;
     const char* const name = name_of(print.kind);
     if (!can.kinds.has(print.kind)) return name;
-    if (has_elements(call) && !can.dtypes.has(print.dtype)) {
+    const Data data = data_of(call.kind);
+    if (data != Data::None && !can.dtypes.has(print.dtype)) {
         return cat(name, " of ", dtype_name(print.dtype));
     }
-    if (is_reduction(call)) {
+    if (data == Data::Reduced) {
         if (!can_reduce(can, call.op)) return cat(name, " with ", describe_op(print.op));
         if (!can.reproducible && must_combine_at_once(print.dtype, call.op, several)) {
             return cat("reproducible ", name, " of ", dtype_name(print.dtype), " with ",

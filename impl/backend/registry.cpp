@@ -23,7 +23,8 @@ namespace {
 struct Entry {
     const char* name;
     OpenBackend open;
-    bool opens_one = false;  // else a group of one rank needs none
+    bool opens_one = false;      // else loopback serves a group of one rank
+    bool joins_threads = false;  // of one process; else processes
 };
 
 std::unique_ptr<Backend> open_gloo(Membership& membership, const Deadline& deadline) {
@@ -67,7 +68,7 @@ std::unique_ptr<Backend> open_any(Membership& membership, const Deadline& deadli
 constexpr std::array<Entry, 4> built_in{{
     {"gloo", open_gloo},
     {"hierarchy", open_hierarchy},
-    {"loopback", open_loopback},
+    {.name = "loopback", .open = open_loopback, .joins_threads = true},
     {"shm", open_shm},
 }};
 constexpr Entry chosen_together{"shm", open_any};
@@ -129,6 +130,10 @@ std::string resolve_backend(const std::string& name) {
 
 const char* static_backend_name(const std::string& name) {
     return registry().find(name)->name;
+}
+
+bool joins_threads(const std::string& name) {
+    return !name.empty() && registry().find(name)->joins_threads;
 }
 
 std::unique_ptr<Backend> make_backend(const std::string& name, Membership& membership,

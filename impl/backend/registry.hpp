@@ -26,6 +26,9 @@ std::string resolve_backend(const std::string& name);
 // The name of a backend that there is, in memory that stays.
 const char* static_backend_name(const std::string& name);
 
+// Whether a backend, by such a name, joins threads of one process; else processes.
+bool joins_threads(const std::string& name);
+
 // `name` as resolve_backend() returned it; of "" comes shm if all ranks see each other's memory,
 // hierarchy if some do, else gloo. All ranks call this; what one cannot do alone, it throws alone.
 std::unique_ptr<Backend> make_backend(const std::string& name, Membership& membership,

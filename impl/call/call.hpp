@@ -13,11 +13,11 @@
 #include "alloc.hpp"
 #include "barrier.hpp"
 #include "broadcast.hpp"
+#include "byte_strings.hpp"
 #include "coalesced.hpp"
 #include "gather.hpp"
 #include "message.hpp"
 #include "monitored_barrier.hpp"
-#include "parcels.hpp"
 #include "reduce.hpp"
 #include "reduce_scatter.hpp"
 #include "reduce_scatter_tensor.hpp"
@@ -28,7 +28,7 @@ namespace tutti {
 using Collective =
     std::variant<Broadcast, AllReduce, Barrier, Reduce, AllGather, AllGatherIntoTensor, Gather,
                  Scatter, ReduceScatter, ReduceScatterTensor, AllToAll, AllToAllSingle,
-                 MonitoredBarrier, Parcels, AllReduceAddends, Alloc, Coalesced>;
+                 MonitoredBarrier, ByteStrings, AllReduceAddends, Alloc, Coalesced>;
 
 inline void check(const Collective& call, int rank, int size) {
     std::visit([rank, size](const auto& one) { check(one, rank, size); }, call);

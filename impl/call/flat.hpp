@@ -16,7 +16,7 @@
 namespace tutti {
 
 struct Alloc;
-struct Parcels;
+struct ByteStrings;
 
 struct FlatCall {
     // What is done. Calls on a list and on one tensor differ in their fingerprints only.
@@ -31,7 +31,7 @@ struct FlatCall {
         ReduceScatter,     // an input for each rank; an output
         AllToAll,          // an input and an output for each rank
         MonitoredBarrier,  // nothing
-        Parcels,           // as `parcels` says
+        ByteStrings,       // as `byte_strings` says
         AllReduceAddends,  // any number of inputs, which may differ between ranks; an output
         Alloc,             // as `alloc` says
         Coalesced          // `calls`, none of which is one
@@ -55,7 +55,7 @@ struct FlatCall {
 
     Pieces<const std::byte> inputs{};
     Pieces<std::byte> outputs{};
-    std::shared_ptr<const Parcels> parcels{};
+    std::shared_ptr<const ByteStrings> byte_strings{};
     std::shared_ptr<const Alloc> alloc{};
     std::vector<FlatCall> calls{};
 

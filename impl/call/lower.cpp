@@ -160,9 +160,9 @@ FlatCall flatten(AllToAllSingle& call, int /*rank*/, int size) {
     return flat;
 }
 
-FlatCall flatten(Parcels& call, int /*rank*/, int /*size*/) {
-    FlatCall flat = begin(Kind::Parcels, call);
-    flat.parcels = std::make_shared<const Parcels>(std::move(call));
+FlatCall flatten(ByteStrings& call, int /*rank*/, int /*size*/) {
+    FlatCall flat = begin(Kind::ByteStrings, call);
+    flat.byte_strings = std::make_shared<const ByteStrings>(std::move(call));
     return flat;
 }
 

@@ -11,8 +11,8 @@ namespace {
 
 // What the library moves for itself, or what ranks of any device have in common.
 bool has_no_device(const FlatCall& call) {
-    return call.kind == FlatCall::Kind::Parcels || call.kind == FlatCall::Kind::MonitoredBarrier ||
-           call.kind == FlatCall::Kind::Alloc;
+    return call.kind == FlatCall::Kind::ByteStrings ||
+           call.kind == FlatCall::Kind::MonitoredBarrier || call.kind == FlatCall::Kind::Alloc;
 }
 
 }  // namespace

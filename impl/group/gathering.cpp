@@ -23,7 +23,7 @@ void refuse_options(const FlatCall& call, int64_t timeout_ms) {
                     "coalescing has one for all");
     }
     using Kind = FlatCall::Kind;
-    if (call.kind == Kind::MonitoredBarrier || call.kind == Kind::Parcels ||
+    if (call.kind == Kind::MonitoredBarrier || call.kind == Kind::ByteStrings ||
         call.kind == Kind::Alloc) {
         throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(call_name(call), " cannot be gathered"));
     }

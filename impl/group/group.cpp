@@ -17,13 +17,13 @@ namespace {
 
 constexpr int most_ranks = 1 << 16;
 
-// Of all ranks, who need not be in one process unless the backend asks for it.
+// All ranks: processes, or threads of one process if the backend joins those.
 std::shared_ptr<World> meet(const GroupOptions& options, const std::string& backend,
                             const Deadline& deadline) {
     if (options.size == 1) return world_of_one();
     const std::string same = cat("options.reproducible is ", options.reproducible ? 1 : 0,
                                  "\nbackend is ", backend.empty() ? "not given" : backend);
-    auto* const how = backend == "loopback" ? meet_threads : meet_processes;
+    auto* const how = joins_threads(backend) ? meet_threads : meet_processes;
     return how(options.store, options.rank, options.size, same, deadline);
 }
 

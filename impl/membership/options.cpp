@@ -16,6 +16,7 @@ std::string last_word(const std::string& line) {
 }  // namespace
 
 void compare_options(const std::vector<std::string>& of_ranks) {
+    if (of_ranks.empty()) return;
     const auto other = std::ranges::find_if(
         of_ranks, [&](const std::string& one) { return one != of_ranks.front(); });
     if (other == of_ranks.end()) return;

@@ -19,12 +19,12 @@
 #include "heartbeat.hpp"
 #include "invitation.hpp"
 #include "meeting.hpp"
-#include "net/interfaces.hpp"
 #include "net/loop.hpp"
 #include "net/socket.hpp"
 #include "net/stream.hpp"
 #include "options.hpp"
 #include "unsettled.hpp"
+#include "whereabouts.hpp"
 
 namespace tutti {
 
@@ -64,7 +64,6 @@ public:
         : World(rank, size),
           loop_(net::Loop::shared()),
           store_(std::move(store)),
-          host_(net::host_identity()),
           heartbeat_(membership::Heartbeat::from_environment()),
           pulse_(heartbeat_) {}
 
@@ -90,8 +89,7 @@ public:
 
     // Returns when the coordinator has been reached.
     void join(const Deadline& deadline) {
-        chosen_ = membership::addresses_by_environment();
-        const membership::Caller caller{*store_, rank(), size(), host_};
+        const membership::Caller caller{*store_, rank(), size(), whereabouts_.host()};
         if (rank() == 0) {
             invitation_ = open_house();
             membership::leave_invitation(caller, invitation_, deadline);
@@ -99,20 +97,22 @@ public:
         }
         membership::Found found = membership::find_rank_0(caller, deadline);
         invitation_ = std::move(found.invitation);
-        local_ = found.socket.local_address();
-        way_to_rank_0_ = found.socket.remote_address();
+        whereabouts_.arrived(invitation_, found.socket);
         log(LogLevel::Info, "control: rank ", rank(), " of ", size(), " reaches rank 0 at ",
-            net::endpoint_text(way_to_rank_0_, invitation_.port), " from ", local_);
+            net::endpoint_text(found.socket.remote_address(), invitation_.port), " from ",
+            found.socket.local_address());
         if (rank() != 0) {
-            door_ = net::ListenSocket::bind_each(membership::listening_at(addresses()), backlog);
+            door_ =
+                net::ListenSocket::bind_each(membership::listening_at(whereabouts_.own()), backlog);
         }
         loop_->run([&] { attend(found.socket.release()); });
     }
 
     // Returns when all have come.
     void gather(const std::string& options, const Deadline& deadline) {
-        seat_ = {membership::without_interfaces(addresses()),
-                 door_.empty() ? invitation_.port : door_.front().port(), host_, options};
+        seat_ = {membership::without_interfaces(whereabouts_.own()),
+                 door_.empty() ? invitation_.port : door_.front().port(), whereabouts_.host(),
+                 options};
         try {
             await_all(deadline);
         } catch (...) {  // those who have come hear of it
@@ -123,10 +123,12 @@ public:
             throw;
         }
         const Lock lock(mutex_);
-        if (failure_) throw Error(*failure_);
         std::vector<std::string> of_ranks;
-        for (const Seat& seat : *roster_) of_ranks.push_back(seat.options);
-        membership::compare_options(of_ranks);
+        if (roster_) {
+            for (const Seat& seat : *roster_) of_ranks.push_back(seat.options);
+        }
+        membership::compare_options(of_ranks);  // first: others may have left because of them
+        if (failure_) throw Error(*failure_);
     }
 
     [[nodiscard]] std::string identity() const override {
@@ -134,16 +136,11 @@ public:
     }
     [[nodiscard]] bool same_host(int rank) const override {
         const Lock lock(mutex_);
-        return (*roster_)[static_cast<size_t>(rank)].host == host_;
+        return (*roster_)[static_cast<size_t>(rank)].host == whereabouts_.host();
     }
 
     [[nodiscard]] Routes routes() const override {
-        std::vector<Seat> seats;
-        {
-            const Lock lock(mutex_);
-            seats = *roster_;
-        }
-        return {membership::listening_at(addresses()), seen_from_here(std::move(seats))};
+        return {membership::listening_at(whereabouts_.own()), whereabouts_.of(seats(), rank())};
     }
 
     void tell(std::string frame) noexcept override {
@@ -194,10 +191,10 @@ private:
 
     // Rank 0: the coordinator opens its door.
     Invitation open_house() {
-        const auto own = chosen_ ? *chosen_ : addresses_by_store();
+        const auto own = whereabouts_.of_rank_0(*store_);
         Invitation invitation;
         invitation.token = membership::random_token();
-        invitation.host = host_;
+        invitation.host = whereabouts_.host();
         invitation.addresses = membership::without_interfaces(own);
         auto sockets = net::ListenSocket::bind_each(membership::listening_at(own), backlog);
         invitation.port = sockets.front().port();
@@ -210,52 +207,9 @@ private:
         return invitation;
     }
 
-    [[nodiscard]] std::vector<std::string> addresses_by_store() const {
-        const auto local = store_->local_address();
-        if (store_->only_this_host() && local) return {*local};
-        auto addresses = membership::addresses_by_way(local);
-        // The others may reach the store by another address of its name, if it is on this host.
-        const auto own = net::addresses_of_this_host();
-        for (const auto& one : store_->remote_addresses()) {
-            const auto is_in = [&one](const std::vector<std::string>& list) {
-                return std::ranges::find(list, one) != list.end();
-            };
-            if (is_in(own) && !is_in(addresses) && !membership::is_loopback(one)) {
-                addresses.push_back(one);
-            }
-        }
-        return addresses;
-    }
-
-    // Where this rank is reached: like rank 0 if it is on the same host.
-    [[nodiscard]] std::vector<std::string> addresses() const {
-        if (chosen_) return *chosen_;
-        if (host_ == invitation_.host) return invitation_.addresses;
-        return membership::addresses_by_way(local_);
-    }
-
-    [[nodiscard]] std::vector<std::vector<std::string>> seen_from_here(
-        std::vector<Seat> seats) const {
-        const auto own = net::addresses_of_this_host();
-        std::vector<std::vector<std::string>> all;
-        for (size_t peer = 0; peer < seats.size(); ++peer) {
-            const Seat& seat = seats[peer];
-            const membership::View view{.same_host = seat.host == host_,
-                                        .way = seat.host == invitation_.host ? way_to_rank_0_ : "",
-                                        .usual_way = way_to_rank_0_,
-                                        .own = own};
-            auto addresses = membership::seen_from_here(seat.addresses, view);
-            if (chosen_ && !addresses.empty()) {
-                // The connections between ranks use all the interfaces that are named.
-                const size_t higher = std::max(peer, static_cast<size_t>(rank()));
-                std::rotate(
-                    addresses.begin(),
-                    addresses.begin() + static_cast<std::ptrdiff_t>(higher % addresses.size()),
-                    addresses.end());
-            }
-            all.push_back(std::move(addresses));
-        }
-        return all;
+    [[nodiscard]] std::vector<Seat> seats() const {
+        const Lock lock(mutex_);
+        return *roster_;
     }
 
     // Returns when all have come or the group has failed.
@@ -440,14 +394,9 @@ private:
         coordinating_ = next;
         ++successions_;
         if (next == rank()) begin_to_coordinate();
-        std::vector<Seat> seats;
-        {
-            const Lock lock(mutex_);
-            seats = *roster_;
-        }
-        const int port = seats[static_cast<size_t>(next)].port;
-        auto ways = net::numeric_addresses(
-            seen_from_here(std::move(seats))[static_cast<size_t>(next)], port);
+        const auto all = seats();
+        const auto place = static_cast<size_t>(next);
+        auto ways = net::numeric_addresses(whereabouts_.of(all, rank())[place], all[place].port);
         std::thread before = take_rejoining();
         const Lock lock(mutex_);
         rejoining_ =
@@ -540,13 +489,10 @@ private:
 
     const std::shared_ptr<net::Loop> loop_;
     const std::shared_ptr<Store> store_;
-    const std::string host_;
+    membership::Whereabouts whereabouts_;
     const membership::Heartbeat heartbeat_;
-    std::optional<std::vector<std::string>> chosen_;  // own addresses, by the environment
-    Invitation invitation_;                           // of this group's rank 0
-    bool invited_ = false;                            // the store has it from this rank
-    std::string local_;                               // of the connection to rank 0
-    std::string way_to_rank_0_;
+    Invitation invitation_;  // of this group's rank 0
+    bool invited_ = false;   // the store has it from this rank
 
     mutable Mutex mutex_;
     Condition changed_;

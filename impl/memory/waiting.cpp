@@ -44,21 +44,22 @@ int spins_for(std::span<const Processors> of_ranks) {
     return of_ranks.size() > std::min(processors, at_a_time) ? 0 : most_spins;
 }
 
-void wake(Bell& bell) {
-    bell.rings.fetch_add(1, std::memory_order_seq_cst);
-    futex(bell.rings, FUTEX_WAKE, INT_MAX, nullptr);
+void wake(Doorbell& doorbell) {
+    doorbell.rings.fetch_add(1, std::memory_order_seq_cst);
+    futex(doorbell.rings, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
-void await_ring(Bell& bell, uint32_t heard, std::chrono::nanoseconds longest) {
+void await_ring(Doorbell& doorbell, uint32_t heard, std::chrono::nanoseconds longest) {
     const timespec timeout{0, static_cast<long>(longest.count())};  // less than a second
-    futex(bell.rings, FUTEX_WAIT, heard, &timeout);
+    futex(doorbell.rings, FUTEX_WAIT, heard, &timeout);
 }
 
-void sleep(Bell& bell, bool (*is_ready)(void*), void* context, std::chrono::nanoseconds longest) {
-    bell.sleepers.fetch_add(1, std::memory_order_seq_cst);
-    const uint32_t heard = bell.rings.load(std::memory_order_seq_cst);
-    if (!is_ready(context)) await_ring(bell, heard, longest);
-    bell.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+void sleep(Doorbell& doorbell, bool (*is_ready)(void*), void* context,
+           std::chrono::nanoseconds longest) {
+    doorbell.sleepers.fetch_add(1, std::memory_order_seq_cst);
+    const uint32_t heard = doorbell.rings.load(std::memory_order_seq_cst);
+    if (!is_ready(context)) await_ring(doorbell, heard, longest);
+    doorbell.sleepers.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 }  // namespace tutti::shm

@@ -1,5 +1,5 @@
 // How a rank waits for what another one writes: it spins a little where every rank has a processor,
-// lets others run for a while, and then sleeps until the bell rings. Any thread.
+// lets others run for a while, and then sleeps until the doorbell rings. Any thread.
 #pragma once
 
 #include <sched.h>
@@ -14,8 +14,9 @@
 
 namespace tutti::shm {
 
-// Whoever waits for something that another rank writes sleeps on a bell; it rings if anybody does.
-struct alignas(cache_line) Bell {
+// Whoever waits for something that another rank writes sleeps on a doorbell; it rings if anybody
+// does.
+struct alignas(cache_line) Doorbell {
     std::atomic<uint32_t> sleepers;
     std::atomic<uint32_t> rings;
 };
@@ -38,16 +39,16 @@ inline void pause() {
 #endif
 }
 
-void wake(Bell& bell);
+void wake(Doorbell& doorbell);
 
 // After this rank has written what others may sleep for: wakes them. Whoever counts itself after
 // this has looked sees what was written.
-inline void ring(Bell& mine) {
+inline void ring(Doorbell& mine) {
     if (mine.sleepers.fetch_add(0, std::memory_order_acq_rel) != 0) wake(mine);
 }
 // The same, if the last that was written was by an exchange in sequentially consistent order, which
-// the sleepers look for in that order: the bell's memory, another rank's, is only read.
-inline void ring_after_exchange(Bell& theirs) {
+// the sleepers look for in that order: the doorbell's memory, another rank's, is only read.
+inline void ring_after_exchange(Doorbell& theirs) {
     if (theirs.sleepers.load(std::memory_order_seq_cst) != 0) wake(theirs);
 }
 
@@ -59,11 +60,13 @@ constexpr std::chrono::nanoseconds look_after(std::chrono::nanoseconds waited) {
     return std::clamp<std::chrono::nanoseconds>(waited / 8, shortest_look, longest_look);
 }
 
-// Sleeps until the bell rings, so long at most. `is_ready` is looked at once more when this rank is
-// known to sleep.
-void sleep(Bell& bell, bool (*is_ready)(void*), void* context, std::chrono::nanoseconds longest);
+// Sleeps until the doorbell rings, so long at most. `is_ready` is looked at once more when this
+// rank is known to sleep.
+void sleep(Doorbell& doorbell, bool (*is_ready)(void*), void* context,
+           std::chrono::nanoseconds longest);
 
 // The parts of that, for who counts itself among the sleepers: unless it has rung since `heard`.
-void await_ring(Bell& bell, uint32_t heard, std::chrono::nanoseconds longest = shortest_look);
+void await_ring(Doorbell& doorbell, uint32_t heard,
+                std::chrono::nanoseconds longest = shortest_look);
 
 }  // namespace tutti::shm

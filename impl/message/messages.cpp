@@ -1,4 +1,4 @@
-// The bell of a rank wakes its sleeping threads: callers that wait, and the mover if none does.
+// The doorbell of a rank wakes its sleeping threads: callers that wait, and the mover if none does.
 // Works are finished, channels used and troubles asked for without the lock.
 #include "messages.hpp"
 
@@ -33,7 +33,7 @@ Messages::Messages(Setting setting)
       trouble_(std::move(setting.trouble)),
       spins_(setting.spins),
       alarm_(Alarm::shared()),
-      bell_(setting.bell == nullptr ? own_bell_ : *setting.bell),
+      bell_(setting.doorbell == nullptr ? own_bell_ : *setting.doorbell),
       traffic_(setting.rank, setting.size) {}
 
 Messages::~Messages() {
@@ -167,7 +167,7 @@ void Messages::uncount_mover() {
 
 // Once the operation is done, this thread no longer counts as one that waits. A transport whose
 // connections are moved by the waiting thread would be asked here, without the lock, and in doze()
-// the thread would sleep on its descriptors instead of the bell.
+// the thread would sleep on its descriptors instead of the doorbell.
 Messages::Step Messages::step(Operation& operation) {
     if (!mutex_.try_lock()) return Step::Nothing;
     traffic_.set_driver(&operation);
@@ -184,7 +184,7 @@ Messages::Step Messages::step(Operation& operation) {
     return step;
 }
 
-// A driven operation is looked at often at first; for any other the bell rings.
+// A driven operation is looked at often at first; for any other the doorbell rings.
 template <typename Kind>
 void Messages::await(Kind& operation, bool is_driven) {
     TUTTI_FAULT_POINT("shm.message");

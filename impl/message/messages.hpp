@@ -33,9 +33,9 @@ public:
     struct Setting {
         int rank = 0;
         int size = 1;
-        Trouble trouble;            // asked about peers that are driven, and about this rank
-        shm::Bell* bell = nullptr;  // that driven peers ring; null: there are none
-        int spins = 0;              // how often to look before others may run
+        Trouble trouble;  // asked about peers that are driven, and about this rank
+        shm::Doorbell* doorbell = nullptr;  // that driven peers ring; null: there are none
+        int spins = 0;                      // how often to look before others may run
     };
     explicit Messages(Setting setting);
     ~Messages();
@@ -98,8 +98,8 @@ private:
     const Trouble trouble_;
     const int spins_;
     const std::shared_ptr<Alarm> alarm_;
-    shm::Bell own_bell_{};
-    shm::Bell& bell_;
+    shm::Doorbell own_bell_{};
+    shm::Doorbell& bell_;
 
     Mutex mutex_;
     Condition employed_;
@@ -111,7 +111,7 @@ private:
     int waiters_ TUTTI_GUARDED_BY(mutex_) = 0;  // threads that move what there is
     bool stopping_ TUTTI_GUARDED_BY(mutex_) = false;
     bool is_idle_ TUTTI_GUARDED_BY(mutex_) = false;     // the mover waits to be employed,
-    bool is_dozing_ TUTTI_GUARDED_BY(mutex_) = false;   // or for the bell,
+    bool is_dozing_ TUTTI_GUARDED_BY(mutex_) = false;   // or for the doorbell,
     bool is_counted_ TUTTI_GUARDED_BY(mutex_) = false;  // as one of its sleepers
     std::thread mover_ TUTTI_GUARDED_BY(mutex_);
 };

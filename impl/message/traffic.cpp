@@ -10,8 +10,8 @@
 
 namespace tutti::message {
 
-void Deferred::run(shm::Bell& bell) noexcept {
-    if (wakes) ring_after_exchange(bell);
+void Deferred::run(shm::Doorbell& doorbell) noexcept {
+    if (wakes) ring_after_exchange(doorbell);
     for (const auto& call : calls) call();
     calls.clear();
     while (!ended.empty()) {

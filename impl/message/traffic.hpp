@@ -25,8 +25,8 @@ struct Deferred {
     List<Operation> ended;
     bool wakes = false;
 
-    // `bell`: on which those threads sleep.
-    void run(shm::Bell& bell) noexcept;
+    // `doorbell`: on which those threads sleep.
+    void run(shm::Doorbell& doorbell) noexcept;
 };
 
 class Traffic {

@@ -113,6 +113,11 @@ void Connector::want(int peer) {
     if (peers_[static_cast<size_t>(peer)].state == State::None) start_calling(peer);
 }
 
+bool Connector::has_begun(int peer) {
+    const Lock lock(mutex_);
+    return peers_[static_cast<size_t>(peer)].state != State::None;
+}
+
 void Connector::call_back(int peer) {
     const Lock lock(mutex_);
     const Peer& there = peers_[static_cast<size_t>(peer)];
@@ -240,7 +245,9 @@ void Connector::try_to_call(int peer, const Endpoint& endpoint, const Attempt& a
         return call(peer, endpoint, deadline.or_earlier(attempt.until));
     } catch (...) {
         Status status = current_status();
-        const bool may_be_hidden = status.code == TUTTI_ERR_NETWORK && !attempt.until.expired();
+        const bool is_gone = world_.has_departed(peer) || !world_.loss_of(peer).ok();
+        const bool may_be_hidden =
+            status.code == TUTTI_ERR_NETWORK && !attempt.until.expired() && !is_gone;
         if (!enter(peer, may_be_hidden ? State::Calling : State::None)) return;
         if (may_be_hidden) return world_.ask_to_connect(peer);
         status.rank = peer;

@@ -43,6 +43,8 @@ public:
     void know(int peer, const std::string& address);
     // Connects to that rank, which is known, unless that was done or is under way.
     void want(int peer);
+    // Whether there is a connection to that rank, or one is being made, or there was one.
+    [[nodiscard]] bool has_begun(int peer);
 
 private:
     struct Endpoint {

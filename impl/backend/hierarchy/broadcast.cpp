@@ -6,34 +6,34 @@ namespace tutti::hierarchy {
 
 void broadcast(const Trip& trip, Bytes data, int root) {
     const Hosts& hosts = trip.hosts;
-    const Ranks speakers = hosts.speakers(root);
-    const int speaker = speakers[static_cast<size_t>(hosts.host())];
-    if (hosts.rank() == speaker) {
-        Exchange exchange = trip.between(speakers);
+    const Ranks leaders = hosts.leaders(root);
+    const int leader = leaders[static_cast<size_t>(hosts.host())];
+    if (hosts.rank() == leader) {
+        Exchange exchange = trip.between(leaders);
         algorithm::tree_broadcast(exchange, data, hosts.host_of(root));
     }
-    broadcast_inside(trip, data, hosts.place_of(speaker));
+    broadcast_inside(trip, data, hosts.place_of(leader));
 }
 
-void broadcast_parcel(const Trip& trip, const Parcels& call) {
+void broadcast_byte_string(const Trip& trip, const ByteStrings& call) {
     const Hosts& hosts = trip.hosts;
-    const Ranks speakers = hosts.speakers(call.root);
-    const int speaker = speakers[static_cast<size_t>(hosts.host())];
-    const bool speaks = hosts.rank() == speaker;
+    const Ranks leaders = hosts.leaders(call.root);
+    const int leader = leaders[static_cast<size_t>(hosts.host())];
+    const bool speaks = hosts.rank() == leader;
     if (speaks) {
-        Parcels outside = call;
+        ByteStrings outside = call;
         outside.root = hosts.host_of(call.root);
-        Exchange exchange = trip.between(speakers);
-        algorithm::parcels(exchange, outside);
+        Exchange exchange = trip.between(leaders);
+        algorithm::byte_strings(exchange, outside);
     }
     if (trip.team == nullptr) return;
-    Parcels here = call;
-    here.root = hosts.place_of(speaker);
+    ByteStrings here = call;
+    here.root = hosts.place_of(leader);
     if (speaks) {
-        here.received = std::make_shared<Parcels::Received>();  // nothing
+        here.received = std::make_shared<ByteStrings::Received>();  // nothing
         if (here.inputs.empty()) here.inputs = {call.received->front().bytes()};
     }
-    shm::broadcast_parcel(*trip.team, here, call.root);
+    shm::broadcast_byte_string(*trip.team, here, call.root);
 }
 
 }  // namespace tutti::hierarchy

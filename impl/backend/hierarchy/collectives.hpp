@@ -26,6 +26,6 @@ void scatter(const Trip& trip, std::span<const ConstBytes> inputs, Bytes output,
 // All of one length. `in_place`: the outputs take the place of the inputs.
 void all_to_all(const Trip& trip, std::span<const ConstBytes> inputs,
                 std::span<const Bytes> outputs, bool in_place);
-void broadcast_parcel(const Trip& trip, const Parcels& call);
+void broadcast_byte_string(const Trip& trip, const ByteStrings& call);
 
 }  // namespace tutti::hierarchy

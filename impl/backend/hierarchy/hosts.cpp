@@ -26,7 +26,7 @@ Hosts::Hosts(std::vector<Ranks> hosts, int rank) : hosts_(std::move(hosts)), ran
     }
 }
 
-Ranks Hosts::speakers(int rank) const {
+Ranks Hosts::leaders(int rank) const {
     Ranks all = lane(0);
     all[static_cast<size_t>(host_of(rank))] = rank;
     return all;

@@ -34,7 +34,7 @@ public:
     // One rank of each host, in their order: the one at that place, which all have.
     [[nodiscard]] const Ranks& lane(int place) const { return lanes_[static_cast<size_t>(place)]; }
     // The first rank of each host, but of its own that one.
-    [[nodiscard]] Ranks speakers(int rank) const;
+    [[nodiscard]] Ranks leaders(int rank) const;
 
 private:
     struct Home {

@@ -78,10 +78,11 @@ Server server_of(const Hosts& hosts, const FlatCall& call) {
             return [](const Trip& trip, const FlatCall& one) {
                 all_to_all(trip, one.inputs, one.outputs, one.in_place);
             };
-        case Kind::Parcels:
-            if (call.parcels->pattern != Parcels::Pattern::Broadcast) return nullptr;
-            return
-                [](const Trip& trip, const FlatCall& one) { broadcast_parcel(trip, *one.parcels); };
+        case Kind::ByteStrings:
+            if (call.byte_strings->pattern != ByteStrings::Pattern::Broadcast) return nullptr;
+            return [](const Trip& trip, const FlatCall& one) {
+                broadcast_byte_string(trip, *one.byte_strings);
+            };
         case Kind::Alloc:
             return alloc;
         case Kind::MonitoredBarrier:

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "algorithm/reduction.hpp"
+#include "call/byte_strings.hpp"
 #include "call/flat.hpp"
-#include "call/parcels.hpp"
 #include "team.hpp"
 
 namespace tutti::shm {
@@ -47,8 +47,8 @@ void all_to_all(Team& team, std::span<const ConstBytes> inputs, std::span<const 
 // gives another less or more than that expects. `in_place`: outputs take the place of inputs.
 void uneven_all_to_all(Team& team, std::span<const ConstBytes> inputs,
                        std::span<const Bytes> outputs, bool in_place, tutti_dtype dtype);
-void parcels(Team& team, const Parcels& call);
-// A parcel that came to the root from elsewhere: from that rank of the group.
-void broadcast_parcel(Team& team, const Parcels& call, int origin);
+void byte_strings(Team& team, const ByteStrings& call);
+// A byte string that came to the root from elsewhere: from that rank of the group.
+void broadcast_byte_string(Team& team, const ByteStrings& call, int origin);
 
 }  // namespace tutti::shm

@@ -64,7 +64,7 @@ struct Part {
     // The rank reads nothing more of the steps before this one.
     alignas(cache_line) std::atomic<uint64_t> finished;
     std::atomic<int> processor;  // that it was running on when its last call began
-    Bell bell;                   // of those who wait for this rank
+    Doorbell doorbell;           // of those who wait for this rank
     Record records[most_records];
     alignas(4096) std::byte slots[most_slots][slot_bytes];
 };

@@ -55,8 +55,8 @@ Server server_of(const FlatCall& call) {
             return run_all_to_all;
         case Kind::MonitoredBarrier:  // who is there only the channel says
             return nullptr;
-        case Kind::Parcels:
-            return [](Team& team, const FlatCall& one) { parcels(team, *one.parcels); };
+        case Kind::ByteStrings:
+            return [](Team& team, const FlatCall& one) { byte_strings(team, *one.byte_strings); };
         case Kind::AllReduceAddends:
             return [](Team& team, const FlatCall& one) {
                 all_reduce_addends(team, one.inputs, one.output(), reduction_of(one));

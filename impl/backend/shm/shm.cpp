@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "backend/messaging_backend.hpp"
+#include "base/assert.hpp"
 #include "collectives.hpp"
 
 namespace tutti::shm {
@@ -23,7 +24,9 @@ public:
     void run(const FlatCall& call, uint64_t number, const Deadline& deadline) override {
         team_.begin(call.fingerprint, number, deadline);
         try {
-            server_of(call)(team_, call);
+            const Server serve = server_of(call);
+            TUTTI_ASSERT(serve != nullptr);  // else the capabilities leave it out
+            serve(team_, call);
             if (call.kind == FlatCall::Kind::Alloc) see(team_.shared());
         } catch (...) {
             team_.withdraw();

@@ -96,7 +96,7 @@ void Team::post(uint64_t step) {
     mine.finished = mine_->finished.load(std::memory_order_relaxed);
     mine.step.store(step, std::memory_order_release);
     will_write(line(*mine_, step + 1));
-    ring(mine_->bell);
+    ring(mine_->doorbell);
 }
 
 void Team::await(int peer, uint64_t step) {
@@ -112,7 +112,7 @@ void Team::await(int peer, uint64_t step) {
 void Team::finish(uint64_t step, size_t bytes) {
     mine_->finished.store(step + 1, std::memory_order_release);
     // For the room of a line nobody sleeps but one who is many steps ahead, and not for long.
-    if (bytes > Line::most) ring(mine_->bell);
+    if (bytes > Line::most) ring(mine_->doorbell);
 }
 
 void Team::wait_for_room(uint64_t step) {
@@ -165,7 +165,7 @@ void Team::wait_slowly(int peer, bool (*is_ready)(void*), void* context) {
     }
     auto next_look = began + std::chrono::milliseconds(membership::stall_ms);
     for (;;) {
-        sleep(part(peer).bell, is_ready, context, look_after(Clock::now() - began));
+        sleep(part(peer).doorbell, is_ready, context, look_after(Clock::now() - began));
         const Status ours = membership_.trouble(group_rank(rank_));
         const Status theirs = membership_.trouble(group_rank(peer));
         if (is_ready(context)) return;

@@ -31,9 +31,9 @@ struct OfferedArrival final : Arrival {
 
 class Inbox {
 public:
-    // `theirs`: the bell of the sender. `shared`: memory of its that this rank sees. `broken`
+    // `theirs`: the doorbell of the sender. `shared`: memory of its that this rank sees. `broken`
     // becomes why nothing more can come from there: what stands there is no message.
-    Inbox(Traffic& traffic, const RingView& view, shm::Bell& theirs, const Sender& sender,
+    Inbox(Traffic& traffic, const RingView& view, shm::Doorbell& theirs, const Sender& sender,
           const shm::Shared& shared, Status& broken)
         : traffic_(traffic),
           view_(view),
@@ -76,7 +76,7 @@ private:
 
     Traffic& traffic_;
     const RingView view_;
-    shm::Bell& theirs_;
+    shm::Doorbell& theirs_;
     const Sender sender_;
     const shm::Shared& shared_;
     uint64_t next_ = 1;             // number of the next descriptor

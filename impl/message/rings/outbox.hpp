@@ -15,8 +15,8 @@ namespace tutti::message {
 
 class Outbox {
 public:
-    // `theirs`: the bell of the receiver. `shared`: memory that it sees.
-    Outbox(Traffic& traffic, const RingView& view, shm::Bell& theirs, const shm::Shared& shared)
+    // `theirs`: the doorbell of the receiver. `shared`: memory that it sees.
+    Outbox(Traffic& traffic, const RingView& view, shm::Doorbell& theirs, const shm::Shared& shared)
         : traffic_(traffic), view_(view), theirs_(theirs), shared_(shared) {}
 
     // Throws OUT_OF_MEMORY.
@@ -56,7 +56,7 @@ private:
 
     Traffic& traffic_;
     const RingView view_;
-    shm::Bell& theirs_;
+    shm::Doorbell& theirs_;
     const shm::Shared& shared_;
     List<Sending> queued_;
     List<Sending> offered_;

@@ -75,9 +75,9 @@ constexpr size_t stream_bytes_for(int ranks) {
     return std::clamp(each, size_t{16} * 1024, size_t{512} * 1024);
 }
 
-// In front of the rings. Ranks that have written something for this one ring the bell.
+// In front of the rings. Ranks that have written something for this one ring the doorbell.
 struct Front {
-    shm::Bell bell;
+    shm::Doorbell doorbell;
     // the rings follow
 };
 constexpr size_t front_bytes = 4096;

@@ -7,8 +7,8 @@ namespace tutti::message {
 
 namespace {
 
-shm::Bell& bell_in(void* memory) {
-    return static_cast<Front*>(memory)->bell;
+shm::Doorbell& bell_in(void* memory) {
+    return static_cast<Front*>(memory)->doorbell;
 }
 
 }  // namespace
@@ -18,7 +18,7 @@ bool Neighbours::has(int rank) const {
     return found != ranks.end() && found->memory != nullptr;
 }
 
-shm::Bell* Neighbours::bell_of(int rank) const {
+shm::Doorbell* Neighbours::bell_of(int rank) const {
     const auto found = std::ranges::find(ranks, rank, &Rank::rank);
     return found == ranks.end() ? nullptr : &bell_in(found->memory);
 }

@@ -24,15 +24,15 @@ public:
     struct Ends {
         RingView out;
         RingView in;
-        shm::Bell& bell;  // the peer's
+        shm::Doorbell& doorbell;  // the peer's
     };
     RingPeer(Traffic& traffic, const Ends& ends, const Sender& sender,
              std::shared_ptr<const shm::Shared> shared)
         : matching_(traffic.matching()),
           rank_(sender.rank),
           shared_(std::move(shared)),
-          outbox_(traffic, ends.out, ends.bell, *shared_),
-          inbox_(traffic, ends.in, ends.bell, sender, *shared_, broken_) {}
+          outbox_(traffic, ends.out, ends.doorbell, *shared_),
+          inbox_(traffic, ends.in, ends.doorbell, sender, *shared_, broken_) {}
 
     [[nodiscard]] bool is_driven() const override { return true; }
     bool advance() override {
@@ -82,7 +82,7 @@ struct Neighbours {
     // Whether messages to and from that rank, another one, go by rings.
     [[nodiscard]] bool has(int rank) const;
     // The one that rings for that rank; null: there are no rings.
-    [[nodiscard]] shm::Bell* bell_of(int rank) const;
+    [[nodiscard]] shm::Doorbell* bell_of(int rank) const;
 };
 
 class Rings {

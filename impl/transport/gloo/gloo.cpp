@@ -9,8 +9,8 @@
 
 #include "base/error.hpp"
 #include "membership/absence.hpp"
-#include "parcel.hpp"
 #include "pool.hpp"
+#include "request.hpp"
 
 namespace tutti::gloo_channel {
 
@@ -47,28 +47,30 @@ public:
     void post_send(Transfer& transfer, int peer, Slot slot, const void* data,
                    size_t bytes) override {
         const WireSlot wire(slot, number_);
-        post(transfer, peer, const_cast<void*>(data), bytes, [&](Parcel& parcel) {
-            pool_->use(line_rank(peer), [wire, bytes, weak = parcel.weak()](Line& line) mutable {
-                send(line, weak, wire, bytes);
-            });
+        post(transfer, peer, const_cast<void*>(data), bytes, [&](Request& request) {
+            pool_->use(world_rank_of(peer),
+                       [wire, bytes, weak = request.weak()](Connection& connection) mutable {
+                           send(connection, weak, wire, bytes);
+                       });
         });
     }
     void post_receive(Transfer& transfer, int peer, Slot slot, void* data, size_t bytes) override {
         const WireSlot wire(slot, number_);
-        post(transfer, peer, data, bytes, [&](Parcel& parcel) {
-            pool_->use(line_rank(peer), [wire, bytes, weak = parcel.weak()](Line& line) mutable {
-                receive(line, weak, wire, bytes);
-            });
+        post(transfer, peer, data, bytes, [&](Request& request) {
+            pool_->use(world_rank_of(peer),
+                       [wire, bytes, weak = request.weak()](Connection& connection) mutable {
+                           receive(connection, weak, wire, bytes);
+                       });
         });
     }
     void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) override {
         const WireSlot wire(slot, number_);
-        post(transfer, -1, data, bytes, [&](Parcel& parcel) {
+        post(transfer, -1, data, bytes, [&](Request& request) {
             // Gloo fails all of it for one rank that has left something unread: that one is passed
-            // over. Each turn knows of one more line that is closed.
+            // over. Each turn knows of one more connection that is closed.
             for (auto ranks = open_lines(); !ranks.empty();) {
                 try {
-                    return parcel.recv(ranks, wire.value(), 0, bytes);
+                    return request.recv(ranks, wire.value(), 0, bytes);
                 } catch (const std::exception&) {
                     auto still_open = open_lines();
                     if (still_open.size() == ranks.size()) throw;
@@ -92,7 +94,7 @@ public:
     void left(int peer) noexcept override {
         of(peer).has_left = true;
         // What it sent comes by a connection, if there is one, and its goodbye behind that.
-        if (pool_->line(line_rank(peer)) == nullptr || pool_->is_closed(line_rank(peer))) {
+        if (!pool_->has_begun(world_rank_of(peer)) || pool_->is_closed(world_rank_of(peer))) {
             lose(peer);
             flush_completions();
         }
@@ -101,9 +103,7 @@ public:
     // After a failure the others shall hear of that, not of who went because of it.
     void leave() noexcept override {
         if (has_aborted_) return;
-        for (const int rank : others()) {
-            if (Line* const line = pool_->line(rank)) line->say(WireSlot::word(number_), "bye");
-        }
+        for (const int rank : others()) pool_->say_goodbye(rank, number_);
     }
 
 private:
@@ -112,48 +112,48 @@ private:
         std::atomic<bool> is_gone{false};  // and all it sent has come
     };
     Peer& of(int peer) { return peers_[static_cast<size_t>(peer)]; }
-    [[nodiscard]] int line_rank(int peer) const { return membership().world_rank(peer); }
+    [[nodiscard]] int world_rank_of(int peer) const { return membership().world_rank(peer); }
 
     // Of the world.
     [[nodiscard]] std::vector<int> others() const {
         std::vector<int> ranks;
         for (int peer = 0; peer < size(); ++peer) {
-            if (peer != rank()) ranks.push_back(line_rank(peer));
+            if (peer != rank()) ranks.push_back(world_rank_of(peer));
         }
         return ranks;
     }
 
     using Held = ::gloo::NonOwningPtr<::gloo::transport::tcp::UnboundBuffer>;
-    static void send(Line& line, Parcel::Weak& weak, WireSlot wire, size_t bytes) {
+    static void send(Connection& connection, Request::Weak& weak, WireSlot wire, size_t bytes) {
         const Held held(weak);
-        if (!held) return line.send_nothing(wire);
-        auto& parcel = static_cast<Parcel&>(*held.operator->());
-        const bool leaves =
-            parcel.leave_by(line, [&] { line.send(&parcel, wire.value(), 0, bytes); });
-        if (!leaves) line.send_nothing(wire);
-        parcel.let_go();
+        if (!held) return connection.send_nothing(wire);
+        auto& request = static_cast<Request&>(*held.operator->());
+        const bool leaves = request.leave_by(
+            connection, [&] { connection.send(&request, wire.value(), 0, bytes); });
+        if (!leaves) connection.send_nothing(wire);
+        request.let_go();
     }
-    static void receive(Line& line, Parcel::Weak& weak, WireSlot wire, size_t bytes) {
+    static void receive(Connection& connection, Request::Weak& weak, WireSlot wire, size_t bytes) {
         const Held held(weak);
         if (!held) return;
-        auto& parcel = static_cast<Parcel&>(*held.operator->());
-        line.recv(&parcel, wire.value(), 0, bytes);
-        parcel.let_go();
+        auto& request = static_cast<Request&>(*held.operator->());
+        connection.recv(&request, wire.value(), 0, bytes);
+        request.let_go();
     }
 
     template <typename Hand>
     void post(Transfer& transfer, int peer, void* data, size_t bytes, Hand&& hand_over) {
         if (has_aborted_) refuse();
-        auto parcel =
-            std::make_unique<Parcel>(pool_->context(), ledger_, transfer, peer, data, bytes);
-        Parcel& posted = *parcel;
-        transfer.hold = std::move(parcel);
+        auto request =
+            std::make_unique<Request>(pool_->context(), ledger_, transfer, peer, data, bytes);
+        Request& posted = *request;
+        transfer.hold = std::move(request);
         try {
             hand_over(posted);
         } catch (const std::exception&) {
-            // The line has closed, and it will be told why.
+            // The connection has closed, and it will be told why.
         }
-        // What happened before the parcel was in the ledger.
+        // What happened before the request was in the ledger.
         const bool gone = peer < 0 ? all_are_gone() : of(peer).is_gone.load();
         if (has_aborted_) {
             const Lock lock(mutex_);
@@ -184,14 +184,14 @@ private:
         return true;
     }
 
-    // By the pool, which leaves the listeners to whoever uses the line.
+    // By the pool, which leaves the listeners to whoever uses the connection.
 
-    void said_goodbye(int line) noexcept override {
-        const int peer = membership().rank_of(line);
+    void said_goodbye(int world_rank) noexcept override {
+        const int peer = membership().rank_of(world_rank);
         if (peer >= 0 && peer != rank()) lose(peer);
     }
-    void disconnected(int line) noexcept override {
-        const int peer = membership().rank_of(line);
+    void disconnected(int world_rank) noexcept override {
+        const int peer = membership().rank_of(world_rank);
         if (peer >= 0 && peer != rank() && of(peer).has_left) lose(peer);
     }
     void lose(int peer) noexcept {

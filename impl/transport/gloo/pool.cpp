@@ -30,13 +30,13 @@ constexpr int64_t flush_ms = 2000;  // what the kernel may take to deliver what 
 
 class ConnectionPool::Context : public tcp::Context {
 public:
-    Context(const Device& device, int own_rank, int ranks, LineOwner& owner)
+    Context(const Device& device, int own_rank, int ranks, ConnectionOwner& owner)
         : tcp::Context(device.gloo(), own_rank, ranks), owner_(owner) {}
 
-    Line& add_line(int peer, int descriptor) {
-        auto line = std::make_unique<Line>(this, device_.get(), peer, owner_);
-        Line& added = *line;
-        pairs_[static_cast<size_t>(peer)] = std::move(line);
+    Connection& add_connection(int peer, int descriptor) {
+        auto connection = std::make_unique<Connection>(this, device_.get(), peer, owner_);
+        Connection& added = *connection;
+        pairs_[static_cast<size_t>(peer)] = std::move(connection);
         added.adopt(descriptor);
         return added;
     }
@@ -68,7 +68,7 @@ private:
         }
     }
 
-    LineOwner& owner_;
+    ConnectionOwner& owner_;
 };
 
 ConnectionPool::ConnectionPool(World& world)
@@ -79,7 +79,7 @@ ConnectionPool::ConnectionPool(World& world)
     connector_.emplace(
         world, Connector::Events{
                    [this](int peer, net::Socket socket) { connected(peer, std::move(socket)); },
-                   [this](int, const Status& why) { world_.suspect(why); }});
+                   [this](int peer, const Status& why) { not_connected(peer, why); }});
 }
 
 ConnectionPool::~ConnectionPool() {
@@ -105,12 +105,12 @@ void ConnectionPool::defer(int peer, Use use) {
     Peer& there = of(peer);
     {
         const Lock lock(there.mutex);
-        if (there.line.load(std::memory_order_relaxed) == nullptr) {
+        if (there.connection.load(std::memory_order_relaxed) == nullptr) {
             there.deferred.push_back(std::move(use));
             use = nullptr;
         }
     }
-    if (use) return use(*line(peer));
+    if (use) return use(*connection(peer));
     connector_->want(peer);
 }
 
@@ -126,28 +126,51 @@ void ConnectionPool::connected(int peer, net::Socket socket) {
             {TUTTI_ERR_OUT_OF_MEMORY, peer, number,
              cat("rank ", rank(), " cannot connect to rank ", peer, ": ", errno_text(number))});
     }
-    take_deferred(peer, static_cast<Context&>(*context_).add_line(peer, descriptor));
+    take_deferred(peer, static_cast<Context&>(*context_).add_connection(peer, descriptor));
+}
+
+void ConnectionPool::not_connected(int peer, const Status& why) noexcept {
+    if (!world_.has_departed(peer)) return world_.suspect(why);
+    const Lock lock(mutex_);
+    for (const auto& [number, user] : users_) user->disconnected(peer);
+}
+
+void ConnectionPool::say_goodbye(int peer, uint32_t number) {
+    Peer& there = of(peer);
+    {
+        const Lock lock(there.mutex);
+        if (there.connection.load(std::memory_order_relaxed) == nullptr) {
+            there.goodbyes.push_back(number);
+            return;
+        }
+    }
+    connection(peer)->send_control(WireSlot::word(number), "bye");
 }
 
 // Who comes meanwhile is deferred, too, and so comes behind.
-void ConnectionPool::take_deferred(int peer, Line& line) {
+void ConnectionPool::take_deferred(int peer, Connection& connection) {
     Peer& there = of(peer);
     for (;;) {
         std::deque<Use> uses;
+        std::vector<uint32_t> goodbyes;
         {
             const Lock lock(there.mutex);
             uses.swap(there.deferred);
-            if (uses.empty()) {
-                there.line.store(&line, std::memory_order_release);
+            goodbyes.swap(there.goodbyes);
+            if (uses.empty() && goodbyes.empty()) {
+                there.connection.store(&connection, std::memory_order_release);
                 return;
             }
         }
         for (const Use& use : uses) {
             try {
-                use(line);
+                use(connection);
             } catch (const std::exception&) {
-                // The line has closed, and it will be told why.
+                // The connection has closed, and it will be told why.
             }
+        }
+        for (const uint32_t number : goodbyes) {
+            connection.send_control(WireSlot::word(number), "bye");
         }
         flush_completions();
     }
@@ -184,14 +207,14 @@ void ConnectionPool::detach(uint32_t number, const std::vector<int>& peers, bool
     }
     if (number == 0 || !untidy) return;
     for (const int peer : peers) {
-        if (Line* const there = line(peer)) there->forget(number);
+        if (Connection* const there = connection(peer)) there->forget(number);
     }
     static_cast<Context&>(*context_).forget(number, peers);
 }
 
-// Any thread that uses the line, with its lock.
+// Any thread that uses the connection, with its lock.
 
-void ConnectionPool::line_closed(int peer, const std::string& reason) noexcept {
+void ConnectionPool::connection_closed(int peer, const std::string& reason) noexcept {
     of(peer).closed = true;
     if (is_ending_) return;
     if (!world_.has_departed(peer)) {
@@ -204,7 +227,8 @@ void ConnectionPool::line_closed(int peer, const std::string& reason) noexcept {
 }
 
 // A word is a goodbye, whatever it says.
-void ConnectionPool::line_heard(int peer, WireSlot slot, std::span<const std::byte> /*word*/) {
+void ConnectionPool::control_received(int peer, WireSlot slot,
+                                      std::span<const std::byte> /*word*/) {
     const Lock lock(mutex_);
     const auto found = users_.find(slot.group());
     if (found != users_.end()) return found->second->said_goodbye(peer);

@@ -17,8 +17,8 @@
 
 #include "base/deadline.hpp"
 #include "base/mutex.hpp"
+#include "connection.hpp"
 #include "device.hpp"
-#include "line.hpp"
 #include "membership/membership.hpp"
 #include "membership/world.hpp"
 #include "net/descriptor.hpp"
@@ -39,7 +39,7 @@ protected:
     ~PoolUser() = default;
 };
 
-class ConnectionPool final : public LineOwner {
+class ConnectionPool final : public ConnectionOwner {
 public:
     // As World::resource() makes it.
     explicit ConnectionPool(World& world);
@@ -60,16 +60,23 @@ public:
 
     // Uses the connection to that rank: now, or when there is one, which is made if need be; in
     // the order of these calls. What is still to come when the pool ends is dropped.
-    using Use = std::function<void(Line&)>;
+    using Use = std::function<void(Connection&)>;
     template <typename Now>
     void use(int peer, Now&& now) {
-        Line* const line = of(peer).line.load(std::memory_order_acquire);
-        if (line != nullptr) return now(*line);
+        Connection* const connection = of(peer).connection.load(std::memory_order_acquire);
+        if (connection != nullptr) return now(*connection);
         defer(peer, std::forward<Now>(now));
     }
     // Null: there is none, or none yet.
-    [[nodiscard]] Line* line(int peer) { return of(peer).line.load(std::memory_order_acquire); }
+    [[nodiscard]] Connection* connection(int peer) {
+        return of(peer).connection.load(std::memory_order_acquire);
+    }
     [[nodiscard]] bool is_closed(int peer) const { return of(peer).closed; }
+    // Whether there is a connection, or one is being made: it ends with a goodbye, or closes.
+    [[nodiscard]] bool has_begun(int peer) { return connector_->has_begun(peer); }
+    // Behind all that was sent to that rank for this group; when there is a connection, if there is
+    // none yet.
+    void say_goodbye(int peer, uint32_t number);
 
     // The user hears from now on, also what came before.
     void attach(uint32_t number, PoolUser& user);
@@ -78,11 +85,12 @@ public:
 
 private:
     struct Peer {
-        std::atomic<Line*> line{nullptr};
+        std::atomic<Connection*> connection{nullptr};
         std::atomic<bool> closed{false};
         net::Descriptor kept;  // our end of the connection, to flush it in the end
         Mutex mutex;
         std::deque<Use> deferred TUTTI_GUARDED_BY(mutex);
+        std::vector<uint32_t> goodbyes TUTTI_GUARDED_BY(mutex);  // behind them, by group
     };
     class Context;
 
@@ -90,19 +98,20 @@ private:
     [[nodiscard]] const Peer& of(int peer) const { return peers_[static_cast<size_t>(peer)]; }
     void defer(int peer, Use use);
     void connected(int peer, net::Socket socket);
-    void take_deferred(int peer, Line& line);
+    void not_connected(int peer, const Status& why) noexcept;
+    void take_deferred(int peer, Connection& connection);
     void flush() noexcept;
     bool has_unsent() noexcept;
 
-    void line_closed(int peer, const std::string& reason) noexcept override;
-    void line_heard(int peer, WireSlot slot, std::span<const std::byte> word) override;
+    void connection_closed(int peer, const std::string& reason) noexcept override;
+    void control_received(int peer, WireSlot slot, std::span<const std::byte> word) override;
     bool awaits(WireSlot slot) noexcept override;
 
     World& world_;
     std::vector<Peer> peers_;
     std::atomic<bool> is_ending_{false};
 
-    Mutex mutex_;  // taken with a line's lock held, and before a user's own
+    Mutex mutex_;  // taken with a connection's lock held, and before a user's own
     std::map<uint32_t, PoolUser*> users_ TUTTI_GUARDED_BY(mutex_);
     std::map<uint32_t, std::vector<int>> early_goodbyes_ TUTTI_GUARDED_BY(mutex_);
     std::map<uint32_t, uint32_t> ended_ TUTTI_GUARDED_BY(mutex_);  // numbers, from first to last

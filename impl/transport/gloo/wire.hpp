@@ -1,5 +1,5 @@
-// The 64 bits that Gloo calls a slot, where several groups share a line: what kind of message, the
-// group, as the receiver numbers it, and the rest of the channel's slot. Any thread.
+// The 64 bits that Gloo calls a slot, where several groups share a connection: what kind of
+// message, the group, as the receiver numbers it, and the rest of the channel's slot. Any thread.
 #pragma once
 
 #include <cstdint>

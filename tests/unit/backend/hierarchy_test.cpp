@@ -39,8 +39,8 @@ void hosts_know_places_and_lanes_and_whether_ranks_follow_each_other(void**) {
     assert_int_equal(hosts.most(), 4);
     assert_true(hosts.lane(0) == (Ranks{0, 1, 2}));
     assert_true(hosts.lane(1) == (Ranks{3, 5, 8}));
-    assert_true(hosts.speakers(6) == (Ranks{6, 1, 2}));
-    assert_true(hosts.speakers(1) == (Ranks{0, 1, 2}));
+    assert_true(hosts.leaders(6) == (Ranks{6, 1, 2}));
+    assert_true(hosts.leaders(1) == (Ranks{0, 1, 2}));
     const bool follow[] = {true, false, true, false};
     for (size_t index = 0; index < placements.size(); ++index) {
         assert_int_equal(Hosts(placements[index], 0).are_in_order(), follow[index]);

@@ -107,12 +107,12 @@ void what_only_some_calls_have_is_kept(void**) {
     flat = lower(alloc, 0, ranks);
     assert_ptr_equal(flat.alloc->outcome.get(), alloc.outcome.get());
     assert_int_equal(flat.alloc->bytes, 100);
-    Parcels parcels;
-    parcels.pattern = Parcels::Pattern::Gather;
-    parcels.root = 2;
-    flat = lower(parcels, 0, ranks);
-    assert_true(flat.kind == Kind::Parcels);
-    assert_true(flat.parcels->pattern == Parcels::Pattern::Gather);
+    ByteStrings byte_strings;
+    byte_strings.pattern = ByteStrings::Pattern::Gather;
+    byte_strings.root = 2;
+    flat = lower(byte_strings, 0, ranks);
+    assert_true(flat.kind == Kind::ByteStrings);
+    assert_true(flat.byte_strings->pattern == ByteStrings::Pattern::Gather);
     assert_int_equal(flat.root, 2);
     assert_string_equal(call_name(flat), "gather_object");
     Coalesced two;

@@ -1,6 +1,8 @@
 // Ranks of one group in one process, over loopback or over Gloo: one suite for every channel.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <exception>
 #include <memory>
@@ -76,9 +78,7 @@ public:
         std::vector<int> ranks;
         for (int one = 0; one < size; ++one) ranks.push_back(one);
         membership_ = std::make_unique<Membership>(meet(store, rank, size), 0, std::move(ranks));
-        channel_ = channel_name() == "gloo" && size > 1
-                       ? gloo_channel::open(*membership_, ample())
-                       : loopback::open(*membership_, ample(), channel_name().c_str());
+        channel_ = open();
         membership_->subscribe(*this);
     }
     ~ChannelRank() { membership_->unsubscribe(); }
@@ -93,6 +93,17 @@ public:
     }
 
 private:
+    std::unique_ptr<Channel> open() {
+        const std::string& name = channel_name();
+        if (name == "gloo" && membership_->size() > 1) {
+            return gloo_channel::open(*membership_, ample());
+        }
+        // The others are ways of messages beside a loopback channel (message/post_office.hpp).
+        constexpr std::array known{"gloo", "loopback", "shm", "shm_direct", "mixed"};
+        require(std::ranges::find(known, name) != known.end(),
+                cat("there is no channel \"", name, "\" here"));
+        return loopback::open(*membership_, ample(), name.c_str());
+    }
     static std::shared_ptr<World> meet(const std::shared_ptr<Store>& store, int rank, int size) {
         if (size == 1) return world_of_one();  // as groups do
         auto* const how = channel_name() == "gloo" ? meet_processes : meet_threads;

@@ -1,5 +1,5 @@
 // Do streams of messages that are under way at one time have different names, also where several
-// groups share a line?
+// groups share a connection?
 #include <set>
 
 #include "support/unit.hpp"

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstring>
 
-#include "call/parcels.hpp"
+#include "call/byte_strings.hpp"
 #include "collectives.hpp"
 
 namespace tutti::shm {
@@ -21,9 +21,9 @@ struct Head {
 };
 static_assert(sizeof(Head) == Line::most);
 
-void post_head(Team& team, uint64_t step, ConstBytes parcel) {
-    Head head{parcel.size(), {}};
-    if (head.has_all()) std::ranges::copy(parcel, head.beginning.begin());
+void post_head(Team& team, uint64_t step, ConstBytes byte_string) {
+    Head head{byte_string.size(), {}};
+    if (head.has_all()) std::ranges::copy(byte_string, head.beginning.begin());
     std::memcpy(team.stage(step, sizeof head).data(), &head, sizeof head);
     team.post(step);
 }
@@ -34,26 +34,28 @@ Head await_head(Team& team, uint64_t step, int peer) {
     return head;
 }
 
-// The parcel, whole if the head has it all, else room for it. `origin`: a rank of the group.
-OwnedBytes open(const Team& team, const Parcels& call, const Head& head, int origin) {
+// The byte string, whole if the head has it all, else room for it. `origin`: a rank of the group.
+OwnedBytes open(const Team& team, const ByteStrings& call, const Head& head, int origin) {
     check_size(call, head.size, origin, team.group_rank(team.rank()));
-    OwnedBytes parcel(static_cast<size_t>(head.size));
+    OwnedBytes byte_string(static_cast<size_t>(head.size));
     if (head.has_all()) {
-        std::ranges::copy(ConstBytes(head.beginning).first(parcel.size), parcel.bytes().begin());
+        std::ranges::copy(ConstBytes(head.beginning).first(byte_string.size),
+                          byte_string.bytes().begin());
     }
-    return parcel;
+    return byte_string;
 }
 
 }  // namespace
 
-void broadcast_parcel(Team& team, const Parcels& call, int origin) {
+void broadcast_byte_string(Team& team, const ByteStrings& call, int origin) {
     call.received->clear();
     const uint64_t step = team.take(1);
     if (team.rank() == call.root) {
-        const ConstBytes parcel = call.inputs.front();
-        post_head(team, step, parcel);
+        const ConstBytes byte_string = call.inputs.front();
+        post_head(team, step, byte_string);
         team.finish(step, 0);
-        if (parcel.size() > Head{}.beginning.size()) broadcast(team, unwritten(parcel), call.root);
+        if (byte_string.size() > Head{}.beginning.size())
+            broadcast(team, unwritten(byte_string), call.root);
         return;
     }
     const Head head = await_head(team, step, call.root);
@@ -65,10 +67,10 @@ void broadcast_parcel(Team& team, const Parcels& call, int origin) {
 namespace {
 
 // All sizes are known to all; returns the longest. Whoever receives opens what comes.
-size_t exchange_heads(Team& team, const Parcels& call, bool receives) {
+size_t exchange_heads(Team& team, const ByteStrings& call, bool receives) {
     const uint64_t step = team.take(1);
     const auto own = static_cast<size_t>(team.rank());
-    Parcels::Received& received = *call.received;
+    ByteStrings::Received& received = *call.received;
     post_head(team, step, call.inputs.front());
     if (receives) received.resize(static_cast<size_t>(team.size()));
     size_t longest = 0;
@@ -83,15 +85,15 @@ size_t exchange_heads(Team& team, const Parcels& call, bool receives) {
     return longest;
 }
 
-std::vector<Bytes> places(const Parcels& call, int own) {
+std::vector<Bytes> places(const ByteStrings& call, int own) {
     std::vector<Bytes> all;
-    for (const OwnedBytes& parcel : *call.received) all.push_back(parcel.bytes());
+    for (const OwnedBytes& byte_string : *call.received) all.push_back(byte_string.bytes());
     if (!all.empty()) all[static_cast<size_t>(own)] = unwritten(call.inputs.front());
     return all;
 }
 
-void gather_parcels(Team& team, const Parcels& call) {
-    const bool to_all = call.pattern == Parcels::Pattern::AllGather;
+void gather_byte_strings(Team& team, const ByteStrings& call) {
+    const bool to_all = call.pattern == ByteStrings::Pattern::AllGather;
     const bool receives = to_all || team.rank() == call.root;
     const size_t longest = exchange_heads(team, call, receives);
     if (longest <= Head{}.beginning.size()) return;
@@ -103,7 +105,7 @@ void gather_parcels(Team& team, const Parcels& call) {
     }
 }
 
-void scatter_parcels(Team& team, const Parcels& call) {
+void scatter_byte_strings(Team& team, const ByteStrings& call) {
     const auto ranks = static_cast<size_t>(team.size());
     const auto own = static_cast<size_t>(team.rank());
     const uint64_t step = team.take(1);
@@ -127,13 +129,13 @@ void scatter_parcels(Team& team, const Parcels& call) {
 
 }  // namespace
 
-void parcels(Team& team, const Parcels& call) {
-    if (call.pattern == Parcels::Pattern::Broadcast) {
-        return broadcast_parcel(team, call, team.group_rank(call.root));
+void byte_strings(Team& team, const ByteStrings& call) {
+    if (call.pattern == ByteStrings::Pattern::Broadcast) {
+        return broadcast_byte_string(team, call, team.group_rank(call.root));
     }
     call.received->clear();
-    if (call.pattern == Parcels::Pattern::Scatter) return scatter_parcels(team, call);
-    gather_parcels(team, call);
+    if (call.pattern == ByteStrings::Pattern::Scatter) return scatter_byte_strings(team, call);
+    gather_byte_strings(team, call);
 }
 
 }  // namespace tutti::shm

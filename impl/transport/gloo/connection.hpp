@@ -1,7 +1,7 @@
 // One connection to one rank: a pair of Gloo's, made safe. Gloo's own would spin, sleep for ever or
 // end the process on what a peer or a dead buffer can do to it (see README.md); here each of these
-// closes this line or drops the message, and every completion reaches its parcel. Gloo's loop
-// thread and the threads that post; Gloo's pair lock guards it.
+// closes this connection or drops the message, and every completion reaches its request. Gloo's
+// loop thread and the threads that post; Gloo's pair lock guards it.
 #pragma once
 
 #include <cstddef>
@@ -14,40 +14,40 @@
 #include <gloo/transport/tcp/context.h>
 #include <gloo/transport/tcp/pair.h>
 
-#include "parcel.hpp"
+#include "request.hpp"
 #include "wire.hpp"
 
 namespace tutti::gloo_channel {
 
-// Called with the line's lock held.
-class LineOwner {
+// Called with the connection's lock held.
+class ConnectionOwner {
 public:
-    virtual void line_closed(int peer, const std::string& reason) noexcept = 0;
-    // A word, as say() on the other side sent it. Throws if it is malformed.
-    virtual void line_heard(int peer, WireSlot slot, std::span<const std::byte> word) = 0;
+    virtual void connection_closed(int peer, const std::string& reason) noexcept = 0;
+    // A word, as send_control() on the other side sent it. Throws if it is malformed.
+    virtual void control_received(int peer, WireSlot slot, std::span<const std::byte> word) = 0;
     // Whether the slot is that of a group that lives, or may soon.
     virtual bool awaits(WireSlot slot) noexcept = 0;
 
 protected:
-    ~LineOwner() = default;
+    ~ConnectionOwner() = default;
 };
 
-class Line : public ::gloo::transport::tcp::Pair {
+class Connection : public ::gloo::transport::tcp::Pair {
 public:
-    Line(::gloo::transport::tcp::Context* context, ::gloo::transport::tcp::Device* device, int peer,
-         LineOwner& owner);
-    ~Line() override;
+    Connection(::gloo::transport::tcp::Context* context, ::gloo::transport::tcp::Device* device,
+               int peer, ConnectionOwner& owner);
+    ~Connection() override;
 
     // Takes a connected socket.
     void adopt(int descriptor);
     [[nodiscard]] bool closed();
 
     // Sends a short word that no receive needs to be posted for; behind all that was sent before. A
-    // closed line drops it.
-    void say(WireSlot slot, std::string word) noexcept;
-    // The parcel goes. If half of it has left, its receiver gets the other half from a copy.
-    void keep_rest_of(Parcel& parcel) noexcept;
-    // In place of a message that was withdrawn before there was this line.
+    // closed connection drops it.
+    void send_control(WireSlot slot, std::string word) noexcept;
+    // The request goes. If half of it has left, its receiver gets the other half from a copy.
+    void keep_rest_of(Request& request) noexcept;
+    // In place of a message that was withdrawn before there was this connection.
     void send_nothing(WireSlot slot);
     // The group of that number is no more.
     void forget(uint32_t number) noexcept;
@@ -87,9 +87,9 @@ private:
     void drop_copy(const ::gloo::transport::tcp::UnboundBuffer* copy);
     [[nodiscard]] bool is_own(const Held& held) const;
     void refuse(const std::string& reason);
-    static Parcel& parcel(const Held& held);
+    static Request& request(const Held& held);
 
-    LineOwner& owner_;
+    ConnectionOwner& owner_;
     std::string reason_ = "closed";
     bool examined_ = false;  // the preamble of the message that comes in
     bool skipping_ = false;  // nobody wants the rest of it

@@ -1,6 +1,6 @@
-// Byte strings of any size. The first message to a rank says how long the parcel is, and has its
-// beginning. What is short is there with it; room for the rest is made when its size is known and
-// within the limit.
+// Byte strings of any size. The first message to a rank says how long the byte string is, and has
+// its beginning. What is short is there with it; room for the rest is made when its size is known
+// and within the limit.
 #include <algorithm>
 #include <cstring>
 
@@ -12,24 +12,24 @@ namespace tutti::algorithm {
 
 namespace {
 
-// Of the parcel, behind its size.
+// Of the byte string, behind its size.
 constexpr size_t first_bytes = Exchange::eager_bytes - sizeof(uint64_t);
 
-ConstBytes beginning_of(ConstBytes parcel) {
-    return parcel.first(std::min(parcel.size(), first_bytes));
+ConstBytes beginning_of(ConstBytes byte_string) {
+    return byte_string.first(std::min(byte_string.size(), first_bytes));
 }
 
-ConstBytes rest_of(ConstBytes parcel) {
-    return parcel.subspan(beginning_of(parcel).size());
+ConstBytes rest_of(ConstBytes byte_string) {
+    return byte_string.subspan(beginning_of(byte_string).size());
 }
 
-Bytes rest_of(const OwnedBytes& parcel) {
-    return parcel.bytes().subspan(std::min(parcel.size, first_bytes));
+Bytes rest_of(const OwnedBytes& byte_string) {
+    return byte_string.bytes().subspan(std::min(byte_string.size, first_bytes));
 }
 
-ConstBytes write_first(Exchange& exchange, ConstBytes parcel) {
-    const uint64_t size = parcel.size();
-    const ConstBytes beginning = beginning_of(parcel);
+ConstBytes write_first(Exchange& exchange, ConstBytes byte_string) {
+    const uint64_t size = byte_string.size();
+    const ConstBytes beginning = beginning_of(byte_string);
     const Bytes room = exchange.room(sizeof size + beginning.size());
     std::memcpy(room.data(), &size, sizeof size);
     copy(room.subspan(sizeof size), beginning);
@@ -48,9 +48,9 @@ public:
     // As it came, once it is open.
     [[nodiscard]] ConstBytes first() const { return first_; }
 
-    // When the first message is there: the parcel, with its beginning. `origin`: whose it is, where
-    // others pass it on.
-    OwnedBytes open(const Parcels& call, int origin) {
+    // When the first message is there: the byte string, with its beginning. `origin`: whose it is,
+    // where others pass it on.
+    OwnedBytes open(const ByteStrings& call, int origin) {
         first_ = exchange_.wait_first(ticket_);
         uint64_t size = 0;
         if (first_.size() >= sizeof size) std::memcpy(&size, first_.data(), sizeof size);
@@ -64,9 +64,9 @@ public:
                             " bytes where ", sizeof size + begins, " were expected"),
                         sender);
         }
-        OwnedBytes parcel(static_cast<size_t>(size));
-        copy(parcel.bytes(), first_.subspan(sizeof size));
-        return parcel;
+        OwnedBytes byte_string(static_cast<size_t>(size));
+        copy(byte_string.bytes(), first_.subspan(sizeof size));
+        return byte_string;
     }
 
 private:
@@ -76,26 +76,26 @@ private:
     Exchange::Ticket ticket_;
 };
 
-void receive_rest(Exchange& exchange, const OwnedBytes& parcel, int source) {
-    const Bytes rest = rest_of(parcel);
+void receive_rest(Exchange& exchange, const OwnedBytes& byte_string, int source) {
+    const Bytes rest = rest_of(byte_string);
     if (rest.empty()) return;
     for (size_t index = 0; index < segments_of(rest.size()); ++index) {
         exchange.receive(source, segment_of(rest, index));
     }
 }
 
-void send(Exchange& exchange, ConstBytes parcel, int destination) {
-    exchange.send(destination, write_first(exchange, parcel));
-    const ConstBytes rest = rest_of(parcel);
+void send(Exchange& exchange, ConstBytes byte_string, int destination) {
+    exchange.send(destination, write_first(exchange, byte_string));
+    const ConstBytes rest = rest_of(byte_string);
     if (rest.empty()) return;
     for (size_t index = 0; index < segments_of(rest.size()); ++index) {
         exchange.send(destination, segment_of(rest, index));
     }
 }
 
-void broadcast(Exchange& exchange, const Parcels& call) {
+void broadcast(Exchange& exchange, const ByteStrings& call) {
     const Tree tree = tree_at(exchange.rank(), exchange.size(), call.root);
-    Parcels::Received& received = *call.received;
+    ByteStrings::Received& received = *call.received;
     ConstBytes first;
     Bytes rest;
     if (!tree.parent) {
@@ -121,8 +121,8 @@ std::vector<Arrival> expect_all(Exchange& exchange) {
     return arrivals;
 }
 
-void all_gather(Exchange& exchange, const Parcels& call) {
-    Parcels::Received& received = *call.received;
+void all_gather(Exchange& exchange, const ByteStrings& call) {
+    ByteStrings::Received& received = *call.received;
     received.resize(static_cast<size_t>(exchange.size()));
     std::vector<Arrival> arrivals = expect_all(exchange);
     const ConstBytes first = write_first(exchange, call.inputs.front());
@@ -135,30 +135,30 @@ void all_gather(Exchange& exchange, const Parcels& call) {
         received[static_cast<size_t>(arrival.source())] = arrival.open(call, arrival.source());
     }
     std::vector<Bytes> rests;
-    for (const OwnedBytes& parcel : received) rests.push_back(rest_of(parcel));
+    for (const OwnedBytes& byte_string : received) rests.push_back(rest_of(byte_string));
     rests[own] = unwritten(rest_of(call.inputs.front()));
     if (total_size(std::span<const Bytes>(rests)) > 0) ring_all_gather(exchange, rests);
     exchange.wait_all();
 }
 
-void gather(Exchange& exchange, const Parcels& call) {
-    Parcels::Received& received = *call.received;
+void gather(Exchange& exchange, const ByteStrings& call) {
+    ByteStrings::Received& received = *call.received;
     if (exchange.rank() != call.root) {
         send(exchange, call.inputs.front(), call.root);
     } else {
         received.resize(static_cast<size_t>(exchange.size()));
         for (Arrival& arrival : expect_all(exchange)) {
-            OwnedBytes& parcel = received[static_cast<size_t>(arrival.source())];
-            parcel = arrival.open(call, arrival.source());
-            receive_rest(exchange, parcel, arrival.source());
+            OwnedBytes& byte_string = received[static_cast<size_t>(arrival.source())];
+            byte_string = arrival.open(call, arrival.source());
+            receive_rest(exchange, byte_string, arrival.source());
         }
         received[static_cast<size_t>(call.root)] = own_of(call, call.inputs.front());
     }
     exchange.wait_all();
 }
 
-void scatter(Exchange& exchange, const Parcels& call) {
-    Parcels::Received& received = *call.received;
+void scatter(Exchange& exchange, const ByteStrings& call) {
+    ByteStrings::Received& received = *call.received;
     if (exchange.rank() == call.root) {
         for (int distance = 1; distance < exchange.size(); ++distance) {
             const int rank = around(call.root, distance, exchange.size());
@@ -177,23 +177,23 @@ void scatter(Exchange& exchange, const Parcels& call) {
 
 // What comes in is written where the call has it: on failure the Exchange uses that memory longer
 // than these functions run.
-void parcels(Exchange& exchange, const Parcels& call) {
+void byte_strings(Exchange& exchange, const ByteStrings& call) {
     call.received->clear();
     switch (call.pattern) {
-        case Parcels::Pattern::Broadcast:
+        case ByteStrings::Pattern::Broadcast:
             return broadcast(exchange, call);
-        case Parcels::Pattern::AllGather:
+        case ByteStrings::Pattern::AllGather:
             return all_gather(exchange, call);
-        case Parcels::Pattern::Gather:
+        case ByteStrings::Pattern::Gather:
             return gather(exchange, call);
-        case Parcels::Pattern::Scatter:
+        case ByteStrings::Pattern::Scatter:
             return scatter(exchange, call);
     }
 }
 
-void parcels_alone(const Parcels& call) {
+void byte_strings_alone(const ByteStrings& call) {
     call.received->clear();
-    if (call.pattern == Parcels::Pattern::Broadcast) return;
+    if (call.pattern == ByteStrings::Pattern::Broadcast) return;
     call.received->push_back(own_of(call, call.inputs.front()));
 }
 

@@ -1,5 +1,5 @@
-// Collectives of objects and bytes: how their parcels start, here and now or as a work, and how
-// what came in is handed out in the end. Any thread; the handing out also on the group's own.
+// Collectives of objects and bytes: how their byte strings start, here and now or as a work, and
+// how what came in is handed out in the end. Any thread; the handing out also on the group's own.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "call/parcels.hpp"
+#include "call/byte_strings.hpp"
 #include "group.hpp"
 #include "handle.hpp"
 #include "issue.hpp"
@@ -37,12 +37,12 @@ private:
 // Makes handles' objects of what came in from the ranks, in the order of the list.
 template <typename Handle>
 using Open =
-    std::function<std::vector<typename Places<Handle>::Value>(Parcels::Received& received)>;
+    std::function<std::vector<typename Places<Handle>::Value>(ByteStrings::Received& received)>;
 
 template <typename Handle>
-void issue_parcels(Group& group, Parcels call, int64_t timeout_ms, tutti_work** work,
-                   std::shared_ptr<Places<Handle>> places, Open<Handle> open) {
-    call.received = std::make_shared<Parcels::Received>();
+void issue_byte_strings(Group& group, ByteStrings call, int64_t timeout_ms, tutti_work** work,
+                        std::shared_ptr<Places<Handle>> places, Open<Handle> open) {
+    call.received = std::make_shared<ByteStrings::Received>();
     auto deliver = [received = call.received, places = std::move(places), open = std::move(open)] {
         if (!received->empty()) places->publish(open(*received));
     };

@@ -1,4 +1,4 @@
-#include "parcel.hpp"
+#include "request.hpp"
 
 #include <memory>
 #include <mutex>
@@ -7,7 +7,7 @@
 #include <gloo/transport/tcp/context.h>
 
 #include "base/text.hpp"
-#include "line.hpp"
+#include "connection.hpp"
 
 namespace tutti::gloo_channel {
 
@@ -33,24 +33,25 @@ void flush_completions() noexcept {
     }
 }
 
-void Ledger::enter(Parcel& parcel) {
+void Ledger::enter(Request& request) {
     const Lock lock(mutex_);
-    parcel.next_ = first_;
-    if (first_ != nullptr) first_->previous_ = &parcel;
-    first_ = &parcel;
+    request.next_ = first_;
+    if (first_ != nullptr) first_->previous_ = &request;
+    first_ = &request;
 }
 
-void Ledger::leave(Parcel& parcel) noexcept {
+void Ledger::leave(Request& request) noexcept {
     const Lock lock(mutex_);
-    if (parcel.next_ != nullptr) parcel.next_->previous_ = parcel.previous_;
-    (parcel.previous_ != nullptr ? parcel.previous_->next_ : first_) = parcel.next_;
+    if (request.next_ != nullptr) request.next_->previous_ = request.previous_;
+    (request.previous_ != nullptr ? request.previous_->next_ : first_) = request.next_;
     if (first_ == nullptr) emptied_.notify_all();
 }
 
 void Ledger::fail(int peer, const Status& status) noexcept {
     const Lock lock(mutex_);
-    for (Parcel* parcel = first_; parcel != nullptr; parcel = parcel->next_) {
-        if (peer == everything || parcel->peer_ == peer) parcel->complete(status, parcel->peer_, 0);
+    for (Request* request = first_; request != nullptr; request = request->next_) {
+        if (peer == everything || request->peer_ == peer)
+            request->complete(status, request->peer_, 0);
     }
 }
 
@@ -59,10 +60,10 @@ void Ledger::wait_until_empty() noexcept {
     while (first_ != nullptr) emptied_.wait(lock);
 }
 
-Parcel::Parcel(const std::shared_ptr<::gloo::transport::tcp::Context>& context, Ledger& ledger,
-               Transfer& transfer, int peer, void* data, size_t bytes)
-    // A pointer that owns nothing: whoever destroys a parcel, perhaps Gloo's loop, must not be the
-    // one who destroys the context and its lines.
+Request::Request(const std::shared_ptr<::gloo::transport::tcp::Context>& context, Ledger& ledger,
+                 Transfer& transfer, int peer, void* data, size_t bytes)
+    // A pointer that owns nothing: whoever destroys a request, perhaps Gloo's loop, must not be the
+    // one who destroys the context and its connections.
     : UnboundBuffer({std::shared_ptr<void>{}, context.get()}, data, bytes),
       ledger_(ledger),
       transfer_(transfer),
@@ -70,16 +71,16 @@ Parcel::Parcel(const std::shared_ptr<::gloo::transport::tcp::Context>& context, 
     ledger_.enter(*this);
 }
 
-Parcel::~Parcel() {
+Request::~Request() {
     if (!passed_) {
         ledger_.mark_untidy();
-        Line* line = nullptr;
+        Connection* connection = nullptr;
         {
             const Lock lock(leaving_);
             is_withdrawn_ = true;
-            line = outgoing_;
+            connection = outgoing_;
         }
-        if (line != nullptr) line->keep_rest_of(*this);
+        if (connection != nullptr) connection->keep_rest_of(*this);
     }
     ledger_.leave(*this);
     // Gloo's loop may be using this. The base class waits for it too, but only when this part is
@@ -91,31 +92,31 @@ Parcel::~Parcel() {
     const std::lock_guard<std::mutex> lock(m_);
 }
 
-bool Parcel::begin() noexcept {
+bool Request::begin() noexcept {
     Stage stage = Stage::Posted;
     return stage_.compare_exchange_strong(stage, Stage::Moving, std::memory_order_acq_rel) ||
            stage == Stage::Moving;
 }
 
-bool Parcel::stop() noexcept {
+bool Request::stop() noexcept {
     Stage stage = Stage::Posted;
     return stage_.compare_exchange_strong(stage, Stage::Ended, std::memory_order_acq_rel);
 }
 
-void Parcel::pass(int line, size_t bytes) noexcept {
+void Request::pass(int world_rank, size_t bytes) noexcept {
     passed_ = true;
-    complete({}, ledger_.member(line), bytes);
+    complete({}, ledger_.member(world_rank), bytes);
 }
 
-void Parcel::overflow(int line, size_t bytes, size_t room) noexcept {
+void Request::overflow(int world_rank, size_t bytes, size_t room) noexcept {
     passed_ = true;
-    const int sender = ledger_.member(line);
+    const int sender = ledger_.member(world_rank);
     complete({TUTTI_ERR_MISMATCH, sender, 0,
               cat("rank ", sender, " sent ", bytes, " bytes where ", room, " were expected")},
              sender, bytes);
 }
 
-void Parcel::complete(Status status, int peer, size_t bytes) noexcept {
+void Request::complete(Status status, int peer, size_t bytes) noexcept {
     if (stage_.exchange(Stage::Ended, std::memory_order_acq_rel) == Stage::Ended) return;
     Transfer& transfer = transfer_;
     completions_of_this_thread().push_back({transfer.listener, &transfer});

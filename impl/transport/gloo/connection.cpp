@@ -1,4 +1,4 @@
-#include "line.hpp"
+#include "connection.hpp"
 
 #include <sys/socket.h>
 #include <time.h>
@@ -24,7 +24,7 @@ constexpr size_t longest_word = 64 * 1024;
 
 // Stands in for a message that was withdrawn before it left: the receiver gets nothing, but in its
 // turn.
-class Line::Blank : public ::gloo::transport::tcp::UnboundBuffer {
+class Connection::Blank : public ::gloo::transport::tcp::UnboundBuffer {
 public:
     // Gloo's buffers own their context, which owns this: hence a pointer that owns nothing.
     explicit Blank(::gloo::transport::tcp::Context* context)
@@ -38,8 +38,8 @@ struct Bytes {
 };
 }  // namespace
 
-// Memory of the line's own: a word, or the rest of a message whose owner is gone.
-class Line::Copy : private Bytes, public ::gloo::transport::tcp::UnboundBuffer {
+// Memory of the connection's own: a word, or the rest of a message whose owner is gone.
+class Connection::Copy : private Bytes, public ::gloo::transport::tcp::UnboundBuffer {
 public:
     Copy(::gloo::transport::tcp::Context* context, std::string content)
         : Bytes{std::move(content)},
@@ -48,33 +48,33 @@ public:
     [[nodiscard]] Weak weak() const { return getWeakNonOwningPtr(); }
 };
 
-Line::Line(::gloo::transport::tcp::Context* context, ::gloo::transport::tcp::Device* device,
-           int peer, LineOwner& owner)
+Connection::Connection(::gloo::transport::tcp::Context* context,
+                       ::gloo::transport::tcp::Device* device, int peer, ConnectionOwner& owner)
     : Pair(context, device, peer, std::chrono::milliseconds(0)),
       owner_(owner),
       blank_(std::make_unique<Blank>(context)) {}
 
-Line::~Line() {
+Connection::~Connection() {
     // Before the members go that the loop's thread uses.
     const std::lock_guard<std::mutex> lock(m_);
-    if (state_ != CLOSED) Line::changeState(CLOSED);
+    if (state_ != CLOSED) Connection::changeState(CLOSED);
 }
 
-void Line::adopt(int descriptor) {
+void Connection::adopt(int descriptor) {
     connectCallback(std::make_shared<::gloo::transport::tcp::Socket>(descriptor),
                     ::gloo::transport::tcp::Error::kSuccess);
 }
 
-bool Line::closed() {
+bool Connection::closed() {
     const std::lock_guard<std::mutex> lock(m_);
     return state_ == CLOSED;
 }
 
-Parcel& Line::parcel(const Held& held) {
-    return static_cast<Parcel&>(*held.operator->());
+Request& Connection::request(const Held& held) {
+    return static_cast<Request&>(*held.operator->());
 }
 
-void Line::handle(int events) noexcept {
+void Connection::handle(int events) noexcept {
     {
         const std::unique_lock<std::mutex> lock(m_, std::try_to_lock);
         if (!lock) {
@@ -95,20 +95,20 @@ void Line::handle(int events) noexcept {
     flush_completions();
 }
 
-// Closes this line.
-void Line::refuse(const std::string& reason) {
+// Closes this connection.
+void Connection::refuse(const std::string& reason) {
     if (state_ == CLOSED || ex_ != nullptr) return;
     reason_ = reason;
     signalException(reason);
 }
 
-void Line::changeState(state next) noexcept {
+void Connection::changeState(state next) noexcept {
     const bool breaks = next == CLOSED && state_ == CONNECTED;
     Pair::changeState(next);
-    if (breaks) owner_.line_closed(rank_, reason_);
+    if (breaks) owner_.connection_closed(rank_, reason_);
 }
 
-bool Line::read() {
+bool Connection::read() {
     for (;;) {
         if (state_ == CLOSED) return false;
         if (!skipping_ && !examined_) {
@@ -137,14 +137,14 @@ bool Line::read() {
     if (whole) {
         examined_ = false;
         target_ = Weak();
-        parcel(held).pass(rank_, bytes);
+        request(held).pass(rank_, bytes);
     }
-    parcel(held).let_go();
+    request(held).let_go();
     return whole;
 }
 
 // Reads what has come of the message that comes in, at most `bytes` of it.
-Line::Progress Line::receive_some(char* memory, size_t bytes) {
+Connection::Progress Connection::receive_some(char* memory, size_t bytes) {
     for (;;) {
         const ssize_t got = ::recv(fd_, memory, bytes, MSG_DONTWAIT);
         if (got > 0) {
@@ -159,7 +159,7 @@ Line::Progress Line::receive_some(char* memory, size_t bytes) {
 }
 
 // Reads on until `until` bytes of the message are there; `place` is where byte `from` goes.
-Line::Progress Line::read_into(char* place, size_t from, size_t until) {
+Connection::Progress Connection::read_into(char* place, size_t from, size_t until) {
     while (rx_.nread < until) {
         const Progress progress = receive_some(place + (rx_.nread - from), until - rx_.nread);
         if (progress != Progress::Done) return progress;
@@ -167,12 +167,12 @@ Line::Progress Line::read_into(char* place, size_t from, size_t until) {
     return Progress::Done;
 }
 
-Line::Progress Line::read_preamble() {
+Connection::Progress Connection::read_preamble() {
     return read_into(reinterpret_cast<char*>(&rx_.preamble), 0, sizeof rx_.preamble);
 }
 
 // Whether Gloo may have the message whose preamble has come.
-bool Line::examine() {
+bool Connection::examine() {
     const auto& preamble = rx_.preamble;
     const bool is_data = preamble.opcode == Op::SEND_UNBOUND_BUFFER;
     const bool is_notice =
@@ -187,7 +187,7 @@ bool Line::examine() {
 }
 
 // What is about a group that has ended is dropped: nobody would ever take it back.
-bool Line::examine_notice() {
+bool Connection::examine_notice() {
     const WireSlot slot(rx_.preamble.slot);
     if (slot.is_word()) {
         refuse("a message was malformed");
@@ -197,7 +197,7 @@ bool Line::examine_notice() {
     return true;
 }
 
-bool Line::examine_data() {
+bool Connection::examine_data() {
     if (const WireSlot slot(rx_.preamble.slot); slot.is_word()) {
         if (rx_.preamble.length <= longest_word) {
             word_.resize(rx_.preamble.length);
@@ -222,8 +222,8 @@ bool Line::examine_data() {
         return true;
     }
     if (held) {
-        parcel(held).overflow(rank_, rx_.preamble.length, room);
-        parcel(held).let_go();
+        request(held).overflow(rank_, rx_.preamble.length, room);
+        request(held).let_go();
     }
     queue.pop_front();
     if (queue.empty()) localPendingRecv_.erase(found);
@@ -232,7 +232,7 @@ bool Line::examine_data() {
 }
 
 // Reads the rest of a message that nobody wants.
-Line::Progress Line::skip() {
+Connection::Progress Connection::skip() {
     const size_t whole = rx_.preamble.nbytes;
     std::array<char, 16384> nowhere;
     while (rx_.nread < whole) {
@@ -244,13 +244,13 @@ Line::Progress Line::skip() {
     return Progress::Done;
 }
 
-Line::Progress Line::read_word() {
+Connection::Progress Connection::read_word() {
     const Progress progress = read_into(word_.data(), sizeof rx_.preamble, rx_.preamble.nbytes);
     if (progress != Progress::Done) return progress;
     const WireSlot slot(rx_.preamble.slot);
     end_message();
     try {
-        owner_.line_heard(rank_, slot, std::as_bytes(std::span(word_)));
+        owner_.control_received(rank_, slot, std::as_bytes(std::span(word_)));
     } catch (const std::exception& fault) {
         refuse(fault.what());
         return Progress::Broken;
@@ -258,18 +258,18 @@ Line::Progress Line::read_word() {
     return Progress::Done;
 }
 
-void Line::end_message() {
+void Connection::end_message() {
     rx_ = Op();
     skipping_ = false;
     examined_ = false;
     target_ = Weak();
 }
 
-bool Line::write(Op& op) {
+bool Connection::write(Op& op) {
     if (op.getOpcode() != Op::SEND_UNBOUND_BUFFER) return Pair::write(op);
     Held held(op.ubuf);
-    const bool was_stopped = held && !is_own(held) && op.nwritten == 0 && !parcel(held).begin();
-    if (was_stopped) parcel(held).let_go();
+    const bool was_stopped = held && !is_own(held) && op.nwritten == 0 && !request(held).begin();
+    if (was_stopped) request(held).let_go();
     if (!held || was_stopped) {
         if (op.nwritten > 0) {
             refuse("a message was withdrawn when half of it had gone");
@@ -288,23 +288,23 @@ bool Line::write(Op& op) {
         if (whole) drop_copy(buffer);
         return whole;
     }
-    if (whole) parcel(held).pass(rank_, op.nbytes);
-    parcel(held).let_go();
+    if (whole) request(held).pass(rank_, op.nbytes);
+    request(held).let_go();
     return whole;
 }
 
-// Whether it is no parcel, but memory of this line.
-bool Line::is_own(const Held& held) const {
+// Whether it is no request, but memory of this connection.
+bool Connection::is_own(const Held& held) const {
     const auto* const buffer = held.operator->();
     return buffer == blank_.get() ||
            std::ranges::any_of(copies_, [&](const auto& copy) { return copy.get() == buffer; });
 }
 
-void Line::drop_copy(const ::gloo::transport::tcp::UnboundBuffer* copy) {
+void Connection::drop_copy(const ::gloo::transport::tcp::UnboundBuffer* copy) {
     std::erase_if(copies_, [&](const auto& one) { return one.get() == copy; });
 }
 
-void Line::say(WireSlot slot, std::string word) noexcept {
+void Connection::send_control(WireSlot slot, std::string word) noexcept {
     try {
         {
             const std::lock_guard<std::mutex> lock(m_);
@@ -315,35 +315,35 @@ void Line::say(WireSlot slot, std::string word) noexcept {
             sendUnboundBuffer(copy->weak(), slot.value(), 0, bytes);
         }
         flush_completions();
-    } catch (const std::exception& fault) {  // the line has closed, or there is no memory
+    } catch (const std::exception& fault) {  // the connection has closed, or there is no memory
         log(LogLevel::Debug, "gloo: a word is lost: ", fault.what());
     }
 }
 
-void Line::keep_rest_of(Parcel& parcel) noexcept {
+void Connection::keep_rest_of(Request& request) noexcept {
     const std::lock_guard<std::mutex> lock(m_);
     if (state_ == CLOSED || tx_.empty() || tx_.front().nwritten == 0) return;
     Op& op = tx_.front();
     if (op.getOpcode() != Op::SEND_UNBOUND_BUFFER) return;
     {
         const Held held(op.ubuf);
-        if (!held || held.operator->() != &parcel) return;
+        if (!held || held.operator->() != &request) return;
     }
     try {
-        const char* const data = static_cast<const char*>(parcel.ptr) + op.offset;
+        const char* const data = static_cast<const char*>(request.ptr) + op.offset;
         const auto& copy =
             copies_.emplace_back(std::make_unique<Copy>(context_, std::string(data, op.nbytes)));
         op.offset = 0;
         op.ubuf = copy->weak();
-    } catch (const std::exception&) {  // no memory: the line closes at the next write
+    } catch (const std::exception&) {  // no memory: the connection closes at the next write
     }
 }
 
-void Line::send_nothing(WireSlot slot) {
+void Connection::send_nothing(WireSlot slot) {
     send(blank_.get(), slot.value(), 0, 0);
 }
 
-void Line::forget(uint32_t number) noexcept {
+void Connection::forget(uint32_t number) noexcept {
     const std::lock_guard<std::mutex> lock(m_);
     const auto is_of_group = [=](const auto& entry) {
         return WireSlot(entry.first).group() == number;

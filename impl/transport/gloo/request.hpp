@@ -1,5 +1,5 @@
-// One message in Gloo's hands: an unbound buffer that knows its transfer. Lock order: a line's
-// lock, then the ledger's.
+// One message in Gloo's hands: an unbound buffer that knows its transfer. Lock order: a
+// connection's lock, then the ledger's.
 #pragma once
 
 #include <atomic>
@@ -14,28 +14,28 @@
 
 namespace tutti::gloo_channel {
 
-class Parcel;
+class Request;
 
-// Listeners to call once this thread holds no lock of a line: whoever may complete parcels ends
-// with flush().
+// Listeners to call once this thread holds no lock of a connection: whoever may complete requests
+// ends with flush().
 void flush_completions() noexcept;
 
-class Line;
+class Connection;
 
-// The parcels of a channel that are under way.
+// The requests of a channel that are under way.
 class Ledger {
 public:
-    // `members`: the rank in the channel's group, for each line; empty: the line's own.
+    // `members`: the rank in the channel's group, for each connection; empty: the connection's own.
     explicit Ledger(std::vector<int> members) : members_(std::move(members)) {}
-    [[nodiscard]] int member(int line) const {
-        return members_.empty() ? line : members_[static_cast<size_t>(line)];
+    [[nodiscard]] int member(int world_rank) const {
+        return members_.empty() ? world_rank : members_[static_cast<size_t>(world_rank)];
     }
-    // Whether a parcel was ever withdrawn before Gloo was done with it, and so left traces there.
+    // Whether a request was ever withdrawn before Gloo was done with it, and so left traces there.
     [[nodiscard]] bool untidy() const { return untidy_; }
     void mark_untidy() { untidy_ = true; }
 
-    void enter(Parcel& parcel);
-    void leave(Parcel& parcel) noexcept;
+    void enter(Request& request);
+    void leave(Request& request) noexcept;
     static constexpr int everything = -2;
     // Completes those of one peer, those of any (-1), or everything, with a failure.
     void fail(int peer, const Status& status) noexcept;
@@ -47,34 +47,34 @@ private:
     std::atomic<bool> untidy_{false};
     Mutex mutex_;
     Condition emptied_;
-    Parcel* first_ TUTTI_GUARDED_BY(mutex_) = nullptr;
+    Request* first_ TUTTI_GUARDED_BY(mutex_) = nullptr;
 };
 
-class Parcel : public ::gloo::transport::tcp::UnboundBuffer, public TransferHold {
+class Request : public ::gloo::transport::tcp::UnboundBuffer, public TransferHold {
 public:
     // `peer` in the group.
-    Parcel(const std::shared_ptr<::gloo::transport::tcp::Context>& context, Ledger& ledger,
-           Transfer& transfer, int peer, void* data, size_t bytes);
-    ~Parcel() override;
+    Request(const std::shared_ptr<::gloo::transport::tcp::Context>& context, Ledger& ledger,
+            Transfer& transfer, int peer, void* data, size_t bytes);
+    ~Request() override;
 
     // The first completion counts. The transfer may be gone when this returns.
     void complete(Status status, int peer, size_t bytes) noexcept;
     // Before its first byte goes: false if it must not go.
     bool begin() noexcept;
     bool stop() noexcept override;
-    // By Gloo, which is done with it: `line` took or brought all of it.
-    void pass(int line, size_t bytes) noexcept;
+    // By Gloo, which is done with it: `connection` took or brought all of it.
+    void pass(int world_rank, size_t bytes) noexcept;
     // More came than there is room for.
-    void overflow(int line, size_t bytes, size_t room) noexcept;
+    void overflow(int world_rank, size_t bytes, size_t room) noexcept;
     // For who may find it gone.
     using Weak = ::gloo::WeakNonOwningPtr<::gloo::transport::tcp::UnboundBuffer>;
     [[nodiscard]] Weak weak() const { return getWeakNonOwningPtr(); }
-    // Hands it to the line that its memory leaves by; false if it is being withdrawn.
+    // Hands it to the connection that its memory leaves by; false if it is being withdrawn.
     template <typename Hand>
-    bool leave_by(Line& line, Hand&& hand) {
+    bool leave_by(Connection& connection, Hand&& hand) {
         const Lock lock(leaving_);
         if (is_withdrawn_) return false;
-        outgoing_ = &line;
+        outgoing_ = &connection;
         hand();
         return true;
     }
@@ -87,14 +87,14 @@ private:
     Transfer& transfer_;
     const int peer_;  // -1: any
     enum class Stage : int { Posted, Moving, Ended };
-    Mutex leaving_;  // before a line's
-    Line* outgoing_ TUTTI_GUARDED_BY(leaving_) = nullptr;
+    Mutex leaving_;  // before a connection's
+    Connection* outgoing_ TUTTI_GUARDED_BY(leaving_) = nullptr;
     bool is_withdrawn_ TUTTI_GUARDED_BY(leaving_) = false;
     std::atomic<bool> passed_{false};
     std::atomic<Stage> stage_{Stage::Posted};
     std::atomic<uint32_t> uses_{0};
-    Parcel* next_ = nullptr;
-    Parcel* previous_ = nullptr;
+    Request* next_ = nullptr;
+    Request* previous_ = nullptr;
 };
 
 }  // namespace tutti::gloo_channel

@@ -13,7 +13,7 @@
 
 namespace tutti {
 
-struct Parcels {
+struct ByteStrings {
     enum class Pattern : uint32_t { Broadcast, AllGather, Gather, Scatter };
     // What comes in, written when all of it is there. By rank: all_gather, and gather on its root;
     // one: broadcast and scatter, but nothing on the root of a broadcast.
@@ -31,13 +31,13 @@ struct Parcels {
 };
 
 // Throws INVALID_ARGUMENT, naming the argument.
-void check(const Parcels& call, int rank, int size);
-const char* call_name(const Parcels& call);
-Fingerprint fingerprint(const Parcels& call);
+void check(const ByteStrings& call, int rank, int size);
+const char* call_name(const ByteStrings& call);
+Fingerprint fingerprint(const ByteStrings& call);
 
-// Throws MISMATCH if the parcel that comes from `origin` is longer than this rank takes.
-void check_size(const Parcels& call, uint64_t size, int origin, int rank);
+// Throws MISMATCH if the byte string that comes from `origin` is longer than this rank takes.
+void check_size(const ByteStrings& call, uint64_t size, int origin, int rank);
 // What this rank gives itself: a copy, or nothing.
-OwnedBytes own_of(const Parcels& call, std::span<const std::byte> parcel);
+OwnedBytes own_of(const ByteStrings& call, std::span<const std::byte> byte_string);
 
 }  // namespace tutti

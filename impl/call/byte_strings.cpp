@@ -1,4 +1,4 @@
-#include "parcels.hpp"
+#include "byte_strings.hpp"
 
 #include <algorithm>
 
@@ -9,13 +9,13 @@ namespace tutti {
 
 namespace {
 
-CallKind kind_of(const Parcels& call) {
+CallKind kind_of(const ByteStrings& call) {
     switch (call.pattern) {
-        case Parcels::Pattern::Broadcast:
+        case ByteStrings::Pattern::Broadcast:
             return call.objects ? CallKind::BroadcastObjects : CallKind::BroadcastBytes;
-        case Parcels::Pattern::AllGather:
+        case ByteStrings::Pattern::AllGather:
             return call.objects ? CallKind::AllGatherObjects : CallKind::AllGatherBytes;
-        case Parcels::Pattern::Gather:
+        case ByteStrings::Pattern::Gather:
             return call.objects ? CallKind::GatherObjects : CallKind::GatherBytes;
         default:
             return call.objects ? CallKind::ScatterObjects : CallKind::ScatterBytes;
@@ -24,30 +24,30 @@ CallKind kind_of(const Parcels& call) {
 
 }  // namespace
 
-void check(const Parcels& call, int rank, int size) {
-    const bool gathers = call.pattern == Parcels::Pattern::Gather;
-    if (call.pattern != Parcels::Pattern::AllGather && (call.root < 0 || call.root >= size)) {
+void check(const ByteStrings& call, int rank, int size) {
+    const bool gathers = call.pattern == ByteStrings::Pattern::Gather;
+    if (call.pattern != ByteStrings::Pattern::AllGather && (call.root < 0 || call.root >= size)) {
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,
                     cat(gathers ? "group_dst" : "group_src", " is ", call.root,
                         ", but the group's ranks are 0 to ", size - 1));
     }
     size_t given = 1;
-    if (call.pattern == Parcels::Pattern::Broadcast) given = rank == call.root ? 1 : 0;
-    if (call.pattern == Parcels::Pattern::Scatter) {
+    if (call.pattern == ByteStrings::Pattern::Broadcast) given = rank == call.root ? 1 : 0;
+    if (call.pattern == ByteStrings::Pattern::Scatter) {
         given = rank == call.root ? static_cast<size_t>(size) : 0;
     }
     TUTTI_ASSERT(call.inputs.size() == given && call.received);
 }
 
-const char* call_name(const Parcels& call) {
+const char* call_name(const ByteStrings& call) {
     return name_of(kind_of(call));
 }
 
-Fingerprint fingerprint(const Parcels& call) {
+Fingerprint fingerprint(const ByteStrings& call) {
     return {kind_of(call), 0, 0, call.root, any_count, 0};
 }
 
-void check_size(const Parcels& call, uint64_t size, int origin, int rank) {
+void check_size(const ByteStrings& call, uint64_t size, int origin, int rank) {
     if (size <= call.most_bytes) return;
     throw Error(TUTTI_ERR_MISMATCH,
                 cat("rank ", origin, " sends ", size, " bytes, and the limit of rank ", rank,
@@ -55,10 +55,10 @@ void check_size(const Parcels& call, uint64_t size, int origin, int rank) {
                 origin);
 }
 
-OwnedBytes own_of(const Parcels& call, std::span<const std::byte> parcel) {
+OwnedBytes own_of(const ByteStrings& call, std::span<const std::byte> byte_string) {
     if (!call.keeps_own) return {};
-    OwnedBytes made(parcel.size());
-    std::ranges::copy(parcel, made.bytes().begin());
+    OwnedBytes made(byte_string.size());
+    std::ranges::copy(byte_string, made.bytes().begin());
     return made;
 }
 

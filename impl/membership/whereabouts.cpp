@@ -1,0 +1,70 @@
+#include "whereabouts.hpp"
+
+#include <algorithm>
+
+#include "address.hpp"
+#include "net/interfaces.hpp"
+
+namespace tutti::membership {
+
+namespace {
+
+bool is_in(const std::string& one, const std::vector<std::string>& list) {
+    return std::ranges::find(list, one) != list.end();
+}
+
+}  // namespace
+
+Whereabouts::Whereabouts() : host_(net::host_identity()), chosen_(addresses_by_environment()) {}
+
+std::vector<std::string> Whereabouts::of_rank_0(const Store& store) const {
+    if (chosen_) return *chosen_;
+    const auto local = store.local_address();
+    if (store.only_this_host() && local) return {*local};
+    auto addresses = addresses_by_way(local);
+    // The others may reach the store by another address of its name, if it is on this host.
+    const auto here = net::addresses_of_this_host();
+    for (const auto& one : store.remote_addresses()) {
+        if (is_in(one, here) && !is_in(one, addresses) && !is_loopback(one)) {
+            addresses.push_back(one);
+        }
+    }
+    return addresses;
+}
+
+void Whereabouts::arrived(const Invitation& by, const net::Socket& connection) {
+    host_of_rank_0_ = by.host;
+    addresses_of_rank_0_ = by.addresses;
+    local_ = connection.local_address();
+    way_to_rank_0_ = connection.remote_address();
+}
+
+std::vector<std::string> Whereabouts::own() const {
+    if (chosen_) return *chosen_;
+    if (host_ == host_of_rank_0_) return addresses_of_rank_0_;
+    return addresses_by_way(local_);
+}
+
+std::vector<std::vector<std::string>> Whereabouts::of(const std::vector<Seat>& seats,
+                                                      int rank) const {
+    const auto here = net::addresses_of_this_host();
+    std::vector<std::vector<std::string>> all;
+    for (size_t peer = 0; peer < seats.size(); ++peer) {
+        const Seat& seat = seats[peer];
+        const View view{.same_host = seat.host == host_,
+                        .way = seat.host == host_of_rank_0_ ? way_to_rank_0_ : "",
+                        .usual_way = way_to_rank_0_,
+                        .own = here};
+        auto addresses = seen_from_here(seat.addresses, view);
+        if (chosen_ && !addresses.empty()) {
+            // The connections between ranks use all the interfaces that are named.
+            const size_t higher = std::max(peer, static_cast<size_t>(rank));
+            std::ranges::rotate(addresses, addresses.begin() + static_cast<std::ptrdiff_t>(
+                                                                   higher % addresses.size()));
+        }
+        all.push_back(std::move(addresses));
+    }
+    return all;
+}
+
+}  // namespace tutti::membership
