@@ -1,16 +1,21 @@
 #include "agreement.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/error.hpp"
 #include "base/fault_point.hpp"
+#include "base/hash.hpp"
 #include "ranks.hpp"
 
 namespace tutti {
 
 namespace {
 
-constexpr size_t shown = 120;  // bytes of an argument in a message
+constexpr size_t shown = 120;                 // bytes of an argument in a message
+constexpr size_t short_text = 512;            // that is told as it is
+constexpr size_t most_text = 64 * 1024;       // that is told, to find a difference
+constexpr const char* digest_mark = "\x01 ";  // no function is called so
 
 using Lines = std::vector<std::string>;
 
@@ -65,6 +70,15 @@ void compare(const Agreement& step, const std::vector<std::string>& arguments) {
                 rank);
 }
 
+// What is long is told in full only if it differs: all ranks hear what all say.
+std::string digest_of(const std::string& text) {
+    if (text.size() <= short_text) return text;
+    return cat(digest_mark, text.size(), " ", fnv1a_64(text), " ", fnv1a_64(digest_mark + text));
+}
+bool is_digest(const std::string& words) {
+    return words.starts_with(digest_mark);
+}
+
 Membership::Step step_of(const Agreement& step) {
     return {.key = step.key, .participants = step.participants, .numbers = step.numbers};
 }
@@ -75,10 +89,20 @@ uint32_t agree(Membership& group, const Agreement& step, const Deadline& deadlin
     std::string mine = step.function + "\n";
     for (const std::string& argument : step.arguments) mine += argument + "\n";
     try {
-        const auto outcome = group.take(step_of(step), mine, deadline);
+        const auto outcome = group.take(step_of(step), digest_of(mine), deadline);
         TUTTI_FAULT_POINT("agreement.wait");
-        compare(step, outcome.words);
-        return outcome.first_number;
+        if (std::ranges::adjacent_find(outcome.words, std::not_equal_to()) == outcome.words.end()) {
+            return outcome.first_number;
+        }
+        if (std::ranges::none_of(outcome.words, is_digest)) compare(step, outcome.words);
+        Membership::Step texts = step_of(step);
+        texts.key += "/text";
+        texts.numbers = 0;
+        mine.resize(std::min(mine.size(), most_text));
+        compare(step, group.take(texts, mine, deadline).words);
+        throw Error(TUTTI_ERR_MISMATCH,
+                    cat("ranks called ", step.function, " with arguments that differ beyond their ",
+                        "first ", most_text, " bytes"));
     } catch (const StepTimedOut& absence) {
         const bool several = absence.missing.size() > 1;
         throw Error(

@@ -12,6 +12,8 @@ namespace tutti::membership {
 namespace {
 
 constexpr uint32_t first_group = 0;
+constexpr uint32_t most_numbers = (uint32_t{1} << 24) - 1;  // data connections have room for those
+constexpr size_t most_words = longest_frame / 2;
 
 int rank_in(const std::vector<int>& ranks, int rank) {
     const auto found = std::ranges::find(ranks, rank);
@@ -222,6 +224,19 @@ void Arbiter::come(int rank, const Come& come) {
 }
 
 void Arbiter::complete(const StepName& name, Step& step) {
+    if (step.numbers > most_numbers - std::min(last_number_, most_numbers)) {
+        return fail_step(name, step,
+                         {TUTTI_ERR_OUT_OF_MEMORY, -1, 0,
+                          cat("no numbers for new groups are left of ", most_numbers)});
+    }
+    size_t bytes = 0;
+    for (const auto& [rank, words] : step.words) bytes += words.size();
+    if (bytes > most_words) {
+        return fail_step(
+            name, step,
+            {TUTTI_ERR_OUT_OF_MEMORY, -1, 0,
+             cat("what the ranks say in this step has ", bytes, " bytes, more than ", most_words)});
+    }
     Gathered gathered{name.first, name.second, last_number_ + 1, {}};
     last_number_ += step.numbers;
     const auto participants = step.participants;

@@ -18,12 +18,14 @@ constexpr int64_t reunion_ms = 5000;
 constexpr int64_t departures_ms = 1;  // what is told of together
 constexpr size_t longest_queue = 64 * 1024 * 1024;
 constexpr size_t most_refused = 4;  // that are told of
+constexpr size_t longest_of_stranger = 64 * 1024;
 
 }  // namespace
 
-Coordinator::Coordinator(net::Loop& loop, std::vector<int> listening, int size, const Token& token,
-                         const Heartbeat& heartbeat)
+Coordinator::Coordinator(net::Loop& loop, std::vector<int> listening, int own_rank, int size,
+                         const Token& token, const Heartbeat& heartbeat)
     : loop_(loop),
+      own_rank_(own_rank),
       size_(size),
       token_(token),
       heartbeat_(heartbeat),
@@ -84,6 +86,7 @@ void Coordinator::accept(int descriptor) {
     auto guest = std::make_unique<Guest>();
     const int id = guest->id = ++last_id_;
     guest->heard = Clock::now();
+    guest->frames.allow(longest_of_stranger);
     net::Stream::Events events;
     events.data = [this, id](std::span<const std::byte> bytes) {
         Guest* const from = find(id);
@@ -107,10 +110,12 @@ bool Coordinator::make_room(const Status& exhaustion) {
         guests_.erase(*oldest);
         return true;
     }
-    Status cause = exhaustion;
-    cause.rank = 0;
-    cause.message = cat("rank 0 cannot let the others in: ", exhaustion.message);
-    arbiter_.decide(cause);
+    if (!arbiter_.awaited().empty()) {  // it may be one of them
+        Status cause = exhaustion;
+        cause.rank = own_rank_;
+        cause.message = cat("rank ", own_rank_, " cannot let the others in: ", exhaustion.message);
+        arbiter_.decide(cause);
+    }
     return false;
 }
 
@@ -138,7 +143,7 @@ bool Coordinator::handle(Guest& guest, const Frame& frame) {
             arbiter_.hear(guest.rank, frame);
             if (arbiter_.has_left(guest.rank)) {
                 explain(guest.rank);
-                guest.stream->write(encode(Kind::Farewell));
+                leaving_.push_back(guest.rank);
             }
             departures_.start(departures_ms, 0);
             return true;
@@ -151,6 +156,7 @@ bool Coordinator::handle(Guest& guest, const Frame& frame) {
 // Once for all who left meanwhile: when ranks end together, each of them does.
 void Coordinator::note_departures() {
     arbiter_.tell_who_left();
+    for (const int rank : std::exchange(leaving_, {})) send(rank, encode(Kind::Farewell));
     if (!has_members() && all_left_) std::exchange(all_left_, nullptr)();
 }
 
@@ -198,6 +204,7 @@ bool Coordinator::greet(Guest& guest, const Frame& frame) {
         return false;
     }
     guest.rank = hello.rank;
+    guest.frames.allow(longest_frame);
     strangers_.remove(guest.id);
     members_[static_cast<size_t>(hello.rank)] = &guest;
     seat = hello.seat;

@@ -23,8 +23,8 @@ namespace tutti::membership {
 class Coordinator {
 public:
     // Takes the listening descriptors.
-    Coordinator(net::Loop& loop, std::vector<int> listening, int size, const Token& token,
-                const Heartbeat& heartbeat);
+    Coordinator(net::Loop& loop, std::vector<int> listening, int own_rank, int size,
+                const Token& token, const Heartbeat& heartbeat);
     // What a coordinator before this one knew. A member that does not come in time is lost.
     struct Inheritance {
         std::vector<Seat> seats;
@@ -90,6 +90,7 @@ private:
     [[nodiscard]] std::string refused() const;
 
     net::Loop& loop_;
+    const int own_rank_;
     const int size_;
     const Token token_;
     const Heartbeat heartbeat_;
@@ -100,6 +101,7 @@ private:
     std::vector<std::string> refused_;              // the last few, the latest at the end
     std::vector<Guest*> members_;                   // by rank; null: not connected
     std::vector<Status> suspicions_;                // not explained yet, the oldest first
+    std::vector<int> leaving_;                      // they hear farewell when the others know it
     std::function<void()> all_left_;
     Arbiter arbiter_;
     Pulse pulse_;

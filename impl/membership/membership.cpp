@@ -13,6 +13,7 @@ namespace tutti {
 
 namespace {
 
+constexpr size_t longest_words = 16 * 1024 * 1024;
 constexpr int64_t outcome_ms = 5000;  // what the arbiter may take once the deadline has passed
 
 std::vector<int> inverse(const std::vector<int>& world_ranks, int size) {
@@ -195,6 +196,11 @@ std::vector<int> Membership::participants(const Step& step) const {
 Membership::Outcome Membership::take(const Step& step, const std::string& words,
                                      const Deadline& deadline) {
     const auto ranks = participants(step);
+    if (words.size() > longest_words) {
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                    cat(words.size(), " bytes are too many for a step of a group; ", longest_words,
+                        " may be said"));
+    }
     if (size() == 1 && step.numbers == 0) return {{words}, 0};
     Wait wait;
     {

@@ -37,7 +37,8 @@ using membership::Kind;
 using membership::Seat;
 
 constexpr int backlog = 4096;
-constexpr int64_t rejoin_ms = 5000;    // what the next coordinator may take to be there
+constexpr int64_t rejoin_ms = 3000;           // what a way to the next coordinator may take
+constexpr uint32_t unheard_groups = 1 << 16;  // that a coordinator may have made meanwhile
 constexpr int64_t farewell_ms = 2000;  // what it may take that others know that this rank left
 constexpr int64_t answer_ms = 1000;    // what the coordinator may take to say who is missing
 
@@ -202,7 +203,7 @@ private:
         for (auto& socket : sockets) descriptors.push_back(socket.release());
         loop_->run([&] {
             coordinator_ = std::make_unique<membership::Coordinator>(
-                *loop_, std::move(descriptors), size(), invitation.token, heartbeat_);
+                *loop_, std::move(descriptors), rank(), size(), invitation.token, heartbeat_);
         });
         return invitation;
     }
@@ -341,6 +342,7 @@ private:
         if (frame.kind == Kind::Gathered) {
             const auto gathered = membership::decode_gathered(frame);
             unsettled_.heard(gathered.group, gathered.key);
+            last_number_ = std::max(last_number_, gathered.first_number);
         } else if (frame.kind == Kind::Failed) {
             const auto failed = membership::decode_failed(frame);
             unsettled_.heard(failed.group, failed.key);
@@ -389,32 +391,35 @@ private:
         while (next < size() && is_gone(next)) ++next;
         for (int one = 0; one < size(); ++one) others += one != rank() && !is_gone(one) ? 1 : 0;
         if (others == 0 || is_gone(rank())) {
-            return stop_watching();
+            stop_watching();
+            for (const std::string& frame : unsettled_.frames()) answer_myself(frame);
+            return;
         }
         coordinating_ = next;
-        ++successions_;
         if (next == rank()) begin_to_coordinate();
         const auto all = seats();
         const auto place = static_cast<size_t>(next);
         auto ways = net::numeric_addresses(whereabouts_.of(all, rank())[place], all[place].port);
         std::thread before = take_rejoining();
-        const Lock lock(mutex_);
-        rejoining_ =
-            start_thread("tutti-rejoin", [this, next, ways, before = std::move(before)]() mutable {
-                if (before.joinable()) before.join();
-                rejoin(next, ways);
-            });
+        if (before.joinable()) before.join();  // it ends in no more than rejoin_ms
+        try {
+            const Lock lock(mutex_);
+            rejoining_ = start_thread("tutti-rejoin", [this, next, ways] { rejoin(next, ways); });
+        } catch (...) {
+            log(LogLevel::Warning, "control: ", current_status().message);
+            rejoin(next, ways);  // here, then, though all else waits
+        }
     }
 
     void begin_to_coordinate() {
         std::vector<int> descriptors;
         for (auto& socket : door_) descriptors.push_back(socket.release());
         door_.clear();
-        coordinator_ = std::make_unique<Coordinator>(*loop_, std::move(descriptors), size(),
+        coordinator_ = std::make_unique<Coordinator>(*loop_, std::move(descriptors), rank(), size(),
                                                      invitation_.token, heartbeat_);
         Coordinator::Inheritance inheritance;
         inheritance.losses = losses();
-        inheritance.first_number = successions_ << 20;  // more groups than any coordinator made
+        inheritance.first_number = last_number_ + unheard_groups;
         for (int rank = 0; rank < size(); ++rank) {
             if (has_departed(rank)) inheritance.left.insert(rank);
         }
@@ -429,7 +434,8 @@ private:
     // On a thread of its own.
     void rejoin(int next, const std::vector<net::Address>& ways) noexcept {
         try {
-            net::Socket socket = net::Socket::connect(ways, Deadline::after_ms(rejoin_ms));
+            // Its door was open before ranks knew of each other: who refuses is gone.
+            net::Socket socket = net::Socket::connect_once(ways, Deadline::after_ms(rejoin_ms));
             const int descriptor = socket.release();
             loop_->post([this, next, descriptor] {
                 if (next != coordinating_) {
@@ -509,7 +515,7 @@ private:
     std::vector<net::ListenSocket> door_;  // where this rank would coordinate
     Seat seat_;
     int coordinating_ = 0;      // the rank that does
-    uint32_t successions_ = 0;  // so far
+    uint32_t last_number_ = 0;  // of a new group, that this rank has heard of
     membership::Unsettled unsettled_;
     bool left_ = false;
     bool unwatched_ = false;  // there is nobody else

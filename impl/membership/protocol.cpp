@@ -18,8 +18,7 @@ namespace {
 
 constexpr uint32_t magic = 0x43545554;  // "TUTC"
 constexpr uint32_t version = 2;
-constexpr size_t longest_frame = 64 * 1024 * 1024;  // a roster of half a million ranks
-constexpr size_t most_addresses = 256;              // of a rank; those beyond are not told
+constexpr size_t most_addresses = 256;  // of a rank; those beyond are not told
 
 template <typename One, typename Type>
 concept A = std::same_as<std::remove_const_t<One>, Type>;
@@ -310,7 +309,7 @@ void FrameReader::feed(std::span<const std::byte> bytes,
     while (pending_.size() - at >= sizeof(uint32_t)) {
         uint32_t length = 0;
         std::memcpy(&length, pending_.data() + at, sizeof length);
-        if (length == 0 || length > longest_frame) {
+        if (length == 0 || length > longest_) {
             throw Error(TUTTI_ERR_NETWORK, cat("a control frame claims ", length, " bytes"));
         }
         if (pending_.size() - at - sizeof length < length) break;

@@ -143,14 +143,19 @@ OfGroup<Stall> decode_stall(const Frame& frame);
 // Of one whole frame.
 Kind frame_kind(const std::string& frame);
 
+constexpr size_t longest_frame = 64 * 1024 * 1024;  // a roster of half a million ranks
+
 // Cuts a stream of bytes into frames.
 class FrameReader {
 public:
+    // From the next frame on; without, longest_frame.
+    void allow(size_t longest) { longest_ = longest; }
     // Calls `use` for each whole frame; stops early if it returns false. Throws on a frame longer
     // than any of ours.
     void feed(std::span<const std::byte> bytes, const std::function<bool(const Frame&)>& use);
 
 private:
+    size_t longest_ = longest_frame;
     std::vector<std::byte> pending_;
 };
 

@@ -29,7 +29,7 @@ void Unsettled::said(const std::string& bytes) {
                 break;
             case Kind::Come: {
                 const Come come = decode_come(frame);
-                if (come.refusal.ok()) steps_[{come.group, come.key}] = {bytes};
+                steps_[{come.group, come.key}] = {bytes};
                 break;
             }
             case Kind::GiveUp: {

@@ -109,8 +109,12 @@ void Connector::know(int peer, const std::string& address) {
 }
 
 void Connector::want(int peer) {
-    const Lock lock(mutex_);
-    if (peers_[static_cast<size_t>(peer)].state == State::None) start_calling(peer);
+    Status failure;
+    {
+        const Lock lock(mutex_);
+        if (peers_[static_cast<size_t>(peer)].state == State::None) failure = start_calling(peer);
+    }
+    if (!failure.ok()) fail(peer, failure);
 }
 
 bool Connector::has_begun(int peer) {
@@ -119,22 +123,45 @@ bool Connector::has_begun(int peer) {
 }
 
 void Connector::call_back(int peer) {
-    const Lock lock(mutex_);
-    const Peer& there = peers_[static_cast<size_t>(peer)];
-    const bool waits = there.state == State::None || there.state == State::Awaiting;
-    if (waits && there.known) start_calling(peer);
+    Status failure;
+    {
+        const Lock lock(mutex_);
+        const Peer& there = peers_[static_cast<size_t>(peer)];
+        const bool waits = there.state == State::None || there.state == State::Awaiting;
+        if (waits && there.known) failure = start_calling(peer);
+    }
+    if (!failure.ok()) fail(peer, failure);
 }
 
-void Connector::start_calling(int peer) {
-    if (is_ending_) return;
+// Fails without a thread to call on.
+Status Connector::start_calling(int peer) {
+    if (is_ending_) return {};
     peers_[static_cast<size_t>(peer)].state = State::Calling;
     attempts_.insert_or_assign(
         peer, Attempt{Deadline::Clock::now(), first_patience_ms, Deadline::after_ms(attempt_ms)});
     changed_.notify_all();
-    if (is_calling_) return;
+    if (is_calling_) return {};
     if (caller_.joinable()) caller_.join();  // it has done what it was started for
-    is_calling_ = true;
-    caller_ = start_thread("tutti-connect", [this] { call_all(); });
+    try {
+        caller_ = start_thread("tutti-connect", [this] { call_all(); });
+        is_calling_ = true;
+        return {};
+    } catch (...) {
+        attempts_.erase(peer);
+        peers_[static_cast<size_t>(peer)].state = State::None;
+        return current_status();
+    }
+}
+
+void Connector::fail(int peer, Status why) {
+    why.rank = peer;
+    why.message = cat("rank ", world_.rank(), " cannot connect to rank ", peer, ": ", why.message);
+    events_.failed(peer, why);
+}
+
+// Nobody there will ever answer.
+bool Connector::is_gone(int peer) const {
+    return world_.has_departed(peer) || !world_.loss_of(peer).ok();
 }
 
 // Who comes in, on the loop's thread.
@@ -245,15 +272,11 @@ void Connector::try_to_call(int peer, const Endpoint& endpoint, const Attempt& a
         return call(peer, endpoint, deadline.or_earlier(attempt.until));
     } catch (...) {
         Status status = current_status();
-        const bool is_gone = world_.has_departed(peer) || !world_.loss_of(peer).ok();
         const bool may_be_hidden =
-            status.code == TUTTI_ERR_NETWORK && !attempt.until.expired() && !is_gone;
+            status.code == TUTTI_ERR_NETWORK && !attempt.until.expired() && !is_gone(peer);
         if (!enter(peer, may_be_hidden ? State::Calling : State::None)) return;
         if (may_be_hidden) return world_.ask_to_connect(peer);
-        status.rank = peer;
-        status.message =
-            cat("rank ", world_.rank(), " cannot connect to rank ", peer, ": ", status.message);
-        events_.failed(peer, status);
+        fail(peer, std::move(status));
     }
 }
 
@@ -289,6 +312,24 @@ void Connector::call(int peer, const Endpoint& endpoint, const Deadline& deadlin
     }
 }
 
+// Looks now and then whether that rank still is there: the system answers for one that is stopped.
+void Connector::hear_answer(int peer, net::Socket& connection, std::span<std::byte> answer,
+                            const Deadline& deadline) {
+    while (!answer.empty()) {
+        try {
+            const Deadline look = deadline.or_earlier(Deadline::after_ms(first_patience_ms));
+            const size_t count = connection.recv_some(answer, look, cancel_.get());
+            if (count == 0) {
+                throw Error(TUTTI_ERR_NETWORK, "whoever answered hung up");
+            }
+            answer = answer.subspan(count);
+        } catch (const Error& error) {
+            const bool waits = error.status().code == TUTTI_ERR_TIMEOUT && !deadline.expired();
+            if (!waits || is_gone(peer)) throw;
+        }
+    }
+}
+
 // False if the other side's call takes the place of this one.
 bool Connector::greet(int peer, const Endpoint& endpoint, net::Socket& connection, bool is_last) {
     // A rank that is stopped is noticed elsewhere; at the last address there is time.
@@ -296,7 +337,7 @@ bool Connector::greet(int peer, const Endpoint& endpoint, net::Socket& connectio
     const Greeting greeting{magic, version, static_cast<uint32_t>(world_.rank()), endpoint.secret};
     connection.send_all(std::as_bytes(std::span(&greeting, 1)), deadline, cancel_.get());
     membership::Token secret{};
-    connection.recv_all(std::as_writable_bytes(std::span(secret)), deadline, cancel_.get());
+    hear_answer(peer, connection, std::as_writable_bytes(std::span(secret)), deadline);
     if (secret == dropped) return false;
     if (secret == own_.secret) return true;
     throw Error(

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -79,7 +80,11 @@ private:
     void hear(int visitor, std::span<const std::byte> bytes);
     void admit(net::Socket connection, const std::string& greeting);
     void answer(int peer, net::Socket connection);
-    void start_calling(int peer) TUTTI_REQUIRES(mutex_);
+    Status start_calling(int peer) TUTTI_REQUIRES(mutex_);
+    void fail(int peer, Status why);
+    [[nodiscard]] bool is_gone(int peer) const;
+    void hear_answer(int peer, net::Socket& connection, std::span<std::byte> answer,
+                     const Deadline& deadline);
     void call_back(int peer);
     void call_all() noexcept;
     void try_to_call(int peer, const Endpoint& endpoint, const Attempt& attempt) noexcept;

@@ -65,6 +65,22 @@ void a_difference_is_shown_to_all(void** /*state*/) {
     }
 }
 
+void long_arguments_that_are_the_same_are_no_difference(void** /*state*/) {
+    ChannelWorld world(3);
+    const auto ends = dance(world, test::ample(), [&](int, Agreement& mine) {
+        mine.arguments = {std::string(5'000'000, 'x')};
+    });
+    for (const Status& end : ends) assert_true(end.ok());
+    const auto others = dance(world, test::ample(), [&](int rank, Agreement& mine) {
+        mine.key = "split/2";
+        mine.arguments = {std::string(5'000'000, 'x') + (rank == 2 ? "y" : "z")};
+    });
+    for (const Status& end : others) {
+        assert_int_equal(end.code, TUTTI_ERR_MISMATCH);
+        assert_true(contains(end.message, "differ beyond"));
+    }
+}
+
 void the_place_of_a_difference_is_shown_in_a_long_argument(void** /*state*/) {
     std::string ranks = "ranks ";
     for (int rank = 0; rank < 1000; ++rank) ranks += cat(2 * rank, ", ");
@@ -143,6 +159,7 @@ int main() {
     const CMUnitTest tests[] = {
         TUTTI_TEST(all_learn_the_same_numbers_which_no_other_step_has),
         TUTTI_TEST(a_difference_is_shown_to_all),
+        TUTTI_TEST(long_arguments_that_are_the_same_are_no_difference),
         TUTTI_TEST(the_place_of_a_difference_is_shown_in_a_long_argument),
         TUTTI_TEST(who_does_not_come_is_named_also_to_who_comes_late),
         TUTTI_TEST(what_keeps_a_rank_away_ends_it_for_all_who_come),

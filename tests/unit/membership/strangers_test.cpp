@@ -31,6 +31,7 @@ void strangers_change_nothing(void**) {
     calls.push_back(call("GET / HTTP/1.1\r\n\r\n"));
     calls.push_back(call(std::string(4, '\xff')));
     calls.push_back(call(std::string(4, '\0')));
+    calls.push_back(call({'\0', '\0', '\x10', '\0', '\x0f'}));  // a frame of a MiB is to come
     calls.push_back(call(membership::encode(no_token)));
     calls.push_back(
         call(membership::encode(membership::Kind::Report, 0, {TUTTI_ERR_BACKEND, 0, 0, "x"})));

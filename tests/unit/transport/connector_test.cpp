@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "net/socket.hpp"
 #include "support/unit.hpp"
 
 namespace {
@@ -43,12 +44,16 @@ public:
             return true;
         });
     }
+    void lose(int rank) {
+        hear_bytes(membership::encode(membership::Kind::Lost,
+                                      Status{TUTTI_ERR_PEER_LOST, rank, 0, "it is silent"}));
+    }
     void suspect(const Status&) noexcept override {}
     void leave() noexcept override {}
 
 private:
-    void hear_of(int rank) {
-        const std::string bytes = membership::encode(membership::Kind::Connect, rank);
+    void hear_of(int rank) { hear_bytes(membership::encode(membership::Kind::Connect, rank)); }
+    void hear_bytes(const std::string& bytes) {
         FrameReader().feed(std::as_bytes(std::span(bytes)), [this](const Frame& frame) {
             hear(frame);
             return true;
@@ -140,6 +145,18 @@ void who_cannot_be_called_is_asked_to_call(void**) {
     both_want.expect_connected();
 }
 
+// As one that is stopped: its system answers for it.
+void who_never_answers_holds_nobody_once_it_is_lost(void**) {
+    const auto silent = net::ListenSocket::bind("127.0.0.1", 0, 8);
+    Place place(0, here);
+    Side low(place);
+    low.connector.know(1, cat(silent.port(), " ", std::string(32, '0')));
+    low.connector.want(1);
+    const net::Socket taken = silent.accept(ample());
+    place.lose(1);
+    TUTTI_EXPECT_ERROR(low.connection(), TUTTI_ERR_TIMEOUT, "rank 0 cannot connect to rank 1");
+}
+
 void who_ends_gives_up_what_is_under_way(void**) {
     Pair none(nowhere, nowhere);
     none.low.connector.want(1);
@@ -153,6 +170,7 @@ int main() {
         TUTTI_TEST(either_may_begin),
         TUTTI_TEST(both_may_begin_at_once),
         TUTTI_TEST(who_cannot_be_called_is_asked_to_call),
+        TUTTI_TEST(who_never_answers_holds_nobody_once_it_is_lost),
         TUTTI_TEST(who_ends_gives_up_what_is_under_way),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
