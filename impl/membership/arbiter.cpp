@@ -86,6 +86,8 @@ void Arbiter::hear(int rank, const Frame& frame) {
             return come(rank, decode_come(frame));
         case Kind::GiveUp:
             return give_up(rank, decode_give_up(frame));
+        case Kind::Gathered:
+            return recall(decode_gathered(frame));
         case Kind::Connect:
             if (const int to = decode_rank(frame); is_member(to)) {
                 send_(to, encode(Kind::Connect, rank));
@@ -184,6 +186,17 @@ void Arbiter::decide(uint32_t number, Group& group, const Status& verdict) {
     fail_steps([&](const StepName& name, const Step&) { return name.first == number; }, verdict);
 }
 
+// Some rank has heard it from an arbiter that went before all had: it holds for all.
+void Arbiter::recall(const Gathered& outcome) {
+    const StepName name{outcome.group, outcome.key};
+    last_number_ = std::max(last_number_, outcome.first_number);
+    const auto [known, is_new] = recalled_.emplace(name, encode(outcome));
+    const auto step = steps_.find(name);
+    if (!is_new || step == steps_.end() || step->second.failure) return;
+    for (const auto& [rank, words] : step->second.words) send_(rank, known->second);
+    steps_.erase(step);
+}
+
 std::vector<int> Arbiter::missing(const Step& step) const {
     std::vector<int> ranks;
     for (const int rank : step.participants) {
@@ -194,6 +207,9 @@ std::vector<int> Arbiter::missing(const Step& step) const {
 
 void Arbiter::come(int rank, const Come& come) {
     const StepName name{come.group, come.key};
+    if (const auto outcome = recalled_.find(name); outcome != recalled_.end()) {
+        return send_(rank, outcome->second);
+    }
     const Group* const group = find(come.group);
     Step& step = steps_[name];
     if (step.participants.empty()) {

@@ -72,6 +72,7 @@ private:
     void decide(uint32_t number, Group& group, const Status& verdict);
     void come(int rank, const Come& come);
     void complete(const StepName& name, Step& step);
+    void recall(const Gathered& outcome);
     void give_up(int rank, const GiveUp& give_up);
     void fail_step(const StepName& name, Step& step, Status cause, std::vector<int> missing = {});
     // Steps that can come to nothing for this reason.
@@ -89,7 +90,8 @@ private:
     std::map<uint32_t, Group> groups_;  // the others
     std::map<int, Status> losses_;
     Steps steps_;
-    uint32_t last_number_ = 0;  // of a group
+    std::map<StepName, std::string> recalled_;  // outcomes that an arbiter before this one told
+    uint32_t last_number_ = 0;                  // of a group
 };
 
 }  // namespace tutti::membership

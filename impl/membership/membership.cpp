@@ -261,15 +261,21 @@ void Membership::throw_failure(const Wait& wait) const {
                         " ms after that"));
     }
     if (failure.code == TUTTI_ERR_PEER_LOST) throw Error(in_ranks_of_group(failure));
-    if (failure.code != TUTTI_ERR_TIMEOUT) throw Error(failure);
+    if (failure.code != TUTTI_ERR_TIMEOUT) {
+        Status status = failure;
+        if (status.rank >= 0) status.rank = rank_of(status.rank);
+        throw Error(std::move(status));
+    }
     std::vector<int> missing;
     for (const int rank : wait.missing) missing.push_back(rank_of(rank));
     throw StepTimedOut(std::move(missing));
 }
 
 void Membership::refuse(const Step& step, const Status& why) noexcept {
-    world_->tell(membership::encode(
-        membership::Come{number_, step.key, participants(step), step.numbers, {}, why}));
+    Status refusal = why;  // between ranks, they are those of the world
+    if (refusal.rank >= 0) refusal.rank = world_rank(refusal.rank);
+    world_->tell(membership::encode(membership::Come{
+        number_, step.key, participants(step), step.numbers, {}, std::move(refusal)}));
 }
 
 }  // namespace tutti

@@ -341,11 +341,10 @@ private:
         }
         if (frame.kind == Kind::Gathered) {
             const auto gathered = membership::decode_gathered(frame);
-            unsettled_.heard(gathered.group, gathered.key);
+            unsettled_.heard(gathered);
             last_number_ = std::max(last_number_, gathered.first_number);
         } else if (frame.kind == Kind::Failed) {
-            const auto failed = membership::decode_failed(frame);
-            unsettled_.heard(failed.group, failed.key);
+            unsettled_.heard(membership::decode_failed(frame));
         }
         if (!left_) hear(frame);
     }

@@ -39,7 +39,8 @@ enum class Kind : uint8_t {
     Open = 18,      // member: I am in that group of these ranks
     Come = 19,      // member: I have come to that step, and this is what I say
     GiveUp = 20,    // member: my time for that step is up
-    Gathered = 21,  // arbiter: all have come to that step, and this is what they say
+    Gathered = 21,  // arbiter: all have come to that step, and this is what they say; member: an
+                    // arbiter before said so
     Failed = 22,    // arbiter: that step has failed for all, and why
     Farewell = 23,  // coordinator: your goodbye to the first group has come
     Connect = 24    // member: that rank shall connect to me; arbiter: connect to that rank

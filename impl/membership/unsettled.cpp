@@ -2,13 +2,13 @@
 
 #include <span>
 
-#include "protocol.hpp"
-
 namespace tutti::membership {
 
 namespace {
 
 constexpr size_t most_left = 256;  // groups whose end may be said again
+constexpr size_t most_outcomes = 16;
+constexpr size_t longest_outcome = 256 * 1024;
 
 }  // namespace
 
@@ -45,6 +45,14 @@ void Unsettled::said(const std::string& bytes) {
     });
 }
 
+void Unsettled::heard(const Gathered& outcome) {
+    steps_.erase({outcome.group, outcome.key});
+    std::string frame = encode(outcome);
+    if (frame.size() > longest_outcome) return;
+    outcomes_.push_back(std::move(frame));
+    if (outcomes_.size() > most_outcomes) outcomes_.pop_front();
+}
+
 void Unsettled::leave(uint32_t number, const std::string& bye) {
     groups_[number].bye = bye;
     left_.push_back(number);
@@ -64,6 +72,7 @@ std::vector<std::string> Unsettled::frames() const {
         add(group.bye);
     }
     for (const std::string& suspicion : suspicions_) add(suspicion);
+    for (const std::string& outcome : outcomes_) add(outcome);
     for (const auto& [name, step] : steps_) {
         for (const std::string& frame : step) add(frame);
     }

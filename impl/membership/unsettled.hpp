@@ -10,14 +10,18 @@
 #include <utility>
 #include <vector>
 
+#include "protocol.hpp"
+
 namespace tutti::membership {
 
 class Unsettled {
 public:
     // A frame that this rank says.
     void said(const std::string& frame);
-    // A frame that it hears; those that end a step.
-    void heard(uint32_t group, const std::string& step) { steps_.erase({group, step}); }
+    // What it hears at the end of a step. How it came out, others may not have heard: the
+    // coordinator may have gone among them.
+    void heard(const Gathered& outcome);
+    void heard(const Failed& outcome) { steps_.erase({outcome.group, outcome.key}); }
     // All of it, in an order in which it can be said again.
     [[nodiscard]] std::vector<std::string> frames() const;
 
@@ -33,6 +37,7 @@ private:
     std::deque<uint32_t> left_;  // of them, the latest at the end: others need not know by now
     std::map<std::pair<uint32_t, std::string>, std::vector<std::string>> steps_;
     std::vector<std::string> suspicions_;
+    std::deque<std::string> outcomes_;  // of the last steps
 };
 
 }  // namespace tutti::membership

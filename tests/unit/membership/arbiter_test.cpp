@@ -79,6 +79,18 @@ void a_step_in_which_too_much_is_said_fails_alone(void**) {
     assert_int_equal(court.outcome(2).words.size(), 3);
 }
 
+void an_outcome_that_one_rank_has_heard_holds_for_all(void**) {
+    Court court(3);
+    const Come words{0, "step", {0, 1, 2}, 1, "x", {}};
+    court.come(0, words);
+    const Gathered told{0, "step", 7, {"x", "x", "x"}};
+    with_frame(encode(told), [&](const Frame& frame) { court.arbiter.hear(1, frame); });
+    court.come(2, words);
+    for (const int rank : {0, 2}) assert_int_equal(court.outcome(rank).first_number, 7);
+    for (int rank = 0; rank < 3; ++rank) court.come(rank, {0, "next", {0, 1, 2}, 1, "x", {}});
+    assert_true(court.outcome(1).first_number > 7);
+}
+
 void who_cannot_be_called_is_asked_by_name(void**) {
     Court court(3);
     const auto ask = [&](int rank, int other) {
@@ -101,6 +113,7 @@ int main() {
     const CMUnitTest tests[] = {
         TUTTI_TEST(groups_get_numbers_as_long_as_there_are_any),
         TUTTI_TEST(a_step_in_which_too_much_is_said_fails_alone),
+        TUTTI_TEST(an_outcome_that_one_rank_has_heard_holds_for_all),
         TUTTI_TEST(who_cannot_be_called_is_asked_by_name),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
