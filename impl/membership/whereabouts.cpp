@@ -59,8 +59,8 @@ std::vector<std::vector<std::string>> Whereabouts::of(const std::vector<Seat>& s
         if (chosen_ && !addresses.empty()) {
             // The connections between ranks use all the interfaces that are named.
             const size_t higher = std::max(peer, static_cast<size_t>(rank));
-            std::ranges::rotate(addresses, addresses.begin() + static_cast<std::ptrdiff_t>(
-                                                                   higher % addresses.size()));
+            const auto first = static_cast<std::ptrdiff_t>(higher % addresses.size());
+            std::rotate(addresses.begin(), addresses.begin() + first, addresses.end());
         }
         all.push_back(std::move(addresses));
     }
