@@ -21,10 +21,14 @@ void close_noted(int descriptor) noexcept;
 // comes between.
 template <typename Open>
 int open_noted(Open&& open) noexcept {
-    const Lock lock(between_forks());
-    const int descriptor = open();
-    const int number = errno;
-    note_open(descriptor);
+    int descriptor = -1;
+    int number = 0;
+    {
+        const Lock lock(between_forks());
+        descriptor = open();
+        number = errno;
+        note_open(descriptor);
+    }
     errno = number;
     return descriptor;
 }
