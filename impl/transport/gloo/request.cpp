@@ -1,5 +1,6 @@
 #include "request.hpp"
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -13,24 +14,33 @@ namespace tutti::gloo_channel {
 
 namespace {
 
+constexpr int deepest = 16;  // flushes within each other, for the stack
+
 struct Completion {
     std::shared_ptr<TransferListener> listener;
     Transfer* transfer;
 };
 
-std::vector<Completion>& completions_of_this_thread() {
-    thread_local std::vector<Completion> completions;
+std::deque<Completion>& completions_of_this_thread() {
+    thread_local std::deque<Completion> completions;
     return completions;
 }
 
 }  // namespace
 
 void flush_completions() noexcept {
+    // A listener may post, and so complete more, and wait for that: it comes in order here, too,
+    // behind what came before.
+    thread_local int depth = 0;
+    if (depth == deepest) return;  // whoever called goes on
+    ++depth;
     auto& completions = completions_of_this_thread();
-    while (!completions.empty()) {  // a listener may post, and so complete more
-        const std::vector<Completion> batch = std::exchange(completions, {});
-        for (const auto& [listener, transfer] : batch) listener->transfer_done(*transfer);
+    while (!completions.empty()) {
+        const Completion next = std::move(completions.front());
+        completions.pop_front();
+        next.listener->transfer_done(*next.transfer);
     }
+    --depth;
 }
 
 void Ledger::enter(Request& request) {
