@@ -24,6 +24,11 @@ inline std::span<const std::byte> read_memory(const void* data, size_t size,
     return {static_cast<const std::byte*>(data), size};
 }
 
+inline size_t read_count(int64_t count, const char* argument) {
+    if (count < 0) refuse(argument, " is ", count, "; it must be 0 or more");
+    return static_cast<size_t>(count);
+}
+
 inline std::string indexed(const char* array, size_t index) {
     return cat(array, "[", index, "]");
 }
@@ -35,19 +40,20 @@ void need_array(const Element* array, size_t count, const char* argument) {
         refuse("count is ", count, ", and ", argument, " cannot have so many elements");
 }
 
-inline std::vector<std::string> read_keys(const char* const* keys, size_t count) {
-    need_array(keys, count, "keys");
+inline std::vector<std::string> read_keys(const char* const* keys, int64_t count) {
+    const size_t number = read_count(count, "count");
+    need_array(keys, number, "keys");
     std::vector<std::string> read;
-    read.reserve(count);
-    for (size_t i = 0; i < count; ++i) read.push_back(read_text(keys[i], indexed("keys", i)));
+    read.reserve(number);
+    for (size_t i = 0; i < number; ++i) read.push_back(read_text(keys[i], indexed("keys", i)));
     return read;
 }
 
 // To an array of the caller that has room for `count`.
-inline void write_numbers(std::span<const int> numbers, int32_t* out, size_t count,
-                          const char* argument) {
+template <typename Number>
+void write_numbers(std::span<const int> numbers, Number* out, int64_t count, const char* argument) {
     if (out == nullptr) refuse(argument, " is NULL");
-    if (count < numbers.size()) {
+    if (read_count(count, "count") < numbers.size()) {
         refuse(argument, " has room for ", count, "; it receives ", numbers.size());
     }
     std::ranges::copy(numbers, out);

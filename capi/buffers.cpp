@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "arguments.hpp"
+#include "base/device.hpp"
 #include "reduce/reduce.hpp"
 #include "refusal.hpp"
 
@@ -22,14 +23,8 @@ struct Argument {
 };
 
 void check_place(const tutti_buffer& buffer, const Argument& argument) {
-    if (buffer.device_type != TUTTI_CPU) {
-        throw Refusal(TUTTI_ERR_UNSUPPORTED,
-                      cat(argument.text(), ".device_type is ", buffer.device_type,
-                          "; only TUTTI_CPU (0) is supported"));
-    }
-    if (buffer.device_index != 0) {
-        refuse(argument.text(), ".device_index is ", buffer.device_index,
-               "; it must be 0 for the CPU");
+    if (buffer.device_type != TUTTI_CPU || buffer.device_index != 0) {
+        check_device(buffer.device_type, buffer.device_index, argument.text());
     }
     const bool clean = buffer.reserved_0 == 0 &&
                        std::ranges::all_of(buffer.reserved, [](auto word) { return word == 0; });
@@ -57,6 +52,14 @@ View read(const tutti_buffer& buffer, const Argument& argument) {
 
 }  // namespace
 
+void check_device(tutti_device_type type, int32_t index, const std::string& owner) {
+    try {
+        tutti::check_device(type, index, owner);
+    } catch (const Error& error) {
+        throw Refusal(error.status());
+    }
+}
+
 View read_buffer(const tutti_buffer* buffer, const char* argument) {
     if (buffer == nullptr) refuse(argument, " is NULL");
     return read(*buffer, {argument, std::nullopt});
@@ -67,6 +70,7 @@ Views read_buffers(const tutti_buffer* buffers, size_t count, const char* argume
         refuse(argument, " is NULL but has ", count, " buffers");
     }
     Views views;
+    views.reserve(count);
     for (size_t index = 0; index < count; ++index) {
         views.push_back(read(buffers[index], {argument, index}));
     }

@@ -1,6 +1,8 @@
 // tutti_buffer, checked, as the views that calls carry. Any thread.
 #pragma once
 
+#include <string>
+
 #include "call/view.hpp"
 #include "tutti/types.h"
 
@@ -8,6 +10,9 @@ namespace tutti::capi {
 
 // Throws INVALID_ARGUMENT or UNSUPPORTED naming the field, for instance "output.count is -3".
 View read_buffer(const tutti_buffer* buffer, const char* argument);
+
+// Throws UNSUPPORTED or INVALID_ARGUMENT naming the field of `owner`.
+void check_device(tutti_device_type type, int32_t index, const std::string& owner);
 
 // A list of them, "outputs[2].count is -3"; NULL if it has none. Whether their number is right the
 // call checks.

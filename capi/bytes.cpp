@@ -8,13 +8,13 @@ namespace capi = tutti::capi;
 
 extern "C" {
 
-const void* tutti_bytes_data(const tutti_bytes* bytes) {
+const void* tutti_bytes_data(tutti_bytes* bytes) {
     if (capi::forked()) return nullptr;
     const capi::Pin pin(bytes);
     return pin ? pin->c_str() : nullptr;
 }
 
-size_t tutti_bytes_size(const tutti_bytes* bytes) {
+size_t tutti_bytes_size(tutti_bytes* bytes) {
     if (capi::forked()) return 0;
     const capi::Pin pin(bytes);
     return pin ? pin->size() : 0;

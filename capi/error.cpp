@@ -45,6 +45,8 @@ const char* tutti_status_name(tutti_status status) {
             return "TUTTI_ERR_OUT_OF_MEMORY";
         case TUTTI_ERR_INTERNAL:
             return "TUTTI_ERR_INTERNAL";
+        case TUTTI_ERR_PENDING:
+            return "TUTTI_ERR_PENDING";
         default:
             return "TUTTI_ERR_UNKNOWN";
     }

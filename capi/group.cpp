@@ -15,6 +15,7 @@
 #include "guard.hpp"
 #include "options.hpp"
 #include "reaper.hpp"
+#include "user.hpp"
 
 namespace capi = tutti::capi;
 
@@ -48,8 +49,12 @@ std::string read_backend(const char* backend) {
     }
 }
 
+std::string read_description(const char* description, const char* otherwise) {
+    return description == nullptr || *description == '\0' ? otherwise : description;
+}
+
 // What the caller's options say of a group that meets at a store.
-tutti::GroupOptions read_group(const char* name, int32_t rank, int32_t world_size,
+tutti::GroupOptions read_group(const std::string& name, int32_t rank, int32_t world_size,
                                const tutti_group_options* options) {
     const tutti_group_options given = capi::read_group_options(options);
     tutti::GroupOptions wanted;
@@ -78,21 +83,21 @@ void make_world(const tutti::GroupOptions& options) {
     refuse_second_init();
 }
 
-void init_world(const char* backend, const char* init_method, int32_t rank, int32_t world_size,
-                const tutti_group_options* options) {
+void init_world(const char* backend, const char* init_method, const char* description, int32_t rank,
+                int32_t world_size, const tutti_group_options* options) {
     refuse_second_init();
     tutti::GroupOptions wanted;
     wanted.backend = read_backend(backend);
-    wanted.name = "world";
+    wanted.name = read_description(description, "world");
     const tutti_group_options given = capi::read_group_options(options);
     wanted.reproducible = given.reproducible != 0;
     capi::let_releases_end();
-    const tutti::Meeting meeting = tutti::meet(init_method == nullptr ? "env://" : init_method,
-                                               rank, world_size, given.timeout_ms);
-    wanted.store = meeting.store;
-    wanted.rank = meeting.rank;
-    wanted.size = meeting.world_size;
-    wanted.timeout_ms = meeting.timeout_ms;
+    const tutti::Rendezvous rendezvous = tutti::rendezvous(
+        init_method == nullptr ? "env://" : init_method, rank, world_size, given.timeout_ms);
+    wanted.store = rendezvous.store;
+    wanted.rank = rendezvous.rank;
+    wanted.size = rendezvous.world_size;
+    wanted.timeout_ms = rendezvous.timeout_ms;
     make_world(wanted);
 }
 
@@ -130,7 +135,8 @@ void read_or_decline(tutti::Group& group, const tutti::SplitOptions& wanted, uin
 }
 
 // Checked against the ranks of the group that they are chosen from.
-std::vector<int> read_ranks(const int32_t* ranks, size_t count, int size) {
+std::vector<int> read_ranks(const int32_t* ranks, int64_t given_count, int size) {
+    const size_t count = capi::read_count(given_count, "count");
     if (ranks == nullptr) {
         if (count > 0) capi::refuse("ranks is NULL but count is ", count);
         return tutti::all_ranks(size);
@@ -139,13 +145,14 @@ std::vector<int> read_ranks(const int32_t* ranks, size_t count, int size) {
     return tutti::checked_ranks({ranks, count}, size);
 }
 
-std::vector<std::vector<int>> read_parts(const int32_t* ranks, const int32_t* sizes, size_t count,
-                                         int size) {
-    if (count == 0) capi::refuse("split_count is 0; it must be 1 or more");
+std::vector<std::vector<int>> read_parts(const int32_t* ranks, int64_t given_count,
+                                         const int64_t* sizes, int64_t split_count, int size) {
+    const size_t count = capi::read_count(given_count, "count");
+    if (split_count < 1) capi::refuse("split_count is ", split_count, "; it must be 1 or more");
     if (ranks == nullptr) capi::refuse("ranks is NULL");
     if (sizes == nullptr) capi::refuse("sizes is NULL");
     size_t total = 0;
-    for (size_t part = 0; part < count; ++part) {
+    for (size_t part = 0; part < static_cast<size_t>(split_count); ++part) {
         if (sizes[part] < 1 || sizes[part] > size) {
             capi::refuse(capi::indexed("sizes", part), " is ", sizes[part],
                          "; it must be from 1 to the size of the group, which is ", size);
@@ -156,9 +163,12 @@ std::vector<std::vector<int>> read_parts(const int32_t* ranks, const int32_t* si
                          size);
         }
     }
+    if (count != total) {
+        capi::refuse("count is ", count, ", and the sizes of the new groups sum up to ", total);
+    }
     tutti::checked_ranks({ranks, total}, size);  // no rank in two parts
     std::vector<std::vector<int>> parts;
-    for (size_t part = 0, first = 0; part < count; ++part) {
+    for (size_t part = 0, first = 0; part < static_cast<size_t>(split_count); ++part) {
         const auto length = static_cast<size_t>(sizes[part]);
         parts.push_back(tutti::checked_ranks({ranks + first, length}, size, first));
         first += length;
@@ -183,6 +193,21 @@ GroupPin need_group(tutti_group* group, const std::string& argument) {
     return {group == TUTTI_GROUP_WORLD ? existing_world() : group, argument};
 }
 
+Pin<CoalescingHandle> find_coalescing(tutti_group* group) noexcept {
+    if (forked()) return Pin<CoalescingHandle>(nullptr);
+    return Pin(reinterpret_cast<CoalescingHandle*>(group));
+}
+
+CallTarget::CallTarget(tutti_group* group) : pin_(find_group(group)) {
+    if (pin_) {
+        group_ = pin_.get();
+        return;
+    }
+    coalescing_.emplace(find_coalescing(group));
+    if (!*coalescing_) need_group(group);  // throws
+    group_ = &(*coalescing_)->group();
+}
+
 tutti_group* hand_out_group(std::shared_ptr<Group> group) {
     return group ? hand_out<tutti_group>(std::move(group)) : TUTTI_GROUP_NON_MEMBER;
 }
@@ -193,8 +218,8 @@ tutti_group_options read_group_options(const tutti_group_options* given) {
     return options;
 }
 
-void make_world(const char* backend, const tutti_group_options* options) {
-    init_world(backend, nullptr, -1, -1, options);
+void make_world(const tutti_group_options* options) {
+    init_world(nullptr, nullptr, nullptr, -1, -1, options);
 }
 
 }  // namespace tutti::capi
@@ -205,22 +230,25 @@ void tutti_group_options_init(tutti_group_options* options, size_t size) {
     capi::write_default_options(options, size);
 }
 
-tutti_status tutti_init_process_group(const char* backend, const char* init_method, int32_t rank,
-                                      int32_t world_size, const tutti_group_options* options,
-                                      tutti_error* error) {
-    return capi::guard<capi::Naming::All>(
-        __func__, error, [&] { init_world(backend, init_method, rank, world_size, options); });
+tutti_status tutti_init_process_group(const char* backend, const char* init_method,
+                                      const char* description, int32_t rank, int32_t world_size,
+                                      const tutti_group_options* options, tutti_error* error) {
+    return capi::guard<capi::Naming::All>(__func__, error, [&] {
+        init_world(backend, init_method, description, rank, world_size, options);
+    });
 }
 
 tutti_status tutti_init_process_group_with_store(const char* backend, tutti_store* store,
-                                                 int32_t rank, int32_t world_size,
+                                                 const char* description, int32_t rank,
+                                                 int32_t world_size,
                                                  const tutti_group_options* options,
                                                  tutti_error* error) {
     return capi::guard<capi::Naming::All>(__func__, error, [&] {
         const capi::Pin pin(store, "store");
         refuse_second_init();
         check_membership(rank, world_size);
-        tutti::GroupOptions wanted = read_group("world", rank, world_size, options);
+        tutti::GroupOptions wanted =
+            read_group(read_description(description, "world"), rank, world_size, options);
         wanted.backend = read_backend(backend);
         wanted.store = pin.share();
         make_world(wanted);
@@ -231,14 +259,16 @@ int32_t tutti_is_initialized(void) {
     return !capi::forked() && world != nullptr ? 1 : 0;
 }
 
-tutti_status tutti_group_create(const char* backend, tutti_store* store, int32_t rank,
-                                int32_t world_size, const tutti_group_options* options,
-                                tutti_group** out_group, tutti_error* error) {
+tutti_status tutti_group_create(const char* backend, tutti_store* store, const char* description,
+                                int32_t rank, int32_t world_size,
+                                const tutti_group_options* options, tutti_group** out_group,
+                                tutti_error* error) {
     return capi::guard<capi::Naming::All>(__func__, error, [&] {
         const capi::Pin pin(store, "store");
         check_membership(rank, world_size);
         capi::need_output(out_group, "out_group");
-        tutti::GroupOptions wanted = read_group("unnamed", rank, world_size, options);
+        tutti::GroupOptions wanted =
+            read_group(read_description(description, "unnamed"), rank, world_size, options);
         wanted.backend = read_backend(backend);
         wanted.store = pin.share();
         *out_group = capi::hand_out<tutti_group>(tutti::Group::create(wanted));
@@ -249,7 +279,7 @@ void tutti_new_group_options_init(tutti_new_group_options* options, size_t size)
     capi::write_default_options(options, size);
 }
 
-tutti_status tutti_new_group(tutti_group* group, const int32_t* ranks, size_t count,
+tutti_status tutti_new_group(tutti_group* group, const int32_t* ranks, int64_t count,
                              const char* backend, const char* description,
                              const tutti_new_group_options* options, tutti_group** out_group,
                              tutti_error* error) {
@@ -277,8 +307,8 @@ tutti_status tutti_new_group(tutti_group* group, const int32_t* ranks, size_t co
     });
 }
 
-tutti_status tutti_split_group(tutti_group* group, const int32_t* ranks, const int32_t* sizes,
-                               size_t split_count, const char* description,
+tutti_status tutti_split_group(tutti_group* group, const int32_t* ranks, int64_t count,
+                               const int64_t* sizes, int64_t split_count, const char* description,
                                const tutti_new_group_options* options, tutti_group** out_group,
                                tutti_error* error) {
     return capi::guard(__func__, error, [&] {
@@ -291,7 +321,7 @@ tutti_status tutti_split_group(tutti_group* group, const int32_t* ranks, const i
         capi::need_output(out_group, "out_group");
         tutti::SplitOptions wanted = read_split("split_group", description, given);
         read_or_decline(*pin, wanted, 0, [&] {
-            wanted.parts = read_parts(ranks, sizes, split_count, pin->size());
+            wanted.parts = read_parts(ranks, count, sizes, split_count, pin->size());
             wanted.reproducible = read_reproducible(given.reproducible);
         });
         capi::Reserved<tutti_group> slot;
@@ -302,35 +332,57 @@ tutti_status tutti_split_group(tutti_group* group, const int32_t* ranks, const i
 
 tutti_status tutti_group_create_with_allgather(const char* backend,
                                                tutti_allgather_callback callback, void* user,
-                                               int32_t rank, int32_t world_size,
+                                               const char* description, int32_t rank,
+                                               int32_t world_size,
                                                const tutti_group_options* options,
                                                tutti_group** out_group, tutti_error* error) {
     return capi::guard<capi::Naming::All>(__func__, error, [&] {
         if (callback == nullptr) capi::refuse("callback is NULL");
         check_membership(rank, world_size);
         capi::need_output(out_group, "out_group");
-        tutti::GroupOptions wanted = read_group("unnamed", rank, world_size, options);
+        tutti::GroupOptions wanted =
+            read_group(read_description(description, "unnamed"), rank, world_size, options);
         wanted.backend = read_backend(backend);
-        wanted.store = tutti::meet_by_all_gather(
+        wanted.store = tutti::make_store_by_all_gather(
             [callback, user](const void* input, void* output, size_t size) {
-                return callback(input, output, size, user);
+                tutti_error told = TUTTI_ERROR_INIT;
+                return capi::status_of(callback(input, output, size, user, &told), told);
             },
             rank, world_size, wanted.timeout_ms);
         *out_group = capi::hand_out<tutti_group>(tutti::Group::create(wanted));
     });
 }
 
-tutti_status tutti_destroy_process_group(tutti_group* group, tutti_error* error) {
+void tutti_destroy_options_init(tutti_destroy_options* options, size_t size) {
+    capi::write_default_options(options, size);
+}
+
+tutti_status tutti_destroy_process_group(tutti_group* group, const tutti_destroy_options* options,
+                                         tutti_error* error) {
     return capi::guard(__func__, error, [&] {
+        const tutti_destroy_options given = capi::read_options(options);
         if (group == TUTTI_GROUP_NON_MEMBER) return;  // as torch
         const capi::GroupPin pin = capi::need_group(group);
         if (group == TUTTI_GROUP_WORLD) capi::release(world.exchange(nullptr));
-        pin->destroy();
+        pin->destroy(given.timeout_ms == 0 ? tutti::Group::default_leave_ms : given.timeout_ms);
+    });
+}
+
+tutti_status tutti_group_retain(tutti_group* group, tutti_group** out_group, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        capi::need_output(out_group, "out_group");
+        if (group == TUTTI_GROUP_NON_MEMBER) {
+            *out_group = group;
+            return;
+        }
+        *out_group = capi::hand_out<tutti_group>(capi::need_group(group).share());
     });
 }
 
 void tutti_group_release(tutti_group* group) {
-    if (!capi::forked()) capi::release(group);
+    if (capi::forked()) return;
+    capi::release(group);
+    capi::release(reinterpret_cast<capi::CoalescingHandle*>(group));
 }
 
 }  // extern "C"

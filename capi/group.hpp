@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "handle.hpp"
@@ -16,13 +17,35 @@ GroupPin find_group(tutti_group* group) noexcept;
 // Throws INVALID_HANDLE instead, naming the argument.
 GroupPin need_group(tutti_group* group, const std::string& argument = "group");
 
+// A group, or a coalescing of its calls: what collectives may be called on.
+class CallTarget {
+public:
+    // Throws INVALID_HANDLE, naming the argument.
+    explicit CallTarget(tutti_group* group);
+
+    Group* operator->() const { return group_; }
+    Group& operator*() const { return *group_; }
+    // Null: the calls run.
+    [[nodiscard]] Coalescing* coalescing() const {
+        return coalescing_ ? coalescing_->get() : nullptr;
+    }
+
+private:
+    GroupPin pin_;
+    std::optional<Pin<CoalescingHandle>> coalescing_;
+    Group* group_;
+};
+
+// Nothing if the handle is no coalescing.
+Pin<CoalescingHandle> find_coalescing(tutti_group* group) noexcept;
+
 // An owned handle, or TUTTI_GROUP_NON_MEMBER for nothing.
 tutti_group* hand_out_group(std::shared_ptr<Group> group);
 
 // With defaults for what the caller does not say.
 tutti_group_options read_group_options(const tutti_group_options* given);
 
-// By "env://", as tutti_init_process_group does.
-void make_world(const char* backend, const tutti_group_options* options);
+// By "env://", with the backend that tutti_init_process_group chooses.
+void make_world(const tutti_group_options* options);
 
 }  // namespace tutti::capi

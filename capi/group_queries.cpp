@@ -14,13 +14,15 @@ namespace capi = tutti::capi;
 extern "C" {
 
 int32_t tutti_get_rank(tutti_group* group) {
-    const capi::GroupPin pin = capi::find_group(group);
-    return pin ? pin->rank() : -1;
+    if (const capi::GroupPin pin = capi::find_group(group)) return pin->rank();
+    const auto coalescing = capi::find_coalescing(group);
+    return coalescing ? coalescing->group().rank() : -1;
 }
 
 int32_t tutti_get_world_size(tutti_group* group) {
-    const capi::GroupPin pin = capi::find_group(group);
-    return pin ? pin->size() : -1;
+    if (const capi::GroupPin pin = capi::find_group(group)) return pin->size();
+    const auto coalescing = capi::find_coalescing(group);
+    return coalescing ? coalescing->group().size() : -1;
 }
 
 const char* tutti_get_backend(tutti_group* group) {
@@ -28,7 +30,7 @@ const char* tutti_get_backend(tutti_group* group) {
     return pin ? pin->backend_name() : nullptr;
 }
 
-int32_t tutti_is_reproducible(tutti_group* group) {
+int32_t tutti_group_is_reproducible(tutti_group* group) {
     const capi::GroupPin pin = capi::find_group(group);
     return pin ? static_cast<int32_t>(pin->is_reproducible()) : -1;
 }
@@ -47,7 +49,7 @@ int32_t tutti_get_global_rank(tutti_group* group, int32_t group_rank) {
     return pin->global_ranks()[static_cast<size_t>(group_rank)];
 }
 
-tutti_status tutti_get_process_group_ranks(tutti_group* group, int32_t* out_ranks, size_t count,
+tutti_status tutti_get_process_group_ranks(tutti_group* group, int32_t* out_ranks, int64_t count,
                                            tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
@@ -55,7 +57,7 @@ tutti_status tutti_get_process_group_ranks(tutti_group* group, int32_t* out_rank
     });
 }
 
-tutti_status tutti_set_timeout(tutti_group* group, int64_t timeout_ms, tutti_error* error) {
+tutti_status tutti_group_set_timeout(tutti_group* group, int64_t timeout_ms, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
         if (timeout_ms == 0)
@@ -65,9 +67,41 @@ tutti_status tutti_set_timeout(tutti_group* group, int64_t timeout_ms, tutti_err
     });
 }
 
+tutti_status tutti_group_get_timeout(tutti_group* group, int64_t* out_timeout_ms,
+                                     tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        capi::need_output(out_timeout_ms, "out_timeout_ms");
+        *out_timeout_ms = pin->timeout_ms();
+    });
+}
+
+tutti_status tutti_group_get_name(tutti_group* group, tutti_bytes** out_name, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        capi::need_output(out_name, "out_name");
+        *out_name = capi::hand_out<tutti_bytes>(std::make_shared<const std::string>(pin->name()));
+    });
+}
+
+tutti_status tutti_get_failed_ranks(tutti_group* group, int32_t* out_ranks, int64_t capacity,
+                                    int64_t* out_count, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        const size_t room = capi::read_count(capacity, "capacity");
+        if (out_ranks == nullptr && room > 0) {
+            capi::refuse("out_ranks is NULL but capacity is ", capacity);
+        }
+        capi::need_output(out_count, "out_count");
+        const std::vector<int> ranks = pin->failed_ranks();
+        std::copy_n(ranks.begin(), std::min(room, ranks.size()), out_ranks);
+        *out_count = static_cast<int64_t>(ranks.size());
+    });
+}
+
 int32_t tutti_get_pg_count(void) {
     const capi::GroupPin pin = capi::find_group(TUTTI_GROUP_WORLD);
-    return pin ? static_cast<int32_t>(pin->family().size()) + 1 : 0;
+    return pin ? static_cast<int32_t>(pin->tree().size()) + 1 : 0;
 }
 
 const char* tutti_get_default_backend_for_device(const char* device) {

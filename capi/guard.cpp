@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "base/mutex.hpp"
-#include "net/belongings.hpp"
+#include "net/open_descriptors.hpp"
 
 namespace tutti::capi {
 
@@ -17,10 +17,19 @@ namespace {
 
 constinit Mutex entrance;
 
+// An error that is all zero has the layout of version 0.1.
+constexpr size_t first_size = 512;
+static_assert(sizeof(tutti_error) >= first_size);
+
+size_t known_size(const tutti_error& error) noexcept {
+    return error.struct_size == 0 ? first_size
+                                  : std::min<size_t>(error.struct_size, sizeof(tutti_error));
+}
+
 void write_message(tutti_error& error, std::string_view function,
                    std::string_view message) noexcept {
     constexpr size_t start = offsetof(tutti_error, message);
-    const size_t known = std::min<size_t>(error.struct_size, sizeof(tutti_error));
+    const size_t known = known_size(error);
     if (known <= start) return;
     size_t room = known - start - 1;
     char* to = error.message;
@@ -52,7 +61,7 @@ void enter_slowly() {
     const int failed = pthread_atfork(net::before_fork, net::after_fork, [] {
         process_state = Process::Forked;
         net::after_fork();
-        net::close_belongings();
+        net::close_in_forked_child();
     });
     if (failed != 0) {
         throw Refusal(TUTTI_ERR_OUT_OF_MEMORY, cat("pthread_atfork: ", errno_text(failed)), -1,
@@ -63,7 +72,7 @@ void enter_slowly() {
 
 tutti_status report(const Status& status, std::string_view function, tutti_error* error) noexcept {
     const tutti_status code = status.ok() ? TUTTI_ERR_INTERNAL : status.code;
-    if (error == nullptr || error->struct_size < offsetof(tutti_error, message)) return code;
+    if (error == nullptr || known_size(*error) < offsetof(tutti_error, message)) return code;
     error->status = code;
     error->rank = status.rank;
     error->system_errno = status.system_errno;

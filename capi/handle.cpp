@@ -130,6 +130,8 @@ const char* name_of(uint64_t kind) {
             return "object";
         case Kind::Mesh:
             return "mesh";
+        case Kind::Coalescing:
+            return "coalescing";
     }
     return nullptr;
 }

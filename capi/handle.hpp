@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "group/coalescing.hpp"
 #include "group/group.hpp"
 #include "mesh/mesh.hpp"
 #include "store/store.hpp"
@@ -25,7 +26,18 @@ static_assert(sizeof(uintptr_t) == 8, "a handle needs 64 bits; so does Gloo");
 
 class Draft;  // object.hpp
 
-enum class Kind : uint32_t { Store = 1, Group = 2, Work = 3, Bytes = 4, Object = 5, Mesh = 6 };
+enum class Kind : uint32_t {
+    Store = 1,
+    Group = 2,
+    Work = 3,
+    Bytes = 4,
+    Object = 5,
+    Mesh = 6,
+    Coalescing = 7
+};
+
+// What tutti_coalescing_begin gives as a tutti_group.
+struct CoalescingHandle;
 
 template <typename Handle>
 struct Noun;
@@ -40,6 +52,12 @@ struct Noun<tutti_group> {
     using Object = Group;
     static constexpr Kind kind = Kind::Group;
     static constexpr bool slow_to_end = true;
+};
+template <>
+struct Noun<CoalescingHandle> {
+    using Object = Coalescing;
+    static constexpr Kind kind = Kind::Coalescing;
+    static constexpr bool slow_to_end = true;  // it may hold the last reference to its group
 };
 template <>
 struct Noun<tutti_work> {

@@ -1,21 +1,53 @@
-// How every collective and message starts: here and now, or as a work. Any thread.
+// How every collective and message starts: here and now, as a work, or as part of a coalescing. Any
+// thread.
 #pragma once
 
+#include <memory>
+#include <utility>
+
+#include "call_options.hpp"
 #include "group.hpp"
 #include "handle.hpp"
 #include "tutti/work.h"
 
 namespace tutti::capi {
 
-// The handle's slot is taken first: an operation that has started always gets its work.
+// start() returns the work. The handle's slot is taken first: an operation that has started always
+// gets its work.
+template <typename Start>
+void issue_work(const tutti_call_options& options, tutti_work** work, Start&& start) {
+    Reserved<tutti_work> slot;
+    prepare_on_done(options);
+    const std::shared_ptr<Work> started = std::forward<Start>(start)();
+    *work = slot.publish(started);
+    call_on_done(options, *started);
+}
+
 template <typename Call>
-void issue(Group& group, const Call& call, int64_t timeout_ms, tutti_work** work) {
+void issue(Group& group, Call call, const tutti_call_options* given, tutti_work** work) {
+    const tutti_call_options options = read_call_options(given, work != nullptr);
     if (work == nullptr) {
-        group.run(call, timeout_ms);
+        group.run(std::move(call), options.timeout_ms);
         return;
     }
-    Reserved<tutti_work> slot;
-    *work = slot.publish(group.start(call, timeout_ms));
+    issue_work(options, work, [&] { return group.start(std::move(call), options.timeout_ms); });
+}
+
+template <IsCollective Call>
+void issue(const CallTarget& target, Call call, const tutti_call_options* given,
+           tutti_work** work) {
+    Coalescing* const coalescing = target.coalescing();
+    if (coalescing == nullptr) return issue(*target, std::move(call), given, work);
+    const tutti_call_options options = read_call_options(given, work != nullptr);
+    if (work != nullptr) {
+        refuse("work must be NULL in a coalescing; tutti_coalescing_end gives one for all calls");
+    }
+    if (options.timeout_ms != 0) {
+        refuse(
+            "options.timeout_ms must be 0 in a coalescing; tutti_coalescing_end has one for all "
+            "calls");
+    }
+    coalescing->collect(std::move(call));
 }
 
 }  // namespace tutti::capi

@@ -3,6 +3,7 @@
 
 #include "base/log.hpp"
 #include "guard.hpp"
+#include "user.hpp"
 
 namespace capi = tutti::capi;
 
@@ -12,7 +13,8 @@ static_assert(static_cast<int>(tutti::LogLevel::Trace) == TUTTI_LOG_TRACE);
 
 extern "C" {
 
-tutti_status tutti_set_log_callback(tutti_log_callback callback, void* user, tutti_log_level level,
+tutti_status tutti_set_log_callback(tutti_log_callback callback, void* user,
+                                    tutti_release_function release_user, tutti_log_level level,
                                     tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         if (callback == nullptr) {
@@ -23,11 +25,13 @@ tutti_status tutti_set_log_callback(tutti_log_callback callback, void* user, tut
             capi::refuse("level is ", level, "; it must be from TUTTI_LOG_OFF (0) to ",
                          "TUTTI_LOG_TRACE (5)");
         }
+        const auto owned = std::make_shared<capi::User>(user, release_user);
         tutti::set_log_listener(
-            [callback, user](tutti::LogLevel line_level, const std::string& text) {
-                callback(static_cast<tutti_log_level>(line_level), text.c_str(), user);
+            [callback, owned](tutti::LogLevel line_level, const std::string& text) {
+                callback(static_cast<tutti_log_level>(line_level), text.c_str(), owned->get());
             },
             static_cast<tutti::LogLevel>(level));
+        owned->give();
     });
 }
 

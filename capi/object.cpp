@@ -34,13 +34,14 @@ void need_memory(const void* memory, size_t size, const char* argument, const ch
     if (memory == nullptr && size > 0) capi::refuse(argument, " is NULL but ", of, " is ", size);
 }
 
-std::string_view read_string(const char* text, size_t size) {
+std::string_view read_string(const char* text, int64_t size) {
     if (size == TUTTI_NUL_TERMINATED) {
         if (text == nullptr) capi::refuse("text is NULL");
         return text;
     }
-    need_memory(text, size, "text", "size");
-    return text == nullptr ? std::string_view() : std::string_view(text, size);
+    const size_t length = capi::read_count(size, "size");
+    need_memory(text, length, "text", "size");
+    return text == nullptr ? std::string_view() : std::string_view(text, length);
 }
 
 }  // namespace
@@ -78,7 +79,7 @@ tutti_status tutti_object_add_float64(tutti_object* object, double value, tutti_
     return build(__func__, object, error, [&](Builder& builder) { builder.real(value); });
 }
 
-tutti_status tutti_object_add_string(tutti_object* object, const char* text, size_t size,
+tutti_status tutti_object_add_string(tutti_object* object, const char* text, int64_t size,
                                      tutti_error* error) {
     return build(__func__, object, error,
                  [&](Builder& builder) { builder.string(read_string(text, size)); });
@@ -142,13 +143,14 @@ tutti_status tutti_object_add_elements(tutti_object* object, const void* data, i
 }
 
 tutti_status tutti_object_add_items(tutti_object* object, const tutti_object_item* items,
-                                    size_t count, uint32_t flags, tutti_error* error) {
+                                    int64_t count, uint32_t flags, tutti_error* error) {
     return build(__func__, object, error, [&](Builder& builder) {
-        capi::need_array(items, count, "items");
+        const size_t number = capi::read_count(count, "count");
+        capi::need_array(items, number, "items");
         const Builder::Memory memory = read_flags(flags);
         size_t i = 0;
         try {
-            for (; i < count; ++i) builder.item(items[i], memory);
+            for (; i < number; ++i) builder.item(items[i], memory);
         } catch (const tutti::Error& failure) {
             tutti::Status status = failure.status();
             status.message = tutti::cat(capi::indexed("items", i), ": ", status.message);
@@ -157,7 +159,7 @@ tutti_status tutti_object_add_items(tutti_object* object, const tutti_object_ite
     });
 }
 
-tutti_status tutti_object_add_object(tutti_object* object, const tutti_object* from, int64_t node,
+tutti_status tutti_object_add_object(tutti_object* object, tutti_object* from, int64_t node,
                                      tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::Pin<tutti_object> pin(object, "object");
@@ -169,7 +171,7 @@ tutti_status tutti_object_add_object(tutti_object* object, const tutti_object* f
     });
 }
 
-tutti_status tutti_object_copy(const tutti_object* object, int64_t node, tutti_object** out_copy,
+tutti_status tutti_object_copy(tutti_object* object, int64_t node, tutti_object** out_copy,
                                tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::ObjectPin value(object, "object");

@@ -53,7 +53,7 @@ private:
 // The value of a handle, kept by the pin.
 class ObjectPin {
 public:
-    ObjectPin(const tutti_object* handle, const char* argument)
+    ObjectPin(tutti_object* handle, const char* argument)
         : pin_(handle, argument), value_(pin_->value(argument).get()) {}
 
     const Object& operator*() const { return *value_; }

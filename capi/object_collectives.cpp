@@ -78,23 +78,22 @@ capi::Open<tutti_object> open_own(const ObjectPointer& own) {
 }
 
 // all_gather and gather.
-void gather(const capi::GroupPin& pin, ByteStrings call, const tutti_object* object,
-            tutti_object** out_objects, size_t out_count,
+void gather(const capi::GroupPin& pin, ByteStrings call, tutti_object* object,
             const tutti_object_options* object_options, const tutti_call_options* options,
-            tutti_work** work) {
+            tutti_object** out_objects, int64_t out_count, tutti_work** work) {
     const ObjectSettings settings = capi::read_settings(*pin, object_options);
     const ObjectPointer value = capi::Pin<tutti_object>(object, "object")->value("object");
     const auto ranks = static_cast<size_t>(pin->size());
     const bool receives = call.root < 0 || call.root == pin->rank();
-    capi::need_places(out_objects, out_count, ranks, "out_objects", "out_count", receives);
+    capi::need_places(out_objects, out_count, ranks, "out_objects", "out_count", receives,
+                      work != nullptr);
     call.keeps_own = false;
     // The root of a gather sends nothing.
     const bool same_host = call.root < 0 ? pin->same_host() : pin->same_host(call.root);
     give(call, {call.root == pin->rank() ? std::string() : pack_one(value, settings, same_host)});
     call.most_bytes = tutti::longest_list(1, settings);
     capi::issue_byte_strings<tutti_object>(
-        *pin, call, capi::read_options(options).timeout_ms, work,
-        std::make_shared<ObjectPlaces>(out_objects, receives ? ranks : 0),
+        *pin, call, options, work, {out_objects, receives ? ranks : 0},
         open_each(reading_of(pin, call, settings), pin->rank(), value));
 }
 
@@ -103,61 +102,59 @@ void gather(const capi::GroupPin& pin, ByteStrings call, const tutti_object* obj
 extern "C" {
 
 tutti_status tutti_broadcast_object_list(tutti_group* group, tutti_object* const* objects,
-                                         size_t count, tutti_object** out_objects,
-                                         int32_t group_src,
+                                         int64_t count, int32_t group_src,
                                          const tutti_object_options* object_options,
-                                         const tutti_call_options* options, tutti_work** work,
+                                         const tutti_call_options* options,
+                                         tutti_object** out_objects, tutti_work** work,
                                          tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
+        const size_t number = capi::read_count(count, "count");
         ObjectSettings settings = capi::read_settings(*pin, object_options);
         settings.same_host = pin->same_host();
         ByteStrings call{.pattern = ByteStrings::Pattern::Broadcast, .root = group_src};
         const bool gives = pin->rank() == group_src;
         if (gives) {
-            give(call, {tutti::pack_list(capi::read_objects(objects, count), settings)});
+            give(call, {tutti::pack_list(capi::read_objects(objects, number), settings)});
         } else if (objects != nullptr) {
             capi::refuse("objects must be NULL on rank ", pin->rank(), ", which is not group_src");
         }
-        capi::need_places(out_objects, count, count, "out_objects", nullptr, !gives);
-        call.most_bytes = tutti::longest_list(count, settings);
+        capi::need_places(out_objects, count, number, "out_objects", nullptr, !gives,
+                          work != nullptr);
+        call.most_bytes = tutti::longest_list(number, settings);
         capi::issue_byte_strings<tutti_object>(
-            *pin, call, capi::read_options(options).timeout_ms, work,
-            std::make_shared<ObjectPlaces>(out_objects, gives ? 0 : count),
-            open_root(reading_of(pin, call, settings), count, group_src));
+            *pin, call, options, work, {out_objects, gives ? 0 : number},
+            open_root(reading_of(pin, call, settings), number, group_src));
     });
 }
 
-tutti_status tutti_all_gather_object(tutti_group* group, const tutti_object* object,
-                                     tutti_object** out_objects, size_t out_count,
+tutti_status tutti_all_gather_object(tutti_group* group, tutti_object* object,
                                      const tutti_object_options* object_options,
-                                     const tutti_call_options* options, tutti_work** work,
-                                     tutti_error* error) {
+                                     const tutti_call_options* options, tutti_object** out_objects,
+                                     int64_t out_count, tutti_work** work, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         gather(capi::need_group(group), {.pattern = ByteStrings::Pattern::AllGather}, object,
-               out_objects, out_count, object_options, options, work);
+               object_options, options, out_objects, out_count, work);
     });
 }
 
-tutti_status tutti_gather_object(tutti_group* group, const tutti_object* object,
-                                 tutti_object** out_objects, size_t out_count, int32_t group_dst,
+tutti_status tutti_gather_object(tutti_group* group, tutti_object* object, int32_t group_dst,
                                  const tutti_object_options* object_options,
-                                 const tutti_call_options* options, tutti_work** work,
-                                 tutti_error* error) {
+                                 const tutti_call_options* options, tutti_object** out_objects,
+                                 int64_t out_count, tutti_work** work, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
         capi::check_root(*pin, group_dst, "group_dst");
         gather(pin, {.pattern = ByteStrings::Pattern::Gather, .root = group_dst}, object,
-               out_objects, out_count, object_options, options, work);
+               object_options, options, out_objects, out_count, work);
     });
 }
 
 tutti_status tutti_scatter_object_list(tutti_group* group, tutti_object* const* objects,
-                                       size_t object_count, tutti_object** out_object,
-                                       int32_t group_src,
+                                       int64_t object_count, int32_t group_src,
                                        const tutti_object_options* object_options,
-                                       const tutti_call_options* options, tutti_work** work,
-                                       tutti_error* error) {
+                                       const tutti_call_options* options, tutti_object** out_object,
+                                       tutti_work** work, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
         const ObjectSettings settings = capi::read_settings(*pin, object_options);
@@ -166,7 +163,7 @@ tutti_status tutti_scatter_object_list(tutti_group* group, tutti_object* const* 
         call.keeps_own = false;
         capi::Open<tutti_object> open;
         if (pin->rank() == group_src) {
-            const auto values = capi::read_objects(objects, object_count);
+            const auto values = capi::read_objects(objects, static_cast<size_t>(object_count));
             const auto own = static_cast<size_t>(group_src);
             Messages messages(values.size());
             for (size_t i = 0; i < values.size(); ++i) {
@@ -178,10 +175,9 @@ tutti_status tutti_scatter_object_list(tutti_group* group, tutti_object* const* 
         } else {
             open = open_root(reading_of(pin, call, settings), 1, group_src);
         }
-        capi::need_output(out_object, "out_object");
+        capi::need_places(out_object, 1, 1, "out_object", nullptr, true, work != nullptr);
         call.most_bytes = tutti::longest_list(1, settings);
-        capi::issue_byte_strings<tutti_object>(*pin, call, capi::read_options(options).timeout_ms,
-                                               work, std::make_shared<ObjectPlaces>(out_object, 1),
+        capi::issue_byte_strings<tutti_object>(*pin, call, options, work, {out_object, 1},
                                                std::move(open));
     });
 }

@@ -2,6 +2,7 @@
 #include <memory>
 #include <span>
 
+#include "arguments.hpp"
 #include "guard.hpp"
 #include "object.hpp"
 #include "object/json.hpp"
@@ -26,20 +27,20 @@ void tutti_object_options_init(tutti_object_options* options, size_t size) {
     capi::write_default_options(options, size);
 }
 
-tutti_status tutti_object_to_json(const tutti_object* object, int64_t node, int32_t indent,
-                                  size_t limit, tutti_bytes** out_json, tutti_error* error) {
+tutti_status tutti_object_to_json(tutti_object* object, int64_t node, int32_t indent, int64_t limit,
+                                  tutti_bytes** out_json, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::ObjectPin value(object, "object");
         capi::need_output(out_json, "out_json");
         if (indent < 0 || indent > 8) {
             capi::refuse("indent is ", indent, "; it must be from 0 to 8");
         }
-        const tutti::JsonStyle style{static_cast<size_t>(indent), limit};
+        const tutti::JsonStyle style{static_cast<size_t>(indent), capi::read_count(limit, "limit")};
         *out_json = hand_out_text(tutti::to_json(*value, value->check_node(node, "node"), style));
     });
 }
 
-tutti_status tutti_object_encode(const tutti_object* object, const tutti_object_options* options,
+tutti_status tutti_object_encode(tutti_object* object, const tutti_object_options* options,
                                  tutti_bytes** out_bytes, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::ObjectPin value(object, "object");

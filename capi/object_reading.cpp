@@ -18,8 +18,8 @@ using tutti::Node;
 
 // Runs `get(object, node)` for a node of this kind; it writes the outputs.
 template <typename Get>
-tutti_status read(const char* function, const tutti_object* object, int64_t node,
-                  tutti_object_kind kind, tutti_error* error, const Get& get) {
+tutti_status read(const char* function, tutti_object* object, int64_t node, tutti_object_kind kind,
+                  tutti_error* error, const Get& get) {
     return capi::guard(function, error, [&] {
         const ObjectPin value(object, "object");
         get(*value, value->check_node(node, "node", kind));
@@ -63,9 +63,8 @@ int64_t found_at(const tutti::Object& object, size_t map, const tutti::Key& key)
 
 extern "C" {
 
-tutti_status tutti_object_read(const tutti_object* object, int64_t first, size_t capacity,
-                               tutti_object_item* out_items, size_t* out_count,
-                               tutti_error* error) {
+tutti_status tutti_object_read(tutti_object* object, int64_t first, tutti_object_item* out_items,
+                               int64_t capacity, int64_t* out_count, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const ObjectPin value(object, "object");
         capi::need_output(out_count, "out_count");
@@ -74,13 +73,14 @@ tutti_status tutti_object_read(const tutti_object* object, int64_t first, size_t
         }
         const bool at_end = first >= 0 && static_cast<uint64_t>(first) == value->size();
         const size_t begin = at_end ? value->size() : value->check_node(first, "first");
-        const size_t count = std::min(capacity, value->size() - begin);
+        const size_t count =
+            std::min(capi::read_count(capacity, "capacity"), value->size() - begin);
         for (size_t i = 0; i < count; ++i) out_items[i] = value->item(begin + i);
-        *out_count = count;
+        *out_count = static_cast<int64_t>(count);
     });
 }
 
-tutti_status tutti_object_find(const tutti_object* object, int64_t node, const char* key,
+tutti_status tutti_object_find(tutti_object* object, int64_t node, const char* key,
                                int64_t* out_node, tutti_error* error) {
     return read(__func__, object, node, TUTTI_OBJECT_MAP, error, [&](const auto& value, size_t at) {
         if (key == nullptr) capi::refuse("key is NULL");
@@ -89,7 +89,7 @@ tutti_status tutti_object_find(const tutti_object* object, int64_t node, const c
     });
 }
 
-tutti_status tutti_object_find_item(const tutti_object* object, int64_t node,
+tutti_status tutti_object_find_item(tutti_object* object, int64_t node,
                                     const tutti_object_item* key, int64_t* out_node,
                                     tutti_error* error) {
     return read(__func__, object, node, TUTTI_OBJECT_MAP, error, [&](const auto& value, size_t at) {
@@ -98,8 +98,8 @@ tutti_status tutti_object_find_item(const tutti_object* object, int64_t node,
     });
 }
 
-tutti_status tutti_object_at(const tutti_object* object, int64_t node, int64_t index,
-                             int64_t* out_node, tutti_error* error) {
+tutti_status tutti_object_at(tutti_object* object, int64_t node, int64_t index, int64_t* out_node,
+                             tutti_error* error) {
     return read(__func__, object, node, TUTTI_OBJECT_LIST, error,
                 [&](const auto& value, size_t at) {
                     capi::need_output(out_node, "out_node");
@@ -111,7 +111,7 @@ tutti_status tutti_object_at(const tutti_object* object, int64_t node, int64_t i
                 });
 }
 
-tutti_status tutti_object_get_bool(const tutti_object* object, int64_t node, int32_t* out_value,
+tutti_status tutti_object_get_bool(tutti_object* object, int64_t node, int32_t* out_value,
                                    tutti_error* error) {
     return read(__func__, object, node, TUTTI_OBJECT_BOOL, error,
                 [&](const auto& value, size_t at) {
@@ -120,7 +120,7 @@ tutti_status tutti_object_get_bool(const tutti_object* object, int64_t node, int
                 });
 }
 
-tutti_status tutti_object_get_int64(const tutti_object* object, int64_t node, int64_t* out_value,
+tutti_status tutti_object_get_int64(tutti_object* object, int64_t node, int64_t* out_value,
                                     tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const ObjectPin value(object, "object");
@@ -134,7 +134,7 @@ tutti_status tutti_object_get_int64(const tutti_object* object, int64_t node, in
     });
 }
 
-tutti_status tutti_object_get_uint64(const tutti_object* object, int64_t node, uint64_t* out_value,
+tutti_status tutti_object_get_uint64(tutti_object* object, int64_t node, uint64_t* out_value,
                                      tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const ObjectPin value(object, "object");
@@ -148,7 +148,7 @@ tutti_status tutti_object_get_uint64(const tutti_object* object, int64_t node, u
     });
 }
 
-tutti_status tutti_object_get_float64(const tutti_object* object, int64_t node, double* out_value,
+tutti_status tutti_object_get_float64(tutti_object* object, int64_t node, double* out_value,
                                       tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const ObjectPin value(object, "object");
@@ -163,18 +163,18 @@ tutti_status tutti_object_get_float64(const tutti_object* object, int64_t node, 
     });
 }
 
-tutti_status tutti_object_get_string(const tutti_object* object, int64_t node,
-                                     const char** out_text, size_t* out_size, tutti_error* error) {
+tutti_status tutti_object_get_string(tutti_object* object, int64_t node, const char** out_text,
+                                     int64_t* out_size, tutti_error* error) {
     return read(__func__, object, node, TUTTI_OBJECT_STRING, error,
                 [&](const auto& value, size_t at) {
                     capi::need_output(out_text, "out_text");
                     const std::string_view text = value[at].text();
                     *out_text = text.data();
-                    if (out_size != nullptr) *out_size = text.size();
+                    if (out_size != nullptr) *out_size = static_cast<int64_t>(text.size());
                 });
 }
 
-tutti_status tutti_object_get_bytes(const tutti_object* object, int64_t node, const void** out_data,
+tutti_status tutti_object_get_bytes(tutti_object* object, int64_t node, const void** out_data,
                                     size_t* out_size, tutti_error* error) {
     return read(__func__, object, node, TUTTI_OBJECT_BYTES, error,
                 [&](const auto& value, size_t at) {
@@ -185,9 +185,8 @@ tutti_status tutti_object_get_bytes(const tutti_object* object, int64_t node, co
                 });
 }
 
-tutti_status tutti_object_get_timestamp(const tutti_object* object, int64_t node,
-                                        int64_t* out_seconds, int32_t* out_nanoseconds,
-                                        tutti_error* error) {
+tutti_status tutti_object_get_timestamp(tutti_object* object, int64_t node, int64_t* out_seconds,
+                                        int32_t* out_nanoseconds, tutti_error* error) {
     return read(__func__, object, node, TUTTI_OBJECT_TIMESTAMP, error,
                 [&](const auto& value, size_t at) {
                     capi::need_output(out_seconds, "out_seconds");
@@ -197,7 +196,7 @@ tutti_status tutti_object_get_timestamp(const tutti_object* object, int64_t node
                 });
 }
 
-tutti_status tutti_object_get_array(const tutti_object* object, int64_t node, const void** out_data,
+tutti_status tutti_object_get_array(tutti_object* object, int64_t node, const void** out_data,
                                     tutti_dtype* out_dtype, const int64_t** out_shape,
                                     int32_t* out_dimensions, tutti_error* error) {
     return read(__func__, object, node, TUTTI_OBJECT_ARRAY, error,
@@ -214,8 +213,8 @@ tutti_status tutti_object_get_array(const tutti_object* object, int64_t node, co
                 });
 }
 
-tutti_status tutti_object_get_elements(const tutti_object* object, int64_t node, int64_t first,
-                                       int64_t count, tutti_dtype dtype, void* out_data,
+tutti_status tutti_object_get_elements(tutti_object* object, int64_t node, void* out_data,
+                                       int64_t count, tutti_dtype dtype, int64_t first,
                                        tutti_error* error) {
     return read(__func__, object, node, TUTTI_OBJECT_LIST, error,
                 [&](const auto& value, size_t at) {
@@ -233,8 +232,8 @@ tutti_status tutti_object_get_elements(const tutti_object* object, int64_t node,
                 });
 }
 
-tutti_status tutti_object_equal(const tutti_object* a, int64_t node_a, const tutti_object* b,
-                                int64_t node_b, int32_t* out_equal, tutti_error* error) {
+tutti_status tutti_object_equal(tutti_object* a, int64_t node_a, tutti_object* b, int64_t node_b,
+                                int32_t* out_equal, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const ObjectPin first(a, "a");
         const ObjectPin second(b, "b");

@@ -1,7 +1,9 @@
 // tutti/point_to_point.h. Any thread.
 #include "tutti/point_to_point.h"
 
+#include <atomic>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -47,6 +49,32 @@ std::vector<tutti::Message> read_ops(const tutti_p2p_op* ops, size_t count, int 
     return batch;
 }
 
+using Works = std::vector<std::shared_ptr<tutti::Work>>;
+
+void wait_for_all(const Works& works) {
+    for (const auto& work : works) work->wait(tutti::Deadline::never());
+    for (const auto& work : works) {
+        if (const tutti::Status status = *work->status(); !status.ok()) throw tutti::Error(status);
+    }
+}
+
+// on_done is called once for the batch.
+void call_after_last(const tutti_call_options& options, const Works& works) {
+    if (options.on_done == nullptr) return;
+    if (works.empty()) {
+        tutti::Work nothing;
+        capi::call_on_done(options, nothing);
+        return nothing.finish({});
+    }
+    const auto left = std::make_shared<std::atomic<size_t>>(works.size());
+    for (const auto& work : works) {
+        work->then(
+            [left, on_done = options.on_done, user = options.on_done_user](const tutti::Status&) {
+                if (left->fetch_sub(1) == 1) on_done(user);
+            });
+    }
+}
+
 }  // namespace
 
 extern "C" {
@@ -57,7 +85,7 @@ tutti_status tutti_send(tutti_group* group, const tutti_buffer* buffer, int32_t 
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
         const tutti::Send call{capi::read_buffer(buffer, "buffer"), group_dst, tag};
-        capi::issue(*pin, call, capi::read_options(options).timeout_ms, work);
+        capi::issue(*pin, call, options, work);
     });
 }
 
@@ -67,39 +95,31 @@ tutti_status tutti_recv(tutti_group* group, const tutti_buffer* buffer, int32_t 
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
         const tutti::Receive call{capi::read_buffer(buffer, "buffer"), group_src, tag};
-        const int64_t timeout_ms = capi::read_options(options).timeout_ms;
         if (work != nullptr) {
             if (out_group_src != nullptr) {
                 capi::refuse("out_group_src must be NULL with a work; ask tutti_work_source_rank");
             }
-            capi::issue(*pin, call, timeout_ms, work);
+            capi::issue(*pin, call, options, work);
             return;
         }
-        const int source = pin->run(call, timeout_ms);
+        const int source = pin->run(call, capi::read_call_options(options, false).timeout_ms);
         if (out_group_src != nullptr) *out_group_src = source;
     });
 }
 
-tutti_status tutti_batch_isend_irecv(tutti_group* group, const tutti_p2p_op* ops, size_t count,
+tutti_status tutti_batch_isend_irecv(tutti_group* group, const tutti_p2p_op* ops, int64_t count,
                                      const tutti_call_options* options, tutti_work** works,
                                      tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
-        const auto batch = read_ops(ops, count, pin->size());
-        const int64_t timeout_ms = capi::read_options(options).timeout_ms;
-        std::vector<capi::Reserved<tutti_work>> slots;
-        if (works != nullptr) slots = std::vector<capi::Reserved<tutti_work>>(count);
-        const auto started = pin->start(batch, timeout_ms);
-        if (works != nullptr) {
-            for (size_t i = 0; i < count; ++i) works[i] = slots[i].publish(started[i]);
-            return;
-        }
-        for (const auto& work : started) work->wait(tutti::Deadline::never());
-        for (const auto& work : started) {
-            if (const tutti::Status status = *work->status(); !status.ok()) {
-                throw tutti::Error(status);
-            }
-        }
+        const auto batch = read_ops(ops, capi::read_count(count, "count"), pin->size());
+        const auto given = capi::read_call_options(options, works != nullptr);
+        if (works == nullptr) return wait_for_all(pin->start(batch, given.timeout_ms));
+        std::vector<capi::Reserved<tutti_work>> slots(batch.size());
+        capi::prepare_on_done(given);
+        const auto started = pin->start(batch, given.timeout_ms);
+        for (size_t i = 0; i < started.size(); ++i) works[i] = slots[i].publish(started[i]);
+        call_after_last(given, started);
     });
 }
 

@@ -17,7 +17,7 @@ namespace tutti::capi {
 
 namespace {
 
-constexpr int64_t patience_ms = 1000;
+constexpr int64_t drain_timeout_ms = 1000;
 
 class Reaper {
 public:
@@ -127,7 +127,7 @@ void reap(Slot& slot) noexcept {
 }
 
 void let_releases_end() noexcept {
-    reaper().drain(Deadline::after_ms(patience_ms));
+    reaper().drain(Deadline::after_ms(drain_timeout_ms));
 }
 
 void end_reaper() noexcept {

@@ -1,6 +1,7 @@
 // tutti/reduce_op.h. Any thread.
 #include "tutti/reduce_op.h"
 
+#include <memory>
 #include <string>
 
 #include "arguments.hpp"
@@ -8,6 +9,7 @@
 #include "guard.hpp"
 #include "options.hpp"
 #include "reduce/reduce_op.hpp"
+#include "user.hpp"
 
 namespace capi = tutti::capi;
 
@@ -21,6 +23,14 @@ std::string read_name(const char* name) {
         capi::refuse("name has ", read.size(), " bytes; it must have 1 to ", longest_name);
     }
     return read;
+}
+
+tutti::ReduceFunction callable(tutti_reduce_function function,
+                               const std::shared_ptr<capi::User>& user) {
+    return [function, user](const void* in, void* inout, int64_t count, tutti_dtype dtype) {
+        tutti_error error = TUTTI_ERROR_INIT;
+        return capi::status_of(function(in, inout, count, dtype, user->get(), &error), error);
+    };
 }
 
 }  // namespace
@@ -42,16 +52,19 @@ tutti_status tutti_reduce_op_create_premul_sum(const tutti_buffer* factor, tutti
 }
 
 tutti_status tutti_reduce_op_create_user(const char* name, tutti_reduce_function function,
-                                         void* user, const tutti_reduce_op_options* options,
+                                         void* user, tutti_release_function release_user,
+                                         const tutti_reduce_op_options* options,
                                          tutti_reduce_op* out_op, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
-        tutti::UserFunction made{read_name(name), function, user};
         if (function == nullptr) capi::refuse("function is NULL");
+        const auto owned = std::make_shared<capi::User>(user, release_user);
+        tutti::UserFunction made{read_name(name), callable(function, owned)};
         const tutti_reduce_op_options read = capi::read_options(options);
         capi::check_flag(read.non_commutative, "options.non_commutative");
         made.is_commutative = read.non_commutative == 0;
         capi::need_output(out_op, "out_op");
         *out_op = tutti::ReduceOp::make(std::move(made));
+        owned->give();
     });
 }
 

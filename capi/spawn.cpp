@@ -13,10 +13,11 @@
 #include "base/thread.hpp"
 #include "guard.hpp"
 #include "handle.hpp"
-#include "memory.hpp"
+#include "memory/held_memory.hpp"
 #include "options.hpp"
 #include "reaper.hpp"
 #include "spawn/spawn.hpp"
+#include "user.hpp"
 
 namespace capi = tutti::capi;
 
@@ -69,9 +70,11 @@ void refuse_threads() {
 // What a fork would tear apart is not there.
 void clear_the_process() {
     refuse_living(capi::count_handles(capi::Kind::Group), "group", "destroy and release it");
+    refuse_living(capi::count_handles(capi::Kind::Coalescing), "coalescing", "end it");
     refuse_living(capi::count_handles(capi::Kind::Work), "work", "release it");
     refuse_living(capi::count_handles(capi::Kind::Store), "store", "release it");
-    refuse_living(capi::count_memory(), "piece of tutti_alloc's memory", "free it");
+    refuse_living(tutti::HeldMemory::of_process().count(), "piece of tutti_memory_alloc's memory",
+                  "release it");
     if (tutti::log_is_listened_to()) {
         throw capi::Refusal(TUTTI_ERR_UNSUPPORTED,
                             "this process has a log callback, which new processes cannot share; "
@@ -83,9 +86,7 @@ void clear_the_process() {
 
 tutti::Status call(tutti_spawn_function function, void* user, int rank) {
     tutti_error error = TUTTI_ERROR_INIT;
-    const tutti_status status = function(rank, user, &error);
-    if (status == TUTTI_OK) return {};
-    return {status, -1, error.system_errno, error.message};
+    return capi::status_of(function(rank, user, &error), error);
 }
 
 tutti::spawn::Plan read_plan(tutti_spawn_function function, void* user, int32_t nprocs,

@@ -6,16 +6,16 @@
 
 extern "C" {
 
-uint32_t tutti_version(void) {
-    return TUTTI_VERSION_NUMBER;
+int32_t tutti_version(void) {
+    return TUTTI_VERSION;
 }
 
 const char* tutti_version_string(void) {
     return TUTTI_VERSION_STRING;
 }
 
-size_t tutti_dtype_size(tutti_dtype dtype) {
-    return tutti::element_size(dtype);
+int64_t tutti_dtype_size(tutti_dtype dtype) {
+    return static_cast<std::int64_t>(tutti::element_size(dtype));
 }
 
 int32_t tutti_is_backend_available(const char* name) {

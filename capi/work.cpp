@@ -5,9 +5,13 @@
 #include <vector>
 
 #include "arguments.hpp"
+#include "call_options.hpp"
 #include "guard.hpp"
 #include "handle.hpp"
+#include "object.hpp"
 #include "options.hpp"
+#include "results.hpp"
+#include "user.hpp"
 
 namespace capi = tutti::capi;
 
@@ -20,12 +24,21 @@ tutti::Deadline read_limit(int64_t timeout_ms) {
     return tutti::Deadline::after_ms(timeout_ms == 0 ? -1 : timeout_ms);
 }
 
-std::vector<std::shared_ptr<tutti::Work>> share_all(tutti_work* const* works, size_t count) {
+// Those that are not NULL, and where they stand.
+struct Works {
+    std::vector<std::shared_ptr<tutti::Work>> all;
+    std::vector<size_t> indexes;
+};
+
+Works share_all(tutti_work* const* works, int64_t given_count) {
+    const size_t count = capi::read_count(given_count, "count");
     capi::need_array(works, count, "works");
-    std::vector<std::shared_ptr<tutti::Work>> shared;
-    shared.reserve(count);
+    Works shared;
+    shared.all.reserve(count);
     for (size_t i = 0; i < count; ++i) {
-        shared.push_back(WorkPin(works[i], capi::indexed("works", i)).share());
+        if (works[i] == nullptr) continue;
+        shared.all.push_back(WorkPin(works[i], capi::indexed("works", i)).share());
+        shared.indexes.push_back(i);
     }
     return shared;
 }
@@ -37,8 +50,22 @@ void throw_failure(const tutti::Work& work) {
 }
 
 [[noreturn]] void wait_expired(int64_t timeout_ms, const std::string& what) {
-    throw capi::Refusal(TUTTI_ERR_TIMEOUT,
+    throw capi::Refusal(TUTTI_ERR_PENDING,
                         tutti::cat(timeout_ms, " ms have passed, and ", what, " still running"));
+}
+
+template <typename Handle>
+void take(tutti_work* work, Handle** out, int64_t count, const char* argument, const char* noun) {
+    const WorkPin pin(work, "work");
+    auto* const results = dynamic_cast<capi::HeldResults<Handle>*>(pin->results().get());
+    if (results == nullptr) {
+        capi::refuse("work is of ", pin->operation(), ", which receives no ", noun);
+    }
+    if (!pin->is_completed()) {
+        throw capi::Refusal(TUTTI_ERR_PENDING, "the operation is still running");
+    }
+    throw_failure(*pin);
+    results->take(out, count, argument);
 }
 
 }  // namespace
@@ -82,43 +109,87 @@ tutti_status tutti_work_source_rank(tutti_work* work, int32_t* out_rank, tutti_e
     });
 }
 
-tutti_status tutti_work_wait_any(tutti_work* const* works, size_t count, int64_t timeout_ms,
-                                 size_t* out_index, tutti_error* error) {
+tutti_status tutti_work_wait_any(tutti_work* const* works, int64_t count, int64_t timeout_ms,
+                                 int64_t* out_index, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         if (count == 0) capi::refuse("count is 0; there is nothing to wait for");
-        const auto shared = share_all(works, count);
+        const Works shared = share_all(works, count);
+        if (shared.all.empty()) {
+            capi::refuse("all of the ", count, " works are NULL; there is nothing to wait for");
+        }
         capi::need_output(out_index, "out_index");
-        const auto index = tutti::Work::wait_any(shared, read_limit(timeout_ms));
-        if (!index) wait_expired(timeout_ms, tutti::cat("all of the ", count, " operations are"));
-        *out_index = *index;
+        const auto index = tutti::Work::wait_any(shared.all, read_limit(timeout_ms));
+        if (!index) {
+            wait_expired(timeout_ms,
+                         tutti::cat("all of the ", shared.all.size(), " operations are"));
+        }
+        *out_index = static_cast<int64_t>(shared.indexes[*index]);
     });
 }
 
-tutti_status tutti_work_wait_all(tutti_work* const* works, size_t count, int64_t timeout_ms,
+tutti_status tutti_work_wait_all(tutti_work* const* works, int64_t count, int64_t timeout_ms,
                                  tutti_error* error) {
     return capi::guard(__func__, error, [&] {
-        const auto shared = share_all(works, count);
+        const Works shared = share_all(works, count);
         const tutti::Deadline limit = read_limit(timeout_ms);
-        for (size_t i = 0; i < count; ++i) {
-            if (!shared[i]->wait(limit)) {
-                wait_expired(timeout_ms, tutti::cat("works[", i, "] is"));
+        for (size_t i = 0; i < shared.all.size(); ++i) {
+            if (!shared.all[i]->wait(limit)) {
+                wait_expired(timeout_ms, tutti::cat("works[", shared.indexes[i], "] is"));
             }
         }
-        for (const auto& work : shared) throw_failure(*work);
+        for (const auto& work : shared.all) throw_failure(*work);
     });
 }
 
 tutti_status tutti_work_then(tutti_work* work, tutti_work_callback callback, void* user,
-                             tutti_error* error) {
+                             tutti_release_function release_user, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const WorkPin pin(work, "work");
         if (callback == nullptr) capi::refuse("callback is NULL");
-        pin->then([callback, user](const tutti::Status& status) {
+        const auto owned = std::make_shared<capi::User>(user, release_user);
+        tutti::Callbacks::of_program().start_thread();
+        owned->give();
+        pin->then([callback, owned](const tutti::Status& status) {
             tutti_error result = TUTTI_ERROR_INIT;
             if (!status.ok()) capi::report(status, "", &result);
-            callback(&result, user);
+            callback(&result, owned->get());
         });
     });
+}
+
+tutti_status tutti_work_synchronize(tutti_work* work, void* stream, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const WorkPin pin(work, "work");
+        capi::refuse_stream(stream, "stream");
+        pin->wait(tutti::Deadline::never());
+        throw_failure(*pin);
+    });
+}
+
+tutti_status tutti_work_cancel(tutti_work* work, int32_t* out_cancelled, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const WorkPin pin(work, "work");
+        capi::need_output(out_cancelled, "out_cancelled");
+        const auto cancelled = pin->cancel();
+        if (!cancelled) {
+            throw capi::Refusal(
+                TUTTI_ERR_UNSUPPORTED,
+                tutti::cat("work is of ", pin->operation(), "; only a receive can be cancelled"));
+        }
+        *out_cancelled = *cancelled ? 1 : 0;
+    });
+}
+
+tutti_status tutti_work_take_objects(tutti_work* work, tutti_object** out_objects, int64_t count,
+                                     tutti_error* error) {
+    return capi::guard(__func__, error,
+                       [&] { take(work, out_objects, count, "out_objects", "objects"); });
+}
+
+tutti_status tutti_work_take_bytes(tutti_work* work, tutti_bytes** out_bytes, int64_t count,
+                                   tutti_error* error) {
+    return capi::guard(__func__, error,
+                       [&] { take(work, out_bytes, count, "out_bytes", "bytes"); });
 }
 
 const char* tutti_work_get_op_type(tutti_work* work) {
@@ -126,12 +197,12 @@ const char* tutti_work_get_op_type(tutti_work* work) {
     return pin ? pin->operation() : nullptr;
 }
 
-tutti_status tutti_work_get_sequence_number(tutti_work* work, uint64_t* out_number,
+tutti_status tutti_work_get_sequence_number(tutti_work* work, int64_t* out_number,
                                             tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const WorkPin pin(work, "work");
         capi::need_output(out_number, "out_number");
-        *out_number = pin->number();
+        *out_number = static_cast<int64_t>(pin->sequence_number());
     });
 }
 

@@ -99,7 +99,7 @@ static tutti_status choose_dtype(const CFI_cdesc_t* array, const char* argument,
     if (wanted < 0 || wanted == *dtype) return TUTTI_OK;
     if (tutti_dtype_size((tutti_dtype)wanted) == 0)
         return refuse(error, "dtype is %d, which is none", (int)wanted);
-    if (tutti_dtype_size((tutti_dtype)wanted) != array->elem_len)
+    if (tutti_dtype_size((tutti_dtype)wanted) != (int64_t)array->elem_len)
         return refuse(error, "dtype has elements of %d bytes, but those of %s have %d",
                       (int)tutti_dtype_size((tutti_dtype)wanted), argument, (int)array->elem_len);
     *dtype = wanted;
@@ -255,7 +255,7 @@ static int is_of(const CFI_cdesc_t* array, int32_t dtype) {
         case TUTTI_FLOAT16:
         case TUTTI_BFLOAT16: /* What Fortran has no type for goes into integers of its size. */
             return (array->type & CFI_type_mask) == CFI_type_Integer &&
-                   array->elem_len == tutti_dtype_size((tutti_dtype)dtype);
+                   (int64_t)array->elem_len == tutti_dtype_size((tutti_dtype)dtype);
         default:
             return 0;
     }

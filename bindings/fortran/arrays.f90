@@ -115,7 +115,7 @@ contains
   integer(c_size_t) function bytes_in(opened)
     use tutti_functions, only: c_tutti_dtype_size
     type(array_argument), intent(in) :: opened
-    bytes_in = int(opened%buffer%count, c_size_t) * c_tutti_dtype_size(opened%buffer%dtype)
+    bytes_in = opened%buffer%count * c_tutti_dtype_size(opened%buffer%dtype)
   end function
 
   !> Copies elements from C into an array of the same type and shape.

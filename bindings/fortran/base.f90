@@ -2,19 +2,24 @@
 module tutti_base
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int32
-  use tutti_constants, only: tutti_error, TUTTI_OK, TUTTI_ERR_INVALID_ARGUMENT
+  use tutti_constants, only: tutti_error, tutti_store_call_options, TUTTI_OK, &
+                             TUTTI_ERR_INVALID_ARGUMENT
   use tutti_functions, only: c_tutti_status_name, c_tutti_bytes_data, c_tutti_bytes_size, &
                      c_tutti_bytes_release
   implicit none
   private
-  public :: finish, refuse, to_c, from_c, name_or_null, number, milliseconds, narrow
+  public :: finish, refuse, to_c, from_c, text_length, name_or_null, number, narrow
+  public :: milliseconds, waiting
   public :: node_or_all
-  public :: or_null, copy_text, copy_bytes, take_text, take_bytes, take_texts
+  public :: or_null, fill_text, copy_text, copy_bytes, take_text, take_bytes, take_texts
   public :: text_list, list_texts
-  public :: tutti_status_name, tutti_last_error, tutti_error_message, tutti_c_string
+  public :: tutti_status_name, tutti_last_error, tutti_error_message, tutti_set_error_message
+  public :: tutti_c_string
 
-  !> For a timeout: none. 0 is the default of the group, the store or the call.
+  !> For a timeout: none.
   integer, parameter, public :: TUTTI_NO_TIMEOUT = -1
+  !> For a timeout: that of the group or the store.
+  integer, parameter, public :: TUTTI_DEFAULT_TIMEOUT = 0
 
   !> One of several texts that differ in length.
   type, public :: tutti_text
@@ -38,7 +43,7 @@ module tutti_base
       type(tutti_error), intent(out) :: error
     end subroutine
 
-    integer(c_size_t) function strlen(text) bind(C)
+    pure integer(c_size_t) function strlen(text) bind(C)
       import :: c_size_t, c_ptr
       type(c_ptr), value :: text
     end function
@@ -62,41 +67,57 @@ contains
     error stop why
   end subroutine
 
-  !> Notes that an argument is refused by the binding itself.
-  subroutine refuse(status, error, message)
-    integer(c_int32_t), intent(out) :: status
+  !> Puts a message into the error that a procedure of the caller's was given, to tell how it
+  !> failed; what does not fit is cut off.
+  pure subroutine tutti_set_error_message(error, message)
     type(tutti_error), intent(inout) :: error
     character(*), intent(in) :: message
     integer :: i
 
-    status = TUTTI_ERR_INVALID_ARGUMENT
     error%message = c_null_char
     do i = 1, min(len(message), size(error%message) - 1)
       error%message(i) = message(i:i)
     end do
   end subroutine
 
+  !> Notes that an argument is refused by the binding itself.
+  subroutine refuse(status, error, message)
+    integer(c_int32_t), intent(out) :: status
+    type(tutti_error), intent(inout) :: error
+    character(*), intent(in) :: message
+
+    status = TUTTI_ERR_INVALID_ARGUMENT
+    call tutti_set_error_message(error, message)
+  end subroutine
+
+  ! No function here has a result whose length is deferred, `character(:), allocatable`: gfortran
+  ! keeps that length in memory which all threads of a program share. It is always an expression.
+
   !> The message of a failure: operation, group, rank and cause.
-  function tutti_error_message(error) result(text)
+  pure function tutti_error_message(error) result(text)
     type(tutti_error), intent(in) :: error
-    character(:), allocatable :: text
-    integer :: i, length
+    character(message_length(error)) :: text
+    integer :: i
+
+    do i = 1, len(text)
+      text(i:i) = error%message(i)
+    end do
+  end function
+
+  pure integer function message_length(error) result(length)
+    type(tutti_error), intent(in) :: error
 
     length = 0
     do while (length < size(error%message))
       if (error%message(length + 1) == c_null_char) exit
       length = length + 1
     end do
-    allocate (character(length) :: text)
-    do i = 1, length
-      text(i:i) = error%message(i)
-    end do
   end function
 
   !> The name of a status, for instance "TUTTI_ERR_TIMEOUT".
   function tutti_status_name(status) result(name)
     integer, intent(in) :: status
-    character(:), allocatable :: name
+    character(text_length(c_tutti_status_name(int(status, c_int32_t)))) :: name
     name = from_c(c_tutti_status_name(int(status, c_int32_t)))
   end function
 
@@ -107,10 +128,17 @@ contains
     call noted(error)
   end function
 
+  !> C's options of a store's call that may wait; absent: for the store's timeout.
+  pure function waiting(timeout_ms) result(options)
+    integer, optional, intent(in) :: timeout_ms
+    type(tutti_store_call_options) :: options
+    options%timeout_ms = milliseconds(timeout_ms)
+  end function
+
   !> A text as C has it: without its trailing blanks, and with a NUL.
   pure function to_c(text) result(c_text)
     character(*), intent(in) :: text
-    character(:, kind=c_char), allocatable :: c_text
+    character(len_trim(text) + 1, kind=c_char) :: c_text
     c_text = trim(text) // c_null_char
   end function
 
@@ -124,18 +152,21 @@ contains
   !> C's text as one of Fortran; empty if it is NULL.
   function from_c(address) result(text)
     type(c_ptr), intent(in) :: address
-    character(:), allocatable :: text
-    if (.not. c_associated(address)) then
-      text = ""
-    else
-      call copy_text(address, strlen(address), text)
-    end if
+    character(text_length(address)) :: text
+    call fill_text(address, text)
+  end function
+
+  !> How long C's text is; 0 if it is NULL.
+  pure integer(c_size_t) function text_length(address) result(length)
+    type(c_ptr), intent(in) :: address
+    length = 0
+    if (c_associated(address)) length = strlen(address)
   end function
 
   !> The text at an address that a callback was given; empty if it is NULL.
   function tutti_c_string(address) result(text)
     type(c_ptr), intent(in) :: address
-    character(:), allocatable :: text
+    character(text_length(address)) :: text
     text = from_c(address)
   end function
 
@@ -143,13 +174,21 @@ contains
     type(c_ptr), intent(in) :: address
     integer(c_size_t), intent(in) :: length
     character(:), allocatable, intent(out) :: text
-    character(kind=c_char), pointer :: bytes(:)
-    integer(c_size_t) :: i
 
     allocate (character(length) :: text)
-    if (length == 0) return
-    call c_f_pointer(address, bytes, [length])
-    do i = 1, length
+    call fill_text(address, text)
+  end subroutine
+
+  !> Fills a text with as many bytes.
+  subroutine fill_text(address, text)
+    type(c_ptr), intent(in) :: address
+    character(*), intent(inout) :: text
+    character(kind=c_char), pointer :: bytes(:)
+    integer :: i
+
+    if (len(text) == 0) return
+    call c_f_pointer(address, bytes, [len(text)])
+    do i = 1, len(text)
       text(i:i) = bytes(i)
     end do
   end subroutine

@@ -1,6 +1,6 @@
 !> Byte strings between ranks, of sizes that may differ freely: texts, which keep their trailing
 !> blanks here, and arrays of integer(int8). What comes is a handle of bytes, read and released
-!> once.
+!> once. With a `work` it stays in the work until tutti_work_take_bytes, and `bytes` must be absent.
 module tutti_byte_strings
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int64
@@ -16,7 +16,7 @@ module tutti_byte_strings
   private
   public :: tutti_bytes
   public :: tutti_broadcast_bytes, tutti_all_gather_bytes, tutti_gather_bytes, tutti_scatter_bytes
-  public :: tutti_send_bytes, tutti_recv_bytes
+  public :: tutti_send_bytes, tutti_recv_bytes, tutti_work_take_bytes
 
   !> A handle of bytes that came: a value that may be copied, and is released once.
   type :: tutti_bytes
@@ -64,8 +64,8 @@ contains
   !> The bytes as a text.
   function text(self) result(value)
     class(tutti_bytes), intent(in) :: self
-    character(:), allocatable :: value
-    call copy_text(c_tutti_bytes_data(self%handle), c_tutti_bytes_size(self%handle), value)
+    character(c_tutti_bytes_size(self%handle)) :: value
+    call fill_text(c_tutti_bytes_data(self%handle), value)
   end function
 
   !> Gives bytes back, or each of several. What was released, or never there, is passed over.
@@ -75,39 +75,29 @@ contains
     self%handle = 0
   end subroutine
 
-  subroutine broadcast_text(group_src, data, bytes, max_bytes, group, timeout_ms, work, ierr, &
-                            errmsg)
+  subroutine broadcast_text(group_src, data, bytes, max_bytes, group, timeout_ms, options, work, &
+                            ierr, errmsg)
     integer, intent(in) :: group_src
     character(*), target, asynchronous, intent(in) :: data
-    type(tutti_bytes), optional, target, asynchronous, intent(inout) :: bytes
+    type(tutti_bytes), optional, target, intent(inout) :: bytes
     integer(int64), optional, intent(in) :: max_bytes
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: timeout_ms
-    type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    include "call.inc"
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, group, timeout_ms, options, work)
     call broadcast(this, address_of(data), len(data, c_size_t), group_src, bytes, max_bytes)
     call end_call(this, work, ierr, errmsg)
   end subroutine
 
-  subroutine broadcast_bytes(group_src, data, bytes, max_bytes, group, timeout_ms, work, ierr, &
-                             errmsg)
+  subroutine broadcast_bytes(group_src, data, bytes, max_bytes, group, timeout_ms, options, work, &
+                             ierr, errmsg)
     integer, intent(in) :: group_src
     integer(int8), optional, target, asynchronous, intent(in) :: data(:)
-    type(tutti_bytes), optional, target, asynchronous, intent(inout) :: bytes
+    type(tutti_bytes), optional, target, intent(inout) :: bytes
     integer(int64), optional, intent(in) :: max_bytes
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: timeout_ms
-    type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    include "call.inc"
     type(argument), target :: in
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, group, timeout_ms, options, work)
     call take(this, in, "data", data)
     call broadcast(this, in%array%buffer%data, bytes_in(in%array), group_src, bytes, max_bytes)
     call give_back(this, in, data, .false.)
@@ -119,47 +109,39 @@ contains
     type(c_ptr), intent(in) :: data
     integer(c_size_t), intent(in) :: size
     integer, intent(in) :: group_src
-    type(tutti_bytes), optional, target, asynchronous, intent(inout) :: bytes
+    type(tutti_bytes), optional, target, intent(inout) :: bytes
     integer(int64), optional, intent(in) :: max_bytes
     integer(c_intptr_t), pointer :: out
 
     nullify (out)
     if (present(bytes)) out => bytes%handle
+    if (c_tutti_get_rank(this%group) /= group_src) call check_place(this, "bytes", present(bytes))
     if (this%status == TUTTI_OK) &
-      this%status = c_tutti_broadcast_bytes(this%group, data, size, out, &
-                                            int(group_src, c_int32_t), most(max_bytes), &
-                                            this%options, this%work, this%error)
+      this%status = c_tutti_broadcast_bytes(this%group, data, size, int(group_src, c_int32_t), &
+                                            most(max_bytes), this%options, out, this%work, &
+                                            this%error)
   end subroutine
 
-  subroutine all_gather_text(data, bytes, max_bytes, group, timeout_ms, work, ierr, errmsg)
+  subroutine all_gather_text(data, bytes, max_bytes, group, timeout_ms, options, work, ierr, errmsg)
     character(*), target, asynchronous, intent(in) :: data
-    type(tutti_bytes), target, asynchronous, intent(inout) :: bytes(:)
+    type(tutti_bytes), optional, target, intent(inout) :: bytes(:)
     integer(int64), optional, intent(in) :: max_bytes
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: timeout_ms
-    type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    include "call.inc"
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, group, timeout_ms, options, work)
     call all_gather(this, address_of(data), len(data, c_size_t), bytes, max_bytes)
     call end_call(this, work, ierr, errmsg)
   end subroutine
 
-  subroutine all_gather_bytes(data, bytes, max_bytes, group, timeout_ms, work, ierr, errmsg)
+  subroutine all_gather_bytes(data, bytes, max_bytes, group, timeout_ms, options, work, ierr, &
+                              errmsg)
     integer(int8), target, asynchronous, intent(in) :: data(:)
-    type(tutti_bytes), target, asynchronous, intent(inout) :: bytes(:)
+    type(tutti_bytes), optional, target, intent(inout) :: bytes(:)
     integer(int64), optional, intent(in) :: max_bytes
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: timeout_ms
-    type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    include "call.inc"
     type(argument), target :: in
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, group, timeout_ms, options, work)
     call take(this, in, "data", data)
     call all_gather(this, in%array%buffer%data, bytes_in(in%array), bytes, max_bytes)
     call give_back(this, in, data, .false.)
@@ -170,48 +152,41 @@ contains
     type(call_of), intent(inout) :: this
     type(c_ptr), intent(in) :: data
     integer(c_size_t), intent(in) :: length
-    type(tutti_bytes), target, asynchronous, intent(inout) :: bytes(:)
+    type(tutti_bytes), optional, target, intent(inout) :: bytes(:)
     integer(int64), optional, intent(in) :: max_bytes
     integer(c_intptr_t), pointer, contiguous :: out(:)
+    integer(c_int64_t) :: count
 
-    call room(this, "bytes", c_loc(bytes), size(bytes), is_contiguous(bytes), out)
+    call room_for(this, bytes, out, count)
+    call check_room(this, "bytes", present(bytes), count)
     if (this%status == TUTTI_OK) &
-      this%status = c_tutti_all_gather_bytes(this%group, data, length, out, &
-                                             size(out, kind=c_size_t), most(max_bytes), &
-                                             this%options, this%work, this%error)
+      this%status = c_tutti_all_gather_bytes(this%group, data, length, most(max_bytes), &
+                                             this%options, out, count, this%work, this%error)
   end subroutine
 
-  subroutine gather_text(data, group_dst, bytes, max_bytes, group, timeout_ms, work, ierr, errmsg)
+  subroutine gather_text(data, group_dst, bytes, max_bytes, group, timeout_ms, options, work, &
+                         ierr, errmsg)
     character(*), target, asynchronous, intent(in) :: data
     integer, intent(in) :: group_dst
-    type(tutti_bytes), optional, target, asynchronous, intent(inout) :: bytes(:)
+    type(tutti_bytes), optional, target, intent(inout) :: bytes(:)
     integer(int64), optional, intent(in) :: max_bytes
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: timeout_ms
-    type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    include "call.inc"
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, group, timeout_ms, options, work)
     call gather(this, address_of(data), len(data, c_size_t), group_dst, bytes, max_bytes)
     call end_call(this, work, ierr, errmsg)
   end subroutine
 
-  subroutine gather_bytes(data, group_dst, bytes, max_bytes, group, timeout_ms, work, ierr, errmsg)
+  subroutine gather_bytes(data, group_dst, bytes, max_bytes, group, timeout_ms, options, work, &
+                          ierr, errmsg)
     integer(int8), target, asynchronous, intent(in) :: data(:)
     integer, intent(in) :: group_dst
-    type(tutti_bytes), optional, target, asynchronous, intent(inout) :: bytes(:)
+    type(tutti_bytes), optional, target, intent(inout) :: bytes(:)
     integer(int64), optional, intent(in) :: max_bytes
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: timeout_ms
-    type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    include "call.inc"
     type(argument), target :: in
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, group, timeout_ms, options, work)
     call take(this, in, "data", data)
     call gather(this, in%array%buffer%data, bytes_in(in%array), group_dst, bytes, max_bytes)
     call give_back(this, in, data, .false.)
@@ -223,87 +198,72 @@ contains
     type(c_ptr), intent(in) :: data
     integer(c_size_t), intent(in) :: length
     integer, intent(in) :: group_dst
-    type(tutti_bytes), optional, target, asynchronous, intent(inout) :: bytes(:)
+    type(tutti_bytes), optional, target, intent(inout) :: bytes(:)
     integer(int64), optional, intent(in) :: max_bytes
     integer(c_intptr_t), pointer, contiguous :: out(:)
-    integer(c_size_t) :: count
+    integer(c_int64_t) :: count
 
-    nullify (out)
-    count = 0
-    if (present(bytes)) then
-      call room(this, "bytes", c_loc(bytes), size(bytes), is_contiguous(bytes), out)
-      count = size(bytes, kind=c_size_t)
-    end if
+    call room_for(this, bytes, out, count)
+    if (c_tutti_get_rank(this%group) == group_dst) &
+      call check_room(this, "bytes", present(bytes), count)
     if (this%status == TUTTI_OK) &
-      this%status = c_tutti_gather_bytes(this%group, data, length, out, count, &
-                                         int(group_dst, c_int32_t), most(max_bytes), &
-                                         this%options, this%work, this%error)
+      this%status = c_tutti_gather_bytes(this%group, data, length, int(group_dst, c_int32_t), &
+                                         most(max_bytes), this%options, out, count, this%work, &
+                                         this%error)
   end subroutine
 
   !> Every rank receives its bytes of those that the rank `group_src` has, which alone gives
   !> `pieces`, one buffer for each rank (tutti_buffer_of, tutti_pieces).
-  subroutine tutti_scatter_bytes(group_src, bytes, pieces, max_bytes, group, timeout_ms, work, &
-                                 ierr, errmsg)
+  subroutine tutti_scatter_bytes(group_src, bytes, pieces, max_bytes, group, timeout_ms, options, &
+                                 work, ierr, errmsg)
     integer, intent(in) :: group_src
-    type(tutti_bytes), target, asynchronous, intent(inout) :: bytes
+    type(tutti_bytes), optional, target, intent(inout) :: bytes
     type(tutti_buffer), optional, intent(in) :: pieces(:)
     integer(int64), optional, intent(in) :: max_bytes
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: timeout_ms
-    type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    include "call.inc"
     type(c_ptr), allocatable :: data(:)
     integer(c_size_t), allocatable :: sizes(:)
-    integer(c_size_t) :: count
+    integer(c_int64_t) :: count
+    integer(c_intptr_t), pointer :: out
     integer :: i
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, group, timeout_ms, options, work)
     count = 0
     if (present(pieces)) then
-      count = size(pieces, kind=c_size_t)
+      count = size(pieces, kind=c_int64_t)
       allocate (data(count), sizes(count))
       do i = 1, size(pieces)
         data(i) = pieces(i)%data
-        sizes(i) = int(pieces(i)%count, c_size_t) * c_tutti_dtype_size(pieces(i)%dtype)
+        sizes(i) = pieces(i)%count * c_tutti_dtype_size(pieces(i)%dtype)
       end do
     end if
-    this%status = c_tutti_scatter_bytes(this%group, data, sizes, count, bytes%handle, &
-                                        int(group_src, c_int32_t), most(max_bytes), this%options, &
-                                        this%work, this%error)
+    call room_for_one(this, bytes, out)
+    if (this%status == TUTTI_OK) &
+      this%status = c_tutti_scatter_bytes(this%group, data, sizes, count, &
+                                          int(group_src, c_int32_t), most(max_bytes), &
+                                          this%options, out, this%work, this%error)
     call end_call(this, work, ierr, errmsg)
   end subroutine
 
-  subroutine send_text(data, group_dst, tag, group, timeout_ms, work, ierr, errmsg)
+  subroutine send_text(data, group_dst, tag, group, timeout_ms, options, work, ierr, errmsg)
     character(*), target, asynchronous, intent(in) :: data
     integer, intent(in) :: group_dst
     integer, optional, intent(in) :: tag
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: timeout_ms
-    type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    include "call.inc"
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, group, timeout_ms, options, work)
     call send(this, address_of(data), len(data, c_size_t), group_dst, tag)
     call end_call(this, work, ierr, errmsg)
   end subroutine
 
-  subroutine send_bytes(data, group_dst, tag, group, timeout_ms, work, ierr, errmsg)
+  subroutine send_bytes(data, group_dst, tag, group, timeout_ms, options, work, ierr, errmsg)
     integer(int8), target, asynchronous, intent(in) :: data(:)
     integer, intent(in) :: group_dst
     integer, optional, intent(in) :: tag
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: timeout_ms
-    type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    include "call.inc"
     type(argument), target :: in
 
-    call begin_call(this, group, timeout_ms, work, is_message=.true.)
+    call begin_call(this, group, timeout_ms, options, work)
     call take(this, in, "data", data)
     call send(this, in%array%buffer%data, bytes_in(in%array), group_dst, tag)
     call give_back(this, in, data, .false.)
@@ -324,25 +284,65 @@ contains
 
   !> Receives bytes that one rank, or with TUTTI_ANY_RANK any, sent with the same tag.
   subroutine tutti_recv_bytes(bytes, group_src, tag, max_bytes, group, out_group_src, timeout_ms, &
-                              work, ierr, errmsg)
-    type(tutti_bytes), target, asynchronous, intent(inout) :: bytes
+                              options, work, ierr, errmsg)
+    type(tutti_bytes), optional, target, intent(inout) :: bytes
     integer, intent(in) :: group_src
     integer, optional, intent(in) :: tag
     integer(int64), optional, intent(in) :: max_bytes
-    type(tutti_group), optional, intent(in) :: group
     integer, optional, intent(out) :: out_group_src
-    integer, optional, intent(in) :: timeout_ms
-    type(tutti_work), optional, intent(out) :: work
+    include "call.inc"
+    integer(c_intptr_t), pointer :: out
+
+    call begin_call(this, group, timeout_ms, options, work)
+    if (present(out_group_src)) out_group_src = -1
+    call room_for_one(this, bytes, out)
+    if (this%status == TUTTI_OK) &
+      this%status = c_tutti_recv_bytes(this%group, int(group_src, c_int32_t), tag_of(tag), &
+                                       most(max_bytes), this%options, out, out_group_src, &
+                                       this%work, this%error)
+    call end_call(this, work, ierr, errmsg)
+  end subroutine
+
+  !> Where C writes bytes, and how many; NULL and 0 if they are absent.
+  subroutine room_for(this, bytes, handles, count)
+    type(call_of), intent(inout) :: this
+    type(tutti_bytes), optional, target, intent(inout) :: bytes(:)
+    integer(c_intptr_t), pointer, contiguous, intent(out) :: handles(:)
+    integer(c_int64_t), intent(out) :: count
+
+    nullify (handles)
+    count = 0
+    if (.not. present(bytes)) return
+    call room(this, "bytes", c_loc(bytes), size(bytes), is_contiguous(bytes), handles)
+    count = size(handles, kind=c_int64_t)
+  end subroutine
+
+  !> Where C writes bytes; NULL if there is a work.
+  subroutine room_for_one(this, bytes, handle)
+    type(call_of), intent(inout) :: this
+    type(tutti_bytes), optional, target, intent(inout) :: bytes
+    integer(c_intptr_t), pointer, intent(out) :: handle
+
+    nullify (handle)
+    if (present(bytes)) handle => bytes%handle
+    call check_place(this, "bytes", present(bytes))
+  end subroutine
+
+  !> Takes the bytes that an operation has received: those of every rank, or one. Once; what nobody
+  !> takes is released with the work.
+  subroutine tutti_work_take_bytes(work, bytes, ierr, errmsg)
+    type(tutti_work), intent(in) :: work
+    type(tutti_bytes), intent(inout) :: bytes(:)
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    integer(c_intptr_t) :: handles(size(bytes))
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
 
-    call begin_call(this, group, timeout_ms, work)
-    if (present(out_group_src)) out_group_src = -1
-    this%status = c_tutti_recv_bytes(this%group, bytes%handle, int(group_src, c_int32_t), &
-                                     tag_of(tag), most(max_bytes), this%options, out_group_src, &
-                                     this%work, this%error)
-    call end_call(this, work, ierr, errmsg)
+    handles = 0
+    status = c_tutti_work_take_bytes(work%handle, handles, size(handles, kind=c_int64_t), error)
+    if (status == TUTTI_OK) bytes%handle = handles
+    call finish(status, error, ierr, errmsg)
   end subroutine
 
   !> Where the bytes of a text are; they are sent with its trailing blanks.

@@ -1,10 +1,10 @@
-!> Collectives of one array on every rank, barriers, and gathering several calls into one. All ranks
+!> Collectives of one array on every rank, barriers, and several calls as one. All ranks
 !> of a group call them in the same order. Arrays are of any numeric, logical or character kind and
 !> any rank. Without a `work` a call returns when the result is there; with one it returns at once,
 !> and the arrays, which must be contiguous then, are in use until the work is done.
 module tutti_collectives
   use, intrinsic :: iso_c_binding
-  use tutti_constants, only: tutti_error, tutti_buffer, TUTTI_OK
+  use tutti_constants, only: tutti_error, tutti_buffer, tutti_coalescing_options, TUTTI_OK
   use tutti_base
   use tutti_functions
   use tutti_calls
@@ -17,18 +17,15 @@ module tutti_collectives
   public :: tutti_barrier, tutti_monitored_barrier, tutti_coalescing_begin, tutti_coalescing_end
 contains
   !> Copies the array of the rank `group_src` to all ranks.
-  subroutine tutti_broadcast(buffer, group_src, group, dtype, timeout_ms, work, ierr, errmsg)
+  subroutine tutti_broadcast(buffer, group_src, group, dtype, timeout_ms, options, work, ierr, &
+                             errmsg)
     type(*), dimension(..), target, asynchronous, intent(inout) :: buffer
     integer, intent(in) :: group_src
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: dtype, timeout_ms
-    type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    integer, optional, intent(in) :: dtype
+    include "call.inc"
     type(argument), target :: data
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, group, timeout_ms, options, work)
     call take(this, data, "buffer", buffer, dtype)
     if (this%status == TUTTI_OK) &
       this%status = c_tutti_broadcast(this%group, data%buffer, int(group_src, c_int32_t), &
@@ -39,19 +36,16 @@ contains
 
   !> Reduces all ranks' inputs, element by element; every rank receives the same result in
   !> `output`. `input` absent: taken from `output`. `op` absent: TUTTI_SUM.
-  subroutine tutti_all_reduce(output, op, input, group, dtype, timeout_ms, work, ierr, errmsg)
+  subroutine tutti_all_reduce(output, op, input, group, dtype, timeout_ms, options, work, ierr, &
+                              errmsg)
     type(*), dimension(..), target, asynchronous, intent(inout) :: output
     type(tutti_reduce_op), optional, intent(in) :: op
     type(*), dimension(..), optional, target, asynchronous, intent(in) :: input
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: dtype, timeout_ms
-    type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    integer, optional, intent(in) :: dtype
+    include "call.inc"
     type(argument), target :: out, in
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, group, timeout_ms, options, work)
     call take(this, out, "output", output, dtype)
     call take(this, in, "input", input, dtype)
     if (this%status == TUTTI_OK) &
@@ -65,24 +59,20 @@ contains
   !> Adds all buffers that the ranks contribute, each rank as many as it has: the exact sum, rounded
   !> once, however they are spread. Only for a group made with `reproducible`. `op`: TUTTI_SUM or
   !> TUTTI_AVG.
-  subroutine tutti_all_reduce_addends(inputs, output, op, group, dtype, timeout_ms, work, ierr, &
-                                      errmsg)
+  subroutine tutti_all_reduce_addends(inputs, output, op, group, dtype, timeout_ms, options, work, &
+                                      ierr, errmsg)
     type(tutti_buffer), intent(in) :: inputs(:)
     type(*), dimension(..), target, asynchronous, intent(inout) :: output
     type(tutti_reduce_op), optional, intent(in) :: op
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: dtype, timeout_ms
-    type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    integer, optional, intent(in) :: dtype
+    include "call.inc"
     type(argument), target :: out
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, group, timeout_ms, options, work)
     call take(this, out, "output", output, dtype)
     if (this%status == TUTTI_OK) &
       this%status = c_tutti_all_reduce_addends( &
-        this%group, inputs, size(inputs, kind=c_size_t), out%buffer, op_number(op), this%options, &
+        this%group, inputs, size(inputs, kind=c_int64_t), out%buffer, op_number(op), this%options, &
         this%work, this%error)
     call give_back(this, out, output, .true.)
     call end_call(this, work, ierr, errmsg)
@@ -90,21 +80,17 @@ contains
 
   !> Reduces all ranks' inputs; `group_dst` alone receives the result. `input` absent: taken from
   !> `output`, which other ranks that give `input` may leave out.
-  subroutine tutti_reduce(output, group_dst, op, input, group, dtype, timeout_ms, work, ierr, &
-                          errmsg)
+  subroutine tutti_reduce(output, group_dst, op, input, group, dtype, timeout_ms, options, work, &
+                          ierr, errmsg)
     type(*), dimension(..), optional, target, asynchronous, intent(inout) :: output
     integer, intent(in) :: group_dst
     type(tutti_reduce_op), optional, intent(in) :: op
     type(*), dimension(..), optional, target, asynchronous, intent(in) :: input
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: dtype, timeout_ms
-    type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    integer, optional, intent(in) :: dtype
+    include "call.inc"
     type(argument), target :: out, in
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, group, timeout_ms, options, work)
     call take(this, out, "output", output, dtype)
     call take(this, in, "input", input, dtype)
     if (this%status == TUTTI_OK) &
@@ -116,15 +102,10 @@ contains
   end subroutine
 
   !> Returns when every rank of the group has called it.
-  subroutine tutti_barrier(group, timeout_ms, work, ierr, errmsg)
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: timeout_ms
-    type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+  subroutine tutti_barrier(group, timeout_ms, options, work, ierr, errmsg)
+    include "call.inc"
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, group, timeout_ms, options, work)
     this%status = c_tutti_barrier(this%group, this%options, this%work, this%error)
     call end_call(this, work, ierr, errmsg)
   end subroutine
@@ -145,33 +126,36 @@ contains
     call end_call(this, ierr=ierr, errmsg=errmsg)
   end subroutine
 
-  !> From here to tutti_coalescing_end the collectives of the group are gathered instead of done:
-  !> none may have a `work`, and their arrays must be contiguous and stay until the end is done.
-  subroutine tutti_coalescing_begin(group, ierr, errmsg)
+  !> Begins a coalescing: collectives that are given it as their `group` are done together, as one
+  !> operation, at its end. None may have a `work`; their arrays must be contiguous and stay until
+  !> the end is done. The group itself, absent: the world, works as ever. End or release it.
+  subroutine tutti_coalescing_begin(coalescing, group, options, ierr, errmsg)
+    type(tutti_group), intent(out) :: coalescing
     type(tutti_group), optional, intent(in) :: group
+    type(tutti_coalescing_options), optional, intent(in) :: options
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
-    call count_gathering(1_c_int32_t)
-    status = c_tutti_coalescing_begin(group_handle(group), error)
-    if (status /= TUTTI_OK) call count_gathering(-1_c_int32_t)
+    status = c_tutti_coalescing_begin(group_handle(group), options, coalescing%handle, error)
+    coalescing%coalesces = .true.
     call finish(status, error, ierr, errmsg)
   end subroutine
 
-  !> Does what was gathered since tutti_coalescing_begin, as one operation.
-  subroutine tutti_coalescing_end(group, timeout_ms, work, ierr, errmsg)
-    type(tutti_group), optional, intent(in) :: group
+  !> Does the collectives that were given to a coalescing, as one operation, and releases it.
+  subroutine tutti_coalescing_end(coalescing, timeout_ms, options, work, ierr, errmsg)
+    type(tutti_group), intent(inout) :: coalescing
     integer, optional, intent(in) :: timeout_ms
+    type(tutti_call_options), optional, intent(in) :: options
     type(tutti_work), optional, intent(out) :: work
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
     type(call_of), target :: this
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, coalescing, timeout_ms, options, work)
     this%status = c_tutti_coalescing_end(this%group, this%options, this%work, this%error)
-    if (this%status == TUTTI_OK) call count_gathering(-1_c_int32_t)
+    if (this%status == TUTTI_OK) coalescing = tutti_group()
     call end_call(this, work, ierr, errmsg)
   end subroutine
 end module tutti_collectives

@@ -8,13 +8,16 @@ module tutti_groups
   implicit none
   private
   public :: tutti_group, group_handle, operator(==), operator(/=)
-  public :: tutti_get_rank, tutti_get_world_size, tutti_get_backend, tutti_is_reproducible
+  public :: tutti_get_rank, tutti_get_world_size, tutti_get_backend, tutti_group_is_reproducible
   public :: tutti_get_group_rank, tutti_get_global_rank, tutti_get_process_group_ranks
-  public :: tutti_set_timeout
+  public :: tutti_group_set_timeout, tutti_group_get_timeout, tutti_group_get_name
+  public :: tutti_group_retain, tutti_get_failed_ranks
 
   !> A handle of a group: a value that may be copied, and is released once.
   type :: tutti_group
     integer(c_intptr_t) :: handle = 0
+    !> Whether tutti_coalescing_begin made it.
+    logical :: coalesces = .false.
   contains
     procedure :: release
   end type
@@ -25,6 +28,12 @@ module tutti_groups
 
   !> What a rank that is in none of the new groups receives instead of one.
   type(tutti_group), parameter, public :: TUTTI_GROUP_NON_MEMBER = tutti_group(non_member)
+
+  !> tutti_get_backend(group): the name of the group's backend, for instance "shm"; empty if the
+  !> group is not valid.
+  interface tutti_get_backend
+    module procedure backend_of_world, backend_of
+  end interface
 
   interface operator(==)
     module procedure equal
@@ -71,17 +80,21 @@ contains
     tutti_get_world_size = c_tutti_get_world_size(group_handle(group))
   end function
 
-  !> The name of the group's backend, for instance "shm"; empty if the group is not valid.
-  function tutti_get_backend(group) result(name)
-    type(tutti_group), optional, intent(in) :: group
-    character(:), allocatable :: name
-    name = from_c(c_tutti_get_backend(group_handle(group)))
+  function backend_of_world() result(name)
+    character(text_length(c_tutti_get_backend(world))) :: name
+    name = from_c(c_tutti_get_backend(world))
+  end function
+
+  function backend_of(group) result(name)
+    type(tutti_group), intent(in) :: group
+    character(text_length(c_tutti_get_backend(group%handle))) :: name
+    name = from_c(c_tutti_get_backend(group%handle))
   end function
 
   !> Whether the group's sums are exact and rounded once: made with `reproducible`.
-  logical function tutti_is_reproducible(group)
+  logical function tutti_group_is_reproducible(group)
     type(tutti_group), optional, intent(in) :: group
-    tutti_is_reproducible = c_tutti_is_reproducible(group_handle(group)) > 0
+    tutti_group_is_reproducible = c_tutti_group_is_reproducible(group_handle(group)) > 0
   end function
 
   !> The rank in the group of a global rank; -1 if it is not a member.
@@ -109,12 +122,12 @@ contains
 
     allocate (ranks(max(tutti_get_world_size(group), 0)), source=-1)
     status = c_tutti_get_process_group_ranks(group_handle(group), ranks, &
-                                             size(ranks, kind=c_size_t), error)
+                                             size(ranks, kind=c_int64_t), error)
     call finish(status, error, ierr, errmsg)
   end subroutine
 
   !> Sets the timeout of the group's operations from the next one on: above 0, or TUTTI_NO_TIMEOUT.
-  subroutine tutti_set_timeout(timeout_ms, group, ierr, errmsg)
+  subroutine tutti_group_set_timeout(timeout_ms, group, ierr, errmsg)
     integer, intent(in) :: timeout_ms
     type(tutti_group), optional, intent(in) :: group
     integer, optional, intent(out) :: ierr
@@ -122,7 +135,72 @@ contains
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
-    status = c_tutti_set_timeout(group_handle(group), int(timeout_ms, c_int64_t), error)
+    status = c_tutti_group_set_timeout(group_handle(group), int(timeout_ms, c_int64_t), error)
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+
+  !> The timeout of the group's operations in milliseconds, or TUTTI_NO_TIMEOUT.
+  subroutine tutti_group_get_timeout(timeout_ms, group, ierr, errmsg)
+    integer, intent(out) :: timeout_ms
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    integer(c_int64_t) :: now
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    now = 0
+    status = c_tutti_group_get_timeout(group_handle(group), now, error)
+    timeout_ms = int(min(now, int(huge(timeout_ms), c_int64_t)))
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+
+  !> What messages call the group: its description, or a name that tutti gave it.
+  subroutine tutti_group_get_name(name, group, ierr, errmsg)
+    character(:), allocatable, intent(out) :: name
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    integer(c_intptr_t) :: bytes
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    bytes = 0
+    status = c_tutti_group_get_name(group_handle(group), bytes, error)
+    call take_text(bytes, name)
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+
+  !> Another handle of the same group, which ends when the last of them is released.
+  subroutine tutti_group_retain(another, group, ierr, errmsg)
+    type(tutti_group), intent(out) :: another
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    status = c_tutti_group_retain(group_handle(group), another%handle, error)
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+
+  !> The ranks of the group that are known to be lost: they died, or were silent for too long. Ranks
+  !> that left by destroying the group are not among them.
+  subroutine tutti_get_failed_ranks(ranks, group, ierr, errmsg)
+    integer, allocatable, intent(out) :: ranks(:)
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    integer, allocatable :: found(:)
+    integer(c_int64_t) :: count
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    allocate (found(max(tutti_get_world_size(group), 0)))
+    count = 0
+    status = c_tutti_get_failed_ranks(group_handle(group), found, size(found, kind=c_int64_t), &
+                                      count, error)
+    ranks = found(:int(count))
     call finish(status, error, ierr, errmsg)
   end subroutine
 end module tutti_groups

@@ -2,7 +2,7 @@
 module tutti_group_creation
   use, intrinsic :: iso_c_binding
   use tutti_constants, only: tutti_error, tutti_group_options, tutti_new_group_options, &
-                             tutti_allgather_callback, TUTTI_OK
+                             tutti_destroy_options, tutti_allgather_callback, TUTTI_OK
   use tutti_base
   use tutti_functions
   use tutti_groups
@@ -18,42 +18,56 @@ module tutti_group_creation
   interface tutti_init_process_group
     module procedure init_by_method, init_with_store
   end interface
+
+  !> Makes a group of some of the ranks of another one, absent: of the world. All its ranks call
+  !> this with the same arguments, those that are not in `ranks` too: they get
+  !> TUTTI_GROUP_NON_MEMBER. `ranks` absent: all. With `use_local_synchronization` only the members
+  !> call. `reproducible` is TUTTI_AS_PARENT, TUTTI_REPRODUCIBLE or TUTTI_NOT_REPRODUCIBLE.
+  interface tutti_new_group
+    ! Not one procedure with optional ranks: gfortran takes `[integer ::]` for an absent argument.
+    module procedure group_of_all, group_of_ranks
+  end interface
 contains
   !> `backend`: "gloo", "shm", "hierarchy" or "loopback"; absent: what suits the ranks best.
-  subroutine init_by_method(backend, init_method, rank, world_size, timeout_ms, reproducible, &
-                            ierr, errmsg)
+  subroutine init_by_method(backend, init_method, rank, world_size, description, timeout_ms, &
+                            reproducible, ierr, errmsg)
     character(*), optional, intent(in) :: backend, init_method
+    character(*), optional, intent(in) :: description
     integer, optional, intent(in) :: rank, world_size, timeout_ms
     logical, optional, intent(in) :: reproducible
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
-    character(:, kind=c_char), allocatable :: c_backend, c_method
+    character(:, kind=c_char), allocatable :: c_backend, c_method, c_description
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
     call name_or_null(backend, c_backend)
     call name_or_null(init_method, c_method)
-    status = c_tutti_init_process_group(c_backend, c_method, given(rank), given(world_size), &
-                                        options_of(timeout_ms, reproducible), error)
+    call name_or_null(description, c_description)
+    status = c_tutti_init_process_group( &
+      c_backend, c_method, c_description, given(rank), given(world_size), &
+      options_of(timeout_ms, reproducible), error)
     call finish(status, error, ierr, errmsg)
   end subroutine
 
-  subroutine init_with_store(store, rank, world_size, backend, timeout_ms, reproducible, ierr, &
-                             errmsg)
+  subroutine init_with_store(store, rank, world_size, backend, description, timeout_ms, &
+                             reproducible, ierr, errmsg)
     type(tutti_store), intent(in) :: store
     integer, intent(in) :: rank, world_size
-    character(*), optional, intent(in) :: backend
+    character(*), optional, intent(in) :: backend, description
     integer, optional, intent(in) :: timeout_ms
     logical, optional, intent(in) :: reproducible
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
-    character(:, kind=c_char), allocatable :: c_backend
+    character(:, kind=c_char), allocatable :: c_backend, c_description
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
     call name_or_null(backend, c_backend)
+    call name_or_null(description, c_description)
     status = c_tutti_init_process_group_with_store( &
-      c_backend, store%handle, int(rank, c_int32_t), int(world_size, c_int32_t), &
+      c_backend, store%handle, c_description, int(rank, c_int32_t), &
+      int(world_size, c_int32_t), &
       options_of(timeout_ms, reproducible), error)
     call finish(status, error, ierr, errmsg)
   end subroutine
@@ -64,36 +78,42 @@ contains
   end function
 
   !> Ends a group, absent: the world and all groups made from it. Operations still running end with
-  !> TUTTI_ERR_ABORTED. Every rank calls it; none waits for the others.
-  subroutine tutti_destroy_process_group(group, ierr, errmsg)
+  !> TUTTI_ERR_ABORTED. Every rank calls it; none waits for the others. `timeout_ms` limits how long
+  !> finished sends may take to arrive; absent: 2,000.
+  subroutine tutti_destroy_process_group(group, timeout_ms, ierr, errmsg)
     type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(in) :: timeout_ms
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
+    type(tutti_destroy_options) :: options
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
-    status = c_tutti_destroy_process_group(group_handle(group), error)
+    options%timeout_ms = milliseconds(timeout_ms)
+    status = c_tutti_destroy_process_group(group_handle(group), options, error)
     call finish(status, error, ierr, errmsg)
   end subroutine
 
   !> Makes a group with no global state: several may live in one process.
-  subroutine tutti_group_create(store, rank, world_size, group, backend, timeout_ms, reproducible, &
-                                ierr, errmsg)
+  subroutine tutti_group_create(store, rank, world_size, group, backend, description, timeout_ms, &
+                                reproducible, ierr, errmsg)
     type(tutti_store), intent(in) :: store
     integer, intent(in) :: rank, world_size
     type(tutti_group), intent(out) :: group
-    character(*), optional, intent(in) :: backend
+    character(*), optional, intent(in) :: backend, description
     integer, optional, intent(in) :: timeout_ms
     logical, optional, intent(in) :: reproducible
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
-    character(:, kind=c_char), allocatable :: c_backend
+    character(:, kind=c_char), allocatable :: c_backend, c_description
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
     call name_or_null(backend, c_backend)
+    call name_or_null(description, c_description)
     status = c_tutti_group_create( &
-      c_backend, store%handle, int(rank, c_int32_t), int(world_size, c_int32_t), &
+      c_backend, store%handle, c_description, int(rank, c_int32_t), &
+      int(world_size, c_int32_t), &
       options_of(timeout_ms, reproducible), group%handle, error)
     call finish(status, error, ierr, errmsg)
   end subroutine
@@ -101,44 +121,59 @@ contains
   !> Makes a group without a store: ranks meet by a bind(C) procedure that gathers bytes of all of
   !> them, MPI_Allgather for instance. `user` is handed to it as it is.
   subroutine tutti_group_create_with_allgather(callback, rank, world_size, group, user, backend, &
-                                               timeout_ms, reproducible, ierr, errmsg)
+                                               description, timeout_ms, reproducible, ierr, errmsg)
     procedure(tutti_allgather_callback) :: callback
     integer, intent(in) :: rank, world_size
     type(tutti_group), intent(out) :: group
     type(c_ptr), optional, intent(in) :: user
-    character(*), optional, intent(in) :: backend
+    character(*), optional, intent(in) :: backend, description
     integer, optional, intent(in) :: timeout_ms
     logical, optional, intent(in) :: reproducible
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
-    character(:, kind=c_char), allocatable :: c_backend
+    character(:, kind=c_char), allocatable :: c_backend, c_description
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
     call name_or_null(backend, c_backend)
+    call name_or_null(description, c_description)
     status = c_tutti_group_create_with_allgather( &
-      c_backend, c_funloc(callback), or_null(user), int(rank, c_int32_t), &
+      c_backend, c_funloc(callback), or_null(user), c_description, int(rank, c_int32_t), &
       int(world_size, c_int32_t), options_of(timeout_ms, reproducible), group%handle, error)
     call finish(status, error, ierr, errmsg)
   end subroutine
 
-  !> Makes a group of some of the ranks of another one, absent: of the world. All its ranks call
-  !> this with the same arguments, those that are not in `ranks` too: they get
-  !> TUTTI_GROUP_NON_MEMBER. `ranks` absent: all. With `use_local_synchronization` only the members
-  !> call. `reproducible` is TUTTI_AS_PARENT, TUTTI_REPRODUCIBLE or TUTTI_NOT_REPRODUCIBLE.
-  subroutine tutti_new_group(new_group, ranks, group, backend, description, timeout_ms, &
-                             use_local_synchronization, reproducible, ierr, errmsg)
-    type(tutti_group), intent(out) :: new_group
+  subroutine group_of_all(new_group, group, backend, description, timeout_ms, &
+                          use_local_synchronization, reproducible, ierr, errmsg)
+    include "new_group.inc"
+    call make_group(new_group, group=group, backend=backend, description=description, &
+                    timeout_ms=timeout_ms, use_local_synchronization=use_local_synchronization, &
+                    reproducible=reproducible, ierr=ierr, errmsg=errmsg)
+  end subroutine
+
+  subroutine group_of_ranks(new_group, ranks, group, backend, description, timeout_ms, &
+                            use_local_synchronization, reproducible, ierr, errmsg)
+    integer, intent(in) :: ranks(:)
+    include "new_group.inc"
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    if (size(ranks) == 0) then
+      call refuse(status, error, "ranks is empty: leave it out for a group of all ranks")
+      call finish(status, error, ierr, errmsg)
+    else
+      call make_group(new_group, ranks, group, backend, description, timeout_ms, &
+                      use_local_synchronization, reproducible, ierr, errmsg)
+    end if
+  end subroutine
+
+  subroutine make_group(new_group, ranks, group, backend, description, timeout_ms, &
+                        use_local_synchronization, reproducible, ierr, errmsg)
     integer, optional, intent(in) :: ranks(:)
-    type(tutti_group), optional, intent(in) :: group
-    character(*), optional, intent(in) :: backend, description
-    integer, optional, intent(in) :: timeout_ms, reproducible
-    logical, optional, intent(in) :: use_local_synchronization
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "new_group.inc"
     character(:, kind=c_char), allocatable :: c_backend, c_description
     type(tutti_new_group_options) :: options
-    integer(c_size_t) :: count
+    integer(c_int64_t) :: count
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
@@ -148,13 +183,9 @@ contains
     options%use_local_synchronization = number(use_local_synchronization)
     if (present(reproducible)) options%reproducible = reproducible
     count = 0
-    if (present(ranks)) count = size(ranks, kind=c_size_t)
-    status = TUTTI_OK
-    if (present(ranks) .and. count == 0) &
-      call refuse(status, error, "ranks is empty: leave it out for a group of all ranks")
-    if (status == TUTTI_OK) &
-      status = c_tutti_new_group(group_handle(group), ranks, count, c_backend, c_description, &
-                                 options, new_group%handle, error)
+    if (present(ranks)) count = size(ranks, kind=c_int64_t)
+    status = c_tutti_new_group(group_handle(group), ranks, count, c_backend, c_description, &
+                               options, new_group%handle, error)
     call finish(status, error, ierr, errmsg)
   end subroutine
 
@@ -175,14 +206,14 @@ contains
     integer(c_int32_t) :: status
 
     status = TUTTI_OK
-    if (any(sizes < 1)) call refuse(status, error, "sizes must be 1 or more each")
     if (sum(sizes) /= size(ranks)) &
       call refuse(status, error, "sizes must be together as many as ranks")
     call name_or_null(description, c_description)
     options%timeout_ms = milliseconds(timeout_ms)
     if (present(reproducible)) options%reproducible = reproducible
     if (status == TUTTI_OK) &
-      status = c_tutti_split_group(group_handle(group), ranks, sizes, size(sizes, kind=c_size_t), &
+      status = c_tutti_split_group(group_handle(group), ranks, size(ranks, kind=c_int64_t), &
+                                   int(sizes, c_int64_t), size(sizes, kind=c_int64_t), &
                                    c_description, options, new_group%handle, error)
     call finish(status, error, ierr, errmsg)
   end subroutine

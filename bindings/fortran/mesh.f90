@@ -3,13 +3,13 @@
 !> varies fastest, as torch lays ranks out.
 module tutti_meshes
   use, intrinsic :: iso_c_binding
-  use tutti_constants, only: tutti_error, tutti_group_options, TUTTI_OK
+  use tutti_constants, only: tutti_error, tutti_group_options, TUTTI_CPU, TUTTI_OK
   use tutti_base
   use tutti_functions
   use tutti_groups, only: tutti_group, group_handle
   implicit none
   private
-  public :: tutti_mesh, tutti_init_device_mesh, tutti_mesh_from_group
+  public :: tutti_mesh, tutti_init_device_mesh, tutti_mesh_create, tutti_mesh_from_group
 
   !> A handle of a mesh: a value that may be copied, and is released once.
   type :: tutti_mesh
@@ -17,7 +17,7 @@ module tutti_meshes
   contains
     procedure :: get_group, get_all_groups, get_local_rank, get_coordinate, get_rank
     procedure :: size => mesh_size
-    procedure :: ndim, shape => mesh_shape, ranks, dim_name
+    procedure :: ndim, shape => mesh_shape, ranks, dim_name, find_dim, device_type
     procedure :: slice, flatten
     procedure :: release
   end type
@@ -31,8 +31,7 @@ contains
     integer, intent(in) :: shape(:)
     character(*), optional, intent(in) :: dim_names(:)
     type(tutti_group), optional, intent(in) :: group
-    character(*), optional, intent(in) :: device_type
-    integer, optional, intent(in) :: timeout_ms
+    integer, optional, intent(in) :: device_type, timeout_ms
     logical, optional, intent(in) :: reproducible
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
@@ -45,31 +44,69 @@ contains
     options%reproducible = number(reproducible)
     call take_names(dim_names, size(shape), names, status, error)
     if (status == TUTTI_OK) &
-      status = c_tutti_init_device_mesh(group_handle(group), device_of(device_type), shape, &
-                                        size(shape, kind=c_size_t), names%addresses, options, &
-                                        mesh%handle, error)
+      status = c_tutti_init_device_mesh( &
+        group_handle(group), int(shape, c_int64_t), int(size(shape), c_int32_t), names%addresses, &
+        device_of(device_type), options, mesh%handle, error)
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+
+  !> Makes a mesh of any layout: `ranks` are ranks of a group, absent: of the world, row by row;
+  !> `shape` has the lengths of the dimensions. Every rank of the group calls it with the same
+  !> arguments.
+  subroutine tutti_mesh_create(mesh, ranks, shape, dim_names, group, device_type, timeout_ms, &
+                               reproducible, ierr, errmsg)
+    type(tutti_mesh), intent(out) :: mesh
+    integer, intent(in) :: ranks(:), shape(:)
+    character(*), optional, intent(in) :: dim_names(:)
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(in) :: device_type, timeout_ms
+    logical, optional, intent(in) :: reproducible
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(text_list), target :: names
+    type(tutti_group_options) :: options
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    options%timeout_ms = milliseconds(timeout_ms)
+    options%reproducible = number(reproducible)
+    call take_names(dim_names, size(shape), names, status, error)
+    if (status == TUTTI_OK) &
+      status = c_tutti_mesh_create( &
+        group_handle(group), ranks, size(ranks, kind=c_int64_t), int(shape, c_int64_t), &
+        int(size(shape), c_int32_t), names%addresses, device_of(device_type), options, &
+        mesh%handle, error)
     call finish(status, error, ierr, errmsg)
   end subroutine
 
   !> Makes a mesh of groups that are there already, one for each dimension. `ranks` are the global
   !> ranks of the mesh, row by row, `shape` its lengths; both absent: those of the only group.
-  subroutine tutti_mesh_from_group(groups, mesh, ranks, shape, dim_names, device_type, ierr, errmsg)
+  !> `timeout_ms` and `reproducible` are those of groups that its `flatten` makes.
+  subroutine tutti_mesh_from_group(groups, mesh, ranks, shape, dim_names, device_type, timeout_ms, &
+                                   reproducible, ierr, errmsg)
     type(tutti_group), intent(in) :: groups(:)
     type(tutti_mesh), intent(out) :: mesh
     integer, optional, intent(in) :: ranks(:), shape(:)
-    character(*), optional, intent(in) :: dim_names(:), device_type
+    character(*), optional, intent(in) :: dim_names(:)
+    integer, optional, intent(in) :: device_type, timeout_ms
+    logical, optional, intent(in) :: reproducible
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
+    integer(c_int64_t), allocatable :: lengths(:)
     type(text_list), target :: names
+    type(tutti_group_options) :: options
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
+    options%timeout_ms = milliseconds(timeout_ms)
+    options%reproducible = number(reproducible)
     call take_names(dim_names, size(groups), names, status, error)
     call check_ranks(size(groups), ranks, shape, status, error)
+    if (present(shape)) allocate (lengths, source=int(shape, c_int64_t))
     if (status == TUTTI_OK) &
-      status = c_tutti_mesh_from_group(groups%handle, device_of(device_type), ranks, shape, &
-                                       size(groups, kind=c_size_t), names%addresses, mesh%handle, &
-                                       error)
+      status = c_tutti_mesh_from_group( &
+        groups%handle, ranks, lengths, int(size(groups), c_int32_t), names%addresses, &
+        device_of(device_type), options, mesh%handle, error)
     call finish(status, error, ierr, errmsg)
   end subroutine
 
@@ -103,11 +140,11 @@ contains
       call refuse(status, error, "dim_names must be as many as the dimensions")
   end subroutine
 
-  pure function device_of(device_type) result(name)
-    character(*), optional, intent(in) :: device_type
-    character(:, kind=c_char), allocatable :: name
-    name = to_c("cpu")
-    if (present(device_type)) name = to_c(device_type)
+  !> C's device type of one that may be absent, which then is TUTTI_CPU.
+  pure integer(c_int32_t) function device_of(device_type)
+    integer, optional, intent(in) :: device_type
+    device_of = TUTTI_CPU
+    if (present(device_type)) device_of = int(device_type, c_int32_t)
   end function
 
   !> A dimension as C numbers it: from 0; absent: -1.
@@ -116,6 +153,40 @@ contains
     number_of = -1
     if (present(dim)) number_of = merge(int(dim, c_int32_t) - 1, -2, dim > 0)
   end function
+
+  !> The number that C has for a dimension that the caller names or numbers; -1 if neither is given.
+  subroutine choose_dim(self, dim, dim_name, chosen, status, error)
+    class(tutti_mesh), intent(in) :: self
+    integer, optional, intent(in) :: dim
+    character(*), optional, intent(in) :: dim_name
+    integer(c_int32_t), intent(out) :: chosen, status
+    type(tutti_error), intent(inout) :: error
+
+    chosen = number_of(dim)
+    status = TUTTI_OK
+    if (.not. present(dim_name)) return
+    if (present(dim)) then
+      call refuse(status, error, "dim and dim_name are both given")
+    else
+      status = c_tutti_mesh_find_dim(self%handle, to_c(dim_name), chosen, error)
+    end if
+  end subroutine
+
+  !> The number of the dimension of a name, also of one that was flattened.
+  subroutine find_dim(self, dim_name, dim, ierr, errmsg)
+    class(tutti_mesh), intent(in) :: self
+    character(*), intent(in) :: dim_name
+    integer, intent(out) :: dim
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status, found
+
+    found = -1
+    status = c_tutti_mesh_find_dim(self%handle, to_c(dim_name), found, error)
+    dim = found + 1
+    call finish(status, error, ierr, errmsg)
+  end subroutine
 
   !> The group along one dimension, by number or by name; absent: the only one. To be released;
   !> TUTTI_GROUP_NON_MEMBER on a rank that is not in the mesh.
@@ -126,12 +197,12 @@ contains
     character(*), optional, intent(in) :: dim_name
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
-    character(:, kind=c_char), allocatable :: name
     type(tutti_error) :: error
-    integer(c_int32_t) :: status
+    integer(c_int32_t) :: chosen, status
 
-    call name_or_null(dim_name, name)
-    status = c_tutti_mesh_get_group(self%handle, number_of(dim), name, group%handle, error)
+    call choose_dim(self, dim, dim_name, chosen, status, error)
+    if (status == TUTTI_OK) &
+      status = c_tutti_mesh_get_group(self%handle, chosen, group%handle, error)
     call finish(status, error, ierr, errmsg)
   end subroutine
 
@@ -146,7 +217,7 @@ contains
     integer(c_int32_t) :: status
 
     handles = 0
-    status = c_tutti_mesh_get_all_groups(self%handle, handles, size(handles, kind=c_size_t), error)
+    status = c_tutti_mesh_get_all_groups(self%handle, handles, size(handles, kind=c_int64_t), error)
     allocate (groups(size(handles)))
     groups%handle = handles
     call finish(status, error, ierr, errmsg)
@@ -161,13 +232,13 @@ contains
     character(*), optional, intent(in) :: dim_name
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
-    character(:, kind=c_char), allocatable :: name
     type(tutti_error) :: error
-    integer(c_int32_t) :: status, found
+    integer(c_int32_t) :: chosen, status, found
 
-    call name_or_null(dim_name, name)
     found = -1
-    status = c_tutti_mesh_get_local_rank(self%handle, number_of(dim), name, found, error)
+    call choose_dim(self, dim, dim_name, chosen, status, error)
+    if (status == TUTTI_OK) &
+      status = c_tutti_mesh_get_local_rank(self%handle, chosen, found, error)
     rank = found
     call finish(status, error, ierr, errmsg)
   end subroutine
@@ -182,8 +253,8 @@ contains
     integer(c_int32_t) :: status
 
     allocate (coordinate(max(self%ndim(), 0)), source=-1)
-    status = c_tutti_mesh_get_coordinate(self%handle, coordinate, size(coordinate, kind=c_size_t), &
-                                         error)
+    status = c_tutti_mesh_get_coordinate(self%handle, coordinate, &
+                                         size(coordinate, kind=c_int64_t), error)
     call finish(status, error, ierr, errmsg)
   end subroutine
 
@@ -197,7 +268,7 @@ contains
   integer function mesh_size(self, dim)
     class(tutti_mesh), intent(in) :: self
     integer, optional, intent(in) :: dim
-    mesh_size = c_tutti_mesh_size(self%handle, number_of(dim))
+    mesh_size = int(c_tutti_mesh_size(self%handle, number_of(dim)))
   end function
 
   !> How many dimensions the mesh has; -1 if it is not valid.
@@ -206,17 +277,25 @@ contains
     ndim = c_tutti_mesh_ndim(self%handle)
   end function
 
+  !> The device type that the mesh was made with, for instance TUTTI_CPU; -1 if it is not valid.
+  integer function device_type(self)
+    class(tutti_mesh), intent(in) :: self
+    device_type = c_tutti_mesh_device_type(self%handle)
+  end function
+
   !> The length of every dimension.
   subroutine mesh_shape(self, lengths, ierr, errmsg)
     class(tutti_mesh), intent(in) :: self
     integer, allocatable, intent(out) :: lengths(:)
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
+    integer(c_int64_t), allocatable :: found(:)
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
-    allocate (lengths(max(self%ndim(), 0)), source=-1)
-    status = c_tutti_mesh_shape(self%handle, lengths, size(lengths, kind=c_size_t), error)
+    allocate (found(max(self%ndim(), 0)), source=-1_c_int64_t)
+    status = c_tutti_mesh_shape(self%handle, found, size(found, kind=c_int64_t), error)
+    lengths = int(found)
     call finish(status, error, ierr, errmsg)
   end subroutine
 
@@ -230,7 +309,7 @@ contains
     integer(c_int32_t) :: status
 
     allocate (numbers(max(self%size(), 0)), source=-1)
-    status = c_tutti_mesh_ranks(self%handle, numbers, size(numbers, kind=c_size_t), error)
+    status = c_tutti_mesh_ranks(self%handle, numbers, size(numbers, kind=c_int64_t), error)
     call finish(status, error, ierr, errmsg)
   end subroutine
 
@@ -238,7 +317,7 @@ contains
   function dim_name(self, dim) result(name)
     class(tutti_mesh), intent(in) :: self
     integer, intent(in) :: dim
-    character(:), allocatable :: name
+    character(text_length(c_tutti_mesh_dim_name(self%handle, number_of(dim)))) :: name
     name = from_c(c_tutti_mesh_dim_name(self%handle, number_of(dim)))
   end function
 
@@ -254,7 +333,7 @@ contains
     integer(c_int32_t) :: status
 
     call list_texts(dim_names, names)
-    status = c_tutti_mesh_slice(self%handle, names%addresses, size(dim_names, kind=c_size_t), &
+    status = c_tutti_mesh_slice(self%handle, names%addresses, size(dim_names, kind=c_int64_t), &
                                 mesh%handle, error)
     call finish(status, error, ierr, errmsg)
   end subroutine

@@ -175,8 +175,8 @@ contains
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
-    status = c_tutti_object_add_items(self%handle, items, size(items, kind=c_size_t), 0_c_int32_t, &
-                                      error)
+    status = c_tutti_object_add_items(self%handle, items, size(items, kind=c_int64_t), &
+                                      0_c_int32_t, error)
     call finish(status, error, ierr, errmsg)
   end procedure
 

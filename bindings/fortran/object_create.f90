@@ -38,7 +38,7 @@ contains
     if (present(options)) copying = options
     copying%flags = 0  ! the message is the caller's, who may change it
     allocate (bytes, source=[message, 0_int8])
-    status = c_tutti_object_decode(c_loc(bytes), size(message, kind=c_size_t), copying, &
+    status = c_tutti_object_decode(c_loc(bytes), size(message, kind=c_int64_t), copying, &
                                    object%handle, error)
     call finish(status, error, ierr, errmsg)
   end subroutine

@@ -203,21 +203,21 @@ contains
     status = TUTTI_OK
     call open_array("array", array, dtype, .true., opened, status, error)
     if (status == TUTTI_OK) &
-      status = c_tutti_object_get_elements(self%handle, node_or_all(node), place, &
-                                           opened%buffer%count, opened%buffer%dtype, &
-                                           opened%buffer%data, error)
+      status = c_tutti_object_get_elements(self%handle, node_or_all(node), &
+                                           opened%buffer%data, opened%buffer%count, &
+                                           opened%buffer%dtype, place, error)
     call close_array(array, status == TUTTI_OK, opened)
     call end_array(opened, status, error, ierr, errmsg)
   end procedure
 
   module procedure read
-    integer(c_size_t) :: found
+    integer(c_int64_t) :: found
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
     found = 0
-    status = c_tutti_object_read(self%handle, node_or_all(first), size(items, kind=c_size_t), &
-                                 items, found, error)
+    status = c_tutti_object_read(self%handle, node_or_all(first), items, &
+                                 size(items, kind=c_int64_t), found, error)
     count = int(found)
     call finish(status, error, ierr, errmsg)
   end procedure
@@ -229,11 +229,11 @@ contains
     type(tutti_object_item), intent(out) :: item
     logical, intent(out) :: found
     type(tutti_object_item) :: items(1)
-    integer(c_size_t) :: count
+    integer(c_int64_t) :: count
     integer(c_int32_t) :: status
 
     count = 0
-    status = c_tutti_object_read(self%handle, node_or_all(node), 1_c_size_t, items, count)
+    status = c_tutti_object_read(self%handle, node_or_all(node), items, 1_c_int64_t, count)
     found = status == TUTTI_OK .and. count == 1
     if (found) item = items(1)
   end subroutine

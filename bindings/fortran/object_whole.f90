@@ -27,14 +27,14 @@ contains
   module procedure to_json
     integer(c_intptr_t) :: bytes
     integer(c_int32_t) :: spaces
-    integer(c_size_t) :: most
+    integer(c_int64_t) :: most
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
     spaces = 0
     if (present(indent)) spaces = int(indent, c_int32_t)
     most = 0
-    if (present(limit)) most = int(max(limit, 0), c_size_t)
+    if (present(limit)) most = int(limit, c_int64_t)
     bytes = 0
     status = c_tutti_object_to_json(self%handle, node_or_all(node), spaces, most, bytes, error)
     call take_text(bytes, json)

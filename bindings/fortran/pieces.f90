@@ -18,22 +18,18 @@ module tutti_piece_collectives
 contains
   !> Every rank receives every rank's input, which may differ in count. `input` absent: taken from
   !> this rank's output.
-  subroutine tutti_all_gather(outputs, input, group, dtype, timeout_ms, work, ierr, errmsg)
+  subroutine tutti_all_gather(outputs, input, group, dtype, timeout_ms, options, work, ierr, errmsg)
     type(tutti_buffer), intent(in) :: outputs(:)
     type(*), dimension(..), optional, target, asynchronous, intent(in) :: input
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: dtype, timeout_ms
-    type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    integer, optional, intent(in) :: dtype
+    include "call.inc"
     type(argument), target :: in
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, group, timeout_ms, options, work)
     call take(this, in, "input", input, dtype)
     if (this%status == TUTTI_OK) &
       this%status = c_tutti_all_gather(this%group, in%buffer, outputs, &
-                                       size(outputs, kind=c_size_t), this%options, this%work, &
+                                       size(outputs, kind=c_int64_t), this%options, this%work, &
                                        this%error)
     call give_back(this, in, input, .false.)
     call end_call(this, work, ierr, errmsg)
@@ -41,19 +37,15 @@ contains
 
   !> Every rank receives every rank's input, one after the other in one array. `input` absent: taken
   !> from this rank's place in `output`.
-  subroutine tutti_all_gather_into_tensor(output, input, group, dtype, timeout_ms, work, ierr, &
-                                          errmsg)
+  subroutine tutti_all_gather_into_tensor(output, input, group, dtype, timeout_ms, options, work, &
+                                          ierr, errmsg)
     type(*), dimension(..), target, asynchronous, intent(inout) :: output
     type(*), dimension(..), optional, target, asynchronous, intent(in) :: input
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: dtype, timeout_ms
-    type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    integer, optional, intent(in) :: dtype
+    include "call.inc"
     type(argument), target :: out, in
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, group, timeout_ms, options, work)
     call take(this, out, "output", output, dtype)
     call take(this, in, "input", input, dtype)
     if (this%status == TUTTI_OK) &
@@ -66,19 +58,16 @@ contains
 
   !> The rank `group_dst` receives every rank's input; it alone gives `outputs`. `input` absent,
   !> there: taken from its output.
-  subroutine tutti_gather(group_dst, input, outputs, group, dtype, timeout_ms, work, ierr, errmsg)
+  subroutine tutti_gather(group_dst, input, outputs, group, dtype, timeout_ms, options, work, &
+                          ierr, errmsg)
     integer, intent(in) :: group_dst
     type(*), dimension(..), optional, target, asynchronous, intent(in) :: input
     type(tutti_buffer), optional, intent(in) :: outputs(:)
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: dtype, timeout_ms
-    type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    integer, optional, intent(in) :: dtype
+    include "call.inc"
     type(argument), target :: in
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, group, timeout_ms, options, work)
     call take(this, in, "input", input, dtype)
     if (this%status == TUTTI_OK) &
       this%status = c_tutti_gather(this%group, in%buffer, outputs, count_of(outputs), &
@@ -89,19 +78,16 @@ contains
 
   !> Every rank receives its piece of what the rank `group_src` has, which alone gives `inputs`.
   !> `output` absent, there: its piece stays where it is.
-  subroutine tutti_scatter(group_src, output, inputs, group, dtype, timeout_ms, work, ierr, errmsg)
+  subroutine tutti_scatter(group_src, output, inputs, group, dtype, timeout_ms, options, work, &
+                           ierr, errmsg)
     integer, intent(in) :: group_src
     type(*), dimension(..), optional, target, asynchronous, intent(inout) :: output
     type(tutti_buffer), optional, intent(in) :: inputs(:)
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: dtype, timeout_ms
-    type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    integer, optional, intent(in) :: dtype
+    include "call.inc"
     type(argument), target :: out
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, group, timeout_ms, options, work)
     call take(this, out, "output", output, dtype)
     if (this%status == TUTTI_OK) &
       this%status = c_tutti_scatter(this%group, inputs, count_of(inputs), out%buffer, &
@@ -112,22 +98,19 @@ contains
 
   !> Reduces the ranks' lists of inputs, buffer by buffer; each rank receives the result of the
   !> buffer that has its place in the list.
-  subroutine tutti_reduce_scatter(output, inputs, op, group, dtype, timeout_ms, work, ierr, errmsg)
+  subroutine tutti_reduce_scatter(output, inputs, op, group, dtype, timeout_ms, options, work, &
+                                  ierr, errmsg)
     type(*), dimension(..), target, asynchronous, intent(inout) :: output
     type(tutti_buffer), intent(in) :: inputs(:)
     type(tutti_reduce_op), optional, intent(in) :: op
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: dtype, timeout_ms
-    type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    integer, optional, intent(in) :: dtype
+    include "call.inc"
     type(argument), target :: out
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, group, timeout_ms, options, work)
     call take(this, out, "output", output, dtype)
     if (this%status == TUTTI_OK) &
-      this%status = c_tutti_reduce_scatter(this%group, inputs, size(inputs, kind=c_size_t), &
+      this%status = c_tutti_reduce_scatter(this%group, inputs, size(inputs, kind=c_int64_t), &
                                            out%buffer, op_number(op), this%options, this%work, &
                                            this%error)
     call give_back(this, out, output, .true.)
@@ -136,20 +119,16 @@ contains
 
   !> Reduces all ranks' inputs, ranks times as many elements as `output` has, and leaves to each
   !> rank its part of the result.
-  subroutine tutti_reduce_scatter_tensor(output, input, op, group, dtype, timeout_ms, work, ierr, &
-                                         errmsg)
+  subroutine tutti_reduce_scatter_tensor(output, input, op, group, dtype, timeout_ms, options, &
+                                         work, ierr, errmsg)
     type(*), dimension(..), target, asynchronous, intent(inout) :: output
     type(*), dimension(..), target, asynchronous, intent(in) :: input
     type(tutti_reduce_op), optional, intent(in) :: op
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: dtype, timeout_ms
-    type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    integer, optional, intent(in) :: dtype
+    include "call.inc"
     type(argument), target :: out, in
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, group, timeout_ms, options, work)
     call take(this, out, "output", output, dtype)
     call take(this, in, "input", input, dtype)
     if (this%status == TUTTI_OK) &
@@ -162,19 +141,14 @@ contains
   end subroutine
 
   !> Every rank gives every rank a buffer. `inputs` absent: `outputs` are also the inputs.
-  subroutine tutti_all_to_all(outputs, inputs, group, timeout_ms, work, ierr, errmsg)
+  subroutine tutti_all_to_all(outputs, inputs, group, timeout_ms, options, work, ierr, errmsg)
     type(tutti_buffer), intent(in) :: outputs(:)
     type(tutti_buffer), optional, intent(in) :: inputs(:)
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: timeout_ms
-    type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    include "call.inc"
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, group, timeout_ms, options, work)
     this%status = c_tutti_all_to_all(this%group, inputs, count_of(inputs), outputs, &
-                                     size(outputs, kind=c_size_t), this%options, this%work, &
+                                     size(outputs, kind=c_int64_t), this%options, this%work, &
                                      this%error)
     call end_call(this, work, ierr, errmsg)
   end subroutine
@@ -183,21 +157,17 @@ contains
   !> rank order. Split sizes are the elements of each piece; absent: equal pieces. `input` absent:
   !> taken from `output`.
   subroutine tutti_all_to_all_single(output, input, output_split_sizes, input_split_sizes, group, &
-                                     dtype, timeout_ms, work, ierr, errmsg)
+                                     dtype, timeout_ms, options, work, ierr, errmsg)
     type(*), dimension(..), target, asynchronous, intent(inout) :: output
     type(*), dimension(..), optional, target, asynchronous, intent(in) :: input
     integer, optional, intent(in) :: output_split_sizes(:), input_split_sizes(:)
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: dtype, timeout_ms
-    type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    integer, optional, intent(in) :: dtype
+    include "call.inc"
     type(argument), target :: out, in
     integer(c_int64_t), allocatable :: out_sizes(:), in_sizes(:)
-    integer(c_size_t) :: out_count, in_count
+    integer(c_int64_t) :: out_count, in_count
 
-    call begin_call(this, group, timeout_ms, work)
+    call begin_call(this, group, timeout_ms, options, work)
     call take(this, out, "output", output, dtype)
     call take(this, in, "input", input, dtype)
     call sizes_of(output_split_sizes, out_sizes, out_count)
@@ -211,20 +181,20 @@ contains
     call end_call(this, work, ierr, errmsg)
   end subroutine
 
-  pure integer(c_size_t) function count_of(buffers)
+  pure integer(c_int64_t) function count_of(buffers)
     type(tutti_buffer), optional, intent(in) :: buffers(:)
     count_of = 0
-    if (present(buffers)) count_of = size(buffers, kind=c_size_t)
+    if (present(buffers)) count_of = size(buffers, kind=c_int64_t)
   end function
 
   !> Sizes as C has them; not allocated, which is absent for C, if they are absent.
   pure subroutine sizes_of(sizes, c_sizes, count)
     integer, optional, intent(in) :: sizes(:)
     integer(c_int64_t), allocatable, intent(out) :: c_sizes(:)
-    integer(c_size_t), intent(out) :: count
+    integer(c_int64_t), intent(out) :: count
     count = 0
     if (.not. present(sizes)) return
-    count = size(sizes, kind=c_size_t)
+    count = size(sizes, kind=c_int64_t)
     allocate (c_sizes, source=int(sizes, c_int64_t))
   end subroutine
 end module tutti_piece_collectives

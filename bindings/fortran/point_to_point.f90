@@ -19,19 +19,15 @@ module tutti_messages
   integer, parameter :: TUTTI_ANY_RANK = -1
 contains
   !> Sends an array to one rank, which receives it with tutti_recv and the same tag; absent: 0.
-  subroutine tutti_send(buffer, group_dst, tag, group, dtype, timeout_ms, work, ierr, errmsg)
+  subroutine tutti_send(buffer, group_dst, tag, group, dtype, timeout_ms, options, work, ierr, &
+                        errmsg)
     type(*), dimension(..), target, asynchronous, intent(in) :: buffer
     integer, intent(in) :: group_dst
-    integer, optional, intent(in) :: tag
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: dtype, timeout_ms
-    type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    integer, optional, intent(in) :: tag, dtype
+    include "call.inc"
     type(argument), target :: data
 
-    call begin_call(this, group, timeout_ms, work, is_message=.true.)
+    call begin_call(this, group, timeout_ms, options, work)
     call take(this, data, "buffer", buffer, dtype)
     if (this%status == TUTTI_OK) &
       this%status = c_tutti_send(this%group, data%buffer, int(group_dst, c_int32_t), tag_of(tag), &
@@ -42,21 +38,17 @@ contains
 
   !> Receives a message that one rank, or with TUTTI_ANY_RANK any, sent with the same tag, count and
   !> dtype. `out_group_src` receives the sender's rank; with a `work`, its source_rank tells it.
-  subroutine tutti_recv(buffer, group_src, tag, group, out_group_src, dtype, timeout_ms, work, &
-                        ierr, errmsg)
+  subroutine tutti_recv(buffer, group_src, tag, group, out_group_src, dtype, timeout_ms, options, &
+                        work, ierr, errmsg)
     type(*), dimension(..), target, asynchronous, intent(inout) :: buffer
     integer, intent(in) :: group_src
     integer, optional, intent(in) :: tag
-    type(tutti_group), optional, intent(in) :: group
     integer, optional, intent(out) :: out_group_src
-    integer, optional, intent(in) :: dtype, timeout_ms
-    type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    integer, optional, intent(in) :: dtype
+    include "call.inc"
     type(argument), target :: data
 
-    call begin_call(this, group, timeout_ms, work, is_message=.true.)
+    call begin_call(this, group, timeout_ms, options, work)
     if (present(out_group_src)) out_group_src = -1
     call take(this, data, "buffer", buffer, dtype)
     if (this%status == TUTTI_OK) &
@@ -97,24 +89,25 @@ contains
 
   !> Starts several sends and receives, in any mix, in their order. `works` receives as many works;
   !> absent: returns when all are done.
-  subroutine tutti_batch_isend_irecv(ops, works, group, timeout_ms, ierr, errmsg)
+  subroutine tutti_batch_isend_irecv(ops, works, group, timeout_ms, options, ierr, errmsg)
     type(tutti_p2p_op), intent(in) :: ops(:)
     type(tutti_work), optional, intent(out) :: works(:)
     type(tutti_group), optional, intent(in) :: group
     integer, optional, intent(in) :: timeout_ms
+    type(tutti_call_options), optional, intent(in) :: options
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
     type(call_of), target :: this
     integer(c_intptr_t), allocatable :: started(:)
 
-    call begin_call(this, group, timeout_ms)
+    call begin_call(this, group, timeout_ms, options)
     if (present(works)) then
       allocate (started(size(ops)), source=0_c_intptr_t)
       if (size(works) /= size(ops)) &
         call refuse(this%status, this%error, "works must be as many as ops")
     end if
     if (this%status == TUTTI_OK) &
-      this%status = c_tutti_batch_isend_irecv(this%group, ops, size(ops, kind=c_size_t), &
+      this%status = c_tutti_batch_isend_irecv(this%group, ops, size(ops, kind=c_int64_t), &
                                               this%options, started, this%error)
     if (present(works) .and. this%status == TUTTI_OK) works%handle = started
     call end_call(this, ierr=ierr, errmsg=errmsg)

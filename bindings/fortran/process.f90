@@ -20,7 +20,7 @@ contains
 
   !> The version of the loaded library, for instance "0.1.0".
   function tutti_version_string() result(text)
-    character(:), allocatable :: text
+    character(text_length(c_tutti_version_string())) :: text
     text = from_c(c_tutti_version_string())
   end function
 
@@ -39,7 +39,7 @@ contains
   !> The backend that torch would choose for a device, "cpu" or "cuda:1"; empty for others.
   function tutti_get_default_backend_for_device(device) result(name)
     character(*), intent(in) :: device
-    character(:), allocatable :: name
+    character(text_length(c_tutti_get_default_backend_for_device(to_c(device)))) :: name
     name = from_c(c_tutti_get_default_backend_for_device(to_c(device)))
   end function
 
@@ -77,22 +77,26 @@ contains
   end function
 
   !> Sends the log, up to `level`, to a bind(C) procedure, which is called on a thread of the
-  !> library; absent: to the standard error again. tutti_c_string reads its message.
-  subroutine tutti_set_log_callback(callback, level, user, ierr, errmsg)
+  !> library; absent: to the standard error again. tutti_c_string reads its message. `release_user`
+  !> is called with `user` once the procedure can no longer be called.
+  subroutine tutti_set_log_callback(callback, level, user, release_user, ierr, errmsg)
     procedure(tutti_log_callback), optional :: callback
     integer, optional, intent(in) :: level
     type(c_ptr), optional, intent(in) :: user
+    procedure(tutti_release_function), optional :: release_user
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
-    type(c_funptr) :: function
+    type(c_funptr) :: function, release
     integer(c_int32_t) :: heard, status
     type(tutti_error) :: error
 
     function = c_null_funptr
     if (present(callback)) function = c_funloc(callback)
+    release = c_null_funptr
+    if (present(release_user)) release = c_funloc(release_user)
     heard = TUTTI_LOG_INFO
     if (present(level)) heard = int(level, c_int32_t)
-    status = c_tutti_set_log_callback(function, or_null(user), heard, error)
+    status = c_tutti_set_log_callback(function, or_null(user), release, heard, error)
     call finish(status, error, ierr, errmsg)
   end subroutine
 

@@ -70,24 +70,30 @@ contains
 
   !> Makes an op of a bind(C) procedure that does inout(i) = in(i) op inout(i) for `count` elements,
   !> `in` being of the lower ranks, and returns TUTTI_OK. It must be associative, and may be called
-  !> by several operations at once; `non_commutative`: results keep the order of the ranks. It must
-  !> stay callable until the op is released and what was started with it is done. `name`: the same
-  !> on all ranks. `user` is passed to it as it is.
-  subroutine tutti_reduce_op_create_user(name, function, op, user, non_commutative, ierr, errmsg)
+  !> by several operations at once; `non_commutative`: results keep the order of the ranks. On
+  !> failure it returns another status and may put a text into the error that it is given. `name`:
+  !> the same on all ranks. `user` is passed to it as it is, and to `release_user` once the
+  !> procedure can no longer be called: the op is released, and what was started with it is done.
+  subroutine tutti_reduce_op_create_user(name, function, op, user, release_user, non_commutative, &
+                                         ierr, errmsg)
     character(*), intent(in) :: name
     procedure(tutti_reduce_function) :: function
     type(tutti_reduce_op), intent(out) :: op
     type(c_ptr), optional, intent(in) :: user
+    procedure(tutti_release_function), optional :: release_user
     logical, optional, intent(in) :: non_commutative
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
     type(tutti_reduce_op_options) :: options
+    type(c_funptr) :: release
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
+    release = c_null_funptr
+    if (present(release_user)) release = c_funloc(release_user)
     options%non_commutative = number(non_commutative)
-    status = c_tutti_reduce_op_create_user(to_c(name), c_funloc(function), or_null(user), options, &
-                                           op%number, error)
+    status = c_tutti_reduce_op_create_user(to_c(name), c_funloc(function), or_null(user), release, &
+                                           options, op%number, error)
     call finish(status, error, ierr, errmsg)
   end subroutine
 

@@ -16,8 +16,6 @@ PROCEDURE = re.compile(r"^(?!end\b)(?P<before>[\w\s(),=:*]*?)\b(?P<kind>subrouti
                        r"(?P<name>\w+)\s*\((?P<dummies>[^)]*)\)(?P<after>.*)$")
 DECLARATION = re.compile(r"(integer|real|complex|logical|character|type|class|procedure)\b.*::")
 ATTRIBUTES = re.compile(r",\s*(target|asynchronous|intent\(in\))")
-# What the beginning says once for all.
-EVERYWHERE = {"ierr", "errmsg", "group", "timeout_ms", "work"}
 
 
 @dataclass
@@ -118,7 +116,7 @@ def described(procedure, called, hidden=()):
     lines = textwrap.wrap(call, 90, initial_indent="    ", subsequent_indent="        ")
     lines = [line + " &" for line in lines[:-1]] + lines[-1:]
     for name in dummies:
-        if name not in EVERYWHERE or "optional" not in procedure.declared[name]:
+        if procedure.declared[name] not in BEGINNING:
             lines.append(f"      {procedure.declared[name]}")
     if procedure.kind == "function":
         lines.append(f"      {procedure.declared[procedure.result]}")
@@ -163,6 +161,7 @@ These are the same everywhere and stand in the calls alone:
 
       type(tutti_group), optional :: group
       integer, optional :: timeout_ms
+      type(tutti_call_options), optional :: options
       type(tutti_work), optional, intent(out) :: work
       integer, optional, intent(out) :: ierr
       character(*), optional, intent(inout) :: errmsg

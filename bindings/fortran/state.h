@@ -8,9 +8,4 @@
 void tutti_fortran_note(const tutti_error* error);
 void tutti_fortran_noted(tutti_error* error);
 
-/* How many groups' calls may be being gathered: one more, or one less, and their number. A group
- * whose gathering failed stays counted. */
-void tutti_fortran_count_gathering(int32_t change);
-int32_t tutti_fortran_gatherings(void);
-
 #endif

@@ -18,7 +18,7 @@ module tutti_stores
     procedure, private :: compare_set_text, compare_set_bytes
     !> set(key, value): stores a value, a text or bytes; an old one is replaced.
     generic :: set => set_text, set_bytes
-    !> get(key, value): reads the value of a key, and waits until there is one.
+    !> get(key, value, timeout_ms): reads the value of a key, and waits until there is one.
     generic :: get => get_text, get_bytes
     !> append(key, value): appends to the value of a key.
     generic :: append => append_text, append_bytes
@@ -29,12 +29,12 @@ module tutti_stores
     generic :: compare_set => compare_set_text, compare_set_bytes
     !> queue_push(key, value): puts a value at the end of a queue.
     generic :: queue_push => push_text, push_bytes
-    !> queue_pop(key, value, block): takes the first value out of a queue; without one it waits, or
-    !> if `block` is .false. fails with TUTTI_ERR_QUEUE_EMPTY.
+    !> queue_pop(key, value, block, timeout_ms): takes the first value out of a queue; without one
+    !> it waits, or if `block` is .false. fails with TUTTI_ERR_QUEUE_EMPTY.
     generic :: queue_pop => pop_text, pop_bytes
     procedure :: check, wait, multi_get, multi_set, delete_key, queue_len, list_keys, num_keys
     procedure :: barrier, has_extended_api, set_timeout, get_timeout
-    procedure :: port, host, path, underlying_store, clone
+    procedure :: port, host, path, underlying_store, clone, flush, interrupt
     procedure :: release
   end type
 
@@ -84,36 +84,40 @@ module tutti_stores
       character(*), optional, intent(inout) :: errmsg
     end subroutine
 
-    module subroutine get_text(self, key, value, ierr, errmsg)
+    module subroutine get_text(self, key, value, timeout_ms, ierr, errmsg)
       class(tutti_store), intent(in) :: self
       character(*), intent(in) :: key
       character(:), allocatable, intent(out) :: value
+      integer, optional, intent(in) :: timeout_ms
       integer, optional, intent(out) :: ierr
       character(*), optional, intent(inout) :: errmsg
     end subroutine
 
-    module subroutine get_bytes(self, key, value, ierr, errmsg)
+    module subroutine get_bytes(self, key, value, timeout_ms, ierr, errmsg)
       class(tutti_store), intent(in) :: self
       character(*), intent(in) :: key
       integer(int8), allocatable, intent(out) :: value(:)
+      integer, optional, intent(in) :: timeout_ms
       integer, optional, intent(out) :: ierr
       character(*), optional, intent(inout) :: errmsg
     end subroutine
 
-    module subroutine pop_text(self, key, value, block, ierr, errmsg)
+    module subroutine pop_text(self, key, value, block, timeout_ms, ierr, errmsg)
       class(tutti_store), intent(in) :: self
       character(*), intent(in) :: key
       character(:), allocatable, intent(out) :: value
       logical, optional, intent(in) :: block
+      integer, optional, intent(in) :: timeout_ms
       integer, optional, intent(out) :: ierr
       character(*), optional, intent(inout) :: errmsg
     end subroutine
 
-    module subroutine pop_bytes(self, key, value, block, ierr, errmsg)
+    module subroutine pop_bytes(self, key, value, block, timeout_ms, ierr, errmsg)
       class(tutti_store), intent(in) :: self
       character(*), intent(in) :: key
       integer(int8), allocatable, intent(out) :: value(:)
       logical, optional, intent(in) :: block
+      integer, optional, intent(in) :: timeout_ms
       integer, optional, intent(out) :: ierr
       character(*), optional, intent(inout) :: errmsg
     end subroutine
@@ -172,10 +176,11 @@ module tutti_stores
     end subroutine
 
     !> Reads several values at once; waits until all keys are there.
-    module subroutine multi_get(self, keys, values, ierr, errmsg)
+    module subroutine multi_get(self, keys, values, timeout_ms, ierr, errmsg)
       class(tutti_store), intent(in) :: self
       character(*), intent(in) :: keys(:)
       type(tutti_text), allocatable, intent(out) :: values(:)
+      integer, optional, intent(in) :: timeout_ms
       integer, optional, intent(out) :: ierr
       character(*), optional, intent(inout) :: errmsg
     end subroutine
@@ -289,9 +294,27 @@ module tutti_stores
     end subroutine
 
     !> Makes another handle of the same store, with a timeout and connections of its own.
-    module subroutine clone(self, store, ierr, errmsg)
+    module subroutine clone(self, store, timeout_ms, ierr, errmsg)
       class(tutti_store), intent(in) :: self
       type(tutti_store), intent(out) :: store
+      integer, optional, intent(in) :: timeout_ms
+      integer, optional, intent(out) :: ierr
+      character(*), optional, intent(inout) :: errmsg
+    end subroutine
+
+    !> Waits until the server has taken every set, append and queue_push of this handle, and fails
+    !> if it refused one.
+    module subroutine flush(self, timeout_ms, ierr, errmsg)
+      class(tutti_store), intent(in) :: self
+      integer, optional, intent(in) :: timeout_ms
+      integer, optional, intent(out) :: ierr
+      character(*), optional, intent(inout) :: errmsg
+    end subroutine
+
+    !> Ends the calls of other threads that are waiting on this handle at this moment: they fail with
+    !> TUTTI_ERR_ABORTED. Later calls work as before.
+    module subroutine interrupt(self, ierr, errmsg)
+      class(tutti_store), intent(in) :: self
       integer, optional, intent(out) :: ierr
       character(*), optional, intent(inout) :: errmsg
     end subroutine

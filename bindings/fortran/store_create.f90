@@ -1,7 +1,7 @@
 !> Making stores.
 module tutti_store_creation
   use, intrinsic :: iso_c_binding
-  use tutti_constants, only: tutti_error, tutti_tcp_store_options
+  use tutti_constants, only: tutti_error, tutti_store_options, tutti_tcp_store_options
   use tutti_base
   use tutti_functions
   use tutti_stores
@@ -24,18 +24,21 @@ contains
 
   !> Opens a store in a file that all processes can reach and lock; PyTorch's FileStore layout.
   !> `world_size`: how many processes will open it; absent: not fixed, and the file stays.
-  subroutine tutti_file_store_create(path, store, world_size, ierr, errmsg)
+  !> `timeout_ms`: of the store's calls, and of the wait for others that hold the file's lock.
+  subroutine tutti_file_store_create(path, store, world_size, timeout_ms, ierr, errmsg)
     character(*), intent(in) :: path
     type(tutti_store), intent(out) :: store
-    integer, optional, intent(in) :: world_size
+    integer, optional, intent(in) :: world_size, timeout_ms
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
+    type(tutti_store_options) :: options
     type(tutti_error) :: error
     integer(c_int32_t) :: status, ranks
 
     ranks = -1
     if (present(world_size)) ranks = int(world_size, c_int32_t)
-    status = c_tutti_file_store_create(to_c(path), ranks, store%handle, error)
+    options%timeout_ms = milliseconds(timeout_ms)
+    status = c_tutti_file_store_create(to_c(path), ranks, options, store%handle, error)
     call finish(status, error, ierr, errmsg)
   end subroutine
 
@@ -68,16 +71,16 @@ contains
   end subroutine
 
   !> Makes a view of a store that puts `prefix` and "/" before every key.
-  subroutine tutti_prefix_store_create(prefix, underlying, store, ierr, errmsg)
-    character(*), intent(in) :: prefix
+  subroutine tutti_prefix_store_create(underlying, prefix, store, ierr, errmsg)
     type(tutti_store), intent(in) :: underlying
+    character(*), intent(in) :: prefix
     type(tutti_store), intent(out) :: store
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
-    status = c_tutti_prefix_store_create(to_c(prefix), underlying%handle, store%handle, error)
+    status = c_tutti_prefix_store_create(underlying%handle, to_c(prefix), store%handle, error)
     call finish(status, error, ierr, errmsg)
   end subroutine
 end module tutti_store_creation

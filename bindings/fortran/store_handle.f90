@@ -1,6 +1,6 @@
 !> A store itself: its timeout, its place, and other handles of it.
 submodule(tutti_stores) store_handle
-  use tutti_constants, only: tutti_error
+  use tutti_constants, only: tutti_error, tutti_store_options
   use tutti_base
   use tutti_functions
   implicit none
@@ -75,10 +75,28 @@ contains
   end procedure
 
   module procedure clone
+    type(tutti_store_options) :: options
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
-    status = c_tutti_store_clone(self%handle, store%handle, error)
+    options%timeout_ms = milliseconds(timeout_ms)
+    status = c_tutti_store_clone(self%handle, options, store%handle, error)
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  module procedure flush
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    status = c_tutti_store_flush(self%handle, waiting(timeout_ms), error)
+    call finish(status, error, ierr, errmsg)
+  end procedure
+
+  module procedure interrupt
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    status = c_tutti_store_interrupt(self%handle, error)
     call finish(status, error, ierr, errmsg)
   end procedure
 end submodule store_handle

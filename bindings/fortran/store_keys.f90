@@ -34,7 +34,7 @@ contains
 
     call list_texts(keys, list)
     flag = 0
-    status = c_tutti_store_check(self%handle, list%addresses, size(keys, kind=c_size_t), flag, &
+    status = c_tutti_store_check(self%handle, list%addresses, size(keys, kind=c_int64_t), flag, &
                                  error)
     found = flag /= 0
     call finish(status, error, ierr, errmsg)
@@ -46,8 +46,8 @@ contains
     integer(c_int32_t) :: status
 
     call list_texts(keys, list)
-    status = c_tutti_store_wait(self%handle, list%addresses, size(keys, kind=c_size_t), &
-                                milliseconds(timeout_ms), error)
+    status = c_tutti_store_wait(self%handle, list%addresses, size(keys, kind=c_int64_t), &
+                                waiting(timeout_ms), error)
     call finish(status, error, ierr, errmsg)
   end procedure
 
@@ -59,8 +59,8 @@ contains
 
     call list_texts(keys, list)
     allocate (bytes(size(keys)), source=0_c_intptr_t)
-    status = c_tutti_store_multi_get(self%handle, list%addresses, size(keys, kind=c_size_t), &
-                                     bytes, error)
+    status = c_tutti_store_multi_get(self%handle, list%addresses, size(keys, kind=c_int64_t), &
+                                     waiting(timeout_ms), bytes, error)
     call take_texts(bytes, values)
     call finish(status, error, ierr, errmsg)
   end procedure
@@ -77,7 +77,7 @@ contains
     else
       status = c_tutti_store_multi_set( &
         self%handle, list%addresses, contents%addresses, int(len_trim(values), c_size_t), &
-        size(keys, kind=c_size_t), error)
+        size(keys, kind=c_int64_t), error)
     end if
     call finish(status, error, ierr, errmsg)
   end procedure
@@ -134,7 +134,7 @@ contains
     integer(c_int32_t) :: status
 
     status = c_tutti_store_barrier(self%handle, to_c(key), int(world_size, c_int32_t), &
-                                   milliseconds(timeout_ms), error)
+                                   waiting(timeout_ms), error)
     call finish(status, error, ierr, errmsg)
   end procedure
 

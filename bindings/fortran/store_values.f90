@@ -35,7 +35,7 @@ contains
     integer(c_int32_t) :: status
 
     bytes = 0
-    status = c_tutti_store_get(self%handle, to_c(key), bytes, error)
+    status = c_tutti_store_get(self%handle, to_c(key), waiting(timeout_ms), bytes, error)
     call take_text(bytes, value)
     call finish(status, error, ierr, errmsg)
   end procedure
@@ -46,7 +46,7 @@ contains
     integer(c_int32_t) :: status
 
     bytes = 0
-    status = c_tutti_store_get(self%handle, to_c(key), bytes, error)
+    status = c_tutti_store_get(self%handle, to_c(key), waiting(timeout_ms), bytes, error)
     call take_bytes(bytes, value)
     call finish(status, error, ierr, errmsg)
   end procedure
@@ -54,14 +54,14 @@ contains
   module procedure pop_text
     integer(c_intptr_t) :: bytes
 
-    call pop(self, key, bytes, block, ierr, errmsg)
+    call pop(self, key, bytes, block, timeout_ms, ierr, errmsg)
     call take_text(bytes, value)
   end procedure
 
   module procedure pop_bytes
     integer(c_intptr_t) :: bytes
 
-    call pop(self, key, bytes, block, ierr, errmsg)
+    call pop(self, key, bytes, block, timeout_ms, ierr, errmsg)
     call take_bytes(bytes, value)
   end procedure
 
@@ -92,15 +92,16 @@ contains
     integer(c_int32_t) :: status
 
     allocate (bytes, source=[value, 0_int8])
-    status = how(self%handle, to_c(key), c_loc(bytes), size(value, kind=c_size_t), error)
+    status = how(self%handle, to_c(key), c_loc(bytes), size(value, kind=c_int64_t), error)
     call finish(status, error, ierr, errmsg)
   end subroutine
 
-  subroutine pop(self, key, bytes, block, ierr, errmsg)
+  subroutine pop(self, key, bytes, block, timeout_ms, ierr, errmsg)
     class(tutti_store), intent(in) :: self
     character(*), intent(in) :: key
     integer(c_intptr_t), intent(out) :: bytes
     logical, optional, intent(in) :: block
+    integer, optional, intent(in) :: timeout_ms
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
     type(tutti_error) :: error
@@ -109,7 +110,8 @@ contains
     bytes = 0
     may_wait = 1
     if (present(block)) may_wait = number(block)
-    status = c_tutti_store_queue_pop(self%handle, to_c(key), may_wait, bytes, error)
+    status = c_tutti_store_queue_pop(self%handle, to_c(key), may_wait, waiting(timeout_ms), &
+                                     bytes, error)
     call finish(status, error, ierr, errmsg)
   end subroutine
 
@@ -128,8 +130,8 @@ contains
     allocate (before, source=[expected, 0_int8])
     allocate (after, source=[desired, 0_int8])
     status = c_tutti_store_compare_set( &
-      self%handle, to_c(key), c_loc(before), size(expected, kind=c_size_t), c_loc(after), &
-      size(desired, kind=c_size_t), bytes, error)
+      self%handle, to_c(key), c_loc(before), size(expected, kind=c_int64_t), c_loc(after), &
+      size(desired, kind=c_int64_t), bytes, error)
     call finish(status, error, ierr, errmsg)
   end subroutine
 

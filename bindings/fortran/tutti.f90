@@ -8,9 +8,11 @@ module tutti
     c_sum => TUTTI_SUM, c_avg => TUTTI_AVG, c_product => TUTTI_PRODUCT, c_min => TUTTI_MIN, &
     c_max => TUTTI_MAX, c_band => TUTTI_BAND, c_bor => TUTTI_BOR, c_bxor => TUTTI_BXOR, &
     c_premul_sum => TUTTI_PREMUL_SUM, c_world => TUTTI_GROUP_WORLD, &
-    c_non_member => TUTTI_GROUP_NON_MEMBER, c_no_timeout => TUTTI_NO_TIMEOUT
-  use tutti_base, only: TUTTI_NO_TIMEOUT, tutti_status_name, tutti_last_error, &
-                        tutti_error_message, tutti_c_string, tutti_text
+    c_non_member => TUTTI_GROUP_NON_MEMBER, c_no_timeout => TUTTI_NO_TIMEOUT, &
+    c_default_timeout => TUTTI_DEFAULT_TIMEOUT
+  use tutti_base, only: TUTTI_NO_TIMEOUT, TUTTI_DEFAULT_TIMEOUT, tutti_status_name, &
+                        tutti_last_error, tutti_error_message, tutti_set_error_message, &
+                        tutti_c_string, tutti_text
   use tutti_arrays, only: tutti_buffer_of, tutti_pieces
   use tutti_byte_strings
   use tutti_collectives
@@ -31,6 +33,6 @@ module tutti
   implicit none
   public
   private :: c_sum, c_avg, c_product, c_min, c_max, c_band, c_bor, c_bxor, c_premul_sum
-  private :: c_world, c_non_member, c_no_timeout
+  private :: c_world, c_non_member, c_no_timeout, c_default_timeout
   private :: group_handle, op_number, tag_of
 end module tutti

@@ -3,7 +3,8 @@
 module tutti_works
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int64, real64
-  use tutti_constants, only: tutti_error, tutti_work_callback, TUTTI_OK
+  use tutti_constants, only: tutti_error, tutti_work_callback, tutti_release_function, &
+                             TUTTI_OK
   use tutti_base
   use tutti_functions
   implicit none
@@ -15,13 +16,13 @@ module tutti_works
     integer(c_intptr_t) :: handle = 0
   contains
     procedure :: wait, is_completed, is_success, exception, source_rank
-    procedure :: then
+    procedure :: then, synchronize, cancel
     procedure :: op_type, sequence_number, duration
     procedure :: release
   end type
 contains
   !> Waits until the operation is done and tells how it ended. With `timeout_ms` this wait alone is
-  !> limited: TUTTI_ERR_TIMEOUT then says that the operation is still running.
+  !> limited: TUTTI_ERR_PENDING then says that the operation goes on.
   subroutine wait(self, timeout_ms, ierr, errmsg)
     class(tutti_work), intent(in) :: self
     integer, optional, intent(in) :: timeout_ms
@@ -93,24 +94,58 @@ contains
   end subroutine
 
   !> Has a bind(C) procedure called once the operation is done, on a thread of the library, never
-  !> inside this call. `user` is passed to it as it is.
-  subroutine then(self, callback, user, ierr, errmsg)
+  !> inside this call. `user` is passed to it as it is, and to `release_user` behind it.
+  subroutine then(self, callback, user, release_user, ierr, errmsg)
     class(tutti_work), intent(in) :: self
     procedure(tutti_work_callback) :: callback
     type(c_ptr), optional, intent(in) :: user
+    procedure(tutti_release_function), optional :: release_user
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(c_funptr) :: release
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    release = c_null_funptr
+    if (present(release_user)) release = c_funloc(release_user)
+    status = c_tutti_work_then(self%handle, c_funloc(callback), or_null(user), release, error)
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+
+  !> Waits until the operation is done, as `wait` does; with a stream of a device, makes that stream
+  !> wait instead.
+  subroutine synchronize(self, stream, ierr, errmsg)
+    class(tutti_work), intent(in) :: self
+    type(c_ptr), optional, intent(in) :: stream
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
-    status = c_tutti_work_then(self%handle, c_funloc(callback), or_null(user), error)
+    status = c_tutti_work_synchronize(self%handle, or_null(stream), error)
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+
+  !> Cancels a receive that has not begun, which then ends with TUTTI_ERR_ABORTED. `cancelled` is
+  !> false if it has begun or is done.
+  subroutine cancel(self, cancelled, ierr, errmsg)
+    class(tutti_work), intent(in) :: self
+    logical, intent(out) :: cancelled
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status, flag
+
+    flag = 0
+    status = c_tutti_work_cancel(self%handle, flag, error)
+    cancelled = flag /= 0
     call finish(status, error, ierr, errmsg)
   end subroutine
 
   !> What kind of operation it is, for instance "all_reduce"; empty for an invalid handle.
   function op_type(self) result(name)
     class(tutti_work), intent(in) :: self
-    character(:), allocatable :: name
+    character(text_length(c_tutti_work_get_op_type(self%handle))) :: name
     name = from_c(c_tutti_work_get_op_type(self%handle))
   end function
 
@@ -143,7 +178,8 @@ contains
   end subroutine
 
   !> Gives a work back, or each of several. An unfinished operation goes on: its buffers must stay
-  !> until its group is destroyed. What was released, or never made, is passed over.
+  !> until `on_done` of its options is called, or its group is destroyed. What was released, or never
+  !> made, is passed over.
   impure elemental subroutine release(self)
     class(tutti_work), intent(inout) :: self
     call c_tutti_work_release(self%handle)
@@ -160,7 +196,7 @@ contains
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
-    status = c_tutti_work_wait_all(works%handle, size(works, kind=c_size_t), &
+    status = c_tutti_work_wait_all(works%handle, size(works, kind=c_int64_t), &
                                    milliseconds(timeout_ms), error)
     call finish(status, error, ierr, errmsg)
   end subroutine
@@ -173,12 +209,12 @@ contains
     integer, optional, intent(in) :: timeout_ms
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
-    integer(c_size_t) :: found
+    integer(c_int64_t) :: found
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
     found = 0
-    status = c_tutti_work_wait_any(works%handle, size(works, kind=c_size_t), &
+    status = c_tutti_work_wait_any(works%handle, size(works, kind=c_int64_t), &
                                    milliseconds(timeout_ms), found, error)
     index = 0
     if (status == TUTTI_OK) index = int(found) + 1

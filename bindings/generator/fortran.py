@@ -71,8 +71,8 @@ def is_list(function, position):
     if kind.pointers == 1 and kind.name.startswith("tutti_") and parameter.name.endswith("s"):
         return not kind.name.endswith("_options")
     following = function.parameters[position + 1:position + 2]
-    return bool(following) and following[0].type == headers.Type("size_t") and \
-        following[0].name.endswith("count")
+    return bool(following) and following[0].type == headers.Type("int64_t") and \
+        following[0].name.endswith(("count", "capacity"))
 
 
 def dummy(names, function, position):
@@ -113,14 +113,20 @@ def wrapped(line, indent):
     return [line[:cut] + " &"] + wrapped(" " * (indent + 4) + line[cut + 1:], indent)
 
 
+def is_pure(function):
+    """Whether a function tells a text or its length, which the length of a result may ask for."""
+    return function.result.name == "char" or function.name == "tutti_bytes_size"
+
+
 def procedure(names, function, name, binding, indent):
     """An interface body."""
     pad = " " * indent
     dummies = ", ".join(parameter.name for parameter in function.parameters)
     kind = "subroutine" if function.result.name == "void" and not function.result.pointers \
         else "function"
+    prefix = "pure " if is_pure(function) else ""
     lines = comment(function.comment.text, indent)
-    lines += wrapped(f"{pad}{kind} {name}({dummies}) {binding}", indent)
+    lines += wrapped(f"{pad}{prefix}{kind} {name}({dummies}) {binding}", indent)
     lines.append(f"{pad}  import")
     lines += [f"{pad}  {dummy(names, function, position)}"
               for position in range(len(function.parameters))]
@@ -157,7 +163,7 @@ def enumeration(names, one):
 
 def size_of(names, kind):
     """Bytes of a C type, which are its alignment, too, if it is no struct."""
-    if kind.pointers:
+    if kind.pointers or kind.name in names.callbacks:
         return 8
     base = names.base(kind.name)
     return layout(names, names.structs[base])[0] if base in names.structs else SIZES[base]
@@ -184,6 +190,8 @@ def field(names, struct, one):
     base = names.base(one.type.name)
     if one.type.pointers:
         what, default = "type(c_ptr)", " = c_null_ptr"
+    elif base in names.callbacks:
+        what, default = "type(c_funptr)", " = c_null_funptr"
     elif base == "char":
         what, default = "character(kind=c_char)", " = c_null_char"
     elif base in names.structs:

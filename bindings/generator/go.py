@@ -48,6 +48,7 @@ class Values:
     def __init__(self, described):
         self.described = described
         self.numbers = {one.name: SCALARS[one.underlying] for one in described.enumerations}
+        self.callbacks = {one.name for one in described.callbacks}
 
     def text(self):
         parts = ["// Made by bindings/generator/go.py from the public headers.\n\npackage raw\n\n",
@@ -77,7 +78,7 @@ class Values:
             f"type {exported(one.name)} uintptr\n"
 
     def field(self, one):
-        if one.type.pointers:
+        if one.type.pointers or one.type.name in self.callbacks:
             kind = "uintptr"
         elif one.type.name in SCALARS or one.type.name in self.numbers:
             kind = SCALARS.get(one.type.name) or self.numbers[one.type.name]

@@ -224,7 +224,7 @@ class _Header:
     def _constants(self):
         """The typed constants, which SWIG passes over: `#define NAME ((type)value)`."""
         for name, value in re.findall(r"^#define (\w+) +([^\n{\\]+)$", self.text, re.M):
-            if name == "TUTTI_API":
+            if name == "TUTTI_API" or name.startswith("TUTTI_VERSION"):  # for C's compilers alone
                 continue
             parts = re.fullmatch(r"\(\((\w+)(\*?)\)(?:\(uintptr_t\))?(-?\d+)\)", value.strip())
             if not parts:

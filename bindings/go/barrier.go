@@ -20,7 +20,7 @@ func (g *Group) barrier() *call {
 	return c
 }
 
-// MonitoredBarrier is a barrier that says who is missing: if not all ranks have come by the
+// MonitoredBarrier is a barrier that names missing ranks: if not all ranks have come by the
 // deadline of the context, or within the group's timeout, rank 0 fails with [ErrTimeout] and names
 // the first missing rank, or with waitAllRanks all of them; all others fail with [ErrAborted] and
 // the same sentence. For looking into a program that hangs. To cancel the context does not end it.

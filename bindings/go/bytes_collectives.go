@@ -9,7 +9,7 @@ import (
 
 // Collectives and messages of byte strings, whose lengths may differ freely between ranks: the
 // receivers need not know them. Of the options MaxBytes counts. The Async ones use the given bytes
-// until the work is done, and what they fill is there once [Work.Wait] has returned nil.
+// until the work is done, and fill their variables when [Work.Wait] returns nil.
 
 // BroadcastBytes gives the bytes of rank src to every rank.
 func BroadcastBytes(ctx context.Context, g *Group, data *[]byte, src int,
@@ -27,19 +27,19 @@ func broadcastBytes(g *Group, data *[]byte, src int, options *ObjectOptions) *ca
 	c := newCall(g)
 	var from unsafe.Pointer
 	var size uint64
-	var result *raw.Tutti_bytes
+	var result results[raw.Tutti_bytes]
 	switch {
 	case data == nil:
 		c.fail(invalid("data is nil"))
 	case g.Rank() == src:
 		from, size = c.giveBytes(*data), uint64(len(*data))
 	default:
-		result = c.receiveOneBytes(data)
+		result = c.receiveOneBytes("data", data)
 	}
 	most := options.maxBytes()
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
-		return raw.Tutti_broadcast_bytes(g.handle(), from, size, result, toInt32(src), most,
-			options, work, &c.frame.err)
+		return raw.Tutti_broadcast_bytes(g.handle(), from, size, toInt32(src), most, options,
+			result.room(work), work, &c.frame.err)
 	}
 	return c
 }
@@ -58,10 +58,11 @@ func AllGatherBytesAsync(ctx context.Context, g *Group, outputs [][]byte, data [
 
 func allGatherBytes(g *Group, outputs [][]byte, data []byte, options *ObjectOptions) *call {
 	c := newCall(g)
+	c.oneOfEach("outputs", len(outputs), true)
 	from, results, most := c.giveBytes(data), c.receiveBytes(outputs), options.maxBytes()
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
-		return raw.Tutti_all_gather_bytes(g.handle(), from, uint64(len(data)), results,
-			uint64(len(outputs)), most, options, work, &c.frame.err)
+		return raw.Tutti_all_gather_bytes(g.handle(), from, uint64(len(data)), most, options,
+			results.room(work), results.count(work), work, &c.frame.err)
 	}
 	return c
 }
@@ -80,10 +81,11 @@ func GatherBytesAsync(ctx context.Context, g *Group, outputs [][]byte, data []by
 
 func gatherBytes(g *Group, outputs [][]byte, data []byte, dst int, options *ObjectOptions) *call {
 	c := newCall(g)
+	c.oneOfEach("outputs", len(outputs), g.Rank() == dst)
 	from, results, most := c.giveBytes(data), c.receiveBytes(outputs), options.maxBytes()
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
-		return raw.Tutti_gather_bytes(g.handle(), from, uint64(len(data)), results,
-			uint64(len(outputs)), toInt32(dst), most, options, work, &c.frame.err)
+		return raw.Tutti_gather_bytes(g.handle(), from, uint64(len(data)), toInt32(dst), most,
+			options, results.room(work), results.count(work), work, &c.frame.err)
 	}
 	return c
 }
@@ -113,10 +115,10 @@ func scatterBytes(g *Group, output *[]byte, inputs [][]byte, src int,
 		c.alsoLetGo(list.release)
 		data, lengths = list.first(), unsafe.SliceData(sizes)
 	}
-	result, most := c.receiveOneBytes(output), options.maxBytes()
+	result, most := c.receiveOneBytes("output", output), options.maxBytes()
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
-		return raw.Tutti_scatter_bytes(g.handle(), data, lengths, uint64(len(inputs)), result,
-			toInt32(src), most, options, work, &c.frame.err)
+		return raw.Tutti_scatter_bytes(g.handle(), data, lengths, int64(len(inputs)), toInt32(src),
+			most, options, result.room(work), work, &c.frame.err)
 	}
 	return c
 }
@@ -133,7 +135,7 @@ func SendBytesAsync(ctx context.Context, g *Group, data []byte, dst, tag int) (*
 }
 
 func sendBytes(g *Group, data []byte, dst, tag int) *call {
-	c := newMessage(g)
+	c := newCall(g)
 	from := c.giveBytes(data)
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
 		return raw.Tutti_send_bytes(g.handle(), from, uint64(len(data)), toInt32(dst), toInt32(tag),
@@ -152,18 +154,19 @@ func RecvBytes(ctx context.Context, g *Group, output *[]byte, src, tag int,
 	return from, err
 }
 
-// RecvBytesAsync starts what [RecvBytes] does; [Work.SourceRank] tells whom it received from.
+// RecvBytesAsync starts what [RecvBytes] does; [Work.SourceRank] tells the sender.
 func RecvBytesAsync(ctx context.Context, g *Group, output *[]byte, src, tag int,
 	options *ObjectOptions) (*Work, error) {
 	return recvBytes(g, output, src, tag, options).async(ctx)
 }
 
 func recvBytes(g *Group, output *[]byte, src, tag int, options *ObjectOptions) *call {
-	c := newMessage(g)
-	result, most := c.receiveOneBytes(output), options.maxBytes()
+	c := newCall(g)
+	c.receives = true
+	result, most := c.receiveOneBytes("output", output), options.maxBytes()
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
-		return raw.Tutti_recv_bytes(g.handle(), result, toInt32(src), toInt32(tag), most, options,
-			c.sender(work), work, &c.frame.err)
+		return raw.Tutti_recv_bytes(g.handle(), toInt32(src), toInt32(tag), most, options,
+			result.room(work), c.sender(work), work, &c.frame.err)
 	}
 	return c
 }

@@ -3,9 +3,9 @@ package tutti
 import (
 	"context"
 	"runtime"
+	"runtime/cgo"
 	"sync"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"tutti/internal/raw"
@@ -21,21 +21,18 @@ type frame struct {
 }
 
 // A call is one operation of a group, from its arguments to its end: what it pins, how it is
-// started, and how what has arrived becomes values of Go.
+// started, and how results become values of Go.
 type call struct {
-	frame *frame
-	pins  runtime.Pinner
-	group *Group
-	op    *CustomOp
-	fault error // of an argument, found before C was called
-	apart bool  // not to be gathered: a message, or a gathering's end
-	owed  bool  // starts whatever the context says, as the other ranks count on it
-	// Memory of Alloc that its slices lie in.
-	regions []*region
-	start   func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32
-	// What to do once the operation has succeeded, and with results that nobody wants.
+	frame    *frame
+	pins     runtime.Pinner
+	group    *Group
+	op       *CustomOp
+	fault    error // of an argument, found before C was called
+	receives bool  // a message, so that it can be cancelled until that comes
+	owed     bool  // starts whatever the context says, as the other ranks count on it
+	start    func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32
+	// What to do once the operation has succeeded.
 	deliver func() error
-	discard func()
 	also    func() // what else is let go of with its buffers
 }
 
@@ -52,13 +49,6 @@ func newCall(group *Group) *call {
 	return c
 }
 
-// newMessage is newCall for what sends or receives, which is never gathered.
-func newMessage(group *Group) *call {
-	c := newCall(group)
-	c.apart = true
-	return c
-}
-
 // release lets go of everything the call held; it may be used for another one then.
 func (c *call) release() {
 	c.letGo()
@@ -70,9 +60,6 @@ func (c *call) release() {
 // letGo gives the buffers back to the garbage collector.
 func (c *call) letGo() {
 	c.pins.Unpin()
-	c.letGoOfRegions()
-	unuse(c.op)
-	c.op = nil
 	if c.also != nil {
 		c.also()
 		c.also = nil
@@ -87,17 +74,11 @@ func (c *call) fail(err error) {
 }
 
 // failure is what C says of the operation, and what Go knows of its cause.
-func (c *call) failure(ctx context.Context, said *raw.Tutti_error) error {
+func (c *call) failure(ctx context.Context, said *raw.Tutti_error) *Error {
 	failure := errorOf(said)
 	c.op.explain(failure)
-	return withCause(ctx, failure)
-}
-
-// withCause says that the context's deadline was the timeout that has passed.
-func withCause(ctx context.Context, failure *Error) error {
-	if deadline, has := ctx.Deadline(); has && failure.Status == ErrTimeout &&
-		!time.Now().Before(deadline) {
-		failure.cause = context.DeadlineExceeded
+	if _, has := ctx.Deadline(); has && failure.Status == ErrTimeout {
+		failure.cause = context.DeadlineExceeded // which the timeout was made of
 	}
 	return failure
 }
@@ -109,11 +90,20 @@ func pin(pins *runtime.Pinner, memory any) {
 	pins.Pin(memory)
 }
 
+// pin keeps memory where it is until the call lets go of it.
+func (c *call) pin(data unsafe.Pointer, length int) {
+	if length > 0 {
+		pin(&c.pins, data)
+	} else if data == freedMemory {
+		c.fail(errBufferFreed)
+	}
+}
+
 // view describes a slice to C, in a buffer of the frame or of a list, and pins it.
 func view[T Element](c *call, buffer *raw.Tutti_buffer, slice []T) *raw.Tutti_buffer {
 	*buffer = raw.Tutti_buffer{Count: int64(len(slice)), Dtype: uint32(DTypeOf[T]())}
 	data := unsafe.Pointer(unsafe.SliceData(slice))
-	c.hold(data, len(slice))
+	c.pin(data, len(slice))
 	if len(slice) > 0 {
 		buffer.Data = uintptr(data)
 	}
@@ -129,7 +119,7 @@ func viewOrNil[T Element](c *call, buffer *raw.Tutti_buffer, slice []T) *raw.Tut
 }
 
 // views describes several slices; nil for a list that is nil.
-func views[T Element](c *call, slices [][]T) (*raw.Tutti_buffer, uint64) {
+func views[T Element](c *call, slices [][]T) (*raw.Tutti_buffer, int64) {
 	if slices == nil {
 		return nil, 0
 	}
@@ -137,7 +127,7 @@ func views[T Element](c *call, slices [][]T) (*raw.Tutti_buffer, uint64) {
 	for i, slice := range slices {
 		view(c, &list[i], slice)
 	}
-	return unsafe.SliceData(list), uint64(len(list))
+	return unsafe.SliceData(list), int64(len(list))
 }
 
 // A threshold counts calls that hold up their threads: Go does not survive ten thousand of those.
@@ -165,21 +155,18 @@ func (c *call) run(ctx context.Context) error {
 		c.release()
 		return err
 	}
-	if !c.apart && c.group.isGathering() {
-		return c.gather(ctx)
+	if c.group.isCoalescing() {
+		return c.collect(ctx)
 	}
 	if ctx.Done() != nil || !blocking.enter() {
 		return c.runAsWork(ctx)
 	}
 	defer blocking.leave()
+	defer c.release()
 	if c.start(nil, nil) != raw.TUTTI_OK {
-		err := c.failure(ctx, &c.frame.err)
-		c.end()
-		return err
+		return c.failure(ctx, &c.frame.err)
 	}
-	err := c.deliverNow()
-	c.end()
-	return err
+	return c.deliverNow()
 }
 
 func (c *call) deliverNow() error {
@@ -187,15 +174,6 @@ func (c *call) deliverNow() error {
 		return nil
 	}
 	return c.deliver()
-}
-
-// end releases a call that C has answered; another one's gathering may have taken it along.
-func (c *call) end() {
-	group := c.group
-	if c.apart || !keepIfGathering(c) {
-		c.release()
-	}
-	runtime.KeepAlive(group)
 }
 
 // ready tells what stands against starting.
@@ -212,11 +190,12 @@ func (c *call) runAsWork(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer operation.abandon()
+	defer operation.release()
+	operation.obey(nil)
 	return operation.wait(ctx)
 }
 
-// async starts the call and returns its work. Of the context only the deadline counts.
+// async starts the call and returns its work.
 func (c *call) async(ctx context.Context) (*Work, error) {
 	if err := c.ready(ctx); err != nil {
 		c.release()
@@ -231,20 +210,26 @@ func (c *call) async(ctx context.Context) (*Work, error) {
 
 // begin starts the operation, which then has the call.
 func (c *call) begin(ctx context.Context) (*operation, error) {
-	if c.start(c.limits(ctx), &c.frame.work) != raw.TUTTI_OK {
+	o := &operation{call: c, ctx: ctx, done: make(chan struct{})}
+	self := cgo.NewHandle(o)
+	options := c.limits(ctx)
+	options.On_done, options.On_done_user = raw.Done, uintptr(self)
+	status := c.start(options, &c.frame.work)
+	options.On_done, options.On_done_user = 0, 0
+	if status != raw.TUTTI_OK {
+		self.Delete()
 		err := c.failure(ctx, &c.frame.err)
 		c.release()
 		return nil, err
 	}
-	return follow(ctx, c, c.frame.work), nil
+	return o, nil
 }
 
-// limits are the call's options; nil if the context sets no deadline.
+// limits are the call's options: the time that the context gives.
 func (c *call) limits(ctx context.Context) *raw.Tutti_call_options {
-	deadline, has := ctx.Deadline()
-	if !has {
-		return nil
+	c.frame.options.Timeout_ms = raw.TUTTI_DEFAULT_TIMEOUT
+	if deadline, has := ctx.Deadline(); has {
+		c.frame.options.Timeout_ms = millisecondsUntil(deadline)
 	}
-	c.frame.options.Timeout_ms = max(1, milliseconds(max(0, time.Until(deadline))))
 	return &c.frame.options
 }

@@ -1,10 +1,6 @@
 package tutti
 
-import (
-	"unsafe"
-
-	"tutti/internal/raw"
-)
+import "tutti/internal/raw"
 
 // How each collective is called in C.
 
@@ -129,23 +125,11 @@ func allToAll[T Element](g *Group, outputs, inputs [][]T) *call {
 func allToAllSingle[T Element](g *Group, output, input []T, outputSplits, inputSplits []int) *call {
 	c := newCall(g)
 	in, out := viewOrNil(c, &c.frame.first, input), view(c, &c.frame.second, output)
-	inSizes, inCount := splits(inputSplits)
-	outSizes, outCount := splits(outputSplits)
+	inSizes, inCount := int64s(inputSplits), int64(len(inputSplits))
+	outSizes, outCount := int64s(outputSplits), int64(len(outputSplits))
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
 		return raw.Tutti_all_to_all_single(g.handle(), in, inSizes, inCount, out, outSizes, outCount,
 			options, work, &c.frame.err)
 	}
 	return c
-}
-
-// splits copies sizes for C; nil for none.
-func splits(sizes []int) (*int64, uint64) {
-	if sizes == nil {
-		return nil, 0
-	}
-	copied := make([]int64, len(sizes))
-	for i, size := range sizes {
-		copied[i] = int64(size)
-	}
-	return unsafe.SliceData(copied), uint64(len(copied))
 }

@@ -11,7 +11,7 @@ import (
 //
 // The deadline of the context is the operation's timeout (without one it is the group's), and a
 // context that is done starts nothing. A context that is cancelled while a call waits ends the
-// wait with [ErrUnfinished], not the operation: other ranks count on it, and the slices stay in
+// wait with [ErrPending], not the operation: other ranks count on it, and the slices stay in
 // use until it is done or the group is closed. With context.Background() a call has the least to
 // do.
 

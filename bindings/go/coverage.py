@@ -22,12 +22,13 @@ OTHERWISE = {
         tutti_object_get_float64 tutti_object_get_string tutti_object_get_bytes
         tutti_object_get_timestamp tutti_object_get_array tutti_object_get_elements""",
     "a work's end comes by its callback, and goroutines wait for that": """
-        tutti_work_is_completed tutti_work_is_success tutti_work_error tutti_work_wait_any
-        tutti_work_wait_all""",
+        tutti_work_is_completed tutti_work_is_success tutti_work_wait_any tutti_work_wait_all""",
+    "slices are memory of the CPU, which has no streams": "tutti_work_synchronize",
     "a zero struct of Go, with its size, is the same": """
-        tutti_error_init tutti_tcp_store_options_init tutti_reduce_op_options_init
-        tutti_group_options_init tutti_new_group_options_init tutti_call_options_init
-        tutti_object_options_init""",
+        tutti_error_init tutti_store_options_init tutti_store_call_options_init
+        tutti_tcp_store_options_init tutti_reduce_op_options_init tutti_group_options_init
+        tutti_new_group_options_init tutti_destroy_options_init tutti_call_options_init
+        tutti_coalescing_options_init tutti_memory_options_init tutti_object_options_init""",
     "a process of Go has threads, and so cannot fork": "tutti_spawn tutti_spawn_options_init",
 }
 

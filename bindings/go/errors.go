@@ -1,8 +1,8 @@
 package tutti
 
 import (
-	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"syscall"
 	"unsafe"
@@ -24,9 +24,9 @@ const (
 	ErrInvalidHandle = Status(raw.TUTTI_ERR_INVALID_HANDLE)
 	// Not in this backend or build.
 	ErrUnsupported = Status(raw.TUTTI_ERR_UNSUPPORTED)
-	// The timeout has passed.
+	// The operation timed out.
 	ErrTimeout = Status(raw.TUTTI_ERR_TIMEOUT)
-	// The group was closed while the operation ran.
+	// The group was closed while the operation ran, or a receive or a store's wait was cancelled.
 	ErrAborted = Status(raw.TUTTI_ERR_ABORTED)
 	// A rank died, left or stopped: Error.Rank.
 	ErrPeerLost = Status(raw.TUTTI_ERR_PEER_LOST)
@@ -44,12 +44,10 @@ const (
 	ErrOutOfMemory = Status(raw.TUTTI_ERR_OUT_OF_MEMORY)
 	// A fault of tutti itself; please report it.
 	ErrInternal = Status(raw.TUTTI_ERR_INTERNAL)
+	// A wait was given up because its context was done, while the operation goes on: its buffers are
+	// not the caller's yet. They are once the work is done or the group is closed.
+	ErrPending = Status(raw.TUTTI_ERR_PENDING)
 )
-
-// ErrUnfinished is in the chain of an error whose wait was given up, because its context was done,
-// while the operation goes on: its buffers are not the caller's yet. They are once the work is done
-// or the group is closed.
-var ErrUnfinished = errors.New("the operation is still running")
 
 // Error is the name of the kind of failure.
 func (s Status) Error() string {
@@ -74,8 +72,8 @@ type Error struct {
 func (e *Error) Error() string { return "tutti: " + e.Message }
 
 // Unwrap gives what else errors.Is and errors.As look at: the status, the system's error,
-// context.DeadlineExceeded where the deadline of a context has ended the call, and what the
-// function of [NewReduceOp] has failed with.
+// that of the context which has ended the call, and the error of a caller's function
+// ([NewReduceOp], [CreateGroupWithAllGather]).
 func (e *Error) Unwrap() []error {
 	chain := []error{e.Status}
 	if e.Errno != 0 {
@@ -87,23 +85,21 @@ func (e *Error) Unwrap() []error {
 	return chain
 }
 
-// unfinished is the error of a wait that was given up.
-type unfinished struct {
-	operation string
-	cause     error
-}
-
-func (e *unfinished) Error() string {
-	return fmt.Sprintf("tutti: %s: %v, and the operation is still running", e.operation, e.cause)
-}
-
-func (e *unfinished) Unwrap() []error { return []error{ErrUnfinished, e.cause} }
-
 // invalid is an argument that is refused before C sees it.
 func invalid(format string, arguments ...any) error {
 	message := fmt.Sprintf(format, arguments...)
 	return &Error{Status: ErrInvalidArgument, Rank: -1, Message: message}
 }
+
+// goNames are what arguments are called here.
+var goNames = strings.NewReplacer(
+	"group_src", "src", "group_dst", "dst", "dim_names", "DimNames", "device_type", "DeviceType",
+	"input_count", "len(inputs)", "output_count", "len(outputs)", "object_count", "len(values)",
+	"input_split_count", "len(inputSplits)", "input_split_sizes", "inputSplits",
+	"output_split_count", "len(outputSplits)", "output_split_sizes", "outputSplits",
+	"rank_count", "len(ranks)", "split_count", "len(lists)", "max_bytes", "MaxBytes",
+	"is_master", "isMaster", "world_size=", "world_size=", "world_size", "worldSize",
+	"timeout_ms", "timeout", "TUTTI_NO_TIMEOUT", "NoTimeout")
 
 // errorOf copies what C says of a failure.
 func errorOf(said *raw.Tutti_error) *Error {
@@ -113,21 +109,42 @@ func errorOf(said *raw.Tutti_error) *Error {
 		Errno:   syscall.Errno(said.System_errno),
 		Message: goString(&said.Message[0]),
 	}
-	if failure.Status == ErrInvalidHandle { // what is nil or closed here is NULL there
+	switch failure.Status {
+	case ErrInvalidHandle: // what is nil or closed here is NULL there
 		failure.Message = strings.Replace(failure.Message, " is NULL", " is nil or closed", 1)
+	case ErrInvalidArgument:
+		failure.Message = goNames.Replace(failure.Message)
 	}
 	return failure
 }
 
 // attempt makes a call that takes no part in the group's operations, and turns its status into an
-// error.
+// error. What the function refers to, the garbage collector leaves alone meanwhile.
 func attempt(function func(*raw.Tutti_error) int32) error {
 	c := newCall(nil)
 	defer c.release()
-	if function(&c.frame.err) != raw.TUTTI_OK {
+	status := function(&c.frame.err)
+	runtime.KeepAlive(function)
+	if status != raw.TUTTI_OK {
 		return errorOf(&c.frame.err)
 	}
 	return nil
+}
+
+// ask is attempt for the calls that give something.
+func ask[T any](function func(*T, *raw.Tutti_error) int32) (T, error) {
+	answer := new(T)
+	err := attempt(func(e *raw.Tutti_error) int32 { return function(answer, e) })
+	return *answer, err
+}
+
+// askBytes is ask for bytes.
+func askBytes(function func(*raw.Tutti_bytes, *raw.Tutti_error) int32) ([]byte, error) {
+	bytes, err := ask(function)
+	if err != nil {
+		return nil, err
+	}
+	return takeBytes(bytes), nil
 }
 
 // goString copies text of C's that ends with a NUL; nil gives "".

@@ -15,8 +15,7 @@ import (
 // of the group.
 type Group struct {
 	number    atomic.Uintptr // C's handle; 0 once it is closed
-	gathering atomic.Bool
-	timeout   atomic.Int64 // as C knows it, in milliseconds
+	collected *collected     // of a coalescing; else nil
 }
 
 var (
@@ -30,16 +29,12 @@ func permanent(handle raw.Tutti_group) *Group {
 	return g
 }
 
-// defaultTimeout of operations, where a group is made without one.
-const defaultTimeout = 30 * time.Minute
-
-func newGroup(handle raw.Tutti_group, timeout int64) *Group {
+func newGroup(handle raw.Tutti_group) *Group {
 	if handle == raw.TUTTI_GROUP_NON_MEMBER {
 		return nonMember
 	}
 	g := permanent(handle)
-	g.timeout.Store(timeout)
-	runtime.SetFinalizer(g, (*Group).release)
+	runtime.SetFinalizer(g, (*Group).Release)
 	return g
 }
 
@@ -55,45 +50,11 @@ func (g *Group) handle() raw.Tutti_group {
 type GroupOptions struct {
 	// Of making the group, and the default of its operations; 0: 30 minutes.
 	Timeout time.Duration
+	// The group's name in errors; "": "world" for the default group, "unnamed" for others.
+	Description string
 	// Sums of floating-point and complex numbers are exact and rounded once, see
 	// [Group.IsReproducible]; the same on all ranks.
 	Reproducible bool
-}
-
-// making is the time that making a group has, which the context may shorten, and the timeout that
-// its operations have afterwards.
-type making struct{ now, later int64 }
-
-// makingWithin tells how long making a group may take: as long as the context has, too.
-func makingWithin(ctx context.Context, timeout, otherwise int64) (making, error) {
-	if err := ctx.Err(); err != nil {
-		return making{}, err
-	}
-	m := making{now: timeout, later: timeout}
-	if timeout == 0 {
-		m.later = otherwise
-	}
-	if m.later == 0 { // of a group that is yet to be made
-		m.later = milliseconds(defaultTimeout)
-	}
-	if deadline, has := ctx.Deadline(); has {
-		left := max(1, milliseconds(max(0, time.Until(deadline))))
-		if m.later < 0 || left < m.later {
-			m.now = left
-		}
-	}
-	return m, nil
-}
-
-// settle gives a new group the timeout it should have if making it had another one.
-func (m making) settle(g *Group) error {
-	g.timeout.Store(m.later)
-	if m.now == 0 || m.now == m.later || g == nonMember {
-		return nil
-	}
-	return attempt(func(e *raw.Tutti_error) int32 {
-		return raw.Tutti_set_timeout(g.handle(), m.later, e)
-	})
 }
 
 func groupOptions(reproducible bool, m making) *raw.Tutti_group_options {
@@ -102,42 +63,70 @@ func groupOptions(reproducible bool, m making) *raw.Tutti_group_options {
 	return made
 }
 
-// Close ends the group: what it has sent arrives, operations that still run end with [ErrAborted],
+// Close ends the group: finished sends arrive, operations that still run end with [ErrAborted],
 // connections are closed. Every rank calls it; a rank does not wait for the others. After a failure
-// this is how to end a group, too. When it returns no operation of the group uses any buffer any
+// this also ends a group. When it returns no operation of the group uses any buffer any
 // more. The default group, and one from [CreateGroup], take all groups with them that were made
 // from them. A group that is not closed is ended in the background when the garbage collector finds
 // it. To close a group twice, or nil, does nothing.
-func (g *Group) Close() error {
-	if g == world {
-		if !IsInitialized() {
-			return nil
-		}
-		return DestroyProcessGroup()
-	}
-	if g == nil || g == nonMember {
+func (g *Group) Close() error { return g.Destroy(context.Background()) }
+
+// Destroy ends the group as Close does. Finished sends have until the deadline of the context to
+// arrive; without one, as with Close, two seconds.
+func (g *Group) Destroy(ctx context.Context) error {
+	if g == nil || g == nonMember || g == world && !IsInitialized() {
 		return nil
 	}
-	handle := raw.Tutti_group(g.number.Swap(0))
+	if g.isCoalescing() {
+		g.Release()
+		return nil
+	}
+	handle := g.handle()
+	if g != world {
+		handle = raw.Tutti_group(g.number.Swap(0))
+		runtime.SetFinalizer(g, nil)
+	}
 	if handle == 0 {
 		return nil
 	}
-	runtime.SetFinalizer(g, nil)
+	options := &raw.Tutti_destroy_options{}
+	options.Struct_size = uint32(unsafe.Sizeof(*options))
+	if deadline, has := ctx.Deadline(); has {
+		options.Timeout_ms = millisecondsUntil(deadline)
+	}
 	err := attempt(func(e *raw.Tutti_error) int32 {
-		return raw.Tutti_destroy_process_group(handle, e)
+		return raw.Tutti_destroy_process_group(handle, options, e)
 	})
 	raw.Tutti_group_release(handle)
-	g.stopGathering()
 	if failure, is := err.(*Error); is && failure.Status == ErrInvalidHandle {
-		return nil // a group it was made from took it along
+		return nil // another one took it along
 	}
 	return err
 }
 
-// release is the finalizer.
-func (g *Group) release() {
+// Release gives back this Group and leaves the group as it is, for other Groups of [Group.Retain];
+// with the last of them it ends in the background. The default group does not end so.
+func (g *Group) Release() {
+	if g == nil || g == world || g == nonMember {
+		return
+	}
+	runtime.SetFinalizer(g, nil)
 	raw.Tutti_group_release(raw.Tutti_group(g.number.Swap(0)))
-	g.stopGathering()
+	if g.isCoalescing() {
+		releaseAll(g.collected.end())
+	}
+}
+
+// Retain gives another Group for the same group, for a part of a program that gives back its own
+// by [Group.Release]. That of [World] stays good, and destroyed, after the default group has ended.
+func (g *Group) Retain() (*Group, error) {
+	handle, err := ask(func(handle *raw.Tutti_group, e *raw.Tutti_error) int32 {
+		return raw.Tutti_group_retain(g.handle(), handle, e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return newGroup(handle), nil
 }
 
 // IsMember tells whether this process is in the group: [Group.NewGroup] and its kin give a group
@@ -168,7 +157,7 @@ func (g *Group) Backend() string {
 // once: the same bits with every backend, size and order of ranks. See [AllReduceAddends].
 func (g *Group) IsReproducible() bool {
 	defer runtime.KeepAlive(g)
-	return raw.Tutti_is_reproducible(g.handle()) == 1
+	return raw.Tutti_group_is_reproducible(g.handle()) == 1
 }
 
 // GroupRank is the rank in the group of a rank among all; -1 if it is not a member.
@@ -186,11 +175,10 @@ func (g *Group) GlobalRank(groupRank int) int {
 // Ranks are the global ranks of the members, in the order of their ranks in the group; torch's
 // get_process_group_ranks.
 func (g *Group) Ranks() ([]int, error) {
-	defer runtime.KeepAlive(g)
 	ranks := make([]int32, max(0, g.Size()))
 	err := attempt(func(e *raw.Tutti_error) int32 {
 		return raw.Tutti_get_process_group_ranks(g.handle(), unsafe.SliceData(ranks),
-			uint64(len(ranks)), e)
+			int64(len(ranks)), e)
 	})
 	if err != nil {
 		return nil, err
@@ -198,16 +186,41 @@ func (g *Group) Ranks() ([]int, error) {
 	return ints(ranks), nil
 }
 
+// FailedRanks are the ranks of the group that are known to be lost, ascending: they died, or were
+// silent for too long. Ranks that left by closing the group are not among them.
+func (g *Group) FailedRanks() ([]int, error) {
+	ranks := make([]int32, max(0, g.Size()))
+	count, err := ask(func(count *int64, e *raw.Tutti_error) int32 {
+		return raw.Tutti_get_failed_ranks(g.handle(), unsafe.SliceData(ranks), int64(len(ranks)),
+			count, e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ints(ranks[:count]), nil
+}
+
+// Name is the group's name in errors: its description, or the name that it got without one.
+func (g *Group) Name() (string, error) {
+	name, err := askBytes(func(name *raw.Tutti_bytes, e *raw.Tutti_error) int32 {
+		return raw.Tutti_group_get_name(g.handle(), name, e)
+	})
+	return string(name), err
+}
+
+// Timeout is the timeout of the group's operations where the context sets no deadline; [NoTimeout]
+// if they have none.
+func (g *Group) Timeout() (time.Duration, error) {
+	limit, err := ask(func(limit *int64, e *raw.Tutti_error) int32 {
+		return raw.Tutti_group_get_timeout(g.handle(), limit, e)
+	})
+	return duration(limit), err
+}
+
 // SetTimeout sets the timeout of the group's operations from the next one on, and of making groups
 // from it: above 0, or [NoTimeout]. Each rank sets its own.
 func (g *Group) SetTimeout(timeout time.Duration) error {
-	defer runtime.KeepAlive(g)
-	limit := milliseconds(timeout)
-	err := attempt(func(e *raw.Tutti_error) int32 {
-		return raw.Tutti_set_timeout(g.handle(), limit, e)
+	return attempt(func(e *raw.Tutti_error) int32 {
+		return raw.Tutti_group_set_timeout(g.handle(), milliseconds(timeout), e)
 	})
-	if err == nil {
-		g.timeout.Store(limit)
-	}
-	return err
 }

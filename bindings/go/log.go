@@ -2,7 +2,6 @@ package tutti
 
 import (
 	"runtime/cgo"
-	"sync"
 
 	"tutti/internal/raw"
 )
@@ -20,33 +19,23 @@ const (
 	LogTrace   = LogLevel(raw.TUTTI_LOG_TRACE)
 )
 
-var logging struct {
-	mutex sync.Mutex
-	self  cgo.Handle
-}
-
 // SetLogCallback sends the log to a function, one line at a time and in order, up to a level;
 // without it the log goes to stderr, as much as the environment says. nil: to stderr again. It
 // waits until the function before has heard what was said so far, so that one must not be waiting
 // for this call.
 func SetLogCallback(function func(level LogLevel, message string), level LogLevel) error {
-	logging.mutex.Lock()
-	defer logging.mutex.Unlock()
-	var callback, self = raw.LogLine, cgo.Handle(0)
 	if function == nil {
-		callback = nil
-	} else {
-		self = cgo.NewHandle(func(level uint32, message string) {
-			function(LogLevel(level), message)
+		return attempt(func(e *raw.Tutti_error) int32 {
+			return raw.Tutti_set_log_callback(nil, 0, nil, uint32(level), e)
 		})
 	}
-	err := attempt(func(e *raw.Tutti_error) int32 {
-		return raw.Tutti_set_log_callback(callback, uintptr(self), uint32(level), e)
+	self := cgo.NewHandle(func(level uint32, message string) {
+		function(LogLevel(level), message)
 	})
-	if err == nil {
-		self, logging.self = logging.self, self // the one before is not called any more
-	}
-	if self != 0 {
+	err := attempt(func(e *raw.Tutti_error) int32 {
+		return raw.Tutti_set_log_callback(raw.LogLine, uintptr(self), raw.Release, uint32(level), e)
+	})
+	if err != nil {
 		self.Delete()
 	}
 	return err

@@ -11,27 +11,29 @@ import (
 	"tutti/internal/raw"
 )
 
+// DeviceType is where data are, with torch's numbers.
+type DeviceType int32
+
+// Where data may be.
+const (
+	CPU  = DeviceType(raw.TUTTI_CPU)
+	CUDA = DeviceType(raw.TUTTI_CUDA) // NVIDIA GPUs
+	XPU  = DeviceType(raw.TUTTI_XPU)  // Intel GPUs
+)
+
 // Mesh is the ranks of a group in rows and columns of any number of dimensions, with a group along
 // each of them; torch's DeviceMesh. Any number of goroutines may read it.
 type Mesh struct {
-	number  atomic.Uintptr
-	memory  sync.RWMutex // of C's, which is read: Close waits
-	timeout int64        // of its groups
+	number atomic.Uintptr
+	memory sync.RWMutex // of C's, which is read: Close waits
 }
 
 // MeshOptions are the options of a mesh; zero is every field's default, and so is a nil pointer.
 type MeshOptions struct {
 	DimNames     []string      // a name for each dimension; nil: none
-	DeviceType   string        // "cpu", which is the default
+	DeviceType   DeviceType    // where the data of the mesh's groups are
 	Timeout      time.Duration // of making the groups and their own; 0: that of the group
 	Reproducible bool          // of the groups; false: as the group
-}
-
-func newMesh(handle raw.Tutti_mesh, timeout int64) *Mesh {
-	m := &Mesh{timeout: timeout}
-	m.number.Store(uintptr(handle))
-	runtime.SetFinalizer(m, (*Mesh).Close)
-	return m
 }
 
 func (m *Mesh) handle() raw.Tutti_mesh {
@@ -59,81 +61,29 @@ func (m *Mesh) Close() error {
 // is none yet, it is made, by "env://".
 func InitDeviceMesh(ctx context.Context, g *Group, shape []int,
 	options *MeshOptions) (*Mesh, error) {
-	defer runtime.KeepAlive(g)
-	options, device, names, err := options.forC(len(shape))
-	if err != nil {
-		return nil, err
-	}
-	defer names.release()
-	var otherwise int64
-	if g != nil {
-		otherwise = g.timeout.Load()
-	}
-	m, err := makingWithin(ctx, milliseconds(options.Timeout), otherwise)
-	if err != nil {
-		return nil, err
-	}
-	lengths := int32s(shape)
-	var handle raw.Tutti_mesh
-	err = attempt(func(e *raw.Tutti_error) int32 {
-		return raw.Tutti_init_device_mesh(g.handle(), device, unsafe.SliceData(lengths),
-			uint64(len(lengths)), names.first(), groupOptions(options.Reproducible, m), &handle, e)
+	return options.make(ctx, len(shape), g.timeoutToBe, func(o layout, e *raw.Tutti_error) int32 {
+		return raw.Tutti_init_device_mesh(g.handle(), int64s(shape), toInt32(len(shape)),
+			o.names.first(), o.device, o.options, o.mesh, e)
 	})
-	if err != nil {
-		return nil, deadlineError(ctx, err)
-	}
-	mesh := newMesh(handle, m.later)
-	return mesh, mesh.settle(m)
 }
 
-// settle gives the groups the timeout they should have if making them had another one.
-func (m *Mesh) settle(limits making) error {
-	if limits.now == limits.later || limits.now == 0 {
-		return nil
-	}
-	groups, err := m.AllGroups()
-	for _, group := range groups {
-		if err == nil {
-			err = limits.settle(group)
-		}
-		if group != nonMember {
-			group.release()
-		}
-	}
-	return err
-}
-
-// forC is what the options are to C; the names are to be released.
-func (o *MeshOptions) forC(dimensions int) (*MeshOptions, *byte, *addresses, error) {
-	if o == nil {
-		o = &MeshOptions{}
-	}
-	if o.DimNames != nil && len(o.DimNames) != dimensions {
-		return nil, nil, nil, invalid("options.DimNames has %d names for %d dimensions",
-			len(o.DimNames), dimensions)
-	}
-	name := o.DeviceType
-	if name == "" {
-		name = "cpu"
-	}
-	device, err := cText("options.DeviceType", name)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	names, err := cTexts("options.DimNames", o.DimNames)
-	return o, device, names, err
+// NewDeviceMesh lays any ranks of a group out as a mesh of a shape, in any order, row by row, and
+// makes the groups along its dimensions; torch's DeviceMesh(). Every rank of the group calls it, as
+// [InitDeviceMesh]. In each group the ranks are numbered as they lie in the mesh.
+func NewDeviceMesh(ctx context.Context, g *Group, ranks, shape []int,
+	options *MeshOptions) (*Mesh, error) {
+	return options.make(ctx, len(shape), g.timeoutToBe, func(o layout, e *raw.Tutti_error) int32 {
+		return raw.Tutti_mesh_create(g.handle(), int32sOrNil(ranks), int64(len(ranks)),
+			int64s(shape), toInt32(len(shape)), o.names.first(), o.device, o.options, o.mesh, e)
+	})
 }
 
 // MeshFromGroup makes a mesh of groups that are there already, one for each dimension: the ranks
 // that differ from this one in that dimension alone. ranks are the global ranks of the mesh, row by
-// row, in the shape; both nil for one dimension. Nothing is sent to other ranks.
+// row, in the shape; both nil for one dimension. Nothing is sent to other ranks. Timeout and
+// Reproducible of the options are what [Mesh.Flatten] makes of it.
 func MeshFromGroup(groups []*Group, ranks, shape []int, options *MeshOptions) (*Mesh, error) {
 	defer runtime.KeepAlive(groups)
-	_, device, names, err := options.forC(len(groups))
-	if err != nil {
-		return nil, err
-	}
-	defer names.release()
 	if ranks != nil && shape != nil {
 		if len(shape) != len(groups) {
 			return nil, invalid("shape has %d lengths for %d groups", len(shape), len(groups))
@@ -146,15 +96,74 @@ func MeshFromGroup(groups []*Group, ranks, shape []int, options *MeshOptions) (*
 	for i, group := range groups {
 		handles[i] = group.handle()
 	}
-	var handle raw.Tutti_mesh
-	err = attempt(func(e *raw.Tutti_error) int32 {
-		return raw.Tutti_mesh_from_group(unsafe.SliceData(handles), device, int32sOrNil(ranks),
-			int32sOrNil(shape), uint64(len(groups)), names.first(), &handle, e)
-	})
+	return options.make(context.Background(), len(groups), nil,
+		func(o layout, e *raw.Tutti_error) int32 {
+			return raw.Tutti_mesh_from_group(unsafe.SliceData(handles), int32sOrNil(ranks),
+				int64s(shape), toInt32(len(groups)), o.names.first(), o.device, o.options, o.mesh, e)
+		})
+}
+
+// timeoutToBe is the group's timeout, also of the default group that is made where there is none.
+func (g *Group) timeoutToBe() (time.Duration, error) {
+	if g == world && !IsInitialized() {
+		return defaultTimeout, nil
+	}
+	return g.Timeout()
+}
+
+// A layout is what making a mesh takes in C, and gives.
+type layout struct {
+	names   *addresses
+	device  int32
+	options *raw.Tutti_group_options
+	mesh    *raw.Tutti_mesh
+}
+
+// make makes a mesh of so many dimensions. otherwise is the timeout where the options have none.
+func (o *MeshOptions) make(ctx context.Context, dimensions int,
+	otherwise func() (time.Duration, error), create func(layout, *raw.Tutti_error) int32,
+) (*Mesh, error) {
+	if o == nil {
+		o = &MeshOptions{}
+	}
+	if o.DimNames != nil && len(o.DimNames) != dimensions {
+		return nil, invalid("options.DimNames has %d names for %d dimensions", len(o.DimNames),
+			dimensions)
+	}
+	names, err := cTexts("options.DimNames", o.DimNames)
 	if err != nil {
 		return nil, err
 	}
-	return newMesh(handle, groups[0].timeout.Load()), nil
+	defer names.release()
+	m, err := makingWithin(ctx, o.Timeout, otherwise)
+	if err != nil {
+		return nil, err
+	}
+	handle, err := ask(func(mesh *raw.Tutti_mesh, e *raw.Tutti_error) int32 {
+		return create(layout{names, int32(o.DeviceType), groupOptions(o.Reproducible, m), mesh}, e)
+	})
+	if err != nil {
+		return nil, deadlineError(ctx, err)
+	}
+	mesh := &Mesh{}
+	mesh.number.Store(uintptr(handle))
+	runtime.SetFinalizer(mesh, (*Mesh).Close)
+	return mesh, mesh.settle(m)
+}
+
+// settle gives the groups the timeout they should have if making them had another one.
+func (m *Mesh) settle(limits making) error {
+	if limits.later == 0 {
+		return nil
+	}
+	groups, err := m.AllGroups()
+	for _, group := range groups {
+		if err == nil {
+			err = limits.settle(group)
+		}
+		group.Release()
+	}
+	return err
 }
 
 func int32sOrNil(numbers []int) *int32 {
@@ -172,93 +181,97 @@ func volume(shape []int) int {
 	return product
 }
 
-// Group is the group along one dimension; for a mesh of one dimension dim may be -1. Ranks that are
-// not in the mesh get a group that they are no member of.
-func (m *Mesh) Group(dim int) (*Group, error) { return m.group(toInt32(dim), nil) }
-
-// GroupByName is the group along the dimension of a name, or one that [Mesh.Flatten] gave.
-func (m *Mesh) GroupByName(name string) (*Group, error) {
+// FindDim is the number of the dimension of a name. Dimensions that [Mesh.Flatten] made have the
+// numbers from [Mesh.NDim] on, in the order in which they were made.
+func (m *Mesh) FindDim(name string) (int, error) {
 	text, err := cText("name", name)
 	if err != nil {
-		return nil, err
+		return -1, err
 	}
-	return m.group(-1, text)
+	dim, err := ask(func(dim *int32, e *raw.Tutti_error) int32 {
+		return raw.Tutti_mesh_find_dim(m.handle(), text, dim, e)
+	})
+	if err != nil {
+		return -1, err
+	}
+	return int(dim), nil
 }
 
-func (m *Mesh) group(dim int32, name *byte) (*Group, error) {
-	defer runtime.KeepAlive(m)
-	var handle raw.Tutti_group
-	err := attempt(func(e *raw.Tutti_error) int32 {
-		return raw.Tutti_mesh_get_group(m.handle(), dim, name, &handle, e)
+// Group is the group along one dimension; for a mesh of one dimension dim may be -1. Ranks that are
+// not in the mesh get a group that they are no member of.
+func (m *Mesh) Group(dim int) (*Group, error) {
+	handle, err := ask(func(handle *raw.Tutti_group, e *raw.Tutti_error) int32 {
+		return raw.Tutti_mesh_get_group(m.handle(), toInt32(dim), handle, e)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return newGroup(handle, m.timeout), nil
+	return newGroup(handle), nil
+}
+
+// GroupByName is the group along the dimension of a name.
+func (m *Mesh) GroupByName(name string) (*Group, error) {
+	dim, err := m.FindDim(name)
+	if err != nil {
+		return nil, err
+	}
+	return m.Group(dim)
 }
 
 // AllGroups are the groups along all dimensions, in their order.
 func (m *Mesh) AllGroups() ([]*Group, error) {
-	defer runtime.KeepAlive(m)
 	handles := make([]raw.Tutti_group, max(0, m.NDim()))
 	err := attempt(func(e *raw.Tutti_error) int32 {
 		return raw.Tutti_mesh_get_all_groups(m.handle(), unsafe.SliceData(handles),
-			uint64(len(handles)), e)
+			int64(len(handles)), e)
 	})
 	if err != nil {
 		return nil, err
 	}
 	groups := make([]*Group, len(handles))
 	for i, handle := range handles {
-		groups[i] = newGroup(handle, m.timeout)
+		groups[i] = newGroup(handle)
 	}
 	return groups, nil
 }
 
 // LocalRank is this rank's place along one dimension, which is its rank in that dimension's group;
 // -1 on a rank that is not in the mesh.
-func (m *Mesh) LocalRank(dim int) (int, error) { return m.localRank(toInt32(dim), nil) }
-
-// LocalRankByName is [Mesh.LocalRank] by the dimension's name.
-func (m *Mesh) LocalRankByName(name string) (int, error) {
-	text, err := cText("name", name)
-	if err != nil {
-		return -1, err
-	}
-	return m.localRank(-1, text)
-}
-
-func (m *Mesh) localRank(dim int32, name *byte) (int, error) {
-	defer runtime.KeepAlive(m)
+func (m *Mesh) LocalRank(dim int) (int, error) {
 	rank := int32(-1)
 	err := attempt(func(e *raw.Tutti_error) int32 {
-		return raw.Tutti_mesh_get_local_rank(m.handle(), dim, name, &rank, e)
+		return raw.Tutti_mesh_get_local_rank(m.handle(), toInt32(dim), &rank, e)
 	})
 	return int(rank), err
 }
 
 // Coordinate is this rank's place along all dimensions; -1 each on a rank that is not in the mesh.
 func (m *Mesh) Coordinate() ([]int, error) {
-	return m.numbers(m.NDim(), raw.Tutti_mesh_get_coordinate)
+	return readMesh(m, m.NDim(), raw.Tutti_mesh_get_coordinate)
 }
 
 // Shape is the length of every dimension.
-func (m *Mesh) Shape() ([]int, error) { return m.numbers(m.NDim(), raw.Tutti_mesh_shape) }
+func (m *Mesh) Shape() ([]int, error) { return readMesh(m, m.NDim(), raw.Tutti_mesh_shape) }
 
 // Ranks are the global ranks of the mesh, row by row; torch's DeviceMesh.mesh.
-func (m *Mesh) Ranks() ([]int, error) { return m.numbers(m.Size(-1), raw.Tutti_mesh_ranks) }
+func (m *Mesh) Ranks() ([]int, error) { return readMesh(m, m.Size(-1), raw.Tutti_mesh_ranks) }
 
-func (m *Mesh) numbers(count int,
-	read func(raw.Tutti_mesh, *int32, uint64, *raw.Tutti_error) int32) ([]int, error) {
-	defer runtime.KeepAlive(m)
-	list := make([]int32, max(0, count))
+func readMesh[T int32 | int64](m *Mesh, count int,
+	read func(raw.Tutti_mesh, *T, int64, *raw.Tutti_error) int32) ([]int, error) {
+	list := make([]T, max(0, count))
 	err := attempt(func(e *raw.Tutti_error) int32 {
-		return read(m.handle(), unsafe.SliceData(list), uint64(len(list)), e)
+		return read(m.handle(), unsafe.SliceData(list), int64(len(list)), e)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return ints(list), nil
+}
+
+// DeviceType is where the data of the mesh's groups are; -1 if the mesh is closed.
+func (m *Mesh) DeviceType() DeviceType {
+	defer runtime.KeepAlive(m)
+	return DeviceType(raw.Tutti_mesh_device_type(m.handle()))
 }
 
 // Rank is the global rank of this process, in the mesh or not; -1 if the mesh is closed.
@@ -292,51 +305,36 @@ func (m *Mesh) DimName(dim int) string {
 // Slice is the part of the mesh that this rank sees along the dimensions of these names, in their
 // order: torch's mesh["dp", "tp"]. Nothing is sent to other ranks.
 func (m *Mesh) Slice(names ...string) (*Mesh, error) {
-	defer runtime.KeepAlive(m)
 	list, err := cTexts("names", names)
 	if err != nil {
 		return nil, err
 	}
 	defer list.release()
-	var handle raw.Tutti_mesh
-	err = attempt(func(e *raw.Tutti_error) int32 {
-		return raw.Tutti_mesh_slice(m.handle(), list.first(), list.count(), &handle, e)
+	var none *MeshOptions
+	return none.make(context.Background(), 0, nil, func(o layout, e *raw.Tutti_error) int32 {
+		return raw.Tutti_mesh_slice(m.handle(), list.first(), list.count(), o.mesh, e)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return newMesh(handle, m.timeout), nil
 }
 
 // Flatten is the mesh in one dimension, with a group of all its ranks; all ranks of the mesh call
 // it. name is that of the dimension; "": the names of the dimensions, joined by "_". Of the options
-// Timeout and Reproducible count.
+// Timeout and Reproducible count; where they have none, those of the mesh.
 func (m *Mesh) Flatten(ctx context.Context, name string, options *MeshOptions) (*Mesh, error) {
-	defer runtime.KeepAlive(m)
-	if m.handle() == 0 {
-		return nil, errMeshClosed
-	}
-	if options == nil {
-		options = &MeshOptions{}
-	}
-	limits, err := makingWithin(ctx, milliseconds(options.Timeout), m.timeout)
-	if err != nil {
-		return nil, err
-	}
 	text, err := cTextOrNil("name", name)
 	if err != nil {
 		return nil, err
 	}
-	var handle raw.Tutti_mesh
-	err = attempt(func(e *raw.Tutti_error) int32 {
-		return raw.Tutti_mesh_flatten(m.handle(), text, groupOptions(options.Reproducible, limits),
-			&handle, e)
+	return options.make(ctx, 1, m.timeout, func(o layout, e *raw.Tutti_error) int32 {
+		return raw.Tutti_mesh_flatten(m.handle(), text, o.options, o.mesh, e)
 	})
-	if err != nil {
-		return nil, deadlineError(ctx, err)
-	}
-	flat := newMesh(handle, limits.later)
-	return flat, flat.settle(limits)
 }
 
-var errMeshClosed = &Error{Status: ErrInvalidHandle, Rank: -1, Message: "the mesh is nil or closed"}
+// timeout is that of the mesh's groups.
+func (m *Mesh) timeout() (time.Duration, error) {
+	first, err := m.Group(0)
+	if err != nil {
+		return 0, err
+	}
+	defer first.Release()
+	return first.Timeout()
+}

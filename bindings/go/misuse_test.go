@@ -14,13 +14,20 @@ func TestWrongArgumentsAreNamed(t *testing.T) {
 			err  error
 			name string
 		}{
-			{Broadcast(background, g, data, 2), "group_src"},
-			{Broadcast(background, g, data, 1<<40), "group_src"},
+			{Broadcast(background, g, data, 2), ": src is 2"},
+			{Broadcast(background, g, data, 1<<40), ": src is"},
+			{Reduce(background, g, data, Sum, -1), ": dst is -1"},
 			{AllReduce(background, g, []float64{1}, BXor), "BXOR"},
 			{AllReduceInto(background, g, data, data[:1], Sum), "input"},
-			{AllGather(background, g, [][]int{data}, data), "output_count"},
-			{AllGather(background, g, nil, data), "output_count"},
+			{AllGather(background, g, [][]int{data}, data), "len(outputs)"},
+			{AllGather(background, g, nil, data), "len(outputs)"},
 			{AllToAllSingle(background, g, data, data[:0], nil, []int{1}), "input"},
+			{AllToAllSingle(background, g, data, data, []int{3}, nil), "outputSplits has 1"},
+			{AllGatherObject(background, g, make([]any, 3), 1, nil), "values has 3 elements"},
+			{AllGatherBytes(background, g, make([][]byte, 1), nil, nil), "outputs has 1 elements"},
+			{GatherObject(background, g, make([]any, 2), 1, 1-g.Rank(), nil), "where none arrive"},
+			{ScatterObjectList(background, g, nil, nil, 0, nil), "value is nil"},
+			{g.SetTimeout(0), "timeout is 0; it must be above 0, or NoTimeout"},
 			{Send(background, g, data, 1-g.Rank(), -1), "tag"},
 			{AllReduceAddends(background, g, data, nil, Sum), "reproducible"},
 		} {
@@ -49,14 +56,16 @@ func TestNilAndClosedThingsAreErrors(t *testing.T) {
 	_, err = group.Ranks()
 	failsWith(t, err, ErrInvalidHandle)
 	failsWith(t, BroadcastObjectList(background, group, nil, 0, nil), ErrInvalidHandle)
-	failsWith(t, Coalesce(background, group, func() error { return nil }), ErrInvalidHandle)
+	failsWith(t, Coalesce(background, group, func(*Group) error { return nil }), ErrInvalidHandle)
 	failsWith(t, Coalesce(background, group, nil), ErrInvalidArgument)
 	failsWith(t, group.CoalescingEnd(background), ErrInvalidHandle)
 	failsWith(t, group.SetTimeout(1), ErrInvalidHandle)
 	failsWith(t, work.Wait(background), ErrInvalidHandle)
 	failsWith(t, work.Then(func(error) {}), ErrInvalidHandle)
-	_, err = WaitAny(background, work)
+	_, err = work.Cancel()
 	failsWith(t, err, ErrInvalidHandle)
+	_, err = WaitAny(background, work)
+	failsWith(t, err, ErrInvalidArgument)
 	is(t, []bool{work.IsCompleted(), work.IsSuccess(), work.Err() == nil}, []bool{false, false, true})
 	_, err = mesh.Group(0)
 	failsWith(t, err, ErrInvalidHandle)
@@ -68,7 +77,7 @@ func TestNilAndClosedThingsAreErrors(t *testing.T) {
 }
 
 func TestErrorsTellWhatTheyAre(t *testing.T) {
-	_, err := FileStore("/nowhere/at/all", 1)
+	_, err := FileStore(background, "/nowhere/at/all", 1, nil)
 	var failure *Error
 	if !errors.As(err, &failure) {
 		t.Fatalf("%v is no Error", err)
@@ -104,12 +113,17 @@ func TestClosingWhileOthersCall(t *testing.T) {
 			begun.Add(1)
 			go func(tag int) {
 				defer callers.Done()
-				var once sync.Once
-				for {
+				for i := 0; ; i++ {
 					work, err := Irecv(background, g, make([]int, 4), 1-g.Rank(), tag)
-					once.Do(begun.Done)
+					if i == 0 {
+						begun.Done()
+						begun.Wait()
+					}
 					if err != nil {
 						return
+					}
+					if i > 500 { // with many more, threads starve at the group's locks
+						<-work.Done()
 					}
 					g.Size()
 					go work.Close()

@@ -1,7 +1,9 @@
 package tutti
 
 import (
+	"math"
 	"time"
+	"unsafe"
 
 	"tutti/internal/raw"
 )
@@ -21,7 +23,32 @@ func milliseconds(timeout time.Duration) int64 {
 	return int64(whole)
 }
 
-// int32s copies ranks or lengths for C. What does not fit is as wrong there, and is refused.
+// duration is C's milliseconds.
+func duration(limit int64) time.Duration {
+	if limit < 0 {
+		return NoTimeout
+	}
+	return time.Duration(min(limit, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+}
+
+// millisecondsUntil is how long there is until a time, as a timeout.
+func millisecondsUntil(deadline time.Time) int64 {
+	return max(1, milliseconds(max(0, time.Until(deadline))))
+}
+
+// int64s copies lengths for C; nil for none.
+func int64s(numbers []int) *int64 {
+	if numbers == nil {
+		return nil
+	}
+	copied := make([]int64, len(numbers))
+	for i, number := range numbers {
+		copied[i] = int64(number)
+	}
+	return unsafe.SliceData(copied)
+}
+
+// int32s copies ranks for C. What does not fit is as wrong there, and is refused.
 func int32s(numbers []int) []int32 {
 	copied := make([]int32, len(numbers))
 	for i, number := range numbers {
@@ -30,7 +57,7 @@ func int32s(numbers []int) []int32 {
 	return copied
 }
 
-func ints(numbers []int32) []int {
+func ints[T int32 | int64](numbers []T) []int {
 	copied := make([]int, len(numbers))
 	for i, number := range numbers {
 		copied[i] = int(number)

@@ -99,10 +99,10 @@ func (o *Object) Lookup(path ...any) (any, error) {
 // step goes from a map or list to what is in it.
 func (o *Object) step(node int64, to any) (int64, error) {
 	item := new(raw.Tutti_object_item)
-	count := new(uint64)
+	count := new(int64)
 	found := new(int64)
 	err := attempt(func(e *raw.Tutti_error) int32 {
-		return raw.Tutti_object_read(o.handle(), node, 1, item, count, e)
+		return raw.Tutti_object_read(o.handle(), node, item, 1, count, e)
 	})
 	if err != nil {
 		return 0, err
@@ -142,44 +142,33 @@ func (o *Object) find(node int64, key any, found *int64) error {
 // Equal tells whether two objects are the same: integers by value, floating-point numbers by their
 // bits, maps whatever the order of their keys. An integer never equals a floating-point number.
 func (o *Object) Equal(other *Object) (bool, error) {
-	defer runtime.KeepAlive(o)
-	defer runtime.KeepAlive(other)
-	equal := new(int32)
-	err := attempt(func(e *raw.Tutti_error) int32 {
+	return askBool(func(equal *int32, e *raw.Tutti_error) int32 {
 		return raw.Tutti_object_equal(o.handle(), 0, other.handle(), 0, equal, e)
 	})
-	return *equal == 1, err
 }
 
 // Copy makes another object with the same value.
 func (o *Object) Copy() (*Object, error) {
-	defer runtime.KeepAlive(o)
-	handle := new(raw.Tutti_object)
-	err := attempt(func(e *raw.Tutti_error) int32 {
+	handle, err := ask(func(handle *raw.Tutti_object, e *raw.Tutti_error) int32 {
 		return raw.Tutti_object_copy(o.handle(), 0, handle, e)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return newObject(*handle), nil
+	return newObject(handle), nil
 }
 
 // JSON writes the object as JSON for people; what JSON does not have becomes a string. indent is
 // the spaces for each level, 0 for one line; limit about how many bytes, from which on "..." stands
 // for the rest, 0 for all of it.
 func (o *Object) JSON(indent, limit int) (string, error) {
-	defer runtime.KeepAlive(o)
 	if limit < 0 {
 		return "", invalid("limit is %d", limit)
 	}
-	bytes := new(raw.Tutti_bytes)
-	err := attempt(func(e *raw.Tutti_error) int32 {
-		return raw.Tutti_object_to_json(o.handle(), 0, toInt32(indent), uint64(limit), bytes, e)
+	text, err := askBytes(func(text *raw.Tutti_bytes, e *raw.Tutti_error) int32 {
+		return raw.Tutti_object_to_json(o.handle(), 0, toInt32(indent), int64(limit), text, e)
 	})
-	if err != nil {
-		return "", err
-	}
-	return string(takeBytes(*bytes)), nil
+	return string(text), err
 }
 
 // ObjectOptions are how a value becomes a message, and the limits within which a message becomes a
@@ -232,27 +221,20 @@ func (o *ObjectOptions) maxBytes() int64 {
 
 // Encode writes the object as MessagePack.
 func (o *Object) Encode(options *ObjectOptions) ([]byte, error) {
-	defer runtime.KeepAlive(o)
-	bytes := new(raw.Tutti_bytes)
-	err := attempt(func(e *raw.Tutti_error) int32 {
+	return askBytes(func(bytes *raw.Tutti_bytes, e *raw.Tutti_error) int32 {
 		return raw.Tutti_object_encode(o.handle(), options.forC(), bytes, e)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return takeBytes(*bytes), nil
 }
 
 // DecodeObject reads an object from MessagePack, compressed or not. Any bytes may come: what is no
 // value is an error.
 func DecodeObject(data []byte, options *ObjectOptions) (*Object, error) {
-	handle := new(raw.Tutti_object)
-	err := attempt(func(e *raw.Tutti_error) int32 {
+	handle, err := ask(func(handle *raw.Tutti_object, e *raw.Tutti_error) int32 {
 		return raw.Tutti_object_decode(unsafe.Pointer(bytesPointer(data)), uint64(len(data)),
 			options.forC(), handle, e)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return newObject(*handle), nil
+	return newObject(handle), nil
 }

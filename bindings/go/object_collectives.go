@@ -7,8 +7,8 @@ import (
 )
 
 // The object collectives take values of Go, see [Object] for which, and fill variables of the
-// caller's, as torch's do. They take their turn among the group's other collectives. What the Async
-// ones fill is there once [Work.Wait] has returned nil.
+// caller's, as torch's do. They take their turn among the group's other collectives. The Async
+// ones fill their variables when [Work.Wait] returns nil.
 
 // BroadcastObjectList gives every rank the values in the list of rank src, whose length is the same
 // on every rank.
@@ -25,7 +25,8 @@ func BroadcastObjectListAsync(ctx context.Context, g *Group, list []any, src int
 
 func broadcastObjectList(g *Group, list []any, src int, options *ObjectOptions) *call {
 	c := newCall(g)
-	var objects, results *raw.Tutti_object
+	var objects *raw.Tutti_object
+	var results results[raw.Tutti_object]
 	if g.Rank() == src {
 		objects = c.give(list)
 	} else {
@@ -33,8 +34,8 @@ func broadcastObjectList(g *Group, list []any, src int, options *ObjectOptions) 
 	}
 	limits := options.forC()
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
-		return raw.Tutti_broadcast_object_list(g.handle(), objects, uint64(len(list)), results,
-			toInt32(src), limits, options, work, &c.frame.err)
+		return raw.Tutti_broadcast_object_list(g.handle(), objects, int64(len(list)), toInt32(src),
+			limits, options, results.room(work), work, &c.frame.err)
 	}
 	return c
 }
@@ -53,11 +54,12 @@ func AllGatherObjectAsync(ctx context.Context, g *Group, values []any, value any
 
 func allGatherObject(g *Group, values []any, value any, options *ObjectOptions) *call {
 	c := newCall(g)
+	c.oneOfEach("values", len(values), true)
 	object, results := c.giveOne(value), c.receive(values)
 	limits := options.forC()
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
-		return raw.Tutti_all_gather_object(g.handle(), object, results, uint64(len(values)), limits,
-			options, work, &c.frame.err)
+		return raw.Tutti_all_gather_object(g.handle(), object, limits, options, results.room(work),
+			results.count(work), work, &c.frame.err)
 	}
 	return c
 }
@@ -76,11 +78,12 @@ func GatherObjectAsync(ctx context.Context, g *Group, values []any, value any, d
 
 func gatherObject(g *Group, values []any, value any, dst int, options *ObjectOptions) *call {
 	c := newCall(g)
+	c.oneOfEach("values", len(values), g.Rank() == dst)
 	object, results := c.giveOne(value), c.receive(values)
 	limits := options.forC()
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
-		return raw.Tutti_gather_object(g.handle(), object, results, uint64(len(values)),
-			toInt32(dst), limits, options, work, &c.frame.err)
+		return raw.Tutti_gather_object(g.handle(), object, toInt32(dst), limits, options,
+			results.room(work), results.count(work), work, &c.frame.err)
 	}
 	return c
 }
@@ -99,11 +102,12 @@ func ScatterObjectListAsync(ctx context.Context, g *Group, value *any, values []
 
 func scatterObjectList(g *Group, value *any, values []any, src int, options *ObjectOptions) *call {
 	c := newCall(g)
-	objects, result := c.give(values), c.receiveOne(value)
+	objects := c.give(values)
+	result := receiveOne(c, "value", value, raw.Tutti_work_take_objects, decode)
 	limits := options.forC()
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
-		return raw.Tutti_scatter_object_list(g.handle(), objects, uint64(len(values)), result,
-			toInt32(src), limits, options, work, &c.frame.err)
+		return raw.Tutti_scatter_object_list(g.handle(), objects, int64(len(values)), toInt32(src),
+			limits, options, result.room(work), work, &c.frame.err)
 	}
 	return c
 }
@@ -122,10 +126,10 @@ func SendObjectListAsync(ctx context.Context, g *Group, list []any, dst, tag int
 }
 
 func sendObjectList(g *Group, list []any, dst, tag int, options *ObjectOptions) *call {
-	c := newMessage(g)
+	c := newCall(g)
 	objects, limits := c.give(list), options.forC()
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
-		return raw.Tutti_send_object_list(g.handle(), objects, uint64(len(list)), toInt32(dst),
+		return raw.Tutti_send_object_list(g.handle(), objects, int64(len(list)), toInt32(dst),
 			toInt32(tag), limits, options, work, &c.frame.err)
 	}
 	return c
@@ -141,19 +145,19 @@ func RecvObjectList(ctx context.Context, g *Group, list []any, src, tag int,
 	return from, err
 }
 
-// RecvObjectListAsync starts what [RecvObjectList] does; [Work.SourceRank] tells whom it received
-// from.
+// RecvObjectListAsync starts what [RecvObjectList] does; [Work.SourceRank] tells the sender.
 func RecvObjectListAsync(ctx context.Context, g *Group, list []any, src, tag int,
 	options *ObjectOptions) (*Work, error) {
 	return recvObjectList(g, list, src, tag, options).async(ctx)
 }
 
 func recvObjectList(g *Group, list []any, src, tag int, options *ObjectOptions) *call {
-	c := newMessage(g)
+	c := newCall(g)
+	c.receives = true
 	results, limits := c.receive(list), options.forC()
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
-		return raw.Tutti_recv_object_list(g.handle(), results, uint64(len(list)), toInt32(src),
-			toInt32(tag), limits, options, c.sender(work), work, &c.frame.err)
+		return raw.Tutti_recv_object_list(g.handle(), toInt32(src), toInt32(tag), limits, options,
+			results.room(work), int64(len(list)), c.sender(work), work, &c.frame.err)
 	}
 	return c
 }

@@ -31,10 +31,10 @@ func decode(object raw.Tutti_object) (any, error) {
 // fetch is the next item.
 func (r *reader) fetch() (*raw.Tutti_object_item, error) {
 	if len(r.items) == 0 {
-		count := new(uint64)
+		count := new(int64)
 		err := attempt(func(e *raw.Tutti_error) int32 {
-			return raw.Tutti_object_read(r.object, r.next, uint64(len(r.room)),
-				unsafe.SliceData(r.room), count, e)
+			return raw.Tutti_object_read(r.object, r.next, unsafe.SliceData(r.room),
+				int64(len(r.room)), count, e)
 		})
 		if err != nil {
 			return nil, err
@@ -43,7 +43,7 @@ func (r *reader) fetch() (*raw.Tutti_object_item, error) {
 			return nil, &Error{Status: ErrInternal, Rank: -1, Message: "an object ends too early"}
 		}
 		r.items = r.room[:*count]
-		r.next += int64(*count)
+		r.next += *count
 	}
 	item := &r.items[0]
 	r.items = r.items[1:]

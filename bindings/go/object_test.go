@@ -201,3 +201,39 @@ func TestAnArrayShowsItsElements(t *testing.T) {
 	is(t, fmt.Sprint([]any{NewArray([]int8{1, 2, 3, 4}, 2, 2)}), "[[]int8 of shape [2 2]: [1 2 3 4]]")
 	is(t, fmt.Sprint((*Array)(nil)), "<nil>")
 }
+
+func TestMapsAreWrittenInTheOrderOfTheirKeys(t *testing.T) {
+	small, mixed := map[int8]int{}, map[any]any{uint64(math.MaxUint64): 0, "b": 1, "a": 2, uint8(3): 3}
+	large := map[uint64]bool{math.MaxUint64: true, 0: false, 1 << 63: true}
+	for key := -100; key < 100; key++ {
+		small[int8(key)], mixed[key-1000] = key, key
+	}
+	for _, one := range []any{small, mixed, large, map[string]int{"b": 1, "": 2, "a": 3}} {
+		first := must(must(NewObject(one)).Encode(nil))
+		for i := 0; i < 10; i++ {
+			is(t, must(must(NewObject(one)).Encode(nil)), first)
+		}
+	}
+	text := must(must(NewObject(map[any]int{"b": 1, -1: 2, uint8(2): 3, 1: 4, "a": 5})).JSON(0, 0))
+	is(t, text, `{"-1": 2, "1": 4, "2": 3, "a": 5, "b": 1}`)
+	text = must(must(NewObject(large)).JSON(0, 0))
+	is(t, text, `{"0": false, "9223372036854775808": true, "18446744073709551615": true}`)
+}
+
+func TestResultsWaitInTheirWork(t *testing.T) {
+	onRanks(t, 2, func(t *testing.T, g *Group) {
+		values, outputs := make([]any, 2), make([][]byte, 2)
+		objects := must(AllGatherObjectAsync(background, g, values, g.Rank(), nil))
+		bytes := must(AllGatherBytesAsync(background, g, outputs, []byte{byte(g.Rank())}, nil))
+		<-objects.Done()
+		<-bytes.Done()
+		is(t, values, []any{nil, nil}) // nothing is written behind the caller's back
+		check(t, objects.Wait(background))
+		check(t, objects.Wait(background))
+		is(t, values, []any{int64(0), int64(1)})
+		check(t, bytes.Wait(background))
+		is(t, outputs, [][]byte{{0}, {1}})
+		_, err := AllGatherObjectAsync(background, g, make([]any, 1), 1, nil)
+		failsWith(t, err, ErrInvalidArgument)
+	})
+}

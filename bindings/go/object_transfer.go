@@ -2,6 +2,7 @@ package tutti
 
 import (
 	"errors"
+	"runtime"
 	"unsafe"
 
 	"tutti/internal/raw"
@@ -32,26 +33,53 @@ func (c *call) give(values []any) *raw.Tutti_object {
 
 func (c *call) giveOne(value any) raw.Tutti_object {
 	if object, is := value.(*Object); is {
-		c.alsoLetGo(func() { _ = object.number.Load() }) // alive until then
+		c.alsoLetGo(func() { runtime.KeepAlive(object) })
 		return object.handle()
 	}
 	return *c.give([]any{value})
 }
 
-// receive makes room for objects, which become values once the call has succeeded; nil for a list
-// that is nil.
-func (c *call) receive(values []any) *raw.Tutti_object {
-	if values == nil {
+// results are where C puts the handles of what has arrived: at once, or when they are taken from
+// the work that has them.
+type results[H any] struct{ handles []H }
+
+// room is the place for them in a call; NULL where a work is to have them.
+func (r results[H]) room(work *raw.Tutti_work) *H {
+	if work != nil || r.handles == nil {
 		return nil
 	}
-	objects := make([]raw.Tutti_object, len(values))
-	if len(objects) > 0 {
-		pin(&c.pins, unsafe.SliceData(objects))
+	return unsafe.SliceData(r.handles)
+}
+
+// count is how many there is room for in a call.
+func (r results[H]) count(work *raw.Tutti_work) int64 {
+	if work != nil {
+		return 0
 	}
+	return int64(len(r.handles))
+}
+
+// receive makes room for results, which become values once the call has succeeded; none for a list
+// that is nil.
+func receive[H, V any](c *call, values []V,
+	take func(raw.Tutti_work, *H, int64, *raw.Tutti_error) int32, decode func(H) (V, error),
+) results[H] {
+	if values == nil {
+		return results[H]{}
+	}
+	r := results[H]{make([]H, len(values))}
 	c.deliver = func() error {
+		if c.frame.work != 0 {
+			err := attempt(func(e *raw.Tutti_error) int32 {
+				return take(c.frame.work, r.room(nil), r.count(nil), e)
+			})
+			if err != nil {
+				return err
+			}
+		}
 		var failed error
-		for i, object := range objects {
-			value, err := decode(object)
+		for i, handle := range r.handles {
+			value, err := decode(handle)
 			if err == nil {
 				values[i] = value
 			} else if failed == nil {
@@ -60,69 +88,49 @@ func (c *call) receive(values []any) *raw.Tutti_object {
 		}
 		return failed
 	}
-	c.discard = func() {
-		for _, object := range objects {
-			raw.Tutti_object_release(object)
-		}
-	}
-	return unsafe.SliceData(objects)
+	return r
 }
 
-func (c *call) receiveOne(value *any) *raw.Tutti_object {
+// receiveOne is receive for one variable.
+func receiveOne[H, V any](c *call, name string, value *V,
+	take func(raw.Tutti_work, *H, int64, *raw.Tutti_error) int32, decode func(H) (V, error),
+) results[H] {
 	if value == nil {
-		c.fail(invalid("there is no variable for the value"))
-		return nil
+		c.fail(invalid("%s is nil", name))
+		return results[H]{}
 	}
-	list := make([]any, 1)
-	room := c.receive(list)
-	c.deliverAlso(func() error {
-		*value = list[0]
-		return nil
-	})
-	return room
+	return receive(c, unsafe.Slice(value, 1), take, decode)
 }
 
-// receiveBytes makes room for bytes, which become slices once the call has succeeded; nil for a
-// list that is nil.
-func (c *call) receiveBytes(values [][]byte) *raw.Tutti_bytes {
-	if values == nil {
-		return nil
-	}
-	handles := make([]raw.Tutti_bytes, len(values))
-	if len(handles) > 0 {
-		pin(&c.pins, unsafe.SliceData(handles))
-	}
-	c.deliver = func() error {
-		for i, handle := range handles {
-			values[i] = takeBytes(handle)
-		}
-		return nil
-	}
-	c.discard = func() {
-		for _, handle := range handles {
-			raw.Tutti_bytes_release(handle)
-		}
-	}
-	return unsafe.SliceData(handles)
+func (c *call) receive(values []any) results[raw.Tutti_object] {
+	return receive(c, values, raw.Tutti_work_take_objects, decode)
 }
 
-func (c *call) receiveOneBytes(value *[]byte) *raw.Tutti_bytes {
-	if value == nil {
-		c.fail(invalid("there is no variable for the bytes"))
-		return nil
+func (c *call) receiveBytes(values [][]byte) results[raw.Tutti_bytes] {
+	return receive(c, values, raw.Tutti_work_take_bytes, decodeBytes)
+}
+
+func (c *call) receiveOneBytes(name string, value *[]byte) results[raw.Tutti_bytes] {
+	return receiveOne(c, name, value, raw.Tutti_work_take_bytes, decodeBytes)
+}
+
+func decodeBytes(bytes raw.Tutti_bytes) ([]byte, error) { return takeBytes(bytes), nil }
+
+// oneOfEach refuses a list that has not one place for each rank where results arrive, or any
+// elsewhere: with a work, C would see that too late. A group that is none, C refuses.
+func (c *call) oneOfEach(name string, length int, arrives bool) {
+	size := c.group.Size()
+	switch {
+	case arrives && length != size && size >= 0:
+		c.fail(invalid("%s has %d elements for %d ranks", name, length, size))
+	case !arrives && length != 0:
+		c.fail(invalid("%s has %d elements where none arrive", name, length))
 	}
-	list := make([][]byte, 1)
-	room := c.receiveBytes(list)
-	c.deliverAlso(func() error {
-		*value = list[0]
-		return nil
-	})
-	return room
 }
 
 // giveBytes pins bytes.
 func (c *call) giveBytes(bytes []byte) unsafe.Pointer {
-	c.hold(unsafe.Pointer(unsafe.SliceData(bytes)), len(bytes))
+	c.pin(unsafe.Pointer(unsafe.SliceData(bytes)), len(bytes))
 	return unsafe.Pointer(bytesPointer(bytes))
 }
 

@@ -1,6 +1,7 @@
 package tutti
 
 import (
+	"cmp"
 	"math"
 	"reflect"
 	"runtime"
@@ -28,22 +29,21 @@ const (
 
 // encode makes an object of a value.
 func encode(value any) (raw.Tutti_object, error) {
-	handle := new(raw.Tutti_object)
-	err := attempt(func(e *raw.Tutti_error) int32 { return raw.Tutti_object_create(handle, e) })
+	handle, err := ask(raw.Tutti_object_create)
 	if err != nil {
 		return 0, err
 	}
-	b := &builder{object: *handle}
+	b := &builder{object: handle}
 	err = b.add(value)
 	if err == nil {
 		err = b.flush()
 	}
 	b.pins.Unpin()
 	if err != nil {
-		raw.Tutti_object_release(*handle)
+		raw.Tutti_object_release(handle)
 		return 0, err
 	}
-	return *handle, nil
+	return handle, nil
 }
 
 // flush has C copy what was collected.
@@ -53,7 +53,7 @@ func (b *builder) flush() error {
 	}
 	err := attempt(func(e *raw.Tutti_error) int32 {
 		return raw.Tutti_object_add_items(b.object, unsafe.SliceData(b.items),
-			uint64(len(b.items)), 0, e)
+			int64(len(b.items)), 0, e)
 	})
 	b.items = b.items[:0]
 	b.pins.Unpin()
@@ -143,7 +143,6 @@ func (b *builder) array(array *Array) error {
 
 // copyOf adds a copy of what is in another object.
 func (b *builder) copyOf(object *Object) error {
-	defer runtime.KeepAlive(object)
 	if err := b.flush(); err != nil {
 		return err
 	}
@@ -205,14 +204,10 @@ func (b *builder) slice(value reflect.Value) error {
 	return err
 }
 
-// mapping adds a map; keys that are strings in their order.
+// mapping adds a map: integer keys in their order, then strings in theirs.
 func (b *builder) mapping(value reflect.Value) error {
 	keys := value.MapKeys()
-	if value.Type().Key().Kind() == reflect.String {
-		slices.SortFunc(keys, func(a, b reflect.Value) int {
-			return strings.Compare(a.String(), b.String())
-		})
-	}
+	slices.SortFunc(keys, compareKeys)
 	err := b.put(raw.Tutti_object_item{Kind: raw.TUTTI_OBJECT_MAP, Size: int64(len(keys))})
 	for i := 0; err == nil && i < len(keys); i++ {
 		var item raw.Tutti_object_item
@@ -224,6 +219,37 @@ func (b *builder) mapping(value reflect.Value) error {
 		}
 	}
 	return err
+}
+
+// compareKeys is the order of two keys of a map; what is no key comes last.
+func compareKeys(a, b reflect.Value) int {
+	if a.Kind() == reflect.Interface {
+		a, b = a.Elem(), b.Elem()
+	}
+	aClass, aNumber, aText := sortKey(a)
+	bClass, bNumber, bText := sortKey(b)
+	if order := cmp.Compare(aClass, bClass); order != 0 {
+		return order
+	}
+	if order := cmp.Compare(aNumber, bNumber); order != 0 {
+		return order
+	}
+	return strings.Compare(aText, bText)
+}
+
+// sortKey is a key as what is compared one after the other.
+func sortKey(key reflect.Value) (int, uint64, string) {
+	switch {
+	case key.CanInt() && key.Int() < 0:
+		return -1, uint64(key.Int()), ""
+	case key.CanInt():
+		return 0, uint64(key.Int()), ""
+	case key.CanUint():
+		return 0, key.Uint(), ""
+	case key.Kind() == reflect.String:
+		return 1, 0, key.String()
+	}
+	return 2, 0, ""
 }
 
 // describeKey describes a key of a map to C, and pins its memory.

@@ -2,110 +2,163 @@ package tutti
 
 import (
 	"context"
-	"runtime/cgo"
+	"runtime"
 	"sync"
 	"time"
 
 	"tutti/internal/raw"
 )
 
-// deadlineGrace is how long a wait goes on after its context's deadline: the operation has the same
-// one, and so is about to end by itself.
-const deadlineGrace = 2 * time.Second
+// endingGrace is how long a wait goes on after its context's end, where that ends the operation as
+// well.
+const endingGrace = 2 * time.Second
 
 // An operation is a call that runs beside its caller. C tells when it is done, whoever still has an
 // interest in it: only then its buffers are let go of.
 type operation struct {
-	call   *call
-	handle raw.Tutti_work
-	name   string
-	done   chan struct{}
-	err    error // how it ended; to be read once done is closed
-	ctx    context.Context
+	call *call
+	ctx  context.Context // it was started with
+	done chan struct{}
 
 	mutex     sync.Mutex
+	watchers  map[chan<- struct{}]struct{}
+	disobey   func() bool // ends what obey began; nil if it did not
+	cancelled bool        // because of the context
+	released  bool
+	settled   bool
+	err       error // how it ended, if settled
 	delivered bool
-	abandoned bool
 	result    error // after delivery
 }
 
-// follow has C tell the operation when it is done.
-func follow(ctx context.Context, c *call, handle raw.Tutti_work) *operation {
-	o := &operation{call: c, handle: handle, done: make(chan struct{}), ctx: ctx}
-	o.name = goString(raw.Tutti_work_get_op_type(handle))
-	var self cgo.Handle
-	self = cgo.NewHandle(func(result *raw.Tutti_error) {
-		self.Delete()
-		o.finish(result)
-	})
-	if raw.Tutti_work_then(handle, raw.WorkDone, uintptr(self), nil) != raw.TUTTI_OK {
-		self.Delete()
-		go o.finishByWaiting() // no thread was to be had for callbacks
-	}
-	return o
-}
-
-func (o *operation) finishByWaiting() {
-	var result raw.Tutti_error
-	result.Struct_size = o.call.frame.err.Struct_size
-	result.Status = raw.Tutti_work_wait(o.handle, 0, &result)
-	o.finish(&result)
-}
-
-// finish notes how the operation ended. Runs on the library's thread for callbacks.
-func (o *operation) finish(result *raw.Tutti_error) {
-	if result.Status != raw.TUTTI_OK {
-		o.err = o.call.failure(o.ctx, result)
-	}
+// Finish is called by C when the operation is done, on the library's thread for callbacks.
+func (o *operation) Finish() {
 	o.call.letGo()
 	o.mutex.Lock()
-	abandoned := o.abandoned
 	close(o.done)
-	o.mutex.Unlock()
-	if abandoned {
-		o.dispose()
+	for watcher := range o.watchers {
+		tell(watcher)
 	}
+	disobey := o.disobey
+	o.mutex.Unlock()
+	if disobey != nil {
+		disobey()
+	}
+}
+
+// watch has a channel told when the operation is done.
+func (o *operation) watch(watcher chan<- struct{}) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if o.isDone() {
+		tell(watcher)
+		return
+	}
+	if o.watchers == nil {
+		o.watchers = map[chan<- struct{}]struct{}{}
+	}
+	o.watchers[watcher] = struct{}{}
+}
+
+func (o *operation) unwatch(watcher chan<- struct{}) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	delete(o.watchers, watcher)
+}
+
+// tell tells a channel that has room for one; it needs to be told once.
+func tell(watcher chan<- struct{}) {
+	select {
+	case watcher <- struct{}{}:
+	default:
+	}
+}
+
+// obey has a receive cancelled with its context; the work is kept from the garbage collector until
+// then.
+func (o *operation) obey(work *Work) {
+	if !o.call.receives || o.ctx.Done() == nil {
+		return
+	}
+	disobey := context.AfterFunc(o.ctx, func() {
+		if o.ctx.Err() == context.Canceled { // a deadline is the operation's own timeout
+			_, _ = o.cancel(true)
+		}
+		runtime.KeepAlive(work)
+	})
+	o.mutex.Lock()
+	o.disobey = disobey
+	o.mutex.Unlock()
+	if o.isDone() {
+		disobey()
+	}
+}
+
+// cancel cancels a receive whose message has not begun to come, and tells whether it did.
+func (o *operation) cancel(byContext bool) (bool, error) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	cancelled, err := ask(func(cancelled *int32, e *raw.Tutti_error) int32 {
+		return raw.Tutti_work_cancel(o.call.frame.work, cancelled, e)
+	})
+	if cancelled == 1 {
+		o.cancelled = byContext
+	}
+	return cancelled == 1, err
+}
+
+// settle asks C how the operation ended, once it has. The mutex is held.
+func (o *operation) settle() error {
+	if o.settled || !o.isDone() {
+		return o.err
+	}
+	o.settled = true
+	said := &o.call.frame.err
+	if o.released {
+		o.err = errWorkClosed
+	} else if raw.Tutti_work_error(o.call.frame.work, said) != raw.TUTTI_OK {
+		failure := o.call.failure(o.ctx, said)
+		if o.cancelled {
+			failure.cause = o.ctx.Err()
+		}
+		o.err = failure
+	}
+	return o.err
+}
+
+// failure is how the operation has ended; nil while it runs.
+func (o *operation) failure() error {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	return o.settle()
 }
 
 // outcome is how the operation ended; the first one to ask turns what arrived into values of Go.
 func (o *operation) outcome() error {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
-	if !o.delivered {
-		o.delivered = true
-		o.result = o.err
-		if o.err == nil && o.call.deliver != nil {
+	if o.delivered {
+		return o.result
+	}
+	o.delivered = true
+	o.result = o.settle()
+	if o.result == nil && o.call.deliver != nil {
+		if o.released {
+			o.result = errWorkClosed
+		} else {
 			o.result = o.call.deliver()
 		}
 	}
 	return o.result
 }
 
-// abandon says that nobody will ask any more.
-func (o *operation) abandon() {
-	o.mutex.Lock()
-	already := o.abandoned
-	o.abandoned = true
-	running := !o.isDone()
-	o.mutex.Unlock()
-	if !already && !running {
-		o.dispose()
-	}
-}
-
-// dispose gives back what C has for the operation; it is done, and nobody has an interest in it.
-func (o *operation) dispose() {
-	raw.Tutti_work_release(o.handle)
+// release gives back what C has for the operation, results that nobody took among it.
+func (o *operation) release() {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
-	if o.delivered {
-		return
-	}
-	o.delivered, o.result = true, o.err
-	if o.err == nil && o.call.discard != nil {
-		o.call.discard()
-		o.result = errWorkClosed
-	}
+	_ = o.settle()
+	o.released = true
+	raw.Tutti_work_release(o.call.frame.work)
 }
 
 func (o *operation) isDone() bool {
@@ -119,35 +172,40 @@ func (o *operation) isDone() bool {
 
 // wait waits until the operation or the context is done.
 func (o *operation) wait(ctx context.Context) error {
-	if !o.isDone() {
-		select {
-		case <-o.done:
-		case <-ctx.Done():
-			if err := o.leave(ctx); err != nil {
-				return err
-			}
+	select {
+	case <-o.done:
+		return o.outcome()
+	default:
+	}
+	select {
+	case <-o.done:
+	case <-ctx.Done():
+		if !o.ends() {
+			return o.pending(ctx)
 		}
 	}
 	return o.outcome()
 }
 
-// leave is for a context that is done first; nil if the operation ends after all.
-func (o *operation) leave(ctx context.Context) error {
-	if o.endsBefore(ctx) {
-		grace := time.NewTimer(deadlineGrace)
-		defer grace.Stop()
-		select {
-		case <-o.done:
-			return nil
-		case <-grace.C:
-		}
+// ends waits for an operation that its own context ends; false if it does not.
+func (o *operation) ends() bool {
+	deadline, has := o.ctx.Deadline()
+	if !(has && !time.Now().Before(deadline) || o.call.receives && o.ctx.Err() != nil) {
+		return false
 	}
-	return &unfinished{operation: o.name, cause: ctx.Err()}
+	grace := time.NewTimer(endingGrace)
+	defer grace.Stop()
+	select {
+	case <-o.done:
+		return true
+	case <-grace.C:
+		return false
+	}
 }
 
-// endsBefore tells whether the context has passed a deadline that the operation has, too.
-func (o *operation) endsBefore(ctx context.Context) bool {
-	own, has := o.ctx.Deadline()
-	limit, limited := ctx.Deadline()
-	return ctx.Err() == context.DeadlineExceeded && has && limited && !own.After(limit)
+// pending is the error of a wait that ends before the operation.
+func (o *operation) pending(ctx context.Context) error {
+	name := goString(raw.Tutti_work_get_op_type(o.call.frame.work))
+	return &Error{Status: ErrPending, Rank: -1, cause: ctx.Err(),
+		Message: name + ": " + ctx.Err().Error() + ", and the operation is still running"}
 }

@@ -3,6 +3,7 @@ package tutti
 import (
 	"context"
 	"runtime"
+	"runtime/cgo"
 	"unsafe"
 
 	"tutti/internal/raw"
@@ -25,7 +26,7 @@ func Isend[T Element](ctx context.Context, g *Group, buffer []T, dst, tag int) (
 }
 
 func send[T Element](g *Group, buffer []T, dst, tag int) *call {
-	c := newMessage(g)
+	c := newCall(g)
 	data := view(c, &c.frame.first, buffer)
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
 		return raw.Tutti_send(g.handle(), data, toInt32(dst), toInt32(tag), options, work,
@@ -35,7 +36,9 @@ func send[T Element](g *Group, buffer []T, dst, tag int) *call {
 }
 
 // Recv receives a message that rank src, or [AnySource], sent with the same tag, length and type,
-// and returns the rank it came from.
+// and returns the rank it came from. Cancelling the context cancels a receive whose message has not
+// begun to come: it ends with [ErrAborted] and the context's error, and a message that comes later
+// goes to the next receive.
 func Recv[T Element](ctx context.Context, g *Group, buffer []T, src, tag int) (int, error) {
 	c, from := recv(g, buffer, src, tag), -1
 	c.deliver = func() error { return c.receivedFrom(&from) }
@@ -43,13 +46,15 @@ func Recv[T Element](ctx context.Context, g *Group, buffer []T, src, tag int) (i
 	return from, err
 }
 
-// Irecv starts what [Recv] does; [Work.SourceRank] tells whom it received from.
+// Irecv starts what [Recv] does; [Work.SourceRank] tells the sender. The context counts until the
+// work is done or closed.
 func Irecv[T Element](ctx context.Context, g *Group, buffer []T, src, tag int) (*Work, error) {
 	return recv(g, buffer, src, tag).async(ctx)
 }
 
 func recv[T Element](g *Group, buffer []T, src, tag int) *call {
-	c := newMessage(g)
+	c := newCall(g)
+	c.receives = true
 	data := view(c, &c.frame.first, buffer)
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {
 		return raw.Tutti_recv(g.handle(), data, toInt32(src), toInt32(tag), options,
@@ -72,11 +77,10 @@ func (c *call) receivedFrom(rank *int) error {
 		*rank = int(c.frame.rank)
 		return nil
 	}
-	from := new(int32)
-	err := attempt(func(e *raw.Tutti_error) int32 {
+	from, err := ask(func(from *int32, e *raw.Tutti_error) int32 {
 		return raw.Tutti_work_source_rank(c.frame.work, from, e)
 	})
-	*rank = int(*from)
+	*rank = int(from)
 	return err
 }
 
@@ -120,18 +124,31 @@ func BatchIsendIrecv(ctx context.Context, g *Group, ops ...P2POp) ([]*Work, erro
 	works := make([]raw.Tutti_work, len(ops)+1) // never NULL, which would be to wait
 	limits := newCall(g)
 	defer limits.release()
-	status := raw.Tutti_batch_isend_irecv(g.handle(), unsafe.SliceData(list), uint64(len(ops)),
+	status := raw.Tutti_batch_isend_irecv(g.handle(), unsafe.SliceData(list), int64(len(ops)),
 		limits.limits(ctx), unsafe.SliceData(works), &limits.frame.err)
 	if status != raw.TUTTI_OK {
-		for _, one := range batch {
-			one.release()
-		}
+		releaseAll(batch)
 		return nil, limits.failure(ctx, &limits.frame.err)
 	}
 	started := make([]*Work, len(ops))
 	for i, one := range batch {
 		one.frame.work = works[i]
-		started[i] = newWork(follow(ctx, one, works[i]))
+		one.receives = ops[i].kind == raw.TUTTI_IRECV
+		started[i] = newWork(follow(ctx, one))
 	}
 	return started, nil
+}
+
+// follow has C tell when one message of a batch is done.
+func follow(ctx context.Context, c *call) *operation {
+	o := &operation{call: c, ctx: ctx, done: make(chan struct{})}
+	self := cgo.NewHandle(o)
+	if raw.Tutti_work_then(c.frame.work, raw.WorkDone, uintptr(self), nil, nil) != raw.TUTTI_OK {
+		self.Delete()
+		go func() { // no thread was to be had for callbacks
+			raw.Tutti_work_wait(c.frame.work, raw.TUTTI_DEFAULT_TIMEOUT, nil)
+			o.Finish()
+		}()
+	}
+	return o
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/cgo"
-	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"tutti/internal/raw"
@@ -37,83 +37,45 @@ func (o Operator) use(*call, DType) uint32 { return uint32(o) }
 // CustomOp is a reduce operator that [NewPremulSum] or [NewReduceOp] has made. Close gives it back;
 // operations that were started with it end as if it were still there.
 type CustomOp struct {
-	mutex  sync.Mutex
-	number uint32
-	closed bool
-	users  int        // operations that may call the function
-	self   cgo.Handle // of the function; 0 if there is none
-	dtype  DType      // of the function's elements
-	fault  error      // what the function has failed with, until an operation tells it
+	number   atomic.Uint32 // 0, which is Sum, once it is closed
+	function bool          // of elements of this type
+	dtype    DType
+	fault    *atomic.Pointer[error] // what it has failed with, until an operation tells it
 }
 
 var errOpClosed = &Error{Status: ErrInvalidHandle, Rank: -1, Message: "op is nil or closed"}
 
 func (o *CustomOp) use(c *call, dtype DType) uint32 {
-	if o == nil {
-		c.fail(errOpClosed)
-		return 0
+	var number uint32
+	if o != nil {
+		number = o.number.Load()
 	}
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	switch {
-	case o.closed:
+	if number == 0 {
 		c.fail(errOpClosed)
-		return 0
-	case o.self != 0 && o.dtype != dtype:
+	} else if o.function && o.dtype != dtype {
 		c.fail(invalid("op is a function of %v, and the elements are %v", o.dtype, dtype))
-		return 0
 	}
-	o.users++
 	c.op = o
-	return o.number
-}
-
-// failed notes what the function has failed with.
-func (o *CustomOp) failed(fault error) {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	if o.fault == nil {
-		o.fault = fault
-	}
+	return number
 }
 
 // explain adds to an operation's failure what the function has failed with.
 func (o *CustomOp) explain(failure *Error) {
-	if o == nil || failure.Status != ErrBackend {
-		return
-	}
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	if o.fault != nil {
-		failure.cause = o.fault
-		failure.Message += ": " + o.fault.Error()
-		o.fault = nil
+	if o != nil && o.function && failure.Status == ErrBackend {
+		if fault := o.fault.Swap(nil); fault != nil {
+			failure.cause = *fault
+		}
 	}
 }
 
 // Close gives the op back; to close it twice does nothing. An op that is not closed is when the
 // garbage collector finds it.
 func (o *CustomOp) Close() error {
-	if o == nil {
-		return nil
-	}
-	runtime.SetFinalizer(o, nil)
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	if !o.closed {
-		o.closed = true
-		raw.Tutti_reduce_op_release(o.number)
-		o.forget()
+	if o != nil {
+		runtime.SetFinalizer(o, nil)
+		raw.Tutti_reduce_op_release(o.number.Swap(0)) // which passes over Sum
 	}
 	return nil
-}
-
-// forget lets go of the function once nothing can call it; the mutex is held.
-func (o *CustomOp) forget() {
-	if o.closed && o.users == 0 && o.self != 0 {
-		o.self.Delete()
-		o.self = 0
-	}
 }
 
 // use notes that a call uses an op, and tells its number.
@@ -125,32 +87,24 @@ func use[T Element](c *call, op ReduceOp) uint32 {
 	return op.use(c, DTypeOf[T]())
 }
 
-// unuse takes back what use noted.
-func unuse(op *CustomOp) {
-	if op == nil {
-		return
-	}
-	op.mutex.Lock()
-	op.users--
-	op.forget()
-	op.mutex.Unlock()
-}
-
 // NewPremulSum makes an op that multiplies every rank's input by that rank's factor, and sums the
 // products. Factors may differ between ranks. An integer factor goes with every type of elements
 // but bool, a floating-point one with floating point and complex, a complex one with complex.
 func NewPremulSum[T Element](factor T) (*CustomOp, error) {
 	c := newCall(nil)
 	defer c.release()
-	op := &CustomOp{}
 	number := new(uint32)
 	if raw.Tutti_reduce_op_create_premul_sum(view(c, &c.frame.first, []T{factor}), number,
 		&c.frame.err) != raw.TUTTI_OK {
 		return nil, errorOf(&c.frame.err)
 	}
-	op.number = *number
+	return newOp(&CustomOp{}, *number), nil
+}
+
+func newOp(op *CustomOp, number uint32) *CustomOp {
+	op.number.Store(number)
 	runtime.SetFinalizer(op, (*CustomOp).Close)
-	return op, nil
+	return op
 }
 
 // ReduceOpOptions are the options of [NewReduceOp]; zero is every field's default, and so is a nil
@@ -181,33 +135,30 @@ func NewReduceOp[T Element](name string, function func(in, inout []T) error,
 	if options != nil {
 		o.Non_commutative = uint32(toInt(options.NonCommutative))
 	}
-	op := &CustomOp{dtype: DTypeOf[T]()}
-	op.self = cgo.NewHandle(reducing(op.failed, function))
-	number := new(uint32)
-	err = attempt(func(e *raw.Tutti_error) int32 {
-		return raw.Tutti_reduce_op_create_user(text, raw.Reduce, uintptr(op.self), o, number, e)
+	fault := new(atomic.Pointer[error])
+	self := cgo.NewHandle(reducing(fault, function))
+	number, err := ask(func(number *uint32, e *raw.Tutti_error) int32 {
+		return raw.Tutti_reduce_op_create_user(text, raw.Reduce, uintptr(self), raw.Release, o,
+			number, e)
 	})
 	if err != nil {
-		op.self.Delete()
+		self.Delete()
 		return nil, err
 	}
-	op.number = *number
-	runtime.SetFinalizer(op, (*CustomOp).Close)
-	return op, nil
+	return newOp(&CustomOp{function: true, dtype: DTypeOf[T](), fault: fault}, number), nil
 }
 
 // reducing is the function as C calls it, with elements of its own type: use has seen to that.
-func reducing[T Element](failed func(error), function func(in, inout []T) error,
+func reducing[T Element](fault *atomic.Pointer[error], function func(in, inout []T) error,
 ) raw.ReduceFunction {
-	return func(in, inout unsafe.Pointer, count int64, _ uint32) int32 {
+	return func(in, inout unsafe.Pointer, count int64) error {
 		err := withoutPanic(func() error {
 			return function(unsafe.Slice((*T)(in), count), unsafe.Slice((*T)(inout), count))
 		})
 		if err != nil {
-			failed(err)
-			return raw.TUTTI_ERR_BACKEND
+			fault.CompareAndSwap(nil, &err)
 		}
-		return raw.TUTTI_OK
+		return err
 	}
 }
 

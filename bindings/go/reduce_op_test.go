@@ -77,6 +77,35 @@ func TestAFunctionThatFailsEndsTheOperation(t *testing.T) {
 	failsWith(t, err, ErrInvalidArgument)
 }
 
+func TestAFunctionIsLetGoOf(t *testing.T) {
+	onRanks(t, 2, func(t *testing.T, g *Group) {
+		op := must(NewReduceOp("last", keepLast, nil))
+		check(t, AllReduce(background, g, []int{1}, op))
+		check(t, op.Close())
+	})
+	forgotten := make(chan struct{})
+	func() {
+		held := new([1 << 10]int)
+		runtime.SetFinalizer(held, func(*[1 << 10]int) { close(forgotten) })
+		op := must(NewReduceOp("holding", func(in, inout []int) error {
+			held[0]++
+			return nil
+		}, nil))
+		check(t, op.Close())
+		check(t, SetLogCallback(func(LogLevel, string) { held[0]++ }, LogTrace))
+		check(t, SetLogCallback(nil, LogOff))
+	}()
+	for i := 0; i < 100000; i++ {
+		runtime.GC()
+		select {
+		case <-forgotten:
+			return
+		default:
+		}
+	}
+	t.Error("a function is kept for ever")
+}
+
 // far is a context whose deadline does not pass.
 func far(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(background, time.Hour)

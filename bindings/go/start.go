@@ -3,7 +3,6 @@ package tutti
 import (
 	"context"
 	"net/url"
-	"runtime"
 	"runtime/cgo"
 	"strconv"
 	"time"
@@ -35,7 +34,7 @@ func InitProcessGroup(ctx context.Context, options *InitOptions) (*Group, error)
 	if options == nil {
 		options = &InitOptions{}
 	}
-	m, err := makingWithin(ctx, milliseconds(options.Timeout), timeoutIn(options.InitMethod))
+	m, err := makingWithin(ctx, options.Timeout, timeoutIn(options.InitMethod))
 	if err != nil {
 		return nil, err
 	}
@@ -47,42 +46,39 @@ func InitProcessGroup(ctx context.Context, options *InitOptions) (*Group, error)
 	if err != nil {
 		return nil, err
 	}
+	description, err := cTextOrNil("Description", options.Description)
+	if err != nil {
+		return nil, err
+	}
 	rank, size := toInt32(options.Rank), toInt32(options.WorldSize)
 	made := groupOptions(options.Reproducible, m)
 	err = attempt(func(e *raw.Tutti_error) int32 {
 		if options.Store != nil {
-			return raw.Tutti_init_process_group_with_store(backend, options.Store.handle(), rank,
-				size, made, e)
+			return raw.Tutti_init_process_group_with_store(backend, options.Store.handle(),
+				description, rank, size, made, e)
 		}
 		if size == 0 {
 			rank, size = -1, -1
 		}
-		return raw.Tutti_init_process_group(backend, method, rank, size, made, e)
+		return raw.Tutti_init_process_group(backend, method, description, rank, size, made, e)
 	})
-	runtime.KeepAlive(options.Store)
 	if err != nil {
 		return nil, deadlineError(ctx, err)
 	}
 	return world, m.settle(world)
 }
 
+const defaultTimeout = 30 * time.Minute
+
 // timeoutIn is the timeout that an init method's URL sets, else the default.
-func timeoutIn(method string) int64 {
+func timeoutIn(method string) func() (time.Duration, error) {
 	if parsed, err := url.Parse(method); err == nil {
 		seconds, err := strconv.ParseFloat(parsed.Query().Get("timeout"), 64)
 		if err == nil {
-			return milliseconds(time.Duration(seconds * float64(time.Second)))
+			return always(time.Duration(seconds * float64(time.Second)))
 		}
 	}
-	return milliseconds(defaultTimeout)
-}
-
-// deadlineError says that the context's deadline was the timeout that has passed.
-func deadlineError(ctx context.Context, err error) error {
-	if failure, is := err.(*Error); is {
-		return withCause(ctx, failure)
-	}
-	return err
+	return always(defaultTimeout)
 }
 
 // World is the default group, whether it exists or not: calls on one that does not are errors.
@@ -93,11 +89,9 @@ func IsInitialized() bool { return raw.Tutti_is_initialized() == 1 }
 
 // DestroyProcessGroup ends the default group and all that were made from it; see [Group.Close].
 func DestroyProcessGroup() error {
-	err := attempt(func(e *raw.Tutti_error) int32 {
-		return raw.Tutti_destroy_process_group(world.handle(), e)
+	return attempt(func(e *raw.Tutti_error) int32 {
+		return raw.Tutti_destroy_process_group(world.handle(), nil, e)
 	})
-	world.stopGathering()
-	return err
 }
 
 // CreateGroup makes a group with no global state: several may live in one process, also several
@@ -105,18 +99,16 @@ func DestroyProcessGroup() error {
 // group, so give further ones a [PrefixStore]. It blocks as [InitProcessGroup] does.
 func CreateGroup(ctx context.Context, backend string, store *Store, rank, worldSize int,
 	options *GroupOptions) (*Group, error) {
-	defer runtime.KeepAlive(store)
-	return createGroup(ctx, backend, options, func(name *byte, made *raw.Tutti_group_options,
-		group *raw.Tutti_group, e *raw.Tutti_error) int32 {
-		return raw.Tutti_group_create(name, store.handle(), toInt32(rank), toInt32(worldSize), made,
-			group, e)
+	return createGroup(ctx, backend, options, func(o creation, e *raw.Tutti_error) int32 {
+		return raw.Tutti_group_create(o.backend, store.handle(), o.description, toInt32(rank),
+			toInt32(worldSize), o.options, o.group, e)
 	})
 }
 
 // CreateGroupWithAllGather makes a group as [CreateGroup] does, without a store: for programs that
 // have other means to reach each other. gather gives every rank's input, which is as long on all,
 // to all ranks: output is worldSize times as long, in the order of the ranks. It is called once,
-// before this returns.
+// before this returns; errors.Is finds its error.
 func CreateGroupWithAllGather(ctx context.Context, backend string,
 	gather func(output, input []byte) error, rank, worldSize int,
 	options *GroupOptions) (*Group, error) {
@@ -124,50 +116,52 @@ func CreateGroupWithAllGather(ctx context.Context, backend string,
 		return nil, invalid("gather is nil")
 	}
 	var failed error
-	self := cgo.NewHandle(func(input, output unsafe.Pointer, size int) int32 {
+	self := cgo.NewHandle(func(input, output unsafe.Pointer, size int) error {
 		failed = withoutPanic(func() error {
 			return gather(unsafe.Slice((*byte)(output), size*worldSize),
 				unsafe.Slice((*byte)(input), size))
 		})
-		if failed != nil {
-			return raw.TUTTI_ERR_BACKEND
-		}
-		return raw.TUTTI_OK
+		return failed
 	})
 	defer self.Delete()
-	group, err := createGroup(ctx, backend, options, func(name *byte,
-		made *raw.Tutti_group_options, group *raw.Tutti_group, e *raw.Tutti_error) int32 {
-		return raw.Tutti_group_create_with_allgather(name, raw.AllGather, uintptr(self),
-			toInt32(rank), toInt32(worldSize), made, group, e)
+	group, err := createGroup(ctx, backend, options, func(o creation, e *raw.Tutti_error) int32 {
+		return raw.Tutti_group_create_with_allgather(o.backend, raw.AllGather, uintptr(self),
+			o.description, toInt32(rank), toInt32(worldSize), o.options, o.group, e)
 	})
-	if failed != nil {
-		return nil, failed
+	if failure, is := err.(*Error); is && failed != nil {
+		failure.cause = failed
 	}
 	return group, err
 }
 
+// A creation is what making a group takes in C, and gives.
+type creation struct {
+	backend, description *byte
+	options              *raw.Tutti_group_options
+	group                *raw.Tutti_group
+}
+
 func createGroup(ctx context.Context, backend string, options *GroupOptions,
-	create func(*byte, *raw.Tutti_group_options, *raw.Tutti_group, *raw.Tutti_error) int32,
-) (*Group, error) {
+	create func(creation, *raw.Tutti_error) int32) (*Group, error) {
 	if options == nil {
 		options = &GroupOptions{}
 	}
-	m, err := makingWithin(ctx, milliseconds(options.Timeout), milliseconds(defaultTimeout))
+	m, err := makingWithin(ctx, options.Timeout, always(defaultTimeout))
 	if err != nil {
 		return nil, err
 	}
-	name, err := cTextOrNil("backend", backend)
-	if err != nil {
+	o := creation{options: groupOptions(options.Reproducible, m), group: new(raw.Tutti_group)}
+	if o.backend, err = cTextOrNil("backend", backend); err != nil {
 		return nil, err
 	}
-	var handle raw.Tutti_group
-	err = attempt(func(e *raw.Tutti_error) int32 {
-		return create(name, groupOptions(options.Reproducible, m), &handle, e)
-	})
+	if o.description, err = cTextOrNil("Description", options.Description); err != nil {
+		return nil, err
+	}
+	err = attempt(func(e *raw.Tutti_error) int32 { return create(o, e) })
 	if err != nil {
 		return nil, deadlineError(ctx, err)
 	}
-	group := newGroup(handle, m.later)
+	group := newGroup(*o.group)
 	return group, m.settle(group)
 }
 

@@ -1,7 +1,6 @@
 package tutti
 
 import (
-	"context"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -15,8 +14,9 @@ import (
 // bytes, values any bytes. Any number of goroutines may use it; a wait of one does not delay the
 // others.
 //
-// Calls that wait for a key take a context: its deadline counts beside the store's own timeout (300
-// seconds unless set), and to cancel it ends the wait, within a tenth of a second.
+// Calls that may wait take a context: its deadline counts beside the store's own timeout (300
+// seconds unless set), and to cancel it ends the wait; the error is an [ErrAborted], and the
+// context's. To close the Store ends its waits as well.
 type Store struct{ number atomic.Uintptr }
 
 func newStore(handle raw.Tutti_store) *Store {
@@ -34,57 +34,36 @@ func (s *Store) handle() raw.Tutti_store {
 	return raw.Tutti_store(s.number.Load())
 }
 
-// Close gives the store back; groups and prefix stores made from it keep what they need. A Store
-// that is not closed is when the garbage collector finds it.
+// Close ends the Store's waits and gives it back; groups and prefix stores made from it keep what
+// they need. A Store that is not closed is when the garbage collector finds it.
 func (s *Store) Close() error {
 	if s != nil {
 		runtime.SetFinalizer(s, nil)
-		raw.Tutti_store_release(raw.Tutti_store(s.number.Swap(0)))
+		handle := raw.Tutti_store(s.number.Swap(0))
+		raw.Tutti_store_interrupt(handle, nil)
+		raw.Tutti_store_release(handle)
 	}
 	return nil
 }
 
 // makeStore is for the calls that give a store.
 func makeStore(create func(*raw.Tutti_store, *raw.Tutti_error) int32) (*Store, error) {
-	var handle raw.Tutti_store
-	err := attempt(func(e *raw.Tutti_error) int32 { return create(&handle, e) })
+	handle, err := ask(create)
 	if err != nil {
 		return nil, err
 	}
 	return newStore(handle), nil
 }
 
-// askBytes is for the calls that give bytes.
-func (s *Store) askBytes(ask func(*raw.Tutti_bytes, *raw.Tutti_error) int32) ([]byte, error) {
-	defer runtime.KeepAlive(s)
-	var bytes raw.Tutti_bytes
-	err := attempt(func(e *raw.Tutti_error) int32 { return ask(&bytes, e) })
-	if err != nil {
-		return nil, err
-	}
-	return takeBytes(bytes), nil
-}
-
-// askNumber is for the calls that give a number.
-func (s *Store) askNumber(ask func(*int64, *raw.Tutti_error) int32) (int64, error) {
-	defer runtime.KeepAlive(s)
-	var number int64
-	err := attempt(func(e *raw.Tutti_error) int32 { return ask(&number, e) })
-	return number, err
-}
-
 // askBool is for the calls that give yes or no.
-func (s *Store) askBool(ask func(*int32, *raw.Tutti_error) int32) (bool, error) {
-	defer runtime.KeepAlive(s)
-	var answer int32
-	err := attempt(func(e *raw.Tutti_error) int32 { return ask(&answer, e) })
+func askBool(function func(*int32, *raw.Tutti_error) int32) (bool, error) {
+	answer, err := ask(function)
 	return answer != 0, err
 }
 
 // put is for the calls that bring a value.
 func (s *Store) put(key string, value []byte, call func(raw.Tutti_store, *byte, unsafe.Pointer,
 	uint64, *raw.Tutti_error) int32) error {
-	defer runtime.KeepAlive(s)
 	text, err := cText("key", key)
 	if err != nil {
 		return err
@@ -95,7 +74,8 @@ func (s *Store) put(key string, value []byte, call func(raw.Tutti_store, *byte, 
 }
 
 // Set stores a value under a key; an old value is replaced. As with Append, MultiSet and QueuePush,
-// a store over TCP does not wait for an answer: what the server then refuses, the next call tells.
+// a store over TCP does not wait for an answer: [Store.Flush] or the next call reports what the
+// server refused.
 func (s *Store) Set(key string, value []byte) error {
 	return s.put(key, value, raw.Tutti_store_set)
 }
@@ -110,53 +90,8 @@ func (s *Store) QueuePush(key string, value []byte) error {
 	return s.put(key, value, raw.Tutti_store_queue_push)
 }
 
-// Get reads the value of a key; waits until there is one.
-func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
-	text, err := cText("key", key)
-	if err != nil {
-		return nil, err
-	}
-	leave, err := s.waitFor(ctx, []string{key})
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	return s.askBytes(func(bytes *raw.Tutti_bytes, e *raw.Tutti_error) int32 {
-		return raw.Tutti_store_get(s.handle(), text, bytes, e)
-	})
-}
-
-// MultiGet reads several values at once; waits until all keys are there.
-func (s *Store) MultiGet(ctx context.Context, keys []string) ([][]byte, error) {
-	defer runtime.KeepAlive(s)
-	list, err := cTexts("keys", keys)
-	if err != nil {
-		return nil, err
-	}
-	defer list.release()
-	leave, err := s.waitFor(ctx, keys)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	handles := make([]raw.Tutti_bytes, len(keys))
-	err = attempt(func(e *raw.Tutti_error) int32 {
-		return raw.Tutti_store_multi_get(s.handle(), list.first(), list.count(),
-			unsafe.SliceData(handles), e)
-	})
-	if err != nil {
-		return nil, err
-	}
-	values := make([][]byte, len(keys))
-	for i, handle := range handles {
-		values[i] = takeBytes(handle)
-	}
-	return values, nil
-}
-
 // MultiSet stores several values at once.
 func (s *Store) MultiSet(keys []string, values [][]byte) error {
-	defer runtime.KeepAlive(s)
 	if len(keys) != len(values) {
 		return invalid("there are %d keys for %d values", len(keys), len(values))
 	}
@@ -179,7 +114,7 @@ func (s *Store) Add(key string, amount int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return s.askNumber(func(sum *int64, e *raw.Tutti_error) int32 {
+	return ask(func(sum *int64, e *raw.Tutti_error) int32 {
 		return raw.Tutti_store_add(s.handle(), text, amount, sum, e)
 	})
 }
@@ -191,7 +126,7 @@ func (s *Store) Check(keys ...string) (bool, error) {
 		return false, err
 	}
 	defer list.release()
-	return s.askBool(func(found *int32, e *raw.Tutti_error) int32 {
+	return askBool(func(found *int32, e *raw.Tutti_error) int32 {
 		return raw.Tutti_store_check(s.handle(), list.first(), list.count(), found, e)
 	})
 }
@@ -204,7 +139,7 @@ func (s *Store) CompareSet(key string, expected, desired []byte) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	return s.askBytes(func(bytes *raw.Tutti_bytes, e *raw.Tutti_error) int32 {
+	return askBytes(func(bytes *raw.Tutti_bytes, e *raw.Tutti_error) int32 {
 		return raw.Tutti_store_compare_set(s.handle(), text,
 			unsafe.Pointer(bytesPointer(expected)), uint64(len(expected)),
 			unsafe.Pointer(bytesPointer(desired)), uint64(len(desired)), bytes, e)
@@ -217,14 +152,14 @@ func (s *Store) DeleteKey(key string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return s.askBool(func(deleted *int32, e *raw.Tutti_error) int32 {
+	return askBool(func(deleted *int32, e *raw.Tutti_error) int32 {
 		return raw.Tutti_store_delete_key(s.handle(), text, deleted, e)
 	})
 }
 
 // NumKeys is how many keys there are; in a TCP store that waited for its workers one more, "init/".
 func (s *Store) NumKeys() (int64, error) {
-	return s.askNumber(func(count *int64, e *raw.Tutti_error) int32 {
+	return ask(func(count *int64, e *raw.Tutti_error) int32 {
 		return raw.Tutti_store_num_keys(s.handle(), count, e)
 	})
 }
@@ -233,7 +168,7 @@ func (s *Store) NumKeys() (int64, error) {
 // without it. Queues are not among them.
 func (s *Store) ListKeys() ([]string, error) {
 	var count int64
-	text, err := s.askBytes(func(bytes *raw.Tutti_bytes, e *raw.Tutti_error) int32 {
+	text, err := askBytes(func(bytes *raw.Tutti_bytes, e *raw.Tutti_error) int32 {
 		number := new(int64)
 		status := raw.Tutti_store_list_keys(s.handle(), bytes, number, e)
 		count = *number
@@ -251,34 +186,20 @@ func (s *Store) QueueLen(key string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return s.askNumber(func(length *int64, e *raw.Tutti_error) int32 {
+	return ask(func(length *int64, e *raw.Tutti_error) int32 {
 		return raw.Tutti_store_queue_len(s.handle(), text, length, e)
-	})
-}
-
-// TryQueuePop takes the first value out of a queue; [ErrQueueEmpty] if there is none.
-func (s *Store) TryQueuePop(key string) ([]byte, error) { return s.queuePop(key, false) }
-
-func (s *Store) queuePop(key string, block bool) ([]byte, error) {
-	text, err := cText("key", key)
-	if err != nil {
-		return nil, err
-	}
-	return s.askBytes(func(bytes *raw.Tutti_bytes, e *raw.Tutti_error) int32 {
-		return raw.Tutti_store_queue_pop(s.handle(), text, toInt(block), bytes, e)
 	})
 }
 
 // HasExtendedAPI tells whether Append, MultiGet and MultiSet work; they do on every store of tutti.
 func (s *Store) HasExtendedAPI() (bool, error) {
-	return s.askBool(func(has *int32, e *raw.Tutti_error) int32 {
+	return askBool(func(has *int32, e *raw.Tutti_error) int32 {
 		return raw.Tutti_store_has_extended_api(s.handle(), has, e)
 	})
 }
 
 // SetTimeout sets the timeout that calls of this Store have: above 0, or [NoTimeout].
 func (s *Store) SetTimeout(timeout time.Duration) error {
-	defer runtime.KeepAlive(s)
 	return attempt(func(e *raw.Tutti_error) int32 {
 		return raw.Tutti_store_set_timeout(s.handle(), milliseconds(timeout), e)
 	})
@@ -286,11 +207,8 @@ func (s *Store) SetTimeout(timeout time.Duration) error {
 
 // Timeout is the timeout that calls of this Store have; [NoTimeout] if they have none.
 func (s *Store) Timeout() (time.Duration, error) {
-	limit, err := s.askNumber(func(limit *int64, e *raw.Tutti_error) int32 {
+	limit, err := ask(func(limit *int64, e *raw.Tutti_error) int32 {
 		return raw.Tutti_store_get_timeout(s.handle(), limit, e)
 	})
-	if limit < 0 {
-		return NoTimeout, err
-	}
-	return time.Duration(limit) * time.Millisecond, err
+	return duration(limit), err
 }

@@ -2,6 +2,7 @@ package tutti
 
 import (
 	"context"
+	"errors"
 	"os"
 	"runtime"
 	"time"
@@ -13,17 +14,52 @@ import (
 // HashStore makes a store that lives in this process only, for ranks that are goroutines.
 func HashStore() (*Store, error) { return makeStore(raw.Tutti_hash_store_create) }
 
+// StoreOptions are the options of [FileStore] and [Store.Clone]; zero is every field's default, and
+// so is a nil pointer.
+type StoreOptions struct {
+	// Of making the store, and of its calls; 0: 300 seconds, of a clone that of its store.
+	Timeout time.Duration
+}
+
+const defaultStoreTimeout = 300 * time.Second
+
+// makeWithin makes a store, up to the deadline of the context.
+func (o *StoreOptions) makeWithin(ctx context.Context, otherwise func() (time.Duration, error),
+	create func(*raw.Tutti_store_options, *raw.Tutti_store, *raw.Tutti_error) int32,
+) (*Store, error) {
+	if o == nil {
+		o = &StoreOptions{}
+	}
+	m, err := makingWithin(ctx, o.Timeout, otherwise)
+	if err != nil {
+		return nil, err
+	}
+	options := &raw.Tutti_store_options{Timeout_ms: m.now}
+	options.Struct_size = uint32(unsafe.Sizeof(*options))
+	store, err := makeStore(func(store *raw.Tutti_store, e *raw.Tutti_error) int32 {
+		return create(options, store, e)
+	})
+	if err != nil {
+		return nil, deadlineError(ctx, err)
+	}
+	return store, m.settle(store)
+}
+
 // FileStore opens a store in a file that all processes can reach and lock; PyTorch's layout. The
 // file is made if it is not there, and removed when the last of worldSize stores is closed; -1: not
-// fixed, the file stays. A file that an earlier run left behind confuses the next one.
-func FileStore(path string, worldSize int) (*Store, error) {
+// fixed, the file stays. A file that an earlier run left behind confuses the next one. It blocks
+// while others hold the file's lock, up to the timeout or the deadline of the context; to cancel
+// the context ends nothing that has begun.
+func FileStore(ctx context.Context, path string, worldSize int,
+	options *StoreOptions) (*Store, error) {
 	text, err := cText("path", path)
 	if err != nil {
 		return nil, err
 	}
-	return makeStore(func(store *raw.Tutti_store, e *raw.Tutti_error) int32 {
-		return raw.Tutti_file_store_create(text, toInt32(worldSize), store, e)
-	})
+	return options.makeWithin(ctx, always(defaultStoreTimeout),
+		func(o *raw.Tutti_store_options, store *raw.Tutti_store, e *raw.Tutti_error) int32 {
+			return raw.Tutti_file_store_create(text, toInt32(worldSize), o, store, e)
+		})
 }
 
 // TCPStoreOptions are the options of [TCPStore]; zero is every field's default, and so is a nil
@@ -59,8 +95,6 @@ func (o *TCPStoreOptions) forC(timeout int64) *raw.Tutti_tcp_store_options {
 	return made
 }
 
-const defaultStoreTimeout = 300 * time.Second
-
 // TCPStore connects to a store served over TCP, and serves it if this process is the master. It
 // speaks PyTorch 2's protocol, so either side may be PyTorch. port 0 on the master takes any free
 // one; worldSize is how many clients will come, the master's own included, or -1. It blocks until
@@ -71,7 +105,7 @@ func TCPStore(ctx context.Context, host string, port, worldSize int, isMaster bo
 	if options == nil {
 		options = &TCPStoreOptions{}
 	}
-	m, err := makingWithin(ctx, milliseconds(options.Timeout), milliseconds(defaultStoreTimeout))
+	m, err := makingWithin(ctx, options.Timeout, always(defaultStoreTimeout))
 	if err != nil {
 		return nil, err
 	}
@@ -87,27 +121,20 @@ func TCPStore(ctx context.Context, host string, port, worldSize int, isMaster bo
 	if err != nil {
 		return nil, deadlineError(ctx, err)
 	}
-	if m.now != 0 && m.now != m.later {
-		err = attempt(func(e *raw.Tutti_error) int32 {
-			return raw.Tutti_store_set_timeout(store.handle(), m.later, e)
-		})
-	}
-	return store, err
+	return store, m.settle(store)
 }
 
 // Port is the port a TCP store is served at.
 func (s *Store) Port() (int, error) {
-	defer runtime.KeepAlive(s)
-	var port int32
-	err := attempt(func(e *raw.Tutti_error) int32 {
-		return raw.Tutti_tcp_store_port(s.handle(), &port, e)
+	port, err := ask(func(port *int32, e *raw.Tutti_error) int32 {
+		return raw.Tutti_tcp_store_port(s.handle(), port, e)
 	})
 	return int(port), err
 }
 
 // Host is the host of a TCP store, as it was given to [TCPStore].
 func (s *Store) Host() (string, error) {
-	bytes, err := s.askBytes(func(bytes *raw.Tutti_bytes, e *raw.Tutti_error) int32 {
+	bytes, err := askBytes(func(bytes *raw.Tutti_bytes, e *raw.Tutti_error) int32 {
 		return raw.Tutti_tcp_store_host(s.handle(), bytes, e)
 	})
 	return string(bytes), err
@@ -115,27 +142,26 @@ func (s *Store) Host() (string, error) {
 
 // Path is the path of a file store's file, absolute.
 func (s *Store) Path() (string, error) {
-	bytes, err := s.askBytes(func(bytes *raw.Tutti_bytes, e *raw.Tutti_error) int32 {
+	bytes, err := askBytes(func(bytes *raw.Tutti_bytes, e *raw.Tutti_error) int32 {
 		return raw.Tutti_file_store_path(s.handle(), bytes, e)
 	})
 	return string(bytes), err
 }
 
-// PrefixStore makes a view of a store that puts the prefix and "/" before every key.
-func PrefixStore(prefix string, store *Store) (*Store, error) {
-	defer runtime.KeepAlive(store)
+// PrefixStore makes a view of a store that puts the prefix and "/" before every key. It begins with
+// the timeout of the store.
+func PrefixStore(store *Store, prefix string) (*Store, error) {
 	text, err := cText("prefix", prefix)
 	if err != nil {
 		return nil, err
 	}
 	return makeStore(func(made *raw.Tutti_store, e *raw.Tutti_error) int32 {
-		return raw.Tutti_prefix_store_create(text, store.handle(), made, e)
+		return raw.Tutti_prefix_store_create(store.handle(), text, made, e)
 	})
 }
 
 // UnderlyingStore is the very store whose keys a prefix store shows.
 func (s *Store) UnderlyingStore() (*Store, error) {
-	defer runtime.KeepAlive(s)
 	return makeStore(func(made *raw.Tutti_store, e *raw.Tutti_error) int32 {
 		return raw.Tutti_prefix_store_underlying_store(s.handle(), made, e)
 	})
@@ -143,9 +169,15 @@ func (s *Store) UnderlyingStore() (*Store, error) {
 
 // Clone makes another Store of the same store, with a timeout of its own and, over TCP, connections
 // of its own.
-func (s *Store) Clone() (*Store, error) {
-	defer runtime.KeepAlive(s)
-	return makeStore(func(made *raw.Tutti_store, e *raw.Tutti_error) int32 {
-		return raw.Tutti_store_clone(s.handle(), made, e)
-	})
+func (s *Store) Clone(ctx context.Context, options *StoreOptions) (*Store, error) {
+	defer s.interruptWith(ctx)()
+	for {
+		clone, err := options.makeWithin(ctx, s.Timeout,
+			func(o *raw.Tutti_store_options, made *raw.Tutti_store, e *raw.Tutti_error) int32 {
+				return raw.Tutti_store_clone(s.handle(), o, made, e)
+			})
+		if !errors.Is(err, ErrAborted) || ctx.Err() != nil {
+			return clone, contextError(ctx, err)
+		}
+	}
 }

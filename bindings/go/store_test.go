@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -106,7 +107,7 @@ func TestTCPStore(t *testing.T) {
 	is(t, must(client.Timeout()), defaultStoreTimeout)
 	check(t, client.Set("k", []byte("v")))
 	is(t, string(must(master.Get(ctx, "k"))), "v")
-	clone := must(client.Clone())
+	clone := must(client.Clone(background, nil))
 	check(t, client.Close())
 	is(t, string(must(clone.Get(background, "k"))), "v")
 	_, err := TCPStore(background, "127.0.0.1", -5, 1, true, nil)
@@ -115,9 +116,9 @@ func TestTCPStore(t *testing.T) {
 
 func TestFileAndPrefixStores(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store")
-	s := must(FileStore(path, 1))
+	s := must(FileStore(background, path, 1, nil))
 	is(t, must(s.Path()), path)
-	p := must(PrefixStore("pre", s))
+	p := must(PrefixStore(s, "pre"))
 	check(t, p.Set("k", []byte("v")))
 	is(t, string(must(s.Get(background, "pre/k"))), "v")
 	under := must(p.UnderlyingStore())
@@ -126,7 +127,7 @@ func TestFileAndPrefixStores(t *testing.T) {
 	failsWith(t, err, ErrInvalidArgument)
 	_, err = p.Port()
 	failsWith(t, err, ErrInvalidArgument)
-	_, err = FileStore("/nowhere/at/all", 1)
+	_, err = FileStore(background, "/nowhere/at/all", 1, nil)
 	failsWith(t, err, ErrStore)
 	failsWith(t, err, os.ErrNotExist)
 }
@@ -156,19 +157,184 @@ func TestTextWithANULIsRefused(t *testing.T) {
 	}
 }
 
-func TestAWaitForATurnCanBeLeft(t *testing.T) {
+// waiting are the waits that a context can end.
+func waiting(s *Store) map[string]func(ctx context.Context) error {
+	return map[string]func(ctx context.Context) error{
+		"get":       func(ctx context.Context) error { _, err := s.Get(ctx, "never"); return err },
+		"wait":      func(ctx context.Context) error { return s.Wait(ctx, "ever", "never") },
+		"queue_pop": func(ctx context.Context) error { _, err := s.QueuePop(ctx, "never"); return err },
+		"barrier":   func(ctx context.Context) error { return s.Barrier(ctx, "never", 2) },
+		"multi_get": func(ctx context.Context) error {
+			_, err := s.MultiGet(ctx, []string{"ever", "never"})
+			return err
+		},
+	}
+}
+
+// everyStore runs a function with a store of each kind.
+func everyStore(t *testing.T, function func(t *testing.T, s *Store)) {
+	hash := must(HashStore())
+	file := must(FileStore(background, filepath.Join(t.TempDir(), "store"), 1, nil))
+	tcp := must(TCPStore(background, "127.0.0.1", 0, -1, true, nil))
+	for name, s := range map[string]*Store{
+		"hash": hash, "file": file, "tcp": tcp, "prefix": must(PrefixStore(tcp, "prefix")),
+	} {
+		t.Run(name, func(t *testing.T) { function(t, s) })
+	}
+	for _, s := range []*Store{hash, file, tcp} {
+		check(t, s.Close())
+	}
+}
+
+func TestCancellingEndsEachWaitOfAStore(t *testing.T) {
+	everyStore(t, func(t *testing.T, s *Store) {
+		check(t, s.Set("ever", nil))
+		for name, wait := range waiting(s) {
+			ctx, cancel := context.WithCancel(background)
+			ended := make(chan error)
+			go func() { ended <- wait(ctx) }()
+			cancel()
+			err := <-ended
+			failsWith(t, err, context.Canceled)
+			var failure *Error
+			if errors.As(err, &failure) { // else it had not begun
+				is(t, failure.Status, ErrAborted)
+				if !strings.Contains(err.Error(), "never") {
+					t.Errorf("%s: the key is not named: %v", name, err)
+				}
+			}
+			failsWith(t, wait(ctx), context.Canceled)
+		}
+	})
+}
+
+func TestCancellingOneWaitLeavesTheOthers(t *testing.T) {
+	everyStore(t, func(t *testing.T, s *Store) {
+		kept, leave := context.WithCancel(background)
+		defer leave()
+		var got, met sync.WaitGroup
+		for _, ctx := range []context.Context{background, kept} {
+			got.Add(2)
+			go func(ctx context.Context) {
+				defer got.Done()
+				is(t, string(must(s.Get(ctx, "key"))), "value")
+			}(ctx)
+			go func(ctx context.Context) {
+				defer got.Done()
+				is(t, string(must(s.QueuePop(ctx, "queue"))), "turn")
+			}(ctx)
+			met.Add(1)
+			go func(ctx context.Context) {
+				defer met.Done()
+				check(t, s.Barrier(ctx, "barrier", 3))
+			}(ctx)
+		}
+		for i := 0; i < 20; i++ {
+			ctx, cancel := context.WithCancel(background)
+			ended := make(chan error)
+			go func() { ended <- s.Wait(ctx, "never") }()
+			cancel()
+			failsWith(t, <-ended, context.Canceled)
+		}
+		check(t, s.Set("key", []byte("value")))
+		check(t, s.QueuePush("queue", []byte("turn")))
+		check(t, s.QueuePush("queue", []byte("turn")))
+		got.Wait()
+		check(t, s.Barrier(background, "barrier", 3))
+		met.Wait()
+	})
+}
+
+func TestClosingAStoreEndsItsWaits(t *testing.T) {
+	for i := 0; i < 20; i++ {
+		s := must(HashStore())
+		ended := make(chan error)
+		go func() {
+			_, err := s.Get(background, "never")
+			ended <- err
+		}()
+		check(t, s.Close())
+		failsWith(t, <-ended, ErrInvalidHandle)
+	}
+}
+
+func TestWaitsShareTheThreadsThatThereAre(t *testing.T) {
+	for i := 0; i < mostBlocked; i++ {
+		longWaits.enter()
+	}
+	defer func() { longWaits.inside.Store(0) }()
+	defer func(length time.Duration) { turnLength = length }(turnLength)
+	turnLength = time.Millisecond
 	s := must(HashStore())
-	for i := 0; i < cap(shortWaits); i++ {
-		shortWaits <- struct{}{}
+	met := make(chan error, 1)
+	go func() { met <- s.Barrier(background, "barrier", 2) }()
+	got := make(chan string)
+	ctx, cancel := context.WithCancel(background)
+	defer cancel()
+	for _, ctx := range []context.Context{background, ctx} {
+		go func(ctx context.Context) { got <- string(must(s.Get(ctx, "key"))) }(ctx)
+	}
+	short := must(s.Clone(background, &StoreOptions{Timeout: 10 * time.Millisecond}))
+	_, err := short.Get(background, "never")
+	failsWith(t, err, ErrTimeout)
+	check(t, s.Set("key", []byte("value")))
+	is(t, []string{<-got, <-got}, []string{"value", "value"})
+	is(t, len(met), 0) // the barrier counts once, however many turns have passed
+	check(t, s.Barrier(background, "barrier", 2))
+	check(t, <-met)
+
+	for i := 0; i < cap(turns); i++ {
+		turns <- struct{}{}
 	}
 	defer func() {
-		for i := 0; i < cap(shortWaits); i++ {
-			<-shortWaits
+		for i := 0; i < cap(turns); i++ {
+			<-turns
 		}
 	}()
-	ctx, cancel := context.WithTimeout(background, time.Millisecond)
+	go cancel()
+	_, err = s.Get(ctx, "never") // has no turn
+	failsWith(t, err, context.Canceled)
+}
+
+func TestAFlushTellsWhatTheServerRefused(t *testing.T) {
+	everyStore(t, func(t *testing.T, s *Store) {
+		check(t, s.Set("key", []byte("value")))
+		check(t, s.Flush(background))
+		failsWith(t, s.Flush(done()), context.Canceled)
+	})
+	full := must(TCPStore(background, "127.0.0.1", 0, -1, true,
+		&TCPStoreOptions{MaxMemoryBytes: 1 << 20}))
+	defer full.Close()
+	check(t, full.Set("key", make([]byte, 1<<21)))
+	failsWith(t, full.Flush(background), ErrStore)
+}
+
+// done is a context that is done.
+func done() context.Context {
+	ctx, cancel := context.WithCancel(background)
+	cancel()
+	return ctx
+}
+
+func TestTimeoutsOfStoresThatAreMade(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	s := must(FileStore(background, path, -1, &StoreOptions{Timeout: time.Minute}))
+	is(t, must(s.Timeout()), time.Minute)
+	is(t, must(must(s.Clone(background, nil)).Timeout()), time.Minute)
+	soon, cancel := context.WithTimeout(background, 30*time.Second)
 	defer cancel()
-	_, err := s.Get(ctx, "never")
+	is(t, must(must(s.Clone(soon, nil)).Timeout()), time.Minute)
+	is(t, must(must(s.Clone(soon, &StoreOptions{Timeout: NoTimeout})).Timeout()), NoTimeout)
+	is(t, must(must(FileStore(soon, path, -1, nil)).Timeout()), defaultStoreTimeout)
+	_, err := s.Clone(done(), nil)
+	failsWith(t, err, context.Canceled)
+
+	locked := must(os.Open(path))
+	defer locked.Close()
+	check(t, syscall.Flock(int(locked.Fd()), syscall.LOCK_EX))
+	short, cancel := context.WithTimeout(background, 20*time.Millisecond)
+	defer cancel()
+	_, err = FileStore(short, path, -1, nil)
 	failsWith(t, err, ErrTimeout)
 	failsWith(t, err, context.DeadlineExceeded)
 }

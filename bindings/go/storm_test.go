@@ -67,7 +67,7 @@ func TestMemoryThatIsNotOfGoWillDo(t *testing.T) {
 // TestWhatIsForgottenIsClosed sees it by a file, which is removed with the last of its stores.
 func TestWhatIsForgottenIsClosed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store")
-	check(t, must(FileStore(path, 1)).Set("key", []byte("value")))
+	check(t, must(FileStore(background, path, 1, nil)).Set("key", []byte("value")))
 	for i := 0; i < 100000; i++ {
 		if _, err := os.Stat(path); os.IsNotExist(err) {
 			return

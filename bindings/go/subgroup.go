@@ -2,7 +2,6 @@ package tutti
 
 import (
 	"context"
-	"runtime"
 	"time"
 	"unsafe"
 
@@ -53,7 +52,7 @@ func (g *Group) NewGroup(ctx context.Context, ranks []int,
 		pointer = nil
 	}
 	return g.derive(ctx, options, func(o derivation, e *raw.Tutti_error) int32 {
-		return raw.Tutti_new_group(g.handle(), pointer, uint64(len(list)), o.backend,
+		return raw.Tutti_new_group(g.handle(), pointer, int64(len(list)), o.backend,
 			o.description, o.options, o.group, e)
 	})
 }
@@ -63,18 +62,19 @@ func (g *Group) NewGroup(ctx context.Context, ranks []int,
 // arguments; the backend is that of this group.
 func (g *Group) SplitGroup(ctx context.Context, lists [][]int,
 	options *NewGroupOptions) (*Group, error) {
-	var ranks, sizes []int32
+	var ranks []int32
+	var sizes []int64
 	for _, list := range lists {
 		ranks = append(ranks, int32s(list)...)
-		sizes = append(sizes, int32(len(list)))
+		sizes = append(sizes, int64(len(list)))
 	}
 	if options != nil && options.Backend != "" {
 		return nil, invalid("options.Backend is %q: SplitGroup takes that of the group",
 			options.Backend)
 	}
 	return g.derive(ctx, options, func(o derivation, e *raw.Tutti_error) int32 {
-		return raw.Tutti_split_group(g.handle(), unsafe.SliceData(ranks), unsafe.SliceData(sizes),
-			uint64(len(sizes)), o.description, o.options, o.group, e)
+		return raw.Tutti_split_group(g.handle(), unsafe.SliceData(ranks), int64(len(ranks)),
+			unsafe.SliceData(sizes), int64(len(sizes)), o.description, o.options, o.group, e)
 	})
 }
 
@@ -87,14 +87,10 @@ type derivation struct {
 
 func (g *Group) derive(ctx context.Context, options *NewGroupOptions,
 	create func(derivation, *raw.Tutti_error) int32) (*Group, error) {
-	defer runtime.KeepAlive(g)
-	if g.handle() == 0 {
-		return nil, errGroupClosed
-	}
 	if options == nil {
 		options = &NewGroupOptions{}
 	}
-	m, err := makingWithin(ctx, milliseconds(options.Timeout), g.timeout.Load())
+	m, err := makingWithin(ctx, options.Timeout, g.Timeout)
 	if err != nil {
 		return nil, err
 	}
@@ -109,10 +105,6 @@ func (g *Group) derive(ctx context.Context, options *NewGroupOptions,
 	if err != nil {
 		return nil, deadlineError(ctx, err)
 	}
-	group := newGroup(*o.group, m.later)
+	group := newGroup(*o.group)
 	return group, m.settle(group)
-}
-
-var errGroupClosed = &Error{
-	Status: ErrInvalidHandle, Rank: -1, Message: "the group is nil or closed",
 }

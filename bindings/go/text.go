@@ -37,7 +37,7 @@ func (a *addresses) release() { a.pins.Unpin() }
 // first is what C takes for the list; nil for an empty one.
 func (a *addresses) first() *uintptr { return unsafe.SliceData(a.list) }
 
-func (a *addresses) count() uint64 { return uint64(len(a.list)) }
+func (a *addresses) count() int64 { return int64(len(a.list)) }
 
 func (a *addresses) add(pointer *byte) {
 	if pointer != nil {

@@ -7,21 +7,21 @@
 //	err = tutti.AllReduce(ctx, group, sum, tutti.Sum)
 //
 // Slices are not copied: C reads and writes them in place, pinned for as long as an operation uses
-// them. Everything that is made is closed with Close; what is forgotten, the garbage collector
-// closes, but for the memory of [Alloc]. To use what is closed, or nil, is an error.
+// them. Everything that is made is closed with Close. The garbage collector closes forgotten
+// things, but not the memory of [Alloc]. A call on something closed, or nil, is an error.
 //
 // # Contexts
 //
 // The deadline of a context is the timeout of the operation it is given to; without one it is the
 // group's, or the store's. A context that is done starts nothing.
 //
-// Cancelling ends waits, not operations: a collective that has begun cannot be taken back, because
-// the other ranks count on it. A call whose context is cancelled returns at once with
-// [ErrUnfinished] and the context's error, while the operation goes on with its slices; they are
-// the caller's again when the group is closed, or when the [Work] is done. The waits of a [Store]
-// end for good. What makes groups, meshes and connections heeds deadlines, but once begun no
-// cancelling.
+// Cancelling a context ends receives whose message has not begun to come, and waits of a [Store],
+// with [ErrAborted] and the context's error. A collective or a send that has begun cannot be taken
+// back, because other ranks count on it: the call returns at once with [ErrPending] and the
+// context's error, while the operation goes on with its slices. They are the caller's again when
+// the group is closed, or when the [Work] is done. Making groups, meshes and connections heeds
+// deadlines, but once begun no cancelling.
 //
-// With a context that can be done, synchronous calls run as works, which costs some microseconds;
+// With a context that can be done, synchronous calls run as works, which costs tens of microseconds;
 // with context.Background() they run on the caller's thread.
 package tutti

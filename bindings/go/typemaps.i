@@ -13,11 +13,17 @@ typedef unsigned long size_t;
 // Constants are written by generator/go.py, where Go sees them as constants.
 %rename("$ignore", %$isenumitem) "";
 %rename("$ignore", %$isenum) "";
+%ignore TUTTI_DEFAULT_TIMEOUT;
 %ignore TUTTI_NO_TIMEOUT;
 %ignore TUTTI_NUL_TERMINATED;
 %ignore TUTTI_OBJECT_BORROW;
 %ignore TUTTI_GROUP_WORLD;
 %ignore TUTTI_GROUP_NON_MEMBER;
+// For C's compilers alone.
+%ignore TUTTI_VERSION;
+%ignore TUTTI_VERSION_MAJOR;
+%ignore TUTTI_VERSION_MINOR;
+%ignore TUTTI_VERSION_PATCH;
 
 %define GO_SCALAR(C, GO)
 %typemap(gotype) C "GO"
@@ -28,6 +34,7 @@ GO_SCALAR(size_t, uint64)
 GO_SCALAR(tutti_status, int32)
 GO_SCALAR(tutti_dtype, uint32)
 GO_SCALAR(tutti_reduce_op, uint32)
+GO_SCALAR(tutti_device_type, int32)
 GO_SCALAR(tutti_debug_level, uint32)
 GO_SCALAR(tutti_log_level, uint32)
 
@@ -65,6 +72,7 @@ GO_POINTER(const int64_t**, *uintptr)
 %typemap(goin) void* user "$result = $input"
 %typemap(in) void* user "$1 = (void*)$input;"
 // Callbacks are functions of C; callbacks.go has one for each.
+GO_POINTER(tutti_release_function, unsafe.Pointer)
 GO_POINTER(tutti_work_callback, unsafe.Pointer)
 GO_POINTER(tutti_log_callback, unsafe.Pointer)
 GO_POINTER(tutti_reduce_function, unsafe.Pointer)
@@ -81,18 +89,23 @@ GO_STRUCT(tutti_error, Tutti_error)
 GO_STRUCT(tutti_object_item, Tutti_object_item)
 GO_STRUCT(tutti_p2p_op, Tutti_p2p_op)
 GO_STRUCT(tutti_call_options, Tutti_call_options)
+GO_STRUCT(tutti_coalescing_options, Tutti_coalescing_options)
+GO_STRUCT(tutti_destroy_options, Tutti_destroy_options)
 GO_STRUCT(tutti_group_options, Tutti_group_options)
+GO_STRUCT(tutti_memory_options, Tutti_memory_options)
 GO_STRUCT(tutti_new_group_options, Tutti_new_group_options)
 GO_STRUCT(tutti_object_options, Tutti_object_options)
 GO_STRUCT(tutti_reduce_op_options, Tutti_reduce_op_options)
 GO_STRUCT(tutti_spawn_options, Tutti_spawn_options)
+GO_STRUCT(tutti_store_call_options, Tutti_store_call_options)
+GO_STRUCT(tutti_store_options, Tutti_store_options)
 GO_STRUCT(tutti_tcp_store_options, Tutti_tcp_store_options)
 
 %define GO_HANDLE(NAME, GO)
-%typemap(gotype) NAME*, const NAME* "GO"
-%typemap(imtype) NAME*, const NAME* "uintptr"
-%typemap(goin) NAME*, const NAME* "$result = uintptr($input)"
-%typemap(in) NAME*, const NAME* "$1 = (NAME*)$input;"
+%typemap(gotype) NAME* "GO"
+%typemap(imtype) NAME* "uintptr"
+%typemap(goin) NAME* "$result = uintptr($input)"
+%typemap(in) NAME* "$1 = (NAME*)$input;"
 GO_POINTER(NAME**, *GO)
 GO_POINTER(NAME* const*, *GO)
 %enddef

@@ -2,7 +2,6 @@ package tutti
 
 import (
 	"context"
-	"reflect"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -23,6 +22,7 @@ type Work struct {
 func newWork(o *operation) *Work {
 	w := &Work{operation: o}
 	runtime.SetFinalizer(w, (*Work).Close)
+	o.obey(w)
 	return w
 }
 
@@ -37,7 +37,7 @@ func (w *Work) open() (*operation, error) {
 
 // Wait waits until the operation is done, and returns how it ended. After nil the results are in
 // the caller's buffers and variables, which are the caller's again. If the context is done before,
-// the wait ends with [ErrUnfinished] and the operation goes on; the wait may be repeated.
+// the wait ends with [ErrPending] and the operation goes on; the wait may be repeated.
 func (w *Work) Wait(ctx context.Context) error {
 	o, err := w.open()
 	if err != nil {
@@ -63,15 +63,29 @@ func (w *Work) IsCompleted() bool {
 
 // IsSuccess tells whether the operation is done and successful.
 func (w *Work) IsSuccess() bool {
-	return w.IsCompleted() && w.operation.err == nil
+	return w.IsCompleted() && w.operation.failure() == nil
 }
 
 // Err is the failure of the operation; nil while it is running and if it succeeded.
 func (w *Work) Err() error {
-	if !w.IsCompleted() {
+	if w == nil {
 		return nil
 	}
-	return w.operation.err
+	defer runtime.KeepAlive(w)
+	return w.operation.failure()
+}
+
+// Cancel cancels a receive that no message has come for, and tells whether it did: false if its
+// message has begun to come, or it is done. It then ends with [ErrAborted], its buffer is the
+// caller's again, and a message that comes later goes to the next receive. The group goes on.
+// [ErrUnsupported] if it is no receive: the other ranks count on those.
+func (w *Work) Cancel() (bool, error) {
+	o, err := w.open()
+	if err != nil {
+		return false, err
+	}
+	defer runtime.KeepAlive(w)
+	return o.cancel(false)
 }
 
 // Then has a function called with how the operation ended, in a goroutine of its own, once it is
@@ -96,70 +110,67 @@ func (w *Work) Then(function func(error)) error {
 // SourceRank is the group rank that a finished receive received from; -1 while nothing has come and
 // for other operations.
 func (w *Work) SourceRank() (int, error) {
-	var rank int32
-	err := w.ask(func(work raw.Tutti_work, e *raw.Tutti_error) int32 {
-		return raw.Tutti_work_source_rank(work, &rank, e)
-	})
+	rank, err := askWork(w, raw.Tutti_work_source_rank)
 	return int(rank), err
 }
 
-// OpType is what kind of operation it is, for instance "all_reduce".
+// OpType is what kind of operation it is, for instance "all_reduce"; "" if the work is closed.
 func (w *Work) OpType() string {
 	if w == nil {
 		return ""
 	}
-	return w.operation.name
+	defer runtime.KeepAlive(w)
+	return goString(raw.Tutti_work_get_op_type(w.operation.call.frame.work))
 }
 
 // SequenceNumber is which collective of its group it is, from 1 on, the same on all ranks; 0 for
 // messages.
-func (w *Work) SequenceNumber() (uint64, error) {
-	var number uint64
-	err := w.ask(func(work raw.Tutti_work, e *raw.Tutti_error) int32 {
-		return raw.Tutti_work_get_sequence_number(work, &number, e)
-	})
-	return number, err
+func (w *Work) SequenceNumber() (int64, error) {
+	return askWork(w, raw.Tutti_work_get_sequence_number)
 }
 
 // Duration is how long the operation took; -1 while it is running.
 func (w *Work) Duration() (time.Duration, error) {
-	var took float64
-	err := w.ask(func(work raw.Tutti_work, e *raw.Tutti_error) int32 {
-		return raw.Tutti_work_get_duration(work, &took, e)
-	})
+	took, err := askWork(w, raw.Tutti_work_get_duration)
 	if took < 0 {
 		return -1, err
 	}
 	return time.Duration(took * float64(time.Millisecond)), err
 }
 
-// ask makes a call with the handle.
-func (w *Work) ask(question func(raw.Tutti_work, *raw.Tutti_error) int32) error {
+// askWork makes a call that gives something of a work.
+func askWork[T any](w *Work, question func(raw.Tutti_work, *T, *raw.Tutti_error) int32) (T, error) {
 	o, err := w.open()
 	if err != nil {
-		return err
+		return *new(T), err
 	}
 	defer runtime.KeepAlive(w)
-	return attempt(func(e *raw.Tutti_error) int32 { return question(o.handle, e) })
+	return ask(func(answer *T, e *raw.Tutti_error) int32 {
+		return question(o.call.frame.work, answer, e)
+	})
 }
 
 // Close gives the work back. An operation that is not done goes on, and its buffers are its own
-// until it is. What was to be delivered after Close is discarded. A Work that is not closed is
-// when the garbage collector finds it.
+// until it is; whoever waits for it waits for that, and learns no more than that the work is
+// closed. What was to be delivered after Close is discarded. A Work that is not closed is when the
+// garbage collector finds it.
 func (w *Work) Close() error {
 	if w == nil || w.closed.Swap(true) {
 		return nil
 	}
 	runtime.SetFinalizer(w, nil)
-	w.operation.abandon()
+	w.operation.release()
 	return nil
 }
 
 // WaitAll waits until all works are done, also after a failure; the first failure in their order is
-// the result.
+// the result. Works that are nil are skipped.
 func WaitAll(ctx context.Context, works ...*Work) error {
 	var first error
 	for _, work := range works {
+		if work == nil {
+			continue
+		}
 		err := work.Wait(ctx)
 		if first == nil {
 			first = err
@@ -172,59 +183,33 @@ func WaitAll(ctx context.Context, works ...*Work) error {
 }
 
 // WaitAny waits until one of several works is done, and returns its place; the lowest one if
-// several are. How it ended, its Wait tells.
+// several are. How it ended, its Wait tells. Works that are nil are skipped, so that a loop can
+// clear those that it has dealt with.
 func WaitAny(ctx context.Context, works ...*Work) (int, error) {
-	if len(works) == 0 {
-		return -1, invalid("there is no work to wait for")
-	}
+	done := make(chan struct{}, 1)
+	var last *operation
 	for i, work := range works {
-		if _, err := work.open(); err != nil {
+		if work == nil {
+			continue
+		}
+		o, err := work.open()
+		if err != nil {
 			return -1, err
 		}
-		if work.IsCompleted() {
+		if o.isDone() {
 			return i, nil
 		}
+		o.watch(done)
+		defer o.unwatch(done)
+		last = o
 	}
-	over, stop := context.WithCancel(ctx)
-	defer stop()
-	chosen := firstDone(over, works)
-	if chosen < 0 {
-		return -1, &unfinished{operation: "all of the works", cause: ctx.Err()}
+	if last == nil {
+		return -1, invalid("there is no work to wait for")
 	}
-	return chosen, nil
-}
-
-// mostCases is how many works one select waits for: reflect knows 65536 cases.
-const mostCases = 1 << 15
-
-// firstDone is the place of the first work that is done; -1 if the context is done before. More
-// works than one select takes are waited for by several goroutines, until the context is done.
-func firstDone(ctx context.Context, works []*Work) int {
-	if len(works) <= mostCases {
-		cases := make([]reflect.SelectCase, 0, len(works)+1)
-		for _, work := range works {
-			cases = append(cases, received(work.Done()))
-		}
-		chosen, _, _ := reflect.Select(append(cases, received(ctx.Done())))
-		if chosen == len(works) {
-			return -1
-		}
-		return chosen
+	select {
+	case <-done:
+		return slices.IndexFunc(works, (*Work).IsCompleted), nil
+	case <-ctx.Done():
+		return -1, last.pending(ctx)
 	}
-	works = slices.Clone(works) // some of them may still look when the caller has its slice back
-	places := make(chan int, len(works)/mostCases+1)
-	for begin := 0; begin < len(works); begin += mostCases {
-		go func(begin int) {
-			chosen := firstDone(ctx, works[begin:min(begin+mostCases, len(works))])
-			if chosen >= 0 {
-				chosen += begin
-			}
-			places <- chosen
-		}(begin)
-	}
-	return <-places
-}
-
-func received[T any](from <-chan T) reflect.SelectCase {
-	return reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(from)}
 }

@@ -32,6 +32,37 @@ LAYOUT(tutti_call_options)
 FIELD(tutti_call_options, struct_size)
 FIELD(tutti_call_options, reserved)
 FIELD(tutti_call_options, timeout_ms)
+FIELD(tutti_call_options, stream)
+FIELD(tutti_call_options, on_done)
+FIELD(tutti_call_options, on_done_user)
+
+LAYOUT(tutti_coalescing_options)
+FIELD(tutti_coalescing_options, struct_size)
+FIELD(tutti_coalescing_options, device_type)
+FIELD(tutti_coalescing_options, device_index)
+FIELD(tutti_coalescing_options, reserved)
+
+LAYOUT(tutti_destroy_options)
+FIELD(tutti_destroy_options, struct_size)
+FIELD(tutti_destroy_options, reserved)
+FIELD(tutti_destroy_options, timeout_ms)
+
+LAYOUT(tutti_memory_options)
+FIELD(tutti_memory_options, struct_size)
+FIELD(tutti_memory_options, device_type)
+FIELD(tutti_memory_options, device_index)
+FIELD(tutti_memory_options, reserved)
+FIELD(tutti_memory_options, timeout_ms)
+
+LAYOUT(tutti_store_options)
+FIELD(tutti_store_options, struct_size)
+FIELD(tutti_store_options, reserved)
+FIELD(tutti_store_options, timeout_ms)
+
+LAYOUT(tutti_store_call_options)
+FIELD(tutti_store_call_options, struct_size)
+FIELD(tutti_store_call_options, reserved)
+FIELD(tutti_store_call_options, timeout_ms)
 
 LAYOUT(tutti_group_options)
 FIELD(tutti_group_options, struct_size)
@@ -104,5 +135,6 @@ FIELD(tutti_spawn_options, grace_period_ms)
 %constant long GROUP_WORLD = (long)(intptr_t)TUTTI_GROUP_WORLD;
 %constant long GROUP_NON_MEMBER = (long)(intptr_t)TUTTI_GROUP_NON_MEMBER;
 %constant long NO_TIMEOUT = TUTTI_NO_TIMEOUT;
+%constant long DEFAULT_TIMEOUT = TUTTI_DEFAULT_TIMEOUT;
 %constant long NUL_TERMINATED = (long)TUTTI_NUL_TERMINATED;
 %constant int OBJECT_BORROW = (int)TUTTI_OBJECT_BORROW;

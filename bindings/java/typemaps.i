@@ -40,13 +40,18 @@ typedef unsigned long size_t;
 %ignore tutti_error;
 %ignore tutti_buffer;
 %ignore tutti_call_options;
+%ignore tutti_coalescing_options;
+%ignore tutti_destroy_options;
 %ignore tutti_group_options;
+%ignore tutti_memory_options;
 %ignore tutti_new_group_options;
 %ignore tutti_object_item;
 %ignore tutti_object_options;
 %ignore tutti_p2p_op;
 %ignore tutti_reduce_op_options;
 %ignore tutti_spawn_options;
+%ignore tutti_store_call_options;
+%ignore tutti_store_options;
 %ignore tutti_tcp_store_options;
 
 %include "java/layout.i"

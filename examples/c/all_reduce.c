@@ -10,7 +10,7 @@ static int fail(const tutti_error* error) {
 
 int main(void) {
     tutti_error error = TUTTI_ERROR_INIT;
-    if (tutti_init_process_group(NULL, "env://", -1, -1, NULL, &error)) return fail(&error);
+    if (tutti_init_process_group(NULL, "env://", NULL, -1, -1, NULL, &error)) return fail(&error);
     int rank = tutti_get_rank(TUTTI_GROUP_WORLD);
     int size = tutti_get_world_size(TUTTI_GROUP_WORLD);
 
@@ -20,6 +20,6 @@ int main(void) {
         return fail(&error);
     printf("rank %d of %d: sum = %g\n", rank, size, sum);
 
-    if (tutti_destroy_process_group(TUTTI_GROUP_WORLD, &error)) return fail(&error);
+    if (tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error)) return fail(&error);
     return 0;
 }

@@ -60,7 +60,7 @@ static void step(part* rod) {
 
 int main(void) {
     tutti_error error = TUTTI_ERROR_INIT;
-    if (tutti_init_process_group(NULL, "env://", -1, -1, NULL, &error)) fail(&error);
+    if (tutti_init_process_group(NULL, "env://", NULL, -1, -1, NULL, &error)) fail(&error);
     int rank = tutti_get_rank(TUTTI_GROUP_WORLD);
     int size = tutti_get_world_size(TUTTI_GROUP_WORLD);
 
@@ -85,6 +85,6 @@ int main(void) {
 
     free(rod.now);
     free(rod.next);
-    if (tutti_destroy_process_group(TUTTI_GROUP_WORLD, &error)) fail(&error);
+    if (tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error)) fail(&error);
     return 0;
 }

@@ -25,7 +25,8 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(world, &rank);
     MPI_Comm_size(world, &size);
-    if (tutti_group_create_with_allgather(NULL, gather, &world, rank, size, NULL, &group, &error))
+    if (tutti_group_create_with_allgather(NULL, gather, &world, NULL, rank, size, NULL, &group,
+                                          &error))
         return fail(&error);
 
     double sum = rank + 1;
@@ -33,7 +34,7 @@ int main(int argc, char** argv) {
     if (tutti_all_reduce(group, NULL, &buffer, TUTTI_SUM, NULL, NULL, &error)) return fail(&error);
     printf("rank %d of %d: sum = %g\n", rank, size, sum);
 
-    if (tutti_destroy_process_group(group, &error)) return fail(&error);
+    if (tutti_destroy_process_group(group, NULL, &error)) return fail(&error);
     tutti_group_release(group);
     MPI_Finalize();
     return 0;

@@ -12,7 +12,7 @@ typedef struct job {
 /* Runs in every process; what it returns, with the error it fills, is what tutti_spawn returns. */
 static tutti_status integrate(int32_t local_rank, void* user, tutti_error* error) {
     const job* shared = (const job*)user; /* a copy of the parent's */
-    if (tutti_init_process_group(NULL, "env://", -1, -1, NULL, error)) return error->status;
+    if (tutti_init_process_group(NULL, "env://", NULL, -1, -1, NULL, error)) return error->status;
     const int32_t size = tutti_get_world_size(TUTTI_GROUP_WORLD);
 
     double sum = 0;
@@ -25,7 +25,7 @@ static tutti_status integrate(int32_t local_rank, void* user, tutti_error* error
         return error->status;
     }
     if (local_rank == 0) printf("%d processes: pi = %.6f\n", (int)size, sum);
-    if (tutti_destroy_process_group(TUTTI_GROUP_WORLD, error)) return error->status;
+    if (tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, error)) return error->status;
     return TUTTI_OK;
 }
 

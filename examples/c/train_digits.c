@@ -191,8 +191,8 @@ int main(int count, char** arguments) {
         return 2;
     }
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* each epoch is to be seen when it is done */
-    check(tutti_init_process_group(NULL, "env://", -1, -1, NULL, &error), &error);
+    check(tutti_init_process_group(NULL, "env://", NULL, -1, -1, NULL, &error), &error);
     train(&chosen);
-    check(tutti_destroy_process_group(TUTTI_GROUP_WORLD, &error), &error);
+    check(tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error), &error);
     return 0;
 }

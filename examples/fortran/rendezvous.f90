@@ -27,7 +27,7 @@ contains
     call tutti_tcp_store_create(host, number_of("MASTER_PORT"), served, &
                                 is_master=rank == 0 .and. serves /= "True", &
                                 wait_for_workers=.false.)
-    call tutti_prefix_store_create("rendezvous", served, store)
+    call tutti_prefix_store_create(served, "rendezvous", store)
     call served%release()
   end subroutine
 

@@ -5,8 +5,8 @@ import tutti.PrefixStore;
 import tutti.Store;
 import tutti.TCPStore;
 
-/** Workers that know nothing of each other meet at a store: each draws a number, leaves its card,
- *  and reads everybody's. Nobody needs a group for that.
+/** Workers meet at a store, without a group: each takes a number, writes its address under that
+ *  number, and reads the addresses of all.
  *
  *  <pre>tuttirun --nproc-per-node 4 java -cp tutti.jar:examples.jar Rendezvous</pre> */
 public final class Rendezvous {
@@ -21,14 +21,15 @@ public final class Rendezvous {
 
     private static void meet(Store store, int size) {
         long number = store.add("arrived", 1);
-        store.set("card/" + number, "worker " + number);
+        store.set("address/" + number, "worker " + number);
         List<String> keys = new ArrayList<>();
-        for (int i = 1; i <= size; i++) keys.add("card/" + i);
-        List<String> cards = new ArrayList<>();
-        for (byte[] card : store.multiGet(keys)) { // waits until all are there
-            cards.add(new String(card, StandardCharsets.UTF_8));
+        for (int i = 1; i <= size; i++) keys.add("address/" + i);
+        List<String> addresses = new ArrayList<>();
+        for (byte[] address : store.multiGet(keys)) { // waits until all are there
+            addresses.add(new String(address, StandardCharsets.UTF_8));
         }
-        System.out.println("worker " + number + " met " + size + ": " + String.join(", ", cards));
+        System.out.println("worker " + number + " met " + size + ": "
+                           + String.join(", ", addresses));
     }
 
     public static void main(String[] arguments) {

@@ -33,7 +33,7 @@ public final class WordCount {
         return counts;
     }
 
-    /** The map, split by who sums a word up. */
+    /** The map, split by the rank that sums a word up. */
     private static List<Map<String, Long>> split(Map<String, Long> counts, int size) {
         List<Map<String, Long>> parts = new ArrayList<>();
         for (int i = 0; i < size; i++) parts.add(new TreeMap<>());

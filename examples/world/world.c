@@ -74,12 +74,12 @@ static void exchange_cards(void) {
     tutti_object** const all = (tutti_object**)calloc((size_t)size, sizeof *all);
     tutti_object* const mine = card_of("c", 1, rank);
     if (all == NULL) fail("memory");
-    must(tutti_all_gather_object(world, mine, all, (size_t)size, NULL, NULL, NULL, &error),
+    must(tutti_all_gather_object(world, mine, NULL, NULL, all, (size_t)size, NULL, &error),
          "all_gather_object");
     for (int each = 0; each < size; ++each) {
         int64_t node = 0;
         const char* language = NULL;
-        size_t length = 0;
+        int64_t length = 0;
         int32_t is_equal = 0;
         must(tutti_object_find(all[each], 0, "language", &node, &error), "the language of a card");
         must(tutti_object_get_string(all[each], node, &language, &length, &error), "the language");
@@ -124,8 +124,8 @@ static void broadcast_list(void) {
     tutti_object* wanted[COUNT] = {text("hello"), numbers(), nothing()};
     tutti_object* list[COUNT] = {NULL, NULL, NULL};
     const int sends = rank == 0;
-    must(tutti_broadcast_object_list(world, sends ? wanted : NULL, COUNT, sends ? NULL : list, 0,
-                                     NULL, NULL, NULL, &error),
+    must(tutti_broadcast_object_list(world, sends ? wanted : NULL, COUNT, 0, NULL, NULL,
+                                     sends ? NULL : list, NULL, &error),
          "broadcast_object_list");
     for (int i = 0; i < COUNT; ++i) {
         int32_t is_equal = sends;
@@ -165,7 +165,8 @@ static void ring(void) {
 }
 
 int main(void) {
-    must(tutti_init_process_group(NULL, "env://", -1, -1, NULL, &error), "init_process_group");
+    must(tutti_init_process_group(NULL, "env://", NULL, -1, -1, NULL, &error),
+         "init_process_group");
     world = TUTTI_GROUP_WORLD;
     rank = tutti_get_rank(world);
     size = tutti_get_world_size(world);
@@ -176,6 +177,6 @@ int main(void) {
     ring();
     must(tutti_barrier(world, NULL, NULL, &error), "barrier");
     printf("c rank %d of %d: ok\n", rank, size);
-    must(tutti_destroy_process_group(world, &error), "destroy_process_group");
+    must(tutti_destroy_process_group(world, NULL, &error), "destroy_process_group");
     return 0;
 }

@@ -1,6 +1,6 @@
-// Every algorithm, once, over a Channel's messages. Each has a file of its own name; select.cpp
-// says which serves which size. They run on the thread of the caller or of the group and throw what
-// Exchange throws. Lists of memory are in rank order.
+// Every algorithm, over a Channel's messages. Each has a file of its own name; select.cpp chooses
+// by size. They run on the thread of the caller or of the group and throw what Exchange throws.
+// Lists of memory are in rank order.
 #pragma once
 
 #include <functional>
@@ -16,24 +16,24 @@ namespace tutti::algorithm {
 // --- calls (run.cpp)
 
 // Runs the collective with the algorithms that suit its size and the number of ranks.
-void run(Channel& channel, const FlatCall& call, uint64_t number, const Deadline& deadline);
+void run(Channel& channel, const FlatCall& call, uint64_t sequence, const Deadline& deadline);
 
-// The same on an Exchange that is made for it; not for coalesced calls.
+// The same on an existing Exchange; not for coalesced calls.
 void run(Exchange& exchange, const FlatCall& call);
-// What is left to do where there is one rank.
+// The call in a group of one rank.
 void run_alone(const FlatCall& call);
 
-// One of the coalesced calls after the other, each with an Exchange of its own; short ones that are
-// alike share one.
-void run_coalesced(Channel& channel, const FlatCall& coalesced, uint64_t number,
+// Runs the coalesced calls in turn, each with an Exchange of its own; short calls of one kind share
+// one.
+void run_coalesced(Channel& channel, const FlatCall& coalesced, uint64_t sequence,
                    const Deadline& deadline);
 
-// The same for a backend with another way to run one call: run_one(call, fingerprint, step). The
-// call may be several that were merged; fingerprint and step are for its Exchange.
+// The same for a backend that runs a call in its own way: run_one(call, fingerprint, step). The
+// call may be several merged ones; fingerprint and step are for its Exchange.
 using RunOne = std::function<void(const FlatCall&, const Fingerprint&, const Exchange::Step&)>;
 void run_coalesced(const FlatCall& coalesced, const RunOne& run_one);
 
-// --- what suits the size and the number of ranks (select.cpp); the contracts are those below
+// --- chosen by size and number of ranks (select.cpp); contracts as below
 
 // `output` may be `input`.
 void all_reduce(Exchange& exchange, ConstBytes input, Bytes output, const Reduction& reduction);
@@ -78,17 +78,15 @@ void recursive_doubling_all_reduce(Exchange& exchange, Bytes data, const Reducti
 // data.
 void ring_all_reduce(Exchange& exchange, Bytes data, const Reduction& reduction);
 
-// Short data from everybody to everybody; of long data every rank receives all inputs of a part.
-// What the inputs have in common is combined at once, in the order of the ranks: for reproducible
-// groups, where the bits depend on it.
+// Short data from all to all; of long data every rank receives all inputs of a part. All inputs are
+// combined at once, in rank order: for reproducible groups, where the bits depend on it.
 void ordered_all_reduce(Exchange& exchange, Bytes data, const Reduction& reduction);
 
-// The same of several inputs of each rank, or of none: numbers[rank], the same list on all ranks,
-// says how many. `output` may be one of them; AVG divides by their number. Of none at all the
-// result is 0.
+// The same with several inputs per rank, or none: counts[rank], the same list on all ranks.
+// `output` may be one of them; AVG divides by their number. Without any input the result is 0.
 void ordered_all_reduce(Exchange& exchange, std::span<const ConstBytes> inputs,
-                        std::span<const size_t> numbers, Bytes output, const Reduction& reduction);
-// The same where each rank knows only how many inputs it has itself.
+                        std::span<const size_t> counts, Bytes output, const Reduction& reduction);
+// The same where each rank knows only its own number of inputs.
 void all_reduce_addends(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes output,
                         const Reduction& reduction);
 void all_reduce_addends_alone(std::span<const ConstBytes> inputs, Bytes output,
@@ -97,14 +95,14 @@ void all_reduce_addends_alone(std::span<const ConstBytes> inputs, Bytes output,
 // Functions that do not commute take recursive_doubling_all_reduce, which combines neighbouring
 // ranks only, and the ordered_ algorithms.
 
-// --- reduce: `output` is of account on `root` only, and may be `input`
+// --- reduce: `output` matters on `root` only, and may be `input`
 
 // Up a binomial tree, in segments that follow each other: for two ranks, and for short data.
 void tree_reduce(Exchange& exchange, ConstBytes input, Bytes output, int root,
                  const Reduction& reduction);
 
-// Short data straight to the root; of long data every rank receives all inputs of a part, and their
-// sums go to the root: at once and in the order of the ranks.
+// Short data straight to the root; of long data every rank receives all inputs of a part, and sends
+// their sums to the root: all at once, in rank order.
 void ordered_reduce(Exchange& exchange, ConstBytes input, Bytes output, int root,
                     const Reduction& reduction);
 
@@ -112,9 +110,9 @@ void ordered_reduce(Exchange& exchange, ConstBytes input, Bytes output, int root
 void ring_reduce(Exchange& exchange, ConstBytes input, Bytes output, int root,
                  const Reduction& reduction);
 
-// --- all_gather: parts[rank] is there, the others come in; their sizes may differ
+// --- all_gather: parts[rank] is the input, the others are received; sizes may differ
 
-// log2(ranks) rounds in which what a rank has doubles: for short data.
+// log2(ranks) rounds, in each of which a rank's data double: for short data.
 void bruck_all_gather(Exchange& exchange, std::span<const Bytes> parts);
 
 // Around the ring, a part at a step: every part arrives where it stays, for long data.
@@ -138,7 +136,7 @@ void direct_scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Byte
 
 // --- reduce_scatter: `output` may be inputs[rank]; sizes may differ
 
-// log2(ranks) rounds in which what a rank still has to do with halves: for short data.
+// log2(ranks) rounds, in each of which a rank's remaining work halves: for short data.
 void recursive_halving_reduce_scatter(Exchange& exchange, std::span<const ConstBytes> inputs,
                                       Bytes output, const Reduction& reduction);
 
@@ -153,7 +151,7 @@ void ring_reduce_scatter(Exchange& exchange, std::span<const ConstBytes> inputs,
 
 // --- all_to_all: no output is an input
 
-// Every rank with every other, straight; sizes may differ, and ranks that disagree are told.
+// Every rank with every other, directly; sizes may differ, and ranks that disagree get an error.
 void pairwise_all_to_all(Exchange& exchange, std::span<const ConstBytes> inputs,
                          std::span<const Bytes> outputs);
 

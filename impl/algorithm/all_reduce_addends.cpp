@@ -8,16 +8,16 @@ namespace tutti::algorithm {
 void all_reduce_addends(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes output,
                         const Reduction& reduction) {
     const auto ranks = static_cast<size_t>(exchange.size());
-    std::vector<uint64_t> told(ranks);
-    told[static_cast<size_t>(exchange.rank())] = inputs.size();
-    const Bytes row = std::as_writable_bytes(std::span(told));
+    std::vector<uint64_t> all_counts(ranks);
+    all_counts[static_cast<size_t>(exchange.rank())] = inputs.size();
+    const Bytes row = std::as_writable_bytes(std::span(all_counts));
     bruck_all_gather(exchange, even_parts(row, sizeof(uint64_t), exchange.size()));
-    std::vector<size_t> numbers;
+    std::vector<size_t> counts;
     for (int rank = 0; rank < exchange.size(); ++rank) {
-        numbers.push_back(checked_number_of_inputs(told[static_cast<size_t>(rank)], rank));
+        counts.push_back(checked_input_count(all_counts[static_cast<size_t>(rank)], rank));
     }
-    ordered_all_reduce(exchange, inputs, numbers, output, reduction);
-    reduction.begin(output, output);  // a bool that was the only one is 0 or 1, too
+    ordered_all_reduce(exchange, inputs, counts, output, reduction);
+    reduction.begin(output, output);  // even a single bool becomes 0 or 1
 }
 
 void all_reduce_addends_alone(std::span<const ConstBytes> inputs, Bytes output,

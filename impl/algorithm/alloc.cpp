@@ -1,4 +1,4 @@
-// Ranks only tell each other whether they have memory: over a channel nobody sees another one's.
+// Ranks only exchange whether they have memory: over a channel none sees another one's.
 #include "call/alloc.hpp"
 
 #include "algorithm.hpp"

@@ -137,11 +137,11 @@ void run_coalesced(const FlatCall& coalesced, const RunOne& run_one) {
     }
 }
 
-void run_coalesced(Channel& channel, const FlatCall& coalesced, uint64_t number,
+void run_coalesced(Channel& channel, const FlatCall& coalesced, uint64_t sequence,
                    const Deadline& deadline) {
     run_coalesced(coalesced,
                   [&](const FlatCall& one, const Fingerprint& print, const Exchange::Step& step) {
-                      Exchange exchange(channel, print, number, deadline, step);
+                      Exchange exchange(channel, print, sequence, deadline, step);
                       run(exchange, one);
                   });
 }

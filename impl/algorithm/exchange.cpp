@@ -61,17 +61,17 @@ struct Exchange::Message {
     }
 };
 
-Exchange::Exchange(Channel& channel, const Fingerprint& fingerprint, uint64_t number,
+Exchange::Exchange(Channel& channel, const Fingerprint& fingerprint, uint64_t sequence,
                    const Deadline& deadline, const Step& step, std::span<const int> members)
     : channel_(channel),
       members_(members),
       rank_(members.empty() ? channel.rank() : place_in(members, channel.rank())),
       size_(members.empty() ? channel.size() : static_cast<int>(members.size())),
       fingerprint_(fingerprint),
-      number_(number),
+      sequence_(sequence),
       step_(step),
       deadline_(deadline),
-      patience_(Deadline::after_ms(membership::stall_ms)),
+      stall_deadline_(Deadline::after_ms(membership::stall_ms)),
       event_(listener_of_this_thread(), &listener_of_this_thread()->event),
       listener_(listener_of_this_thread()) {}
 
@@ -155,8 +155,8 @@ void Exchange::await(Transfer& transfer, int peer, const char* doing, const Dead
     while (!transfer.done.load(std::memory_order_acquire)) {
         const uint32_t ticket = event_->ticket();
         if (transfer.done.load(std::memory_order_acquire)) break;
-        if (event_->wait(ticket, deadline.or_earlier(patience_))) {
-            if (told_) check_arrived();
+        if (event_->wait(ticket, deadline.or_earlier(stall_deadline_))) {
+            if (reported_stall_) check_arrived();
             continue;
         }
         if (transfer.done.load(std::memory_order_acquire)) break;
@@ -164,11 +164,11 @@ void Exchange::await(Transfer& transfer, int peer, const char* doing, const Dead
             const int late = group_rank(peer);
             throw Error(TUTTI_ERR_TIMEOUT, cat("timed out ", doing, " rank ", late), late);
         }
-        patience_ = Deadline::after_ms(membership::stall_ms);
+        stall_deadline_ = Deadline::after_ms(membership::stall_ms);
         channel_.compare();
-        if (std::exchange(told_, true)) continue;
+        if (std::exchange(reported_stall_, true)) continue;
         check_arrived();
-        channel_.membership().stalled(number_, describe(step_.whole, number_));
+        channel_.membership().stalled(sequence_, describe(step_.whole, sequence_));
     }
     transfer.hold.reset();
     if (!transfer.status.ok()) throw Error(transfer.status);
@@ -207,7 +207,7 @@ void Exchange::check_opening(const Message& message) const {
     }
 }
 
-// What this rank waits for may never come because of what another has said already.
+// A message that this rank waits for may never come, because of a mismatch in one that has arrived.
 void Exchange::check_arrived() const {
     for (const Message& message : messages_) {
         if (message.is_send || message.is_open) continue;
@@ -234,8 +234,8 @@ void Exchange::wait(Ticket ticket, const Deadline& deadline) {
     }
 }
 
-// The peer took its message back, for its call has failed. Why, it has told the group, and that
-// ends the messages that nobody takes any more.
+// The peer withdrew its message, because its call failed. It has reported why to the group, which
+// ends messages that no receive takes any more.
 void Exchange::await_reason(int peer) {
     for (;;) {
         Transfer untaken;
@@ -250,7 +250,7 @@ void Exchange::wait_all() {
 }
 
 void Exchange::fail_mismatch(int peer, const Fingerprint& theirs) const {
-    throw Error(mismatch(group_rank(peer), theirs, group_rank(rank()), fingerprint_, number_));
+    throw Error(mismatch(group_rank(peer), theirs, group_rank(rank()), fingerprint_, sequence_));
 }
 
 void Exchange::check_size(int sender, uint64_t sent, int receiver, uint64_t expected) const {

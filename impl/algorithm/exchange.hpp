@@ -22,28 +22,28 @@ class Exchange {
 public:
     using Ticket = size_t;
 
-    // What stands in front of the first message between two ranks.
+    // The head of the first message between two ranks.
     struct Head {
         Fingerprint fingerprint;
         uint64_t sent;      // bytes of the data, behind it or in the message that follows
         uint64_t expected;  // bytes that the sender wants in return, or unsaid
     };
     static constexpr uint64_t unsaid = UINT64_MAX;
-    // What can stand behind it.
+    // The most data that can follow it.
     static constexpr size_t eager_bytes = 4096 - sizeof(Head);
 
-    // Of a collective that has several, which ranks may be in at the same time.
+    // One step of a collective of several, which ranks may be in at the same time.
     struct Step {
         uint32_t index;
         Fingerprint whole;  // of the collective
     };
 
-    Exchange(Channel& channel, const Fingerprint& fingerprint, uint64_t number,
+    Exchange(Channel& channel, const Fingerprint& fingerprint, uint64_t sequence,
              const Deadline& deadline)
-        : Exchange(channel, fingerprint, number, deadline, {0, fingerprint}) {}
-    // Among some of the ranks only, this one included, who are counted in the order of the list,
-    // which stays where it is; none: all. Failures name the ranks of the group.
-    Exchange(Channel& channel, const Fingerprint& fingerprint, uint64_t number,
+        : Exchange(channel, fingerprint, sequence, deadline, {0, fingerprint}) {}
+    // Among some of the ranks, this one included, numbered by the list, which must outlive this;
+    // none: all. Errors name ranks of the group.
+    Exchange(Channel& channel, const Fingerprint& fingerprint, uint64_t sequence,
              const Deadline& deadline, const Step& step, std::span<const int> members = {});
     ~Exchange();
     Exchange(const Exchange&) = delete;
@@ -60,24 +60,24 @@ public:
     Ticket send(int peer, std::span<const std::byte> bytes) { return send(peer, bytes, unsaid); }
     Ticket receive(int peer, std::span<std::byte> bytes) { return receive(peer, bytes, unsaid); }
     // The first message of this peer, of any size up to that of `room`, which is eager_bytes at
-    // most; wait_first() returns what came of it.
+    // most; wait_first() returns it.
     Ticket receive_first(int peer, std::span<std::byte> room);
     std::span<std::byte> wait_first(Ticket ticket);
 
-    // Both at once, the first messages between the two, whose sizes only these two know: ranks that
-    // disagree about them learn it, both, when they wait for what comes in.
+    // Both at once, as the first messages between the two, whose sizes only these two know: if they
+    // disagree, both get the error when they wait.
     struct Swap {
         Ticket incoming;
         Ticket outgoing;
     };
     Swap swap(int peer, std::span<const std::byte> outgoing, std::span<std::byte> incoming);
 
-    // Memory for messages that ends when the last of them is withdrawn, which on failure is after
-    // the algorithm has returned.
+    // Memory for messages that is freed after the last of them is withdrawn: on failure, after the
+    // algorithm has returned.
     std::span<std::byte> room(size_t bytes);
 
-    // Until the message is there, or has gone. Throws TIMEOUT, PEER_LOST, MISMATCH, ABORTED with
-    // the peer's rank.
+    // Until the message is received, or sent. Throws TIMEOUT, PEER_LOST, MISMATCH, ABORTED with the
+    // peer's rank.
     void wait(Ticket ticket) { wait(ticket, deadline_); }
     void wait(Ticket ticket, const Deadline& deadline);
     void wait_all();
@@ -94,7 +94,7 @@ private:
 
     Peer& peer(int rank);
     Message& add(int peer);
-    [[nodiscard]] Slot slot() const { return Slot::collective(number_, step_.index); }
+    [[nodiscard]] Slot slot() const { return Slot::collective(sequence_, step_.index); }
     Ticket send(int peer, std::span<const std::byte> bytes, uint64_t expected);
     Ticket receive(int peer, std::span<std::byte> bytes, uint64_t given);
     void await(Transfer& transfer, int peer, const char* doing, const Deadline& deadline);
@@ -110,11 +110,11 @@ private:
     const int rank_;
     const int size_;
     const Fingerprint fingerprint_;
-    const uint64_t number_;
+    const uint64_t sequence_;
     const Step step_;
     const Deadline deadline_;
-    Deadline patience_;  // then the others are told where this rank waits
-    bool told_ = false;
+    Deadline stall_deadline_;  // then the others learn where this rank waits
+    bool reported_stall_ = false;
     std::shared_ptr<Event> event_;
     std::shared_ptr<TransferListener> listener_;
     std::vector<Peer> peers_;

@@ -26,20 +26,20 @@ size_t piece_length(size_t addends) {
 
 class AtOwner {
 public:
-    AtOwner(Exchange& exchange, std::span<const Addends> inputs, std::span<const size_t> numbers,
+    AtOwner(Exchange& exchange, std::span<const Addends> inputs, std::span<const size_t> counts,
             Bytes output, const Reduction& reduction)
         : exchange_(exchange),
           inputs_(inputs),
-          numbers_(numbers),
+          counts_(counts),
           output_(output),
           reduction_(reduction),
           own_(static_cast<size_t>(exchange.rank())),
-          all_(std::accumulate(numbers.begin(), numbers.end(), size_t{0})),
+          all_(std::accumulate(counts.begin(), counts.end(), size_t{0})),
           length_(piece_length(all_)),
           pieces_(pieces_of(output.size(), length_)) {
         const size_t longest = std::min(length_, output.size());
         for (size_t bank = 0; bank < std::min(banks, pieces_); ++bank) {
-            rooms_[bank] = exchange.room((all_ - numbers[own_]) * longest);
+            rooms_[bank] = exchange.room((all_ - counts[own_]) * longest);
         }
     }
 
@@ -61,8 +61,8 @@ private:
         auto& tickets = arriving_[index % banks];
         tickets.clear();
         size_t place = 0;
-        for (size_t source = 0; source < numbers_.size(); ++source) {
-            for (size_t i = 0; source != own_ && i < numbers_[source]; ++i, ++place) {
+        for (size_t source = 0; source < counts_.size(); ++source) {
+            for (size_t i = 0; source != own_ && i < counts_[source]; ++i, ++place) {
                 tickets.push_back(
                     exchange_.receive(static_cast<int>(source), room(index, place, bytes)));
             }
@@ -89,8 +89,8 @@ private:
         std::vector<const void*> all;
         all.reserve(all_);
         size_t place = 0;
-        for (size_t source = 0; source < numbers_.size(); ++source) {
-            for (size_t i = 0; i < numbers_[source]; ++i) {
+        for (size_t source = 0; source < counts_.size(); ++source) {
+            for (size_t i = 0; i < counts_[source]; ++i) {
                 all.push_back(source == own_ ? piece_of(inputs_[own_][i], index, length_).data()
                                              : room(index, place++, out.size()).data());
             }
@@ -107,7 +107,7 @@ private:
 
     Exchange& exchange_;
     const std::span<const Addends> inputs_;
-    const std::span<const size_t> numbers_;
+    const std::span<const size_t> counts_;
     const Bytes output_;
     const Reduction& reduction_;
     const size_t own_;
@@ -121,18 +121,18 @@ private:
 }  // namespace
 
 void combine_at_owners(Exchange& exchange, std::span<const Addends> inputs,
-                       std::span<const size_t> numbers, Bytes output, const Reduction& reduction) {
-    AtOwner(exchange, inputs, numbers, output, reduction).run();
+                       std::span<const size_t> counts, Bytes output, const Reduction& reduction) {
+    AtOwner(exchange, inputs, counts, output, reduction).run();
 }
 
 void combine_everywhere(Exchange& exchange, std::span<const ConstBytes> inputs,
-                        std::span<const size_t> numbers, Bytes output, const Reduction& reduction) {
+                        std::span<const size_t> counts, Bytes output, const Reduction& reduction) {
     const size_t bytes = output.size();
     std::vector<Bytes> parts;
     std::vector<const void*> all;
-    for (const size_t number : numbers) {
-        parts.push_back(exchange.room(number * bytes));
-        for (size_t i = 0; i < number; ++i) all.push_back(parts.back().data() + i * bytes);
+    for (const size_t count : counts) {
+        parts.push_back(exchange.room(count * bytes));
+        for (size_t i = 0; i < count; ++i) all.push_back(parts.back().data() + i * bytes);
     }
     const Bytes mine = parts[static_cast<size_t>(exchange.rank())];
     for (size_t i = 0; i < inputs.size(); ++i) copy(mine.subspan(i * bytes, bytes), inputs[i]);

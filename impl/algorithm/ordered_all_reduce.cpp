@@ -8,20 +8,20 @@
 namespace tutti::algorithm {
 
 void ordered_all_reduce(Exchange& exchange, Bytes data, const Reduction& reduction) {
-    const std::vector<size_t> numbers(static_cast<size_t>(exchange.size()), 1);
+    const std::vector<size_t> counts(static_cast<size_t>(exchange.size()), 1);
     const ConstBytes own = data;
-    ordered_all_reduce(exchange, std::span(&own, 1), numbers, data, reduction);
+    ordered_all_reduce(exchange, std::span(&own, 1), counts, data, reduction);
 }
 
 void ordered_all_reduce(Exchange& exchange, std::span<const ConstBytes> inputs,
-                        std::span<const size_t> numbers, Bytes output, const Reduction& reduction) {
-    const size_t all = std::accumulate(numbers.begin(), numbers.end(), size_t{0});
+                        std::span<const size_t> counts, Bytes output, const Reduction& reduction) {
+    const size_t all = std::accumulate(counts.begin(), counts.end(), size_t{0});
     if (all == 0) {
         std::ranges::fill(output, std::byte{0});
         return;
     }
     if (output.size() <= short_addends / all) {
-        combine_everywhere(exchange, inputs, numbers, output, reduction);
+        combine_everywhere(exchange, inputs, counts, output, reduction);
         return reduction.finish(output, static_cast<int>(all));
     }
     const auto results = even_parts(output, reduction.element(), exchange.size());
@@ -31,7 +31,7 @@ void ordered_all_reduce(Exchange& exchange, std::span<const ConstBytes> inputs,
         for (size_t rank = 0; rank < cut.size(); ++rank) parts[rank].push_back(cut[rank]);
     }
     const Bytes mine = results[static_cast<size_t>(exchange.rank())];
-    combine_at_owners(exchange, parts, numbers, mine, reduction);
+    combine_at_owners(exchange, parts, counts, mine, reduction);
     exchange.wait_all();  // the output may be an input
     reduction.finish(mine, static_cast<int>(all));
     ring_all_gather(exchange, results);

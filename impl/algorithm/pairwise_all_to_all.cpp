@@ -13,7 +13,7 @@ void pairwise_all_to_all(Exchange& exchange, std::span<const ConstBytes> inputs,
         arriving.push_back(exchange.swap(peer, inputs[place], outputs[place]).incoming);
     }
     copy(outputs[static_cast<size_t>(rank)], inputs[static_cast<size_t>(rank)]);
-    for (const auto ticket : arriving) exchange.wait(ticket);  // first: they tell of other sizes
+    for (const auto ticket : arriving) exchange.wait(ticket);  // first: they show other sizes
     exchange.wait_all();
 }
 

@@ -1,4 +1,4 @@
-// Memory cut into pieces: what every algorithm moves. Any thread; touches only what it is given.
+// Memory cut into pieces, the units that algorithms move. Any thread; touches only its arguments.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace tutti::algorithm {
 
-// So many pieces of a length are some data; none at all are one, so that a message says so.
+// The number of pieces of a length; empty data are one piece, so that a message says so.
 constexpr size_t pieces_of(size_t bytes, size_t length) {
     return std::max<size_t>(1, (bytes + length - 1) / length);
 }
@@ -25,7 +25,7 @@ std::span<Byte> piece_of(std::span<Byte> data, size_t index, size_t length) {
 // Long data move in segments that follow each other, so that the line and the adding keep each
 // other company. Whole elements of every dtype.
 constexpr size_t segment_bytes = 512 * 1024;
-constexpr size_t segments_ahead = 4;  // receives posted before the first has come
+constexpr size_t segments_ahead = 4;  // receives posted before the first arrives
 
 constexpr size_t segments_of(size_t bytes) {
     return pieces_of(bytes, segment_bytes);

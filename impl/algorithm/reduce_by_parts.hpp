@@ -1,12 +1,12 @@
-// What ways to reduce long data by a reduce_scatter share: even parts, and their results to the
-// root. On the thread of the call; throws what Exchange throws.
+// Shared by reductions of long data by a reduce_scatter: even parts, and their results to the root.
+// On the thread of the call; throws what Exchange throws.
 #pragma once
 
 #include "algorithm.hpp"
 
 namespace tutti::algorithm {
 
-// `scatter`: ring_reduce_scatter, or another that takes what it takes.
+// `scatter`: ring_reduce_scatter, or another with the same parameters.
 inline void reduce_by_parts(Exchange& exchange, ConstBytes input, Bytes output, int root,
                             const Reduction& reduction, decltype(ring_reduce_scatter)& scatter) {
     const bool is_root = exchange.rank() == root;

@@ -20,7 +20,7 @@ void reduce_alone(const FlatCall& call) {
     const Bytes output = call.output();
     reduction.begin(output, call.input());
     if (!call.op.is_reproducible()) return;
-    // A sum of one number, which has other bits only where the number is no number.
+    // A sum of one number, whose bits change only for a NaN.
     const void* const all[] = {output.data()};
     reduction.combine_all(output, all, Stores::Ordinary);
 }
@@ -87,10 +87,10 @@ void run(Exchange& exchange, const FlatCall& call) {
     }
 }
 
-void run(Channel& channel, const FlatCall& call, uint64_t number, const Deadline& deadline) {
+void run(Channel& channel, const FlatCall& call, uint64_t sequence, const Deadline& deadline) {
     if (channel.size() == 1) return run_alone(call);
-    if (call.kind == Kind::Coalesced) return run_coalesced(channel, call, number, deadline);
-    Exchange exchange(channel, call.fingerprint, number, deadline);
+    if (call.kind == Kind::Coalesced) return run_coalesced(channel, call, sequence, deadline);
+    Exchange exchange(channel, call.fingerprint, sequence, deadline);
     run(exchange, call);
 }
 

@@ -9,8 +9,8 @@ namespace {
 constexpr size_t KiB = 1024;
 constexpr size_t any_size = SIZE_MAX;
 
-// The first rule that allows the size and the number of ranks. What the size is of, each table
-// says; it must be the same on all ranks.
+// The first rule that allows the size and the number of ranks. Each table documents its size, which
+// must be the same on all ranks.
 template <typename Algorithm>
 struct Rule {
     size_t longest;
@@ -34,6 +34,12 @@ constexpr Rule<decltype(ring_all_reduce)> all_reduces[] = {
     {128 * KiB, 8, recursive_doubling_all_reduce},
     {64 * KiB, 2, recursive_doubling_all_reduce},
     {any_size, 2, ring_all_reduce},
+};
+// The same for sums of float16 and bfloat16 of three or more ranks.
+constexpr Rule<decltype(ring_all_reduce)> short_float_all_reduces[] = {
+    {512 * KiB, 16, recursive_doubling_all_reduce},
+    {256 * KiB, 2, recursive_doubling_all_reduce},
+    {any_size, 2, ordered_all_reduce},
 };
 // The whole. On one host the tree stays a little ahead, but over a network the root's line would
 // carry long data log2(ranks) times.
@@ -67,6 +73,13 @@ constexpr Rule<decltype(ring_reduce_scatter)> reduce_scatters[] = {
     {16 * KiB, 2, recursive_halving_reduce_scatter},
     {any_size, 2, ring_reduce_scatter},
 };
+// The same for sums of float16 and bfloat16 of three or more ranks.
+constexpr Rule<decltype(ring_reduce_scatter)> short_float_reduce_scatters[] = {
+    {512 * KiB, 16, recursive_halving_reduce_scatter},
+    {64 * KiB, 8, recursive_halving_reduce_scatter},
+    {16 * KiB, 2, recursive_halving_reduce_scatter},
+    {any_size, 2, ordered_reduce_scatter},
+};
 // One piece, where all have one size.
 constexpr Rule<decltype(bruck_all_to_all)> all_to_alls[] = {
     {4 * KiB, 4, bruck_all_to_all},
@@ -75,6 +88,11 @@ constexpr Rule<decltype(bruck_all_to_all)> all_to_alls[] = {
 
 bool is_ordered(const Reduction& reduction, int ranks) {
     return !reduction.op.is_commutative() || reduction.must_combine_at_once(ranks);
+}
+
+// Of algorithms in several rounds some do not round between those.
+bool is_short_float_sum(const Reduction& reduction, int ranks) {
+    return reduction.accumulates_in_float32() && reduction.must_combine_at_once(ranks);
 }
 
 // What this rank brings into a reduction.
@@ -89,6 +107,10 @@ ConstBytes contribution(Exchange& exchange, ConstBytes input, const Reduction& r
 
 void all_reduce(Exchange& exchange, ConstBytes input, Bytes output, const Reduction& reduction) {
     reduction.begin(output, input);
+    if (is_short_float_sum(reduction, exchange.size())) {
+        auto* const how = choose(short_float_all_reduces, output.size(), exchange.size());
+        return how(exchange, output, reduction);
+    }
     if (reduction.must_combine_at_once(exchange.size())) {
         return ordered_all_reduce(exchange, output, reduction);
     }
@@ -121,9 +143,11 @@ void scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes outpu
 
 void reduce_scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes output,
                     const Reduction& reduction) {
-    auto* const how = is_ordered(reduction, exchange.size())
-                          ? ordered_reduce_scatter
-                          : choose(reduce_scatters, total_size(inputs), exchange.size());
+    auto* how = choose(reduce_scatters, total_size(inputs), exchange.size());
+    if (is_ordered(reduction, exchange.size())) how = ordered_reduce_scatter;
+    if (is_short_float_sum(reduction, exchange.size())) {
+        how = choose(short_float_reduce_scatters, total_size(inputs), exchange.size());
+    }
     std::vector<ConstBytes> brought;
     brought.reserve(inputs.size());
     for (const ConstBytes input : inputs) {

@@ -47,7 +47,7 @@ void tree_reduce(Exchange& exchange, ConstBytes input, Bytes output, int root,
                  const Reduction& reduction) {
     const Tree tree = tree_at(exchange.rank(), exchange.size(), root);
     std::vector<Stream> streams;
-    // Who is done first, first.
+    // The first that is done, first.
     for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child) {
         streams.emplace_back(exchange, child->rank, input);
     }

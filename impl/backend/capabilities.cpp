@@ -39,6 +39,17 @@ bool can_reduce(const Capabilities& can, const ReduceOp& op) {
     return can.ops.has(op.fingerprint());  // for a factor's, TUTTI_PREMUL_SUM
 }
 
+class Words {
+public:
+    void add_if(bool condition, const std::string& word) {
+        if (condition) text_ += cat(text_.empty() ? "" : ",", word);
+    }
+    [[nodiscard]] std::string text() const { return text_.empty() ? "nothing" : text_; }
+
+private:
+    std::string text_;
+};
+
 // Of how few contributions the order shows in the result.
 constexpr size_t several = 3;
 
@@ -54,7 +65,8 @@ std::string beyond(const Capabilities& can, const FlatCall& call) {
     }
     if (data == Data::Reduced) {
         if (!can_reduce(can, call.op)) return cat(name, " with ", describe_op(print.op));
-        if (!can.reproducible && must_combine_at_once(print.dtype, call.op, several)) {
+        if (!can.reproducible && call.op.is_reproducible() &&
+            must_combine_at_once(print.dtype, call.op, several)) {
             return cat("reproducible ", name, " of ", dtype_name(print.dtype), " with ",
                        describe_op(print.op));
         }
@@ -63,6 +75,30 @@ std::string beyond(const Capabilities& can, const FlatCall& call) {
         if (std::string what = beyond(can, one); !what.empty()) return what;
     }
     return {};
+}
+
+std::string lacks_of(const Capabilities& can) {
+    constexpr Capabilities everything{};
+    Words words;
+    for (uint32_t kind = 0; kind < 64; ++kind) {
+        const bool is_one = every_kind.has(kind);
+        words.add_if(is_one && !can.kinds.has(kind), name_of(static_cast<CallKind>(kind)));
+    }
+    for (tutti_dtype dtype = 0; dtype <= TUTTI_BOOL; ++dtype) {
+        words.add_if(!can.dtypes.has(dtype), dtype_name(dtype));
+    }
+    for (uint32_t op = 0; op <= TUTTI_PREMUL_SUM; ++op) {
+        words.add_if(!can.ops.has(op), describe_op(op));
+    }
+    words.add_if(!can.user_functions, "functions");
+    words.add_if(!can.reproducible, "reproducible");
+    words.add_if(!can.messages, "messages");
+    for (uint32_t type = 0; type < 64; ++type) {
+        const bool is_here = can.devices.has(type);
+        if (is_here == everything.devices.has(type)) continue;
+        words.add_if(true, cat(is_here ? "+" : "", "device_", type));
+    }
+    return words.text();
 }
 
 }  // namespace tutti

@@ -1,5 +1,5 @@
-// What a backend can do. It is known when a group is made, and a call outside of it is refused
-// before anything moves. Plain data.
+// What a backend can do, known when a group is made; a call beyond it is refused before anything
+// moves. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace tutti {
 
-// How the collectives of a backend end.
+// Where the collectives of a backend end.
 enum class Completion {
     Inline,    // when run() returns, on the thread that called it
     Callback,  // on a thread of the backend's own
@@ -43,7 +43,7 @@ private:
     uint64_t bits_;
 };
 
-// A new kind of collective is served by nobody until it stands here.
+// No backend serves a new kind of collective until it is listed here.
 constexpr NumberSet every_kind = NumberSet::of(
     CallKind::Broadcast, CallKind::AllReduce, CallKind::Barrier, CallKind::Reduce,
     CallKind::AllGather, CallKind::AllGatherIntoTensor, CallKind::Gather, CallKind::Scatter,
@@ -53,21 +53,26 @@ constexpr NumberSet every_kind = NumberSet::of(
     CallKind::ScatterObjects, CallKind::BroadcastBytes, CallKind::AllGatherBytes,
     CallKind::GatherBytes, CallKind::ScatterBytes, CallKind::AllReduceAddends, CallKind::Alloc);
 
-// As it stands: all that a backend for the CPU can do, inline.
+// Default: all that a backend for the CPU can do, inline.
 struct Capabilities {
     Completion completion = Completion::Inline;
     NumberSet devices = NumberSet::of(TUTTI_CPU);  // tutti_device_type
     NumberSet kinds = every_kind;                  // CallKind
     NumberSet dtypes = NumberSet::all();           // of calls that have elements
     NumberSet ops = NumberSet::all();              // tutti_reduce_op; also TUTTI_PREMUL_SUM
-    bool user_functions = true;                    // ops that are functions of the program's
+    bool user_functions = true;                    // functions of the program as ops
     bool reproducible = true;                      // sums that are exact and rounded once
     bool messages = true;                          // between two ranks
 
     bool operator==(const Capabilities&) const = default;
 };
 
-// What of a call is outside of these: "all_reduce of bfloat16"; "" if nothing is.
+// The part of a call that is beyond these: "all_reduce of bfloat16"; "" if none is.
 std::string beyond(const Capabilities& can, const FlatCall& call);
+
+// What it cannot do of all that a backend for the CPU can, and which other devices it has:
+// "gather,bfloat16,messages,+device_1"; "nothing". Ranks compare it: how their collectives end is
+// each one's own matter.
+std::string lacks_of(const Capabilities& can);
 
 }  // namespace tutti

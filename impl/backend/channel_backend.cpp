@@ -17,8 +17,8 @@ ChannelBackend::~ChannelBackend() {
     end_messages();
 }
 
-void ChannelBackend::run(const FlatCall& call, uint64_t number, const Deadline& deadline) {
-    algorithm::run(*channel_, call, number, deadline);
+void ChannelBackend::run(const FlatCall& call, uint64_t sequence, const Deadline& deadline) {
+    algorithm::run(*channel_, call, sequence, deadline);
 }
 
 void ChannelBackend::abort(const Status& status) noexcept {

@@ -1,4 +1,4 @@
-// A backend made of a Channel: the algorithms of algorithm/ for collectives; messages go by the
+// A backend made of a Channel: collectives by the algorithms of algorithm/; messages by the
 // channel, but to ranks whose memory this one sees.
 #pragma once
 
@@ -16,7 +16,7 @@ public:
     ~ChannelBackend() override;
 
     [[nodiscard]] const char* name() const override { return channel_->name(); }
-    void run(const FlatCall& call, uint64_t number, const Deadline& deadline) override;
+    void run(const FlatCall& call, uint64_t sequence, const Deadline& deadline) override;
     void abort(const Status& status) noexcept override;
     void left(int rank) noexcept override { channel_->left(rank); }
     void leave() noexcept override { channel_->leave(); }

@@ -1,6 +1,5 @@
-// A backend whose collectives are done when the call that starts them returns. A synchronous one
-// runs on its caller's thread, without a Work and without another thread; one in the background
-// runs on the group's.
+// A backend whose collectives are done when the starting call returns. A synchronous one runs on
+// its caller's thread, without a Work or another thread; a background one on the group's.
 #pragma once
 
 #include <memory>

@@ -10,7 +10,7 @@ message::Messages::Setting setting_of(Membership& membership,
                                       const message::Neighbours& neighbours) {
     return {membership.rank(), membership.size(),
             [&membership](int rank) { return membership.trouble(rank); },
-            neighbours.bell_of(membership.rank()), neighbours.spins};
+            neighbours.doorbell_of(membership.rank()), neighbours.spins};
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// An inline backend whose messages go by the engine of message/: by rings to ranks whose memory
-// this one sees, to the others by what the derived class adds.
+// An inline backend whose messages use the engine of message/: rings for ranks whose memory this
+// one sees, the derived class's peers for the others.
 #pragma once
 
 #include <memory>
@@ -18,6 +18,7 @@ public:
     void start(const Receive& call, const Deadline& deadline, std::shared_ptr<Work> work) override;
     void send(const Send& call, const Deadline& deadline) override;
     int receive(const Receive& call, const Deadline& deadline) override;
+    bool cancel(const Work& receive) noexcept override { return messages_->cancel(receive); }
     void abort(const Status& status) noexcept override { messages_->abort(status); }
 
 protected:
@@ -26,9 +27,9 @@ protected:
     ~MessagingBackend() override { end_messages(); }
 
     [[nodiscard]] message::Messages& messages() { return *messages_; }
-    // What the neighbours have shared by now.
+    // The blocks that the neighbours share by now.
     void see(const shm::Shared& shared) { rings_.see(shared); }
-    // Before what the messages use goes: the derived class's channel, or its memory.
+    // To be called before the channel or memory that messages use is destroyed.
     void end_messages() noexcept;
 
 private:

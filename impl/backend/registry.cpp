@@ -20,9 +20,14 @@ namespace tutti {
 
 namespace {
 
+Capabilities everything() {
+    return {};
+}
+
 struct Entry {
     const char* name;
     OpenBackend open;
+    DescribeBackend can = everything;
     bool opens_one = false;      // else loopback serves a group of one rank
     bool joins_threads = false;  // of one process; else processes
 };
@@ -36,32 +41,32 @@ std::unique_ptr<Backend> open_loopback(Membership& membership, const Deadline& d
 }
 
 std::unique_ptr<Backend> open_shm(Membership& membership, const Deadline& deadline) {
-    shm::Meeting meeting = shm::meet(membership, deadline);
-    if (meeting.all_see_each_other()) {
-        return shm::make(membership, std::move(meeting.here), "shm");
+    shm::BootstrapResult bootstrap = shm::bootstrap(membership, deadline);
+    if (bootstrap.all_see_each_other()) {
+        return shm::make(membership, std::move(bootstrap.here), "shm");
     }
-    if (meeting.exhausted_rank >= 0) {
-        throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat("backend shm has no room: ", meeting.why),
-                    meeting.exhausted_rank);
+    if (bootstrap.exhausted_rank >= 0) {
+        throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat("backend shm has no room: ", bootstrap.why),
+                    bootstrap.exhausted_rank);
     }
-    throw Error(TUTTI_ERR_UNSUPPORTED, cat("backend shm joins ranks of one host: ", meeting.why));
+    throw Error(TUTTI_ERR_UNSUPPORTED, cat("backend shm joins ranks of one host: ", bootstrap.why));
 }
 
 std::unique_ptr<Backend> open_hierarchy(Membership& membership, const Deadline& deadline) {
-    return hierarchy::make(membership, shm::meet(membership, deadline), deadline);
+    return hierarchy::make(membership, shm::bootstrap(membership, deadline), deadline);
 }
 
 // The best one for where the ranks are: inside hosts through memory, if there is more than one rank
 // on any.
 std::unique_ptr<Backend> open_any(Membership& membership, const Deadline& deadline) {
-    shm::Meeting meeting = shm::meet(membership, deadline);
-    if (meeting.all_see_each_other()) {
-        return shm::make(membership, std::move(meeting.here), "shm");
+    shm::BootstrapResult bootstrap = shm::bootstrap(membership, deadline);
+    if (bootstrap.all_see_each_other()) {
+        return shm::make(membership, std::move(bootstrap.here), "shm");
     }
-    log(LogLevel::Info, "not all ranks share memory: ", meeting.why);
+    log(LogLevel::Info, "not all ranks share memory: ", bootstrap.why);
     const bool some_share = std::ranges::any_of(
-        meeting.hosts, [](const std::vector<int>& ranks) { return ranks.size() > 1; });
-    if (some_share) return hierarchy::make(membership, std::move(meeting), deadline);
+        bootstrap.hosts, [](const std::vector<int>& ranks) { return ranks.size() > 1; });
+    if (some_share) return hierarchy::make(membership, std::move(bootstrap), deadline);
     return open_gloo(membership, deadline);
 }
 
@@ -109,27 +114,49 @@ std::string lower(std::string text) {
     return text;
 }
 
+// "name?setting=value&setting=value": none of the backends that there are has a setting.
+void refuse_settings(const std::string& name, size_t question, const std::string& backend) {
+    for (size_t begin = question + 1; begin < name.size();) {
+        const size_t end = std::min(name.find('&', begin), name.size());
+        const std::string setting =
+            name.substr(begin, std::min(name.find('=', begin), end) - begin);
+        if (end > begin) {
+            throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat("backend is \"", name, "\"; ", backend,
+                                                        " has no setting \"", setting, "\""));
+        }
+        begin = end + 1;
+    }
+}
+
 }  // namespace
 
-void register_backend(const char* name, OpenBackend open) {
+void register_backend(const char* name, OpenBackend open, DescribeBackend can) {
     TUTTI_ASSERT(!registry().find(name));
-    registry().add({name, open, true});
+    registry().add({.name = name, .open = open, .can = can, .opens_one = true});
 }
 
 bool is_backend_available(const std::string& name) {
-    return registry().find(lower(name)).has_value();
+    return registry().find(lower(name.substr(0, name.find('?')))).has_value();
 }
 
 std::string resolve_backend(const std::string& name) {
     if (name.empty()) return name;
-    std::string resolved = lower(name);
-    if (registry().find(resolved)) return resolved;
-    throw Error(TUTTI_ERR_UNSUPPORTED,
-                cat("backend is \"", name, "\"; this build knows: ", registry().names()));
+    const size_t question = std::min(name.find('?'), name.size());
+    std::string resolved = lower(name.substr(0, question));
+    if (!registry().find(resolved)) {
+        throw Error(TUTTI_ERR_UNSUPPORTED,
+                    cat("backend is \"", name, "\"; this build knows: ", registry().names()));
+    }
+    refuse_settings(name, question, resolved);
+    return resolved;
 }
 
 const char* static_backend_name(const std::string& name) {
     return registry().find(name)->name;
+}
+
+Capabilities capabilities_of(const std::string& name) {
+    return (name.empty() ? chosen_together : *registry().find(name)).can();
 }
 
 bool joins_threads(const std::string& name) {
@@ -142,7 +169,9 @@ std::unique_ptr<Backend> make_backend(const std::string& name, Membership& membe
     if (membership.size() == 1 && !entry.opens_one) {
         return std::make_unique<ChannelBackend>(loopback::open(membership, deadline, entry.name));
     }
-    return entry.open(membership, deadline);
+    auto backend = entry.open(membership, deadline);
+    TUTTI_ASSERT(backend->capabilities() == entry.can());  // or ranks have compared the wrong ones
+    return backend;
 }
 
 }  // namespace tutti

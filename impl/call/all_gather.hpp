@@ -11,7 +11,7 @@ struct AllGather {
     Views outputs;    // of every rank; they may differ in count
 };
 
-// Throws INVALID_ARGUMENT, naming the argument, for what can be known before anything moves.
+// Throws INVALID_ARGUMENT, naming the argument, for errors known before any data move.
 void check(const AllGather& call, int rank, int size);
 inline const char* call_name(const AllGather&) {
     return "all_gather";

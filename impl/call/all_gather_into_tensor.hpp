@@ -11,7 +11,7 @@ struct AllGatherIntoTensor {
     View output;      // one part for each rank
 };
 
-// Throws INVALID_ARGUMENT, naming the argument, for what can be known before anything moves.
+// Throws INVALID_ARGUMENT, naming the argument, for errors known before any data move.
 void check(const AllGatherIntoTensor& call, int rank, int size);
 inline const char* call_name(const AllGatherIntoTensor&) {
     return "all_gather_into_tensor";

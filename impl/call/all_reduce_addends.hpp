@@ -15,10 +15,10 @@ struct AllReduceAddends {
     ReduceOp op = TUTTI_SUM;
 };
 
-// Throws INVALID_ARGUMENT, naming the argument, for what can be known before anything moves.
+// Throws INVALID_ARGUMENT, naming the argument, for errors known before any data move.
 void check(const AllReduceAddends& call, int rank, int size);
-// What that rank of the group told of its own; throws BACKEND if no rank can have so many.
-size_t checked_number_of_inputs(uint64_t number, int rank);
+// The number of inputs that this rank of the group sent; throws BACKEND if it is too high.
+size_t checked_input_count(uint64_t count, int rank);
 inline const char* call_name(const AllReduceAddends&) {
     return "all_reduce_addends";
 }

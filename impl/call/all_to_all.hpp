@@ -13,12 +13,12 @@ struct AllToAll {
     [[nodiscard]] bool is_in_place() const;
 };
 
-// Throws INVALID_ARGUMENT, naming the argument, for what can be known before anything moves.
+// Throws INVALID_ARGUMENT, naming the argument, for errors known before any data move.
 void check(const AllToAll& call, int rank, int size);
 inline const char* call_name(const AllToAll&) {
     return "all_to_all";
 }
-// What goes from one rank to another only these two know; Exchange::swap compares it.
+// Only two ranks know what goes between them; Exchange::swap compares it.
 Fingerprint fingerprint(const AllToAll& call);
 
 }  // namespace tutti

@@ -21,7 +21,7 @@ struct AllToAllSingle {
     }
 };
 
-// Throws INVALID_ARGUMENT, naming the argument, for what can be known before anything moves.
+// Throws INVALID_ARGUMENT, naming the argument, for errors known before any data move.
 void check(const AllToAllSingle& call, int rank, int size);
 inline const char* call_name(const AllToAllSingle&) {
     return "all_to_all_single";

@@ -31,7 +31,7 @@ struct Alloc {
 
 inline void check(const Alloc& /*call*/, int /*rank*/, int /*size*/) {}
 inline const char* call_name(const Alloc&) {
-    return "alloc";
+    return "memory_alloc";
 }
 inline Fingerprint fingerprint(const Alloc&) {
     return {CallKind::Alloc, 0, 0, -1, 0};

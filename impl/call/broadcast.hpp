@@ -11,7 +11,7 @@ struct Broadcast {
     int source = 0;
 };
 
-// Throws INVALID_ARGUMENT, naming the argument, for what can be known before anything moves.
+// Throws INVALID_ARGUMENT, naming the argument, for errors known before any data move.
 void check(const Broadcast& call, int rank, int size);
 inline const char* call_name(const Broadcast&) {
     return "broadcast";

@@ -1,8 +1,6 @@
-// Every collective that a group can make, as data. To add one: a file beside this one, and a line
-// here; lower() does not compile until it knows the call.
+// Every collective that a group can make, as data. To add one: a file beside this one, a line here,
+// and its lower(), without which a group does not take it.
 #pragma once
-
-#include <variant>
 
 #include "all_gather.hpp"
 #include "all_gather_into_tensor.hpp"
@@ -22,22 +20,3 @@
 #include "reduce_scatter.hpp"
 #include "reduce_scatter_tensor.hpp"
 #include "scatter.hpp"
-
-namespace tutti {
-
-using Collective =
-    std::variant<Broadcast, AllReduce, Barrier, Reduce, AllGather, AllGatherIntoTensor, Gather,
-                 Scatter, ReduceScatter, ReduceScatterTensor, AllToAll, AllToAllSingle,
-                 MonitoredBarrier, ByteStrings, AllReduceAddends, Alloc, Coalesced>;
-
-inline void check(const Collective& call, int rank, int size) {
-    std::visit([rank, size](const auto& one) { check(one, rank, size); }, call);
-}
-inline const char* call_name(const Collective& call) {
-    return std::visit([](const auto& one) { return call_name(one); }, call);
-}
-inline Fingerprint fingerprint(const Collective& call) {
-    return std::visit([](const auto& one) { return fingerprint(one); }, call);
-}
-
-}  // namespace tutti

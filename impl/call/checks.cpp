@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.hpp"
+#include "base/device.hpp"
 #include "base/error.hpp"
 #include "call.hpp"
 #include "claims.hpp"
@@ -31,13 +32,12 @@ void check_tag(int tag) {
     if (tag < 0) refuse("tag is ", tag, ", below 0");
 }
 
-void check_device(const ConstView& view, Name name) {
-    if (view.device == Device{}) return;
-    if (view.device.type == TUTTI_CPU) {
-        refuse(name.text(), ".device_index is ", view.device.index, "; it must be 0 for the CPU");
-    }
-    throw Error(TUTTI_ERR_UNSUPPORTED, cat(name.text(), ".device_type is ", view.device.type,
-                                           "; only TUTTI_CPU (0) is supported"));
+[[gnu::noinline]] void check_other_device(const ConstView& view, Name name) {
+    tutti::check_device(view.device.type, view.device.index, name.text());
+}
+
+inline void check_device(const ConstView& view, Name name) {
+    if (view.device != Device{}) check_other_device(view, name);
 }
 
 // Of one dtype, where the processor can reach both.
@@ -185,11 +185,11 @@ void check(const AllReduce& call, int /*rank*/, int /*size*/) {
     check_apart_or_same(call.input, call.output);
 }
 
-size_t checked_number_of_inputs(uint64_t number, int rank) {
-    if (number > AllReduceAddends::most_inputs) {
-        throw Error(TUTTI_ERR_BACKEND, cat("rank ", rank, " shows ", number, " addends"), rank);
+size_t checked_input_count(uint64_t count, int rank) {
+    if (count > AllReduceAddends::most_inputs) {
+        throw Error(TUTTI_ERR_BACKEND, cat("rank ", rank, " shows ", count, " addends"), rank);
     }
-    return static_cast<size_t>(number);
+    return static_cast<size_t>(count);
 }
 
 void check(const AllReduceAddends& call, int /*rank*/, int /*size*/) {

@@ -1,4 +1,4 @@
-// Which memory a call, or several, write and read: finds what overlaps. One thread at a time.
+// The memory that one or several calls write and read; finds overlaps. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,7 @@ namespace tutti {
 
 class Claims {
 public:
-    // Whether what is written or read here would be written by others, or written here and read by
-    // others.
+    // Whether this memory may be written (no call writes or reads it), or read (no call writes it).
     [[nodiscard]] bool may_write(ConstBytes memory) const {
         return !hits(written_, memory) && !hits(read_, memory);
     }

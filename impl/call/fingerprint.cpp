@@ -13,7 +13,7 @@ namespace tutti {
 
 namespace {
 
-// What a fingerprint of this kind says, beside the layout.
+// The content of a fingerprint of this kind, besides the layout.
 struct Form {
     const char* name;
     bool dtype;
@@ -70,7 +70,7 @@ std::optional<Form> form_of(CallKind kind) {
         case CallKind::AllReduceAddends:
             return Form{"all_reduce_addends", true, true, false};
         case CallKind::Alloc:
-            return Form{"alloc", false, false, false};
+            return Form{"memory_alloc", false, false, false};
     }
     return std::nullopt;
 }
@@ -94,9 +94,9 @@ const char* name_of(CallKind kind) {
     return form ? form->name : "unknown operation";
 }
 
-uint64_t extend_layout(uint64_t layout, uint64_t number) {
+uint64_t extend_layout(uint64_t layout, uint64_t value) {
     // Two rounds of multiplying and folding: every bit of both moves every bit of the result.
-    uint64_t mixed = layout * 0x9e3779b97f4a7c15U + number + 0x632be59bd9b4e019U;
+    uint64_t mixed = layout * 0x9e3779b97f4a7c15U + value + 0x632be59bd9b4e019U;
     for (const uint64_t odd : {0xbf58476d1ce4e5b9U, 0x94d049bb133111ebU}) {
         mixed = (mixed ^ (mixed >> 31)) * odd;
     }
@@ -129,20 +129,20 @@ Fingerprint fingerprint(const Coalesced& call) {
     Fingerprint result{CallKind::Coalesced, 0, 0, -1, static_cast<int64_t>(call.calls.size()), 0};
     for (const FlatCall& one : call.calls) {
         const Fingerprint& print = one.fingerprint;
-        for (const uint64_t number :
+        for (const uint64_t value :
              {uint64_t{static_cast<uint32_t>(print.kind)}, uint64_t{print.dtype},
               uint64_t{print.op}, static_cast<uint64_t>(int64_t{print.root}),
               static_cast<uint64_t>(print.count), print.layout}) {
-            result.layout = extend_layout(result.layout, number);
+            result.layout = extend_layout(result.layout, value);
         }
     }
     return result;
 }
 
-std::string describe(const Fingerprint& fingerprint, uint64_t number) {
+std::string describe(const Fingerprint& fingerprint, uint64_t sequence) {
     const std::optional<Form> form = form_of(fingerprint.kind);
     if (!form) {
-        return cat("unknown operation ", static_cast<uint32_t>(fingerprint.kind), " #", number);
+        return cat("unknown operation ", static_cast<uint32_t>(fingerprint.kind), " #", sequence);
     }
     std::string details;
     const auto add = [&](const std::string& detail) {
@@ -162,19 +162,19 @@ std::string describe(const Fingerprint& fingerprint, uint64_t number) {
                       static_cast<unsigned>(fingerprint.layout >> 32));
         add(cat("layout ", digest.data()));
     }
-    const std::string title = cat(form->name, " #", number);
+    const std::string title = cat(form->name, " #", sequence);
     return details.empty() ? title : cat(title, " (", details, ")");
 }
 
 Status mismatch(int peer, const Fingerprint& theirs, int rank, const Fingerprint& ours,
-                uint64_t number) {
+                uint64_t sequence) {
     Fingerprint but_for_layout = theirs;
     but_for_layout.layout = ours.layout;
     const char* const where =
-        but_for_layout == ours ? "; they differ in a list: of counts, or of gathered calls" : "";
+        but_for_layout == ours ? "; they differ in a list: of counts, or of coalesced calls" : "";
     return {TUTTI_ERR_MISMATCH, peer, 0,
-            cat("rank ", peer, " called ", describe(theirs, number), " while rank ", rank,
-                " called ", describe(ours, number), where)};
+            cat("rank ", peer, " called ", describe(theirs, sequence), " while rank ", rank,
+                " called ", describe(ours, sequence), where)};
 }
 
 Status size_mismatch(int sender, uint64_t sent, int receiver, uint64_t expected, tutti_dtype dtype,

@@ -1,5 +1,5 @@
-// What a rank says of the collective it is in, in front of its data: the receiver compares, so
-// ranks that call different things learn it instead of hanging or mixing their data. Travels as it
+// A rank's description of the collective it is in, in front of its data. The receiver compares it,
+// so ranks in different calls get an error instead of hanging or mixing their data. Travels as it
 // is, little endian.
 #pragma once
 
@@ -48,7 +48,7 @@ struct Fingerprint {
     uint32_t op = 0;      // reductions
     int32_t root = -1;    // calls that have one
     int64_t count = 0;    // elements; of a Coalesced: calls
-    uint64_t layout = 0;  // a digest of what else ranks must agree on: lists of counts, of calls
+    uint64_t layout = 0;  // a digest of lists that ranks must agree on: counts, calls
 
     bool operator==(const Fingerprint&) const = default;
 };
@@ -56,16 +56,16 @@ struct Fingerprint {
 // "all_reduce".
 const char* name_of(CallKind kind);
 
-// A digest that takes in one more number.
-uint64_t extend_layout(uint64_t layout, uint64_t number);
+// The digest with one more value.
+uint64_t extend_layout(uint64_t layout, uint64_t value);
 
 // "all_reduce #7 (float32 × 100, SUM)"; a digest is shown by half of it.
-std::string describe(const Fingerprint& fingerprint, uint64_t number);
+std::string describe(const Fingerprint& fingerprint, uint64_t sequence);
 
-// MISMATCH: what the peer called and what this rank called instead.
+// MISMATCH: the call of the peer and that of this rank.
 Status mismatch(int peer, const Fingerprint& theirs, int rank, const Fingerprint& ours,
-                uint64_t number);
-// MISMATCH: a piece whose size only these two ranks know, in bytes. `peer` is whom the error names.
+                uint64_t sequence);
+// MISMATCH: a piece whose size only these two ranks know, in bytes. The error's rank is `peer`.
 Status size_mismatch(int sender, uint64_t sent, int receiver, uint64_t expected, tutti_dtype dtype,
                      int peer);
 

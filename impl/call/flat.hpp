@@ -1,6 +1,6 @@
-// A collective as backends see it: what moves, and what ranks compare, in one form for all calls.
-// lower() makes it of a Collective, once. Plain data that stands alone, but for the memory of the
-// caller that its pieces are in.
+// A collective as backends see it, in one form for all calls: the data to move, and the fingerprint
+// to compare. lower() makes it of a Collective, once. Plain data; its pieces are in the memory of
+// the caller.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Alloc;
 struct ByteStrings;
 
 struct FlatCall {
-    // What is done. Calls on a list and on one tensor differ in their fingerprints only.
+    // The operation. Calls on a list and on one tensor differ only in their fingerprints.
     enum class Kind : uint8_t {
         Broadcast,         // an input on the root, an output elsewhere
         AllReduce,         // an input and an output
@@ -40,7 +40,7 @@ struct FlatCall {
     enum class Sizes : uint8_t {
         Even,     // parts of one size that follow each other in one tensor, on all ranks
         Known,    // every rank knows all of them
-        Pairwise  // what one rank gives another only these two know, and they may disagree
+        Pairwise  // only the two ranks of a piece know its size, and may disagree
     };
 
     Kind kind = Kind::Barrier;
@@ -61,7 +61,7 @@ struct FlatCall {
 
     [[nodiscard]] ConstBytes input() const { return inputs.first(); }
     [[nodiscard]] Bytes output() const { return outputs.first(); }
-    // Of a broadcast: what the root only reads.
+    // The buffer of a broadcast, which the root only reads.
     [[nodiscard]] Bytes buffer() const {
         const ConstBytes given = input();
         return inputs.empty() ? output()

@@ -1,4 +1,4 @@
-// One function for each call: a Collective that has none does not compile.
+// One function for each call.
 #include "lower.hpp"
 
 #include <utility>
@@ -55,7 +55,9 @@ void add_parts(Pieces<Byte>& pieces, const SomeView& whole, int ranks,
     }
 }
 
-FlatCall flatten(Broadcast& call, int rank, int /*size*/) {
+}  // namespace
+
+FlatCall lower(Broadcast&& call, int rank, int /*size*/) {
     FlatCall flat = begin(Kind::Broadcast, call, call.buffer);
     if (rank == call.source) {
         flat.inputs.add(call.buffer.bytes());
@@ -65,38 +67,38 @@ FlatCall flatten(Broadcast& call, int rank, int /*size*/) {
     return flat;
 }
 
-FlatCall flatten(AllReduce& call, int /*rank*/, int /*size*/) {
+FlatCall lower(AllReduce&& call, int /*rank*/, int /*size*/) {
     FlatCall flat = begin_reduction(Kind::AllReduce, call);
     flat.inputs.add(call.input.bytes());
     flat.outputs.add(call.output.bytes());
     return flat;
 }
 
-FlatCall flatten(AllReduceAddends& call, int /*rank*/, int /*size*/) {
+FlatCall lower(AllReduceAddends&& call, int /*rank*/, int /*size*/) {
     FlatCall flat = begin_reduction(Kind::AllReduceAddends, call);
     add_each(flat.inputs, call.inputs);
     flat.outputs.add(call.output.bytes());
     return flat;
 }
 
-FlatCall flatten(Barrier& call, int /*rank*/, int /*size*/) {
+FlatCall lower(Barrier&& call, int /*rank*/, int /*size*/) {
     return begin(Kind::Barrier, call);
 }
 
-FlatCall flatten(MonitoredBarrier& call, int /*rank*/, int /*size*/) {
+FlatCall lower(MonitoredBarrier&& call, int /*rank*/, int /*size*/) {
     FlatCall flat = begin(Kind::MonitoredBarrier, call);
     flat.wait_all_ranks = call.wait_all_ranks;
     return flat;
 }
 
-FlatCall flatten(Reduce& call, int rank, int /*size*/) {
+FlatCall lower(Reduce&& call, int rank, int /*size*/) {
     FlatCall flat = begin_reduction(Kind::Reduce, call);
     flat.inputs.add(call.input.bytes());
     if (rank == call.destination) flat.outputs.add(call.output.bytes());
     return flat;
 }
 
-FlatCall flatten(AllGather& call, int /*rank*/, int /*size*/) {
+FlatCall lower(AllGather&& call, int /*rank*/, int /*size*/) {
     FlatCall flat = begin(Kind::AllGather, call, call.input);
     flat.sizes = Sizes::Known;
     flat.inputs.add(call.input.bytes());
@@ -104,14 +106,14 @@ FlatCall flatten(AllGather& call, int /*rank*/, int /*size*/) {
     return flat;
 }
 
-FlatCall flatten(AllGatherIntoTensor& call, int /*rank*/, int size) {
+FlatCall lower(AllGatherIntoTensor&& call, int /*rank*/, int size) {
     FlatCall flat = begin(Kind::AllGather, call, call.input);
     flat.inputs.add(call.input.bytes());
     add_parts(flat.outputs, call.output, size);
     return flat;
 }
 
-FlatCall flatten(Gather& call, int /*rank*/, int /*size*/) {
+FlatCall lower(Gather&& call, int /*rank*/, int /*size*/) {
     FlatCall flat = begin(Kind::Gather, call, call.input);
     flat.sizes = Sizes::Known;
     flat.inputs.add(call.input.bytes());
@@ -119,7 +121,7 @@ FlatCall flatten(Gather& call, int /*rank*/, int /*size*/) {
     return flat;
 }
 
-FlatCall flatten(Scatter& call, int /*rank*/, int /*size*/) {
+FlatCall lower(Scatter&& call, int /*rank*/, int /*size*/) {
     FlatCall flat = begin(Kind::Scatter, call, call.output);
     flat.sizes = Sizes::Known;
     add_each(flat.inputs, call.inputs);
@@ -127,7 +129,7 @@ FlatCall flatten(Scatter& call, int /*rank*/, int /*size*/) {
     return flat;
 }
 
-FlatCall flatten(ReduceScatter& call, int /*rank*/, int /*size*/) {
+FlatCall lower(ReduceScatter&& call, int /*rank*/, int /*size*/) {
     FlatCall flat = begin_reduction(Kind::ReduceScatter, call);
     flat.sizes = Sizes::Known;
     add_each(flat.inputs, call.inputs);
@@ -135,14 +137,14 @@ FlatCall flatten(ReduceScatter& call, int /*rank*/, int /*size*/) {
     return flat;
 }
 
-FlatCall flatten(ReduceScatterTensor& call, int /*rank*/, int size) {
+FlatCall lower(ReduceScatterTensor&& call, int /*rank*/, int size) {
     FlatCall flat = begin_reduction(Kind::ReduceScatter, call);
     add_parts(flat.inputs, call.input, size);
     flat.outputs.add(call.output.bytes());
     return flat;
 }
 
-FlatCall flatten(AllToAll& call, int /*rank*/, int /*size*/) {
+FlatCall lower(AllToAll&& call, int /*rank*/, int /*size*/) {
     FlatCall flat = begin(Kind::AllToAll, call, call.outputs.front());
     flat.sizes = Sizes::Pairwise;
     flat.in_place = call.is_in_place();
@@ -151,7 +153,7 @@ FlatCall flatten(AllToAll& call, int /*rank*/, int /*size*/) {
     return flat;
 }
 
-FlatCall flatten(AllToAllSingle& call, int /*rank*/, int size) {
+FlatCall lower(AllToAllSingle&& call, int /*rank*/, int size) {
     FlatCall flat = begin(Kind::AllToAll, call, call.output);
     flat.sizes = call.is_even() ? Sizes::Even : Sizes::Pairwise;
     flat.in_place = call.is_in_place();
@@ -160,28 +162,22 @@ FlatCall flatten(AllToAllSingle& call, int /*rank*/, int size) {
     return flat;
 }
 
-FlatCall flatten(ByteStrings& call, int /*rank*/, int /*size*/) {
+FlatCall lower(ByteStrings&& call, int /*rank*/, int /*size*/) {
     FlatCall flat = begin(Kind::ByteStrings, call);
     flat.byte_strings = std::make_shared<const ByteStrings>(std::move(call));
     return flat;
 }
 
-FlatCall flatten(Alloc& call, int /*rank*/, int /*size*/) {
+FlatCall lower(Alloc&& call, int /*rank*/, int /*size*/) {
     FlatCall flat = begin(Kind::Alloc, call);
     flat.alloc = std::make_shared<const Alloc>(std::move(call));
     return flat;
 }
 
-FlatCall flatten(Coalesced& call, int /*rank*/, int /*size*/) {
+FlatCall lower(Coalesced&& call, int /*rank*/, int /*size*/) {
     FlatCall flat = begin(Kind::Coalesced, call);
     flat.calls = std::move(call.calls);
     return flat;
-}
-
-}  // namespace
-
-FlatCall lower(Collective&& call, int rank, int size) {
-    return std::visit([rank, size](auto& one) { return flatten(one, rank, size); }, call);
 }
 
 }  // namespace tutti

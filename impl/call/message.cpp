@@ -1,4 +1,4 @@
-// The names of messages, and what they are made of in words. Any thread.
+// The names of messages, and their content as text. Any thread.
 #include "message.hpp"
 
 #include "base/text.hpp"

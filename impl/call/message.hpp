@@ -13,14 +13,14 @@ namespace tutti {
 
 constexpr int any_source = -1;
 
-// What a message is made of; both sides say the same. Values go over the wire: never renumbered.
+// The content of a message; both sides must agree. Wire values, never renumbered.
 enum class Content : uint32_t {
     Elements = 0,   // as many and of the same dtype as the receiver wants
     Objects = 1,    // bytes, however many up to the receiver's limit: a list of objects
     ByteString = 2  // likewise, as they are
 };
 
-// What came to a receive that did not know how much there would be; written when all is there.
+// The data of a receive that did not know the size; written when all is there.
 struct Incoming {
     OwnedBytes bytes;
     int source = -1;

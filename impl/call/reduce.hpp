@@ -14,7 +14,7 @@ struct Reduce {
     int destination = 0;
 };
 
-// Throws INVALID_ARGUMENT, naming the argument, for what can be known before anything moves.
+// Throws INVALID_ARGUMENT, naming the argument, for errors known before any data move.
 void check(const Reduce& call, int rank, int size);
 inline const char* call_name(const Reduce&) {
     return "reduce";

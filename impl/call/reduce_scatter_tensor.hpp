@@ -13,7 +13,7 @@ struct ReduceScatterTensor {
     ReduceOp op = TUTTI_SUM;
 };
 
-// Throws INVALID_ARGUMENT, naming the argument, for what can be known before anything moves.
+// Throws INVALID_ARGUMENT, naming the argument, for errors known before any data move.
 void check(const ReduceScatterTensor& call, int rank, int size);
 inline const char* call_name(const ReduceScatterTensor&) {
     return "reduce_scatter_tensor";

@@ -12,7 +12,7 @@ struct Scatter {
     int source = 0;
 };
 
-// Throws INVALID_ARGUMENT, naming the argument, for what can be known before anything moves.
+// Throws INVALID_ARGUMENT, naming the argument, for errors known before any data move.
 void check(const Scatter& call, int rank, int size);
 inline const char* call_name(const Scatter&) {
     return "scatter";

@@ -6,11 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "reduce/dtypes.hpp"
 #include "tutti/types.h"
 
 namespace tutti {
-
-size_t element_size(tutti_dtype dtype);
 
 // As in tutti_buffer.
 struct Device {

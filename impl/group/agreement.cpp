@@ -13,9 +13,9 @@ namespace tutti {
 namespace {
 
 constexpr size_t shown = 120;                 // bytes of an argument in a message
-constexpr size_t short_text = 512;            // that is told as it is
-constexpr size_t most_text = 64 * 1024;       // that is told, to find a difference
-constexpr const char* digest_mark = "\x01 ";  // no function is called so
+constexpr size_t short_text = 512;            // sent as it is
+constexpr size_t most_text = 64 * 1024;       // sent to find a difference
+constexpr const char* digest_mark = "\x01 ";  // no function has this name
 
 using Lines = std::vector<std::string>;
 
@@ -70,17 +70,17 @@ void compare(const Agreement& step, const std::vector<std::string>& arguments) {
                 rank);
 }
 
-// What is long is told in full only if it differs: all ranks hear what all say.
+// Long texts are sent in full only if they differ: all ranks get all texts.
 std::string digest_of(const std::string& text) {
     if (text.size() <= short_text) return text;
     return cat(digest_mark, text.size(), " ", fnv1a_64(text), " ", fnv1a_64(digest_mark + text));
 }
-bool is_digest(const std::string& words) {
-    return words.starts_with(digest_mark);
+bool is_digest(const std::string& payload) {
+    return payload.starts_with(digest_mark);
 }
 
 Membership::Step step_of(const Agreement& step) {
-    return {.key = step.key, .participants = step.participants, .numbers = step.numbers};
+    return {.key = step.key, .participants = step.participants, .new_groups = step.new_groups};
 }
 
 }  // namespace
@@ -89,17 +89,18 @@ uint32_t agree(Membership& group, const Agreement& step, const Deadline& deadlin
     std::string mine = step.function + "\n";
     for (const std::string& argument : step.arguments) mine += argument + "\n";
     try {
-        const auto outcome = group.take(step_of(step), digest_of(mine), deadline);
+        const auto outcome = group.take_step(step_of(step), digest_of(mine), deadline);
         TUTTI_FAULT_POINT("agreement.wait");
-        if (std::ranges::adjacent_find(outcome.words, std::not_equal_to()) == outcome.words.end()) {
-            return outcome.first_number;
+        if (std::ranges::adjacent_find(outcome.payloads, std::not_equal_to()) ==
+            outcome.payloads.end()) {
+            return outcome.first_group_id;
         }
-        if (std::ranges::none_of(outcome.words, is_digest)) compare(step, outcome.words);
+        if (std::ranges::none_of(outcome.payloads, is_digest)) compare(step, outcome.payloads);
         Membership::Step texts = step_of(step);
         texts.key += "/text";
-        texts.numbers = 0;
+        texts.new_groups = 0;
         mine.resize(std::min(mine.size(), most_text));
-        compare(step, group.take(texts, mine, deadline).words);
+        compare(step, group.take_step(texts, mine, deadline).payloads);
         throw Error(TUTTI_ERR_MISMATCH,
                     cat("ranks called ", step.function, " with arguments that differ beyond their ",
                         "first ", most_text, " bytes"));

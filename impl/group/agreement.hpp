@@ -1,5 +1,5 @@
-// One step that several ranks of a group take together: all come, their arguments are compared, and
-// all learn the same outcome. The caller's thread.
+// One step that several ranks of a group take together: all arrive, their arguments are compared,
+// and all learn the same outcome. The caller's thread.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 namespace tutti {
 
 struct Agreement {
-    std::string key;                // of this step alone
+    std::string key;                // unique
     std::vector<int> participants;  // ranks of the group, ascending
     std::string function;           // "new_group"
     // What must be the same on all ranks, as phrases: "ranks 0-3", "backend gloo".
     std::vector<std::string> arguments;
-    uint32_t numbers = 0;  // of new groups
+    uint32_t new_groups = 0;  // how many ids it needs
 };
 
-// Returns the first number of the new groups. Everyone who comes throws if one does: MISMATCH shows
-// both sides, TIMEOUT names the ranks that have not come, why one cannot come is passed on.
+// Returns the first id of the new groups. All that arrive throw if one does: MISMATCH shows both
+// sides, TIMEOUT names the missing ranks; the reason why a rank cannot arrive is passed on.
 uint32_t agree(Membership& group, const Agreement& step, const Deadline& deadline);
 
-// This rank cannot come, and tells the others, who throw MISMATCH. Does not wait for them.
+// This rank cannot arrive: the others throw MISMATCH. Does not wait for them.
 void decline(Membership& group, const Agreement& step, const Status& why) noexcept;
 
 }  // namespace tutti

@@ -20,7 +20,7 @@ constexpr uint64_t magic = 0x3152454854414754;  // "TGATHER1", in this byte orde
 constexpr int64_t answer_ms = 2000;  // what a store may take to prove that it is rank 0's
 const std::string proof_key = "tutti/all_gather";
 
-// What one rank gives: always as many bytes, whatever it has to say.
+// The block of one rank, always of this size.
 struct RankBlock {
     uint64_t magic;
     int32_t rank;
@@ -80,7 +80,7 @@ std::shared_ptr<Store> connect(const std::string& host, int port, bool serve,
 // Rank 0's store, and where it is, into the block.
 std::shared_ptr<Store> serve(RankBlock& block, const Deadline& deadline) {
     const auto chosen = membership::addresses_by_environment();
-    const auto addresses = chosen ? *chosen : membership::addresses_by_way("127.0.0.1");
+    const auto addresses = chosen ? *chosen : membership::addresses_by_route("127.0.0.1");
     auto store = connect(chosen ? chosen->front() : "", 0, true, deadline);
     const auto token = membership::random_token();
     std::ranges::copy(token, block.token);
@@ -105,7 +105,7 @@ void check_block(const std::vector<RankBlock>& blocks, size_t rank, const RankBl
     if (block.magic != magic || block.end != magic) refuse("something else");
     if (block.rank != static_cast<int32_t>(rank)) refuse(cat("the input of rank ", block.rank));
     if (block.rank == mine.rank && std::memcmp(&block, &mine, sizeof block) != 0) {
-        refuse("another input than this rank gave: have two processes come as that rank?");
+        refuse("another input than this rank's: do two processes have that rank?");
     }
     if (block.size == mine.size) return;
     throw Error(TUTTI_ERR_MISMATCH,
@@ -116,11 +116,13 @@ void check_block(const std::vector<RankBlock>& blocks, size_t rank, const RankBl
 
 RankBlock gather_blocks(const AllGatherFunction& all_gather, const RankBlock& mine) {
     std::vector<RankBlock> blocks(static_cast<size_t>(mine.size));
-    const tutti_status status = all_gather(&mine, blocks.data(), sizeof(RankBlock));
-    if (status != TUTTI_OK) {
-        const bool known = status > TUTTI_OK && status <= TUTTI_ERR_INTERNAL;
-        throw Error(known ? status : TUTTI_ERR_BACKEND,
-                    cat("the all-gather callback failed: it returned ", status));
+    const Status status = all_gather(&mine, blocks.data(), sizeof(RankBlock));
+    if (!status.ok()) {
+        const bool known = status.code > TUTTI_OK && status.code <= TUTTI_ERR_PENDING;
+        throw Error(known ? status.code : TUTTI_ERR_BACKEND,
+                    cat("the all-gather callback failed: it returned ", status.code,
+                        status.message.empty() ? "" : ": ", status.message),
+                    -1, status.system_errno);
     }
     for (size_t rank = 0; rank < blocks.size(); ++rank) check_block(blocks, rank, mine);
     return blocks.front();
@@ -137,17 +139,17 @@ bool proves_itself(Store& store, const RankBlock& rank_0) {
 std::shared_ptr<Store> find_store(const RankBlock& rank_0, const Deadline& deadline) {
     const auto own = net::addresses_of_this_host();
     const membership::View view{.same_host = read_text(rank_0.host) == net::host_identity(),
-                                .way = "",
-                                .usual_way = "",
+                                .route = "",
+                                .usual_route = "",
                                 .own = own};
     const auto given = split(read_text(rank_0.text));
-    auto ways = net::numeric_addresses(membership::seen_from_here(given, view), rank_0.port);
+    auto candidates = net::numeric_addresses(membership::seen_from_here(given, view), rank_0.port);
     std::string reasons;
-    while (!ways.empty()) {
+    while (!candidates.empty()) {
         // Which one answers; the store makes its own connection to it.
         std::string found;
         try {
-            found = net::Socket::connect(ways, deadline).remote_address();
+            found = net::Socket::connect(candidates, deadline).remote_address();
         } catch (const Error& error) {
             reasons += cat(reasons.empty() ? "" : "; ", error.what());
             break;
@@ -156,19 +158,19 @@ std::shared_ptr<Store> find_store(const RankBlock& rank_0, const Deadline& deadl
             const Deadline answer = deadline.or_earlier(Deadline::after_ms(answer_ms));
             auto store = connect(found, rank_0.port, false, answer);
             if (proves_itself(*store, rank_0)) return store;
-            reasons += cat(reasons.empty() ? "" : "; ", "somebody else answers at ", found);
+            reasons += cat(reasons.empty() ? "" : "; ", "another process answers at ", found);
         } catch (const Error& error) {
             reasons += cat(reasons.empty() ? "" : "; ", error.what());
         }
-        std::erase_if(ways, [&](const net::Address& one) { return one.host() == found; });
+        std::erase_if(candidates, [&](const net::Address& one) { return one.host() == found; });
     }
     throw Error(TUTTI_ERR_NETWORK, cat("cannot reach the store of rank 0: ", reasons), 0);
 }
 
 }  // namespace
 
-std::shared_ptr<Store> meet_by_all_gather(const AllGatherFunction& all_gather, int rank, int size,
-                                          int64_t timeout_ms) {
+std::shared_ptr<Store> make_store_by_all_gather(const AllGatherFunction& all_gather, int rank,
+                                                int size, int64_t timeout_ms) {
     const Deadline deadline = Deadline::after_ms(timeout_ms);
     RankBlock mine{};
     mine.magic = mine.end = magic;
@@ -180,7 +182,7 @@ std::shared_ptr<Store> meet_by_all_gather(const AllGatherFunction& all_gather, i
     if (rank == 0) {
         try {
             store = serve(mine, deadline);
-        } catch (...) {  // the others wait in their all-gather to hear of it
+        } catch (...) {  // the others learn it in their all-gather
             failure = current_status();
             mine.status = failure.code;
             write_text(mine.text, failure.message);

@@ -1,6 +1,6 @@
 // The backends of a group: one for the CPU, always, and at most one for each other type of device.
-// A call goes to that of its buffers' device; what has no buffers of the program's to the CPU's.
-// All are there from the making of the group to its end, so nothing here needs a lock.
+// A call goes to the backend of its buffers' device, a call without buffers to the CPU's. All exist
+// from the making of the group to its end, so nothing here needs a lock.
 #pragma once
 
 #include <memory>
@@ -18,15 +18,15 @@ inline tutti_device_type device_of(const FlatCall& call) {
     return call.device.type;
 }
 
-// How a group's calls reach one of its backends. What a call is checked against stays valid when
-// the backend has gone.
+// How a group's calls reach one of its backends. The capabilities stay valid when the backend is
+// gone.
 struct Route {
     tutti_device_type device = TUTTI_CPU;
     std::unique_ptr<Backend> backend;
     InlineBackend* inlined = nullptr;  // the same, if its collectives end inline
     std::string name;
     Capabilities can;
-    bool can_all = false;              // whatever the CPU's may be asked
+    bool can_all = false;              // all calls for the CPU
     std::shared_ptr<Poller> poller;    // of a polled one
     std::shared_ptr<Alarm> deadlines;  // of works in the background, unless it is inline
 };
@@ -41,16 +41,16 @@ public:
     }
     [[nodiscard]] const Route& cpu() const { return routes_.front(); }
 
-    // Throw UNSUPPORTED, naming the backend, if the call is not among what it can do.
+    // Throw UNSUPPORTED, naming the backend, if its capabilities exclude the call.
     void check(const FlatCall& call) const {
         if (const Route& route = of(call); !route.can_all) check(route, call);
     }
     void check_messages() const;
 
-    // Before the end: see Backend. Any thread, nothing of theirs held.
+    // Before the end: see Backend. Any thread, without a lock of theirs.
     void abort(const Status& status) noexcept;
     void leave() noexcept;
-    // What the membership tells: see Backend.
+    // From the membership: see Backend.
     void left(int rank) noexcept;
     // Nothing of the group uses them any more.
     void close() noexcept;

@@ -4,7 +4,6 @@
 
 #include "base/error.hpp"
 #include "base/resource_limits.hpp"
-#include "call/lower.hpp"
 #include "entry.hpp"
 #include "group.hpp"
 #include "posted.hpp"
@@ -18,13 +17,24 @@ bool is_nothing(const FlatCall& call) {
     return call.kind == FlatCall::Kind::Coalesced && call.calls.empty();
 }
 
+MemoryUse memory_of(const FlatCall& call) {
+    MemoryUse use;
+    const auto add = [&use](const FlatCall& one) {
+        for (const ConstBytes input : one.inputs) use.add(input.data());
+        for (const Bytes output : one.outputs) use.add(output.data());
+    };
+    add(call);
+    for (const FlatCall& one : call.calls) add(one);
+    return use;
+}
+
 }  // namespace
 
-// Nobody can go on after a collective that failed. Returns what to tell the caller. What else runs
-// here ends for the same reason, or, if the call had not begun, because of it.
-Status Group::fail(Status status, const Fingerprint& call, uint64_t number,
+// The group cannot go on after a failed collective. Returns the error for the caller. Other running
+// calls end for the same reason, or, if this call had not begun, because of it.
+Status Group::fail(Status status, const Fingerprint& call, uint64_t sequence,
                    bool had_begun) noexcept {
-    const std::string operation = describe(call, number);
+    const std::string operation = describe(call, sequence);
     {
         const Lock lock(mutex_);
         blame_own_exhaustion(status, rank_);
@@ -50,24 +60,11 @@ Status Group::fail(Status status, const Fingerprint& call, uint64_t number,
     return status;
 }
 
-FlatCall Group::check_and_lower(Collective&& call) const {
-    check(call, rank_, size_);
-    if (!reproducible_ && std::holds_alternative<AllReduceAddends>(call)) {
-        throw Error(TUTTI_ERR_INVALID_ARGUMENT,
-                    cat("all_reduce_addends needs a group that was made with "
-                        "options.reproducible, and ",
-                        label(), " was not"));
-    }
-    if (reproducible_) {
-        std::visit(
-            [](auto& one) {
-                if constexpr (requires { one.op.make_reproducible(); }) one.op.make_reproducible();
-            },
-            call);  // those of a Coalesced are, each
-    }
-    FlatCall flat = lower(std::move(call), rank_, size_);
-    backends_.check(flat);
-    return flat;
+void Group::refuse_addends() const {
+    throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                cat("all_reduce_addends needs a group that was made with options.reproducible, "
+                    "and ",
+                    label(), " was not"));
 }
 
 // One after the other, in an order that all ranks share. A turn that does not come in time ends the
@@ -75,32 +72,32 @@ FlatCall Group::check_and_lower(Collective&& call) const {
 template <typename Job>
 void Group::take_turn(const FlatCall& call, const Deadline& until, Job&& job) {
     Status late;
-    const auto in_turn = [&](uint64_t number) {
+    const auto in_turn = [&](uint64_t sequence) {
         if (!late.ok()) throw Error(late);
-        job(number);
+        job(sequence);
     };
-    turns_->run(until, in_turn, [&](uint64_t number) {
+    ticket_queue_->run(until, in_turn, [&](uint64_t sequence) {
         late = fail({TUTTI_ERR_TIMEOUT, -1, 0,
                      "timed out waiting for this rank's earlier collectives to end"},
-                    call.fingerprint, number, false);
+                    call.fingerprint, sequence, false);
     });
 }
 
-void Group::run(Collective collective, int64_t timeout_ms) {
-    FlatCall call = check_and_lower(std::move(collective));
+void Group::run_flat(FlatCall call, int64_t timeout_ms) {
     const Entry entry(*this, call_name(call));
-    if (gathering_.take(call, timeout_ms) || is_nothing(call)) return;
+    if (is_nothing(call)) return;
+    const MemoryUse use = memory_of(call);
     const Route& route = backends_.of(call);
     if (route.inlined == nullptr) return run_posted(route, std::move(call), deadline(timeout_ms));
     const Deadline until = deadline_here(timeout_ms);
-    take_turn(call, until, [&](uint64_t number) {
+    take_turn(call, until, [&](uint64_t sequence) {
         try {
-            prepare(call, number, until);
-            if (!pass_monitored_barrier(call, number, until)) {
-                route.inlined->run(call, number, until);
+            prepare(call, sequence, until);
+            if (!pass_monitored_barrier(call, sequence, until)) {
+                route.inlined->run(call, sequence, until);
             }
         } catch (...) {
-            throw Error(fail(current_status(), call.fingerprint, number));
+            throw Error(fail(current_status(), call.fingerprint, sequence));
         }
     });
 }
@@ -108,8 +105,8 @@ void Group::run(Collective collective, int64_t timeout_ms) {
 // The turn is over when the call is posted: what comes next need not wait for its end.
 void Group::run_posted(const Route& route, FlatCall call, const Deadline& until) {
     const auto work = std::make_shared<Posted>(*this, route, call);
-    take_turn(call, until, [&](uint64_t number) {
-        post(route, {std::move(call), number, until}, work);
+    take_turn(call, until, [&](uint64_t sequence) {
+        post(route, {std::move(call), sequence, until}, work);
     });
     if (!work->wait(until)) {
         work->expire(until);
@@ -120,7 +117,7 @@ void Group::run_posted(const Route& route, FlatCall call, const Deadline& until)
 
 void Group::post(const Route& route, Request request,
                  const std::shared_ptr<Posted>& work) noexcept {
-    work->set_number(request.sequence);
+    work->set_sequence_number(request.sequence);
     try {
         prepare(request.call, request.sequence, request.deadline);
         if (pass_monitored_barrier(request.call, request.sequence, request.deadline)) {
@@ -132,15 +129,9 @@ void Group::post(const Route& route, Request request,
     }
 }
 
-std::shared_ptr<Work> Group::start(Collective collective, int64_t timeout_ms,
-                                   std::function<void()> deliver) {
-    FlatCall call = check_and_lower(std::move(collective));
+std::shared_ptr<Work> Group::start_flat(FlatCall call, int64_t timeout_ms,
+                                        std::function<void()> deliver) {
     const Entry entry(*this, call_name(call));
-    if (gathering_.has_begun() && call.kind != FlatCall::Kind::Coalesced) {
-        throw Error(TUTTI_ERR_INVALID_ARGUMENT,
-                    "work must be NULL while calls are gathered; the end of the coalescing gives "
-                    "one for all");
-    }
     if (is_nothing(call)) {
         const auto work = std::make_shared<Work>(nullptr, call_name(call));
         work->finish({});
@@ -149,25 +140,15 @@ std::shared_ptr<Work> Group::start(Collective collective, int64_t timeout_ms,
     const Route& route = backends_.of(call);
     const Deadline until = deadline(timeout_ms);
     const auto work = std::make_shared<Posted>(*this, route, call, std::move(deliver));
+    keep_until_done(*work, memory_of(call));
     const bool ends_inline = route.inlined != nullptr;
     if (!ends_inline) Posted::put_in_background(work, route, until);
-    auto job = [this, &route, work, until, call = std::move(call)](uint64_t number) mutable {
-        post(route, {std::move(call), number, until}, work);
+    auto job = [this, &route, work, until, call = std::move(call)](uint64_t sequence) mutable {
+        post(route, {std::move(call), sequence, until}, work);
     };
-    if (!ends_inline && !compares_first_ && turns_->run_if_free(job)) return work;
-    work->set_number(turns_->queue(std::move(job)));
+    if (!ends_inline && !compares_first_ && ticket_queue_->run_if_free(job)) return work;
+    work->set_sequence_number(ticket_queue_->enqueue(std::move(job)));
     return work;
-}
-
-void Group::begin_coalescing() {
-    backends_.check(lower(Coalesced{}, rank_, size_));
-    const Entry entry(*this, "coalescing_begin");
-    gathering_.begin();
-}
-
-Coalesced Group::end_coalescing() {
-    const Entry entry(*this, "coalescing_end");
-    return gathering_.end();
 }
 
 }  // namespace tutti

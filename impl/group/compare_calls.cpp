@@ -16,8 +16,7 @@ namespace {
 
 constexpr int64_t verdict_ms = 5000;  // what rank 0's reason may take
 
-// Ranks that compare first wait for each other elsewhere than ranks that do not: they are told of
-// that as well.
+// Ranks that compare first wait elsewhere than ranks that do not: the error shows that.
 constexpr const char* detail_suffix = " under TORCH_DISTRIBUTED_DEBUG=DETAIL";
 
 std::string list(const std::vector<int>& ranks) {
@@ -30,10 +29,10 @@ std::string list(const std::vector<int>& ranks) {
     return text;
 }
 
-// What a rank has called, and in words, for only it may know the name of its reduce function.
-std::string claim(const Fingerprint& call, uint64_t number) {
+// A rank's call, also as text: only that rank may know the name of its reduce function.
+std::string claim(const Fingerprint& call, uint64_t sequence) {
     std::string text(reinterpret_cast<const char*>(&call), sizeof call);
-    return text + describe(call, number);
+    return text + describe(call, sequence);
 }
 
 std::string bytes_of(const std::string& claim) {
@@ -42,7 +41,7 @@ std::string bytes_of(const std::string& claim) {
 
 // "rank 2 called this, ranks 3, 4 called that while ranks 0, 1 called something else".
 Status judge(const std::vector<std::string>& claims) {
-    std::vector<std::vector<int>> sides;  // who called the same
+    std::vector<std::vector<int>> sides;  // ranks with the same call
     for (int rank = 0; rank < static_cast<int>(claims.size()); ++rank) {
         const auto side = std::ranges::find_if(sides, [&](const std::vector<int>& ranks) {
             return bytes_of(claims[static_cast<size_t>(ranks.front())]) ==
@@ -71,17 +70,18 @@ Status judge(const std::vector<std::string>& claims) {
 
 }  // namespace
 
-// One step of all ranks; TIMEOUT says what those that are missing did not do.
-std::vector<std::string> Group::take_step(const Fingerprint& call, uint64_t number,
+// One step of all ranks; TIMEOUT names the missing ones and what they did not do.
+std::vector<std::string> Group::take_step(const Fingerprint& call, uint64_t sequence,
                                           const Step& step, const Deadline& deadline) {
     Membership& ranks = *membership_;
-    const std::string description = cat(describe(call, number), step.suffix);
-    const auto stalled = [&] { ranks.stalled(number, description); };
+    const std::string description = cat(describe(call, sequence), step.suffix);
+    const auto stalled = [&] { ranks.stalled(sequence, description); };
     try {
         return ranks
-            .take({.key = cat(step.key, "/", number), .judge = 0, .stalled = stalled}, step.words,
-                  deadline)
-            .words;
+            .take_step(
+                {.key = cat(step.key, "/", sequence), .deadline_rank = 0, .stalled = stalled},
+                step.payload, deadline)
+            .payloads;
     } catch (const StepTimedOut& absence) {
         const auto& missing = absence.missing;
         if (rank_ != 0 && std::ranges::find(missing, 0) == missing.end()) {
@@ -101,23 +101,23 @@ std::vector<std::string> Group::take_step(const Fingerprint& call, uint64_t numb
     }
 }
 
-void Group::compare_calls(const FlatCall& call, uint64_t number, const Deadline& deadline) {
+void Group::compare_calls(const FlatCall& call, uint64_t sequence, const Deadline& deadline) {
     if (size_ == 1) return;
     const Fingerprint& mine = call.fingerprint;
-    const auto claims = take_step(mine, number,
+    const auto claims = take_step(mine, sequence,
                                   {.key = "compare",
-                                   .words = claim(mine, number),
+                                   .payload = claim(mine, sequence),
                                    .suffix = detail_suffix,
                                    .omitted = "did not call it"},
                                   deadline);
     if (const Status mismatch = judge(claims); !mismatch.ok()) throw Error(mismatch);
 }
 
-bool Group::pass_monitored_barrier(const FlatCall& call, uint64_t number,
+bool Group::pass_monitored_barrier(const FlatCall& call, uint64_t sequence,
                                    const Deadline& deadline) {
     if (call.kind != FlatCall::Kind::MonitoredBarrier) return false;
     if (size_ == 1) return true;
-    take_step(call.fingerprint, number,
+    take_step(call.fingerprint, sequence,
               {.key = "monitored_barrier",
                .omitted = "failed to pass the monitored barrier",
                .names_all = call.wait_all_ranks},

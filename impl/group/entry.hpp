@@ -8,7 +8,7 @@ namespace tutti {
 
 class Group::Entry {
 public:
-    enum class Of { Sound, Any };  // a failed group is of use still to those made from it
+    enum class Of { Sound, Any };  // groups made from a failed one may still use it
 
     Entry(Group& group, const char* operation, Of which = Of::Sound) : group_(group) {
         if ((group_.inside_.fetch_add(one_inside) & harmed) == 0) return;
@@ -26,7 +26,7 @@ public:
     Entry& operator=(const Entry&) = delete;
 
 private:
-    // Who waits for those inside may end the group as soon as this call is not counted.
+    // A waiting destroy() may end the group as soon as this call is not counted.
     void leave() noexcept {
         uint64_t inside = group_.inside_.load();
         while ((inside & harmed) == 0) {

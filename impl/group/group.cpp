@@ -7,6 +7,7 @@
 #include "base/debug_level.hpp"
 #include "base/error.hpp"
 #include "base/resource_limits.hpp"
+#include "entry.hpp"
 #include "membership/processes.hpp"
 #include "membership/threads.hpp"
 #include "ranks.hpp"
@@ -17,13 +18,29 @@ namespace {
 
 constexpr int most_ranks = 1 << 16;
 
+// What all ranks must say alike.
+std::string same_on_all(const GroupOptions& options, const std::string& backend) {
+    std::string lacks;
+    std::string names = backend.empty() ? "not given" : backend;
+    const auto add = [&lacks](const std::string& name) {
+        lacks += cat("\nbackend ", name, " lacks ", lacks_of(capabilities_of(name)));
+    };
+    if (!backend.empty()) add(backend);  // those that are chosen from lack nothing
+    for (const auto& [device, given] : options.devices) {
+        const std::string name = resolve_backend(given);
+        names += cat(",device_", device, ":", name);
+        add(name);
+    }
+    return cat("options.reproducible is ", options.reproducible ? 1 : 0, "\nbackend is ", names,
+               lacks);
+}
+
 // All ranks: processes, or threads of one process if the backend joins those.
-std::shared_ptr<World> meet(const GroupOptions& options, const std::string& backend,
-                            const Deadline& deadline) {
+std::shared_ptr<World> bootstrap(const GroupOptions& options, const std::string& backend,
+                                 const Deadline& deadline) {
     if (options.size == 1) return world_of_one();
-    const std::string same = cat("options.reproducible is ", options.reproducible ? 1 : 0,
-                                 "\nbackend is ", backend.empty() ? "not given" : backend);
-    auto* const how = joins_threads(backend) ? meet_threads : meet_processes;
+    const std::string same = same_on_all(options, backend);
+    auto* const how = joins_threads(backend) ? bootstrap_threads : bootstrap_processes;
     return how(options.store, options.rank, options.size, same, deadline);
 }
 
@@ -49,12 +66,12 @@ Group::Group(const GroupOptions& options)
       reproducible_(options.reproducible),
       compares_first_(debug_level() == DebugLevel::Detail),
       global_ranks_(all_ranks(options.size)),
-      family_(std::make_shared<Family>()),
-      turns_(std::make_unique<Turns>()) {
+      tree_(std::make_shared<GroupTree>()),
+      ticket_queue_(std::make_unique<TicketQueue>()) {
     const std::string backend = resolve_backend(options.backend);
     const Deadline deadline = Deadline::after_ms(options.timeout_ms);
     try {
-        membership_ = std::make_unique<Membership>(meet(options, backend, deadline), 0,
+        membership_ = std::make_unique<Membership>(bootstrap(options, backend, deadline), 0,
                                                    all_ranks(options.size));
         make_backends(backend, options, deadline);
     } catch (...) {
@@ -111,16 +128,26 @@ std::string Group::label() const {
     return cat("group \"", name_, "\" (rank ", rank_, " of ", size_, ")");
 }
 
-int64_t Group::patience(int64_t timeout_ms) const {
+std::vector<int> Group::failed_ranks() {
+    const Entry entry(*this, "get_failed_ranks", Entry::Of::Any);
+    std::vector<int> ranks;
+    const auto losses = membership_->shared_world()->losses();
+    for (int rank = 0; rank < size_; ++rank) {
+        if (losses.contains(membership_->world_rank(rank))) ranks.push_back(rank);
+    }
+    return ranks;
+}
+
+int64_t Group::effective_timeout(int64_t timeout_ms) const {
     return timeout_ms == 0 ? timeout_ms_.load() : timeout_ms;
 }
 
 Deadline Group::deadline(int64_t timeout_ms) const {
-    return Deadline::after_ms(patience(timeout_ms));
+    return Deadline::after_ms(effective_timeout(timeout_ms));
 }
 
 Deadline Group::deadline_here(int64_t timeout_ms) const {
-    return Deadline::after_ms_of_waiting(patience(timeout_ms));
+    return Deadline::after_ms_of_waiting(effective_timeout(timeout_ms));
 }
 
 void Group::check_not_destroyed() const {
@@ -135,8 +162,8 @@ void Group::check_not_failed(const char* operation) const {
 }
 
 // What was made from this group goes first: it may move its data through the same connections.
-void Group::end_family() noexcept {
-    for (const auto& group : family_->end()) {
+void Group::end_tree() noexcept {
+    for (const auto& group : tree_->end()) {
         try {
             group->destroy();
         } catch (const Error&) {  // another thread is at it
@@ -151,7 +178,7 @@ void Group::wait_for_end() noexcept {
     while (!ended_) idle_.wait(lock);
 }
 
-void Group::destroy() {
+void Group::destroy(int64_t leave_ms) {
     {
         const Lock lock(mutex_);
         if (destroyed_) {
@@ -161,8 +188,9 @@ void Group::destroy() {
         inside_.fetch_or(harmed);
     }
     if (!backend_) return;  // it was never made
-    if (!first_) end_family();
-    family_->remove(*this);
+    membership_->shared_world()->set_leave_ms(leave_ms);
+    if (!first_) end_tree();
+    tree_->remove(*this);
     backends_.leave();
     membership_->leave();
     backends_.abort({TUTTI_ERR_ABORTED, rank_, 0, "the group was destroyed"});
@@ -170,7 +198,7 @@ void Group::destroy() {
         Lock lock(mutex_);
         while (inside_ >= one_inside) idle_.wait(lock);
     }
-    turns_.reset();
+    ticket_queue_.reset();
     membership_->unsubscribe();
     backend_ = nullptr;
     backends_.close();

@@ -1,5 +1,5 @@
-// A process group: checks a call, numbers it, hands it to the backend, and words what went wrong.
-// Any thread may call anything; collectives take effect in arrival order.
+// A process group: checks a call, numbers it, hands it to the backend, and words a failure. Any
+// thread may call anything; collectives take effect in arrival order.
 #pragma once
 
 #include <atomic>
@@ -16,14 +16,17 @@
 #include "base/mutex.hpp"
 #include "call/call.hpp"
 #include "call/flat.hpp"
-#include "family.hpp"
-#include "gathering.hpp"
+#include "call/lower.hpp"
+#include "group_tree.hpp"
 #include "membership/membership.hpp"
+#include "memory/held_memory.hpp"
 #include "store/store.hpp"
-#include "turns.hpp"
+#include "ticket_queue.hpp"
 #include "work/work.hpp"
 
 namespace tutti {
+
+class Coalescing;
 
 struct GroupOptions {
     std::string backend;  // "" chooses for the CPU
@@ -37,12 +40,12 @@ struct GroupOptions {
     std::vector<std::pair<tutti_device_type, std::string>> devices{};
 };
 
-// How to make groups of a group's ranks. All ranks that take part give the same but for the timeout
-// and the description.
+// How to make groups of a group's ranks. All participating ranks give the same, except for the
+// timeout and the description.
 struct SplitOptions {
     std::string function;                     // for messages: "new_group"
     std::vector<std::vector<int>> parts;      // ranks of each new group, in its order; none in two
-    std::optional<std::vector<int>> callers;  // who takes part, ascending; nothing: every rank
+    std::optional<std::vector<int>> callers;  // participants, ascending; nothing: all ranks
     std::string backend;                      // "": that of the group
     std::string description;                  // "": the group's name and a number
     int64_t timeout_ms = 0;                   // 0: the group's
@@ -52,7 +55,7 @@ struct SplitOptions {
 
 class Group : public std::enable_shared_from_this<Group> {
 public:
-    // Returns when all ranks have come.
+    // Returns when all ranks are there.
     static std::shared_ptr<Group> create(const GroupOptions& options);
     ~Group();
     Group(const Group&) = delete;
@@ -68,8 +71,8 @@ public:
     [[nodiscard]] bool is_reproducible() const { return reproducible_; }
     // The ranks of the members in the first group, by rank.
     [[nodiscard]] const std::vector<int>& global_ranks() const { return global_ranks_; }
-    [[nodiscard]] const Family& family() const { return *family_; }
-    // Whether what goes to that rank, or to every other one, stays on this host. Any `rank`.
+    [[nodiscard]] const GroupTree& tree() const { return *tree_; }
+    // Whether data to that rank, or to every other one, stay on this host. Any `rank`.
     [[nodiscard]] bool same_host(int rank) const;
     [[nodiscard]] bool same_host() const { return all_on_this_host_; }
     // Whether collectives go through memory that all ranks see.
@@ -79,28 +82,30 @@ public:
     void set_timeout_ms(int64_t timeout_ms) { timeout_ms_ = timeout_ms; }
     [[nodiscard]] int64_t timeout_ms() const { return timeout_ms_; }
 
-    // Returns once all who take part have come: the new group that this rank is in, if any. They
+    // Returns once all participants have arrived: the new group that this rank is in, if any. They
     // compare their arguments first; a failure leaves this group as it was. One thread at a time,
     // in the same order on all ranks.
     std::shared_ptr<Group> split(const SplitOptions& options);
     // Only compares `arguments`, in the same order with split().
     void compare(const SplitOptions& options);
-    // This rank's arguments are wrong, so it takes no part: the others' call fails. Does not wait.
+    // This rank's arguments are wrong, so it takes no part, and the others' call fails. Does not
+    // wait.
     void decline(const SplitOptions& options, const Status& why) noexcept;
-    // The group that this one was made from, by whatever steps; itself if it was made from none.
+    // The group at the root of the tree; this one if it was made from none.
     [[nodiscard]] std::shared_ptr<Group> first() { return first_ ? first_ : shared_from_this(); }
 
     // The whole call on this thread. `timeout_ms` 0: the group's; -1: never.
-    void run(Collective call, int64_t timeout_ms);
+    template <IsCollective Call>
+    void run(Call call, int64_t timeout_ms) {
+        run_flat(check_and_lower(call), timeout_ms);
+    }
     // The call in the background; its buffers are borrowed until the work is done.
     // `deliver` runs when the data are there, before the work is done, and fails only this rank.
-    std::shared_ptr<Work> start(Collective call, int64_t timeout_ms,
-                                std::function<void()> deliver = nullptr);
-
-    // From here to the end, run() checks collectives and gathers them; start() refuses them.
-    void begin_coalescing();
-    // What was gathered, to be run or started as one.
-    Coalesced end_coalescing();
+    template <IsCollective Call>
+    std::shared_ptr<Work> start(Call call, int64_t timeout_ms,
+                                std::function<void()> deliver = nullptr) {
+        return start_flat(check_and_lower(call), timeout_ms, std::move(deliver));
+    }
 
     void run(const Send& call, int64_t timeout_ms);
     std::shared_ptr<Work> start(const Send& call, int64_t timeout_ms);
@@ -115,15 +120,21 @@ public:
     // cannot has a work that has failed.
     std::vector<std::shared_ptr<Work>> start(std::span<const Message> batch, int64_t timeout_ms);
 
-    // Ends the group: what runs still ends with ABORTED, what was sent arrives. Throws
+    // Ranks that are known to be lost, ascending.
+    [[nodiscard]] std::vector<int> failed_ranks();
+
+    static constexpr int64_t default_leave_ms = 2000;
+    // Ends the group: running calls end with ABORTED, sent messages arrive, in that time. Throws
     // INVALID_HANDLE the second time.
-    void destroy();
+    void destroy(int64_t leave_ms = default_leave_ms);
 
 private:
+    friend class Coalescing;
     class Entry;
     class Posted;
+    class ReceiveWork;
     class Splitting;
-    // What a group made from another one starts with.
+    // The start of a group made from another one.
     struct SplitResult {
         std::string name;
         int64_t timeout_ms = 0;
@@ -132,7 +143,7 @@ private:
         std::unique_ptr<Membership> membership;
         std::unique_ptr<Backend> backend;
     };
-    // Of what the membership tells.
+    // Passes events of the membership on.
     class Listener final : public MembershipListener {
     public:
         explicit Listener(Backends& backends) : backends_(backends) {}
@@ -145,35 +156,60 @@ private:
 
     explicit Group(const GroupOptions& options);
     Group(SplitResult result, Group& parent);
-    // A step that all ranks take by the membership.
+    // A step of the membership that all ranks take.
     struct Step {
         const char* key;
-        std::string words{};
-        const char* suffix = "";   // of the call, for ranks that wait elsewhere
-        const char* omitted = "";  // "did not call it": what missing ranks did
-        bool names_all = true;     // of them
+        std::string payload{};
+        const char* suffix = "";   // of the call in errors of ranks that wait elsewhere
+        const char* omitted = "";  // "did not call it": of missing ranks
+        bool names_all = true;     // of the missing ranks
     };
-    std::vector<std::string> take_step(const Fingerprint& call, uint64_t number, const Step& step,
+    std::vector<std::string> take_step(const Fingerprint& call, uint64_t sequence, const Step& step,
                                        const Deadline& deadline);
-    // Where ranks compare what they call: before any data move.
-    void prepare(const FlatCall& call, uint64_t number, const Deadline& deadline) {
-        if (compares_first_) compare_calls(call, number, deadline);
+    // With DETAIL, ranks compare their calls before any data move.
+    void prepare(const FlatCall& call, uint64_t sequence, const Deadline& deadline) {
+        if (compares_first_) compare_calls(call, sequence, deadline);
     }
-    void compare_calls(const FlatCall& call, uint64_t number, const Deadline& deadline);
-    // False if the call is none.
-    bool pass_monitored_barrier(const FlatCall& call, uint64_t number, const Deadline& deadline);
+    void compare_calls(const FlatCall& call, uint64_t sequence, const Deadline& deadline);
+    // False if the call is no monitored barrier.
+    bool pass_monitored_barrier(const FlatCall& call, uint64_t sequence, const Deadline& deadline);
     void make_backends(const std::string& backend, const GroupOptions& options,
                        const Deadline& deadline);
     void give_up(const Status& status) noexcept;
     void learn_hosts();
-    [[nodiscard]] FlatCall check_and_lower(Collective&& call) const;
+    // Takes the call apart.
+    template <typename Call>
+    [[nodiscard]] FlatCall check_and_lower(Call& call) const {
+        check(call, rank_, size_);
+        FlatCall flat = lower(std::move(call), rank_, size_);
+        admit(flat);
+        return flat;
+    }
+    // What the group itself asks of a call, and its backend.
+    void admit(FlatCall& call) const {
+        if (reproducible_) {
+            call.op.make_reproducible();  // those of a Coalesced are, each
+        } else if (call.kind == FlatCall::Kind::AllReduceAddends) {
+            refuse_addends();
+        }
+        backends_.check(call);
+    }
+    [[noreturn]] void refuse_addends() const;
+    void run_flat(FlatCall call, int64_t timeout_ms);
+    std::shared_ptr<Work> start_flat(FlatCall call, int64_t timeout_ms,
+                                     std::function<void()> deliver);
+    static void keep_until_done(Work& work, MemoryUse use) {
+        if (!use.empty()) work.keep(std::make_shared<const MemoryUse>(std::move(use)));
+    }
+    void check_coalescing();
+    bool cancel(const Work& receive) noexcept;
     std::string next_step(const SplitOptions& options);
     // The group's own timeout for 0.
-    [[nodiscard]] int64_t patience(int64_t timeout_ms) const;
+    [[nodiscard]] int64_t effective_timeout(int64_t timeout_ms) const;
     [[nodiscard]] Deadline deadline(int64_t timeout_ms) const;
-    // Of what ends on the caller's thread before the call returns.
+    // For a call that ends on the caller's thread before it returns.
     [[nodiscard]] Deadline deadline_here(int64_t timeout_ms) const;
-    Status fail(Status status, const Fingerprint& call, uint64_t number,
+    Status fail(Status status, const Fingerprint& call, uint64_t sequence,
                 bool had_begun = true) noexcept;
     template <typename Job>
     void take_turn(const FlatCall& call, const Deadline& until, Job&& job);
@@ -182,10 +218,10 @@ private:
     template <typename Call>
     void check_message(const Call& call) const;
     template <typename Call>
-    [[nodiscard]] std::shared_ptr<Work> work_of(const Call& call) const;
+    [[nodiscard]] std::shared_ptr<Work> work_of(const Call& call);
     // A failure of `act` names the call.
     template <typename Call, typename Act>
-    void in_words(const Call& call, Act&& act) const;
+    void with_context(const Call& call, Act&& act) const;
     template <typename Call, typename Run>
     void run_message(const Call& call, Run&& run, int64_t timeout_ms);
     template <typename Call>
@@ -194,7 +230,7 @@ private:
     std::shared_ptr<Work> start_message(const Call& call, const Deadline& until);
     void check_not_destroyed() const TUTTI_REQUIRES(mutex_);
     void check_not_failed(const char* operation) const TUTTI_REQUIRES(mutex_);
-    void end_family() noexcept;
+    void end_tree() noexcept;
     void wait_for_end() noexcept;
 
     const int rank_;
@@ -202,20 +238,20 @@ private:
     const std::string name_;
     std::atomic<int64_t> timeout_ms_;
     const bool reproducible_;
-    const bool compares_first_;  // what ranks call, before any data move
+    const bool compares_first_;  // DETAIL
     const char* backend_name_ = "";
     const std::vector<int> global_ranks_;
     std::vector<bool> on_this_host_;  // by rank; since the group was made
-    bool all_on_this_host_ = false;   // since then, too
+    bool all_on_this_host_ = false;   // since then
     bool same_memory_ = false;
-    const std::shared_ptr<Group> first_;  // the first group, which lives as long; null: this is it
-    const std::shared_ptr<Family> family_;
+    const std::shared_ptr<Group> first_;  // root of the tree, kept alive; null: this one
+    const std::shared_ptr<GroupTree> tree_;
 
     mutable Mutex mutex_;
     Condition idle_;
     Status failure_ TUTTI_GUARDED_BY(mutex_);
     bool destroyed_ TUTTI_GUARDED_BY(mutex_) = false;
-    bool ended_ TUTTI_GUARDED_BY(mutex_) = false;  // destroyed, and nothing of it is left
+    bool ended_ TUTTI_GUARDED_BY(mutex_) = false;  // destroyed, and all of it is done
     // Calls that use the backend, each of them `one_inside`, and whether the group is `harmed`:
     // destroyed, or failed. Of one that is, they leave under the lock.
     static constexpr uint64_t harmed = 1;
@@ -228,8 +264,7 @@ private:
     Backends backends_;
     Backend* backend_ = nullptr;  // the CPU's
     Listener listener_{backends_};
-    std::unique_ptr<Turns> turns_;
-    Gathering gathering_;
+    std::unique_ptr<TicketQueue> ticket_queue_;
 };
 
 }  // namespace tutti

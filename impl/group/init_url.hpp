@@ -13,7 +13,7 @@ namespace tutti {
 struct InitUrl {
     std::string text;    // as it was given
     std::string scheme;  // "tcp"; empty if there is no "://"
-    std::string place;   // what stands between "://" and "?"
+    std::string place;   // between "://" and "?"
     std::optional<int> rank = {};
     std::optional<int> world_size = {};
     std::optional<int64_t> timeout_ms = {};  // seconds in the text, with decimals if need be

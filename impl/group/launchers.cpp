@@ -21,7 +21,7 @@ struct Launcher {
     std::array<const char*, 2> sizes;  // the first that is set
     const char* ranks_here;            // how many of the ranks are on this host
     const char* host_count;
-    std::array<const char*, 2> job;  // what tells jobs apart
+    std::array<const char*, 2> job;  // identify the job
 };
 
 constexpr std::array launchers{
@@ -48,7 +48,7 @@ std::optional<int> number(const VariableLookup& lookup, const char* name, int lo
         parse_number(*text, cat("environment variable ", name), lowest, INT_MAX));
 }
 
-// Below the ports that systems give out by themselves; the usual one if nothing tells jobs apart.
+// Below the ports that systems assign; the default one if nothing identifies the job.
 int port_of(const Launcher& launcher, const VariableLookup& lookup) {
     constexpr int usual = 29'500;
     constexpr uint32_t lowest = 20'000;

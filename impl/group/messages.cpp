@@ -1,4 +1,5 @@
 // How a group issues messages between two ranks, here or in the background. Any thread.
+#include <type_traits>
 #include <utility>
 
 #include "base/error.hpp"
@@ -18,7 +19,53 @@ std::string detail(const Receive& call) {
                                      : cat(" from rank ", call.source, " (tag ", call.tag, ")");
 }
 
+MemoryUse memory_of(const Send& call) {
+    MemoryUse use;
+    use.add(call.buffer.data);
+    return use;
+}
+MemoryUse memory_of(const Receive& call) {
+    MemoryUse use;
+    use.add(call.buffer.data);
+    return use;
+}
+
 }  // namespace
+
+// A receive can be cancelled until its message comes.
+class Group::ReceiveWork final : public Work {
+public:
+    ReceiveWork(Group& group, Describe describe, const char* operation)
+        : Work(std::move(describe), operation), group_(group.weak_from_this()) {}
+
+    // The message is received by another work, and delivered then.
+    void deliver_from(const std::shared_ptr<Work>& moving) {
+        moving_ = moving;
+        is_delivered_ = true;
+    }
+
+    std::optional<bool> cancel() override {
+        const auto group = group_.lock();
+        const auto moving = moving_.lock();
+        if (!group || (is_delivered_ && !moving)) return false;
+        return group->cancel(is_delivered_ ? *moving : *this);
+    }
+
+private:
+    const std::weak_ptr<Group> group_;
+    std::weak_ptr<Work> moving_;
+    bool is_delivered_ = false;
+};
+
+// A group that has failed or ended has no receive that waits.
+bool Group::cancel(const Work& receive) noexcept {
+    try {
+        const Entry entry(*this, "cancel");
+        return backend_->cancel(receive);
+    } catch (...) {
+        return false;
+    }
+}
 
 template <typename Call>
 void Group::check_message(const Call& call) const {
@@ -27,15 +74,19 @@ void Group::check_message(const Call& call) const {
 }
 
 template <typename Call>
-std::shared_ptr<Work> Group::work_of(const Call& call) const {
+std::shared_ptr<Work> Group::work_of(const Call& call) {
     const auto what = [name = call_name(call), detail = detail(call), label = label()] {
         return cat(name, detail, " on ", label);
     };
-    return std::make_shared<Work>(what, call_name(call));
+    if constexpr (std::is_same_v<Call, Receive>) {
+        return std::make_shared<ReceiveWork>(*this, what, call_name(call));
+    } else {
+        return std::make_shared<Work>(what, call_name(call));
+    }
 }
 
 template <typename Call, typename Act>
-void Group::in_words(const Call& call, Act&& act) const {
+void Group::with_context(const Call& call, Act&& act) const {
     try {
         act();
     } catch (...) {
@@ -48,19 +99,21 @@ void Group::in_words(const Call& call, Act&& act) const {
 template <typename Call>
 void Group::start_message(const Call& call, const Deadline& until,
                           const std::shared_ptr<Work>& work) {
-    in_words(call, [&] { backend_->start(call, until, work); });
+    with_context(call, [&] { backend_->start(call, until, work); });
 }
 
 template <typename Call, typename Run>
 void Group::run_message(const Call& call, Run&& run, int64_t timeout_ms) {
     check_message(call);
     const Entry entry(*this, call_name(call));
-    in_words(call, [&] { run(deadline_here(timeout_ms)); });
+    const MemoryUse use = memory_of(call);
+    with_context(call, [&] { run(deadline_here(timeout_ms)); });
 }
 
 template <typename Call>
 std::shared_ptr<Work> Group::start_message(const Call& call, const Deadline& until) {
     auto work = work_of(call);
+    keep_until_done(*work, memory_of(call));
     start_message(call, until, work);
     return work;
 }
@@ -82,8 +135,9 @@ std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms,
     check_message(call);
     // As long as the delivery may come: destroy() waits for it.
     auto entry = std::make_shared<Entry>(*this, call_name(call));
-    const auto work = std::make_shared<Work>(nullptr, call_name(call));
+    const auto work = std::make_shared<ReceiveWork>(*this, nullptr, call_name(call));
     const auto moving = work_of(call);
+    work->deliver_from(moving);
     moving->then(
         [work, entry, deliver = std::move(deliver), incoming = call.incoming](const Status& moved) {
             if (!moved.ok()) return work->finish(moved);

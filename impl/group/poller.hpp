@@ -1,7 +1,6 @@
-// Asks a polled backend of a group to move on: a thread that waits for one of its operations does
-// so itself; while nobody waits, a thread of the group does it for operations in the background.
-// Not the thread that runs collectives in the background: one of those may wait for another rank
-// that waits for what is to be moved here.
+// Polls a backend of a group: a waiting thread does it for its own operation, and while none waits,
+// a thread of the group does it for background operations. That is not the thread of background
+// collectives, since one of those may wait for a rank that waits for progress here.
 #pragma once
 
 #include <atomic>
@@ -16,19 +15,18 @@ namespace tutti {
 class Poller : public Progress {
 public:
     explicit Poller(Backend& backend) : backend_(&backend) {}
-    // close() has come before.
+    // After close().
     ~Poller() override = default;
 
     bool poll() noexcept override;
     void begin_waiting() noexcept override;
     void end_waiting() noexcept override;
 
-    // Around an operation in the background. The first one starts the thread; throws if there is
-    // none to have.
+    // Around a background operation. The first one starts the thread; throws if that fails.
     void begin_background();
     void end_background() noexcept;
 
-    // All operations have ended. Returns when the backend is left alone for good.
+    // All operations have ended. The backend is not used any more when this returns.
     void close() noexcept;
 
 private:

@@ -55,7 +55,7 @@ void Group::Posted::expire(const Deadline& deadline) noexcept {
     if (!inside) return;
     const int64_t timeout_ms = deadline.timeout_ms();
     late_after_ms_ = timeout_ms;
-    group_.fail(timed_out(timeout_ms), fingerprint_, number(), false);
+    group_.fail(timed_out(timeout_ms), fingerprint_, sequence_number(), false);
 }
 
 std::shared_ptr<void> Group::Posted::settle(Status& status) noexcept {
@@ -63,7 +63,7 @@ std::shared_ptr<void> Group::Posted::settle(Status& status) noexcept {
     const int64_t late_after_ms = late_after_ms_;
     if (!status.ok()) {
         if (late_after_ms >= 0) status = timed_out(late_after_ms);
-        status = group_.fail(status, fingerprint_, number());
+        status = group_.fail(status, fingerprint_, sequence_number());
     } else if (deliver_) {
         try {
             deliver_();

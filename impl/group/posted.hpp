@@ -1,6 +1,6 @@
-// A collective of a group that was given to a backend, as a Work: finds the right words when it
-// fails, and fails the group then; ends it at its deadline; and keeps the group's end waiting until
-// the backend is done with it. Any thread.
+// A collective of a group that a backend has, as a Work: words a failure and then fails the group,
+// ends at its deadline, and keeps the end of the group waiting until the backend is done with it.
+// Any thread.
 #pragma once
 
 #include <atomic>
@@ -16,16 +16,16 @@ namespace tutti {
 
 class Group::Posted final : public Work {
 public:
-    // `deliver` runs when the data are there, before the work is done, and fails only this rank.
+    // `deliver` runs when the data have arrived, before the work is done, and fails only this rank.
     Posted(Group& group, const Route& route, const FlatCall& call,
            std::function<void()> deliver = nullptr);
     ~Posted() override;
 
-    // Nobody may wait for it, so others have to move it on, and to look at its deadline. Once,
-    // before it is posted.
+    // No thread need wait for it, so others poll for it and watch its deadline. Once, before it is
+    // posted.
     static void put_in_background(const std::shared_ptr<Posted>& work, const Route& route,
                                   const Deadline& deadline);
-    // Its deadline has passed, so the group ends, and it soon with it.
+    // Its deadline has passed: the group fails, and this work soon after.
     void expire(const Deadline& deadline) noexcept;
 
 protected:

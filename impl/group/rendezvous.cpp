@@ -35,7 +35,7 @@ int required_number(const char* name, int lowest, int highest) {
     return static_cast<int>(parse_number(text, what, lowest, highest));
 }
 
-// Where a launcher serves the store, no rank does; tutti_spawn says at which address it does.
+// If a launcher serves the store, no rank does; tutti_spawn sets the address at which it does.
 bool torchrun_serves_a_store() {
     return environment("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True";
 }
@@ -43,7 +43,7 @@ bool spawn_serves_the_store(const net::Endpoint& address) {
     return environment("TUTTI_STORE_SERVED_AT") == cat(address.host, ":", address.port);
 }
 
-// With this rank as the one at fault for what its process has too little of.
+// A lack of resources in this process is this rank's error.
 template <typename Connect>
 std::shared_ptr<Store> connect_as(int rank, Connect&& connect) {
     try {
@@ -55,14 +55,14 @@ std::shared_ptr<Store> connect_as(int rank, Connect&& connect) {
     }
 }
 
-// Who meets, as far as it is known: -1 is not.
+// The participants; -1: not known.
 struct Members {
     int rank = -1;
     int world_size = -1;
     int64_t timeout_ms = 0;
 };
 
-Meeting meet_at(std::shared_ptr<Store> store, const Members& members) {
+Rendezvous rendezvous_at(std::shared_ptr<Store> store, const Members& members) {
     store = make_prefix_store("default_pg", std::move(store));
     store->set_timeout_ms(members.timeout_ms);
     return {std::move(store), members.rank, members.world_size, members.timeout_ms};
@@ -80,21 +80,23 @@ void check_members(const Members& members, const InitUrl& url) {
     }
 }
 
-Meeting meet_over_tcp(const net::Endpoint& address, bool is_master, const Members& members) {
+Rendezvous rendezvous_over_tcp(const net::Endpoint& address, bool is_master,
+                               const Members& members) {
     TcpStoreOptions options;
     options.host = address.host;
     options.port = address.port;
     options.world_size = members.world_size;
     options.is_master = is_master;
-    // Workers announce themselves, for a master of PyTorch counts them. Our master does not wait
-    // for the count: making the group waits, and can tell which ranks are missing.
+    // Workers announce themselves, because a master of PyTorch counts them. Our master does not
+    // wait for the count: making the group waits, and can name the missing ranks.
     options.wait_for_workers = !is_master;
     options.timeout_ms = members.timeout_ms;
-    return meet_at(connect_as(members.rank, [&] { return make_tcp_store(options); }), members);
+    return rendezvous_at(connect_as(members.rank, [&] { return make_tcp_store(options); }),
+                         members);
 }
 
-// What torchrun's variables do not say, another launcher's may. Whoever serves the store can do so
-// without an address, at all of this host's.
+// Another launcher's variables complete torchrun's. The rank that serves the store needs no
+// address: it listens on all of this host's.
 net::Endpoint address_by_environment(const std::optional<LaunchPlace>& place, bool may_serve) {
     net::Endpoint address;
     if (may_serve && !place && std::getenv("MASTER_ADDR") == nullptr) {
@@ -113,7 +115,7 @@ net::Endpoint address_by_environment(const std::optional<LaunchPlace>& place, bo
     return address;
 }
 
-Meeting meet_by_environment(const InitUrl& url, Members members) {
+Rendezvous rendezvous_by_environment(const InitUrl& url, Members members) {
     if (!url.place.empty()) {
         refuse("init method \"", url.text, "\": nothing but parameters may follow env://");
     }
@@ -129,26 +131,29 @@ Meeting meet_by_environment(const InitUrl& url, Members members) {
     const bool may_serve = members.rank == 0 && !torchrun_serves_a_store();
     const auto address = address_by_environment(place, may_serve);
     const bool is_master = may_serve && !spawn_serves_the_store(address);
-    return meet_over_tcp(address, is_master, members);
+    return rendezvous_over_tcp(address, is_master, members);
 }
 
-Meeting meet_by_address(const InitUrl& url, const Members& members) {
+Rendezvous rendezvous_by_address(const InitUrl& url, const Members& members) {
     const auto address = parse_endpoint(url);
     check_members(members, url);
-    return meet_over_tcp(address, members.rank == 0, members);
+    return rendezvous_over_tcp(address, members.rank == 0, members);
 }
 
-Meeting meet_at_file(const InitUrl& url, const Members& members) {
+Rendezvous rendezvous_at_file(const InitUrl& url, const Members& members) {
     const auto& path = url.place;
     if (!path.starts_with('/') || path.ends_with('/')) {
         refuse("init method \"", url.text, "\" is not file:// and an absolute path");
     }
     check_members(members, url);
-    const auto open = [&] { return make_file_store(path, members.world_size, members.rank); };
-    return meet_at(connect_as(members.rank, open), members);
+    const auto open = [&] {
+        return make_file_store(path, members.world_size, members.rank,
+                               Deadline::after_ms(members.timeout_ms));
+    };
+    return rendezvous_at(connect_as(members.rank, open), members);
 }
 
-// The arguments and what the URL says. `given` below `lowest` is not given.
+// The arguments and the values of the URL. `given` below `lowest` is not given.
 template <typename Number>
 Number agree(const char* name, Number given, Number lowest, const std::optional<Number>& told,
              const InitUrl& url) {
@@ -176,12 +181,13 @@ Members agree(int rank, int world_size, int64_t timeout_ms, const InitUrl& url) 
 
 }  // namespace
 
-Meeting meet(const std::string& init_method, int rank, int world_size, int64_t timeout_ms) {
+Rendezvous rendezvous(const std::string& init_method, int rank, int world_size,
+                      int64_t timeout_ms) {
     const auto url = parse_init_url(init_method);
     const auto members = agree(rank, world_size, timeout_ms, url);
-    if (url.scheme == "env") return meet_by_environment(url, members);
-    if (url.scheme == "tcp") return meet_by_address(url, members);
-    if (url.scheme == "file") return meet_at_file(url, members);
+    if (url.scheme == "env") return rendezvous_by_environment(url, members);
+    if (url.scheme == "tcp") return rendezvous_by_address(url, members);
+    if (url.scheme == "file") return rendezvous_at_file(url, members);
     refuse("init method \"", init_method,
            "\" is not known; there are env://, tcp://host:port and file:///path");
 }

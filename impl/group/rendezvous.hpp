@@ -1,4 +1,4 @@
-// Where the ranks of the default group meet: an init method ("env://", "tcp://host:port",
+// How the ranks of the default group find each other: an init method ("env://", "tcp://host:port",
 // "file:///path") becomes a store, a rank and a world size. Runs on the caller's thread; reads the
 // environment.
 #pragma once
@@ -11,22 +11,22 @@
 
 namespace tutti {
 
-struct Meeting {
+struct Rendezvous {
     std::shared_ptr<Store> store;  // under torch's prefix of the default group
     int rank = 0;
     int world_size = 1;
     int64_t timeout_ms = 0;  // of making the group, and its default; -1: never
 };
 
-// Rank and world size may come as arguments (-1: not given), in the URL, or from the environment of
-// env://, in this order; the timeout as an argument (0: not given) or in the URL, else it is the
-// default. What an argument and the URL both say must agree. The timeout bounds the connecting and
-// becomes the store's own. INVALID_ARGUMENT names the argument, the variable or the part of the URL
-// that is missing, malformed or in conflict.
-Meeting meet(const std::string& init_method, int rank, int world_size, int64_t timeout_ms);
+// Rank and world size may be arguments (-1: not given), in the URL, or, with env://, in the
+// environment, in this order; the timeout an argument (0: not given) or in the URL, else it is the
+// default. An argument and the URL must agree. The timeout bounds the connecting and becomes the
+// store's own. INVALID_ARGUMENT names the argument, the variable or the part of the URL that is
+// missing, malformed or in conflict.
+Rendezvous rendezvous(const std::string& init_method, int rank, int world_size, int64_t timeout_ms);
 
-// Throws INVALID_ARGUMENT naming the variable of tutti, or of torch, that is malformed: before
-// anybody meets, so that no rank waits for one that cannot come.
+// Throws INVALID_ARGUMENT naming the malformed variable of tutti, or of torch: before any rank
+// connects, so that none waits for one that cannot.
 void check_environment();
 
 }  // namespace tutti

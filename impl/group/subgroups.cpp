@@ -1,5 +1,5 @@
-// Groups made of a group's ranks: the members agree at the store, then share the connections of the
-// first group, or, where they cannot, meet like any group. The caller's thread.
+// Groups made of a group's ranks: the members agree in a step of the membership, then share the
+// connections of the first group. The caller's thread.
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -19,7 +19,7 @@ namespace tutti {
 
 namespace {
 
-// Of a list of ranks, for keys; the list itself is compared, too.
+// Of a list of ranks, for keys; the list itself is compared as well.
 uint64_t hash(const std::vector<int>& ranks) {
     std::string bytes;
     for (const int rank : ranks) {
@@ -53,12 +53,13 @@ public:
     Splitting(const Splitting&) = delete;
     Splitting& operator=(const Splitting&) = delete;
 
-    // Compares; keeps the numbers of the new groups.
+    // Compares; keeps the ids of the new groups.
     void agree() {
         Agreement agreement = this->agreement();
         agreement.arguments = arguments();
-        agreement.numbers = static_cast<uint32_t>(options_.parts.size());
-        in_words([&] { first_number_ = tutti::agree(*parent_.membership_, agreement, deadline_); });
+        agreement.new_groups = static_cast<uint32_t>(options_.parts.size());
+        with_context(
+            [&] { first_group_id_ = tutti::agree(*parent_.membership_, agreement, deadline_); });
     }
 
     void decline(const Status& why) { tutti::decline(*parent_.membership_, agreement(), why); }
@@ -73,15 +74,15 @@ public:
         SplitResult result;
         result.name = options_.description.empty() ? cat(parent_.name_, "/", step_, suffix)
                                                    : options_.description;
-        result.timeout_ms = parent_.patience(options_.timeout_ms);
+        result.timeout_ms = parent_.effective_timeout(options_.timeout_ms);
         result.reproducible = reproducible_;
         for (const int rank : *mine) {
             result.global_ranks.push_back(parent_.global_ranks_[static_cast<size_t>(rank)]);
         }
-        in_words(
-            [&] { open(result, first_number_ + static_cast<uint32_t>(mine - parts.begin())); });
+        with_context(
+            [&] { open(result, first_group_id_ + static_cast<uint32_t>(mine - parts.begin())); });
         std::shared_ptr<Group> group(new Group(std::move(result), parent_));
-        if (parent_.family_->add(group)) return group;
+        if (parent_.tree_->add(group)) return group;
         throw Error(TUTTI_ERR_ABORTED, cat(options_.function, " on ", parent_.label(),
                                            ": the group was destroyed meanwhile"));
     }
@@ -99,15 +100,16 @@ private:
         std::vector<std::string> phrases = options_.arguments;
         if (options_.parts.empty()) return phrases;
         phrases.push_back(parts_text(options_.parts));
-        phrases.push_back(cat("backend ", backend_));
+        phrases.push_back(
+            cat("backend ", backend_, " lacking ", lacks_of(capabilities_of(backend_))));
         phrases.push_back(cat("reproducible ", reproducible_ ? "on" : "off"));
         return phrases;
     }
 
     // The group does not exist before all of this: an error names the ranks of the parent.
-    void open(SplitResult& result, uint32_t number) {
+    void open(SplitResult& result, uint32_t group_id) {
         result.membership = std::make_unique<Membership>(parent_.membership_->shared_world(),
-                                                         number, result.global_ranks);
+                                                         group_id, result.global_ranks);
         Membership& members = *result.membership;
         // Opening may take time, in which the parent may be destroyed.
         entry_.reset();
@@ -131,7 +133,7 @@ private:
     }
 
     template <typename Act>
-    void in_words(Act&& act) const {
+    void with_context(Act&& act) const {
         try {
             act();
         } catch (const Error& error) {
@@ -148,7 +150,7 @@ private:
     const Deadline deadline_;
     std::optional<Entry> entry_;
     std::string step_;  // "3": which of the parent's
-    uint32_t first_number_ = 0;
+    uint32_t first_group_id_ = 0;
 };
 
 Group::Group(SplitResult result, Group& parent)
@@ -160,9 +162,9 @@ Group::Group(SplitResult result, Group& parent)
       compares_first_(debug_level() == DebugLevel::Detail),
       global_ranks_(std::move(result.global_ranks)),
       first_(parent.first_ ? parent.first_ : parent.shared_from_this()),
-      family_(parent.family_),
+      tree_(parent.tree_),
       membership_(std::move(result.membership)),
-      turns_(std::make_unique<Turns>()) {
+      ticket_queue_(std::make_unique<TicketQueue>()) {
     backends_.add(TUTTI_CPU, std::move(result.backend));
     backend_ = backends_.cpu().backend.get();
     backend_name_ = static_backend_name(backend_->name());
@@ -187,7 +189,7 @@ std::shared_ptr<Group> Group::split(const SplitOptions& options) {
 void Group::decline(const SplitOptions& options, const Status& why) noexcept {
     try {
         Splitting(*this, options).decline(why);
-    } catch (const std::exception& fault) {  // then the others' time-out tells
+    } catch (const std::exception& fault) {  // then the others time out
         log(LogLevel::Debug, options.function, ": ", fault.what());
     }
 }

@@ -13,9 +13,9 @@
 #include "base/environment.hpp"
 #include "base/error.hpp"
 #include "fields.hpp"
+#include "interruptible.hpp"
 #include "keys.hpp"
 #include "limits.hpp"
-#include "patience.hpp"
 #include "process.hpp"
 
 namespace tutti::launch {
@@ -51,13 +51,13 @@ Job::Job(const Options& options, std::span<const char* const> inherited, SignalI
       inherited_(inherited),
       signals_(signals),
       logs_(options),
-      meeting_(meet_nodes(options, signals, [&](const std::string& sentence) {
+      bootstrap_(bootstrap_nodes(options, signals, [&](const std::string& sentence) {
           say(sentence);
           writer_.write_some();
       })) {}
 
 int Job::run() {
-    for (;; ++meeting_.placement.attempt) {
+    for (;; ++bootstrap_.placement.attempt) {
         open_workers_store();
         const Outcome outcome = run_attempt();
         bool again = false;
@@ -73,33 +73,33 @@ int Job::run() {
 
 // Keys of an earlier attempt must not confuse a later one: each has a store of its own.
 void Job::open_workers_store() {
-    Placement& placement = meeting_.placement;
+    Placement& placement = bootstrap_.placement;
     placement.master_addr = options_.endpoint.host;
     workers_store_.reset();
-    const bool shared = placement.attempt == 0 && meeting_.port != 0;
-    if (meeting_.serves && !shared) {
-        const int port = meeting_.port == 0 ? options_.endpoint.port : 0;
+    const bool shared = placement.attempt == 0 && bootstrap_.port != 0;
+    if (bootstrap_.serves && !shared) {
+        const int port = bootstrap_.port == 0 ? options_.endpoint.port : 0;
         workers_store_ = make_store_server(options_.endpoint.host, port);
     }
     if (shared) {
-        placement.master_port = meeting_.port;
+        placement.master_port = bootstrap_.port;
         return;
     }
     const auto key = keys::port(placement.attempt);
     const auto deadline = Deadline::after_ms(options_.times.join_ms);
     if (workers_store_) {
-        meeting_.store->set(key, std::to_string(workers_store_->port()), deadline);
+        bootstrap_.store->set(key, std::to_string(workers_store_->port()), deadline);
     }
-    const auto port = patiently(signals_, deadline, wait_slice_ms, [&](const Deadline& slice) {
-        return meeting_.store->get(key, slice);
+    const auto port = interruptibly(signals_, deadline, wait_slice_ms, [&](const Deadline& slice) {
+        return bootstrap_.store->get(key, slice);
     });
     placement.master_port =
         static_cast<int>(parse_number(port, "the port of the workers' store", 1, limits::port));
 }
 
 Outcome Job::run_attempt() {
-    const Placement& placement = meeting_.placement;
-    Watch watch(meeting_, placement.attempt, options_.times);
+    const Placement& placement = bootstrap_.placement;
+    Watch watch(bootstrap_, placement.attempt, options_.times);
     try {
         Options options = options_;
         options.command = command_of(options_);
@@ -126,7 +126,7 @@ Outcome Job::run_attempt() {
 }
 
 Job::Statement Job::state(const Outcome& outcome) const {
-    const Placement& placement = meeting_.placement;
+    const Placement& placement = bootstrap_.placement;
     Statement statement;
     statement.failure = outcome.failure;
     statement.final = outcome.signal != 0;
@@ -140,12 +140,12 @@ Job::Statement Job::state(const Outcome& outcome) const {
 }
 
 std::vector<Job::Statement> Job::gather(const Statement& own, const Verdict& verdict) {
-    const Placement& placement = meeting_.placement;
+    const Placement& placement = bootstrap_.placement;
     std::vector<Statement> all{own};
     try {
         const auto deadline =
             Deadline::after_ms(options_.shutdown_timeout_ms + options_.times.lost_ms());
-        auto& store = *meeting_.store;
+        auto& store = *bootstrap_.store;
         store.set(keys::statement(placement.attempt, placement.node_rank),
                   join_fields({own.final ? "1" : "0", own.failure ? encode(*own.failure) : ""}),
                   deadline);
@@ -153,7 +153,7 @@ std::vector<Job::Statement> Job::gather(const Statement& own, const Verdict& ver
             const bool lost = verdict.kind == Verdict::Kind::Lost && verdict.node == node;
             if (lost || node == placement.node_rank) continue;
             const auto text =
-                patiently(signals_, deadline, wait_slice_ms, [&](const Deadline& slice) {
+                interruptibly(signals_, deadline, wait_slice_ms, [&](const Deadline& slice) {
                     return store.get(keys::statement(placement.attempt, node), slice);
                 });
             const auto fields = split_fields(text, 2);
@@ -171,7 +171,7 @@ std::vector<Job::Statement> Job::gather(const Statement& own, const Verdict& ver
 
 int Job::conclude(const Outcome& outcome, bool& again) {
     const Verdict& verdict = outcome.verdict;
-    const Placement& placement = meeting_.placement;
+    const Placement& placement = bootstrap_.placement;
     if (verdict.kind == Verdict::Kind::Done) return 0;
     const bool reachable = verdict.kind != Verdict::Kind::Lost || verdict.node >= 0;
     const auto own = state(outcome);
@@ -202,19 +202,19 @@ int Job::conclude(const Outcome& outcome, bool& again) {
 
 // Whoever serves the store stays until the others need it no more.
 void Job::leave(const Verdict& verdict) {
-    const Placement& placement = meeting_.placement;
+    const Placement& placement = bootstrap_.placement;
     if (verdict.kind == Verdict::Kind::Lost && verdict.node < 0) return;
     const auto deadline = Deadline::after_ms(options_.times.lost_ms());
     try {
-        meeting_.store->add(keys::left(placement.node_rank), 1, deadline);
-        if (!meeting_.serves) return;
+        bootstrap_.store->add(keys::left(placement.node_rank), 1, deadline);
+        if (!bootstrap_.serves) return;
         std::vector<std::string> names;
         for (int node = 0; node < static_cast<int>(placement.nodes.size()); ++node) {
             const bool lost = verdict.kind == Verdict::Kind::Lost && verdict.node == node;
             if (!lost) names.push_back(keys::left(node));
         }
-        patiently(signals_, deadline, wait_slice_ms, [&](const Deadline& slice) {
-            meeting_.store->wait(names, slice);
+        interruptibly(signals_, deadline, wait_slice_ms, [&](const Deadline& slice) {
+            bootstrap_.store->wait(names, slice);
             return true;
         });
     } catch (const Error&) {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "bootstrap.hpp"
 #include "logs.hpp"
-#include "meeting.hpp"
 #include "options.hpp"
 #include "signals.hpp"
 #include "supervisor.hpp"
@@ -47,7 +47,7 @@ private:
     SignalInbox& signals_;
     LineWriter writer_;
     LogFolder logs_;  // outlives the threads of what follows
-    Meeting meeting_;
+    BootstrapResult bootstrap_;
     std::unique_ptr<StoreServer> workers_store_;  // if it is not the meeting's
 };
 

@@ -9,7 +9,7 @@
 namespace tutti::launch::keys {
 
 // How long a call may take that need not wait for others.
-constexpr int64_t patience_ms = 5'000;
+constexpr int64_t call_timeout_ms = 5'000;
 
 // Of the whole store, for tuttiruns of different jobs: which job meets there, claimed by
 // compare_set, and which one was turned away last.

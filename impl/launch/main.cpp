@@ -11,9 +11,9 @@
 
 #include "base/ending.hpp"
 #include "base/environment.hpp"
+#include "interruptible.hpp"
 #include "job.hpp"
 #include "options.hpp"
-#include "patience.hpp"
 #include "signals.hpp"
 
 namespace {

@@ -39,93 +39,97 @@ constexpr OptionRow heading(const char* text) {
 
 constexpr std::array table{
     heading("What to start"),
-    OptionRow{"--nproc-per-node", 0, "N", "processes on this node: a number, cpu, gpu or auto (1)",
+    OptionRow{"--nproc-per-node", 0, "N",
+              "number of processes on this node: N, cpu, gpu or auto (1)",
               [](Parsed& parsed, Text value, Text what) {
                   parsed.options.nproc_per_node = parse_process_count(value, what);
               }},
-    OptionRow{"--role", 0, "NAME", "what ROLE_NAME tells the ranks of this node (default)",
+    OptionRow{"--role", 0, "NAME", "value of ROLE_NAME for the ranks of this node (default)",
               [](Parsed& parsed, Text value, Text) { parsed.options.role = value; }},
-    OptionRow{"--module", 'm', nullptr, "the program is a module of Python",
+    OptionRow{"--module", 'm', nullptr, "the program is a Python module",
               [](Parsed& parsed, Text, Text) { parsed.module = true; }},
-    OptionRow{"--run-path", 0, nullptr, "the program is a file of Python, whatever its name",
+    OptionRow{"--run-path", 0, nullptr, "the program is a Python file with any name",
               [](Parsed& parsed, Text, Text) { parsed.run_path = true; }},
-    OptionRow{"--no-python", 0, nullptr, "run a file.py as it is, not by python3",
+    OptionRow{"--no-python", 0, nullptr, "execute file.py directly, without python3",
               [](Parsed& parsed, Text, Text) { parsed.no_python = true; }},
-    OptionRow{"--start-method", 0, "NAME", "no effect: programs are started by exec", no_effect},
+    OptionRow{"--start-method", 0, "NAME", "no effect: tuttirun starts programs with exec",
+              no_effect},
+    OptionRow{"--use-env", 0, nullptr, "no effect: LOCAL_RANK is always set", no_effect},
 
-    heading("Several nodes: tuttirun is started once on each"),
-    OptionRow{"--nnodes", 0, "N", "how many nodes there are (1)",
+    heading("Several nodes (start tuttirun once on each)"),
+    OptionRow{"--nnodes", 0, "N", "number of nodes (1)",
               [](Parsed& parsed, Text value, Text what) {
                   parsed.options.nnodes = parse_nodes(value, what);
               }},
-    OptionRow{"--node-rank", 0, "R", "which of them this is (0; c10d: in order of arrival)",
+    OptionRow{"--node-rank", 0, "R", "rank of this node (0; c10d: in order of arrival)",
               [](Parsed& parsed, Text value, Text what) {
                   parsed.options.node_rank = number(value, what, 0, limits::nodes - 1);
               }},
-    OptionRow{"--master-addr", 0, "ADDRESS", "where node 0 serves the store (127.0.0.1)",
+    OptionRow{"--master-addr", 0, "ADDRESS", "address of the store on node 0 (127.0.0.1)",
               [](Parsed& parsed, Text value, Text what) {
                   refuse_empty(value, what);
                   parsed.master_addr = value;
               }},
-    OptionRow{"--master-port", 0, "PORT", "the port of the store (29500; one node: any free one)",
+    OptionRow{"--master-port", 0, "PORT", "port of the store (29500; any free port with one node)",
               [](Parsed& parsed, Text value, Text what) {
                   parsed.master_port = number(value, what, 0, limits::port);
               }},
-    OptionRow{"--rdzv-backend", 0, "NAME",
-              "static: nodes know their rank; c10d: they are given one",
+    OptionRow{"--rdzv-backend", 0, "NAME", "static: you set the node ranks; c10d: nodes get them",
               [](Parsed& parsed, Text value, Text what) {
                   parsed.options.backend = parse_backend(value, what);
               }},
     OptionRow{"--rdzv-endpoint", 0, "HOST[:PORT]",
-              "where the nodes meet, and the store is (port 29400)",
+              "address of the rendezvous and of the store (port 29400)",
               [](Parsed& parsed, Text value, Text what) {
                   parsed.endpoint = parse_endpoint(value, what, default_rendezvous_port);
               }},
-    OptionRow{"--rdzv-id", 0, "ID", "the job's name, the same on every node (none)", set_run_id},
-    OptionRow{"--rdzv-conf", 0, "K=V,...", "times in seconds, below",
+    OptionRow{"--rdzv-id", 0, "ID", "name of the job, the same on all nodes (none)", set_run_id},
+    OptionRow{"--rdzv-conf", 0, "K=V,...", "timeouts, see below",
               [](Parsed& parsed, Text value, Text what) {
                   parse_times(value, what, parsed.options.times);
               }},
-    OptionRow{"--local-addr", 0, "ADDRESS", "what this node is called (its host name)",
+    OptionRow{"--local-addr", 0, "ADDRESS", "name of this node (its host name)",
               [](Parsed& parsed, Text value, Text what) {
                   refuse_empty(value, what);
                   parsed.options.local_addr = value;
               }},
-    OptionRow{"--standalone", 0, nullptr, "one node, any free port: the default, spelled out",
+    OptionRow{"--standalone", 0, nullptr, "one node, any free port; this is the default",
               [](Parsed& parsed, Text, Text) { parsed.standalone = true; }},
 
     heading("Output"),
-    OptionRow{"--log-dir", 0, "FOLDER", "where log and error files go (a temporary folder)",
+    OptionRow{"--log-dir", 0, "FOLDER", "folder of log and error files (a temporary one)",
               [](Parsed& parsed, Text value, Text) { parsed.options.log_dir = value; }},
-    OptionRow{"--redirects", 'r', "S", "streams to files instead: 1 output, 2 error, 3 both",
+    OptionRow{"--redirects", 'r', "S", "send streams to files only: 1 stdout, 2 stderr, 3 both",
               [](Parsed& parsed, Text value, Text what) {
                   parsed.options.redirects = parse_streams(value, what);
               }},
-    OptionRow{"--tee", 't', "S", "streams to files as well; both take 0:1,1:3 by local rank",
+    OptionRow{"--tee", 't', "S", "also send streams to files; 0:1,1:3 is by local rank",
               [](Parsed& parsed, Text value, Text what) {
                   parsed.options.tee = parse_streams(value, what);
               }},
-    OptionRow{"--local-ranks-filter", 0, "R,...", "show the output of these local ranks alone",
+    OptionRow{"--local-ranks-filter", 0, "R,...", "show the output of these local ranks only",
               [](Parsed& parsed, Text value, Text what) {
                   parsed.options.local_ranks_filter = parse_ranks(value, what);
               }},
 
     heading("Failures and signals"),
-    OptionRow{"--max-restarts", 0, "N", "start all ranks again after a failure, N times (0)",
+    OptionRow{"--max-restarts", 0, "N", "restart all ranks after a failure, up to N times (0)",
               [](Parsed& parsed, Text value, Text what) {
                   parsed.options.max_restarts = number(value, what, 0, limits::restarts);
               }},
     OptionRow{"--shutdown-timeout", 0, "SECONDS",
-              "from SIGTERM to SIGKILL when ranks are ended (5)",
+              "time from SIGTERM to SIGKILL when ending ranks (5)",
               [](Parsed& parsed, Text value, Text what) {
                   parsed.options.shutdown_timeout_ms =
                       1'000 * parse_number(value, what, 0, limits::seconds);
               }},
-    OptionRow{"--signals-to-handle", 0, "S,...", "passed on (SIGTERM,SIGINT,SIGHUP,SIGQUIT)",
+    OptionRow{"--signals-to-handle", 0, "S,...",
+              "signals to forward (SIGTERM,SIGINT,SIGHUP,SIGQUIT)",
               [](Parsed& parsed, Text value, Text what) {
                   parsed.options.signals = parse_signals(value, what);
               }},
-    OptionRow{"--monitor-interval", 0, "SECONDS", "no effect: endings are seen at once", no_effect},
+    OptionRow{"--monitor-interval", 0, "SECONDS", "no effect: tuttirun notices exits at once",
+              no_effect},
 
     heading("About tuttirun"),
     OptionRow{"--help", 'h', nullptr, "show this text",

@@ -169,15 +169,16 @@ std::string help_text() {
     std::string text =
         "usage: tuttirun [options] [--] program [arguments]\n"
         "\n"
-        "Starts copies of a program, the ranks of one job, serves the store where they meet,\n"
-        "and sees them to their end. Each finds its place in its environment, as under\n"
-        "torchrun: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT and the like.\n"
+        "Starts several processes of a program, the ranks of a job. It serves the store that the\n"
+        "ranks use to connect, forwards their output, and waits until all have ended. It sets the\n"
+        "environment variables of torchrun: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR,\n"
+        "MASTER_PORT and others.\n"
         "\n"
         "  tuttirun --nproc-per-node 4 ./program\n"
         "  tuttirun --nnodes 2 --node-rank R --master-addr HOST_OF_NODE_0 ./program\n"
         "  tuttirun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST ./program\n"
         "\n"
-        "Each option also comes from the environment: --node-rank is PET_NODE_RANK.\n";
+        "An environment variable sets each option as well: PET_NODE_RANK sets --node-rank.\n";
     constexpr size_t column = 32;
     for (const OptionRow& row : option_table()) {
         if (row.name == nullptr) {
@@ -192,17 +193,21 @@ std::string help_text() {
     text +=
         "\n"
         "Times of --rdzv-conf KEY=SECONDS,KEY=SECONDS\n"
-        "  join_timeout, timeout         until all nodes have come (600)\n"
-        "  keep_alive_interval           between two signs of life of a node (5)\n"
-        "  keep_alive_max_attempt        so many missed in turn, and it is lost (3), also when\n"
-        "                                its tuttirun is only stopped\n"
+        "  join_timeout, timeout         how long to wait for all nodes (600)\n"
+        "  keep_alive_interval           interval between heartbeats of a node (5)\n"
+        "  keep_alive_max_attempt        missed heartbeats after which a node is lost (3); a\n"
+        "                                stopped tuttirun sends none\n"
         "\n"
-        "When a rank fails, those of all nodes are ended, and every tuttirun names the first\n"
-        "failure: rank, host, exit code or signal, time and last lines.\n"
+        "If a rank fails, tuttirun ends the ranks of all nodes. Each tuttirun reports the rank\n"
+        "that failed first: its host, exit code or signal, time and last lines of output.\n"
         "\n"
-        "Exit code: 0 when all ranks ended well; that of the first rank that failed, or 128 +\n"
-        "the signal that killed it or ended the job; 1 if tuttirun failed or a node was lost;\n"
-        "2 for a wrong command line; 127 if the program cannot be run.\n";
+        "Exit code\n"
+        "  0          all ranks succeeded\n"
+        "  N          the exit code of the rank that failed first\n"
+        "  128 + N    signal N killed that rank, or ended the job\n"
+        "  1          tuttirun failed, or a node was lost\n"
+        "  2          the command line is wrong\n"
+        "  127        the program cannot be run\n";
     return text;
 }
 

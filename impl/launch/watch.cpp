@@ -12,15 +12,15 @@
 
 namespace tutti::launch {
 
-Watch::Watch(const Meeting& meeting, int attempt, const RendezvousTimes& times)
-    : meeting_(meeting),
+Watch::Watch(const BootstrapResult& bootstrap, int attempt, const RendezvousTimes& times)
+    : bootstrap_(bootstrap),
       attempt_(attempt),
       times_(times),
       known_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!known_.valid()) {
         throw system_error(TUTTI_ERR_OUT_OF_MEMORY, "cannot make an event", errno);
     }
-    if (meeting_.placement.nodes.size() > 1) {
+    if (bootstrap_.placement.nodes.size() > 1) {
         thread_ = start_thread("watch", [this] { run(); });
     }
 }
@@ -37,7 +37,7 @@ std::optional<Verdict> Watch::verdict() const {
 
 void Watch::raise(Verdict::Kind kind, int signal) {
     if (verdict()) return;
-    const auto& placement = meeting_.placement;
+    const auto& placement = bootstrap_.placement;
     const auto& host = placement.nodes[static_cast<size_t>(placement.node_rank)].host;
     try {
         propose({kind, placement.node_rank, host, signal});
@@ -50,23 +50,23 @@ void Watch::finished() {
     if (verdict()) return;
     try {
         const auto deadline = Deadline::after_ms(times_.lost_ms());
-        const auto count = meeting_.store->add(keys::finished(attempt_), 1, deadline);
-        if (count == static_cast<int64_t>(meeting_.placement.nodes.size())) propose({});
+        const auto count = bootstrap_.store->add(keys::finished(attempt_), 1, deadline);
+        if (count == static_cast<int64_t>(bootstrap_.placement.nodes.size())) propose({});
     } catch (const std::exception& fault) {
         lose_the_store(fault.what());
     }
 }
 
 void Watch::run() {
-    std::vector<Pulse> pulses(meeting_.placement.nodes.size());
+    std::vector<Pulse> pulses(bootstrap_.placement.nodes.size());
     try {
         while (!stopping_) {
             const auto lost = Deadline::after_ms(times_.lost_ms());
-            meeting_.store->add(keys::pulse(meeting_.placement.node_rank), 1, lost);
-            if (meeting_.serves) look_at_the_others(pulses);
+            bootstrap_.store->add(keys::pulse(bootstrap_.placement.node_rank), 1, lost);
+            if (bootstrap_.serves) look_at_the_others(pulses);
             try {
-                settle(decode_verdict(meeting_.store->get(keys::verdict(attempt_),
-                                                          Deadline::after_ms(times_.pulse_ms))));
+                settle(decode_verdict(bootstrap_.store->get(keys::verdict(attempt_),
+                                                            Deadline::after_ms(times_.pulse_ms))));
                 return;
             } catch (const Error& error) {
                 if (error.status().code != TUTTI_ERR_TIMEOUT) throw;
@@ -82,13 +82,13 @@ void Watch::look_at_the_others(std::vector<Pulse>& pulses) {
     for (size_t node = 0; node < pulses.size(); ++node) {
         names.push_back(keys::pulse(static_cast<int>(node)));
     }
-    const auto values = meeting_.store->multi_get(names, Deadline::after_ms(times_.lost_ms()));
+    const auto values = bootstrap_.store->multi_get(names, Deadline::after_ms(times_.lost_ms()));
     for (size_t node = 0; node < pulses.size(); ++node) {
         Pulse& pulse = pulses[node];
         if (pulse.value != values[node]) {
             pulse = {values[node], Deadline::after_ms(times_.lost_ms())};
         } else if (pulse.lost.expired()) {
-            const auto& host = meeting_.placement.nodes[node].host;
+            const auto& host = bootstrap_.placement.nodes[node].host;
             const auto text = cat("node ", node, " (", host, ") gave no sign of life for ",
                                   times_.lost_ms() / 1'000, " s");
             propose({Verdict::Kind::Lost, static_cast<int>(node), host, 0, text});
@@ -98,8 +98,8 @@ void Watch::look_at_the_others(std::vector<Pulse>& pulses) {
 }
 
 void Watch::propose(const Verdict& verdict) {
-    const auto decided = meeting_.store->compare_set(keys::verdict(attempt_), "", encode(verdict),
-                                                     Deadline::after_ms(keys::patience_ms));
+    const auto decided = bootstrap_.store->compare_set(keys::verdict(attempt_), "", encode(verdict),
+                                                       Deadline::after_ms(keys::call_timeout_ms));
     settle(decode_verdict(decided));
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/mutex.hpp"
-#include "meeting.hpp"
+#include "bootstrap.hpp"
 #include "net/descriptor.hpp"
 #include "verdict.hpp"
 
@@ -18,7 +18,7 @@ namespace tutti::launch {
 
 class Watch {
 public:
-    Watch(const Meeting& meeting, int attempt, const RendezvousTimes& times);
+    Watch(const BootstrapResult& bootstrap, int attempt, const RendezvousTimes& times);
     // Returns soon only if there is a verdict.
     ~Watch();
     Watch(const Watch&) = delete;
@@ -46,7 +46,7 @@ private:
     void settle(const Verdict& verdict);
     void lose_the_store(const char* reason);
 
-    const Meeting& meeting_;
+    const BootstrapResult& bootstrap_;
     const int attempt_;
     const RendezvousTimes times_;
     net::Descriptor known_;

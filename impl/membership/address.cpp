@@ -29,9 +29,9 @@ void add(Addresses& all, const std::string& address) {
 // A link-local address means nothing without the interface that leads there: the one that led to
 // the host before, or any that may.
 void add_link_local(Addresses& all, const std::string& address, const View& view) {
-    for (const std::string& way : {view.way, view.usual_way}) {
-        const auto percent = way.find('%');
-        if (percent != std::string::npos) return add(all, address + way.substr(percent));
+    for (const std::string& route : {view.route, view.usual_route}) {
+        const auto percent = route.find('%');
+        if (percent != std::string::npos) return add(all, address + route.substr(percent));
     }
     for (const auto& name : net::link_local_interfaces()) add(all, address + "%" + name);
 }
@@ -51,7 +51,7 @@ std::optional<Addresses> addresses_by_environment() {
     return std::nullopt;
 }
 
-Addresses addresses_by_way(const std::optional<std::string>& local) {
+Addresses addresses_by_route(const std::optional<std::string>& local) {
     if (local && !is_loopback(*local)) return net::addresses_beside(*local);
     Addresses all;
     if (local) all.push_back(*local);  // others replace it by their own way to this host
@@ -76,9 +76,9 @@ Addresses without_interfaces(Addresses addresses) {
 Addresses seen_from_here(const Addresses& addresses, const View& view) {
     Addresses all;
     // His loopback address is his host, to which we know a way.
-    const bool way_leads_there = std::ranges::any_of(addresses, is_loopback) ||
-                                 std::ranges::find(addresses, view.way) != addresses.end();
-    if (!view.same_host && !view.way.empty() && way_leads_there) all.push_back(view.way);
+    const bool route_leads_there = std::ranges::any_of(addresses, is_loopback) ||
+                                   std::ranges::find(addresses, view.route) != addresses.end();
+    if (!view.same_host && !view.route.empty() && route_leads_there) all.push_back(view.route);
     for (const std::string& address : addresses) {
         if (is_loopback(address)) {
             if (view.same_host) add(all, address);
@@ -88,7 +88,7 @@ Addresses seen_from_here(const Addresses& addresses, const View& view) {
             add(all, address);
         }
     }
-    const std::string& known = view.way.empty() ? view.usual_way : view.way;
+    const std::string& known = view.route.empty() ? view.usual_route : view.route;
     if (!known.empty()) {
         std::stable_partition(all.begin(), all.end(), [&](const std::string& one) {
             return is_ipv6(one) == is_ipv6(known);

@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <numeric>
 
-#include "absence.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "missing_ranks.hpp"
 
 namespace tutti::membership {
 
 namespace {
 
 constexpr uint32_t first_group = 0;
-constexpr uint32_t most_numbers = (uint32_t{1} << 24) - 1;  // data connections have room for those
-constexpr size_t most_words = longest_frame / 2;
+constexpr uint32_t most_group_ids = (uint32_t{1} << 24) - 1;  // that a data connection can name
+constexpr size_t most_payload_bytes = longest_frame / 2;
 
 int rank_in(const std::vector<int>& ranks, int rank) {
     const auto found = std::ranges::find(ranks, rank);
@@ -38,12 +38,12 @@ int Arbiter::members() const {
         std::ranges::count_if(first_.ranks, [this](int rank) { return is_member(rank); }));
 }
 
-void Arbiter::inherit(const std::set<int>& left, const std::map<int, Status>& losses,
-                      const Status& verdict, uint32_t first_number) {
+void Arbiter::restore(const std::set<int>& left, const std::map<int, Status>& losses,
+                      const Status& verdict, uint32_t first_group_id) {
     first_.left = left;
     first_.verdict = verdict;
     losses_ = losses;
-    last_number_ = first_number;
+    last_group_id_ = first_group_id;
 }
 
 std::vector<int> Arbiter::awaited() const {
@@ -65,29 +65,29 @@ void Arbiter::enter(int rank) {
     }
 }
 
-void Arbiter::hear(int rank, const Frame& frame) {
+void Arbiter::handle(int rank, const Frame& frame) {
     switch (frame.kind) {
         case Kind::Open: {
-            const auto [number, ranks] = decode_ranks(frame);
-            return open(rank, number, ranks);
+            const auto [group_id, ranks] = decode_ranks(frame);
+            return open(rank, group_id, ranks);
         }
         case Kind::Bye:
             return leave(rank, decode_ranks(frame).group);
         case Kind::Report: {
-            const auto [number, cause] = decode_group_status(frame);
-            if (Group* const group = find(number)) decide(number, *group, cause);
+            const auto [group_id, cause] = decode_group_status(frame);
+            if (Group* const group = find(group_id)) decide(group_id, *group, cause);
             return;
         }
         case Kind::Stalled: {
-            const auto [number, call] = decode_stall(frame);
-            return stall(rank, number, call);
+            const auto [group_id, call] = decode_stall(frame);
+            return stall(rank, group_id, call);
         }
-        case Kind::Come:
-            return come(rank, decode_come(frame));
+        case Kind::Arrive:
+            return arrive(rank, decode_arrival(frame));
         case Kind::GiveUp:
             return give_up(rank, decode_give_up(frame));
-        case Kind::Gathered:
-            return recall(decode_gathered(frame));
+        case Kind::StepCompleted:
+            return restore_outcome(decode_step_completed(frame));
         case Kind::Connect:
             if (const int to = decode_rank(frame); is_member(to)) {
                 send_(to, encode(Kind::Connect, rank));
@@ -98,56 +98,56 @@ void Arbiter::hear(int rank, const Frame& frame) {
     }
 }
 
-Arbiter::Group* Arbiter::find(uint32_t number) {
-    if (number == first_group) return &first_;
-    const auto found = groups_.find(number);
+Arbiter::Group* Arbiter::find(uint32_t group_id) {
+    if (group_id == first_group) return &first_;
+    const auto found = groups_.find(group_id);
     return found == groups_.end() ? nullptr : &found->second;
 }
 
-void Arbiter::tell(const Group& group, const std::string& frame) {
+void Arbiter::send_to_group(const Group& group, const std::string& frame) {
     for (const int rank : group.ranks) {
         if (entered_[static_cast<size_t>(rank)] && !group.left.contains(rank)) send_(rank, frame);
     }
 }
 
-// Members of a group that was made from others tell of it when they have it; some may fail or leave
-// before others come.
-void Arbiter::open(int rank, uint32_t number, const std::vector<int>& ranks) {
+// Members of a group made from others announce it when they have it; some may fail or leave before
+// others get there.
+void Arbiter::open(int rank, uint32_t group_id, const std::vector<int>& ranks) {
     const bool fits =
         std::ranges::all_of(ranks, [this](int one) { return one >= 0 && one < size_; });
-    if (number == first_group || !fits || rank_in(ranks, rank) < 0) {
+    if (group_id == first_group || !fits || rank_in(ranks, rank) < 0) {
         throw Error(TUTTI_ERR_NETWORK, cat("rank ", rank, " is in a group that cannot be"));
     }
-    Group& group = groups_[number];
+    Group& group = groups_[group_id];
     if (group.ranks.empty()) group.ranks = ranks;
-    last_number_ = std::max(last_number_, number);
-    if (!group.verdict.ok()) send_(rank, encode(Kind::Verdict, number, group.verdict));
+    last_group_id_ = std::max(last_group_id_, group_id);
+    if (!group.verdict.ok()) send_(rank, encode(Kind::Verdict, group_id, group.verdict));
     if (!group.left.empty()) {
         send_(rank,
-              encode(Kind::Left, number, std::vector<int>(group.left.begin(), group.left.end())));
+              encode(Kind::Left, group_id, std::vector<int>(group.left.begin(), group.left.end())));
     }
 }
 
-void Arbiter::leave(int rank, uint32_t number) {
-    // A group that nobody has told of yet: others may, after another arbiter.
-    Group* const group = number == first_group ? &first_ : &groups_[number];
+void Arbiter::leave(int rank, uint32_t group_id) {
+    // Maybe of a group that is not announced yet: others may, after a change of arbiters.
+    Group* const group = group_id == first_group ? &first_ : &groups_[group_id];
     if (!group->left.insert(rank).second) return;
-    group->untold.push_back(rank);
+    group->unannounced.push_back(rank);
     fail_steps(
         [&](const StepName& name, const Step& step) {
-            return (number == first_group || name.first == number) &&
-                   rank_in(step.participants, rank) >= 0 && !step.words.contains(rank);
+            return (group_id == first_group || name.first == group_id) &&
+                   rank_in(step.participants, rank) >= 0 && !step.payloads.contains(rank);
         },
-        membership::has_left(rank));
+        membership::left_error(rank));
 }
 
-void Arbiter::tell_who_left() {
-    const auto tell_of = [this](uint32_t number, Group& group) {
-        const std::vector<int> ranks = std::exchange(group.untold, {});
-        if (!ranks.empty()) tell(group, encode(Kind::Left, number, ranks));
+void Arbiter::announce_departures() {
+    const auto announce = [this](uint32_t group_id, Group& group) {
+        const std::vector<int> ranks = std::exchange(group.unannounced, {});
+        if (!ranks.empty()) send_to_group(group, encode(Kind::Left, group_id, ranks));
     };
-    tell_of(first_group, first_);
-    for (auto& [number, group] : groups_) tell_of(number, group);
+    announce(first_group, first_);
+    for (auto& [group_id, group] : groups_) announce(group_id, group);
     std::erase_if(groups_, [this](const auto& entry) {
         const Group& group = entry.second;
         return std::ranges::all_of(group.ranks, [&](int rank) {
@@ -156,76 +156,76 @@ void Arbiter::tell_who_left() {
     });
 }
 
-void Arbiter::stall(int rank, uint32_t number, const Stall& stall) {
-    Group* const group = find(number);
+void Arbiter::stall(int rank, uint32_t group_id, const Stall& stall) {
+    Group* const group = find(group_id);
     const int own = group == nullptr ? -1 : rank_in(group->ranks, rank);
     if (own < 0) return;
-    if (const auto mismatch = group->stalls.add(own, stall)) decide(number, *group, *mismatch);
+    if (const auto mismatch = group->stalls.add(own, stall)) decide(group_id, *group, *mismatch);
 }
 
-void Arbiter::lose(const Status& loss) {
+void Arbiter::declare_lost(const Status& loss) {
     if (!losses_.emplace(loss.rank, loss).second) return;
     decide(first_group, first_, loss);
     fail_steps(
         [&](const StepName&, const Step& step) {
-            return rank_in(step.participants, loss.rank) >= 0 && !step.words.contains(loss.rank);
+            return rank_in(step.participants, loss.rank) >= 0 && !step.payloads.contains(loss.rank);
         },
         loss);
-    tell(first_, encode(Kind::Lost, loss));
+    send_to_group(first_, encode(Kind::Lost, loss));
 }
 
 void Arbiter::decide(const Status& verdict) {
     decide(first_group, first_, verdict);
 }
 
-void Arbiter::decide(uint32_t number, Group& group, const Status& verdict) {
+void Arbiter::decide(uint32_t group_id, Group& group, const Status& verdict) {
     if (!group.verdict.ok()) return;
     group.verdict = verdict;
     log(LogLevel::Info, "control: ", verdict.message);
-    tell(group, encode(Kind::Verdict, number, verdict));
-    fail_steps([&](const StepName& name, const Step&) { return name.first == number; }, verdict);
+    send_to_group(group, encode(Kind::Verdict, group_id, verdict));
+    fail_steps([&](const StepName& name, const Step&) { return name.first == group_id; }, verdict);
 }
 
-// Some rank has heard it from an arbiter that went before all had: it holds for all.
-void Arbiter::recall(const Gathered& outcome) {
+// Some rank got the outcome from an arbiter that died before all had it: it holds for all.
+void Arbiter::restore_outcome(const StepCompleted& outcome) {
     const StepName name{outcome.group, outcome.key};
-    last_number_ = std::max(last_number_, outcome.first_number);
-    const auto [known, is_new] = recalled_.emplace(name, encode(outcome));
+    last_group_id_ = std::max(last_group_id_, outcome.first_group_id);
+    const auto [known, is_new] = restored_.emplace(name, encode(outcome));
     const auto step = steps_.find(name);
     if (!is_new || step == steps_.end() || step->second.failure) return;
-    for (const auto& [rank, words] : step->second.words) send_(rank, known->second);
+    for (const auto& [rank, payload] : step->second.payloads) send_(rank, known->second);
     steps_.erase(step);
 }
 
 std::vector<int> Arbiter::missing(const Step& step) const {
     std::vector<int> ranks;
     for (const int rank : step.participants) {
-        if (!step.words.contains(rank)) ranks.push_back(rank);
+        if (!step.payloads.contains(rank)) ranks.push_back(rank);
     }
     return ranks;
 }
 
-void Arbiter::come(int rank, const Come& come) {
-    const StepName name{come.group, come.key};
-    if (const auto outcome = recalled_.find(name); outcome != recalled_.end()) {
+void Arbiter::arrive(int rank, const StepArrival& arrival) {
+    const StepName name{arrival.group, arrival.key};
+    if (const auto outcome = restored_.find(name); outcome != restored_.end()) {
         return send_(rank, outcome->second);
     }
-    const Group* const group = find(come.group);
+    const Group* const group = find(arrival.group);
     Step& step = steps_[name];
     if (step.participants.empty()) {
-        step.participants = come.participants;
-        step.numbers = come.numbers;
+        step.participants = arrival.participants;
+        step.new_groups = arrival.new_groups;
     }
-    if (rank_in(step.participants, rank) < 0 || step.words.contains(rank)) {
-        throw Error(TUTTI_ERR_NETWORK, cat("rank ", rank, " has no business in ", come.key));
+    if (rank_in(step.participants, rank) < 0 || step.payloads.contains(rank)) {
+        throw Error(TUTTI_ERR_NETWORK, cat("rank ", rank, " takes no part in ", arrival.key));
     }
-    step.words[rank] = come.words;
+    step.payloads[rank] = arrival.payload;
     if (step.failure) {
         step.informed.insert(rank);
         send_(rank, encode(*step.failure));
         return forget_told_steps();
     }
-    if (!come.refusal.ok()) return fail_step(name, step, come.refusal);
+    if (!arrival.refusal.ok()) return fail_step(name, step, arrival.refusal);
     if (group != nullptr && !group->verdict.ok()) return fail_step(name, step, group->verdict);
     const auto absent = missing(step);
     if (absent.empty()) return complete(name, step);
@@ -234,39 +234,40 @@ void Arbiter::come(int rank, const Come& come) {
             return fail_step(name, step, loss->second);
         }
         if (has_left(one) || (group != nullptr && group->left.contains(one))) {
-            return fail_step(name, step, membership::has_left(one));
+            return fail_step(name, step, membership::left_error(one));
         }
     }
 }
 
 void Arbiter::complete(const StepName& name, Step& step) {
-    if (step.numbers > most_numbers - std::min(last_number_, most_numbers)) {
+    if (step.new_groups > most_group_ids - std::min(last_group_id_, most_group_ids)) {
         return fail_step(name, step,
                          {TUTTI_ERR_OUT_OF_MEMORY, -1, 0,
-                          cat("no numbers for new groups are left of ", most_numbers)});
+                          cat("no ids for new groups are left of ", most_group_ids)});
     }
     size_t bytes = 0;
-    for (const auto& [rank, words] : step.words) bytes += words.size();
-    if (bytes > most_words) {
+    for (const auto& [rank, payload] : step.payloads) bytes += payload.size();
+    if (bytes > most_payload_bytes) {
         return fail_step(
             name, step,
             {TUTTI_ERR_OUT_OF_MEMORY, -1, 0,
-             cat("what the ranks say in this step has ", bytes, " bytes, more than ", most_words)});
+             cat("the data of this step have ", bytes, " bytes, more than ", most_payload_bytes)});
     }
-    Gathered gathered{name.first, name.second, last_number_ + 1, {}};
-    last_number_ += step.numbers;
+    StepCompleted completed{name.first, name.second, last_group_id_ + 1, {}};
+    last_group_id_ += step.new_groups;
     const auto participants = step.participants;
-    for (const int rank : participants) gathered.words.push_back(std::move(step.words[rank]));
+    for (const int rank : participants)
+        completed.payloads.push_back(std::move(step.payloads[rank]));
     steps_.erase(name);
-    const std::string frame = encode(gathered);
+    const std::string frame = encode(completed);
     for (const int rank : participants) send_(rank, frame);
 }
 
 void Arbiter::give_up(int rank, const GiveUp& give_up) {
     const auto found = steps_.find({give_up.group, give_up.key});
-    if (found == steps_.end() || found->second.failure) return;  // it has been told
+    if (found == steps_.end() || found->second.failure) return;  // that rank knows
     Step& step = found->second;
-    if (give_up.unless_here >= 0 && step.words.contains(give_up.unless_here)) return;
+    if (give_up.unless_here >= 0 && step.payloads.contains(give_up.unless_here)) return;
     const auto absent = missing(step);
     fail_step(found->first, step,
               {TUTTI_ERR_TIMEOUT, absent.empty() ? -1 : absent.front(), 0,
@@ -274,11 +275,11 @@ void Arbiter::give_up(int rank, const GiveUp& give_up) {
               absent);
 }
 
-// Those who have come learn it, and those who come later when they do.
+// Ranks that have arrived learn it now, later ones when they arrive.
 void Arbiter::fail_step(const StepName& name, Step& step, Status cause, std::vector<int> missing) {
-    step.failure = Failed{name.first, name.second, std::move(cause), std::move(missing)};
+    step.failure = StepFailed{name.first, name.second, std::move(cause), std::move(missing)};
     const std::string frame = encode(*step.failure);
-    for (const auto& [rank, words] : step.words) {
+    for (const auto& [rank, payload] : step.payloads) {
         step.informed.insert(rank);
         send_(rank, frame);
     }

@@ -1,24 +1,28 @@
 #include "coordinator.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
-#include "absence.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "missing_ranks.hpp"
 
 namespace tutti::membership {
 
 namespace {
 
-// A broken connection is explained by a death or a farewell within this time, or it is the failure
+// A death or a departure must explain a broken connection within this time, or it is the failure
 // itself.
-constexpr int64_t explanation_ms = 500;
-constexpr int64_t reunion_ms = 5000;
-constexpr int64_t departures_ms = 1;  // what is told of together
+constexpr int64_t suspicion_grace_ms = 500;
+constexpr int64_t rejoin_grace_ms = 5000;
+constexpr int64_t departures_ms = 1;  // collects departures for one frame
 constexpr size_t longest_queue = 64 * 1024 * 1024;
-constexpr size_t most_refused = 4;  // that are told of
-constexpr size_t longest_of_stranger = 64 * 1024;
+constexpr size_t most_refused = 4;  // that errors name
+constexpr size_t longest_stranger_frame = 64 * 1024;
+
+// After two, what had come before the first has been read from all connections.
+constexpr uint64_t ticks_to_read = 2;
 
 }  // namespace
 
@@ -29,302 +33,379 @@ Coordinator::Coordinator(net::Loop& loop, std::vector<int> listening, int own_ra
       size_(size),
       token_(token),
       heartbeat_(heartbeat),
-      seats_(static_cast<size_t>(size)),
+      endpoints_(static_cast<size_t>(size)),
       members_(static_cast<size_t>(size)),
       arbiter_(size, [this](int rank, const std::string& frame) { send(rank, frame); }),
-      pulse_(heartbeat),
+      coverage_(size, own_rank),
+      heartbeat_clock_(heartbeat),
       ticks_(loop, [this] { tick(); }),
-      explanation_(loop, [this] { believe_suspicion(); }),
-      departures_(loop, [this] { note_departures(); }),
-      reunion_(loop, [this] { miss_absent(); }),
+      suspicion_grace_(loop, [this] { confirm_suspicion(); }),
+      departures_(loop, [this] { flush_departures(); }),
+      rejoin_grace_(loop, [this] { declare_absent_lost(); }),
       listener_(
           std::in_place, loop, std::move(listening), [this](int descriptor) { accept(descriptor); },
           [this](const Status& exhaustion) { return make_room(exhaustion); }) {
     ticks_.start(heartbeat.interval_ms, heartbeat.interval_ms);
 }
 
-void Coordinator::inherit(const Inheritance& inheritance) {
-    has_inherited_ = true;
-    for (size_t rank = 0; rank < inheritance.seats.size(); ++rank) {
-        seats_[rank] = inheritance.seats[rank];
+void Coordinator::restore(const State& state) {
+    is_successor_ = true;
+    for (size_t rank = 0; rank < state.endpoints.size(); ++rank) {
+        endpoints_[rank] = state.endpoints[rank];
     }
-    arbiter_.inherit(inheritance.left, inheritance.losses, inheritance.verdict,
-                     inheritance.first_number);
-    reunion_.start(std::max(reunion_ms, heartbeat_.limit_ms), 0);
+    arbiter_.restore(state.left, state.losses, state.verdict, state.first_group_id);
+    rejoin_grace_.start(std::max(rejoin_grace_ms, heartbeat_.timeout_ms), 0);
 }
 
-void Coordinator::miss_absent() {
+void Coordinator::declare_absent_lost() {
     for (const int rank : arbiter_.awaited()) {
-        mourn({TUTTI_ERR_PEER_LOST, rank, 0,
-               cat("rank ", rank, " has not come to the coordinator that follows")});
+        declare_lost({TUTTI_ERR_PEER_LOST, rank, 0,
+                      cat("rank ", rank, " has not connected to the new coordinator")});
     }
 }
 
 Coordinator::~Coordinator() {
-    tell_all(encode(Kind::Closing));
+    broadcast(encode(Kind::Closing));
 }
 
-void Coordinator::hear(int rank, const std::string& bytes) {
+void Coordinator::receive(int rank, const std::string& bytes) {
     FrameReader().feed(std::as_bytes(std::span(bytes)), [&](const Frame& frame) {
-        arbiter_.hear(rank, frame);
+        arbiter_.handle(rank, frame);
         return true;
     });
 }
 
 void Coordinator::depart(int rank) {
-    hear(rank, encode(Kind::Bye, 0, std::vector<int>{}));
-    explain(rank);
-    arbiter_.tell_who_left();
+    receive(rank, encode(Kind::Bye, 0, std::vector<int>{}));
+    clear_suspicions(rank);
+    coverage_.note_change();
+    arbiter_.announce_departures();
 }
 
-void Coordinator::close_door() {
+void Coordinator::stop_accepting() {
     listener_.reset();
-    std::erase_if(guests_, [](const auto& entry) { return entry.second->rank < 0; });
+    std::erase_if(connections_, [](const auto& entry) { return entry.second->rank < 0; });
 }
 
 void Coordinator::accept(int descriptor) {
-    auto guest = std::make_unique<Guest>();
-    const int id = guest->id = ++last_id_;
-    guest->heard = Clock::now();
-    guest->frames.allow(longest_of_stranger);
+    auto connection = std::make_unique<Connection>();
+    const int id = connection->id = ++last_id_;
+    connection->last_received = Clock::now();
+    connection->frames.allow(longest_stranger_frame);
     net::Stream::Events events;
     events.data = [this, id](std::span<const std::byte> bytes) {
-        Guest* const from = find(id);
+        Connection* const from = find(id);
         if (from == nullptr) return;
-        from->heard = Clock::now();
+        from->last_received = Clock::now();
         try {
             from->frames.feed(bytes, [&](const Frame& frame) { return handle(*from, frame); });
         } catch (...) {
-            lose(id, current_status());
+            drop(id, current_status());
         }
     };
-    events.closed = [this, id](const Status& why) { lose(id, why); };
-    guest->stream = net::Stream::adopt(loop_, descriptor, std::move(events));
-    guests_[id] = std::move(guest);
-    if (const auto oldest = strangers_.add(id)) guests_.erase(*oldest);
+    events.closed = [this, id](const Status& why) { drop(id, why); };
+    connection->stream = net::Stream::adopt(loop_, descriptor, std::move(events));
+    connections_[id] = std::move(connection);
+    if (const auto oldest = strangers_.add(id)) connections_.erase(*oldest);
 }
 
-// Without a descriptor for who comes: the oldest that has not said who it is goes, if there is one.
+// No descriptor is left for a new connection: the oldest unauthenticated one is closed, if there is
+// one.
 bool Coordinator::make_room(const Status& exhaustion) {
     if (const auto oldest = strangers_.take_oldest()) {
-        guests_.erase(*oldest);
+        connections_.erase(*oldest);
         return true;
     }
     if (!arbiter_.awaited().empty()) {  // it may be one of them
         Status cause = exhaustion;
         cause.rank = own_rank_;
-        cause.message = cat("rank ", own_rank_, " cannot let the others in: ", exhaustion.message);
+        cause.message = cat(own_name(), " cannot let the others in: ", exhaustion.message);
         arbiter_.decide(cause);
     }
     return false;
 }
 
-Coordinator::Guest* Coordinator::find(int id) {
-    const auto found = guests_.find(id);
-    return found == guests_.end() ? nullptr : found->second.get();
+Coordinator::Connection* Coordinator::find(int id) {
+    const auto found = connections_.find(id);
+    return found == connections_.end() ? nullptr : found->second.get();
 }
 
-Coordinator::Guest* Coordinator::member(int rank) {
+Coordinator::Connection* Coordinator::member(int rank) {
     return rank < 0 || rank >= size_ ? nullptr : members_[static_cast<size_t>(rank)];
 }
 
-// False when the guest is gone.
-bool Coordinator::handle(Guest& guest, const Frame& frame) {
-    if (guest.rank < 0) return greet(guest, frame);
+// False when the connection is gone.
+bool Coordinator::handle(Connection& connection, const Frame& frame) {
+    if (connection.rank < 0) return join(connection, frame);
     switch (frame.kind) {
         case Kind::Suspect:
             suspect(decode_status(frame));
             return true;
-        case Kind::Who:
-            if (!refused_.empty()) guest.stream->write(encode(Kind::Turned, refused()));
-            guest.stream->write(encode(Kind::Missing, missing()));
+        case Kind::Ask:
+            connection.stream->write(encode(Kind::Ping));
+            return true;
+        case Kind::Watch:
+            coverage_.set_watched(connection.rank, decode_watch(frame));
+            return true;
+        case Kind::Seen:
+            believe(connection.rank, decode_status(frame));
+            return true;
+        case Kind::QueryMissing:
+            if (!refused_.empty()) connection.stream->write(encode(Kind::RefusedRanks, refused()));
+            connection.stream->write(encode(Kind::Missing, missing()));
             return true;
         case Kind::Bye:
-            arbiter_.hear(guest.rank, frame);
-            if (arbiter_.has_left(guest.rank)) {
-                explain(guest.rank);
-                leaving_.push_back(guest.rank);
+            arbiter_.handle(connection.rank, frame);
+            if (arbiter_.has_left(connection.rank)) {
+                clear_suspicions(connection.rank);
+                leaving_.push_back(connection.rank);
             }
             departures_.start(departures_ms, 0);
             return true;
         default:
-            arbiter_.hear(guest.rank, frame);
-            return true;  // a ping has been heard; what a later version says may be ignored
+            arbiter_.handle(connection.rank, frame);
+            return true;  // pings have been noted; kinds of later versions may be ignored
     }
 }
 
-// Once for all who left meanwhile: when ranks end together, each of them does.
-void Coordinator::note_departures() {
-    arbiter_.tell_who_left();
-    for (const int rank : std::exchange(leaving_, {})) send(rank, encode(Kind::Farewell));
+// Once for all departures in that time: ranks that end together all leave.
+void Coordinator::flush_departures() {
+    arbiter_.announce_departures();
+    coverage_.note_change();
+    for (const int rank : std::exchange(leaving_, {})) send(rank, encode(Kind::ByeAck));
     if (!has_members() && all_left_) std::exchange(all_left_, nullptr)();
 }
 
-// False when the guest is gone.
-bool Coordinator::belongs(Guest& guest, const Token& token, int rank, int size) {
+// False when the connection is gone.
+bool Coordinator::authenticate(Connection& connection, const Token& token, int rank, int size) {
     if (token != token_) {
-        lose(guest.id, {TUTTI_ERR_NETWORK, -1, 0, "a stranger called"});
+        drop(connection.id, {TUTTI_ERR_NETWORK, -1, 0, "unauthenticated"});
         return false;
     }
     if (size != size_ || rank < 0 || rank >= size_) {
         const auto who = cat("rank ", rank, " of ", size);
-        refuse(guest, who, cat("it says ", who, ", and rank 0 says ", size_, " ranks"));
+        refuse(connection, who,
+               cat("it says ", who, ", and ", own_name(), " says ", size_, " ranks"));
         return false;
     }
     return true;
 }
 
-// A rank whose place is taken is one too many, unless whoever had the place has left, or the group
-// has failed: then it comes for the next group on this store, and hears of that when we are gone.
-bool Coordinator::answer(Guest& guest, const Knock& knock) {
-    if (!belongs(guest, knock.token, knock.rank, knock.size)) return false;
-    guest.known = true;
-    if (!seats_[static_cast<size_t>(knock.rank)]) {
-        guest.stream->write(encode(Kind::Welcome));
+// A second process of a rank is refused, unless the first has left, or the group has failed: then
+// it waits for the next group on this store, and looks for that when this coordinator is gone.
+bool Coordinator::answer(Connection& connection, const Handshake& handshake) {
+    if (!authenticate(connection, handshake.token, handshake.rank, handshake.size)) return false;
+    connection.authenticated = true;
+    if (!endpoints_[static_cast<size_t>(handshake.rank)]) {
+        connection.stream->write(encode(Kind::Welcome));
         return true;
     }
-    const Guest* const holder = member(knock.rank);
-    if (holder != nullptr && !arbiter_.has_left(knock.rank) && !arbiter_.is_decided()) {
-        refuse_double(guest, knock.rank);
+    const Connection* const holder = member(handshake.rank);
+    if (holder != nullptr && !arbiter_.has_left(handshake.rank) && !arbiter_.is_decided()) {
+        refuse_duplicate(connection, handshake.rank);
         return false;
     }
-    guest.waits = knock.rank != 0;
-    if (!guest.waits) lose(guest.id, {TUTTI_ERR_NETWORK, 0, 0, "the next rank 0 has come"});
-    return guest.waits;
+    connection.waits = handshake.rank != 0;
+    if (!connection.waits)
+        drop(connection.id, {TUTTI_ERR_NETWORK, 0, 0, "rank 0 of the next group has connected"});
+    return connection.waits;
 }
 
-bool Coordinator::greet(Guest& guest, const Frame& frame) {
-    if (frame.kind == Kind::Knock) return answer(guest, decode_knock(frame));
-    if (frame.kind == Kind::Ping && guest.known) return true;
+bool Coordinator::join(Connection& connection, const Frame& frame) {
+    if (frame.kind == Kind::Handshake) return answer(connection, decode_handshake(frame));
+    if (frame.kind == Kind::Ping && connection.authenticated) return true;
     const Hello hello = decode_hello(frame);
-    if (!belongs(guest, hello.token, hello.rank, hello.size)) return false;
-    auto& seat = seats_[static_cast<size_t>(hello.rank)];
-    if (has_inherited_ ? member(hello.rank) != nullptr : seat.has_value()) {
-        refuse_double(guest, hello.rank);
+    if (!authenticate(connection, hello.token, hello.rank, hello.size)) return false;
+    auto& endpoint = endpoints_[static_cast<size_t>(hello.rank)];
+    if (is_successor_ ? member(hello.rank) != nullptr : endpoint.has_value()) {
+        refuse_duplicate(connection, hello.rank);
         return false;
     }
-    guest.rank = hello.rank;
-    guest.frames.allow(longest_frame);
-    strangers_.remove(guest.id);
-    members_[static_cast<size_t>(hello.rank)] = &guest;
-    seat = hello.seat;
+    connection.rank = hello.rank;
+    connection.frames.allow(longest_frame);
+    strangers_.remove(connection.id);
+    members_[static_cast<size_t>(hello.rank)] = &connection;
+    endpoint = hello.endpoint;
     arbiter_.enter(hello.rank);
-    if (!has_inherited_ &&
-        std::ranges::all_of(seats_, [](const auto& one) { return one.has_value(); })) {
-        std::vector<Seat> roster;
-        for (const auto& one : seats_) roster.push_back(*one);
-        tell_all(encode(roster));
+    coverage_.note_change();
+    if (!is_successor_ &&
+        std::ranges::all_of(endpoints_, [](const auto& one) { return one.has_value(); })) {
+        std::vector<Endpoint> roster;
+        for (const auto& one : endpoints_) roster.push_back(*one);
+        broadcast(encode(roster));
     }
     return true;
 }
 
-// Who is refused is told at once; those who wait for it hear of that when their time is up.
-void Coordinator::refuse(Guest& guest, const std::string& who, const std::string& reason) {
+// A refused process learns it at once; ranks that wait for it learn it at their deadline.
+void Coordinator::refuse(Connection& connection, const std::string& who,
+                         const std::string& reason) {
     std::erase(refused_, who);
     if (refused_.size() == most_refused) refused_.erase(refused_.begin());
     refused_.push_back(who);
-    guest.stream->write(encode(Kind::Refused, reason));
-    lose(guest.id, {TUTTI_ERR_NETWORK, -1, 0, reason});
+    connection.stream->write(encode(Kind::Refused, reason));
+    drop(connection.id, {TUTTI_ERR_NETWORK, -1, 0, reason});
 }
 
-void Coordinator::refuse_double(Guest& guest, int rank) {
-    refuse(guest, cat("a second rank ", rank),
-           cat("another process has come as rank ", rank, " before"));
+void Coordinator::refuse_duplicate(Connection& connection, int rank) {
+    refuse(connection, cat("a second rank ", rank),
+           cat("another process has already joined as rank ", rank));
 }
 
-void Coordinator::lose(int id, const Status& why) {
-    const auto found = guests_.find(id);
-    if (found == guests_.end()) return;
-    const auto guest = std::move(found->second);
-    guests_.erase(found);
+void Coordinator::drop(int id, const Status& why) {
+    const auto found = connections_.find(id);
+    if (found == connections_.end()) return;
+    const auto connection = std::move(found->second);
+    connections_.erase(found);
     strangers_.remove(id);
-    if (guest->rank >= 0) members_[static_cast<size_t>(guest->rank)] = nullptr;
-    if (guest->rank < 0) {
-        log(guest->known ? LogLevel::Debug : LogLevel::Warning,
+    if (connection->rank >= 0) members_[static_cast<size_t>(connection->rank)] = nullptr;
+    if (connection->rank < 0) {
+        log(connection->authenticated ? LogLevel::Debug : LogLevel::Warning,
             "control: a connection ended before it joined: ", why.message);
-    } else if (!arbiter_.has_left(guest->rank)) {
-        mourn(has_died(guest->rank, why));
+    } else if (!arbiter_.has_left(connection->rank)) {
+        declare_lost(death_error(connection->rank, why));
     }
 }
 
+// It may be said again before that rank has come to a coordinator that follows.
 void Coordinator::suspect(const Status& suspicion) {
-    if (!arbiter_.is_member(suspicion.rank)) return;
-    if (suspicions_.empty()) explanation_.start(explanation_ms, 0);
+    const int rank = suspicion.rank;
+    if (rank < 0 || rank >= size_ || arbiter_.has_left(rank) || arbiter_.is_lost(rank)) return;
+    if (suspicions_.empty()) suspicion_grace_.start(suspicion_grace_ms, 0);
     suspicions_.push_back(suspicion);
 }
 
-// That rank said goodbye: its connections broke because it left.
-void Coordinator::explain(int rank) {
-    const auto explained =
+// That rank has left, which explains its broken connections.
+void Coordinator::clear_suspicions(int rank) {
+    const auto cleared =
         std::erase_if(suspicions_, [rank](const Status& one) { return one.rank == rank; });
     if (suspicions_.empty()) {
-        explanation_.stop();
-    } else if (explained > 0) {
-        explanation_.start(explanation_ms, 0);  // for the next one
+        suspicion_grace_.stop();
+    } else if (cleared > 0) {
+        suspicion_grace_.start(suspicion_grace_ms, 0);  // for the next one
     }
 }
 
-// Nothing has explained the oldest: the rank it names is lost, if only to one other.
-void Coordinator::believe_suspicion() {
-    if (suspicions_.empty()) return;
-    const Status suspicion = suspicions_.front();
-    explain(suspicion.rank);
-    mourn(suspicion);
+// Nothing has explained the oldest: the rank it names is lost, if only to one other. One that is
+// still to come may have a goodbye to say again.
+void Coordinator::confirm_suspicion() {
+    const std::vector<int> absent = arbiter_.awaited();
+    const auto oldest = std::ranges::find_if(suspicions_, [&](const Status& one) {
+        return std::ranges::find(absent, one.rank) == absent.end();
+    });
+    if (oldest != suspicions_.end()) return declare_lost(Status(*oldest));
+    if (!suspicions_.empty()) suspicion_grace_.start(suspicion_grace_ms, 0);
 }
 
 // The first group cannot go on; of those made from it, the ones that the rank is in.
-void Coordinator::mourn(const Status& loss) {
-    explain(loss.rank);
-    arbiter_.lose(loss);
+void Coordinator::declare_lost(const Status& loss) {
+    clear_suspicions(loss.rank);
+    arbiter_.declare_lost(loss);
+    coverage_.note_change();
     departures_.start(departures_ms, 0);  // it may have been the last
 }
 
-void Coordinator::tick() {
-    tell_all(encode(Kind::Ping));
-    if (pulse_.overslept()) {
-        for (const auto& [id, guest] : guests_) guest->heard = Clock::now();
-        return;
+// What the watcher of a rank's host has seen of it, again at every tick of its own. A rank that has
+// not connected to this coordinator yet has the grace for that, unless its process has ended. The
+// connection of a process that has ended may hold a goodbye still, which is read first.
+void Coordinator::believe(int watcher, const Status& seen) {
+    if (seen.rank < 0 || seen.rank >= size_ || !arbiter_.is_member(watcher)) return;
+    const bool is_news = !arbiter_.has_left(seen.rank) && !arbiter_.is_lost(seen.rank);
+    if (!is_news || !coverage_.watches(watcher, seen.rank)) return;
+    const bool has_ended = seen.system_errno == ESRCH;
+    Connection* const connection = member(seen.rank);
+    if (connection == nullptr && !has_ended) return;
+    if (connection != nullptr && has_ended) {
+        if (!connection->ended_at) connection->ended_at = tick_count_;
+        if (tick_count_ - *connection->ended_at < ticks_to_read) return;
     }
-    std::vector<int> suspects;
-    for (const auto& [id, guest] : guests_) suspects.push_back(id);
-    for (const int id : suspects) {
-        if (Guest* const guest = find(id)) examine(*guest);
+    declare_lost(seen);
+}
+
+void Coordinator::tick() {
+    ++tick_count_;
+    cover();
+    const bool was_suspended = heartbeat_clock_.was_suspended();
+    std::vector<std::pair<int, bool>> all;  // by id: whether it is to be heard
+    for (const auto& [id, connection] : connections_) {
+        if (was_suspended) connection->last_received = Clock::now();
+        const bool answers = connection->rank < 0 || ping(*connection);
+        all.emplace_back(id, answers && !was_suspended);
+    }
+    for (const auto& [id, is_to_be_heard] : all) {
+        if (Connection* const connection = find(id)) check_liveness(*connection, is_to_be_heard);
     }
 }
 
-void Coordinator::examine(Guest& guest) {
-    if (guest.stream->queued() > longest_queue) {
-        lose(guest.id, {TUTTI_ERR_NETWORK, -1, 0, "it does not read"});
-    } else if (!pulse_.too_silent(guest.heard)) {
+void Coordinator::cover() {
+    const auto is_member = [this](int rank) {
+        return arbiter_.is_member(rank) && member(rank) != nullptr;
+    };
+    for (const auto& [rank, watcher] : coverage_.update(is_member)) {
+        if (Connection* const connection = member(rank)) {
+            connection->last_received = Clock::now();
+            connection->asked = false;
+            send(rank, encode(Kind::Covered, watcher));
+        }
+    }
+}
+
+// A member, if it has to say that it lives. One whose watcher is quiet is asked: it may be the host
+// that is cut off, or the watcher alone that is stopped.
+bool Coordinator::ping(Connection& connection) {
+    const int watcher = coverage_.watcher_of(connection.rank);
+    if (watcher == nobody) {
+        send(connection.rank, encode(Kind::Ping));
+        return true;
+    }
+    const Connection* const its_watcher = member(watcher);
+    const bool asks = watcher != own_rank_ && its_watcher != nullptr &&
+                      heartbeat_clock_.is_quiet(its_watcher->last_received);
+    if (asks && !connection.asked) connection.last_received = Clock::now();
+    connection.asked = asks;
+    if (asks) send(connection.rank, encode(Kind::Ask));
+    return asks;
+}
+
+void Coordinator::check_liveness(Connection& connection, bool is_to_be_heard) {
+    if (connection.stream->queued() > longest_queue) {
+        drop(connection.id, {TUTTI_ERR_NETWORK, -1, 0, "it does not read"});
+    } else if (!is_to_be_heard || !heartbeat_clock_.is_overdue(connection.last_received)) {
         return;
-    } else if (guest.rank < 0 && guest.waits) {
+    } else if (connection.rank < 0 && connection.waits) {
         return;
-    } else if (guest.rank < 0) {
-        lose(guest.id, {TUTTI_ERR_NETWORK, -1, 0, "it said nothing"});
-    } else if (arbiter_.is_member(guest.rank)) {
+    } else if (connection.rank < 0) {
+        drop(connection.id, {TUTTI_ERR_NETWORK, -1, 0, "it said nothing"});
+    } else if (arbiter_.is_member(connection.rank)) {
         // It stays: it reads the verdict when it wakes.
-        mourn(is_silent(guest.rank, heartbeat_.limit_ms));
+        declare_lost(silence_error(connection.rank, heartbeat_.timeout_ms));
     }
 }
 
 // Loses nobody, so that it can be called from anywhere: the next tick does.
 void Coordinator::send(int rank, const std::string& frame) {
-    const Guest* const guest = member(rank);
-    if (guest != nullptr && guest->stream->queued() <= longest_queue) guest->stream->write(frame);
+    const Connection* const connection = member(rank);
+    if (connection != nullptr && connection->stream->queued() <= longest_queue)
+        connection->stream->write(frame);
 }
 
-void Coordinator::tell_all(const std::string& frame) {
-    for (const auto& [id, guest] : guests_) {
-        if (guest->rank >= 0 && guest->stream->queued() <= longest_queue) {
-            guest->stream->write(frame);
+void Coordinator::broadcast(const std::string& frame) {
+    for (const auto& [id, connection] : connections_) {
+        if (connection->rank >= 0 && connection->stream->queued() <= longest_queue) {
+            connection->stream->write(frame);
         }
     }
 }
 
+// Where it runs, for those who read of it.
+std::string Coordinator::own_name() const {
+    return own_rank_ == nobody ? "the coordinator" : cat("rank ", own_rank_);
+}
+
 std::string Coordinator::missing() const {
     std::vector<int> ranks;
-    for (size_t rank = 0; rank < seats_.size(); ++rank) {
-        if (!seats_[rank]) ranks.push_back(static_cast<int>(rank));
+    for (size_t rank = 0; rank < endpoints_.size(); ++rank) {
+        if (!endpoints_[rank]) ranks.push_back(static_cast<int>(rank));
     }
     return list_of_ranks(ranks);
 }

@@ -1,6 +1,7 @@
 // Where all ranks of a group of processes connect to: waits until they have come, tells everyone
 // where the others are, notices who dies or falls silent, and hands what they say to the arbiter.
-// Where it runs is not its business: it has listening descriptors and a secret. Loop thread only.
+// Where it runs is not its business, nor whether a rank runs there: it has listening descriptors
+// and a secret. Loop thread only.
 #pragma once
 
 #include <functional>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "arbiter.hpp"
+#include "coverage.hpp"
 #include "heartbeat.hpp"
 #include "net/loop.hpp"
 #include "net/strangers.hpp"
@@ -22,70 +24,77 @@ namespace tutti::membership {
 
 class Coordinator {
 public:
-    // Takes the listening descriptors.
+    // Takes the listening descriptors. `own_rank` is the rank of this process, or nobody.
     Coordinator(net::Loop& loop, std::vector<int> listening, int own_rank, int size,
                 const Token& token, const Heartbeat& heartbeat);
-    // What a coordinator before this one knew. A member that does not come in time is lost.
-    struct Inheritance {
-        std::vector<Seat> seats;
+    // What the previous coordinator knew. A member that does not reconnect in time is lost.
+    struct State {
+        std::vector<Endpoint> endpoints;
         std::set<int> left;
         std::map<int, Status> losses;
         Status verdict;
-        uint32_t first_number = 0;  // of new groups
+        uint32_t first_group_id = 0;  // of new groups
     };
-    void inherit(const Inheritance& inheritance);
-    // Tells the members first.
+    void restore(const State& state);
+    // Notifies the members first.
     ~Coordinator();
     Coordinator(const Coordinator&) = delete;
     Coordinator& operator=(const Coordinator&) = delete;
 
-    // What that rank says, as if it came over its connection.
-    void hear(int rank, const std::string& bytes);
-    // That rank leaves all groups; the others know it when this returns, as far as they can.
+    // Frames of that rank, as if from its connection.
+    void receive(int rank, const std::string& bytes);
+    // That rank leaves all groups. The others are told before this returns, as far as possible.
     void depart(int rank);
-    // Nobody comes any more; who waits for the next group goes to look for it.
-    void close_door();
-    // Whether ranks are there still that have not left. `all_left` is called when none is.
+    // No connection is accepted any more; a rank that waits for the next group looks for its
+    // invitation.
+    void stop_accepting();
+    // Whether any rank has not left. `all_left` is called when all have.
     [[nodiscard]] bool has_members() const { return arbiter_.members() > 0; }
-    // Whether members of the coordinator before are still to come.
+    // Whether members of the previous coordinator may still reconnect.
     [[nodiscard]] bool awaits_members() const {
-        return has_inherited_ && !arbiter_.awaited().empty();
+        return is_successor_ && !arbiter_.awaited().empty();
     }
     void when_all_left(std::function<void()> all_left) { all_left_ = std::move(all_left); }
 
 private:
-    using Clock = Pulse::Clock;
-    struct Guest {  // a connection; a member once it has said hello
+    using Clock = HeartbeatClock::Clock;
+    struct Connection {  // of a member once it has sent Hello
         int id = 0;
         int rank = -1;
-        bool known = false;  // it has knocked with the right token
-        bool waits = false;  // for the next group: this one is over for it
-        Clock::time_point heard;
+        bool authenticated = false;  // its handshake had the right token
+        bool waits = false;          // for the next group: this one is over for it
+        bool asked = false;          // for itself, though another answers for it
+        Clock::time_point last_received;
+        std::optional<uint64_t> ended_at{};  // the tick at which its process was said to have ended
         FrameReader frames;
         std::unique_ptr<net::Stream> stream;
     };
 
     void accept(int descriptor);
     bool make_room(const Status& exhaustion);
-    bool handle(Guest& guest, const Frame& frame);
-    bool belongs(Guest& guest, const Token& token, int rank, int size);
-    bool answer(Guest& guest, const Knock& knock);
-    bool greet(Guest& guest, const Frame& frame);
-    void refuse(Guest& guest, const std::string& who, const std::string& reason);
-    void refuse_double(Guest& guest, int rank);
-    void lose(int id, const Status& why);
+    bool handle(Connection& connection, const Frame& frame);
+    bool authenticate(Connection& connection, const Token& token, int rank, int size);
+    bool answer(Connection& connection, const Handshake& handshake);
+    bool join(Connection& connection, const Frame& frame);
+    void refuse(Connection& connection, const std::string& who, const std::string& reason);
+    void refuse_duplicate(Connection& connection, int rank);
+    void drop(int id, const Status& why);
     void suspect(const Status& suspicion);
-    void explain(int rank);
-    void believe_suspicion();
-    void mourn(const Status& loss);
+    void clear_suspicions(int rank);
+    void believe(int watcher, const Status& seen);
+    void confirm_suspicion();
+    void declare_lost(const Status& loss);
     void tick();
-    void examine(Guest& guest);
+    void cover();
+    bool ping(Connection& connection);
+    void check_liveness(Connection& connection, bool is_to_be_heard);
     void send(int rank, const std::string& frame);
-    void tell_all(const std::string& frame);
-    void note_departures();
-    void miss_absent();
-    Guest* find(int id);
-    Guest* member(int rank);
+    void broadcast(const std::string& frame);
+    void flush_departures();
+    void declare_absent_lost();
+    Connection* find(int id);
+    Connection* member(int rank);
+    [[nodiscard]] std::string own_name() const;
     [[nodiscard]] std::string missing() const;
     [[nodiscard]] std::string refused() const;
 
@@ -95,21 +104,23 @@ private:
     const Token token_;
     const Heartbeat heartbeat_;
     int last_id_ = 0;
-    std::map<int, std::unique_ptr<Guest>> guests_;  // by id
-    net::Strangers<int> strangers_;                 // of them, who have not said hello
-    std::vector<std::optional<Seat>> seats_;        // by rank, of those who have come
-    std::vector<std::string> refused_;              // the last few, the latest at the end
-    std::vector<Guest*> members_;                   // by rank; null: not connected
-    std::vector<Status> suspicions_;                // not explained yet, the oldest first
-    std::vector<int> leaving_;                      // they hear farewell when the others know it
+    uint64_t tick_count_ = 0;
+    std::map<int, std::unique_ptr<Connection>> connections_;  // by id
+    net::Strangers<int> strangers_;                           // of them, without a Hello so far
+    std::vector<std::optional<Endpoint>> endpoints_;          // by rank; null: not there yet
+    std::vector<std::string> refused_;                        // the last few, the latest at the end
+    std::vector<Connection*> members_;                        // by rank; null: not connected
+    std::vector<Status> suspicions_;                          // unexplained, the oldest first
+    std::vector<int> leaving_;                                // get ByeAck when the others know
     std::function<void()> all_left_;
     Arbiter arbiter_;
-    Pulse pulse_;
+    Coverage coverage_;
+    HeartbeatClock heartbeat_clock_;
     net::Timer ticks_;
-    net::Timer explanation_;  // a suspicion has so long to explain itself
-    net::Timer departures_;   // until then they gather
-    net::Timer reunion_;      // until then members of the coordinator before may come
-    bool has_inherited_ = false;
+    net::Timer suspicion_grace_;  // for an explanation of a suspicion
+    net::Timer departures_;       // collects them for one frame
+    net::Timer rejoin_grace_;     // for members of the previous coordinator
+    bool is_successor_ = false;
     std::optional<net::Listener> listener_;
 };
 

@@ -1,6 +1,5 @@
-// How often ranks say that they live, and how long silence may last. From TUTTI_HEARTBEAT_MS (100)
-// and TUTTI_HEARTBEAT_TIMEOUT_MS (1000; 0: silence is never a failure, for debuggers). Loop thread
-// only.
+// Heartbeat interval and timeout, from TUTTI_HEARTBEAT_MS (100) and TUTTI_HEARTBEAT_TIMEOUT_MS
+// (1000; 0: silence is never a failure, for debuggers). Loop thread only.
 #pragma once
 
 #include <chrono>
@@ -10,28 +9,36 @@ namespace tutti::membership {
 
 struct Heartbeat {
     int64_t interval_ms = 100;
-    int64_t limit_ms = 1000;
+    int64_t timeout_ms = 1000;
 
     static Heartbeat from_environment();
 };
 
-// Notices when this process itself was stopped or starved: then nobody else is to blame for the
-// silence.
-class Pulse {
+// Notices when this process itself was stopped or starved: then the silence is nobody else's fault.
+class HeartbeatClock {
 public:
     using Clock = std::chrono::steady_clock;
-    explicit Pulse(const Heartbeat& heartbeat) : heartbeat_(heartbeat), last_(Clock::now()) {}
+    explicit HeartbeatClock(const Heartbeat& heartbeat)
+        : heartbeat_(heartbeat), last_(Clock::now()) {}
 
-    // At every tick: whether this one came so late that silences must be counted anew.
-    bool overslept() {
+    // At every tick: whether it is so late that all silences must be counted anew.
+    bool was_suspended() {
         const auto now = Clock::now();
         const auto late = now - last_ - std::chrono::milliseconds(heartbeat_.interval_ms);
         last_ = now;
-        return late > std::chrono::milliseconds(heartbeat_.limit_ms / 2);
+        return late > std::chrono::milliseconds(heartbeat_.timeout_ms / 2);
     }
-    [[nodiscard]] bool too_silent(Clock::time_point last_heard) const {
-        return heartbeat_.limit_ms > 0 &&
-               last_ - last_heard > std::chrono::milliseconds(heartbeat_.limit_ms);
+    // The time of the last tick. Silences are judged by it: in a tick that is suspended half way,
+    // the time goes on and nothing else does.
+    [[nodiscard]] Clock::time_point now() const { return last_; }
+    // So long that one should ask.
+    [[nodiscard]] bool is_quiet(Clock::time_point last_heard) const {
+        return heartbeat_.timeout_ms > 0 &&
+               last_ - last_heard > std::chrono::milliseconds(heartbeat_.timeout_ms / 2);
+    }
+    [[nodiscard]] bool is_overdue(Clock::time_point last_heard) const {
+        return heartbeat_.timeout_ms > 0 &&
+               last_ - last_heard > std::chrono::milliseconds(heartbeat_.timeout_ms);
     }
 
 private:

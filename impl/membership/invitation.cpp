@@ -61,9 +61,9 @@ Invitation Invitation::parse(const std::string& text) {
     const bool token_fits = parse_hex(next(), invitation.token);
     invitation.host = next();
     if (!port_fits || !token_fits || invitation.host.empty() || begin >= text.size()) {
-        throw Error(TUTTI_ERR_STORE, cat("rank 0 left \"", text,
-                                         "\" at the store, which is no invitation: does another "
-                                         "group use the same store?"));
+        throw Error(TUTTI_ERR_STORE,
+                    cat("the store has \"", text,
+                        "\" in place of rank 0's invitation: does another group use it?"));
     }
     while (begin < text.size()) {
         const size_t comma = std::min(text.find(',', begin), text.size());

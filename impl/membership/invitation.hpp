@@ -1,5 +1,6 @@
-// What rank 0 leaves at the store for the others: where to call, and the token that proves the
-// caller belongs here. Any thread.
+// Where a coordinator is called, and the token that proves the caller belongs there. Rank 0 leaves
+// its own at the store for the others; one that is no rank is made known by whoever runs it. Any
+// thread.
 #pragma once
 
 #include <string>
@@ -17,10 +18,11 @@ bool parse_hex(std::string_view text, Token& token);
 struct Invitation {
     int port = 0;
     Token token{};
-    std::string host;                    // net::host_identity() of rank 0
+    std::string host;                    // net::host_identity() of the coordinator
     std::vector<std::string> addresses;  // best first
+    int rank = 0;                        // that coordinates, or nobody
 
-    // "port token-in-hex host address,address".
+    // Of rank 0: "port token-in-hex host address,address".
     [[nodiscard]] std::string text() const;
     // Throws STORE for anything else.
     static Invitation parse(const std::string& text);

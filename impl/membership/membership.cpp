@@ -4,16 +4,16 @@
 #include <numeric>
 #include <utility>
 
-#include "absence.hpp"
 #include "base/error.hpp"
 #include "base/fault_point.hpp"
+#include "missing_ranks.hpp"
 #include "world.hpp"
 
 namespace tutti {
 
 namespace {
 
-constexpr size_t longest_words = 16 * 1024 * 1024;
+constexpr size_t most_payload_bytes = 16 * 1024 * 1024;
 constexpr int64_t outcome_ms = 5000;  // what the arbiter may take once the deadline has passed
 
 std::vector<int> inverse(const std::vector<int>& world_ranks, int size) {
@@ -27,29 +27,30 @@ std::vector<int> inverse(const std::vector<int>& world_ranks, int size) {
 }  // namespace
 
 StepTimedOut::StepTimedOut(std::vector<int> ranks)
-    : Error(membership::have_not_come(membership::list_of_ranks(ranks))),
+    : Error(membership::missing_ranks_error(membership::list_of_ranks(ranks))),
       missing(std::move(ranks)) {}
 
-Membership::Membership(std::shared_ptr<World> world, uint32_t number, std::vector<int> world_ranks)
+Membership::Membership(std::shared_ptr<World> world, uint32_t group_id,
+                       std::vector<int> world_ranks)
     : world_(std::move(world)),
-      number_(number),
+      group_id_(group_id),
       world_ranks_(std::move(world_ranks)),
       ranks_(inverse(world_ranks_, world_->size())),
       rank_(rank_of(world_->rank())),
       gone_(world_ranks_.size()) {
-    world_->add(number_, this);
-    if (number_ != 0) {
-        world_->tell(membership::encode(membership::Kind::Open, number_, world_ranks_));
+    world_->add(group_id_, this);
+    if (group_id_ != 0) {
+        world_->send(membership::encode(membership::Kind::Open, group_id_, world_ranks_));
     }
 }
 
 Membership::~Membership() {
     leave();
-    world_->remove(number_, this);
+    world_->remove(group_id_, this);
 }
 
 std::string Membership::identity() const {
-    return number_ == 0 ? world_->identity() : cat(world_->identity(), "/", number_);
+    return group_id_ == 0 ? world_->identity() : cat(world_->identity(), "/", group_id_);
 }
 
 bool Membership::same_host(int rank) const {
@@ -57,7 +58,7 @@ bool Membership::same_host(int rank) const {
 }
 
 void Membership::subscribe(MembershipListener& listener) {
-    const Lock telling(telling_);
+    const Lock delivery(delivery_);
     listener_ = &listener;
     Status failure;
     std::vector<bool> left;
@@ -73,14 +74,14 @@ void Membership::subscribe(MembershipListener& listener) {
 }
 
 void Membership::unsubscribe() noexcept {
-    const Lock telling(telling_);
+    const Lock delivery(delivery_);
     listener_ = nullptr;
 }
 
 Status Membership::find_trouble(int peer) const {
     const Lock lock(mutex_);
     if (!cause().ok()) return cause();
-    return peer != rank_ && gone_[static_cast<size_t>(peer)] ? membership::has_left(peer)
+    return peer != rank_ && gone_[static_cast<size_t>(peer)] ? membership::left_error(peer)
                                                              : Status{};
 }
 
@@ -99,11 +100,11 @@ void Membership::report(const Status& cause) noexcept {
         has_trouble_.store(true, std::memory_order_release);
         changed_.notify_all();
     }
-    world_->tell(membership::encode(membership::Kind::Report, number_, cause));
+    world_->send(membership::encode(membership::Kind::Report, group_id_, cause));
 }
 
-void Membership::stalled(uint64_t number, const std::string& call) noexcept {
-    world_->tell(membership::encode(number_, membership::Stall{number, call}));
+void Membership::stalled(uint64_t sequence, const std::string& call) noexcept {
+    world_->send(membership::encode(group_id_, membership::Stall{sequence, call}));
 }
 
 void Membership::suspect(int peer, const std::string& reason) noexcept {
@@ -118,19 +119,19 @@ void Membership::leave() noexcept {
         has_trouble_.store(true, std::memory_order_release);
         changed_.notify_all();
     }
-    world_->tell(membership::encode(membership::Kind::Bye, number_, std::vector<int>{}));
-    if (number_ == 0) world_->leave();
+    world_->send(membership::encode(membership::Kind::Bye, group_id_, std::vector<int>{}));
+    if (group_id_ == 0) world_->leave();
 }
 
-// The world tells: its lock is held.
+// Called by the world, under its lock.
 
-void Membership::hear_verdict(const Status& cause) {
+void Membership::on_verdict(const Status& cause) {
     fail_with(cause);
 }
 
-// Of the first group the verdict says it.
-void Membership::hear_loss(const Status& loss) {
-    if (number_ == 0 || rank_of(loss.rank) < 0) return;
+// The first group gets it in its verdict.
+void Membership::on_loss(const Status& loss) {
+    if (group_id_ == 0 || rank_of(loss.rank) < 0) return;
     {
         const Lock lock(mutex_);
         if (gone_[static_cast<size_t>(rank_of(loss.rank))]) return;
@@ -142,7 +143,7 @@ Status Membership::in_ranks_of_group(const Status& loss) const {
     const int rank = loss.rank < 0 ? -1 : rank_of(loss.rank);
     Status status = loss;
     status.rank = rank;
-    if (number_ != 0 && rank >= 0) {
+    if (group_id_ != 0 && rank >= 0) {
         status.message =
             cat(loss.message, "; global rank ", loss.rank, " is rank ", rank, " of this group");
     }
@@ -150,7 +151,7 @@ Status Membership::in_ranks_of_group(const Status& loss) const {
 }
 
 void Membership::fail_with(const Status& cause) {
-    const Lock telling(telling_);
+    const Lock delivery(delivery_);
     {
         const Lock lock(mutex_);
         if (!failure_.ok() || has_left_) return;
@@ -161,8 +162,8 @@ void Membership::fail_with(const Status& cause) {
     if (listener_ != nullptr) listener_->failed(cause);
 }
 
-void Membership::hear_departures(const std::vector<int>& world_ranks) {
-    const Lock telling(telling_);
+void Membership::on_departures(const std::vector<int>& world_ranks) {
+    const Lock delivery(delivery_);
     for (const int world_rank : world_ranks) {
         const int rank = rank_of(world_rank);
         if (rank < 0 || rank == rank_) continue;
@@ -176,7 +177,7 @@ void Membership::hear_departures(const std::vector<int>& world_ranks) {
     }
 }
 
-void Membership::hear_end(const std::string& key, Wait end) {
+void Membership::on_step_end(const std::string& key, Wait end) {
     const Lock lock(mutex_);
     const auto found = waits_.find(key);
     if (found == waits_.end()) return;
@@ -193,15 +194,15 @@ std::vector<int> Membership::participants(const Step& step) const {
     return ranks;
 }
 
-Membership::Outcome Membership::take(const Step& step, const std::string& words,
-                                     const Deadline& deadline) {
+Membership::Outcome Membership::take_step(const Step& step, const std::string& payload,
+                                          const Deadline& deadline) {
     const auto ranks = participants(step);
-    if (words.size() > longest_words) {
+    if (payload.size() > most_payload_bytes) {
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,
-                    cat(words.size(), " bytes are too many for a step of a group; ", longest_words,
-                        " may be said"));
+                    cat(payload.size(), " bytes are too many for a step of a group; ",
+                        most_payload_bytes, " may be said"));
     }
-    if (size() == 1 && step.numbers == 0) return {{words}, 0};
+    if (size() == 1 && step.new_groups == 0) return {{payload}, 0};
     Wait wait;
     {
         const Lock lock(mutex_);
@@ -216,8 +217,8 @@ Membership::Outcome Membership::take(const Step& step, const std::string& words,
             group.waits_.erase(key);
         }
     } forget{*this, step.key};
-    world_->tell(
-        membership::encode(membership::Come{number_, step.key, ranks, step.numbers, words, {}}));
+    world_->send(membership::encode(
+        membership::StepArrival{group_id_, step.key, ranks, step.new_groups, payload, {}}));
     TUTTI_FAULT_POINT("membership.wait");
     await(step, wait, deadline);
     {
@@ -232,7 +233,7 @@ Membership::Outcome Membership::take(const Step& step, const std::string& words,
 void Membership::await(const Step& step, const Wait& wait, const Deadline& deadline) {
     Deadline until = deadline;
     Deadline next_look = Deadline::after_ms(membership::stall_ms);
-    int judge = step.judge < 0 ? -1 : world_rank(step.judge);
+    int deadline_rank = step.deadline_rank < 0 ? -1 : world_rank(step.deadline_rank);
     bool has_given_up = false;
     Lock lock(mutex_);
     while (!wait.ended && cause().ok()) {
@@ -240,11 +241,12 @@ void Membership::await(const Step& step, const Wait& wait, const Deadline& deadl
         lock.unlock();
         if (until.expired()) {
             if (has_given_up) return;
-            world_->tell(membership::encode(membership::GiveUp{number_, step.key, judge}));
-            has_given_up = judge < 0;
+            world_->send(
+                membership::encode(membership::GiveUp{group_id_, step.key, deadline_rank}));
+            has_given_up = deadline_rank < 0;
             until = Deadline::after_ms(has_given_up ? outcome_ms
                                                     : 2 * deadline.timeout_ms() + outcome_ms);
-            judge = -1;
+            deadline_rank = -1;
         } else if (next_look.expired()) {
             next_look = Deadline::after_ms(membership::stall_ms);
             step.stalled();
@@ -256,9 +258,8 @@ void Membership::await(const Step& step, const Wait& wait, const Deadline& deadl
 void Membership::throw_failure(const Wait& wait) const {
     const Status& failure = wait.failure;
     if (!wait.ended) {
-        throw Error(TUTTI_ERR_TIMEOUT,
-                    cat("timed out, and nothing was heard of the coordinator for ", outcome_ms,
-                        " ms after that"));
+        throw Error(TUTTI_ERR_TIMEOUT, cat("timed out, and the coordinator did not answer for ",
+                                           outcome_ms, " ms after that"));
     }
     if (failure.code == TUTTI_ERR_PEER_LOST) throw Error(in_ranks_of_group(failure));
     if (failure.code != TUTTI_ERR_TIMEOUT) {
@@ -274,8 +275,8 @@ void Membership::throw_failure(const Wait& wait) const {
 void Membership::refuse(const Step& step, const Status& why) noexcept {
     Status refusal = why;  // between ranks, they are those of the world
     if (refusal.rank >= 0) refusal.rank = world_rank(refusal.rank);
-    world_->tell(membership::encode(membership::Come{
-        number_, step.key, participants(step), step.numbers, {}, std::move(refusal)}));
+    world_->send(membership::encode(membership::StepArrival{
+        group_id_, step.key, participants(step), step.new_groups, {}, std::move(refusal)}));
 }
 
 }  // namespace tutti

@@ -1,7 +1,7 @@
-// What a group knows of its ranks: who is alive, who has left, why they cannot go on together; and
-// small things that they tell each other before they have, or without having, any way to move data.
-// A group owns one; the groups that are made from each other share one world (world.hpp). Ranks are
-// those of the group. Any thread.
+// A group's knowledge of its ranks: which are alive, which have left, why the group cannot go on.
+// Also small steps that ranks take together before they can move data, or without moving any. A
+// group owns one; groups made from each other share one world (world.hpp). Ranks are those of the
+// group. Any thread.
 #pragma once
 
 #include <atomic>
@@ -23,17 +23,17 @@ namespace tutti {
 
 class World;
 
-// TIMEOUT of a step; its rank is the first that is missing.
+// TIMEOUT of a step; its rank is the first missing one.
 struct StepTimedOut : Error {
     explicit StepTimedOut(std::vector<int> ranks);
     std::vector<int> missing;
 };
 
-// Hears what becomes of a group, once each, from a thread of the membership's or from whoever says
-// it. Short; must not throw, nor unsubscribe.
+// Events of a group, each at most once, from a thread of the membership or of whichever caller
+// caused it. Short; must not throw, nor unsubscribe.
 class MembershipListener {
 public:
-    // Its ranks cannot go on, and why.
+    // The group cannot go on, and why.
     virtual void failed(const Status& cause) noexcept = 0;
     // That rank has left of its own will.
     virtual void left(int /*rank*/) noexcept {}
@@ -46,20 +46,19 @@ class Membership {
 public:
     // A step that ranks of the group take together.
     struct Step {
-        std::string key;                                 // of no other step of the group
-        std::optional<std::vector<int>> participants{};  // ascending; nothing: every rank
-        uint32_t numbers = 0;                            // of new groups: so many are needed
-        int judge = -1;                   // a rank: once it has come, its deadline counts alone
-        std::function<void()> stalled{};  // nothing has happened for a while; may throw
+        std::string key;                                 // unique within the group
+        std::optional<std::vector<int>> participants{};  // ascending; nothing: all ranks
+        uint32_t new_groups = 0;                         // how many group ids the step needs
+        int deadline_rank = -1;           // once that rank has arrived, only its deadline counts
+        std::function<void()> stalled{};  // after a second without progress; may throw
     };
     struct Outcome {
-        std::vector<std::string> words;  // of the participants, in their order
-        uint32_t first_number = 0;       // of the new groups
+        std::vector<std::string> payloads;  // of the participants, in their order
+        uint32_t first_group_id = 0;        // of the new groups
     };
 
-    // The first group of a world, or `number` that a step has given to a group of those ranks of
-    // the world.
-    Membership(std::shared_ptr<World> world, uint32_t number, std::vector<int> world_ranks);
+    // The first group of a world (0), or one of those ranks with an id from a step.
+    Membership(std::shared_ptr<World> world, uint32_t group_id, std::vector<int> world_ranks);
     ~Membership();
     Membership(const Membership&) = delete;
     Membership& operator=(const Membership&) = delete;
@@ -68,52 +67,52 @@ public:
     [[nodiscard]] int size() const { return static_cast<int>(world_ranks_.size()); }
     [[nodiscard]] World& world() const { return *world_; }
     [[nodiscard]] const std::shared_ptr<World>& shared_world() const { return world_; }
-    [[nodiscard]] uint32_t number() const { return number_; }
+    [[nodiscard]] uint32_t group_id() const { return group_id_; }
     [[nodiscard]] int world_rank(int rank) const { return world_ranks_[static_cast<size_t>(rank)]; }
     // -1: not in this group.
     [[nodiscard]] int rank_of(int world_rank) const {
         return ranks_[static_cast<size_t>(world_rank)];
     }
-    // The same on all ranks, and no other group's.
+    // The same on all ranks, and unique.
     [[nodiscard]] std::string identity() const;
     // Whether that rank is on this host.
     [[nodiscard]] bool same_host(int rank) const;
 
-    // One at a time. It hears at once what has happened already. When the second returns, it hears
-    // nothing more.
+    // One at a time. It first gets the events that have already happened. After unsubscribe() it
+    // gets none.
     void subscribe(MembershipListener& listener);
     void unsubscribe() noexcept;
 
-    // Why this rank cannot count on `peer`, itself included: the group has failed, or that one has
+    // Why this rank cannot count on `peer`, or on itself: the group has failed, or the peer has
     // left.
     [[nodiscard]] Status trouble(int peer) const {
         return has_trouble_.load(std::memory_order_acquire) ? find_trouble(peer) : Status{};
     }
 
-    // Until the group has failed: why; or the deadline has passed.
+    // Until the group has failed, and why; or until the deadline.
     Status await_failure(const Deadline& deadline);
 
-    // A call of this rank's failed: no rank can go on. The first cause counts, for all.
+    // A call of this rank failed, so no rank can go on. The first cause counts, for all.
     void report(const Status& cause) noexcept;
-    // This rank has waited for a while in this call: ranks that wait in different ones, for each
-    // other, fail with MISMATCH.
-    void stalled(uint64_t number, const std::string& call) noexcept;
-    // The data connection to that rank broke: a death, a departure or, if neither is heard of, that
-    // is the failure.
+    // This rank makes no progress in this call. Ranks that wait for each other in different calls
+    // fail with MISMATCH.
+    void stalled(uint64_t sequence, const std::string& call) noexcept;
+    // The data connection to that rank broke. Unless a death or a departure explains it, that is
+    // the failure.
     void suspect(int peer, const std::string& reason) noexcept;
-    // This rank leaves the group; the world with the first one. It hears of nothing more.
+    // This rank leaves the group, with the first one the world, and gets no more events.
     void leave() noexcept;
 
-    // Until all participants have come: what each of them says. Throws for all who come, or none:
-    // StepTimedOut when the time of one is up; PEER_LOST; what a rank refused with; why the group
-    // fails meanwhile.
-    Outcome take(const Step& step, const std::string& words, const Deadline& deadline);
-    // The same by a rank that takes no part: the others' take() throws `why`. Does not wait.
+    // Until all participants have arrived: the payload of each. Throws on all that arrive, or on
+    // none: StepTimedOut when one deadline has passed; PEER_LOST; the reason of a rank that
+    // refused; why the group failed.
+    Outcome take_step(const Step& step, const std::string& payload, const Deadline& deadline);
+    // From a rank that takes no part: take_step() of the others throws `why`. Does not wait.
     void refuse(const Step& step, const Status& why) noexcept;
-    // take() of every rank, of what is said by all; `key` as there.
-    std::vector<std::string> tell_all(const std::string& key, const std::string& words,
-                                      const Deadline& deadline) {
-        return take({.key = key}, words, deadline).words;
+    // take_step() of all ranks: the payloads of all.
+    std::vector<std::string> all_gather(const std::string& key, const std::string& payload,
+                                        const Deadline& deadline) {
+        return take_step({.key = key}, payload, deadline).payloads;
     }
 
 private:
@@ -125,11 +124,11 @@ private:
         std::vector<int> missing;
     };
 
-    // By the world.
-    void hear_verdict(const Status& cause);
-    void hear_loss(const Status& loss);
-    void hear_departures(const std::vector<int>& world_ranks);
-    void hear_end(const std::string& key, Wait end);
+    // Called by the world.
+    void on_verdict(const Status& cause);
+    void on_loss(const Status& loss);
+    void on_departures(const std::vector<int>& world_ranks);
+    void on_step_end(const std::string& key, Wait end);
 
     [[nodiscard]] Status find_trouble(int peer) const;
     [[nodiscard]] const Status& cause() const TUTTI_REQUIRES(mutex_) {
@@ -142,15 +141,15 @@ private:
     [[nodiscard]] Status in_ranks_of_group(const Status& loss) const;
 
     const std::shared_ptr<World> world_;
-    const uint32_t number_;
+    const uint32_t group_id_;
     const std::vector<int> world_ranks_;  // by rank
     const std::vector<int> ranks_;        // by rank in the world
     const int rank_;
     std::atomic<bool> has_trouble_{false};
     std::atomic<bool> has_left_{false};
 
-    Mutex telling_;  // held while the listener hears something; before mutex_
-    MembershipListener* listener_ TUTTI_GUARDED_BY(telling_) = nullptr;
+    Mutex delivery_;  // held while the listener is called; before mutex_
+    MembershipListener* listener_ TUTTI_GUARDED_BY(delivery_) = nullptr;
     mutable Mutex mutex_;
     Condition changed_;
     Status failure_ TUTTI_GUARDED_BY(mutex_);                      // of all

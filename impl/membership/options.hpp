@@ -1,4 +1,4 @@
-// What all ranks must say alike when they meet: lines of "options.reproducible is 1". Any thread.
+// Options that must be the same on all ranks: lines of "options.reproducible is 1". Any thread.
 #pragma once
 
 #include <string>

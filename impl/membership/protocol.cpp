@@ -17,7 +17,7 @@ namespace tutti::membership {
 namespace {
 
 constexpr uint32_t magic = 0x43545554;  // "TUTC"
-constexpr uint32_t version = 2;
+constexpr uint32_t version = 3;
 constexpr size_t most_addresses = 256;  // of a rank; those beyond are not told
 
 template <typename One, typename Type>
@@ -27,19 +27,22 @@ concept A = std::same_as<std::remove_const_t<One>, Type>;
 auto fields(A<Status> auto& it) {
     return std::tie(it.code, it.rank, it.system_errno, it.message);
 }
-auto fields(A<Stall> auto& it) {
-    return std::tie(it.number, it.call);
+auto fields(A<net::ThreadId> auto& it) {
+    return std::tie(it.process, it.thread, it.started, it.numbering);
 }
-auto fields(A<Come> auto& it) {
-    return std::tie(it.group, it.key, it.participants, it.numbers, it.words, it.refusal);
+auto fields(A<Stall> auto& it) {
+    return std::tie(it.sequence, it.call);
+}
+auto fields(A<StepArrival> auto& it) {
+    return std::tie(it.group, it.key, it.participants, it.new_groups, it.payload, it.refusal);
 }
 auto fields(A<GiveUp> auto& it) {
     return std::tie(it.group, it.key, it.unless_here);
 }
-auto fields(A<Gathered> auto& it) {
-    return std::tie(it.group, it.key, it.first_number, it.words);
+auto fields(A<StepCompleted> auto& it) {
+    return std::tie(it.group, it.key, it.first_group_id, it.payloads);
 }
-auto fields(A<Failed> auto& it) {
+auto fields(A<StepFailed> auto& it) {
     return std::tie(it.group, it.key, it.cause, it.missing);
 }
 
@@ -62,13 +65,15 @@ public:
         put(static_cast<uint32_t>(all.size()));
         for (const Each& each : all) put(each);
     }
-    void put(const Seat& seat) {
-        const size_t count = std::min(seat.addresses.size(), most_addresses);
+    void put(const Endpoint& endpoint) {
+        const size_t count = std::min(endpoint.addresses.size(), most_addresses);
         put(static_cast<uint32_t>(count));
-        for (size_t index = 0; index < count; ++index) put(seat.addresses[index]);
-        put(seat.port);
-        put(seat.host);
-        put(seat.options);
+        for (size_t index = 0; index < count; ++index) put(endpoint.addresses[index]);
+        put(endpoint.port);
+        put(endpoint.host);
+        put(endpoint.options);
+        put(endpoint.thread);
+        put(endpoint.mailbox);
     }
     template <typename Struct>
     void put(const Struct& it) requires requires {
@@ -123,15 +128,17 @@ public:
     void get(std::vector<Each>& all) {
         for (auto left = get<uint32_t>(); left > 0; --left) all.push_back(get<Each>());
     }
-    void get(Seat& seat) {
+    void get(Endpoint& endpoint) {
         const size_t count = get<uint32_t>();
         if (count > most_addresses) {
             throw Error(TUTTI_ERR_NETWORK, cat("a control frame claims ", count, " addresses"));
         }
-        while (seat.addresses.size() < count) seat.addresses.push_back(get<std::string>());
-        get(seat.port);
-        get(seat.host);
-        get(seat.options);
+        while (endpoint.addresses.size() < count) endpoint.addresses.push_back(get<std::string>());
+        get(endpoint.port);
+        get(endpoint.host);
+        get(endpoint.options);
+        get(endpoint.thread);
+        get(endpoint.mailbox);
     }
     template <typename Struct>
     void get(Struct& it) requires requires {
@@ -143,7 +150,7 @@ public:
     void get_member(auto& who, bool kind_fits) {
         if (!kind_fits || get<uint32_t>() != magic || get<uint32_t>() != version) {
             throw Error(TUTTI_ERR_NETWORK,
-                        "a control connection opens with something else than a knock and hello");
+                        "a control connection does not begin with a handshake or hello");
         }
         get(who.token);
         get(who.rank);
@@ -179,20 +186,20 @@ Token random_token() {
     return token;
 }
 
-std::string encode(const Knock& knock) {
-    Writer writer(Kind::Knock);
-    writer.put_member(knock);
+std::string encode(const Handshake& handshake) {
+    Writer writer(Kind::Handshake);
+    writer.put_member(handshake);
     return writer.done();
 }
 
 std::string encode(const Hello& hello) {
     Writer writer(Kind::Hello);
     writer.put_member(hello);
-    writer.put(hello.seat);
+    writer.put(hello.endpoint);
     return writer.done();
 }
 
-std::string encode(const std::vector<Seat>& roster) {
+std::string encode(const std::vector<Endpoint>& roster) {
     return frame_of(Kind::Roster, roster);
 }
 
@@ -220,46 +227,54 @@ std::string encode(Kind kind, uint32_t group, const std::vector<int>& ranks) {
     return frame_of(kind, group, ranks);
 }
 
+std::string encode_watch(const std::vector<int>& ranks) {
+    return frame_of(Kind::Watch, ranks);
+}
+
 std::string encode(uint32_t group, const Stall& stall) {
     return frame_of(Kind::Stalled, group, stall);
 }
 
-std::string encode(const Come& come) {
-    return frame_of(Kind::Come, come);
+std::string encode(const StepArrival& arrival) {
+    return frame_of(Kind::Arrive, arrival);
 }
 
 std::string encode(const GiveUp& give_up) {
     return frame_of(Kind::GiveUp, give_up);
 }
 
-std::string encode(const Gathered& gathered) {
-    return frame_of(Kind::Gathered, gathered);
+std::string encode(const StepCompleted& completed) {
+    return frame_of(Kind::StepCompleted, completed);
 }
 
-std::string encode(const Failed& failed) {
-    return frame_of(Kind::Failed, failed);
+std::string encode(const StepFailed& failed) {
+    return frame_of(Kind::StepFailed, failed);
 }
 
-Knock decode_knock(const Frame& frame) {
-    Knock knock;
-    Reader(frame).get_member(knock, frame.kind == Kind::Knock);
-    return knock;
+Handshake decode_handshake(const Frame& frame) {
+    Handshake handshake;
+    Reader(frame).get_member(handshake, frame.kind == Kind::Handshake);
+    return handshake;
 }
 
 Hello decode_hello(const Frame& frame) {
     Reader reader(frame);
     Hello hello;
     reader.get_member(hello, frame.kind == Kind::Hello);
-    reader.get(hello.seat);
+    reader.get(hello.endpoint);
     return hello;
 }
 
-std::vector<Seat> decode_roster(const Frame& frame) {
-    return Reader(frame).get<std::vector<Seat>>();
+std::vector<Endpoint> decode_roster(const Frame& frame) {
+    return Reader(frame).get<std::vector<Endpoint>>();
 }
 
 int decode_rank(const Frame& frame) {
     return Reader(frame).get<int>();
+}
+
+std::vector<int> decode_watch(const Frame& frame) {
+    return Reader(frame).get<std::vector<int>>();
 }
 
 std::string decode_text(const Frame& frame) {
@@ -282,20 +297,20 @@ OfGroup<Stall> decode_stall(const Frame& frame) {
     return of_group<Stall>(frame);
 }
 
-Come decode_come(const Frame& frame) {
-    return Reader(frame).get<Come>();
+StepArrival decode_arrival(const Frame& frame) {
+    return Reader(frame).get<StepArrival>();
 }
 
 GiveUp decode_give_up(const Frame& frame) {
     return Reader(frame).get<GiveUp>();
 }
 
-Gathered decode_gathered(const Frame& frame) {
-    return Reader(frame).get<Gathered>();
+StepCompleted decode_step_completed(const Frame& frame) {
+    return Reader(frame).get<StepCompleted>();
 }
 
-Failed decode_failed(const Frame& frame) {
-    return Reader(frame).get<Failed>();
+StepFailed decode_step_failed(const Frame& frame) {
+    return Reader(frame).get<StepFailed>();
 }
 
 Kind frame_kind(const std::string& frame) {

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "absence.hpp"
 #include "arbiter.hpp"
 #include "base/environment.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "missing_ranks.hpp"
 #include "options.hpp"
 
 namespace tutti {
@@ -25,39 +25,42 @@ using membership::FrameReader;
 
 constexpr int64_t withdrawal_ms = 1000;
 
-// Brings what the arbiter says to a rank.
-class Addressee {
+// Receives the arbiter's frames for a rank.
+class Recipient {
 public:
     virtual void receive(const std::string& bytes) noexcept = 0;
 
 protected:
-    ~Addressee() = default;
+    ~Recipient() = default;
 };
 
-// Where the ranks of one world come together. What the arbiter says waits in a queue; one thread at
-// a time, any that has said something, brings it to the ranks, with no lock held.
-class Assembly {
+// Connects the ranks of one world. Frames of the arbiter wait in a queue; one thread at a time, any
+// that has sent a frame, delivers them without a lock.
+class Hub {
 public:
-    explicit Assembly(int size)
+    explicit Hub(int size)
         : arbiter_(size, [this](int rank, const std::string& frame)
                              TUTTI_REQUIRES(mutex_) { queue_.emplace_back(rank, frame); }),
           ranks_(static_cast<size_t>(size)) {}
 
-    // Returns when all ranks have come; TIMEOUT names those that have not.
-    void come(int rank, Addressee& addressee, const std::string& options,
+    // Returns when all ranks have come; TIMEOUT names those that have not, or gave up before that.
+    void join(int rank, Recipient& recipient, const std::string& options,
               const Deadline& deadline) {
         Lock lock(mutex_);
         Rank& mine = ranks_[static_cast<size_t>(rank)];
-        if (mine.addressee != nullptr) {
+        if (mine.recipient != nullptr) {
             throw Error(TUTTI_ERR_INVALID_ARGUMENT,
-                        cat("another thread has come as rank ", rank, " before"), rank);
+                        cat("another thread has already joined as rank ", rank), rank);
         }
-        mine.addressee = &addressee;
+        mine.recipient = &recipient;
         mine.options = options;
-        changed_.notify_all();
-        while (!missing().empty()) {
-            if (changed_.wait(lock, deadline) || missing().empty()) continue;
-            throw membership::have_not_come(membership::list_of_ranks(missing()));
+        if (missing().empty()) {  // some may go before others have noticed
+            all_have_come_ = true;
+            changed_.notify_all();
+        }
+        while (!all_have_come_) {
+            if (changed_.wait(lock, deadline) || all_have_come_) continue;
+            throw membership::missing_ranks_error(membership::list_of_ranks(missing()));
         }
         arbiter_.enter(rank);
         std::vector<std::string> of_ranks;
@@ -65,32 +68,30 @@ public:
         membership::compare_options(of_ranks);
     }
 
-    void tell(int rank, const std::string& bytes) {
+    void send(int rank, const std::string& bytes) {
         act([&](Arbiter& arbiter) {
             FrameReader().feed(std::as_bytes(std::span(bytes)), [&](const Frame& frame) {
-                arbiter.hear(rank, frame);
+                arbiter.handle(rank, frame);
                 return true;
             });
         });
     }
     void suspect(const Status& suspicion) {
         act([&](Arbiter& arbiter) {
-            if (arbiter.is_member(suspicion.rank)) arbiter.lose(suspicion);
+            if (arbiter.is_member(suspicion.rank)) arbiter.declare_lost(suspicion);
         });
     }
 
     // Nothing is brought to that rank when this returns.
     void forget(int rank) {
         Lock lock(mutex_);
-        ranks_[static_cast<size_t>(rank)].addressee = nullptr;
-        ranks_[static_cast<size_t>(rank)].has_gone = true;
+        ranks_[static_cast<size_t>(rank)].recipient = nullptr;
         while (serving_ == rank) changed_.wait(lock);
     }
 
 private:
     struct Rank {
-        Addressee* addressee = nullptr;
-        bool has_gone = false;
+        Recipient* recipient = nullptr;
         std::string options;
     };
 
@@ -98,17 +99,17 @@ private:
     void act(Act&& what) {
         Lock lock(mutex_);
         what(arbiter_);
-        arbiter_.tell_who_left();
+        arbiter_.announce_departures();
         if (is_serving_) return;  // that thread goes on
         is_serving_ = true;
         while (!queue_.empty()) {
             const auto [rank, bytes] = std::move(queue_.front());
             queue_.pop_front();
-            Addressee* const addressee = ranks_[static_cast<size_t>(rank)].addressee;
-            if (addressee == nullptr) continue;
+            Recipient* const recipient = ranks_[static_cast<size_t>(rank)].recipient;
+            if (recipient == nullptr) continue;
             serving_ = rank;
             lock.unlock();
-            addressee->receive(bytes);
+            recipient->receive(bytes);
             lock.lock();
             serving_ = -1;
             changed_.notify_all();
@@ -119,10 +120,7 @@ private:
     [[nodiscard]] std::vector<int> missing() const TUTTI_REQUIRES(mutex_) {
         std::vector<int> absent;
         for (size_t rank = 0; rank < ranks_.size(); ++rank) {
-            const Rank& one = ranks_[rank];
-            if (one.addressee == nullptr && !one.has_gone) {
-                absent.push_back(static_cast<int>(rank));
-            }
+            if (ranks_[rank].recipient == nullptr) absent.push_back(static_cast<int>(rank));
         }
         return absent;
     }
@@ -132,21 +130,22 @@ private:
     std::deque<std::pair<int, std::string>> queue_ TUTTI_GUARDED_BY(mutex_);
     Arbiter arbiter_ TUTTI_GUARDED_BY(mutex_);
     std::vector<Rank> ranks_ TUTTI_GUARDED_BY(mutex_);
+    bool all_have_come_ TUTTI_GUARDED_BY(mutex_) = false;
     bool is_serving_ TUTTI_GUARDED_BY(mutex_) = false;
     int serving_ TUTTI_GUARDED_BY(mutex_) = -1;
 };
 
-class ThreadWorld final : public World, private Addressee {
+class ThreadWorld final : public World, private Recipient {
 public:
-    ThreadWorld(std::shared_ptr<Assembly> assembly, std::string identity, int rank, int size)
-        : World(rank, size), assembly_(std::move(assembly)), identity_(std::move(identity)) {}
+    ThreadWorld(std::shared_ptr<Hub> hub, std::string identity, int rank, int size)
+        : World(rank, size), hub_(std::move(hub)), identity_(std::move(identity)) {}
     ~ThreadWorld() override {
         end_resources();
-        assembly_->forget(rank());
+        hub_->forget(rank());
     }
 
-    void come(const std::string& options, const Deadline& deadline) {
-        assembly_->come(rank(), *this, options, deadline);
+    void join(const std::string& options, const Deadline& deadline) {
+        hub_->join(rank(), *this, options, deadline);
     }
 
     [[nodiscard]] std::string identity() const override { return identity_; }
@@ -157,32 +156,32 @@ public:
         return {here, std::vector<std::vector<std::string>>(static_cast<size_t>(size()), here)};
     }
 
-    void tell(std::string frame) noexcept override { assembly_->tell(rank(), frame); }
-    void suspect(const Status& suspicion) noexcept override { assembly_->suspect(suspicion); }
+    void send(std::string frame) noexcept override { hub_->send(rank(), frame); }
+    void suspect(const Status& suspicion) noexcept override { hub_->suspect(suspicion); }
     void leave() noexcept override {}
 
 private:
     void receive(const std::string& bytes) noexcept override {
         FrameReader().feed(std::as_bytes(std::span(bytes)), [this](const Frame& frame) {
-            hear(frame);
+            handle(frame);
             return true;
         });
     }
 
-    const std::shared_ptr<Assembly> assembly_;
+    const std::shared_ptr<Hub> hub_;
     const std::string identity_;  // process, and number of the assembly
 };
 
 // The assemblies of this process that a rank 0 has made and others may still look for.
-class Assemblies {
+class Hubs {
 public:
-    std::string add(const std::shared_ptr<Assembly>& assembly) {
+    std::string add(const std::shared_ptr<Hub>& hub) {
         const Lock lock(mutex_);
-        std::erase_if(assemblies_, [](const auto& entry) { return entry.second.expired(); });
-        assemblies_[++last_] = assembly;
+        std::erase_if(hubs_, [](const auto& entry) { return entry.second.expired(); });
+        hubs_[++last_] = hub;
         return cat(getpid(), "/", last_);
     }
-    std::shared_ptr<Assembly> find(const std::string& address) {
+    std::shared_ptr<Hub> find(const std::string& address) {
         const size_t slash = address.find('/');
         const auto part = [&](size_t begin, size_t count, const char* what) {
             return parse_number(address.substr(begin, count), what, 0, INT64_MAX);
@@ -194,22 +193,22 @@ public:
         }
         const auto number = part(slash + 1, std::string::npos, "group of rank 0");
         const Lock lock(mutex_);
-        const auto found = assemblies_.find(number);
-        auto assembly = found == assemblies_.end() ? nullptr : found->second.lock();
-        if (!assembly) {
-            throw Error(TUTTI_ERR_PEER_LOST, "rank 0 left before the others had come", 0);
+        const auto found = hubs_.find(number);
+        auto hub = found == hubs_.end() ? nullptr : found->second.lock();
+        if (!hub) {
+            throw Error(TUTTI_ERR_PEER_LOST, "rank 0 left before the others had joined", 0);
         }
-        return assembly;
+        return hub;
     }
 
 private:
     Mutex mutex_;
     int64_t last_ TUTTI_GUARDED_BY(mutex_) = 0;
-    std::map<int64_t, std::weak_ptr<Assembly>> assemblies_ TUTTI_GUARDED_BY(mutex_);
+    std::map<int64_t, std::weak_ptr<Hub>> hubs_ TUTTI_GUARDED_BY(mutex_);
 };
 
-Assemblies& assemblies() {
-    static Assemblies& all = *new Assemblies;  // outlives every group that a program forgets to end
+Hubs& hubs() {
+    static Hubs& all = *new Hubs;  // outlives every group that a program forgets to end
     return all;
 }
 
@@ -218,7 +217,7 @@ std::string find_address(Store& store, const std::string& key, const Deadline& d
         return store.get(key, deadline);
     } catch (const Error& error) {
         if (error.status().code != TUTTI_ERR_TIMEOUT) throw;
-        throw membership::have_not_come("0");
+        throw membership::missing_ranks_error("0");
     }
 }
 
@@ -233,22 +232,22 @@ void withdraw_address(Store& store, const std::string& key) noexcept {
 
 }  // namespace
 
-std::shared_ptr<World> meet_threads(const std::shared_ptr<Store>& store, int rank, int size,
-                                    const std::string& options, const Deadline& deadline) {
+std::shared_ptr<World> bootstrap_threads(const std::shared_ptr<Store>& store, int rank, int size,
+                                         const std::string& options, const Deadline& deadline) {
     const std::string key = "loopback/hub";
-    std::shared_ptr<Assembly> assembly;
+    std::shared_ptr<Hub> hub;
     std::string address;
     if (rank == 0) {
-        assembly = std::make_shared<Assembly>(size);
-        address = assemblies().add(assembly);
+        hub = std::make_shared<Hub>(size);
+        address = hubs().add(hub);
         store->set(key, address, deadline);
     } else {
         address = find_address(*store, key, deadline);
-        assembly = assemblies().find(address);
+        hub = hubs().find(address);
     }
-    auto world = std::make_shared<ThreadWorld>(std::move(assembly), address, rank, size);
+    auto world = std::make_shared<ThreadWorld>(std::move(hub), address, rank, size);
     try {
-        world->come(options, deadline);
+        world->join(options, deadline);
     } catch (...) {
         if (rank == 0) withdraw_address(*store, key);
         throw;
@@ -258,10 +257,10 @@ std::shared_ptr<World> meet_threads(const std::shared_ptr<Store>& store, int ran
 }
 
 std::shared_ptr<World> world_of_one() {
-    auto assembly = std::make_shared<Assembly>(1);
-    std::string address = assemblies().add(assembly);
-    auto world = std::make_shared<ThreadWorld>(std::move(assembly), std::move(address), 0, 1);
-    world->come("", Deadline::never());
+    auto hub = std::make_shared<Hub>(1);
+    std::string address = hubs().add(hub);
+    auto world = std::make_shared<ThreadWorld>(std::move(hub), std::move(address), 0, 1);
+    world->join("", Deadline::never());
     return world;
 }
 

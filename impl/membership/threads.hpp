@@ -1,4 +1,4 @@
-// A world of threads of one process: the arbiter is called as a function. Any thread.
+// A world of threads of one process: the arbiter is a function call away. Any thread.
 #pragma once
 
 #include <memory>
@@ -10,11 +10,11 @@
 
 namespace tutti {
 
-// As meet_processes(); UNSUPPORTED if rank 0 is in another process.
-std::shared_ptr<World> meet_threads(const std::shared_ptr<Store>& store, int rank, int size,
-                                    const std::string& options, const Deadline& deadline);
+// As bootstrap_processes(); UNSUPPORTED if rank 0 is in another process.
+std::shared_ptr<World> bootstrap_threads(const std::shared_ptr<Store>& store, int rank, int size,
+                                         const std::string& options, const Deadline& deadline);
 
-// Of one rank, who meets nobody.
+// Of a single rank.
 std::shared_ptr<World> world_of_one();
 
 }  // namespace tutti

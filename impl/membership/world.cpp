@@ -30,14 +30,14 @@ std::map<int, Status> World::losses() const {
 }
 
 void World::on_asked_to_connect(std::function<void(int rank)> connect) {
-    const Lock telling(telling_);
+    const Lock delivery(delivery_);
     asked_to_connect_ = std::move(connect);
 }
 
 // What happened before concerns it as well.
-void World::add(uint32_t number, Membership* group) {
-    const Lock telling(telling_);
-    groups_[number] = group;
+void World::add(uint32_t group_id, Membership* group) {
+    const Lock delivery(delivery_);
+    groups_[group_id] = group;
     std::map<int, Status> losses;
     std::vector<int> departed;
     Status verdict;
@@ -49,97 +49,98 @@ void World::add(uint32_t number, Membership* group) {
             if (departed_[static_cast<size_t>(rank)]) departed.push_back(rank);
         }
     }
-    if (number == 0 && !verdict.ok()) group->hear_verdict(verdict);
-    for (const auto& [rank, loss] : losses) group->hear_loss(loss);
-    group->hear_departures(departed);
+    if (group_id == 0 && !verdict.ok()) group->on_verdict(verdict);
+    for (const auto& [rank, loss] : losses) group->on_loss(loss);
+    group->on_departures(departed);
 }
 
-void World::remove(uint32_t number, const Membership* group) noexcept {
-    const Lock telling(telling_);
-    const auto found = groups_.find(number);
+void World::remove(uint32_t group_id, const Membership* group) noexcept {
+    const Lock delivery(delivery_);
+    const auto found = groups_.find(group_id);
     if (found != groups_.end() && found->second == group) groups_.erase(found);
 }
 
-template <typename Tell>
-void World::tell_group(uint32_t number, Tell&& tell) {
-    const Lock telling(telling_);
-    if (const auto found = groups_.find(number); found != groups_.end()) tell(*found->second);
+template <typename Deliver>
+void World::deliver_to(uint32_t group_id, Deliver&& deliver) {
+    const Lock delivery(delivery_);
+    if (const auto found = groups_.find(group_id); found != groups_.end()) deliver(*found->second);
 }
 
-void World::hear(const membership::Frame& frame) {
+void World::handle(const membership::Frame& frame) {
     switch (frame.kind) {
         case Kind::Verdict: {
             const auto [group, verdict] = membership::decode_group_status(frame);
-            return hear_verdict(group, verdict);
+            return on_verdict(group, verdict);
         }
         case Kind::Lost:
-            return hear_loss(membership::decode_status(frame));
+            return on_loss(membership::decode_status(frame));
         case Kind::Left: {
             const auto [group, ranks] = membership::decode_ranks(frame);
-            return hear_departures(group, ranks);
+            return on_departures(group, ranks);
         }
-        case Kind::Gathered: {
-            auto gathered = membership::decode_gathered(frame);
-            return tell_group(gathered.group, [&](Membership& group) {
-                group.hear_end(gathered.key,
-                               {true, {std::move(gathered.words), gathered.first_number}, {}, {}});
+        case Kind::StepCompleted: {
+            auto completed = membership::decode_step_completed(frame);
+            return deliver_to(completed.group, [&](Membership& group) {
+                group.on_step_end(
+                    completed.key,
+                    {true, {std::move(completed.payloads), completed.first_group_id}, {}, {}});
             });
         }
-        case Kind::Failed: {
-            auto failed = membership::decode_failed(frame);
-            return tell_group(failed.group, [&](Membership& group) {
-                group.hear_end(failed.key,
-                               {true, {}, std::move(failed.cause), std::move(failed.missing)});
+        case Kind::StepFailed: {
+            auto failed = membership::decode_step_failed(frame);
+            return deliver_to(failed.group, [&](Membership& group) {
+                group.on_step_end(failed.key,
+                                  {true, {}, std::move(failed.cause), std::move(failed.missing)});
             });
         }
         case Kind::Connect: {
             const int rank = membership::decode_rank(frame);
-            const Lock telling(telling_);
+            const Lock delivery(delivery_);
             const bool fits = rank >= 0 && rank < size_ && rank != rank_;
             if (fits && asked_to_connect_) asked_to_connect_(rank);
             return;
         }
         default:
-            return;  // what a later version says may be ignored
+            return;  // kinds of later versions may be ignored
     }
 }
 
-void World::hear_verdict(uint32_t group, const Status& verdict) {
+void World::on_verdict(uint32_t group, const Status& verdict) {
     if (group == 0) {
         const Lock lock(mutex_);
         if (verdict_.ok()) verdict_ = verdict;
     }
-    tell_group(group, [&](Membership& one) { one.hear_verdict(verdict); });
+    deliver_to(group, [&](Membership& one) { one.on_verdict(verdict); });
 }
 
-void World::hear_loss(const Status& loss) {
+void World::on_loss(const Status& loss) {
     if (loss.rank < 0 || loss.rank >= size_) return;
-    const Lock telling(telling_);
+    const Lock delivery(delivery_);
     {
         const Lock lock(mutex_);
         if (!losses_.emplace(loss.rank, loss).second) return;
     }
-    for (const auto& [number, group] : groups_) group->hear_loss(loss);
+    for (const auto& [group_id, group] : groups_) group->on_loss(loss);
 }
 
-// Who leaves the first group leaves all of them.
-void World::hear_departures(uint32_t group, const std::vector<int>& ranks) {
+// A rank that leaves the first group leaves all of them.
+void World::on_departures(uint32_t group, const std::vector<int>& ranks) {
     const bool fits =
         std::ranges::all_of(ranks, [this](int rank) { return rank >= 0 && rank < size_; });
     if (!fits) return;
     if (group != 0) {
-        return tell_group(group, [&](Membership& one) { one.hear_departures(ranks); });
+        return deliver_to(group, [&](Membership& one) { one.on_departures(ranks); });
     }
-    const Lock telling(telling_);
+    const Lock delivery(delivery_);
     {
         const Lock lock(mutex_);
         for (const int rank : ranks) departed_[static_cast<size_t>(rank)] = true;
     }
-    for (const auto& [number, one] : groups_) one->hear_departures(ranks);
+    for (const auto& [group_id, one] : groups_) one->on_departures(ranks);
 }
 
-void World::hear_failure(uint32_t group, const std::string& step, const Status& cause) {
-    tell_group(group, [&](Membership& one) { one.hear_end(step, {true, {}, cause, {}}); });
+void World::on_step_failure(uint32_t group, const std::string& step, const Status& cause) {
+    deliver_to(group, [&](Membership& one) { one.on_step_end(step, {true, {}, cause, {}}); });
 }
 
 bool World::has_departed(int rank) const {

@@ -1,6 +1,6 @@
-// One rank's place among all ranks of a first group: what brings its words to the arbiter and the
-// arbiter's to the groups that were made from the first one. Two kinds: processes (processes.hpp)
-// and threads of one process (threads.hpp). Any thread.
+// One rank's place among all ranks of a first group: carries frames to the arbiter, and the
+// arbiter's to the groups made from the first one. Two kinds: processes (processes.hpp) and threads
+// of one process (threads.hpp). Any thread.
 #pragma once
 
 #include <atomic>
@@ -20,10 +20,10 @@ namespace tutti {
 
 class Membership;
 
-// Where the other ranks can be reached from here, for who connects to them.
+// Where this rank listens and the others are reached, for data connections.
 struct Routes {
-    std::vector<std::string> listening_at;            // own numeric addresses; empty: every one
-    std::vector<std::vector<std::string>> by_rank{};  // of each rank, in the order to try
+    std::vector<std::string> listening_at;            // numeric; empty: every address
+    std::vector<std::vector<std::string>> by_rank{};  // in the order to try
 };
 
 class World {
@@ -34,19 +34,20 @@ public:
 
     [[nodiscard]] int rank() const { return rank_; }
     [[nodiscard]] int size() const { return size_; }
-    // The same on all ranks, and no other world's.
+    // The same on all ranks, and unique.
     [[nodiscard]] virtual std::string identity() const = 0;
     [[nodiscard]] virtual bool same_host(int rank) const = 0;
     // Whether all ranks are threads of this process.
     [[nodiscard]] virtual bool is_one_process() const { return false; }
     [[nodiscard]] virtual Routes routes() const = 0;
-    // That rank died; nothing else of it will be told.
+    // Why that rank is lost; OK: it is not.
     [[nodiscard]] Status loss_of(int rank) const;
     [[nodiscard]] std::map<int, Status> losses() const;
     // Whether it has left the first group, and with it all.
     [[nodiscard]] bool has_departed(int rank) const;
 
-    // What its groups share, of that type: made by the first of them, ended with the world.
+    // The resource of that type that its groups share: made by the first of them, ended with the
+    // world.
     template <typename Resource>
     std::shared_ptr<Resource> resource() {
         const Lock lock(resources_mutex_);
@@ -55,18 +56,21 @@ public:
         return std::static_pointer_cast<Resource>(there);
     }
 
-    // That rank is asked to connect to this one; it may not hear of it.
+    // Asks that rank to connect to this one; the request may get lost.
     void ask_to_connect(int rank) noexcept {
-        tell(membership::encode(membership::Kind::Connect, rank));
+        send(membership::encode(membership::Kind::Connect, rank));
     }
-    // Hears which rank asks this one to connect; nothing, when the second returns.
+    // Called with each rank that asks this one to connect; with nullptr, never again.
     void on_asked_to_connect(std::function<void(int rank)> connect);
 
-    // To the arbiter, in order; if none decides any more, this rank hears what it says itself.
-    virtual void tell(std::string frame) noexcept = 0;
+    // To the arbiter, in order; without one, this rank handles the frame itself.
+    virtual void send(std::string frame) noexcept = 0;
     virtual void suspect(const Status& suspicion) noexcept = 0;
     virtual void leave() noexcept = 0;
-    // Ends without a goodbye, as if the process had died. For tests.
+    // How long others may take to receive what this rank sent before it leaves.
+    void set_leave_ms(int64_t leave_ms) { leave_ms_ = leave_ms; }
+    [[nodiscard]] int64_t leave_ms() const { return leave_ms_; }
+    // Ends like a process that dies. For tests.
     virtual void abandon() noexcept {}
 
 protected:
@@ -74,29 +78,30 @@ protected:
 
     // First thing in the destructor of each kind.
     void end_resources() noexcept;
-    // What the arbiter says, in order. Throws NETWORK if it is malformed.
-    void hear(const membership::Frame& frame);
-    // The same, said by this rank itself.
-    void hear_verdict(uint32_t group, const Status& verdict);
-    void hear_loss(const Status& loss);
-    void hear_departures(uint32_t group, const std::vector<int>& ranks);
-    void hear_failure(uint32_t group, const std::string& step, const Status& cause);
+    // A frame from the arbiter, in order. Throws NETWORK if it is malformed.
+    void handle(const membership::Frame& frame);
+    // The same events, from this rank itself.
+    void on_verdict(uint32_t group, const Status& verdict);
+    void on_loss(const Status& loss);
+    void on_departures(uint32_t group, const std::vector<int>& ranks);
+    void on_step_failure(uint32_t group, const std::string& step, const Status& cause);
 
 private:
     friend class Membership;
-    void add(uint32_t number, Membership* group);
-    void remove(uint32_t number, const Membership* group) noexcept;
-    template <typename Tell>
-    void tell_group(uint32_t number, Tell&& tell);
+    void add(uint32_t group_id, Membership* group);
+    void remove(uint32_t group_id, const Membership* group) noexcept;
+    template <typename Deliver>
+    void deliver_to(uint32_t group_id, Deliver&& deliver);
 
     const int rank_;
     const int size_;
+    std::atomic<int64_t> leave_ms_{2000};
     Mutex resources_mutex_;
     std::map<std::type_index, std::shared_ptr<void>> resources_ TUTTI_GUARDED_BY(resources_mutex_);
-    Mutex telling_;        // held while groups are told; before their locks
-    mutable Mutex mutex_;  // after all others: whoever holds what lock may ask
-    std::map<uint32_t, Membership*> groups_ TUTTI_GUARDED_BY(telling_);
-    std::function<void(int)> asked_to_connect_ TUTTI_GUARDED_BY(telling_);
+    Mutex delivery_;       // held while groups are notified; before their locks
+    mutable Mutex mutex_;  // after all other locks
+    std::map<uint32_t, Membership*> groups_ TUTTI_GUARDED_BY(delivery_);
+    std::function<void(int)> asked_to_connect_ TUTTI_GUARDED_BY(delivery_);
     std::map<int, Status> losses_ TUTTI_GUARDED_BY(mutex_);
     std::vector<bool> departed_ TUTTI_GUARDED_BY(mutex_);  // from the first group, by rank
     Status verdict_ TUTTI_GUARDED_BY(mutex_);              // on the first group

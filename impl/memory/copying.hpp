@@ -1,4 +1,4 @@
-// Copies between a program's memory and what ranks of a host share. Any thread.
+// Copies between a program's memory and memory that ranks of a host share. Any thread.
 #pragma once
 
 #include "base/bytes.hpp"
@@ -7,7 +7,7 @@
 
 namespace tutti::shm {
 
-// Between memory that is the same or has nothing in common. `from` is what others have staged, ..
+// Between memory that is the same or does not overlap. `from` is staged by others, ..
 void copy_out(Bytes to, ConstBytes from, Stores stores);
 // .. or is a program's.
 void copy_data(Bytes to, ConstBytes from, Stores stores);

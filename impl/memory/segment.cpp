@@ -33,7 +33,7 @@ std::string link_text(const char* path) {
     return {text, length > 0 ? static_cast<size_t>(length) : 0};
 }
 
-// 0 where it cannot be told.
+// 0 if it is not known.
 uint64_t find_host() {
     const std::string boot = first_line("/proc/sys/kernel/random/boot_id");
     const std::string processes = link_text("/proc/self/ns/pid");
@@ -121,8 +121,8 @@ Segment::~Segment() {
 
 Segment Segment::make(size_t bytes) {
     check_file_size(bytes + front_page, cat("cannot make ", bytes, " bytes of shared memory"));
-    net::Descriptor file(
-        net::open_noted([&] { return ::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING); }));
+    net::Descriptor file(net::open_tracked(
+        [&] { return ::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING); }));
     if (!file.valid()) refuse_memory("cannot make", bytes);
     const int number = file.get();
     constexpr unsigned seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
@@ -194,7 +194,7 @@ Segment Segment::open(const Address& address, size_t bytes, Access access) {
     if (::stat(path.c_str(), &facts) != 0) refuse_other(address, path.c_str(), errno);
     if (!is_segment(facts)) refuse_other(address, "something else is there");
     const int mode = access == Access::ReadOnly ? O_RDONLY : O_RDWR;
-    net::Descriptor file(net::open_noted([&] { return ::open(path.c_str(), mode | careful); }));
+    net::Descriptor file(net::open_tracked([&] { return ::open(path.c_str(), mode | careful); }));
     if (!file.valid()) {
         check_exhaustion(address);
         refuse_other(address, path.c_str(), errno);

@@ -1,6 +1,6 @@
 // Memory that one process makes and others on its host map. It has no name in any file system: it
-// is gone with the last process that has it, however that ends. It cannot shrink under those who
-// read it. Any thread; touches /proc.
+// is gone with the last process that maps it, however that ends. It cannot shrink under its
+// readers. Any thread; touches /proc.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,20 @@
 
 namespace tutti::shm {
 
-// Where a process finds another one's segment.
+// The location of another process's segment.
 struct Address {
     uint64_t host = 0;  // digest of boot, and of the namespaces that /proc and memory depend on
-    uint64_t mark = 0;  // random; stands in the segment too
+    uint64_t mark = 0;  // random; also in the segment
     int32_t process = 0;
     int32_t descriptor = 0;
     uint64_t place = 0;  // in that process
 };
 
-// What the system can give all its processes without swapping, in bytes; more than there is where
-// it does not say.
+// Bytes that the system can give to all processes without swapping; an upper bound where it does
+// not say.
 size_t available_memory();
 
-// Copies from that process, wherever in its memory; false, with errno, if the system does not let
-// this one.
+// Copies from that process, from anywhere in its memory; false, with errno, if the system refuses.
 bool read_memory(int32_t process, uint64_t place, std::span<std::byte> into);
 
 class Segment {
@@ -33,11 +32,11 @@ public:
     // All zero. Throws OUT_OF_MEMORY, naming the limit; a file as large as the limit of file sizes
     // (ulimit -f) would raise SIGXFSZ, so it is not tried.
     static Segment make(size_t bytes);
-    // The same, and there at once: touching it cannot fail later.
+    // The same, and backed at once: touching it cannot fail later.
     static Segment make_now(size_t bytes);
     enum class Access { ReadOnly, ReadWrite };
-    // Throws UNSUPPORTED, saying why, if it is not to be had; OUT_OF_MEMORY, naming the limit, if
-    // this process has no descriptor or no address space for it.
+    // Throws UNSUPPORTED, saying why, if it cannot be opened; OUT_OF_MEMORY, naming the limit, if
+    // this process has no descriptor or address space for it.
     static Segment open(const Address& address, size_t bytes, Access access);
     Segment(Segment&& other) noexcept;
     Segment& operator=(Segment&&) = delete;
@@ -46,12 +45,12 @@ public:
     [[nodiscard]] void* data() const { return data_; }
     [[nodiscard]] size_t size() const;
     [[nodiscard]] const Address& address() const { return address_; }
-    // Whether the rest of the memory of the process that made it can be read, too.
+    // Whether this process can also read the other memory of the process that made it.
     [[nodiscard]] bool lets_read_memory() const;
-    // Nobody can open it any more.
+    // No process can open it any more.
     void close() { descriptor_.reset(); }
 
-    // Its pages are free, here and wherever it is mapped; what is read there is zero. The maker's.
+    // Frees its pages, here and wherever it is mapped; readers see zeros. For its maker.
     void give_up() noexcept;
     // Whether the process that made it has given it up.
     [[nodiscard]] bool is_given_up() const;

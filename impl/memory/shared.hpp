@@ -1,5 +1,5 @@
-// The memory that ranks of a team have shared: whether data lie in it, and where another rank's do.
-// A plain value: the team has one on the thread of its calls, its messages one under their lock.
+// The memory that ranks of a team share: whether data lie in it, and where another rank's do. A
+// plain value: the team has one on the thread of its calls, its messages one under their lock.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,7 @@
 
 namespace tutti::shm {
 
-// In which of the blocks that a team has shared something is, and how far from its beginning; 0: in
-// none. Ranks tell each other.
+// A shared block and an offset in it; 0: in none. Ranks send it to each other.
 using Place = uint64_t;
 
 class Shared {
@@ -33,7 +32,7 @@ public:
 private:
     struct Block {
         uint64_t number;
-        std::vector<std::shared_ptr<Segment>> parts;  // by rank; null: given up
+        std::vector<std::shared_ptr<Segment>> parts;  // by rank; null: freed
     };
     void drop_given_up();
     // The rank's part of that number; null if there is none.

@@ -12,9 +12,9 @@ namespace tutti::shm {
 namespace {
 
 constexpr const char* variable = "TUTTI_SHM_ALGORITHMS";
-constexpr std::array<std::string_view, ops> op_names{"broadcast",      "all_reduce", "reduce",
-                                                     "reduce_scatter", "all_gather", "all_to_all",
-                                                     "gather",         "scatter",    "message"};
+constexpr std::array<std::string_view, operation_kinds> op_names{
+    "broadcast",  "all_reduce", "reduce",  "reduce_scatter", "all_gather",
+    "all_to_all", "gather",     "scatter", "message"};
 constexpr std::array<std::string_view, 4> way_names{"by_size", "staged", "everyone", "direct"};
 
 template <size_t count>
@@ -39,7 +39,7 @@ bool writes_past_caches() {
 
 }  // namespace
 
-const char* name_of(Op op) {
+const char* name_of(OperationKind op) {
     return op_names[static_cast<size_t>(op)].data();
 }
 
@@ -48,19 +48,19 @@ Stores staging_stores(size_t bytes) {
     return past_caches && bytes >= 4 * KiB ? Stores::Streaming : Stores::Ordinary;
 }
 
-Ways ways_from_environment() {
-    Ways ways{};
+Algorithms algorithms_from_environment() {
+    Algorithms algorithms{};
     const std::string text = environment(variable).value_or("");
     for (size_t at = 0; at < text.size();) {
         const size_t end = std::min(text.find(',', at), text.size());
         const std::string_view one = std::string_view(text).substr(at, end - at);
         const size_t equals = std::min(one.find('='), one.size());
         const size_t op = find(op_names, one.substr(0, equals));
-        ways[op] = Way{
+        algorithms[op] = Algorithm{
             static_cast<uint8_t>(find(way_names, one.substr(std::min(equals + 1, one.size()))))};
         at = end + 1;
     }
-    return ways;
+    return algorithms;
 }
 
 }  // namespace tutti::shm

@@ -58,17 +58,6 @@ void check_names(const std::vector<std::string>& names, size_t dims) {
     }
 }
 
-void check_device_type(const std::string& device_type) {
-    if (device_type == "cpu") return;
-    if (device_type.find(':') != std::string::npos) {
-        refuse("device_type is \"", device_type, "\"; it must be without an index, for instance \"",
-               device_type.substr(0, device_type.find(':')), "\"");
-    }
-    if (device_type.empty()) refuse("device_type is empty");
-    throw Error(TUTTI_ERR_UNSUPPORTED,
-                cat("device_type is \"", device_type, "\"; this build knows: cpu"));
-}
-
 Layout::Layout(std::vector<int> shape, std::vector<int> ranks)
     : shape_(std::move(shape)), ranks_(std::move(ranks)) {}
 

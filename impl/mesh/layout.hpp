@@ -20,8 +20,6 @@ std::string names_text(const std::vector<std::string>& names);
 // Throw INVALID_ARGUMENT that names the argument. `places`: how many ranks there are for the mesh.
 void check_shape(const std::vector<int>& shape, size_t places);
 void check_names(const std::vector<std::string>& names, size_t dims);
-// Also UNSUPPORTED, for a device that this build does not have.
-void check_device_type(const std::string& device_type);
 
 class Layout {
 public:

@@ -1,6 +1,7 @@
 #include "mesh.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <utility>
 
@@ -32,8 +33,13 @@ std::string dim_text(const std::vector<std::string>& names, size_t dim) {
 
 // Where a mesh, its slices and their flattened dimensions come from.
 struct Mesh::Origin {
-    Origin(std::shared_ptr<Group> group, Layout grid, std::vector<std::string> dim_names)
-        : parent(std::move(group)), layout(std::move(grid)), names(std::move(dim_names)) {
+    Origin(std::shared_ptr<Group> group, Layout grid, const MeshOptions& options)
+        : parent(std::move(group)),
+          layout(std::move(grid)),
+          names(options.names),
+          device_type(options.device_type),
+          timeout_ms(options.timeout_ms),
+          reproducible(options.reproducible) {
         for (int rank = 0; rank < parent->size(); ++rank) {
             place_of[parent->global_ranks()[static_cast<size_t>(rank)]] = rank;
         }
@@ -54,9 +60,17 @@ struct Mesh::Origin {
     const std::shared_ptr<Group> parent;
     const Layout layout;  // of global ranks
     const std::vector<std::string> names;
-    std::map<int, int> place_of;  // in the parent, of a global rank; never changes
-    Mutex mutex;
-    std::map<std::string, Dim> flattened TUTTI_GUARDED_BY(mutex);
+    const tutti_device_type device_type;
+    const int64_t timeout_ms;                // 0: that of the parent
+    const std::optional<bool> reproducible;  // nothing: as the parent
+    std::map<int, int> place_of;             // in the parent, of a global rank; never changes
+    mutable Mutex mutex;
+    std::deque<Dim> flattened TUTTI_GUARDED_BY(mutex);  // none ever changes or goes
+
+    [[nodiscard]] const Dim* find_flattened(const std::string& name) const TUTTI_REQUIRES(mutex) {
+        const auto found = std::ranges::find(flattened, name, &Dim::name);
+        return found == flattened.end() ? nullptr : &*found;
+    }
 };
 
 Mesh::Mesh(std::shared_ptr<Origin> origin, Layout layout, std::vector<Dim> dims)
@@ -66,26 +80,37 @@ Mesh::Mesh(std::shared_ptr<Origin> origin, Layout layout, std::vector<Dim> dims)
       rank_(global_rank(*origin_->parent)),
       coordinate_(layout_.coordinate(rank_)) {}
 
+void Mesh::decline(Group& group, const std::string& function, const Status& why) noexcept {
+    SplitOptions step;
+    step.function = function;
+    group.decline(step, why);
+}
+
 std::shared_ptr<Mesh> Mesh::create(const std::shared_ptr<Group>& group,
                                    const MeshOptions& options) {
     SplitOptions step;
-    step.function = "init_device_mesh";
+    step.function = options.function;
     step.timeout_ms = options.timeout_ms;
     step.reproducible = options.reproducible;
     step.arguments = {cat("shape ", shape_text(options.shape)), names_text(options.names),
-                      cat("device_type \"", options.device_type, "\"")};
+                      cat("device_type ", options.device_type)};
+    if (!options.ranks.empty()) {
+        step.arguments.push_back(cat("ranks ", ranks_text(options.ranks)));
+    }
     try {
         check_shape(options.shape, static_cast<size_t>(group->size()));
         check_names(options.names, options.shape.size());
-        check_device_type(options.device_type);
+        checked_ranks(options.ranks, group->size());
     } catch (const Error& error) {
         group->decline(step, error.status());
         throw;
     }
     group->compare(step);
 
-    Layout layout(options.shape, global_ranks(*group, all_ranks(places_in(options.shape))));
-    auto origin = std::make_shared<Origin>(group, std::move(layout), options.names);
+    const std::vector<int> places =
+        options.ranks.empty() ? all_ranks(places_in(options.shape)) : options.ranks;
+    Layout layout(options.shape, global_ranks(*group, places));
+    auto origin = std::make_shared<Origin>(group, std::move(layout), options);
     std::vector<Dim> dims;
     step.arguments.clear();
     for (size_t dim = 0; dim < options.shape.size(); ++dim) {
@@ -100,7 +125,6 @@ std::shared_ptr<Mesh> Mesh::create(const std::shared_ptr<Group>& group,
 
 std::shared_ptr<Mesh> Mesh::from_groups(const std::vector<std::shared_ptr<Group>>& groups,
                                         const MeshOptions& options, std::vector<int> ranks) {
-    check_device_type(options.device_type);
     const std::shared_ptr<Group> first = groups.front()->first();
     std::vector<int> shape = options.shape;
     if (ranks.empty()) {
@@ -126,35 +150,67 @@ std::shared_ptr<Mesh> Mesh::from_groups(const std::vector<std::shared_ptr<Group>
         }
         dims.push_back({options.names.empty() ? "" : options.names[dim], group, {dim}});
     }
-    auto origin = std::make_shared<Origin>(first, layout, options.names);
+    auto origin = std::make_shared<Origin>(first, layout, options);
     return std::shared_ptr<Mesh>(new Mesh(std::move(origin), std::move(layout), std::move(dims)));
 }
 
-size_t Mesh::find_dim(int dim) const {
-    if (dim == -1 && ndim() == 1) return 0;
-    if (dim == -1) {
-        refuse("dim is -1 and dim_name NULL, and the mesh has ", ndim(),
-               " dimensions; say which one");
-    }
-    if (dim < 0 || static_cast<size_t>(dim) >= ndim()) {
-        refuse("dim is ", dim, "; the mesh has ", ndim(), " dimensions");
-    }
-    return static_cast<size_t>(dim);
+tutti_device_type Mesh::device_type() const {
+    return origin_->device_type;
 }
 
-const Mesh::Dim* Mesh::find_dim(const std::string& name) const {
+const Mesh::Dim* Mesh::own_dim(const std::string& name) const {
     const auto found = std::ranges::find(dims_, name, &Dim::name);
     return name.empty() || found == dims_.end() ? nullptr : &*found;
 }
 
-std::shared_ptr<Group> Mesh::group(int dim, const std::string* name) const {
-    if (name == nullptr) return dims_[find_dim(dim)].group;
-    if (dim != -1) refuse("dim is ", dim, " and dim_name \"", *name, "\"; give one of them, or -1");
-    if (const Dim* found = find_dim(*name)) return found->group;
+const Mesh::Dim* Mesh::find(int dim) const {
+    const auto at = static_cast<size_t>(dim == -1 && ndim() == 1 ? 0 : dim);
+    if (dim < -1 || (dim == -1 && ndim() > 1)) return nullptr;
+    if (at < ndim()) return &dims_[at];
     const Lock lock(origin_->mutex);
-    const auto flat = origin_->flattened.find(*name);
-    if (flat != origin_->flattened.end()) return flat->second.group;
-    refuse("dim_name is \"", *name, "\"; the mesh has ", names_text(origin_->names));
+    return at - ndim() < origin_->flattened.size() ? &origin_->flattened[at - ndim()] : nullptr;
+}
+
+std::vector<std::string> Mesh::own_names() const {
+    std::vector<std::string> names;
+    for (const Dim& one : dims_) {
+        if (!one.name.empty()) names.push_back(one.name);
+    }
+    return names;
+}
+
+int Mesh::find_dim(const std::string& name) const {
+    if (const Dim* const found = own_dim(name)) return static_cast<int>(found - dims_.data());
+    const Lock lock(origin_->mutex);
+    for (size_t at = 0; at < origin_->flattened.size(); ++at) {
+        if (origin_->flattened[at].name == name) return static_cast<int>(ndim() + at);
+    }
+    std::vector<std::string> names = own_names();
+    for (const Dim& one : origin_->flattened) names.push_back(one.name);
+    refuse("name is \"", name, "\"; the mesh has ", names_text(names));
+}
+
+const std::string* Mesh::name(int dim) const {
+    const Dim* const found = dim == -1 ? nullptr : find(dim);
+    return found == nullptr || found->name.empty() ? nullptr : &found->name;
+}
+
+int Mesh::length(int dim) const {
+    const Dim* const found = dim == -1 ? nullptr : find(dim);
+    if (found == nullptr) return -1;
+    int length = 1;
+    for (const size_t one : found->origin_dims) length *= origin_->layout.shape()[one];
+    return length;
+}
+
+std::shared_ptr<Group> Mesh::group(int dim) const {
+    if (const Dim* const found = find(dim)) return found->group;
+    if (dim == -1) refuse("dim is -1, and the mesh has ", ndim(), " dimensions; say which one");
+    const Lock lock(origin_->mutex);
+    const size_t more = origin_->flattened.size();
+    refuse(
+        "dim is ", dim, "; the mesh has ", ndim(), " dimensions",
+        more == 0 ? "" : cat(", and ", more, " flattened with the numbers from ", ndim(), " on"));
 }
 
 // Where this rank, or in its stead the first, stands in the origin's mesh.
@@ -174,13 +230,10 @@ std::shared_ptr<Mesh> Mesh::flattened(const Dim& dim) const {
 std::vector<size_t> Mesh::find_dims(const std::vector<std::string>& names) const {
     std::vector<size_t> found;
     for (size_t at = 0; at < names.size(); ++at) {
-        const Dim* const dim = find_dim(names[at]);
+        const Dim* const dim = own_dim(names[at]);
         if (dim == nullptr) {
-            std::vector<std::string> mine;
-            for (const Dim& one : dims_) {
-                if (!one.name.empty()) mine.push_back(one.name);
-            }
-            refuse("dim_names[", at, "] is \"", names[at], "\"; the mesh has ", names_text(mine));
+            refuse("dim_names[", at, "] is \"", names[at], "\"; the mesh has ",
+                   names_text(own_names()));
         }
         const auto place = static_cast<size_t>(dim - dims_.data());
         if (!found.empty() && place <= found.back()) {
@@ -195,10 +248,9 @@ std::vector<size_t> Mesh::find_dims(const std::vector<std::string>& names) const
 }
 
 std::shared_ptr<Mesh> Mesh::slice(const std::vector<std::string>& names) const {
-    if (names.size() == 1 && find_dim(names.front()) == nullptr) {
+    if (names.size() == 1 && own_dim(names.front()) == nullptr) {
         const Lock lock(origin_->mutex);
-        const auto flat = origin_->flattened.find(names.front());
-        if (flat != origin_->flattened.end()) return flattened(flat->second);
+        if (const Dim* const flat = origin_->find_flattened(names.front())) return flattened(*flat);
     }
     const std::vector<size_t> chosen = find_dims(names);
     std::vector<Dim> dims;
@@ -226,16 +278,15 @@ std::shared_ptr<Mesh> Mesh::flatten(std::string name, int64_t timeout_ms,
     }
     {
         const Lock lock(origin_->mutex);
-        const auto known = origin_->flattened.find(dim.name);
-        if (known != origin_->flattened.end()) {
-            if (known->second.origin_dims == dim.origin_dims) return flattened(known->second);
+        if (const Dim* const known = origin_->find_flattened(dim.name)) {
+            if (known->origin_dims == dim.origin_dims) return flattened(*known);
             refuse("dim_name is \"", dim.name, "\", which other flattened dimensions have already");
         }
     }
     SplitOptions step;
     step.function = "mesh_flatten";
-    step.timeout_ms = timeout_ms;
-    step.reproducible = reproducible;
+    step.timeout_ms = timeout_ms == 0 ? origin_->timeout_ms : timeout_ms;
+    step.reproducible = reproducible ? reproducible : origin_->reproducible;
     step.description = cat(origin_->parent->name(), "/mesh:", dim.name);
     step.arguments = {cat("dim_name \"", dim.name, "\"")};
     step.parts = origin_->parts(dim.origin_dims);
@@ -243,7 +294,7 @@ std::shared_ptr<Mesh> Mesh::flatten(std::string name, int64_t timeout_ms,
     std::ranges::sort(*step.callers);
     dim.group = origin_->parent->split(step);
     const Lock lock(origin_->mutex);
-    return flattened(origin_->flattened.emplace(dim.name, dim).first->second);
+    return flattened(origin_->flattened.emplace_back(std::move(dim)));
 }
 
 }  // namespace tutti

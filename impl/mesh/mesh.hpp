@@ -15,8 +15,10 @@
 namespace tutti {
 
 struct MeshOptions {
-    std::string device_type;
+    std::string function = "init_device_mesh";  // for messages
+    tutti_device_type device_type = TUTTI_CPU;
     std::vector<int> shape;
+    std::vector<int> ranks;              // of the group, row by row; empty: its first ones
     std::vector<std::string> names;      // empty: none
     int64_t timeout_ms = 0;              // 0: that of the group
     std::optional<bool> reproducible{};  // nothing: as the group
@@ -27,6 +29,8 @@ public:
     // Every rank of the group calls it; those that differ are MISMATCH on all.
     static std::shared_ptr<Mesh> create(const std::shared_ptr<Group>& group,
                                         const MeshOptions& options);
+    // Instead of create(), where this rank has wrong arguments: fails the others' calls.
+    static void decline(Group& group, const std::string& function, const Status& why) noexcept;
     // `ranks` global, row by row; empty: those of the only group. No communication.
     static std::shared_ptr<Mesh> from_groups(const std::vector<std::shared_ptr<Group>>& groups,
                                              const MeshOptions& options, std::vector<int> ranks);
@@ -37,16 +41,22 @@ public:
     [[nodiscard]] int rank() const { return rank_; }
     // Empty if this rank is not in the mesh.
     [[nodiscard]] const std::vector<int>& coordinate() const { return coordinate_; }
-    // Empty if it has none.
-    [[nodiscard]] const std::string& name(size_t dim) const { return dims_[dim].name; }
+    [[nodiscard]] tutti_device_type device_type() const;
 
-    // A number from 0, or -1 for the only dimension; or, if there is one, by the name alone, which
-    // may also be that of a flattened dimension. Nothing on a rank that is not in the mesh.
-    [[nodiscard]] std::shared_ptr<Group> group(int dim, const std::string* name) const;
-    [[nodiscard]] std::shared_ptr<Group> group(size_t dim) const { return dims_[dim].group; }
+    // Dimensions by number: -1 is the only one, those from ndim() on are the flattened ones, in the
+    // order in which they were made.
+    // Throws INVALID_ARGUMENT.
+    [[nodiscard]] int find_dim(const std::string& name) const;
+    // Null if it has none, or there is no such dimension; lives as long as the mesh.
+    [[nodiscard]] const std::string* name(int dim) const;
+    // -1 if there is no such dimension.
+    [[nodiscard]] int length(int dim) const;
+    // Nothing on a rank that is not in the mesh. Throws INVALID_ARGUMENT.
+    [[nodiscard]] std::shared_ptr<Group> group(int dim) const;
 
     [[nodiscard]] std::shared_ptr<Mesh> slice(const std::vector<std::string>& names) const;
-    // `name` empty: made of the dimensions'. Every rank of the origin's mesh calls it.
+    // `name` empty: made of the dimensions'. A timeout of 0, and nothing: as the mesh was made.
+    // Every rank of the origin's mesh calls it.
     [[nodiscard]] std::shared_ptr<Mesh> flatten(std::string name, int64_t timeout_ms,
                                                 std::optional<bool> reproducible) const;
 
@@ -59,8 +69,9 @@ private:
     };
 
     Mesh(std::shared_ptr<Origin> origin, Layout layout, std::vector<Dim> dims);
-    [[nodiscard]] size_t find_dim(int dim) const;
-    [[nodiscard]] const Dim* find_dim(const std::string& name) const;
+    [[nodiscard]] std::vector<std::string> own_names() const;
+    [[nodiscard]] const Dim* own_dim(const std::string& name) const;
+    [[nodiscard]] const Dim* find(int dim) const;
     [[nodiscard]] std::vector<size_t> find_dims(const std::vector<std::string>& names) const;
     [[nodiscard]] std::shared_ptr<Mesh> flattened(const Dim& dim) const;
     [[nodiscard]] std::vector<int> viewpoint() const;

@@ -1,4 +1,4 @@
-// Which message goes to which receive: by source and tag, in the order in which messages came and
+// Matches messages with receives: by source and tag, in the order in which messages arrived and
 // receives were started. Under the lock of the Messages.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace tutti::message {
 
-// A message that came before its receive.
+// A message that arrived before its receive.
 struct Arrival : Listed {
     Arrival(int from, int with_tag) : source(from), tag(with_tag) {}
     virtual ~Arrival() = default;
@@ -29,18 +29,18 @@ public:
     Matching(const Matching&) = delete;
     Matching& operator=(const Matching&) = delete;
 
-    // A receive waits for its message, behind all whose turn is before its own.
+    // A receive waits for its message, in its turn.
     void add(Receiving& receiving);
     void remove(Receiving& receiving);
-    // The first that takes such a message; stays where it is.
+    // The first that matches such a message; stays in the list.
     Receiving* find_receiving(int source, int tag);
 
-    // Behind all that came before.
+    // Behind all earlier ones.
     void add(std::unique_ptr<Arrival> arrival) noexcept;
     std::unique_ptr<Arrival> remove(Arrival& arrival) noexcept;
-    // The first for such a receive; stays where it is.
+    // The first that matches such a receive; stays in the list.
     Arrival* find_arrival(const Receive& call);
-    // is_gone(arrival): it was taken back.
+    // is_gone(arrival): its sender has withdrawn it.
     template <typename IsGone>
     void drop_arrivals(IsGone&& is_gone) {
         for (auto& list : arrivals_) {

@@ -33,7 +33,7 @@ Messages::Messages(Setting setting)
       trouble_(std::move(setting.trouble)),
       spins_(setting.spins),
       alarm_(Alarm::shared()),
-      bell_(setting.doorbell == nullptr ? own_bell_ : *setting.doorbell),
+      doorbell_(setting.doorbell == nullptr ? own_doorbell_ : *setting.doorbell),
       traffic_(setting.rank, setting.size) {}
 
 Messages::~Messages() {
@@ -76,7 +76,7 @@ void Messages::run(Kind& operation) {
         if (waits) enter_wait();
         leave(after);
     }
-    after.run(bell_);
+    after.run(doorbell_);
     if (waits) await(operation, is_driven);  // also if another thread has ended it by now
     if (looks) look_around();  // a group that fails also ends messages between its other ranks
     if (!operation.status.ok()) throw Error(operation.status);
@@ -100,7 +100,7 @@ void Messages::begin(std::unique_ptr<Kind> operation) {
         traffic_.take(after);
         is_first_late = traffic_.next_expiry() < watched_;
     }
-    after.run(bell_);
+    after.run(doorbell_);
     if (is_first_late) enter([](Traffic& /*traffic*/) {});  // only now that a channel has it
 }
 
@@ -132,7 +132,7 @@ void Messages::ring() noexcept {
         traffic_.expire(Clock::now());
         leave(after);
     }
-    after.run(bell_);
+    after.run(doorbell_);
 }
 
 void Messages::enter_wait() {
@@ -155,13 +155,13 @@ void Messages::employ_mover() {
 }
 
 void Messages::count_mover() {
-    bell_.sleepers.fetch_add(1, std::memory_order_seq_cst);
+    doorbell_.sleepers.fetch_add(1, std::memory_order_seq_cst);
     is_counted_ = true;
 }
 
 void Messages::uncount_mover() {
     if (!is_counted_) return;
-    bell_.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+    doorbell_.sleepers.fetch_sub(1, std::memory_order_seq_cst);
     is_counted_ = false;
 }
 
@@ -180,7 +180,7 @@ Messages::Step Messages::step(Operation& operation) {
     Deferred after;
     leave(after);
     mutex_.unlock();
-    after.run(bell_);
+    after.run(doorbell_);
     return step;
 }
 
@@ -227,8 +227,8 @@ void Messages::await(Kind& operation, bool is_driven) {
 }
 
 void Messages::doze(Operation& operation, Clock::duration longest) {
-    bell_.sleepers.fetch_add(1, std::memory_order_seq_cst);
-    const uint32_t heard = bell_.rings.load(std::memory_order_seq_cst);
+    doorbell_.sleepers.fetch_add(1, std::memory_order_seq_cst);
+    const uint32_t heard = doorbell_.rings.load(std::memory_order_seq_cst);
     bool moved = false;
     enter([&](Traffic& traffic) {
         traffic.set_driver(&operation);
@@ -236,8 +236,8 @@ void Messages::doze(Operation& operation, Clock::duration longest) {
         if (traffic.in_background() > 0)
             longest = std::min<Clock::duration>(longest, between_looks);
     });
-    if (!moved) shm::await_ring(bell_, heard, longest);
-    bell_.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+    if (!moved) shm::await_ring(doorbell_, heard, longest);
+    doorbell_.sleepers.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 // Has the group failed, or a rank left, on which something here waits?
@@ -267,6 +267,14 @@ void Messages::look_around() {
     });
 }
 
+bool Messages::cancel(const Work& receive) noexcept {
+    bool cancelled = false;
+    enter([&](Traffic& traffic) {
+        cancelled = traffic.cancel(receive, {TUTTI_ERR_ABORTED, -1, 0, "it was cancelled"});
+    });
+    return cancelled;
+}
+
 void Messages::abort(const Status& status) noexcept {
     enter([&](Traffic& traffic) { traffic.fail(status); });
 }
@@ -283,7 +291,7 @@ void Messages::close() noexcept {
         peers = traffic_.all_peers();
     }
     if (mover.joinable()) {
-        shm::wake(bell_);
+        shm::wake(doorbell_);
         mover.join();
     }
     for (Peer* const peer : peers) peer->close();
@@ -300,7 +308,7 @@ void Messages::move() noexcept {
             is_idle_ = false;
             continue;
         }
-        const uint32_t heard = bell_.rings.load(std::memory_order_seq_cst);
+        const uint32_t heard = doorbell_.rings.load(std::memory_order_seq_cst);
         const bool is_needed = waiters_ == 0;
         if (is_needed) count_mover();
         traffic_.set_driver(nullptr);
@@ -314,9 +322,9 @@ void Messages::move() noexcept {
         Deferred after;
         leave(after);
         lock.unlock();
-        after.run(bell_);
+        after.run(doorbell_);
         if (!goes_on) {
-            shm::await_ring(bell_, heard);
+            shm::await_ring(doorbell_, heard);
         } else if (!has_moved) {
             ::sched_yield();
         }

@@ -1,12 +1,12 @@
 // Point-to-point messages with tags, matched with receives under one lock, in the order in which
-// messages came and receives were started. A Peer for each other rank moves the data.
-// A deadline ends what has not begun: a receive that no message has been found for, a send whose
-// data have not begun to move. What has begun goes on to its end, so no message is lost.
+// messages arrived and receives were started. A Peer for each other rank moves the data. A deadline
+// ends only operations that have not begun: a receive without a message, a send whose data have not
+// begun to move. An operation that has begun goes on to its end, so no message is lost.
 //
-// A caller that waits advances all messages of its rank meanwhile, on its own thread. Messages that
-// no caller waits for are advanced by the mover, a thread started with the first that needs it.
-// Peers of channels need none: they call enter() when something has come. Any thread. Order of
-// locks: this one, then the alarm's.
+// A waiting caller advances all messages of its rank on its own thread. Messages that no caller
+// waits for are advanced by the mover, a thread started with the first that needs it. Peers of
+// channels need none: they call enter() when something has arrived. Any thread. Order of locks:
+// this one, then the alarm's.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@
 
 namespace tutti::message {
 
-// Why this rank cannot count on that one; of itself: why the group has failed. Any thread.
+// Why this rank cannot count on that one; for itself: why the group has failed. Any thread.
 using Trouble = std::function<Status(int rank)>;
 
 class Messages : public std::enable_shared_from_this<Messages> {
@@ -33,7 +33,7 @@ public:
     struct Setting {
         int rank = 0;
         int size = 1;
-        Trouble trouble;  // asked about peers that are driven, and about this rank
+        Trouble trouble;                    // asked about driven peers and this rank
         shm::Doorbell* doorbell = nullptr;  // that driven peers ring; null: there are none
         int spins = 0;                      // how often to look before others may run
     };
@@ -42,21 +42,24 @@ public:
     Messages(const Messages&) = delete;
     Messages& operator=(const Messages&) = delete;
 
-    // Here and now; throw how it ended. Returns the source.
+    // On this thread; throw a failure. Returns the source.
     void send(const Send& call, const Deadline& deadline);
     int receive(const Receive& call, const Deadline& deadline);
     // In the background.
     void start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work);
     void start(const Receive& call, const Deadline& deadline, std::shared_ptr<Work> work);
 
-    // Ends all that waits, now and later; only the first status counts. What a channel moves ends
+    // Ends that receive, if no message has come for it: true if so.
+    bool cancel(const Work& receive) noexcept;
+
+    // Ends all operations, now and later; only the first status counts. Transfers of a channel end
     // with the channel, which is aborted first.
     void abort(const Status& status) noexcept;
-    // After the abort: returns when nothing of this uses memory of other ranks or a channel.
+    // After the abort: returns when nothing here uses memory of other ranks or a channel.
     void close() noexcept;
 
-    // act(traffic) under the lock, then what came of it without. To add peers before all messages,
-    // and for peers that are not driven when something has come.
+    // act(traffic) under the lock, then its deferred calls without. Adds peers before all messages;
+    // peers that are not driven report arrivals.
     template <typename Act>
     void enter(Act&& act) {
         Deferred after;
@@ -66,7 +69,7 @@ public:
             act(traffic_);
             leave(after);
         }
-        after.run(bell_);
+        after.run(doorbell_);
     }
 
 private:
@@ -98,8 +101,8 @@ private:
     const Trouble trouble_;
     const int spins_;
     const std::shared_ptr<Alarm> alarm_;
-    shm::Doorbell own_bell_{};
-    shm::Doorbell& bell_;
+    shm::Doorbell own_doorbell_{};
+    shm::Doorbell& doorbell_;
 
     Mutex mutex_;
     Condition employed_;

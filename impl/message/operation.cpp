@@ -1,4 +1,4 @@
-// What is said of messages that come to nothing, and where the data of the others go.
+// Errors of messages that fail, and the delivery of the others.
 #include "operation.hpp"
 
 #include <string>

@@ -1,4 +1,4 @@
-// A message of this rank that is under way, and lists of such. Under the lock of the Messages.
+// A pending message of this rank, and lists of such. Under the lock of the Messages.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace tutti::message {
 
-// Something that stands in one list at most.
+// An element of one list at most.
 struct Listed {
     Listed* before = nullptr;
     Listed* after = nullptr;
@@ -52,7 +52,7 @@ public:
     [[nodiscard]] Item& front() { return static_cast<Item&>(*end_.after); }
     [[nodiscard]] bool has_one() const { return !empty() && end_.after == end_.before; }
     void push_back(Item& item) { item.enter_list_before(end_); }
-    // Behind the last one that `precedes` is true for, looked for from the end.
+    // Behind the last one for which `precedes` is true, searched from the end.
     template <typename Precedes>
     void insert_after_last(Item& item, Precedes&& precedes) {
         Listed* next = &end_;
@@ -66,12 +66,12 @@ public:
         first.leave_list();
         return first;
     }
-    // All of the other one's, which is empty then.
+    // All of the other list, which is empty then.
     void take(List& other) {
         while (!other.empty()) push_back(other.take_front());
     }
-    // The first that `found` is true for, or null; it may take that one out of the list, and no
-    // other.
+    // The first for which `found` is true, or null; `found` may remove that one from the list, and
+    // no other.
     template <typename Found>
     Item* find(Found&& found) {
         for (Listed* at = end_.after; at != &end_;) {
@@ -96,20 +96,19 @@ struct Operation : Listed {
     const std::shared_ptr<Work> work;
     Status status;
     int source = -1;
-    bool is_late = false;    // its time was up; if it is still there, it had begun by then
+    bool is_late = false;    // its deadline has passed; if it still exists, it had begun
     bool is_driven = false;  // it ends only if a thread advances the messages
-    // Of one without a work: the caller may return as soon as the lock is free and this is true.
+    // Without a work: the caller may return as soon as the lock is free and this is true.
     std::atomic<bool> done{false};
 };
 
-// Where data are that a rank may read in another one's memory.
+// Data that a rank may read in another one's memory.
 struct Location {
     uint64_t address;  // in the owner's process
     uint64_t place;    // in memory that it has shared; 0: in none
 };
 
-// The deadline of a receive that no message was found for has passed, or that of a send whose
-// receiver has not taken it.
+// The deadline has passed of a receive without a message, or of a send that no receive has taken.
 Status timed_out(const Receive& call);
 Status timed_out(const Send& call);
 
@@ -119,14 +118,14 @@ struct Sending final : Operation {
 
     const Send call;
 
-    // What rings/ know of it.
+    // State of rings/.
     enum class Stage { Queued, Offered, Streaming };
     Stage stage = Stage::Queued;
-    uint64_t number = 0;  // since it was offered
+    uint64_t sequence = 0;  // since it was offered
     uint32_t offer = 0;
     bool has_begun = false;  // in the stream
     size_t moved = 0;
-    // What lanes/ keep for it.
+    // State of lanes/.
     std::shared_ptr<void> outgoing;
 };
 
@@ -134,24 +133,24 @@ struct Receiving final : Operation {
     Receiving(const Receive& receive, const Deadline& until, std::shared_ptr<Work> its_work)
         : Operation(until, std::move(its_work)), call(receive) {}
 
-    // Finds room for such a message; says why there is none.
+    // Finds room for such a message; the status says why there is none.
     Status make_room(Content content, int64_t count, tutti_dtype dtype, int from) noexcept;
-    // All is there.
+    // All data have arrived.
     void deliver(int from) noexcept;
 
     const Receive call;
     uint64_t turn = 0;         // receives take messages in this order
-    bool has_message = false;  // one whose data are still to come
+    bool has_message = false;  // whose data are still to arrive
     std::span<std::byte> room;
 
-    // What rings/ know of that message.
-    uint64_t number = 0;
+    // State of rings/ about that message.
+    uint64_t sequence = 0;
     uint32_t offer = 0;
     Location where{};
     size_t moved = 0;
 
 private:
-    OwnedBytes bytes_;  // what is given on as Incoming
+    OwnedBytes bytes_;  // to become Incoming
 };
 
 }  // namespace tutti::message

@@ -199,6 +199,17 @@ bool Traffic::is_streaming() const {
     return std::ranges::any_of(driven_, [this](int one) { return peer(one)->is_streaming(); });
 }
 
+bool Traffic::cancel(const Work& receive, const Status& status) {
+    bool found = false;
+    matching_.for_receivings([&](Receiving& receiving) {
+        if (receiving.work.get() != &receive) return;
+        found = true;
+        stop_waiting(receiving);
+        end(receiving, status);
+    });
+    return found;
+}
+
 void Traffic::time_out(Sending& message) {
     message.is_late = true;
     const Status status = timed_out(message.call);

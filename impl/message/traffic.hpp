@@ -1,5 +1,5 @@
-// All messages of this rank: those that wait and those under way, and the steps that advance them.
-// Under the lock of its Messages; waits for nothing.
+// All messages of this rank, waiting and in flight, and the steps that advance them. Under the lock
+// of its Messages; never waits.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@
 
 namespace tutti::message {
 
-// What is to be done when the lock is free again: calls, works of operations that have ended, and
-// threads to wake that wait for one.
+// Left to do after the unlock: calls, works of ended operations, and threads to wake that wait for
+// one.
 struct Deferred {
     std::vector<std::function<void()>> calls;
     List<Operation> ended;
@@ -37,33 +37,35 @@ public:
     Traffic(const Traffic&) = delete;
     Traffic& operator=(const Traffic&) = delete;
 
-    // The peer of a rank; any_source: the one that receives from any source ask besides the driven
+    // The peer of a rank; any_source: the one that receives from any source use besides the driven
     // ones. Before all messages.
     void add(int rank, std::unique_ptr<Peer> peer);
     // Whether it ends only if a thread advances the messages, or looks for trouble.
     [[nodiscard]] bool is_driven(const Send& call) const { return is_driven(call.destination); }
     [[nodiscard]] bool is_driven(const Receive& call) const { return is_driven(call.source); }
 
-    // From here on it is under way, or has ended already. Throw why it cannot be.
+    // Starts it; it may have ended already. Throw why it cannot start.
     void post(Sending& message);
     void post(Receiving& receiving);
-    // Goes on as far as it can; true if something came of it.
+    // Advances as far as possible; true if anything moved.
     bool advance();
-    // Whether data are on their way that come in many pieces.
+    // Whether data in many pieces are in flight.
     [[nodiscard]] bool is_streaming() const;
 
-    // Its time is up: ends it, if nothing of it has moved.
+    // Ends the receive of this work with that status, if no message has come for it: true if so.
+    bool cancel(const Work& receive, const Status& status);
+    // Its deadline has passed: ends it, if nothing of it has moved.
     void time_out(Sending& message);
     void time_out(Receiving& receiving);
-    // The same for all of the background; and when the first of them will be late.
+    // The same for all background operations; and the next deadline among them.
     void expire(TimePoint now);
     [[nodiscard]] TimePoint next_expiry() const { return next_expiry_; }
     // Ends all, now and later; only the first status counts.
     void fail(const Status& status);
-    // Nothing more comes from that rank, and nothing goes there.
+    // That rank is gone.
     void fail(int peer, const Status& status);
 
-    // Ranks that something waits for which only this rank ends when they are gone.
+    // Ranks whose loss only this engine can report to waiting operations.
     [[nodiscard]] std::vector<int> peers_in_use() const;
     // So many of those are gone: ends receives from any source if no other rank is left.
     void fail_any_if_alone(size_t gone);
@@ -73,25 +75,24 @@ public:
     void set_driver(const Operation* operation) { driver_ = operation; }
     // Operations that have a work and are driven.
     [[nodiscard]] size_t in_background() const { return in_background_; }
-    // What has come together since.
+    // Everything deferred since the last time.
     void take(Deferred& deferred) {
         deferred.calls.swap(calls_);
         deferred.ended.take(ended_);
         deferred.wakes = std::exchange(wakes_, false);
     }
 
-    // For peers.
-    // An operation has come to its end.
+    // An operation has ended.
     void end(Operation& operation, const Status& status, int source = -1) noexcept;
-    // A message has come whose receive may be there: goes to that, or waits for it.
+    // A message has arrived: goes to its receive, or waits for one.
     void arrive(std::unique_ptr<Arrival> arrival);
     // A receive that waits has found its message.
     void stop_waiting(Receiving& receiving);
-    // The message that a receive had was taken back: it takes the next one.
+    // The message of that receive was withdrawn: it takes the next one.
     void rejoin(Receiving& receiving);
     // Ends the receives that wait for messages of this source with this tag.
     void fail_waiting(int source, int tag, const Status& status);
-    // To be done soon, on this thread, without the lock, in the order of the calls; must not throw.
+    // A call to make soon, on this thread, without the lock, in order; must not throw.
     void later(std::function<void()> call) { calls_.push_back(std::move(call)); }
     [[nodiscard]] Matching& matching() { return matching_; }
 

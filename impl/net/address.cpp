@@ -41,7 +41,7 @@ int exhaustion_behind(int result) {
     if (result == EAI_MEMORY) return ENOMEM;
     if (result == EAI_SYSTEM && is_exhaustion(errno)) return errno;
     const Descriptor probe(
-        open_noted([&] { return ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); }));
+        open_tracked([&] { return ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); }));
     return probe.valid() || !is_exhaustion(errno) ? 0 : errno;
 }
 

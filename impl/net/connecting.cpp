@@ -81,7 +81,7 @@ private:
     };
 
     void start(const Address& address) {
-        Descriptor fd(open_noted([&] {
+        Descriptor fd(open_tracked([&] {
             return ::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         }));
         if (!fd.valid()) return cannot_start(address, errno);

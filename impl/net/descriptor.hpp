@@ -5,14 +5,14 @@
 
 #include <utility>
 
-#include "belongings.hpp"
+#include "open_descriptors.hpp"
 
 namespace tutti::net {
 
 class Descriptor {
 public:
     Descriptor() = default;
-    explicit Descriptor(int number) : number_(number) { note_open(number); }
+    explicit Descriptor(int number) : number_(number) { track_open(number); }
     Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
     Descriptor& operator=(Descriptor&& other) noexcept {
         if (this != &other) {
@@ -29,7 +29,7 @@ public:
     [[nodiscard]] int release() { return std::exchange(number_, -1); }
     void reset() {
         if (number_ < 0) return;
-        close_noted(std::exchange(number_, -1));
+        close_tracked(std::exchange(number_, -1));
     }
 
 private:

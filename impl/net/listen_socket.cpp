@@ -28,7 +28,7 @@ std::string listening_at(const std::string& host, int port) {
 
 bool has_family(int family) {
     const Descriptor probe(
-        open_noted([&] { return ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0); }));
+        open_tracked([&] { return ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0); }));
     return probe.valid();
 }
 
@@ -44,7 +44,7 @@ Address any_address(int family, int port) {
 
 ListenSocket ListenSocket::bind_address(const Address& address, const std::string& host, int port,
                                         int backlog, bool both_families) {
-    Descriptor fd(open_noted(
+    Descriptor fd(open_tracked(
         [&] { return ::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }));
     if (!fd.valid()) fail_listening(host, port, errno);
     const int one = 1;
@@ -91,7 +91,7 @@ ListenSocket ListenSocket::adopt(int fd, int backlog) {
     const auto refuse = [&](const std::string& why) {
         throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(what, ": ", why));
     };
-    Descriptor own(open_noted([&] { return ::fcntl(fd, F_DUPFD_CLOEXEC, 0); }));
+    Descriptor own(open_tracked([&] { return ::fcntl(fd, F_DUPFD_CLOEXEC, 0); }));
     if (!own.valid()) throw system_error(TUTTI_ERR_INVALID_ARGUMENT, what, errno);
     int type = 0;
     socklen_t size = sizeof type;
@@ -167,7 +167,7 @@ Socket ListenSocket::accept(std::span<const ListenSocket> sockets, const Deadlin
     while (true) {
         bool is_refused = false;
         for (const int descriptor : descriptors) {
-            const int fd = open_noted([&] {
+            const int fd = open_tracked([&] {
                 return ::accept4(descriptor, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
             });
             if (fd >= 0) return Socket(fd);

@@ -57,7 +57,7 @@ struct Listener::Core : Handle {
 
     void accept_some() noexcept {
         for (int count = 0; count < most_at_once && open(); ++count) {
-            const int fd = open_noted([&] {
+            const int fd = open_tracked([&] {
                 return ::accept4(descriptor.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
             });
             if (fd >= 0) {

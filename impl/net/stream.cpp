@@ -37,7 +37,8 @@ struct Stream::Core : Handle {
     Events events;
     bool deaf = false;  // the peer takes nothing more; what it sent before is still read
     bool writing = false;
-    std::string behind;  // to be written when the write under way is done
+    size_t room = SIZE_MAX;  // for what comes, until it pauses
+    std::string behind;      // to be written when the write under way is done
 
     static Core& of(void* data) { return *static_cast<Core*>(static_cast<Handle*>(data)); }
 
@@ -47,15 +48,18 @@ struct Stream::Core : Handle {
         uv_read_start(
             stream(),
             [](uv_handle_t* handle, size_t, uv_buf_t* buffer) {
-                const std::span<std::byte> memory = of(handle->data).loop->read_buffer();
+                const Core& core = of(handle->data);
+                const std::span<std::byte> memory = core.loop->read_buffer();
                 *buffer = uv_buf_init(reinterpret_cast<char*>(memory.data()),
-                                      static_cast<unsigned>(memory.size()));
+                                      static_cast<unsigned>(std::min(memory.size(), core.room)));
             },
             [](uv_stream_t* handle, ssize_t count, const uv_buf_t* buffer) {
                 Core& core = of(handle->data);
                 if (count < 0) {
                     core.end(static_cast<int>(count));
                 } else if (count > 0 && core.open()) {
+                    if (core.room != SIZE_MAX) core.room -= static_cast<size_t>(count);
+                    if (core.room == 0) uv_read_stop(handle);
                     core.events.data({reinterpret_cast<const std::byte*>(buffer->base),
                                       static_cast<size_t>(count)});
                 }
@@ -145,11 +149,20 @@ size_t Stream::queued() const {
     return uv_stream_get_write_queue_size(core_->stream()) + core_->behind.size();
 }
 
+void Stream::keep_alive(int seconds) {
+    if (core_->open()) (void)uv_tcp_keepalive(&core_->tcp, 1, static_cast<unsigned>(seconds));
+}
+
+void Stream::read_at_most(size_t bytes) {
+    core_->room = bytes;
+}
+
 void Stream::pause_reading() {
     if (core_->open()) uv_read_stop(core_->stream());
 }
 
 void Stream::resume_reading() {
+    core_->room = SIZE_MAX;
     if (core_->open()) core_->read();
 }
 
@@ -161,7 +174,7 @@ int Stream::release() {
     uv_os_fd_t here = -1;
     check_uv(uv_fileno(reinterpret_cast<uv_handle_t*>(&core_->tcp), &here),
              "releasing a connection");
-    Descriptor descriptor(open_noted([&] { return ::fcntl(here, F_DUPFD_CLOEXEC, 0); }));
+    Descriptor descriptor(open_tracked([&] { return ::fcntl(here, F_DUPFD_CLOEXEC, 0); }));
     if (!descriptor.valid()) {
         throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat("dup: ", errno_text(errno)), -1, errno);
     }

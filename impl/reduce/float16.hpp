@@ -13,6 +13,8 @@ namespace {
 
 #if defined(__F16C__)
 
+constexpr bool float16_alternates = false;
+
 template <size_t bytes>
 Wide<bytes> widen_float16(Raw<bytes> raw);
 template <size_t bytes>
@@ -73,6 +75,8 @@ inline Raw<64> narrow_float16<64>(Wide<64> wide) {
 
 #else
 
+constexpr bool float16_alternates = true;
+
 // Signed, because SSE2 compares nothing else; no magnitude has the sign bit.
 template <size_t bytes>
 inline Lanes<uint32_t, bytes> at_least(Lanes<uint32_t, bytes> magnitude, int32_t limit) {
@@ -130,6 +134,15 @@ struct Float16 {
     template <size_t bytes>
     static Wide<bytes> widen(Raw<bytes> raw) {
         return widen_float16<bytes>(raw);
+    }
+
+    template <size_t bytes>
+    static Wide<bytes> in_order(Wide<bytes> wide) {
+        return float16_alternates ? from_alternating<bytes>(wide) : wide;
+    }
+    template <size_t bytes>
+    static Wide<bytes> from_order(Wide<bytes> wide) {
+        return float16_alternates ? to_alternating<bytes>(wide) : wide;
     }
 
     template <size_t bytes>

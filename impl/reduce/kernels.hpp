@@ -18,6 +18,10 @@ using ReduceKernel = void (*)(void* out, const void* a, const void* b, size_t co
 // sum; out may be one of the inputs. Streaming: out is written past the caches, and ordered.
 using ManyKernel = void (*)(void* out, const void* const* inputs, size_t number, size_t count,
                             bool streaming);
+// out[i] = the sum of all of the inputs' i-th elements as float32; out is none of the inputs.
+using ToFloat32Kernel = void (*)(void* out, const void* const* inputs, size_t number, size_t count);
+// out[i] = the float32 sums[i] / divisor, rounded to the dtype; out is not sums.
+using FromFloat32Kernel = void (*)(void* out, const void* sums, size_t count, float divisor);
 using DivideKernel = void (*)(void* data, size_t count, int ranks);
 // out[i] = in[i] * factor; out may be in. The factor is an integer of the dtype's size, a float for
 // float16, bfloat16, float32 and complex64, a double for float64 and complex128; scale_complex
@@ -29,6 +33,8 @@ struct Kernels {
     ReduceKernel reduce[dtype_count][reduce_op_count];
     ManyKernel reduce_many[dtype_count][reduce_op_count];
     ManyKernel sum_exactly[dtype_count];
+    ToFloat32Kernel sum_to_float32[dtype_count];  // of float16 and bfloat16, and the next
+    FromFloat32Kernel round_float32[dtype_count];
     DivideKernel divide[dtype_count];
     ScaleKernel scale[dtype_count];
     ScaleKernel scale_complex[dtype_count];

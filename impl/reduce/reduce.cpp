@@ -1,4 +1,4 @@
-// The face of the folder: names, sizes, what goes with what, and the calls through the table that
+// The face of the folder: names, what goes with what, and the calls through the table that
 // the processor gets. Any thread.
 #include "reduce.hpp"
 
@@ -15,15 +15,6 @@ namespace tutti {
 
 namespace {
 
-struct DtypeFacts {
-    const char* name;
-    size_t size;
-};
-
-constexpr DtypeFacts dtypes[] = {
-    {"int8", 1},    {"uint8", 1},   {"int16", 2},     {"uint16", 2},      {"int32", 4},
-    {"uint32", 4},  {"int64", 8},   {"uint64", 8},    {"float16", 2},     {"bfloat16", 2},
-    {"float32", 4}, {"float64", 8}, {"complex64", 8}, {"complex128", 16}, {"bool", 1}};
 static_assert(std::size(dtypes) == dtype_count);
 
 constexpr const char* op_names[] = {"SUM",  "AVG", "PRODUCT", "MIN",       "MAX",
@@ -55,15 +46,16 @@ std::string why_no_op(const ReduceOp& op) {
 }
 
 void call(const UserFunction& op, const void* in, void* inout, size_t count, tutti_dtype dtype) {
-    tutti_status status = TUTTI_OK;
+    Status status;
     try {
-        status = op.function(in, inout, static_cast<int64_t>(count), dtype, op.user);
+        status = op.function(in, inout, static_cast<int64_t>(count), dtype);
     } catch (...) {
         throw Error(TUTTI_ERR_BACKEND, cat("the reduce function \"", op.name, "\" has thrown"));
     }
-    if (status != TUTTI_OK) {
+    if (!status.ok()) {
         throw Error(TUTTI_ERR_BACKEND,
-                    cat("the reduce function \"", op.name, "\" returned ", status));
+                    cat("the reduce function \"", op.name, "\" returned ", status.code,
+                        status.message.empty() ? "" : ": ", status.message));
     }
 }
 
@@ -121,9 +113,12 @@ tutti_reduce_op built_in(const ReduceOp& op) {
     return number;
 }
 
+bool is_sum(const ReduceOp& op) {
+    return op == TUTTI_SUM || op == TUTTI_AVG || op.factor() != nullptr;
+}
+
 bool is_exact_sum(tutti_dtype dtype, const ReduceOp& op) {
-    const bool is_sum = op == TUTTI_SUM || op == TUTTI_AVG || op.factor() != nullptr;
-    return is_sum && has_exact_sums(dtype);
+    return is_sum(op) && has_exact_sums(dtype);
 }
 
 // More than the kernels take: slowly, a piece at a time.
@@ -141,14 +136,6 @@ void sum_very_many(void* out, std::span<const void* const> inputs, size_t count,
 }
 
 }  // namespace
-
-size_t element_size(tutti_dtype dtype) {
-    return dtype < dtype_count ? dtypes[dtype].size : 0;
-}
-
-const char* dtype_name(tutti_dtype dtype) {
-    return dtype < dtype_count ? dtypes[dtype].name : "unknown";
-}
 
 const char* reduce_op_name(tutti_reduce_op op) {
     return op < std::size(op_names) ? op_names[op] : "unknown";
@@ -214,10 +201,32 @@ void reduce_many(void* out, std::span<const void* const> inputs, size_t count, t
 }
 
 bool must_combine_at_once(tutti_dtype dtype, const ReduceOp& op, size_t contributions) {
+    if (accumulates_in_float32(dtype, op)) return contributions > 2;
     if (!op.is_reproducible()) return false;
     if (op.user_function() != nullptr) return contributions > 1;
     const bool depends_on_order = is_exact_sum(dtype, op) || op == TUTTI_PRODUCT;
     return depends_on_order && has_exact_sums(dtype) && contributions > 2;
+}
+
+bool accumulates_in_float32(tutti_dtype dtype, const ReduceOp& op) {
+    const bool is_short = dtype == TUTTI_FLOAT16 || dtype == TUTTI_BFLOAT16;
+    return is_short && !op.is_reproducible() && is_sum(op);
+}
+
+void sum_to_float32(float* out, std::span<const void* const> inputs, size_t count,
+                    tutti_dtype dtype) {
+    TUTTI_ASSERT(dtype < dtype_count && !inputs.empty());
+    const ToFloat32Kernel kernel = kernels().sum_to_float32[dtype];
+    TUTTI_ASSERT(kernel != nullptr);
+    kernel(out, inputs.data(), inputs.size(), count);
+}
+
+void round_float32(void* out, const float* sums, size_t count, tutti_dtype dtype,
+                   const ReduceOp& op, int ranks) {
+    TUTTI_ASSERT(dtype < dtype_count && ranks > 0);
+    const FromFloat32Kernel kernel = kernels().round_float32[dtype];
+    TUTTI_ASSERT(kernel != nullptr);
+    kernel(out, sums, count, op == TUTTI_AVG ? static_cast<float>(ranks) : 1.0F);
 }
 
 bool has_exact_sums(tutti_dtype dtype) {
@@ -235,7 +244,9 @@ void sum_exactly(void* out, std::span<const void* const> inputs, size_t count, t
 }
 
 void end_reduction(void* data, size_t count, tutti_dtype dtype, const ReduceOp& op, int ranks) {
-    if (op == TUTTI_AVG) divide_by(data, count, dtype, ranks);
+    if (op == TUTTI_AVG && !accumulates_in_float32(dtype, op)) {
+        divide_by(data, count, dtype, ranks);
+    }
 }
 
 void divide_by(void* data, size_t count, tutti_dtype dtype, int ranks) {

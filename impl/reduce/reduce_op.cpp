@@ -16,8 +16,6 @@ namespace tutti {
 
 namespace {
 
-// 0, 1, generation (15 bits), place (15 bits): never negative where numbers have a sign.
-constexpr tutti_reduce_op made_mark = tutti_reduce_op{1} << 30;
 constexpr int place_bits = 15;
 constexpr uint32_t most_ops = 1U << place_bits;
 constexpr uint32_t last_generation = (1U << 15) - 1;
@@ -30,6 +28,7 @@ uint32_t mark_of(const UserFunction& user) {
 
 class Table {
 public:
+    static constexpr tutti_reduce_op made_mark = ReduceOp::first_made;
     using Op = std::shared_ptr<const ReduceOp::Made>;
 
     tutti_reduce_op add(Op op) {
@@ -122,8 +121,8 @@ Table& table() {
 
 }  // namespace
 
-ReduceOp::ReduceOp(tutti_reduce_op number) : number_(number) {
-    if (number >= made_mark) made_ = table().find(number).first;
+std::shared_ptr<const ReduceOp::Made> ReduceOp::find(tutti_reduce_op number) {
+    return table().find(number).first;
 }
 
 tutti_reduce_op ReduceOp::make(Made made) {
@@ -136,14 +135,6 @@ tutti_reduce_op ReduceOp::make(Made made) {
 
 void ReduceOp::release(tutti_reduce_op number) noexcept {
     table().remove(number);
-}
-
-const Factor* ReduceOp::factor() const {
-    return made_ ? std::get_if<Factor>(&*made_) : nullptr;
-}
-
-const UserFunction* ReduceOp::user_function() const {
-    return made_ ? std::get_if<UserFunction>(&*made_) : nullptr;
 }
 
 bool ReduceOp::is_released() const {

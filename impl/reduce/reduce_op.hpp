@@ -4,24 +4,25 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <variant>
 
+#include "base/status.hpp"
 #include "factor.hpp"
 #include "tutti/types.h"
 
 namespace tutti {
 
-// inout[i] = in[i] op inout[i], where `in` comes from the lower ranks; returns TUTTI_OK or any
-// failure. The C functions' tutti_reduce_function.
-using ReduceFunction = tutti_status (*)(const void* in, void* inout, int64_t count,
-                                        tutti_dtype dtype, void* user);
+// inout[i] = in[i] op inout[i], where `in` comes from the lower ranks; a failure's message may be
+// empty.
+using ReduceFunction =
+    std::function<Status(const void* in, void* inout, int64_t count, tutti_dtype dtype)>;
 
 struct UserFunction {
     std::string name;  // the same on all ranks
     ReduceFunction function = nullptr;
-    void* user = nullptr;
     bool is_commutative = true;
     // Made with the op: of the name and the properties, and by it messages find the name.
     uint32_t mark = 0;
@@ -34,7 +35,9 @@ public:
 
     // Looks a number up that is not built in. One that is not found is refused later, by
     // why_not_reducible().
-    ReduceOp(tutti_reduce_op number);
+    ReduceOp(tutti_reduce_op number) : number_(number) {
+        if (number >= first_made) made_ = find(number);
+    }
     bool operator==(tutti_reduce_op number) const { return number_ == number; }
 
     // Makes an op and returns its number, which release() ends once; others are ignored.
@@ -44,8 +47,10 @@ public:
 
     [[nodiscard]] tutti_reduce_op number() const { return number_; }
     // Nothing if it is no such op.
-    [[nodiscard]] const Factor* factor() const;
-    [[nodiscard]] const UserFunction* user_function() const;
+    [[nodiscard]] const Factor* factor() const { return std::get_if<Factor>(made_.get()); }
+    [[nodiscard]] const UserFunction* user_function() const {
+        return std::get_if<UserFunction>(made_.get());
+    }
     // A number of an op that was made here once.
     [[nodiscard]] bool is_released() const;
 
@@ -61,7 +66,13 @@ public:
     // rank has its factor; for a user's function a mark of its name.
     [[nodiscard]] uint32_t fingerprint() const;
 
+    // Numbers of ops that callers made start here: 0, 1, generation (15 bits), place (15 bits), so
+    // they are never negative where numbers have a sign.
+    static constexpr tutti_reduce_op first_made = tutti_reduce_op{1} << 30;
+
 private:
+    static std::shared_ptr<const Made> find(tutti_reduce_op number);
+
     tutti_reduce_op number_;
     bool is_reproducible_ = false;
     std::shared_ptr<const Made> made_;

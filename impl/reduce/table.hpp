@@ -5,6 +5,7 @@
 #include "exact.hpp"
 #include "kernels.hpp"
 #include "operations.hpp"
+#include "short_sums.hpp"
 
 namespace tutti {
 namespace {
@@ -38,6 +39,12 @@ template <typename Operation, size_t element>
 void reduce_many(void* out, const void* const* inputs, size_t number, size_t count,
                  bool streaming) {
     sweep_many(out, inputs, number, count * element, streaming, InOrder<Operation>{});
+}
+
+template <typename Format, bool averages>
+void sum_short(void* out, const void* const* inputs, size_t number, size_t count, bool streaming) {
+    sweep_many(out, inputs, number, count * sizeof(uint16_t), streaming,
+               ShortSum<Format, averages>{});
 }
 
 template <typename Sum, size_t element>
@@ -90,6 +97,15 @@ constexpr void fill_float(const Row& row) {
     row.fill<FloatExtremes<Format, Unsigned, Greater>, size>(TUTTI_MAX);
 }
 
+template <typename Format>
+constexpr void fill_short_float(const Row& row) {
+    fill_float<NarrowFloats<Format, Add>, NarrowFloats<Format, Multiply>, Format>(row);
+    row.table.reduce_many[row.dtype][TUTTI_SUM] = sum_short<Format, false>;
+    row.table.reduce_many[row.dtype][TUTTI_AVG] = sum_short<Format, true>;
+    row.table.sum_to_float32[row.dtype] = sum_to_float32<Format>;
+    row.table.round_float32[row.dtype] = round_float32<Format>;
+}
+
 template <typename Sum>
 constexpr void fill_complex(const Row& row) {
     row.fill<Sum, 2 * sizeof(typename Sum::Unit)>(TUTTI_SUM);
@@ -108,10 +124,8 @@ constexpr Kernels make_kernels() {
     fill_integer<uint32_t, uint32_t>({table, TUTTI_UINT32});
     fill_integer<int64_t, uint64_t>({table, TUTTI_INT64});
     fill_integer<uint64_t, uint64_t>({table, TUTTI_UINT64});
-    fill_float<NarrowFloats<Float16, Add>, NarrowFloats<Float16, Multiply>, Float16>(
-        {table, TUTTI_FLOAT16});
-    fill_float<NarrowFloats<BFloat16, Add>, NarrowFloats<BFloat16, Multiply>, BFloat16>(
-        {table, TUTTI_BFLOAT16});
+    fill_short_float<Float16>({table, TUTTI_FLOAT16});
+    fill_short_float<BFloat16>({table, TUTTI_BFLOAT16});
     fill_float<Sum32, Floats<Float32, uint32_t, Multiply>, Float32>({table, TUTTI_FLOAT32});
     fill_float<Sum64, Floats<Float64, uint64_t, Multiply>, Float64>({table, TUTTI_FLOAT64});
     fill_complex<Sum32>({table, TUTTI_COMPLEX64});

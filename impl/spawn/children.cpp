@@ -14,6 +14,7 @@
 #include <cstdlib>
 
 #include "base/resource_limits.hpp"
+#include "net/process_watch.hpp"
 
 namespace tutti::spawn {
 
@@ -56,8 +57,7 @@ void Children::add(const std::function<void()>& run) {
     if (pid > 0) {
         // Not reaped by us, so its number is its own, unless the program reaps what is not its.
         all_.back().pid = pid;
-        all_.back().handle = net::Descriptor(
-            net::open_noted([&] { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }));
+        all_.back().handle = net::Descriptor(net::open_pidfd(pid));
         if (all_.back().handle.valid()) return;
         fault = errno;
         ::kill(pid, SIGKILL);

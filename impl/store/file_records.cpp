@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
-#include <thread>
 
 #include "base/resource_limits.hpp"
 #include "limits.hpp"
@@ -98,18 +97,18 @@ void append_length(std::string& out, size_t length) {
 }  // namespace
 
 std::optional<LockedFile> LockedFile::open(const std::string& path, Mode mode, bool make,
-                                           const Deadline& deadline) {
+                                           const WaitLimit& limit) {
     const int flags = (mode == Mode::Write ? O_RDWR : O_RDONLY) | O_CLOEXEC | (make ? O_CREAT : 0);
     auto pause = first_pause;
     for (int replaced = 0; replaced < store_limits::file_openings;) {
-        net::Descriptor fd(net::open_noted([&] { return ::open(path.c_str(), flags, 0644); }));
+        net::Descriptor fd(net::open_tracked([&] { return ::open(path.c_str(), flags, 0644); }));
         if (!fd.valid()) {
             if (errno == EINTR) continue;
             if (errno == ENOENT && !make) return std::nullopt;
             fail(path, "open", errno);
         }
         LockedFile file(path, std::move(fd));
-        if (!file.lock(mode, deadline)) file.fail_locking();
+        if (!file.lock(mode, limit)) file.fail_locking(limit);
         // The last user of a file removes it; whoever had it open by then starts over. A network
         // file system keeps what is open under another name, so the name is looked at.
         const struct stat status = status_of(path, file.descriptor_.get());
@@ -118,9 +117,9 @@ std::optional<LockedFile> LockedFile::open(const std::string& path, Mode mode, b
         if (::stat(path.c_str(), &named) == 0 && named.st_dev == status.st_dev &&
             named.st_ino == status.st_ino)
             return file;
-        if (deadline.expired()) file.fail_locking();
+        if (limit.over()) file.fail_locking(limit);
         ++replaced;
-        std::this_thread::sleep_for(pause);
+        limit.sleep(pause);
         pause = std::min(pause * 2, longest_pause);
     }
     throw Error(TUTTI_ERR_STORE,
@@ -130,18 +129,21 @@ std::optional<LockedFile> LockedFile::open(const std::string& path, Mode mode, b
                     "system does not tell files apart"));
 }
 
-void LockedFile::fail_locking() const {
+void LockedFile::fail_locking(const WaitLimit& limit) const {
+    const std::string what = cat("file store \"", path_, "\": ");
+    if (limit.interrupted())
+        throw Error(TUTTI_ERR_ABORTED, cat(what, "the wait for its lock was interrupted"));
     throw Error(TUTTI_ERR_TIMEOUT,
-                cat("file store \"", path_, "\": locked by others for too long"));
+                cat(what, "timed out waiting for its lock (flock), which others hold"));
 }
 
-bool LockedFile::lock(Mode mode, const Deadline& deadline) {
+bool LockedFile::lock(Mode mode, const WaitLimit& limit) {
     auto pause = first_pause;
     const int operation = (mode == Mode::Write ? LOCK_EX : LOCK_SH) | LOCK_NB;
     while (::flock(descriptor_.get(), operation) != 0) {
         if (errno != EWOULDBLOCK && errno != EINTR) fail(path_, "lock", errno);
-        if (deadline.expired()) return false;
-        std::this_thread::sleep_for(pause);
+        if (limit.over()) return false;
+        limit.sleep(pause);
         pause = std::min(pause * 2, longest_pause);
     }
     return true;

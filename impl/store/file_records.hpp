@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "base/deadline.hpp"
+#include "interruption.hpp"
 #include "net/descriptor.hpp"
 
 namespace tutti {
@@ -27,9 +27,9 @@ public:
     enum class Mode { Read, Write };
 
     // Nothing if the file is not there and not to be made. Throws STORE naming the path, and
-    // TIMEOUT if others keep it locked.
+    // TIMEOUT or ABORTED if others keep it locked until the limit.
     static std::optional<LockedFile> open(const std::string& path, Mode mode, bool make,
-                                          const Deadline& deadline);
+                                          const WaitLimit& limit);
 
     // Calls `record` for every record from `position` on, and moves that on; `restart` before, if
     // `position` is of a file that has been replaced since.
@@ -45,8 +45,8 @@ public:
 private:
     LockedFile(std::string path, net::Descriptor descriptor)
         : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
-    bool lock(Mode mode, const Deadline& deadline);
-    [[noreturn]] void fail_locking() const;
+    bool lock(Mode mode, const WaitLimit& limit);
+    [[noreturn]] void fail_locking(const WaitLimit& limit) const;
 
     std::string path_;
     net::Descriptor descriptor_;  // closing it unlocks

@@ -87,8 +87,8 @@ public:
         });
     }
 
-    std::string get(const std::string& key, const Deadline& deadline) override {
-        return std::move(fetch("get", Keys(&key, 1), deadline).front());
+    std::string get(const std::string& key, const WaitLimit& limit) override {
+        return std::move(fetch("get", Keys(&key, 1), limit).front());
     }
 
     int64_t add(const std::string& key, int64_t amount, const Deadline& deadline) override {
@@ -115,7 +115,7 @@ public:
         return file_->read(deadline, [&](const Table& table) { return has_all(table, keys); });
     }
 
-    void wait(Keys keys, const Deadline& deadline) override { (void)fetch("wait", keys, deadline); }
+    void wait(Keys keys, const WaitLimit& limit) override { (void)fetch("wait", keys, limit); }
 
     std::string compare_set(const std::string& key, const std::string& expected,
                             const std::string& desired, const Deadline& deadline) override {
@@ -131,8 +131,8 @@ public:
     }
 
     bool delete_key(const std::string& key, const Deadline& deadline) override;
-    std::vector<std::string> multi_get(Keys keys, const Deadline& deadline) override {
-        return fetch("multi_get", keys, deadline);
+    std::vector<std::string> multi_get(Keys keys, const WaitLimit& limit) override {
+        return fetch("multi_get", keys, limit);
     }
 
     void multi_set(Pairs pairs, const Deadline& deadline) override {
@@ -167,7 +167,7 @@ public:
         file_->write(deadline, [&](Table& table) { return push(table, key, value); });
     }
 
-    std::string queue_pop(const std::string& key, bool block, const Deadline& deadline) override;
+    std::string queue_pop(const std::string& key, bool block, const WaitLimit& limit) override;
     int64_t queue_len(const std::string& key, const Deadline& deadline) override {
         check_key(key);
         int64_t length = 0;
@@ -178,16 +178,16 @@ public:
         return length;
     }
 
-    void barrier(const std::string& key, int64_t world_size, const Deadline& deadline) override;
+    void barrier(const std::string& key, int64_t world_size, const WaitLimit& limit) override;
 
-    std::shared_ptr<Store> clone(const Deadline&) override {
+    std::shared_ptr<Store> clone(const WaitLimit&) override {
         auto other = std::make_shared<FileStore>(file_);
         other->set_timeout_ms(timeout_ms());
         return other;
     }
 
 private:
-    std::vector<std::string> fetch(const char* operation, Keys keys, const Deadline& deadline);
+    std::vector<std::string> fetch(const char* operation, Keys keys, const WaitLimit& limit);
 
     const std::shared_ptr<FileTable> file_;
     const std::string where_;
@@ -209,10 +209,10 @@ bool FileStore::delete_key(const std::string& key, const Deadline& deadline) {
 }
 
 std::vector<std::string> FileStore::fetch(const char* operation, Keys keys,
-                                          const Deadline& deadline) {
+                                          const WaitLimit& limit) {
     check_keys(keys);
     std::vector<std::string> values(keys.size());
-    const bool found = file_->read_until(deadline, [&](const Table& table) {
+    const bool found = file_->read_until(limit, [&](const Table& table) {
         if (!has_all(table, keys)) return false;
         for (size_t i = 0; i < keys.size(); ++i) {
             const std::string* value = table.find(file_key(keys[i]));
@@ -220,46 +220,46 @@ std::vector<std::string> FileStore::fetch(const char* operation, Keys keys,
         }
         return true;
     });
-    if (!found) fail_timed_out(operation, keys, where_);
+    if (!found) fail_wait(operation, keys, where_, limit);
     return values;
 }
 
-std::string FileStore::queue_pop(const std::string& key, bool block, const Deadline& deadline) {
+std::string FileStore::queue_pop(const std::string& key, bool block, const WaitLimit& limit) {
     check_key(key);
     std::optional<std::string> value;
     const auto take = [&](Table& table) { return pop(table, key, value); };
     const auto is_there = [&](const Table& table) { return queue_length(table, key) > 0; };
     while (true) {
-        file_->write(deadline, take);
+        file_->write(limit, take);
         if (value) return std::move(*value);
         if (!block) fail_queue_empty(key, where_);
-        if (!file_->read_until(deadline, is_there))
-            fail_timed_out("queue_pop", Keys(&key, 1), where_);
+        if (!file_->read_until(limit, is_there))
+            fail_wait("queue_pop", Keys(&key, 1), where_, limit);
     }
 }
 
 // As PyTorch's stores do it in a file, so that both can come to one barrier.
-void FileStore::barrier(const std::string& key, int64_t world_size, const Deadline& deadline) {
+void FileStore::barrier(const std::string& key, int64_t world_size, const WaitLimit& limit) {
     check_barrier(key, world_size);
     const std::string count = file_key(key + "/num_members");
     const std::string last = file_key(key + "/last_member");
-    file_->write(deadline, [&](Table& table) {
+    file_->write(limit, [&](Table& table) {
         if (table.add(count, 1) != world_size) return Strings{count};
         table.set(last, "1");
         return Strings{count, last};
     });
-    if (!file_->read_until(deadline, [&](const Table& table) { return table.has(last); }))
-        fail_timed_out("barrier", Keys(&key, 1), where_);
+    if (!file_->read_until(limit, [&](const Table& table) { return table.has(last); }))
+        fail_wait("barrier", Keys(&key, 1), where_, limit);
 }
 
 }  // namespace
 
-std::shared_ptr<Store> make_file_store(const std::string& path, int world_size, int rank) {
+std::shared_ptr<Store> make_file_store(const std::string& path, int world_size, int rank,
+                                       const Deadline& deadline) {
     if (path.empty()) throw Error(TUTTI_ERR_INVALID_ARGUMENT, "file store: the path is empty");
     if (world_size == 0 || world_size < -1)
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,
                     cat("file store: a world size of ", world_size, " is not possible"));
-    const Deadline deadline = Deadline::after_ms(store_limits::file_opening_ms);
     return std::make_shared<FileStore>(
         std::make_shared<FileTable>(path, world_size, deadline, rank));
 }

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <thread>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -36,9 +35,9 @@ std::string absolute(const std::string& path) {
 
 }  // namespace
 
-FileTable::FileTable(const std::string& path, int world_size, const Deadline& deadline, int rank)
+FileTable::FileTable(const std::string& path, int world_size, const WaitLimit& limit, int rank)
     : path_(absolute(path)), world_size_(world_size), rank_(rank) {
-    write(deadline, [this](Table& table) {
+    write(limit, [this](Table& table) {
         std::vector<std::string> changed{open_key};
         if (rank_ >= 0) {
             take_file_rank(table, rank_, world_size_, cat("file store \"", path_, "\""));
@@ -81,8 +80,8 @@ void FileTable::close() {
     file->append(bytes);
 }
 
-bool FileTable::read(const Deadline& deadline, const Look& look) {
-    auto file = LockedFile::open(path_, LockedFile::Mode::Read, false, deadline);
+bool FileTable::read(const WaitLimit& limit, const Look& look) {
+    auto file = LockedFile::open(path_, LockedFile::Mode::Read, false, limit);
     const Lock lock(mutex_);
     if (file) {
         refresh(*file);
@@ -93,8 +92,8 @@ bool FileTable::read(const Deadline& deadline, const Look& look) {
 }
 
 // If the change cannot be written down, the table is forgotten and read anew.
-void FileTable::write(const Deadline& deadline, const Change& change) {
-    auto file = LockedFile::open(path_, LockedFile::Mode::Write, true, deadline);
+void FileTable::write(const WaitLimit& limit, const Change& change) {
+    auto file = LockedFile::open(path_, LockedFile::Mode::Write, true, limit);
     const Lock lock(mutex_);
     refresh(*file);
     try {
@@ -112,13 +111,12 @@ void FileTable::write(const Deadline& deadline, const Change& change) {
     }
 }
 
-bool FileTable::read_until(const Deadline& deadline, const Look& look) {
-    bool found = read(deadline, look);
+bool FileTable::read_until(const WaitLimit& limit, const Look& look) {
+    bool found = read(limit, look);
     for (auto pause = first_look; !found; pause = std::min(pause * 3 / 2, longest_look)) {
-        if (deadline.expired()) return false;
-        const auto next = Deadline::Clock::now() + pause;
-        std::this_thread::sleep_until(std::min(next, deadline.when()));
-        found = look_again(deadline, look);
+        if (limit.over()) return false;
+        limit.sleep(pause);
+        found = look_again(limit, look);
     }
     return true;
 }
@@ -126,10 +124,10 @@ bool FileTable::read_until(const Deadline& deadline, const Look& look) {
 // The file is locked and read only if it has changed. Opening it makes a network file system look
 // at the server, which stat alone does not. The table is looked at in any case: another thread may
 // have brought it up to date.
-bool FileTable::look_again(const Deadline& deadline, const Look& look) {
+bool FileTable::look_again(const WaitLimit& limit, const Look& look) {
     struct stat status {};
     const net::Descriptor fd(
-        net::open_noted([&] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC); }));
+        net::open_tracked([&] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC); }));
     const bool there = fd.valid() && ::fstat(fd.get(), &status) == 0;
     {
         const Lock lock(mutex_);
@@ -137,7 +135,7 @@ bool FileTable::look_again(const Deadline& deadline, const Look& look) {
             status.st_size == position_.offset)
             return look(table_);
     }
-    return read(deadline, look);
+    return read(limit, look);
 }
 
 // Brings the table up to date with the locked file.

@@ -16,7 +16,7 @@ namespace tutti {
 class FileTable {
 public:
     // Makes the file if it is not there. world_size -1: not fixed; rank -1: none is taken.
-    FileTable(const std::string& path, int world_size, const Deadline& deadline, int rank = -1);
+    FileTable(const std::string& path, int world_size, const WaitLimit& limit, int rank = -1);
     // Of `world_size`, the last one removes the file.
     ~FileTable();
     FileTable(const FileTable&) = delete;
@@ -26,17 +26,17 @@ public:
 
     using Look = std::function<bool(const Table&)>;
     // What `look` says of the table as it is now.
-    bool read(const Deadline& deadline, const Look& look);
-    // Looks again until `look` says yes; false if the deadline passed first.
-    bool read_until(const Deadline& deadline, const Look& look);
+    bool read(const WaitLimit& limit, const Look& look);
+    // Looks again until `look` says yes; false if the wait was over first.
+    bool read_until(const WaitLimit& limit, const Look& look);
     // `change` changes the table and returns the keys to write down.
     using Change = std::function<std::vector<std::string>(Table&)>;
-    void write(const Deadline& deadline, const Change& change);
+    void write(const WaitLimit& limit, const Change& change);
 
 private:
     void refresh(LockedFile& file) TUTTI_REQUIRES(mutex_);
     void forget() TUTTI_REQUIRES(mutex_);
-    bool look_again(const Deadline& deadline, const Look& look);
+    bool look_again(const WaitLimit& limit, const Look& look);
     void close();
 
     const std::string path_;

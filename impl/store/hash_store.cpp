@@ -36,8 +36,8 @@ public:
         shared_->changed.notify_all();
     }
 
-    std::string get(const std::string& key, const Deadline& deadline) override {
-        return std::move(fetch("get", Keys(&key, 1), deadline).front());
+    std::string get(const std::string& key, const WaitLimit& limit) override {
+        return std::move(fetch("get", Keys(&key, 1), limit).front());
     }
 
     int64_t add(const std::string& key, int64_t amount, const Deadline&) override {
@@ -61,10 +61,10 @@ public:
         return shared_->table.has_all(keys);
     }
 
-    void wait(Keys keys, const Deadline& deadline) override {
+    void wait(Keys keys, const WaitLimit& limit) override {
         check_keys(keys);
         Lock lock(shared_->mutex);
-        wait_for("wait", keys, deadline, lock);
+        wait_for("wait", keys, limit, lock);
     }
 
     std::string compare_set(const std::string& key, const std::string& expected,
@@ -82,8 +82,8 @@ public:
         return shared_->table.erase(key);
     }
 
-    std::vector<std::string> multi_get(Keys keys, const Deadline& deadline) override {
-        return fetch("multi_get", keys, deadline);
+    std::vector<std::string> multi_get(Keys keys, const WaitLimit& limit) override {
+        return fetch("multi_get", keys, limit);
     }
 
     void multi_set(Pairs pairs, const Deadline&) override {
@@ -110,14 +110,14 @@ public:
         shared_->changed.notify_all();
     }
 
-    std::string queue_pop(const std::string& key, bool block, const Deadline& deadline) override {
+    std::string queue_pop(const std::string& key, bool block, const WaitLimit& limit) override {
         check_key(key);
         Lock lock(shared_->mutex);
         while (true) {
             if (auto value = shared_->table.pop(key)) return std::move(*value);
             if (!block) fail_queue_empty(key, name_in_errors);
-            if (!shared_->changed.wait(lock, deadline) && shared_->table.queue_length(key) == 0)
-                fail_timed_out("queue_pop", Keys(&key, 1), name_in_errors);
+            if (!await_change(limit, lock) && shared_->table.queue_length(key) == 0)
+                fail_wait("queue_pop", Keys(&key, 1), name_in_errors, limit);
         }
     }
 
@@ -127,7 +127,7 @@ public:
         return static_cast<int64_t>(shared_->table.queue_length(key));
     }
 
-    void barrier(const std::string& key, int64_t world_size, const Deadline& deadline) override {
+    void barrier(const std::string& key, int64_t world_size, const WaitLimit& limit) override {
         check_barrier(key, world_size);
         Waiter self{key, world_size};
         Lock lock(shared_->mutex);
@@ -137,23 +137,28 @@ public:
         shared_->changed.notify_all();
         if (come >= world_size) return;
         shared_->at_barriers.push_back(&self);
-        while (!self.all_came && shared_->changed.wait(lock, deadline)) {
+        while (!self.all_came && await_change(limit, lock)) {
         }
         std::erase(shared_->at_barriers, &self);
-        if (!self.all_came) fail_timed_out("barrier", Keys(&key, 1), name_in_errors);
+        if (!self.all_came) fail_wait("barrier", Keys(&key, 1), name_in_errors, limit);
     }
 
-    std::shared_ptr<Store> clone(const Deadline&) override {
+    std::shared_ptr<Store> clone(const WaitLimit&) override {
         auto other = std::make_shared<HashStore>(shared_);
         other->set_timeout_ms(timeout_ms());
         return other;
     }
 
+    void wake_waiting() override {
+        const Lock lock(shared_->mutex);
+        shared_->changed.notify_all();
+    }
+
 private:
-    std::vector<std::string> fetch(const char* operation, Keys keys, const Deadline& deadline) {
+    std::vector<std::string> fetch(const char* operation, Keys keys, const WaitLimit& limit) {
         check_keys(keys);
         Lock lock(shared_->mutex);
-        wait_for(operation, keys, deadline, lock);
+        wait_for(operation, keys, limit, lock);
         std::vector<std::string> values;
         values.reserve(keys.size());
         for (const std::string& key : keys) {
@@ -163,14 +168,19 @@ private:
         return values;
     }
 
-    void wait_for(const char* operation, Keys keys, const Deadline& deadline, Lock& lock)
+    // False if the wait is over.
+    bool await_change(const WaitLimit& limit, Lock& lock) TUTTI_REQUIRES(shared_->mutex) {
+        return !limit.interrupted() && shared_->changed.wait(lock, limit.deadline());
+    }
+
+    void wait_for(const char* operation, Keys keys, const WaitLimit& limit, Lock& lock)
         TUTTI_REQUIRES(shared_->mutex) {
         while (!shared_->table.has_all(keys)) {
-            if (shared_->changed.wait(lock, deadline) || shared_->table.has_all(keys)) continue;
+            if (await_change(limit, lock) || shared_->table.has_all(keys)) continue;
             std::vector<std::string> missing;
             for (const std::string& key : keys)
                 if (!shared_->table.has(key)) missing.push_back(key);
-            fail_timed_out(operation, missing, name_in_errors);
+            fail_wait(operation, missing, name_in_errors, limit);
         }
     }
 

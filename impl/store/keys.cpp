@@ -96,9 +96,13 @@ std::string keys_text(Store::Keys keys) {
     return out;
 }
 
-void fail_timed_out(std::string_view operation, Store::Keys keys, std::string_view where) {
+void fail_wait(std::string_view operation, Store::Keys keys, std::string_view where,
+               const WaitLimit& limit) {
     const std::string of_keys = keys.empty() ? "" : cat(" of ", keys_text(keys));
-    throw Error(TUTTI_ERR_TIMEOUT, cat(operation, of_keys, " at the ", where, ": timed out"));
+    const std::string what = cat(operation, of_keys, " at the ", where);
+    if (limit.interrupted())
+        throw Error(TUTTI_ERR_ABORTED, cat(what, ": the wait was interrupted"));
+    throw Error(TUTTI_ERR_TIMEOUT, cat(what, ": timed out"));
 }
 
 void fail_queue_empty(const std::string& key, std::string_view where) {

@@ -24,9 +24,10 @@ void check_barrier(const std::string& key, int64_t world_size, const StoreLimits
 std::string key_text(const std::string& key);
 std::string keys_text(Store::Keys keys);
 
-// TIMEOUT: `get of key "a" at the hash store: timed out`.
-[[noreturn]] void fail_timed_out(std::string_view operation, Store::Keys keys,
-                                 std::string_view where);
+// Of a wait that is over. TIMEOUT: `get of key "a" at the hash store: timed out`; ABORTED if it was
+// interrupted.
+[[noreturn]] void fail_wait(std::string_view operation, Store::Keys keys, std::string_view where,
+                            const WaitLimit& limit);
 // QUEUE_EMPTY: `queue_pop of key "a" at the hash store: the queue is empty`.
 [[noreturn]] void fail_queue_empty(const std::string& key, std::string_view where);
 

@@ -27,6 +27,9 @@ struct StoreLimits {
 
 namespace store_limits {
 
+// Of making a store and of its calls, unless the caller says otherwise.
+constexpr int64_t default_timeout_ms = 300'000;
+
 // The most that a server can be told to take.
 constexpr size_t most_key_bytes = size_t{1} << 20;
 constexpr size_t most_value_bytes = size_t{1} << 40;
@@ -57,8 +60,6 @@ constexpr size_t turned_away_at_once = 64;
 // Clients whose refusal's reason a server remembers.
 constexpr size_t refusals_remembered = 256;
 
-// How long opening a file store waits for its lock; a store's timeout is set later.
-constexpr int file_opening_ms = 300'000;
 // How often a file is opened anew that was removed or replaced by the time it was locked.
 constexpr int file_openings = 100;
 // What a key in a file may have in front of it, of ours.
@@ -72,7 +73,7 @@ constexpr uint64_t answers_until_prompt = 4;
 // Connections for waits that a client keeps when nobody is waiting.
 constexpr size_t idle_wait_connections = 8;
 // A client whose time is up takes this long to learn whether it was given a queue's value in the
-// last moment, or why it was refused.
+// last moment, or why it was refused; one that is interrupted, for an answer that is under way.
 constexpr int last_word_ms = 1'000;
 // Connections the kernel holds until the server accepts them; it cuts this to its own maximum.
 constexpr int listen_backlog = 16 * 1024;

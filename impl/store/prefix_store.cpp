@@ -16,8 +16,8 @@ public:
     void set(const std::string& key, const std::string& value, const Deadline& deadline) override {
         store_->set(prefix_ + key, value, deadline);
     }
-    std::string get(const std::string& key, const Deadline& deadline) override {
-        return store_->get(prefix_ + key, deadline);
+    std::string get(const std::string& key, const WaitLimit& limit) override {
+        return store_->get(prefix_ + key, limit);
     }
     int64_t add(const std::string& key, int64_t amount, const Deadline& deadline) override {
         return store_->add(prefix_ + key, amount, deadline);
@@ -29,8 +29,8 @@ public:
     bool check(Keys keys, const Deadline& deadline) override {
         return store_->check(with_prefix(keys), deadline);
     }
-    void wait(Keys keys, const Deadline& deadline) override {
-        store_->wait(with_prefix(keys), deadline);
+    void wait(Keys keys, const WaitLimit& limit) override {
+        store_->wait(with_prefix(keys), limit);
     }
     std::string compare_set(const std::string& key, const std::string& expected,
                             const std::string& desired, const Deadline& deadline) override {
@@ -39,8 +39,8 @@ public:
     bool delete_key(const std::string& key, const Deadline& deadline) override {
         return store_->delete_key(prefix_ + key, deadline);
     }
-    std::vector<std::string> multi_get(Keys keys, const Deadline& deadline) override {
-        return store_->multi_get(with_prefix(keys), deadline);
+    std::vector<std::string> multi_get(Keys keys, const WaitLimit& limit) override {
+        return store_->multi_get(with_prefix(keys), limit);
     }
     void multi_set(Pairs pairs, const Deadline& deadline) override {
         std::vector<std::pair<std::string, std::string>> prefixed;
@@ -62,21 +62,21 @@ public:
                     const Deadline& deadline) override {
         store_->queue_push(prefix_ + key, value, deadline);
     }
-    std::string queue_pop(const std::string& key, bool block, const Deadline& deadline) override {
-        return store_->queue_pop(prefix_ + key, block, deadline);
+    std::string queue_pop(const std::string& key, bool block, const WaitLimit& limit) override {
+        return store_->queue_pop(prefix_ + key, block, limit);
     }
     int64_t queue_len(const std::string& key, const Deadline& deadline) override {
         return store_->queue_len(prefix_ + key, deadline);
     }
     // PyTorch's prefix stores make no use of the other store's barrier, and count so instead: they
     // and we can come to one barrier.
-    void barrier(const std::string& key, int64_t world_size, const Deadline& deadline) override {
+    void barrier(const std::string& key, int64_t world_size, const WaitLimit& limit) override {
         check_barrier(key, world_size);
         const std::string last = prefix_ + key + "/last_member";
         try {
-            if (store_->add(prefix_ + key + "/num_members", 1, deadline) == world_size)
-                store_->set(last, "1", deadline);
-            store_->wait(Keys(&last, 1), deadline);
+            if (store_->add(prefix_ + key + "/num_members", 1, limit.deadline()) == world_size)
+                store_->set(last, "1", limit.deadline());
+            store_->wait(Keys(&last, 1), limit);
         } catch (const Error& error) {
             Status status = error.status();
             status.message = cat("barrier of ", key_text(key), ": ", status.message);
@@ -84,12 +84,14 @@ public:
         }
     }
 
-    std::shared_ptr<Store> clone(const Deadline& deadline) override {
-        auto other =
-            make_prefix_store(prefix_.substr(0, prefix_.size() - 1), store_->clone(deadline));
+    std::shared_ptr<Store> clone(const WaitLimit& limit) override {
+        auto other = make_prefix_store(prefix_.substr(0, prefix_.size() - 1), store_->clone(limit));
         other->set_timeout_ms(timeout_ms());
         return other;
     }
+    void flush(const WaitLimit& limit) override { store_->flush(limit); }
+    // The other store's calls that are not interrupted go on waiting.
+    void wake_waiting() override { store_->wake_waiting(); }
     [[nodiscard]] bool has_extended_api() const override { return store_->has_extended_api(); }
     [[nodiscard]] std::shared_ptr<Store> underlying() const { return store_; }
 

@@ -20,9 +20,12 @@ TcpClient::TcpClient(const std::string& host, std::unique_ptr<TcpConnection> con
 
 TcpClient::Turn::Turn(TcpClient& client, const StoreCall& call) : client_(client) {
     Lock lock(client_.mutex_);
-    while (client_.command_busy_)
-        if (!client_.turn_over_.wait(lock, call.deadline) && client_.command_busy_)
-            fail_timed_out(call.operation, call.keys, client_.where_);
+    while (client_.command_busy_) {
+        const bool goes_on =
+            !call.limit.interrupted() && client_.turn_over_.wait(lock, call.limit.deadline());
+        if (!goes_on && client_.command_busy_)
+            fail_wait(call.operation, call.keys, client_.where_, call.limit);
+    }
     client_.command_busy_ = true;
 }
 
@@ -30,6 +33,16 @@ TcpClient::Turn::~Turn() {
     const Lock lock(client_.mutex_);
     client_.command_busy_ = false;
     client_.turn_over_.notify_one();
+}
+
+// What can fail before a dialogue does so here: in the middle it would cost the connection.
+void TcpClient::begin(const StoreCall& call) const {
+    if (call.limit.interrupted()) fail_wait(call.operation, call.keys, where_, call.limit);
+    try {
+        (void)call.limit.descriptor();
+    } catch (const Error& error) {
+        fail(call, error, nullptr);
+    }
 }
 
 // PyTorch's server has a limit for values if it is the one over libuv, which is also the one that
@@ -44,7 +57,7 @@ StoreLimits TcpClient::limits_for(const StoreCall& call, size_t value_bytes) {
 // A server hangs up on what it refuses; the next call starts on a new connection. One attempt: if
 // nobody listens there any more, the store is gone.
 void TcpClient::refresh_command(const StoreCall& call) {
-    if (command_ == nullptr) command_ = connect(call.deadline);
+    if (command_ == nullptr) command_ = connect(call.limit);
 }
 
 // What has no answer would be lost on a connection that the server has closed. Whether it is closed
@@ -53,25 +66,45 @@ void TcpClient::send_only(const StoreCall& call, const std::string& message,
                           const std::string& behind) {
     command(call, [&](TcpConnection& connection) {
         if (connection.broken_lately()) {
-            if (connection.has_unconfirmed())
+            if (connection.unconfirmed().count > 0)
                 throw Error(TUTTI_ERR_NETWORK, "the connection is closed");
             command_.reset();
             refresh_command(call);
         }
-        command_->send(message, call.deadline);
-        if (!behind.empty()) command_->send(behind, call.deadline);
+        command_->send(message, call.limit);
+        if (!behind.empty()) command_->send(behind, call.limit);
         command_->note_unconfirmed(call.operation, call.keys.front());
     });
 }
 
 void TcpClient::fence(const StoreCall& call) {
-    constexpr uint32_t nonce = 0x7475'7474;
-    command(call, [&](TcpConnection& connection) {
-        if (!connection.has_unconfirmed()) return;
-        connection.send(Writer(Query::Ping).number32(nonce).take(), call.deadline);
-        if (connection.read_number32(call.deadline) != nonce)
-            throw Error(TUTTI_ERR_STORE, "the server sent what nobody asked for");
-    });
+    const bool in_time =
+        command(call, [&](TcpConnection& connection) { return connection.confirm(call.limit); });
+    if (!in_time) fail_wait(call.operation, call.keys, where_, call.limit);
+}
+
+void TcpClient::flush(const StoreCall& call) {
+    const Turn turn(*this, call);
+    begin(call);
+    bool in_time = true;
+    try {
+        if (command_ != nullptr) in_time = command_->confirm(call.limit);
+    } catch (const Error& error) {
+        const tutti_status code = error.status().code;
+        in_time = code != TUTTI_ERR_TIMEOUT && code != TUTTI_ERR_ABORTED;
+        give_up_command(error);
+    }
+    if (!in_time) fail_wait(call.operation, call.keys, where_, call.limit);
+    if (lost_.count == 0) return;
+    const std::string reason = std::exchange(lost_reason_, {});
+    const Unconfirmed lost = std::exchange(lost_, {});
+    throw Error(TUTTI_ERR_STORE,
+                cat(call.operation, " at the ", where_, ": ", reason, "; ", lost.text()));
+}
+
+void TcpClient::wake_waiting() {
+    const Lock lock(mutex_);
+    turn_over_.notify_all();
 }
 
 void TcpClient::need_queues(const StoreCall& call) {
@@ -82,9 +115,9 @@ bool TcpClient::server_has_queues(const StoreCall& call) {
     if (server_is_tutti_ || queues_ == Known::Yes) return true;
     if (queues_ == Known::No) return false;
     try {
-        auto connection = connect(call.deadline);
-        connection->send(Writer(Query::QueueLen).wire_key("tutti/queue").take(), call.deadline);
-        (void)connection->read_number(call.deadline);
+        auto connection = connect(call.limit);
+        connection->send(Writer(Query::QueueLen).wire_key("tutti/queue").take(), call.limit);
+        (void)connection->read_number(call.limit);
         queues_ = Known::Yes;
         keep_connection(std::move(connection));
     } catch (const Error& error) {
@@ -97,20 +130,22 @@ bool TcpClient::server_has_queues(const StoreCall& call) {
 
 bool TcpClient::server_lives(const StoreCall& call) {
     try {
-        keep_connection(connect(call.deadline));
+        keep_connection(connect(call.limit));
         return true;
-    } catch (const Error&) {
+    } catch (const Error& error) {
+        if (error.status().code == TUTTI_ERR_ABORTED) fail(call, error, nullptr);
         return false;
     }
 }
 
-std::unique_ptr<TcpConnection> TcpClient::connect(const Deadline& deadline) const {
-    return std::make_unique<TcpConnection>(net::Socket::connect(remote_, deadline), deadline);
+std::unique_ptr<TcpConnection> TcpClient::connect(const WaitLimit& limit) const {
+    return std::make_unique<TcpConnection>(
+        net::Socket::connect(remote_, limit.deadline(), limit.descriptor()), limit);
 }
 
 std::unique_ptr<TcpConnection> TcpClient::connect_once(const StoreCall& call) const {
     try {
-        return connect(call.deadline);
+        return connect(call.limit);
     } catch (const Error& error) {
         fail(call, error, nullptr);
     }
@@ -118,7 +153,7 @@ std::unique_ptr<TcpConnection> TcpClient::connect_once(const StoreCall& call) co
 
 // One per waiting thread, as many as there are: a limit would let waits block each other for ever.
 // Only those kept for later are limited.
-std::unique_ptr<TcpConnection> TcpClient::take_connection(const Deadline& deadline) {
+std::unique_ptr<TcpConnection> TcpClient::take_connection(const WaitLimit& limit) {
     while (true) {
         std::unique_ptr<TcpConnection> connection;
         {
@@ -128,12 +163,13 @@ std::unique_ptr<TcpConnection> TcpClient::take_connection(const Deadline& deadli
                 idle_.pop_back();
             }
         }
-        if (connection == nullptr) return connect(deadline);
+        if (connection == nullptr) return connect(limit);
         try {
-            connection->settle(deadline);
+            connection->settle(limit);
             if (!connection->broken()) return connection;
         } catch (const Error& error) {
-            if (error.status().code == TUTTI_ERR_TIMEOUT) throw;
+            const tutti_status code = error.status().code;
+            if (code == TUTTI_ERR_TIMEOUT || code == TUTTI_ERR_ABORTED) throw;
         }
     }
 }
@@ -158,15 +194,40 @@ std::string TcpClient::reason_of(const TcpConnection& connection) const noexcept
     }
 }
 
+// An answer may still be on its way, so the connection is of no more use. Returns why the server
+// closed it, as far as that is known.
+std::string TcpClient::give_up_command(const Error& error) {
+    const std::unique_ptr<TcpConnection> broken = std::move(command_);
+    if (broken == nullptr) return "";
+    std::string reason;
+    if (error.status().code == TUTTI_ERR_NETWORK) reason = reason_of(*broken);
+    if (broken->unconfirmed().count > 0) {
+        lost_.add(broken->unconfirmed());
+        lost_reason_ = reason.empty() ? cat("the connection was lost: ", error.status().message)
+                                      : cat("the server refused a request: ", reason);
+    }
+    return reason;
+}
+
+void TcpClient::fail_command(const StoreCall& call, const Error& error) {
+    const std::string lost = command_ == nullptr ? "" : command_->unconfirmed().text();
+    fail(call, error, give_up_command(error), lost);
+}
+
 void TcpClient::fail(const StoreCall& call, const Error& error,
                      const TcpConnection* connection) const {
+    const bool broke = connection != nullptr && error.status().code == TUTTI_ERR_NETWORK;
+    fail(call, error, broke ? reason_of(*connection) : "");
+}
+
+void TcpClient::fail(const StoreCall& call, const Error& error, const std::string& reason,
+                     const std::string& lost) const {
     Status status = error.status();
-    if (status.code == TUTTI_ERR_TIMEOUT) fail_timed_out(call.operation, call.keys, where_);
+    if (status.code == TUTTI_ERR_TIMEOUT || status.code == TUTTI_ERR_ABORTED)
+        fail_wait(call.operation, call.keys, where_, call.limit);
     // The connection stood and broke: the store is lost, or it refused and hung up.
     if (status.code == TUTTI_ERR_NETWORK) {
         status.code = TUTTI_ERR_STORE;
-        const std::string reason = connection == nullptr ? "" : reason_of(*connection);
-        const std::string lost = connection == nullptr ? "" : connection->unconfirmed();
         if (reason.empty())
             status.message += "; the server has ended or refused the request";
         else

@@ -19,7 +19,7 @@ namespace tutti {
 struct StoreCall {
     const char* operation;
     Store::Keys keys;
-    const Deadline& deadline;
+    WaitLimit limit;
 };
 
 class TcpClient {
@@ -55,6 +55,11 @@ public:
     [[nodiscard]] std::unique_ptr<TcpConnection> connect_once(const StoreCall& call) const;
     // Returns when the server has all that this handle has written so far.
     void fence(const StoreCall& call);
+    // The same. Throws STORE if something written since the last flush may be lost, whatever call
+    // has found that out.
+    void flush(const StoreCall& call);
+    // Calls that wait for their turn look whether they are interrupted.
+    void wake_waiting();
 
 private:
     // The right to use command_, for the length of a call.
@@ -69,15 +74,20 @@ private:
         TcpClient& client_;
     };
 
+    void begin(const StoreCall& call) const;
     void refresh_command(const StoreCall& call);
     [[nodiscard]] bool server_has_queues(const StoreCall& call);
     [[nodiscard]] bool server_lives(const StoreCall& call);
-    std::unique_ptr<TcpConnection> connect(const Deadline& deadline) const;
-    std::unique_ptr<TcpConnection> take_connection(const Deadline& deadline);
+    std::unique_ptr<TcpConnection> connect(const WaitLimit& limit) const;
+    std::unique_ptr<TcpConnection> take_connection(const WaitLimit& limit);
     void keep_connection(std::unique_ptr<TcpConnection> connection);
     [[nodiscard]] std::string reason_of(const TcpConnection& connection) const noexcept;
+    std::string give_up_command(const Error& error);
+    [[noreturn]] void fail_command(const StoreCall& call, const Error& error);
     [[noreturn]] void fail(const StoreCall& call, const Error& error,
                            const TcpConnection* connection) const;
+    [[noreturn]] void fail(const StoreCall& call, const Error& error, const std::string& reason,
+                           const std::string& lost = {}) const;
     [[noreturn]] void fail_unknown(const StoreCall& call) const;
 
     const net::Address remote_;
@@ -92,21 +102,24 @@ private:
     Condition turn_over_;
     bool command_busy_ TUTTI_GUARDED_BY(mutex_) = false;
     std::vector<std::unique_ptr<TcpConnection>> idle_ TUTTI_GUARDED_BY(mutex_);
-    std::unique_ptr<TcpConnection> command_;  // whose turn it is
+    // Whose turn it is: the connection, and what was sent without an answer on those before it and
+    // may be lost, which the next flush tells, with the reason of the last.
+    std::unique_ptr<TcpConnection> command_;
+    Unconfirmed lost_;
+    std::string lost_reason_;
 };
 
 template <typename Dialogue>
 auto TcpClient::command(const StoreCall& call, Dialogue&& dialogue) {
     const Turn turn(*this, call);
+    begin(call);
     try {
         refresh_command(call);
         return dialogue(*command_);
     } catch (const Error& error) {
-        // An answer may still be on its way.
-        const std::unique_ptr<TcpConnection> broken = std::move(command_);
-        fail(call, error, broken.get());
+        fail_command(call, error);
     } catch (...) {
-        command_.reset();  // no memory for the rest of an answer
+        give_up_command(Error(TUTTI_ERR_OUT_OF_MEMORY, "no memory for an answer"));
         throw;
     }
 }
@@ -115,7 +128,7 @@ template <typename Dialogue>
 auto TcpClient::apart(const StoreCall& call, Dialogue&& dialogue) {
     std::unique_ptr<TcpConnection> connection;
     try {
-        connection = take_connection(call.deadline);
+        connection = take_connection(call.limit);
         auto result = dialogue(*connection);
         keep_connection(std::move(connection));
         return result;
@@ -130,7 +143,7 @@ auto TcpClient::apart_if_known(const StoreCall& call, Dialogue&& dialogue) {
     if (server_is_tutti_) return apart(call, dialogue);
     std::unique_ptr<TcpConnection> connection;
     try {
-        connection = take_connection(call.deadline);
+        connection = take_connection(call.limit);
     } catch (const Error& error) {
         fail(call, error, nullptr);
     }

@@ -1,23 +1,37 @@
 // One connection of a client to a TCP store server: the dialogue, without keys' rules or retries.
 // One thread at a time. Errors are net::Socket's; after one the connection is of no use, unless the
-// comment says otherwise.
+// comment says otherwise. Interrupted, a call still waits a little for an answer that is under way,
+// so that the connection stays of use, and then throws ABORTED.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "interruption.hpp"
 #include "limits.hpp"
 #include "net/socket.hpp"
 #include "protocol.hpp"
 
 namespace tutti {
 
+// Requests that have no answer, and have not been confirmed by a later answer.
+struct Unconfirmed {
+    size_t count = 0;
+    const char* operation = "";  // the last of them
+    std::string key;
+
+    void add(const Unconfirmed& later);
+    // `set of key "a" may be lost, and 2 more before it`; empty if there is none.
+    [[nodiscard]] std::string text() const;
+};
+
 class TcpConnection {
 public:
     // Greets the server and asks whether it is one of tutti's. Throws STORE if it is full.
-    TcpConnection(net::Socket socket, const Deadline& deadline);
+    TcpConnection(net::Socket socket, const WaitLimit& limit);
 
     // Only such a server holds back what is sent behind a wait until the wait is over, and answers
     // GET for a key that is not there: requests to it may be sent in one piece.
@@ -29,44 +43,51 @@ public:
     [[nodiscard]] const net::Socket& socket() const { return socket_; }
     [[nodiscard]] const net::Address& remote() const { return remote_; }
 
-    void send(const std::string& message, const Deadline& deadline);
+    void send(const std::string& message, const WaitLimit& limit);
     // What was sent has no answer of its own: it may be lost if the connection breaks before the
     // next answer.
     void note_unconfirmed(const char* operation, const std::string& key);
-    uint8_t read_byte(const Deadline& deadline);
-    uint32_t read_number32(const Deadline& deadline);
-    int64_t read_number(const Deadline& deadline);
+    uint8_t read_byte(const WaitLimit& limit);
+    uint32_t read_number32(const WaitLimit& limit);
+    int64_t read_number(const WaitLimit& limit);
     // A length and so many bytes.
-    std::string read_bytes(const Deadline& deadline);
+    std::string read_bytes(const WaitLimit& limit);
     // QUEUE_POP's answer; nothing if the queue was empty. A value that was taken is waited for a
     // little beyond the deadline, for nobody else will get it.
-    std::optional<std::string> read_popped(const Deadline& deadline);
-    [[nodiscard]] bool has_unconfirmed() const { return unconfirmed_ > 0; }
-    // `set of key "a" may be lost, and 2 more before it`; empty if there is none.
-    [[nodiscard]] std::string unconfirmed() const;
+    std::optional<std::string> read_popped(const WaitLimit& limit);
+    [[nodiscard]] const Unconfirmed& unconfirmed() const { return unconfirmed_; }
+    // Asks for an answer if there is something unconfirmed, and waits for it. False if the wait was
+    // over first: the answer is read later, and the connection is as good as before.
+    bool confirm(const WaitLimit& limit);
 
     // True if the server has closed an idle connection, or sent what nobody asked for.
-    [[nodiscard]] bool broken() const { return !received_.empty() || socket_.readable(); }
+    [[nodiscard]] bool broken() const {
+        if (confirmations_due_ > 0) return false;  // what comes is expected
+        return !received_.empty() || socket_.readable();
+    }
     // The same, as it was within the last millisecond: a look is one more system call, which many
     // short messages in a row can do without.
     [[nodiscard]] bool broken_lately();
 
     // A request that the server answers when something has come about, WAIT or BARRIER. Behind it
-    // may stand, in one piece with it, GET or MULTI_GET, with `values` answers. False if the
-    // deadline passed first: the request is called off, and the connection is good for another once
+    // may stand, in one piece with it, GET or MULTI_GET, with `values` answers. False if the wait
+    // was over first: the request is called off, and the connection is good for another once
     // settle() has read what is left of it.
-    bool wait(const std::string& request, size_t values, const Deadline& deadline);
-    void settle(const Deadline& deadline);
-    // WAIT for the queue and QUEUE_POP behind it, in one piece. `in_time` is false if the deadline
-    // passed first; a value may have been given to us in that moment all the same, and is not lost.
-    std::optional<std::string> wait_and_pop(const std::string& key, const Deadline& deadline,
+    bool wait(const std::string& request, size_t values, const WaitLimit& limit);
+    void settle(const WaitLimit& limit);
+    // WAIT for the queue and QUEUE_POP behind it, in one piece. `in_time` is false if the wait was
+    // over first; a value may have been given to us in that moment all the same, and is not lost.
+    std::optional<std::string> wait_and_pop(const std::string& key, const WaitLimit& limit,
                                             bool& in_time);
 
 private:
     void call_off(size_t values);
-    void read_limits(const Deadline& deadline);
-    void receive(size_t size, const Deadline& deadline);
-    std::string_view take(size_t size, const Deadline& deadline);
+    void read_limits(const WaitLimit& limit);
+    void await_confirmations(const WaitLimit& limit);
+    void await_first_byte(const WaitLimit& limit);
+    void receive(size_t size, const WaitLimit& limit);
+    void receive_into(std::span<std::byte> bytes, const WaitLimit& limit);
+    std::string_view take(size_t size, const WaitLimit& limit);
 
     net::Socket socket_;
     net::Address remote_;  // asked for at once: a connection that is reset has none any more
@@ -75,9 +96,8 @@ private:
     bool server_is_tutti_ = false;
     std::string name_;
     StoreLimits limits_ = store_limits::pytorch;
-    size_t unconfirmed_ = 0;  // requests since the last answer, and the last of them
-    const char* unconfirmed_operation_ = "";
-    std::string unconfirmed_key_;
+    Unconfirmed unconfirmed_;
+    size_t confirmations_due_ = 0;          // answers of confirm() that are still to be read
     Deadline::Clock::time_point sound_at_;  // when it was last found not to be broken
     std::optional<size_t> called_off_;      // a wait with so many values behind it
 };
@@ -87,6 +107,6 @@ private:
 // TIMEOUT, STORE; with `host`, as the caller gave it, in front.
 std::unique_ptr<TcpConnection> connect_to_store(const std::string& host,
                                                 const net::Endpoint& endpoint,
-                                                const Deadline& deadline);
+                                                const WaitLimit& limit);
 
 }  // namespace tutti

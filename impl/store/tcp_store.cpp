@@ -33,25 +33,27 @@ public:
              std::unique_ptr<TcpConnection> connection);
 
     void set(const std::string& key, const std::string& value, const Deadline& deadline) override;
-    std::string get(const std::string& key, const Deadline& deadline) override;
+    std::string get(const std::string& key, const WaitLimit& limit) override;
     int64_t add(const std::string& key, int64_t amount, const Deadline& deadline) override;
     void append(const std::string& key, const std::string& value,
                 const Deadline& deadline) override;
     bool check(Keys keys, const Deadline& deadline) override;
-    void wait(Keys keys, const Deadline& deadline) override;
+    void wait(Keys keys, const WaitLimit& limit) override;
     std::string compare_set(const std::string& key, const std::string& expected,
                             const std::string& desired, const Deadline& deadline) override;
     bool delete_key(const std::string& key, const Deadline& deadline) override;
-    std::vector<std::string> multi_get(Keys keys, const Deadline& deadline) override;
+    std::vector<std::string> multi_get(Keys keys, const WaitLimit& limit) override;
     void multi_set(Pairs pairs, const Deadline& deadline) override;
     int64_t num_keys(const Deadline& deadline) override;
     std::vector<std::string> list_keys(const Deadline& deadline) override;
     void queue_push(const std::string& key, const std::string& value,
                     const Deadline& deadline) override;
-    std::string queue_pop(const std::string& key, bool block, const Deadline& deadline) override;
+    std::string queue_pop(const std::string& key, bool block, const WaitLimit& limit) override;
     int64_t queue_len(const std::string& key, const Deadline& deadline) override;
-    void barrier(const std::string& key, int64_t world_size, const Deadline& deadline) override;
-    std::shared_ptr<Store> clone(const Deadline& deadline) override;
+    void barrier(const std::string& key, int64_t world_size, const WaitLimit& limit) override;
+    void flush(const WaitLimit& limit) override { client_.flush({"flush", {}, limit}); }
+    std::shared_ptr<Store> clone(const WaitLimit& limit) override;
+    void wake_waiting() override { client_.wake_waiting(); }
 
     [[nodiscard]] std::optional<std::string> local_address() const override {
         return client_.local_address();
@@ -196,17 +198,17 @@ std::vector<std::string> TcpStore::list_keys(const Deadline& deadline) {
     });
 }
 
-std::string TcpStore::get(const std::string& key, const Deadline& deadline) {
-    return std::move(fetch({"get", Keys(&key, 1), deadline}, true).front());
+std::string TcpStore::get(const std::string& key, const WaitLimit& limit) {
+    return std::move(fetch({"get", Keys(&key, 1), limit}, true).front());
 }
 
-std::vector<std::string> TcpStore::multi_get(Keys keys, const Deadline& deadline) {
+std::vector<std::string> TcpStore::multi_get(Keys keys, const WaitLimit& limit) {
     if (keys.empty()) return {};
-    return fetch({"multi_get", keys, deadline}, true);
+    return fetch({"multi_get", keys, limit}, true);
 }
 
-void TcpStore::wait(Keys keys, const Deadline& deadline) {
-    if (!keys.empty()) (void)fetch({"wait", keys, deadline}, false);
+void TcpStore::wait(Keys keys, const WaitLimit& limit) {
+    if (!keys.empty()) (void)fetch({"wait", keys, limit}, false);
 }
 
 // The values of the keys, waiting for them if they are not there; none if !with_values. Asking
@@ -236,11 +238,11 @@ std::optional<std::vector<std::string>> TcpStore::fetch_now(const StoreCall& cal
     return client_.command(call, [&](TcpConnection& connection) -> Values {
         const std::string question = Writer(Query::Check).wire_keys(call.keys).take();
         const bool at_once = connection.server_is_tutti();
-        connection.send(at_once ? question + request : question, call.deadline);
-        const bool there = connection.read_byte(call.deadline) == protocol::check_ready;
-        if (there && !at_once && values > 0) connection.send(request, call.deadline);
+        connection.send(at_once ? question + request : question, call.limit);
+        const bool there = connection.read_byte(call.limit) == protocol::check_ready;
+        if (there && !at_once && values > 0) connection.send(request, call.limit);
         std::vector<std::string> found(there || at_once ? values : 0);
-        for (std::string& value : found) value = connection.read_bytes(call.deadline);
+        for (std::string& value : found) value = connection.read_bytes(call.limit);
         return there ? Values(std::move(found)) : std::nullopt;
     });
 }
@@ -256,8 +258,8 @@ std::optional<std::string> TcpStore::exchange_now(const StoreCall& call) {
                             .bytes(nobodys)
                             .bytes(nobodys)
                             .take(),
-                        call.deadline);
-        std::string answer = connection.read_bytes(call.deadline);
+                        call.limit);
+        std::string answer = connection.read_bytes(call.limit);
         return answer == nobodys ? std::nullopt : std::optional(std::move(answer));
     });
 }
@@ -268,24 +270,24 @@ std::vector<std::string> TcpStore::fetch_waiting(const StoreCall& call, const st
     const bool in_time = client_.apart(call, [&](TcpConnection& connection) {
         const bool at_once = connection.server_is_tutti();
         const std::string wait = Writer(Query::Wait).wire_keys(call.keys).take();
-        if (!connection.wait(at_once ? wait + request : wait, at_once ? values : 0, call.deadline))
+        if (!connection.wait(at_once ? wait + request : wait, at_once ? values : 0, call.limit))
             return false;
-        if (!at_once && values > 0) connection.send(request, call.deadline);
-        for (std::string& value : found) value = connection.read_bytes(call.deadline);
+        if (!at_once && values > 0) connection.send(request, call.limit);
+        for (std::string& value : found) value = connection.read_bytes(call.limit);
         return true;
     });
-    if (!in_time) fail_timed_out(call.operation, call.keys, client_.where());
+    if (!in_time) fail_wait(call.operation, call.keys, client_.where(), call.limit);
     return found;
 }
 
 // Asking first on the command connection, as fetch does and for the same reasons.
-std::string TcpStore::queue_pop(const std::string& key, bool block, const Deadline& deadline) {
+std::string TcpStore::queue_pop(const std::string& key, bool block, const WaitLimit& limit) {
     check_key(key, client_.limits());
-    const StoreCall call = {"queue_pop", Keys(&key, 1), deadline};
+    const StoreCall call = {"queue_pop", Keys(&key, 1), limit};
     client_.need_queues(call);
     auto there = client_.command(call, [&](TcpConnection& connection) {
-        connection.send(Writer(Query::QueuePop).wire_key(key).take(), deadline);
-        return connection.read_popped(deadline);
+        connection.send(Writer(Query::QueuePop).wire_key(key).take(), limit);
+        return connection.read_popped(limit);
     });
     if (there) return std::move(*there);
     if (!block) fail_queue_empty(key, client_.where());
@@ -300,15 +302,15 @@ std::string TcpStore::pop_waiting(const StoreCall& call, const std::string& key)
     while (in_time && !value)  // another may have been faster
         client_.apart(call, [&](TcpConnection& connection) {
             if (connection.server_is_tutti()) {
-                value = connection.wait_and_pop(key, call.deadline, in_time);
+                value = connection.wait_and_pop(key, call.limit, in_time);
             } else {
-                in_time = connection.wait(wait, 0, call.deadline);
-                if (in_time) connection.send(pop, call.deadline);
-                if (in_time) value = connection.read_popped(call.deadline);
+                in_time = connection.wait(wait, 0, call.limit);
+                if (in_time) connection.send(pop, call.limit);
+                if (in_time) value = connection.read_popped(call.limit);
             }
             return true;
         });
-    if (!value) fail_timed_out(call.operation, call.keys, client_.where());
+    if (!value) fail_wait(call.operation, call.keys, client_.where(), call.limit);
     return std::move(*value);
 }
 
@@ -322,19 +324,19 @@ int64_t TcpStore::queue_len(const std::string& key, const Deadline& deadline) {
     });
 }
 
-void TcpStore::barrier(const std::string& key, int64_t world_size, const Deadline& deadline) {
+void TcpStore::barrier(const std::string& key, int64_t world_size, const WaitLimit& limit) {
     check_barrier(key, world_size, client_.limits());
-    const StoreCall call = {"barrier", Keys(&key, 1), deadline};
+    const StoreCall call = {"barrier", Keys(&key, 1), limit};
     const bool in_time = client_.apart_if_known(call, [&](TcpConnection& connection) {
         return connection.wait(Writer(Query::Barrier).wire_key(key).number(world_size).take(), 0,
-                               deadline);
+                               limit);
     });
-    if (!in_time) fail_timed_out(call.operation, call.keys, client_.where());
+    if (!in_time) fail_wait(call.operation, call.keys, client_.where(), call.limit);
 }
 
-std::shared_ptr<Store> TcpStore::clone(const Deadline& deadline) {
+std::shared_ptr<Store> TcpStore::clone(const WaitLimit& limit) {
     auto other =
-        std::make_shared<TcpStore>(place_, server_, client_.connect_once({"clone", {}, deadline}));
+        std::make_shared<TcpStore>(place_, server_, client_.connect_once({"clone", {}, limit}));
     other->set_timeout_ms(timeout_ms());
     return other;
 }

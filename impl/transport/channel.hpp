@@ -1,7 +1,7 @@
-// Messages between two ranks of a group: what every algorithm of algorithm/ is written against.
+// Messages between two ranks of a group: the interface that every algorithm is written against.
 // Messages of one sender in one slot arrive in order, and move only when both sides have posted.
-// Their listeners are called in that order too, if the receives of the slot are posted one after
-// the other. Any thread.
+// Their listeners are called in that order, if the receives of the slot are posted one after the
+// other. Any thread.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ namespace tutti {
 
 struct Transfer;
 
-// Learns that a transfer of its own is done: once for each, unless it was withdrawn. Whoever
+// Learns that one of its transfers is done: once for each, unless it was withdrawn. A thread that
 // watches `done` may have freed the transfer by then.
 class TransferListener {
 public:
@@ -27,7 +27,7 @@ public:
     virtual void transfer_done(Transfer& transfer) noexcept = 0;
 };
 
-// What a channel keeps for a posted transfer. Destroying it withdraws the transfer: afterwards the
+// A channel's state of a posted transfer. Destroying it withdraws the transfer: afterwards the
 // channel touches neither the memory nor the transfer.
 class TransferHold {
 public:
@@ -37,42 +37,42 @@ public:
     virtual bool stop() noexcept = 0;
 };
 
-// One message on its way, owned by whoever posts it; stays where it is until done or withdrawn.
+// One message in flight, owned by its poster; it must not move until done or withdrawn.
 struct Transfer {
     // set by the owner
     std::shared_ptr<TransferListener> listener;
     // set by the channel, readable once done is true
     std::atomic<bool> done{false};
     Status status;
-    int peer = -1;     // who sent it, or received it
-    size_t bytes = 0;  // that came, at most as many as were posted
-    // last: withdrawn before the rest goes
+    int peer = -1;     // sender or receiver
+    size_t bytes = 0;  // received; at most as many as were posted
+    // last: withdrawn before the rest is destroyed
     std::unique_ptr<TransferHold> hold;
 };
 
 // 64 bits that name a stream of messages between two ranks of a group: two for the kind, and the
-// low 38. A value comes again only when what it named is long done.
+// low 38. A value is used again only when its stream is long done.
 class Slot {
 public:
-    // One step of the group's collective of that number; most have one step.
-    static Slot collective(uint64_t number, uint32_t step = 0) {
-        return Slot(uint64_t{step} << number_bits | (number & numbers));
+    // One step of the group's collective with that sequence number; most have one step.
+    static Slot collective(uint64_t sequence, uint32_t step = 0) {
+        return Slot(uint64_t{step} << sequence_bits | (sequence & sequence_mask));
     }
     static constexpr uint32_t most_steps = 1U << 16;
     // The stream of announcements with one tag.
     static Slot announcement(int tag) {
         return Slot(announcement_bit | static_cast<uint32_t>(tag));
     }
-    // The payload of one announced message; `number` counts the sender's messages.
-    static Slot payload(uint64_t number) { return Slot(payload_bit | (number & low)); }
+    // The payload of one announced message; `sequence` counts the sender's messages.
+    static Slot payload(uint64_t sequence) { return Slot(payload_bit | (sequence & low)); }
 
     [[nodiscard]] uint64_t value() const { return value_; }
     static constexpr int low_bits = 38;
     static constexpr uint64_t low = (uint64_t{1} << low_bits) - 1;
 
 private:
-    static constexpr int number_bits = 22;
-    static constexpr uint64_t numbers = (uint64_t{1} << number_bits) - 1;
+    static constexpr int sequence_bits = 22;
+    static constexpr uint64_t sequence_mask = (uint64_t{1} << sequence_bits) - 1;
     static constexpr uint64_t announcement_bit = uint64_t{1} << 63;
     static constexpr uint64_t payload_bit = uint64_t{1} << 62;
     explicit Slot(uint64_t value) : value_(value) {}
@@ -86,20 +86,21 @@ public:
     Channel& operator=(const Channel&) = delete;
 
     [[nodiscard]] virtual const char* name() const = 0;
-    // Whose ranks it connects, and who tells what became of them. Lives longer.
+    // The ranks that it connects; it reports what becomes of them. Lives longer.
     [[nodiscard]] Membership& membership() const { return membership_; }
     [[nodiscard]] int rank() const { return membership_.rank(); }
     [[nodiscard]] int size() const { return membership_.size(); }
 
-    // Throws MISMATCH if it is known by other means than messages that ranks have called different
-    // things: whoever waits in a collective asks now and then. Set before the first one.
+    // Throws MISMATCH if the ranks are known, by other means than messages, to have called
+    // different things; a waiting collective asks now and then. Set before the first one.
     void set_comparison(std::function<void()> comparison) { comparison_ = std::move(comparison); }
     void compare() const {
         if (comparison_) comparison_();
     }
 
     // `peer` is another rank. A message longer than the receive posted for it ends that receive
-    // with MISMATCH. Throw the reason of an abort, or PEER_LOST when the peer is known to be gone.
+    // with MISMATCH. After an abort, or with PEER_LOST when the peer is known to be gone, these
+    // throw, or the transfer ends at once.
     virtual void post_send(Transfer& transfer, int peer, Slot slot, const void* data,
                            size_t bytes) = 0;
     virtual void post_receive(Transfer& transfer, int peer, Slot slot, void* data,
@@ -109,7 +110,8 @@ public:
     // Ends all transfers of this rank, now and later, with this status; only the first abort
     // counts.
     virtual void abort(const Status& status) noexcept = 0;
-    // That rank has left: what waits for it ends with PEER_LOST when all that it sent has come.
+    // That rank has left: transfers that wait for it end with PEER_LOST when all that it sent has
+    // arrived.
     virtual void left(int peer) noexcept = 0;
     // Before this rank leaves: what it sent arrives.
     virtual void leave() noexcept = 0;

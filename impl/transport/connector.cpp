@@ -26,12 +26,11 @@ constexpr uint32_t version = 2;
 constexpr int backlog = 4096;
 constexpr int64_t attempt_ms = 30'000;  // what a rank's addresses may take to answer
 // What they may take before that rank is asked to call; then twice that, and so on.
-constexpr int64_t first_patience_ms = 200;
-constexpr int64_t longest_patience_ms = 3200;
-constexpr membership::Token dropped{};  // the answer to a call that the other side's replaces
+constexpr int64_t first_timeout_ms = 200;
+constexpr int64_t longest_timeout_ms = 3200;
 
 // Its bytes travel as they are.
-struct Greeting {
+struct Handshake {
     uint32_t magic;
     uint32_t version;
     uint32_t rank;
@@ -39,7 +38,8 @@ struct Greeting {
 };
 
 net::Descriptor make_event() {
-    net::Descriptor event(net::open_noted([&] { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }));
+    net::Descriptor event(
+        net::open_tracked([&] { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }));
     if (!event.valid()) throw system_error(TUTTI_ERR_OUT_OF_MEMORY, "eventfd", errno);
     return event;
 }
@@ -58,29 +58,32 @@ Connector::Connector(World& world, Events events)
     std::vector<int> descriptors;
     for (auto& socket : sockets) descriptors.push_back(socket.release());
     loop_->run([&] {
+        looks_.emplace(*loop_, [this] { miss_answers(); });
         listener_ = std::make_unique<net::Listener>(
             *loop_, std::move(descriptors), [this](int descriptor) { accept(descriptor); },
             [this](const Status&) { return make_room(); });
     });
-    world_.on_asked_to_connect([this](int peer) { call_back(peer); });
+    world_.on_asked_to_connect([this](int peer) { connect_back(peer); });
 }
 
 Connector::~Connector() {
     world_.on_asked_to_connect(nullptr);
-    std::thread caller;
+    std::thread connecting_thread;
     {
         const Lock lock(mutex_);
         is_ending_ = true;
         attempts_.clear();
         changed_.notify_all();
-        caller = std::move(caller_);
+        connecting_thread = std::move(connecting_thread_);
     }
     const uint64_t one = 1;
     [[maybe_unused]] const auto written = ::write(cancel_.get(), &one, sizeof one);
-    if (caller.joinable()) caller.join();
+    if (connecting_thread.joinable()) connecting_thread.join();
     loop_->run([this] {
         listener_.reset();
-        visitors_.clear();
+        incoming_.clear();
+        greeted_.clear();
+        looks_.reset();
     });
 }
 
@@ -88,7 +91,7 @@ std::string Connector::address() const {
     return cat(own_.port, " ", membership::hex(own_.secret));
 }
 
-void Connector::know(int peer, const std::string& address) {
+void Connector::set_address(int peer, const std::string& address) {
     net::Socket early;
     {
         const Lock lock(mutex_);
@@ -100,7 +103,7 @@ void Connector::know(int peer, const std::string& address) {
         if (!membership::parse_hex(
                 std::string_view(address).substr(std::min(space + 1, address.size())),
                 there.endpoint.secret)) {
-            throw Error(TUTTI_ERR_NETWORK, cat("rank ", peer, " says where it is in other words"));
+            throw Error(TUTTI_ERR_NETWORK, cat("rank ", peer, " sent a malformed address"));
         }
         there.known = true;
         early = std::move(there.early);
@@ -108,43 +111,56 @@ void Connector::know(int peer, const std::string& address) {
     if (early.valid()) answer(peer, std::move(early));
 }
 
-void Connector::want(int peer) {
+void Connector::ensure_connected(int peer) {
     Status failure;
+    bool asks = false;
     {
         const Lock lock(mutex_);
-        if (peers_[static_cast<size_t>(peer)].state == State::None) failure = start_calling(peer);
+        if (peers_[static_cast<size_t>(peer)].state != State::None) return;
+        Attempt attempt = first_attempt();
+        asks = hidden_.contains(way_to(peer));
+        if (asks) attempt.next += std::chrono::milliseconds(first_timeout_ms);
+        failure = start_connecting(peer, std::move(attempt));
     }
-    if (!failure.ok()) fail(peer, failure);
+    if (!failure.ok()) return fail(peer, failure);
+    if (asks) world_.ask_to_connect(peer);
 }
 
 bool Connector::has_begun(int peer) {
+    const bool gone = is_gone(peer);
     const Lock lock(mutex_);
-    return peers_[static_cast<size_t>(peer)].state != State::None;
+    const State state = peers_[static_cast<size_t>(peer)].state;
+    // A rank that is gone has sent nothing on a call that it never finished.
+    return state != State::None && !(gone && state == State::AwaitingPeer);
 }
 
-void Connector::call_back(int peer) {
+void Connector::connect_back(int peer) {
     Status failure;
     {
         const Lock lock(mutex_);
         const Peer& there = peers_[static_cast<size_t>(peer)];
-        const bool waits = there.state == State::None || there.state == State::Awaiting;
-        if (waits && there.known) failure = start_calling(peer);
+        const bool waits = there.state == State::None || there.state == State::AwaitingPeer;
+        if (waits && there.known) failure = start_connecting(peer, first_attempt());
     }
     if (!failure.ok()) fail(peer, failure);
 }
 
+Connector::Attempt Connector::first_attempt() {
+    return {Deadline::Clock::now(), first_timeout_ms, Deadline::after_ms(attempt_ms)};
+}
+
 // Fails without a thread to call on.
-Status Connector::start_calling(int peer) {
+Status Connector::start_connecting(int peer, Attempt attempt) {
     if (is_ending_) return {};
-    peers_[static_cast<size_t>(peer)].state = State::Calling;
-    attempts_.insert_or_assign(
-        peer, Attempt{Deadline::Clock::now(), first_patience_ms, Deadline::after_ms(attempt_ms)});
+    peers_[static_cast<size_t>(peer)].state = State::Connecting;
+    attempts_.insert_or_assign(peer, std::move(attempt));
     changed_.notify_all();
-    if (is_calling_) return {};
-    if (caller_.joinable()) caller_.join();  // it has done what it was started for
+    if (is_connecting_) return {};
+    if (connecting_thread_.joinable())
+        connecting_thread_.join();  // it has done what it was started for
     try {
-        caller_ = start_thread("tutti-connect", [this] { call_all(); });
-        is_calling_ = true;
+        connecting_thread_ = start_thread("tutti-connect", [this] { connect_all(); });
+        is_connecting_ = true;
         return {};
     } catch (...) {
         attempts_.erase(peer);
@@ -164,49 +180,49 @@ bool Connector::is_gone(int peer) const {
     return world_.has_departed(peer) || !world_.loss_of(peer).ok();
 }
 
-// Who comes in, on the loop's thread.
+// Incoming connections, on the loop's thread.
 
 void Connector::accept(int descriptor) {
-    const int id = ++last_visitor_;
+    const int id = ++last_incoming_;
     net::Stream::Events events;
-    events.data = [this, id](std::span<const std::byte> bytes) { hear(id, bytes); };
+    events.data = [this, id](std::span<const std::byte> bytes) { receive(id, bytes); };
     events.closed = [this, id](const Status&) {
         strangers_.remove(id);
-        visitors_.erase(id);
+        incoming_.erase(id);
     };
-    visitors_[id].stream = net::Stream::adopt(*loop_, descriptor, std::move(events));
-    if (const auto oldest = strangers_.add(id)) visitors_.erase(*oldest);
+    incoming_[id].stream = net::Stream::adopt(*loop_, descriptor, std::move(events));
+    if (const auto oldest = strangers_.add(id)) incoming_.erase(*oldest);
 }
 
 bool Connector::make_room() {
     const auto oldest = strangers_.take_oldest();
-    if (oldest) visitors_.erase(*oldest);
+    if (oldest) incoming_.erase(*oldest);
     return oldest.has_value();
 }
 
-void Connector::hear(int visitor, std::span<const std::byte> bytes) {
-    const auto found = visitors_.find(visitor);
-    if (found == visitors_.end()) return;
-    found->second.heard.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (found->second.heard.size() < sizeof(Greeting)) return;
-    const Visitor whole = std::move(found->second);
-    visitors_.erase(found);
-    strangers_.remove(visitor);
+void Connector::receive(int incoming, std::span<const std::byte> bytes) {
+    const auto found = incoming_.find(incoming);
+    if (found == incoming_.end()) return;
+    found->second.received.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (found->second.received.size() < sizeof(Handshake)) return;
+    const Incoming whole = std::move(found->second);
+    incoming_.erase(found);
+    strangers_.remove(incoming);
     try {
-        admit(net::Socket(whole.stream->release()), whole.heard);
+        accept_peer(net::Socket(whole.stream->release()), whole.received);
     } catch (const Error& error) {
         log(LogLevel::Warning, "transport: a caller was lost: ", error.what());
     }
 }
 
-void Connector::admit(net::Socket connection, const std::string& heard) {
-    Greeting greeting{};
-    std::memcpy(&greeting, heard.data(), sizeof greeting);
-    const auto peer = static_cast<int>(greeting.rank);
-    if (heard.size() != sizeof greeting || greeting.magic != magic || greeting.version != version ||
-        peer < 0 || peer >= world_.size() || peer == world_.rank() ||
-        greeting.secret != own_.secret) {
-        log(LogLevel::Warning, "transport: a stranger connected from ",
+void Connector::accept_peer(net::Socket connection, const std::string& received) {
+    Handshake handshake{};
+    std::memcpy(&handshake, received.data(), sizeof handshake);
+    const auto peer = static_cast<int>(handshake.rank);
+    if (received.size() != sizeof handshake || handshake.magic != magic ||
+        handshake.version != version || peer < 0 || peer >= world_.size() ||
+        peer == world_.rank() || handshake.secret != own_.secret) {
+        log(LogLevel::Warning, "transport: unauthenticated connection from ",
             connection.remote_address());
         return;
     }
@@ -226,7 +242,7 @@ void Connector::answer(int peer, net::Socket connection) {
     {
         const Lock lock(mutex_);
         Peer& there = peers_[static_cast<size_t>(peer)];
-        const bool mine_stays = there.state == State::Greeting && world_.rank() < peer;
+        const bool mine_stays = there.state == State::ShakingHands && world_.rank() < peer;
         secret = mine_stays ? dropped : there.endpoint.secret;
         if (there.state == State::Connected || is_ending_) return;
         if (!mine_stays) there.state = State::Connected;
@@ -236,16 +252,16 @@ void Connector::answer(int peer, net::Socket connection) {
     if (secret != dropped) events_.connected(peer, std::move(connection));
 }
 
-// Who is called, on a thread that ends when nobody is to be.
+// Outgoing connections, on a thread that ends when none is wanted.
 
-void Connector::call_all() noexcept {
+void Connector::connect_all() noexcept {
     Lock lock(mutex_);
     for (;;) {
         std::erase_if(attempts_, [this](const auto& entry) TUTTI_REQUIRES(mutex_) {
-            return peers_[static_cast<size_t>(entry.first)].state != State::Calling;
+            return peers_[static_cast<size_t>(entry.first)].state != State::Connecting;
         });
         if (attempts_.empty()) {
-            is_calling_ = false;
+            is_connecting_ = false;
             return;
         }
         const auto due = std::ranges::min_element(
@@ -256,28 +272,47 @@ void Connector::call_all() noexcept {
             continue;
         }
         // Should it fail, others come first.
-        due->second.next += std::chrono::milliseconds(attempt.patience_ms);
-        due->second.patience_ms = std::min(2 * attempt.patience_ms, longest_patience_ms);
+        Attempt then = attempt;
+        then.next += std::chrono::milliseconds(attempt.timeout_ms);
+        then.timeout_ms = std::min(2 * attempt.timeout_ms, longest_timeout_ms);
+        then.strangers.clear();
+        due->second = then;
         const Endpoint endpoint = peers_[static_cast<size_t>(peer)].endpoint;
         lock.unlock();
-        try_to_call(peer, endpoint, attempt);
+        connect(peer, endpoint, attempt, std::move(then));
         lock.lock();
     }
 }
 
-void Connector::try_to_call(int peer, const Endpoint& endpoint, const Attempt& attempt) noexcept {
+void Connector::connect(int peer, const Endpoint& endpoint, const Attempt& attempt,
+                        Attempt then) noexcept {
     try {
         TUTTI_FAULT_POINT("transport.connect");
-        const Deadline deadline = Deadline::after_ms(attempt.patience_ms);
-        return call(peer, endpoint, deadline.or_earlier(attempt.until));
+        shake_hands(peer, endpoint, attempt, then);
     } catch (...) {
-        Status status = current_status();
-        const bool may_be_hidden =
-            status.code == TUTTI_ERR_NETWORK && !attempt.until.expired() && !is_gone(peer);
-        if (!enter(peer, may_be_hidden ? State::Calling : State::None)) return;
-        if (may_be_hidden) return world_.ask_to_connect(peer);
-        fail(peer, std::move(status));
+        call_again(peer, std::move(then), current_status());
     }
+}
+
+// Unless nothing can come of it. The other one is asked to call: it may be hidden.
+void Connector::call_again(int peer, Attempt attempt, Status why) noexcept {
+    const bool may_be_hidden =
+        why.code == TUTTI_ERR_NETWORK && !attempt.until.expired() && !is_gone(peer);
+    bool asks = false;
+    {
+        const Lock lock(mutex_);
+        Peer& there = peers_[static_cast<size_t>(peer)];
+        if (is_ending_ || there.state == State::Connected) return;
+        there.state = State::None;
+        if (may_be_hidden) {
+            hidden_.insert(way_to(peer));
+            const Status failure = start_connecting(peer, std::move(attempt));
+            asks = failure.ok();
+            if (!asks) why = failure;
+        }
+    }
+    if (asks) return world_.ask_to_connect(peer);
+    fail(peer, std::move(why));
 }
 
 // False if there is a connection already, or there shall be none.
@@ -289,62 +324,30 @@ bool Connector::enter(int peer, State state) {
     return true;
 }
 
-// Whoever answers must be that rank: on another host the same address may lead elsewhere.
-void Connector::call(int peer, const Endpoint& endpoint, const Deadline& deadline) {
-    auto ways = net::numeric_addresses(routes_.by_rank[static_cast<size_t>(peer)], endpoint.port);
-    for (;;) {
-        const bool is_last = ways.size() <= 1;
-        net::Socket connection = net::Socket::connect(ways, deadline, cancel_.get());
-        if (!enter(peer, State::Greeting)) return;
-        const std::string way = connection.remote_address();
-        try {
-            if (!greet(peer, endpoint, connection, is_last))
-                return (void)enter(peer, State::Awaiting);
-        } catch (const Error& error) {
-            if (is_last || error.status().code == TUTTI_ERR_ABORTED) throw;
-            log(LogLevel::Debug, "transport: ", error.what());
-            std::erase_if(ways, [&](const net::Address& one) { return one.host() == way; });
-            if (!enter(peer, State::Calling)) return;
-            continue;
-        }
-        if (enter(peer, State::Connected)) events_.connected(peer, std::move(connection));
-        return;
-    }
-}
-
-// Looks now and then whether that rank still is there: the system answers for one that is stopped.
-void Connector::hear_answer(int peer, net::Socket& connection, std::span<std::byte> answer,
-                            const Deadline& deadline) {
-    while (!answer.empty()) {
-        try {
-            const Deadline look = deadline.or_earlier(Deadline::after_ms(first_patience_ms));
-            const size_t count = connection.recv_some(answer, look, cancel_.get());
-            if (count == 0) {
-                throw Error(TUTTI_ERR_NETWORK, "whoever answered hung up");
-            }
-            answer = answer.subspan(count);
-        } catch (const Error& error) {
-            const bool waits = error.status().code == TUTTI_ERR_TIMEOUT && !deadline.expired();
-            if (!waits || is_gone(peer)) throw;
-        }
-    }
-}
-
-// False if the other side's call takes the place of this one.
-bool Connector::greet(int peer, const Endpoint& endpoint, net::Socket& connection, bool is_last) {
+// Finds somebody who answers, and leaves it to the loop to hear who: one that is stopped answers by
+// its system alone, and may do so for long.
+void Connector::shake_hands(int peer, const Endpoint& endpoint, const Attempt& attempt,
+                            Attempt& then) {
+    auto addresses =
+        net::numeric_addresses(routes_.by_rank[static_cast<size_t>(peer)], endpoint.port);
+    std::erase_if(addresses, [&](const net::Address& one) {
+        return std::ranges::find(attempt.strangers, one.host()) != attempt.strangers.end();
+    });
+    const bool is_last = addresses.size() <= 1;
+    const Deadline deadline = Deadline::after_ms(attempt.timeout_ms).or_earlier(attempt.until);
+    net::Socket connection = net::Socket::connect(addresses, deadline, cancel_.get());
+    if (!enter(peer, State::ShakingHands)) return;
+    const Handshake handshake{magic, version, static_cast<uint32_t>(world_.rank()),
+                              endpoint.secret};
+    connection.send_all(std::as_bytes(std::span(&handshake, 1)), deadline, cancel_.get());
     // A rank that is stopped is noticed elsewhere; at the last address there is time.
-    const Deadline deadline = is_last ? Deadline::never() : Deadline::after_ms(attempt_ms);
-    const Greeting greeting{magic, version, static_cast<uint32_t>(world_.rank()), endpoint.secret};
-    connection.send_all(std::as_bytes(std::span(&greeting, 1)), deadline, cancel_.get());
-    membership::Token secret{};
-    hear_answer(peer, connection, std::as_writable_bytes(std::span(secret)), deadline);
-    if (secret == dropped) return false;
-    if (secret == own_.secret) return true;
-    throw Error(
-        TUTTI_ERR_NETWORK,
-        cat("whoever answers at ", net::endpoint_text(connection.remote_address(), endpoint.port),
-            " is not rank ", peer),
-        peer);
+    const Deadline until = is_last ? Deadline::never() : Deadline::after_ms(attempt_ms);
+    then.strangers = attempt.strangers;
+    const auto greeted = std::make_shared<Greeted>(
+        Greeted{{}, {}, connection.remote_address(), is_last, until, then});
+    loop_->post([this, peer, greeted, descriptor = connection.release()] {
+        await_answer(peer, std::move(*greeted), descriptor);
+    });
 }
 
 }  // namespace tutti

@@ -1,12 +1,15 @@
 // Connections between the ranks of a world, each made when one of the two first needs it. Both ends
 // prove by a secret that they belong to the world. If both connect at once, the connection of the
 // lower rank stays; a rank that cannot reach another asks it to connect in its turn, since one of
-// them may be where nobody can call in. Any thread.
+// them may be where nobody can call in. A thread calls; who it is that answers the loop hears, for
+// that may take as long as a rank is stopped. Any thread.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <thread>
@@ -26,71 +29,92 @@ namespace tutti {
 
 class Connector {
 public:
-    // Both are called without a lock, from a thread of the connector's or the caller of know().
+    // Both are called without a lock, from the connector's threads or from set_address().
     struct Events {
         std::function<void(int peer, net::Socket connection)> connected;
         std::function<void(int peer, const Status& why)> failed;
     };
     // Listens from here on.
     Connector(World& world, Events events);
-    // Gives up what is under way; no event comes afterwards.
+    // Gives up pending connections; no event comes afterwards.
     ~Connector();
     Connector(const Connector&) = delete;
     Connector& operator=(const Connector&) = delete;
 
-    // What the other ranks must know to connect: port and secret, as text.
+    // Port and secret, as text: the other ranks need it to connect.
     [[nodiscard]] std::string address() const;
-    // What that rank said.
-    void know(int peer, const std::string& address);
-    // Connects to that rank, which is known, unless that was done or is under way.
-    void want(int peer);
+    // The address() of that rank.
+    void set_address(int peer, const std::string& address);
+    // Connects to that rank, whose address is set, unless that was done or has begun.
+    void ensure_connected(int peer);
     // Whether there is a connection to that rank, or one is being made, or there was one.
     [[nodiscard]] bool has_begun(int peer);
 
 private:
+    // The answer to a call that the other side's replaces.
+    static constexpr membership::Token dropped{};
     struct Endpoint {
         int port = 0;
         membership::Token secret{};
     };
     enum class State {
         None,
-        Calling,
-        Greeting,  // calling, and somebody answers
-        Awaiting,  // the other's call takes the place of this rank's
+        Connecting,
+        ShakingHands,  // connected, until the other side has answered
+        AwaitingPeer,  // the peer's own connection replaces this rank's
         Connected
     };
-    struct Attempt {  // to call a rank
+    struct Attempt {  // to connect to a rank
         Deadline::Clock::time_point next;
-        int64_t patience_ms;
+        int64_t timeout_ms;
         Deadline until;
+        std::vector<std::string> strangers{};  // hosts at whose addresses somebody else answers
     };
     struct Peer {
         State state = State::None;
         bool known = false;
         Endpoint endpoint;
-        net::Socket early;  // it has connected before it was known
+        net::Socket early;  // its connection came before its address
     };
-    struct Visitor {  // on the loop
+    struct Incoming {  // on the loop
         std::unique_ptr<net::Stream> stream;
-        std::string heard;
+        std::string received;
+    };
+    struct Greeted {  // somebody answers, who has not said yet that it is that rank; on the loop
+        std::unique_ptr<net::Stream> stream;
+        std::string received;
+        std::string host;
+        bool is_last;  // of the addresses
+        Deadline until;
+        Attempt then;  // if it is another one
     };
 
     void accept(int descriptor);
     bool make_room();
-    void hear(int visitor, std::span<const std::byte> bytes);
-    void admit(net::Socket connection, const std::string& greeting);
+    void receive(int incoming, std::span<const std::byte> bytes);
+    void accept_peer(net::Socket connection, const std::string& handshake);
     void answer(int peer, net::Socket connection);
-    Status start_calling(int peer) TUTTI_REQUIRES(mutex_);
+    Status start_connecting(int peer, Attempt attempt) TUTTI_REQUIRES(mutex_);
     void fail(int peer, Status why);
     [[nodiscard]] bool is_gone(int peer) const;
-    void hear_answer(int peer, net::Socket& connection, std::span<std::byte> answer,
-                     const Deadline& deadline);
-    void call_back(int peer);
-    void call_all() noexcept;
-    void try_to_call(int peer, const Endpoint& endpoint, const Attempt& attempt) noexcept;
-    void call(int peer, const Endpoint& endpoint, const Deadline& deadline);
+    // The same for ranks of one host.
+    [[nodiscard]] const std::vector<std::string>& way_to(int peer) const {
+        return routes_.by_rank[static_cast<size_t>(peer)];
+    }
+    static Attempt first_attempt();
+    void connect_back(int peer);
+    void connect_all() noexcept;
+    void connect(int peer, const Endpoint& endpoint, const Attempt& attempt, Attempt then) noexcept;
+    void shake_hands(int peer, const Endpoint& endpoint, const Attempt& attempt, Attempt& then);
+    void call_again(int peer, Attempt attempt, Status why) noexcept;
     bool enter(int peer, State state);
-    bool greet(int peer, const Endpoint& endpoint, net::Socket& connection, bool is_last);
+
+    void await_answer(int peer, Greeted greeted, int descriptor) noexcept;
+    void receive_answer(int peer, std::span<const std::byte> bytes) noexcept;
+    void take_answer(int peer, Greeted& greeted);
+    void miss_answers() noexcept;
+    void lose_answer(int peer, Greeted greeted, Status why) noexcept;
+    bool is_greeting(int peer);
 
     World& world_;
     const Events events_;
@@ -102,15 +126,20 @@ private:
     Mutex mutex_;
     std::vector<Peer> peers_ TUTTI_GUARDED_BY(mutex_);
     std::map<int, Attempt> attempts_ TUTTI_GUARDED_BY(mutex_);  // by rank, for the thread
+    // Ways on which a call did not come through: who is behind one is asked to call at once, which
+    // it would be anyway, later. This rank calls only if that does not help.
+    std::set<std::vector<std::string>> hidden_ TUTTI_GUARDED_BY(mutex_);
     Condition changed_;
-    bool is_calling_ TUTTI_GUARDED_BY(mutex_) = false;
+    bool is_connecting_ TUTTI_GUARDED_BY(mutex_) = false;
     bool is_ending_ TUTTI_GUARDED_BY(mutex_) = false;
-    std::thread caller_ TUTTI_GUARDED_BY(mutex_);
+    std::thread connecting_thread_ TUTTI_GUARDED_BY(mutex_);
 
     // loop thread only
-    int last_visitor_ = 0;
-    std::map<int, Visitor> visitors_;
-    net::Strangers<int> strangers_;  // all of them
+    int last_incoming_ = 0;
+    std::map<int, Incoming> incoming_;
+    std::map<int, Greeted> greeted_;   // by rank
+    std::optional<net::Timer> looks_;  // after those who do not answer
+    net::Strangers<int> strangers_;    // all of them
     std::unique_ptr<net::Listener> listener_;
 };
 

@@ -16,11 +16,12 @@ void Work::finish(Status status, int source) noexcept {
     if (ending_.exchange(true)) return;
     if (!status.ok() && describe_) status.message = cat(describe_(), ": ", status.message);
     // Whoever waits may free this work as soon as it is finished; this goes after that.
-    const std::shared_ptr<void> kept = settle(status);
+    const std::shared_ptr<void> settled = settle(status);
     std::vector<std::shared_ptr<Waiter>> waiters;
     std::vector<std::unique_ptr<Callback>> callbacks;
     {
         const Lock lock(mutex_);
+        kept_.reset();  // a program that has waited finds it given back
         state_ = State::Finished;
         ended_ = Clock::now();
         status_ = std::move(status);
@@ -57,14 +58,19 @@ void Work::then(std::function<void(const Status&)> callback, Callbacks& thread) 
     thread.add(std::move(made));
 }
 
-void Work::set_number(uint64_t number) {
+void Work::keep(std::shared_ptr<const void> resource) {
     const Lock lock(mutex_);
-    number_ = number;
+    if (state_ != State::Finished) kept_ = std::move(resource);
 }
 
-uint64_t Work::number() const {
+void Work::set_sequence_number(uint64_t sequence_number) {
     const Lock lock(mutex_);
-    return number_;
+    sequence_number_ = sequence_number;
+}
+
+uint64_t Work::sequence_number() const {
+    const Lock lock(mutex_);
+    return sequence_number_;
 }
 
 std::optional<std::chrono::nanoseconds> Work::duration() const {

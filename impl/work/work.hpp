@@ -20,6 +20,12 @@
 
 namespace tutti {
 
+// What an operation received for its caller to take.
+class Results {
+public:
+    virtual ~Results() = default;
+};
+
 class Work {
 public:
     // What the operation is, for the message of a failure; asked only then.
@@ -51,10 +57,20 @@ public:
     void then(std::function<void(const Status&)> callback,
               Callbacks& thread = Callbacks::of_program());
 
+    // Takes a receive back that no message has come for: true if it did. Nothing if this operation
+    // cannot be cancelled at any time.
+    virtual std::optional<bool> cancel() { return std::nullopt; }
+
+    // Before others know of this work; null: nothing to take.
+    void set_results(std::shared_ptr<Results> results) { results_ = std::move(results); }
+    [[nodiscard]] const std::shared_ptr<Results>& results() const { return results_; }
+    // Until it has finished.
+    void keep(std::shared_ptr<const void> resource);
+
     [[nodiscard]] const char* operation() const { return operation_; }
     // Of a collective: which one of its group it is, from 1 on; else 0.
-    void set_number(uint64_t number);
-    [[nodiscard]] uint64_t number() const;
+    void set_sequence_number(uint64_t sequence_number);
+    [[nodiscard]] uint64_t sequence_number() const;
     // From its making to its end; nothing before.
     [[nodiscard]] std::optional<std::chrono::nanoseconds> duration() const;
 
@@ -83,6 +99,7 @@ private:
 
     const Describe describe_;
     const char* const operation_;
+    std::shared_ptr<Results> results_;
     const Clock::time_point started_ = Clock::now();
     std::atomic<bool> ending_{false};  // somebody finishes it
     mutable Mutex mutex_;
@@ -90,10 +107,11 @@ private:
     State state_ TUTTI_GUARDED_BY(mutex_) = State::Running;
     Status status_ TUTTI_GUARDED_BY(mutex_);
     int source_ TUTTI_GUARDED_BY(mutex_) = -1;
-    uint64_t number_ TUTTI_GUARDED_BY(mutex_) = 0;
+    uint64_t sequence_number_ TUTTI_GUARDED_BY(mutex_) = 0;
     Clock::time_point ended_ TUTTI_GUARDED_BY(mutex_);
     std::vector<std::unique_ptr<Callback>> callbacks_ TUTTI_GUARDED_BY(mutex_);
     std::vector<std::shared_ptr<Waiter>> waiters_ TUTTI_GUARDED_BY(mutex_);
+    std::shared_ptr<const void> kept_ TUTTI_GUARDED_BY(mutex_);
 };
 
 }  // namespace tutti

@@ -1,4 +1,5 @@
-/* tutti/bytes.h: bytes that the library returns, read in place and released once. */
+/* tutti/bytes.h: byte strings that the library returns. Read them in place, and release them
+ * once. */
 #ifndef TUTTI_BYTES_H
 #define TUTTI_BYTES_H
 
@@ -8,7 +9,7 @@
 extern "C" {
 #endif
 
-/** Where the bytes are.
+/** The address of the bytes.
  *  @param bytes  borrowed
  *  @return the first of tutti_bytes_size() bytes, valid until the release (a NUL follows the last
  *          one, which is not counted); NULL for an invalid handle
@@ -16,17 +17,18 @@ extern "C" {
  *  Threads: any
  *  Fails:   never: an invalid handle gives NULL
  *  @since 0.1 */
-TUTTI_API const void* tutti_bytes_data(const tutti_bytes* bytes);
+TUTTI_API const void* tutti_bytes_data(tutti_bytes* bytes);
 
-/** How many bytes there are; 0 for an invalid handle.
+/** The number of bytes; 0 for an invalid handle.
  *  @param bytes  borrowed
+ *  @return bytes, 0 or more
  *  Blocks:  never
  *  Threads: any
  *  Fails:   never: an invalid handle gives 0
  *  @since 0.1 */
-TUTTI_API size_t tutti_bytes_size(const tutti_bytes* bytes);
+TUTTI_API size_t tutti_bytes_size(tutti_bytes* bytes);
 
-/** Gives the bytes back.
+/** Releases the bytes.
  *  @param bytes  owned until now; NULL and stale handles are ignored
  *  Blocks:  never
  *  Threads: any

@@ -1,4 +1,4 @@
-/* tutti/debug.h: torch's debug level. */
+/* tutti/debug.h: the debug level, as in torch. */
 #ifndef TUTTI_DEBUG_H
 #define TUTTI_DEBUG_H
 
@@ -8,34 +8,38 @@
 extern "C" {
 #endif
 
-/** How much is checked and told, a value of the process; torch.distributed.DebugLevel. Under
- *  TUTTI_DEBUG_DETAIL a group's ranks compare what they call before each collective: no data move
- *  until all have called the same, else all get TUTTI_ERR_MISMATCH in that very call, which says
- *  who called what, or rank 0 TUTTI_ERR_TIMEOUT with all ranks that have not called. It costs a
- *  message from every rank to rank 0 and one back. A group keeps the level of when it was made,
- *  which must be the same on all its ranks. */
+/** The debug level of the process; torch.distributed.DebugLevel. With TUTTI_DEBUG_DETAIL, the ranks
+ *  of a group compare their calls before each collective. No data moves until all ranks have made
+ *  the same call. Otherwise all ranks get TUTTI_ERR_MISMATCH in this call, with the calls of all
+ *  ranks, or rank 0 gets TUTTI_ERR_TIMEOUT with all ranks that have not called. This costs a
+ *  message from every rank to rank 0 and one back. A group keeps the level that was set when it was
+ *  made. All its ranks must have the same level. */
 typedef uint32_t tutti_debug_level;
 enum { TUTTI_DEBUG_OFF = 0, TUTTI_DEBUG_INFO = 1, TUTTI_DEBUG_DETAIL = 2 };
 
 /** Sets the debug level of this process.
+ *  @param level  TUTTI_DEBUG_OFF, TUTTI_DEBUG_INFO or TUTTI_DEBUG_DETAIL
+ *  @param error  NULL, or filled in if the call fails
  *  Blocks:  never
  *  Threads: any
- *  Fails:   INVALID_ARGUMENT (a level that is none)
+ *  Fails:   INVALID_ARGUMENT (an unknown level)
  *  Source:  torch.distributed.set_debug_level
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_set_debug_level(tutti_debug_level level, tutti_error* error);
 
-/** Sets the debug level to what TORCH_DISTRIBUTED_DEBUG says: "OFF", "INFO" or "DETAIL" in upper
- *  or lower case; OFF if it is not set.
+/** Sets the debug level from TORCH_DISTRIBUTED_DEBUG: "OFF", "INFO" or "DETAIL" in upper or lower
+ *  case; OFF if it is not set.
+ *  @param error  NULL, or filled in if the call fails
  *  Blocks:  never
- *  Threads: any, while none changes the environment
+ *  Threads: any, while no thread changes the environment
  *  Fails:   INVALID_ARGUMENT (the variable has another value; the level stays)
  *  Source:  torch.distributed.set_debug_level_from_env
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_set_debug_level_from_env(tutti_error* error);
 
-/** The debug level of this process; until it is set, what TORCH_DISTRIBUTED_DEBUG said when it was
- *  first asked for.
+/** The debug level of this process. Until it is set, it comes from TORCH_DISTRIBUTED_DEBUG, which
+ *  is read once.
+ *  @return TUTTI_DEBUG_OFF, TUTTI_DEBUG_INFO or TUTTI_DEBUG_DETAIL
  *  Blocks:  never
  *  Threads: any
  *  Fails:   never

@@ -1,4 +1,4 @@
-/* tutti/error.h: what a failed call tells its caller. */
+/* tutti/error.h: errors, which failed calls fill in. */
 #ifndef TUTTI_ERROR_H
 #define TUTTI_ERROR_H
 
@@ -8,17 +8,19 @@
 extern "C" {
 #endif
 
-/** A failure, in memory of the caller; the last parameter of every fallible function, where NULL
- *  means "the status is enough". Written only by a call that fails. 512 bytes. */
+/** A failure, in memory of the caller. It is the last parameter of every function that can fail;
+ *  NULL means that the status is enough. Only a call that fails writes it. 512 bytes. */
 typedef struct tutti_error {
-    uint32_t struct_size; /**< sizeof(tutti_error), set by TUTTI_ERROR_INIT or tutti_error_init */
-    tutti_status status;
+    uint32_t struct_size; /**< sizeof(tutti_error), set by TUTTI_ERROR_INIT or tutti_error_init; 0,
+                             in an error that is all zero: the 512 bytes of version 0.1 */
+    tutti_status status;  /**< the status that the call returned */
     int32_t rank;         /**< group rank at fault, or -1 */
-    int32_t system_errno; /**< errno of the system call behind it, or 0 */
+    int32_t system_errno; /**< errno of the failed system call, or 0 */
     char message[496]; /**< one UTF-8 sentence: operation, group, rank, cause; NUL-terminated, cut
                           if longer */
 } tutti_error;
 
+/** An empty error. */
 #define TUTTI_ERROR_INIT                        \
     {                                           \
         sizeof(tutti_error), TUTTI_OK, -1, 0, { \
@@ -36,8 +38,9 @@ typedef struct tutti_error {
  *  @since 0.1 */
 TUTTI_API void tutti_error_init(tutti_error* error, size_t size);
 
-/** The name of a status code, for instance "TUTTI_ERR_TIMEOUT"; "TUTTI_ERR_UNKNOWN" for a code of
- *  the future.
+/** The name of a status code, for instance "TUTTI_ERR_TIMEOUT"; "TUTTI_ERR_UNKNOWN" for a code that
+ *  this version does not know.
+ *  @param status  any number
  *  @return a static string
  *  Blocks:  never
  *  Threads: any

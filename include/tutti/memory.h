@@ -1,6 +1,6 @@
-/* tutti/memory.h: memory for the data of collectives and messages, which the ranks of one host read
- * where it is. Any other will do for every call; with this, calls are faster where ranks are on one
- * host. */
+/* tutti/memory.h: memory that the ranks of one host can read in place. Every call works with any
+ * memory. Between ranks of one host, ordinary buffers cost one extra copy; buffers from
+ * tutti_memory_alloc do not. */
 #ifndef TUTTI_MEMORY_H
 #define TUTTI_MEMORY_H
 
@@ -10,41 +10,67 @@
 extern "C" {
 #endif
 
-/** Gives every rank of the group memory that the others of its host can read. Collectives and
- *  messages of this group whose data lie in it, on all ranks that give data, are read from there
- *  instead of being copied first: sums are made straight from everybody's inputs. The memory of
- *  several calls may be used together, and parts of it; where one rank gives other memory, or the
- *  ranks are not on one host, the call is as it is with any memory. For other groups it is that,
- *  too.
- *  All ranks of the group call it, in the same order as its collectives. If it fails, no rank has
- *  got memory, and the group goes on unless the error says otherwise.
- *  The memory is all zero, there at once (its pages are taken now, not when first touched) and
- *  aligned to 4096 bytes. It stays until tutti_free, also after the group's end. A child of fork
- *  does not have it.
- *  @param group   TUTTI_GROUP_WORLD or a group this process is a member of
- *  @param bytes   how many; may differ between ranks, and be 0
- *  @param memory  receives it, never NULL; to be given to tutti_free
- *  Blocks:  until all ranks have called, up to the group's timeout
- *  Threads: any; calls take effect in arrival order
- *  Fails:   INVALID_ARGUMENT, also while calls are gathered; INVALID_HANDLE; OUT_OF_MEMORY, naming
- *           a rank that can have none, or the one that wants most if together they want more
- *           than their host, or the limit of their control group, leaves; MISMATCH, PEER_LOST,
- *           TIMEOUT, ABORTED
- *  @since 0.1 */
-TUTTI_API tutti_status tutti_alloc(tutti_group* group, size_t bytes, void** memory,
-                                   tutti_error* error);
+/** Options of tutti_memory_alloc; zero is every field's default. */
+typedef struct tutti_memory_options {
+    uint32_t struct_size; /**< sizeof the struct: the INIT macro or the init function sets it */
+    tutti_device_type device_type; /**< the device of the memory */
+    int32_t device_index;          /**< 0 for the CPU */
+    uint32_t reserved;             /**< must be 0 */
+    int64_t timeout_ms;            /**< 0: the group's */
+} tutti_memory_options;
 
-/** Gives memory of tutti_alloc back, for every rank's good: other ranks need not call it, and its
- *  pages are free at once. No operation may be using the memory.
- *  @param memory  of tutti_alloc; NULL does nothing
+/** Options with every field at its default. */
+#define TUTTI_MEMORY_OPTIONS_INIT \
+    { sizeof(tutti_memory_options), TUTTI_CPU, 0, 0, 0 }
+
+/** Sets every field to its default, for callers that have no C macros.
+ *  @param options  memory of the caller; NULL does nothing
+ *  @param size     bytes of that memory, all of which are written: the caller's sizeof. Of an older
+ *                  caller it is smaller than this library's, of a newer one larger. A size below 8
+ *                  or above 256 is no options struct's: only struct_size is written, as 0, and
+ *                  calls refuse the options
  *  Blocks:  never
  *  Threads: any
- *  Fails:   INVALID_ARGUMENT if it is not from tutti_alloc, or was given back
+ *  Fails:   never
  *  @since 0.1 */
-TUTTI_API tutti_status tutti_free(void* memory, tutti_error* error);
+TUTTI_API void tutti_memory_options_init(tutti_memory_options* options, size_t size);
+
+/** Allocates memory on every rank of the group that the other ranks of its host can read. If all
+ *  ranks pass such memory to a collective or a message of this group, the ranks read it in place
+ *  instead of copying it first. Sums are computed directly from the inputs of all ranks. A call may
+ *  use parts of the memory, and memory of several allocations. If a rank passes other memory, or
+ *  the ranks are on several hosts, the call works as with any memory. Calls of other groups do too.
+ *  All ranks of the group call it, in the same order as its collectives. If it fails, no rank
+ *  receives memory, and the group stays usable unless the error says otherwise. The memory is
+ *  zeroed, backed by pages at once and aligned to 4096 bytes. It stays valid until
+ *  tutti_memory_release, also after the group has ended. A child of fork does not have it.
+ *  @param group       TUTTI_GROUP_WORLD or a group this process is a member of
+ *  @param bytes       bytes, 0 or more; ranks may differ
+ *  @param options     NULL: defaults
+ *  @param out_memory  receives owned memory, never NULL; ends with tutti_memory_release
+ *  @param error       NULL, or filled in if the call fails
+ *  Blocks:  until all ranks have called, up to the timeout
+ *  Threads: any; calls take effect in arrival order
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE; UNSUPPORTED (no such device in this build);
+ *           OUT_OF_MEMORY (names a rank that cannot allocate, or the largest request if together
+ *           they exceed the memory of the host or of the control group); MISMATCH, PEER_LOST,
+ *           TIMEOUT, ABORTED
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_memory_alloc(tutti_group* group, int64_t bytes,
+                                          const tutti_memory_options* options, void** out_memory,
+                                          tutti_error* error);
+
+/** Releases memory of tutti_memory_alloc. Other ranks need not call it. The pages are freed at
+ *  once, or when the last operation of this process that uses the memory is done.
+ *  @param memory  owned until now; NULL and any other address are ignored
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   never
+ *  @since 0.1 */
+TUTTI_API void tutti_memory_release(void* memory);
 
 #ifdef __cplusplus
 }
 #endif
 
-#endif /* TUTTI_MEMORY_H */
+#endif

@@ -1,8 +1,7 @@
-/* tutti/object_point_to_point.h: objects and byte strings between two ranks, of any size: the
- * receiver need not know it. They are messages like those of tutti/point_to_point.h, in the same
- * order, and their tags are the same: a tutti_recv that meets one of these, or the other way round,
- * is an error on the receiver that says what was sent. Short ones are one message. Objects that
- * come in are read within the limits of the options, and are only ever data. */
+/* tutti/object_point_to_point.h: messages of objects and byte strings. The receiver need not know
+ * their size. They share order and tags with the messages of tutti/point_to_point.h. If a
+ * tutti_recv matches one of these messages, or the other way round, the receiver gets an error that
+ * shows what was sent. Received objects are data only, and the limits of the options apply. */
 #ifndef TUTTI_OBJECT_POINT_TO_POINT_H
 #define TUTTI_OBJECT_POINT_TO_POINT_H
 
@@ -16,65 +15,72 @@ extern "C" {
 /** Sends objects to one rank, which receives them with tutti_recv_object_list and the same tag.
  *  @param group          TUTTI_GROUP_WORLD or a group this process is a member of
  *  @param objects        `count` borrowed, finished objects
- *  @param count          how many; 0 or more
- *  @param group_dst      group rank of the receiver; oneself only with a `work`
+ *  @param count          number of objects; 0 or more
+ *  @param group_dst      group rank of the receiver; this rank only with a `work`
  *  @param tag            0 or more
- *  @param object_options NULL: defaults; compressed where it pays
+ *  @param object_options NULL: defaults; compressed if it pays off
  *  @param options        NULL: defaults
- *  @param work           NULL: return when the message is on its way; else receives an owned work
- *                        at once; what the objects borrow stays until it is done
- *  Blocks:  only if work is NULL, until the receiver takes the message; the timeout is for the
- *           beginning of that
+ *  @param work           NULL: return when the receiver takes the message; else receives an owned
+ *                        work at once. Borrowed memory of the objects must stay unchanged until it
+ *                        is done
+ *  @param error          NULL, or filled in if the call fails
+ *  Blocks:  only if work is NULL, until the receiver takes the message; the timeout limits the time
+ *           until that begins
  *  Threads: any
  *  Fails:   INVALID_ARGUMENT (also: an object beyond a limit), INVALID_HANDLE now; PEER_LOST,
- *           TIMEOUT (it counts as never sent), ABORTED through the work
+ *           TIMEOUT (the message was not sent), ABORTED through the work
  *  Source:  torch.distributed.send_object_list
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_send_object_list(tutti_group* group, tutti_object* const* objects,
-                                              size_t count, int32_t group_dst, int32_t tag,
+                                              int64_t count, int32_t group_dst, int32_t tag,
                                               const tutti_object_options* object_options,
                                               const tutti_call_options* options, tutti_work** work,
                                               tutti_error* error);
 
 /** Receives objects that one rank sent with the same tag.
  *  @param group          TUTTI_GROUP_WORLD or a group this process is a member of
- *  @param out_objects    receives `count` owned objects, in the end, borrowed until done
- *  @param count          how many, as the sender sends; 0 or more
- *  @param group_src      group rank of the sender, oneself only with a `work`; -1: any rank but
+ *  @param group_src      group rank of the sender, this rank only with a `work`; -1: any rank but
  *                        this one
  *  @param tag            0 or more
  *  @param object_options NULL: defaults
  *  @param options        NULL: defaults
+ *  @param out_objects    receives `count` owned objects; with a `work` NULL: use
+ *                        tutti_work_take_objects
+ *  @param count          number of objects that the sender sends, also with a `work`; 0 or more
  *  @param out_group_src  NULL, or receives the sender's group rank; must be NULL with a `work`,
  *                        which has tutti_work_source_rank
- *  @param work           NULL: return when the objects are there; else receives an owned work at
+ *  @param work           NULL: return when the objects have arrived; else receives an owned work at
  *                        once
- *  Blocks:  only if work is NULL, until the objects are there; the timeout is for the beginning
+ *  @param error          NULL, or filled in if the call fails
+ *  Blocks:  only if work is NULL, until the objects have arrived; the timeout limits the time until
+ *           they begin to arrive
  *  Threads: any
- *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE now; MISMATCH (another count, no objects, or beyond a
- *           limit; the message is consumed), PEER_LOST, TIMEOUT (a message that comes later goes
- *           to the next receive), ABORTED through the work
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE now; MISMATCH (a different count, not objects, or
+ *           beyond a limit; the message is consumed), PEER_LOST, TIMEOUT (a message that arrives
+ *           later goes to the next receive), ABORTED through the work
  *  Source:  torch.distributed.recv_object_list
  *  @since 0.1 */
-TUTTI_API tutti_status tutti_recv_object_list(tutti_group* group, tutti_object** out_objects,
-                                              size_t count, int32_t group_src, int32_t tag,
+TUTTI_API tutti_status tutti_recv_object_list(tutti_group* group, int32_t group_src, int32_t tag,
                                               const tutti_object_options* object_options,
                                               const tutti_call_options* options,
+                                              tutti_object** out_objects, int64_t count,
                                               int32_t* out_group_src, tutti_work** work,
                                               tutti_error* error);
 
 /** Sends bytes to one rank, which receives them with tutti_recv_bytes and the same tag.
  *  @param group      TUTTI_GROUP_WORLD or a group this process is a member of
  *  @param data       `size` bytes, borrowed until done; NULL if `size` is 0
- *  @param group_dst  group rank of the receiver; oneself only with a `work`
+ *  @param size       bytes of `data`
+ *  @param group_dst  group rank of the receiver; this rank only with a `work`
  *  @param tag        0 or more
  *  @param options    NULL: defaults
- *  @param work       NULL: return when the message is on its way; else receives an owned work at
- *                    once
- *  Blocks:  only if work is NULL, until the receiver takes the message; the timeout is for the
- *           beginning of that
+ *  @param work       NULL: return when the receiver takes the message; else receives an owned work
+ *                    at once
+ *  @param error      NULL, or filled in if the call fails
+ *  Blocks:  only if work is NULL, until the receiver takes the message; the timeout limits the time
+ *           until that begins
  *  Threads: any
- *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE now; PEER_LOST, TIMEOUT (it counts as never sent),
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE now; PEER_LOST, TIMEOUT (the message was not sent),
  *           ABORTED through the work
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_send_bytes(tutti_group* group, const void* data, size_t size,
@@ -84,24 +90,27 @@ TUTTI_API tutti_status tutti_send_bytes(tutti_group* group, const void* data, si
 
 /** Receives bytes that one rank sent with the same tag.
  *  @param group          TUTTI_GROUP_WORLD or a group this process is a member of
- *  @param out_bytes      receives owned bytes, in the end, borrowed until done
- *  @param group_src      group rank of the sender, oneself only with a `work`; -1: any rank but
+ *  @param group_src      group rank of the sender, this rank only with a `work`; -1: any rank but
  *                        this one
  *  @param tag            0 or more
- *  @param max_bytes      no more may come; 0: TUTTI_OBJECT_MAX_BYTES, else 4 GiB
+ *  @param max_bytes      limit of the received bytes; 0: TUTTI_OBJECT_MAX_BYTES, else 4 GiB
  *  @param options        NULL: defaults
+ *  @param out_bytes      receives owned bytes; with a `work` NULL: use tutti_work_take_bytes
  *  @param out_group_src  NULL, or receives the sender's group rank; must be NULL with a `work`,
  *                        which has tutti_work_source_rank
- *  @param work           NULL: return when the bytes are there; else receives an owned work at once
- *  Blocks:  only if work is NULL, until the bytes are there; the timeout is for the beginning
+ *  @param work           NULL: return when the bytes have arrived; else receives an owned work at
+ *                        once
+ *  @param error          NULL, or filled in if the call fails
+ *  Blocks:  only if work is NULL, until the bytes have arrived; the timeout limits the time until
+ *           they begin to arrive
  *  Threads: any
- *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE now; MISMATCH (no bytes, or more than `max_bytes`; the
- *           message is consumed), PEER_LOST, TIMEOUT (a message that comes later goes to the next
- *           receive), ABORTED through the work
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE now; MISMATCH (not bytes, or more than `max_bytes`;
+ *           the message is consumed), PEER_LOST, TIMEOUT (a message that arrives later goes to the
+ *           next receive), ABORTED through the work
  *  @since 0.1 */
-TUTTI_API tutti_status tutti_recv_bytes(tutti_group* group, tutti_bytes** out_bytes,
-                                        int32_t group_src, int32_t tag, int64_t max_bytes,
-                                        const tutti_call_options* options, int32_t* out_group_src,
+TUTTI_API tutti_status tutti_recv_bytes(tutti_group* group, int32_t group_src, int32_t tag,
+                                        int64_t max_bytes, const tutti_call_options* options,
+                                        tutti_bytes** out_bytes, int32_t* out_group_src,
                                         tutti_work** work, tutti_error* error);
 
 #ifdef __cplusplus

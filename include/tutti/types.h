@@ -1,5 +1,4 @@
-/* tutti/types.h: the values that every call shares: status codes, dtypes, reduce ops, buffers.
- * C99. Nothing here calls into the library, so the engine includes it too. */
+/* tutti/types.h: types that all headers share: status codes, dtypes, reduce ops, buffers. */
 #ifndef TUTTI_TYPES_H
 #define TUTTI_TYPES_H
 
@@ -16,25 +15,26 @@
 extern "C" {
 #endif
 
-/** What a call returned. TUTTI_OK is 0; every other value, known to the caller or not, is a
- *  failure. Each code says what the caller can do next; torch's exception of the same meaning
- *  stands beside it. */
+/** The result of a call. TUTTI_OK is 0. Every other value, known to the caller or not, is a
+ *  failure. Each code says what the caller can do next, with torch's exception of the same
+ *  meaning. */
 typedef int32_t tutti_status;
 enum {
     TUTTI_OK = 0,
     TUTTI_ERR_INVALID_ARGUMENT = 1, /**< fix the argument that is named (ValueError, TypeError) */
     TUTTI_ERR_INVALID_HANDLE = 2,   /**< NULL, released, or of another kind (ValueError) */
     TUTTI_ERR_UNSUPPORTED = 3,      /**< not in this backend or build (NotImplementedError) */
-    TUTTI_ERR_TIMEOUT = 4,          /**< the deadline passed (DistStoreError, DistBackendError) */
-    TUTTI_ERR_ABORTED = 5,          /**< the group was aborted or destroyed (DistBackendError) */
-    TUTTI_ERR_PEER_LOST = 6,        /**< a rank died, left or stopped: `rank` (DistBackendError) */
-    TUTTI_ERR_MISMATCH = 7,         /**< ranks called different things, both shown (DistError) */
-    TUTTI_ERR_BACKEND = 8,          /**< the backend failed, the group is lost (DistBackendError) */
-    TUTTI_ERR_NETWORK = 9,          /**< connecting, listening, resolving (DistNetworkError) */
-    TUTTI_ERR_STORE = 10,           /**< the store refused or was lost (DistStoreError) */
-    TUTTI_ERR_QUEUE_EMPTY = 11,     /**< nothing to pop; retry later (DistQueueEmptyError) */
-    TUTTI_ERR_OUT_OF_MEMORY = 12,   /**< memory or descriptors ran out (MemoryError) */
-    TUTTI_ERR_INTERNAL = 13         /**< a fault of tutti itself; please report it (DistError) */
+    TUTTI_ERR_TIMEOUT = 4,        /**< the operation timed out (DistStoreError, DistBackendError) */
+    TUTTI_ERR_ABORTED = 5,        /**< the group was aborted or destroyed, or a wait interrupted */
+    TUTTI_ERR_PEER_LOST = 6,      /**< a rank died, left or stopped: `rank` (DistBackendError) */
+    TUTTI_ERR_MISMATCH = 7,       /**< ranks made different calls, both shown (DistError) */
+    TUTTI_ERR_BACKEND = 8,        /**< the backend failed, the group is lost (DistBackendError) */
+    TUTTI_ERR_NETWORK = 9,        /**< a connection or an address failed (DistNetworkError) */
+    TUTTI_ERR_STORE = 10,         /**< the store refused or was lost (DistStoreError) */
+    TUTTI_ERR_QUEUE_EMPTY = 11,   /**< nothing to pop; retry later (QueueEmptyError) */
+    TUTTI_ERR_OUT_OF_MEMORY = 12, /**< memory or descriptors ran out (MemoryError) */
+    TUTTI_ERR_INTERNAL = 13,      /**< a bug in tutti; please report it (DistError) */
+    TUTTI_ERR_PENDING = 14        /**< a wait expired; the operation continues, wait again */
 };
 
 /** Element types. */
@@ -57,7 +57,11 @@ enum {
     TUTTI_BOOL = 14        /**< one byte; every value but 0 is true, results are 0 or 1 */
 };
 
-/** Reduce operators, with torch's numbers. */
+/** Reduce operators, with torch's numbers. SUM, AVG and PREMUL_SUM of float16 and bfloat16 are
+ * accumulated in float32 and rounded once per element; AVG divides before that, so it overflows
+ * only where the mean does. Other floating-point sums are rounded at each addition, in an order
+ * that depends on backend, size and number of ranks, but every rank gets the same bits. Groups
+ * with `reproducible` sum exactly instead. */
 typedef uint32_t tutti_reduce_op;
 enum {
     TUTTI_SUM = 0, /**< bool: logical or */
@@ -73,76 +77,92 @@ enum {
                             with its factor */
 };
 
-/** Where a buffer's memory is. */
+/** Where a buffer's memory is, with torch's numbers. */
 typedef int32_t tutti_device_type;
-enum { TUTTI_CPU = 0 };
+enum {
+    TUTTI_CPU = 0,
+    TUTTI_CUDA = 1, /**< NVIDIA GPUs */
+    TUTTI_XPU = 12  /**< Intel GPUs */
+};
 
-/** `timeout_ms` of a call or wait that may take for ever. 0 is always the default named in the
- *  comment. */
+/** `timeout_ms` of a call or wait: its documented default. */
+#define TUTTI_DEFAULT_TIMEOUT ((int64_t)0)
+/** `timeout_ms` of a call or wait: no limit. */
 #define TUTTI_NO_TIMEOUT ((int64_t)-1)
 
-/** Typed memory of the caller: `count` elements of `dtype` at `data`. 64 bytes, passed by
- *  pointer, read during the call; the memory at `data` is borrowed until the operation is done.
- *  `data` may be NULL if `count` is 0. */
+/** Releases the `user` of a caller's function. Called once, when the library can no longer call
+ *  that function. It runs on any thread, possibly inside the call that ends the last use. It must
+ *  not throw, longjmp or end its thread. NULL: nothing to release. If the call that took it fails,
+ *  it is not called, and the caller still owns `user`.
+ *  @param user  the `user` of that function */
+typedef void (*tutti_release_function)(void* user);
+
+/** Typed memory of the caller: `count` elements of `dtype` at `data`. 64 bytes, passed by pointer
+ *  and read during the call; the memory at `data` is borrowed until the operation is done. The
+ *  library only reads the memory of an input, and writes the memory of an output. `data` may be
+ *  NULL if `count` is 0. */
 typedef struct tutti_buffer {
-    void* data;
-    int64_t count; /**< elements, 0 or more; above 2^31 works everywhere */
-    tutti_dtype dtype;
-    tutti_device_type device_type;
-    int32_t device_index; /**< 0 for the CPU */
-    int32_t reserved_0;   /**< must be 0 */
-    uint64_t reserved[4]; /**< must be 0 */
+    void* data;                    /**< the first element */
+    int64_t count;                 /**< elements, 0 or more; more than 2^31 is allowed */
+    tutti_dtype dtype;             /**< of the elements */
+    tutti_device_type device_type; /**< where `data` is */
+    int32_t device_index;          /**< 0 for the CPU */
+    int32_t reserved_0;            /**< must be 0 */
+    uint64_t reserved[4];          /**< must be 0 */
 } tutti_buffer;
 
-#define TUTTI_BUFFER_INIT(data, count, dtype)        \
-    {                                                \
-        (data), (count), (dtype), TUTTI_CPU, 0, 0, { \
-            0, 0, 0, 0                               \
-        }                                            \
+/** A buffer in memory of the CPU. `data` may point to const elements, for an input; `count` may be
+ *  of any integer type. */
+#define TUTTI_BUFFER_INIT(data, count, dtype)                                                \
+    {                                                                                        \
+        (void*)(data), (int64_t)(count), (tutti_dtype)(dtype), (tutti_device_type)TUTTI_CPU, \
+            (int32_t)0, (int32_t)0, {                                                        \
+            0, 0, 0, 0                                                                       \
+        }                                                                                    \
     }
 
-/** What a value of an object is (tutti/object.h). */
+/** The kind of a value of an object (tutti/object.h). */
 typedef uint32_t tutti_object_kind;
 enum {
     TUTTI_OBJECT_NIL = 0,
     TUTTI_OBJECT_BOOL = 1,
-    TUTTI_OBJECT_INT64 = 2,  /**< every integer up to 2^63 - 1, however it was added */
+    TUTTI_OBJECT_INT64 = 2,  /**< every integer up to 2^63 - 1 */
     TUTTI_OBJECT_UINT64 = 3, /**< integers from 2^63 on */
     TUTTI_OBJECT_FLOAT64 = 4,
     TUTTI_OBJECT_STRING = 5, /**< UTF-8 */
     TUTTI_OBJECT_BYTES = 6,
     TUTTI_OBJECT_LIST = 7,
-    TUTTI_OBJECT_MAP = 8,       /**< keeps the order of its keys; comparing ignores it */
+    TUTTI_OBJECT_MAP = 8,       /**< keeps the order of its keys; comparisons ignore it */
     TUTTI_OBJECT_TIMESTAMP = 9, /**< seconds since 1970-01-01 00:00 UTC, and nanoseconds */
-    TUTTI_OBJECT_ARRAY = 10     /**< elements of one dtype, row after row, in a shape */
+    TUTTI_OBJECT_ARRAY = 10     /**< elements of one dtype in row-major order, with a shape */
 };
 
-/** One value of an object, for those who build or read many with one call. 64 bytes. Fields that
- *  its kind does not name are 0. */
+/** One value of an object, to build or read many values in one call. 64 bytes. Fields that its kind
+ *  does not use are 0. */
 typedef struct tutti_object_item {
-    tutti_object_kind kind;
-    tutti_dtype dtype;    /**< array */
-    int64_t integer;      /**< bool: 0, 1; int64; uint64: its 64 bits; timestamp: seconds */
-    double real;          /**< float64 */
-    const void* data;     /**< string, bytes, array; a string that is read ends with a NUL */
-    int64_t size;         /**< string, bytes: bytes; list: values; map: pairs; array: elements */
-    const int64_t* shape; /**< array: `dimensions` extents */
-    int32_t dimensions;   /**< array: from 0 (one element) to 64 */
-    int32_t nanoseconds;  /**< timestamp: from 0 to 999,999,999 */
-    int64_t end;          /**< reading: the node behind this one and all it contains; else 0 */
+    tutti_object_kind kind; /**< which of the following fields are used */
+    tutti_dtype dtype;      /**< array */
+    int64_t integer;        /**< bool: 0, 1; int64; uint64: its 64 bits; timestamp: seconds */
+    double real;            /**< float64 */
+    const void* data;       /**< string, bytes, array; a string that is read ends with a NUL */
+    int64_t size;           /**< string, bytes: bytes; list: values; map: pairs; array: elements */
+    const int64_t* shape;   /**< array: `dimensions` extents */
+    int32_t dimensions;     /**< array: from 0 (one element) to 64 */
+    int32_t nanoseconds;    /**< timestamp: from 0 to 999,999,999 */
+    int64_t end;            /**< when read: the node after this one and all it contains; else 0 */
 } tutti_object_item;
 
-/** Handles. Their values are slots with a generation, not addresses: NULL, a released handle or
- *  one of another kind gives TUTTI_ERR_INVALID_HANDLE. An owned handle came through an `out_...`
- *  parameter (or `work`) and ends in one release. After fork, tutti goes on in the parent; in the
- *  child every call that can fail gives TUTTI_ERR_UNSUPPORTED, what tutti has open is closed, and
- *  nothing is released. tutti_spawn makes processes that can use it. */
-typedef struct tutti_store tutti_store;
-typedef struct tutti_group tutti_group;
-typedef struct tutti_work tutti_work;
-typedef struct tutti_bytes tutti_bytes;
-typedef struct tutti_object tutti_object;
-typedef struct tutti_mesh tutti_mesh;
+/** Handles. Their values are not addresses: NULL, a released handle or one of another kind gives
+ *  TUTTI_ERR_INVALID_HANDLE. An owned handle comes from an `out_...` parameter (or `work`). Release
+ *  it once. After fork, tutti continues in the parent. In the child, tutti's descriptors are
+ *  closed, every call that can fail gives TUTTI_ERR_UNSUPPORTED, and releases do nothing.
+ *  tutti_spawn starts processes that can use tutti. */
+typedef struct tutti_store tutti_store;   /**< a key-value store (tutti/store.h) */
+typedef struct tutti_group tutti_group;   /**< a process group (tutti/group.h) */
+typedef struct tutti_work tutti_work;     /**< an asynchronous operation (tutti/work.h) */
+typedef struct tutti_bytes tutti_bytes;   /**< bytes from the library (tutti/bytes.h) */
+typedef struct tutti_object tutti_object; /**< a typed value (tutti/object.h) */
+typedef struct tutti_mesh tutti_mesh;     /**< a device mesh (tutti/mesh.h) */
 
 #ifdef __cplusplus
 }

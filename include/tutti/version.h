@@ -1,4 +1,4 @@
-/* tutti/version.h: facts about the library that is loaded. */
+/* tutti/version.h: the version of the headers and of the loaded library, and what it has. */
 #ifndef TUTTI_VERSION_H
 #define TUTTI_VERSION_H
 
@@ -8,12 +8,21 @@
 extern "C" {
 #endif
 
+#define TUTTI_VERSION_MAJOR 0 /**< of these headers; 1 in 1.2.3 */
+#define TUTTI_VERSION_MINOR 1 /**< 2 in 1.2.3 */
+#define TUTTI_VERSION_PATCH 0 /**< 3 in 1.2.3 */
+/** The version of these headers, for the preprocessor: "TUTTI_VERSION >= 10200" is 1.2.0 or
+ *  later. tutti_version gives that of the library that is loaded. */
+#define TUTTI_VERSION \
+    (TUTTI_VERSION_MAJOR * 10000 + TUTTI_VERSION_MINOR * 100 + TUTTI_VERSION_PATCH)
+
 /** The version of the loaded library as one number: major * 10000 + minor * 100 + patch.
+ *  @return the TUTTI_VERSION of its headers
  *  Blocks:  never
  *  Threads: any
  *  Fails:   never
  *  @since 0.1 */
-TUTTI_API uint32_t tutti_version(void);
+TUTTI_API int32_t tutti_version(void);
 
 /** The version of the loaded library, for instance "0.1.0".
  *  @return a static string
@@ -23,16 +32,19 @@ TUTTI_API uint32_t tutti_version(void);
  *  @since 0.1 */
 TUTTI_API const char* tutti_version_string(void);
 
-/** Bytes of one element; 0 for a dtype that is not known.
+/** The size of one element.
+ *  @param dtype  an element type
+ *  @return bytes; 0 for an unknown dtype
  *  Blocks:  never
  *  Threads: any
  *  Fails:   never
  *  @since 0.1 */
-TUTTI_API size_t tutti_dtype_size(tutti_dtype dtype);
+TUTTI_API int64_t tutti_dtype_size(tutti_dtype dtype);
 
-/** 1 if a group can be made with the backend of this name ("gloo", "shm", "hierarchy",
- *  "loopback"; case is ignored), else 0.
- *  @param name  NUL-terminated; NULL gives 0
+/** Whether a group can be made with a backend.
+ *  @param name  "gloo", "shm", "hierarchy" or "loopback", in upper or lower case; NUL-terminated;
+ *               NULL gives 0
+ *  @return 1 or 0
  *  Blocks:  never
  *  Threads: any
  *  Fails:   never

@@ -1,4 +1,4 @@
-/* tutti/work.h: operations that run while the caller goes on. */
+/* tutti/work.h: asynchronous operations. */
 #ifndef TUTTI_WORK_H
 #define TUTTI_WORK_H
 
@@ -8,17 +8,17 @@
 extern "C" {
 #endif
 
-/** Waits until the operation is done and returns how it ended. After TUTTI_OK the results are in
- *  the caller's buffers, which are the caller's again.
+/** Waits until the operation is done and returns its status. After TUTTI_OK the results are in the
+ *  buffers, and the buffers are no longer borrowed.
  *  @param work        borrowed
- *  @param timeout_ms  0 or TUTTI_NO_TIMEOUT: as long as the operation may take (its own timeout
- *                     ends it); else a limit for this wait alone: when it passes,
- *                     TUTTI_ERR_TIMEOUT says that the operation is still running, and the wait
- *                     may be repeated
- *  Blocks:  until done or timed out
+ *  @param timeout_ms  TUTTI_DEFAULT_TIMEOUT (0) or TUTTI_NO_TIMEOUT: no limit beside the
+ *                     operation's own timeout; else a limit for this wait. When it passes, the call
+ *                     returns TUTTI_ERR_PENDING, the operation continues, and you can wait again
+ *  @param error       NULL, or filled in if the call fails
+ *  Blocks:  until the operation is done or the limit has passed
  *  Threads: any; several threads may wait for one work
- *  Fails:   TIMEOUT (this wait expired, or the operation itself did: tutti_work_is_completed
- *           tells which); INVALID_HANDLE; otherwise the failure of the operation
+ *  Fails:   PENDING (this wait expired), INVALID_ARGUMENT, INVALID_HANDLE; otherwise the failure of
+ *           the operation, of which TIMEOUT is one
  *  Source:  torch.distributed.Work.wait
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_work_wait(tutti_work* work, int64_t timeout_ms, tutti_error* error);
@@ -26,6 +26,7 @@ TUTTI_API tutti_status tutti_work_wait(tutti_work* work, int64_t timeout_ms, tut
 /** Whether the operation is done, successfully or not.
  *  @param work           borrowed
  *  @param out_completed  receives 1 or 0
+ *  @param error          NULL, or filled in if the call fails
  *  Blocks:  never
  *  Threads: any
  *  Fails:   INVALID_HANDLE, INVALID_ARGUMENT
@@ -37,6 +38,7 @@ TUTTI_API tutti_status tutti_work_is_completed(tutti_work* work, int32_t* out_co
 /** Whether the operation is done and successful.
  *  @param work         borrowed
  *  @param out_success  receives 1, or 0 while it is running or when it failed
+ *  @param error        NULL, or filled in if the call fails
  *  Blocks:  never
  *  Threads: any
  *  Fails:   INVALID_HANDLE, INVALID_ARGUMENT
@@ -47,7 +49,9 @@ TUTTI_API tutti_status tutti_work_is_success(tutti_work* work, int32_t* out_succ
 
 /** The failure of the operation: returns its status and fills `error`; TUTTI_OK while it is
  *  running and if it succeeded.
- *  @param work  borrowed
+ *  @param work   borrowed
+ *  @param error  NULL, or receives the failure
+ *  @return the operation's status, or INVALID_HANDLE
  *  Blocks:  never
  *  Threads: any
  *  Fails:   with the operation's own failure; INVALID_HANDLE
@@ -59,6 +63,7 @@ TUTTI_API tutti_status tutti_work_error(tutti_work* work, tutti_error* error);
  *  @param work      borrowed
  *  @param out_rank  receives the sender's group rank; -1 while nothing has come and for other
  *                   operations
+ *  @param error     NULL, or filled in if the call fails
  *  Blocks:  never
  *  Threads: any
  *  Fails:   INVALID_HANDLE, INVALID_ARGUMENT
@@ -67,54 +72,126 @@ TUTTI_API tutti_status tutti_work_error(tutti_work* work, tutti_error* error);
 TUTTI_API tutti_status tutti_work_source_rank(tutti_work* work, int32_t* out_rank,
                                               tutti_error* error);
 
-/** Waits until one of several operations is done. How it ended, tutti_work_error says.
- *  @param works       `count` borrowed works, 1 or more
- *  @param timeout_ms  0 or TUTTI_NO_TIMEOUT: no limit; else a limit for this wait
- *  @param out_index   receives the index of a finished work, the lowest one if several are
+/** Waits until one of several operations is done. tutti_work_error returns its status.
+ *  @param works       `count` borrowed works; entries that are NULL are skipped, so a loop can
+ *                     clear the entries that it has handled
+ *  @param count       1 or more
+ *  @param timeout_ms  TUTTI_DEFAULT_TIMEOUT (0) or TUTTI_NO_TIMEOUT: no limit; else a limit for
+ *                     this wait
+ *  @param out_index   receives the index of a finished work, the lowest one if several are finished
+ *  @param error       NULL, or filled in if the call fails
  *  Blocks:  until one is done or the limit has passed
  *  Threads: any
- *  Fails:   TIMEOUT, INVALID_HANDLE (names the index), INVALID_ARGUMENT
+ *  Fails:   PENDING (this wait expired), INVALID_HANDLE (names the index), INVALID_ARGUMENT (also:
+ *           all entries are NULL)
  *  @since 0.1 */
-TUTTI_API tutti_status tutti_work_wait_any(tutti_work* const* works, size_t count,
-                                           int64_t timeout_ms, size_t* out_index,
+TUTTI_API tutti_status tutti_work_wait_any(tutti_work* const* works, int64_t count,
+                                           int64_t timeout_ms, int64_t* out_index,
                                            tutti_error* error);
 
-/** Waits until all of several operations are done; the first failure in their order is the
- *  result.
- *  @param works       `count` borrowed works, 0 or more
- *  @param timeout_ms  0 or TUTTI_NO_TIMEOUT: no limit; else a limit for the whole wait
+/** Waits until all of several operations are done; the result is the first failure in their order.
+ *  @param works       `count` borrowed works; entries that are NULL are skipped
+ *  @param count       0 or more
+ *  @param timeout_ms  TUTTI_DEFAULT_TIMEOUT (0) or TUTTI_NO_TIMEOUT: no limit; else a limit for the
+ *                     whole wait
+ *  @param error       NULL, or filled in if the call fails
  *  Blocks:  until all are done, also after a failure, or the limit has passed
  *  Threads: any
- *  Fails:   TIMEOUT, INVALID_HANDLE (names the index), INVALID_ARGUMENT; otherwise the first
- *           failed operation's failure
+ *  Fails:   PENDING (this wait expired), INVALID_HANDLE (names the index), INVALID_ARGUMENT;
+ *           otherwise the first failed operation's failure
  *  @since 0.1 */
-TUTTI_API tutti_status tutti_work_wait_all(tutti_work* const* works, size_t count,
+TUTTI_API tutti_status tutti_work_wait_all(tutti_work* const* works, int64_t count,
                                            int64_t timeout_ms, tutti_error* error);
 
-/** Called once when an operation is done. `result->status` is TUTTI_OK, or `result` says how it
- *  failed; it is borrowed until the callback returns. Runs on one thread of the library that serves
- *  all callbacks of the process, in the order in which their operations ended: while one runs, the
- *  others wait. It may call any function, but must not wait for an operation that can end only
- *  after another callback. It must not throw, longjmp or end its thread. */
+/** Called once when an operation is done. One thread of the library runs all callbacks of the
+ *  process, in the order in which their operations ended. A callback may call any function, but
+ *  must not wait for an operation that can only end after another callback. It must not throw,
+ *  longjmp or end its thread.
+ *  @param result  borrowed until the callback returns; the status and error of the operation
+ *  @param user    the `user` given with the callback */
 typedef void (*tutti_work_callback)(const tutti_error* result, void* user);
 
-/** Has a callback called once the operation is done, successfully or not; never inside this call,
- *  also if the operation is done already. Several callbacks of one work are called in the order of
- *  these calls. The work may be released meanwhile; destroying the group ends its operations, and
- *  so brings their callbacks.
- *  @param work      borrowed
- *  @param callback  see tutti_work_callback; must stay callable until it has been called
- *  @param user      passed to the callback as it is
+/** Calls a callback once the operation is done, successfully or not. It is never called inside this
+ *  call, even if the operation is already done. Several callbacks of one work are called in the
+ *  order of these calls. You may release the work before. Destroying the group ends its operations,
+ *  so their callbacks are called.
+ *  @param work          borrowed
+ *  @param callback      see tutti_work_callback; must stay callable until it has been called
+ *  @param user          passed to the callback unchanged
+ *  @param release_user  NULL, or called with `user` after the callback
+ *  @param error         NULL, or filled in if the call fails
  *  Blocks:  never
  *  Threads: any
- *  Fails:   INVALID_HANDLE, INVALID_ARGUMENT; OUT_OF_MEMORY if there is no thread to have: then the
- *           callback is not called
+ *  Fails:   INVALID_HANDLE, INVALID_ARGUMENT; OUT_OF_MEMORY (no thread can be started; the callback
+ *           is not called)
  *  Source:  torch.distributed.Work.get_future, torch.futures.Future.then
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_work_then(tutti_work* work, tutti_work_callback callback, void* user,
-                                       tutti_error* error);
+                                       tutti_release_function release_user, tutti_error* error);
 
-/** What kind of operation it is: the name of its function without the prefix, for instance
+/** Makes a stream wait for the operation: work that the caller enqueues on it later finds the
+ *  results.
+ *  @param work    borrowed
+ *  @param stream  NULL: waits until the operation is done, as tutti_work_wait without a limit; else
+ *                 a stream of the buffers' device, which waits while the caller continues
+ *  @param error   NULL, or filled in if the call fails
+ *  Blocks:  if `stream` is NULL until the operation is done; else until it is enqueued
+ *  Threads: any
+ *  Fails:   UNSUPPORTED (a stream, in a build without devices), INVALID_HANDLE; otherwise the
+ *           failure of the operation
+ *  Source:  torch.distributed.Work.synchronize
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_work_synchronize(tutti_work* work, void* stream, tutti_error* error);
+
+/** Cancels a receive for which no message has arrived. It ends with TUTTI_ERR_ABORTED, its buffer
+ *  is no longer borrowed, and a message that arrives later goes to the next receive. The group is
+ *  not affected.
+ *  @param work           borrowed; of tutti_recv, tutti_recv_object_list, tutti_recv_bytes, or of a
+ *                        TUTTI_IRECV in a batch
+ *  @param out_cancelled  receives 1 if this call cancelled it; 0 if its message has begun to
+ *                        arrive, or it is done
+ *  @param error          NULL, or filled in if the call fails
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   INVALID_HANDLE, INVALID_ARGUMENT; UNSUPPORTED (it is not a receive; collectives and
+ *           sends cannot be cancelled)
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_work_cancel(tutti_work* work, int32_t* out_cancelled,
+                                         tutti_error* error);
+
+/** Takes the objects that a finished operation received. The works of tutti_broadcast_object_list,
+ *  tutti_all_gather_object, tutti_gather_object, tutti_scatter_object_list and
+ *  tutti_recv_object_list hold them until you take them. Releasing the work discards them.
+ *  @param work         borrowed
+ *  @param out_objects  receives `count` owned objects, in the order of the operation's own
+ *                      `out_objects`; untouched on failure
+ *  @param count        as many as the operation receives on this rank; 0 where it receives none
+ *  @param error        NULL, or filled in if the call fails
+ *  Blocks:  never
+ *  Threads: any; only one caller receives them
+ *  Fails:   PENDING (it is running), INVALID_ARGUMENT (wrong count; the operation receives no
+ *           objects; they were already taken), INVALID_HANDLE; otherwise the failure of the
+ *           operation
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_work_take_objects(tutti_work* work, tutti_object** out_objects,
+                                               int64_t count, tutti_error* error);
+
+/** Takes the byte strings that a finished operation received, as tutti_work_take_objects, for
+ *  tutti_broadcast_bytes, tutti_all_gather_bytes, tutti_gather_bytes, tutti_scatter_bytes and
+ *  tutti_recv_bytes.
+ *  @param work       borrowed
+ *  @param out_bytes  receives `count` owned byte strings, in the order of the operation's own
+ *                    `out_bytes`; untouched on failure
+ *  @param count      as many as the operation receives on this rank; 0 where it receives none
+ *  @param error      NULL, or filled in if the call fails
+ *  Blocks:  never
+ *  Threads: any; only one caller receives them
+ *  Fails:   as tutti_work_take_objects
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_work_take_bytes(tutti_work* work, tutti_bytes** out_bytes,
+                                             int64_t count, tutti_error* error);
+
+/** The kind of the operation: the name of its function without the prefix, for instance
  *  "all_reduce".
  *  @param work  borrowed
  *  @return a static string; NULL for an invalid handle
@@ -125,21 +202,23 @@ TUTTI_API tutti_status tutti_work_then(tutti_work* work, tutti_work_callback cal
  *  @since 0.1 */
 TUTTI_API const char* tutti_work_get_op_type(tutti_work* work);
 
-/** Which collective of its group it is, as error messages show it (#7).
+/** The sequence number of a collective in its group, as error messages show it (#7).
  *  @param work        borrowed
- *  @param out_number  receives the number, from 1 on, the same on all ranks; 0 for messages, which
- *                     are outside the order of the collectives
+ *  @param out_number  receives the number, from 1, the same on all ranks; 0 for messages, which
+ *                     have none
+ *  @param error       NULL, or filled in if the call fails
  *  Blocks:  never
  *  Threads: any
  *  Fails:   INVALID_HANDLE, INVALID_ARGUMENT
  *  Source:  torch.distributed.Work._get_sequence_number
  *  @since 0.1 */
-TUTTI_API tutti_status tutti_work_get_sequence_number(tutti_work* work, uint64_t* out_number,
+TUTTI_API tutti_status tutti_work_get_sequence_number(tutti_work* work, int64_t* out_number,
                                                       tutti_error* error);
 
 /** How long the operation took, from the call that started it to its end.
  *  @param work    borrowed
  *  @param out_ms  receives milliseconds; -1 while it is running
+ *  @param error   NULL, or filled in if the call fails
  *  Blocks:  never
  *  Threads: any
  *  Fails:   INVALID_HANDLE, INVALID_ARGUMENT
@@ -148,8 +227,8 @@ TUTTI_API tutti_status tutti_work_get_sequence_number(tutti_work* work, uint64_t
 TUTTI_API tutti_status tutti_work_get_duration(tutti_work* work, double* out_ms,
                                                tutti_error* error);
 
-/** Gives the handle back. An unfinished operation goes on: its buffers stay borrowed until its
- *  group is destroyed.
+/** Releases the handle. An unfinished operation continues; its buffers stay borrowed until it is
+ *  done.
  *  @param work  owned until now; NULL and stale handles are ignored
  *  Blocks:  never
  *  Threads: any

@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
     const tutti_buffer buffer = TUTTI_BUFFER_INIT(values, count, TUTTI_FLOAT32);
     struct timespec now;
     if (values == NULL) return 1;
-    if (tutti_init_process_group(NULL, NULL, -1, -1, NULL, &error) != TUTTI_OK)
+    if (tutti_init_process_group(NULL, NULL, NULL, -1, -1, NULL, &error) != TUTTI_OK)
         return give_up("init");
     puts("ready");
     fflush(stdout);
@@ -31,6 +31,6 @@ int main(int argc, char** argv) {
     printf("%s %d %lld\n", tutti_status_name(error.status), (int)error.rank,
            (long long)now.tv_sec * 1000000000 + now.tv_nsec);
     free(values);
-    tutti_destroy_process_group(TUTTI_GROUP_WORLD, &error);
+    tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error);
     return 0;
 }

@@ -80,23 +80,23 @@ static int collect(const char* operation, tutti_object* value, tutti_object** go
     tutti_group* const world = TUTTI_GROUP_WORLD;
     const int at_root = my_rank == 0;
     if (strcmp(operation, "broadcast") == 0) {
-        must(tutti_broadcast_object_list(world, at_root ? &value : NULL, 1, at_root ? NULL : got, 0,
-                                         NULL, NULL, NULL, &error));
+        must(tutti_broadcast_object_list(world, at_root ? &value : NULL, 1, 0, NULL, NULL,
+                                         at_root ? NULL : got, NULL, &error));
         return at_root ? 0 : 1;
     }
     if (strcmp(operation, "all_gather") == 0) {
-        must(tutti_all_gather_object(world, value, got, RANKS, NULL, NULL, NULL, &error));
+        must(tutti_all_gather_object(world, value, NULL, NULL, got, RANKS, NULL, &error));
         return RANKS;
     }
     if (strcmp(operation, "gather") == 0) {
-        must(tutti_gather_object(world, value, at_root ? got : NULL, at_root ? RANKS : 0, 0, NULL,
-                                 NULL, NULL, &error));
+        must(tutti_gather_object(world, value, 0, NULL, NULL, at_root ? got : NULL,
+                                 at_root ? RANKS : 0, NULL, &error));
         return at_root ? RANKS : 0;
     }
     if (strcmp(operation, "scatter") == 0) {
         tutti_object* const values[RANKS] = {value, value, value, value};
-        must(tutti_scatter_object_list(world, at_root ? values : NULL, at_root ? RANKS : 0, got, 0,
-                                       NULL, NULL, NULL, &error));
+        must(tutti_scatter_object_list(world, at_root ? values : NULL, at_root ? RANKS : 0, 0, NULL,
+                                       NULL, got, NULL, &error));
         return 1;
     }
     die(operation);
@@ -225,13 +225,13 @@ int main(int argc, char** argv) {
     }
     tutti_error_init(&error, sizeof error);
     snprintf(method, sizeof method, "file://%s/%s.store", work_folder, argv[2]);
-    must(tutti_init_process_group(argv[2], method, my_rank, RANKS, NULL, &error));
+    must(tutti_init_process_group(argv[2], method, NULL, my_rank, RANKS, NULL, &error));
     if (my_rank == 0)
         lead(commands, answers);
     else
         follow(commands[0], answers[0]);
     for (int rank = 1; rank < RANKS && my_rank == 0; ++rank) close(commands[rank]);
-    must(tutti_destroy_process_group(TUTTI_GROUP_WORLD, &error));
+    must(tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error));
     while (my_rank == 0 && wait(NULL) > 0) {
     }
     return 0;

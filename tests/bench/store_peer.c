@@ -110,21 +110,22 @@ static tutti_status call_once(const subject* of) {
     int32_t answer;
 #define IS(name) (strcmp(of->operation, name) == 0)
     if (IS("set")) status = tutti_store_set(store, key, of->value, of->size, &error);
-    if (IS("get")) status = tutti_store_get(store, key, values, &error);
+    if (IS("get")) status = tutti_store_get(store, key, NULL, values, &error);
     if (IS("add")) status = tutti_store_add(store, "counter", 1, &number, &error);
     if (IS("check")) status = tutti_store_check(store, of->keys, 1, &answer, &error);
-    if (IS("wait")) status = tutti_store_wait(store, of->keys, 1, 0, &error);
+    if (IS("wait")) status = tutti_store_wait(store, of->keys, 1, NULL, &error);
     if (IS("compare_set"))
         status = tutti_store_compare_set(store, key, of->value, of->size, of->value, of->size,
                                          values, &error);
     if (IS("delete_key")) status = tutti_store_delete_key(store, "none", &answer, &error);
     if (IS("num_keys")) status = tutti_store_num_keys(store, &number, &error);
-    if (IS("multi_get")) status = tutti_store_multi_get(store, of->keys, KEYS, values, &error);
+    if (IS("multi_get"))
+        status = tutti_store_multi_get(store, of->keys, KEYS, NULL, values, &error);
     if (IS("multi_set"))
         status = tutti_store_multi_set(store, of->keys, of->values, of->sizes, KEYS, &error);
     if (IS("set_get")) {
         status = tutti_store_set(store, key, of->value, of->size, &error);
-        if (status == TUTTI_OK) status = tutti_store_get(store, key, values, &error);
+        if (status == TUTTI_OK) status = tutti_store_get(store, key, NULL, values, &error);
     }
 #undef IS
     release_all(values, KEYS);
@@ -188,7 +189,7 @@ static double sets_and_gets(tutti_store* store, const char* key, double seconds)
     for (; now() - began < seconds; count += 2) {
         tutti_bytes* value = NULL;
         must(tutti_store_set(store, key, "xxxxxxxx", 8, &error));
-        must(tutti_store_get(store, key, &value, &error));
+        must(tutti_store_get(store, key, NULL, &value, &error));
         tutti_bytes_release(value);
     }
     return count / (now() - began);
@@ -255,11 +256,11 @@ static void do_init(int ranks, int port) {
         snprintf(method, sizeof method, "tcp://127.0.0.1:%d", port);
         tutti_error_init(&error, sizeof error);
         child_is_ready(&all);
-        must(tutti_init_process_group("gloo", method, rank, ranks, NULL, &error));
+        must(tutti_init_process_group("gloo", method, NULL, rank, ranks, NULL, &error));
         const double done = now();
         must(tutti_barrier(TUTTI_GROUP_WORLD, NULL, NULL, &error));
         child_answers(&all, done);
-        must(tutti_destroy_process_group(TUTTI_GROUP_WORLD, &error));
+        must(tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error));
         exit(0);
     }
     say_last(&all, ranks);

@@ -15,7 +15,7 @@ typedef struct job {
     int store_only; /* store operations, or all others; under a launcher -1: all */
     FILE* csv;      /* NULL: none */
     int table;
-    int allocated; /* tensors lie in memory of tutti_alloc */
+    int allocated; /* tensors lie in memory of tutti_memory_alloc */
 } job;
 
 static int barrier(void) {
@@ -167,7 +167,9 @@ static int run_cells_in_alloc(job* todo, library* with, char* why) {
             want_memory(&now, with->rank, with->ranks);
         }
     }
-    return take_memory() && run_cells(todo, with, why) && give_memory_back();
+    if (!take_memory() || !run_cells(todo, with, why)) return 0;
+    give_memory_back();
+    return 1;
 }
 
 static int run_in_memories(job* todo, library* with, char* why) {
@@ -190,7 +192,8 @@ static tutti_status run_rank(int32_t local_rank, void* user, tutti_error* error)
     if (todo->ranks > 0 && !todo->asked->unbound) bind_to_processor(local_rank, todo->ranks);
     tutti_group_options group = TUTTI_GROUP_OPTIONS_INIT;
     group.reproducible = todo->asked->reproducible;
-    if (tutti_init_process_group(todo->asked->backend, "env://", -1, -1, &group, error) != TUTTI_OK)
+    if (tutti_init_process_group(todo->asked->backend, "env://", NULL, -1, -1, &group, error) !=
+        TUTTI_OK)
         return error->status;
     with.rank = tutti_get_rank(TUTTI_GROUP_WORLD);
     with.ranks = tutti_get_world_size(TUTTI_GROUP_WORLD);
@@ -201,7 +204,7 @@ static tutti_status run_rank(int32_t local_rank, void* user, tutti_error* error)
                  element_types[todo->asked->element].name);
     } else if (run_in_memories(todo, &with, why)) {
         free_contents();
-        return tutti_destroy_process_group(TUTTI_GROUP_WORLD, error);
+        return tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, error);
     }
     if (*why == '\0' && failure.status != TUTTI_OK) {
         *error = failure;

@@ -54,9 +54,9 @@ int call_once(const cell* of);
 
 /* Makes sure that what take_memory takes will do for the cell. */
 void want_memory(const cell* of, int rank, int ranks);
-/* Contents lie in memory of tutti_alloc until it is given back. 0: a call failed. */
+/* Contents lie in memory of tutti_memory_alloc until it is given back. 0: a call failed. */
 int take_memory(void);
-int give_memory_back(void);
+void give_memory_back(void);
 
 /* tutti_bench_ways.c */
 

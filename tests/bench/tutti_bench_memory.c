@@ -1,4 +1,5 @@
-/* Memory of tutti_alloc for the tensors: once for all cells, as much as the largest one takes. */
+/* Memory of tutti_memory_alloc for the tensors: once for all cells, as much as the largest one
+ * takes. */
 #include "tutti_bench.h"
 
 enum { PAGE = 4096 };
@@ -17,13 +18,14 @@ void want_memory(const cell* of, int rank, int ranks) {
 
 int take_memory(void) {
     free_contents();
-    if (tutti_alloc(TUTTI_GROUP_WORLD, most_inputs + most_outputs, &memory, &failure) != TUTTI_OK)
+    if (tutti_memory_alloc(TUTTI_GROUP_WORLD, most_inputs + most_outputs, NULL, &memory,
+                           &failure) != TUTTI_OK)
         return 0;
     lend_memory(memory, most_inputs, (char*)memory + most_inputs, most_outputs);
     return 1;
 }
 
-int give_memory_back(void) {
+void give_memory_back(void) {
     free_contents();
-    return tutti_free(memory, &failure) == TUTTI_OK;
+    tutti_memory_release(memory);
 }

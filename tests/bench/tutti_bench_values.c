@@ -159,7 +159,7 @@ static tutti_status use_store(const cell* of) {
     if (of->op->kind == STORE_SET)
         return tutti_store_set(store, "tutti-bench/value", payload, (size_t)of->bytes, &failure);
     if (of->op->kind == STORE_GET)
-        return tutti_store_get(store, "tutti-bench/value", &got, &failure);
+        return tutti_store_get(store, "tutti-bench/value", NULL, &got, &failure);
     return tutti_store_add(store, "tutti-bench/counter", 1, &counter, &failure);
 }
 
@@ -170,23 +170,22 @@ static tutti_status use_objects(const cell* of) {
     switch (of->op->kind) {
         case ALL_GATHER_OBJECT:
             received_count = (size_t)rank_count;
-            return tutti_all_gather_object(world, value, received, received_count, NULL, NULL, NULL,
+            return tutti_all_gather_object(world, value, NULL, NULL, received, received_count, NULL,
                                            &failure);
         case BROADCAST_OBJECT_LIST:
             received_count = at_root ? 0 : 1;
-            return tutti_broadcast_object_list(world, at_root ? &value : NULL, 1,
-                                               at_root ? NULL : received, 0, NULL, NULL, NULL,
-                                               &failure);
+            return tutti_broadcast_object_list(world, at_root ? &value : NULL, 1, 0, NULL, NULL,
+                                               at_root ? NULL : received, NULL, &failure);
         case GATHER_OBJECT:
             received_count = at_root ? (size_t)rank_count : 0;
-            return tutti_gather_object(world, value, at_root ? received : NULL, received_count, 0,
-                                       NULL, NULL, NULL, &failure);
+            return tutti_gather_object(world, value, 0, NULL, NULL, at_root ? received : NULL,
+                                       received_count, NULL, &failure);
         default:
             received_count = 1;
             for (int32_t i = 0; i < rank_count; ++i) each[i] = value;
             return tutti_scatter_object_list(world, at_root ? each : NULL,
-                                             at_root ? (size_t)rank_count : 0, received, 0, NULL,
-                                             NULL, NULL, &failure);
+                                             at_root ? (size_t)rank_count : 0, 0, NULL, NULL,
+                                             received, NULL, &failure);
     }
 }
 
@@ -214,7 +213,7 @@ static int check_store(const cell* of, char* why) {
         if (!ok(tutti_store_add(store, "tutti-bench/counter", 0, &now, &failure))) return 0;
         right = now == expected && now > 0;
     } else {
-        if (got == NULL && !ok(tutti_store_get(store, "tutti-bench/value", &got, &failure)))
+        if (got == NULL && !ok(tutti_store_get(store, "tutti-bench/value", NULL, &got, &failure)))
             return 0;
         right = (int64_t)tutti_bytes_size(got) == of->bytes &&
                 memcmp(tutti_bytes_data(got), payload, (size_t)of->bytes) == 0;

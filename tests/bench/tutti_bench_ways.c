@@ -26,12 +26,13 @@ int find_way(const library* with, const cell* of, char* way) {
     *heard = '\0';
     if (!with->barrier()) return 0;
     if (with->rank == 0 &&
-        tutti_set_log_callback(hear, NULL, TUTTI_LOG_TRACE, &failure) != TUTTI_OK)
+        tutti_set_log_callback(hear, NULL, NULL, TUTTI_LOG_TRACE, &failure) != TUTTI_OK)
         return 0;
     const int called = with->call(of);
     if (with->after != NULL) with->after(of);
     /* Returns when all has been heard. */
-    if (with->rank == 0 && tutti_set_log_callback(NULL, NULL, TUTTI_LOG_OFF, &failure) != TUTTI_OK)
+    if (with->rank == 0 &&
+        tutti_set_log_callback(NULL, NULL, NULL, TUTTI_LOG_OFF, &failure) != TUTTI_OK)
         return 0;
     snprintf(way, WAY, "%s", *heard == '\0' ? "-" : heard);
     return called;

@@ -1,5 +1,5 @@
-"""What waiting costs: system calls of an operation, processor time of a rank that waits; see the
-script waiting."""
+"""What waiting costs: system calls of an operation, processor time of a rank that waits or does
+nothing at all; see the script waiting."""
 
 import argparse
 import os
@@ -16,6 +16,7 @@ from bench.rounds import line
 from support.peers import free_port
 
 longest_s = 120
+settling_s = 2  # until all that has to do with the meeting is over
 most_calls = 0.01  # of an operation: heartbeats go on meanwhile
 most_share = 0.01  # of the time a rank waits
 
@@ -108,6 +109,25 @@ def show_wait(peer, ranks, size, seconds):
     return used < most_share * took
 
 
+def show_idle(peer, ranks, seconds):
+    """What each rank does in a second in which its program does nothing."""
+    processes = start([[peer, "idle"]] * ranks)
+    for process in processes:
+        if process.stdout.readline() != "ready\n":
+            sys.exit("a rank did not start")
+    for pause in (settling_s, seconds):
+        time.sleep(pause)
+        for process in processes:
+            process.stdin.write("\n")
+            process.stdin.flush()
+    said = [[float(word) for word in text.split()] for text in end(processes)]
+    each = [[count / took for count in counts] for took, *counts in said]
+    others = [sum(column) / len(column) for column in zip(*each[1:])]
+    print(line(["rank", "processor time", "writes", "bytes"]) + "\n|---|---|---|---|")
+    for name, (used, writes, size) in (("0", each[0]), ("each other", others)):
+        print(line([name, f"{used * 1e6:.0f} µs", f"{writes:.1f}", f"{size:.0f}"]))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("peer", help="tutti's program, tutti_waiting_peer")
@@ -115,8 +135,13 @@ def main():
     parser.add_argument("--operations", type=int, default=500000)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--patience", type=int, default=10, help="looks for a quiet moment")
+    parser.add_argument("--idle", type=int, metavar="N", help="only what N idle ranks cost")
     parser.add_argument("--judge", action="store_true", help="exit with 1 if it costs too much")
     options = parser.parse_args()
+    if options.idle:
+        print(f"each second of {options.seconds:g}, {options.idle} idle ranks:\n")
+        show_idle(options.peer, options.idle, options.seconds)
+        return 0
     loads = [wait_for_quiet(options.patience)]
     good = []
     why_not = why_no_strace()

@@ -39,7 +39,7 @@ static int32_t own_addends(rank_context* me, const task* todo, tutti_buffer* inp
 
 static void add_all(rank_context* me, tutti_group* group, const task* todo) {
     const numbers* given = todo->given;
-    const size_t size = (size_t)given->count * tutti_dtype_size(given->dtype);
+    const size_t size = (size_t)given->count * (size_t)tutti_dtype_size(given->dtype);
     unsigned char* const result = (unsigned char*)malloc(size + 1);
     tutti_buffer inputs[ADDENDS];
     const int32_t own = own_addends(me, todo, inputs);
@@ -110,7 +110,8 @@ static void what_is_no_addend_is_refused(rank_context* me) {
     REFUSED(NULL, 1, TUTTI_SUM, "inputs is NULL but has 1");
     /* Lists of these lengths are not read. */
     REFUSED(inputs, 2049, TUTTI_SUM, "input_count is 2049, above 2048");
-    REFUSED(inputs, SIZE_MAX, TUTTI_SUM, "above 2048");
+    REFUSED(inputs, -1, TUTTI_SUM, "input_count is -1");
+    REFUSED(inputs, INT64_MAX, TUTTI_SUM, "above 2048");
 #undef REFUSED
     const tutti_buffer first = TUTTI_BUFFER_INIT(two, 1, TUTTI_FLOAT64);
     const tutti_buffer across = TUTTI_BUFFER_INIT((char*)two + 4, 1, TUTTI_FLOAT64);

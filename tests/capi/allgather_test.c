@@ -1,5 +1,6 @@
 /* Groups that meet by an all-gather of the caller's: ranks as threads and as processes, and
  * callbacks that fail or return what no all-gather would. */
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <spawn.h>
@@ -64,7 +65,8 @@ static void begin(board* shared, int32_t size, fault kind) {
     pthread_barrierattr_destroy(&attributes);
 }
 
-static tutti_status gather(const void* input, void* output, size_t size, void* user) {
+static tutti_status gather(const void* input, void* output, size_t size, void* user,
+                           tutti_error* told) {
     const seat* me = (const seat*)user;
     board* shared = me->shared;
     unsigned char* to = (unsigned char*)output;
@@ -73,7 +75,11 @@ static tutti_status gather(const void* input, void* output, size_t size, void* u
     shared->bytes[me->rank] = size;
     memcpy(shared->given[me->rank], input, size);
     (void)pthread_barrier_wait(&shared->all_have_come);
-    if (shared->kind == FAILS) return TUTTI_ERR_NETWORK;
+    if (shared->kind == FAILS) {
+        (void)snprintf(told->message, sizeof told->message, "the fabric is down");
+        told->system_errno = ENETDOWN;
+        return TUTTI_ERR_NETWORK;
+    }
     if (shared->kind == FAILS_ODDLY) return 77;
     if (shared->kind == ONE_FAILS && me->rank == 1) return TUTTI_ERR_ABORTED;
     memset(to, 0, size * (size_t)me->world_size);
@@ -96,7 +102,7 @@ static void* take_part(void* place) {
     const tutti_buffer buffer = TUTTI_BUFFER_INIT(&sum, 1, TUTTI_FLOAT64);
     options.timeout_ms = me->timeout_ms;
     tutti_error_init(&me->error, sizeof me->error);
-    me->status = tutti_group_create_with_allgather(me->backend, gather, me, me->rank,
+    me->status = tutti_group_create_with_allgather(me->backend, gather, me, NULL, me->rank,
                                                    me->world_size, &options, &group, &me->error);
     if (me->status != TUTTI_OK) return NULL;
     me->status = tutti_all_reduce(group, NULL, &buffer, TUTTI_SUM, NULL, NULL, &me->error);
@@ -104,7 +110,7 @@ static void* take_part(void* place) {
         me->status = TUTTI_ERR_INTERNAL;
     }
     if (tutti_get_rank(group) != me->rank) me->status = TUTTI_ERR_INTERNAL;
-    (void)tutti_destroy_process_group(group, NULL);
+    (void)tutti_destroy_process_group(group, NULL, NULL);
     tutti_group_release(group);
     return NULL;
 }
@@ -159,9 +165,9 @@ static void what_no_all_gather_returns_is_refused(void** state) {
         {ZEROS, bad, "callback: at the place of rank 0 its output has something else"},
         {REVERSED, bad, "callback: at the place of rank 0 its output has the input of rank 2"},
         {HALF, bad, "callback: at the place of rank 0 its output has something else"},
-        {FOREIGN, bad, "another input than this rank gave"},
+        {FOREIGN, bad, "another input than this rank's"},
         {FAILS, TUTTI_ERR_NETWORK,
-         "create_with_allgather: the all-gather callback failed: it returned 9"},
+         "the all-gather callback failed: it returned 9: the fabric is down"},
         {FAILS_ODDLY, TUTTI_ERR_BACKEND, "the all-gather callback failed: it returned 77"},
     };
     (void)state;
@@ -208,21 +214,25 @@ static void wrong_arguments_are_refused_before_the_callback(void** state) {
     memset(&me, 0, sizeof me);
     memset(&shared, 0, sizeof shared);
     me.shared = &shared;
-    EXPECT_ERROR(tutti_group_create_with_allgather("gloo", NULL, &me, 0, 1, NULL, &group, &error),
-                 bad, "tutti_group_create_with_allgather: callback is NULL");
-    EXPECT_ERROR(tutti_group_create_with_allgather("gloo", gather, &me, 1, 1, NULL, &group, &error),
-                 bad, "rank is 1");
-    EXPECT_ERROR(tutti_group_create_with_allgather("gloo", gather, &me, 0, 0, NULL, &group, &error),
-                 bad, "world_size is 0");
-    EXPECT_ERROR(tutti_group_create_with_allgather("gloo", gather, &me, 0, 1, NULL, NULL, &error),
-                 bad, "out_group is NULL");
     EXPECT_ERROR(
-        tutti_group_create_with_allgather("pigeon", gather, &me, 0, 1, NULL, &group, &error),
+        tutti_group_create_with_allgather("gloo", NULL, &me, NULL, 0, 1, NULL, &group, &error), bad,
+        "tutti_group_create_with_allgather: callback is NULL");
+    EXPECT_ERROR(
+        tutti_group_create_with_allgather("gloo", gather, &me, NULL, 1, 1, NULL, &group, &error),
+        bad, "rank is 1");
+    EXPECT_ERROR(
+        tutti_group_create_with_allgather("gloo", gather, &me, NULL, 0, 0, NULL, &group, &error),
+        bad, "world_size is 0");
+    EXPECT_ERROR(
+        tutti_group_create_with_allgather("gloo", gather, &me, NULL, 0, 1, NULL, NULL, &error), bad,
+        "out_group is NULL");
+    EXPECT_ERROR(
+        tutti_group_create_with_allgather("pigeon", gather, &me, NULL, 0, 1, NULL, &group, &error),
         TUTTI_ERR_UNSUPPORTED, "pigeon");
     options.timeout_ms = -2;
-    EXPECT_ERROR(
-        tutti_group_create_with_allgather("gloo", gather, &me, 0, 1, &options, &group, &error), bad,
-        "timeout_ms is -2");
+    EXPECT_ERROR(tutti_group_create_with_allgather("gloo", gather, &me, NULL, 0, 1, &options,
+                                                   &group, &error),
+                 bad, "timeout_ms is -2");
     assert_null(group);
     assert_int_equal(shared.calls[0], 0);
 }

@@ -150,14 +150,14 @@ static tutti_store* store;
 static int make_group(void** state) {
     (void)state;
     EXPECT_OK(tutti_hash_store_create(&store, &error));
-    EXPECT_OK(tutti_group_create(backend, store, 0, 1, NULL, &group, &error));
+    EXPECT_OK(tutti_group_create(backend, store, NULL, 0, 1, NULL, &group, &error));
     return 0;
 }
 
 static int end_group(void** state) {
     (void)state;
     EXPECT_OK(tutti_barrier(group, NULL, NULL, &error)); /* no refusal harmed it */
-    EXPECT_OK(tutti_destroy_process_group(group, &error));
+    EXPECT_OK(tutti_destroy_process_group(group, NULL, &error));
     tutti_group_release(group);
     tutti_store_release(store);
     return 0;
@@ -186,7 +186,12 @@ static void faults_of_a_buffer_are_named(void** state) {
     EXPECT_ERROR(reduce_in(NULL, &buffer), bad, "output.data is NULL");
     EXPECT_ERROR(reduce_in(&buffer, &good), bad, "input.data is NULL");
     buffer = good, buffer.device_type = 7;
-    EXPECT_ERROR(reduce_in(NULL, &buffer), TUTTI_ERR_UNSUPPORTED, "output.device_type is 7");
+    EXPECT_ERROR(reduce_in(NULL, &buffer), bad, "output.device_type is 7, no known device type");
+    buffer = good, buffer.device_type = TUTTI_CUDA;
+    EXPECT_ERROR(reduce_in(NULL, &buffer), TUTTI_ERR_UNSUPPORTED,
+                 "output.device_type is 1 (cuda): this build has no devices but the CPU");
+    buffer = good, buffer.device_type = TUTTI_XPU;
+    EXPECT_ERROR(reduce_in(&buffer, &good), TUTTI_ERR_UNSUPPORTED, "input.device_type is 12 (xpu)");
     buffer = good, buffer.device_index = 1;
     EXPECT_ERROR(reduce_in(NULL, &buffer), bad, "output.device_index is 1");
     buffer = good, buffer.reserved_0 = 1;

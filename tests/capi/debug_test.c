@@ -4,7 +4,7 @@
 
 /* Until every rank has what it waits for: else a rank that leaves is the news. */
 static void stay(rank_context* me) {
-    RANK_OK(me, tutti_store_barrier(me->store, "stay", me->size, 0, &me->error));
+    RANK_OK(me, tutti_store_barrier(me->store, "stay", me->size, NULL, &me->error));
 }
 
 static void call_things_that_differ(rank_context* me) {
@@ -59,8 +59,9 @@ static void ranks_that_do_not_call_are_all_named(void** state) {
     RUN(4, miss_two);
 }
 
-static tutti_status keep(const void* in, void* inout, int64_t count, tutti_dtype dtype,
-                         void* user) {
+static tutti_status keep(const void* in, void* inout, int64_t count, tutti_dtype dtype, void* user,
+                         tutti_error* told) {
+    (void)told;
     (void)in, (void)inout, (void)count, (void)dtype, (void)user;
     return TUTTI_OK;
 }
@@ -72,16 +73,17 @@ static void call_the_same(rank_context* me) {
     tutti_group* inner = NULL;
     tutti_work* work = NULL;
     const tutti_buffer buffer = TUTTI_BUFFER_INIT(values, 3, TUTTI_INT32);
-    RANK_OK(me, tutti_reduce_op_create_user("keep", keep, NULL, NULL, &op, &me->error));
+    RANK_OK(me, tutti_reduce_op_create_user("keep", keep, NULL, NULL, NULL, &op, &me->error));
     RANK_OK(me, tutti_new_group(me->group, NULL, 0, NULL, NULL, NULL, &inner, &me->error));
     for (int round = 0; round < 20; ++round) {
         RANK_OK(me, tutti_barrier(inner, NULL, NULL, &me->error));
         RANK_OK(me, tutti_broadcast(inner, &buffer, round % me->size, NULL, &work, &me->error));
         RANK_OK(me, tutti_work_wait(work, 0, &me->error));
         tutti_work_release(work);
-        RANK_OK(me, tutti_coalescing_begin(me->group, &me->error));
-        RANK_OK(me, tutti_all_reduce(me->group, NULL, &buffer, TUTTI_MAX, NULL, NULL, &me->error));
-        RANK_OK(me, tutti_coalescing_end(me->group, NULL, NULL, &me->error));
+        tutti_group* coalescing = NULL;
+        RANK_OK(me, tutti_coalescing_begin(me->group, NULL, &coalescing, &me->error));
+        RANK_OK(me, tutti_all_reduce(coalescing, NULL, &buffer, TUTTI_MAX, NULL, NULL, &me->error));
+        RANK_OK(me, tutti_coalescing_end(coalescing, NULL, NULL, &me->error));
         RANK_OK(me, tutti_all_reduce(me->group, NULL, &buffer, op, NULL, NULL, &me->error));
         RANK_OK(me, tutti_monitored_barrier(inner, 1, NULL, &me->error));
     }

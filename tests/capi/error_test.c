@@ -52,13 +52,14 @@ static void every_code_has_a_name(void** state) {
     (void)state;
     assert_string_equal(tutti_status_name(TUTTI_OK), "TUTTI_OK");
     assert_string_equal(tutti_status_name(TUTTI_ERR_INTERNAL), "TUTTI_ERR_INTERNAL");
-    for (tutti_status code = TUTTI_OK; code <= TUTTI_ERR_INTERNAL; ++code) {
+    assert_string_equal(tutti_status_name(TUTTI_ERR_PENDING), "TUTTI_ERR_PENDING");
+    for (tutti_status code = TUTTI_OK; code <= TUTTI_ERR_PENDING; ++code) {
         assert_string_not_equal(tutti_status_name(code), "TUTTI_ERR_UNKNOWN");
         for (tutti_status other = TUTTI_OK; other < code; ++other) {
             assert_string_not_equal(tutti_status_name(code), tutti_status_name(other));
         }
     }
-    assert_string_equal(tutti_status_name(TUTTI_ERR_INTERNAL + 1), "TUTTI_ERR_UNKNOWN");
+    assert_string_equal(tutti_status_name(TUTTI_ERR_PENDING + 1), "TUTTI_ERR_UNKNOWN");
     assert_string_equal(tutti_status_name(-1), "TUTTI_ERR_UNKNOWN");
 }
 
@@ -68,6 +69,16 @@ static void a_failure_names_the_function_and_the_argument(void** state) {
                  "tutti_store_set: store is NULL");
     assert_int_equal(error.rank, -1);
     assert_int_equal(error.system_errno, 0);
+}
+
+static void an_error_that_is_all_zero_is_filled(void** state) {
+    (void)state;
+    tutti_error zero;
+    memset(&zero, 0, sizeof zero);
+    assert_int_equal(tutti_store_set(NULL, "key", NULL, 0, &zero), TUTTI_ERR_INVALID_HANDLE);
+    assert_int_equal(zero.status, TUTTI_ERR_INVALID_HANDLE);
+    assert_int_equal(zero.rank, -1);
+    assert_string_equal(zero.message, "tutti_store_set: store is NULL");
 }
 
 static void a_success_leaves_the_error_alone(void** state) {
@@ -91,7 +102,7 @@ static tutti_status fail_at_length(tutti_error* to) {
     static char path[2000];
     for (size_t i = 0; i + 2 < sizeof path; i += 2) memcpy(path + i, "\xc3\xa9", 2);
     tutti_store* store = NULL;
-    const tutti_status status = tutti_file_store_create(path, 1, &store, to);
+    const tutti_status status = tutti_file_store_create(path, 1, NULL, &store, to);
     assert_null(store);
     return status;
 }
@@ -104,9 +115,12 @@ static void a_message_is_cut_within_struct_size_and_between_characters(void** st
         memcpy(memory, &size, sizeof size);
         const tutti_status status = fail_at_length((tutti_error*)(void*)memory);
         assert_int_not_equal(status, TUTTI_OK);
-        const size_t end = size < 16 ? 4 : size < sizeof(tutti_error) ? size : sizeof(tutti_error);
+        const size_t end = size == 0                    ? sizeof(tutti_error)
+                           : size < 16                  ? 4
+                           : size < sizeof(tutti_error) ? size
+                                                        : sizeof(tutti_error);
         for (size_t i = end; i < sizeof memory; ++i) assert_int_equal(memory[i], 0x7f);
-        if (size <= 16) continue;
+        if (size > 0 && size <= 16) continue;
         const char* message = (const char*)memory + 16;
         const size_t length = strnlen(message, end - 16);
         assert_true(length < end - 16 && length + 3 > end - 16);
@@ -194,6 +208,23 @@ static void options_init_does_what_the_macros_do(void** state) {
     tutti_tcp_store_options_init(NULL, sizeof tcp);
 }
 
+static void options_of_stores_are_initialised_as_the_macros_do(void** state) {
+    (void)state;
+    const tutti_store_options store = TUTTI_STORE_OPTIONS_INIT;
+    const tutti_store_call_options call = TUTTI_STORE_CALL_OPTIONS_INIT;
+    unsigned char memory[64];
+    memset(memory, 0xff, sizeof memory);
+    tutti_store_options_init((tutti_store_options*)(void*)memory, sizeof store);
+    assert_memory_equal(memory, &store, sizeof store);
+    assert_int_equal(memory[sizeof store], 0xff);
+    memset(memory, 0xff, sizeof memory);
+    tutti_store_call_options_init((tutti_store_call_options*)(void*)memory, sizeof call);
+    assert_memory_equal(memory, &call, sizeof call);
+    assert_int_equal(memory[sizeof call], 0xff);
+    tutti_store_options_init(NULL, sizeof store);
+    tutti_store_call_options_init(NULL, sizeof call);
+}
+
 /* How many bytes it writes, and in `size` the struct_size it leaves, in memory of 0xff. */
 static size_t written_by_init(size_t given, uint32_t* size) {
     static unsigned char memory[1024];
@@ -236,6 +267,7 @@ int main(void) {
         TEST(init_writes_no_more_than_an_error),
         TEST(every_code_has_a_name),
         TEST(a_failure_names_the_function_and_the_argument),
+        TEST(an_error_that_is_all_zero_is_filled),
         TEST(a_success_leaves_the_error_alone),
         TEST(no_error_struct_is_needed),
         TEST(a_message_is_cut_within_struct_size_and_between_characters),
@@ -243,6 +275,7 @@ int main(void) {
         TEST(options_of_a_newer_caller_may_only_ask_for_what_is_known),
         TEST(options_that_were_not_initialised_are_refused),
         TEST(options_init_does_what_the_macros_do),
+        TEST(options_of_stores_are_initialised_as_the_macros_do),
         TEST(options_init_believes_no_impossible_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -181,11 +181,11 @@ static void destroy_what_runs(rank_context* me) {
     if (me->rank == 0) {
         RANK_OK(me, tutti_barrier(me->group, NULL, &barrier, &me->error));
         RANK_OK(me, tutti_recv(me->group, &buffer, 1, 0, NULL, NULL, &receive, &me->error));
-        RANK_OK(me, tutti_destroy_process_group(me->group, &me->error));
+        RANK_OK(me, tutti_destroy_process_group(me->group, NULL, &me->error));
         RANK_STATUS(me, tutti_work_wait(barrier, 0, &me->error), TUTTI_ERR_ABORTED);
         RANK_STATUS(me, tutti_work_wait(receive, 0, &me->error), TUTTI_ERR_ABORTED);
         RANK_STATUS(me, tutti_barrier(me->group, NULL, NULL, &me->error), TUTTI_ERR_INVALID_HANDLE);
-        RANK_STATUS(me, tutti_destroy_process_group(me->group, &me->error),
+        RANK_STATUS(me, tutti_destroy_process_group(me->group, NULL, &me->error),
                     TUTTI_ERR_INVALID_HANDLE);
         RANK_EXPECT(me, tutti_get_rank(me->group) == 0 && tutti_get_world_size(me->group) == 2);
         tutti_work_release(barrier);

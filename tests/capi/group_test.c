@@ -31,23 +31,24 @@ static void use_the_default_group(void) {
     assert_string_equal(tutti_get_backend(TUTTI_GROUP_WORLD), "loopback");
     EXPECT_OK(tutti_all_reduce(TUTTI_GROUP_WORLD, NULL, &buffer, TUTTI_SUM, NULL, NULL, &error));
     assert_true(value == 3);
-    EXPECT_ERROR(tutti_init_process_group("loopback", url, 0, 1, NULL, &error), bad, "already");
+    EXPECT_ERROR(tutti_init_process_group("loopback", url, NULL, 0, 1, NULL, &error), bad,
+                 "already");
     tutti_group_release(TUTTI_GROUP_WORLD); /* ignored */
     assert_int_equal(tutti_is_initialized(), 1);
-    EXPECT_OK(tutti_destroy_process_group(TUTTI_GROUP_WORLD, &error));
+    EXPECT_OK(tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error));
     assert_int_equal(tutti_is_initialized(), 0);
     assert_int_equal(tutti_get_rank(TUTTI_GROUP_WORLD), -1);
     assert_int_equal(tutti_get_world_size(TUTTI_GROUP_WORLD), -1);
     assert_null(tutti_get_backend(TUTTI_GROUP_WORLD));
-    EXPECT_ERROR(tutti_destroy_process_group(TUTTI_GROUP_WORLD, &error), TUTTI_ERR_INVALID_HANDLE,
-                 "tutti_init_process_group");
+    EXPECT_ERROR(tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error),
+                 TUTTI_ERR_INVALID_HANDLE, "tutti_init_process_group");
 }
 
 static void the_default_group_begins_ends_and_begins_again(void** state) {
     (void)state;
     assert_int_equal(tutti_is_initialized(), 0);
     for (int i = 0; i < 3; ++i) {
-        EXPECT_OK(tutti_init_process_group("loopback", url, 0, 1, NULL, &error));
+        EXPECT_OK(tutti_init_process_group("loopback", url, NULL, 0, 1, NULL, &error));
         use_the_default_group();
     }
 }
@@ -56,9 +57,9 @@ static void the_default_group_meets_at_a_store(void** state) {
     (void)state;
     tutti_store* store = NULL;
     EXPECT_OK(tutti_hash_store_create(&store, &error));
-    EXPECT_OK(tutti_init_process_group_with_store("LoopBack", store, 0, 1, NULL, &error));
-    EXPECT_ERROR(tutti_init_process_group_with_store("loopback", store, 0, 1, NULL, &error), bad,
-                 "already");
+    EXPECT_OK(tutti_init_process_group_with_store("LoopBack", store, NULL, 0, 1, NULL, &error));
+    EXPECT_ERROR(tutti_init_process_group_with_store("loopback", store, NULL, 0, 1, NULL, &error),
+                 bad, "already");
     tutti_store_release(store);
     use_the_default_group();
 }
@@ -67,22 +68,23 @@ static void the_default_group_meets_by_the_environment(void** state) {
     (void)state;
     char port[16];
     (void)snprintf(port, sizeof port, "%d", (int)free_port());
-    EXPECT_ERROR(tutti_init_process_group("loopback", NULL, -1, -1, NULL, &error), bad, "RANK");
+    EXPECT_ERROR(tutti_init_process_group("loopback", NULL, NULL, -1, -1, NULL, &error), bad,
+                 "RANK");
     (void)setenv("RANK", "0", 1);
-    EXPECT_ERROR(tutti_init_process_group("loopback", NULL, -1, -1, NULL, &error), bad,
+    EXPECT_ERROR(tutti_init_process_group("loopback", NULL, NULL, -1, -1, NULL, &error), bad,
                  "WORLD_SIZE");
     (void)setenv("WORLD_SIZE", "one", 1);
-    EXPECT_ERROR(tutti_init_process_group("loopback", NULL, -1, -1, NULL, &error), bad,
+    EXPECT_ERROR(tutti_init_process_group("loopback", NULL, NULL, -1, -1, NULL, &error), bad,
                  "WORLD_SIZE is \"one\"");
     (void)setenv("WORLD_SIZE", "1", 1);
-    EXPECT_ERROR(tutti_init_process_group("loopback", NULL, 1, 2, NULL, &error), bad,
+    EXPECT_ERROR(tutti_init_process_group("loopback", NULL, NULL, 1, 2, NULL, &error), bad,
                  "MASTER_ADDR is not set");
     (void)setenv("MASTER_ADDR", "localhost", 1);
-    EXPECT_ERROR(tutti_init_process_group("loopback", NULL, -1, -1, NULL, &error), bad,
+    EXPECT_ERROR(tutti_init_process_group("loopback", NULL, NULL, -1, -1, NULL, &error), bad,
                  "MASTER_PORT");
     (void)setenv("MASTER_PORT", port, 1);
     for (int i = 0; i < 3; ++i) { /* the port is free again each time */
-        EXPECT_OK(tutti_init_process_group("loopback", NULL, -1, -1, NULL, &error));
+        EXPECT_OK(tutti_init_process_group("loopback", NULL, NULL, -1, -1, NULL, &error));
         use_the_default_group();
     }
 }
@@ -91,13 +93,14 @@ static void the_default_group_meets_at_an_address(void** state) {
     (void)state;
     char address[64];
     (void)snprintf(address, sizeof address, "tcp://localhost:%d", (int)free_port());
-    EXPECT_OK(tutti_init_process_group("loopback", address, 0, 1, NULL, &error));
+    EXPECT_OK(tutti_init_process_group("loopback", address, NULL, 0, 1, NULL, &error));
     use_the_default_group();
-    EXPECT_ERROR(tutti_init_process_group("loopback", address, -1, 1, NULL, &error), bad, "rank");
-    EXPECT_ERROR(tutti_init_process_group("loopback", "tcp://host", 0, 1, NULL, &error), bad,
+    EXPECT_ERROR(tutti_init_process_group("loopback", address, NULL, -1, 1, NULL, &error), bad,
+                 "rank");
+    EXPECT_ERROR(tutti_init_process_group("loopback", "tcp://host", NULL, 0, 1, NULL, &error), bad,
                  "port");
-    EXPECT_ERROR(tutti_init_process_group("loopback", "smoke://hill", 0, 1, NULL, &error), bad,
-                 "smoke://hill");
+    EXPECT_ERROR(tutti_init_process_group("loopback", "smoke://hill", NULL, 0, 1, NULL, &error),
+                 bad, "smoke://hill");
 }
 
 static void wrong_members_and_backends_are_refused(void** state) {
@@ -106,24 +109,24 @@ static void wrong_members_and_backends_are_refused(void** state) {
     tutti_group* group = NULL;
     tutti_group_options options = TUTTI_GROUP_OPTIONS_INIT;
     EXPECT_OK(tutti_hash_store_create(&store, &error));
-    EXPECT_ERROR(tutti_group_create("loopback", store, 0, 0, NULL, &group, &error), bad,
+    EXPECT_ERROR(tutti_group_create("loopback", store, NULL, 0, 0, NULL, &group, &error), bad,
                  "tutti_group_create: world_size is 0");
-    EXPECT_ERROR(tutti_group_create("loopback", store, 2, 2, NULL, &group, &error), bad,
+    EXPECT_ERROR(tutti_group_create("loopback", store, NULL, 2, 2, NULL, &group, &error), bad,
                  "rank is 2");
-    EXPECT_ERROR(tutti_group_create("loopback", store, -1, 2, NULL, &group, &error), bad,
+    EXPECT_ERROR(tutti_group_create("loopback", store, NULL, -1, 2, NULL, &group, &error), bad,
                  "rank is -1");
-    EXPECT_ERROR(tutti_group_create("loopback", store, 0, 1, NULL, NULL, &error), bad,
+    EXPECT_ERROR(tutti_group_create("loopback", store, NULL, 0, 1, NULL, NULL, &error), bad,
                  "out_group is NULL");
-    EXPECT_ERROR(tutti_group_create("telegraph", store, 0, 1, NULL, &group, &error),
+    EXPECT_ERROR(tutti_group_create("telegraph", store, NULL, 0, 1, NULL, &group, &error),
                  TUTTI_ERR_UNSUPPORTED, "telegraph");
-    EXPECT_ERROR(tutti_init_process_group("telegraph", url, 0, 1, NULL, &error),
+    EXPECT_ERROR(tutti_init_process_group("telegraph", url, NULL, 0, 1, NULL, &error),
                  TUTTI_ERR_UNSUPPORTED, "telegraph");
-    EXPECT_ERROR(tutti_init_process_group_with_store("loopback", store, 1, 1, NULL, &error), bad,
-                 "rank is 1");
+    EXPECT_ERROR(tutti_init_process_group_with_store("loopback", store, NULL, 1, 1, NULL, &error),
+                 bad, "rank is 1");
     options.timeout_ms = -2;
-    EXPECT_ERROR(tutti_group_create("loopback", store, 0, 1, &options, &group, &error), bad,
+    EXPECT_ERROR(tutti_group_create("loopback", store, NULL, 0, 1, &options, &group, &error), bad,
                  "options.timeout_ms is -2");
-    EXPECT_ERROR(tutti_init_process_group("loopback", url, 0, 1, &options, &error), bad,
+    EXPECT_ERROR(tutti_init_process_group("loopback", url, NULL, 0, 1, &options, &error), bad,
                  "options.timeout_ms is -2");
     assert_null(group);
     assert_int_equal(tutti_is_initialized(), 0);
@@ -133,15 +136,15 @@ static void wrong_members_and_backends_are_refused(void** state) {
 static void ranks_that_do_not_come_are_named(void** state) {
     (void)state;
     /* Rank 0 keeps the list of who has come; without it, only rank 0 is known to be missing. */
-    const char* const missing[3] = {"ranks 1, 2, which have not come", "rank 0, which has not come",
-                                    "rank 0, which has not come"};
+    const char* const missing[3] = {"ranks 1, 2, which have not joined",
+                                    "rank 0, which has not joined", "rank 0, which has not joined"};
     tutti_group_options options = TUTTI_GROUP_OPTIONS_INIT;
     options.timeout_ms = 50;
     for (int32_t rank = 0; rank < 3; ++rank) {
         tutti_store* store = NULL;
         tutti_group* group = NULL;
         EXPECT_OK(tutti_hash_store_create(&store, &error));
-        EXPECT_ERROR(tutti_group_create("loopback", store, rank, 3, &options, &group, &error),
+        EXPECT_ERROR(tutti_group_create("loopback", store, NULL, rank, 3, &options, &group, &error),
                      TUTTI_ERR_TIMEOUT, missing[rank]);
         assert_null(group);
         tutti_store_release(store);
@@ -155,10 +158,11 @@ static void groups_are_independent(void** state) {
     for (int i = 0; i < GROUPS; ++i) {
         tutti_store* store = NULL;
         EXPECT_OK(tutti_hash_store_create(&store, &error));
-        EXPECT_OK(tutti_group_create("loopback", store, 0, 1, NULL, &groups[i], &error));
+        EXPECT_OK(tutti_group_create("loopback", store, NULL, 0, 1, NULL, &groups[i], &error));
         tutti_store_release(store);
     }
-    for (int i = 0; i < GROUPS; i += 2) EXPECT_OK(tutti_destroy_process_group(groups[i], &error));
+    for (int i = 0; i < GROUPS; i += 2)
+        EXPECT_OK(tutti_destroy_process_group(groups[i], NULL, &error));
     for (int i = 0; i < GROUPS; ++i) {
         const tutti_status wanted = i % 2 == 0 ? TUTTI_ERR_INVALID_HANDLE : TUTTI_OK;
         assert_int_equal(tutti_barrier(groups[i], NULL, NULL, &error), wanted);
@@ -199,10 +203,10 @@ static void every_call_in_a_forked_child_says_so(void** state) {
     (void)state;
     tutti_store* store = NULL;
     EXPECT_OK(tutti_hash_store_create(&store, &error));
-    EXPECT_OK(tutti_init_process_group_with_store("loopback", store, 0, 1, NULL, &error));
+    EXPECT_OK(tutti_init_process_group_with_store("loopback", store, NULL, 0, 1, NULL, &error));
     assert_int_equal(ask_child(use_after_fork, store), 0);
     EXPECT_OK(tutti_store_set(store, "key", "", 0, &error)); /* nothing happened to the parent */
-    EXPECT_OK(tutti_destroy_process_group(TUTTI_GROUP_WORLD, &error));
+    EXPECT_OK(tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error));
     tutti_store_release(store);
 }
 

@@ -15,6 +15,7 @@ function trim(text) {
 
 # A value for a parameter that is not the one under test; every pointer leads to real memory.
 function value_of(type, name) {
+    if (name == "ndim") return "1"
     if (type in sample) return sample[type]
     fail("no value is known for \"" type " " name "\" of " current)
 }
@@ -64,14 +65,18 @@ BEGIN {
         handle[nouns[i]]
         sample[nouns[i] "**"] = "&out." substr(nouns[i], length("tutti_") + 1)
     }
-    split("call group new_group tcp_store spawn object reduce_op", options)
+    split("call coalescing destroy group memory new_group store store_call tcp_store spawn object" \
+          " reduce_op", options)
     for (i in options) {
         type = "tutti_" options[i] "_options*"
         sample[type] = sample["const " type] = "NULL"
     }
 
+    check["tutti_device_type"] = "return %s == -1;"
+    sample["tutti_device_type"] = "TUTTI_CPU"
     check["tutti_status"] = "return refused(%s);"
     check["int32_t"] = "return %s == -1;"
+    check["int64_t"] = "return %s == -1;"
     check["size_t"] = "return %s == 0;"
     check["const void*"] = check["const char*"] = "return %s == NULL;"
     check["void"] = ""
@@ -92,7 +97,7 @@ BEGIN {
     sample["int32_t"] = "0"
     sample["tutti_reduce_op"] = "TUTTI_SUM"
     sample["uint64_t*"] = "&out.uint64"
-    sample["tutti_work_callback"] = "NULL"
+    sample["tutti_work_callback"] = sample["tutti_release_function"] = "NULL"
     sample["const tutti_p2p_op*"] = "&p2p"
     sample["tutti_reduce_op*"] = "&out.op"
     sample["tutti_reduce_function"] = "NULL"

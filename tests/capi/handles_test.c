@@ -59,7 +59,7 @@ enum { calls = sizeof handle_calls / sizeof *handle_calls };
  */
 static void make_all(void** store, void** group, void** work, void** bytes, void** object,
                      void** mesh) {
-    const int32_t length = 1;
+    const int64_t length = 1;
     tutti_mesh* new_mesh = NULL;
     tutti_store* new_store = NULL;
     tutti_group* new_group = NULL;
@@ -68,13 +68,14 @@ static void make_all(void** store, void** group, void** work, void** bytes, void
     tutti_object* new_object = NULL;
     EXPECT_OK(tutti_hash_store_create(&new_store, &error));
     EXPECT_OK(tutti_store_set(new_store, "key", "value", 5, &error));
-    EXPECT_OK(tutti_store_get(new_store, "key", &new_bytes, &error));
-    EXPECT_OK(tutti_group_create("loopback", new_store, 0, 1, NULL, &new_group, &error));
+    EXPECT_OK(tutti_store_get(new_store, "key", NULL, &new_bytes, &error));
+    EXPECT_OK(tutti_group_create("loopback", new_store, NULL, 0, 1, NULL, &new_group, &error));
     EXPECT_OK(tutti_barrier(new_group, NULL, &new_work, &error));
     EXPECT_OK(tutti_work_wait(new_work, 0, &error));
     EXPECT_OK(tutti_object_create(&new_object, &error));
     EXPECT_OK(tutti_object_add_nil(new_object, &error));
-    EXPECT_OK(tutti_init_device_mesh(new_group, "cpu", &length, 1, NULL, NULL, &new_mesh, &error));
+    EXPECT_OK(
+        tutti_init_device_mesh(new_group, &length, 1, NULL, TUTTI_CPU, NULL, &new_mesh, &error));
     *store = new_store;
     *group = new_group;
     *work = new_work;
@@ -126,7 +127,11 @@ static void expect_refusal(const handle_call* call, void* bad, const char* what)
 
 static void null_is_refused(void** state) {
     (void)state;
-    for (int i = 0; i < calls; ++i) expect_refusal(&handle_calls[i], NULL, "NULL");
+    for (int i = 0; i < calls; ++i) {
+        /* A list of works may have gaps. */
+        if (strcmp(handle_calls[i].argument, "works") == 0) continue;
+        expect_refusal(&handle_calls[i], NULL, "NULL");
+    }
 }
 
 static void released_handles_are_refused(void** state) {
@@ -174,8 +179,9 @@ static void addresses_and_numbers_are_refused(void** state) {
 static void the_default_group_is_refused_while_there_is_none(void** state) {
     (void)state;
     for (int i = 0; i < calls; ++i) {
-        /* It makes the default group. */
+        /* They make the default group. */
         if (strcmp(handle_calls[i].function, "tutti_init_device_mesh") == 0) continue;
+        if (strcmp(handle_calls[i].function, "tutti_mesh_create") == 0) continue;
         expect_refusal(&handle_calls[i], TUTTI_GROUP_WORLD, "TUTTI_GROUP_WORLD");
     }
 }
@@ -183,11 +189,12 @@ static void the_default_group_is_refused_while_there_is_none(void** state) {
 static void a_group_that_this_rank_is_not_in_is_refused(void** state) {
     (void)state;
     for (int i = 0; i < calls; ++i) {
-        /* There is nothing to destroy. */
+        /* There is nothing to destroy, and it is its own second handle. */
         if (strcmp(handle_calls[i].function, "tutti_destroy_process_group") == 0) continue;
+        if (strcmp(handle_calls[i].function, "tutti_group_retain") == 0) continue;
         expect_refusal(&handle_calls[i], TUTTI_GROUP_NON_MEMBER, "TUTTI_GROUP_NON_MEMBER");
     }
-    EXPECT_OK(tutti_destroy_process_group(TUTTI_GROUP_NON_MEMBER, &error));
+    EXPECT_OK(tutti_destroy_process_group(TUTTI_GROUP_NON_MEMBER, NULL, &error));
     EXPECT_ERROR(tutti_barrier(TUTTI_GROUP_NON_MEMBER, NULL, NULL, &error),
                  TUTTI_ERR_INVALID_HANDLE, "this rank is not in that group");
 }
@@ -195,7 +202,7 @@ static void a_group_that_this_rank_is_not_in_is_refused(void** state) {
 static void the_argument_and_what_is_wrong_with_it_are_named(void** state) {
     (void)state;
     tutti_work* works[2];
-    size_t index = 0;
+    int64_t index = 0;
     EXPECT_ERROR(tutti_barrier((tutti_group*)living.store, NULL, NULL, &error),
                  TUTTI_ERR_INVALID_HANDLE,
                  "tutti_barrier: group is a handle of kind store, not group");
@@ -203,8 +210,7 @@ static void the_argument_and_what_is_wrong_with_it_are_named(void** state) {
                  "tutti_init_process_group");
     works[0] = (tutti_work*)living.work;
     works[1] = NULL;
-    EXPECT_ERROR(tutti_work_wait_any(works, 2, 0, &index, &error), TUTTI_ERR_INVALID_HANDLE,
-                 "works[1] is NULL");
+    EXPECT_OK(tutti_work_wait_any(works, 2, 0, &index, &error)); /* NULL is skipped in a list */
     works[1] = (tutti_work*)stale.work;
     EXPECT_ERROR(tutti_work_wait_all(works, 2, 0, &error), TUTTI_ERR_INVALID_HANDLE, "works[1]");
 }

@@ -30,10 +30,11 @@ static void listen(tutti_log_level level, const char* message, void* user) {
 /* Two ranks over Gloo, one of which ends without a farewell: rank 0 says that it died. */
 static void* rank_1(void* store) {
     tutti_group* group = NULL;
-    if (tutti_group_create("gloo", (tutti_store*)store, 1, 2, NULL, &group, NULL) != TUTTI_OK) {
+    if (tutti_group_create("gloo", (tutti_store*)store, NULL, 1, 2, NULL, &group, NULL) !=
+        TUTTI_OK) {
         return NULL;
     }
-    (void)tutti_destroy_process_group(group, NULL);
+    (void)tutti_destroy_process_group(group, NULL, NULL);
     tutti_group_release(group);
     return store;
 }
@@ -45,10 +46,10 @@ static void make_a_group_that_says_something(void) {
     void* done = NULL;
     EXPECT_OK(tutti_hash_store_create(&store, &error));
     assert_int_equal(pthread_create(&other, NULL, rank_1, store), 0);
-    EXPECT_OK(tutti_group_create("gloo", store, 0, 2, NULL, &group, &error));
+    EXPECT_OK(tutti_group_create("gloo", store, NULL, 0, 2, NULL, &group, &error));
     assert_int_equal(pthread_join(other, &done), 0);
     assert_non_null(done);
-    EXPECT_OK(tutti_destroy_process_group(group, &error));
+    EXPECT_OK(tutti_destroy_process_group(group, NULL, &error));
     tutti_group_release(group);
     tutti_store_release(store);
 }
@@ -57,11 +58,11 @@ static void a_callback_hears_the_log_up_to_its_level(void** state) {
     (void)state;
     heard everything = {0, 0, 0, 0};
     heard nothing = {0, 0, 0, 0};
-    EXPECT_OK(tutti_set_log_callback(listen, &everything, TUTTI_LOG_TRACE, &error));
+    EXPECT_OK(tutti_set_log_callback(listen, &everything, NULL, TUTTI_LOG_TRACE, &error));
     make_a_group_that_says_something();
-    EXPECT_OK(tutti_set_log_callback(listen, &nothing, TUTTI_LOG_OFF, &error));
+    EXPECT_OK(tutti_set_log_callback(listen, &nothing, NULL, TUTTI_LOG_OFF, &error));
     make_a_group_that_says_something();
-    EXPECT_OK(tutti_set_log_callback(NULL, NULL, 77, &error));
+    EXPECT_OK(tutti_set_log_callback(NULL, NULL, NULL, 77, &error));
     assert_true(everything.lines > 0);
     assert_true(everything.highest >= TUTTI_LOG_INFO);
     assert_int_equal(everything.malformed, 0);
@@ -69,10 +70,37 @@ static void a_callback_hears_the_log_up_to_its_level(void** state) {
     assert_int_equal(nothing.lines, 0);
 }
 
+static void count_release(void* user) {
+    ++*(int*)user;
+}
+
+static void ignore(tutti_log_level level, const char* message, void* user) {
+    (void)level;
+    (void)message;
+    (void)user;
+}
+
+/* Not of a call that is refused, nor of the callback that is set. */
+static void what_a_callback_uses_is_released_once_it_is_replaced(void** state) {
+    (void)state;
+    int first = 0, refused = 0, second = 0;
+    EXPECT_OK(tutti_set_log_callback(ignore, &first, count_release, TUTTI_LOG_TRACE, &error));
+    assert_int_equal(first, 0);
+    EXPECT_ERROR(tutti_set_log_callback(ignore, &refused, count_release, 6, &error), bad,
+                 "level is 6");
+    EXPECT_OK(tutti_set_log_callback(ignore, &second, count_release, TUTTI_LOG_TRACE, &error));
+    assert_int_equal(first, 1);
+    EXPECT_OK(tutti_set_log_callback(NULL, NULL, NULL, 0, &error));
+    EXPECT_OK(tutti_set_log_callback(NULL, NULL, NULL, 0, &error));
+    assert_int_equal(first, 1);
+    assert_int_equal(second, 1);
+    assert_int_equal(refused, 0);
+}
+
 static void a_level_that_is_none_is_refused(void** state) {
     (void)state;
     heard nothing = {0, 0, 0, 0};
-    EXPECT_ERROR(tutti_set_log_callback(listen, &nothing, 6, &error), bad,
+    EXPECT_ERROR(tutti_set_log_callback(listen, &nothing, NULL, 6, &error), bad,
                  "tutti_set_log_callback: level is 6");
     EXPECT_ERROR(tutti_set_debug_level(3, &error), bad, "tutti_set_debug_level: level is 3");
     assert_int_equal(tutti_get_debug_level(), TUTTI_DEBUG_OFF);
@@ -118,10 +146,11 @@ static void a_malformed_variable_is_named_when_a_group_is_made(void** state) {
         const char* inherited = getenv(names[i]);
         char* before = inherited == NULL ? NULL : strdup(inherited);
         (void)setenv(names[i], "nonsense", 1);
-        EXPECT_ERROR(tutti_group_create("loopback", store, 0, 1, NULL, &group, &error), bad,
+        EXPECT_ERROR(tutti_group_create("loopback", store, NULL, 0, 1, NULL, &group, &error), bad,
                      names[i]);
-        EXPECT_ERROR(tutti_init_process_group("loopback", "tcp://localhost:1", 0, 1, NULL, &error),
-                     bad, names[i]);
+        EXPECT_ERROR(
+            tutti_init_process_group("loopback", "tcp://localhost:1", NULL, 0, 1, NULL, &error),
+            bad, names[i]);
         if (before == NULL) {
             (void)unsetenv(names[i]);
         } else {
@@ -136,6 +165,7 @@ static void a_malformed_variable_is_named_when_a_group_is_made(void** state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_callback_hears_the_log_up_to_its_level),
+        TEST(what_a_callback_uses_is_released_once_it_is_replaced),
         TEST(a_level_that_is_none_is_refused),
         TEST(the_debug_level_comes_from_the_program_or_the_environment),
         TEST(a_malformed_variable_is_named_when_a_group_is_made),

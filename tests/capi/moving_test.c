@@ -249,7 +249,9 @@ static void refuse_everything(rank_context* me) {
             "tutti_all_gather: outputs is NULL");
     REFUSED(tutti_all_gather(group, &two, list, 1, NULL, NULL, said), "output_count is 1");
     REFUSED(tutti_all_gather(group, NULL, list, 0, NULL, NULL, said), "output_count is 0");
-    REFUSED(tutti_all_gather(group, &two, list, SIZE_MAX, NULL, NULL, said),
+    REFUSED(tutti_all_gather(group, &two, list, -1, NULL, NULL, said),
+            "count is -1; it must be 0 or more");
+    REFUSED(tutti_all_gather(group, &two, list, INT64_MAX, NULL, NULL, said),
             ", but the group has 2");
     REFUSED(tutti_all_gather(group, &four, list, 2, NULL, NULL, said), "input.count is 4");
     REFUSED(tutti_all_gather_into_tensor(group, &two, &three, NULL, NULL, said),
@@ -266,8 +268,10 @@ static void refuse_everything(rank_context* me) {
             "inputs must be NULL");
     REFUSED(tutti_scatter(group, NULL, 0, NULL, 1 - me->rank, NULL, NULL, said), "output is NULL");
     REFUSED(tutti_scatter(group, NULL, 0, NULL, me->rank, NULL, NULL, said), "input_count is 0");
-    REFUSED(tutti_scatter(group, list, SIZE_MAX, NULL, me->rank, NULL, NULL, said),
-            ", but the group has 2 ranks");
+    REFUSED(tutti_scatter(group, list, -1, NULL, me->rank, NULL, NULL, said),
+            "count is -1; it must be 0 or more");
+    REFUSED(tutti_scatter(group, list, INT64_MAX, NULL, me->rank, NULL, NULL, said),
+            ", but the group has 2");
     REFUSED(tutti_gather(group, &two, list, 3, me->rank, NULL, NULL, said), "output_count is 3");
     REFUSED(tutti_all_to_all(group, list, 3, list, 2, NULL, NULL, said), "input_count is 3");
     REFUSED(tutti_all_to_all(group, list, 2, NULL, 0, NULL, NULL, said), "output_count is 0");

@@ -7,7 +7,7 @@
 
 #include "support/contract.h"
 
-static int32_t equal(const tutti_object* a, int64_t node_a, const tutti_object* b, int64_t node_b) {
+static int32_t equal(tutti_object* a, int64_t node_a, tutti_object* b, int64_t node_b) {
     int32_t same = -1;
     EXPECT_OK(tutti_object_equal(a, node_a, b, node_b, &same, &error));
     return same;

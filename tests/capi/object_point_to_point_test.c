@@ -9,11 +9,21 @@
 #define SENDS(me, objects, count, to, tag, work) \
     tutti_send_object_list((me)->group, objects, count, to, tag, NULL, NULL, work, &(me)->error)
 #define RECEIVES(me, got, count, from, tag, source, work)                                \
-    tutti_recv_object_list((me)->group, got, count, from, tag, NULL, NULL, source, work, \
+    tutti_recv_object_list((me)->group, from, tag, NULL, NULL, got, count, source, work, \
                            &(me)->error)
 
 static void end(rank_context* me, tutti_work* work) {
     RANK_OK(me, tutti_work_wait(work, 0, &me->error));
+    tutti_work_release(work);
+}
+static void end_with(rank_context* me, tutti_work* work, tutti_object** out, int64_t count) {
+    RANK_OK(me, tutti_work_wait(work, 0, &me->error));
+    RANK_OK(me, tutti_work_take_objects(work, out, count, &me->error));
+    tutti_work_release(work);
+}
+static void end_with_bytes(rank_context* me, tutti_work* work, tutti_bytes** out) {
+    RANK_OK(me, tutti_work_wait(work, 0, &me->error));
+    RANK_OK(me, tutti_work_take_bytes(work, out, 1, &me->error));
     tutti_work_release(work);
 }
 
@@ -27,11 +37,11 @@ static void pass_on(rank_context* me) {
         int32_t source = -7;
         const int later = round < 2 * SIZES;
         for (int i = 0; i < 2; ++i) given[i] = object_of(me->rank + i, size);
-        if (later) RANK_OK(me, RECEIVES(me, got, 2, last, round, NULL, &receiving));
+        if (later) RANK_OK(me, RECEIVES(me, NULL, 2, last, round, NULL, &receiving));
         RANK_OK(me, SENDS(me, given, 2, next, round, &sending));
         for (int i = 0; i < 2; ++i) tutti_object_release(given[i]);
         if (later) {
-            end(me, receiving);
+            end_with(me, receiving, got, 2);
         } else {
             RANK_OK(me, RECEIVES(me, got, 2, last, round, &source, NULL));
         }
@@ -56,14 +66,14 @@ static void pass_bytes_on(rank_context* me) {
         int32_t source = -7;
         RANK_OK(me, tutti_send_bytes(me->group, mine, size, next, 0, NULL, &sending, &me->error));
         if (round < SIZES) {
-            RANK_OK(me, tutti_recv_bytes(me->group, &got, last, 0, 0, NULL, NULL, &receiving,
+            RANK_OK(me, tutti_recv_bytes(me->group, last, 0, 0, NULL, NULL, NULL, &receiving,
                                          &me->error));
             RANK_OK(me, tutti_work_wait(receiving, 0, &me->error));
             RANK_OK(me, tutti_work_source_rank(receiving, &source, &me->error));
-            tutti_work_release(receiving);
+            end_with_bytes(me, receiving, &got);
         } else {
             RANK_OK(me,
-                    tutti_recv_bytes(me->group, &got, last, 0, 0, NULL, &source, NULL, &me->error));
+                    tutti_recv_bytes(me->group, last, 0, 0, NULL, &got, &source, NULL, &me->error));
         }
         end(me, sending);
         RANK_EXPECT(me, source == last && is_bytes_of(got, last, size));
@@ -91,10 +101,10 @@ static void receive_from_any(rank_context* me) {
             if (i == 1) {
                 RANK_OK(me, RECEIVES(me, &got, 1, -1, 5, &source, NULL));
             } else {
-                RANK_OK(me, RECEIVES(me, &got, 1, -1, 5, NULL, &work));
+                RANK_OK(me, RECEIVES(me, NULL, 1, -1, 5, NULL, &work));
                 RANK_OK(me, tutti_work_wait(work, 0, &me->error));
                 RANK_OK(me, tutti_work_source_rank(work, &source, &me->error));
-                tutti_work_release(work);
+                end_with(me, work, &got, 1);
             }
             RANK_EXPECT(me, source > 0 && source < me->size);
             tutti_object_release(got);
@@ -114,12 +124,15 @@ static void send_to_oneself(rank_context* me) {
         tutti_bytes* bytes = NULL;
         tutti_work* works[4] = {NULL, NULL, NULL, NULL};
         RANK_OK(me, SENDS(me, &mine, 1, me->rank, 0, &works[0]));
-        RANK_OK(me, RECEIVES(me, &got, 1, me->rank, 0, NULL, &works[1]));
-        RANK_OK(me, tutti_recv_bytes(me->group, &bytes, me->rank, 0, 0, NULL, NULL, &works[2],
+        RANK_OK(me, RECEIVES(me, NULL, 1, me->rank, 0, NULL, &works[1]));
+        RANK_OK(me, tutti_recv_bytes(me->group, me->rank, 0, 0, NULL, NULL, NULL, &works[2],
                                      &me->error));
         RANK_OK(me, tutti_send_bytes(me->group, "seven b", 7, me->rank, 0, NULL, &works[3],
                                      &me->error));
-        for (int i = 0; i < 4; ++i) end(me, works[i]);
+        end(me, works[0]);
+        end_with(me, works[1], &got, 1);
+        end_with_bytes(me, works[2], &bytes);
+        end(me, works[3]);
         RANK_EXPECT(me, is_object_of(got, me->rank, sizes[round]));
         RANK_EXPECT(me, tutti_bytes_size(bytes) == 7);
         tutti_object_release(mine);
@@ -142,7 +155,7 @@ static void send_what_shrinks(rank_context* me) {
     if (me->rank == 0) RANK_OK(me, SENDS(me, &object, 1, 1, 0, NULL));
     if (me->rank == 1) {
         tutti_object* got = NULL;
-        const tutti_status status = tutti_recv_object_list(me->group, &got, 1, 0, 0, &options, NULL,
+        const tutti_status status = tutti_recv_object_list(me->group, 0, 0, &options, NULL, &got, 1,
                                                            NULL, NULL, &me->error);
         if (strcmp(backend, "shm") == 0) {
             RANK_EXPECT(me, status == TUTTI_OK && is_object_of(got, 0, 100000));
@@ -190,23 +203,23 @@ static void receive_what_was_not_sent(rank_context* me, size_t size) {
     int32_t room[4];
     char wanted[64];
     const tutti_buffer buffer = TUTTI_BUFFER_INIT(room, 4, TUTTI_INT32);
-    REFUSED(me, tutti_recv_bytes(me->group, &bytes, 1, 0, 0, NULL, NULL, NULL, &me->error),
+    REFUSED(me, tutti_recv_bytes(me->group, 1, 0, 0, NULL, &bytes, NULL, NULL, &me->error),
             "recv_bytes from rank 1 (tag 0) on group");
     RANK_EXPECT(me, strstr(me->error.message, "sent objects (") != NULL);
     RANK_EXPECT(me, strstr(me->error.message, "where this receive is bytes") != NULL);
     snprintf(wanted, sizeof wanted, "sent bytes (%d) where this receive is objects", (int)size);
     REFUSED(me, RECEIVES(me, &none, 1, 1, 0, NULL, NULL), wanted);
     snprintf(wanted, sizeof wanted, "sent uint8 × %d where this receive is bytes", (int)size);
-    REFUSED(me, tutti_recv_bytes(me->group, &bytes, 1, 0, 0, NULL, NULL, NULL, &me->error), wanted);
+    REFUSED(me, tutti_recv_bytes(me->group, 1, 0, 0, NULL, &bytes, NULL, NULL, &me->error), wanted);
     REFUSED(me, tutti_recv(me->group, &buffer, 1, 0, NULL, NULL, NULL, &me->error),
             "where this receive is int32 × 4");
-    RANK_OK(me, RECEIVES(me, &none, 1, 1, 0, NULL, &work));
+    RANK_OK(me, RECEIVES(me, NULL, 1, 1, 0, NULL, &work));
     REFUSED(me, tutti_work_wait(work, 0, &me->error), "there are 2 objects, and 1 are expected");
     RANK_EXPECT(me, strstr(me->error.message, "recv_object_list on group") != NULL);
     tutti_work_release(work);
     REFUSED(
         me,
-        tutti_recv_bytes(me->group, &bytes, -1, 0, (int64_t)size - 1, NULL, NULL, NULL, &me->error),
+        tutti_recv_bytes(me->group, -1, 0, (int64_t)size - 1, NULL, &bytes, NULL, NULL, &me->error),
         "bytes at most");
     RANK_EXPECT(me, none == NULL && bytes == NULL);
     RANK_OK(me, RECEIVES(me, &got, 1, 1, 0, NULL, NULL));
@@ -238,13 +251,13 @@ static void exceed_limits(rank_context* me) {
     } else {
         options.max_bytes = 1000;
         REFUSED(me,
-                tutti_recv_object_list(me->group, &got, 1, 1, 0, &options, NULL, NULL, NULL,
+                tutti_recv_object_list(me->group, 1, 0, &options, NULL, &got, 1, NULL, NULL,
                                        &me->error),
                 "bytes at most");
         options.max_bytes = 0;
         options.max_values = 2;
         REFUSED(me,
-                tutti_recv_object_list(me->group, &got, 1, 1, 0, &options, NULL, NULL, NULL,
+                tutti_recv_object_list(me->group, 1, 0, &options, NULL, &got, 1, NULL, NULL,
                                        &me->error),
                 "rank 1 sent what cannot be read: object 0");
         RANK_EXPECT(me, got == NULL);
@@ -266,9 +279,9 @@ static void time_out_first(rank_context* me) {
         soon.timeout_ms = 1;
         RANK_STATUS(
             me,
-            tutti_recv_object_list(me->group, &got, 1, 1, 0, NULL, &soon, NULL, NULL, &me->error),
+            tutti_recv_object_list(me->group, 1, 0, NULL, &soon, &got, 1, NULL, NULL, &me->error),
             TUTTI_ERR_TIMEOUT);
-        RANK_OK(me, tutti_recv_object_list(me->group, &got, 1, 1, 0, NULL, &soon, NULL, &work,
+        RANK_OK(me, tutti_recv_object_list(me->group, 1, 0, NULL, &soon, NULL, 1, NULL, &work,
                                            &me->error));
         RANK_STATUS(me, tutti_work_wait(work, 0, &me->error), TUTTI_ERR_TIMEOUT);
         RANK_EXPECT(me, strstr(me->error.message, "recv_object_list from rank 1") != NULL);
@@ -294,10 +307,10 @@ static void leave_early(rank_context* me) {
     tutti_object** got = (tutti_object**)calloc(1, sizeof *got);
     tutti_work* work = NULL;
     tutti_group* const group = me->group;
-    RANK_OK(me, RECEIVES(me, got, 1, -1, 0, NULL, &work));
+    RANK_OK(me, RECEIVES(me, NULL, 1, -1, 0, NULL, &work));
     RANK_OK(me, tutti_barrier(me->group, NULL, NULL, &me->error));
     me->group = NULL;
-    RANK_OK(me, tutti_destroy_process_group(group, &me->error));
+    RANK_OK(me, tutti_destroy_process_group(group, NULL, &me->error));
     RANK_EXPECT(me, *got == NULL);
     free(got);
     RANK_EXPECT(me, tutti_work_wait(work, 0, &me->error) != TUTTI_OK);
@@ -317,19 +330,20 @@ static void give_wrong_arguments(rank_context* me) {
     RANK_REFUSES(me, SENDS(me, NULL, 1, 1 - me->rank, 0, NULL), "objects is NULL but count is 1");
     RANK_REFUSES(me, SENDS(me, &mine, 1, 7, 0, NULL), "group_dst is 7");
     RANK_REFUSES(me, SENDS(me, &mine, 1, 1 - me->rank, -1, NULL), "tag is -1");
-    RANK_REFUSES(me, RECEIVES(me, NULL, 1, -1, 0, NULL, NULL),
-                 "out_objects is NULL but count is 1");
+    RANK_REFUSES(me, RECEIVES(me, NULL, 1, -1, 0, NULL, NULL), "out_objects is NULL");
     RANK_REFUSES(me, RECEIVES(me, &got, 1, -2, 0, NULL, NULL), "group_src is -2");
-    RANK_REFUSES(me, RECEIVES(me, &got, 1, -1, 0, &source, &work),
+    RANK_REFUSES(me, RECEIVES(me, &got, 1, -1, 0, NULL, &work), "out_objects must be NULL");
+    RANK_REFUSES(me, RECEIVES(me, NULL, 1, -1, 0, &source, &work),
                  "out_group_src must be NULL with a work");
+    RANK_REFUSES(me, RECEIVES(me, NULL, -1, -1, 0, NULL, &work), "count is -1");
     RANK_REFUSES(me, tutti_send_bytes(me->group, NULL, 1, 1 - me->rank, 0, NULL, NULL, &me->error),
                  "data is NULL but its size is 1");
     RANK_REFUSES(
         me, tutti_send_bytes(me->group, "a", SIZE_MAX, 1 - me->rank, 0, NULL, NULL, &me->error),
         "the size of data is ");
-    RANK_REFUSES(me, tutti_recv_bytes(me->group, NULL, 0, 0, 0, NULL, NULL, NULL, &me->error),
+    RANK_REFUSES(me, tutti_recv_bytes(me->group, 0, 0, 0, NULL, NULL, NULL, NULL, &me->error),
                  "out_bytes is NULL");
-    RANK_REFUSES(me, tutti_recv_bytes(me->group, &bytes, 0, 0, -1, NULL, NULL, NULL, &me->error),
+    RANK_REFUSES(me, tutti_recv_bytes(me->group, 0, 0, -1, NULL, &bytes, NULL, NULL, &me->error),
                  "max_bytes is -1");
     RANK_EXPECT(me, work == NULL && got == NULL && bytes == NULL);
     tutti_object_release(mine);

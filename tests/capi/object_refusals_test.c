@@ -19,7 +19,7 @@ static void refuse_what_cannot_be_read(rank_context* me) {
     if (me->rank == 0) options.max_depth = 2;
     if (me->rank == 0) {
         RANK_STATUS(
-            me, tutti_all_gather_object(me->group, mine, got, 2, &options, NULL, NULL, &me->error),
+            me, tutti_all_gather_object(me->group, mine, &options, NULL, got, 2, NULL, &me->error),
             TUTTI_ERR_MISMATCH);
         RANK_EXPECT(me, me->error.rank == 1);
         RANK_EXPECT(me, strstr(me->error.message, "all_gather_object on group") != NULL);
@@ -29,14 +29,16 @@ static void refuse_what_cannot_be_read(rank_context* me) {
         RANK_EXPECT(me, got[0] == NULL && got[1] == NULL);
     } else {
         RANK_OK(me,
-                tutti_all_gather_object(me->group, mine, got, 2, &options, NULL, NULL, &me->error));
+                tutti_all_gather_object(me->group, mine, &options, NULL, got, 2, NULL, &me->error));
         tutti_object_release(got[0]);
         tutti_object_release(got[1]);
     }
     got[0] = got[1] = NULL;
     RANK_OK(me,
-            tutti_all_gather_object(me->group, mine, got, 2, &options, NULL, &work, &me->error));
+            tutti_all_gather_object(me->group, mine, &options, NULL, NULL, 0, &work, &me->error));
     RANK_STATUS(me, tutti_work_wait(work, 0, &me->error),
+                me->rank == 0 ? TUTTI_ERR_MISMATCH : TUTTI_OK);
+    RANK_STATUS(me, tutti_work_take_objects(work, got, 2, &me->error),
                 me->rank == 0 ? TUTTI_ERR_MISMATCH : TUTTI_OK);
     tutti_work_release(work);
     for (int32_t i = 0; me->rank == 1 && i < 2; ++i) tutti_object_release(got[i]);
@@ -52,15 +54,15 @@ static void what_cannot_be_read_names_the_sender_and_the_group_goes_on(void** st
 
 /* Rank 0 gives two objects, the others expect none, one and three. */
 static void broadcast_another_count(rank_context* me) {
-    static const size_t counts[] = {2, 0, 1, 3};
+    static const int64_t counts[] = {2, 0, 1, 3};
     const int here = me->rank == 0;
-    const size_t count = counts[me->rank];
+    const int64_t count = counts[me->rank];
     tutti_object *given[2] = {object_of(0, 10), object_of(1, 10)}, *got[3] = {NULL, NULL, NULL};
     for (int round = 0; round < 2; ++round) {
         tutti_work* work = NULL;
-        tutti_status status =
-            tutti_broadcast_object_list(me->group, here ? given : NULL, count, here ? NULL : got, 0,
-                                        NULL, NULL, round == 0 ? NULL : &work, &me->error);
+        tutti_status status = tutti_broadcast_object_list(
+            me->group, here ? given : NULL, count, 0, NULL, NULL, here || round == 1 ? NULL : got,
+            round == 0 ? NULL : &work, &me->error);
         if (round == 1) {
             RANK_OK(me, status);
             status = tutti_work_wait(work, 0, &me->error);
@@ -71,8 +73,8 @@ static void broadcast_another_count(rank_context* me) {
         RANK_EXPECT(me, me->error.rank == 0 && got[0] == NULL);
         RANK_EXPECT(me, strstr(me->error.message, "there are 2 objects, and ") != NULL);
     }
-    RANK_OK(me, tutti_broadcast_object_list(me->group, here ? given : NULL, 2, here ? NULL : got, 0,
-                                            NULL, NULL, NULL, &me->error));
+    RANK_OK(me, tutti_broadcast_object_list(me->group, here ? given : NULL, 2, 0, NULL, NULL,
+                                            here ? NULL : got, NULL, &me->error));
     for (int32_t i = 0; i < 2; ++i) {
         RANK_EXPECT(me, here || is_object_of(got[i], i, 10));
         tutti_object_release(given[i]);
@@ -89,8 +91,8 @@ static void send_too_much(rank_context* me) {
     static const char data[100000] = {0};
     tutti_bytes* got[2] = {NULL, NULL};
     RANK_STATUS(me,
-                tutti_all_gather_bytes(me->group, data, me->rank == 1 ? sizeof data : 5, got, 2,
-                                       1000, NULL, NULL, &me->error),
+                tutti_all_gather_bytes(me->group, data, me->rank == 1 ? sizeof data : 5, 1000, NULL,
+                                       got, 2, NULL, &me->error),
                 TUTTI_ERR_MISMATCH);
     RANK_EXPECT(me, got[0] == NULL && got[1] == NULL);
     RANK_EXPECT(me, strstr(me->error.message, "all_gather_bytes #") != NULL);
@@ -103,9 +105,9 @@ static void broadcast_too_much_for_the_last(rank_context* me) {
     static const char data[5000] = {0};
     const int here = me->rank == 0;
     tutti_bytes* got = NULL;
-    const tutti_status status = tutti_broadcast_bytes(
-        me->group, here ? data : NULL, here ? sizeof data : 0, here ? NULL : &got, 0,
-        me->rank == 3 ? 4999 : 0, NULL, NULL, &me->error);
+    const tutti_status status =
+        tutti_broadcast_bytes(me->group, here ? data : NULL, here ? sizeof data : 0, 0,
+                              me->rank == 3 ? 4999 : 0, NULL, here ? NULL : &got, NULL, &me->error);
     RANK_EXPECT(me, here || status != TUTTI_OK || is_bytes_of(got, 0, sizeof data));
     if (me->rank == 3) {
         RANK_EXPECT(me, status == TUTTI_ERR_MISMATCH && me->error.rank == 0);
@@ -128,8 +130,8 @@ static void call_different_things(rank_context* me) {
     tutti_bytes* bytes[2] = {NULL, NULL};
     const tutti_status status =
         me->rank == 0
-            ? tutti_all_gather_object(me->group, mine, got, 2, NULL, NULL, NULL, &me->error)
-            : tutti_all_gather_bytes(me->group, "x", 1, bytes, 2, 0, NULL, NULL, &me->error);
+            ? tutti_all_gather_object(me->group, mine, NULL, NULL, got, 2, NULL, &me->error)
+            : tutti_all_gather_bytes(me->group, "x", 1, 0, NULL, bytes, 2, NULL, &me->error);
     RANK_EXPECT(me, status == TUTTI_ERR_MISMATCH);
     RANK_EXPECT(me, strstr(me->error.message, "all_gather_object #") != NULL);
     RANK_EXPECT(me, strstr(me->error.message, "all_gather_bytes #") != NULL);
@@ -146,46 +148,48 @@ static void give_wrong_arguments(rank_context* me) {
     tutti_object_options options = TUTTI_OBJECT_OPTIONS_INIT;
     tutti_bytes* bytes = NULL;
     RANK_OK(me, tutti_object_create(&open, &me->error));
-    RANK_REFUSES(me, tutti_all_gather_object(me->group, mine, got, 3, NULL, NULL, NULL, &me->error),
+    RANK_REFUSES(me, tutti_all_gather_object(me->group, mine, NULL, NULL, got, 3, NULL, &me->error),
                  "out_count is 3, but the group has 2 ranks");
     RANK_REFUSES(me,
-                 tutti_all_gather_object(me->group, mine, NULL, 2, NULL, NULL, NULL, &me->error),
+                 tutti_all_gather_object(me->group, mine, NULL, NULL, NULL, 2, NULL, &me->error),
                  "out_objects is NULL");
-    RANK_REFUSES(me, tutti_all_gather_object(me->group, open, got, 2, NULL, NULL, NULL, &me->error),
+    RANK_REFUSES(me, tutti_all_gather_object(me->group, open, NULL, NULL, got, 2, NULL, &me->error),
                  "object is not finished");
     options.max_bytes = 5;
     RANK_REFUSES(me,
-                 tutti_all_gather_object(me->group, mine, got, 2, &options, NULL, NULL, &me->error),
+                 tutti_all_gather_object(me->group, mine, &options, NULL, got, 2, NULL, &me->error),
                  "the value takes 14 bytes, and the limit is 5");
-    RANK_REFUSES(me, tutti_gather_object(me->group, mine, got, 2, 2, NULL, NULL, NULL, &me->error),
+    RANK_REFUSES(me, tutti_gather_object(me->group, mine, 2, NULL, NULL, got, 2, NULL, &me->error),
                  "group_dst is 2, but the group's ranks are 0 to 1");
     RANK_REFUSES(
         me,
-        tutti_gather_object(me->group, mine, got, 2, 1 - me->rank, NULL, NULL, NULL, &me->error),
+        tutti_gather_object(me->group, mine, 1 - me->rank, NULL, NULL, got, 2, NULL, &me->error),
         "out_objects must be NULL");
     RANK_REFUSES(me,
-                 tutti_broadcast_object_list(me->group, got, 1, got, 1 - me->rank, NULL, NULL, NULL,
+                 tutti_broadcast_object_list(me->group, got, 1, 1 - me->rank, NULL, NULL, got, NULL,
                                              &me->error),
                  "objects must be NULL");
     RANK_REFUSES(
         me,
-        tutti_scatter_object_list(me->group, &mine, 1, got, me->rank, NULL, NULL, NULL, &me->error),
+        tutti_scatter_object_list(me->group, &mine, 1, me->rank, NULL, NULL, got, NULL, &me->error),
         "object_count is 1, but the group has 2 ranks");
     RANK_REFUSES(
-        me, tutti_broadcast_bytes(me->group, NULL, 1, NULL, me->rank, 0, NULL, NULL, &me->error),
+        me, tutti_broadcast_bytes(me->group, NULL, 1, me->rank, 0, NULL, NULL, NULL, &me->error),
         "data is NULL but its size is 1");
     RANK_REFUSES(
         me,
-        tutti_broadcast_bytes(me->group, "a", SIZE_MAX, NULL, me->rank, 0, NULL, NULL, &me->error),
+        tutti_broadcast_bytes(me->group, "a", SIZE_MAX, me->rank, 0, NULL, NULL, NULL, &me->error),
         "the size of data is ");
     RANK_REFUSES(
         me,
-        tutti_broadcast_bytes(me->group, NULL, 0, &bytes, 1 - me->rank, -1, NULL, NULL, &me->error),
+        tutti_broadcast_bytes(me->group, NULL, 0, 1 - me->rank, -1, NULL, &bytes, NULL, &me->error),
         "max_bytes is -1");
-    RANK_OK(me, tutti_coalescing_begin(me->group, &me->error));
-    RANK_REFUSES(me, tutti_all_gather_object(me->group, mine, got, 2, NULL, NULL, NULL, &me->error),
-                 "all_gather_object cannot be gathered");
-    RANK_OK(me, tutti_coalescing_end(me->group, NULL, NULL, &me->error));
+    tutti_group* coalescing = NULL;
+    RANK_OK(me, tutti_coalescing_begin(me->group, NULL, &coalescing, &me->error));
+    RANK_STATUS(me, tutti_all_gather_object(coalescing, mine, NULL, NULL, got, 2, NULL, &me->error),
+                TUTTI_ERR_INVALID_HANDLE);
+    RANK_EXPECT(me, rank_says(me, "group is a handle of kind coalescing, not group"));
+    tutti_group_release(coalescing);
     RANK_OK(me, tutti_barrier(me->group, NULL, NULL, &me->error));
     tutti_object_release(mine);
     tutti_object_release(open);

@@ -96,7 +96,7 @@ static void make_and_use(player* one, tutti_group* group, uint64_t bits) {
     PLAY(tutti_new_group(group, ranks, count, NULL, NULL, NULL, &inner, &one->error));
     if (inner != TUTTI_GROUP_NON_MEMBER) {
         reduce(one, inner, 100);
-        if (bits & 256) PLAY(tutti_destroy_process_group(inner, &one->error));
+        if (bits & 256) PLAY(tutti_destroy_process_group(inner, NULL, &one->error));
     }
     tutti_group_release(inner);
 }

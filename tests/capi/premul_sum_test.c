@@ -97,7 +97,8 @@ static void gather_calls_with_factors(rank_context* me) {
     enum { CALLS = 4 };
     double values[CALLS] = {1, 1, 1, 1};
     tutti_reduce_op ops[CALLS] = {0, 0, 0, 0};
-    RANK_OK(me, tutti_coalescing_begin(me->group, &me->error));
+    tutti_group* coalescing = NULL;
+    RANK_OK(me, tutti_coalescing_begin(me->group, NULL, &coalescing, &me->error));
     for (int i = 0; i < CALLS; ++i) {
         double factor = me->rank == 0 ? 1 : i + 2;
         const tutti_buffer one = of(&factor, 1, TUTTI_FLOAT64);
@@ -106,10 +107,10 @@ static void gather_calls_with_factors(rank_context* me) {
         if (me->rank > 0 || i == 0) {
             RANK_OK(me, tutti_reduce_op_create_premul_sum(&one, &ops[i], &me->error));
         }
-        RANK_OK(me, tutti_all_reduce(me->group, NULL, &buffer, ops[i], NULL, NULL, &me->error));
+        RANK_OK(me, tutti_all_reduce(coalescing, NULL, &buffer, ops[i], NULL, NULL, &me->error));
     }
     for (int i = 0; i < CALLS; ++i) tutti_reduce_op_release(ops[i]);
-    RANK_OK(me, tutti_coalescing_end(me->group, NULL, NULL, &me->error));
+    RANK_OK(me, tutti_coalescing_end(coalescing, NULL, NULL, &me->error));
     for (int i = 0; i < CALLS; ++i) RANK_EXPECT(me, values[i] == 1 + (i + 2) * (me->size - 1));
 }
 

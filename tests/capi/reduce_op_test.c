@@ -1,6 +1,8 @@
 /* Reduce ops that callers make. The first argument is the backend. */
 #include <stdlib.h>
 
+#include <stdio.h>
+
 #include "on_ranks.h"
 #include "support/reference.h"
 
@@ -20,7 +22,8 @@ static uint64_t after(uint64_t first, uint64_t second) {
 }
 
 static tutti_status compose(const void* in, void* inout, int64_t count, tutti_dtype dtype,
-                            void* user) {
+                            void* user, tutti_error* told) {
+    (void)told;
     const uint64_t* first = (const uint64_t*)in;
     uint64_t* second = (uint64_t*)inout;
     if (dtype != TUTTI_UINT64) return TUTTI_ERR_UNSUPPORTED;
@@ -43,7 +46,8 @@ static void compose_maps(rank_context* me, int64_t count, int with_work) {
     int64_t calls = 0;
     options.non_commutative = 1;
     for (int64_t i = 0; i < count; ++i) mine[i] = map_of(me->rank, i);
-    RANK_OK(me, tutti_reduce_op_create_user("compose", compose, &calls, &options, &op, &me->error));
+    RANK_OK(me, tutti_reduce_op_create_user("compose", compose, &calls, NULL, &options, &op,
+                                            &me->error));
     RANK_OK(me, tutti_all_reduce(me->group, NULL, &buffer, op, NULL, with_work ? &work : NULL,
                                  &me->error));
     tutti_reduce_op_release(op); /* the operation keeps it */
@@ -89,7 +93,8 @@ static void compose_to_some(rank_context* me) {
     tutti_reduce_op_options options = TUTTI_REDUCE_OP_OPTIONS_INIT;
     tutti_reduce_op op = 0;
     options.non_commutative = 1;
-    RANK_OK(me, tutti_reduce_op_create_user("compose", compose, NULL, &options, &op, &me->error));
+    RANK_OK(me,
+            tutti_reduce_op_create_user("compose", compose, NULL, NULL, &options, &op, &me->error));
     for (int32_t root = 0; root < me->size; ++root) {
         const tutti_buffer input = of(mine, MOST, TUTTI_UINT64);
         const tutti_buffer output = of(result, MOST, TUTTI_UINT64);
@@ -121,7 +126,8 @@ static void reduce_and_reduce_scatter_keep_the_order_too(void** state) {
 
 /* The greater of the absolute values. */
 static tutti_status greatest(const void* in, void* inout, int64_t count, tutti_dtype dtype,
-                             void* user) {
+                             void* user, tutti_error* told) {
+    (void)told;
     (void)user;
     for (int64_t i = 0; i < count; ++i) {
         const double a = get_element(dtype, in, i).real, b = get_element(dtype, inout, i).real;
@@ -134,7 +140,8 @@ static tutti_status greatest(const void* in, void* inout, int64_t count, tutti_d
 static void reduce_with_function(rank_context* me) {
     const int64_t counts[] = {FEW, MOST};
     tutti_reduce_op op = 0;
-    RANK_OK(me, tutti_reduce_op_create_user("greatest", greatest, NULL, NULL, &op, &me->error));
+    RANK_OK(me,
+            tutti_reduce_op_create_user("greatest", greatest, NULL, NULL, NULL, &op, &me->error));
     for (tutti_dtype dtype = TUTTI_INT8; dtype < DTYPES; ++dtype) {
         for (int size = 0; size < 2; ++size) {
             const int64_t count = counts[size];
@@ -169,7 +176,7 @@ static void use_functions_of_other_names(rank_context* me) {
     tutti_reduce_op op = 0;
     const tutti_buffer buffer = of(&value, 1, TUTTI_UINT64);
     const char* name = me->rank == 0 ? "compose" : "greatest";
-    RANK_OK(me, tutti_reduce_op_create_user(name, compose, NULL, NULL, &op, &me->error));
+    RANK_OK(me, tutti_reduce_op_create_user(name, compose, NULL, NULL, NULL, &op, &me->error));
     const tutti_status status =
         tutti_all_reduce(me->group, NULL, &buffer, op, NULL, NULL, &me->error);
     RANK_STATUS(me, status, TUTTI_ERR_MISMATCH);
@@ -189,7 +196,7 @@ static void use_a_function_that_refuses(rank_context* me) {
     float value = 1;
     tutti_reduce_op op = 0;
     const tutti_buffer buffer = of(&value, 1, TUTTI_FLOAT32);
-    RANK_OK(me, tutti_reduce_op_create_user("compose", compose, NULL, NULL, &op, &me->error));
+    RANK_OK(me, tutti_reduce_op_create_user("compose", compose, NULL, NULL, NULL, &op, &me->error));
     RANK_STATUS(me, tutti_all_reduce(me->group, NULL, &buffer, op, NULL, NULL, &me->error),
                 TUTTI_ERR_BACKEND);
     RANK_EXPECT(me, strstr(me->error.message, "all_reduce #1") != NULL);
@@ -219,22 +226,22 @@ static void arguments_that_are_wrong_are_named(void** state) {
     EXPECT_ERROR(tutti_reduce_op_create_premul_sum(&boolean, &op, &error), bad,
                  "tutti_reduce_op_create_premul_sum: factor is a bool");
     EXPECT_ERROR(tutti_reduce_op_create_premul_sum(&factor, NULL, &error), bad, "out_op is NULL");
-    EXPECT_ERROR(tutti_reduce_op_create_user(NULL, compose, NULL, NULL, &op, &error), bad,
+    EXPECT_ERROR(tutti_reduce_op_create_user(NULL, compose, NULL, NULL, NULL, &op, &error), bad,
                  "name is NULL");
-    EXPECT_ERROR(tutti_reduce_op_create_user("", compose, NULL, NULL, &op, &error), bad,
+    EXPECT_ERROR(tutti_reduce_op_create_user("", compose, NULL, NULL, NULL, &op, &error), bad,
                  "name has 0 bytes");
-    EXPECT_ERROR(tutti_reduce_op_create_user(long_name, compose, NULL, NULL, &op, &error), bad,
-                 "name has 65 bytes; it must have 1 to 64");
-    EXPECT_ERROR(tutti_reduce_op_create_user("name", NULL, NULL, NULL, &op, &error), bad,
+    EXPECT_ERROR(tutti_reduce_op_create_user(long_name, compose, NULL, NULL, NULL, &op, &error),
+                 bad, "name has 65 bytes; it must have 1 to 64");
+    EXPECT_ERROR(tutti_reduce_op_create_user("name", NULL, NULL, NULL, NULL, &op, &error), bad,
                  "function is NULL");
-    EXPECT_ERROR(tutti_reduce_op_create_user("name", compose, NULL, NULL, NULL, &error), bad,
+    EXPECT_ERROR(tutti_reduce_op_create_user("name", compose, NULL, NULL, NULL, NULL, &error), bad,
                  "out_op is NULL");
     options.non_commutative = 2;
-    EXPECT_ERROR(tutti_reduce_op_create_user("name", compose, NULL, &options, &op, &error), bad,
-                 "options.non_commutative is 2");
+    EXPECT_ERROR(tutti_reduce_op_create_user("name", compose, NULL, NULL, &options, &op, &error),
+                 bad, "options.non_commutative is 2");
     options.struct_size = 3;
-    EXPECT_ERROR(tutti_reduce_op_create_user("name", compose, NULL, &options, &op, &error), bad,
-                 "options.struct_size is 3");
+    EXPECT_ERROR(tutti_reduce_op_create_user("name", compose, NULL, NULL, &options, &op, &error),
+                 bad, "options.struct_size is 3");
     assert_int_equal(op, 77);
     tutti_reduce_op_release(op); /* was never made */
     tutti_reduce_op_release(TUTTI_SUM);
@@ -243,8 +250,64 @@ static void arguments_that_are_wrong_are_named(void** state) {
     assert_int_equal(options.non_commutative, 0);
 }
 
+/* A function's text becomes part of the error, and its `user` ends when the op and its last
+ * operation have ended. */
+typedef struct {
+    int calls;
+    int releases;
+} life;
+
+static tutti_status sum_or_fail(const void* in, void* inout, int64_t count, tutti_dtype dtype,
+                                void* user, tutti_error* told) {
+    ++((life*)user)->calls;
+    if (dtype != TUTTI_INT32) {
+        (void)snprintf(told->message, sizeof told->message, "only int32 is understood");
+        return TUTTI_ERR_UNSUPPORTED;
+    }
+    for (int64_t i = 0; i < count; ++i) ((int32_t*)inout)[i] += ((const int32_t*)in)[i];
+    return TUTTI_OK;
+}
+
+static void end_life(void* user) {
+    ++((life*)user)->releases;
+}
+
+static void end_of_life(rank_context* me) {
+    life used = {0, 0}, refused = {0, 0};
+    tutti_reduce_op op = 0, none = 0;
+    int32_t value = me->rank + 1;
+    double real = 1;
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_INT32);
+    const tutti_buffer other = TUTTI_BUFFER_INIT(&real, 1, TUTTI_FLOAT64);
+    RANK_REFUSES(
+        me,
+        tutti_reduce_op_create_user("", sum_or_fail, &refused, end_life, NULL, &none, &me->error),
+        "name has 0 bytes");
+    RANK_EXPECT(me, refused.releases == 0);
+    RANK_OK(me, tutti_reduce_op_create_user("sum or fail", sum_or_fail, &used, end_life, NULL, &op,
+                                            &me->error));
+    RANK_OK(me, tutti_all_reduce(me->group, NULL, &buffer, op, NULL, NULL, &me->error));
+    RANK_EXPECT(me, value == 3 && used.releases == 0);
+    if (me->size > 1) {
+        RANK_EXPECT(
+            me, tutti_all_reduce(me->group, NULL, &other, op, NULL, NULL, &me->error) != TUTTI_OK);
+        RANK_EXPECT(me, used.calls == 0 || rank_says(me, "only int32 is understood") ||
+                            me->error.status != TUTTI_ERR_BACKEND);
+    }
+    tutti_reduce_op_release(op);
+    RANK_EXPECT(me, used.releases == 1);
+    tutti_reduce_op_release(op);
+    RANK_EXPECT(me, used.releases == 1);
+}
+
+static void a_function_has_words_and_an_end_of_life(void** state) {
+    (void)state;
+    RUN(2, end_of_life);
+}
+
 int main(int argc, char** argv) {
     const struct CMUnitTest tests[] = {
+        TEST(a_function_has_words_and_an_end_of_life),
         TEST(a_function_that_does_not_commute_is_applied_in_rank_order),
         TEST(reduce_and_reduce_scatter_keep_the_order_too),
         TEST(a_function_reduces_every_dtype),

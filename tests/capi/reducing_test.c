@@ -60,7 +60,7 @@ static void reduce_gives_the_destination_the_result_and_changes_nobody_else(void
 static void reduce_scatter_tensors(rank_context* me, tutti_dtype dtype, tutti_reduce_op op,
                                    int64_t count) {
     elements in, out, before;
-    const size_t bytes = (size_t)count * tutti_dtype_size(dtype);
+    const size_t bytes = (size_t)count * (size_t)tutti_dtype_size(dtype);
     const tutti_buffer input = TUTTI_BUFFER_INIT(&in, count * me->size, dtype);
     const tutti_buffer output = TUTTI_BUFFER_INIT(&out, count, dtype);
     memset(&in, 0, sizeof in);
@@ -96,7 +96,7 @@ static void reduce_scatter_lists(rank_context* me, tutti_dtype dtype, tutti_redu
     for (int32_t rank = 0; rank < me->size; ++rank) {
         const int64_t count = most * rank / me->size;
         const tutti_buffer input = TUTTI_BUFFER_INIT(
-            (char*)&in + (size_t)begins[rank] * tutti_dtype_size(dtype), count, dtype);
+            (char*)&in + (size_t)begins[rank] * (size_t)tutti_dtype_size(dtype), count, dtype);
         inputs[rank] = input;
         begins[rank + 1] = begins[rank] + count;
     }
@@ -151,16 +151,22 @@ static void refuse_everything(rank_context* me) {
             "inputs is NULL");
     REFUSED(tutti_reduce_scatter(group, list, 1, &four, TUTTI_SUM, NULL, NULL, &me->error),
             "input_count is 1, but the group has 2 ranks");
-    REFUSED(tutti_reduce_scatter(group, list, SIZE_MAX, &four, TUTTI_SUM, NULL, NULL, &me->error),
-            ", but the group has 2 ranks");
+    REFUSED(tutti_reduce_scatter(group, list, -1, &four, TUTTI_SUM, NULL, NULL, &me->error),
+            "count is -1; it must be 0 or more");
+    REFUSED(tutti_reduce_scatter(group, list, INT64_MAX, &four, TUTTI_SUM, NULL, NULL, &me->error),
+            ", but the group has 2");
     REFUSED(tutti_reduce_scatter(group, list, 2, NULL, TUTTI_SUM, NULL, NULL, &me->error),
             "output is NULL");
     list[1].count = -7;
     REFUSED(tutti_reduce_scatter(group, list, 2, &four, TUTTI_SUM, NULL, NULL, &me->error),
             "inputs[1].count is -7");
     list[1] = four, list[1].device_type = 3;
+    REFUSED(tutti_reduce_scatter(group, list, 2, &four, TUTTI_SUM, NULL, NULL, &me->error),
+            "inputs[1].device_type is 3, no known device type");
+    list[1] = four, list[1].device_type = TUTTI_XPU;
     RANK_STATUS(me, tutti_reduce_scatter(group, list, 2, &four, TUTTI_SUM, NULL, NULL, &me->error),
                 TUTTI_ERR_UNSUPPORTED);
+    RANK_SAYS(me, "inputs[1].device_type is 12 (xpu): this build has no devices but the CPU");
     RANK_OK(me, tutti_barrier(group, NULL, NULL, &me->error)); /* the group is unharmed */
 }
 

@@ -13,19 +13,20 @@ typedef struct bench {
 
 static tutti_buffer part_of(const bench* with, unsigned char* memory, int64_t begin,
                             int64_t length) {
-    const tutti_buffer part = TUTTI_BUFFER_INIT(
-        memory + (size_t)begin * tutti_dtype_size(with->given->dtype), length, with->given->dtype);
+    const tutti_buffer part =
+        TUTTI_BUFFER_INIT(memory + (size_t)begin * (size_t)tutti_dtype_size(with->given->dtype),
+                          length, with->given->dtype);
     return part;
 }
 
 static int is_sum(const rank_context* me, const bench* with, int64_t begin, int64_t length) {
     return memcmp(with->memory, exact_sum(with->given, me->size, begin),
-                  (size_t)length * tutti_dtype_size(with->given->dtype)) == 0;
+                  (size_t)length * (size_t)tutti_dtype_size(with->given->dtype)) == 0;
 }
 
 static void all_reduce_is_exact(rank_context* me, const bench* with) {
     const int64_t count = with->given->count;
-    const size_t size = (size_t)count * tutti_dtype_size(with->given->dtype);
+    const size_t size = (size_t)count * (size_t)tutti_dtype_size(with->given->dtype);
     const tutti_buffer input = part_of(with, given_number(with->given, me->rank, 0), 0, count);
     const tutti_buffer output = part_of(with, with->memory, 0, count);
     RANK_OK(me, tutti_all_reduce(with->group, &input, &output, TUTTI_SUM, NULL, NULL, &me->error));
@@ -70,25 +71,26 @@ static void reduce_scatter_is_exact(rank_context* me, const bench* with) {
 static void gathered_calls_are_exact(rank_context* me, const bench* with) {
     unsigned char* const own = given_number(with->given, me->rank, 0);
     const int64_t count = with->given->count, half = count / 2;
-    RANK_OK(me, tutti_coalescing_begin(with->group, &me->error));
+    tutti_group* coalescing = NULL;
+    RANK_OK(me, tutti_coalescing_begin(with->group, NULL, &coalescing, &me->error));
     for (int i = 0; i < 2; ++i) {
         const int64_t begin = i == 0 ? 0 : half, length = i == 0 ? half : count - half;
         const tutti_buffer input = part_of(with, own, begin, length);
         const tutti_buffer output = part_of(with, with->memory, begin, length);
         RANK_OK(me,
-                tutti_all_reduce(with->group, &input, &output, TUTTI_SUM, NULL, NULL, &me->error));
+                tutti_all_reduce(coalescing, &input, &output, TUTTI_SUM, NULL, NULL, &me->error));
     }
-    RANK_OK(me, tutti_coalescing_end(with->group, NULL, NULL, &me->error));
+    RANK_OK(me, tutti_coalescing_end(coalescing, NULL, NULL, &me->error));
     RANK_EXPECT(me, is_sum(me, with, 0, count));
 }
 
 /* Inputs and results that the ranks see where they are. */
 static void sums_of_shared_memory_are_exact(rank_context* me, const bench* with) {
     const int64_t count = with->given->count;
-    const size_t size = (size_t)count * tutti_dtype_size(with->given->dtype);
+    const size_t size = (size_t)count * (size_t)tutti_dtype_size(with->given->dtype);
     void *given = NULL, *taken = NULL;
-    RANK_OK(me, tutti_alloc(with->group, size, &given, &me->error));
-    RANK_OK(me, tutti_alloc(with->group, size, &taken, &me->error));
+    RANK_OK(me, tutti_memory_alloc(with->group, size, NULL, &given, &me->error));
+    RANK_OK(me, tutti_memory_alloc(with->group, size, NULL, &taken, &me->error));
     memcpy(given, given_number(with->given, me->rank, 0), size);
     const tutti_buffer input = part_of(with, (unsigned char*)given, 0, count);
     const tutti_buffer output = part_of(with, (unsigned char*)taken, 0, count);
@@ -99,14 +101,15 @@ static void sums_of_shared_memory_are_exact(rank_context* me, const bench* with)
         RANK_EXPECT(me, is_sum(me, with, 0, count));
         memcpy(taken, given, size);
     }
-    RANK_OK(me, tutti_free(given, &me->error));
-    RANK_OK(me, tutti_free(taken, &me->error));
+    tutti_memory_release(given);
+    tutti_memory_release(taken);
 }
 
 static void every_sum_is_exact(rank_context* me) {
     const numbers* const given = (const numbers*)me->user;
     bench with = {given, reproducible_group(me), NULL};
-    with.memory = (unsigned char*)malloc((size_t)given->count * tutti_dtype_size(given->dtype) + 1);
+    with.memory =
+        (unsigned char*)malloc((size_t)given->count * (size_t)tutti_dtype_size(given->dtype) + 1);
     if (!me->failed) all_reduce_is_exact(me, &with);
     if (!me->failed) reduce_scatter_is_exact(me, &with);
     if (!me->failed) gathered_calls_are_exact(me, &with);
@@ -171,25 +174,28 @@ static void groups_of_groups_inherit_it_or_say_otherwise(rank_context* me) {
     tutti_group* const yes = child_of(me, me->group, TUTTI_REPRODUCIBLE);
     tutti_group* const as_yes = child_of(me, yes, TUTTI_AS_PARENT);
     tutti_group* const no = child_of(me, as_yes, TUTTI_NOT_REPRODUCIBLE);
-    RANK_EXPECT(me, tutti_is_reproducible(me->group) == 0 && tutti_is_reproducible(yes) == 1);
-    RANK_EXPECT(me, tutti_is_reproducible(as_yes) == 1 && tutti_is_reproducible(no) == 0);
-    RANK_EXPECT(me, tutti_is_reproducible(NULL) == -1);
+    RANK_EXPECT(
+        me, tutti_group_is_reproducible(me->group) == 0 && tutti_group_is_reproducible(yes) == 1);
+    RANK_EXPECT(me,
+                tutti_group_is_reproducible(as_yes) == 1 && tutti_group_is_reproducible(no) == 0);
+    RANK_EXPECT(me, tutti_group_is_reproducible(NULL) == -1);
     tutti_group_options options = TUTTI_GROUP_OPTIONS_INIT;
-    const int32_t shape[] = {1, 2};
+    const int64_t shape[] = {1, 2};
     tutti_mesh* mesh = NULL;
     tutti_group* along = NULL;
     for (uint32_t wanted = 0; wanted < 2; ++wanted) {
         options.reproducible = wanted;
-        RANK_OK(me, tutti_init_device_mesh(me->group, "cpu", shape, 2, NULL, &options, &mesh,
+        RANK_OK(me, tutti_init_device_mesh(me->group, shape, 2, NULL, TUTTI_CPU, &options, &mesh,
                                            &me->error));
-        RANK_OK(me, tutti_mesh_get_group(mesh, 1, NULL, &along, &me->error));
-        RANK_EXPECT(me, tutti_is_reproducible(along) == (int32_t)wanted);
+        RANK_OK(me, tutti_mesh_get_group(mesh, 1, &along, &me->error));
+        RANK_EXPECT(me, tutti_group_is_reproducible(along) == (int32_t)wanted);
         tutti_group_release(along);
         tutti_mesh_release(mesh);
     }
     options.reproducible = 2;
     RANK_REFUSES(
-        me, tutti_init_device_mesh(me->group, "cpu", shape, 2, NULL, &options, &mesh, &me->error),
+        me,
+        tutti_init_device_mesh(me->group, shape, 2, NULL, TUTTI_CPU, &options, &mesh, &me->error),
         "options.reproducible is 2; it must be 0 or 1");
     tutti_group_release(yes);
     tutti_group_release(as_yes);
@@ -218,19 +224,20 @@ static void ranks_that_differ_are_told_when_they_meet(rank_context* me) {
     tutti_group_options options = TUTTI_GROUP_OPTIONS_INIT;
     tutti_store* meeting = NULL;
     tutti_group* group = NULL;
-    RANK_OK(me, tutti_prefix_store_create("again", me->store, &meeting, &me->error));
+    RANK_OK(me, tutti_prefix_store_create(me->store, "again", &meeting, &me->error));
     options.reproducible = me->rank == 2;
-    RANK_STATUS(
-        me, tutti_group_create(backend, meeting, me->rank, me->size, &options, &group, &me->error),
-        TUTTI_ERR_MISMATCH);
+    RANK_STATUS(me,
+                tutti_group_create(backend, meeting, NULL, me->rank, me->size, &options, &group,
+                                   &me->error),
+                TUTTI_ERR_MISMATCH);
     RANK_SAYS(me, "options.reproducible is 1 on rank 2 and 0 on rank 0");
     RANK_EXPECT(me, me->error.rank == 2 && group == NULL);
-    RANK_OK(me, tutti_store_barrier(me->store, "told", me->size, 0, &me->error));
+    RANK_OK(me, tutti_store_barrier(me->store, "told", me->size, NULL, &me->error));
     options.reproducible = 1;
-    RANK_OK(me,
-            tutti_group_create(backend, meeting, me->rank, me->size, &options, &group, &me->error));
-    RANK_EXPECT(me, tutti_is_reproducible(group) == 1);
-    RANK_OK(me, tutti_store_barrier(me->store, "made again", me->size, 0, &me->error));
+    RANK_OK(me, tutti_group_create(backend, meeting, NULL, me->rank, me->size, &options, &group,
+                                   &me->error));
+    RANK_EXPECT(me, tutti_group_is_reproducible(group) == 1);
+    RANK_OK(me, tutti_store_barrier(me->store, "made again", me->size, NULL, &me->error));
     tutti_group_release(group);
     tutti_store_release(meeting);
 }
@@ -240,10 +247,10 @@ static void a_value_that_means_nothing_is_refused(rank_context* me) {
     tutti_group_options options = TUTTI_GROUP_OPTIONS_INIT;
     tutti_group* group = NULL;
     options.reproducible = 2;
-    RANK_REFUSES(
-        me,
-        tutti_group_create(backend, me->store, me->rank, me->size, &options, &group, &me->error),
-        "options.reproducible is 2; it must be 0 or 1");
+    RANK_REFUSES(me,
+                 tutti_group_create(backend, me->store, NULL, me->rank, me->size, &options, &group,
+                                    &me->error),
+                 "options.reproducible is 2; it must be 0 or 1");
 }
 RANK_TEST(a_value_that_means_nothing_is_refused, 1)
 

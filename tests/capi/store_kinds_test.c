@@ -15,14 +15,14 @@ static void stores_are_refused_what_they_cannot_be_made_from(void** state) {
     tutti_store* store = NULL;
     const tutti_status bad = TUTTI_ERR_INVALID_ARGUMENT;
     EXPECT_ERROR(tutti_hash_store_create(NULL, &error), bad, "out_store is NULL");
-    EXPECT_ERROR(tutti_file_store_create(NULL, 1, &store, &error), bad, "path is NULL");
-    EXPECT_ERROR(tutti_file_store_create("", 1, &store, &error), bad, "path is empty");
-    EXPECT_ERROR(tutti_file_store_create(path, 0, &store, &error), bad, "world_size is 0");
-    EXPECT_ERROR(tutti_file_store_create(path, 1, NULL, &error), bad, "out_store is NULL");
-    EXPECT_ERROR(tutti_file_store_create("/there/is/no/such/folder", 1, &store, &error),
+    EXPECT_ERROR(tutti_file_store_create(NULL, 1, NULL, &store, &error), bad, "path is NULL");
+    EXPECT_ERROR(tutti_file_store_create("", 1, NULL, &store, &error), bad, "path is empty");
+    EXPECT_ERROR(tutti_file_store_create(path, 0, NULL, &store, &error), bad, "world_size is 0");
+    EXPECT_ERROR(tutti_file_store_create(path, 1, NULL, NULL, &error), bad, "out_store is NULL");
+    EXPECT_ERROR(tutti_file_store_create("/there/is/no/such/folder", 1, NULL, &store, &error),
                  TUTTI_ERR_STORE, "/there/is/no/such/folder");
-    EXPECT_ERROR(tutti_prefix_store_create(NULL, stores[HASH], &store, &error), bad, "prefix is");
-    EXPECT_ERROR(tutti_prefix_store_create("a", stores[HASH], NULL, &error), bad, "out_store is");
+    EXPECT_ERROR(tutti_prefix_store_create(stores[HASH], NULL, &store, &error), bad, "prefix is");
+    EXPECT_ERROR(tutti_prefix_store_create(stores[HASH], "a", NULL, &error), bad, "out_store is");
     EXPECT_ERROR(tutti_tcp_store_create(NULL, 0, 1, 1, NULL, &store, &error), bad, "host is NULL");
     EXPECT_ERROR(tutti_tcp_store_create("", 0, 1, 1, NULL, &store, &error), bad, "host is empty");
     EXPECT_ERROR(tutti_tcp_store_create("localhost", -1, 1, 1, NULL, &store, &error), bad,
@@ -191,8 +191,8 @@ static void stores_tell_where_they_are(void** state) {
     expect_text(bytes, path);
     EXPECT_ERROR(tutti_file_store_path(stores[HASH], &bytes, &error), bad, "not a file store");
     EXPECT_ERROR(tutti_file_store_path(stores[FILE_], NULL, &error), bad, "out_path is NULL");
-    EXPECT_OK(tutti_prefix_store_create("a", stores[HASH], &inner, &error));
-    EXPECT_OK(tutti_prefix_store_create("b", inner, &outer, &error));
+    EXPECT_OK(tutti_prefix_store_create(stores[HASH], "a", &inner, &error));
+    EXPECT_OK(tutti_prefix_store_create(inner, "b", &outer, &error));
     EXPECT_OK(tutti_prefix_store_underlying_store(outer, &got, &error));
     EXPECT_OK(tutti_store_set(got, "key", "value", 5, &error));
     expect_stored(stores[HASH], "a/key", "value");
@@ -242,7 +242,7 @@ static void a_port_and_a_file_are_free_again_after_the_release(void** state) {
         tutti_store_release(stores[TCP]);
         EXPECT_OK(tutti_tcp_store_create("localhost", port, 1, 1, NULL, &stores[TCP], &error));
         tutti_store_release(stores[FILE_]);
-        EXPECT_OK(tutti_file_store_create(path, 1, &stores[FILE_], &error));
+        EXPECT_OK(tutti_file_store_create(path, 1, NULL, &stores[FILE_], &error));
         EXPECT_OK(tutti_store_check(stores[FILE_], &key, 1, &found, &error));
         assert_int_equal(found, 0);
         EXPECT_OK(tutti_store_set(stores[FILE_], key, "", 0, &error));
@@ -252,9 +252,9 @@ static void a_port_and_a_file_are_free_again_after_the_release(void** state) {
 static void prefixes_keep_keys_apart(void** state) {
     (void)state;
     tutti_store *a = NULL, *b = NULL, *inner = NULL;
-    EXPECT_OK(tutti_prefix_store_create("a", stores[HASH], &a, &error));
-    EXPECT_OK(tutti_prefix_store_create("b", stores[HASH], &b, &error));
-    EXPECT_OK(tutti_prefix_store_create("c", b, &inner, &error));
+    EXPECT_OK(tutti_prefix_store_create(stores[HASH], "a", &a, &error));
+    EXPECT_OK(tutti_prefix_store_create(stores[HASH], "b", &b, &error));
+    EXPECT_OK(tutti_prefix_store_create(b, "c", &inner, &error));
     EXPECT_OK(tutti_store_set(a, "key", "of a", 4, &error));
     EXPECT_OK(tutti_store_set(b, "key", "of b", 4, &error));
     EXPECT_OK(tutti_store_set(inner, "key", "of b/c", 6, &error));
@@ -285,7 +285,7 @@ static void released_bytes_are_refused(void** state) {
     (void)state;
     tutti_bytes* value = NULL;
     EXPECT_OK(tutti_store_set(stores[HASH], "key", "value", 5, &error));
-    EXPECT_OK(tutti_store_get(stores[HASH], "key", &value, &error));
+    EXPECT_OK(tutti_store_get(stores[HASH], "key", NULL, &value, &error));
     tutti_bytes_release(value);
     assert_null(tutti_bytes_data(value));
     assert_int_equal(tutti_bytes_size(value), 0);
@@ -295,7 +295,8 @@ static void released_bytes_are_refused(void** state) {
 
 static void* wait_for_end(void* view) {
     const char* key = "end";
-    return (void*)(intptr_t)tutti_store_wait((tutti_store*)view, &key, 1, TUTTI_NO_TIMEOUT, NULL);
+    const tutti_store_call_options forever = within_ms(TUTTI_NO_TIMEOUT);
+    return (void*)(intptr_t)tutti_store_wait((tutti_store*)view, &key, 1, &forever, NULL);
 }
 
 /* Whether the other thread had begun to wait cannot be seen; so again until it had. */
@@ -307,7 +308,7 @@ static void a_release_does_not_disturb_the_wait_of_another_thread(void** state) 
             pthread_t thread;
             tutti_store* view = NULL;
             int32_t deleted = 0;
-            EXPECT_OK(tutti_prefix_store_create("view", stores[kind], &view, &error));
+            EXPECT_OK(tutti_prefix_store_create(stores[kind], "view", &view, &error));
             assert_int_equal(pthread_create(&thread, NULL, wait_for_end, view), 0);
             sched_yield();
             tutti_store_release(view);
@@ -329,7 +330,7 @@ static int what_is_released_before_exit_ends(void) {
     const pid_t child = fork();
     if (child == 0) {
         tutti_store* store = NULL;
-        if (tutti_file_store_create(path, 1, &store, NULL) != TUTTI_OK) exit(1);
+        if (tutti_file_store_create(path, 1, NULL, &store, NULL) != TUTTI_OK) exit(1);
         if (tutti_store_set(store, "key", "value", 5, NULL) != TUTTI_OK) exit(2);
         if (access(path, F_OK) != 0) exit(3);
         tutti_store_release(store);

@@ -26,7 +26,7 @@ static void values_are_any_bytes(void** state) {
     FOR_EACH_STORE(store) {
         tutti_bytes* value = NULL;
         EXPECT_OK(tutti_store_set(store, "key", bytes, size, &error));
-        EXPECT_OK(tutti_store_get(store, "key", &value, &error));
+        EXPECT_OK(tutti_store_get(store, "key", NULL, &value, &error));
         assert_int_equal(tutti_bytes_size(value), size);
         assert_memory_equal(tutti_bytes_data(value), bytes, size);
         assert_int_equal(((const char*)tutti_bytes_data(value))[size], 0);
@@ -124,36 +124,38 @@ static void several_values_are_set_and_read_at_once(void** state) {
     FOR_EACH_STORE(store) {
         tutti_bytes* got[3] = {NULL, NULL, NULL};
         EXPECT_OK(tutti_store_multi_set(store, keys, values, sizes, 3, &error));
-        EXPECT_OK(tutti_store_multi_get(store, keys, 3, got, &error));
+        EXPECT_OK(tutti_store_multi_get(store, keys, 3, NULL, got, &error));
         assert_string_equal((const char*)tutti_bytes_data(got[0]), "1");
         assert_string_equal((const char*)tutti_bytes_data(got[1]), "22");
         assert_int_equal(tutti_bytes_size(got[2]), 0);
         for (int i = 0; i < 3; ++i) tutti_bytes_release(got[i]);
         EXPECT_OK(tutti_store_multi_set(store, NULL, NULL, NULL, 0, &error));
-        EXPECT_OK(tutti_store_multi_get(store, NULL, 0, NULL, &error));
+        EXPECT_OK(tutti_store_multi_get(store, NULL, 0, NULL, NULL, &error));
     }
 }
 
 static void waits_end_at_the_timeout_and_name_the_key(void** state) {
     (void)state;
     const char* keys[] = {"present", "absent"};
+    const tutti_store_call_options ample = within_ms(60000), brief = within_ms(1);
     FOR_EACH_STORE(store) {
         int64_t timeout_ms = 0;
         tutti_bytes* value = NULL;
         EXPECT_OK(tutti_store_get_timeout(store, &timeout_ms, &error));
         assert_int_equal(timeout_ms, 300000);
         EXPECT_OK(tutti_store_set(store, "present", "", 0, &error));
-        EXPECT_OK(tutti_store_wait(store, keys, 1, 60000, &error));
-        EXPECT_OK(tutti_store_wait(store, NULL, 0, 60000, &error));
-        EXPECT_ERROR(tutti_store_wait(store, keys, 2, 1, &error), TUTTI_ERR_TIMEOUT, "absent");
+        EXPECT_OK(tutti_store_wait(store, keys, 1, &ample, &error));
+        EXPECT_OK(tutti_store_wait(store, NULL, 0, &ample, &error));
+        EXPECT_ERROR(tutti_store_wait(store, keys, 2, &brief, &error), TUTTI_ERR_TIMEOUT, "absent");
         EXPECT_OK(tutti_store_set_timeout(store, 1, &error));
         EXPECT_OK(tutti_store_get_timeout(store, &timeout_ms, &error));
         assert_int_equal(timeout_ms, 1);
-        EXPECT_ERROR(tutti_store_wait(store, keys, 2, 0, &error), TUTTI_ERR_TIMEOUT, "absent");
+        EXPECT_ERROR(tutti_store_wait(store, keys, 2, NULL, &error), TUTTI_ERR_TIMEOUT, "absent");
         EXPECT_OK(tutti_store_set_timeout(store, 200, &error));
-        EXPECT_ERROR(tutti_store_get(store, "absent", &value, &error), TUTTI_ERR_TIMEOUT, "absent");
+        EXPECT_ERROR(tutti_store_get(store, "absent", NULL, &value, &error), TUTTI_ERR_TIMEOUT,
+                     "absent");
         tutti_bytes* got[2] = {NULL, NULL};
-        EXPECT_ERROR(tutti_store_multi_get(store, keys, 2, got, &error), TUTTI_ERR_TIMEOUT,
+        EXPECT_ERROR(tutti_store_multi_get(store, keys, 2, NULL, got, &error), TUTTI_ERR_TIMEOUT,
                      "absent");
         assert_null(got[0]);
         assert_null(value);
@@ -165,7 +167,7 @@ static void waits_end_at_the_timeout_and_name_the_key(void** state) {
 
 static void expect_popped(tutti_store* store, const char* key, int32_t block, const char* wanted) {
     tutti_bytes* value = NULL;
-    EXPECT_OK(tutti_store_queue_pop(store, key, block, &value, &error));
+    EXPECT_OK(tutti_store_queue_pop(store, key, block, NULL, &value, &error));
     assert_int_equal(tutti_bytes_size(value), strlen(wanted));
     assert_string_equal((const char*)tutti_bytes_data(value), wanted);
     tutti_bytes_release(value);
@@ -186,8 +188,8 @@ static void queues_give_each_value_once(void** state) {
         pthread_t thread;
         EXPECT_OK(tutti_store_queue_len(store, key, &length, &error));
         assert_int_equal(length, 0);
-        EXPECT_ERROR(tutti_store_queue_pop(store, key, 0, &value, &error), TUTTI_ERR_QUEUE_EMPTY,
-                     "the queue is empty");
+        EXPECT_ERROR(tutti_store_queue_pop(store, key, 0, NULL, &value, &error),
+                     TUTTI_ERR_QUEUE_EMPTY, "the queue is empty");
         assert_null(value);
         EXPECT_OK(tutti_store_queue_push(store, key, "first", 5, &error));
         EXPECT_OK(tutti_store_queue_push(store, key, NULL, 0, &error));
@@ -201,7 +203,8 @@ static void queues_give_each_value_once(void** state) {
         expect_popped(store, "late queue", 1, "value");
         pthread_join(thread, NULL);
         EXPECT_OK(tutti_store_set_timeout(store, 1, &error));
-        EXPECT_ERROR(tutti_store_queue_pop(store, key, 1, &value, &error), TUTTI_ERR_TIMEOUT, key);
+        EXPECT_ERROR(tutti_store_queue_pop(store, key, 1, NULL, &value, &error), TUTTI_ERR_TIMEOUT,
+                     key);
     }
 }
 
@@ -227,7 +230,8 @@ static void keys_are_listed(void** state) {
 }
 
 static void* come_to_the_barrier(void* store) {
-    tutti_store_barrier((tutti_store*)store, "barrier", 2, TUTTI_NO_TIMEOUT, NULL);
+    const tutti_store_call_options forever = within_ms(TUTTI_NO_TIMEOUT);
+    tutti_store_barrier((tutti_store*)store, "barrier", 2, &forever, NULL);
     return NULL;
 }
 
@@ -235,9 +239,11 @@ static void barriers_wait_for_all(void** state) {
     (void)state;
     FOR_EACH_STORE(store) {
         pthread_t thread;
-        EXPECT_ERROR(tutti_store_barrier(store, "alone", 2, 1, &error), TUTTI_ERR_TIMEOUT, "alone");
+        const tutti_store_call_options brief = within_ms(1);
+        EXPECT_ERROR(tutti_store_barrier(store, "alone", 2, &brief, &error), TUTTI_ERR_TIMEOUT,
+                     "alone");
         assert_int_equal(pthread_create(&thread, NULL, come_to_the_barrier, store), 0);
-        EXPECT_OK(tutti_store_barrier(store, "barrier", 2, 0, &error));
+        EXPECT_OK(tutti_store_barrier(store, "barrier", 2, NULL, &error));
         pthread_join(thread, NULL);
     }
 }
@@ -249,7 +255,7 @@ static void clones_are_handles_of_the_same_store(void** state) {
         int64_t timeout_ms = 0;
         int32_t has = -1;
         EXPECT_OK(tutti_store_set_timeout(store, 60000, &error));
-        EXPECT_OK(tutti_store_clone(store, &clone, &error));
+        EXPECT_OK(tutti_store_clone(store, NULL, &clone, &error));
         EXPECT_OK(tutti_store_set(store, "key", "value", 5, &error));
         expect_stored(store, "key", "value");
         expect_stored(clone, "key", "value");
@@ -263,6 +269,59 @@ static void clones_are_handles_of_the_same_store(void** state) {
     }
 }
 
+/* Each of these would wait for 300 s by the handle's own timeout. */
+static void the_timeout_of_one_call_is_an_option(void** state) {
+    (void)state;
+    const char* key = "absent";
+    const tutti_store_call_options brief = within_ms(1);
+    FOR_EACH_STORE(store) {
+        int64_t timeout_ms = 0;
+        tutti_bytes* value = NULL;
+        EXPECT_ERROR(tutti_store_get(store, key, &brief, &value, &error), TUTTI_ERR_TIMEOUT, key);
+        EXPECT_ERROR(tutti_store_multi_get(store, &key, 1, &brief, &value, &error),
+                     TUTTI_ERR_TIMEOUT, key);
+        EXPECT_ERROR(tutti_store_queue_pop(store, key, 1, &brief, &value, &error),
+                     TUTTI_ERR_TIMEOUT, key);
+        assert_null(value);
+        EXPECT_OK(tutti_store_get_timeout(store, &timeout_ms, &error));
+        assert_int_equal(timeout_ms, 300000);
+    }
+}
+
+static void clones_may_have_a_timeout_of_their_own(void** state) {
+    (void)state;
+    tutti_store_options options = TUTTI_STORE_OPTIONS_INIT;
+    options.timeout_ms = 12345;
+    FOR_EACH_STORE(store) {
+        tutti_store* clone = NULL;
+        int64_t timeout_ms = 0;
+        EXPECT_OK(tutti_store_clone(store, &options, &clone, &error));
+        EXPECT_OK(tutti_store_get_timeout(clone, &timeout_ms, &error));
+        assert_int_equal(timeout_ms, 12345);
+        EXPECT_OK(tutti_store_get_timeout(store, &timeout_ms, &error));
+        assert_int_equal(timeout_ms, 300000);
+        tutti_store_release(clone);
+    }
+}
+
+static void what_was_flushed_is_there_for_other_handles(void** state) {
+    (void)state;
+    const tutti_store_call_options ample = within_ms(60000);
+    const char* keys[] = {"key", "queue"};
+    FOR_EACH_STORE(store) {
+        tutti_store* clone = NULL;
+        int32_t found = -1;
+        EXPECT_OK(tutti_store_clone(store, NULL, &clone, &error));
+        EXPECT_OK(tutti_store_flush(store, NULL, &error)); /* nothing to do */
+        EXPECT_OK(tutti_store_set(store, "key", "value", 5, &error));
+        EXPECT_OK(tutti_store_queue_push(store, "queue", "value", 5, &error));
+        EXPECT_OK(tutti_store_flush(store, &ample, &error));
+        EXPECT_OK(tutti_store_check(clone, keys, 2, &found, &error));
+        assert_int_equal(found, 1);
+        tutti_store_release(clone);
+    }
+}
+
 static void* set_late(void* store) {
     tutti_store_set((tutti_store*)store, "late", "value", 5, NULL);
     return NULL;
@@ -273,8 +332,9 @@ static void a_wait_ends_when_another_thread_sets_the_key(void** state) {
     FOR_EACH_STORE(store) {
         pthread_t thread;
         const char* key = "late";
+        const tutti_store_call_options forever = within_ms(TUTTI_NO_TIMEOUT);
         assert_int_equal(pthread_create(&thread, NULL, set_late, store), 0);
-        EXPECT_OK(tutti_store_wait(store, &key, 1, TUTTI_NO_TIMEOUT, &error));
+        EXPECT_OK(tutti_store_wait(store, &key, 1, &forever, &error));
         expect_stored(store, "late", "value");
         pthread_join(thread, NULL);
     }
@@ -286,23 +346,28 @@ static void arguments_that_are_wrong_are_named(void** state) {
     const void* values[] = {"value", NULL};
     const size_t sizes[] = {5, 1};
     const tutti_status bad = TUTTI_ERR_INVALID_ARGUMENT;
+    const tutti_store_call_options wrong = within_ms(-2);
+    tutti_store_options settings = TUTTI_STORE_OPTIONS_INIT;
+    settings.reserved = 1;
     FOR_EACH_STORE(store) {
         int32_t flag = 7;
         int64_t number = 7;
         tutti_bytes* value = NULL;
         tutti_bytes* got[2];
+        tutti_store* clone = NULL;
         EXPECT_ERROR(tutti_store_set(store, NULL, "", 0, &error), bad, "key is NULL");
         EXPECT_ERROR(tutti_store_set(store, "key", NULL, 3, &error), bad, "value is NULL");
-        EXPECT_ERROR(tutti_store_get(store, NULL, &value, &error), bad, "key is NULL");
-        EXPECT_ERROR(tutti_store_get(store, "key", NULL, &error), bad, "out_value is NULL");
+        EXPECT_ERROR(tutti_store_get(store, NULL, NULL, &value, &error), bad, "key is NULL");
+        EXPECT_ERROR(tutti_store_get(store, "key", NULL, NULL, &error), bad, "out_value is NULL");
         EXPECT_ERROR(tutti_store_add(store, NULL, 1, &number, &error), bad, "key is NULL");
         EXPECT_ERROR(tutti_store_add(store, "key", 1, NULL, &error), bad, "out_value is NULL");
         EXPECT_ERROR(tutti_store_append(store, "key", NULL, 1, &error), bad, "value is NULL");
         EXPECT_ERROR(tutti_store_check(store, keys, 2, &flag, &error), bad, "keys[1] is NULL");
         EXPECT_ERROR(tutti_store_check(store, NULL, 2, &flag, &error), bad, "keys is NULL");
         EXPECT_ERROR(tutti_store_check(store, keys, 1, NULL, &error), bad, "out_found is NULL");
-        EXPECT_ERROR(tutti_store_wait(store, keys, 2, 1, &error), bad, "keys[1] is NULL");
-        EXPECT_ERROR(tutti_store_wait(store, keys, 1, -2, &error), bad, "timeout_ms is -2");
+        EXPECT_ERROR(tutti_store_wait(store, keys, 2, NULL, &error), bad, "keys[1] is NULL");
+        EXPECT_ERROR(tutti_store_wait(store, keys, 1, &wrong, &error), bad,
+                     "options.timeout_ms is -2");
         EXPECT_ERROR(tutti_store_compare_set(store, "key", NULL, 1, "", 0, &value, &error), bad,
                      "expected is NULL");
         EXPECT_ERROR(tutti_store_compare_set(store, "key", "", 0, NULL, 1, &value, &error), bad,
@@ -311,8 +376,9 @@ static void arguments_that_are_wrong_are_named(void** state) {
                      "out_value is NULL");
         EXPECT_ERROR(tutti_store_delete_key(store, "key", NULL, &error), bad, "out_deleted");
         EXPECT_ERROR(tutti_store_delete_key(store, NULL, &flag, &error), bad, "key is NULL");
-        EXPECT_ERROR(tutti_store_multi_get(store, keys, 2, got, &error), bad, "keys[1] is NULL");
-        EXPECT_ERROR(tutti_store_multi_get(store, keys, 1, NULL, &error), bad, "out_values");
+        EXPECT_ERROR(tutti_store_multi_get(store, keys, 2, NULL, got, &error), bad,
+                     "keys[1] is NULL");
+        EXPECT_ERROR(tutti_store_multi_get(store, keys, 1, NULL, NULL, &error), bad, "out_values");
         EXPECT_ERROR(tutti_store_multi_set(store, keys, values, sizes, 2, &error), bad, "keys[1]");
         keys[1] = "other";
         EXPECT_ERROR(tutti_store_multi_set(store, keys, values, sizes, 2, &error), bad,
@@ -326,23 +392,40 @@ static void arguments_that_are_wrong_are_named(void** state) {
         EXPECT_ERROR(tutti_store_get_timeout(store, NULL, &error), bad, "out_timeout_ms");
         EXPECT_ERROR(tutti_store_queue_push(store, NULL, "", 0, &error), bad, "key is NULL");
         EXPECT_ERROR(tutti_store_queue_push(store, "q", NULL, 1, &error), bad, "value is NULL");
-        EXPECT_ERROR(tutti_store_queue_pop(store, NULL, 0, &value, &error), bad, "key is NULL");
-        EXPECT_ERROR(tutti_store_queue_pop(store, "q", 2, &value, &error), bad, "block is 2");
-        EXPECT_ERROR(tutti_store_queue_pop(store, "q", 0, NULL, &error), bad, "out_value is NULL");
+        EXPECT_ERROR(tutti_store_queue_pop(store, NULL, 0, NULL, &value, &error), bad,
+                     "key is NULL");
+        EXPECT_ERROR(tutti_store_queue_pop(store, "q", 2, NULL, &value, &error), bad, "block is 2");
+        EXPECT_ERROR(tutti_store_queue_pop(store, "q", 0, NULL, NULL, &error), bad,
+                     "out_value is NULL");
         EXPECT_ERROR(tutti_store_queue_len(store, NULL, &number, &error), bad, "key is NULL");
         EXPECT_ERROR(tutti_store_queue_len(store, "q", NULL, &error), bad, "out_length is NULL");
         EXPECT_ERROR(tutti_store_list_keys(store, NULL, &number, &error), bad, "out_keys is NULL");
         EXPECT_ERROR(tutti_store_list_keys(store, &value, NULL, &error), bad, "out_count is NULL");
-        EXPECT_ERROR(tutti_store_barrier(store, NULL, 1, 0, &error), bad, "key is NULL");
-        EXPECT_ERROR(tutti_store_barrier(store, "b", 0, 0, &error), bad, "world_size is 0");
+        EXPECT_ERROR(tutti_store_barrier(store, NULL, 1, NULL, &error), bad, "key is NULL");
+        EXPECT_ERROR(tutti_store_barrier(store, "b", 0, NULL, &error), bad, "world_size is 0");
         EXPECT_ERROR(tutti_store_set(store, "a", "v", SIZE_MAX / 4, &error), bad,
                      "value has 4611686018427387903 bytes; no store takes more than");
-        EXPECT_ERROR(tutti_store_barrier(store, "b", 1, -2, &error), bad, "timeout_ms is -2");
-        EXPECT_ERROR(tutti_store_clone(store, NULL, &error), bad, "out_store is NULL");
+        EXPECT_ERROR(tutti_store_barrier(store, "b", 1, &wrong, &error), bad,
+                     "options.timeout_ms is -2");
+        EXPECT_ERROR(tutti_store_clone(store, NULL, NULL, &error), bad, "out_store is NULL");
+        EXPECT_ERROR(tutti_store_clone(store, &settings, &clone, &error), bad, "options.reserved");
+        EXPECT_ERROR(tutti_store_get(store, "a", &wrong, &value, &error), bad, "options.timeout");
+        EXPECT_ERROR(tutti_store_multi_get(store, keys, 1, &wrong, got, &error), bad, "options.t");
+        EXPECT_ERROR(tutti_store_queue_pop(store, "q", 0, &wrong, &value, &error), bad,
+                     "options.timeout_ms is -2");
+        EXPECT_ERROR(tutti_store_flush(store, &wrong, &error), bad, "options.timeout_ms is -2");
+        EXPECT_ERROR(tutti_store_check(store, keys, -1, &flag, &error), bad, "count is -1");
+        EXPECT_ERROR(tutti_store_wait(store, keys, -1, NULL, &error), bad, "count is -1");
+        EXPECT_ERROR(tutti_store_multi_get(store, keys, -2, NULL, got, &error), bad, "count is -2");
+        EXPECT_ERROR(tutti_store_multi_set(store, keys, values, sizes, INT64_MIN, &error), bad,
+                     "count is -9223372036854775808");
+        EXPECT_ERROR(tutti_store_check(store, keys, INT64_MAX, &flag, &error), bad,
+                     "keys cannot have so many elements");
         EXPECT_ERROR(tutti_store_has_extended_api(store, NULL, &error), bad, "out_has is NULL");
         assert_int_equal(flag, 7);
         assert_int_equal(number, 7);
         assert_null(value);
+        assert_null(clone);
         EXPECT_OK(tutti_store_check(store, keys, 1, &flag, &error));
         assert_int_equal(flag, 0);
     }
@@ -382,6 +465,9 @@ int main(void) {
         STORE_TEST(keys_are_listed),
         STORE_TEST(barriers_wait_for_all),
         STORE_TEST(clones_are_handles_of_the_same_store),
+        STORE_TEST(the_timeout_of_one_call_is_an_option),
+        STORE_TEST(clones_may_have_a_timeout_of_their_own),
+        STORE_TEST(what_was_flushed_is_there_for_other_handles),
         STORE_TEST(waits_end_at_the_timeout_and_name_the_key),
         STORE_TEST(a_wait_ends_when_another_thread_sets_the_key),
         STORE_TEST(arguments_that_are_wrong_are_named),

@@ -23,7 +23,7 @@ static void members_work_and_others_are_told_that_they_are_none(rank_context* me
         RANK_EXPECT(me, tutti_get_group_rank(group, 0) == -1);
         RANK_EXPECT(me, tutti_get_global_rank(group, 0) == -1);
         RANK_STATUS(me, tutti_barrier(group, NULL, NULL, &me->error), TUTTI_ERR_INVALID_HANDLE);
-        RANK_OK(me, tutti_destroy_process_group(group, &me->error));
+        RANK_OK(me, tutti_destroy_process_group(group, NULL, &me->error));
         tutti_group_release(group);
         return;
     }
@@ -40,7 +40,7 @@ static void members_work_and_others_are_told_that_they_are_none(rank_context* me
     RANK_OK(me, tutti_get_process_group_ranks(group, ranks, 4, &me->error));
     RANK_EXPECT(me, ranks[0] == 0 && ranks[1] == 2 && ranks[2] == 3 && ranks[3] == -7);
     RANK_EXPECT(me, rank_sum(me, group, me->rank) == 5);
-    RANK_OK(me, tutti_destroy_process_group(group, &me->error));
+    RANK_OK(me, tutti_destroy_process_group(group, NULL, &me->error));
     tutti_group_release(group);
 }
 
@@ -69,9 +69,10 @@ static void groups_of_groups_translate_to_global_ranks(rank_context* me) {
 }
 
 static void a_split_gives_every_rank_its_part(rank_context* me) {
-    const int32_t ranks[] = {4, 1, 0, 3}, sizes[] = {2, 1, 1};
+    const int32_t ranks[] = {4, 1, 0, 3};
+    const int64_t sizes[] = {2, 1, 1};
     tutti_group* group = NULL;
-    RANK_OK(me, tutti_split_group(me->group, ranks, sizes, 3, NULL, NULL, &group, &me->error));
+    RANK_OK(me, tutti_split_group(me->group, ranks, 4, sizes, 3, NULL, NULL, &group, &me->error));
     if (me->rank == 2) {
         RANK_EXPECT(me, group == TUTTI_GROUP_NON_MEMBER);
         return;
@@ -80,7 +81,7 @@ static void a_split_gives_every_rank_its_part(rank_context* me) {
     RANK_EXPECT(me, tutti_get_world_size(group) == 1 + partner);
     RANK_EXPECT(me, tutti_get_rank(group) == (me->rank == 4));
     RANK_EXPECT(me, rank_sum(me, group, me->rank) == (partner ? 5 : me->rank));
-    RANK_OK(me, tutti_destroy_process_group(group, &me->error));
+    RANK_OK(me, tutti_destroy_process_group(group, NULL, &me->error));
     tutti_group_release(group);
 }
 
@@ -117,12 +118,13 @@ static void different_ranks_are_shown_from_both_sides(rank_context* me) {
 }
 
 static void different_functions_are_shown_from_both_sides(rank_context* me) {
-    const int32_t ranks[] = {0, 1, 2}, sizes[] = {3};
+    const int32_t ranks[] = {0, 1, 2};
+    const int64_t sizes[] = {3};
     tutti_group* group = NULL;
     if (me->rank == 1) {
-        RANK_STATUS(me,
-                    tutti_split_group(me->group, ranks, sizes, 1, NULL, NULL, &group, &me->error),
-                    TUTTI_ERR_MISMATCH);
+        RANK_STATUS(
+            me, tutti_split_group(me->group, ranks, 3, sizes, 1, NULL, NULL, &group, &me->error),
+            TUTTI_ERR_MISMATCH);
     } else {
         RANK_STATUS(me, make(me, ranks, 3, NULL, &group), TUTTI_ERR_MISMATCH);
     }
@@ -173,7 +175,7 @@ static void a_rank_that_left_is_named(rank_context* me) {
     tutti_group *group = NULL, *mine = me->group;
     if (me->rank == 2) {
         me->group = NULL;
-        RANK_OK(me, tutti_destroy_process_group(mine, &me->error));
+        RANK_OK(me, tutti_destroy_process_group(mine, NULL, &me->error));
         return;
     }
     RANK_STATUS(me, make(me, NULL, 0, NULL, &group), TUTTI_ERR_PEER_LOST);
@@ -230,10 +232,10 @@ static void a_failure_of_the_first_group_leaves_the_others_whole(rank_context* m
 static void a_timeout_is_the_parents_unless_given(rank_context* me) {
     tutti_group* group = NULL;
     const int32_t none = 0;
-    RANK_STATUS(me, tutti_set_timeout(me->group, 0, &me->error), TUTTI_ERR_INVALID_ARGUMENT);
-    RANK_STATUS(me, tutti_set_timeout(me->group, -2, &me->error), TUTTI_ERR_INVALID_ARGUMENT);
+    RANK_STATUS(me, tutti_group_set_timeout(me->group, 0, &me->error), TUTTI_ERR_INVALID_ARGUMENT);
+    RANK_STATUS(me, tutti_group_set_timeout(me->group, -2, &me->error), TUTTI_ERR_INVALID_ARGUMENT);
     RANK_OK(me, make(me, NULL, 0, NULL, &group));
-    RANK_OK(me, tutti_set_timeout(group, SHORT_MS, &me->error));
+    RANK_OK(me, tutti_group_set_timeout(group, SHORT_MS, &me->error));
     if (me->rank == 0) {
         unsigned char byte = 0;
         tutti_buffer buffer = TUTTI_BUFFER_INIT(&byte, 1, TUTTI_UINT8);
@@ -245,19 +247,20 @@ static void a_timeout_is_the_parents_unless_given(rank_context* me) {
 }
 
 static void the_first_group_takes_all_others_with_it(rank_context* me) {
-    const int32_t ranks[] = {0, 1, 2}, sizes[] = {1, 2};
+    const int32_t ranks[] = {0, 1, 2};
+    const int64_t sizes[] = {1, 2};
     tutti_group *all = NULL, *part = NULL, *inner = NULL, *mine = me->group;
     RANK_OK(me, make(me, NULL, 0, NULL, &all));
-    RANK_OK(me, tutti_split_group(all, ranks, sizes, 2, NULL, NULL, &part, &me->error));
+    RANK_OK(me, tutti_split_group(all, ranks, 3, sizes, 2, NULL, NULL, &part, &me->error));
     RANK_OK(me, tutti_new_group(part, NULL, 0, NULL, NULL, NULL, &inner, &me->error));
     /* A group in the middle ends alone. */
-    RANK_OK(me, tutti_destroy_process_group(part, &me->error));
+    RANK_OK(me, tutti_destroy_process_group(part, NULL, &me->error));
     RANK_OK(me, tutti_barrier(inner, NULL, NULL, &me->error));
     RANK_OK(me, tutti_barrier(all, NULL, NULL, &me->error));
-    RANK_OK(me, tutti_destroy_process_group(mine, &me->error));
+    RANK_OK(me, tutti_destroy_process_group(mine, NULL, &me->error));
     me->group = NULL;
     RANK_STATUS(me, tutti_barrier(inner, NULL, NULL, &me->error), TUTTI_ERR_INVALID_HANDLE);
-    RANK_STATUS(me, tutti_destroy_process_group(all, &me->error), TUTTI_ERR_INVALID_HANDLE);
+    RANK_STATUS(me, tutti_destroy_process_group(all, NULL, &me->error), TUTTI_ERR_INVALID_HANDLE);
     tutti_group_release(all);
     tutti_group_release(part);
     tutti_group_release(inner);
@@ -269,7 +272,7 @@ static void a_group_outlives_the_handle_of_its_parent(rank_context* me) {
     me->group = NULL;
     tutti_group_release(mine);
     RANK_EXPECT(me, rank_sum(me, group, 1) == me->size);
-    RANK_OK(me, tutti_destroy_process_group(group, &me->error));
+    RANK_OK(me, tutti_destroy_process_group(group, NULL, &me->error));
     tutti_group_release(group);
 }
 
@@ -288,7 +291,7 @@ static void nothing_sent_is_lost_when_a_group_ends(rank_context* me) {
         } else {
             RANK_OK(me, tutti_recv(group, &buffer, 0, 0, NULL, NULL, NULL, &me->error));
         }
-        RANK_OK(me, tutti_destroy_process_group(group, &me->error));
+        RANK_OK(me, tutti_destroy_process_group(group, NULL, &me->error));
         for (int i = 0; i < COUNT; ++i) RANK_EXPECT(me, numbers[i] == i);
         free(numbers);
     }
@@ -302,7 +305,7 @@ static void a_group_may_use_another_backend(rank_context* me) {
     RANK_OK(me, tutti_new_group(me->group, NULL, 0, other, NULL, NULL, &group, &me->error));
     RANK_EXPECT(me, strcmp(tutti_get_backend(group), other) == 0);
     RANK_EXPECT(me, rank_sum(me, group, me->rank) == 3);
-    RANK_OK(me, tutti_destroy_process_group(group, &me->error));
+    RANK_OK(me, tutti_destroy_process_group(group, NULL, &me->error));
     tutti_group_release(group);
 }
 
@@ -369,12 +372,13 @@ RANK_TEST(several_groups_work_at_once, 3)
 static void wrong_arguments_are_refused(void** state) {
     (void)state;
     const tutti_status bad = TUTTI_ERR_INVALID_ARGUMENT;
-    const int32_t twice[] = {0, 0}, negative[] = {-1}, one = 1, two = 2, none = 0;
+    const int32_t twice[] = {0, 0}, negative[] = {-1}, none = 0;
+    const int64_t one = 1, two = 2;
     tutti_store* store = NULL;
     tutti_group *all = NULL, *group = NULL;
     tutti_new_group_options options = TUTTI_NEW_GROUP_OPTIONS_INIT;
     EXPECT_OK(tutti_hash_store_create(&store, &error));
-    EXPECT_OK(tutti_group_create(backend, store, 0, 1, NULL, &all, &error));
+    EXPECT_OK(tutti_group_create(backend, store, NULL, 0, 1, NULL, &all, &error));
     EXPECT_ERROR(tutti_new_group(all, twice, 2, NULL, NULL, NULL, &group, &error), bad,
                  "tutti_new_group: ranks[1] is 0, which is ranks[0] too");
     EXPECT_ERROR(tutti_new_group(all, negative, 1, NULL, NULL, NULL, &group, &error), bad,
@@ -391,20 +395,24 @@ static void wrong_arguments_are_refused(void** state) {
     EXPECT_ERROR(tutti_new_group(all, NULL, 0, NULL, NULL, &options, &group, &error), bad,
                  "use_local_synchronization is 2");
     options.use_local_synchronization = 1;
-    EXPECT_ERROR(tutti_split_group(all, &none, &one, 1, NULL, &options, &group, &error), bad,
+    EXPECT_ERROR(tutti_split_group(all, &none, 1, &one, 1, NULL, &options, &group, &error), bad,
                  "use_local_synchronization");
     options.use_local_synchronization = 0;
     options.timeout_ms = -2;
     EXPECT_ERROR(tutti_new_group(all, NULL, 0, NULL, NULL, &options, &group, &error), bad,
                  "options.timeout_ms is -2");
-    EXPECT_ERROR(tutti_split_group(all, twice, &two, 1, NULL, NULL, &group, &error), bad,
+    EXPECT_ERROR(tutti_split_group(all, twice, 2, &two, 1, NULL, NULL, &group, &error), bad,
                  "sizes[0] is 2");
-    EXPECT_ERROR(tutti_split_group(all, &none, &one, 0, NULL, NULL, &group, &error), bad,
+    EXPECT_ERROR(tutti_split_group(all, &none, 1, &one, 0, NULL, NULL, &group, &error), bad,
                  "split_count is 0");
-    EXPECT_ERROR(tutti_split_group(all, NULL, &one, 1, NULL, NULL, &group, &error), bad,
+    EXPECT_ERROR(tutti_split_group(all, NULL, 1, &one, 1, NULL, NULL, &group, &error), bad,
                  "ranks is NULL");
-    EXPECT_ERROR(tutti_split_group(all, &none, NULL, 1, NULL, NULL, &group, &error), bad,
+    EXPECT_ERROR(tutti_split_group(all, &none, 1, NULL, 1, NULL, NULL, &group, &error), bad,
                  "sizes is NULL");
+    EXPECT_ERROR(tutti_split_group(all, &none, 2, &one, 1, NULL, NULL, &group, &error), bad,
+                 "count is 2, and the sizes of the new groups sum up to 1");
+    EXPECT_ERROR(tutti_split_group(all, &none, -1, &one, 1, NULL, NULL, &group, &error), bad,
+                 "count is -1");
     assert_null(group);
     /* None of them left anything behind. */
     int64_t keys = -1;
@@ -425,16 +433,16 @@ static void the_default_group_counts_its_groups(void** state) {
     assert_int_equal(tutti_get_pg_count(), 0);
     EXPECT_OK(tutti_hash_store_create(&store, &error));
     for (int life = 0; life < 2; ++life) {
-        EXPECT_OK(tutti_init_process_group_with_store(backend, store, 0, 1, NULL, &error));
+        EXPECT_OK(tutti_init_process_group_with_store(backend, store, NULL, 0, 1, NULL, &error));
         assert_int_equal(tutti_get_pg_count(), 1);
         for (int i = 0; i < 2; ++i) {
             EXPECT_OK(
                 tutti_new_group(TUTTI_GROUP_WORLD, NULL, 0, NULL, NULL, NULL, &groups[i], &error));
         }
         assert_int_equal(tutti_get_pg_count(), 3);
-        EXPECT_OK(tutti_destroy_process_group(groups[0], &error));
+        EXPECT_OK(tutti_destroy_process_group(groups[0], NULL, &error));
         assert_int_equal(tutti_get_pg_count(), 2);
-        EXPECT_OK(tutti_destroy_process_group(TUTTI_GROUP_WORLD, &error));
+        EXPECT_OK(tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error));
         assert_int_equal(tutti_get_pg_count(), 0);
         EXPECT_ERROR(tutti_barrier(groups[1], NULL, NULL, &error), TUTTI_ERR_INVALID_HANDLE,
                      "world/2");

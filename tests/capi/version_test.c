@@ -6,18 +6,27 @@
 static void the_number_and_the_string_agree(void** state) {
     (void)state;
     char text[32];
-    const uint32_t version = tutti_version();
+    const int32_t version = tutti_version();
     (void)snprintf(text, sizeof text, "%u.%u.%u", (unsigned)(version / 10000),
                    (unsigned)(version / 100 % 100), (unsigned)(version % 100));
     assert_string_equal(tutti_version_string(), text);
     assert_string_equal(tutti_version_string(), TUTTI_TEST_VERSION);
 }
 
+#if TUTTI_VERSION < 100 || TUTTI_VERSION >= 1000000
+#error "TUTTI_VERSION cannot be compared"
+#endif
+
+static void the_headers_and_the_library_agree(void** state) {
+    (void)state;
+    assert_int_equal(tutti_version(), TUTTI_VERSION);
+}
+
 static void every_dtype_has_a_size(void** state) {
     (void)state;
     const struct {
         tutti_dtype dtype;
-        size_t size;
+        int64_t size;
     } wanted[] = {{TUTTI_INT8, 1},     {TUTTI_UINT8, 1},     {TUTTI_INT16, 2},
                   {TUTTI_UINT16, 2},   {TUTTI_INT32, 4},     {TUTTI_UINT32, 4},
                   {TUTTI_INT64, 8},    {TUTTI_UINT64, 8},    {TUTTI_FLOAT16, 2},
@@ -43,6 +52,7 @@ static void backends_are_found_by_name(void** state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(the_number_and_the_string_agree),
+        TEST(the_headers_and_the_library_agree),
         TEST(every_dtype_has_a_size),
         TEST(backends_are_found_by_name),
     };

@@ -1,5 +1,7 @@
 /* Each collective as the matrix sees it: what a rank gives, what shall be where afterwards, and the
  * call. One function each. */
+#include <string.h>
+
 #include "conformance.h"
 
 #define GROUP me->rank->group
@@ -247,21 +249,39 @@ static tutti_status all_to_all_single_split(attempt* me) {
     return all_to_all_tensor(me, 1);
 }
 
-/* Two of them, and one of something else between. */
+int is_listed(const char* list, const char* name) {
+    const size_t length = strcspn(name, ",");
+    for (const char* at = list; at != NULL && *at != '\0';
+         at += strcspn(at, "/"), at += *at == '/') {
+        if (strcspn(at, "/") == length && strncmp(at, name, length) == 0) return 1;
+    }
+    return 0;
+}
+
+/* Two of them, and one of something else between, if the backend has that. */
 static tutti_status coalesced(attempt* me) {
     const content mine = data_of(me->rank->rank, 0), other = data_of(me->rank->rank, 1);
     const tutti_buffer first = make_buffer(me, me->count, mine, reduced(0));
+    const int has_broadcast = !is_listed(me->lacks, "broadcast");
+    const content sent = me->rank->rank == 0 ? mine : junk();
     const tutti_buffer copied =
-        make_buffer(me, me->count, me->rank->rank == 0 ? mine : junk(), data_of(0, 0));
+        make_buffer(me, me->count, sent, has_broadcast ? data_of(0, 0) : sent);
     const tutti_buffer second = make_buffer(me, me->count, other, reduced(1));
     const tutti_reduce_op op = me->op;
-    tutti_status status = tutti_coalescing_begin(GROUP, ERROR);
-    if (status == TUTTI_OK) status = tutti_all_reduce(GROUP, NULL, &first, op, NULL, NULL, ERROR);
-    if (status == TUTTI_OK) status = tutti_broadcast(GROUP, &copied, 0, NULL, NULL, ERROR);
-    if (status == TUTTI_OK) status = tutti_all_reduce(GROUP, NULL, &second, op, NULL, NULL, ERROR);
-    const tutti_status ended =
-        tutti_coalescing_end(GROUP, NULL, work_of(me), status == TUTTI_OK ? ERROR : NULL);
-    return status == TUTTI_OK ? ended : status;
+    tutti_group* coalescing = NULL;
+    tutti_status status = tutti_coalescing_begin(GROUP, NULL, &coalescing, ERROR);
+    if (status == TUTTI_OK) {
+        status = tutti_all_reduce(coalescing, NULL, &first, op, NULL, NULL, ERROR);
+    }
+    if (status == TUTTI_OK && has_broadcast) {
+        status = tutti_broadcast(coalescing, &copied, 0, NULL, NULL, ERROR);
+    }
+    if (status == TUTTI_OK) {
+        status = tutti_all_reduce(coalescing, NULL, &second, op, NULL, NULL, ERROR);
+    }
+    if (status == TUTTI_OK) return tutti_coalescing_end(coalescing, NULL, work_of(me), ERROR);
+    tutti_group_release(coalescing);
+    return status;
 }
 
 /* To the next rank and from the one before; a rank alone, to itself, which takes works. */
@@ -291,23 +311,23 @@ static tutti_status barrier(attempt* me) {
 }
 
 const collective collectives[] = {
-    {"broadcast", 0, 1, 1, IN, broadcast},
-    {"all_reduce", 1, 0, 1, OUT | IN | SAME, all_reduce},
-    {"reduce", 1, 1, 1, OUT | IN | SAME, reduce},
-    {"all_gather", 0, 0, 1, OUT | IN | SAME, all_gather},
-    {"all_gather, uneven", 0, 0, 1, OUT | IN | SAME, all_gather_uneven},
-    {"all_gather_into_tensor", 0, 0, 1, OUT | IN | SAME, all_gather_into_tensor},
-    {"gather", 0, 1, 1, OUT | IN | SAME, gather},
-    {"scatter", 0, 1, 1, OUT | IN | SAME, scatter},
-    {"reduce_scatter", 1, 0, 1, OUT | SAME, reduce_scatter},
-    {"reduce_scatter, uneven", 1, 0, 1, OUT | SAME, reduce_scatter_uneven},
-    {"reduce_scatter_tensor", 1, 0, 1, OUT | SAME, reduce_scatter_tensor},
-    {"all_to_all", 0, 0, 1, OUT | IN | SAME, all_to_all},
-    {"all_to_all, uneven", 0, 0, 1, OUT, all_to_all_uneven},
-    {"all_to_all_single", 0, 0, 1, OUT | IN | SAME, all_to_all_single},
-    {"all_to_all_single, split", 0, 0, 1, OUT, all_to_all_single_split},
-    {"coalesced", 1, 0, 1, IN, coalesced},
-    {"send, recv", 0, 0, 1, OUT, messages},
-    {"barrier", 0, 0, 0, OUT, barrier},
+    {"broadcast", 0, 1, 1, IN, broadcast, NULL},
+    {"all_reduce", 1, 0, 1, OUT | IN | SAME, all_reduce, NULL},
+    {"reduce", 1, 1, 1, OUT | IN | SAME, reduce, NULL},
+    {"all_gather", 0, 0, 1, OUT | IN | SAME, all_gather, NULL},
+    {"all_gather, uneven", 0, 0, 1, OUT | IN | SAME, all_gather_uneven, NULL},
+    {"all_gather_into_tensor", 0, 0, 1, OUT | IN | SAME, all_gather_into_tensor, NULL},
+    {"gather", 0, 1, 1, OUT | IN | SAME, gather, NULL},
+    {"scatter", 0, 1, 1, OUT | IN | SAME, scatter, NULL},
+    {"reduce_scatter", 1, 0, 1, OUT | SAME, reduce_scatter, NULL},
+    {"reduce_scatter, uneven", 1, 0, 1, OUT | SAME, reduce_scatter_uneven, NULL},
+    {"reduce_scatter_tensor", 1, 0, 1, OUT | SAME, reduce_scatter_tensor, NULL},
+    {"all_to_all", 0, 0, 1, OUT | IN | SAME, all_to_all, NULL},
+    {"all_to_all, uneven", 0, 0, 1, OUT, all_to_all_uneven, NULL},
+    {"all_to_all_single", 0, 0, 1, OUT | IN | SAME, all_to_all_single, NULL},
+    {"all_to_all_single, split", 0, 0, 1, OUT, all_to_all_single_split, NULL},
+    {"coalesced", 1, 0, 1, IN, coalesced, "all_reduce"},
+    {"send, recv", 0, 0, 1, OUT, messages, NULL},
+    {"barrier", 0, 0, 0, OUT, barrier, NULL},
 };
 const int collective_count = sizeof collectives / sizeof *collectives;

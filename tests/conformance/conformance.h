@@ -56,6 +56,7 @@ typedef struct area {
 typedef struct attempt {
     rank_context* rank;
     const cell* cell;
+    const char* lacks;  /* of the backend, "gather/bfloat16"; NULL: nothing */
     int64_t count;      /* elements of an even piece */
     tutti_work* work;   /* of the call, if it is async */
     tutti_reduce_op op; /* of this rank's, if the cell has one; ours to release */
@@ -71,10 +72,13 @@ typedef struct collective {
     int has_op, has_root, has_data;
     int places; /* bits: 1 << place */
     tutti_status (*call)(attempt* me);
+    const char* gathers; /* the collective that it cannot do without; NULL: it is none of others */
 } collective;
 
 extern const collective collectives[];
 extern const int collective_count;
+/* Whether "gather/bfloat16" has this name, or what is in front of its comma. */
+int is_listed(const char* list, const char* name);
 
 /* memory.c */
 extern const int64_t piece_bytes[];

@@ -2,9 +2,10 @@
  * [seed N] [ranks N] [only NAME] [lacks NAME/NAME...] tries the matrix with ranks that are threads,
  * and prints what came of every cell. Without "full": every dtype × op at one size, and every pair
  * of the other parameters' values. With "part" the ranks are a group made from one that has another
- * rank, too.
- * With "shared" all data lie in memory of tutti_alloc, with "mixed" on every other rank. "lacks"
- * names collectives, dtypes and ops that the backend says it cannot do, and must refuse. */
+ * rank as well.
+ * With "shared" all data lie in memory of tutti_memory_alloc, with "mixed" on every other rank.
+ * "lacks" names collectives, dtypes and ops that the backend says it cannot do, and must refuse.
+ * A cell that fails ends its group; those behind it are tried in groups of their own. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,32 +23,39 @@ typedef struct settings {
     enum { OWN, SHARED, MIXED } memory;
 } settings;
 
+/* What a rank says of the cell that it failed in. */
+typedef struct complaint {
+    tutti_status status;
+    char text[600]; /* "": nothing */
+} complaint;
+
 /* What the ranks of one collective and number of ranks share. */
 typedef struct trial {
     const settings* chosen;
     const collective* what;
     const plan* cells;
-    unsigned char* verdicts[MOST_RANKS]; /* of each rank, for each cell */
+    int32_t ranks;
+    size_t begin, end;                   /* the cells that one group tries */
+    unsigned char* verdicts[MOST_RANKS]; /* of each rank, for each cell of the plan */
+    complaint complaints[MOST_RANKS];    /* of the group */
 } trial;
+
+/* Of complaints that are printed, and of cells that hang for a minute before the rest is left. */
+enum { MOST_LINES = 60, MOST_TIMEOUTS = 3 };
+static int timeouts;
 
 /* Enough for the inputs and the outputs of the largest cell. */
 static const size_t arena_bytes = (size_t)(2 * MOST_RANKS + 2) * ((2u << 20) + 3 * 4096u);
 
-static int is_refusal(const collective* what, const cell* which) {
-    return what->has_op && !is_op_of(which->dtype, which->op);
-}
-
-/* Whether "gather/bfloat16" has this name, or what is in front of its comma. */
-static int is_listed(const char* list, const char* name) {
-    const size_t length = strcspn(name, ",");
-    for (const char* at = list; *at != '\0'; at += strcspn(at, "/"), at += *at == '/') {
-        if (strcspn(at, "/") == length && strncmp(at, name, length) == 0) return 1;
-    }
-    return 0;
+/* Calls are gathered, or not, before there is a dtype that their op might not have. */
+static int is_refusal(const settings* chosen, const collective* what, const cell* which) {
+    const int has_begun = what->gathers == NULL || !is_listed(chosen->lacks, what->name);
+    return what->has_op && !is_op_of(which->dtype, which->op) && has_begun;
 }
 
 static int is_lacking(const char* list, const collective* what, const cell* which) {
     return is_listed(list, what->name) ||
+           (what->gathers != NULL && is_listed(list, what->gathers)) ||
            (what->has_data && is_listed(list, dtype_text(which->dtype))) ||
            (what->has_op && is_listed(list, op_text(which->op)));
 }
@@ -57,43 +65,49 @@ static int names_op_and_dtype(const char* message, const cell* which) {
            strstr(message, op_text(which->op)) != NULL;
 }
 
-static verdict complain(attempt* me, const collective* what, const char* why) {
+static verdict complain(attempt* me, const char* why, tutti_status status) {
+    trial* const of = (trial*)me->rank->user;
+    complaint* const mine = &of->complaints[me->rank->rank];
     char text[200];
-    fprintf(stderr, "rank %d: %s: %s\n", (int)me->rank->rank,
-            cell_text(what, me->cell, text, sizeof text), why);
+    mine->status = status;
+    (void)snprintf(mine->text, sizeof mine->text, "rank %d: %s: %s", (int)me->rank->rank,
+                   cell_text(of->what, me->cell, text, sizeof text), why);
     return FAILED;
 }
 
+/* What a call that must be refused said of it. */
+static verdict expect_refusal(attempt* me, tutti_status status, tutti_status wanted,
+                              int names_why) {
+    if (status != wanted) return complain(me, "was not refused as it must be", status);
+    if (!names_why) return complain(me, me->rank->error.message, status);
+    return areas_are(me, 0) ? REFUSED : complain(me, me->complaint, TUTTI_OK);
+}
+
 static verdict try_cell(attempt* me, const settings* chosen, const collective* what) {
+    const char* const message = me->rank->error.message;
     me->used = 0;
     me->areas = 0;
     me->work = NULL;
     me->count = what->has_data ? me->cell->bytes / (int64_t)tutti_dtype_size(me->cell->dtype) : 0;
     if (me->cell->bytes == 1) me->count = 1; /* one element, however wide */
     tutti_status status = make_op(me);
-    if (status != TUTTI_OK) return complain(me, what, me->rank->error.message);
+    if (status != TUTTI_OK) return complain(me, message, status);
     status = what->call(me);
     tutti_reduce_op_release(me->op); /* a call that runs keeps it */
-    if (is_refusal(what, me->cell)) {
-        if (status != TUTTI_ERR_INVALID_ARGUMENT) return complain(me, what, "was not refused");
-        if (!names_op_and_dtype(me->rank->error.message, me->cell)) {
-            return complain(me, what, me->rank->error.message);
-        }
-        return areas_are(me, 0) ? REFUSED : complain(me, what, me->complaint);
+    if (is_refusal(chosen, what, me->cell)) {
+        return expect_refusal(me, status, TUTTI_ERR_INVALID_ARGUMENT,
+                              names_op_and_dtype(message, me->cell));
     }
     if (is_lacking(chosen->lacks, what, me->cell)) {
-        if (status != TUTTI_ERR_UNSUPPORTED) return complain(me, what, "is not lacking");
-        if (strstr(me->rank->error.message, chosen->backend) == NULL) {
-            return complain(me, what, me->rank->error.message);
-        }
-        return areas_are(me, 0) ? REFUSED : complain(me, what, me->complaint);
+        return expect_refusal(me, status, TUTTI_ERR_UNSUPPORTED,
+                              strstr(message, chosen->backend) != NULL);
     }
     if (status == TUTTI_OK && me->cell->async) {
         status = tutti_work_wait(me->work, 0, &me->rank->error);
         tutti_work_release(me->work);
     }
-    if (status != TUTTI_OK) return complain(me, what, me->rank->error.message);
-    return areas_are(me, 1) ? PASSED : complain(me, what, me->complaint);
+    if (status != TUTTI_OK) return complain(me, message, status);
+    return areas_are(me, 1) ? PASSED : complain(me, me->complaint, TUTTI_OK);
 }
 
 static void try_cells(rank_context* rank) {
@@ -101,22 +115,23 @@ static void try_cells(rank_context* rank) {
     attempt me;
     memset(&me, 0, sizeof me);
     me.rank = rank;
+    me.lacks = of->chosen->lacks;
     void* shared = NULL;
     if (of->chosen->memory != OWN) {
-        RANK_OK(rank, tutti_alloc(rank->group, arena_bytes, &shared, &rank->error));
+        RANK_OK(rank, tutti_memory_alloc(rank->group, arena_bytes, NULL, &shared, &rank->error));
     }
     const int is_own = of->chosen->memory == OWN || (of->chosen->memory == MIXED && rank->rank % 2);
     me.room = arena_bytes;
     me.arena = (char*)(is_own ? malloc(me.room) : shared);
     RANK_EXPECT(rank, me.arena != NULL);
-    for (size_t i = 0; i < of->cells->count && !rank->failed; ++i) {
+    for (size_t i = of->begin; i < of->end && !rank->failed; ++i) {
         me.cell = &of->cells->cells[i];
         const verdict how = try_cell(&me, of->chosen, of->what);
         of->verdicts[rank->rank][i] = (unsigned char)how;
         if (how == FAILED) rank->failed = 1; /* the others are told by the end of the group */
     }
     if (is_own) free(me.arena);
-    RANK_OK(rank, tutti_free(shared, &rank->error));
+    tutti_memory_release(shared);
 }
 
 /* The second rank is not in the group of the others, whose ranks are not their numbers then. */
@@ -140,9 +155,9 @@ static void try_cells_in_part(rank_context* rank) {
 }
 
 /* Failed if any rank failed, passed or refused if all did. */
-static verdict of_all_ranks(const trial* of, int32_t ranks, size_t i) {
+static verdict of_all_ranks(const trial* of, size_t i) {
     verdict how = (verdict)of->verdicts[0][i];
-    for (int32_t rank = 1; rank < ranks; ++rank) {
+    for (int32_t rank = 1; rank < of->ranks; ++rank) {
         const verdict its = (verdict)of->verdicts[rank][i];
         if (its == FAILED || how == FAILED) {
             how = FAILED;
@@ -153,21 +168,82 @@ static verdict of_all_ranks(const trial* of, int32_t ranks, size_t i) {
     return how;
 }
 
+static int is_right(const trial* of, size_t i) {
+    const verdict how = of_all_ranks(of, i);
+    return how == PASSED || how == REFUSED;
+}
+
+/* One group tries the cells from `begin`, and ends with the first that fails. Returns the first
+ * that did not go well on all ranks, or `end`. */
+static size_t try_in_one_group(trial* of, size_t begin, size_t end) {
+    const char* const backend = of->chosen->backend;
+    of->begin = begin;
+    of->end = end;
+    for (int32_t rank = 0; rank < of->ranks; ++rank) {
+        memset(of->verdicts[rank] + begin, NOT_TRIED, of->cells->count - begin);
+        memset(&of->complaints[rank], 0, sizeof of->complaints[rank]);
+    }
+    const int failed = of->chosen->is_part
+                           ? run_ranks(backend, of->ranks + 1, try_cells_in_part, of)
+                           : run_ranks(backend, of->ranks, try_cells, of);
+    while (begin < end && is_right(of, begin)) ++begin;
+    if (begin == end && failed > 0)
+        of->verdicts[0][--begin] = FAILED; /* the end of the group did */
+    int is_late = 0;
+    for (int32_t rank = 0; rank < of->ranks; ++rank) {
+        is_late |= of->complaints[rank].status == TUTTI_ERR_TIMEOUT;
+    }
+    timeouts += is_late;
+    return begin;
+}
+
+static void print_complaints(const trial* of, const char* where) {
+    static int lines;
+    for (int32_t rank = 0; rank < of->ranks; ++rank) {
+        if (of->complaints[rank].text[0] == '\0') continue;
+        ++lines;
+        if (lines <= MOST_LINES) fprintf(stderr, "%s%s\n", of->complaints[rank].text, where);
+        if (lines == MOST_LINES) fprintf(stderr, "what else fails is in the table only\n");
+    }
+}
+
+/* What ranks say of cells behind one that failed may be that one's doing, and so may be what a rank
+ * says that was still in one before it: each is tried in a group of its own. */
+static void try_in_own_groups(trial* of, size_t wrong) {
+    const trial together = *of;
+    int is_blamed = 0;
+    for (size_t i = wrong; i < of->cells->count; ++i) {
+        const int is_fine = timeouts < MOST_TIMEOUTS && try_in_one_group(of, i, i + 1) > i;
+        if (is_fine) continue;
+        is_blamed = 1;
+        print_complaints(of, "");
+        if (timeouts >= MOST_TIMEOUTS || of_all_ranks(of, i) == NOT_TRIED)
+            return; /* as is the rest */
+    }
+    if (is_blamed) return;
+    of->verdicts[0][wrong] = FAILED;
+    print_complaints(&together, " (only behind the cells before it)");
+}
+
 static void try_collective(const settings* chosen, const collective* what, int32_t ranks) {
     const plan cells =
         chosen->is_full ? every_cell(what, ranks) : pairs_of_values(what, ranks, chosen->seed);
-    trial shared = {chosen, what, &cells, {NULL}};
+    trial shared;
+    memset(&shared, 0, sizeof shared);
+    shared.chosen = chosen;
+    shared.what = what;
+    shared.cells = &cells;
+    shared.ranks = ranks;
     for (int32_t rank = 0; rank < ranks; ++rank) {
         shared.verdicts[rank] = (unsigned char*)calloc(cells.count, 1);
         if (shared.verdicts[rank] == NULL) abort();
     }
-    if (chosen->is_part) {
-        (void)run_ranks(chosen->backend, ranks + 1, try_cells_in_part, &shared);
-    } else {
-        (void)run_ranks(chosen->backend, ranks, try_cells, &shared);
+    if (timeouts < MOST_TIMEOUTS) {
+        const size_t wrong = try_in_one_group(&shared, 0, cells.count);
+        if (wrong < cells.count) try_in_own_groups(&shared, wrong);
     }
     for (size_t i = 0; i < cells.count; ++i) {
-        report_cell(what, &cells.cells[i], of_all_ranks(&shared, ranks, i));
+        report_cell(what, &cells.cells[i], of_all_ranks(&shared, i));
     }
     for (int32_t rank = 0; rank < ranks; ++rank) free(shared.verdicts[rank]);
     free(cells.cells);

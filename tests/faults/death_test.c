@@ -140,6 +140,30 @@ static void calls_after_a_death_name_the_rank_that_died(void** state) {
     }
 }
 
+/* By group rank, of the default group and of one made from it. */
+static void the_ranks_that_died_are_listed(void** state) {
+    team* all = (team*)*state;
+    team_start_all(all, 4, PATIENT,
+                   LIST("init", "failed", "group from=1", "loop barrier", "failed", "world",
+                        "call barrier", "failed", "destroy"));
+    for (int32_t rank = 0; rank < 4; ++rank) {
+        EXPECT_DONE(all, rank, "init");
+        EXPECT_STEP(all, rank, "failed", TUTTI_OK, -1, "of");
+        EXPECT_DONE(all, rank, "group");
+    }
+    team_await_progress(all, 2, 20);
+    team_signal(all, 2, SIGKILL);
+    for (int32_t rank = 1; rank < 4; rank += 2) {
+        EXPECT_STEP(all, rank, "barrier", TUTTI_ERR_PEER_LOST, 1, "rank 2 died");
+        EXPECT_STEP(all, rank, "failed", TUTTI_OK, -1, "of 1");
+        EXPECT_DONE(all, rank, "world");
+        EXPECT_STEP(all, rank, "barrier", TUTTI_ERR_PEER_LOST, 2, "rank 2 died");
+        EXPECT_STEP(all, rank, "failed", TUTTI_OK, -1, "of 2");
+        EXPECT_DONE(all, rank, "destroy");
+    }
+    team_expect_ends(all, 2);
+}
+
 /* Whoever of the two it is, and wherever the data are: long ones are on their way for a while. */
 static void a_rank_that_dies_amid_a_message_is_named_by_its_peer(void** state) {
     for (int round = 0; round < 2 * rounds; ++round) {
@@ -302,6 +326,7 @@ int main(int argc, char** argv) {
         TEAM_TEST(a_rank_killed_in_broadcasts_is_named_by_all_others),
         TEAM_TEST(a_rank_killed_in_any_collective_is_named_by_all_others),
         TEAM_TEST(calls_after_a_death_name_the_rank_that_died),
+        TEAM_TEST(the_ranks_that_died_are_listed),
         TEAM_TEST(a_rank_that_dies_amid_a_message_is_named_by_its_peer),
         TEAM_TEST(messages_between_survivors_name_the_rank_that_died),
         TEAM_TEST(two_ranks_killed_at_once_end_the_calls_of_the_others),

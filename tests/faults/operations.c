@@ -54,7 +54,7 @@ static tutti_buffer lay_out(const request* call, unsigned char* data, tutti_buff
     for (size_t rank = 0; rank < call->ranks; ++rank) {
         counts[rank] = call->count + ((int64_t)rank == other ? more : 0);
         const tutti_buffer piece = TUTTI_BUFFER_INIT(
-            data + (size_t)all * tutti_dtype_size(call->dtype), counts[rank], call->dtype);
+            data + (size_t)all * (size_t)tutti_dtype_size(call->dtype), counts[rank], call->dtype);
         list[rank] = piece;
         all += counts[rank];
     }
@@ -66,7 +66,8 @@ static tutti_status borrow(const request* call, size_t bytes, memory* lent) {
     void* shared = NULL;
     lent->is_shared = number_in(call->words, "shared", 0) != 0;
     if (lent->is_shared) {
-        const tutti_status status = tutti_alloc(operations_group, bytes, &shared, call->error);
+        const tutti_status status =
+            tutti_memory_alloc(operations_group, bytes, NULL, &shared, call->error);
         lent->bytes = (unsigned char*)shared;
         return status;
     }
@@ -76,11 +77,10 @@ static tutti_status borrow(const request* call, size_t bytes, memory* lent) {
 }
 
 void give_back(memory* lent) {
-    if (!lent->is_shared) {
+    if (lent->is_shared) {
+        tutti_memory_release(lent->bytes);
+    } else {
         free(lent->bytes);
-    } else if (tutti_free(lent->bytes, NULL) != TUTTI_OK) {
-        fprintf(stderr, "worker: memory of tutti_alloc is not known\n");
-        exit(3);
     }
 }
 
@@ -96,8 +96,8 @@ static tutti_status prepare(request* call, memory* lent) {
     const int32_t size = tutti_get_world_size(operations_group);
     call->ranks = size > 0 && size <= MOST_PIECES ? (size_t)size : 1;
     const size_t room =
-        (size_t)(call->count * (int64_t)call->ranks + more) * tutti_dtype_size(call->dtype);
-    lent->size = (size_t)call->count * tutti_dtype_size(call->dtype);
+        (size_t)(call->count * (int64_t)call->ranks + more) * (size_t)tutti_dtype_size(call->dtype);
+    lent->size = (size_t)call->count * (size_t)tutti_dtype_size(call->dtype);
     const tutti_status status = borrow(call, 2 * room + 1, lent);
     if (status != TUTTI_OK) return status;
     const tutti_buffer whole = TUTTI_BUFFER_INIT(lent->bytes, call->count, call->dtype);
@@ -110,13 +110,17 @@ static tutti_status prepare(request* call, memory* lent) {
 }
 
 static tutti_status coalesce(const request* call) {
-    tutti_status status = tutti_coalescing_begin(operations_group, call->error);
+    tutti_group* coalescing = NULL;
+    tutti_status status = tutti_coalescing_begin(operations_group, NULL, &coalescing, call->error);
     for (size_t rank = 0; status == TUTTI_OK && rank < call->ranks; ++rank) {
-        status = tutti_all_reduce(operations_group, NULL, &call->given[rank], call->op, NULL, NULL,
+        status = tutti_all_reduce(coalescing, NULL, &call->given[rank], call->op, NULL, NULL,
                                   call->error);
     }
-    if (status != TUTTI_OK) return status;
-    return tutti_coalescing_end(operations_group, &call->options, call->work, call->error);
+    if (status == TUTTI_OK) {
+        return tutti_coalescing_end(coalescing, &call->options, call->work, call->error);
+    }
+    tutti_group_release(coalescing);
+    return status;
 }
 
 static tutti_status reduce(const request* call) {

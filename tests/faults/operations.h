@@ -4,7 +4,7 @@
  *   count=    elements of a piece, dtype=, op=, timeout=
  *   root=     of a call that has one
  *   splits=1  all_to_all_single with lists of sizes
- *   shared=1  in memory of tutti_alloc
+ *   shared=1  in memory of tutti_memory_alloc
  *   more=     elements that the piece of the rank other= has more, in what this rank gives
  *             (gives=1; also the list of an all_gather) or takes (takes=1)
  *   to= from= tag=   of a message

@@ -48,7 +48,7 @@ static tutti_status do_set(void) {
 }
 static tutti_status do_get(void) {
     tutti_bytes* value = NULL;
-    const tutti_status status = tutti_store_get(client, "k", &value, &error);
+    const tutti_status status = tutti_store_get(client, "k", NULL, &value, &error);
     if (status == TUTTI_OK) assert_memory_equal(tutti_bytes_data(value), "value", 5);
     tutti_bytes_release(value);
     return status;
@@ -67,7 +67,7 @@ static tutti_status do_check(void) {
     return status;
 }
 static tutti_status do_wait(void) {
-    return tutti_store_wait(client, keys, 1, 0, &error);
+    return tutti_store_wait(client, keys, 1, NULL, &error);
 }
 static tutti_status do_compare_set(void) {
     tutti_bytes* value = NULL;
@@ -84,7 +84,7 @@ static tutti_status do_delete_key(void) {
 static tutti_status do_multi_get(void) {
     const char* const twice[] = {"k", "k"};
     tutti_bytes* values[2] = {NULL, NULL};
-    const tutti_status status = tutti_store_multi_get(client, twice, 2, values, &error);
+    const tutti_status status = tutti_store_multi_get(client, twice, 2, NULL, values, &error);
     if (status == TUTTI_OK) assert_int_equal(tutti_bytes_size(values[1]), 5);
     tutti_bytes_release(values[0]);
     tutti_bytes_release(values[1]);
@@ -106,7 +106,7 @@ static tutti_status do_queue_push(void) {
 }
 static tutti_status do_queue_pop(void) {
     tutti_bytes* value = NULL;
-    const tutti_status status = tutti_store_queue_pop(client, "full", 1, &value, &error);
+    const tutti_status status = tutti_store_queue_pop(client, "full", 1, NULL, &value, &error);
     if (status == TUTTI_OK) assert_int_equal(tutti_bytes_size(value), 5);
     tutti_bytes_release(value);
     return status;
@@ -123,7 +123,7 @@ static tutti_status do_list_keys(void) {
     return status;
 }
 static tutti_status do_barrier(void) {
-    return tutti_store_barrier(client, "barrier", 1, 0, &error);
+    return tutti_store_barrier(client, "barrier", 1, NULL, &error);
 }
 
 static const struct {
@@ -182,7 +182,7 @@ static void bytes_that_come_one_by_one_change_nothing(void** state) {
     for (int operation = 0; operation < OPERATIONS; ++operation)
         EXPECT_OK(operations[operation].call());
     EXPECT_OK(tutti_store_set(client, "large", large, LARGE, &error));
-    EXPECT_OK(tutti_store_get(client, "large", &value, &error));
+    EXPECT_OK(tutti_store_get(client, "large", NULL, &value, &error));
     assert_int_equal(tutti_bytes_size(value), LARGE);
     assert_memory_equal(tutti_bytes_data(value), large, LARGE);
     tutti_bytes_release(value);
@@ -243,7 +243,7 @@ typedef struct waiting {
 static void* wait_for_nothing(void* argument) {
     waiting* one = (waiting*)argument;
     tutti_bytes* value = NULL;
-    one->status = tutti_store_get(client, "never", &value, &one->error);
+    one->status = tutti_store_get(client, "never", NULL, &value, &one->error);
     return NULL;
 }
 

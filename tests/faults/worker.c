@@ -6,6 +6,7 @@
  *   loop X      calls X until it fails, "." for every call that did not
  *   start X     starts X as a work, to be ended by one of
  *   wait, wait_any, wait_all
+ *   failed      the message of this step is "of" and the failed ranks of the group
  *   destroy     the default group
  *   groups      makes, uses and destroys count= groups, then compares descriptors and threads
  *   group       makes a group of the default group's ranks from= to to=, which the calls that
@@ -17,6 +18,8 @@
  *   limit       spare=: as many more descriptors; mebibytes=: as much more address space;
  *               kibibytes=: files no larger
  *   pause       until a line comes in
+ *   heir        makes a child that has all connections as well, by means that tutti does not hear
+ *               of, and keeps them until nothing comes in any more
  *   exit        without destroying anything
  *   vanish      _exit, as after a crash that nobody catches */
 #include <dirent.h>
@@ -29,6 +32,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "operations.h"
@@ -42,11 +47,26 @@ static struct {
 } pending;
 
 static tutti_store* meeting;
+static pid_t own_process;
 
 static void say(const char* step, tutti_status status, const tutti_error* error) {
     const int length = (int)strcspn(step, " ");
     printf("= %.*s %d %d %s\n", length, step, (int)status,
            status == TUTTI_OK ? -1 : (int)error->rank, status == TUTTI_OK ? "" : error->message);
+    fflush(stdout);
+}
+
+/* The step succeeds; its message is "of" and the ranks. */
+static void tell_failed_ranks(void) {
+    tutti_error error = TUTTI_ERROR_INIT;
+    int32_t ranks[MOST_WORKS];
+    int64_t count = 0;
+    const tutti_status status =
+        tutti_get_failed_ranks(operations_group, ranks, MOST_WORKS, &count, &error);
+    if (status != TUTTI_OK) return say("failed", status, &error);
+    printf("= failed 0 -1 of");
+    for (int64_t index = 0; index < count; ++index) printf(" %d", (int)ranks[index]);
+    printf("\n");
     fflush(stdout);
 }
 
@@ -101,15 +121,16 @@ static void wait_for_works(void) {
 
 static void wait_any(void) {
     tutti_error error = TUTTI_ERROR_INIT;
-    size_t first = 0;
-    tutti_status status = tutti_work_wait_any(pending.works, pending.count, 0, &first, &error);
+    int64_t first = 0;
+    tutti_status status =
+        tutti_work_wait_any(pending.works, (int64_t)pending.count, 0, &first, &error);
     if (status == TUTTI_OK) status = tutti_work_error(pending.works[first], &error);
     say("wait_any", status, &error);
 }
 
 static void wait_all(void) {
     tutti_error error = TUTTI_ERROR_INIT;
-    say("wait_all", tutti_work_wait_all(pending.works, pending.count, 0, &error), &error);
+    say("wait_all", tutti_work_wait_all(pending.works, (int64_t)pending.count, 0, &error), &error);
 }
 
 static const char* variable(const char* name) {
@@ -135,7 +156,7 @@ static tutti_status make_prefix(int64_t prefix, tutti_store** store, tutti_error
     char name[32];
     snprintf(name, sizeof name, "again/%" PRId64, prefix);
     const tutti_status status = connect_store(error);
-    return status != TUTTI_OK ? status : tutti_prefix_store_create(name, meeting, store, error);
+    return status != TUTTI_OK ? status : tutti_prefix_store_create(meeting, name, store, error);
 }
 
 static void init(const char* step) {
@@ -145,13 +166,13 @@ static void init(const char* step) {
     const int64_t prefix = number_in(step, "prefix", -1);
     tutti_status status;
     if (prefix < 0) {
-        status = tutti_init_process_group(backend(), "env://", -1, -1, &options, &error);
+        status = tutti_init_process_group(backend(), "env://", NULL, -1, -1, &options, &error);
     } else {
         tutti_store* store = NULL;
         status = make_prefix(prefix, &store, &error);
         if (status == TUTTI_OK) {
             status =
-                tutti_init_process_group_with_store(backend(), store, atoi(variable("RANK")),
+                tutti_init_process_group_with_store(backend(), store, NULL, atoi(variable("RANK")),
                                                     atoi(variable("WORLD_SIZE")), &options, &error);
         }
         tutti_store_release(store);
@@ -161,7 +182,7 @@ static void init(const char* step) {
 
 static void destroy(void) {
     tutti_error error = TUTTI_ERROR_INIT;
-    say("destroy", tutti_destroy_process_group(TUTTI_GROUP_WORLD, &error), &error);
+    say("destroy", tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error), &error);
 }
 
 static void lower(int resource, rlim_t value) {
@@ -211,14 +232,14 @@ static tutti_status use_group(int64_t prefix, tutti_error* error) {
     tutti_store_release(meeting); /* and its connections */
     meeting = NULL;
     if (status == TUTTI_OK) {
-        status = tutti_group_create(backend(), store, atoi(variable("RANK")),
+        status = tutti_group_create(backend(), store, NULL, atoi(variable("RANK")),
                                     atoi(variable("WORLD_SIZE")), NULL, &group, error);
     }
     if (status == TUTTI_OK) {
         status = tutti_all_reduce(group, NULL, &buffer, TUTTI_SUM, NULL, &work, error);
     }
     if (status == TUTTI_OK) status = tutti_work_wait(work, 0, error);
-    if (status == TUTTI_OK) status = tutti_destroy_process_group(group, error);
+    if (status == TUTTI_OK) status = tutti_destroy_process_group(group, NULL, error);
     tutti_work_release(work);
     tutti_group_release(group);
     tutti_store_release(store);
@@ -226,7 +247,7 @@ static tutti_status use_group(int64_t prefix, tutti_error* error) {
 }
 
 /* Descriptors and threads. */
-static int belongings(void) {
+static int open_descriptors(void) {
     return entries_of("/proc/self/fd") + entries_of("/proc/self/task");
 }
 
@@ -236,12 +257,12 @@ static void use_groups(const char* step) {
     tutti_error error = TUTTI_ERROR_INIT;
     const int64_t count = number_in(step, "count", 1);
     tutti_status status = use_group(0, &error);
-    const int before = belongings();
+    const int before = open_descriptors();
     for (int64_t prefix = 1; prefix <= count && status == TUTTI_OK; ++prefix) {
         status = use_group(prefix, &error);
     }
-    for (int look = 0; look < 2000 && belongings() > before; ++look) poll(NULL, 0, 5);
-    const int after = belongings();
+    for (int look = 0; look < 2000 && open_descriptors() > before; ++look) poll(NULL, 0, 5);
+    const int after = open_descriptors();
     if (status == TUTTI_OK && after > before) {
         status = TUTTI_ERR_INTERNAL;
         snprintf(error.message, sizeof error.message, "%d descriptors and threads, then %d", before,
@@ -287,7 +308,7 @@ static tutti_status use_subgroup(int64_t number, tutti_error* error) {
                            : tutti_recv(group, &buffer, to, 0, NULL, NULL, NULL, error);
     }
     if (status == TUTTI_OK && value != last + 1) exit(3);
-    if (status == TUTTI_OK) status = tutti_destroy_process_group(group, error);
+    if (status == TUTTI_OK) status = tutti_destroy_process_group(group, NULL, error);
     tutti_group_release(group);
     return status;
 }
@@ -310,7 +331,7 @@ static void use_subgroups(const char* step) {
         if (number == WARM_UP) {
             status = tutti_barrier(TUTTI_GROUP_WORLD, NULL, NULL, &error);
             if (status == TUTTI_OK) status = tutti_store_num_keys(meeting, &keys[0], &error);
-            things[0] = belongings();
+            things[0] = open_descriptors();
             bytes[0] = memory_in_use();
             if (status == TUTTI_OK) status = tutti_barrier(TUTTI_GROUP_WORLD, NULL, NULL, &error);
         }
@@ -319,7 +340,7 @@ static void use_subgroups(const char* step) {
     if (status == TUTTI_OK) status = tutti_barrier(TUTTI_GROUP_WORLD, NULL, NULL, &error);
     if (status == TUTTI_OK) status = tutti_store_num_keys(meeting, &keys[1], &error);
     for (int look = 0; look < 2000; ++look, poll(NULL, 0, 5)) {
-        things[1] = belongings();
+        things[1] = open_descriptors();
         bytes[1] = memory_in_use();
         if (things[1] <= things[0] && bytes[1] <= bytes[0] + SLACK) break;
     }
@@ -342,7 +363,7 @@ static void use_store(const char* step) {
     tutti_bytes* bytes = NULL;
     tutti_status status = connect_store(&error);
     if (status == TUTTI_OK && begins(step, "fetch")) {
-        status = tutti_store_get(meeting, "never set", &bytes, &error);
+        status = tutti_store_get(meeting, "never set", NULL, &bytes, &error);
     }
     tutti_bytes_release(bytes);
     say(step, status, &error);
@@ -357,6 +378,22 @@ static void serve(const char* step) {
     fflush(stdout);
 }
 
+static void leave_an_heir(const char* step) {
+    tutti_error error = TUTTI_ERROR_INIT;
+    const long child = syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+    if (child == 0) { /* system calls only: other threads may have held locks */
+        char byte;
+        syscall(SYS_close, STDOUT_FILENO);
+        while (syscall(SYS_ppoll, NULL, 0, &(struct timespec){0, 1000000}, NULL, 0) == 0 &&
+               syscall(SYS_getppid) == own_process) {
+        }
+        while (syscall(SYS_read, STDIN_FILENO, &byte, 1) > 0) {
+        }
+        syscall(SYS_exit_group, 0);
+    }
+    say(step, child > 0 ? TUTTI_OK : TUTTI_ERR_INTERNAL, &error);
+}
+
 static void do_step(const char* step) {
     const char* rest = strchr(step, ' ');
     rest = rest == NULL ? "" : rest + 1;
@@ -367,6 +404,7 @@ static void do_step(const char* step) {
     if (begins(step, "wait")) return wait_for_works();
     if (begins(step, "wait_any")) return wait_any();
     if (begins(step, "wait_all")) return wait_all();
+    if (begins(step, "failed")) return tell_failed_ranks();
     if (begins(step, "destroy")) return destroy();
     if (begins(step, "groups")) return use_groups(step);
     if (begins(step, "group")) return make_group(step);
@@ -379,6 +417,7 @@ static void do_step(const char* step) {
     if (begins(step, "serve")) return serve(step);
     if (begins(step, "store") || begins(step, "fetch")) return use_store(step);
     if (begins(step, "limit")) return limit(step);
+    if (begins(step, "heir")) return leave_an_heir(step);
     if (begins(step, "exit")) exit(0);
     if (begins(step, "vanish")) _exit(0);
     if (begins(step, "pause")) {
@@ -391,6 +430,7 @@ static void do_step(const char* step) {
 }
 
 int main(int argc, char** argv) {
+    own_process = getpid();
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* no test, no ranks */
     for (int index = 1; index < argc; ++index) do_step(argv[index]);
     tutti_store_release(meeting);

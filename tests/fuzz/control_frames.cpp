@@ -26,14 +26,14 @@ std::string understood(const Frame& frame) {
                 const auto [group, ranks] = decode_ranks(frame);
                 return encode(frame.kind, group, ranks);
             }
-            case Kind::Come:
-                return encode(decode_come(frame));
+            case Kind::Arrive:
+                return encode(decode_arrival(frame));
             case Kind::GiveUp:
                 return encode(decode_give_up(frame));
-            case Kind::Gathered:
-                return encode(decode_gathered(frame));
-            case Kind::Failed:
-                return encode(decode_failed(frame));
+            case Kind::StepCompleted:
+                return encode(decode_step_completed(frame));
+            case Kind::StepFailed:
+                return encode(decode_step_failed(frame));
             case Kind::Refused:
             case Kind::Missing:
                 return encode(frame.kind, decode_text(frame));

@@ -52,7 +52,7 @@ static tutti_status meet(tutti_store* store, const char* place, int round, tutti
     snprintf(open, sizeof open, "%s/%d/open", place, round);
     tutti_status status = tutti_store_add(store, counter, 1, &came, fault);
     if (status == TUTTI_OK && came == CLIENTS) status = tutti_store_set(store, open, "", 0, fault);
-    return status == TUTTI_OK ? tutti_store_wait(store, &key, 1, 0, fault) : status;
+    return status == TUTTI_OK ? tutti_store_wait(store, &key, 1, NULL, fault) : status;
 }
 
 static void* be_client(void* argument) {
@@ -73,13 +73,13 @@ static void* be_client(void* argument) {
     const int other = (me->index * 7 + 1) % CLIENTS;
     snprintf(key, sizeof key, "client/%d", other);
     snprintf(wanted, sizeof wanted, "%d says %d", other, me->round);
-    TRY(me, tutti_store_get(store, key, &value, &fault));
+    TRY(me, tutti_store_get(store, key, NULL, &value, &fault));
     MUST(me, tutti_bytes_size(value) == strlen(wanted));
     MUST(me, memcmp(tutti_bytes_data(value), wanted, strlen(wanted)) == 0);
     TRY(me, tutti_store_add(store, "sum", 0, &sum, &fault));
     MUST(me, sum == (int64_t)(me->round + 1) * ADDS * CLIENTS * (CLIENTS - 1) / 2);
     snprintf(key, sizeof key, "barrier/%d", me->round);
-    TRY(me, tutti_store_barrier(store, key, CLIENTS, 0, &fault));
+    TRY(me, tutti_store_barrier(store, key, CLIENTS, NULL, &fault));
     snprintf(key, sizeof key, "client/%d", me->index);
     TRY(me, tutti_store_delete_key(store, key, &deleted, &fault));
     MUST(me, deleted == 1);

@@ -54,7 +54,7 @@ static void say_and_await_done(const server_process* server, int fd) {
     end = put_string(end, "", 0);
     raw_send(fd, bytes, (size_t)(end - bytes));
     EXPECT_OK(server_client(server, &store, &error));
-    EXPECT_OK(tutti_store_wait(store, &done, 1, 0, &error));
+    EXPECT_OK(tutti_store_wait(store, &done, 1, NULL, &error));
     tutti_store_release(store);
 }
 

@@ -20,7 +20,7 @@
 
 extern char** environ;
 
-static const int64_t patience_s = 60;
+static const int64_t timeout_s = 60;
 static const int look_again_ms = 5;
 
 int allow_descriptors(size_t wanted) {
@@ -114,7 +114,7 @@ int server_descriptors(const server_process* server) {
 }
 
 void server_await_descriptors(const server_process* server, int wanted) {
-    const time_t limit = time(NULL) + patience_s;
+    const time_t limit = time(NULL) + timeout_s;
     while (server_descriptors(server) != wanted) {
         if (time(NULL) > limit)
             fail_msg("the server has %d descriptors instead of %d", server_descriptors(server),
@@ -131,7 +131,7 @@ tutti_status server_client(const server_process* server, tutti_store** out_store
 }
 
 int raw_connect(const server_process* server) {
-    const struct timeval limit = {patience_s, 0};
+    const struct timeval limit = {timeout_s, 0};
     struct sockaddr_in address = {0};
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);

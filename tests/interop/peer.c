@@ -116,14 +116,15 @@ static tutti_status do_connect(void) {
 
 static tutti_status do_file(void) {
     forget();
-    TRY_AND_SAY(tutti_file_store_create(words[1].bytes, (int32_t)number(2), &opened, &error), );
+    TRY_AND_SAY(
+        tutti_file_store_create(words[1].bytes, (int32_t)number(2), NULL, &opened, &error), );
     store = opened;
     return TUTTI_OK;
 }
 
 static tutti_status do_prefix(void) {
     tutti_store* under = store;
-    TRY_AND_SAY(tutti_prefix_store_create(key(1), under, &store, &error), );
+    TRY_AND_SAY(tutti_prefix_store_create(under, key(1), &store, &error), );
     if (under != opened) tutti_store_release(under);
     return TUTTI_OK;
 }
@@ -153,7 +154,7 @@ static tutti_status do_append(void) {
 
 static tutti_status do_get(void) {
     tutti_bytes* value = NULL;
-    TRY_AND_SAY(tutti_store_get(store, key(1), &value, &error), say_bytes(value));
+    TRY_AND_SAY(tutti_store_get(store, key(1), NULL, &value, &error), say_bytes(value));
     return TUTTI_OK;
 }
 
@@ -186,7 +187,9 @@ static tutti_status do_check(void) {
 static tutti_status do_wait(void) {
     const char* wanted[MOST_WORDS] = {NULL};
     const size_t count = keys(2, 1, wanted);
-    TRY_AND_SAY(tutti_store_wait(store, wanted, count, number(1), &error), );
+    tutti_store_call_options options = TUTTI_STORE_CALL_OPTIONS_INIT;
+    options.timeout_ms = number(1);
+    TRY_AND_SAY(tutti_store_wait(store, wanted, count, &options, &error), );
     return TUTTI_OK;
 }
 
@@ -209,7 +212,7 @@ static tutti_status do_multi_get(void) {
     const char* wanted[MOST_WORDS] = {NULL};
     tutti_bytes* values[MOST_WORDS];
     const size_t count = keys(1, 1, wanted);
-    TRY_AND_SAY(tutti_store_multi_get(store, wanted, count, values, &error), );
+    TRY_AND_SAY(tutti_store_multi_get(store, wanted, count, NULL, values, &error), );
     for (size_t i = 0; i < count; ++i) say_bytes(values[i]);
     return TUTTI_OK;
 }
@@ -258,7 +261,7 @@ static tutti_status do_queue_push(void) {
 
 static tutti_status do_queue_pop(void) {
     tutti_bytes* value = NULL;
-    TRY_AND_SAY(tutti_store_queue_pop(store, key(1), 1, &value, &error), say_bytes(value));
+    TRY_AND_SAY(tutti_store_queue_pop(store, key(1), 1, NULL, &value, &error), say_bytes(value));
     return TUTTI_OK;
 }
 
@@ -269,13 +272,13 @@ static tutti_status do_queue_len(void) {
 }
 
 static tutti_status do_barrier(void) {
-    TRY_AND_SAY(tutti_store_barrier(store, key(1), (int32_t)number(2), 0, &error), );
+    TRY_AND_SAY(tutti_store_barrier(store, key(1), (int32_t)number(2), NULL, &error), );
     return TUTTI_OK;
 }
 
 static tutti_status do_clone(void) {
     tutti_store* other = NULL;
-    TRY_AND_SAY(tutti_store_clone(store, &other, &error), );
+    TRY_AND_SAY(tutti_store_clone(store, NULL, &other, &error), );
     if (store != opened) tutti_store_release(store);
     store = other;
     return TUTTI_OK;

@@ -73,6 +73,26 @@ case_nodes_of_c10d_get_their_ranks_as_they_arrive() {
     [ "$ranks" = 012 ] || fail "ranks \"$ranks\" instead of 012"
 }
 
+# Another program holds the port while the nodes start: nobody can serve, and nobody answers there.
+case_nodes_of_c10d_outlive_a_port_that_is_taken_for_a_moment() {
+    mkfifo "$folder/port" "$folder/free"
+    python3 -c '
+import socket, sys
+taken = socket.socket()
+taken.bind(("127.0.0.1", 0))
+print(taken.getsockname()[1], flush=True)
+sys.stdin.read()' <"$folder/free" >"$folder/port" &
+    exec 7>"$folder/free"
+    read -r port <"$folder/port"
+    for node in 0 1; do
+        TUTTI_LOG_LEVEL=info start_node $node --nnodes 2 --rdzv-backend c10d \
+            --rdzv-endpoint "127.0.0.1:$port" true 7>&-
+        wait_for_line $node 'connecting to it'
+    done
+    exec 7>&-
+    for node in 0 1; do finish_node $node 0; done
+}
+
 case_a_failure_on_one_node_ends_all_and_all_name_it() {
     start_two_nodes --nproc-per-node 2 sh -c '
         [ "$RANK" = 3 ] || exec tail -f /dev/null

@@ -118,3 +118,13 @@ meet() {
 }
 
 slowest() { sed -nE 's/^rank .*, ([0-9]+) ms$/\1/p' "$folder"/rank[0-3] | sort -n | tail -n 1; }
+
+# Ends the script as skipped where there can be no hosts; from here on they go with it.
+need_hosts() {
+    [ "$(id -u)" -eq 0 ] || skip 'network namespaces need root'
+    command -v ip >/dev/null || skip 'there is no ip (iproute2)'
+    trap leave EXIT
+    trap 'exit 130' INT TERM
+    host probe 2>"$folder/why" || skip "no network namespaces: $(cat "$folder/why")"
+    remove_hosts
+}

@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
     const char* backend = argc > 3 ? argv[3] : "gloo";
     if (strcmp(backend, "any") == 0) backend = NULL;
     const long long began = now_ms();
-    if (tutti_init_process_group(backend, argv[1], -1, -1, NULL, &error)) {
+    if (tutti_init_process_group(backend, argv[1], NULL, -1, -1, NULL, &error)) {
         return fail(&error, numbers);
     }
     const long long took = now_ms() - began;
@@ -42,6 +42,6 @@ int main(int argc, char** argv) {
            (int)tutti_get_world_size(TUTTI_GROUP_WORLD), tutti_get_backend(TUTTI_GROUP_WORLD),
            numbers[count - 1], took);
     free(numbers);
-    if (tutti_destroy_process_group(TUTTI_GROUP_WORLD, &error)) return fail(&error, NULL);
+    if (tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error)) return fail(&error, NULL);
     return 0;
 }

@@ -113,7 +113,7 @@ static tutti_status give_numbers(site* here) {
                                         TUTTI_OBJECT_BORROW, &here->error);
     }
     if (!status) {
-        status = tutti_broadcast_object_list(TUTTI_GROUP_WORLD, &given, 1, NULL, 1, NULL, NULL,
+        status = tutti_broadcast_object_list(TUTTI_GROUP_WORLD, &given, 1, 1, NULL, NULL, NULL,
                                              NULL, &here->error);
     }
     tutti_object_release(given);
@@ -126,8 +126,8 @@ static tutti_status take_numbers(site* here) {
     const int64_t* shape = NULL;
     tutti_dtype dtype = 0;
     int32_t dimensions = 0;
-    tutti_status status = tutti_broadcast_object_list(TUTTI_GROUP_WORLD, NULL, 1, &got, 1, NULL,
-                                                      NULL, NULL, &here->error);
+    tutti_status status = tutti_broadcast_object_list(TUTTI_GROUP_WORLD, NULL, 1, 1, NULL, NULL,
+                                                      &got, NULL, &here->error);
     if (!status) {
         status = tutti_object_get_array(got, 0, &data, &dtype, &shape, &dimensions, &here->error);
     }
@@ -301,7 +301,7 @@ int main(int argc, char** argv) {
     here.placement = argv[5];
     const char* const backend = strcmp(argv[4], "any") == 0 ? NULL : argv[4];
     const int judges = argc > 6 && strcmp(argv[6], "judge") == 0;
-    if (tutti_init_process_group(backend, argv[1], -1, -1, NULL, &here.error)) {
+    if (tutti_init_process_group(backend, argv[1], NULL, -1, -1, NULL, &here.error)) {
         return fail(&here, "init"), 1;
     }
     here.rank = tutti_get_rank(TUTTI_GROUP_WORLD);
@@ -323,6 +323,7 @@ int main(int argc, char** argv) {
     free(here.output);
     printf("rank %d of %d over %s: %s\n", (int)here.rank, (int)here.size,
            tutti_get_backend(TUTTI_GROUP_WORLD), good ? "done" : "FAILED");
-    if (tutti_destroy_process_group(TUTTI_GROUP_WORLD, &here.error)) good = fail(&here, "destroy");
+    if (tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &here.error))
+        good = fail(&here, "destroy");
     return good ? 0 : 1;
 }

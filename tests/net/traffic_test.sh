@@ -33,13 +33,8 @@ ranks() {
     pids=()
 }
 
-[ "$(id -u)" -eq 0 ] || skip 'network namespaces need root'
-command -v ip >/dev/null || skip 'there is no ip (iproute2)'
+need_hosts
 unshare --pid --fork --mount-proc true 2>/dev/null || skip 'no process namespaces here'
-trap leave EXIT
-trap 'exit 130' INT TERM
-host probe 2>"$folder/why" || skip "no network namespaces: $(cat "$folder/why")"
-remove_hosts
 
 wire wire
 for one in 0 1 2; do

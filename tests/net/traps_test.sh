@@ -311,12 +311,7 @@ trap_interface_that_is_none() {
     done
 }
 
-[ "$(id -u)" -eq 0 ] || skip 'network namespaces need root'
-command -v ip >/dev/null || skip 'there is no ip (iproute2)'
-trap leave EXIT
-trap 'exit 130' INT TERM
-host probe 2>"$folder/why" || skip "no network namespaces: $(cat "$folder/why")"
-remove_hosts
+need_hosts
 
 shift
 traps=("$@")

@@ -71,8 +71,7 @@ void call_something(player* one, tutti_group* group, uint64_t salt, int may_be_a
     tutti_error_init(&of->rank.error, sizeof of->rank.error);
     mine->rank = &of->rank;
     mine->cell = &of->cell;
-    mine->count =
-        of->what->has_data ? of->cell.bytes / (int64_t)tutti_dtype_size(of->cell.dtype) : 0;
+    mine->count = of->what->has_data ? of->cell.bytes / tutti_dtype_size(of->cell.dtype) : 0;
     mine->room = arena_bytes;
     mine->arena = (char*)malloc(mine->room);
     HOLDS(one, mine->arena != NULL);

@@ -42,7 +42,8 @@ static void make_some(rank_life* life, uint64_t which) {
 
 /* Two groups of ranks in random order. */
 static void make_split(rank_life* life, uint64_t which) {
-    int32_t ranks[MOST_RANKS], sizes[2];
+    int32_t ranks[MOST_RANKS];
+    int64_t sizes[2];
     const int32_t all = life->of->ranks;
     tutti_group* made = NULL;
     for (int32_t i = 0; i < all; ++i) ranks[i] = i;
@@ -55,20 +56,20 @@ static void make_split(rank_life* life, uint64_t which) {
     sizes[0] = all < 2 ? 1 : 1 + (int32_t)(draw(life->of, 1, which, 99) % (uint64_t)(all - 1));
     sizes[1] = all - sizes[0];
     must(life,
-         tutti_split_group(life->me->group, ranks, sizes, sizes[1] > 0 ? 2 : 1, NULL, NULL, &made,
-                           &life->me->error),
+         tutti_split_group(life->me->group, ranks, all, sizes, sizes[1] > 0 ? 2 : 1, NULL, NULL,
+                           &made, &life->me->error),
          "split_group");
     keep(life, made);
 }
 
 /* Rows, columns and the whole of a mesh; with five ranks one is not in it. */
 static void make_mesh(rank_life* life) {
-    const int32_t shape[2] = {life->of->ranks >= 4 ? 2 : 1, life->of->ranks >= 2 ? 2 : 1};
+    const int64_t shape[2] = {life->of->ranks >= 4 ? 2 : 1, life->of->ranks >= 2 ? 2 : 1};
     const char* const names[2] = {"row", "column"};
     tutti_group* groups[2] = {NULL, NULL};
     tutti_mesh *mesh = NULL, *flat = NULL;
     must(life,
-         tutti_init_device_mesh(life->me->group, "cpu", shape, 2, names, NULL, &mesh,
+         tutti_init_device_mesh(life->me->group, shape, 2, names, TUTTI_CPU, NULL, &mesh,
                                 &life->me->error),
          "init_device_mesh");
     must(life, tutti_mesh_get_all_groups(mesh, groups, 2, &life->me->error), "get_all_groups");
@@ -77,7 +78,7 @@ static void make_mesh(rank_life* life) {
     tutti_group* all = TUTTI_GROUP_NON_MEMBER;
     if (groups[0] != TUTTI_GROUP_NON_MEMBER) {
         must(life, tutti_mesh_flatten(mesh, NULL, NULL, &flat, &life->me->error), "flatten");
-        must(life, tutti_mesh_get_group(flat, 0, NULL, &all, &life->me->error), "get_group");
+        must(life, tutti_mesh_get_group(flat, 0, &all, &life->me->error), "get_group");
     }
     keep(life, all);
     tutti_mesh_release(flat);

@@ -80,11 +80,11 @@ static const collective* collective_at(uint64_t index) {
 }
 
 static int64_t elements_of(const call* one) {
-    return one->cell.bytes / (int64_t)tutti_dtype_size(one->cell.dtype);
+    return one->cell.bytes / tutti_dtype_size(one->cell.dtype);
 }
 
 static void set_elements(call* one, int64_t count) {
-    one->cell.bytes = count * (int64_t)tutti_dtype_size(one->cell.dtype);
+    one->cell.bytes = count * tutti_dtype_size(one->cell.dtype);
 }
 
 static void allow(call* one) {

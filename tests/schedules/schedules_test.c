@@ -41,7 +41,7 @@ static void make_and_use(player* one, tutti_group* group) {
     for (uint64_t i = 0; i < 3 && inner != TUTTI_GROUP_NON_MEMBER; ++i) {
         call_something(one, inner, 100 + 20 * i, 0);
     }
-    if (bits >> 10 & 1) PLAY(one, tutti_destroy_process_group(inner, &one->error));
+    if (bits >> 10 & 1) PLAY(one, tutti_destroy_process_group(inner, NULL, &one->error));
     tutti_group_release(inner);
 }
 
@@ -92,7 +92,7 @@ static void live(rank_context* me) {
 static tutti_status live_alone(int32_t local_rank, void* user, tutti_error* error) {
     rank_context me;
     tutti_status status =
-        tutti_init_process_group(((settings*)user)->backend, NULL, -1, -1, NULL, error);
+        tutti_init_process_group(((settings*)user)->backend, NULL, NULL, -1, -1, NULL, error);
     if (status != TUTTI_OK) return status;
     memset(&me, 0, sizeof me);
     tutti_error_init(&me.error, sizeof me.error);
@@ -101,7 +101,7 @@ static tutti_status live_alone(int32_t local_rank, void* user, tutti_error* erro
     me.size = ((settings*)user)->ranks;
     me.user = user;
     live(&me);
-    return tutti_destroy_process_group(TUTTI_GROUP_WORLD, error);
+    return tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, error);
 }
 
 static settings read_arguments(int argc, char** argv) {

@@ -133,7 +133,7 @@ static void put(unsigned char* at, format of, uint64_t bits) {
 
 numbers make_numbers(tutti_dtype dtype, int kind, int32_t addends, int64_t count, uint64_t seed) {
     const format of = format_of(dtype);
-    const size_t each = tutti_dtype_size(dtype), size = (size_t)count * each;
+    const size_t each = (size_t)tutti_dtype_size(dtype), size = (size_t)count * each;
     numbers all = {dtype, count, addends, NULL, NULL};
     all.given = (unsigned char*)malloc(size * (size_t)addends + 1);
     all.sums = (unsigned char*)malloc(size * (size_t)addends + 1);
@@ -158,7 +158,7 @@ void free_numbers(numbers* all) {
 }
 
 static unsigned char* element(const numbers* all, unsigned char* lists, int32_t list, int64_t at) {
-    return lists + (size_t)(list * all->count + at) * tutti_dtype_size(all->dtype);
+    return lists + (size_t)(list * all->count + at) * (size_t)tutti_dtype_size(all->dtype);
 }
 
 unsigned char* given_number(const numbers* all, int32_t list, int64_t first) {

@@ -18,7 +18,7 @@
 extern char** environ;
 
 /* Nothing here takes long; this is for what would never end, on the slowest machine. */
-static const int64_t patience_ms = 60000;
+static const int64_t grace_ms = 60000;
 /* Between two looks at what only shows itself when it is looked at. */
 static const int look_again_ms = 5;
 
@@ -45,7 +45,7 @@ int team_open(void** state) {
         print_error("the store: %s\n", fault.message);
         return -1;
     }
-    all->limit_ms = now_ms() + patience_ms;
+    all->limit_ms = now_ms() + grace_ms;
     *state = all;
     signal(SIGPIPE, SIG_IGN); /* a rank may die before it is told something */
     return 0;
@@ -88,7 +88,7 @@ void team_fail(team* all, const char* file, int line, const char* what) {
 
 #define FAIL(all, what) team_fail(all, __FILE__, __LINE__, what)
 
-static void look_again(team* all, const char* failure) {
+void team_look_again(team* all, const char* failure) {
     if (now_ms() > all->limit_ms) FAIL(all, failure);
     poll(NULL, 0, look_again_ms);
 }
@@ -293,7 +293,7 @@ void team_await_stop(team* all, int32_t index) {
         const id_t pid = (id_t)all->ranks[index].pid;
         must(waitid(P_PID, pid, &seen, WSTOPPED | WEXITED | WNOHANG | WNOWAIT) == 0, "waitid");
         if (seen.si_pid != 0) break;
-        look_again(all, "a rank did not stop");
+        team_look_again(all, "a rank did not stop");
     }
     if (seen.si_code != CLD_STOPPED) FAIL(all, "a rank ended instead of stopping");
 }
@@ -312,7 +312,7 @@ int team_await_end(team* all, int32_t index) {
         if (gone != 0) {
             one->pid = 0;
         } else {
-            look_again(all, "a rank did not end");
+            team_look_again(all, "a rank did not end");
         }
     }
     return one->wait_status;
@@ -331,10 +331,10 @@ void team_expect_ends(team* all, int32_t except) {
 
 void team_await_ports(team* all, int32_t index, int32_t* ports, int count) {
     while (listening_ports(all->ranks[index].pid, ports, count) < count) {
-        look_again(all, "a rank does not listen");
+        team_look_again(all, "a rank does not listen");
     }
 }
 
 void team_await_clients(team* all, int count) {
-    while (connections_to(all->port) < count) look_again(all, "nobody comes to the store");
+    while (connections_to(all->port) < count) team_look_again(all, "nobody comes to the store");
 }

@@ -57,6 +57,8 @@ void team_start_all(team* all, int32_t size, const char* const* variables,
 
 /* Wakes a rank from its step "pause". */
 void team_resume(team* all, int32_t index);
+/* A short rest before a test looks again for what it waits for; too late, it fails. */
+void team_look_again(team* all, const char* failure);
 /* Waits for as many lines of progress. */
 void team_await_progress(team* all, int32_t index, int count);
 /* The next "= " line. */

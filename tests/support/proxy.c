@@ -14,6 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "sockets.h"
+
 enum { MOST_PAIRS = 64, ROOM = 64 * 1024 };
 
 /* A connection: the client's end and the server's. By direction, `end` is where bytes come from. */
@@ -44,22 +46,13 @@ static void must(int happened, const char* what) {
     abort();
 }
 
-static struct sockaddr_in here(int32_t port) {
-    struct sockaddr_in address;
-    memset(&address, 0, sizeof address);
-    address.sin_family = AF_INET;
-    address.sin_port = htons((uint16_t)port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return address;
-}
-
 static void without_delay(int fd) {
     const int yes = 1;
     must(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes) == 0, "TCP_NODELAY");
 }
 
 static void accept_one(proxy* between) {
-    const struct sockaddr_in address = here(between->server_port);
+    const struct sockaddr_in address = loopback_address(between->server_port);
     pair* made = &between->pairs[between->count];
     must(between->count < MOST_PAIRS, "too many connections");
     made->end[TO_SERVER] = accept(between->listener, NULL, NULL);
@@ -157,7 +150,7 @@ static void* run(void* argument) {
 
 proxy* proxy_open(int32_t server_port) {
     proxy* between = (proxy*)calloc(1, sizeof *between);
-    struct sockaddr_in address = here(0);
+    struct sockaddr_in address = loopback_address(0);
     socklen_t length = sizeof address;
     must(between != NULL, "out of memory");
     between->server_port = server_port;

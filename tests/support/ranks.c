@@ -33,7 +33,9 @@ void rank_tell(rank_context* me, const char* event) {
 }
 
 void rank_await(rank_context* me, const char* event) {
-    RANK_OK(me, tutti_store_wait(me->store, &event, 1, group_timeout_ms, &me->error));
+    tutti_store_call_options options = TUTTI_STORE_CALL_OPTIONS_INIT;
+    options.timeout_ms = group_timeout_ms;
+    RANK_OK(me, tutti_store_wait(me->store, &event, 1, &options, &me->error));
 }
 
 int64_t rank_sum(rank_context* me, tutti_group* group, int64_t value) {
@@ -48,14 +50,14 @@ static void live(rank_thread* thread) {
     rank_context* me = &thread->context;
     tutti_group_options options = TUTTI_GROUP_OPTIONS_INIT;
     options.timeout_ms = group_timeout_ms;
-    RANK_OK(me, tutti_group_create(thread->backend, thread->meeting, me->rank, me->size, &options,
-                                   &me->group, &me->error));
+    RANK_OK(me, tutti_group_create(thread->backend, thread->meeting, NULL, me->rank, me->size,
+                                   &options, &me->group, &me->error));
     tutti_group* group = me->group;
     /* Else the others may fail, as tests do, before this rank's group is made. */
-    RANK_OK(me, tutti_store_barrier(me->store, "made", me->size, 0, &me->error));
+    RANK_OK(me, tutti_store_barrier(me->store, "made", me->size, NULL, &me->error));
     thread->function(me);
     if (me->group != NULL && !me->failed) {
-        const tutti_status status = tutti_destroy_process_group(group, &me->error);
+        const tutti_status status = tutti_destroy_process_group(group, NULL, &me->error);
         if (status != TUTTI_OK) rank_failed(me, __FILE__, __LINE__, "destroying the group", status);
     }
     tutti_group_release(group);
@@ -77,7 +79,7 @@ int run_ranks(const char* backend, int32_t size, rank_function function, void* u
     tutti_store *store, *meeting;
     must(threads != NULL, "out of memory");
     must(tutti_hash_store_create(&store, NULL) == TUTTI_OK, "no hash store");
-    must(tutti_prefix_store_create("group", store, &meeting, NULL) == TUTTI_OK, "no prefix store");
+    must(tutti_prefix_store_create(store, "group", &meeting, NULL) == TUTTI_OK, "no prefix store");
     for (int32_t rank = 0; rank < size; ++rank) {
         rank_thread* thread = &threads[rank];
         thread->backend = backend;

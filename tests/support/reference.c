@@ -30,13 +30,18 @@ int is_reducible(tutti_dtype dtype, tutti_reduce_op op) {
     }
 }
 
-/* float16 and bfloat16 are the upper bits of a float32, with `exponent` bits of exponent. */
+/* float16 and bfloat16 are the upper bits of a float32, with `exponent` bits of exponent, rounded
+ * to nearest even. No NaN, and nothing smaller than float16's normal numbers but 0. */
 static uint16_t to_half(float value, int exponent) {
+    const int dropped = exponent == 8 ? 16 : 13;
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
+    const uint32_t sign = bits >> 31;
+    bits += (1u << (dropped - 1)) - 1 + (bits >> dropped & 1);
     if (exponent == 8) return (uint16_t)(bits >> 16);
-    if (value == 0) return 0;
-    const uint32_t sign = bits >> 31, power = (bits >> 23 & 0xff) - 127 + 15;
+    if (value == 0) return (uint16_t)(sign << 15);
+    const uint32_t power = (bits >> 23 & 0xff) - 127 + 15;
+    if (power >= 31) return (uint16_t)(sign << 15 | 31u << 10); /* infinity */
     return (uint16_t)(sign << 15 | power << 10 | (bits >> 13 & 0x3ff));
 }
 

@@ -1,6 +1,7 @@
 /* What /proc knows of TCP sockets; see sockets.h. */
 #include "sockets.h"
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,4 +69,13 @@ int connections_to(int32_t port) {
     search wanted = {0, port, 0};
     read_sockets(note_connection, &wanted);
     return wanted.found;
+}
+
+struct sockaddr_in loopback_address(int32_t port) {
+    struct sockaddr_in address;
+    memset(&address, 0, sizeof address);
+    address.sin_family = AF_INET;
+    address.sin_port = htons((uint16_t)port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return address;
 }

@@ -22,10 +22,10 @@ static int open_stores(void** state) {
     tutti_tcp_store_options options = TUTTI_TCP_STORE_OPTIONS_INIT;
     tutti_store* whole;
     EXPECT_OK(tutti_hash_store_create(&stores[HASH], &error));
-    EXPECT_OK(tutti_file_store_create(path, 1, &stores[FILE_], &error));
+    EXPECT_OK(tutti_file_store_create(path, 1, NULL, &stores[FILE_], &error));
     EXPECT_OK(tutti_tcp_store_create("localhost", 0, 1, 1, &options, &stores[TCP], &error));
     EXPECT_OK(tutti_hash_store_create(&whole, &error));
-    EXPECT_OK(tutti_prefix_store_create("of/mine", whole, &stores[PREFIX], &error));
+    EXPECT_OK(tutti_prefix_store_create(whole, "of/mine", &stores[PREFIX], &error));
     tutti_store_release(whole); /* the prefix store keeps it */
     return 0;
 }
@@ -36,9 +36,15 @@ static int close_stores(void** state) {
     return 0;
 }
 
+static tutti_store_call_options within_ms(int64_t timeout_ms) {
+    tutti_store_call_options options = TUTTI_STORE_CALL_OPTIONS_INIT;
+    options.timeout_ms = timeout_ms;
+    return options;
+}
+
 static void expect_stored(tutti_store* store, const char* key, const char* wanted) {
     tutti_bytes* value = NULL;
-    EXPECT_OK(tutti_store_get(store, key, &value, &error));
+    EXPECT_OK(tutti_store_get(store, key, NULL, &value, &error));
     assert_int_equal(tutti_bytes_size(value), strlen(wanted));
     assert_string_equal((const char*)tutti_bytes_data(value), wanted);
     tutti_bytes_release(value);

@@ -20,8 +20,7 @@ program arrays_test
   call texts()
   call named_dtypes()
   call refused()
-  call gathered()
-  call gathered_by_another_handle()
+  call coalesced()
   call tutti_destroy_process_group()
   call passed()
 contains
@@ -290,60 +289,46 @@ contains
     call check(all(nint(x) == ranks), "an allocatable that is not allocated is absent")
   end subroutine
 
-  !> Calls that are gathered keep their arrays until the end, so a copy would be gone by then.
-  subroutine gathered()
-    integer :: x(4), status
+  !> The calls of a coalescing keep their arrays until its end, so a copy would be gone by then. The
+  !> group itself works as ever meanwhile.
+  subroutine coalesced()
+    type(tutti_group) :: group, coalescing, dropped
+    type(tutti_work) :: work
+    integer :: x(6), y(2), status
     logical(c_bool) :: flag(1)
     character(200) :: message
 
-    x = 1
-    flag = .true.
-    call tutti_coalescing_begin()
-    call tutti_all_reduce(x(1:2))
-    call tutti_all_reduce(x(3:4))
-    call tutti_all_reduce(flag, TUTTI_PRODUCT)
-    call tutti_all_reduce(x(1:4:2), ierr=status, errmsg=message)
-    call check_message(message, "output would have to be copied")
-    call tutti_coalescing_begin(ierr=status)
-    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "gathering twice")
-    call tutti_all_reduce(x(1:4:2), ierr=status)
-    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "still gathering")
-    call tutti_coalescing_end()
-    call check(all(x == ranks) .and. flag(1), "what was gathered is done")
-    call tutti_all_reduce(x(1:4:2))
-    call check(x(1) == ranks**2 .and. x(2) == ranks, "and copies are allowed again")
-    call tutti_coalescing_end(ierr=status)
-    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "nothing is gathered")
-  end subroutine
-
-  !> Two handles of one group, whose calls are gathered by either.
-  subroutine gathered_by_another_handle()
-    type(tutti_mesh) :: mesh
-    type(tutti_group) :: group, other, apart
-    integer :: x(6), y(2), status
-    character(200) :: message
-
-    call tutti_init_device_mesh(mesh, [ranks])
-    call mesh%get_group(group)
-    call mesh%get_group(other)
+    call tutti_new_group(group)
     x = 1
     y = rank
-    call tutti_coalescing_begin(group)
-    call tutti_all_reduce(x(1:6:2), group=other, ierr=status, errmsg=message)
-    call check_message(message, "output would have to be copied")
-    call tutti_all_reduce(y, input=x(6:1:-3), group=other, ierr=status, errmsg=message)
-    call check_message(message, "input would have to be copied")
-    call tutti_new_group(apart)
-    call tutti_all_reduce(x(2:6:2), group=apart)
-    call check(all(x == [1, ranks, 1, ranks, 1, ranks]), "another group's calls are not gathered")
+    flag = .true.
+    call tutti_coalescing_begin(coalescing, group)
+    call check(tutti_get_world_size(coalescing) == ranks, "a coalescing has the group's ranks")
+    call tutti_all_reduce(x(1:2), group=coalescing)
+    call tutti_all_reduce(flag, TUTTI_PRODUCT, group=coalescing)
+    call tutti_all_reduce(x(1:6:2), group=coalescing, ierr=status, errmsg=message)
+    call check_message(message, "output")
+    call tutti_all_reduce(y, input=x(6:1:-3), group=coalescing, ierr=status, errmsg=message)
+    call check_message(message, "input")
+    call tutti_all_reduce(y, group=coalescing, work=work, ierr=status)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "a work for one call of several")
+    call tutti_all_reduce(x(3:6:2), group=group)
+    call check(all(x == [1, 1, ranks, 1, ranks, 1]), "calls on the group itself are done at once")
     if (rank == 0 .and. ranks > 1) call tutti_send(x(1:6:2), 1, group=group)
     if (rank == 1) call tutti_recv(x(2:6:2), 0, group=group)
-    call check(all(x == 1) .or. rank /= 1, "nor are messages")
-    call tutti_coalescing_end(group)
-    call check(y == rank, "what was refused is not done")
-    call apart%release()
-    call other%release()
+    call tutti_coalescing_end(coalescing)
+    call check(x(1) == ranks .and. flag(1), "the calls of the coalescing are done at its end")
+    call check(all(y == rank), "what was refused is not done")
+    call tutti_coalescing_end(coalescing, ierr=status)
+    call check_status(status, TUTTI_ERR_INVALID_HANDLE, "a coalescing ends once")
+
+    call tutti_coalescing_begin(dropped, options=tutti_coalescing_options(device_type=TUTTI_CUDA), &
+                                ierr=status, errmsg=message)
+    call check_message(message, "device")
+    call tutti_coalescing_begin(dropped)
+    call tutti_all_reduce(y, group=dropped)
+    call dropped%release()
+    call check(all(y == rank), "a coalescing that is released is not done")
     call group%release()
-    call mesh%release()
   end subroutine
 end program arrays_test

@@ -138,6 +138,29 @@ contains
     call tutti_all_to_all_single(taken, given, output_split_sizes=spread(rank + 1, 1, ranks), &
                                  input_split_sizes=sizes)
     call check(all(taken == [(spread(i, 1, rank + 1), i=0, ranks - 1)]), "split sizes")
+    call empty_lists()
+  end subroutine
+
+  !> A list of nothing is not an absent one, which would mean something else.
+  subroutine empty_lists()
+    integer, target :: x(ranks), no_sizes(0)
+    type(tutti_buffer) :: none(0)
+    integer :: status
+    character(200) :: message
+
+    x = rank
+    call tutti_all_to_all(tutti_pieces(x, ranks), none, ierr=status, errmsg=message)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "no inputs")
+    call check_message(message, "input")
+    call tutti_all_to_all_single(x, x, input_split_sizes=no_sizes, ierr=status, errmsg=message)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "no split sizes of the input")
+    call tutti_all_to_all_single(x, x, output_split_sizes=no_sizes, ierr=status, errmsg=message)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "no split sizes of the output")
+    call tutti_scatter(rank, x(1), none, ierr=status, errmsg=message)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "nothing to scatter")
+    call tutti_gather(rank, x(1), none, ierr=status, errmsg=message)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "nowhere to gather")
+    call check(all(x == rank), "nothing was done")
   end subroutine
 
   subroutine barriers()
@@ -153,27 +176,28 @@ contains
     call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "a timeout that is none")
   end subroutine
 
-  !> Gathered calls that end with a work, and addends spread over the ranks.
+  !> Coalesced calls that end with a work, and addends spread over the ranks.
   subroutine together()
     integer, target, asynchronous :: x(2), y(2, 0:ranks - 1)
     real, target :: addends(2, 3), sums(2)
     type(tutti_buffer) :: list(2)
-    type(tutti_group) :: exact
+    type(tutti_group) :: coalescing, exact
     type(tutti_work) :: work
 
     x = 1
     y = -1
     y(:, rank) = rank
-    call tutti_coalescing_begin()
-    call tutti_all_reduce(x)
-    call tutti_all_gather_into_tensor(y)
-    call tutti_coalescing_end(work=work)
+    call tutti_coalescing_begin(coalescing)
+    call tutti_all_reduce(x, group=coalescing)
+    call tutti_all_gather_into_tensor(y, group=coalescing)
+    call tutti_coalescing_end(coalescing, work=work)
     call work%wait()
     call work%release()
     call check(all(x == ranks) .and. all(y(1, :) == [(i, i=0, ranks - 1)]), "coalesced")
 
     call tutti_new_group(exact, reproducible=TUTTI_REPRODUCIBLE)
-    call check([tutti_is_reproducible(exact), .not. tutti_is_reproducible()], "reproducible")
+    call check([tutti_group_is_reproducible(exact), .not. tutti_group_is_reproducible()], &
+               "reproducible")
     addends = 0.5
     list = tutti_pieces(addends(:, 1:2), 2)
     call tutti_all_reduce_addends(list, sums, group=exact)

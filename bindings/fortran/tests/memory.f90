@@ -30,15 +30,15 @@ contains
     complex(real64), pointer :: c64(:)
     logical(c_bool), pointer :: flags(:)
 
-    call tutti_alloc(i8, 5)
-    call tutti_alloc(i16, 5)
-    call tutti_alloc(i32, 5)
-    call tutti_alloc(i64, 5)
-    call tutti_alloc(r32, 5)
-    call tutti_alloc(r64, 5)
-    call tutti_alloc(c32, 5)
-    call tutti_alloc(c64, 5)
-    call tutti_alloc(flags, 5)
+    call tutti_memory_alloc(i8, 5)
+    call tutti_memory_alloc(i16, 5)
+    call tutti_memory_alloc(i32, 5)
+    call tutti_memory_alloc(i64, 5)
+    call tutti_memory_alloc(r32, 5)
+    call tutti_memory_alloc(r64, 5)
+    call tutti_memory_alloc(c32, 5)
+    call tutti_memory_alloc(c64, 5)
+    call tutti_memory_alloc(flags, 5)
     call check([all(i8 == 0), all(i16 == 0), all(i32 == 0), all(i64 == 0)], "integers, zero")
     call check([all(abs(r32) <= 0), all(abs(r64) <= 0)], "reals, zero")
     call check([all(abs(c32) <= 0), all(abs(c64) <= 0)], "complex numbers, zero")
@@ -49,15 +49,15 @@ contains
     flags(5) = .true.
     call tutti_all_reduce(flags)
     call check(logical(flags(5) .and. .not. flags(4)), "of the narrowest")
-    call tutti_free(i8)
-    call tutti_free(i16)
-    call tutti_free(i32)
-    call tutti_free(i64)
-    call tutti_free(r32)
-    call tutti_free(r64)
-    call tutti_free(c32)
-    call tutti_free(c64)
-    call tutti_free(flags)
+    call tutti_memory_release(i8)
+    call tutti_memory_release(i16)
+    call tutti_memory_release(i32)
+    call tutti_memory_release(i64)
+    call tutti_memory_release(r32)
+    call tutti_memory_release(r64)
+    call tutti_memory_release(c32)
+    call tutti_memory_release(c64)
+    call tutti_memory_release(flags)
     call check(.not. (associated(i8) .or. associated(flags)), "given back")
   end subroutine
 
@@ -66,8 +66,8 @@ contains
     integer, pointer :: some(:), none(:)
     integer :: total
 
-    call tutti_alloc(some, 1000 * rank)
-    call tutti_alloc(none, 0)
+    call tutti_memory_alloc(some, 1000 * rank)
+    call tutti_memory_alloc(none, 0)
     call check(size(some) == 1000 * rank .and. size(none) == 0, "as many as were asked for")
     call check(associated(none), "memory of no elements is some, too")
     call tutti_all_reduce(none)
@@ -75,8 +75,8 @@ contains
     total = sum(some)
     call tutti_all_reduce(total)
     call check(total == 500 * ranks * (ranks - 1), "each has its own")
-    call tutti_free(some)
-    call tutti_free(none)
+    call tutti_memory_release(some)
+    call tutti_memory_release(none)
   end subroutine
 
   !> In place, from parts of it, as a matrix, with a work, and for a group.
@@ -86,7 +86,7 @@ contains
     type(tutti_work) :: work
 
     call tutti_new_group(group)
-    call tutti_alloc(values, 60, group=group)
+    call tutti_memory_alloc(values, 60, group=group)
     matrix(1:10, 1:6) => values
     matrix(:, 1) = rank + 1
     call tutti_all_reduce(matrix(:, 2), input=matrix(:, 1), group=group)
@@ -99,7 +99,11 @@ contains
     call work%wait()
     call work%release()
     call check(nint(values) == ranks - 1, "with a work")
-    call tutti_free(values)
+    call tutti_all_reduce(values, TUTTI_MAX, group=group, work=work)
+    call tutti_memory_release(values)
+    call work%wait()
+    call work%release()
+    call check(.not. associated(values), "given back while an operation uses it, which goes on")
     call group%release()
   end subroutine
 
@@ -107,36 +111,29 @@ contains
     real, pointer :: values(:)
     integer :: status
 
-    call tutti_alloc(values, 10)
-    call tutti_free(values)
+    call tutti_memory_alloc(values, 10, timeout_ms=30000)
+    call tutti_memory_release(values)
     call check(.not. associated(values), "nothing is left to be used")
     call tutti_all_reduce(values, ierr=status)
     call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "a call with what was given back")
-    call tutti_free(values)
+    call tutti_memory_release(values)
   end subroutine
 
   subroutine refused()
-    real, pointer :: values(:), part(:), again(:)
+    real, pointer :: values(:), part(:)
     real, target :: own(3)
     character(200) :: message
     integer :: status
 
-    call tutti_alloc(values, -1, ierr=status, errmsg=message)
+    call tutti_memory_alloc(values, -1, ierr=status, errmsg=message)
     call check_message(message, "count must be 0 or more")
     call check(.not. associated(values), "no memory")
-    call tutti_alloc(values, 10)
-    part => values(2:)
-    call tutti_free(part, ierr=status, errmsg=message)
-    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "a part")
-    call check_message(message, "memory")
+    call tutti_memory_alloc(values, 10)
     part => own
-    call tutti_free(part, ierr=status)
-    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "memory of the program's own")
-    call check(associated(part), "which stays where it is")
-    again => values
-    call tutti_free(values)
-    call tutti_free(again, ierr=status)
-    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "what was given back before")
+    call tutti_memory_release(part)
+    own = 1
+    call check(.not. associated(part), "memory of the program's own is passed over")
+    call tutti_memory_release(values)
   end subroutine
 
   subroutine outlives_its_group()
@@ -144,12 +141,12 @@ contains
     type(tutti_group) :: group
 
     call tutti_new_group(group)
-    call tutti_alloc(values, 10, group=group)
+    call tutti_memory_alloc(values, 10, group=group)
     values = 3
     call tutti_destroy_process_group(group)
     call group%release()
     call tutti_all_reduce(values)
     call check(values == 3 * ranks, "for another group it is as any other memory")
-    call tutti_free(values)
+    call tutti_memory_release(values)
   end subroutine
 end program memory_test

@@ -16,6 +16,7 @@ program mesh_test
   call sums()
   call parts()
   call of_groups()
+  call any_layout()
   call failures()
   call mesh%release()
   call tutti_destroy_process_group()
@@ -97,6 +98,24 @@ contains
     call groups%release()
   end subroutine
 
+  !> A mesh whose ranks are in the caller's order: a rank's place is its rank in the group.
+  subroutine any_layout()
+    type(tutti_mesh) :: backwards
+    type(tutti_group) :: line
+    integer, allocatable :: place(:)
+    integer :: i, dim
+
+    call tutti_mesh_create(backwards, [(ranks - i, i=1, ranks)], [ranks], dim_names=["line"])
+    call backwards%get_coordinate(place)
+    call check(place == [ranks - 1 - rank], "the first of the mesh is the last rank")
+    call backwards%get_group(line)
+    call check(tutti_get_rank(line) == place(1), "and so it is in its group")
+    call backwards%find_dim("line", dim)
+    call check([dim == 1, backwards%device_type() == TUTTI_CPU], "its dimension and device")
+    call line%release()
+    call backwards%release()
+  end subroutine
+
   subroutine failures()
     type(tutti_mesh) :: none
     type(tutti_group) :: group
@@ -107,10 +126,22 @@ contains
     call check_message(message, "dim_names must be as many as the dimensions")
     call tutti_mesh_from_group([TUTTI_GROUP_WORLD], none, shape=[1], ierr=status, errmsg=message)
     call check_message(message, "ranks and shape must be given together")
+    call tutti_mesh_from_group([TUTTI_GROUP_WORLD], none, [integer ::], [0], ierr=status, &
+                               errmsg=message)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "a mesh of no ranks")
+    call check_message(message, "shape")
+    call tutti_mesh_create(none, [integer ::], [integer ::], ierr=status, errmsg=message)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "a mesh of no dimensions")
+    call tutti_mesh_from_group([tutti_group ::], none, ierr=status, errmsg=message)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "a mesh of no groups")
     call tutti_init_device_mesh(none, [ranks + 1], ierr=status, errmsg=message)
     call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "too large a mesh")
-    call mesh%get_group(group, dim=3, ierr=status)
+    call mesh%get_group(group, dim=9, ierr=status)
     call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "no such dimension")
+    call mesh%get_group(group, dim_name="depth", ierr=status, errmsg=message)
+    call check_message(message, "depth")
+    call tutti_init_device_mesh(none, [1], device_type=TUTTI_CUDA, ierr=status, errmsg=message)
+    call check_message(message, "device")
     call none%get_group(group, dim=1, ierr=status)
     call check_status(status, TUTTI_ERR_INVALID_HANDLE, "no mesh")
     call check(none%ndim() == -1, "which has no dimensions")

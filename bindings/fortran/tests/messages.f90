@@ -4,7 +4,7 @@ module heard
   use tutti, only: tutti_error
   implicit none
   type, bind(C) :: note
-    integer(c_int) :: calls = 0, status = -1
+    integer(c_int) :: calls = 0, status = -1, released = 0
   end type
 contains
   subroutine on_done(result, user) bind(C)
@@ -14,6 +14,14 @@ contains
     call c_f_pointer(user, noted)
     noted%status = result%status
     noted%calls = noted%calls + 1
+  end subroutine
+
+  !> `on_done` of a call's options, or `release_user`.
+  subroutine on_released(user) bind(C)
+    type(c_ptr), value :: user
+    type(note), pointer :: noted
+    call c_f_pointer(user, noted)
+    noted%released = noted%released + 1
   end subroutine
 end module heard
 
@@ -36,6 +44,7 @@ program messages_test
   call batches()
   call works()
   call callbacks()
+  call forgotten()
   call byte_strings()
   call tutti_destroy_process_group()
   call passed()
@@ -118,10 +127,11 @@ contains
   subroutine works()
     integer, asynchronous :: x(1000)
     type(tutti_work) :: pending(2)
+    integer, target :: stream
     integer :: index, status
     integer(int64) :: sequence
     real(real64) :: took
-    logical :: done
+    logical :: done, cancelled
     character(200) :: message
 
     x = 1
@@ -131,6 +141,9 @@ contains
     call check(index == 1 .or. index == 2, "one of two")
     call tutti_wait_all(pending, timeout_ms=60000)
     call check(all(x == ranks), "the sum is there")
+    call tutti_wait_any([tutti_work(), pending(2)], index)
+    call check(index == 2, "a work that is not there is skipped")
+    call tutti_wait_all([tutti_work(), pending(2), tutti_work()])
     call pending(1)%is_completed(done)
     call check(done, "completed")
     call pending(1)%is_success(done)
@@ -149,12 +162,30 @@ contains
     ! Nobody sends: the wait is limited, then the receive itself times out.
     call tutti_recv(x, right, tag=99, timeout_ms=200, work=pending(1))
     call pending(1)%wait(timeout_ms=1, ierr=status)
-    call check_status(status, TUTTI_ERR_TIMEOUT, "a limited wait")
+    call check_status(status, TUTTI_ERR_PENDING, "a limited wait")
     call pending(1)%wait(ierr=status)
     call check_status(status, TUTTI_ERR_TIMEOUT, "a receive that nobody sends to")
     call pending(1)%exception(status, message)
     call check_status(status, TUTTI_ERR_TIMEOUT, "its failure")
     call check_message(message, "recv")
+    call pending(1)%release()
+
+    call tutti_barrier(work=pending(1))
+    call pending(1)%cancel(cancelled, status, message)
+    call check_status(status, TUTTI_ERR_UNSUPPORTED, "a barrier cannot be cancelled")
+    call check(.not. cancelled, "and is not")
+    call pending(1)%synchronize()
+    call pending(1)%synchronize(c_loc(stream), status, message)
+    call check_status(status, TUTTI_ERR_UNSUPPORTED, "a stream, without devices")
+    call pending(1)%release()
+
+    call tutti_recv(x, right, tag=98, work=pending(1))
+    call pending(1)%cancel(cancelled)
+    call check(cancelled, "a receive that has not begun is cancelled")
+    call pending(1)%synchronize(ierr=status)
+    call check_status(status, TUTTI_ERR_ABORTED, "and ends")
+    call pending(1)%cancel(cancelled)
+    call check(.not. cancelled, "once")
     call pending(1)%release()
   end subroutine
 
@@ -165,27 +196,65 @@ contains
 
     x = 1
     call tutti_all_reduce(x, work=work)
-    call work%then(on_done, c_loc(noted))
+    call work%then(on_done, c_loc(noted), on_released)
     call work%wait()
     call work%release()
-    do while (.not. called(noted))
+    do while (.not. released(noted))
     end do
     call tutti_barrier()
     call check(noted%calls == 1 .and. noted%status == TUTTI_OK, "the callback was called")
   end subroutine
 
+  !> Works that are released at once: `on_done` tells when their arrays are free again.
+  subroutine forgotten()
+    type(tutti_call_options) :: options
+    type(note), target :: noted
+    integer, target :: stream
+    integer, asynchronous :: x
+    type(tutti_work) :: work
+    integer :: status
+    character(200) :: message
+
+    options%on_done = c_funloc(on_released)
+    options%on_done_user = c_loc(noted)
+    options%timeout_ms = 60000
+    x = 1
+    call tutti_all_reduce(x, options=options, work=work)
+    call work%release()
+    do while (.not. released(noted))
+    end do
+    call check(x == ranks, "a work that nobody waits for tells when it is done")
+
+    call tutti_all_reduce(x, options=options, ierr=status, errmsg=message)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "on_done without a work")
+    call check_message(message, "on_done")
+    options = tutti_call_options(timeout_ms=1)
+    call tutti_recv(x, right, tag=97, options=options, work=work)
+    call work%wait(ierr=status)
+    call check_status(status, TUTTI_ERR_TIMEOUT, "a timeout in the options")
+    call work%release()
+    options = tutti_call_options(timeout_ms=TUTTI_NO_TIMEOUT)
+    call tutti_recv(x, right, tag=97, options=options, timeout_ms=1, work=work)
+    call work%wait(ierr=status)
+    call check_status(status, TUTTI_ERR_TIMEOUT, "one that stands beside them")
+    call work%release()
+    options = tutti_call_options(stream=c_loc(stream))
+    call tutti_barrier(options=options, ierr=status)
+    call check_status(status, TUTTI_ERR_UNSUPPORTED, "a stream, without devices")
+  end subroutine
+
   !> Whether the callbacks of all ranks have come, so that all of them go on together.
-  logical function called(noted)
+  logical function released(noted)
     type(note), target, intent(in) :: noted
-    integer(c_int), volatile, pointer :: calls
-    calls => noted%calls
-    called = calls == 1
-    call tutti_all_reduce(called, TUTTI_PRODUCT)
+    integer(c_int), volatile, pointer :: releases
+    releases => noted%released
+    released = releases == 1
+    call tutti_all_reduce(released, TUTTI_PRODUCT)
   end function
 
   subroutine byte_strings()
     type(tutti_bytes) :: bytes, of_all(ranks)
-    type(tutti_bytes), target, asynchronous :: later
+    type(tutti_bytes) :: later, taken(1)
     integer(int8), allocatable :: values(:)
     character(3), target :: words(ranks)
     type(tutti_work) :: work
@@ -226,17 +295,53 @@ contains
     call check(bytes%text() == words(rank + 1), "scatter_bytes")
     call bytes%release()
 
-    call tutti_recv_bytes(later, left, tag=5, work=work)
+    call refused_bytes()
+    call tutti_recv_bytes(group_src=left, tag=5, work=work)
     if (ranks > 1) then
       call tutti_send_bytes(transfer([1.5d0, real(rank, real64)], [0_int8]), right, 5)
     else
       call sent_to_oneself()
     end if
     call work%wait()
+    call tutti_work_take_bytes(work, taken)
     call work%release()
+    later = taken(1)
     call check(later%size() == 16, "the memory of two reals")
     call check(nint(sum(transfer(later%get(), [0d0])) - 1.5d0) == left, "what it was")
     call later%release()
+  end subroutine
+
+  !> What comes is in a work or in `bytes`, never in both, and nowhere else.
+  subroutine refused_bytes()
+    type(tutti_bytes) :: bytes, too_many(ranks + 1)
+    type(tutti_work) :: work
+    integer :: status
+    logical :: cancelled
+    character(200) :: message
+
+    call tutti_recv_bytes(bytes, left, tag=5, work=work, ierr=status, errmsg=message)
+    call check_message(message, "either bytes or work must be given")
+    call tutti_recv_bytes(group_src=left, tag=5, ierr=status, errmsg=message)
+    call check_message(message, "either bytes or work must be given")
+    call tutti_scatter_bytes(0, ierr=status, errmsg=message)
+    call check_message(message, "either bytes or work must be given")
+    call tutti_all_gather_bytes("", too_many(2:), work=work, ierr=status, errmsg=message)
+    call check_message(message, "bytes and work are both given")
+    call tutti_all_gather_bytes("", too_many, ierr=status, errmsg=message)
+    call check_message(message, "bytes must be as many as the ranks of the group")
+    call tutti_gather_bytes("", rank, ierr=status, errmsg=message)
+    call check_message(message, "bytes must be as many as the ranks of the group")
+    call check(work%handle == 0, "no work was started")
+
+    call tutti_recv_bytes(group_src=right, tag=96, work=work)
+    call tutti_work_take_bytes(work, too_many(:1), ierr=status)
+    call check_status(status, TUTTI_ERR_PENDING, "bytes that have not come")
+    call work%cancel(cancelled)
+    call check(cancelled, "a receive of bytes is cancelled")
+    call work%wait(ierr=status)
+    call tutti_work_take_bytes(work, too_many(:1), ierr=status)
+    call check_status(status, TUTTI_ERR_ABORTED, "and has none")
+    call work%release()
   end subroutine
 
   subroutine sent_to_oneself()

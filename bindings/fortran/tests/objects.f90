@@ -320,12 +320,21 @@ contains
       call check(number == i, "all_gather_object")
     end do
     call all_of%release()
-    call tutti_all_gather_object(mine, all_of, work=work)
+    call tutti_all_gather_object(mine, work=work)
     call work%wait()
+    call tutti_work_take_objects(work, all_of)
+    call tutti_work_take_objects(work, all_of, ierr=status)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "objects are taken once")
     call work%release()
     call all_of(ranks - 1)%get(number, all_of(ranks - 1)%find("rank"))
     call check(number == ranks - 1, "with a work")
     call all_of%release()
+    call tutti_all_gather_object(mine, all_of, work=work, ierr=status, errmsg=message)
+    call check_message(message, "objects and work are both given")
+    call tutti_all_gather_object(mine, sparse, ierr=status, errmsg=message)
+    call check_message(message, "objects must be as many as the ranks of the group")
+    call tutti_gather_object(mine, rank, ierr=status, errmsg=message)
+    call check_message(message, "objects must be as many as the ranks of the group")
     if (ranks > 1) then
       call tutti_all_gather_object(mine, sparse(1::2), ierr=status, errmsg=message)
       call check_message(message, "objects is not contiguous")
@@ -343,9 +352,12 @@ contains
   end subroutine
 
   subroutine broadcast_and_scattered()
-    type(tutti_object) :: pair(2), mine, for_all(ranks)
+    type(tutti_object) :: pair(2), again(2), mine, for_all(ranks), taken(1)
+    logical :: same
+    type(tutti_work) :: work
     character(:), allocatable :: text
-    integer :: i, number
+    character(100) :: message
+    integer :: i, number, status
 
     if (rank == 0) then
       call tutti_object_create(pair(1))
@@ -356,6 +368,15 @@ contains
     call tutti_broadcast_object_list(pair, 0)
     call pair(1)%get(text)
     call check([text == "hello", pair(2)%kind() == TUTTI_OBJECT_NIL], "broadcast_object_list")
+    call tutti_broadcast_object_list(pair, 0, work=work)
+    call work%wait()
+    if (rank /= 0) then
+      call tutti_work_take_objects(work, again)
+      call again(1)%equal(pair(1), same)
+      call check(same, "with a work")
+      call again%release()
+    end if
+    call work%release()
     call pair%release()
 
     if (rank == 0) then
@@ -364,13 +385,24 @@ contains
         call for_all(i)%add(i)
       end do
       call tutti_scatter_object_list(mine, 0, for_all)
+      call tutti_scatter_object_list(group_src=0, objects=for_all, work=work)
+      call work%wait()
       call for_all%release()
     else
       call tutti_scatter_object_list(mine, 0)
+      call tutti_scatter_object_list(group_src=0, work=work)
+      call work%wait()
     end if
     call mine%get(number)
     call check(number == rank + 1, "scatter_object_list")
+    call tutti_work_take_objects(work, taken)
+    call work%release()
+    call mine%equal(taken(1), same)
+    call check(same, "with a work")
     call mine%release()
+    call taken%release()
+    call tutti_scatter_object_list(mine, 0, work=work, ierr=status, errmsg=message)
+    call check_message(message, "either object or work must be given")
   end subroutine
 
   subroutine between_two()

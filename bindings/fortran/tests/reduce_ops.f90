@@ -1,37 +1,47 @@
 !> Ops that callers make: sums with a factor, and bind(C) procedures.
 module own_ops
   use, intrinsic :: iso_c_binding
-  use tutti, only: TUTTI_OK, TUTTI_ERR_UNSUPPORTED, TUTTI_FLOAT64, TUTTI_INT32
+  use tutti, only: TUTTI_OK, TUTTI_ERR_UNSUPPORTED, TUTTI_FLOAT64, TUTTI_INT32, tutti_error, &
+                   tutti_set_error_message
   implicit none
+
+  !> What happened to a procedure's `user`.
+  type, bind(C) :: tally
+    integer(c_int) :: calls = 0, releases = 0
+  end type
 contains
   !> The number of larger magnitude.
-  function larger(in, inout, count, dtype, user) bind(C) result(status)
+  function larger(in, inout, count, dtype, user, error) bind(C) result(status)
     type(c_ptr), value :: in, inout, user
     integer(c_int64_t), value :: count
     integer(c_int32_t), value :: dtype
+    type(tutti_error), intent(inout) :: error
     integer(c_int32_t) :: status
     real(c_double), pointer :: a(:), b(:)
-    integer(c_int), pointer :: calls
+    type(tally), pointer :: noted
 
+    call tutti_set_error_message(error, "only reals")
     status = TUTTI_ERR_UNSUPPORTED
     if (dtype /= TUTTI_FLOAT64) return
     call c_f_pointer(in, a, [count])
     call c_f_pointer(inout, b, [count])
     where (abs(a) > abs(b)) b = a
-    call c_f_pointer(user, calls)
-    calls = calls + 1
+    call c_f_pointer(user, noted)
+    noted%calls = noted%calls + 1
     status = TUTTI_OK
   end function
 
   !> Decimal digits one behind the other: not commutative.
-  function join(in, inout, count, dtype, user) bind(C) result(status)
+  function join(in, inout, count, dtype, user, error) bind(C) result(status)
     type(c_ptr), value :: in, inout, user
     integer(c_int64_t), value :: count
     integer(c_int32_t), value :: dtype
+    type(tutti_error), intent(inout) :: error
     integer(c_int32_t) :: status
     integer(c_int32_t), pointer :: a(:), b(:)
     integer :: i
 
+    call tutti_set_error_message(error, "only integers")
     status = TUTTI_ERR_UNSUPPORTED
     if (dtype /= TUTTI_INT32 .or. c_associated(user)) return
     call c_f_pointer(in, a, [count])
@@ -49,6 +59,13 @@ contains
       digits_of = digits_of + 1
     end do
   end function
+
+  subroutine on_released(user) bind(C)
+    type(c_ptr), value :: user
+    type(tally), pointer :: noted
+    call c_f_pointer(user, noted)
+    noted%releases = noted%releases + 1
+  end subroutine
 end module own_ops
 
 program reduce_ops_test
@@ -88,12 +105,12 @@ contains
   subroutine procedures()
     type(tutti_reduce_op) :: op
     real(c_double), asynchronous :: x(5)
-    integer(c_int), target :: calls
+    type(tally), target, volatile :: noted
     integer :: digits, expected, i
     type(tutti_work) :: work
 
-    calls = 0
-    call tutti_reduce_op_create_user("larger", larger, op, user=c_loc(calls))
+    call tutti_reduce_op_create_user("larger", larger, op, user=c_loc(noted), &
+                                     release_user=on_released)
     x = (-1)**rank * (rank + 1)
     call tutti_all_reduce(x, op)
     call check(all(nint(x) == (-1)**(ranks - 1) * ranks), "the largest magnitude")
@@ -103,6 +120,10 @@ contains
     call work%wait()
     call work%release()
     call check(all(nint(x) == (-1)**(ranks - 1) * ranks), "and after the op's release")
+    do while (noted%releases == 0)
+    end do
+    call tutti_barrier()
+    call check(noted%releases == 1, "then it is no longer needed, which is told once")
 
     call tutti_reduce_op_create_user("join", join, op, non_commutative=.true.)
     digits = rank + 1
@@ -118,14 +139,23 @@ contains
   subroutine failures()
     type(tutti_reduce_op) :: op, known
     integer :: x, status
+    real :: reals(2)
+    character(200) :: message
 
     x = 1
+    reals = 1
     call tutti_all_reduce(x, op, ierr=status)
     call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "an op that was never made")
     call tutti_all_reduce(x, TUTTI_PREMUL_SUM, ierr=status)
     call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "no factor")
     call tutti_reduce_op_create_user("", join, op, ierr=status)
     call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "an op without a name")
+    if (ranks > 1) then
+      call tutti_reduce_op_create_user("join", join, op)
+      call tutti_all_reduce(reals, op, ierr=status, errmsg=message)
+      call check_message(message, "only integers")
+      call op%release()
+    end if
     known = TUTTI_SUM
     call known%release()
     call check(known%number == TUTTI_SUM%number, "tutti's own ops stay")

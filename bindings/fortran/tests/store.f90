@@ -125,6 +125,7 @@ contains
   subroutine waits(store)
     type(tutti_store), intent(in) :: store
     type(tutti_store) :: other
+    character(:), allocatable :: text
     integer :: status, timeout
     character(200) :: message
     logical :: extended
@@ -134,7 +135,16 @@ contains
     call check_status(status, TUTTI_ERR_TIMEOUT, "a wait")
     call check_message(message, "nowhere")
     call store%barrier("alone", 1)
-    call store%clone(other)
+    call store%get("nowhere", text, timeout_ms=20, ierr=status)
+    call check_status(status, TUTTI_ERR_TIMEOUT, "a get with a timeout of its own")
+    call store%queue_pop("nowhere", text, timeout_ms=20, ierr=status)
+    call check_status(status, TUTTI_ERR_TIMEOUT, "a pop with a timeout of its own")
+    call store%flush()
+    call store%interrupt()
+    call store%wait(["counter"])
+    call store%clone(other, timeout_ms=4321)
+    call other%get_timeout(timeout)
+    call check(timeout == 4321, "a clone has the timeout that it was made with")
     call other%set_timeout(1234)
     call other%get_timeout(timeout)
     call check(timeout == 1234, "a clone has its own timeout")
@@ -151,7 +161,7 @@ contains
     type(tutti_store) :: under
     character(:), allocatable :: text
 
-    call tutti_prefix_store_create("run", store, view)
+    call tutti_prefix_store_create(store, "run", view)
     call view%set("key", "here")
     call store%get("run/key", text)
     call check(text == "here", "a prefix and a slash")
@@ -174,7 +184,9 @@ contains
     open (unit=7, file="fortran_store_name.txt")
     read (7, '(a)') folder
     close (7, status="delete")
-    call tutti_file_store_create(folder, file, world_size=1)
+    call tutti_file_store_create(folder, file, world_size=1, timeout_ms=20000)
+    call file%get_timeout(length)
+    call check(length == 20000, "it has the timeout that it was made with")
     call file%set("key", "kept")
     call file%get("key", text)
     call file%path(name)

@@ -18,6 +18,7 @@ program threads_test
   !$omp end parallel
   call check(teams == threads, "so many threads")
   call check(wrong == 0, "every thread received what was sent to it, and its own failure")
+  call interrupted()
   call tutti_destroy_process_group()
   call passed()
 contains
@@ -46,6 +47,32 @@ contains
       if (index(message, four_digits(1000 + thread)) == 0) faults = faults + 1
     end do
   end function
+
+  !> A thread that waits without a limit, until another one ends its wait.
+  subroutine interrupted()
+    type(tutti_store) :: store
+    integer :: ended, now, status
+
+    call tutti_hash_store_create(store)
+    call store%set_timeout(TUTTI_NO_TIMEOUT)
+    ended = 0
+    !$omp parallel num_threads(2) private(now)
+    if (omp_get_thread_num() == 0) then
+      call store%wait(["nothing"], ierr=status)
+      !$omp atomic write
+      ended = 1
+    else
+      now = 0
+      do while (now == 0)
+        call store%interrupt()
+        !$omp atomic read
+        now = ended
+      end do
+    end if
+    !$omp end parallel
+    call check(status == TUTTI_ERR_ABORTED, "a wait that another thread interrupts")
+    call store%release()
+  end subroutine
 
   function four_digits(number) result(text)
     integer, intent(in) :: number

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tutti/tutti.h>
@@ -32,6 +33,7 @@ struct post {
     struct event event;
     struct post* next;
     tutti_status status;
+    tutti_error* error; /* receives the text of a failure */
     int answered;
 };
 
@@ -69,8 +71,8 @@ static void leave_or_free(struct post* post) {
 }
 
 /* Leaves a question and waits for what Julia answers. */
-static tutti_status ask(struct event event) {
-    struct post post = {.event = event, .status = TUTTI_ERR_ABORTED};
+static tutti_status ask(struct event event, tutti_error* error) {
+    struct post post = {.event = event, .status = TUTTI_ERR_ABORTED, .error = error};
     post.event.answer = &post;
     pthread_mutex_lock(&mutex);
     if (leave(&post)) {
@@ -120,9 +122,11 @@ API int32_t tutti_julia_take(struct event* out) {
     return post != NULL;
 }
 
-API void tutti_julia_answer(struct post* post, tutti_status status) {
+API void tutti_julia_answer(struct post* post, tutti_status status, const char* text) {
     pthread_mutex_lock(&mutex);
     post->status = status;
+    if (status && post->error)
+        snprintf(post->error->message, sizeof post->error->message, "%s", text);
     post->answered = 1;
     pthread_cond_broadcast(&answers);
     pthread_mutex_unlock(&mutex);
@@ -145,7 +149,7 @@ API tutti_status tutti_julia_expect(tutti_work* work, uint64_t id, tutti_error* 
     if (!post) return TUTTI_ERR_OUT_OF_MEMORY;
     post->event.kind = WORK_DONE;
     post->event.id = id;
-    tutti_status status = tutti_work_then(work, work_done, post, error);
+    tutti_status status = tutti_work_then(work, work_done, post, NULL, error);
     if (status) free(post);
     return status;
 }
@@ -166,22 +170,25 @@ API void tutti_julia_log(tutti_log_level level, const char* message, void* user)
 
 /* A tutti_reduce_function. */
 API tutti_status tutti_julia_reduce(const void* in, void* inout, int64_t count, tutti_dtype dtype,
-                                    void* user) {
+                                    void* user, tutti_error* error) {
     return ask((struct event){.kind = REDUCE,
                               .number = (int32_t)dtype,
                               .id = (uintptr_t)user,
                               .input = in,
                               .output = inout,
-                              .count = count});
+                              .count = count},
+               error);
 }
 
 /* A tutti_allgather_callback. */
-API tutti_status tutti_julia_allgather(const void* input, void* output, size_t size, void* user) {
+API tutti_status tutti_julia_allgather(const void* input, void* output, size_t size, void* user,
+                                       tutti_error* error) {
     return ask((struct event){.kind = ALLGATHER,
                               .id = (uintptr_t)user,
                               .input = input,
                               .output = output,
-                              .count = (int64_t)size});
+                              .count = (int64_t)size},
+               error);
 }
 
 /* Calls a function of the C API with words as arguments. Platforms pass integers and pointers

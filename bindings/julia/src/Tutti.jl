@@ -39,7 +39,7 @@ include("group.jl")
 include("memory.jl")
 include("issue.jl")
 include("collectives.jl")
-include("gathering.jl")
+include("pieces.jl")
 include("point_to_point.jl")
 include("object.jl")
 include("object_values.jl")
@@ -52,14 +52,15 @@ include("version.jl")
 
 export TuttiError, InvalidArgumentError, InvalidHandleError, UnsupportedError, TimeoutError,
     AbortedError, PeerLostError, MismatchError, BackendError, NetworkError, StoreError,
-    QueueEmptyError, ResourceError, InternalError
+    QueueEmptyError, ResourceError, InternalError, PendingError
 export Store, HashStore, FileStore, TCPStore, PrefixStore, add!, compare_set!,
     delete_key!, multi_get, multi_set!, num_keys, list_keys, queue_push!, queue_pop!, queue_length
 export Group, WORLD, NON_MEMBER, init_process_group, destroy_process_group, is_initialized,
     new_group, split_group, get_rank, get_world_size, get_backend, is_member, is_reproducible,
-    get_group_rank, get_global_rank, get_process_group_ranks, get_pg_count
-export Work, waitany, waitall, iscompleted, issuccess, source_rank, then, op_type, sequence_number,
-    duration
+    get_group_rank, get_global_rank, get_process_group_ranks, get_pg_count, get_name,
+    get_failed_ranks
+export Work, waitany, waitall, iscompleted, issuccess, source_rank, then, cancel, op_type,
+    sequence_number, duration
 export ReduceOp, PremulSum, SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR
 export bcast!, allreduce!, allreduce, allreduce_addends!, reduce!, allgather!, allgather, gather!,
     gather, scatter!, reducescatter!, alltoall!, barrier, monitored_barrier, coalescing, blocking
@@ -69,7 +70,8 @@ export bcast_object_list!, allgather_object, gather_object, scatter_object_list,
     recv_object_list
 export bcast_bytes, allgather_bytes, gather_bytes, scatter_bytes, send_bytes, recv_bytes
 export alloc, HostArray
-export Mesh, init_device_mesh, get_group, get_all_groups, get_local_rank, get_coordinate, ranks,
+export Mesh, init_device_mesh, find_dim, get_group, get_all_groups, get_local_rank,
+    get_coordinate, ranks,
     dim_names, flatten
 
 "Loads the library, and begins to hear what its threads tell."

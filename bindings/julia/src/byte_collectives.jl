@@ -3,14 +3,16 @@
 # Bytes are given as a vector of UInt8 or a string, and received as a vector of UInt8. All take
 # `max_bytes = 0` (of one rank; 0: 4 GiB), `group = WORLD`, `timeout = nothing`, `async = false`.
 
-no_bytes(count) = fill(Ptr{Raw.tutti_bytes}(C_NULL), count)
-
-"The result that receives bytes."
+"The result that receives bytes: so many that the work has."
 struct Bytes
-    slots::Vector{Ptr{Raw.tutti_bytes}}
+    count::Int
     made::Any  # made(bytes) is the result
 end
-(bytes::Bytes)(_) = bytes.made(map(take_bytes, bytes.slots))
+function (bytes::Bytes)(handle)
+    slots = fill(Ptr{Raw.tutti_bytes}(C_NULL), bytes.count)
+    isempty(slots) || call(Raw.tutti_work_take_bytes, handle, slots, length(slots))
+    bytes.made(map(take_bytes, slots))
+end
 
 """
     bcast_bytes(data = nothing; src = 0, ...)
@@ -22,11 +24,10 @@ function bcast_bytes(data = nothing; src::Integer = 0, max_bytes::Integer = 0,
     sends = get_rank(group) == src
     sends && data === nothing && throw(ArgumentError("data is nothing on the source, rank $src"))
     bytes = sends ? bytes_of(data, :data) : UInt8[]
-    slots = no_bytes(sends ? 0 : 1)
-    issue(Raw.tutti_broadcast_bytes, Manner(async = async),
-          Bytes(slots, all -> sends ? bytes : first(all)), (bytes, slots), group,
-          sends ? bytes : C_NULL, length(bytes), sends ? C_NULL : slots, int32(src, :src),
-          int64(max_bytes, :max_bytes), call_options(timeout))
+    issue(Raw.tutti_broadcast_bytes, receiving(async),
+          Bytes(sends ? 0 : 1, all -> sends ? bytes : first(all)), bytes, group,
+          sends ? bytes : C_NULL, length(bytes), int32(src, :src), int64(max_bytes, :max_bytes),
+          call_options(timeout), C_NULL)
 end
 
 """
@@ -36,10 +37,10 @@ Every rank's bytes, in a vector in the order of the ranks.
 """
 function allgather_bytes(data; max_bytes::Integer = 0, group::Group = WORLD, async::Bool = false,
                          timeout = nothing)
-    bytes, slots = bytes_of(data, :data), no_bytes(max(0, get_world_size(group)))
-    issue(Raw.tutti_all_gather_bytes, Manner(async = async), Bytes(slots, identity),
-          (bytes, slots), group, bytes, length(bytes), slots, length(slots),
-          int64(max_bytes, :max_bytes), call_options(timeout))
+    bytes = bytes_of(data, :data)
+    issue(Raw.tutti_all_gather_bytes, receiving(async),
+          Bytes(max(0, get_world_size(group)), identity), bytes, group, bytes, length(bytes),
+          int64(max_bytes, :max_bytes), call_options(timeout), C_NULL, 0)
 end
 
 """
@@ -50,11 +51,10 @@ On rank `dst` every rank's bytes, in a vector in the order of the ranks; `nothin
 function gather_bytes(data; dst::Integer = 0, max_bytes::Integer = 0, group::Group = WORLD,
                       async::Bool = false, timeout = nothing)
     receives = get_rank(group) == dst
-    bytes, slots = bytes_of(data, :data), no_bytes(receives ? get_world_size(group) : 0)
-    issue(Raw.tutti_gather_bytes, Manner(async = async),
-          Bytes(slots, all -> receives ? all : nothing), (bytes, slots), group, bytes,
-          length(bytes), receives ? slots : C_NULL, length(slots), int32(dst, :dst),
-          int64(max_bytes, :max_bytes), call_options(timeout))
+    bytes = bytes_of(data, :data)
+    gathered = Bytes(receives ? get_world_size(group) : 0, all -> receives ? all : nothing)
+    issue(Raw.tutti_gather_bytes, receiving(async), gathered, bytes, group, bytes, length(bytes),
+          int32(dst, :dst), int64(max_bytes, :max_bytes), call_options(timeout), C_NULL, 0)
 end
 
 """
@@ -69,8 +69,7 @@ function scatter_bytes(data = nothing; src::Integer = 0, max_bytes::Integer = 0,
                           for (i, one) in enumerate(something(data, ()))]
     places = data === nothing ? C_NULL : Ptr{Cvoid}[pointer(bytes) for bytes in given]
     sizes = data === nothing ? C_NULL : Csize_t[length(bytes) for bytes in given]
-    slots = no_bytes(1)
-    issue(Raw.tutti_scatter_bytes, Manner(async = async), Bytes(slots, first), (given, slots),
-          group, places, sizes, length(given), slots, int32(src, :src),
-          int64(max_bytes, :max_bytes), call_options(timeout))
+    issue(Raw.tutti_scatter_bytes, receiving(async), Bytes(1, first), given, group, places, sizes,
+          length(given), int32(src, :src), int64(max_bytes, :max_bytes), call_options(timeout),
+          C_NULL)
 end

@@ -52,7 +52,7 @@ The reduction of all ranks' `x`, a number or an array, which stays as it is.
 """
 allreduce(x::AbstractArray, op; options...) = allreduce!(Array(x), op; options...)
 function allreduce(x::Number, op; group::Group = WORLD, timeout = nothing)
-    gathering(group) === nothing || throw(ArgumentError(
+    group.collected === nothing || throw(ArgumentError(
         "x is a number, and coalescing has no result to return yet: give allreduce! a Ref"))
     allreduce!(Ref(x), op; group = group, timeout = timeout)[]
 end

@@ -20,9 +20,9 @@ const InvalidArgumentError = TuttiError{Raw.TUTTI_ERR_INVALID_ARGUMENT}
 const InvalidHandleError = TuttiError{Raw.TUTTI_ERR_INVALID_HANDLE}
 "Not in this backend or build."
 const UnsupportedError = TuttiError{Raw.TUTTI_ERR_UNSUPPORTED}
-"The deadline passed."
+"The operation timed out."
 const TimeoutError = TuttiError{Raw.TUTTI_ERR_TIMEOUT}
-"The group was aborted or destroyed."
+"The group was aborted or destroyed, or a wait was interrupted or cancelled."
 const AbortedError = TuttiError{Raw.TUTTI_ERR_ABORTED}
 "A rank died, left or stopped: `rank`."
 const PeerLostError = TuttiError{Raw.TUTTI_ERR_PEER_LOST}
@@ -40,6 +40,9 @@ const QueueEmptyError = TuttiError{Raw.TUTTI_ERR_QUEUE_EMPTY}
 const ResourceError = TuttiError{Raw.TUTTI_ERR_OUT_OF_MEMORY}
 "A fault of tutti itself; please report it."
 const InternalError = TuttiError{Raw.TUTTI_ERR_INTERNAL}
+
+"A wait expired; the operation goes on."
+const PendingError = TuttiError{Raw.TUTTI_ERR_PENDING}
 
 "The number of the failure, one of `Tutti.Raw.TUTTI_ERR_...`."
 status(::TuttiError{Status}) where {Status} = Status

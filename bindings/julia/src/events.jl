@@ -97,19 +97,24 @@ function serve(event::Event)
     end
 end
 
-"Calls a function of the program's, with nobody to throw to; whether it returned."
+"Calls a function of the program's, with nobody to throw to."
 function shown_if_it_fails(f, args...)
     try
         Base.invokelatest(f, args...)
-        true
     catch exception
         @error "tutti: a function of the program failed" exception = (exception, catch_backtrace())
-        false
     end
+    nothing
 end
 
-"Answers a question by a function of the program's; if that throws, the answer is no."
+"Answers a question by a function of the program's; what it throws is the text of the failure."
 function answer(f, event::Event)
-    status = shown_if_it_fails(f, event) ? Raw.TUTTI_OK : Raw.TUTTI_ERR_BACKEND
-    ccall((:tutti_julia_answer, libtutti_julia), Cvoid, (Ptr{Cvoid}, Int32), event.answer, status)
+    status, text = Raw.TUTTI_OK, ""
+    try
+        Base.invokelatest(f, event)
+    catch exception
+        status, text = Raw.TUTTI_ERR_BACKEND, sprint(showerror, exception)
+    end
+    ccall((:tutti_julia_answer, libtutti_julia), Cvoid, (Ptr{Cvoid}, Int32, Cstring), event.answer,
+          status, replace(text, '\0' => ' '))
 end

@@ -1,7 +1,8 @@
 # group.jl: process groups, from the first meeting of the ranks to the end.
 
 """
-    Group(store, rank, world_size; backend = nothing, timeout = nothing, reproducible = false)
+    Group(store, rank, world_size; backend = nothing, description = nothing, timeout = nothing,
+          reproducible = false)
 
 A group with no global state: several may live in one process, also several ranks of one group, as
 tasks. One set of ranks, one use of a store: give further groups a `PrefixStore`.
@@ -15,6 +16,8 @@ Calls take a group as `group = ...`; `WORLD` is the one that `init_process_group
 """
 mutable struct Group <: Handle
     handle::Ptr{Raw.tutti_group}
+    collected::Any  # of a coalescing: what its calls borrow
+    Group(handle, collected = nothing) = new(handle, collected)
 end
 
 "The default group, of all ranks."
@@ -47,7 +50,7 @@ end
 
 """
     init_process_group(backend = nothing; init_method = "env://", rank, world_size, store,
-                       timeout = nothing, reproducible = false)
+                       description = nothing, timeout = nothing, reproducible = false)
 
 Makes the default group, `WORLD`: every rank calls this once, and all meet, by `init_method`
 (`env://`, `tcp://host:port`, `file:///path`) or at a `store`; then and with `tcp://` and `file://`
@@ -63,10 +66,10 @@ function init_process_group(name::Union{AbstractString, Nothing} = nothing;
                             init_method::Union{AbstractString, Nothing} = nothing,
                             rank::Union{Integer, Nothing} = nothing,
                             world_size::Union{Integer, Nothing} = nothing,
-                            store::Union{Store, Nothing} = nothing, timeout = nothing,
-                            reproducible::Bool = false)
-    place = (int32(something(rank, -1), :rank), int32(something(world_size, -1), :world_size),
-             group_options(timeout, reproducible))
+                            store::Union{Store, Nothing} = nothing, description = nothing,
+                            timeout = nothing, reproducible::Bool = false)
+    place = (optional(description), int32(something(rank, -1), :rank),
+             int32(something(world_size, -1), :world_size), group_options(timeout, reproducible))
     if store === nothing
         call_waiting(Raw.tutti_init_process_group, optional(name), optional(init_method), place...)
     else
@@ -93,31 +96,33 @@ end
 is_initialized() = Raw.tutti_is_initialized() == 1
 
 """
-    destroy_process_group(group = WORLD)
+    destroy_process_group(group = WORLD; timeout = nothing)
 
 Ends a group: finished sends arrive, operations still running end with an `AbortedError`. Every rank
 calls it; a rank does not wait for the others. `WORLD` takes all groups with it that were made from
-it.
+it; `timeout` limits how long it says goodbye.
 """
-destroy_process_group(group::Group = WORLD) =
-    call_waiting(Raw.tutti_destroy_process_group, group)
+destroy_process_group(group::Group = WORLD; timeout = nothing) =
+    call_waiting(Raw.tutti_destroy_process_group, group,
+                 Ref(options(Raw.tutti_destroy_options; timeout_ms = milliseconds(timeout))))
 
 function Group(store::Store, rank::Integer, world_size::Integer; backend = nothing,
-               timeout = nothing, reproducible::Bool = false)
+               description = nothing, timeout = nothing, reproducible::Bool = false)
     slot = group_slot()
-    call_waiting(Raw.tutti_group_create, optional(backend), store, int32(rank, :rank),
-                 int32(world_size, :world_size), group_options(timeout, reproducible), slot)
+    call_waiting(Raw.tutti_group_create, optional(backend), store, optional(description),
+                 int32(rank, :rank), int32(world_size, :world_size),
+                 group_options(timeout, reproducible), slot)
     owned_group(slot[])
 end
 
 function Group(allgather, rank::Integer, world_size::Integer; backend = nothing,
-               timeout = nothing, reproducible::Bool = false)
+               description = nothing, timeout = nothing, reproducible::Bool = false)
     slot, place = group_slot(), (int32(rank, :rank), int32(world_size, :world_size))
     id = expect((allgather, Int(world_size)))
     try
         call_waiting(Raw.tutti_group_create_with_allgather, optional(backend),
                     Libdl.dlsym(library_handles[2], :tutti_julia_allgather),
-                    Ptr{Cvoid}(UInt(id)), place..., group_options(timeout, reproducible), slot)
+                    Ptr{Cvoid}(UInt(id)), optional(description), place..., group_options(timeout, reproducible), slot)
     finally
         forget(id)
     end
@@ -171,8 +176,8 @@ receives the group it is in, or `NON_MEMBER`.
 function split_group(parts; group::Group = WORLD, description = nothing, timeout = nothing,
                      reproducible::Union{Bool, Nothing} = nothing)
     all = [integers(Int32, part, "parts[$i]") for (i, part) in enumerate(parts)]
-    chosen, sizes = reduce(vcat, all; init = Int32[]), Int32.(length.(all))
-    made_from(Raw.tutti_split_group, group, chosen, sizes, length(sizes);
+    chosen, sizes = reduce(vcat, all; init = Int32[]), Int64.(length.(all))
+    made_from(Raw.tutti_split_group, group, chosen, length(chosen), sizes, length(sizes);
               description = description, timeout = timeout, reproducible = reproducible,
               local_only = false)
 end
@@ -194,7 +199,7 @@ end
 get_backend(group::Group = WORLD) = text_or_nothing(Raw.tutti_get_backend(group))
 
 "Whether sums in the group have the same bits from any number of ranks."
-is_reproducible(group::Group = WORLD) = Raw.tutti_is_reproducible(group) == 1
+is_reproducible(group::Group = WORLD) = Raw.tutti_group_is_reproducible(group) == 1
 
 "A rank of the group, from its number among all ranks; -1 if it is not a member."
 get_group_rank(group::Group, global_rank::Integer) =
@@ -213,7 +218,35 @@ end
 
 "Sets the timeout of the group's operations from the next one on: seconds, a `Period`, or `Inf`."
 set_timeout!(group::Group, timeout) =
-    call(Raw.tutti_set_timeout, group, milliseconds(timeout))
+    call(Raw.tutti_group_set_timeout, group, milliseconds(timeout))
+
+"The timeout of the group's operations, in seconds."
+function timeout(group::Group)
+    slot = Ref(Int64(0))
+    call(Raw.tutti_group_get_timeout, group, slot)
+    seconds(slot[])
+end
+
+"What messages call the group: its description, or a name that the library gave it."
+function get_name(group::Group = WORLD)
+    slot = bytes_slot()
+    call(Raw.tutti_group_get_name, group, slot)
+    take_string(slot)
+end
+
+"Another handle of the same group, which ends when the last of them is closed."
+function Base.copy(group::Group)
+    slot = group_slot()
+    call(Raw.tutti_group_retain, group, slot)
+    owned_group(slot[])
+end
+
+"The ranks in the group that died, left or were cut off, as far as this rank knows."
+function get_failed_ranks(group::Group = WORLD)
+    ranks, count = Vector{Int32}(undef, max(0, get_world_size(group))), Ref(Int64(0))
+    call(Raw.tutti_get_failed_ranks, group, ranks, length(ranks), count)
+    Int.(ranks[1:count[]])
+end
 
 "How many groups this process is in: the default group and those made from it."
 get_pg_count() = Int(Raw.tutti_get_pg_count())

@@ -18,9 +18,7 @@ Starts an operation of the library: `f(group, args..., work, error)`. Waits for 
 """
 function issue(f::F, manner::Manner, finish, roots, group::Group, args...) where {F}
     check_open(group)
-    gathered = manner.message ? nothing : gathering(group)
-    gathered === nothing ||
-        return gather_call(gathered, f, manner, finish, roots, group, args...)
+    group.collected === nothing || return collect_call(f, manner, finish, roots, group, args...)
     if !manner.async && !manner.needs_work && !manner.asks_julia && is_blocking()
         return issue_directly(f, finish, roots, group, args...)
     end
@@ -29,13 +27,16 @@ function issue(f::F, manner::Manner, finish, roots, group::Group, args...) where
     manner.async && return Work(handle, announce(pending, id, handle))
     try
         wait_issued(pending, id, handle, is_blocking() && !manner.asks_julia)
+    catch exception
+        exception isa InterruptException && cancel(handle)
+        rethrow()
     finally
         Raw.tutti_work_release(handle)
     end
     result(pending)
 end
 
-"Waits in this task alone. If that is interrupted the operation goes on, and keeps what it borrows."
+"Waits in this task alone. An operation that goes on after an interrupt keeps what it borrows."
 function wait_issued(pending::Pending, id, handle, direct::Bool)
     if ends_soon(handle)
         forget(id)
@@ -52,15 +53,10 @@ end
 
 function issue_directly(f::F, finish, roots, group, args...) where {F}
     error = new_error()
-    borrow(roots)
-    try
-        GC.@preserve roots begin
-            directly(f, group, args..., C_NULL, error) == Raw.TUTTI_OK || fail(error)
-        end
-        finish(C_NULL)
-    finally
-        let_go(roots)
+    GC.@preserve roots begin
+        directly(f, group, args..., C_NULL, error) == Raw.TUTTI_OK || fail(error)
     end
+    finish(C_NULL)
 end
 
 "Starts the operation, with all it borrows held before."
@@ -78,7 +74,6 @@ end
 
 "Holds what an operation borrows until it is settled; returns the number it is expected by."
 function hold(pending::Pending)
-    borrow(first(pending.roots))
     pending.asks_julia && Threads.atomic_add!(user_reductions, 1)
     expect((pending, C_NULL))
 end
@@ -87,7 +82,6 @@ end
 function drop(pending::Pending, id)
     forget(id)
     pending.asks_julia && Threads.atomic_sub!(user_reductions, 1)
-    let_go(pending.roots)
 end
 
 "Has Julia told when the operation is done."
@@ -104,37 +98,22 @@ function announce(pending::Pending, id, handle)
     pending
 end
 
-"The calls that `coalescing` gathers: what they have borrowed, and what else there is to know."
-struct Gathered
+"What the calls of a coalescing borrow, and whether one asks Julia; any thread may add to it."
+struct Collected
     calls::Vector{Any}
-end
-
-borrow(::Gathered) = nothing  # each call has
-each_host_array(f, gathered::Gathered) = each_host_array(f, gathered.calls)
-
-const gathered_calls = Dict{Ptr{Raw.tutti_group}, Gathered}()
-const gathered_lock = ReentrantLock()
-const gathering_groups = Threads.Atomic{Int}(0)
-
-function gathering(group::Group)
-    gathering_groups[] == 0 && return nothing
-    lock(() -> get(gathered_calls, group.handle, nothing), gathered_lock)
+    mutex::ReentrantLock
 end
 
 "Whether what is lent to a call is needed after it has returned."
-keeps(async::Bool, group::Group) = async || gathering(group) !== nothing
+keeps(async::Bool, group::Group) = async || group.collected !== nothing
 
-function gather_call(gathered, f, manner, finish, roots, group, args...)
+function collect_call(f, manner, finish, roots, group, args...)
     manner.async && throw(ArgumentError("async is for all of coalescing, not for a call in it"))
-    finish isa Output || throw(ArgumentError("coalescing gathers no objects or bytes"))
-    borrow(roots)
-    try
-        call(f, group, args..., C_NULL)
-    catch
-        let_go(roots)
-        rethrow()
-    end
-    lock(() -> push!(gathered.calls, (roots, manner.asks_julia)), gathered_lock)
+    finish isa Output && !manner.message ||
+        throw(ArgumentError("coalescing takes collectives of arrays alone"))
+    call(f, group, args..., C_NULL)
+    collected = group.collected
+    lock(() -> push!(collected.calls, (roots, manner.asks_julia)), collected.mutex)
     finish(C_NULL)
 end
 
@@ -147,28 +126,38 @@ end
 """
     coalescing(f; group = WORLD, async = false, timeout = nothing)
 
-Gathers the group's collectives of arrays that `f` calls, and does them as one operation when it
-returns: those that are alike share their messages. The results are there when `coalescing` returns,
-or with `async = true` when the `Work` it returns is done. All ranks gather the same calls.
+Calls `f(together)`, where `together` is a group: the collectives of arrays that `f` gives it are
+done as one operation when `f` returns, and those that are alike share their messages. The results
+are there when `coalescing` returns, or with `async = true` when the `Work` it returns is done. All
+ranks make the same calls. The group itself works as ever meanwhile.
+
+```julia
+coalescing() do together
+    allreduce!(x, +; group = together)
+    allreduce!(y, +; group = together)
+end
+```
 """
 function coalescing(f; group::Group = WORLD, async::Bool = false, timeout = nothing)
-    options = call_options(timeout)
-    call(Raw.tutti_coalescing_begin, group)
-    gathered, handle = Gathered([]), group.handle
-    lock(() -> gathered_calls[handle] = gathered, gathered_lock)
-    Threads.atomic_add!(gathering_groups, 1)
+    options, slot = call_options(timeout), group_slot()
+    call(Raw.tutti_coalescing_begin, group, C_NULL, slot)
+    collected = Collected([], ReentrantLock())
+    together = Group(slot[], collected)
     failure = nothing
     try
-        f()
+        f(together)
     catch exception
         failure = exception
     end
-    lock(() -> delete!(gathered_calls, handle), gathered_lock)
-    Threads.atomic_sub!(gathering_groups, 1)
-    group.handle == C_NULL && let_go(gathered)  # f has closed it
-    # What was gathered is done also if f has failed: the other ranks have called it.
-    manner = Manner(async = async, asks_julia = any(last, gathered.calls))
-    ended = issue(Raw.tutti_coalescing_end, manner, handle -> nothing, gathered, group, options)
+    together.collected = nothing
+    # What was collected is done also if f has failed: the other ranks have called it.
+    manner = Manner(async = async, asks_julia = any(last, collected.calls))
+    ended = try
+        issue(Raw.tutti_coalescing_end, manner, handle -> nothing, (collected, together), together,
+              options)
+    finally
+        close(together)
+    end
     failure === nothing || throw(failure)
     ended
 end

@@ -26,7 +26,7 @@ function set_log_callback(f, level::Symbol = :info)
     lines = Channel{Tuple{Symbol, String}}(Inf)
     id = expect(LogListener(f, lines))
     call(Raw.tutti_set_log_callback, Libdl.dlsym(library_handles[2], :tutti_julia_log),
-         Ptr{Cvoid}(UInt(id)), number - 1)
+         Ptr{Cvoid}(UInt(id)), C_NULL, number - 1)
     replace_listener(id)
     @async for (level, message) in lines
         shown_if_it_fails(f, level, message)
@@ -35,7 +35,7 @@ function set_log_callback(f, level::Symbol = :info)
 end
 
 function set_log_callback(::Nothing)
-    call(Raw.tutti_set_log_callback, C_NULL, C_NULL, 0)
+    call(Raw.tutti_set_log_callback, C_NULL, C_NULL, C_NULL, 0)
     replace_listener(UInt64(0))
 end
 

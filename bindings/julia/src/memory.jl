@@ -5,16 +5,12 @@ An array that `alloc` made. It is used as any dense array; reading it when it wa
 `InvalidHandleError`.
 """
 mutable struct HostArray{T, N} <: DenseArray{T, N}
-    data::Ptr{T}        # C_NULL: it was closed
-    memory::Ptr{Cvoid}  # C_NULL: the memory was given back
+    data::Ptr{T}  # C_NULL: it was closed
     lengths::NTuple{N, Int}
-    users::Int          # operations that borrow it
-    mutex::Threads.SpinLock  # of data, memory and users; also finalizers take it, so nothing is
-                             # allocated while it is held
 end
 
 """
-    alloc(T, dims...; group = WORLD)
+    alloc(T, dims...; group = WORLD, timeout = nothing)
 
 An array of zeros in memory that the other ranks of this host read where it is. Collectives and
 messages of the group whose data lie in such arrays, or in views of them, on all ranks that give
@@ -24,14 +20,14 @@ the order of its collectives; the dimensions may differ, and be 0.
 `close` gives the memory back, the collector does so if the program forgets, and the group may end
 before. An operation that has begun keeps the memory until it is done.
 """
-function alloc(::Type{T}, dims::Integer...; group::Group = WORLD) where {T}
+function alloc(::Type{T}, dims::Integer...; group::Group = WORLD, timeout = nothing) where {T}
     isbitstype(T) || throw(ArgumentError("T is $T, whose elements are not plain bits"))
     bytes, lengths, slot = size_in_bytes(T, dims), Int.(dims), Ref(C_NULL)
     make_room(bytes)
-    call_waiting(Raw.tutti_alloc, group, bytes, slot)
+    wanted = Ref(options(Raw.tutti_memory_options; timeout_ms = milliseconds(timeout)))
+    call_waiting(Raw.tutti_memory_alloc, group, bytes, wanted, slot)
     Threads.atomic_add!(bytes_held, bytes)
-    data = Ptr{T}(slot[])
-    finalizer(close, HostArray{T, length(dims)}(data, slot[], lengths, 0, Threads.SpinLock()))
+    finalizer(close, HostArray{T, length(dims)}(slot[], lengths))
 end
 
 alloc(::Type{T}, dims::Tuple{Vararg{Integer}}; options...) where {T} = alloc(T, dims...; options...)
@@ -63,69 +59,15 @@ end
     close(array)
 
 Gives the memory of an array that `alloc` made back: at once, or, while operations run that use it,
-when they are done. May be repeated. No other thread may be reading or setting elements.
+when they are done. May be repeated. No other thread may be using the array.
 """
 function Base.close(array::HostArray)
-    lock(array.mutex)
-    array.data = C_NULL
-    memory = take_unused(array)
-    unlock(array.mutex)
-    give_back(memory, array)
-end
-
-"The memory of a closed array that no operation uses any more: it is the caller's. Under the mutex."
-function take_unused(array::HostArray)
-    array.data == C_NULL && array.users == 0 || return C_NULL
-    memory, array.memory = array.memory, C_NULL
-    memory
-end
-
-function give_back(memory::Ptr, array::HostArray)
-    memory == C_NULL && return
+    data, array.data = array.data, C_NULL
+    data == C_NULL && return
     Threads.atomic_sub!(bytes_held, sizeof(array))
-    Raw.tutti_free(memory, C_NULL)
+    Raw.tutti_memory_release(data)
     nothing
 end
-
-function add_users(array::HostArray, count)
-    lock(array.mutex)
-    array.users += count
-    memory = take_unused(array)
-    unlock(array.mutex)
-    give_back(memory, array)
-end
-
-"The array of `alloc` in whose memory an array lies; `nothing` if there is none."
-host_array(::Union{Array, Base.RefValue}) = nothing
-host_array(array::HostArray) = array
-host_array(x::AbstractArray) = (inner = parent(x); inner === x ? nothing : host_array(inner))
-
-"Calls f with each array of `alloc` that is lent to an operation."
-each_host_array(f, roots) = nothing
-each_host_array(f, roots::Union{Vector{Any}, Vector{Lent}}) =
-    foreach(part -> each_host_array(f, part), roots)
-each_host_array(f, roots::Tuple) =
-    (each_host_array(f, first(roots)); each_host_array(f, Base.tail(roots)))
-each_host_array(f, roots::Tuple{}) = nothing
-each_host_array(f, list::LentList) = each_host_array(f, list.lent)
-function each_host_array(f, lent::Lent)
-    array = host_array(lent.original)
-    array === nothing || f(array)
-    nothing
-end
-
-"Keeps the memory of what is lent until `let_go`, also if it is closed meanwhile."
-function borrow(roots)
-    each_host_array(array -> add_users(array, 1), roots)
-    try
-        each_host_array(open_data, roots)
-    catch
-        let_go(roots)
-        rethrow()
-    end
-end
-
-let_go(roots) = each_host_array(array -> add_users(array, -1), roots)
 
 function open_data(array::HostArray)
     array.data == C_NULL && throw(InvalidHandleError(-1, 0, "the array was closed"))
@@ -143,7 +85,7 @@ Base.sizeof(array::HostArray{T}) where {T} = sizeof(T) * length(array)
 Base.IndexStyle(::Type{<:HostArray}) = IndexLinear()
 Base.elsize(::Type{HostArray{T, N}}) where {T, N} = sizeof(T)
 Base.unsafe_convert(::Type{Ptr{T}}, array::HostArray{T}) where {T} = open_data(array)
-Base.dataids(array::HostArray) = (UInt(array.memory),)
+Base.dataids(array::HostArray) = (UInt(array.data),)
 
 @inline function Base.getindex(array::HostArray, i::Int)
     @boundscheck checkbounds(array, i)

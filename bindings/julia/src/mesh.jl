@@ -25,7 +25,7 @@ function names_or_null(names, count)
 end
 
 """
-    init_device_mesh(shape; dim_names = nothing, group = WORLD, device_type = "cpu",
+    init_device_mesh(shape; dim_names = nothing, group = WORLD, device_type = :cpu,
                      timeout = nothing, reproducible = false)
 
 Lays the first ranks of a group out as a mesh, the last dimension varying fastest, and makes the
@@ -37,41 +37,78 @@ allreduce!(x, +; group = get_group(mesh, "dp"))
 ```
 """
 function init_device_mesh(shape; dim_names = nothing, group::Group = WORLD,
-                          device_type::AbstractString = "cpu", timeout = nothing,
+                          device_type::Symbol = :cpu, timeout = nothing,
                           reproducible::Bool = false)
-    lengths, slot = integers(Int32, shape, :shape), mesh_slot()
-    call_waiting(Raw.tutti_init_device_mesh, group, device_type, lengths, length(lengths),
-                 names_or_null(dim_names, length(lengths)), group_options(timeout, reproducible),
-                 slot)
+    lengths, slot = integers(Int64, shape, :shape), mesh_slot()
+    call_waiting(Raw.tutti_init_device_mesh, group, lengths, length(lengths),
+                 names_or_null(dim_names, length(lengths)), device_number(device_type),
+                 group_options(timeout, reproducible), slot)
+    Mesh(slot[])
+end
+
+const device_types =
+    Dict(:cpu => Raw.TUTTI_CPU, :cuda => Raw.TUTTI_CUDA, :xpu => Raw.TUTTI_XPU)
+
+device_number(name::Symbol) = get(device_types, name) do
+    throw(ArgumentError("device_type is :$name, not one of $(sort!(collect(keys(device_types))))"))
+end
+
+"The device type that the mesh was made with: `:cpu`."
+device_type(mesh::Mesh) =
+    something(findfirst(==(Raw.tutti_mesh_device_type(mesh)), device_types), :none)
+
+"An array's elements row by row, as the library has them, and its lengths."
+by_rows(ranks) = (vec(permutedims(integers(Int32, ranks, :ranks), ndims(ranks):-1:1)),
+                  Int64[length for length in size(ranks)])
+
+"""
+    Mesh(ranks; group = WORLD, dim_names = nothing, device_type = :cpu, timeout = nothing,
+         reproducible = false)
+
+A mesh of any layout: `ranks` is an array of ranks of `group`, in any order. A rank's place along a
+dimension is its rank in that dimension's group. Every rank of `group` calls it alike.
+"""
+function Mesh(ranks::AbstractArray{<:Integer}; group::Group = WORLD, dim_names = nothing,
+              device_type::Symbol = :cpu, timeout = nothing, reproducible::Bool = false)
+    (rows, shape), slot = by_rows(ranks), mesh_slot()
+    call_waiting(Raw.tutti_mesh_create, group, rows, length(rows), shape, length(shape),
+                 names_or_null(dim_names, length(shape)), device_number(device_type),
+                 group_options(timeout, reproducible), slot)
     Mesh(slot[])
 end
 
 """
-    Mesh(groups, ranks = nothing; dim_names = nothing, device_type = "cpu")
+    Mesh(groups, ranks = nothing; dim_names = nothing, device_type = :cpu, timeout = nothing)
 
 A mesh of groups that are there already, one for each dimension; `ranks` is the array of the global
 ranks in it, which one dimension can do without. Nothing is sent to other ranks.
 """
 function Mesh(groups, ranks::Union{AbstractArray, Nothing} = nothing; dim_names = nothing,
-              device_type::AbstractString = "cpu")
+              device_type::Symbol = :cpu, timeout = nothing)
     handles = Ptr{Raw.tutti_group}[group.handle for group in groups]
-    rows = ranks === nothing ? C_NULL :
-        vec(permutedims(integers(Int32, ranks, :ranks), ndims(ranks):-1:1))
-    shape = ranks === nothing ? C_NULL : Int32[length for length in size(ranks)]
+    rows, shape = ranks === nothing ? (C_NULL, C_NULL) : by_rows(ranks)
     ranks === nothing || length(shape) == length(handles) || throw(DimensionMismatch(
         "ranks has $(length(shape)) dimensions for $(length(handles)) groups"))
     slot = mesh_slot()
-    GC.@preserve groups call(Raw.tutti_mesh_from_group, handles, device_type, rows, shape,
-                             length(handles), names_or_null(dim_names, length(handles)), slot)
+    GC.@preserve groups call(Raw.tutti_mesh_from_group, handles, rows, shape, length(handles),
+                             names_or_null(dim_names, length(handles)),
+                             device_number(device_type), group_options(timeout, false), slot)
     Mesh(slot[])
 end
 
-"How the library names a dimension: by number from 0, or by name."
-dimension(::Nothing) = (-1, C_NULL)
-dimension(name::Union{AbstractString, Symbol}) = (-1, String(name))
-function dimension(number::Integer)
+"The number from 0 that the library has for a dimension, by its number from 1 or its name."
+dimension(mesh, ::Nothing) = Int32(-1)
+dimension(mesh, name::Union{AbstractString, Symbol}) = Int32(find_dim(mesh, name) - 1)
+function dimension(mesh, number::Integer)
     number >= 1 || throw(ArgumentError("dim is $number: dimensions count from 1"))
-    (int32(number, :dim) - Int32(1), C_NULL)
+    int32(number, :dim) - Int32(1)
+end
+
+"The number of the dimension of a name, from 1; also of one that was flattened."
+function find_dim(mesh::Mesh, name::Union{AbstractString, Symbol})
+    slot = Ref(Int32(-1))
+    call(Raw.tutti_mesh_find_dim, mesh, String(name), slot)
+    Int(slot[]) + 1
 end
 
 """
@@ -82,7 +119,7 @@ that dimension alone.
 """
 function get_group(mesh::Mesh, dim = nothing)
     slot = group_slot()
-    call(Raw.tutti_mesh_get_group, mesh, dimension(dim)..., slot)
+    call(Raw.tutti_mesh_get_group, mesh, dimension(mesh, dim), slot)
     owned_group(slot[])
 end
 
@@ -96,12 +133,12 @@ end
 "This rank's place along one dimension, from 0; -1 on a rank that is not in the mesh."
 function get_local_rank(mesh::Mesh, dim = nothing)
     slot = Ref(Int32(-1))
-    call(Raw.tutti_mesh_get_local_rank, mesh, dimension(dim)..., slot)
+    call(Raw.tutti_mesh_get_local_rank, mesh, dimension(mesh, dim), slot)
     Int(slot[])
 end
 
-function numbers(f, mesh::Mesh, count)
-    all = Vector{Int32}(undef, max(0, count))
+function numbers(f, mesh::Mesh, count, type = Int32)
+    all = Vector{type}(undef, max(0, count))
     call(f, mesh, all, length(all))
     Int.(all)
 end
@@ -116,8 +153,8 @@ end
 get_rank(mesh::Mesh) = Int(Raw.tutti_mesh_get_rank(mesh))
 
 Base.ndims(mesh::Mesh) = Int(Raw.tutti_mesh_ndim(mesh))
-Base.size(mesh::Mesh) = Tuple(numbers(Raw.tutti_mesh_shape, mesh, ndims(mesh)))
-Base.size(mesh::Mesh, dim::Integer) = Int(Raw.tutti_mesh_size(mesh, dimension(dim)[1]))
+Base.size(mesh::Mesh) = Tuple(numbers(Raw.tutti_mesh_shape, mesh, ndims(mesh), Int64))
+Base.size(mesh::Mesh, dim) = Int(Raw.tutti_mesh_size(mesh, dimension(mesh, dim)))
 Base.length(mesh::Mesh) = Int(Raw.tutti_mesh_size(mesh, -1))
 
 "The global ranks of the mesh: `ranks(mesh)[i, j]` is at the coordinate (i - 1, j - 1)."

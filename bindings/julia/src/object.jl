@@ -73,8 +73,8 @@ find_item(object, node, (item, roots), slot) = GC.@preserve roots call(
     Raw.tutti_object_find_item, object, node, Ref(item), slot)
 
 function first_item(object::Object, node)
-    slot, count = Ref{Raw.tutti_object_item}(), Ref(Csize_t(0))
-    call(Raw.tutti_object_read, object, node, 1, slot, count)
+    slot, count = Ref{Raw.tutti_object_item}(), Ref(Int64(0))
+    call(Raw.tutti_object_read, object, node, slot, 1, count)
     count[] == 1 || throw(ArgumentError("the object has no value $node"))
     slot[]
 end
@@ -143,6 +143,6 @@ to_json(value; indent::Integer = 0, limit::Integer = 0) =
 function to_json(object::Object; indent::Integer = 0, limit::Integer = 0)
     slot = bytes_slot()
     call(Raw.tutti_object_to_json, object, 0, int32(indent, :indent),
-         integer(Csize_t, limit, :limit), slot)
+         int64(limit, :limit), slot)
     take_string(slot)
 end

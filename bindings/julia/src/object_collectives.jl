@@ -8,13 +8,18 @@ objects_of(values) = Object[value isa Object ? value : Object(value) for value i
 handles_of(objects) = Ptr{Raw.tutti_object}[object.handle for object in objects]
 no_handles(count) = fill(Ptr{Raw.tutti_object}(C_NULL), count)
 
-"The result that receives objects: the values of what came into the slots."
+"How objects are received: by a work, which keeps them until they are taken."
+receiving(async) = Manner(async = async, needs_work = true)
+
+"The result that receives objects: the values of so many that the work has."
 struct Values
-    slots::Vector{Ptr{Raw.tutti_object}}
+    count::Int
     made::Any  # made(values) is the result
 end
-function (values::Values)(_)
-    objects = map(Object, values.slots)
+function (values::Values)(handle)
+    slots = no_handles(values.count)
+    isempty(slots) || call(Raw.tutti_work_take_objects, handle, slots, length(slots))
+    objects = map(Object, slots)
     try
         values.made(Any[value(object) for object in objects])
     finally
@@ -33,11 +38,10 @@ function bcast_object_list!(values::AbstractVector; src::Integer = 0, group::Gro
     sends || is_writable(values) || throw(ArgumentError(
         "values is a $(described(values)), which takes no values on rank $(get_rank(group))"))
     objects = sends ? objects_of(values) : Object[]
-    slots = no_handles(sends ? 0 : length(values))
-    filled = Values(slots, all -> sends ? values : copyto!(values, all))
-    issue(Raw.tutti_broadcast_object_list, Manner(async = async), filled, (objects, slots), group,
-          sends ? handles_of(objects) : C_NULL, length(values), sends ? C_NULL : slots, int32(src,
-          :src), object_options(options), call_options(timeout))
+    filled = Values(sends ? 0 : length(values), all -> sends ? values : copyto!(values, all))
+    issue(Raw.tutti_broadcast_object_list, receiving(async), filled, objects, group,
+          sends ? handles_of(objects) : C_NULL, length(values), int32(src, :src),
+          object_options(options), call_options(timeout), C_NULL)
 end
 
 """
@@ -47,10 +51,10 @@ Every rank's value, in a vector in the order of the ranks.
 """
 function allgather_object(value; group::Group = WORLD, options = nothing, async::Bool = false,
                           timeout = nothing)
-    object, slots = Object(value), no_handles(max(0, get_world_size(group)))
-    issue(Raw.tutti_all_gather_object, Manner(async = async), Values(slots, identity),
-          (object, slots), group, object, slots, length(slots), object_options(options),
-          call_options(timeout))
+    object = Object(value)
+    issue(Raw.tutti_all_gather_object, receiving(async),
+          Values(max(0, get_world_size(group)), identity), object, group, object,
+          object_options(options), call_options(timeout), C_NULL, 0)
 end
 
 """
@@ -61,11 +65,10 @@ On rank `dst` every rank's value, in a vector in the order of the ranks; `nothin
 function gather_object(value; dst::Integer = 0, group::Group = WORLD, options = nothing,
                        async::Bool = false, timeout = nothing)
     receives = get_rank(group) == dst
-    object, slots = Object(value), no_handles(receives ? get_world_size(group) : 0)
-    issue(Raw.tutti_gather_object, Manner(async = async),
-          Values(slots, all -> receives ? all : nothing), (object, slots), group, object,
-          receives ? slots : C_NULL, length(slots), int32(dst, :dst), object_options(options),
-          call_options(timeout))
+    object = Object(value)
+    gathered = Values(receives ? get_world_size(group) : 0, all -> receives ? all : nothing)
+    issue(Raw.tutti_gather_object, receiving(async), gathered, object, group, object,
+          int32(dst, :dst), object_options(options), call_options(timeout), C_NULL, 0)
 end
 
 """
@@ -76,8 +79,7 @@ Every rank's own of the `values` that rank `src` gives, one for each rank; other
 function scatter_object_list(values = nothing; src::Integer = 0, group::Group = WORLD,
                              options = nothing, async::Bool = false, timeout = nothing)
     objects = values === nothing ? Object[] : objects_of(values)
-    slots = no_handles(1)
-    issue(Raw.tutti_scatter_object_list, Manner(async = async), Values(slots, first),
-          (objects, slots), group, values === nothing ? C_NULL : handles_of(objects),
-          length(objects), slots, int32(src, :src), object_options(options), call_options(timeout))
+    issue(Raw.tutti_scatter_object_list, receiving(async), Values(1, first), objects, group,
+          values === nothing ? C_NULL : handles_of(objects), length(objects), int32(src, :src),
+          object_options(options), call_options(timeout), C_NULL)
 end

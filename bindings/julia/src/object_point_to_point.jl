@@ -24,10 +24,9 @@ function recv_object_list(count::Integer, src::Integer = ANY_RANK; tag::Integer 
                           group::Group = WORLD, options = nothing, async::Bool = false,
                           timeout = nothing)
     0 <= count <= typemax(Int32) || throw(ArgumentError("count is $count"))
-    slots = no_handles(count)
     issue(Raw.tutti_recv_object_list, Manner(async = async, needs_work = true, message = true),
-          Values(slots, identity), slots, group, slots, count, int32(src, :src), int32(tag, :tag),
-          object_options(options), call_options(timeout), C_NULL)
+          Values(count, identity), nothing, group, int32(src, :src), int32(tag, :tag),
+          object_options(options), call_options(timeout), C_NULL, count, C_NULL)
 end
 
 """
@@ -49,8 +48,7 @@ Receives the bytes that rank `src`, or any, sent with the same tag: a vector of 
 """
 function recv_bytes(src::Integer = ANY_RANK; tag::Integer = 0, max_bytes::Integer = 0,
                     group::Group = WORLD, async::Bool = false, timeout = nothing)
-    slots = no_bytes(1)
     issue(Raw.tutti_recv_bytes, Manner(async = async, needs_work = true, message = true),
-          Bytes(slots, first), slots, group, slots, int32(src, :src), int32(tag, :tag),
-          int64(max_bytes, :max_bytes), call_options(timeout), C_NULL)
+          Bytes(1, first), nothing, group, int32(src, :src), int32(tag, :tag),
+          int64(max_bytes, :max_bytes), call_options(timeout), C_NULL, C_NULL)
 end

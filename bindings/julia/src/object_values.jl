@@ -145,9 +145,9 @@ Reader(object, node) =
 
 function next_item(reader::Reader)
     if reader.next > reader.count
-        count = Ref(Csize_t(0))
-        call(Raw.tutti_object_read, reader.object, reader.node, length(reader.items),
-             reader.items, count)
+        count = Ref(Int64(0))
+        call(Raw.tutti_object_read, reader.object, reader.node, reader.items,
+             length(reader.items), count)
         count[] == 0 && throw(ArgumentError("the object ends too soon"))
         reader.next, reader.count = 1, count[]
         reader.node += count[]

@@ -5,7 +5,7 @@ function options(type::Type; fields...)
     kinds = ntuple(i -> fieldtype(type, i), fieldcount(type))
     values = map(fieldnames(type), kinds) do name, kind
         name === :struct_size && return UInt32(sizeof(type))
-        value = get(fields, name, zero(kind))
+        value = get(fields, name, kind <: Ptr ? kind(C_NULL) : zero(kind))
         kind <: Integer ? integer(kind, value, name) : kind(value)
     end
     type(values...)
@@ -27,6 +27,14 @@ seconds(milliseconds::Integer) =
 call_options(::Nothing) = C_NULL
 call_options(timeout) =
     Ref(options(Raw.tutti_call_options; timeout_ms = milliseconds(timeout)))
+
+"The options of a call on a store that may wait."
+store_call_options(::Nothing) = C_NULL
+store_call_options(timeout) =
+    Ref(options(Raw.tutti_store_call_options; timeout_ms = milliseconds(timeout)))
+
+"The options of a store that is made."
+store_options(timeout) = Ref(options(Raw.tutti_store_options; timeout_ms = milliseconds(timeout)))
 
 group_options(timeout, reproducible::Bool) = Ref(options(
     Raw.tutti_group_options; timeout_ms = milliseconds(timeout), reproducible = reproducible))

@@ -50,7 +50,7 @@ mutable struct ReduceOp
         # While an operation runs it is this op that it holds, so the address is good as long.
         call(Raw.tutti_reduce_op_create_user, name,
              Libdl.dlsym(library_handles[2], :tutti_julia_reduce), pointer_from_objref(op),
-             Ref(wanted), slot)
+             C_NULL, Ref(wanted), slot)
         op.code = slot[]
         finalizer(close, op)
     end

@@ -50,14 +50,15 @@ function HashStore()
 end
 
 """
-    FileStore(path, world_size = nothing)
+    FileStore(path, world_size = nothing; timeout = nothing)
 
 A store in a file that all processes can reach and lock; removed when the last of `world_size`
-stores is closed. A file that an earlier run left behind must be removed before.
+stores is closed. A file that an earlier run left behind must be removed before. `timeout` is of the
+store's calls, and of the wait for others that hold the file's lock.
 """
-FileStore(path::AbstractString, world_size::Union{Integer, Nothing} = nothing) =
+FileStore(path::AbstractString, world_size::Union{Integer, Nothing} = nothing; timeout = nothing) =
     open_store(FileStore, Raw.tutti_file_store_create, path,
-               int32(something(world_size, -1), :world_size))
+               int32(something(world_size, -1), :world_size), store_options(timeout))
 
 """
     TCPStore(host, port; is_master = false, world_size = nothing, timeout = nothing, limits...)
@@ -98,7 +99,7 @@ A view of a store that puts `prefix` and "/" before every key.
 """
 function PrefixStore(prefix::AbstractString, store::Store)
     slot = store_slot()
-    call(Raw.tutti_prefix_store_create, prefix, store, slot)
+    call(Raw.tutti_prefix_store_create, store, prefix, slot)
     PrefixStore(slot[])
 end
 
@@ -138,4 +139,5 @@ mutable struct AnyStore <: Store
 end
 
 "Another handle of the same store, with a timeout and, over TCP, connections of its own."
-Base.copy(store::Store) = open_store(typeof(store), Raw.tutti_store_clone, store)
+Base.copy(store::Store; timeout = nothing) =
+    open_store(typeof(store), Raw.tutti_store_clone, store, store_options(timeout))

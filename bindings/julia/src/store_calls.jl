@@ -8,18 +8,40 @@ function Base.setindex!(store::Store, value, key::AbstractString)
 end
 
 "The value of a key, bytes; waits until there is one, up to the store's timeout."
-function Base.getindex(store::Store, key::AbstractString)
+Base.getindex(store::Store, key::AbstractString) = get(store, key, Vector{UInt8})
+
+"""
+    get(store, key, String; timeout = nothing)
+    get(store, key, Vector{UInt8}; timeout = nothing)
+
+The value of a key as a string, or its bytes; waits until there is one.
+"""
+Base.get(store::Store, key::AbstractString, ::Type{String}; timeout = nothing) =
+    String(get(store, key, Vector{UInt8}; timeout = timeout))
+function Base.get(store::Store, key::AbstractString, ::Type{Vector{UInt8}}; timeout = nothing)
     slot = bytes_slot()
-    call_waiting(Raw.tutti_store_get, store, key, slot)
+    call_waiting(Raw.tutti_store_get, store, key, store_call_options(timeout), slot)
     take_bytes(slot)
 end
 
 """
-    get(store, key, String)
+    Tutti.interrupt(store)
 
-The value of a key as a string; waits until there is one.
+Ends the waits of other tasks and threads on this handle with an `AbortedError`. An interrupt of a
+task that waits (Ctrl-C) does the same.
 """
-Base.get(store::Store, key::AbstractString, ::Type{String}) = String(store[key])
+interrupt(store::Store) = call(Raw.tutti_store_interrupt, store)
+
+interrupt_call(store::Store, args...) = interrupt(store)
+
+"""
+    flush(store; timeout = nothing)
+
+Waits until the server has taken every value that this handle set, appended or pushed; throws if it
+refused one.
+"""
+Base.flush(store::Store; timeout = nothing) =
+    call_waiting(Raw.tutti_store_flush, store, store_call_options(timeout))
 
 "Adds to a counter and returns its new value; a key that is not there counts as 0."
 function add!(store::Store, key::AbstractString, amount::Integer = 1)
@@ -56,7 +78,7 @@ Waits until all keys are there; `timeout` is the store's if it is not given.
 """
 function Base.wait(store::Store, keys; timeout = nothing)
     names = keys isa AbstractString ? strings((keys,)) : strings(keys)
-    call_waiting(Raw.tutti_store_wait, store, names, length(names), milliseconds(timeout))
+    call_waiting(Raw.tutti_store_wait, store, names, length(names), store_call_options(timeout))
 end
 
 """
@@ -81,10 +103,11 @@ end
 Base.delete!(store::Store, key::AbstractString) = (delete_key!(store, key); store)
 
 "The values of several keys, bytes each; waits until all are there."
-function multi_get(store::Store, keys)
+function multi_get(store::Store, keys; timeout = nothing)
     names = strings(keys)
     slots = fill(Ptr{Raw.tutti_bytes}(C_NULL), length(names))
-    call_waiting(Raw.tutti_store_multi_get, store, names, length(names), slots)
+    call_waiting(Raw.tutti_store_multi_get, store, names, length(names),
+                 store_call_options(timeout), slots)
     map(take_bytes, slots)
 end
 
@@ -109,14 +132,14 @@ function queue_push!(store::Store, key::AbstractString, value)
 end
 
 """
-    queue_pop!(store, key; block = true)
+    queue_pop!(store, key; block = true, timeout = nothing)
 
 Takes the first value out of a queue. If it is empty: waits, or with `block = false` throws
 `QueueEmptyError`.
 """
-function queue_pop!(store::Store, key::AbstractString; block::Bool = true)
+function queue_pop!(store::Store, key::AbstractString; block::Bool = true, timeout = nothing)
     slot = bytes_slot()
-    call_waiting(Raw.tutti_store_queue_pop, store, key, block, slot)
+    call_waiting(Raw.tutti_store_queue_pop, store, key, block, store_call_options(timeout), slot)
     take_bytes(slot)
 end
 
@@ -148,7 +171,7 @@ Waits until `world_size` callers have come to the barrier of this key, which ser
 """
 barrier(store::Store, key::AbstractString, world_size::Integer; timeout = nothing) =
     call_waiting(Raw.tutti_store_barrier, store, key, int32(world_size, :world_size),
-                 milliseconds(timeout))
+                 store_call_options(timeout))
 
 "Whether append!, multi_get and multi_set! work on this store; they do on every store of tutti."
 function has_extended_api(store::Store)

@@ -58,9 +58,17 @@ function run_on_thread(f, args...)
         forget(id)
         throw(ResourceError(-1, failed, "no thread for a call: $(Libc.strerror(failed))"))
     end
-    wait(made.returned)
+    try
+        wait(made.returned)
+    catch exception
+        exception isa InterruptException && interrupt_call(args...)
+        rethrow()
+    end
     made.status
 end
+
+"An interrupt ends what a call waits for at a store; other calls go on in their thread."
+interrupt_call(args...) = nothing
 
 """
 Makes a call of the library on this thread, in which Julia's other threads may collect garbage

@@ -49,7 +49,6 @@ function settle(pending::Pending, handle, failure)
     catch exception
         pending.failure = exception
     end
-    let_go(pending.roots)
     pending.roots = pending.finish = nothing
     notify(pending.ended)
     for callback in pending.callbacks
@@ -108,8 +107,8 @@ result(pending::Pending) =
     wait(work; timeout = nothing)
 
 Waits until the operation is done, while other tasks run; throws what it failed with. A `timeout`
-is a limit for this wait alone: when it passes, a `TimeoutError` says that the operation is still
-running, and the wait may be repeated.
+is a limit for this wait alone: when it passes, a `PendingError` says that the operation goes on,
+and the wait may be repeated.
 """
 function Base.wait(work::Work; timeout = nothing)
     fetch(work; timeout = timeout)
@@ -140,12 +139,12 @@ function wait_limited(work::Work, limit)
     try
         call_waiting(Raw.tutti_work_wait, work, limit)
     catch exception
-        exception isa TuttiError && iscompleted(work) || rethrow()
+        exception isa TuttiError && !(exception isa PendingError) || rethrow()
     end
     settle_ended(work.pending, work)
 end
 
-function truth(f, work::Work)
+function truth(f, work)
     slot = Ref(Int32(0))
     call(f, work, slot)
     slot[] == 1
@@ -171,6 +170,14 @@ function source_rank(work::Work)
     Int(slot[])
 end
 
+"""
+    cancel(work)
+
+Cancels a receive that has not begun, which then fails with an `AbortedError`; whether it did. What
+has begun, or is no receive, goes on.
+"""
+cancel(work::Union{Work, Ptr{Raw.tutti_work}}) = truth(Raw.tutti_work_cancel, work)
+
 "What kind of operation it is: \"all_reduce\"; `nothing` if the work was closed."
 function op_type(work::Work)
     name = Raw.tutti_work_get_op_type(work)
@@ -179,7 +186,7 @@ end
 
 "Which collective of its group it is, from 1 on, the same on all ranks; 0 for messages."
 function sequence_number(work::Work)
-    slot = Ref(UInt64(0))
+    slot = Ref(Int64(0))
     call(Raw.tutti_work_get_sequence_number, work, slot)
     Int(slot[])
 end
@@ -209,7 +216,7 @@ handles(works) = Ptr{Raw.tutti_work}[work.handle for work in works]
 Waits until one of several operations is done; returns its index, the lowest one if several are.
 """
 function waitany(works; timeout = nothing)
-    slot, all = Ref(Csize_t(0)), listed(works)
+    slot, all = Ref(Int64(0)), listed(works)
     GC.@preserve all call_waiting(Raw.tutti_work_wait_any, handles(all), length(all),
                                   milliseconds(timeout), slot)
     Int(slot[]) + 1

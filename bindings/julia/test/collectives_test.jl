@@ -69,34 +69,39 @@ end
     end
 end
 
-@testset "coalescing gathers calls" begin
+@testset "coalescing" begin
     on_ranks(2) do group
         r = get_rank(group)
         xs = [[r, i] for i in 1:3]
-        coalescing(; group = group) do
+        coalescing(; group = group) do together
+            @test get_world_size(together) == 2
             for x in xs
-                allreduce!(x, +; group = group)
+                allreduce!(x, +; group = together)
             end
+            @test allreduce(1, +; group = group) == 2  # the group itself works as ever
         end
         @test xs == [[1, 2i] for i in 1:3]
-        work = coalescing(; group = group, async = true) do
-            bcast!(xs[1]; src = 1, group = group)
-            allreduce!(xs[2], (a, b) -> max(a, b); group = group)
+        work = coalescing(; group = group, async = true) do together
+            bcast!(xs[1]; src = 1, group = together)
+            allreduce!(xs[2], (a, b) -> max(a, b); group = together)
         end
         wait(work)
         @test xs[2] == [1, 4]
         failure = thrown() do
-            coalescing(; group = group) do
-                barrier(; group = group)
-                @test_throws ArgumentError allgather_object(1; group = group)
-                @test_throws ArgumentError allreduce!(xs[1], +; group = group, async = true)
-                @test_throws ArgumentError allreduce(1, +; group = group)
+            coalescing(; group = group) do together
+                barrier(; group = together)
+                @test_throws ArgumentError allgather_object(1; group = together)
+                @test_throws ArgumentError send(xs[1], 0; group = together)
+                @test_throws ArgumentError allreduce!(xs[1], +; group = together, async = true)
+                @test_throws ArgumentError allreduce(1, +; group = together)
                 error("mine")
             end
         end
         @test failure isa ErrorException
-        @test_throws ArgumentError coalescing(() -> 1; group = group, timeout = -1)
-        @test allreduce(1, +; group = group) == 2  # nothing is being gathered
+        @test_throws ArgumentError coalescing(_ -> 1; group = group, timeout = -1)
+        kept = nothing
+        coalescing(together -> (kept = together; barrier(; group = together)); group = group)
+        @test_throws InvalidHandleError barrier(; group = kept)
         barrier(; group = group)
     end
 end

@@ -20,7 +20,16 @@
         made = Mesh(get_all_groups(mesh), ranks(mesh); dim_names = ["a", "b"])
         @test get_coordinate(made) == get_coordinate(mesh) && dim_names(made) == ("a", "b")
         @test size(Mesh([column])) == (2,)
-        @test_throws InvalidArgumentError get_group(mesh, 3)
+        @test find_dim(mesh, "columns") == 2 && Tutti.device_type(mesh) == :cpu
+        backwards = Mesh(5:-1:0; group = group, dim_names = ["line"])
+        @test get_coordinate(backwards) == (5 - r,) == (get_rank(get_group(backwards, "line")),)
+        square = Mesh([3 1; 0 2]; group = group)
+        @test ranks(square) == [3 1; 0 2] && get_coordinate(square) ==
+            Dict(3 => (0, 0), 1 => (0, 1), 0 => (1, 0), 2 => (1, 1), 4 => nothing, 5 => nothing)[r]
+        @test_throws ArgumentError init_device_mesh((6,); group = group, device_type = :tpu)
+        @test_throws TuttiError init_device_mesh((6,); group = group, device_type = :cuda)
+        @test_throws InvalidArgumentError get_group(mesh, "depth")
+        @test_throws InvalidArgumentError get_group(mesh, 9)
         @test_throws ArgumentError get_group(mesh, 0)
         @test_throws DimensionMismatch init_device_mesh((6,); dim_names = ("a", "b"), group = group)
         close(flat)

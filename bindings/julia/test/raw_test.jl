@@ -53,6 +53,6 @@ end
 
 @testset "the headers' comments are the documentation" begin
     text = string(Base.Docs.doc(Base.Docs.Binding(Raw, :tutti_store_wait)))
-    @test occursin("Waits until all of several keys are there", text)
+    @test occursin("Waits until all of several keys exist", text)
     @test occursin("TIMEOUT (names the keys)", text)
 end

@@ -42,11 +42,9 @@ end
 end
 
 @testset "a function that throws fails the operation" begin
-    failures, messages = logged() do
-        on_ranks(2) do group
-            thrown(() -> allreduce!([1.0], (a, b) -> error("cannot"); group = group))
-        end
+    failures = on_ranks(2) do group
+        thrown(() -> allreduce!([1.0], (a, b) -> error("cannot"); group = group))
     end
     @test all(failure -> failure isa TuttiError, failures)
-    @test "tutti: a function of the program failed" in messages
+    @test any(failure -> occursin("cannot", failure.message), failures)
 end

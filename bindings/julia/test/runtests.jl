@@ -7,7 +7,7 @@ using Tutti: Raw
 include("on_ranks.jl")
 
 files = isempty(ARGS) ?
-    ["raw", "store", "group", "collectives", "gathering", "buffer", "reduce_op", "work", "tasks",
+    ["raw", "store", "group", "collectives", "pieces", "buffer", "reduce_op", "work", "tasks",
      "point_to_point", "object", "object_collectives", "mesh", "memory", "errors", "log"] : ARGS
 
 @testset "Tutti" begin

@@ -41,6 +41,10 @@ end
         wait(store, ("a", "b"); timeout = 10)
         barrier(store, "barrier", 1)
         @test Tutti.has_extended_api(store)
+        @test_throws TimeoutError get(store, "never", String; timeout = 0.02)
+        @test_throws TimeoutError queue_pop!(store, "never"; timeout = 0.02)
+        @test_throws TimeoutError multi_get(store, ["never"]; timeout = 0.02)
+        flush(store)
         Tutti.set_timeout!(store, 0.05)
         @test Tutti.timeout(store) == 0.05
         error = thrown(() -> store["never"])
@@ -96,4 +100,26 @@ end
     @test_throws InvalidHandleError store["key"] = "value"
     @test_throws InvalidHandleError copy(store)
     @test_throws ArgumentError HashStore()["a\0b"]
+end
+
+@testset "a wait at a store can be interrupted" begin
+    HashStore() do store
+        for end_it in (task -> Tutti.interrupt(store),
+                       task -> schedule(task, InterruptException(); error = true))
+            task = @async store["never"]
+            before = length(Tutti.expected)
+            yield()
+            while length(Tutti.expected) == before
+                yield()  # until its call is made
+            end
+            while !istaskdone(task)
+                end_it(task)
+                yield()
+                end_it = _ -> Tutti.interrupt(store)
+            end
+            @test thrown(() -> fetch_result(task)) isa Union{AbortedError, InterruptException}
+        end
+        store["still"] = "there"
+        @test get(store, "still", String) == "there"
+    end
 end

@@ -57,7 +57,10 @@ impl Group {
         let bytes = len.checked_mul(size_of::<T>()).filter(|&bytes| bytes <= isize::MAX as usize);
         let beyond = || Error::argument(format!("len is {len}, more than memory can hold"));
         let (bytes, mut memory) = (bytes.ok_or_else(beyond)?, null_mut());
-        check(|error| unsafe { raw::tutti_alloc(self.raw(), bytes, &mut memory, error) })?;
+        let options = self.memory_options();
+        check(|error| unsafe {
+            raw::tutti_memory_alloc(self.raw(), bytes as i64, &options, &mut memory, error)
+        })?;
         let data = NonNull::new(memory.cast()).expect("memory that C has given is somewhere");
         LIVING.fetch_add(1, SeqCst);
         Ok(Buffer { data, len })
@@ -85,8 +88,7 @@ impl<T: Element> fmt::Debug for Buffer<T> {
 
 impl<T: Element> Drop for Buffer<T> {
     fn drop(&mut self) {
-        let memory = self.data.as_ptr().cast();
-        let _ = check(|error| unsafe { raw::tutti_free(memory, error) });
+        unsafe { raw::tutti_memory_release(self.data.as_ptr().cast()) };
         LIVING.fetch_sub(1, SeqCst);
     }
 }

@@ -87,7 +87,7 @@ impl<'a> ObjectBuilder<'a> {
     /// Adds a text.
     pub fn string(&mut self, text: &str) -> Result<&mut ObjectBuilder<'a>> {
         self.add(|object, error| unsafe {
-            raw::tutti_object_add_string(object, text.as_ptr().cast(), text.len(), error)
+            raw::tutti_object_add_string(object, text.as_ptr().cast(), text.len() as i64, error)
         })
     }
 
@@ -199,7 +199,7 @@ impl<'a> ObjectBuilder<'a> {
     fn add_items(&mut self, value: &Value, flags: u32) -> Result<&mut ObjectBuilder<'a>> {
         let items = crate::object::flatten(value);
         self.add(|object, error| unsafe {
-            raw::tutti_object_add_items(object, items.as_ptr(), items.len(), flags, error)
+            raw::tutti_object_add_items(object, items.as_ptr(), items.len() as i64, flags, error)
         })
     }
 

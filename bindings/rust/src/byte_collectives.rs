@@ -5,47 +5,66 @@ use crate::calls::c_source;
 use crate::error::{c_int, Result, Status};
 use crate::group::{Call, Group};
 use crate::memory::{reading, reading_each, CBuffer, Held, Readable};
-use crate::object_calls::Room;
+use crate::object_calls::{self, Room};
 use crate::point_to_point::Source;
 use crate::raw;
 use crate::start::Start;
 use crate::work::Work;
 use std::ptr::{null, null_mut};
 
-type Out = *mut *mut raw::tutti_bytes;
+type Out = object_calls::Out<raw::tutti_bytes>;
 
 fn broadcast(group: &Group, data: CBuffer, out: Out, src: i32) -> impl FnOnce(&Call) -> Status {
     let most = group.object_options().max_bytes;
     move |call| unsafe {
         let (data, size, options) = (data.data, data.count as usize, call.options);
         raw::tutti_broadcast_bytes(
-            call.group, data, size, out, src, most, options, call.work, call.error,
+            call.group,
+            data,
+            size,
+            src,
+            most,
+            options,
+            out.place(call),
+            call.work,
+            call.error,
         )
     }
 }
 
 fn all_gather(group: &Group, data: CBuffer, out: Out) -> impl FnOnce(&Call) -> Status {
-    let (count, most) = (group.world_size(), group.object_options().max_bytes);
+    let most = group.object_options().max_bytes;
     move |call| unsafe {
         let (data, size, options) = (data.data, data.count as usize, call.options);
         raw::tutti_all_gather_bytes(
-            call.group, data, size, out, count, most, options, call.work, call.error,
+            call.group,
+            data,
+            size,
+            most,
+            options,
+            out.place(call),
+            out.count(call),
+            call.work,
+            call.error,
         )
     }
 }
 
-fn gather(
-    group: &Group,
-    data: CBuffer,
-    out: Out,
-    count: usize,
-    dst: i32,
-) -> impl FnOnce(&Call) -> Status {
+fn gather(group: &Group, data: CBuffer, out: Out, dst: i32) -> impl FnOnce(&Call) -> Status {
     let most = group.object_options().max_bytes;
     move |call| unsafe {
         let (data, size, options) = (data.data, data.count as usize, call.options);
         raw::tutti_gather_bytes(
-            call.group, data, size, out, count, dst, most, options, call.work, call.error,
+            call.group,
+            data,
+            size,
+            dst,
+            most,
+            options,
+            out.place(call),
+            out.count(call),
+            call.work,
+            call.error,
         )
     }
 }
@@ -59,9 +78,18 @@ fn scatter(group: &Group, list: Vec<CBuffer>, out: Out, src: i32) -> impl FnOnce
             true => (null(), null()),
             false => (places.as_ptr(), sizes.as_ptr()),
         };
-        let (count, options) = (list.len(), call.options);
+        let (count, options) = (list.len() as i64, call.options);
         raw::tutti_scatter_bytes(
-            call.group, data, lengths, count, out, src, most, options, call.work, call.error,
+            call.group,
+            data,
+            lengths,
+            count,
+            src,
+            most,
+            options,
+            out.place(call),
+            call.work,
+            call.error,
         )
     }
 }
@@ -84,7 +112,15 @@ fn recv(
     move |call| unsafe {
         let options = call.options;
         raw::tutti_recv_bytes(
-            call.group, out, src, tag, most, options, out_src, call.work, call.error,
+            call.group,
+            src,
+            tag,
+            most,
+            options,
+            out.place(call),
+            out_src,
+            call.work,
+            call.error,
         )
     }
 }
@@ -93,16 +129,16 @@ impl Group {
     /// Every rank receives the bytes of rank `src`, which gives `Some` and receives `None`.
     pub fn broadcast_bytes(&self, data: Option<&[u8]>, src: usize) -> Result<Option<Bytes>> {
         let mut room = Room::new(usize::from(data.is_none()));
-        let (out, data) = (room.place(), reading(data.unwrap_or(&[])));
+        let (out, data) = (room.out(), reading(data.unwrap_or(&[])));
         self.run(broadcast(self, data, out, c_int(src, "src")?))?;
-        Ok(room.take()?.pop())
+        Ok(room.take(None)?.pop())
     }
 
     /// Every rank receives bytes of every rank.
     pub fn all_gather_bytes(&self, data: &[u8]) -> Result<Vec<Bytes>> {
         let mut room = Room::new(self.world_size());
-        self.run(all_gather(self, reading(data), room.place()))?;
-        room.take()
+        self.run(all_gather(self, reading(data), room.out()))?;
+        room.take(None)
     }
 
     /// Rank `dst` receives bytes of every rank; the others receive `None`.
@@ -110,17 +146,17 @@ impl Group {
         let here = self.rank() == dst;
         let count = if here { self.world_size() } else { 0 };
         let mut room = Room::new(count);
-        let out = room.place();
-        self.run(gather(self, reading(data), out, count, c_int(dst, "dst")?))?;
-        Ok(if here { Some(room.take()?) } else { None })
+        let out = room.out();
+        self.run(gather(self, reading(data), out, c_int(dst, "dst")?))?;
+        Ok(if here { Some(room.take(None)?) } else { None })
     }
 
     /// Every rank receives its bytes of those that rank `src` has; elsewhere `data` is empty.
     pub fn scatter_bytes(&self, data: &[&[u8]], src: usize) -> Result<Bytes> {
         let mut room = Room::new(1);
-        let out = room.place();
+        let out = room.out();
         self.run(scatter(self, reading_each(data), out, c_int(src, "src")?))?;
-        room.take_one()
+        room.take_one(None)
     }
 
     /// Sends bytes to a rank, which receives them with [`Group::recv_bytes`] and the same tag.
@@ -133,9 +169,9 @@ impl Group {
     pub fn recv_bytes(&self, src: impl Into<Source>, tag: usize) -> Result<(Bytes, usize)> {
         let (src, tag, mut from) = (c_source(src.into())?, c_int(tag, "tag")?, -1);
         let mut room = Room::new(1);
-        let out = room.place();
+        let out = room.out();
         self.call(recv(self, out, src, tag, &mut from), null_mut())?;
-        Ok((room.take_one()?, from as usize))
+        Ok((room.take_one(None)?, from as usize))
     }
 }
 
@@ -147,10 +183,10 @@ impl<'a> Start<'a> {
     {
         let (mut room, data) = (Room::new(usize::from(data.is_none())), data.map(Held::new));
         let buffer = data.as_ref().map_or_else(|| reading::<u8>(&[]), |data| data.reading());
-        let call = broadcast(self.group(), buffer, room.place(), c_int(src, "src")?);
-        self.begin(call, move |_| {
+        let call = broadcast(self.group(), buffer, room.out(), c_int(src, "src")?);
+        self.begin(call, move |work| {
             drop(data);
-            Ok(room.take()?.pop())
+            Ok(room.take(Some(work))?.pop())
         })
     }
 
@@ -160,10 +196,10 @@ impl<'a> Start<'a> {
         B: Readable<Element = u8> + 'a,
     {
         let (data, mut room) = (Held::new(data), Room::new(self.group().world_size()));
-        let call = all_gather(self.group(), data.reading(), room.place());
-        self.begin(call, move |_| {
+        let call = all_gather(self.group(), data.reading(), room.out());
+        self.begin(call, move |work| {
             drop(data);
-            room.take()
+            room.take(Some(work))
         })
     }
 
@@ -175,11 +211,11 @@ impl<'a> Start<'a> {
         let here = self.group().rank() == dst;
         let count = if here { self.group().world_size() } else { 0 };
         let (data, mut room) = (Held::new(data), Room::new(count));
-        let out = room.place();
-        let call = gather(self.group(), data.reading(), out, count, c_int(dst, "dst")?);
-        self.begin(call, move |_| {
+        let out = room.out();
+        let call = gather(self.group(), data.reading(), out, c_int(dst, "dst")?);
+        self.begin(call, move |work| {
             drop(data);
-            Ok(if here { Some(room.take()?) } else { None })
+            Ok(if here { Some(room.take(Some(work))?) } else { None })
         })
     }
 
@@ -189,11 +225,11 @@ impl<'a> Start<'a> {
         B: Readable<Element = u8> + 'a,
     {
         let (data, mut room) = (Held::new(data), Room::new(1));
-        let out = room.place();
+        let out = room.out();
         let call = scatter(self.group(), data.reading_each(), out, c_int(src, "src")?);
-        self.begin(call, move |_| {
+        self.begin(call, move |work| {
             drop(data);
-            room.take_one()
+            room.take_one(Some(work))
         })
     }
 
@@ -213,7 +249,7 @@ impl<'a> Start<'a> {
         self.need_at_once()?;
         let (src, tag) = (c_source(src.into())?, c_int(tag, "tag")?);
         let mut room = Room::new(1);
-        let call = recv(self.group(), room.place(), src, tag, null_mut());
-        self.begin(call, move |_| room.take_one())
+        let call = recv(self.group(), room.out(), src, tag, null_mut());
+        self.begin(call, move |work| room.take_one(Some(work)))
     }
 }

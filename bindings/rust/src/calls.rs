@@ -43,7 +43,7 @@ pub(crate) fn all_reduce_addends(
     op: ReduceOp,
 ) -> impl FnOnce(&Call) -> Status {
     move |call| unsafe {
-        let (list, count, options) = (pointer_to_list(&inputs), inputs.len(), call.options);
+        let (list, count, options) = (pointer_to_list(&inputs), inputs.len() as i64, call.options);
         let (group, work, error) = (call.group, call.work, call.error);
         raw::tutti_all_reduce_addends(group, list, count, &output, op, options, work, error)
     }
@@ -66,7 +66,8 @@ pub(crate) fn all_gather(
     outputs: Vec<CBuffer>,
 ) -> impl FnOnce(&Call) -> Status {
     move |call| unsafe {
-        let (input, list, count) = (pointer_to(&input), pointer_to_list(&outputs), outputs.len());
+        let (input, list, count) =
+            (pointer_to(&input), pointer_to_list(&outputs), outputs.len() as i64);
         raw::tutti_all_gather(call.group, input, list, count, call.options, call.work, call.error)
     }
 }
@@ -87,7 +88,8 @@ pub(crate) fn gather(
     dst: i32,
 ) -> impl FnOnce(&Call) -> Status {
     move |call| unsafe {
-        let (input, list, count) = (pointer_to(&input), pointer_to_list(&outputs), outputs.len());
+        let (input, list, count) =
+            (pointer_to(&input), pointer_to_list(&outputs), outputs.len() as i64);
         let (group, options) = (call.group, call.options);
         raw::tutti_gather(group, input, list, count, dst, options, call.work, call.error)
     }
@@ -99,7 +101,8 @@ pub(crate) fn scatter(
     src: i32,
 ) -> impl FnOnce(&Call) -> Status {
     move |call| unsafe {
-        let (list, count, output) = (pointer_to_list(&inputs), inputs.len(), pointer_to(&output));
+        let (list, count, output) =
+            (pointer_to_list(&inputs), inputs.len() as i64, pointer_to(&output));
         let (group, options) = (call.group, call.options);
         raw::tutti_scatter(group, list, count, output, src, options, call.work, call.error)
     }
@@ -111,7 +114,7 @@ pub(crate) fn reduce_scatter(
     op: ReduceOp,
 ) -> impl FnOnce(&Call) -> Status {
     move |call| unsafe {
-        let (list, count, options) = (pointer_to_list(&inputs), inputs.len(), call.options);
+        let (list, count, options) = (pointer_to_list(&inputs), inputs.len() as i64, call.options);
         let (group, work, error) = (call.group, call.work, call.error);
         raw::tutti_reduce_scatter(group, list, count, &output, op, options, work, error)
     }
@@ -133,8 +136,8 @@ pub(crate) fn all_to_all(
     outputs: Vec<CBuffer>,
 ) -> impl FnOnce(&Call) -> Status {
     move |call| unsafe {
-        let (from, from_count) = (pointer_to_list(&inputs), inputs.len());
-        let (into, into_count) = (pointer_to_list(&outputs), outputs.len());
+        let (from, from_count) = (pointer_to_list(&inputs), inputs.len() as i64);
+        let (into, into_count) = (pointer_to_list(&outputs), outputs.len() as i64);
         let (group, options, work) = (call.group, call.options, call.work);
         raw::tutti_all_to_all(group, from, from_count, into, into_count, options, work, call.error)
     }
@@ -147,8 +150,8 @@ pub(crate) fn splits(sizes: Option<&[usize]>) -> Splits {
     sizes.map(|sizes| sizes.iter().map(|&size| i64::try_from(size).unwrap_or(-1)).collect())
 }
 
-fn pointer_to_splits(sizes: &Splits) -> (*const i64, usize) {
-    sizes.as_ref().map_or((null(), 0), |sizes| (sizes.as_ptr(), sizes.len()))
+fn pointer_to_splits(sizes: &Splits) -> (*const i64, i64) {
+    sizes.as_ref().map_or((null(), 0), |sizes| (sizes.as_ptr(), sizes.len() as i64))
 }
 
 pub(crate) fn all_to_all_single(

@@ -1,26 +1,25 @@
-//! Collectives that are gathered, and done as one operation.
-use crate::error::{check, Error, Result};
-use crate::gate::Gate;
+//! Collectives that are collected first, and done as one operation.
+use crate::error::{check, Error, Result, Status};
 use crate::group::{Call, Group};
 use crate::raw;
 use crate::start::Start;
 use crate::work::{Handle, Work};
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 use std::sync::Arc;
 
 impl<'a> Start<'a> {
-    /// Gathers the collectives that a function starts, and does them as one operation, with fewer
-    /// messages where they are short and alike. Their works are done when the one that is returned
-    /// is. Nothing else may call a collective of the group meanwhile, and none with a timeout.
+    /// Collects the collectives that a function starts on what it is given, and does them as one
+    /// operation, with fewer messages where they are short and alike. Their works are done when the
+    /// one that is returned is. Other calls on the group work as ever meanwhile.
     ///
     /// ```no_run
     /// # let world = tutti::world()?;
     /// let (mut a, mut b) = ([1.0_f32; 4], [2.0_f32; 4]);
     /// tutti::scope(|scope| {
-    ///     let (_, all) = scope.start(&world).coalesce(|gather| {
-    ///         drop(gather.all_reduce(&mut a, tutti::ReduceOp::SUM)?);
-    ///         drop(gather.all_reduce(&mut b, tutti::ReduceOp::SUM)?);
+    ///     let (_, all) = scope.start(&world).coalesce(|together| {
+    ///         drop(together.all_reduce(&mut a, tutti::ReduceOp::SUM)?);
+    ///         drop(together.all_reduce(&mut b, tutti::ReduceOp::SUM)?);
     ///         Ok(())
     ///     })?;
     ///     all.wait()
@@ -31,16 +30,16 @@ impl<'a> Start<'a> {
         &self,
         function: impl FnOnce(&Start<'a>) -> Result<R>,
     ) -> Result<(R, Work<'a, ()>)> {
-        if self.gathered.is_some() {
-            return Err(Error::argument("the group's calls are being gathered already"));
+        if self.coalesced.is_some() {
+            return Err(Error::argument("a coalescing cannot be in another one"));
         }
         let lot = self.lot.clone().unwrap_or_default();
         let handle = Handle::new(null_mut());
-        let mut gathering = Gathering::begin(self.group(), handle.clone())?;
+        let mut collecting = Collecting::begin(self.group(), handle.clone())?;
         lot.add(&handle);
-        let gather = Start::gathering(self.group().clone(), lot.clone(), handle.clone());
-        let result = catch_unwind(AssertUnwindSafe(|| function(&gather)));
-        let ended = gathering.end();
+        let together = Start::collecting(collecting.calls(), lot.clone(), handle.clone());
+        let result = catch_unwind(AssertUnwindSafe(|| function(&together)));
+        let ended = collecting.end();
         // Whatever comes now, this work keeps what is held until all is done.
         let held = self.lot.is_none().then_some(lot);
         let work = Work::new(handle, Box::new(move |_| drop_held(held)), self.lot.clone());
@@ -55,29 +54,34 @@ fn drop_held<K>(kept: K) -> Result<()> {
     Ok(())
 }
 
-/// The time in which a group's calls are gathered. It ends in any case, also by a panic, and what
-/// was gathered is then done.
-struct Gathering<'g> {
+/// A coalescing. It ends in any case, also by a panic, and what was collected is then done.
+struct Collecting<'g> {
     group: &'g Group,
-    gate: &'g Gate,
+    calls: Group, // C's handle, which takes the calls
     handle: Arc<Handle>,
     ended: bool,
 }
 
-impl<'g> Gathering<'g> {
-    fn begin(group: &'g Group, handle: Arc<Handle>) -> Result<Gathering<'g>> {
-        let gate = &**group.gate();
-        gate.close()?;
-        let mut gathering = Gathering { group, gate, handle, ended: true };
-        check(|error| unsafe { raw::tutti_coalescing_begin(group.raw(), error) })?;
-        gathering.ended = false;
-        Ok(gathering)
+impl<'g> Collecting<'g> {
+    fn begin(group: &'g Group, handle: Arc<Handle>) -> Result<Collecting<'g>> {
+        let mut calls = null_mut();
+        check(|error| unsafe {
+            raw::tutti_coalescing_begin(group.raw(), null(), &mut calls, error)
+        })?;
+        let gone = || Error::new(Status::ABORTED, "the group was destroyed");
+        let calls = unsafe { Group::adopt(calls) }.ok_or_else(gone)?;
+        Ok(Collecting { group, calls, handle, ended: false })
+    }
+
+    fn calls(&self) -> Group {
+        self.calls.with_object_options(*self.group.object_options())
     }
 
     fn end(&mut self) -> Result<()> {
         self.ended = true;
+        let calls = self.calls.raw();
         let end = |call: &Call| unsafe {
-            raw::tutti_coalescing_end(call.group, call.options, call.work, call.error)
+            raw::tutti_coalescing_end(calls, call.options, call.work, call.error)
         };
         let mut work = null_mut();
         let mut ended = self.group.call(end, &mut work);
@@ -91,11 +95,10 @@ impl<'g> Gathering<'g> {
     }
 }
 
-impl Drop for Gathering<'_> {
+impl Drop for Collecting<'_> {
     fn drop(&mut self) {
         if !self.ended {
             let _ = self.end();
         }
-        self.gate.open();
     }
 }

@@ -1,6 +1,5 @@
 //! Groups that are made with no global state.
 use crate::error::{c_int, c_text_or_null, check, pointer, Error, Result};
-use crate::gate::Gate;
 use crate::group::Group;
 use crate::init::GroupOptions;
 use crate::raw::{self, Status};
@@ -9,7 +8,6 @@ use std::any::Any;
 use std::os::raw::c_void;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::ptr::null_mut;
-use std::sync::Arc;
 
 impl Group {
     /// Makes a group with no global state, meeting at a store: several may live in one process,
@@ -19,14 +17,15 @@ impl Group {
         store: &Store,
         rank: usize,
         world_size: usize,
-        options: GroupOptions,
+        options: GroupOptions<'_>,
     ) -> Result<Group> {
         let backend = c_text_or_null(backend, "backend")?;
         let (rank, size) = (c_int(rank, "rank")?, c_int(world_size, "world_size")?);
+        let description = options.c_description()?;
         let (options, mut group) = (options.to_c(), null_mut());
         check(|error| unsafe {
-            let (backend, store) = (pointer(&backend), store.raw());
-            raw::tutti_group_create(backend, store, rank, size, &options, &mut group, error)
+            let (backend, store, name) = (pointer(&backend), store.raw(), pointer(&description));
+            raw::tutti_group_create(backend, store, name, rank, size, &options, &mut group, error)
         })?;
         member(group)
     }
@@ -39,42 +38,41 @@ impl Group {
         allgather: F,
         rank: usize,
         world_size: usize,
-        options: GroupOptions,
+        options: GroupOptions<'_>,
     ) -> Result<Group>
     where
         F: FnMut(&[u8], &mut [u8]) -> Result<()>,
     {
         let backend = c_text_or_null(backend, "backend")?;
         let (rank, size) = (c_int(rank, "rank")?, c_int(world_size, "world_size")?);
+        let description = options.c_description()?;
         let (options, mut group) = (options.to_c(), null_mut());
-        let mut gather = Gather { function: allgather, world_size, failure: None, panic: None };
+        let mut gather = Gather { function: allgather, world_size, panic: None };
         let made = check(|error| unsafe {
             let user = (&mut gather as *mut Gather<F>).cast();
             let (backend, call) = (pointer(&backend), Some(allgather_of::<F> as _));
-            let (options, out) = (&options, &mut group);
+            let (name, options, out) = (pointer(&description), &options, &mut group);
             raw::tutti_group_create_with_allgather(
-                backend, call, user, rank, size, options, out, error,
+                backend, call, user, name, rank, size, options, out, error,
             )
         });
         if let Some(panic) = gather.panic {
             resume_unwind(panic);
         }
-        // What the function returned says more than its status.
-        made.map_err(|error| gather.failure.unwrap_or(error))?;
+        made?;
         member(group)
     }
 }
 
-/// A group that has just been made, and whose calls nothing else can gather.
+/// A group that has just been made.
 fn member(group: *mut raw::tutti_group) -> Result<Group> {
-    let group = unsafe { Group::adopt(group, Arc::new(Gate::default())) };
+    let group = unsafe { Group::adopt(group) };
     group.ok_or_else(|| Error::new(Status::INTERNAL, "a group was made without this rank"))
 }
 
 struct Gather<F> {
     function: F,
     world_size: usize,
-    failure: Option<Error>,
     panic: Option<Box<dyn Any + Send>>,
 }
 
@@ -83,6 +81,7 @@ unsafe extern "C" fn allgather_of<F>(
     output: *mut c_void,
     size: usize,
     user: *mut c_void,
+    error: *mut raw::tutti_error,
 ) -> Status
 where
     F: FnMut(&[u8], &mut [u8]) -> Result<()>,
@@ -95,12 +94,10 @@ where
     match catch_unwind(AssertUnwindSafe(|| (gather.function)(input, output))) {
         Ok(Ok(())) => Status::OK,
         Ok(Err(failure)) => {
-            let status = failure.status();
-            gather.failure = Some(failure);
-            if status == Status::OK {
-                Status::INTERNAL
-            } else {
-                status
+            failure.write_to(&mut *error);
+            match failure.status() {
+                Status::OK => Status::INTERNAL,
+                status => status,
             }
         }
         Err(panic) => {

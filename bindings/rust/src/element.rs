@@ -33,7 +33,7 @@ elements! {
 
 /// Bytes of one element; 0 for a dtype that is not known.
 pub fn dtype_size(dtype: Dtype) -> usize {
-    unsafe { raw::tutti_dtype_size(dtype) }
+    unsafe { raw::tutti_dtype_size(dtype) as usize }
 }
 
 /// A bool in one byte. Rust's own must be 0 or 1; what another rank sends may be anything, and is

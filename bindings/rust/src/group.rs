@@ -1,13 +1,13 @@
 //! Process groups: what they are, and how calls are made on them.
+use crate::bytes::Bytes;
 use crate::error::{check, static_text, Error, Result, Status};
-use crate::gate::Gate;
 use crate::object_options::ObjectOptions;
 use crate::raw;
 use crate::timeout::Timeout;
 use std::fmt;
 use std::mem::size_of;
 use std::ptr::{null, null_mut};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// A process group. It is copied by reference; when the last copy is dropped, a group that was not
 /// destroyed is ended in the background. The group of all ranks stays until [`Group::destroy`].
@@ -23,7 +23,6 @@ pub struct Group {
 
 struct Own {
     handle: *mut raw::tutti_group,
-    gate: Arc<Gate>,
     rank: usize,
     world_size: usize,
 }
@@ -47,13 +46,7 @@ pub(crate) struct Call {
 
 /// The group of all ranks, which [`init_process_group`](crate::init_process_group) made.
 pub fn world() -> Result<Group> {
-    static GATE: Mutex<Option<Arc<Gate>>> = Mutex::new(None);
-    let gate = GATE
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .get_or_insert_with(Arc::default)
-        .clone();
-    let group = unsafe { Group::adopt(raw::TUTTI_GROUP_WORLD, gate) };
+    let group = unsafe { Group::adopt(raw::TUTTI_GROUP_WORLD) };
     group.ok_or_else(|| {
         Error::new(Status::INVALID_HANDLE, "there is no default group: call init_process_group")
     })
@@ -63,13 +56,13 @@ impl Group {
     /// Takes over what C has handed out; nothing if this process is not a member.
     ///
     /// # Safety
-    /// The handle is owned, and nobody else's; the gate is that of the group it is a handle of.
-    pub(crate) unsafe fn adopt(handle: *mut raw::tutti_group, gate: Arc<Gate>) -> Option<Group> {
+    /// The handle is owned, and nobody else's.
+    pub(crate) unsafe fn adopt(handle: *mut raw::tutti_group) -> Option<Group> {
         let rank = usize::try_from(raw::tutti_get_rank(handle)).ok();
         let world_size = usize::try_from(raw::tutti_get_world_size(handle)).ok();
         let own = rank
             .zip(world_size)
-            .map(|(rank, world_size)| Arc::new(Own { handle, gate, rank, world_size }));
+            .map(|(rank, world_size)| Arc::new(Own { handle, rank, world_size }));
         if own.is_none() {
             raw::tutti_group_release(handle);
         }
@@ -79,10 +72,6 @@ impl Group {
 
     pub(crate) fn raw(&self) -> *mut raw::tutti_group {
         self.own.handle
-    }
-
-    pub(crate) fn gate(&self) -> &Arc<Gate> {
-        &self.own.gate
     }
 
     pub(crate) fn object_options(&self) -> &ObjectOptions {
@@ -108,22 +97,64 @@ impl Group {
             struct_size: size_of::<raw::tutti_call_options>() as u32,
             reserved: 0,
             timeout_ms: self.timeout.milliseconds(),
+            stream: null_mut(),
+            on_done: None,
+            on_done_user: null_mut(),
         };
         let options = if options.timeout_ms == 0 { null() } else { &options as *const _ };
         check(|error| call(&Call { group: self.raw(), options, work, error }))
     }
 
+    pub(crate) fn memory_options(&self) -> raw::tutti_memory_options {
+        raw::tutti_memory_options {
+            struct_size: size_of::<raw::tutti_memory_options>() as u32,
+            device_type: raw::DeviceType::CPU,
+            device_index: 0,
+            reserved: 0,
+            timeout_ms: self.timeout.milliseconds(),
+        }
+    }
+
     /// Makes a collective, and returns when it is done.
     pub(crate) fn run(&self, call: impl FnOnce(&Call) -> Status) -> Result<()> {
-        let _passage = self.own.gate.enter()?;
         self.call(call, null_mut())
     }
 
     /// Ends a group: finished sends arrive, operations still running fail with
     /// [`Status::ABORTED`]. Every rank calls it, also after a failure; none waits for the others.
-    /// The group of all ranks, and one from [`Group::create`], take those made from them along.
+    /// The group of all ranks, and one from [`Group::create`], take those made from them along. The
+    /// timeout of [`Group::with_timeout`] limits how long it says goodbye.
     pub fn destroy(&self) -> Result<()> {
-        check(|error| unsafe { raw::tutti_destroy_process_group(self.raw(), error) })
+        let options = raw::tutti_destroy_options {
+            struct_size: size_of::<raw::tutti_destroy_options>() as u32,
+            reserved: 0,
+            timeout_ms: self.timeout.milliseconds(),
+        };
+        check(|error| unsafe { raw::tutti_destroy_process_group(self.raw(), &options, error) })
+    }
+
+    /// What messages call the group: its description, or a name that the library gave it.
+    pub fn name(&self) -> Result<String> {
+        let mut name = null_mut();
+        check(|error| unsafe { raw::tutti_group_get_name(self.raw(), &mut name, error) })?;
+        Ok(String::from_utf8_lossy(&unsafe { Bytes::adopt(name) }).into_owned())
+    }
+
+    /// The timeout of the group's operations.
+    pub fn timeout(&self) -> Result<Timeout> {
+        let mut limit = 0;
+        check(|error| unsafe { raw::tutti_group_get_timeout(self.raw(), &mut limit, error) })?;
+        Ok(Timeout::from_milliseconds(limit))
+    }
+
+    /// The ranks in the group that died, left or were cut off, as far as this rank knows.
+    pub fn failed_ranks(&self) -> Result<Vec<usize>> {
+        let (mut ranks, mut count) = (vec![0; self.world_size()], 0);
+        check(|error| unsafe {
+            let (out, room) = (ranks.as_mut_ptr(), ranks.len() as i64);
+            raw::tutti_get_failed_ranks(self.raw(), out, room, &mut count, error)
+        })?;
+        Ok(ranks[..count as usize].iter().map(|&rank| rank as usize).collect())
     }
 
     /// This process's rank in the group.
@@ -145,7 +176,7 @@ impl Group {
     /// Whether sums of floating-point and complex numbers are exact and rounded once: the same
     /// bits with every backend, size and order of ranks.
     pub fn is_reproducible(&self) -> bool {
-        unsafe { raw::tutti_is_reproducible(self.raw()) == 1 }
+        unsafe { raw::tutti_group_is_reproducible(self.raw()) == 1 }
     }
 
     /// A rank of the group, from its number among all ranks; nothing if it is not a member.
@@ -165,7 +196,7 @@ impl Group {
     pub fn ranks(&self) -> Result<Vec<usize>> {
         let mut ranks = vec![0; self.world_size()];
         check(|error| unsafe {
-            let (out, count) = (ranks.as_mut_ptr(), ranks.len());
+            let (out, count) = (ranks.as_mut_ptr(), ranks.len() as i64);
             raw::tutti_get_process_group_ranks(self.raw(), out, count, error)
         })?;
         Ok(ranks.into_iter().map(|rank| rank as usize).collect())
@@ -174,7 +205,7 @@ impl Group {
     /// Sets the timeout of the group's operations from the next one on, on this rank.
     pub fn set_timeout(&self, timeout: impl Into<Timeout>) -> Result<()> {
         let limit = timeout.into().milliseconds();
-        check(|error| unsafe { raw::tutti_set_timeout(self.raw(), limit, error) })
+        check(|error| unsafe { raw::tutti_group_set_timeout(self.raw(), limit, error) })
     }
 }
 

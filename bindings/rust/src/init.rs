@@ -4,11 +4,15 @@ use crate::group::{world, Group};
 use crate::raw;
 use crate::store::Store;
 use crate::timeout::Timeout;
+use std::ffi::CString;
 use std::mem::size_of;
 
 /// Options of a group.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct GroupOptions {
+pub struct GroupOptions<'a> {
+    /// What messages call the group; the library gives it a name if it is not given. A mesh and
+    /// [`Mesh::flatten`](crate::Mesh::flatten) do not take one.
+    pub description: Option<&'a str>,
     /// Sums of floating-point and complex numbers are exact and rounded once
     /// ([`Group::is_reproducible`]); the same on all ranks.
     pub reproducible: bool,
@@ -16,7 +20,11 @@ pub struct GroupOptions {
     pub timeout: Timeout,
 }
 
-impl GroupOptions {
+impl GroupOptions<'_> {
+    pub(crate) fn c_description(&self) -> Result<Option<CString>> {
+        c_text_or_null(self.description, "options.description")
+    }
+
     pub(crate) fn to_c(self) -> raw::tutti_group_options {
         raw::tutti_group_options {
             struct_size: size_of::<raw::tutti_group_options>() as u32,
@@ -39,7 +47,7 @@ pub struct Init<'a> {
     /// How many ranks there are; the init method tells it if it is not given.
     pub world_size: Option<usize>,
     /// Of the group.
-    pub options: GroupOptions,
+    pub options: GroupOptions<'a>,
 }
 
 /// Makes the group of all ranks: every rank calls this once, and all meet.
@@ -56,10 +64,10 @@ pub fn init_process_group(init: &Init<'_>) -> Result<Group> {
     let method = c_text_or_null(init.init_method, "init_method")?;
     let rank = init.rank.map_or(Ok(-1), |rank| c_int(rank, "rank"))?;
     let size = init.world_size.map_or(Ok(-1), |size| c_int(size, "world_size"))?;
-    let options = init.options.to_c();
+    let (description, options) = (init.options.c_description()?, init.options.to_c());
     check(|error| unsafe {
-        let (backend, method) = (pointer(&backend), pointer(&method));
-        raw::tutti_init_process_group(backend, method, rank, size, &options, error)
+        let (backend, method, name) = (pointer(&backend), pointer(&method), pointer(&description));
+        raw::tutti_init_process_group(backend, method, name, rank, size, &options, error)
     })?;
     world()
 }
@@ -70,14 +78,14 @@ pub fn init_process_group_with_store(
     store: &Store,
     rank: usize,
     world_size: usize,
-    options: GroupOptions,
+    options: GroupOptions<'_>,
 ) -> Result<Group> {
     let backend = c_text_or_null(backend, "backend")?;
     let (rank, size) = (c_int(rank, "rank")?, c_int(world_size, "world_size")?);
-    let options = options.to_c();
+    let (description, options) = (options.c_description()?, options.to_c());
     check(|error| unsafe {
-        let (backend, store) = (pointer(&backend), store.raw());
-        raw::tutti_init_process_group_with_store(backend, store, rank, size, &options, error)
+        let (backend, store, name) = (pointer(&backend), store.raw(), pointer(&description));
+        raw::tutti_init_process_group_with_store(backend, store, name, rank, size, &options, error)
     })?;
     world()
 }

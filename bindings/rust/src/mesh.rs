@@ -1,38 +1,23 @@
 //! Device meshes: the ranks of a group in rows and columns of any number of dimensions, with a
 //! group along each of them.
-use crate::error::{c_int, c_text, c_text_or_null, c_texts, check, pointer, Error, Result, Status};
-use crate::gate::Gate;
+use crate::error::{c_int, c_text, c_text_or_null, c_texts, check, pointer, Error, Result};
 use crate::group::Group;
 use crate::init::GroupOptions;
 use crate::new_group::c_ranks;
-use crate::raw;
-use std::collections::HashMap;
+use crate::raw::{self, DeviceType};
 use std::ffi::{CStr, CString};
 use std::fmt;
 use std::os::raw::c_char;
 use std::ptr::{null, null_mut};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A mesh of ranks (torch: `DeviceMesh`). It is given back when it is dropped; its groups live as
 /// long as anything holds them.
 pub struct Mesh {
     handle: *mut raw::tutti_mesh,
-    gates: Arc<Mutex<Gates>>,
 }
 
 unsafe impl Send for Mesh {}
 unsafe impl Sync for Mesh {}
-
-/// One gate for each dimension of a mesh and of its slices: the group along it is asked for many
-/// times, each time with a new handle.
-type Gates = HashMap<Along, Arc<Gate>>;
-
-/// A dimension of a mesh and of its slices: by its number only where it has no name.
-#[derive(PartialEq, Eq, Hash)]
-enum Along {
-    Number(usize),
-    Name(String),
-}
 
 /// Which dimension of a mesh is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,14 +42,9 @@ impl<'a> From<&'a str> for Dim<'a> {
     }
 }
 
-impl Dim<'_> {
-    fn to_c(self) -> Result<(i32, Option<CString>)> {
-        Ok(match self {
-            Dim::Only => (-1, None),
-            Dim::Number(number) => (c_int(number, "dim")?, None),
-            Dim::Name(name) => (-1, Some(c_text(name, "dim")?)),
-        })
-    }
+/// Lengths for C; one that is too large is refused there.
+fn lengths(shape: &[usize]) -> Vec<i64> {
+    shape.iter().map(|&length| i64::try_from(length).unwrap_or(-1)).collect()
 }
 
 fn pointers(names: &[CString]) -> Vec<*const c_char> {
@@ -86,96 +66,127 @@ impl Mesh {
     /// `dim_names` may be empty. `None` is the group of all ranks, which is made if there is none.
     pub fn init(
         group: Option<&Group>,
-        device_type: &str,
+        device_type: DeviceType,
         shape: &[usize],
         dim_names: &[&str],
-        options: GroupOptions,
+        options: GroupOptions<'_>,
     ) -> Result<Mesh> {
-        let device = c_text(device_type, "device_type")?;
-        let (shape, names) = (c_ranks(shape, "shape")?, c_texts(dim_names, "dim_names")?);
+        let (shape, names) = (lengths(shape), c_texts(dim_names, "dim_names")?);
         let (places, options, mut handle) = (pointers(&names), options.to_c(), null_mut());
         let place = names_for(&places, shape.len())?;
         check(|error| unsafe {
             let parent = group.map_or(raw::TUTTI_GROUP_WORLD, Group::raw);
-            let (device, ndim, options) = (device.as_ptr(), shape.len(), &options);
-            let (shape, out) = (shape.as_ptr(), &mut handle);
-            raw::tutti_init_device_mesh(parent, device, shape, ndim, place, options, out, error)
+            let (ndim, options) = (shape.len() as i32, &options);
+            let (shape, device, out) = (shape.as_ptr(), device_type, &mut handle);
+            raw::tutti_init_device_mesh(parent, shape, ndim, place, device, options, out, error)
         })?;
-        Ok(Mesh { handle, gates: Arc::default() })
+        Ok(Mesh { handle })
+    }
+
+    /// Makes a mesh of any layout (torch: `DeviceMesh`): `ranks` are ranks of the group, row by row,
+    /// in any order. A rank's place along a dimension is its rank in that dimension's group. Every
+    /// rank of the group calls it with the same arguments.
+    pub fn create(
+        group: Option<&Group>,
+        device_type: DeviceType,
+        ranks: &[usize],
+        shape: &[usize],
+        dim_names: &[&str],
+        options: GroupOptions<'_>,
+    ) -> Result<Mesh> {
+        let (ranks, shape) = (c_ranks(ranks, "ranks")?, lengths(shape));
+        let names = c_texts(dim_names, "dim_names")?;
+        let (places, options, mut handle) = (pointers(&names), options.to_c(), null_mut());
+        let place = names_for(&places, shape.len())?;
+        check(|error| unsafe {
+            raw::tutti_mesh_create(
+                group.map_or(raw::TUTTI_GROUP_WORLD, Group::raw),
+                ranks.as_ptr(),
+                ranks.len() as i64,
+                shape.as_ptr(),
+                shape.len() as i32,
+                place,
+                device_type,
+                &options,
+                &mut handle,
+                error,
+            )
+        })?;
+        Ok(Mesh { handle })
     }
 
     /// Makes a mesh of groups that are there already, one for each dimension: the ranks that differ
     /// from this one in that dimension alone. `ranks` are the mesh's, row by row. Nothing is sent.
     pub fn from_group(
         groups: &[&Group],
-        device_type: &str,
+        device_type: DeviceType,
         ranks: &[usize],
         shape: &[usize],
         dim_names: &[&str],
+        options: GroupOptions<'_>,
     ) -> Result<Mesh> {
-        let device = c_text(device_type, "device_type")?;
         let names = c_texts(dim_names, "dim_names")?;
-        let (ranks, shape) = (c_ranks(ranks, "ranks")?, c_ranks(shape, "shape")?);
-        let (places, mut handle) = (pointers(&names), null_mut());
+        let (ranks, shape) = (c_ranks(ranks, "ranks")?, lengths(shape));
+        let (places, options, mut handle) = (pointers(&names), options.to_c(), null_mut());
         let place = names_for(&places, shape.len())?;
         check_layout(groups, &ranks, &shape)?;
         let handles: Vec<_> = groups.iter().map(|group| group.raw()).collect();
         check(|error| unsafe {
-            let (handles, device, ndim) = (handles.as_ptr(), device.as_ptr(), shape.len());
-            let (ranks, shape, out) = (ranks.as_ptr(), shape.as_ptr(), &mut handle);
-            raw::tutti_mesh_from_group(handles, device, ranks, shape, ndim, place, out, error)
+            let (groups, ndim, options) = (handles.as_ptr(), shape.len() as i32, &options);
+            let (ranks, shape, device, out) =
+                (ranks.as_ptr(), shape.as_ptr(), device_type, &mut handle);
+            raw::tutti_mesh_from_group(
+                groups, ranks, shape, ndim, place, device, options, out, error,
+            )
         })?;
-        let mesh = Mesh { handle, gates: Arc::default() };
-        for (number, group) in groups.iter().enumerate() {
-            mesh.gates().insert(mesh.along(Dim::Number(number)), group.gate().clone());
+        Ok(Mesh { handle })
+    }
+
+    /// The number that C has for a dimension; -1 is the only one.
+    fn c_dim(&self, dim: Dim<'_>) -> Result<i32> {
+        match dim {
+            Dim::Only => Ok(-1),
+            Dim::Number(number) => c_int(number, "dim"),
+            Dim::Name(name) => c_int(self.find_dim(name)?, "dim"),
         }
-        Ok(mesh)
     }
 
-    fn gates(&self) -> MutexGuard<'_, Gates> {
-        self.gates.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The number of the dimension of a name, also of one that [`Mesh::flatten`] made.
+    pub fn find_dim(&self, name: &str) -> Result<usize> {
+        let (name, mut dim) = (c_text(name, "name")?, -1);
+        check(|error| unsafe {
+            raw::tutti_mesh_find_dim(self.handle, name.as_ptr(), &mut dim, error)
+        })?;
+        Ok(dim as usize)
     }
 
-    fn along(&self, dim: Dim<'_>) -> Along {
-        let number = match dim {
-            Dim::Only => 0,
-            Dim::Number(number) => number,
-            Dim::Name(name) => return Along::Name(name.to_owned()),
-        };
-        self.dim_name(number).map_or(Along::Number(number), |name| Along::Name(name.to_owned()))
-    }
-
-    fn adopt_group(&self, handle: *mut raw::tutti_group, dim: Dim<'_>) -> Option<Group> {
-        let gate = self.gates().entry(self.along(dim)).or_default().clone();
-        unsafe { Group::adopt(handle, gate) }
+    /// The device type that the mesh was made with.
+    pub fn device_type(&self) -> DeviceType {
+        unsafe { raw::tutti_mesh_device_type(self.handle) }
     }
 
     /// The group along one dimension, the same each time; `None` on a rank that is not in the mesh.
     pub fn group<'a>(&self, dim: impl Into<Dim<'a>>) -> Result<Option<Group>> {
-        let (dim, mut group) = (dim.into(), null_mut());
-        let (number, name) = dim.to_c()?;
-        check(|error| unsafe {
-            raw::tutti_mesh_get_group(self.handle, number, pointer(&name), &mut group, error)
-        })?;
-        Ok(self.adopt_group(group, dim))
+        let (dim, mut group) = (self.c_dim(dim.into())?, null_mut());
+        check(|error| unsafe { raw::tutti_mesh_get_group(self.handle, dim, &mut group, error) })?;
+        Ok(unsafe { Group::adopt(group) })
     }
 
     /// The groups along all dimensions; empty on a rank that is not in the mesh.
     pub fn all_groups(&self) -> Result<Vec<Group>> {
         let mut groups = vec![null_mut(); self.ndim()];
         check(|error| unsafe {
-            let (out, count) = (groups.as_mut_ptr(), groups.len());
+            let (out, count) = (groups.as_mut_ptr(), groups.len() as i64);
             raw::tutti_mesh_get_all_groups(self.handle, out, count, error)
         })?;
-        let groups = groups.into_iter().enumerate();
-        Ok(groups.filter_map(|(dim, group)| self.adopt_group(group, Dim::Number(dim))).collect())
+        Ok(groups.into_iter().filter_map(|group| unsafe { Group::adopt(group) }).collect())
     }
 
     /// This rank's place along one dimension; `None` if it is not in the mesh.
     pub fn local_rank<'a>(&self, dim: impl Into<Dim<'a>>) -> Result<Option<usize>> {
-        let ((number, name), mut rank) = (dim.into().to_c()?, -1);
+        let (dim, mut rank) = (self.c_dim(dim.into())?, -1);
         check(|error| unsafe {
-            raw::tutti_mesh_get_local_rank(self.handle, number, pointer(&name), &mut rank, error)
+            raw::tutti_mesh_get_local_rank(self.handle, dim, &mut rank, error)
         })?;
         Ok(usize::try_from(rank).ok())
     }
@@ -184,7 +195,7 @@ impl Mesh {
     pub fn coordinate(&self) -> Result<Option<Vec<usize>>> {
         let mut places = vec![-1; self.ndim()];
         check(|error| unsafe {
-            let (out, count) = (places.as_mut_ptr(), places.len());
+            let (out, count) = (places.as_mut_ptr(), places.len() as i64);
             raw::tutti_mesh_get_coordinate(self.handle, out, count, error)
         })?;
         Ok(places.into_iter().map(|place| usize::try_from(place).ok()).collect())
@@ -207,28 +218,22 @@ impl Mesh {
 
     /// The length of every dimension.
     pub fn shape(&self) -> Result<Vec<usize>> {
-        let count = self.ndim();
-        self.numbers(count, |out, error| unsafe {
+        let mut lengths = vec![0; self.ndim()];
+        check(|error| unsafe {
+            let (out, count) = (lengths.as_mut_ptr(), lengths.len() as i64);
             raw::tutti_mesh_shape(self.handle, out, count, error)
-        })
+        })?;
+        Ok(lengths.into_iter().map(|length| length as usize).collect())
     }
 
     /// The global ranks of the mesh, row by row.
     pub fn ranks(&self) -> Result<Vec<usize>> {
-        let count = self.size();
-        self.numbers(count, |out, error| unsafe {
+        let mut ranks = vec![0; self.size()];
+        check(|error| unsafe {
+            let (out, count) = (ranks.as_mut_ptr(), ranks.len() as i64);
             raw::tutti_mesh_ranks(self.handle, out, count, error)
-        })
-    }
-
-    fn numbers(
-        &self,
-        count: usize,
-        call: impl FnOnce(*mut i32, *mut raw::tutti_error) -> Status,
-    ) -> Result<Vec<usize>> {
-        let mut numbers = vec![0; count];
-        check(|error| call(numbers.as_mut_ptr(), error))?;
-        Ok(numbers.into_iter().map(|number| number as usize).collect())
+        })?;
+        Ok(ranks.into_iter().map(|rank| rank as usize).collect())
     }
 
     /// The name of a dimension, if it has one.
@@ -247,26 +252,26 @@ impl Mesh {
         let (names, mut handle) = (c_texts(dim_names, "dim_names")?, null_mut());
         let names = (pointers(&names), names);
         check(|error| unsafe {
-            let (place, count) = (names.0.as_ptr(), names.0.len());
+            let (place, count) = (names.0.as_ptr(), names.0.len() as i64);
             raw::tutti_mesh_slice(self.handle, place, count, &mut handle, error)
         })?;
-        Ok(Mesh { handle, gates: self.gates.clone() })
+        Ok(Mesh { handle })
     }
 
     /// The mesh in one dimension, with a group of all its ranks. All ranks of the mesh call it; it
     /// is then known there by its name, or if that is `None` by the dimensions' joined by "_".
-    pub fn flatten(&self, dim_name: Option<&str>, options: GroupOptions) -> Result<Mesh> {
+    pub fn flatten(&self, dim_name: Option<&str>, options: GroupOptions<'_>) -> Result<Mesh> {
         let name = c_text_or_null(dim_name, "dim_name")?;
         let (options, mut handle) = (options.to_c(), null_mut());
         check(|error| unsafe {
             raw::tutti_mesh_flatten(self.handle, pointer(&name), &options, &mut handle, error)
         })?;
-        Ok(Mesh { handle, gates: self.gates.clone() })
+        Ok(Mesh { handle })
     }
 }
 
 /// C reads as many as the shape says.
-fn check_layout(groups: &[&Group], ranks: &[i32], shape: &[i32]) -> Result<()> {
+fn check_layout(groups: &[&Group], ranks: &[i32], shape: &[i64]) -> Result<()> {
     if groups.len() != shape.len() {
         let (given, dims) = (groups.len(), shape.len());
         let message = format!("groups has {given} groups for {dims} dimensions of shape");

@@ -1,12 +1,10 @@
 //! Groups that are made from other groups.
 use crate::error::{c_int, c_text_or_null, check, pointer, Result};
-use crate::gate::Gate;
 use crate::group::Group;
 use crate::raw;
 use crate::timeout::Timeout;
 use std::mem::size_of;
 use std::ptr::{null, null_mut};
-use std::sync::Arc;
 
 /// Options of [`Group::new_group`] and [`Group::split_group`].
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,7 +44,7 @@ pub(crate) fn c_ranks(ranks: &[usize], argument: &str) -> Result<Vec<i32>> {
 }
 
 fn member(group: *mut raw::tutti_group) -> Option<Group> {
-    unsafe { Group::adopt(group, Arc::new(Gate::default())) }
+    unsafe { Group::adopt(group) }
 }
 
 impl Group {
@@ -61,7 +59,7 @@ impl Group {
         let backend = c_text_or_null(options.backend, "options.backend")?;
         let description = c_text_or_null(options.description, "options.description")?;
         let ranks = ranks.map(|ranks| c_ranks(ranks, "ranks")).transpose()?;
-        let count = ranks.as_ref().map_or(0, Vec::len);
+        let count = ranks.as_ref().map_or(0, |ranks| ranks.len() as i64);
         let place = ranks.as_ref().map_or(null(), |ranks| ranks.as_ptr());
         let (options, mut made) = (options.to_c(), null_mut());
         check(|error| unsafe {
@@ -85,13 +83,21 @@ impl Group {
         }
         let description = c_text_or_null(options.description, "options.description")?;
         let ranks = c_ranks(&groups.concat(), "groups")?;
-        let sizes: Vec<i32> = groups.iter().map(|ranks| ranks.len() as i32).collect();
+        let sizes: Vec<i64> = groups.iter().map(|ranks| ranks.len() as i64).collect();
         let (options, mut made) = (options.to_c(), null_mut());
         check(|error| unsafe {
-            let (ranks, sizes, count) = (ranks.as_ptr(), sizes.as_ptr(), groups.len());
             let (description, options, out) = (pointer(&description), &options, &mut made);
-            let group = self.raw();
-            raw::tutti_split_group(group, ranks, sizes, count, description, options, out, error)
+            raw::tutti_split_group(
+                self.raw(),
+                ranks.as_ptr(),
+                ranks.len() as i64,
+                sizes.as_ptr(),
+                sizes.len() as i64,
+                description,
+                options,
+                out,
+                error,
+            )
         })?;
         Ok(member(made))
     }

@@ -54,7 +54,7 @@ unsafe fn shown<'a, T>(data: *const T, size: usize) -> &'a [T] {
 }
 
 impl<'a> Node<'a> {
-    fn raw(&self) -> *const raw::tutti_object {
+    fn raw(&self) -> *mut raw::tutti_object {
         self.object.raw()
     }
 
@@ -138,7 +138,7 @@ impl<'a> Node<'a> {
         let (text, size) = filled((null(), 0), |out, error| unsafe {
             raw::tutti_object_get_string(self.raw(), self.node, &mut out.0, &mut out.1, error)
         })?;
-        let bytes = unsafe { shown(text.cast::<u8>(), size) };
+        let bytes = unsafe { shown(text.cast::<u8>(), size as usize) };
         std::str::from_utf8(bytes).map_err(|fault| Error::argument(fault.to_string()))
     }
 
@@ -192,10 +192,10 @@ impl<'a> Node<'a> {
             raw::tutti_object_get_elements(
                 self.raw(),
                 self.node,
-                first,
+                buffer.data,
                 buffer.count,
                 buffer.dtype,
-                buffer.data,
+                first,
                 error,
             )
         })
@@ -213,6 +213,7 @@ impl<'a> Node<'a> {
     /// to about so many bytes.
     pub fn to_json(&self, indent: usize, limit: usize) -> Result<String> {
         let indent = i32::try_from(indent).unwrap_or(i32::MAX);
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let json = filled(null_mut(), |out, error| unsafe {
             raw::tutti_object_to_json(self.raw(), self.node, indent, limit, out, error)
         })?;

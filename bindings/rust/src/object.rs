@@ -70,10 +70,10 @@ impl<'a> Object<'a> {
     pub(crate) fn read(&self, first: i64, items: &mut [tutti_object_item]) -> Result<usize> {
         let mut count = 0;
         check(|error| unsafe {
-            let (place, room) = (items.as_mut_ptr(), items.len());
-            raw::tutti_object_read(self.handle, first, room, place, &mut count, error)
+            let (place, room) = (items.as_mut_ptr(), items.len() as i64);
+            raw::tutti_object_read(self.handle, first, place, room, &mut count, error)
         })?;
-        Ok(count)
+        Ok(count as usize)
     }
 
     /// A copy of it, as MessagePack.

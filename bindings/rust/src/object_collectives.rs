@@ -19,7 +19,7 @@ impl Group {
         let sent = Packed::all(if self.rank() == src { &*values } else { &[] })?;
         let (call, finish) = object_calls::broadcast(self, sent, values.len(), src)?;
         self.run(call)?;
-        let received = finish()?;
+        let received = finish(None)?;
         for (place, value) in values.iter_mut().zip(received) {
             *place = value;
         }
@@ -30,7 +30,7 @@ impl Group {
     pub fn all_gather_object<'v>(&self, value: impl Into<Outgoing<'v>>) -> Result<Vec<Value>> {
         let (call, finish) = object_calls::all_gather(self, Packed::new(value)?)?;
         self.run(call)?;
-        finish()
+        finish(None)
     }
 
     /// Rank `dst` receives one value of every rank; the others receive `None`.
@@ -41,7 +41,7 @@ impl Group {
     ) -> Result<Option<Vec<Value>>> {
         let (call, finish) = object_calls::gather(self, Packed::new(value)?, dst)?;
         self.run(call)?;
-        finish()
+        finish(None)
     }
 
     /// Every rank receives its value of those that rank `src` has; what others give does not
@@ -50,7 +50,7 @@ impl Group {
         let sent = Packed::all(if self.rank() == src { values } else { &[] })?;
         let (call, finish) = object_calls::scatter(self, sent, src)?;
         self.run(call)?;
-        finish()
+        finish(None)
     }
 
     /// Sends values or [`Object`](crate::Object)s to a rank, which receives them with
@@ -61,7 +61,7 @@ impl Group {
     {
         let (call, finish) = object_calls::send(self, Packed::all(values)?, dst, tag)?;
         self.call(call, null_mut())?;
-        finish()
+        finish(None)
     }
 
     /// Receives as many values as the sender sends, and its rank.
@@ -74,7 +74,7 @@ impl Group {
         let (src, mut from) = (c_source(src.into())?, -1);
         let (call, finish) = object_calls::recv(self, count, src, tag, &mut from)?;
         self.call(call, null_mut())?;
-        Ok((finish()?, from as usize))
+        Ok((finish(None)?, from as usize))
     }
 }
 
@@ -90,8 +90,8 @@ impl<'a> Start<'a> {
         let lent: &'a [Value] = unsafe { &*(values.get().as_slice() as *const [Value]) };
         let sent = Packed::all(if here { lent } else { &[] })?;
         let (call, finish) = object_calls::broadcast(self.group(), sent, count, src)?;
-        self.begin(call, move |_| {
-            let received = finish()?;
+        self.begin(call, move |work| {
+            let received = finish(Some(work))?;
             Ok(if here { values.give_back() } else { received })
         })
     }
@@ -102,7 +102,7 @@ impl<'a> Start<'a> {
         value: impl Into<Outgoing<'a>>,
     ) -> Result<Work<'a, Vec<Value>>> {
         let (call, finish) = object_calls::all_gather(self.group(), Packed::new(value)?)?;
-        self.begin(call, |_| finish())
+        self.begin(call, |work| finish(Some(work)))
     }
 
     /// See [`Group::gather_object`].
@@ -112,14 +112,14 @@ impl<'a> Start<'a> {
         dst: usize,
     ) -> Result<Work<'a, Option<Vec<Value>>>> {
         let (call, finish) = object_calls::gather(self.group(), Packed::new(value)?, dst)?;
-        self.begin(call, |_| finish())
+        self.begin(call, |work| finish(Some(work)))
     }
 
     /// See [`Group::scatter_object_list`].
     pub fn scatter_object_list(&self, values: Vec<Value>, src: usize) -> Result<Work<'a, Value>> {
         let values = if self.group().rank() == src { values } else { Vec::new() };
         let (call, finish) = object_calls::scatter(self.group(), Packed::all(values)?, src)?;
-        self.begin(call, |_| finish())
+        self.begin(call, |work| finish(Some(work)))
     }
 
     /// See [`Group::send_object_list`].
@@ -131,7 +131,7 @@ impl<'a> Start<'a> {
     ) -> Result<Work<'a, ()>> {
         self.need_at_once()?;
         let (call, finish) = object_calls::send(self.group(), Packed::all(values)?, dst, tag)?;
-        self.begin(call, |_| finish())
+        self.begin(call, |work| finish(Some(work)))
     }
 
     /// See [`Group::recv_object_list`]. Who sent them, [`Work::source_rank`] tells.
@@ -144,6 +144,6 @@ impl<'a> Start<'a> {
         self.need_at_once()?;
         let src = c_source(src.into())?;
         let (call, finish) = object_calls::recv(self.group(), count, src, tag, null_mut())?;
-        self.begin(call, |_| finish())
+        self.begin(call, |work| finish(Some(work)))
     }
 }

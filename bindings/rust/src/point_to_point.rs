@@ -122,7 +122,7 @@ fn start_batch(
     works: *mut *mut raw::tutti_work,
 ) -> raw::Status {
     unsafe {
-        let (list, count) = (ops.as_ptr(), ops.len());
+        let (list, count) = (ops.as_ptr(), ops.len() as i64);
         raw::tutti_batch_isend_irecv(call.group, list, count, call.options, works, call.error)
     }
 }

@@ -2,14 +2,13 @@
 //! programs.
 use crate::callback::contained;
 use crate::element::Element;
-use crate::error::{c_text, check, Result};
+use crate::error::{c_text, check, Error, Result};
 use crate::memory::reading;
 use crate::raw::{self, Dtype, Status};
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::size_of;
 use std::os::raw::c_void;
-use std::ptr::null_mut;
 use std::sync::Arc;
 
 pub use crate::raw::ReduceOp;
@@ -23,22 +22,18 @@ pub struct CustomOp {
 
 struct Made {
     number: ReduceOp,
-    function: *mut Box<dyn Function>, // which C calls until the op is released; or NULL
 }
-
-// The function may be called and dropped on any thread.
-unsafe impl Send for Made {}
-unsafe impl Sync for Made {}
 
 impl Drop for Made {
     fn drop(&mut self) {
-        unsafe {
-            raw::tutti_reduce_op_release(self.number);
-            if !self.function.is_null() {
-                drop(Box::from_raw(self.function));
-            }
-        }
+        unsafe { raw::tutti_reduce_op_release(self.number) }
     }
+}
+
+/// The function of an op, which nothing can call any more.
+unsafe extern "C" fn forget(user: *mut c_void) {
+    let function = Box::from_raw(user.cast::<Box<dyn Function>>());
+    let _ = contained(move || drop(function));
 }
 
 /// A function for elements whose type C knows only by number.
@@ -51,7 +46,7 @@ trait Function: Send + Sync {
         into: *mut c_void,
         count: usize,
         of: Dtype,
-    ) -> Status;
+    ) -> Result<()>;
 }
 
 struct Typed<T, F> {
@@ -66,19 +61,18 @@ impl<T: Element, F: Fn(&[T], &mut [T]) + Send + Sync> Function for Typed<T, F> {
         into: *mut c_void,
         count: usize,
         of: Dtype,
-    ) -> Status {
+    ) -> Result<()> {
         if of != T::DTYPE {
-            return Status::INVALID_ARGUMENT;
+            let message = format!("the function is for elements of {:?}, not {of:?}", T::DTYPE);
+            return Err(Error::argument(message));
         }
         if count == 0 {
-            return Status::OK;
+            return Ok(());
         }
         let from = std::slice::from_raw_parts(from.cast(), count);
         let into = std::slice::from_raw_parts_mut(into.cast(), count);
-        match contained(|| (self.function)(from, into)) {
-            Some(()) => Status::OK,
-            None => Status::BACKEND,
-        }
+        contained(|| (self.function)(from, into))
+            .map_err(|panic| Error::new(Status::BACKEND, format!("the function panicked: {panic}")))
     }
 }
 
@@ -88,9 +82,16 @@ unsafe extern "C" fn reduce(
     count: i64,
     of: Dtype,
     user: *mut c_void,
+    error: *mut raw::tutti_error,
 ) -> Status {
     let function = &*user.cast::<Box<dyn Function>>();
-    function.call(from, into, count as usize, of)
+    match function.call(from, into, count as usize, of) {
+        Ok(()) => Status::OK,
+        Err(failure) => {
+            failure.write_to(&mut *error);
+            failure.status()
+        }
+    }
 }
 
 impl CustomOp {
@@ -104,7 +105,7 @@ impl CustomOp {
         check(|error| unsafe {
             raw::tutti_reduce_op_create_premul_sum(&buffer, &mut number, error)
         })?;
-        Ok(CustomOp { made: Arc::new(Made { number, function: null_mut() }) })
+        Ok(CustomOp { made: Arc::new(Made { number }) })
     }
 
     /// An op of a function: `inout[i] = input[i] op inout[i]`, for elements of type `T`. It must be
@@ -139,13 +140,17 @@ impl CustomOp {
             non_commutative: non_commutative.into(),
         };
         let typed: Box<dyn Function> = Box::new(Typed { function, element: PhantomData });
-        let mut made = Made { number: ReduceOp::SUM, function: Box::into_raw(Box::new(typed)) };
-        let user = made.function.cast();
-        check(|error| unsafe {
-            let (name, number) = (name.as_ptr(), &mut made.number);
-            raw::tutti_reduce_op_create_user(name, Some(reduce), user, &options, number, error)
-        })?;
-        Ok(CustomOp { made: Arc::new(made) })
+        let (function, mut number) = (Box::into_raw(Box::new(typed)), ReduceOp::SUM);
+        let made = check(|error| unsafe {
+            let (name, user, forget, out) =
+                (name.as_ptr(), function.cast(), Some(forget as _), &mut number);
+            raw::tutti_reduce_op_create_user(name, Some(reduce), user, forget, &options, out, error)
+        });
+        if let Err(failure) = made {
+            drop(unsafe { Box::from_raw(function) });
+            return Err(failure);
+        }
+        Ok(CustomOp { made: Arc::new(Made { number }) })
     }
 }
 

@@ -118,8 +118,9 @@ where
 {
     let function = &mut *user.cast::<F>();
     let result = contained(|| function(local_rank as usize).map_err(failure));
-    let result = result.unwrap_or_else(|| {
-        Err(Error::new(Status::INTERNAL, "the function, or what it returned, panicked"))
+    let result = result.unwrap_or_else(|panic| {
+        let message = format!("the function, or what it returned, panicked: {panic}");
+        Err(Error::new(Status::INTERNAL, message))
     });
     let _ = (stdout().flush(), stderr().flush());
     result.map_or_else(

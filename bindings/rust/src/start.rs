@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct Start<'a> {
     group: Group,
     pub(crate) lot: Option<Arc<Lot>>,
-    pub(crate) gathered: Option<Arc<Handle>>, // what the calls that are gathered become
+    pub(crate) coalesced: Option<Arc<Handle>>, // what the calls of a coalescing become
     exactly: PhantomData<fn(&'a ()) -> &'a ()>,
 }
 
@@ -45,23 +45,23 @@ impl Group {
 impl<'a> Start<'a> {
     /// Without a lot, `'a` is `'static`.
     pub(crate) fn new(group: Group, lot: Option<Arc<Lot>>) -> Start<'a> {
-        Start { group, lot, gathered: None, exactly: PhantomData }
+        Start { group, lot, coalesced: None, exactly: PhantomData }
     }
 
-    /// Starts calls that are gathered, and become the operation of this handle.
-    pub(crate) fn gathering(group: Group, lot: Arc<Lot>, handle: Arc<Handle>) -> Start<'a> {
-        Start { gathered: Some(handle), ..Start::new(group, Some(lot)) }
+    /// Starts calls of a coalescing, which become the operation of this handle.
+    pub(crate) fn collecting(group: Group, lot: Arc<Lot>, handle: Arc<Handle>) -> Start<'a> {
+        Start { coalesced: Some(handle), ..Start::new(group, Some(lot)) }
     }
 
     pub(crate) fn group(&self) -> &Group {
         &self.group
     }
 
-    /// Refuses what cannot be gathered.
+    /// Refuses what cannot be coalesced.
     pub(crate) fn need_at_once(&self) -> Result<()> {
-        match self.gathered {
+        match self.coalesced {
             None => Ok(()),
-            Some(_) => Err(Error::argument("messages cannot be gathered, only collectives")),
+            Some(_) => Err(Error::argument("messages cannot be coalesced, only collectives")),
         }
     }
 
@@ -71,7 +71,7 @@ impl<'a> Start<'a> {
         call: impl FnOnce(&Call) -> Status,
         finish: impl FnOnce(&Handle) -> Result<R> + Send + 'a,
     ) -> Result<Work<'a, R>> {
-        if let Some(handle) = &self.gathered {
+        if let Some(handle) = &self.coalesced {
             self.group.call(call, null_mut())?;
             return Ok(Work::new(handle.clone(), Box::new(finish), self.lot.clone()));
         }

@@ -83,6 +83,22 @@ fn pointers(texts: &[CString]) -> Vec<*const c_char> {
     texts.iter().map(|text| text.as_ptr()).collect()
 }
 
+fn store_options(timeout: Timeout) -> raw::tutti_store_options {
+    raw::tutti_store_options {
+        struct_size: size_of::<raw::tutti_store_options>() as u32,
+        reserved: 0,
+        timeout_ms: timeout.milliseconds(),
+    }
+}
+
+pub(crate) fn call_options(timeout: Timeout) -> raw::tutti_store_call_options {
+    raw::tutti_store_call_options {
+        struct_size: size_of::<raw::tutti_store_call_options>() as u32,
+        reserved: 0,
+        timeout_ms: timeout.milliseconds(),
+    }
+}
+
 fn data(value: &[u8]) -> *const c_void {
     value.as_ptr().cast()
 }
@@ -117,10 +133,21 @@ impl Store {
     /// made if it is not there, and removed when the last of `world_size` stores is dropped;
     /// without a number it stays.
     pub fn file(path: &str, world_size: Option<usize>) -> Result<Store> {
+        Store::file_with_timeout(path, world_size, Timeout::Default)
+    }
+
+    /// As [`Store::file`], with a timeout of the store's calls, and of the wait for others that hold
+    /// the file's lock.
+    pub fn file_with_timeout(
+        path: &str,
+        world_size: Option<usize>,
+        timeout: impl Into<Timeout>,
+    ) -> Result<Store> {
         let path = c_text(path, "path")?;
         let size = world_size.map_or(Ok(-1), |size| c_int(size, "world_size"))?;
+        let options = store_options(timeout.into());
         Store::make(|store, error| unsafe {
-            raw::tutti_file_store_create(path.as_ptr(), size, store, error)
+            raw::tutti_file_store_create(path.as_ptr(), size, &options, store, error)
         })
     }
 
@@ -146,7 +173,7 @@ impl Store {
     pub fn prefix(&self, prefix: &str) -> Result<Store> {
         let prefix = c_text(prefix, "prefix")?;
         Store::make(|store, error| unsafe {
-            raw::tutti_prefix_store_create(prefix.as_ptr(), self.handle, store, error)
+            raw::tutti_prefix_store_create(self.handle, prefix.as_ptr(), store, error)
         })
     }
 
@@ -160,7 +187,15 @@ impl Store {
     /// Another handle of the same store, with a timeout and connections of its own; torch's
     /// `clone`. It can fail, so it is not [`Clone`].
     pub fn try_clone(&self) -> Result<Store> {
-        Store::make(|store, error| unsafe { raw::tutti_store_clone(self.handle, store, error) })
+        self.try_clone_with_timeout(Timeout::Default)
+    }
+
+    /// As [`Store::try_clone`], with a timeout of connecting, and of the new handle's calls.
+    pub fn try_clone_with_timeout(&self, timeout: impl Into<Timeout>) -> Result<Store> {
+        let options = store_options(timeout.into());
+        Store::make(|store, error| unsafe {
+            raw::tutti_store_clone(self.handle, &options, store, error)
+        })
     }
 
     /// The port a TCP store is served at.
@@ -196,9 +231,14 @@ impl Store {
 
     /// Reads the value of a key; waits until there is one, up to the store's timeout.
     pub fn get(&self, key: &str) -> Result<Bytes> {
-        let key = c_text(key, "key")?;
+        self.get_within(key, Timeout::Default)
+    }
+
+    /// As [`Store::get`], with a timeout of its own.
+    pub fn get_within(&self, key: &str, timeout: impl Into<Timeout>) -> Result<Bytes> {
+        let (key, options) = (c_text(key, "key")?, call_options(timeout.into()));
         Store::bytes(|out, error| unsafe {
-            raw::tutti_store_get(self.handle, key.as_ptr(), out, error)
+            raw::tutti_store_get(self.handle, key.as_ptr(), &options, out, error)
         })
     }
 
@@ -224,17 +264,24 @@ impl Store {
         let (keys, mut found) = (c_texts(keys, "keys")?, 0);
         let keys = (pointers(&keys), keys);
         check(|error| unsafe {
-            raw::tutti_store_check(self.handle, keys.0.as_ptr(), keys.0.len(), &mut found, error)
+            raw::tutti_store_check(
+                self.handle,
+                keys.0.as_ptr(),
+                keys.0.len() as i64,
+                &mut found,
+                error,
+            )
         })?;
         Ok(found != 0)
     }
 
     /// Waits until all of several keys are there.
     pub fn wait<S: AsRef<str>>(&self, keys: &[S], timeout: impl Into<Timeout>) -> Result<()> {
-        let (keys, limit) = (c_texts(keys, "keys")?, timeout.into().milliseconds());
+        let (keys, options) = (c_texts(keys, "keys")?, call_options(timeout.into()));
         let keys = (pointers(&keys), keys);
         check(|error| unsafe {
-            raw::tutti_store_wait(self.handle, keys.0.as_ptr(), keys.0.len(), limit, error)
+            let (list, count) = (keys.0.as_ptr(), keys.0.len() as i64);
+            raw::tutti_store_wait(self.handle, list, count, &options, error)
         })
     }
 
@@ -264,14 +311,23 @@ impl Store {
         Ok(deleted != 0)
     }
 
-    /// Reads several values at once; waits until all keys are there.
+    /// Reads several values at once; waits until all keys are there, up to the store's timeout.
     pub fn multi_get<S: AsRef<str>>(&self, keys: &[S]) -> Result<Vec<Bytes>> {
-        let keys = c_texts(keys, "keys")?;
+        self.multi_get_within(keys, Timeout::Default)
+    }
+
+    /// As [`Store::multi_get`], with a timeout of its own.
+    pub fn multi_get_within<S: AsRef<str>>(
+        &self,
+        keys: &[S],
+        timeout: impl Into<Timeout>,
+    ) -> Result<Vec<Bytes>> {
+        let (keys, options) = (c_texts(keys, "keys")?, call_options(timeout.into()));
         let keys = (pointers(&keys), keys);
         let mut values = vec![null_mut(); keys.0.len()];
         check(|error| unsafe {
-            let (count, out) = (keys.0.len(), values.as_mut_ptr());
-            raw::tutti_store_multi_get(self.handle, keys.0.as_ptr(), count, out, error)
+            let (list, count, out) = (keys.0.as_ptr(), keys.0.len() as i64, values.as_mut_ptr());
+            raw::tutti_store_multi_get(self.handle, list, count, &options, out, error)
         })?;
         Ok(values.into_iter().map(|value| unsafe { Bytes::adopt(value) }).collect())
     }
@@ -284,7 +340,7 @@ impl Store {
         let values: Vec<_> = pairs.iter().map(|(_, value)| data(value.as_ref())).collect();
         let sizes: Vec<_> = pairs.iter().map(|(_, value)| value.as_ref().len()).collect();
         check(|error| unsafe {
-            let (keys, count) = (keys.0.as_ptr(), values.len());
+            let (keys, count) = (keys.0.as_ptr(), values.len() as i64);
             let (values, sizes) = (values.as_ptr(), sizes.as_ptr());
             raw::tutti_store_multi_set(self.handle, keys, values, sizes, count, error)
         })

@@ -2,7 +2,7 @@
 use crate::bytes::Bytes;
 use crate::error::{c_int, c_text, check, Result};
 use crate::raw;
-use crate::store::Store;
+use crate::store::{call_options, Store};
 use crate::timeout::Timeout;
 use std::fmt;
 use std::ptr::null_mut;
@@ -20,12 +20,34 @@ impl Store {
     /// Takes the first value out of a queue. If there is none it waits up to the store's timeout,
     /// or if it shall not `block` fails with [`Status::QUEUE_EMPTY`](crate::Status::QUEUE_EMPTY).
     pub fn queue_pop(&self, key: &str, block: bool) -> Result<Bytes> {
-        let (key, mut value) = (c_text(key, "key")?, null_mut());
+        self.pop(key, block, Timeout::Default)
+    }
+
+    /// Takes the first value out of a queue; waits for one as long as the timeout says.
+    pub fn queue_pop_within(&self, key: &str, timeout: impl Into<Timeout>) -> Result<Bytes> {
+        self.pop(key, true, timeout.into())
+    }
+
+    fn pop(&self, key: &str, block: bool, timeout: Timeout) -> Result<Bytes> {
+        let (key, options, mut value) = (c_text(key, "key")?, call_options(timeout), null_mut());
         check(|error| unsafe {
-            let block = block.into();
-            raw::tutti_store_queue_pop(self.raw(), key.as_ptr(), block, &mut value, error)
+            let (key, block, out) = (key.as_ptr(), block.into(), &mut value);
+            raw::tutti_store_queue_pop(self.raw(), key, block, &options, out, error)
         })?;
         Ok(unsafe { Bytes::adopt(value) })
+    }
+
+    /// Waits until the server has taken every value that this handle set, appended or pushed; fails
+    /// if it refused one.
+    pub fn flush(&self, timeout: impl Into<Timeout>) -> Result<()> {
+        let options = call_options(timeout.into());
+        check(|error| unsafe { raw::tutti_store_flush(self.raw(), &options, error) })
+    }
+
+    /// Ends the waits of other threads on this handle with
+    /// [`Status::ABORTED`](crate::Status::ABORTED).
+    pub fn interrupt(&self) -> Result<()> {
+        check(|error| unsafe { raw::tutti_store_interrupt(self.raw(), error) })
     }
 
     /// How many values a queue holds; 0 if there is no such queue.
@@ -59,9 +81,9 @@ impl Store {
     /// barrier.
     pub fn barrier(&self, key: &str, world_size: usize, timeout: impl Into<Timeout>) -> Result<()> {
         let (key, size) = (c_text(key, "key")?, c_int(world_size, "world_size")?);
-        let limit = timeout.into().milliseconds();
+        let options = call_options(timeout.into());
         check(|error| unsafe {
-            raw::tutti_store_barrier(self.raw(), key.as_ptr(), size, limit, error)
+            raw::tutti_store_barrier(self.raw(), key.as_ptr(), size, &options, error)
         })
     }
 

@@ -5,12 +5,11 @@ use crate::raw;
 use std::ffi::CStr;
 use std::os::raw::{c_char, c_void};
 use std::ptr::null_mut;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use crate::raw::{DebugLevel, LogLevel};
 
 /// The version of the loaded library as one number: major * 10000 + minor * 100 + patch.
-pub fn version() -> u32 {
+pub fn version() -> i32 {
     unsafe { raw::tutti_version() }
 }
 
@@ -35,67 +34,39 @@ pub fn debug_level() -> DebugLevel {
     unsafe { raw::tutti_get_debug_level() }
 }
 
-type Listener = Arc<dyn Fn(LogLevel, &str) + Send + Sync>;
-
-/// Those that hear the log, by the number that C hands back: the last one, and while it is
-/// replaced, the one before, which hears what was said so far.
-struct Listeners {
-    last: usize,
-    all: Vec<(usize, Listener)>,
-}
-
-fn listeners() -> MutexGuard<'static, Listeners> {
-    static LISTENERS: Mutex<Listeners> = Mutex::new(Listeners { last: 0, all: Vec::new() });
-    LISTENERS.lock().unwrap_or_else(PoisonError::into_inner)
-}
+type Listener = Box<dyn Fn(LogLevel, &str) + Send + Sync>;
 
 /// Sends the log to a function, on a thread of the library, instead of stderr: the lines up to this
-/// level, one at a time. It may call anything of tutti.
+/// level, one at a time. It may call anything of tutti. It is dropped when another one has taken its
+/// place and it can no longer be called.
 pub fn set_log_callback<F>(level: LogLevel, function: F) -> Result<()>
 where
     F: Fn(LogLevel, &str) + Send + Sync + 'static,
 {
-    let number = {
-        let mut listeners = listeners();
-        listeners.last += 1;
-        let number = listeners.last;
-        listeners.all.push((number, Arc::new(function)));
-        number
-    };
+    let listener = Box::into_raw(Box::<Listener>::new(Box::new(function)));
     let set = check(|error| unsafe {
-        raw::tutti_set_log_callback(Some(hear), number as *mut c_void, level, error)
+        raw::tutti_set_log_callback(Some(hear), listener.cast(), Some(forget), level, error)
     });
-    match set {
-        Ok(()) => forget_listeners(|other| other < number),
-        Err(_) => forget_listeners(|other| other == number),
+    if set.is_err() {
+        drop(unsafe { Box::from_raw(listener) });
     }
     set
 }
 
 /// Sends the log to stderr again, as much of it as the environment says.
 pub fn reset_log_callback() -> Result<()> {
-    let before = listeners().last;
-    check(|error| unsafe { raw::tutti_set_log_callback(None, null_mut(), LogLevel::OFF, error) })?;
-    forget_listeners(|number| number <= before);
-    Ok(())
-}
-
-/// They are dropped when the lock is not held: they may own something that logs when it ends.
-fn forget_listeners(which: impl Fn(usize) -> bool) {
-    let mut listeners = listeners();
-    let all = std::mem::take(&mut listeners.all).into_iter();
-    let (gone, kept): (Vec<_>, Vec<_>) = all.partition(|(number, _)| which(*number));
-    listeners.all = kept;
-    drop(listeners);
-    drop(gone);
+    check(|error| unsafe {
+        raw::tutti_set_log_callback(None, null_mut(), None, LogLevel::OFF, error)
+    })
 }
 
 unsafe extern "C" fn hear(level: LogLevel, message: *const c_char, user: *mut c_void) {
-    let number = user as usize;
-    let found = listeners().all.iter().find(|(other, _)| *other == number).cloned();
-    if let Some((_, listener)) = found {
-        let message = CStr::from_ptr(message).to_string_lossy();
-        // A panic has nobody else to be told to; the listener may be the last of its kind.
-        contained(move || listener(level, &message));
-    }
+    let listener = &*user.cast::<Listener>();
+    let message = CStr::from_ptr(message).to_string_lossy();
+    let _ = contained(|| listener(level, &message)); // a panic has nobody else to be told to
+}
+
+unsafe extern "C" fn forget(user: *mut c_void) {
+    let listener = Box::from_raw(user.cast::<Listener>());
+    let _ = contained(move || drop(listener));
 }

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// C's handle of an operation. Of calls that are being gathered it is NULL, until all of them have
-/// become one operation.
+/// C's handle of an operation. Of the calls of a coalescing it is NULL, until all of them have become
+/// one operation.
 pub(crate) struct Handle(AtomicPtr<raw::tutti_work>);
 
 impl Handle {
@@ -31,7 +31,7 @@ impl Handle {
     pub(crate) fn wait(&self, timeout: Timeout) -> Result<()> {
         let (work, limit) = (self.raw(), timeout.milliseconds());
         if work.is_null() {
-            let message = "the operation's calls are still being gathered, or could not be started";
+            let message = "the coalescing has not ended, or could not be started";
             return Err(Error::argument(message));
         }
         check(|error| unsafe { raw::tutti_work_wait(work, limit, error) })
@@ -56,7 +56,7 @@ impl Handle {
     pub(crate) fn then(&self, function: Box<dyn FnOnce(Result<()>) + Send>) -> Result<()> {
         let user = Box::into_raw(Box::new(function));
         let asked = check(|error| unsafe {
-            raw::tutti_work_then(self.raw(), Some(call_back), user.cast(), error)
+            raw::tutti_work_then(self.raw(), Some(call_back), user.cast(), None, error)
         });
         if asked.is_err() {
             drop(unsafe { Box::from_raw(user) });
@@ -77,7 +77,7 @@ unsafe extern "C" fn call_back(result: *const raw::tutti_error, user: *mut c_voi
         Status::OK => Ok(()),
         status => Err(Error::from_c(result, status)),
     };
-    contained(|| function(result)); // a panic has nobody else to be told to
+    let _ = contained(|| function(result)); // a panic has nobody else to be told to
 }
 
 /// What gives back, in the end, what an operation has held.
@@ -118,7 +118,7 @@ impl<'a, R> Work<'a, R> {
     }
 
     /// Waits until the operation is done, but no longer than `limit`. If that passes, it fails with
-    /// [`Status::TIMEOUT`], the operation goes on, and the wait may be repeated; if the operation
+    /// [`Status::PENDING`], the operation goes on, and the wait may be repeated; if the operation
     /// itself fails, with its failure. Several threads may wait.
     pub fn wait_for(&self, limit: Duration) -> Result<()> {
         self.handle.wait(Timeout::After(limit))
@@ -155,6 +155,14 @@ impl<'a, R> Work<'a, R> {
         self.handle.then(Box::new(function))
     }
 
+    /// Cancels a receive that has not begun, which then fails with [`Status::ABORTED`]; whether it
+    /// did. What has begun, or is no receive, goes on.
+    pub fn cancel(&self) -> Result<bool> {
+        let (work, mut cancelled) = (self.handle.raw(), 0);
+        check(|error| unsafe { raw::tutti_work_cancel(work, &mut cancelled, error) })?;
+        Ok(cancelled != 0)
+    }
+
     /// What kind of operation it is, for instance "all_reduce".
     pub fn op_type(&self) -> Option<&'static str> {
         unsafe { static_text(raw::tutti_work_get_op_type(self.handle.raw())) }
@@ -164,7 +172,7 @@ impl<'a, R> Work<'a, R> {
     pub fn sequence_number(&self) -> Result<u64> {
         let (work, mut number) = (self.handle.raw(), 0);
         check(|error| unsafe { raw::tutti_work_get_sequence_number(work, &mut number, error) })?;
-        Ok(number)
+        Ok(number as u64)
     }
 
     /// How long the operation took; nothing while it is running.
@@ -227,21 +235,23 @@ fn handles(works: &[&dyn Pending]) -> Vec<*mut raw::tutti_work> {
 pub fn wait_any(works: &[&dyn Pending], timeout: impl Into<Timeout>) -> Result<usize> {
     let (works, limit, mut index) = (handles(works), timeout.into().milliseconds(), 0);
     check(|error| unsafe {
-        let (place, count) = (works.as_ptr(), works.len());
+        let (place, count) = (works.as_ptr(), works.len() as i64);
         raw::tutti_work_wait_any(place, count, limit, &mut index, error)
     })?;
-    Ok(index)
+    Ok(index as usize)
 }
 
 /// Waits until all of several operations are done; the first failure in their order is the result.
 pub fn wait_all(works: &[&dyn Pending], timeout: impl Into<Timeout>) -> Result<()> {
     let (works, limit) = (handles(works), timeout.into().milliseconds());
-    check(|error| unsafe { raw::tutti_work_wait_all(works.as_ptr(), works.len(), limit, error) })
+    check(|error| unsafe {
+        raw::tutti_work_wait_all(works.as_ptr(), works.len() as i64, limit, error)
+    })
 }
 
 impl<R> fmt::Debug for Work<'_, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = if self.is_completed() { "done" } else { "running" };
-        write!(f, "Work({}, {state})", self.op_type().unwrap_or("gathered"))
+        write!(f, "Work({}, {state})", self.op_type().unwrap_or("coalesced"))
     }
 }

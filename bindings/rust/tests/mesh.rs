@@ -3,14 +3,15 @@ mod support;
 
 use std::time::Duration;
 use support::on_ranks;
-use tutti::{Dim, GroupOptions, Mesh, NewGroupOptions, ReduceOp, Source, Status};
+use tutti::{DeviceType, Dim, GroupOptions, Mesh, NewGroupOptions, ReduceOp, Source, Status};
 
 #[test]
 fn a_mesh_has_a_group_along_each_dimension() {
     on_ranks(6, |group| {
         let (row, column) = (group.rank() / 3, group.rank() % 3);
         let names = ["row", "column"];
-        let mesh = Mesh::init(Some(group), "cpu", &[2, 3], &names, Default::default()).unwrap();
+        let mesh =
+            Mesh::init(Some(group), DeviceType::CPU, &[2, 3], &names, Default::default()).unwrap();
         assert_eq!((mesh.ndim(), mesh.size(), mesh.rank()), (2, 6, group.rank()));
         assert_eq!(mesh.shape().unwrap(), [2, 3]);
         assert_eq!(mesh.ranks().unwrap(), [0, 1, 2, 3, 4, 5]);
@@ -31,7 +32,7 @@ fn a_mesh_has_a_group_along_each_dimension() {
         let flat = mesh.flatten(Some("all"), Default::default()).unwrap();
         assert_eq!((flat.ndim(), flat.size()), (1, 6));
         assert_eq!(mesh.group("all").unwrap().unwrap().world_size(), 6);
-        for error in [mesh.group("none").unwrap_err(), mesh.group(2).unwrap_err()] {
+        for error in [mesh.group("none").unwrap_err(), mesh.group(9).unwrap_err()] {
             assert_eq!(error.status(), Status::INVALID_ARGUMENT);
         }
         assert!(mesh.group(Dim::Only).is_err());
@@ -39,40 +40,23 @@ fn a_mesh_has_a_group_along_each_dimension() {
 }
 
 #[test]
-fn gathering_holds_for_every_handle_of_a_meshs_group() {
-    on_ranks(2, |group| {
-        let mesh = Mesh::init(Some(group), "cpu", &[2], &[], Default::default()).unwrap();
-        let (first, second) = (mesh.group(0).unwrap().unwrap(), mesh.group(0).unwrap().unwrap());
-        let ((), all) = first
-            .start()
-            .coalesce(|gather| {
-                drop(gather.all_reduce(vec![1], ReduceOp::SUM)?);
-                assert!(second.all_reduce(&mut [1], ReduceOp::SUM).is_err());
-                Ok(())
-            })
-            .unwrap();
-        all.wait().unwrap();
-        second.barrier().unwrap();
-    });
-}
-
-/// All groups of a mesh with one rank have the same ranks.
-#[test]
-fn gathering_holds_for_a_meshs_group_and_no_other() {
-    on_ranks(1, |group| {
-        let other = || group.new_group(None, &Default::default()).unwrap().unwrap();
-        let (first, second) = (other(), other());
-        let mesh = Mesh::from_group(&[&first, &second], "cpu", &[0], &[1, 1], &["x", "y"]).unwrap();
-        let work = first.start().coalesce(|_| {
-            for x in [mesh.group("x"), mesh.group(0), mesh.slice(&["x"])?.group(Dim::Only)] {
-                assert!(x?.unwrap().barrier().is_err());
-            }
-            mesh.group("y")?.unwrap().barrier()?;
-            mesh.all_groups()?[0].barrier().unwrap_err();
-            mesh.all_groups()?[1].barrier()
-        });
-        work.unwrap().1.wait().unwrap();
-        mesh.group("x").unwrap().unwrap().barrier().unwrap();
+fn a_mesh_of_any_layout() {
+    on_ranks(4, |group| {
+        let (here, options) = (group.rank(), GroupOptions::default());
+        let cpu = DeviceType::CPU;
+        let mesh = Mesh::create(Some(group), cpu, &[3, 1, 0, 2], &[2, 2], &["a", "b"], options);
+        let mesh = mesh.unwrap();
+        let place = [vec![1, 0], vec![0, 1], vec![1, 1], vec![0, 0]][here].clone();
+        assert_eq!(mesh.coordinate().unwrap(), Some(place.clone()));
+        assert_eq!((mesh.find_dim("b").unwrap(), mesh.device_type()), (1, cpu));
+        let along = mesh.group("b").unwrap().unwrap();
+        assert_eq!(along.rank(), place[1]);
+        let unknown = mesh.group("c").unwrap_err();
+        assert!(unknown.message().contains('c'), "{unknown}");
+        let gpu = Mesh::init(Some(group), DeviceType::CUDA, &[4], &[], GroupOptions::default());
+        assert!(gpu.unwrap_err().message().contains("device"));
+        along.barrier().unwrap();
+        group.barrier().unwrap();
     });
 }
 
@@ -84,14 +68,32 @@ fn a_mesh_of_groups_that_are_there() {
         let rows = group.split_group(&[&[0, 1], &[2, 3]], &none).unwrap().unwrap();
         let columns = group.split_group(&[&[0, 2], &[1, 3]], &none).unwrap().unwrap();
         let ranks = [0, 1, 2, 3];
-        let mesh = Mesh::from_group(&[&columns, &rows], "cpu", &ranks, &[2, 2], &[]).unwrap();
+        let mesh = Mesh::from_group(
+            &[&columns, &rows],
+            DeviceType::CPU,
+            &ranks,
+            &[2, 2],
+            &[],
+            Default::default(),
+        )
+        .unwrap();
         assert_eq!(mesh.coordinate().unwrap(), Some(vec![row, column]));
-        let wrong = Mesh::from_group(&[&rows], "cpu", &ranks, &[2, 2], &[]).unwrap_err();
+        let wrong =
+            Mesh::from_group(&[&rows], DeviceType::CPU, &ranks, &[2, 2], &[], Default::default())
+                .unwrap_err();
         assert!(wrong.message().contains("groups"), "{wrong}");
-        let wrong = Mesh::from_group(&[&columns, &rows], "cpu", &[0], &[2, 2], &[]).unwrap_err();
+        let wrong = Mesh::from_group(
+            &[&columns, &rows],
+            DeviceType::CPU,
+            &[0],
+            &[2, 2],
+            &[],
+            Default::default(),
+        )
+        .unwrap_err();
         assert!(wrong.message().contains("ranks"), "{wrong}");
         let names = ["only one"];
-        let wrong = Mesh::init(Some(group), "cpu", &[2, 2], &names, Default::default());
+        let wrong = Mesh::init(Some(group), DeviceType::CPU, &[2, 2], &names, Default::default());
         assert!(wrong.unwrap_err().message().contains("dim_names"));
     });
 }
@@ -100,7 +102,8 @@ fn a_mesh_of_groups_that_are_there() {
 fn ranks_without_a_place_are_no_members() {
     on_ranks(3, |group| {
         let last = group.rank() == 2;
-        let mesh = Mesh::init(Some(group), "cpu", &[2], &["x"], Default::default()).unwrap();
+        let mesh =
+            Mesh::init(Some(group), DeviceType::CPU, &[2], &["x"], Default::default()).unwrap();
         assert_eq!(mesh.group("x").unwrap().is_none(), last);
         assert_eq!(mesh.coordinate().unwrap().is_none(), last);
         assert_eq!(mesh.local_rank("x").unwrap().is_none(), last);
@@ -108,7 +111,8 @@ fn ranks_without_a_place_are_no_members() {
         let options = NewGroupOptions { description: Some("pair"), ..Default::default() };
         let pair = group.new_group(Some(&[2, 0]), &options).unwrap();
         assert_eq!(pair.as_ref().map(|pair| pair.rank()), [Some(0), None, Some(1)][group.rank()]);
-        if let Some(pair) = pair {
+        // The pair lives until both have waited in it.
+        if let Some(pair) = &pair {
             assert_eq!((pair.world_size(), pair.ranks().unwrap()), (2, vec![0, 2]));
             assert_eq!((pair.group_rank(2), pair.group_rank(1)), (Some(1), None));
             assert_eq!((pair.global_rank(1), pair.global_rank(2)), (Some(2), None));
@@ -117,6 +121,10 @@ fn ranks_without_a_place_are_no_members() {
             let error = soon.recv(&mut [0_u8], Source::Any, 0).unwrap_err();
             assert_eq!(error.status(), Status::TIMEOUT);
             assert!(error.message().contains("pair"), "{error}");
+            assert!(pair.name().unwrap().contains("pair"));
+            assert_eq!(pair.failed_ranks().unwrap(), []);
+            pair.set_timeout(Duration::from_secs(70)).unwrap();
+            assert_eq!(pair.timeout().unwrap(), Duration::from_secs(70).into());
         }
         let error = group.new_group(Some(&[usize::MAX]), &options).unwrap_err();
         assert!(error.message().contains("ranks[0]"), "{error}");
@@ -136,7 +144,7 @@ fn groups_inherit_and_change_what_they_are() {
         assert!(exact.is_reproducible());
         assert!(exact.new_group(None, &Default::default()).unwrap().unwrap().is_reproducible());
         let options = GroupOptions { reproducible: true, ..Default::default() };
-        let mesh = Mesh::init(Some(group), "cpu", &[2], &[], options).unwrap();
+        let mesh = Mesh::init(Some(group), DeviceType::CPU, &[2], &[], options).unwrap();
         assert!(mesh.group(0).unwrap().unwrap().is_reproducible());
     });
 }

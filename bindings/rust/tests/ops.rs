@@ -58,7 +58,10 @@ fn an_op_outlives_the_operations_that_were_started_with_it() {
             drop(work);
         });
         assert_eq!(data, [1; 100]);
-        assert_eq!(Arc::strong_count(&told), 1, "the function is freed with the last operation");
+        // The function is freed with the last operation, by the thread that ends it.
+        while Arc::strong_count(&told) > 1 {
+            std::thread::yield_now();
+        }
     });
 }
 

@@ -3,7 +3,9 @@ mod support;
 
 use std::sync::{mpsc, Mutex};
 use support::{new_path, LONG};
-use tutti::{DebugLevel, Group, GroupOptions, Init, LogLevel, Mesh, ReduceOp, Status, Store};
+use tutti::{
+    DebugLevel, DeviceType, Group, GroupOptions, Init, LogLevel, Mesh, ReduceOp, Status, Store,
+};
 
 /// One test, for what is told here depends on its order.
 #[test]
@@ -50,7 +52,7 @@ fn the_group_of_all_ranks() {
     let mut data = [5];
     tutti::world().unwrap().all_reduce(&mut data, ReduceOp::SUM).unwrap();
     assert_eq!(data, [5]);
-    let mesh = Mesh::init(None, "cpu", &[1], &[], GroupOptions::default()).unwrap();
+    let mesh = Mesh::init(None, DeviceType::CPU, &[1], &[], GroupOptions::default()).unwrap();
     assert_eq!(mesh.size(), 1);
     world.set_timeout(LONG).unwrap();
     world.destroy().unwrap();
@@ -103,7 +105,8 @@ fn meeting_by_an_all_gather() {
     group.barrier().unwrap();
     let refuses = |_: &[u8], _: &mut [u8]| Err(tutti::Error::new(Status::NETWORK, "no MPI today"));
     let error = Group::create_with_allgather(None, refuses, 0, 1, options).unwrap_err();
-    assert_eq!((error.status(), error.message()), (Status::NETWORK, "no MPI today"));
+    assert_eq!(error.status(), Status::NETWORK);
+    assert!(error.message().contains("no MPI today"), "{error}");
     let panics = |_: &[u8], _: &mut [u8]| -> tutti::Result<()> { panic!("on purpose") };
     let caught = std::panic::catch_unwind(|| {
         let _ = Group::create_with_allgather(None, panics, 0, 1, options);

@@ -80,6 +80,12 @@ fn get_waits_for_another_thread_and_no_longer_than_its_timeout() {
         });
         store.set_timeout(Duration::from_millis(20)).unwrap();
         assert_eq!(store.timeout().unwrap(), Timeout::After(Duration::from_millis(20)));
+        let soon = Duration::from_millis(5);
+        assert_eq!(store.get_within("never", soon).unwrap_err().status(), Status::TIMEOUT);
+        assert_eq!(store.queue_pop_within("never", soon).unwrap_err().status(), Status::TIMEOUT);
+        let error = store.multi_get_within(&["never"], soon).unwrap_err();
+        assert_eq!(error.status(), Status::TIMEOUT);
+        store.flush(Timeout::Default).unwrap();
         let error = store.get("never").unwrap_err();
         assert_eq!(error.status(), Status::TIMEOUT);
         assert!(error.message().contains("never"), "{error}");
@@ -135,4 +141,19 @@ fn bad_arguments_are_named() {
     assert_eq!(missing.status(), Status::STORE);
     let options = TcpStoreOptions { max_key_bytes: -1, ..Default::default() };
     assert!(Store::tcp("127.0.0.1", 0, None, true, &options).is_err());
+}
+
+#[test]
+fn a_wait_is_interrupted() {
+    let store = Store::hash().unwrap();
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| store.get_within("never", Timeout::Never));
+        while !waiting.is_finished() {
+            store.interrupt().unwrap(); // until the wait has begun and ended
+            thread::yield_now();
+        }
+        assert_eq!(waiting.join().unwrap().unwrap_err().status(), Status::ABORTED);
+    });
+    store.set("still", "there").unwrap();
+    assert_eq!(store.get("still").unwrap(), b"there");
 }

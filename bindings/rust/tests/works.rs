@@ -41,7 +41,7 @@ fn with_a_late_message(check: impl Fn(&Group, &dyn Fn()) + Sync) {
 fn a_wait_that_expires_leaves_the_operation_running() {
     with_a_late_message(|group, go| {
         let work = group.start().recv(vec![0.0_f32; 2], Source::Any, 3).unwrap();
-        assert_eq!(work.wait_for(SOON).unwrap_err().status(), Status::TIMEOUT);
+        assert_eq!(work.wait_for(SOON).unwrap_err().status(), Status::PENDING);
         assert!(!work.is_completed() && !work.is_success());
         assert!(work.error().is_none() && work.duration().is_none());
         go();
@@ -135,7 +135,7 @@ fn waiting_for_any_and_for_all() {
         own.wait().unwrap();
         let works: [&dyn Pending; 2] = [&late, &done];
         assert_eq!(wait_any(&works, LONG).unwrap(), 1);
-        assert_eq!(wait_all(&works, SOON).unwrap_err().status(), Status::TIMEOUT);
+        assert_eq!(wait_all(&works, SOON).unwrap_err().status(), Status::PENDING);
         go();
         wait_all(&works, LONG).unwrap();
         assert_eq!(wait_any(&works, LONG).unwrap(), 0);
@@ -207,20 +207,22 @@ fn messages_and_batches() {
 }
 
 #[test]
-fn gathered_calls_are_one_operation() {
+fn coalesced_calls_are_one_operation() {
     on_ranks(3, |group| {
         let (mut a, mut b) = ([1.0_f32; 4], [2_i64; 3]);
         scope(|scope| {
             let start = scope.start(group);
             let ((first, second), all) = start
-                .coalesce(|gather| {
-                    let first = gather.all_reduce(&mut a, ReduceOp::SUM)?;
-                    let second = gather.all_reduce(&mut b, ReduceOp::SUM)?;
+                .coalesce(|together| {
+                    let first = together.all_reduce(&mut a, ReduceOp::SUM)?;
+                    let second = together.all_reduce(&mut b, ReduceOp::SUM)?;
                     assert!(first.wait_for(SOON).is_err());
-                    let refused = group.all_reduce(&mut [0_u8], ReduceOp::SUM).unwrap_err();
-                    assert_eq!(refused.status(), Status::INVALID_ARGUMENT);
-                    assert!(group.start().barrier().is_err());
-                    assert!(gather.send(&[0_u8], 0, 0).is_err());
+                    // The group itself works as ever.
+                    let mut ones = [1_u8];
+                    group.all_reduce(&mut ones, ReduceOp::SUM)?;
+                    assert_eq!(ones, [3]);
+                    group.start().barrier()?.wait()?;
+                    assert!(together.send(&[0_u8], 0, 0).is_err());
                     Ok((first, second))
                 })
                 .unwrap();
@@ -232,9 +234,9 @@ fn gathered_calls_are_one_operation() {
         // Owned memory, and works that are dropped.
         let ((), all) = group
             .start()
-            .coalesce(|gather| {
-                drop(gather.all_reduce(vec![1.0_f32; 100], ReduceOp::SUM)?);
-                drop(gather.broadcast(vec![1_u8; 100], 1)?);
+            .coalesce(|together| {
+                drop(together.all_reduce(vec![1.0_f32; 100], ReduceOp::SUM)?);
+                drop(together.broadcast(vec![1_u8; 100], 1)?);
                 Ok(())
             })
             .unwrap();
@@ -246,16 +248,16 @@ fn gathered_calls_are_one_operation() {
 }
 
 #[test]
-fn gathering_ends_when_its_function_fails_or_panics() {
+fn a_coalescing_ends_when_its_function_fails_or_panics() {
     on_ranks(2, |group| {
-        let failed = group.start().coalesce(|gather| {
-            let _work = gather.all_reduce(vec![1.0_f32], ReduceOp::SUM)?;
+        let failed = group.start().coalesce(|together| {
+            let _work = together.all_reduce(vec![1.0_f32], ReduceOp::SUM)?;
             Err::<(), _>(tutti::Error::new(Status::ABORTED, "on purpose"))
         });
         assert_eq!(failed.unwrap_err().message(), "on purpose");
         let panic = catch_unwind(AssertUnwindSafe(|| {
-            let _ = group.start().coalesce(|gather| -> tutti::Result<()> {
-                drop(gather.all_reduce(vec![1.0_f32], ReduceOp::SUM)?);
+            let _ = group.start().coalesce(|together| -> tutti::Result<()> {
+                drop(together.all_reduce(vec![1.0_f32], ReduceOp::SUM)?);
                 panic!("on purpose")
             });
         }));
@@ -263,6 +265,20 @@ fn gathering_ends_when_its_function_fails_or_panics() {
         let mut after = [1_i32];
         group.all_reduce(&mut after, ReduceOp::SUM).unwrap();
         assert_eq!(after, [2]);
+    });
+}
+
+#[test]
+fn a_receive_that_has_not_begun_is_cancelled() {
+    on_ranks(1, |group| {
+        let work = group.start().recv(vec![0_u8], 0, 1).unwrap();
+        assert!(work.cancel().unwrap());
+        assert_eq!(work.wait().unwrap_err().status(), Status::ABORTED);
+        let work = group.start().recv(vec![0_u8], 0, 1).unwrap();
+        group.start().send(vec![7_u8], 0, 1).unwrap().wait().unwrap();
+        work.wait_for(LONG).unwrap();
+        assert!(!work.cancel().unwrap());
+        assert_eq!(work.wait().unwrap(), [7]);
     });
 }
 

@@ -41,7 +41,7 @@ func meet(ctx context.Context) error {
 		return err
 	}
 	defer server.Close()
-	store, err := tutti.PrefixStore("rendezvous", server) // keys that are ours
+	store, err := tutti.PrefixStore(server, "rendezvous") // keys that are ours
 	if err != nil {
 		return err
 	}

@@ -7,9 +7,9 @@
 
 namespace tutti::hierarchy {
 
-void all_to_all(const Trip& trip, std::span<const ConstBytes> inputs,
+void all_to_all(const CallContext& context, std::span<const ConstBytes> inputs,
                 std::span<const Bytes> outputs, bool in_place) {
-    const Hosts& hosts = trip.hosts;
+    const Hosts& hosts = context.hosts;
     Block room;
     std::vector<ConstBytes> aside;  // what goes out where something comes in
     if (in_place) {
@@ -22,7 +22,7 @@ void all_to_all(const Trip& trip, std::span<const ConstBytes> inputs,
         }
         inputs = aside;
     }
-    Exchange exchange = trip.among_all();
+    Exchange exchange = context.among_all();
     std::vector<Exchange::Ticket> arriving;
     for (int distance = 1; distance < hosts.ranks(); ++distance) {
         const int peer = algorithm::around(hosts.rank(), distance, hosts.ranks());
@@ -32,8 +32,8 @@ void all_to_all(const Trip& trip, std::span<const ConstBytes> inputs,
     }
     const auto given = column(hosts, hosts.host(), 0, 1, inputs);
     const auto taken = column(hosts, hosts.host(), 0, 1, outputs);
-    if (trip.team != nullptr) {
-        shm::all_to_all(*trip.team, given, taken);
+    if (context.team != nullptr) {
+        shm::all_to_all(*context.team, given, taken);
     } else {
         copy(taken.front(), given.front());
     }

@@ -4,36 +4,36 @@
 
 namespace tutti::hierarchy {
 
-void broadcast(const Trip& trip, Bytes data, int root) {
-    const Hosts& hosts = trip.hosts;
+void broadcast(const CallContext& context, Bytes data, int root) {
+    const Hosts& hosts = context.hosts;
     const Ranks leaders = hosts.leaders(root);
     const int leader = leaders[static_cast<size_t>(hosts.host())];
     if (hosts.rank() == leader) {
-        Exchange exchange = trip.between(leaders);
+        Exchange exchange = context.between(leaders);
         algorithm::tree_broadcast(exchange, data, hosts.host_of(root));
     }
-    broadcast_inside(trip, data, hosts.place_of(leader));
+    broadcast_inside(context, data, hosts.local_rank_of(leader));
 }
 
-void broadcast_byte_string(const Trip& trip, const ByteStrings& call) {
-    const Hosts& hosts = trip.hosts;
+void broadcast_byte_string(const CallContext& context, const ByteStrings& call) {
+    const Hosts& hosts = context.hosts;
     const Ranks leaders = hosts.leaders(call.root);
     const int leader = leaders[static_cast<size_t>(hosts.host())];
     const bool speaks = hosts.rank() == leader;
     if (speaks) {
         ByteStrings outside = call;
         outside.root = hosts.host_of(call.root);
-        Exchange exchange = trip.between(leaders);
+        Exchange exchange = context.between(leaders);
         algorithm::byte_strings(exchange, outside);
     }
-    if (trip.team == nullptr) return;
+    if (context.team == nullptr) return;
     ByteStrings here = call;
-    here.root = hosts.place_of(leader);
+    here.root = hosts.local_rank_of(leader);
     if (speaks) {
         here.received = std::make_shared<ByteStrings::Received>();  // nothing
         if (here.inputs.empty()) here.inputs = {call.received->front().bytes()};
     }
-    shm::broadcast_byte_string(*trip.team, here, call.root);
+    shm::broadcast_byte_string(*context.team, here, call.root);
 }
 
 }  // namespace tutti::hierarchy

@@ -14,34 +14,35 @@ namespace {
 
 constexpr const char* backend_name = "hierarchy";
 
-message::Neighbours neighbours_in(const shm::Meeting& meeting) {
-    if (meeting.here.members.size() == 1) return {};
-    return shm::neighbours(meeting.here);
+message::Neighbours neighbours_in(const shm::BootstrapResult& bootstrap) {
+    if (bootstrap.here.members.size() == 1) return {};
+    return shm::neighbours(bootstrap.here);
 }
 
 class HierarchyBackend : public ChannelBackend {
 public:
-    HierarchyBackend(std::unique_ptr<Channel> channel, shm::Meeting meeting)
-        : ChannelBackend(std::move(channel), neighbours_in(meeting)),
-          hosts_(std::move(meeting.hosts), this->channel().rank()) {
+    HierarchyBackend(std::unique_ptr<Channel> channel, shm::BootstrapResult bootstrap)
+        : ChannelBackend(std::move(channel), neighbours_in(bootstrap)),
+          hosts_(std::move(bootstrap.hosts), this->channel().rank()) {
         if (hosts_.here().size() == 1) return;
-        team_.emplace(std::move(meeting.here), this->channel().membership());
+        team_.emplace(std::move(bootstrap.here), this->channel().membership());
         this->channel().set_comparison([this] { team_->compare(); });
     }
 
     ~HierarchyBackend() override { end_messages(); }  // those of this host are in its memory
 
     [[nodiscard]] const char* name() const override { return backend_name; }
-    void run(const FlatCall& call, uint64_t number, const Deadline& deadline) override {
+    void run(const FlatCall& call, uint64_t sequence, const Deadline& deadline) override {
         if (hosts_.count() == 1) {
-            return ChannelBackend::run(call, number, deadline);
+            return ChannelBackend::run(call, sequence, deadline);
         }
         const Fingerprint& whole = call.fingerprint;
-        if (team_) team_->begin(whole, number, deadline);
+        if (team_) team_->begin(whole, sequence, deadline);
         const auto go = [&](const FlatCall& one, const Fingerprint& print,
                             const Exchange::Step& step) {
             hierarchy::run(
-                {team_ ? &*team_ : nullptr, hosts_, channel(), print, number, deadline, step}, one);
+                {team_ ? &*team_ : nullptr, hosts_, channel(), print, sequence, deadline, step},
+                one);
         };
         try {
             if (call.kind == FlatCall::Kind::Coalesced) {
@@ -63,16 +64,16 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Backend> make(Membership& membership, shm::Meeting meeting,
+std::unique_ptr<Backend> make(Membership& membership, shm::BootstrapResult bootstrap,
                               const Deadline& deadline) {
-    if (meeting.all_see_each_other()) {
-        return shm::make(membership, std::move(meeting.here), backend_name);
+    if (bootstrap.all_see_each_other()) {
+        return shm::make(membership, std::move(bootstrap.here), backend_name);
     }
-    return make(gloo_channel::open(membership, deadline), std::move(meeting));
+    return make(gloo_channel::open(membership, deadline), std::move(bootstrap));
 }
 
-std::unique_ptr<Backend> make(std::unique_ptr<Channel> channel, shm::Meeting meeting) {
-    return std::make_unique<HierarchyBackend>(std::move(channel), std::move(meeting));
+std::unique_ptr<Backend> make(std::unique_ptr<Channel> channel, shm::BootstrapResult bootstrap) {
+    return std::make_unique<HierarchyBackend>(std::move(channel), std::move(bootstrap));
 }
 
 }  // namespace tutti::hierarchy

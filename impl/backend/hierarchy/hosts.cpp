@@ -15,14 +15,14 @@ Hosts::Hosts(std::vector<Ranks> hosts, int rank) : hosts_(std::move(hosts)), ran
         fewest_ = std::min(fewest_, size);
         most_ = std::max(most_, size);
         are_in_order_ = are_in_order_ && here.back() - here.front() + 1 == size;
-        for (size_t place = 0; place < here.size(); ++place) {
-            homes_[static_cast<size_t>(here[place])] = {static_cast<int>(host),
-                                                        static_cast<int>(place)};
+        for (size_t local_rank = 0; local_rank < here.size(); ++local_rank) {
+            homes_[static_cast<size_t>(here[local_rank])] = {static_cast<int>(host),
+                                                             static_cast<int>(local_rank)};
         }
     }
-    for (size_t place = 0; place < static_cast<size_t>(fewest_); ++place) {
+    for (size_t local_rank = 0; local_rank < static_cast<size_t>(fewest_); ++local_rank) {
         Ranks& lane = lanes_.emplace_back();
-        for (const Ranks& here : hosts_) lane.push_back(here[place]);
+        for (const Ranks& here : hosts_) lane.push_back(here[local_rank]);
     }
 }
 

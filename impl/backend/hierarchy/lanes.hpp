@@ -1,28 +1,28 @@
-// Lists of pieces, by rank, as several ranks of each host take them over the network: the one at
-// place p those of its host's ranks at p, p + lanes, p + 2 * lanes, ... Any thread; touches only
-// what it is given.
+// Lists of pieces, by rank, split among several ranks of each host for the network: local rank p
+// takes those of its host's ranks p, p + lanes, p + 2 * lanes, ... Any thread; touches only its
+// arguments.
 #pragma once
 
 #include "base/block.hpp"
-#include "trip.hpp"
+#include "call_context.hpp"
 
 namespace tutti::hierarchy {
 
-// The pieces of that host that go by that lane, in the order of their ranks.
+// The pieces of that host in that lane, in the order of their ranks.
 template <typename Byte>
 std::vector<std::span<Byte>> column(const Hosts& hosts, int host, int lane, int lanes,
                                     std::span<const std::span<Byte>> pieces) {
     std::vector<std::span<Byte>> result;
     const Ranks& ranks = hosts.on(host);
-    for (auto place = static_cast<size_t>(lane); place < ranks.size();
-         place += static_cast<size_t>(lanes)) {
-        result.push_back(pieces[static_cast<size_t>(ranks[place])]);
+    for (auto local_rank = static_cast<size_t>(lane); local_rank < ranks.size();
+         local_rank += static_cast<size_t>(lanes)) {
+        result.push_back(pieces[static_cast<size_t>(ranks[local_rank])]);
     }
     return result;
 }
 
-// One piece for each lane, the index-th of each column, and nothing for the other places of the
-// host that this is on.
+// One piece for each lane, the index-th of each column, and nothing for the other ranks of this
+// host.
 template <typename Byte>
 std::vector<std::span<Byte>> row(const Hosts& hosts, int host, size_t index, int lanes,
                                  std::span<const std::span<Byte>> pieces) {
@@ -30,8 +30,8 @@ std::vector<std::span<Byte>> row(const Hosts& hosts, int host, size_t index, int
     const Ranks& ranks = hosts.on(host);
     const size_t begin = index * static_cast<size_t>(lanes);
     const size_t end = std::min(begin + static_cast<size_t>(lanes), ranks.size());
-    for (size_t place = begin; place < end; ++place) {
-        result[place - begin] = pieces[static_cast<size_t>(ranks[place])];
+    for (size_t local_rank = begin; local_rank < end; ++local_rank) {
+        result[local_rank - begin] = pieces[static_cast<size_t>(ranks[local_rank])];
     }
     return result;
 }
@@ -41,8 +41,8 @@ inline size_t rows(const Hosts& hosts, int host, int lanes) {
     return (hosts.on(host).size() + length - 1) / length;
 }
 
-// That host's pieces, in the order of the ranks. Where all pieces follow each other in memory, on
-// all ranks, those of ranks that follow each other are one.
+// That host's pieces, in rank order. If all pieces are contiguous, on all ranks, those of
+// consecutive ranks are one.
 template <typename Byte>
 std::vector<std::span<Byte>> runs(const Hosts& hosts, int host, bool is_whole,
                                   std::span<const std::span<Byte>> pieces) {
@@ -60,7 +60,7 @@ std::vector<std::span<Byte>> runs(const Hosts& hosts, int host, bool is_whole,
     return result;
 }
 
-// Several pieces as one: themselves if they follow each other, else memory of its own.
+// Several pieces as one: in place if they are contiguous, else in memory of its own.
 class Joined {
 public:
     explicit Joined(std::vector<Bytes> pieces) : pieces_(std::move(pieces)) {

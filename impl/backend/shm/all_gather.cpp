@@ -11,7 +11,7 @@ namespace {
 
 void all_gather_by_slots(Team& team, ConstBytes input, std::span<const Bytes> outputs,
                          size_t longest) {
-    team.tell_way(Op::AllGather, longest, "staged");
+    team.log_algorithm(OperationKind::AllGather, longest, "staged");
     const size_t length = chunk_for(longest, team.size());
     const Stores stores = stores_for(algorithm::total_size<std::byte>(outputs), team.size());
     const Bytes place = outputs[static_cast<size_t>(team.rank())];
@@ -30,11 +30,11 @@ void all_gather_by_slots(Team& team, ConstBytes input, std::span<const Bytes> ou
     pipeline(team, pieces_of(longest, length), stage, read);
 }
 
-// In place too: what a rank shows is its own place, which nobody writes. False: some rank has its
-// data where the others do not read them.
+// Also in place: a rank posts its own part, which no other writes. False: some rank has its data
+// where the others do not read them.
 bool all_gather_directly(Team& team, ConstBytes input, std::span<const Bytes> outputs,
                          size_t longest) {
-    Direct direct(team, Op::AllGather, longest);
+    Direct direct(team, OperationKind::AllGather, longest);
     direct.show(input);
     if (direct.find_all() == Direct::Reach::None) return false;
     const Stores stores = stores_for(algorithm::total_size<std::byte>(outputs), team.size());
@@ -52,7 +52,7 @@ bool all_gather_directly(Team& team, ConstBytes input, std::span<const Bytes> ou
 void all_gather(Team& team, ConstBytes input, std::span<const Bytes> outputs) {
     size_t longest = 0;
     for (const Bytes& output : outputs) longest = std::max(longest, output.size());
-    const bool looks = Direct::is_for(team, Op::AllGather, longest);
+    const bool looks = Direct::is_for(team, OperationKind::AllGather, longest);
     if (!looks || !all_gather_directly(team, input, outputs, longest)) {
         all_gather_by_slots(team, input, outputs, longest);
     }

@@ -43,7 +43,7 @@ void by_two(Team& team, ConstBytes input, Bytes output, const Reduction& reducti
 
 // From where the inputs are. False: they are not to be read there.
 bool all_reduce_directly(Team& team, ConstBytes input, Bytes output, const Reduction& reduction) {
-    Direct direct(team, Op::AllReduce, input.size());
+    Direct direct(team, OperationKind::AllReduce, input.size());
     direct.show(input, output);
     if (direct.find_all() == Direct::Reach::None) return false;
     if (!direct.sees() || direct.is_in_place() || input.size() > everyone_combines(team.size())) {
@@ -57,8 +57,9 @@ bool all_reduce_directly(Team& team, ConstBytes input, Bytes output, const Reduc
 }
 
 void all_reduce_by_slots(Team& team, ConstBytes input, Bytes output, const Reduction& reduction) {
-    const bool everyone = team.way(Op::AllReduce, input.size()) == Way::Everyone;
-    team.tell_way(Op::AllReduce, input.size(), everyone ? "everyone" : "staged");
+    const bool everyone =
+        team.algorithm(OperationKind::AllReduce, input.size()) == Algorithm::Everyone;
+    team.log_algorithm(OperationKind::AllReduce, input.size(), everyone ? "everyone" : "staged");
     if (everyone) {
         by_everyone(team, input, output, reduction);
     } else if (team.size() == 2 && !shares_combining(input.size(), 2)) {
@@ -71,7 +72,7 @@ void all_reduce_by_slots(Team& team, ConstBytes input, Bytes output, const Reduc
 }  // namespace
 
 void all_reduce(Team& team, ConstBytes input, Bytes output, const Reduction& reduction) {
-    const bool looks = Direct::is_for(team, Op::AllReduce, input.size(), reduction);
+    const bool looks = Direct::is_for(team, OperationKind::AllReduce, input.size(), reduction);
     if (!looks || !all_reduce_directly(team, input, output, reduction)) {
         all_reduce_by_slots(team, input, output, reduction);
     }

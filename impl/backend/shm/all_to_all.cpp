@@ -1,5 +1,6 @@
-// In each step a rank shows a piece for every other, all of one length; in place too: what a piece
-// is copied over was shown before. Or it shows where all of them are.
+// In each step a rank posts a piece for every other, all of one length. That works in place as
+// well: memory is overwritten after it was posted. Or a rank publishes the address of all its
+// pieces.
 #include "collectives.hpp"
 #include "direct.hpp"
 #include "memory/table.hpp"
@@ -15,7 +16,7 @@ void all_to_all_by_slots(Team& team, std::span<const ConstBytes> inputs,
     const auto own = static_cast<size_t>(team.rank());
     const size_t length = share_of(chunk_bytes, team.size());
     const size_t total = inputs.front().size();
-    team.tell_way(Op::AllToAll, total * ranks, "staged");
+    team.log_algorithm(OperationKind::AllToAll, total * ranks, "staged");
     const Stores stores = stores_for(total * ranks, team.size());
     const auto all_of = [&](size_t index) { return ranks * stride_of(total, index, length); };
     const auto stage = [&](uint64_t step, size_t index) {
@@ -46,7 +47,7 @@ bool all_to_all_directly(Team& team, std::span<const ConstBytes> inputs,
     const auto own = static_cast<size_t>(team.rank());
     const size_t bytes = algorithm::total_size<const std::byte>(inputs);
     const std::byte* const begin = inputs.front().data();
-    Direct direct(team, Op::AllToAll, bytes);
+    Direct direct(team, OperationKind::AllToAll, bytes);
     if (begin != outputs.front().data() && algorithm::follow_each_other(inputs)) {
         direct.show({begin, bytes});
     } else {
@@ -68,7 +69,7 @@ bool all_to_all_directly(Team& team, std::span<const ConstBytes> inputs,
 
 void all_to_all(Team& team, std::span<const ConstBytes> inputs, std::span<const Bytes> outputs) {
     const size_t bytes = algorithm::total_size<const std::byte>(inputs);
-    const bool looks = Direct::is_for(team, Op::AllToAll, bytes);
+    const bool looks = Direct::is_for(team, OperationKind::AllToAll, bytes);
     if (!looks || !all_to_all_directly(team, inputs, outputs))
         all_to_all_by_slots(team, inputs, outputs);
 }

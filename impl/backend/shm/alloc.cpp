@@ -1,5 +1,5 @@
-// Every rank says how much it wants, makes it, shows where it is, maps what the others have, and
-// says whether it could: the memory is shared if all could.
+// Every rank publishes how much it wants, makes it, publishes its location, maps the others', and
+// publishes its success: the memory is shared if all succeed.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -23,19 +23,19 @@ struct Block {
 };
 static_assert(sizeof(Block) <= Line::most);
 
-// What every rank has to say, by rank.
-template <typename Word>
-std::vector<Word> tell_team(Team& team, const Word& mine) {
+// The values of all ranks, by rank.
+template <typename Value>
+std::vector<Value> exchange(Team& team, const Value& mine) {
     const uint64_t step = team.take(1);
     std::memcpy(team.stage(step, sizeof mine).data(), &mine, sizeof mine);
     team.post(step);
-    std::vector<Word> words(static_cast<size_t>(team.size()));
+    std::vector<Value> values(static_cast<size_t>(team.size()));
     for (int rank = 0; rank < team.size(); ++rank) {
-        const ConstBytes word = team.await(rank, step, sizeof mine);
-        std::memcpy(&words[static_cast<size_t>(rank)], word.data(), word.size());
+        const ConstBytes bytes = team.await(rank, step, sizeof mine);
+        std::memcpy(&values[static_cast<size_t>(rank)], bytes.data(), bytes.size());
     }
     team.finish(step, sizeof mine);
-    return words;
+    return values;
 }
 
 // Nothing: this rank does not see that one's.
@@ -76,7 +76,7 @@ void refuse_excess(const Team& team, const Alloc& call, const std::vector<Wish>&
 void refuse_excess(Team& team, const Alloc& call) {
     const MemoryRoom room = memory_room();
     const auto wishes =
-        tell_team(team, Wish{call.bytes, available_memory(), room.bytes, room.group});
+        exchange(team, Wish{call.bytes, available_memory(), room.bytes, room.group});
     refuse_excess(team, call, wishes, "this host",
                   std::ranges::min(wishes, {}, &Wish::available).available);
     for (const Wish& one : wishes) {
@@ -91,7 +91,7 @@ void refuse_excess(Team& team, const Alloc& call) {
 void share(Team& team, const Alloc& call) {
     const auto& memory = call.outcome->memory;
     const Block mine = memory ? Block{memory->address(), memory->size()} : Block{};
-    const std::vector<Block> blocks = tell_team(team, mine);
+    const std::vector<Block> blocks = exchange(team, mine);
     const auto without =
         std::ranges::find(blocks, 0U, [](const Block& block) { return block.address.host; });
     if (without != blocks.end()) {
@@ -106,7 +106,7 @@ void share(Team& team, const Alloc& call) {
                                 : open_part(team, rank, blocks[static_cast<size_t>(rank)]));
         sees_all = sees_all && parts.back() != nullptr;
     }
-    const auto answers = tell_team(team, uint64_t{sees_all});
+    const auto answers = exchange(team, uint64_t{sees_all});
     const bool all_see_all = std::ranges::find(answers, 0U) == answers.end();
     if (all_see_all) team.share(std::move(parts));
 }

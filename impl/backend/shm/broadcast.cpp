@@ -9,7 +9,7 @@ namespace tutti::shm {
 namespace {
 
 void broadcast_by_slots(Team& team, Bytes data, int source) {
-    team.tell_way(Op::Broadcast, data.size(), "staged");
+    team.log_algorithm(OperationKind::Broadcast, data.size(), "staged");
     const size_t length = one_way_chunk_for(data.size(), team.size());
     const Stores stores = stores_for(data.size(), team.size());
     in_steps(team, pieces_of(data.size(), length), [&](uint64_t step, size_t index) {
@@ -25,7 +25,7 @@ void broadcast_by_slots(Team& team, Bytes data, int source) {
 
 // False: the source has the data where the others do not read them.
 bool broadcast_directly(Team& team, Bytes data, int source) {
-    Direct direct(team, Op::Broadcast, data.size());
+    Direct direct(team, OperationKind::Broadcast, data.size());
     if (team.rank() == source) direct.show(data);
     if (direct.find(source) == Direct::Reach::None) return false;
     if (team.rank() == source) {
@@ -40,7 +40,7 @@ bool broadcast_directly(Team& team, Bytes data, int source) {
 }  // namespace
 
 void broadcast(Team& team, Bytes data, int source) {
-    const bool looks = Direct::is_for(team, Op::Broadcast, data.size());
+    const bool looks = Direct::is_for(team, OperationKind::Broadcast, data.size());
     if (!looks || !broadcast_directly(team, data, source)) broadcast_by_slots(team, data, source);
 }
 

@@ -66,7 +66,7 @@ void broadcast_byte_string(Team& team, const ByteStrings& call, int origin) {
 
 namespace {
 
-// All sizes are known to all; returns the longest. Whoever receives opens what comes.
+// All ranks know all sizes; returns the longest. Receivers open the strings.
 size_t exchange_heads(Team& team, const ByteStrings& call, bool receives) {
     const uint64_t step = team.take(1);
     const auto own = static_cast<size_t>(team.rank());

@@ -1,5 +1,5 @@
-// The collectives over shared memory, each in a file of its name: what a rank stages in each step,
-// and what it does with what the others have posted. On the thread of the call; they throw what
+// The collectives over shared memory, each in a file of its name: a rank stages a piece in each
+// step, and uses the pieces that the others have posted. On the thread of the call; they throw what
 // Team throws.
 #pragma once
 
@@ -10,16 +10,16 @@
 
 namespace tutti::shm {
 
-// What runs such a call over shared memory, the same on all ranks; null: nothing does, and it takes
-// the channel.
+// The function that runs such a call over shared memory, the same on all ranks; null: it takes the
+// channel.
 using Server = void (*)(Team& team, const FlatCall& call);
 Server server_of(const FlatCall& call);
 
-// Ranks make memory and map each other's, if all have some and all can; who is without is counted
-// in the team.
+// Ranks make memory and map each other's, if all have some and all can; the first rank without is
+// named by its index in the team.
 void alloc(Team& team, const Alloc& call);
-// The steps of that. Ranks of one host may want more together than there is, which none sees from
-// what it wants itself: then all refuse, for the sake of the one that wants most.
+// Its steps. Ranks of one host may together want more than is available, which none sees from its
+// own request: then all refuse, naming the one that wants most.
 void refuse_excess(Team& team, const Alloc& call);
 void share(Team& team, const Alloc& call);
 void barrier(Team& team);
@@ -28,7 +28,8 @@ void broadcast(Team& team, Bytes data, int source);
 void all_reduce(Team& team, ConstBytes input, Bytes output, const algorithm::Reduction& reduction);
 void all_reduce_addends(Team& team, std::span<const ConstBytes> inputs, Bytes output,
                         const algorithm::Reduction& reduction);
-// `output` is of account at the destination only.
+// `output` matters at the destination only. Of a partial reduction the output of this and of
+// reduce_scatter() is float32, and not an input; this is for short data, then.
 void reduce(Team& team, ConstBytes input, Bytes output, int destination,
             const algorithm::Reduction& reduction);
 void reduce_scatter(Team& team, std::span<const ConstBytes> inputs, Bytes output,
@@ -43,12 +44,12 @@ void scatter(Team& team, std::span<const ConstBytes> inputs, Bytes output, size_
 // All of one length.
 void scatter_evenly(Team& team, std::span<const ConstBytes> inputs, Bytes output, int source);
 void all_to_all(Team& team, std::span<const ConstBytes> inputs, std::span<const Bytes> outputs);
-// Of any lengths, which ranks first show each other. Throws MISMATCH, on all ranks the same, if one
-// gives another less or more than that expects. `in_place`: outputs take the place of inputs.
+// Of any lengths, which ranks first exchange. Throws MISMATCH, the same on all ranks, if two of
+// them disagree. `in_place`: outputs take the place of inputs.
 void uneven_all_to_all(Team& team, std::span<const ConstBytes> inputs,
                        std::span<const Bytes> outputs, bool in_place, tutti_dtype dtype);
 void byte_strings(Team& team, const ByteStrings& call);
-// A byte string that came to the root from elsewhere: from that rank of the group.
+// A byte string that the root received from that rank of the group.
 void broadcast_byte_string(Team& team, const ByteStrings& call, int origin);
 
 }  // namespace tutti::shm

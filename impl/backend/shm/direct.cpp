@@ -48,7 +48,7 @@ Direct::Reach Direct::find(int peer) {
 Direct::Reach Direct::found(Reach reach) {
     reach_ = reach;
     if (reach != Reach::None) {
-        team_.tell_way(op_, bytes_, reach == Reach::Seen ? "shared" : "direct");
+        team_.log_algorithm(op_, bytes_, reach == Reach::Seen ? "shared" : "direct");
     }
     return reach;
 }

@@ -23,7 +23,7 @@ public:
                                                 : stores_for(output.size(), team_.size())) {}
 
     void run() {
-        // Who has posted a piece has read all it wants of it, so then the others may change theirs.
+        // A rank that has posted a piece has finished reading it, so the others may change theirs.
         pipeline(
             team_, pieces_of(input_.size(), length_),
             [this](uint64_t step, size_t index) { combine(step, index); },
@@ -92,8 +92,8 @@ void combine_fetched(const Direct& direct, const algorithm::Reduction& reduction
     const size_t length = share_of(workplace.size(), team.size());
     const auto input = [&](int rank) -> ConstBytes {
         if (rank == team.rank()) return mine;
-        if (direct.sees()) return direct.see(rank, offset, out.size());
-        const Bytes copy = workplace.subspan(static_cast<size_t>(rank) * length, out.size());
+        if (direct.sees()) return direct.see(rank, offset, mine.size());
+        const Bytes copy = workplace.subspan(static_cast<size_t>(rank) * length, mine.size());
         direct.read(rank, offset, copy);
         return copy;
     };

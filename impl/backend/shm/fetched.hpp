@@ -1,5 +1,5 @@
-// Reductions whose ranks take their shares of each piece from where the others' inputs are, and
-// show what they make of them.
+// Reductions in which each rank takes its share of each piece from the others' inputs in place, and
+// publishes the result.
 #pragma once
 
 #include "algorithm/reduction.hpp"
@@ -7,12 +7,12 @@
 
 namespace tutti::shm {
 
-// out = what the others have at that offset and what is `mine`, as long as `out`. The workplace has
-// room for so much of every rank, if what they have cannot be seen.
+// out = the others' data at that offset combined with `mine`, as long as it. The workplace has room
+// for as much of every rank, if their data are not visible.
 void combine_fetched(const Direct& direct, const algorithm::Reduction& reduction, Bytes out,
                      ConstBytes mine, size_t offset, Bytes workplace, Stores stores);
 
-// When the inputs are found. `output` is empty on ranks that want no result, and may be `input`.
+// After the inputs are found. `output` is empty on ranks that want no result, and may be `input`.
 void fetched(Direct& direct, ConstBytes input, Bytes output, const algorithm::Reduction& reduction);
 
 }  // namespace tutti::shm

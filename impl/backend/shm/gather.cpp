@@ -12,7 +12,7 @@ namespace {
 // False: some rank has its data where the destination does not read them.
 bool gather_directly(Team& team, ConstBytes input, std::span<const Bytes> outputs, size_t longest,
                      int destination) {
-    Direct direct(team, Op::Gather, longest);
+    Direct direct(team, OperationKind::Gather, longest);
     const bool is_destination = team.rank() == destination;
     direct.show(is_destination ? ConstBytes{} : input);
     if (direct.find_all() == Direct::Reach::None) return false;
@@ -26,7 +26,7 @@ bool gather_directly(Team& team, ConstBytes input, std::span<const Bytes> output
 
 void gather_by_slots(Team& team, ConstBytes input, std::span<const Bytes> outputs, size_t longest,
                      int destination) {
-    team.tell_way(Op::Gather, longest, "staged");
+    team.log_algorithm(OperationKind::Gather, longest, "staged");
     const size_t length = one_way_chunk_for(longest, team.size());
     const Stores stores = stores_for(longest * static_cast<size_t>(team.size()), team.size());
     in_steps(team, pieces_of(longest, length), [&](uint64_t step, size_t index) {
@@ -44,7 +44,7 @@ void gather_by_slots(Team& team, ConstBytes input, std::span<const Bytes> output
 
 void gather(Team& team, ConstBytes input, std::span<const Bytes> outputs, size_t longest,
             int destination) {
-    const bool looks = Direct::is_for(team, Op::Gather, longest);
+    const bool looks = Direct::is_for(team, OperationKind::Gather, longest);
     if (!looks || !gather_directly(team, input, outputs, longest, destination)) {
         gather_by_slots(team, input, outputs, longest, destination);
     }

@@ -1,7 +1,7 @@
-// What stands in the memory that a rank of a group shows the others: it alone writes, they read.
-// Collectives are cut into steps that all ranks count alike; in a step a rank shows at most one
-// piece of data, in a line of its own or, if it is longer, in a slot. Lines and slots come round
-// again when all have read them. Plain memory, mapped by several processes.
+// The layout of the memory that a rank of a group shares: it alone writes, the others read.
+// Collectives are cut into steps that all ranks count alike; in a step a rank posts at most one
+// piece of data, in a flag line or, if it is longer, in a slot. Lines and slots are reused when all
+// have read them. Plain memory, mapped by several processes.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace tutti::shm {
 
-// A step's flag and what else must be known with it, in the one cache line that travels.
+// A step's flag and all that must be known with it, in one cache line.
 struct alignas(cache_line) Line {
     static constexpr size_t most = 40;
     std::byte data[most];
@@ -25,45 +25,45 @@ struct alignas(cache_line) Line {
 };
 static_assert(sizeof(Line) == cache_line);
 
-// A call of the rank's, for others to compare with theirs.
+// A call of the rank, for others to compare with theirs.
 class alignas(cache_line) Record {
 public:
-    void write(uint64_t number, const Fingerprint& fingerprint) {
-        number_.store(0, std::memory_order_relaxed);  // it is being written
+    void write(uint64_t sequence, const Fingerprint& fingerprint) {
+        sequence_.store(0, std::memory_order_relaxed);  // it is being written
         const auto words = std::bit_cast<Words>(fingerprint);
         for (size_t i = 0; i < words.size(); ++i) {
             words_[i].store(words[i], std::memory_order_release);
         }
-        number_.store(number, std::memory_order_release);
+        sequence_.store(sequence, std::memory_order_release);
     }
-    // False if another one's is there, or comes meanwhile.
-    bool read(uint64_t number, Fingerprint& fingerprint) const {
-        if (number_.load(std::memory_order_acquire) != number) return false;
+    // False if it has another call, or is overwritten meanwhile.
+    bool read(uint64_t sequence, Fingerprint& fingerprint) const {
+        if (sequence_.load(std::memory_order_acquire) != sequence) return false;
         Words words;
         for (size_t i = 0; i < words.size(); ++i) {
             words[i] = words_[i].load(std::memory_order_acquire);
         }
         fingerprint = std::bit_cast<Fingerprint>(words);
-        return number_.load(std::memory_order_relaxed) == number;
+        return sequence_.load(std::memory_order_relaxed) == sequence;
     }
 
 private:
     using Words = std::array<uint64_t, sizeof(Fingerprint) / sizeof(uint64_t)>;
-    std::atomic<uint64_t> number_;
+    std::atomic<uint64_t> sequence_;
     std::atomic<uint64_t> words_[sizeof(Fingerprint) / sizeof(uint64_t)];
 };
 
 constexpr size_t most_lines = 16;
 constexpr size_t most_records = 16;
 constexpr size_t most_slots = 4;
-constexpr size_t result_bytes = size_t{64} * 1024;  // behind them: a rank's part of the result
+constexpr size_t result_bytes = size_t{64} * 1024;  // after the data: a rank's part of the result
 constexpr size_t slot_bytes = chunk_bytes + result_bytes;
 
 struct Part {
     Line lines[most_lines];
-    // The rank reads nothing more of the steps before this one.
+    // The rank reads no step before this one any more.
     alignas(cache_line) std::atomic<uint64_t> finished;
-    std::atomic<int> processor;  // that it was running on when its last call began
+    std::atomic<int> processor;  // that it was running on when it last waited
     Doorbell doorbell;           // of those who wait for this rank
     Record records[most_records];
     alignas(4096) std::byte slots[most_slots][slot_bytes];
@@ -71,7 +71,7 @@ struct Part {
 static_assert(std::atomic<uint64_t>::is_always_lock_free &&
               std::atomic<uint32_t>::is_always_lock_free);
 
-// Takes a cache line away from those who have read it, in good time.
+// Takes a cache line from its readers ahead of time.
 inline void will_write(const Line& line) {
 #if defined(__x86_64__)
     asm volatile("prefetchw %0" : : "m"(line));

@@ -1,5 +1,5 @@
 // Data cut into the pieces of successive steps, and the order in which a rank stages its own and
-// reads the others'. Any thread; touches only what it is given.
+// reads the others'. Any thread; touches only its arguments.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr size_t stride_of(size_t longest, size_t index, size_t length) {
     return std::min(length, longest - std::min(longest, index * length));
 }
 
-// A slot that has a piece for every rank: this long at most, on cache lines of their own.
+// The length of a piece in a slot that has one for every rank, each on cache lines of its own.
 inline size_t share_of(size_t chunk, int ranks) {
     return chunk / static_cast<size_t>(ranks) / cache_line * cache_line;
 }
@@ -39,7 +39,7 @@ inline Share share_of_piece(size_t piece_bytes, int rank, int ranks) {
     return {begin, std::min(most, piece_bytes - begin)};
 }
 
-// The same of what a rank brings into a reduction.
+// The same for a rank's contribution to a reduction.
 inline void bring(Bytes to, ConstBytes from, const algorithm::Reduction& reduction) {
     if (reduction.changes_input()) {
         reduction.begin(to, from);
@@ -48,12 +48,12 @@ inline void bring(Bytes to, ConstBytes from, const algorithm::Reduction& reducti
     }
 }
 
-// Shows a piece as it is.
+// Posts a piece as it is.
 inline void show(Team& team, uint64_t step, ConstBytes piece) {
     copy_in(team.stage(step, piece.size()), piece);
     team.post(step);
 }
-// Shows what a rank brings into a reduction.
+// Posts a rank's contribution to a reduction.
 inline void show(Team& team, uint64_t step, ConstBytes piece,
                  const algorithm::Reduction& reduction) {
     bring(team.stage(step, piece.size()), piece, reduction);
@@ -79,8 +79,8 @@ void pipeline(Team& team, size_t steps, Stage stage, Read read) {
     }
 }
 
-// out = what all ranks bring, combined in the order of the ranks. `input(rank)` is as long as
-// `out`, which may be one of them.
+// out = all contributions, combined in rank order. `input(rank)` is as long as `out`, which may be
+// one of them.
 template <typename Input>
 void combine_all(const algorithm::Reduction& reduction, Bytes out, int ranks, Input input,
                  Stores stores = Stores::Ordinary) {
@@ -91,8 +91,8 @@ void combine_all(const algorithm::Reduction& reduction, Bytes out, int ranks, In
     reduction.combine_all(out, std::span(inputs).first(static_cast<size_t>(ranks)), stores);
 }
 
-// The same of what they have shown: `shown(rank)`, but the rank's own piece as it is where it was,
-// nearer, if that is what it brings.
+// The same for posted pieces, `shown(rank)`, but with the rank's own input in place, which is
+// nearer, unless the reduction changes it.
 template <typename Shown>
 void combine_shown(const Team& team, const algorithm::Reduction& reduction, Bytes out,
                    ConstBytes own, Shown shown, Stores stores = Stores::Ordinary) {

@@ -11,12 +11,12 @@ namespace tutti::shm {
 
 namespace {
 
-// A stranger may be what the system keeps the ranks away from: who is moved back again and again
-// tries more and more rarely.
+// The system may keep the ranks away from another process: a rank that is moved back again and
+// again tries more and more rarely.
 constexpr std::chrono::milliseconds shortest_stay{1};
 constexpr std::chrono::milliseconds longest_stay{128};
 
-// Of the first thread, as long as nobody else has had a say. Empty if it cannot be told: then every
+// Of the first thread, before anything else can change it. Empty if it is not known: then every
 // thread counts as not bound.
 const cpu_set_t mask_at_start = [] {
     cpu_set_t processors;

@@ -1,8 +1,8 @@
-// Which processors the ranks of a team run on, where they outnumber those: three on one and one on
-// the next wait for each other longer than two and two, and the system takes its time to mend that.
-// So a rank moves by itself: the thread that waits, often the caller's, is nudged to another
-// processor of its affinity mask. Never where the program or somebody else has bound that thread,
-// and not if TUTTI_PLACEMENT is 0. Not thread-safe.
+// Moves ranks between processors where they outnumber those: three on one and one on the next wait
+// for each other longer than two and two, and the system is slow to balance that. So a rank moves
+// itself: the waiting thread, often the caller's, is moved to another processor of its affinity
+// mask. Never if the program or anything else has bound that thread, nor if TUTTI_PLACEMENT is 0.
+// Not thread-safe.
 #pragma once
 
 #include <sched.h>
@@ -13,25 +13,26 @@
 
 namespace tutti::shm {
 
-// Where the rank had better be: a processor that it may run on and that has at least two ranks less
-// than its own. None if there is none, or if a higher rank of its processor is the one to go.
-// `of_ranks` says where each one was last; what is no processor counts nowhere.
+// A better processor: one that the rank may run on, with at least two ranks less than its own. None
+// if there is none, or if a higher rank of its processor is to move. `of_ranks`: each rank's last
+// processor; invalid ones are ignored.
 std::optional<int> better_processor(int rank, std::span<const int> of_ranks,
                                     const cpu_set_t& allowed);
 
-// Moves this thread to a processor; what it may run on stays what it is.
+// Moves this thread to a processor; its affinity mask stays.
 bool move_to(int processor);
 
-// What the process could run on when the library was loaded: its launcher's and container's choice.
+// The affinity mask of the process when the library was loaded: the choice of its launcher or
+// container.
 const cpu_set_t& processors_at_start();
-// Whether a thread that may run on `allowed` has been bound since: it lacks one of those.
+// Whether a thread with mask `allowed` has been bound since: it lacks one of those.
 bool is_bound(const cpu_set_t& allowed, const cpu_set_t& at_start);
 
 // Environment variable TUTTI_PLACEMENT: 1, or not set: ranks may move; 0: they never do.
 // INVALID_ARGUMENT if it is anything else.
 bool may_move_by_environment();
 
-// When a rank that waits again and again sees to it.
+// Decides when a waiting rank looks for a better processor.
 class Placement {
 public:
     using Clock = std::chrono::steady_clock;
@@ -45,8 +46,8 @@ public:
         waits_to_look_ = waits_between_looks;
         return true;
     }
-    // Moves this thread to where its rank had better be, unless it is bound or has moved a short
-    // while before; whether it did.
+    // Moves this thread to a better processor, unless it is bound or has moved recently; whether it
+    // did.
     bool look(int rank, std::span<const int> of_ranks, Clock::time_point now = Clock::now());
 
 private:

@@ -11,7 +11,7 @@ namespace {
 // From where the inputs are. False: they are not to be read there.
 bool reduce_directly(Team& team, ConstBytes input, Bytes output,
                      const algorithm::Reduction& reduction) {
-    Direct direct(team, Op::Reduce, input.size());
+    Direct direct(team, OperationKind::Reduce, input.size());
     direct.show(input);
     if (direct.find_all() == Direct::Reach::None) return false;
     if (!direct.sees() || input.size() > one_combines) {
@@ -28,8 +28,8 @@ bool reduce_directly(Team& team, ConstBytes input, Bytes output,
 
 void reduce_by_slots(Team& team, ConstBytes input, Bytes output, bool is_destination,
                      const algorithm::Reduction& reduction) {
-    team.tell_way(Op::Reduce, input.size(), "staged");
-    if (shares_combining(input.size(), team.size())) {
+    team.log_algorithm(OperationKind::Reduce, input.size(), "staged");
+    if (!reduction.is_partial && shares_combining(input.size(), team.size())) {
         scattered(team, input, output, reduction);
     } else {
         const size_t length = one_way_chunk_for(input.size(), team.size());
@@ -41,7 +41,7 @@ void reduce_by_slots(Team& team, ConstBytes input, Bytes output, bool is_destina
             if (is_destination) {
                 team.await_all(step);
                 combine_shown(
-                    team, reduction, piece_of(output, index, length),
+                    team, reduction, piece_of(output, index, reduction.combined_size(length)),
                     piece_of(input, index, length),
                     [&](int rank) { return team.posted(rank, step, bytes); },
                     stores_for(output.size(), team.size()));
@@ -58,7 +58,8 @@ void reduce(Team& team, ConstBytes input, Bytes output, int destination,
             const algorithm::Reduction& reduction) {
     const bool is_destination = team.rank() == destination;
     if (!is_destination) output = {};
-    const bool looks = Direct::is_for(team, Op::Reduce, input.size(), reduction);
+    const bool looks = !reduction.is_partial &&
+                       Direct::is_for(team, OperationKind::Reduce, input.size(), reduction);
     if (!looks || !reduce_directly(team, input, output, reduction)) {
         reduce_by_slots(team, input, output, is_destination, reduction);
     }

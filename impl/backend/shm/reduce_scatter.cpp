@@ -15,7 +15,8 @@ void reduce_scatter_by_slots(Team& team, std::span<const ConstBytes> inputs, Byt
                              const Reduction& reduction) {
     size_t longest = 0;
     for (const ConstBytes& input : inputs) longest = std::max(longest, input.size());
-    team.tell_way(Op::ReduceScatter, algorithm::total_size<const std::byte>(inputs), "staged");
+    team.log_algorithm(OperationKind::ReduceScatter, algorithm::total_size<const std::byte>(inputs),
+                       "staged");
     const size_t length = share_of(chunk_bytes, team.size());
     const auto ranks = static_cast<size_t>(team.size());
     const auto own = static_cast<size_t>(team.rank());
@@ -32,12 +33,12 @@ void reduce_scatter_by_slots(Team& team, std::span<const ConstBytes> inputs, Byt
     };
     const auto read = [&](uint64_t step, size_t index) {
         const size_t stride = stride_of(longest, index, length);
-        const Bytes piece = piece_of(out, index, length);
+        const ConstBytes mine = piece_of(inputs[own], index, length);
         team.await_all(step);
         combine_shown(
-            team, reduction, piece, piece_of(inputs[own], index, length),
+            team, reduction, piece_of(out, index, reduction.combined_size(length)), mine,
             [&](int rank) {
-                return team.posted(rank, step, ranks * stride).subspan(own * stride, piece.size());
+                return team.posted(rank, step, ranks * stride).subspan(own * stride, mine.size());
             },
             stores);
         team.finish(step, ranks * stride);
@@ -45,13 +46,13 @@ void reduce_scatter_by_slots(Team& team, std::span<const ConstBytes> inputs, Byt
     pipeline(team, pieces_of(longest, length), stage, read);
 }
 
-// False if the inputs of some rank are not one piece of memory. In place too: a rank writes what
-// nobody else reads.
+// False if the inputs of some rank are not one piece of memory. Also in place: a rank writes memory
+// that no other reads.
 bool reduce_scatter_directly(Team& team, std::span<const ConstBytes> inputs, Bytes out,
                              const Reduction& reduction) {
     const auto own = static_cast<size_t>(team.rank());
     const size_t bytes = algorithm::total_size<const std::byte>(inputs);
-    Direct direct(team, Op::ReduceScatter, bytes);
+    Direct direct(team, OperationKind::ReduceScatter, bytes);
     if (algorithm::follow_each_other(inputs)) {
         direct.show({inputs.front().data(), bytes});
     } else {
@@ -59,12 +60,15 @@ bool reduce_scatter_directly(Team& team, std::span<const ConstBytes> inputs, Byt
     }
     if (direct.find_all() == Direct::Reach::None) return false;
     const size_t begin = algorithm::total_size<const std::byte>(inputs.first(own));
-    const size_t length = direct.sees() ? out.size() : share_of(chunk_bytes, team.size());
+    const ConstBytes mine = inputs[own];
+    const size_t length = direct.sees() ? mine.size() : share_of(chunk_bytes, team.size());
     const Bytes workplace = direct.sees() ? Bytes{} : direct.workplace();
-    for (size_t at = 0; at < out.size(); at += length) {
-        const Bytes piece = out.subspan(at, std::min(length, out.size() - at));
-        combine_fetched(direct, reduction, piece, inputs[own].subspan(at, piece.size()), begin + at,
-                        workplace, stores_for(out.size(), team.size()));
+    for (size_t at = 0; at < mine.size(); at += length) {
+        const ConstBytes piece = mine.subspan(at, std::min(length, mine.size() - at));
+        const Bytes combined =
+            out.subspan(reduction.combined_size(at), reduction.combined_size(piece.size()));
+        combine_fetched(direct, reduction, combined, piece, begin + at, workplace,
+                        stores_for(out.size(), team.size()));
     }
     direct.finish_together();
     return true;
@@ -75,7 +79,7 @@ bool reduce_scatter_directly(Team& team, std::span<const ConstBytes> inputs, Byt
 void reduce_scatter(Team& team, std::span<const ConstBytes> inputs, Bytes out,
                     const Reduction& reduction) {
     const size_t bytes = algorithm::total_size<const std::byte>(inputs);
-    const bool looks = Direct::is_for(team, Op::ReduceScatter, bytes, reduction);
+    const bool looks = Direct::is_for(team, OperationKind::ReduceScatter, bytes, reduction);
     if (!looks || !reduce_scatter_directly(team, inputs, out, reduction))
         reduce_scatter_by_slots(team, inputs, out, reduction);
     reduction.finish(out, team.size());

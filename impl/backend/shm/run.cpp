@@ -53,7 +53,7 @@ Server server_of(const FlatCall& call) {
             };
         case Kind::AllToAll:
             return run_all_to_all;
-        case Kind::MonitoredBarrier:  // who is there only the channel says
+        case Kind::MonitoredBarrier:  // only the channel finds missing ranks
             return nullptr;
         case Kind::ByteStrings:
             return [](Team& team, const FlatCall& one) { byte_strings(team, *one.byte_strings); };

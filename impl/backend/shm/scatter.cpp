@@ -8,7 +8,7 @@ namespace tutti::shm {
 
 void scatter(Team& team, std::span<const ConstBytes> inputs, Bytes output, size_t longest,
              int source) {
-    team.tell_way(Op::Scatter, longest, "staged");
+    team.log_algorithm(OperationKind::Scatter, longest, "staged");
     const auto ranks = static_cast<size_t>(team.size());
     const auto own = static_cast<size_t>(team.rank());
     const size_t length = share_of(chunk_bytes, team.size());
@@ -37,7 +37,7 @@ namespace {
 
 // False: the source has the data where the others do not read them.
 bool scatter_directly(Team& team, std::span<const ConstBytes> inputs, Bytes output, int source) {
-    Direct direct(team, Op::Scatter, output.size());
+    Direct direct(team, OperationKind::Scatter, output.size());
     if (team.rank() == source) {
         if (algorithm::follow_each_other(inputs)) {
             const size_t bytes = algorithm::total_size<const std::byte>(inputs);
@@ -61,7 +61,7 @@ bool scatter_directly(Team& team, std::span<const ConstBytes> inputs, Bytes outp
 }  // namespace
 
 void scatter_evenly(Team& team, std::span<const ConstBytes> inputs, Bytes output, int source) {
-    const bool looks = Direct::is_for(team, Op::Scatter, output.size());
+    const bool looks = Direct::is_for(team, OperationKind::Scatter, output.size());
     if (!looks || !scatter_directly(team, inputs, output, source)) {
         scatter(team, inputs, output, output.size(), source);
     }

@@ -1,4 +1,4 @@
-// A reduction in which each rank combines an equal share of every piece, and those who want the
+// A reduction in which each rank combines an equal share of every piece, and ranks that want the
 // result collect the shares. On the thread of the call.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Which parts of the pieces of an uneven all_to_all ranks show each other in each step. Plain data,
-// the same on all ranks.
+// Which parts of the pieces of an uneven all_to_all ranks post in each step. Plain data, the same
+// on all ranks.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace tutti::shm {
 
-// The same part of every piece: of those that are so long.
+// The same part of every piece that is long enough.
 struct Window {
     size_t begin;
     size_t length;  // at most

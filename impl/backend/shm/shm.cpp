@@ -12,17 +12,17 @@ namespace {
 
 class ShmBackend final : public MessagingBackend {
 public:
-    ShmBackend(Membership& membership, Met met, const char* name)
-        : MessagingBackend(membership, neighbours(met)),
+    ShmBackend(Membership& membership, TeamConfig config, const char* name)
+        : MessagingBackend(membership, neighbours(config)),
           name_(name),
-          team_(std::move(met), membership) {}
+          team_(std::move(config), membership) {}
     ~ShmBackend() override { end_messages(); }  // they are in the team's memory
 
     [[nodiscard]] const char* name() const override { return name_; }
     [[nodiscard]] bool same_memory() const override { return true; }
 
-    void run(const FlatCall& call, uint64_t number, const Deadline& deadline) override {
-        team_.begin(call.fingerprint, number, deadline);
+    void run(const FlatCall& call, uint64_t sequence, const Deadline& deadline) override {
+        team_.begin(call.fingerprint, sequence, deadline);
         try {
             const Server serve = server_of(call);
             TUTTI_ASSERT(serve != nullptr);  // else the capabilities leave it out
@@ -41,8 +41,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Backend> make(Membership& membership, Met met, const char* name) {
-    return std::make_unique<ShmBackend>(membership, std::move(met), name);
+std::unique_ptr<Backend> make(Membership& membership, TeamConfig config, const char* name) {
+    return std::make_unique<ShmBackend>(membership, std::move(config), name);
 }
 
 }  // namespace tutti::shm

@@ -1,5 +1,5 @@
-// How much every rank gives every other in an all_to_all, which at first only the two know: ranks
-// show each other their rows. On the thread of the call; throws what Team throws.
+// How much every rank sends to every other in an all_to_all, which at first only the two know:
+// ranks exchange their rows. On the thread of the call; throws what Team throws.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ public:
     explicit SizeMatrix(size_t ranks) : ranks_(ranks), rows_(2 * ranks * ranks) {}
 
     [[nodiscard]] size_t ranks() const { return ranks_; }
-    // In bytes: what `from` gives `to`, as the one says and as the other does.
+    // In bytes, from `from` to `to`: as the sender says and as the receiver does.
     [[nodiscard]] uint64_t sent(size_t from, size_t to) const {
         return rows_[2 * ranks_ * from + to];
     }
     [[nodiscard]] uint64_t expected(size_t from, size_t to) const {
         return rows_[2 * ranks_ * to + ranks_ + from];
     }
-    // What that rank says: what it gives every rank, then what it expects of each.
+    // The row of that rank: its sizes to every rank, then its expected sizes from each.
     std::span<uint64_t> row(size_t rank) {
         return std::span(rows_).subspan(2 * ranks_ * rank, 2 * ranks_);
     }
@@ -34,7 +34,7 @@ private:
 };
 
 // The same on all ranks. Throws MISMATCH, also the same on all, if two of them disagree; `dtype` is
-// for the words.
+// for the wording.
 SizeMatrix agree_on_sizes(Team& team, std::span<const ConstBytes> inputs,
                           std::span<const Bytes> outputs, tutti_dtype dtype);
 

@@ -18,68 +18,68 @@ namespace {
 
 // Long enough that a rank which shares its processor with others does not sleep between two steps.
 constexpr std::chrono::microseconds yielding{400};
-// A yield from which one comes back so late went to a stranger that computes: for so many waits
-// ranks sleep at once, because who is woken runs before such a one.
+// A yield that takes so long went to another process that computes: for so many waits ranks sleep
+// at once, because a woken rank runs before such a process.
 constexpr std::chrono::microseconds stranger{300};
 constexpr int waits_among_strangers = 64;
 
 // A digest that takes in one more number; the product's upper half comes down. Not extend_layout(),
 // which multiplies three times as often: every call has this in its way.
-uint64_t mix(uint64_t digest, uint64_t number) {
-    digest = (digest ^ number) * 0x9E3779B97F4A7C15;
+uint64_t mix(uint64_t digest, uint64_t value) {
+    digest = (digest ^ value) * 0x9E3779B97F4A7C15;
     return digest ^ digest >> 32;
 }
 
 }  // namespace
 
-Team::Team(Met met, Membership& membership)
-    : met_(std::move(met)),
+Team::Team(TeamConfig config, Membership& membership)
+    : config_(std::move(config)),
       membership_(membership),
-      rank_(static_cast<int>(std::ranges::find(met_.members, membership.rank()) -
-                             met_.members.begin())),
-      size_(static_cast<int>(met_.members.size())),
-      placement_(met_.may_move),
+      rank_(static_cast<int>(std::ranges::find(config_.members, membership.rank()) -
+                             config_.members.begin())),
+      size_(static_cast<int>(config_.members.size())),
+      placement_(config_.may_move),
       shared_(rank_),
       parts_([this] {
           std::vector<Part*> parts;
-          for (const Segment& segment : met_.segments) {
+          for (const Segment& segment : config_.segments) {
               parts.push_back(static_cast<Part*>(segment.data()));
           }
           return parts;
       }()),
       mine_(parts_[static_cast<size_t>(rank_)]),
-      finished_(met_.segments.size()) {}
+      finished_(config_.segments.size()) {}
 
-void Team::begin(const Fingerprint& call, uint64_t number, const Deadline& deadline) {
+void Team::begin(const Fingerprint& call, uint64_t sequence, const Deadline& deadline) {
     call_ = call;
-    number_ = number;
+    sequence_ = sequence;
     deadline_ = deadline;
-    history_ = mix(history_, number);
+    history_ = mix(history_, sequence);
     history_ = mix(history_, uint64_t{call.dtype} << 32 | static_cast<uint32_t>(call.kind));
     history_ = mix(history_, uint64_t{call.op} << 32 | static_cast<uint32_t>(call.root));
     history_ = mix(history_, static_cast<uint64_t>(call.count));
     history_ = mix(history_, call.layout);
-    mine_->records[number % most_records].write(number, call);
-    if (is_crowded()) mine_->processor.store(::sched_getcpu(), std::memory_order_relaxed);
+    mine_->records[sequence % most_records].write(sequence, call);
     first_step_ = next_step_;
 }
 
-Way Team::way(Op op, size_t bytes) const {
-    const Way wanted = met_.ways[static_cast<size_t>(op)];
-    const Way way = wanted == Way::BySize ? way_for(op, size_, bytes) : wanted;
-    if (way == Way::Direct && (bytes == 0 || !met_.direct)) return Way::Staged;
-    if (way == Way::Everyone && bytes > chunk_bytes) return Way::Staged;
-    return way;
+Algorithm Team::algorithm(OperationKind op, size_t bytes) const {
+    const Algorithm wanted = config_.algorithms[static_cast<size_t>(op)];
+    const Algorithm algorithm =
+        wanted == Algorithm::BySize ? algorithm_for(op, size_, bytes) : wanted;
+    if (algorithm == Algorithm::Direct && (bytes == 0 || !config_.direct)) return Algorithm::Staged;
+    if (algorithm == Algorithm::Everyone && bytes > chunk_bytes) return Algorithm::Staged;
+    return algorithm;
 }
 
-bool Team::looks_for_shared(Op op, size_t bytes) const {
-    const Way wanted = met_.ways[static_cast<size_t>(op)];
+bool Team::looks_for_shared(OperationKind op, size_t bytes) const {
+    const Algorithm wanted = config_.algorithms[static_cast<size_t>(op)];
     return shared_.has_any() && bytes >= shared_from(op, size_) &&
-           (wanted == Way::BySize || wanted == Way::Direct);
+           (wanted == Algorithm::BySize || wanted == Algorithm::Direct);
 }
 
-void Team::tell_way(Op op, size_t bytes, const char* way) const {
-    log(LogLevel::Trace, "shm: ", name_of(op), " of ", bytes, " bytes goes ", way);
+void Team::log_algorithm(OperationKind op, size_t bytes, const char* algorithm) const {
+    log(LogLevel::Trace, "shm: ", name_of(op), " of ", bytes, " bytes goes ", algorithm);
 }
 
 void Team::withdraw() noexcept {
@@ -111,7 +111,7 @@ void Team::await(int peer, uint64_t step) {
 
 void Team::finish(uint64_t step, size_t bytes) {
     mine_->finished.store(step + 1, std::memory_order_release);
-    // For the room of a line nobody sleeps but one who is many steps ahead, and not for long.
+    // Only a rank that is many steps ahead sleeps for the room of a line, and not for long.
     if (bytes > Line::most) ring(mine_->doorbell);
 }
 
@@ -135,18 +135,21 @@ void Team::wait_for_room(uint64_t step) {
 template <typename IsReady>
 void Team::wait_for(int peer, IsReady is_ready) {
     TUTTI_FAULT_POINT("shm.wait");
-    for (int spin = 0; spin < met_.spins; ++spin) {
+    for (int spin = 0; spin < config_.spins; ++spin) {
         if (is_ready()) return;
         pause();
     }
-    if (is_crowded() && among_strangers_ == 0 && placement_.is_due()) look_around();
+    if (is_crowded()) {
+        mine_->processor.store(::sched_getcpu(), std::memory_order_relaxed);
+        if (among_strangers_ == 0 && placement_.is_due()) look_around();
+    }
     wait_slowly(
         peer, [](void* context) { return (*static_cast<IsReady*>(context))(); }, &is_ready);
 }
 
-void Team::await_trouble(int peer, Deadline patience) {
+void Team::await_trouble(int peer, Deadline until) {
     wait_slowly(
-        peer, [](void* context) { return static_cast<Deadline*>(context)->expired(); }, &patience);
+        peer, [](void* context) { return static_cast<Deadline*>(context)->expired(); }, &until);
 }
 
 void Team::wait_slowly(int peer, bool (*is_ready)(void*), void* context) {
@@ -178,7 +181,7 @@ void Team::wait_slowly(int peer, bool (*is_ready)(void*), void* context) {
         if (Clock::now() < next_look) continue;
         next_look += std::chrono::milliseconds(membership::stall_ms);
         compare();
-        membership_.stalled(number_, describe(call_, number_));
+        membership_.stalled(sequence_, describe(call_, sequence_));
     }
 }
 
@@ -195,14 +198,14 @@ void Team::compare() const {
 }
 
 void Team::compare_with(int peer) const {
-    const uint64_t oldest = number_ < most_records ? 1 : number_ - most_records + 1;
-    for (uint64_t number = oldest; number <= number_; ++number) {
+    const uint64_t oldest = sequence_ < most_records ? 1 : sequence_ - most_records + 1;
+    for (uint64_t sequence = oldest; sequence <= sequence_; ++sequence) {
         Fingerprint ours;
         Fingerprint theirs;
-        if (!mine_->records[number % most_records].read(number, ours)) continue;
-        if (!part(peer).records[number % most_records].read(number, theirs)) continue;
+        if (!mine_->records[sequence % most_records].read(sequence, ours)) continue;
+        if (!part(peer).records[sequence % most_records].read(sequence, theirs)) continue;
         if (theirs == ours) continue;
-        throw Error(mismatch(group_rank(peer), theirs, group_rank(rank_), ours, number));
+        throw Error(mismatch(group_rank(peer), theirs, group_rank(rank_), ours, sequence));
     }
 }
 
@@ -210,7 +213,7 @@ void Team::fail_mismatch(int peer) const {
     compare_with(peer);
     throw Error(TUTTI_ERR_MISMATCH,
                 cat("rank ", group_rank(peer), " has called other things than rank ",
-                    group_rank(rank_), " before ", describe(call_, number_)),
+                    group_rank(rank_), " before ", describe(call_, sequence_)),
                 group_rank(peer));
 }
 

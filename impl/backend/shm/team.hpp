@@ -1,7 +1,7 @@
-// The ranks of a group that see each other's memory, and the steps in which they show each other
-// pieces of data: every rank takes the same number of steps in a collective, and in each of them
-// a rank stages one piece and posts it, or none, and reads what others have posted. Runs one
-// collective at a time, on the thread that called it; throws what Exchange throws.
+// The ranks of a group that see each other's memory, and the steps in which they exchange pieces of
+// data: every rank takes the same number of steps in a collective. In each it stages one piece and
+// posts it, or none, and reads the others'. Runs one collective at a time, on the thread that
+// called it; throws what Exchange throws.
 #pragma once
 
 #include <cstdint>
@@ -22,51 +22,53 @@
 
 namespace tutti::shm {
 
-// What all ranks of a team know of each other. They may be some of a group's; the team counts them
-// in their order, and names them by the group's numbers when something fails.
-struct Met {
+// Facts that all ranks of a team share. They may be some of a group's; the team numbers them in
+// order, and errors name them by their ranks in the group.
+struct TeamConfig {
     std::vector<int> members;       // in the group
     std::vector<Segment> segments;  // theirs
     int spins = 0;                  // how often to look before others may run
-    bool direct = false;            // every rank may read all others' memory, wherever it is
-    Ways ways{};
-    bool may_move = true;  // this rank, to a processor with fewer ranks
+    bool direct = false;            // every rank may read all memory of the others
+    Algorithms algorithms{};
+    bool may_move = true;  // this rank, to another processor
 };
 
 class Team {
 public:
-    // Which tells what became of the others.
-    Team(Met met, Membership& membership);
+    // `membership` reports what becomes of the others.
+    Team(TeamConfig config, Membership& membership);
     Team(const Team&) = delete;
     Team& operator=(const Team&) = delete;
 
     [[nodiscard]] int rank() const { return rank_; }
     [[nodiscard]] int size() const { return size_; }
-    [[nodiscard]] int group_rank(int rank) const { return met_.members[static_cast<size_t>(rank)]; }
-    [[nodiscard]] const Met& met() const { return met_; }
+    [[nodiscard]] int group_rank(int rank) const {
+        return config_.members[static_cast<size_t>(rank)];
+    }
+    [[nodiscard]] const TeamConfig& config() const { return config_; }
     [[nodiscard]] int32_t process(int rank) const {
-        return met_.segments[static_cast<size_t>(rank)].address().process;
+        return config_.segments[static_cast<size_t>(rank)].address().process;
     }
     // Whether ranks share processors.
-    [[nodiscard]] bool is_crowded() const { return met_.spins == 0; }
-    // What its ranks have shared.
+    [[nodiscard]] bool is_crowded() const { return config_.spins == 0; }
+    // The blocks that its ranks share.
     [[nodiscard]] const Shared& shared() const { return shared_; }
     void share(std::vector<std::shared_ptr<Segment>> parts) { shared_.add(std::move(parts)); }
-    // Whether to see if all data of a tensor of so many bytes are shared: the same on all ranks.
-    [[nodiscard]] bool looks_for_shared(Op op, size_t bytes) const;
+    // Whether to look for shared memory with a tensor of that size: the same on all ranks.
+    [[nodiscard]] bool looks_for_shared(OperationKind op, size_t bytes) const;
 
-    // Which way a tensor of so many bytes goes.
-    [[nodiscard]] Way way(Op op, size_t bytes) const;
+    // The algorithm for a tensor of that size.
+    [[nodiscard]] Algorithm algorithm(OperationKind op, size_t bytes) const;
 
-    // Which way such a tensor goes, for who listens to the log's last details.
-    void tell_way(Op op, size_t bytes, const char* way) const;
+    // Logs the algorithm, at trace level.
+    void log_algorithm(OperationKind op, size_t bytes, const char* algorithm) const;
 
-    // A call begins, also one that goes another way: ranks compare all they have called.
-    void begin(const Fingerprint& call, uint64_t number, const Deadline& deadline);
-    // The call has failed: who has not read what this rank posted for it waits, until it is told.
+    // A call begins, also one that the team does not serve: ranks compare all their calls.
+    void begin(const Fingerprint& call, uint64_t sequence, const Deadline& deadline);
+    // The call has failed: ranks that have not read this rank's pieces wait, until they learn of
+    // it.
     void withdraw() noexcept;
-    // Throws MISMATCH if some other rank is known to have called something else, as far back as
-    // both remember.
+    // Throws MISMATCH if another rank has called something else, as far back as both remember.
     void compare() const;
 
     // The first of so many steps, which this call takes.
@@ -76,13 +78,12 @@ public:
         return first;
     }
 
-    // Memory to put this rank's piece of the step into, once all have read what was there.
+    // Memory for this rank's piece of the step, once all have read its previous content.
     Bytes stage(uint64_t step, size_t bytes) {
         make_room(step, bytes <= Line::most ? most_lines : most_slots);
         return piece(*mine_, step, bytes);
     }
-    // The same for a piece that has a part of a result behind it, and is in a slot whatever its
-    // size.
+    // The same for a piece with a part of a result behind it, in a slot whatever its size.
     struct Slot {
         Bytes data;
         Bytes result;
@@ -91,7 +92,7 @@ public:
         make_room(step, most_slots);
         return slot(*mine_, step);
     }
-    // All others may read what was staged, all of what was written before included.
+    // Publishes the staged piece and everything written before.
     void post(uint64_t step);
 
     // Until that rank, which may be this one, has posted in the step.
@@ -101,7 +102,7 @@ public:
             if (peer != rank_) await(peer, step);  // its own line has just gone to the others
         }
     }
-    // What it has posted, when that was awaited.
+    // Its posted piece, after await().
     [[nodiscard]] ConstBytes posted(int peer, uint64_t step, size_t bytes) const {
         return piece(part(peer), step, bytes);
     }
@@ -111,10 +112,9 @@ public:
         await(peer, step);
         return posted(peer, step, bytes);
     }
-    // Throws when it is known that this rank or that one is in trouble; returns if it is not until
-    // then.
-    void await_trouble(int peer, Deadline patience);
-    // This rank reads nothing more of it, nor of the steps before; `bytes` as for stage().
+    // Throws when this rank or that one is known to be in trouble; returns at `until`.
+    void await_trouble(int peer, Deadline until);
+    // This rank has read that step and all before it; `bytes` as for stage().
     void finish(uint64_t step, size_t bytes);
     void finish_slot(uint64_t step) { finish(step, chunk_bytes); }
 
@@ -142,11 +142,11 @@ private:
     void compare_with(int peer) const;
     [[noreturn]] void fail_mismatch(int peer) const;
 
-    const Met met_;
+    const TeamConfig config_;
     Membership& membership_;
     const int rank_;
     const int size_;
-    int among_strangers_ = 0;  // waits that do not yield
+    int among_strangers_ = 0;  // waits without a yield
     Placement placement_;
     Shared shared_;
     std::vector<Part*> parts_;
@@ -154,10 +154,10 @@ private:
     std::vector<uint64_t> finished_;  // by rank, as last seen
     uint64_t least_finished_ = 1;     // of them
     uint64_t next_step_ = 1;
-    // of the call in hand
+    // of the current call
     uint64_t first_step_ = 1;
     uint64_t history_ = 0;
-    uint64_t number_ = 0;
+    uint64_t sequence_ = 0;
     Fingerprint call_;
     Deadline deadline_ = Deadline::never();
 };

@@ -110,7 +110,7 @@ private:
 void uneven_all_to_all(Team& team, std::span<const ConstBytes> inputs,
                        std::span<const Bytes> outputs, bool in_place, tutti_dtype dtype) {
     const SizeMatrix sizes = agree_on_sizes(team, inputs, outputs, dtype);
-    team.tell_way(Op::AllToAll, algorithm::total_size(inputs), "staged");
+    team.log_algorithm(OperationKind::AllToAll, algorithm::total_size(inputs), "staged");
     std::unique_ptr<std::byte[]> room;
     std::vector<ConstBytes> aside;
     if (in_place && moves(inputs, outputs)) {

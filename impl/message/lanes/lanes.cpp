@@ -122,7 +122,8 @@ bool LanePeer::take(Receiving& receiving, Arrival& arrival) {
     const Status status = receiving.make_room(header.content, header.count, header.dtype, rank_);
     const size_t bytes = receiving.room.size();
     const auto receive_payload = [&](Receiving* into) {
-        const auto payload = std::make_shared<Payload>(lanes_->keep(), into, rank_, header.number);
+        const auto payload =
+            std::make_shared<Payload>(lanes_->keep(), into, rank_, header.sequence);
         traffic_.later([payload] { payload->post(); });
     };
     if (!status.ok()) {

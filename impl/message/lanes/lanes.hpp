@@ -1,6 +1,6 @@
-// Messages over a Channel. A sender announces a message, with the data if they are short; long data
-// follow once the receiver knows where to. The channel is used without the lock of the Messages,
-// and calls back on any thread. What is under way ends with the channel.
+// Messages over a Channel. A sender announces a message, with short data; long data follow once the
+// receiver has room. The channel is used without the lock of the Messages, and calls back on any
+// thread. Pending messages end with the channel.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ namespace tutti::message {
 
 class Listening;
 
-// What all lanes of this rank share.
+// Shared by all lanes of this rank.
 class Lanes {
 public:
-    // Adds the peers, which are all other ranks of the channel but those that have one already. The
-    // channel is there until the engine is closed.
+    // Adds a peer for each other rank of the channel that has none yet. The channel outlives the
+    // engine.
     static void add_to(Messages& messages, Channel& channel,
                        const std::function<bool(int rank)>& has_other_way);
 
@@ -34,16 +34,16 @@ public:
 
     [[nodiscard]] Messages& messages() const { return messages_; }
     [[nodiscard]] Channel& channel() const { return channel_; }
-    // For what is under way over the channel: keeps the engine, and with it the lanes.
+    // For pending transfers of the channel: keeps the engine, and with it the lanes.
     [[nodiscard]] std::shared_ptr<Lanes> keep() { return {messages_.shared_from_this(), this}; }
 
     // One more, or one fewer, receive waits; any_source: for anybody. Under the lock.
     void add_waiting(Traffic& traffic, int source, int tag);
     void remove_waiting(int source, int tag) noexcept;
-    // An announcement has come, or failed. The channel calls in the order in which messages came.
+    // An announcement has arrived, or failed. The channel calls in the order of arrival.
     void announced(const std::shared_ptr<Listening>& listening) noexcept;
 
-    // While it lives, the channel is there: close() waits for it. Throws after that.
+    // While it lives, the channel stays: close() waits for it. Throws after that.
     class Use {
     public:
         explicit Use(Lanes& lanes) : lanes_(lanes) {
@@ -78,7 +78,7 @@ private:
     std::vector<bool> is_lane_;  // by rank
     // Under the lock of the Messages.
     std::map<Key, Demand> demands_;
-    std::deque<Key> to_ask_;  // what listeners are still to be posted for
+    std::deque<Key> to_ask_;  // keys to post listeners for
     bool is_asking_ = false;  // a thread posts them, or is about to
 
     Mutex users_mutex_;

@@ -4,18 +4,18 @@
 
 namespace tutti::message {
 
-Outgoing::Outgoing(const std::shared_ptr<Lanes>& lanes, Sending& message, uint64_t number)
+Outgoing::Outgoing(const std::shared_ptr<Lanes>& lanes, Sending& message, uint64_t sequence)
     : lanes_(lanes), destination_(message.call.destination), message_(&message) {
     const Send& call = message.call;
     const ConstBytes data = call.buffer.bytes();
     const size_t eager = Announcement::eager(data.size());
-    announcement_.header = {call.buffer.count, number, call.buffer.dtype, call.content, 0};
+    announcement_.header = {call.buffer.count, sequence, call.buffer.dtype, call.content, 0};
     if (eager > 0) std::memcpy(announcement_.data.data(), data.data(), eager);
     head_.emplace(*this, lanes, Slot::announcement(call.tag),
                   ConstBytes{reinterpret_cast<const std::byte*>(&announcement_),
                              sizeof announcement_.header + eager});
     if (eager == data.size()) return;
-    body_.emplace(*this, lanes, Slot::payload(number), data);
+    body_.emplace(*this, lanes, Slot::payload(sequence), data);
     left_ = 2;
 }
 

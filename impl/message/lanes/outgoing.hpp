@@ -1,5 +1,5 @@
-// What the channel moves of a send: the announcement, and the data if they travel alone. The send
-// ends when both have gone. Any thread; order of locks: this one's, then that of the Messages.
+// The transfers of a send: the announcement, and the data if they travel alone. The send ends when
+// both are done. Any thread; order of locks: this one's, then that of the Messages.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@ namespace tutti::message {
 
 class Outgoing : public std::enable_shared_from_this<Outgoing> {
 public:
-    // `number` counts the messages to its receiver.
-    Outgoing(const std::shared_ptr<Lanes>& lanes, Sending& message, uint64_t number);
+    // `sequence` counts the messages to its receiver.
+    Outgoing(const std::shared_ptr<Lanes>& lanes, Sending& message, uint64_t sequence);
 
     void post() noexcept;
     // Ends the send with that, if nothing of it has moved; else it goes on.
@@ -41,7 +41,7 @@ private:
         const Slot slot_;
         const ConstBytes data_;
     };
-    // So many parts have come to their end.
+    // So many parts have ended.
     void settle(int parts, const Status& status) noexcept;
 
     const std::shared_ptr<Lanes> lanes_;

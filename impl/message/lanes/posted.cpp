@@ -63,7 +63,7 @@ void Listening::post_to(Channel& channel, Transfer& transfer) {
 
 void Payload::post_to(Channel& channel, Transfer& transfer) {
     const Bytes room = receiving_ == nullptr ? Bytes() : receiving_->room;
-    channel.post_receive(transfer, source_, Slot::payload(number_), room.data(), room.size());
+    channel.post_receive(transfer, source_, Slot::payload(sequence_), room.data(), room.size());
 }
 
 void Payload::end() noexcept {

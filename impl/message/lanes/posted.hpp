@@ -1,5 +1,5 @@
-// Transfers of the channel's, each from its post until the channel has let go of it. Any thread;
-// posts and withdrawals happen without the lock of the Messages.
+// Transfers of the channel, each from its post until the channel has released it. Any thread; posts
+// and withdrawals happen without the lock of the Messages.
 #pragma once
 
 #include <array>
@@ -16,12 +16,11 @@
 
 namespace tutti::message {
 
-// What travels in front of a message, and the message itself if it is short. Little endian, as it
-// is.
+// The head of a message, and its data if they are short. Little endian, as it is.
 struct Announcement {
     struct Header {
-        int64_t count;    // elements
-        uint64_t number;  // of the slot of the data, if they do not follow here
+        int64_t count;      // elements
+        uint64_t sequence;  // of the slot of the data, if they do not follow here
         uint32_t dtype;
         Content content;
         uint64_t reserved;
@@ -47,11 +46,11 @@ public:
 
 protected:
     virtual void post_to(Channel& channel, Transfer& transfer) = 0;
-    // The channel has what was to come: called in the order in which messages came.
+    // The transfer has arrived: called in the order of arrival.
     virtual void come() noexcept {}
-    // The channel has let go of it.
+    // The channel has released it.
     virtual void end() noexcept = 0;
-    // What keeps this one.
+    // Keeps this one alive.
     virtual std::shared_ptr<Posted> keep() = 0;
 
     [[nodiscard]] const Transfer& transfer() const { return transfer_; }
@@ -78,7 +77,7 @@ public:
 
     [[nodiscard]] int source() const { return source_; }
     [[nodiscard]] int tag() const { return tag_; }
-    // When it has come.
+    // After its arrival.
     [[nodiscard]] const Announcement& announcement() const { return announcement_; }
     using Posted::transfer;
 
@@ -93,12 +92,11 @@ private:
     Announcement announcement_;
 };
 
-// The data of a message that a receive has taken. Without a receive the data are of no use, and
-// are received as nothing.
+// The data of a message that a receive has taken. Without a receive they are received as nothing.
 class Payload final : public Posted, public std::enable_shared_from_this<Payload> {
 public:
-    Payload(std::shared_ptr<Lanes> lanes, Receiving* receiving, int source, uint64_t number)
-        : Posted(std::move(lanes)), receiving_(receiving), source_(source), number_(number) {}
+    Payload(std::shared_ptr<Lanes> lanes, Receiving* receiving, int source, uint64_t sequence)
+        : Posted(std::move(lanes)), receiving_(receiving), source_(source), sequence_(sequence) {}
 
 private:
     void post_to(Channel& channel, Transfer& transfer) override;
@@ -107,7 +105,7 @@ private:
 
     Receiving* const receiving_;  // until it ends
     const int source_;
-    const uint64_t number_;
+    const uint64_t sequence_;
 };
 
 }  // namespace tutti::message

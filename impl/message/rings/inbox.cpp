@@ -50,7 +50,7 @@ bool Inbox::poll() {
     while (traffic_.matching().wants(sender_.rank)) {
         const size_t place = next_ % most_descriptors;
         const Descriptor& descriptor = ring.descriptors[place];
-        if (descriptor.number.load(std::memory_order_acquire) != next_) break;
+        if (descriptor.sequence.load(std::memory_order_acquire) != next_) break;
         Offer offer{next_, {}, nullptr, {}};
         std::memcpy(&offer.where, descriptor.data, sizeof offer.where);
         std::memcpy(&offer.head, &descriptor.head, sizeof offer.head);
@@ -104,7 +104,7 @@ bool Inbox::deliver(const Offer& offer) {
 void Inbox::keep(const Offer& offer) {
     Matching& matching = traffic_.matching();
     auto arrival = std::make_unique<OfferedArrival>(sender_.rank, offer.head.tag);
-    arrival->number = offer.number;
+    arrival->sequence = offer.sequence;
     arrival->head = offer.head;
     arrival->where = offer.where;
     const size_t size = offer.data == nullptr ? 0 : *eager_size(offer.head);
@@ -118,11 +118,11 @@ void Inbox::keep(const Offer& offer) {
 
 bool Inbox::is_offered(const OfferedArrival& arrival) const {
     return view_.ring->offers[arrival.head.offer].load(std::memory_order_acquire) ==
-           state_of(arrival.number, State::Offered);
+           state_of(arrival.sequence, State::Offered);
 }
 
 bool Inbox::take(Receiving& receiving, const OfferedArrival& arrival) {
-    return take(receiving, {arrival.number, arrival.head, arrival.data.get(), arrival.where},
+    return take(receiving, {arrival.sequence, arrival.head, arrival.data.get(), arrival.where},
                 false);
 }
 
@@ -134,11 +134,11 @@ bool Inbox::take(Receiving& receiving, const Offer& offer, bool waits) {
     const bool is_all_here = !status.ok() || room.empty() || offer.data != nullptr;
     const bool is_there = !is_all_here && is_read_there(offer.where, room.size());
     const State state = is_all_here ? State::Taken : is_there ? State::BeingRead : State::Wanted;
-    if (!settle(offer.number, head.offer, State::Offered, state)) return false;
+    if (!settle(offer.sequence, head.offer, State::Offered, state)) return false;
     if (waits) traffic_.stop_waiting(receiving);
     if (!is_all_here) {
         receiving.has_message = true;
-        receiving.number = offer.number;
+        receiving.sequence = offer.sequence;
         receiving.offer = head.offer;
         receiving.where = offer.where;
         receiving.moved = 0;
@@ -154,11 +154,11 @@ bool Inbox::take(Receiving& receiving, const Offer& offer, bool waits) {
 }
 
 bool Inbox::is_read_there(const Location& where, size_t bytes) const {
-    if (sender_.way == shm::Way::Staged) return false;
+    if (sender_.algorithm == shm::Algorithm::Staged) return false;
     if (sees(where, bytes)) return true;
     if (sender_.process == 0) return false;
-    return sender_.way == shm::Way::Direct ||
-           shm::way_for(shm::Op::Message, 2, bytes) == shm::Way::Direct;
+    return sender_.algorithm == shm::Algorithm::Direct ||
+           shm::algorithm_for(shm::OperationKind::Message, 2, bytes) == shm::Algorithm::Direct;
 }
 
 bool Inbox::sees(const Location& where, size_t bytes) const {
@@ -179,10 +179,10 @@ bool Inbox::read_some(const Receiving& receiving, size_t length) const {
 }
 
 // False: the sender has taken it back.
-bool Inbox::settle(uint64_t number, uint32_t offer, State from, State to) {
+bool Inbox::settle(uint64_t sequence, uint32_t offer, State from, State to) {
     Ring& ring = *view_.ring;
-    uint64_t expected = state_of(number, from);
-    if (!ring.offers[offer].compare_exchange_strong(expected, state_of(number, to),
+    uint64_t expected = state_of(sequence, from);
+    if (!ring.offers[offer].compare_exchange_strong(expected, state_of(sequence, to),
                                                     std::memory_order_seq_cst)) {
         return false;
     }
@@ -209,7 +209,7 @@ bool Inbox::read_there() {
 // the receive ends for the same reason as the sender.
 void Inbox::end_reading(Receiving& receiving, bool has_all) {
     receiving.leave_list();
-    const bool is_mine = settle(receiving.number, receiving.offer, State::BeingRead,
+    const bool is_mine = settle(receiving.sequence, receiving.offer, State::BeingRead,
                                 has_all ? State::Taken : State::Wanted);
     if (!is_mine || !has_all) {
         receiving.moved = 0;
@@ -246,7 +246,7 @@ bool Inbox::read_head(uint64_t all) {
     StreamHead head{};
     const size_t place = static_cast<size_t>(read_) & (view_.stream_bytes - 1);
     std::memcpy(&head, view_.stream + place, sizeof head);
-    current_ = streaming_.find([&](const Receiving& one) { return one.number == head.number; });
+    current_ = streaming_.find([&](const Receiving& one) { return one.sequence == head.sequence; });
     if (current_ == nullptr || current_->room.size() != head.bytes || all % stream_step != 0) {
         current_ = nullptr;
         return break_off("data of another message than this rank took");

@@ -1,5 +1,5 @@
-// The messages of one other rank to this one: reads its descriptors as long as a receive waits for
-// that rank, and the data in the stream. Under the lock of the Messages.
+// The messages from one other rank: reads its descriptors as long as a receive waits for that rank,
+// and the data in the stream. Under the lock of the Messages.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ namespace tutti::message {
 
 struct Sender {
     int rank;
-    int place;        // in memory that it has shared
-    int32_t process;  // in which its memory can be read; 0: it cannot
-    shm::Way way;     // which way long data come, if that is not as their size is
+    int place;                 // in memory that it has shared
+    int32_t process;           // in which its memory can be read; 0: it cannot
+    shm::Algorithm algorithm;  // for long data; BySize: the table chooses
 };
 
-// A message that came before its receive.
+// A message that arrived before its receive.
 struct OfferedArrival final : Arrival {
     using Arrival::Arrival;
-    uint64_t number = 0;
+    uint64_t sequence = 0;
     Descriptor::Head head{};
     std::unique_ptr<std::byte[]> data;  // null: there are none, or they are not here
     Location where{};
@@ -31,8 +31,8 @@ struct OfferedArrival final : Arrival {
 
 class Inbox {
 public:
-    // `theirs`: the doorbell of the sender. `shared`: memory of its that this rank sees. `broken`
-    // becomes why nothing more can come from there: what stands there is no message.
+    // `theirs`: the doorbell of the sender. `shared`: its memory that this rank sees. `broken`
+    // becomes the reason when the sender's memory has no valid message.
     Inbox(Traffic& traffic, const RingView& view, shm::Doorbell& theirs, const Sender& sender,
           const shm::Shared& shared, Status& broken)
         : traffic_(traffic),
@@ -42,17 +42,17 @@ public:
           shared_(shared),
           broken_(broken) {}
 
-    // Goes on as far as it can; true if something came of it.
+    // Advances as far as possible; true if anything moved.
     bool advance();
     [[nodiscard]] bool is_streaming() const { return !streaming_.empty() || !reading_.empty(); }
-    // A receive takes a message that came before. False: the sender has taken it back.
+    // A receive takes an early message. False: the sender has withdrawn it.
     bool take(Receiving& receiving, const OfferedArrival& arrival);
-    // Ends the receives that have taken a message whose data are not all there.
+    // Ends the receives whose messages have not fully arrived.
     void fail(const Status& status);
 
 private:
     struct Offer {
-        uint64_t number;
+        uint64_t sequence;
         Descriptor::Head head;
         const std::byte* data;  // null: there are none, or they are not here
         Location where;
@@ -66,7 +66,7 @@ private:
     [[nodiscard]] bool is_read_there(const Location& where, size_t bytes) const;
     [[nodiscard]] bool sees(const Location& where, size_t bytes) const;
     [[nodiscard]] bool read_some(const Receiving& receiving, size_t length) const;
-    bool settle(uint64_t number, uint32_t offer, State from, State to);
+    bool settle(uint64_t sequence, uint32_t offer, State from, State to);
     bool read_there();
     void end_reading(Receiving& receiving, bool has_all);
     bool read();
@@ -80,11 +80,11 @@ private:
     const Sender sender_;
     const shm::Shared& shared_;
     uint64_t next_ = 1;             // number of the next descriptor
-    uint64_t settled_ = 0;          // offers of theirs
+    uint64_t settled_ = 0;          // offers of the sender
     uint64_t read_ = 0;             // bytes of the stream
     List<Receiving> reading_;       // their data in the sender's memory
-    List<Receiving> streaming_;     // their data come in the stream
-    Receiving* current_ = nullptr;  // of those; whose data come now
+    List<Receiving> streaming_;     // their data are in the stream
+    Receiving* current_ = nullptr;  // the one whose data come next in the stream
     size_t purge_at_ = 64;          // arrivals
     Status& broken_;
 };

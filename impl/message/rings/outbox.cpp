@@ -36,9 +36,9 @@ bool Outbox::offer(Sending& message) {
     }
     message.offer = free_.back();
     free_.pop_back();
-    message.number = next_++;
-    state(message).store(state_of(message.number, State::Offered), std::memory_order_relaxed);
-    const size_t place = message.number % most_descriptors;
+    message.sequence = next_++;
+    state(message).store(state_of(message.sequence, State::Offered), std::memory_order_relaxed);
+    const size_t place = message.sequence % most_descriptors;
     Descriptor& descriptor = ring.descriptors[place];
     const ConstView& data = message.call.buffer;
     descriptor.head = {data.count, data.dtype, message.call.content, message.call.tag,
@@ -54,12 +54,12 @@ bool Outbox::offer(Sending& message) {
     message.leave_list();
     message.stage = Sending::Stage::Offered;
     offered_.push_back(message);
-    descriptor.number.exchange(message.number, std::memory_order_seq_cst);
+    descriptor.sequence.exchange(message.sequence, std::memory_order_seq_cst);
     ring_after_exchange(theirs_);
     return true;
 }
 
-// With one message on offer its state says everything: nothing else of the receiver moves then.
+// With one offered message its state is enough: nothing else of the receiver changes then.
 bool Outbox::poll() {
     if (offered_.empty()) return false;
     if (offered_.has_one()) return poll(offered_.front());
@@ -79,14 +79,14 @@ bool Outbox::poll() {
 // Whether the receiver has settled it.
 bool Outbox::poll(Sending& message) {
     const uint64_t now = state(message).load(std::memory_order_acquire);
-    if (now == state_of(message.number, State::Offered) ||
-        now == state_of(message.number, State::BeingRead)) {
+    if (now == state_of(message.sequence, State::Offered) ||
+        now == state_of(message.sequence, State::BeingRead)) {
         return false;
     }
     ++settled_;
     free_.push_back(message.offer);
     message.leave_list();
-    if (now == state_of(message.number, State::Wanted)) {
+    if (now == state_of(message.sequence, State::Wanted)) {
         message.stage = Sending::Stage::Streaming;
         streaming_.push_back(message);
     } else {
@@ -104,9 +104,9 @@ bool Outbox::take_back(Sending& message) {
 
 // True if that was how it stood.
 bool Outbox::take_back(Sending& message, State now) {
-    uint64_t expected = state_of(message.number, now);
+    uint64_t expected = state_of(message.sequence, now);
     if (!state(message).compare_exchange_strong(
-            expected, state_of(message.number, State::Withdrawn), std::memory_order_seq_cst)) {
+            expected, state_of(message.sequence, State::Withdrawn), std::memory_order_seq_cst)) {
         return false;
     }
     free_.push_back(message.offer);
@@ -148,7 +148,7 @@ bool Outbox::stream() {
         size_t length = 0;
         if (!message.has_begun) {
             if (room < stream_step) break;
-            const StreamHead head{message.number, bytes};
+            const StreamHead head{message.sequence, bytes};
             std::memcpy(view_.stream + place, &head, sizeof head);
             message.has_begun = true;
             written_ += stream_step;

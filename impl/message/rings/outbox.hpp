@@ -1,6 +1,6 @@
-// The messages of this rank to one other. They are offered in their order, as far as there are
-// descriptors and offers for them; data that did not go with the descriptor follow in a stream,
-// once the receiver wants them. Under the lock of the Messages.
+// The messages to one other rank. They are offered in order, as far as descriptors and offers are
+// free. Data that do not fit beside the descriptor follow in a stream, once the receiver wants
+// them. Under the lock of the Messages.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ public:
         free_.reserve(most_offers);
         queued_.push_back(message);
     }
-    // Goes on as far as it can; true if something came of it.
+    // Advances as far as possible; true if anything moved.
     bool advance();
     [[nodiscard]] bool is_busy() const {
         return !queued_.empty() || !offered_.empty() || !streaming_.empty();
@@ -61,12 +61,12 @@ private:
     List<Sending> queued_;
     List<Sending> offered_;
     List<Sending> streaming_;
-    uint64_t next_ = 1;      // number of the next message
+    uint64_t next_ = 1;      // sequence number of the next message
     uint64_t consumed_ = 0;  // as last seen
-    uint64_t settled_ = 0;   // offers that were found settled by the receiver
+    uint64_t settled_ = 0;   // offers that the receiver has settled
     uint64_t written_ = 0;
     std::vector<uint32_t> free_;  // offers; has room for all
-    uint32_t offers_ = 0;         // that were ever in use
+    uint32_t offers_ = 0;         // ever used
 };
 
 }  // namespace tutti::message

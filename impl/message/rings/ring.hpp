@@ -1,6 +1,6 @@
-// What stands in the memory that a rank shows the others for its messages: a ring for each of them,
-// with the descriptors in which it offers messages, the answers to them, and a stream for data that
-// are long. Plain memory, mapped by several processes.
+// The layout of a rank's shared memory for messages: a ring for each other rank, with descriptors
+// that offer messages, the receiver's answers, and a stream for long data. Plain memory, mapped by
+// several processes.
 #pragma once
 
 #include <algorithm>
@@ -17,41 +17,41 @@ namespace tutti::message {
 
 using shm::cache_line;
 
-constexpr size_t most_descriptors = 16;     // that were written and not yet consumed
-constexpr size_t most_offers = 8192;        // messages to one rank that it has not taken yet
-constexpr size_t eager_bytes = 4096;        // data up to here travel with their descriptor
-constexpr size_t stream_step = cache_line;  // what is in a stream begins at multiples
+constexpr size_t most_descriptors = 16;     // written and not yet consumed
+constexpr size_t most_offers = 8192;        // messages to one rank that are not taken yet
+constexpr size_t eager_bytes = 4096;        // data up to here are beside their descriptor
+constexpr size_t stream_step = cache_line;  // alignment in a stream
 
-// Offers a message: what it is, and its data if they are few. Messages are counted from 1.
+// Offers a message: its type, and its data if they are few. Sequence numbers start at 1.
 struct alignas(cache_line) Descriptor {
     struct Head {
         int64_t count;  // elements
         uint32_t dtype;
         Content content;
         int32_t tag;
-        uint32_t offer;  // which one tells what becomes of it
+        uint32_t offer;  // index of its state in `offers`
     };
     static constexpr size_t most = 32;
 
-    std::atomic<uint64_t> number;  // of the message that it offers; 0: none yet
+    std::atomic<uint64_t> sequence;  // of the message that it offers; 0: none yet
     Head head;
-    std::byte data[most];  // else they are in `eager` or come later, and here is a Location
+    std::byte data[most];  // else data are in `eager` or follow, and here is a Location
 };
 static_assert(sizeof(Descriptor) == cache_line);
 
 static_assert(sizeof(Location) <= Descriptor::most);
 
-// What became of a message: its number, and one of these. The receiver takes it, with or without
-// its data, or reads them where they are before it does; the sender takes it back.
+// The state of a message, stored with its sequence number. The receiver takes it, with or without
+// its data, or first reads the data in place; or the sender withdraws it.
 enum class State : uint64_t { Offered = 0, Taken = 1, Wanted = 2, BeingRead = 3, Withdrawn = 4 };
 constexpr int state_bits = 3;
-constexpr uint64_t state_of(uint64_t number, State state) {
-    return number << state_bits | static_cast<uint64_t>(state);
+constexpr uint64_t state_of(uint64_t sequence, State state) {
+    return sequence << state_bits | static_cast<uint64_t>(state);
 }
 
-// In front of the data in a stream.
+// The head of data in a stream.
 struct StreamHead {
-    uint64_t number;
+    uint64_t sequence;
     uint64_t bytes;
 };
 static_assert(sizeof(StreamHead) <= stream_step);
@@ -75,7 +75,7 @@ constexpr size_t stream_bytes_for(int ranks) {
     return std::clamp(each, size_t{16} * 1024, size_t{512} * 1024);
 }
 
-// In front of the rings. Ranks that have written something for this one ring the doorbell.
+// In front of the rings. Ranks that have written for this one ring the doorbell.
 struct Front {
     shm::Doorbell doorbell;
     // the rings follow
@@ -83,18 +83,18 @@ struct Front {
 constexpr size_t front_bytes = 4096;
 static_assert(sizeof(Front) <= front_bytes && sizeof(Ring) % 4096 == 0);
 
-// What so many ranks need that all see each other's memory, each of them.
+// Bytes for each of so many ranks that all see each other's memory.
 constexpr size_t rings_bytes(int ranks) {
     return front_bytes + static_cast<size_t>(ranks) * (sizeof(Ring) + stream_bytes_for(ranks));
 }
-// What any number of ranks up to that one needs.
+// Bytes for any number of ranks up to that one.
 constexpr size_t most_rings_bytes(int ranks) {
     size_t most = 0;
     for (int fewer = 1; fewer <= ranks; ++fewer) most = std::max(most, rings_bytes(fewer));
     return most;
 }
 
-// One ring, as either side has it before it.
+// One ring, as seen by either side.
 struct RingView {
     Ring* ring = nullptr;
     std::byte* stream = nullptr;

@@ -18,7 +18,7 @@ bool Neighbours::has(int rank) const {
     return found != ranks.end() && found->memory != nullptr;
 }
 
-shm::Doorbell* Neighbours::bell_of(int rank) const {
+shm::Doorbell* Neighbours::doorbell_of(int rank) const {
     const auto found = std::ranges::find(ranks, rank, &Rank::rank);
     return found == ranks.end() ? nullptr : &bell_in(found->memory);
 }
@@ -36,7 +36,7 @@ Rings::Rings(Messages& messages, const Neighbours& neighbours, int rank) : messa
             if (place == own || peer.memory == nullptr) continue;
             const RingPeer::Ends ends{RingView::in(mine->memory, place, size),
                                       RingView::in(peer.memory, own, size), bell_in(peer.memory)};
-            const Sender sender{peer.rank, place, peer.process, neighbours.way};
+            const Sender sender{peer.rank, place, peer.process, neighbours.algorithm};
             traffic.add(peer.rank, std::make_unique<RingPeer>(traffic, ends, sender, shared_));
         }
     });

@@ -1,5 +1,5 @@
-// Messages through memory that ranks of one host see: the peers that move them, made and added to
-// the engine together. Under the lock of the Messages, but for what says otherwise.
+// Messages through memory that ranks of one host share: the peers, made and added to the engine
+// together. Under the lock of the Messages, unless stated otherwise.
 #pragma once
 
 #include <cstdint>
@@ -72,25 +72,25 @@ private:
 struct Neighbours {
     struct Rank {
         int rank;             // in the group
-        void* memory;         // of its rings; null: it is not reached by rings
+        void* memory;         // of its rings; null: no rings reach it
         int32_t process = 0;  // in which its other memory can be read; 0: in none
     };
-    std::vector<Rank> ranks;  // in the order of their rings
-    shm::Way way{};           // which way long data go, if that is not as their size is
-    int spins = 0;            // how often to look before others may run
+    std::vector<Rank> ranks;     // in the order of their rings
+    shm::Algorithm algorithm{};  // for long data; BySize: the table chooses
+    int spins = 0;               // how often to look before others may run
 
     // Whether messages to and from that rank, another one, go by rings.
     [[nodiscard]] bool has(int rank) const;
-    // The one that rings for that rank; null: there are no rings.
-    [[nodiscard]] shm::Doorbell* bell_of(int rank) const;
+    // The doorbell of that rank; null: there are no rings.
+    [[nodiscard]] shm::Doorbell* doorbell_of(int rank) const;
 };
 
 class Rings {
 public:
-    // Adds the peers. The memory is there until the engine is closed.
+    // Adds the peers. The memory outlives the engine.
     Rings(Messages& messages, const Neighbours& neighbours, int rank);
 
-    // What the neighbours have shared by now: data in it are read there. Any thread.
+    // The blocks that the neighbours share by now: data in them are read in place. Any thread.
     void see(const shm::Shared& shared);
 
 private:

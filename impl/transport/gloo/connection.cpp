@@ -38,7 +38,7 @@ struct Bytes {
 };
 }  // namespace
 
-// Memory of the connection's own: a word, or the rest of a message whose owner is gone.
+// Memory of the connection: a control message, or the rest of a message whose owner is gone.
 class Connection::Copy : private Bytes, public ::gloo::transport::tcp::UnboundBuffer {
 public:
     Copy(::gloo::transport::tcp::Context* context, std::string content)
@@ -117,8 +117,8 @@ bool Connection::read() {
         }
         if (skipping_) {
             if (skip() != Progress::Done) return false;
-        } else if (WireSlot(rx_.preamble.slot).is_word()) {
-            if (read_word() != Progress::Done) return false;
+        } else if (WireSlot(rx_.preamble.slot).is_control()) {
+            if (read_control() != Progress::Done) return false;
         } else {
             break;
         }
@@ -189,7 +189,7 @@ bool Connection::examine() {
 // What is about a group that has ended is dropped: nobody would ever take it back.
 bool Connection::examine_notice() {
     const WireSlot slot(rx_.preamble.slot);
-    if (slot.is_word()) {
+    if (slot.is_control()) {
         refuse("a message was malformed");
         return false;
     }
@@ -198,9 +198,9 @@ bool Connection::examine_notice() {
 }
 
 bool Connection::examine_data() {
-    if (const WireSlot slot(rx_.preamble.slot); slot.is_word()) {
+    if (const WireSlot slot(rx_.preamble.slot); slot.is_control()) {
         if (rx_.preamble.length <= longest_word) {
-            word_.resize(rx_.preamble.length);
+            control_.resize(rx_.preamble.length);
             return true;
         }
         refuse("a message was malformed");
@@ -211,7 +211,7 @@ bool Connection::examine_data() {
     }
     const auto found = localPendingRecv_.find(rx_.preamble.slot);
     if (found == localPendingRecv_.end() || found->second.empty()) {
-        refuse("data came that nobody had asked for");
+        refuse("unexpected data");
         return false;
     }
     auto& queue = found->second;
@@ -244,13 +244,13 @@ Connection::Progress Connection::skip() {
     return Progress::Done;
 }
 
-Connection::Progress Connection::read_word() {
-    const Progress progress = read_into(word_.data(), sizeof rx_.preamble, rx_.preamble.nbytes);
+Connection::Progress Connection::read_control() {
+    const Progress progress = read_into(control_.data(), sizeof rx_.preamble, rx_.preamble.nbytes);
     if (progress != Progress::Done) return progress;
     const WireSlot slot(rx_.preamble.slot);
     end_message();
     try {
-        owner_.control_received(rank_, slot, std::as_bytes(std::span(word_)));
+        owner_.control_received(rank_, slot, std::as_bytes(std::span(control_)));
     } catch (const std::exception& fault) {
         refuse(fault.what());
         return Progress::Broken;
@@ -304,20 +304,18 @@ void Connection::drop_copy(const ::gloo::transport::tcp::UnboundBuffer* copy) {
     std::erase_if(copies_, [&](const auto& one) { return one.get() == copy; });
 }
 
-void Connection::send_control(WireSlot slot, std::string word) noexcept {
+void Connection::send_control(WireSlot slot, std::string control) noexcept {
     try {
-        {
-            const std::lock_guard<std::mutex> lock(m_);
-            if (state_ != CONNECTED) return;
-            const size_t bytes = word.size();
-            const auto& copy =
-                copies_.emplace_back(std::make_unique<Copy>(context_, std::move(word)));
-            sendUnboundBuffer(copy->weak(), slot.value(), 0, bytes);
-        }
-        flush_completions();
+        const std::lock_guard<std::mutex> lock(m_);
+        if (state_ != CONNECTED) return;
+        const size_t bytes = control.size();
+        const auto& copy =
+            copies_.emplace_back(std::make_unique<Copy>(context_, std::move(control)));
+        sendUnboundBuffer(copy->weak(), slot.value(), 0, bytes);
     } catch (const std::exception& fault) {  // the connection has closed, or there is no memory
         log(LogLevel::Debug, "gloo: a word is lost: ", fault.what());
     }
+    flush_completions();
 }
 
 void Connection::keep_rest_of(Request& request) noexcept {
@@ -343,10 +341,10 @@ void Connection::send_nothing(WireSlot slot) {
     send(blank_.get(), slot.value(), 0, 0);
 }
 
-void Connection::forget(uint32_t number) noexcept {
+void Connection::forget(uint32_t group_id) noexcept {
     const std::lock_guard<std::mutex> lock(m_);
     const auto is_of_group = [=](const auto& entry) {
-        return WireSlot(entry.first).group() == number;
+        return WireSlot(entry.first).group() == group_id;
     };
     std::erase_if(localPendingRecv_, is_of_group);
     std::erase_if(localPendingSend_, is_of_group);

@@ -1,7 +1,7 @@
-// One connection to one rank: a pair of Gloo's, made safe. Gloo's own would spin, sleep for ever or
-// end the process on what a peer or a dead buffer can do to it (see README.md); here each of these
-// closes this connection or drops the message, and every completion reaches its request. Gloo's
-// loop thread and the threads that post; Gloo's pair lock guards it.
+// One connection to one rank: a pair of Gloo's, made safe. On a misbehaving peer or a dead buffer
+// Gloo's own would spin, sleep for ever or end the process (see README.md). This one closes the
+// connection or drops the message, and every completion reaches its request. Gloo's loop thread and
+// the threads that post; Gloo's pair lock guards it.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +23,9 @@ namespace tutti::gloo_channel {
 class ConnectionOwner {
 public:
     virtual void connection_closed(int peer, const std::string& reason) noexcept = 0;
-    // A word, as send_control() on the other side sent it. Throws if it is malformed.
-    virtual void control_received(int peer, WireSlot slot, std::span<const std::byte> word) = 0;
-    // Whether the slot is that of a group that lives, or may soon.
+    // A control message, as passed to send_control() on the other side. Throws if it is malformed.
+    virtual void control_received(int peer, WireSlot slot, std::span<const std::byte> control) = 0;
+    // Whether the slot belongs to a group that lives, or may soon.
     virtual bool awaits(WireSlot slot) noexcept = 0;
 
 protected:
@@ -42,15 +42,15 @@ public:
     void adopt(int descriptor);
     [[nodiscard]] bool closed();
 
-    // Sends a short word that no receive needs to be posted for; behind all that was sent before. A
-    // closed connection drops it.
-    void send_control(WireSlot slot, std::string word) noexcept;
-    // The request goes. If half of it has left, its receiver gets the other half from a copy.
+    // Sends a short control message, which needs no posted receive, behind all that was sent
+    // before. A closed connection drops it.
+    void send_control(WireSlot slot, std::string control) noexcept;
+    // The request is being destroyed. If half of it is sent, the rest is sent from a copy.
     void keep_rest_of(Request& request) noexcept;
-    // In place of a message that was withdrawn before there was this connection.
+    // In place of a message that was withdrawn before this connection existed.
     void send_nothing(WireSlot slot);
-    // The group of that number is no more.
-    void forget(uint32_t number) noexcept;
+    // The group of that id has ended.
+    void forget(uint32_t group_id) noexcept;
 
 private:
     using Pair = ::gloo::transport::tcp::Pair;
@@ -81,7 +81,7 @@ private:
     bool examine_notice();
     bool examine_data();
     Progress skip();
-    Progress read_word();
+    Progress read_control();
     void end_message();
     Progress read_into(char* place, size_t from, size_t until);
     void drop_copy(const ::gloo::transport::tcp::UnboundBuffer* copy);
@@ -91,12 +91,12 @@ private:
 
     ConnectionOwner& owner_;
     std::string reason_ = "closed";
-    bool examined_ = false;  // the preamble of the message that comes in
-    bool skipping_ = false;  // nobody wants the rest of it
-    std::string word_;       // that comes in
-    Weak target_;            // who gets it
+    bool examined_ = false;  // the preamble of the incoming message
+    bool skipping_ = false;  // the rest of it is dropped
+    std::string control_;    // the incoming one
+    Weak target_;            // of the incoming message
     std::unique_ptr<Blank> blank_;
-    std::vector<std::unique_ptr<Copy>> copies_;  // on their way out, the memory of nobody else
+    std::vector<std::unique_ptr<Copy>> copies_;  // being sent, with memory of their own
 };
 
 }  // namespace tutti::gloo_channel

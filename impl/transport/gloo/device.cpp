@@ -23,7 +23,7 @@
 #include "base/resource_limits.hpp"
 #include "base/thread.hpp"
 #include "loop_handler.hpp"
-#include "net/belongings.hpp"
+#include "net/open_descriptors.hpp"
 
 namespace tutti::gloo_channel {
 
@@ -31,8 +31,8 @@ namespace {
 
 namespace tcp = ::gloo::transport::tcp;
 
-// A device always listens, for connections that tutti makes itself; a filter drops whatever comes
-// to that door. Gloo tells its port through the address of any pair, but not the descriptor.
+// A device always listens, but tutti makes connections itself; a filter drops all packets to that
+// port. Gloo reveals its port through the address of any pair, but not the descriptor.
 int listening_port(const std::shared_ptr<tcp::Device>& device) {
     tcp::Context context(device, 0, 1);
     const tcp::Pair pair(&context, device.get(), 0, std::chrono::milliseconds(0));
@@ -68,7 +68,7 @@ void seal_listening_socket(const std::shared_ptr<tcp::Device>& device) {
         int descriptor = -1;
         std::from_chars(name.data(), name.data() + name.size(), descriptor);
         if (!is_listening_at(descriptor, port)) continue;
-        net::note_open(descriptor);
+        net::track_open(descriptor);
         return seal(descriptor);
     }
     log(LogLevel::Warning, "gloo: cannot find its listening socket, which stays open");
@@ -113,7 +113,7 @@ std::shared_ptr<Device> Device::shared() {
 }
 
 Device::Device() : spin_(std::make_unique<Spin>()) {
-    // Gloo says of nothing that it lacks one.
+    // Gloo reports no lack of a descriptor.
     if (const int number = exhaustion_of_descriptors(8)) {
         throw system_error(TUTTI_ERR_OUT_OF_MEMORY, "making Gloo's loop", number);
     }

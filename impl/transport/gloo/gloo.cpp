@@ -1,5 +1,5 @@
 // A group's channel: its messages on the connections of the pool, and its end. A rank that leaves
-// says goodbye on each connection that it has, behind all that it sent there.
+// sends a goodbye on each connection that it has, behind all that it sent there.
 #include "gloo.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "membership/absence.hpp"
+#include "membership/missing_ranks.hpp"
 #include "pool.hpp"
 #include "request.hpp"
 
@@ -25,28 +25,76 @@ std::vector<int> ranks_of(const Membership& membership) {
     return ranks;
 }
 
+// What is under way, and which ranks it can no longer come from. Whoever tells of the latter may do
+// so when the channel has gone.
+class Ranks {
+public:
+    explicit Ranks(const Membership& membership)
+        : ledger(ranks_of(membership)),
+          own_(membership.rank()),
+          peers_(static_cast<size_t>(membership.size())) {}
+
+    Ledger ledger;
+
+    // Each once all that came before has been told: completes requests.
+    void said_goodbye(int peer) noexcept { lose(peer); }
+    void disconnected(int peer) noexcept {
+        of(peer).is_drained = true;
+        if (of(peer).has_left) lose(peer);
+    }
+    // What it sent comes by a connection, if there is one, and its goodbye behind that.
+    void left(int peer, bool has_connection) noexcept {
+        of(peer).has_left = true;
+        if (!has_connection || of(peer).is_drained) lose(peer);
+    }
+    [[nodiscard]] bool is_gone(int peer) {
+        if (peer >= 0) return of(peer).is_gone;
+        if (peers_.size() == 1) return false;  // nobody has left
+        for (int one = 0; one < static_cast<int>(peers_.size()); ++one) {
+            if (one != own_ && !of(one).is_gone) return false;
+        }
+        return true;
+    }
+
+private:
+    struct Peer {
+        std::atomic<bool> has_left{false};
+        std::atomic<bool> is_drained{false};  // nothing more comes
+        std::atomic<bool> is_gone{false};     // and it has left
+    };
+    Peer& of(int peer) { return peers_[static_cast<size_t>(peer)]; }
+    void lose(int peer) noexcept {
+        of(peer).is_gone = true;
+        ledger.fail(peer, membership::left_error(peer));
+        if (is_gone(-1)) ledger.fail(-1, membership::all_others_left_error());
+    }
+
+    const int own_;
+    std::vector<Peer> peers_;
+};
+
 class GlooChannel final : public Channel, public PoolUser {
 public:
     GlooChannel(std::shared_ptr<ConnectionPool> pool, Membership& membership)
         : Channel(membership),
           pool_(std::move(pool)),
-          number_(membership.number()),
-          ledger_(ranks_of(membership)),
-          peers_(static_cast<size_t>(membership.size())) {
-        pool_->attach(number_, *this);
+          group_id_(membership.group_id()),
+          ranks_(std::make_shared<Ranks>(membership)) {
+        pool_->attach(group_id_, *this);
+        flush_completions();
     }
 
     ~GlooChannel() override {
         abort({TUTTI_ERR_ABORTED, -1, 0, "the group was destroyed"});
-        ledger_.wait_until_empty();  // other threads may be letting go of theirs just now
-        pool_->detach(number_, others(), ledger_.untidy());
+        ranks_->ledger.wait_until_empty();  // other threads may be letting go of theirs just now
+        pool_->detach(group_id_, others(), ranks_->ledger.untidy());
     }
 
     [[nodiscard]] const char* name() const override { return "gloo"; }
 
     void post_send(Transfer& transfer, int peer, Slot slot, const void* data,
                    size_t bytes) override {
-        const WireSlot wire(slot, number_);
+        const WireSlot wire(slot, group_id_);
         post(transfer, peer, const_cast<void*>(data), bytes, [&](Request& request) {
             pool_->use(world_rank_of(peer),
                        [wire, bytes, weak = request.weak()](Connection& connection) mutable {
@@ -55,7 +103,7 @@ public:
         });
     }
     void post_receive(Transfer& transfer, int peer, Slot slot, void* data, size_t bytes) override {
-        const WireSlot wire(slot, number_);
+        const WireSlot wire(slot, group_id_);
         post(transfer, peer, data, bytes, [&](Request& request) {
             pool_->use(world_rank_of(peer),
                        [wire, bytes, weak = request.weak()](Connection& connection) mutable {
@@ -64,7 +112,7 @@ public:
         });
     }
     void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) override {
-        const WireSlot wire(slot, number_);
+        const WireSlot wire(slot, group_id_);
         post(transfer, -1, data, bytes, [&](Request& request) {
             // Gloo fails all of it for one rank that has left something unread: that one is passed
             // over. Each turn knows of one more connection that is closed.
@@ -87,31 +135,22 @@ public:
             aborted_ = status;
         }
         has_aborted_ = true;
-        ledger_.fail(Ledger::everything, status);
+        ranks_->ledger.fail(Ledger::everything, status);
         flush_completions();
     }
 
     void left(int peer) noexcept override {
-        of(peer).has_left = true;
-        // What it sent comes by a connection, if there is one, and its goodbye behind that.
-        if (!pool_->has_begun(world_rank_of(peer)) || pool_->is_closed(world_rank_of(peer))) {
-            lose(peer);
-            flush_completions();
-        }
+        ranks_->left(peer, pool_->has_begun(world_rank_of(peer)));
+        flush_completions();
     }
 
-    // After a failure the others shall hear of that, not of who went because of it.
+    // After a failure the others shall learn of that, not of ranks that leave because of it.
     void leave() noexcept override {
         if (has_aborted_) return;
-        for (const int rank : others()) pool_->say_goodbye(rank, number_);
+        for (const int rank : others()) pool_->send_goodbye(rank, group_id_);
     }
 
 private:
-    struct Peer {
-        std::atomic<bool> has_left{false};
-        std::atomic<bool> is_gone{false};  // and all it sent has come
-    };
-    Peer& of(int peer) { return peers_[static_cast<size_t>(peer)]; }
     [[nodiscard]] int world_rank_of(int peer) const { return membership().world_rank(peer); }
 
     // Of the world.
@@ -144,23 +183,22 @@ private:
     template <typename Hand>
     void post(Transfer& transfer, int peer, void* data, size_t bytes, Hand&& hand_over) {
         if (has_aborted_) refuse();
-        auto request =
-            std::make_unique<Request>(pool_->context(), ledger_, transfer, peer, data, bytes);
+        auto request = std::make_unique<Request>(pool_->context(), ranks_->ledger, transfer, peer,
+                                                 data, bytes);
         Request& posted = *request;
         transfer.hold = std::move(request);
         try {
             hand_over(posted);
         } catch (const std::exception&) {
-            // The connection has closed, and it will be told why.
+            // The connection has closed; the reason follows.
         }
         // What happened before the request was in the ledger.
-        const bool gone = peer < 0 ? all_are_gone() : of(peer).is_gone.load();
         if (has_aborted_) {
             const Lock lock(mutex_);
             posted.complete(aborted_, peer, 0);
-        } else if (gone) {
+        } else if (ranks_->is_gone(peer)) {
             posted.complete(
-                peer < 0 ? membership::all_others_have_left() : membership::has_left(peer), peer,
+                peer < 0 ? membership::all_others_left_error() : membership::left_error(peer), peer,
                 0);
         }
         flush_completions();
@@ -176,34 +214,26 @@ private:
         std::erase_if(ranks, [this](int rank) { return pool_->is_closed(rank); });
         return ranks;
     }
-    bool all_are_gone() {
-        if (size() == 1) return false;  // nobody has left
-        for (int peer = 0; peer < size(); ++peer) {
-            if (peer != rank() && !of(peer).is_gone) return false;
-        }
-        return true;
-    }
 
-    // By the pool, which leaves the listeners to whoever uses the connection.
+    // By the pool. Messages that came before may have to be told still: until then, who posts must
+    // not find that the rank is gone.
 
     void said_goodbye(int world_rank) noexcept override {
-        const int peer = membership().rank_of(world_rank);
-        if (peer >= 0 && peer != rank()) lose(peer);
+        then(world_rank, [](Ranks& ranks, int peer) { ranks.said_goodbye(peer); });
     }
     void disconnected(int world_rank) noexcept override {
-        const int peer = membership().rank_of(world_rank);
-        if (peer >= 0 && peer != rank() && of(peer).has_left) lose(peer);
+        then(world_rank, [](Ranks& ranks, int peer) { ranks.disconnected(peer); });
     }
-    void lose(int peer) noexcept {
-        of(peer).is_gone = true;
-        ledger_.fail(peer, membership::has_left(peer));
-        if (all_are_gone()) ledger_.fail(-1, membership::all_others_have_left());
+    template <typename Act>
+    void then(int world_rank, Act&& act) noexcept {
+        const int peer = membership().rank_of(world_rank);
+        if (peer < 0 || peer == rank()) return;
+        after_completions([ranks = ranks_, peer, act] { act(*ranks, peer); });
     }
 
     const std::shared_ptr<ConnectionPool> pool_;
-    const uint32_t number_;  // in the world
-    Ledger ledger_;
-    std::vector<Peer> peers_;
+    const uint32_t group_id_;  // in the world
+    const std::shared_ptr<Ranks> ranks_;
     Mutex mutex_;
     Status aborted_ TUTTI_GUARDED_BY(mutex_);
     std::atomic<bool> has_aborted_{false};
@@ -213,7 +243,7 @@ private:
 
 std::unique_ptr<Channel> open(Membership& membership, const Deadline& deadline) {
     auto pool = membership.world().resource<ConnectionPool>();
-    pool->meet(membership, deadline);
+    pool->exchange_addresses(membership, deadline);
     return std::make_unique<GlooChannel>(std::move(pool), membership);
 }
 

@@ -1,4 +1,4 @@
-// What Gloo's loop calls when a descriptor is ready, in the form of whichever Gloo this is built
+// Gloo's loop calls this when a descriptor is ready, in the form of the Gloo that this is built
 // with.
 #pragma once
 

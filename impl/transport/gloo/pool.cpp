@@ -1,6 +1,5 @@
-// Why a connection closed, the membership tells: until it does, the messages on it stay under way.
-// So whoever is in a call hears of the rank that died, not of the neighbour that closed its
-// connections because of it.
+// The membership tells why a connection closed. Until then its messages stay in flight, so a caller
+// learns of the rank that died, not of the neighbour that closed its connections because of that.
 #include "pool.hpp"
 
 #include <fcntl.h>
@@ -24,8 +23,6 @@ namespace {
 
 namespace tcp = ::gloo::transport::tcp;
 
-constexpr int64_t flush_ms = 2000;  // what the kernel may take to deliver what was sent
-
 }  // namespace
 
 class ConnectionPool::Context : public tcp::Context {
@@ -42,13 +39,13 @@ public:
     }
 
     // Gloo counts what was announced and not taken, by slot: what nobody of that group will take.
-    void forget(uint32_t number, const std::vector<int>& peers) {
+    void forget(uint32_t group_id, const std::vector<int>& peers) {
         const std::lock_guard<std::mutex> lock(mutex_);
         std::erase_if(pendingRecv_,
-                      [=](const auto& entry) { return WireSlot(entry.first).group() == number; });
+                      [=](const auto& entry) { return WireSlot(entry.first).group() == group_id; });
         for (auto* const tallies : {&pendingOperations_, &expectedNotifications_}) {
             for (auto& tally : *tallies) {
-                if (WireSlot(tally.slot).group() == number) forget(tally, peers);
+                if (WireSlot(tally.slot).group() == group_id) forget(tally, peers);
             }
             std::vector<Tally> left;
             for (auto& tally : *tallies) {
@@ -92,11 +89,11 @@ ConnectionPool::~ConnectionPool() {
     flush();
 }
 
-void ConnectionPool::meet(Membership& group, const Deadline& deadline) {
-    const auto addresses = group.tell_all("transport/gloo", connector_->address(), deadline);
+void ConnectionPool::exchange_addresses(Membership& group, const Deadline& deadline) {
+    const auto addresses = group.all_gather("transport/gloo", connector_->address(), deadline);
     for (int rank = 0; rank < group.size(); ++rank) {
         if (rank != group.rank()) {
-            connector_->know(group.world_rank(rank), addresses[static_cast<size_t>(rank)]);
+            connector_->set_address(group.world_rank(rank), addresses[static_cast<size_t>(rank)]);
         }
     }
 }
@@ -111,43 +108,46 @@ void ConnectionPool::defer(int peer, Use use) {
         }
     }
     if (use) return use(*connection(peer));
-    connector_->want(peer);
+    connector_->ensure_connected(peer);
 }
 
 void ConnectionPool::connected(int peer, net::Socket socket) {
     const int descriptor = socket.release();
     Peer& there = of(peer);
     there.kept =
-        net::Descriptor(net::open_noted([&] { return fcntl(descriptor, F_DUPFD_CLOEXEC, 0); }));
+        net::Descriptor(net::open_tracked([&] { return fcntl(descriptor, F_DUPFD_CLOEXEC, 0); }));
     if (!there.kept.valid()) {
-        const int number = errno;
+        const int error = errno;
         ::close(descriptor);
         return world_.suspect(
-            {TUTTI_ERR_OUT_OF_MEMORY, peer, number,
-             cat("rank ", rank(), " cannot connect to rank ", peer, ": ", errno_text(number))});
+            {TUTTI_ERR_OUT_OF_MEMORY, peer, error,
+             cat("rank ", rank(), " cannot connect to rank ", peer, ": ", errno_text(error))});
     }
     take_deferred(peer, static_cast<Context&>(*context_).add_connection(peer, descriptor));
 }
 
 void ConnectionPool::not_connected(int peer, const Status& why) noexcept {
     if (!world_.has_departed(peer)) return world_.suspect(why);
-    const Lock lock(mutex_);
-    for (const auto& [number, user] : users_) user->disconnected(peer);
+    {
+        const Lock lock(mutex_);
+        for (const auto& [group_id, user] : users_) user->disconnected(peer);
+    }
+    flush_completions();
 }
 
-void ConnectionPool::say_goodbye(int peer, uint32_t number) {
+void ConnectionPool::send_goodbye(int peer, uint32_t group_id) {
     Peer& there = of(peer);
     {
         const Lock lock(there.mutex);
         if (there.connection.load(std::memory_order_relaxed) == nullptr) {
-            there.goodbyes.push_back(number);
+            there.goodbyes.push_back(group_id);
             return;
         }
     }
-    connection(peer)->send_control(WireSlot::word(number), "bye");
+    connection(peer)->send_control(WireSlot::control(group_id), "bye");
 }
 
-// Who comes meanwhile is deferred, too, and so comes behind.
+// Later calls are deferred as well, and so come behind.
 void ConnectionPool::take_deferred(int peer, Connection& connection) {
     Peer& there = of(peer);
     for (;;) {
@@ -166,20 +166,20 @@ void ConnectionPool::take_deferred(int peer, Connection& connection) {
             try {
                 use(connection);
             } catch (const std::exception&) {
-                // The connection has closed, and it will be told why.
+                // The connection has closed; the reason follows.
             }
         }
-        for (const uint32_t number : goodbyes) {
-            connection.send_control(WireSlot::word(number), "bye");
+        for (const uint32_t group_id : goodbyes) {
+            connection.send_control(WireSlot::control(group_id), "bye");
         }
         flush_completions();
     }
 }
 
-void ConnectionPool::attach(uint32_t number, PoolUser& user) {
+void ConnectionPool::attach(uint32_t group_id, PoolUser& user) {
     const Lock lock(mutex_);
-    users_[number] = &user;
-    if (const auto early = early_goodbyes_.extract(number)) {
+    users_[group_id] = &user;
+    if (const auto early = early_goodbyes_.extract(group_id)) {
         for (const int peer : early.mapped()) user.said_goodbye(peer);
     }
     for (int peer = 0; peer < size(); ++peer) {
@@ -187,29 +187,30 @@ void ConnectionPool::attach(uint32_t number, PoolUser& user) {
     }
 }
 
-void ConnectionPool::detach(uint32_t number, const std::vector<int>& peers, bool untidy) noexcept {
+void ConnectionPool::detach(uint32_t group_id, const std::vector<int>& peers,
+                            bool untidy) noexcept {
     {
         const Lock lock(mutex_);
-        users_.erase(number);
-        early_goodbyes_.erase(number);
+        users_.erase(group_id);
+        early_goodbyes_.erase(group_id);
         // Ranges that meet become one, so a long row of groups costs one entry.
-        uint32_t last = number;
-        if (const auto after = ended_.find(number + 1); after != ended_.end()) {
+        uint32_t last = group_id;
+        if (const auto after = ended_.find(group_id + 1); after != ended_.end()) {
             last = after->second;
             ended_.erase(after);
         }
-        const auto next = ended_.upper_bound(number);
-        if (next != ended_.begin() && std::prev(next)->second + 1 == number) {
+        const auto next = ended_.upper_bound(group_id);
+        if (next != ended_.begin() && std::prev(next)->second + 1 == group_id) {
             std::prev(next)->second = last;
         } else {
-            ended_[number] = last;
+            ended_[group_id] = last;
         }
     }
-    if (number == 0 || !untidy) return;
+    if (group_id == 0 || !untidy) return;
     for (const int peer : peers) {
-        if (Connection* const there = connection(peer)) there->forget(number);
+        if (Connection* const there = connection(peer)) there->forget(group_id);
     }
-    static_cast<Context&>(*context_).forget(number, peers);
+    static_cast<Context&>(*context_).forget(group_id, peers);
 }
 
 // Any thread that uses the connection, with its lock.
@@ -223,12 +224,12 @@ void ConnectionPool::connection_closed(int peer, const std::string& reason) noex
              cat("the connection between rank ", rank(), " and rank ", peer, " broke: ", reason)});
     }
     const Lock lock(mutex_);
-    for (const auto& [number, user] : users_) user->disconnected(peer);
+    for (const auto& [group_id, user] : users_) user->disconnected(peer);
 }
 
-// A word is a goodbye, whatever it says.
+// A control message is a goodbye, whatever its text.
 void ConnectionPool::control_received(int peer, WireSlot slot,
-                                      std::span<const std::byte> /*word*/) {
+                                      std::span<const std::byte> /*control*/) {
     const Lock lock(mutex_);
     const auto found = users_.find(slot.group());
     if (found != users_.end()) return found->second->said_goodbye(peer);
@@ -248,9 +249,9 @@ void ConnectionPool::flush() noexcept {
     for (const Peer& peer : peers_) {
         if (peer.kept.valid()) shutdown(peer.kept.get(), SHUT_WR);
     }
-    const Deadline patience = Deadline::after_ms(flush_ms);
-    while (has_unsent() && !patience.expired()) {
-        poll(nullptr, 0, 1);  // nothing tells when the kernel is done
+    const Deadline flush_deadline = Deadline::after_ms(world_.leave_ms());
+    while (has_unsent() && !flush_deadline.expired()) {
+        poll(nullptr, 0, 1);  // the kernel has no event for it
     }
 }
 

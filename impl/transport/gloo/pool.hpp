@@ -30,7 +30,7 @@ namespace tutti::gloo_channel {
 // A group's share. Ranks are those of the world. Called with locks held: short, and no call back.
 class PoolUser {
 public:
-    // That rank has said goodbye to this group, behind all that it sent.
+    // That rank's goodbye to this group, behind all that it sent.
     virtual void said_goodbye(int peer) noexcept = 0;
     // The connection to that rank is gone.
     virtual void disconnected(int peer) noexcept = 0;
@@ -54,9 +54,9 @@ public:
         return context_;
     }
 
-    // All members of a group call this before they send each other anything: they tell where they
-    // are. Throws as Membership::take().
-    void meet(Membership& group, const Deadline& deadline);
+    // All members of a group call this before they send each other anything: it exchanges their
+    // addresses.
+    void exchange_addresses(Membership& group, const Deadline& deadline);
 
     // Uses the connection to that rank: now, or when there is one, which is made if need be; in
     // the order of these calls. What is still to come when the pool ends is dropped.
@@ -76,12 +76,12 @@ public:
     [[nodiscard]] bool has_begun(int peer) { return connector_->has_begun(peer); }
     // Behind all that was sent to that rank for this group; when there is a connection, if there is
     // none yet.
-    void say_goodbye(int peer, uint32_t number);
+    void send_goodbye(int peer, uint32_t group_id);
 
-    // The user hears from now on, also what came before.
-    void attach(uint32_t number, PoolUser& user);
-    // The user hears nothing more when this returns. `untidy`: messages were withdrawn.
-    void detach(uint32_t number, const std::vector<int>& peers, bool untidy) noexcept;
+    // The user gets events from now on, after those that came before.
+    void attach(uint32_t group_id, PoolUser& user);
+    // The user gets no more events when this returns. `untidy`: messages were withdrawn.
+    void detach(uint32_t group_id, const std::vector<int>& peers, bool untidy) noexcept;
 
 private:
     struct Peer {
@@ -104,7 +104,7 @@ private:
     bool has_unsent() noexcept;
 
     void connection_closed(int peer, const std::string& reason) noexcept override;
-    void control_received(int peer, WireSlot slot, std::span<const std::byte> word) override;
+    void control_received(int peer, WireSlot slot, std::span<const std::byte> control) override;
     bool awaits(WireSlot slot) noexcept override;
 
     World& world_;

@@ -19,6 +19,7 @@ constexpr int deepest = 16;  // flushes within each other, for the stack
 struct Completion {
     std::shared_ptr<TransferListener> listener;
     Transfer* transfer;
+    std::function<void()> act;  // instead
 };
 
 std::deque<Completion>& completions_of_this_thread() {
@@ -29,18 +30,26 @@ std::deque<Completion>& completions_of_this_thread() {
 }  // namespace
 
 void flush_completions() noexcept {
-    // A listener may post, and so complete more, and wait for that: it comes in order here, too,
-    // behind what came before.
+    // A listener may post, and so complete more, and wait for that: that is delivered in order here
+    // as well, after earlier ones.
     thread_local int depth = 0;
-    if (depth == deepest) return;  // whoever called goes on
+    if (depth == deepest) return;  // the caller goes on
     ++depth;
     auto& completions = completions_of_this_thread();
     while (!completions.empty()) {
         const Completion next = std::move(completions.front());
         completions.pop_front();
-        next.listener->transfer_done(*next.transfer);
+        if (next.act) {
+            next.act();
+        } else {
+            next.listener->transfer_done(*next.transfer);
+        }
     }
     --depth;
+}
+
+void after_completions(std::function<void()> act) {
+    completions_of_this_thread().push_back({nullptr, nullptr, std::move(act)});
 }
 
 void Ledger::enter(Request& request) {
@@ -72,8 +81,8 @@ void Ledger::wait_until_empty() noexcept {
 
 Request::Request(const std::shared_ptr<::gloo::transport::tcp::Context>& context, Ledger& ledger,
                  Transfer& transfer, int peer, void* data, size_t bytes)
-    // A pointer that owns nothing: whoever destroys a request, perhaps Gloo's loop, must not be the
-    // one who destroys the context and its connections.
+    // A pointer that owns nothing: the thread that destroys a request, perhaps Gloo's loop, must
+    // not destroy the context and its connections.
     : UnboundBuffer({std::shared_ptr<void>{}, context.get()}, data, bytes),
       ledger_(ledger),
       transfer_(transfer),
@@ -93,11 +102,11 @@ Request::~Request() {
         if (connection != nullptr) connection->keep_rest_of(*this);
     }
     ledger_.leave(*this);
-    // Gloo's loop may be using this. The base class waits for it too, but only when this part is
-    // gone already; so the wait is moved here.
+    // Gloo's loop may be using this. The base class waits for that as well, but only after this
+    // part is destroyed; so the wait is moved here.
     std::destroy_at(&shareableNonOwningPtr_);
     std::construct_at(&shareableNonOwningPtr_, this);
-    // That wait sees the user gone, but not what it did; this shows that too.
+    // That wait sees that the user is gone, but not its writes; this does.
     static_cast<void>(uses_.load(std::memory_order_acquire));
     const std::lock_guard<std::mutex> lock(m_);
 }
@@ -129,7 +138,7 @@ void Request::overflow(int world_rank, size_t bytes, size_t room) noexcept {
 void Request::complete(Status status, int peer, size_t bytes) noexcept {
     if (stage_.exchange(Stage::Ended, std::memory_order_acq_rel) == Stage::Ended) return;
     Transfer& transfer = transfer_;
-    completions_of_this_thread().push_back({transfer.listener, &transfer});
+    completions_of_this_thread().push_back({transfer.listener, &transfer, nullptr});
     transfer.status = std::move(status);
     transfer.peer = peer;
     transfer.bytes = bytes;

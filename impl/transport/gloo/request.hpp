@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -16,13 +17,15 @@ namespace tutti::gloo_channel {
 
 class Request;
 
-// Listeners to call once this thread holds no lock of a connection: whoever may complete requests
-// ends with flush().
+// Calls the listeners of completed requests. Every function that may complete requests ends with
+// it, when its thread holds no lock of a connection.
 void flush_completions() noexcept;
+// Then, and behind those that this thread has completed so far.
+void after_completions(std::function<void()> act);
 
 class Connection;
 
-// The requests of a channel that are under way.
+// The pending requests of a channel.
 class Ledger {
 public:
     // `members`: the rank in the channel's group, for each connection; empty: the connection's own.
@@ -30,16 +33,16 @@ public:
     [[nodiscard]] int member(int world_rank) const {
         return members_.empty() ? world_rank : members_[static_cast<size_t>(world_rank)];
     }
-    // Whether a request was ever withdrawn before Gloo was done with it, and so left traces there.
+    // Whether a request was withdrawn before Gloo was done with it, and so left traces there.
     [[nodiscard]] bool untidy() const { return untidy_; }
     void mark_untidy() { untidy_ = true; }
 
     void enter(Request& request);
     void leave(Request& request) noexcept;
     static constexpr int everything = -2;
-    // Completes those of one peer, those of any (-1), or everything, with a failure.
+    // Fails the requests of one peer, those of any (-1), or everything.
     void fail(int peer, const Status& status) noexcept;
-    // Returns when their owners have let go of all of them.
+    // Returns when all are destroyed.
     void wait_until_empty() noexcept;
 
 private:
@@ -59,17 +62,17 @@ public:
 
     // The first completion counts. The transfer may be gone when this returns.
     void complete(Status status, int peer, size_t bytes) noexcept;
-    // Before its first byte goes: false if it must not go.
+    // Before its first byte is sent: false if it must not be.
     bool begin() noexcept;
     bool stop() noexcept override;
-    // By Gloo, which is done with it: `connection` took or brought all of it.
+    // By Gloo, which is done with it: the connection has sent or received all of it.
     void pass(int world_rank, size_t bytes) noexcept;
-    // More came than there is room for.
+    // The message is longer than its receive.
     void overflow(int world_rank, size_t bytes, size_t room) noexcept;
-    // For who may find it gone.
+    // For users that may outlive it.
     using Weak = ::gloo::WeakNonOwningPtr<::gloo::transport::tcp::UnboundBuffer>;
     [[nodiscard]] Weak weak() const { return getWeakNonOwningPtr(); }
-    // Hands it to the connection that its memory leaves by; false if it is being withdrawn.
+    // Passes it to the connection that sends it; false if it is being withdrawn.
     template <typename Hand>
     bool leave_by(Connection& connection, Hand&& hand) {
         const Lock lock(leaving_);
@@ -78,7 +81,7 @@ public:
         hand();
         return true;
     }
-    // The last thing that Gloo's loop does with it: what it did happens before the destruction.
+    // The last use by Gloo's loop: all its uses happen before the destruction.
     void let_go() noexcept { uses_.fetch_add(1, std::memory_order_release); }
 
 private:

@@ -1,5 +1,5 @@
-// The 64 bits that Gloo calls a slot, where several groups share a connection: what kind of
-// message, the group, as the receiver numbers it, and the rest of the channel's slot. Any thread.
+// The 64 bits that Gloo calls a slot, where several groups share a connection: the kind of message,
+// the receiver's group id, and the rest of the channel's slot. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ public:
 
     WireSlot(Slot slot, uint32_t group)
         : value_((slot.value() & kinds) | uint64_t{group} << shift | (slot.value() & Slot::low)) {}
-    // What the channel says to its like in another process, about the group.
-    static WireSlot word(uint32_t group) { return WireSlot(kinds | uint64_t{group} << shift); }
+    // A control message of one channel to its peer, about the group.
+    static WireSlot control(uint32_t group) { return WireSlot(kinds | uint64_t{group} << shift); }
     explicit WireSlot(uint64_t value) : value_(value) {}
 
     [[nodiscard]] uint64_t value() const { return value_; }
-    [[nodiscard]] bool is_word() const { return (value_ & kinds) == kinds; }
+    [[nodiscard]] bool is_control() const { return (value_ & kinds) == kinds; }
     [[nodiscard]] uint32_t group() const {
         return static_cast<uint32_t>(value_ >> shift) & (most_groups - 1);
     }

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "membership/absence.hpp"
+#include "membership/missing_ranks.hpp"
 
 namespace tutti::loopback {
 
@@ -54,7 +54,7 @@ void Hub::post(const Post& post) {
         });
         if (partner == waiting_.end()) {
             if (owner.gone.contains(post.peer)) {
-                throw Error(membership::has_left(post.peer));
+                throw Error(membership::left_error(post.peer));
             }
             waiting_.push_back(post);
             return;
@@ -74,7 +74,7 @@ void Hub::post(const Post& post) {
         finish(receive, std::move(status), send.owner, send.bytes, listeners);
         finish(send, {}, receive.owner, send.bytes, listeners);
     }
-    tell(listeners);
+    notify(listeners);
 }
 
 void Hub::withdraw(const Transfer& transfer) noexcept {
@@ -104,7 +104,7 @@ Hub::Listeners Hub::finish_where(Predicate&& predicate, const Status& status) no
     return listeners;
 }
 
-void Hub::tell(const Listeners& listeners) noexcept {
+void Hub::notify(const Listeners& listeners) noexcept {
     for (const Done& done : listeners) done.listener->transfer_done(*done.transfer);
 }
 
@@ -117,10 +117,10 @@ void Hub::abort(int rank, const Status& status) noexcept {
         owner.aborted = status;
         listeners = finish_where([rank](const Post& post) { return post.owner == rank; }, status);
     }
-    tell(listeners);
+    notify(listeners);
 }
 
-void Hub::lose(int rank, int peer) noexcept {
+void Hub::peer_left(int rank, int peer) noexcept {
     Listeners listeners;
     {
         const Lock lock(mutex_);
@@ -129,15 +129,15 @@ void Hub::lose(int rank, int peer) noexcept {
         const bool is_alone = others.size() + 1 == ranks_.size();
         listeners =
             finish_where([=](const Post& post) { return post.owner == rank && post.peer == peer; },
-                         membership::has_left(peer));
+                         membership::left_error(peer));
         if (is_alone) {
             const auto of_any = finish_where(
                 [=](const Post& post) { return post.owner == rank && post.peer == -1; },
-                membership::all_others_have_left());
+                membership::all_others_left_error());
             listeners.insert(listeners.end(), of_any.begin(), of_any.end());
         }
     }
-    tell(listeners);
+    notify(listeners);
 }
 
 }  // namespace tutti::loopback

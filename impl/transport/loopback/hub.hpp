@@ -1,4 +1,4 @@
-// Where the ranks of one loopback group leave their messages: matches sends with receives and
+// Where the ranks of one loopback group post their messages: matches sends with receives and
 // copies. One mutex guards all of it; listeners are called after it is released.
 #pragma once
 
@@ -36,7 +36,7 @@ public:
     // Ends all that `rank` has posted, now and later.
     void abort(int rank, const Status& status) noexcept TUTTI_EXCLUDES(mutex_);
     // Ends all that `rank` has posted for that one alone, now and later: it has left.
-    void lose(int rank, int peer) noexcept TUTTI_EXCLUDES(mutex_);
+    void peer_left(int rank, int peer) noexcept TUTTI_EXCLUDES(mutex_);
 
 private:
     struct Done {
@@ -46,7 +46,7 @@ private:
     using Listeners = std::vector<Done>;
     struct Rank {
         Status aborted;
-        std::set<int> gone;  // that it knows to have left
+        std::set<int> gone;  // ranks that have left
     };
 
     [[nodiscard]] bool matches(const Post& send, const Post& receive) const;
@@ -55,11 +55,11 @@ private:
     template <typename Predicate>
     Listeners finish_where(Predicate&& predicate, const Status& status) noexcept
         TUTTI_REQUIRES(mutex_);
-    static void tell(const Listeners& listeners) noexcept;
+    static void notify(const Listeners& listeners) noexcept;
 
     Mutex mutex_;
     std::vector<Rank> ranks_ TUTTI_GUARDED_BY(mutex_);
-    std::deque<Post> waiting_ TUTTI_GUARDED_BY(mutex_);  // in the order they came
+    std::deque<Post> waiting_ TUTTI_GUARDED_BY(mutex_);  // in the order of their posts
 };
 
 }  // namespace tutti::loopback

@@ -37,7 +37,7 @@ public:
         hub_->post({&transfer, rank(), -1, false, slot.value(), data, bytes});
     }
     void abort(const Status& status) noexcept override { hub_->abort(rank(), status); }
-    void left(int peer) noexcept override { hub_->lose(rank(), peer); }
+    void left(int peer) noexcept override { hub_->peer_left(rank(), peer); }
     void leave() noexcept override {}
 
 private:
@@ -69,7 +69,7 @@ Hubs& hubs() {
 
 void check_one_process(Membership& membership, const Deadline& deadline) {
     if (membership.world().is_one_process()) return;
-    const auto processes = membership.tell_all("transport/loopback", cat(getpid()), deadline);
+    const auto processes = membership.all_gather("transport/loopback", cat(getpid()), deadline);
     const auto stranger = std::ranges::find_if(
         processes, [&](const std::string& one) { return one != processes.front(); });
     if (stranger == processes.end()) return;

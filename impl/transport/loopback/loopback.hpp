@@ -1,5 +1,6 @@
 // Ranks that are threads of one process: messages are copied from the sender's memory to the
-// receiver's. The reference for what a Channel means, and what bindings are tested on. Any thread.
+// receiver's. The reference for what a Channel means, and the substitute on which bindings are
+// tested. Any thread.
 #pragma once
 
 #include <memory>

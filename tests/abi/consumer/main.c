@@ -7,8 +7,7 @@
 int main(void) {
     const char* text = tutti_version_string();
     char number[32];
-    unsigned version = (unsigned)tutti_version();
-    sprintf(number, "%u.%u.%u", version / 10000, version / 100 % 100, version % 100);
+    sprintf(number, "%d.%d.%d", TUTTI_VERSION_MAJOR, TUTTI_VERSION_MINOR, TUTTI_VERSION_PATCH);
     printf("tutti %s\n", text);
-    return strcmp(text, number) != 0;
+    return strcmp(text, number) != 0 || tutti_version() != TUTTI_VERSION;
 }

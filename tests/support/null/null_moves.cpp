@@ -37,11 +37,13 @@ Copy reduced(const Calls& calls) {
     std::vector<Copy> all = inputs_of(calls);
     Copy& sum = all.front();
     const size_t count = sum.size() / element_size(dtype);
+    std::vector<const void*> contributions;
     for (size_t rank = 0; rank < all.size(); ++rank) {
         void* const mine = all[rank].data();
         begin_reduction(mine, mine, count, dtype, calls[rank]->op);
-        if (rank > 0) reduce_into(sum.data(), mine, count, dtype, calls[rank]->op);
+        contributions.push_back(mine);
     }
+    reduce_many(sum.data(), contributions, count, dtype, calls.front()->op);
     end_reduction(sum.data(), count, dtype, calls.front()->op, static_cast<int>(calls.size()));
     return std::move(sum);
 }

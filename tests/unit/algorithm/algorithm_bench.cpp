@@ -172,8 +172,9 @@ void be_rank(const std::string& path, int rank, int ranks, int rounds, size_t lo
     const Deadline deadline = Deadline::after_ms(60'000);
     std::vector<int> all(static_cast<size_t>(ranks));
     std::iota(all.begin(), all.end(), 0);
-    Membership membership(meet_processes(make_file_store(path, ranks), rank, ranks, "", deadline),
-                          0, std::move(all));
+    Membership membership(
+        bootstrap_processes(make_file_store(path, ranks), rank, ranks, "", deadline), 0,
+        std::move(all));
     const auto channel = gloo_channel::open(membership, deadline);
     Bench bench(*channel, rounds);
     for (const Kind& kind : kinds()) {

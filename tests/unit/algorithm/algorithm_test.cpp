@@ -101,6 +101,11 @@ void all_reduce_of_many_segments_gives_the_sum(void**) {
     }
 }
 
+// The ring would round such sums at every stop, so it is never chosen for them.
+bool is_rounded_once(tutti_dtype dtype, tutti_reduce_op op, int ranks) {
+    return algorithm::Reduction{dtype, op}.must_combine_at_once(ranks);
+}
+
 void every_dtype_and_op_gives_the_reference(void**) {
     constexpr size_t count = 6007;
     for (const int size : {3, 4}) {
@@ -109,6 +114,8 @@ void every_dtype_and_op_gives_the_reference(void**) {
             for (tutti_dtype dtype = 0; dtype <= TUTTI_BOOL; ++dtype) {
                 for (tutti_reduce_op op = 0; op <= TUTTI_BXOR; ++op) {
                     if (why_not_reducible(dtype, op)) continue;
+                    const bool is_ring = one.how == algorithm::ring_all_reduce;
+                    if (is_ring && is_rounded_once(dtype, op, size)) continue;
                     const Buffer expected = reference(size, count, dtype, op);
                     world.together([&](Channel& channel, uint64_t number) {
                         Buffer data = elements(channel.rank(), count, dtype, op);

@@ -8,6 +8,7 @@
 
 #include "algorithm/algorithm.hpp"
 #include "run_call.hpp"
+#include "support/collective.hpp"
 #include "unit/transport/ranks.hpp"
 #include "unit/transport/watched_channel.hpp"
 

@@ -57,7 +57,7 @@ public:
 
 private:
     void by_exchange() {
-        Exchange exchange(channel_, Fingerprint{CallKind::Barrier}, ++number_, Deadline::never());
+        Exchange exchange(channel_, Fingerprint{CallKind::Barrier}, ++sequence_, Deadline::never());
         std::array<std::byte, payload> in{};
         const std::array<std::byte, payload> out{};
         exchange.swap(1 - channel_.rank(), out, in);
@@ -74,7 +74,7 @@ private:
         Message out{};
         const size_t bytes = has_head ? sizeof(Message) : payload;
         if (has_head) out.head = {Fingerprint{CallKind::Barrier}, payload, payload};
-        const Slot slot = Slot::collective(++number_);
+        const Slot slot = Slot::collective(++sequence_);
         Transfer incoming;
         Transfer outgoing;
         incoming.listener = outgoing.listener = listener_;
@@ -93,7 +93,7 @@ private:
     }
 
     Channel& channel_;
-    uint64_t number_ = 0;
+    uint64_t sequence_ = 0;
     std::shared_ptr<Listener> listener_ = std::make_shared<Listener>();
 };
 
@@ -101,7 +101,7 @@ void be_rank(const std::string& path, int rank, int rounds, int swaps) {
     const Deadline deadline = Deadline::after_ms(60'000);
     std::vector<int> all(size_t{2});
     std::iota(all.begin(), all.end(), 0);
-    Membership membership(meet_processes(make_file_store(path, 2), rank, 2, "", deadline), 0,
+    Membership membership(bootstrap_processes(make_file_store(path, 2), rank, 2, "", deadline), 0,
                           std::move(all));
     const auto channel = gloo_channel::open(membership, deadline);
     Bench bench(*channel);

@@ -5,6 +5,7 @@
 
 #include "algorithm/algorithm.hpp"
 #include "call/lower.hpp"
+#include "support/collective.hpp"
 
 namespace tutti::test {
 

@@ -6,6 +6,7 @@
 #include "membership/threads.hpp"
 
 #include "backend/registry.hpp"
+#include "support/collective.hpp"
 #include "support/null/null_backend.hpp"
 #include "support/unit.hpp"
 
@@ -101,6 +102,23 @@ void each_call_of_a_coalesced_one_counts(void**) {
     assert_string_equal(beyond(can, flat(Coalesced{})).c_str(), "coalesced");
 }
 
+void what_is_lacking_is_in_words(void**) {
+    assert_string_equal(lacks_of(everything).c_str(), "nothing");
+    Capabilities can;
+    can.kinds = can.kinds.without(NumberSet::of(CallKind::Gather, CallKind::Alloc));
+    can.dtypes = can.dtypes.without(NumberSet::of(TUTTI_BOOL));
+    can.ops = can.ops.without(NumberSet::of(TUTTI_SUM, TUTTI_PREMUL_SUM));
+    can.user_functions = can.reproducible = can.messages = false;
+    can.devices = NumberSet::of(1, 63);
+    assert_string_equal(
+        lacks_of(can).c_str(),
+        "gather,memory_alloc,bool,SUM,PREMUL_SUM,functions,reproducible,messages,device_0,"
+        "+device_1,+device_63");
+    can = {};
+    can.completion = Completion::Stream;
+    assert_string_equal(lacks_of(can).c_str(), "nothing");
+}
+
 void a_backend_is_added_by_name(void**) {
     assert_false(is_backend_available("null"));
     register_null_backends();
@@ -125,6 +143,7 @@ int main() {
         TUTTI_TEST(what_is_beyond_is_named),
         TUTTI_TEST(ops_that_programs_make_have_flags_of_their_own),
         TUTTI_TEST(each_call_of_a_coalesced_one_counts),
+        TUTTI_TEST(what_is_lacking_is_in_words),
         TUTTI_TEST(a_backend_is_added_by_name),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "backend/hierarchy/hierarchy.hpp"
-#include "backend/shm/meeting.hpp"
+#include "backend/shm/bootstrap.hpp"
 #include "unit/transport/ranks.hpp"
 #include "unit/transport/watched_channel.hpp"
 
@@ -52,7 +52,7 @@ public:
         on_ranks(size, [&](int rank) {
             backends_[static_cast<size_t>(rank)] =
                 hierarchy::make(std::make_unique<CountingChannel>(world_[rank], stalls_, posts_),
-                                shm::meet(world_.membership(rank), ample()));
+                                shm::bootstrap(world_.membership(rank), ample()));
         });
         ::unsetenv("TUTTI_HOSTS");
     }

@@ -3,8 +3,8 @@
 #include "backend/hierarchy/hierarchy.hpp"
 #include "backend/hierarchy/lanes.hpp"
 #include "backend/inline_backend.hpp"
+#include "backend/shm/bootstrap.hpp"
 #include "backend/shm/collectives.hpp"
-#include "backend/shm/meeting.hpp"
 #include "call/lower.hpp"
 #include "unit/transport/ranks.hpp"
 
@@ -34,7 +34,7 @@ void hosts_know_places_and_lanes_and_whether_ranks_follow_each_other(void**) {
     assert_int_equal(hosts.count(), 3);
     assert_int_equal(hosts.ranks(), 9);
     assert_int_equal(hosts.host(), 1);
-    assert_int_equal(hosts.place(), 1);
+    assert_int_equal(hosts.local_rank(), 1);
     assert_int_equal(hosts.fewest(), 2);
     assert_int_equal(hosts.most(), 4);
     assert_true(hosts.lane(0) == (Ranks{0, 1, 2}));
@@ -113,35 +113,35 @@ void pieces_that_are_joined_keep_what_is_between_them(void**) {
     assert_memory_equal(numbers.data(), unpacked, sizeof unpacked);
 }
 
-std::vector<shm::Meeting> meet_all(ChannelWorld& world) {
-    std::vector<shm::Meeting> meetings(static_cast<size_t>(world.size()));
+std::vector<shm::BootstrapResult> bootstrap_all(ChannelWorld& world) {
+    std::vector<shm::BootstrapResult> results(static_cast<size_t>(world.size()));
     on_ranks(world.size(), [&](int rank) {
-        meetings[static_cast<size_t>(rank)] = shm::meet(world.membership(rank), ample());
+        results[static_cast<size_t>(rank)] = shm::bootstrap(world.membership(rank), ample());
     });
-    return meetings;
+    return results;
 }
 
 void ranks_are_on_the_hosts_that_the_variable_says(void**) {
     ChannelWorld world(5);
     {
-        const auto meetings = meet_all(world);
-        for (const shm::Meeting& meeting : meetings) {
-            assert_true(meeting.all_see_each_other());
-            assert_int_equal(meeting.hosts.size(), 1);
+        const auto results = bootstrap_all(world);
+        for (const shm::BootstrapResult& result : results) {
+            assert_true(result.all_see_each_other());
+            assert_int_equal(result.hosts.size(), 1);
         }
     }
     const HostsVariable variable("7,3,7,1");
-    const auto meetings = meet_all(world);
+    const auto results = bootstrap_all(world);
     const std::vector<Ranks> expected{{0, 2, 4}, {1}, {3}};
     for (int rank = 0; rank < 5; ++rank) {
-        const shm::Meeting& meeting = meetings[static_cast<size_t>(rank)];
-        assert_true(meeting.hosts == expected);
-        assert_string_equal(meeting.why.c_str(),
+        const shm::BootstrapResult& result = results[static_cast<size_t>(rank)];
+        assert_true(result.hosts == expected);
+        assert_string_equal(result.why.c_str(),
                             "rank 0 does not see the memory of rank 1: TUTTI_HOSTS says that it "
                             "is on another host");
         const Ranks& here = expected[static_cast<size_t>(Hosts(expected, rank).host())];
-        assert_true(meeting.here.members == here);
-        assert_int_equal(meeting.here.segments.size(), here.size());
+        assert_true(result.here.members == here);
+        assert_int_equal(result.here.segments.size(), here.size());
     }
 }
 
@@ -151,7 +151,7 @@ void a_malformed_list_of_hosts_names_the_variable(void**) {
         ChannelWorld world(2);
         on_ranks(2, [&](int rank) {
             try {
-                (void)shm::meet(world.membership(rank), ample());
+                (void)shm::bootstrap(world.membership(rank), ample());
                 require(false, cat(value, " was taken"));
             } catch (const Error& error) {
                 require(error.status().code == TUTTI_ERR_INVALID_ARGUMENT, error.what());
@@ -165,7 +165,7 @@ void a_malformed_list_of_hosts_names_the_variable(void**) {
 void failures_among_some_ranks_name_those_of_the_group(void**) {
     const HostsVariable variable("0,1");
     ChannelWorld world(4);
-    auto meetings = meet_all(world);
+    auto results = bootstrap_all(world);
     const Ranks some{1, 3};
     on_ranks(4, [&](int rank) {
         if (rank % 2 == 0) return;
@@ -180,7 +180,7 @@ void failures_among_some_ranks_name_those_of_the_group(void**) {
             require(std::string(error.what()) == "timed out waiting for rank 3", error.what());
             require(error.status().rank == 3, "the rank");
         }
-        shm::Team team(std::move(meetings[static_cast<size_t>(rank)].here), world.membership(rank));
+        shm::Team team(std::move(results[static_cast<size_t>(rank)].here), world.membership(rank));
         require(team.rank() == rank / 2 && team.size() == 2, "its place in the team");
         team.begin(rank == 1 ? print : fingerprint(MonitoredBarrier{}), 2, ample());
         try {
@@ -204,10 +204,10 @@ void no_host_keeps_memory_if_a_rank_of_another_has_none(void**) {
     on_ranks(4, [&](int rank) {
         const auto own = static_cast<size_t>(rank);
         Membership& membership = world.membership(rank);
-        backends[own] = hierarchy::make(membership, shm::meet(membership, ample()), ample());
+        backends[own] = hierarchy::make(membership, shm::bootstrap(membership, ample()), ample());
         for (const bool all_have : {false, true}) {
             const Alloc call{all_have || rank != 3 ? size_t{100} : size_t{1} << 60};
-            backends[own]->as_inline()->run(lower(call, rank, 4), all_have ? 2 : 1, ample());
+            backends[own]->as_inline()->run(lower(Alloc(call), rank, 4), all_have ? 2 : 1, ample());
             wrong[rank] += call.outcome->without != (all_have ? -1 : 2);
             const auto& memory = call.outcome->memory;
             wrong[rank] += memory && (memory.use_count() > 1) != all_have;

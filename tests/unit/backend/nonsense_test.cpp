@@ -2,11 +2,12 @@
 #include <cstring>
 #include <vector>
 
+#include "backend/shm/bootstrap.hpp"
 #include "backend/shm/collectives.hpp"
 #include "backend/shm/direct.hpp"
-#include "backend/shm/meeting.hpp"
 #include "call/alloc.hpp"
 #include "call/lower.hpp"
+#include "support/collective.hpp"
 #include "unit/transport/ranks.hpp"
 
 namespace {
@@ -21,7 +22,7 @@ void expect_refused(const Collective& collective, const std::vector<uint64_t>& w
     on_ranks(2, [&](int rank) {
         const FlatCall call = lower(Collective(collective), rank, 2);
         Membership& membership = world.membership(rank);
-        shm::Team team(std::move(shm::meet(membership, ample()).here), membership);
+        shm::Team team(std::move(shm::bootstrap(membership, ample()).here), membership);
         if (shares) {
             const Alloc alloc{1 << 20};
             team.begin(fingerprint(alloc), 1, ample());

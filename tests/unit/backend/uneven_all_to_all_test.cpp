@@ -5,9 +5,10 @@
 #include <numeric>
 #include <random>
 
+#include "backend/shm/bootstrap.hpp"
 #include "backend/shm/collectives.hpp"
-#include "backend/shm/meeting.hpp"
 #include "call/lower.hpp"
+#include "support/collective.hpp"
 #include "unit/algorithm/patterns.hpp"
 #include "unit/transport/ranks.hpp"
 
@@ -21,16 +22,17 @@ class Teams {
 public:
     explicit Teams(int size) : world_(size), teams_(static_cast<size_t>(size)) {
         on_ranks(size, [&](int rank) {
-            shm::Met met = std::move(shm::meet(world_.membership(rank), ample()).here);
+            shm::TeamConfig config =
+                std::move(shm::bootstrap(world_.membership(rank), ample()).here);
             teams_[static_cast<size_t>(rank)] =
-                std::make_unique<shm::Team>(std::move(met), world_.membership(rank));
+                std::make_unique<shm::Team>(std::move(config), world_.membership(rank));
         });
     }
     [[nodiscard]] int size() const { return world_.size(); }
 
     // f(rank, run) on every rank, where run(call) runs it.
     void together(const std::function<void(int, const std::function<void(Collective)>&)>& f) {
-        const uint64_t number = world_.next_number();
+        const uint64_t number = world_.next_sequence();
         on_ranks(size(), [&](int rank) {
             f(rank, [&](Collective call) {
                 const FlatCall flat = lower(std::move(call), rank, size());

@@ -2,6 +2,7 @@
 // else refused?
 #include "call/call.hpp"
 #include "call/claims.hpp"
+#include "support/collective.hpp"
 #include "support/unit.hpp"
 
 namespace {
@@ -149,7 +150,7 @@ void all_to_all_single_checks_its_arguments(void**) {
 void memory_that_is_not_the_processors_is_named(void**) {
     View device = at(0, 4);
     device.device.type = 1;
-    const std::string text = ".device_type is 1; only TUTTI_CPU (0) is supported";
+    const std::string text = ".device_type is 1 (cuda): this build has no devices but the CPU";
     const auto refused = [&](const Collective& call, const std::string& name) {
         TUTTI_EXPECT_ERROR(check(call, 0, ranks), TUTTI_ERR_UNSUPPORTED, name + text);
     };

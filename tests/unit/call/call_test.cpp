@@ -3,6 +3,7 @@
 
 #include "call/lower.hpp"
 
+#include "support/collective.hpp"
 #include "support/unit.hpp"
 
 namespace {

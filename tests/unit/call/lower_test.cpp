@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "support/collective.hpp"
 #include "support/unit.hpp"
 
 namespace {

@@ -19,7 +19,7 @@ Agreement step(int size, const std::string& key = "split/1") {
     for (int one = 0; one < size; ++one) agreement.participants.push_back(one);
     agreement.function = "dance";
     agreement.arguments = {"tune waltz", "pairs 3"};
-    agreement.numbers = 2;
+    agreement.new_groups = 2;
     return agreement;
 }
 

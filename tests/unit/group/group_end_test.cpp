@@ -18,6 +18,7 @@ void destroying_twice_is_told(void**) {
     TUTTI_EXPECT_ERROR(groups[0]->destroy(), TUTTI_ERR_INVALID_HANDLE, "was destroyed before");
     TUTTI_EXPECT_ERROR(groups[0]->run(Barrier{}, 0), TUTTI_ERR_INVALID_HANDLE, "was destroyed");
     TUTTI_EXPECT_ERROR(groups[0]->start(Barrier{}, 0), TUTTI_ERR_INVALID_HANDLE, "was destroyed");
+    if (!has_messages()) return;
     Numbers mine(1, 1);
     TUTTI_EXPECT_ERROR(groups[0]->start(Send{mine.view(), 0, 0}, 0), TUTTI_ERR_INVALID_HANDLE,
                        "was destroyed");
@@ -51,9 +52,11 @@ void destroying_ends_those_who_wait_for_their_turn(void**) {
         std::vector<std::shared_ptr<Work>> works;
         for (int index = 0; index < 3; ++index) works.push_back(group.start(Barrier{}, 0));
         Numbers mine(4, 1);
-        works.push_back(group.start(Receive{mine.view(), any_source, 0}, 0));
-        works.push_back(group.start(Receive{mine.view(), 0, 0}, 0));
-        works.push_back(group.start(Send{mine.view(), 1, 0}, 0));
+        if (has_messages()) {
+            works.push_back(group.start(Receive{mine.view(), any_source, 0}, 0));
+            works.push_back(group.start(Receive{mine.view(), 0, 0}, 0));
+            works.push_back(group.start(Send{mine.view(), 1, 0}, 0));
+        }
         while (ready < 3) std::this_thread::yield();
         group.destroy();
         for (auto& call : calls) {
@@ -79,19 +82,20 @@ void a_group_that_is_let_go_of_is_destroyed(void**) {
 
 void who_waits_for_a_rank_that_destroyed_its_group_learns_it(void**) {
     const Groups groups = make(3);
-    const auto work = groups[0]->start(Barrier{}, 0);
+    std::vector<std::shared_ptr<Work>> works{groups[0]->start(Barrier{}, 0),
+                                             groups[1]->start(Barrier{}, 0)};
     Numbers mine(4, 1);
-    const auto received = groups[0]->start(Receive{mine.view(), 2, 0}, 0);
+    if (has_messages()) works.push_back(groups[0]->start(Receive{mine.view(), 2, 0}, 0));
     groups[2]->destroy();
-    assert_true(received->wait(ample()));
-    assert_int_equal(received->status()->code, TUTTI_ERR_PEER_LOST);
-    assert_int_equal(received->status()->rank, 2);
-    assert_true(work->wait(ample()));
-    assert_int_equal(work->status()->code, TUTTI_ERR_PEER_LOST);
-    assert_int_equal(work->status()->rank, 2);
+    for (const auto& work : works) {
+        assert_true(work->wait(ample()));
+        assert_int_equal(work->status()->code, TUTTI_ERR_PEER_LOST);
+        assert_int_equal(work->status()->rank, 2);
+    }
 }
 
 void what_was_sent_arrives_although_the_sender_destroys_its_group(void**) {
+    only_if(has_messages());
     for (int turn = 0; turn < 10; ++turn) {
         const Groups groups = make(2);
         std::vector<std::unique_ptr<Numbers>> in;
@@ -139,7 +143,7 @@ void groups_end_behind_their_last_barrier(void**) {
 }  // namespace
 
 int main(int count, char** arguments) {
-    choose_channel(count, arguments);
+    choose_backend(count, arguments);
     const CMUnitTest tests[] = {
         TUTTI_TEST(destroying_twice_is_told),
         TUTTI_TEST(one_of_several_who_destroy_at_once_does_it),

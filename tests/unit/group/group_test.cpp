@@ -148,8 +148,10 @@ void a_failed_group_refuses_work_with_the_same_reason(void**) {
         refuses("all_reduce", [&] { group.run(mine.sum(), 0); });
         refuses("barrier", [&] { group.run(Barrier{}, 0); });
         refuses("barrier", [&] { group.start(Barrier{}, 0); });
-        refuses("send", [&] { group.start(Send{mine.view(), 1 - rank, 0}, 0); });
-        refuses("recv", [&] { group.run(Receive{mine.view(), 1 - rank, 0}, 0); });
+        if (has_messages()) {
+            refuses("send", [&] { group.start(Send{mine.view(), 1 - rank, 0}, 0); });
+            refuses("recv", [&] { group.run(Receive{mine.view(), 1 - rank, 0}, 0); });
+        }
         // What is wrong with a call is said first.
         require(status_of([&] {
                     group.run(Broadcast{mine.view(), 2}, 0);
@@ -160,6 +162,7 @@ void a_failed_group_refuses_work_with_the_same_reason(void**) {
 
 void calls_behind_one_that_fails_end_with_its_reason(void**) {
     const Groups groups = make(2);
+    const bool is_inline = abilities().completion == Completion::Inline;
     on_ranks(2, [&](int rank) {
         Group& group = *groups[static_cast<size_t>(rank)];
         Numbers mine(rank == 0 ? 3 : 4, 1);
@@ -172,7 +175,11 @@ void calls_behind_one_that_fails_end_with_its_reason(void**) {
         });
         for (const auto& work : works) {
             require(work->wait(ample()), "a work did not end");
-            require(work->status()->code == TUTTI_ERR_MISMATCH, work->status()->message);
+            // Where calls run side by side, those behind may have ended well before.
+            const bool may_be_well = work != works.front() && !is_inline;
+            require(
+                work->status()->code == TUTTI_ERR_MISMATCH || (may_be_well && work->status()->ok()),
+                work->status()->message);
         }
         require(first.ok() || first.code == TUTTI_ERR_MISMATCH, first.message);
     });
@@ -182,7 +189,7 @@ void a_call_that_times_out_says_which_and_the_others_hear_who_gave_up(void**) {
     const Groups groups = make(2);
     const Status mine = status_of([&] { groups[0]->run(Barrier{}, 5); });
     assert_int_equal(mine.code, TUTTI_ERR_TIMEOUT);
-    assert_int_equal(mine.rank, 1);
+    assert_true(mine.rank == 1 || mine.rank == -1);  // not every backend knows for whom it waits
     assert_true(contains(mine.message, "barrier #1 on group \"team\" (rank 0 of 2): timed out"));
     const Status theirs = status_of([&] { groups[1]->run(Barrier{}, 0); });
     assert_int_equal(theirs.code, TUTTI_ERR_ABORTED);
@@ -192,6 +199,7 @@ void a_call_that_times_out_says_which_and_the_others_hear_who_gave_up(void**) {
 }
 
 void a_message_that_times_out_is_no_failure_of_the_group(void**) {
+    only_if(has_messages());
     const Groups groups = make(2);
     Numbers mine(4, 1);
     const Status status = status_of([&] { groups[0]->run(Receive{mine.view(), 1, 3}, 5); });
@@ -202,6 +210,7 @@ void a_message_that_times_out_is_no_failure_of_the_group(void**) {
 }
 
 void messages_go_from_rank_to_rank_and_to_oneself(void**) {
+    only_if(has_messages());
     const Groups groups = make(3);
     on_ranks(3, [&](int rank) {
         Group& group = *groups[static_cast<size_t>(rank)];
@@ -235,7 +244,7 @@ void messages_go_from_rank_to_rank_and_to_oneself(void**) {
 }  // namespace
 
 int main(int count, char** arguments) {
-    choose_channel(count, arguments);
+    choose_backend(count, arguments);
     const CMUnitTest tests[] = {
         TUTTI_TEST(a_group_knows_itself),
         TUTTI_TEST(wrong_options_are_named),

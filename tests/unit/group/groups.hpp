@@ -5,13 +5,35 @@
 #include <string>
 #include <vector>
 
+#include "backend/registry.hpp"
 #include "base/error.hpp"
 #include "group/group.hpp"
+#include "support/null/null_backend.hpp"
 #include "unit/transport/ranks.hpp"
 
 namespace tutti::test {
 
 using Groups = std::vector<std::shared_ptr<Group>>;
+
+// First in main: backends of the library and of tests can be named.
+inline void choose_backend(int count, char** arguments) {
+    register_null_backends();
+    choose_channel(count, arguments);
+}
+
+// What the backend can do.
+inline Capabilities abilities() {
+    return capabilities_of(channel_name());
+}
+
+inline bool has_messages() {
+    return abilities().messages;
+}
+
+// First in a test that is about something that not every backend has.
+inline void only_if(bool has_it) {
+    if (!has_it) skip();
+}
 
 inline GroupOptions options(const std::shared_ptr<Store>& store, int rank, int size) {
     GroupOptions options;

@@ -2,6 +2,8 @@
 // error that names what is wrong? One thread; sets environment variables.
 #include "group/rendezvous.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,7 +16,7 @@
 namespace {
 
 using tutti::Deadline;
-using tutti::meet;
+using tutti::rendezvous;
 
 constexpr int64_t timeout_ms = 60'000;
 
@@ -54,9 +56,9 @@ private:
 
 void an_unknown_scheme_is_named_with_the_known_ones(void**) {
     for (const char* method : {"mpi://somewhere", "somewhere", "", "://", "ENV://"}) {
-        TUTTI_EXPECT_ERROR(meet(method, 0, 1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+        TUTTI_EXPECT_ERROR(rendezvous(method, 0, 1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
                            tutti::cat("\"", method, "\" is not known"));
-        TUTTI_EXPECT_ERROR(meet(method, 0, 1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+        TUTTI_EXPECT_ERROR(rendezvous(method, 0, 1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
                            "env://, tcp://host:port and file:///path");
     }
 }
@@ -68,10 +70,10 @@ void a_missing_variable_is_named(void**) {
         ::setenv("WORLD_SIZE", "2", 1);
         ::unsetenv(name);
         const auto fragment = tutti::cat("environment variable ", name, " is not set");
-        TUTTI_EXPECT_ERROR(meet("env://", -1, -1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+        TUTTI_EXPECT_ERROR(rendezvous("env://", -1, -1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
                            fragment);
         ::setenv(name, "", 1);
-        TUTTI_EXPECT_ERROR(meet("env://", -1, -1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+        TUTTI_EXPECT_ERROR(rendezvous("env://", -1, -1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
                            tutti::cat("environment variable ", name, " is empty"));
     }
 }
@@ -84,9 +86,9 @@ void rank_0_serves_at_every_address_if_none_is_given(void**) {
     }();
     set_all(std::to_string(port));
     ::unsetenv("MASTER_ADDR");
-    const auto zero = meet("env://", 0, 2, timeout_ms);
+    const auto zero = rendezvous("env://", 0, 2, timeout_ms);
     ::setenv("MASTER_ADDR", "127.0.0.2", 1);
-    const auto one = meet("env://", 1, 2, timeout_ms);
+    const auto one = rendezvous("env://", 1, 2, timeout_ms);
     one.store->set("key", "value", Deadline::after_ms(timeout_ms));
     assert_string_equal(zero.store->get("key", Deadline::after_ms(timeout_ms)).c_str(), "value");
 }
@@ -103,7 +105,7 @@ void a_malformed_variable_is_named_with_its_text(void**) {
     for (const auto& [name, value] : wrong) {
         set_all("1");
         ::setenv(name, value, 1);
-        TUTTI_EXPECT_ERROR(meet("env://", -1, -1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+        TUTTI_EXPECT_ERROR(rendezvous("env://", -1, -1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
                            tutti::cat("environment variable ", name, " is \"", value, "\""));
     }
 }
@@ -112,13 +114,13 @@ void a_rank_outside_the_world_is_refused(void**) {
     set_all("1");
     ::setenv("RANK", "4", 1);
     ::setenv("WORLD_SIZE", "4", 1);
-    TUTTI_EXPECT_ERROR(meet("env://", -1, -1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+    TUTTI_EXPECT_ERROR(rendezvous("env://", -1, -1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
                        "rank 4 is not below the world size, 4");
-    TUTTI_EXPECT_ERROR(meet("tcp://localhost:1", 2, 2, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
-                       "rank 2 is not below the world size, 2");
-    TUTTI_EXPECT_ERROR(meet("env://", -2, -1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+    TUTTI_EXPECT_ERROR(rendezvous("tcp://localhost:1", 2, 2, timeout_ms),
+                       TUTTI_ERR_INVALID_ARGUMENT, "rank 2 is not below the world size, 2");
+    TUTTI_EXPECT_ERROR(rendezvous("env://", -2, -1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
                        "rank is -2");
-    TUTTI_EXPECT_ERROR(meet("env://", -1, 0, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+    TUTTI_EXPECT_ERROR(rendezvous("env://", -1, 0, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
                        "world_size is 0");
 }
 
@@ -126,7 +128,7 @@ void arguments_win_over_the_environment(void**) {
     set_all("1");
     ::setenv("RANK", "nonsense", 1);
     ::setenv("WORLD_SIZE", "nonsense", 1);
-    TUTTI_EXPECT_ERROR(meet("env://", 5, 3, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+    TUTTI_EXPECT_ERROR(rendezvous("env://", 5, 3, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
                        "rank 5 is not below the world size, 3");
 }
 
@@ -143,11 +145,11 @@ void a_malformed_address_is_refused_with_the_reason(void**) {
          {"tcp://[::1:1", "the bracket does not close"},
          {"tcp://::1:1", "an IPv6 address needs brackets"}}};
     for (const auto& row : wrong) {
-        TUTTI_EXPECT_ERROR(meet(row.first, 0, 1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+        TUTTI_EXPECT_ERROR(rendezvous(row.first, 0, 1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
                            row.second);
     }
     for (const char* port : {"0", "65536", "http", "1/x"}) {
-        TUTTI_EXPECT_ERROR(meet(tutti::cat("tcp://host:", port), 0, 1, timeout_ms),
+        TUTTI_EXPECT_ERROR(rendezvous(tutti::cat("tcp://host:", port), 0, 1, timeout_ms),
                            TUTTI_ERR_INVALID_ARGUMENT, tutti::cat("is \"", port, "\""));
     }
 }
@@ -156,9 +158,9 @@ void rank_and_world_size_must_be_given_where_nothing_else_tells(void**) {
     set_all("1");  // must not be looked at
     const Folder folder;
     for (const auto& method : {std::string("tcp://localhost:1"), folder.url()}) {
-        TUTTI_EXPECT_ERROR(meet(method, -1, 2, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+        TUTTI_EXPECT_ERROR(rendezvous(method, -1, 2, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
                            "needs the argument rank");
-        TUTTI_EXPECT_ERROR(meet(method, 0, -1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+        TUTTI_EXPECT_ERROR(rendezvous(method, 0, -1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
                            "needs the argument world_size");
     }
     assert_false(std::filesystem::exists(folder.file()));
@@ -167,23 +169,25 @@ void rank_and_world_size_must_be_given_where_nothing_else_tells(void**) {
 // Everything that a URL may say, at every scheme that takes it; nobody has to meet for that.
 void a_url_gives_rank_world_size_and_timeout(void**) {
     const Folder folder;
-    const auto meeting = meet(folder.url() + "?rank=1&&world_size=3&timeout=2.5", -1, -1, 0);
+    const auto meeting = rendezvous(folder.url() + "?rank=1&&world_size=3&timeout=2.5", -1, -1, 0);
     assert_int_equal(meeting.rank, 1);
     assert_int_equal(meeting.world_size, 3);
     assert_int_equal(meeting.timeout_ms, 2500);
     assert_int_equal(meeting.store->timeout_ms(), 2500);
     assert_true(std::filesystem::exists(folder.file()));
-    const auto plain = meet(folder.url() + "?", 0, 3, 0);
+    const auto plain = rendezvous(folder.url() + "?", 0, 3, 0);
     assert_int_equal(plain.timeout_ms, 1'800'000);
 
     const auto server = tutti::make_store_server("127.0.0.1", 0);
     const auto place = tutti::cat("tcp://[127.0.0.1]:", server->port());
-    assert_int_equal(meet(place + "?world_size=3", 2, -1, timeout_ms).rank, 2);
-    assert_int_equal(meet(place + "/?world_size=3&timeout=1e3", 2, -1, 0).timeout_ms, 1'000'000);
-    assert_int_equal(meet(place + "/", 2, 3, timeout_ms).rank, 2);
+    assert_int_equal(rendezvous(place + "?world_size=3", 2, -1, timeout_ms).rank, 2);
+    assert_int_equal(rendezvous(place + "/?world_size=3&timeout=1e3", 2, -1, 0).timeout_ms,
+                     1'000'000);
+    assert_int_equal(rendezvous(place + "/", 2, 3, timeout_ms).rank, 2);
     set_all(std::to_string(server->port()));
     ::setenv("MASTER_ADDR", "[127.0.0.1]", 1);
-    const auto by_environment = meet("env://?rank=1&world_size=5&timeout=60", -1, 5, timeout_ms);
+    const auto by_environment =
+        rendezvous("env://?rank=1&world_size=5&timeout=60", -1, 5, timeout_ms);
     assert_int_equal(by_environment.rank, 1);
     assert_int_equal(by_environment.world_size, 5);
 }
@@ -211,26 +215,27 @@ void what_is_wrong_in_a_url_is_named(void**) {
         for (const auto& [query, reason] : wrong) {
             const auto url = tutti::cat(method, query);
             for (const auto& fragment : {std::string(reason), tutti::cat("\"", url, "\"")}) {
-                TUTTI_EXPECT_ERROR(meet(url, -1, -1, 0), TUTTI_ERR_INVALID_ARGUMENT, fragment);
+                TUTTI_EXPECT_ERROR(rendezvous(url, -1, -1, 0), TUTTI_ERR_INVALID_ARGUMENT,
+                                   fragment);
             }
         }
     }
-    TUTTI_EXPECT_ERROR(meet("env://host?rank=0", -1, -1, 0), TUTTI_ERR_INVALID_ARGUMENT,
+    TUTTI_EXPECT_ERROR(rendezvous("env://host?rank=0", -1, -1, 0), TUTTI_ERR_INVALID_ARGUMENT,
                        "nothing but parameters may follow env://");
 }
 
 void a_url_and_arguments_must_agree(void**) {
     const Folder folder;
     const auto url = folder.url() + "?rank=1&world_size=2&timeout=60";
-    TUTTI_EXPECT_ERROR(meet(url, 0, -1, 0), TUTTI_ERR_INVALID_ARGUMENT,
+    TUTTI_EXPECT_ERROR(rendezvous(url, 0, -1, 0), TUTTI_ERR_INVALID_ARGUMENT,
                        "says that rank is 1, and the argument says 0");
-    TUTTI_EXPECT_ERROR(meet(url, -1, 3, 0), TUTTI_ERR_INVALID_ARGUMENT,
+    TUTTI_EXPECT_ERROR(rendezvous(url, -1, 3, 0), TUTTI_ERR_INVALID_ARGUMENT,
                        "says that world_size is 2, and the argument says 3");
-    TUTTI_EXPECT_ERROR(meet(url, -1, -1, 1000), TUTTI_ERR_INVALID_ARGUMENT,
+    TUTTI_EXPECT_ERROR(rendezvous(url, -1, -1, 1000), TUTTI_ERR_INVALID_ARGUMENT,
                        "says that timeout is 60000 ms, and options.timeout_ms says 1000");
-    TUTTI_EXPECT_ERROR(meet(url, -1, -1, -1), TUTTI_ERR_INVALID_ARGUMENT,
+    TUTTI_EXPECT_ERROR(rendezvous(url, -1, -1, -1), TUTTI_ERR_INVALID_ARGUMENT,
                        "options.timeout_ms says -1");
-    assert_int_equal(meet(url, 1, 2, 60'000).rank, 1);
+    assert_int_equal(rendezvous(url, 1, 2, 60'000).rank, 1);
 }
 
 void malformed_variables_of_the_library_are_named(void**) {
@@ -254,15 +259,15 @@ void malformed_variables_of_the_library_are_named(void**) {
 
 void a_path_that_is_not_a_file_is_refused(void**) {
     for (const char* method : {"file://", "file://here", "file:///", "file:///folder/"}) {
-        TUTTI_EXPECT_ERROR(meet(method, 0, 1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+        TUTTI_EXPECT_ERROR(rendezvous(method, 0, 1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
                            "an absolute path");
     }
 }
 
 void a_file_brings_ranks_together_under_the_default_prefix(void**) {
     const Folder folder;
-    const auto first = meet(folder.url(), 0, 2, timeout_ms);
-    const auto second = meet(folder.url(), 1, 2, timeout_ms);
+    const auto first = rendezvous(folder.url(), 0, 2, timeout_ms);
+    const auto second = rendezvous(folder.url(), 1, 2, timeout_ms);
     assert_int_equal(first.rank, 0);
     assert_int_equal(second.rank, 1);
     assert_int_equal(second.world_size, 2);
@@ -277,13 +282,23 @@ void a_file_brings_ranks_together_under_the_default_prefix(void**) {
 void a_rank_that_is_taken_in_the_file_is_refused(void**) {
     const Folder folder;
     {
-        const auto first = meet(folder.url(), 0, 2, timeout_ms);
-        TUTTI_EXPECT_ERROR(meet(folder.url(), 0, 2, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+        const auto first = rendezvous(folder.url(), 0, 2, timeout_ms);
+        TUTTI_EXPECT_ERROR(rendezvous(folder.url(), 0, 2, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
                            "has come as rank 0 of 2");
-        TUTTI_EXPECT_ERROR(meet(folder.url(), 2, 3, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+        TUTTI_EXPECT_ERROR(rendezvous(folder.url(), 2, 3, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
                            "has come as rank 0 of 2");
     }
-    assert_int_equal(meet(folder.url(), 0, 2, timeout_ms).rank, 0);
+    assert_int_equal(rendezvous(folder.url(), 0, 2, timeout_ms).rank, 0);
+}
+
+void a_file_that_stays_locked_is_waited_for_until_the_timeout(void**) {
+    const Folder folder;
+    const int other = ::open(folder.file().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(::flock(other, LOCK_EX), 0);
+    TUTTI_EXPECT_ERROR(rendezvous(folder.url(), 0, 1, 50), TUTTI_ERR_TIMEOUT,
+                       "timed out waiting for its lock");
+    ::close(other);
+    assert_int_equal(rendezvous(folder.url(), 0, 1, timeout_ms).rank, 0);
 }
 
 // Rank 0 finds the port taken if it serves; as a client of the launcher's store it does not.
@@ -291,7 +306,7 @@ void under_a_launcher_no_rank_serves_the_store(void**) {
     const auto server = tutti::make_store_server("127.0.0.1", 0);
     set_all(std::to_string(server->port()));
     ::setenv("TORCHELASTIC_USE_AGENT_STORE", "True", 1);
-    const auto meeting = meet("env://", -1, -1, timeout_ms);
+    const auto meeting = rendezvous("env://", -1, -1, timeout_ms);
     assert_int_equal(meeting.rank, 0);
     assert_int_equal(meeting.world_size, 1);
     meeting.store->set("key", "value", Deadline::after_ms(timeout_ms));
@@ -305,7 +320,7 @@ void under_a_launcher_no_rank_serves_the_store(void**) {
                         "value");
 
     ::setenv("TORCHELASTIC_USE_AGENT_STORE", "False", 1);
-    TUTTI_EXPECT_ERROR(meet("env://", -1, -1, timeout_ms), TUTTI_ERR_NETWORK, "");
+    TUTTI_EXPECT_ERROR(rendezvous("env://", -1, -1, timeout_ms), TUTTI_ERR_NETWORK, "");
 }
 
 void another_launcher_tells_what_torchruns_variables_do_not(void**) {
@@ -313,17 +328,17 @@ void another_launcher_tells_what_torchruns_variables_do_not(void**) {
     unset_all();
     ::setenv("PMI_RANK", "1", 1);
     ::setenv("PMI_SIZE", "3", 1);
-    TUTTI_EXPECT_ERROR(meet("env://", -1, -1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+    TUTTI_EXPECT_ERROR(rendezvous("env://", -1, -1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
                        "PMI does not tell the address of the host of rank 0: set environment "
                        "variable MASTER_ADDR");
     ::setenv("MPI_LOCALNRANKS", "3", 1);
     ::setenv("MASTER_PORT", std::to_string(server->port()).c_str(), 1);
-    const auto meeting = meet("env://", -1, -1, timeout_ms);
+    const auto meeting = rendezvous("env://", -1, -1, timeout_ms);
     assert_int_equal(meeting.rank, 1);
     assert_int_equal(meeting.world_size, 3);
     // torchrun's own variables win, and both are needed then.
     ::setenv("RANK", "2", 1);
-    TUTTI_EXPECT_ERROR(meet("env://", -1, -1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
+    TUTTI_EXPECT_ERROR(rendezvous("env://", -1, -1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
                        "environment variable WORLD_SIZE is not set");
 }
 
@@ -346,6 +361,7 @@ int main() {
         TUTTI_TEST(a_path_that_is_not_a_file_is_refused),
         TUTTI_TEST(a_file_brings_ranks_together_under_the_default_prefix),
         TUTTI_TEST(a_rank_that_is_taken_in_the_file_is_refused),
+        TUTTI_TEST(a_file_that_stays_locked_is_waited_for_until_the_timeout),
         TUTTI_TEST(under_a_launcher_no_rank_serves_the_store),
         TUTTI_TEST(another_launcher_tells_what_torchruns_variables_do_not),
     };

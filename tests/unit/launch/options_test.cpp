@@ -185,8 +185,9 @@ void signals_are_named(void**) {
 }
 
 void what_has_no_meaning_here_is_taken_and_has_no_effect(void**) {
-    expect_command(parse({"--start-method=spawn", "--monitor-interval", "0.1", "program"}),
-                   {"program"});
+    expect_command(
+        parse({"--start-method=spawn", "--use-env", "--monitor-interval", "0.1", "program"}),
+        {"program"});
 }
 
 // All that options can change, as text.

@@ -19,20 +19,20 @@ void leave_all(std::vector<std::unique_ptr<Member>>& members) {
 
 void everyone_learns_where_all_are(void**) {
     for (const int size : {2, 5}) {
-        Meeting meeting(size);
+        Members members(size);
         for (int rank = 0; rank < size; ++rank) {
-            const Routes routes = meeting[static_cast<size_t>(rank)]->world().routes();
+            const Routes routes = members[static_cast<size_t>(rank)]->world().routes();
             assert_int_equal(routes.by_rank.size(), size);
             for (const auto& addresses : routes.by_rank) assert_true(!addresses.empty());
             for (int peer = 0; peer < size; ++peer) {
-                assert_true(meeting[static_cast<size_t>(rank)]->same_host(peer));
+                assert_true(members[static_cast<size_t>(rank)]->same_host(peer));
             }
         }
     }
 }
 
 // Each on a thread of its own, for none returns before all have come.
-std::future<std::unique_ptr<Member>> come(const std::shared_ptr<Store>& store, int rank, int size,
+std::future<std::unique_ptr<Member>> join(const std::shared_ptr<Store>& store, int rank, int size,
                                           const Deadline& deadline = ample()) {
     return std::async(std::launch::async,
                       [=] { return std::make_unique<Member>(store, rank, size, deadline); });
@@ -40,11 +40,11 @@ std::future<std::unique_ptr<Member>> come(const std::shared_ptr<Store>& store, i
 
 void a_second_process_of_one_rank_is_refused(void**) {
     const auto store = make_hash_store();
-    auto zero = come(store, 0, 3);
+    auto zero = join(store, 0, 3);
     // Either may come first; the other is refused.
     std::vector<std::future<std::unique_ptr<Member>>> twins;
-    twins.push_back(come(store, 1, 3));
-    twins.push_back(come(store, 1, 3));
+    twins.push_back(join(store, 1, 3));
+    twins.push_back(join(store, 1, 3));
     std::string refusals;
     std::vector<std::unique_ptr<Member>> members;
     auto two = std::async(std::launch::async, [&] {
@@ -64,15 +64,16 @@ void a_second_process_of_one_rank_is_refused(void**) {
             refusals += error.what();
         }
     }
-    assert_string_equal(refusals.c_str(),
-                        "rank 0 refused this process: another process has come as rank 1 before");
+    assert_string_equal(
+        refusals.c_str(),
+        "rank 0 refused this process: another process has already joined as rank 1");
     for (const auto& member : members) assert_int_equal(member->failures(), 0);
     leave_all(members);
 }
 
 void a_process_of_another_group_size_is_refused(void**) {
     const auto store = make_hash_store();
-    auto zero = come(store, 0, 2);
+    auto zero = join(store, 0, 2);
     TUTTI_EXPECT_ERROR(Member(store, 1, 3), TUTTI_ERR_INVALID_ARGUMENT,
                        "it says rank 1 of 3, and rank 0 says 2 ranks");
     TUTTI_EXPECT_ERROR(Member(store, 2, 2), TUTTI_ERR_INVALID_ARGUMENT, "it says rank 2 of 2");
@@ -84,12 +85,12 @@ void a_process_of_another_group_size_is_refused(void**) {
 void a_second_process_of_a_rank_is_refused_once_the_group_is_complete(void**) {
     const auto store = make_hash_store();
     {
-        Meeting meeting(3, store);
+        Members members(3, store);
         TUTTI_EXPECT_ERROR(Member(store, 2, 3), TUTTI_ERR_INVALID_ARGUMENT,
-                           "another process has come as rank 2 before");
+                           "another process has already joined as rank 2");
         TUTTI_EXPECT_ERROR(Member(store, 0, 3), TUTTI_ERR_INVALID_ARGUMENT,
-                           "another process has come as rank 0 before, or another group uses");
-        for (size_t rank = 0; rank < 3; ++rank) assert_int_equal(meeting[rank].failures(), 0);
+                           "another process has already joined as rank 0, or another group uses");
+        for (size_t rank = 0; rank < 3; ++rank) assert_int_equal(members[rank].failures(), 0);
     }
     assert_int_equal(store->num_keys(ample()), 0);  // the invitation has gone with rank 0
 }
@@ -100,15 +101,15 @@ void a_rank_may_come_for_the_next_group_before_the_others_leave_this_one(void**)
         const auto store = make_hash_store();
         std::future<std::unique_ptr<Member>> next;
         {
-            Meeting meeting(2, store);
+            Members members(2, store);
             if (fails) {
-                meeting[1]->report({TUTTI_ERR_MISMATCH, 1, 0, "it fails"});
+                members[1]->report({TUTTI_ERR_MISMATCH, 1, 0, "it fails"});
             } else {
-                meeting[1]->leave();
+                members[1]->leave();
             }
-            meeting.expect_end({0}, fails);
-            meeting[1].destroy();
-            next = come(store, 1, 2);
+            members.expect_end({0}, fails);
+            members[1].destroy();
+            next = join(store, 1, 2);
         }
         Member zero(store, 0, 2);
         const auto one = next.get();
@@ -129,12 +130,12 @@ void an_invitation_that_nobody_answers_for_is_replaced(void**) {
     stale.host = "another";
     stale.addresses = {"127.0.0.1"};
     store->set("tutti/control", stale.text(), ample());
-    auto one = come(store, 1, 2);
+    auto one = join(store, 1, 2);
     Member zero(store, 0, 2);
     (*one.get())->leave();
 }
 
-void expect_absence(std::future<std::unique_ptr<Member>> member, int rank, const char* sentence) {
+void expect_missing(std::future<std::unique_ptr<Member>> member, int rank, const char* sentence) {
     try {
         member.get();
         fail_msg("not all have come");
@@ -146,150 +147,151 @@ void expect_absence(std::future<std::unique_ptr<Member>> member, int rank, const
 }
 
 void who_has_not_come_is_named(void**) {
-    expect_absence(come(make_hash_store(), 0, 4, Deadline::after_ms(2000)), 1,
-                   "timed out waiting for ranks 1, 2, 3, which have not come");
-    expect_absence(come(make_hash_store(), 0, 2, Deadline::after_ms(2000)), 1,
-                   "timed out waiting for rank 1, which has not come");
+    expect_missing(join(make_hash_store(), 0, 4, Deadline::after_ms(2000)), 1,
+                   "timed out waiting for ranks 1, 2, 3, which have not joined");
+    expect_missing(join(make_hash_store(), 0, 2, Deadline::after_ms(2000)), 1,
+                   "timed out waiting for rank 1, which has not joined");
 }
 
 // It may be why others have not come: they said something wrong of themselves.
 void who_was_refused_is_told_to_those_who_wait_in_vain(void**) {
     const auto store = make_hash_store();
-    auto lonely = come(store, 0, 2, Deadline::after_ms(3000));
+    auto lonely = join(store, 0, 2, Deadline::after_ms(3000));
     for (int size = 3; size < 9; ++size) {
         TUTTI_EXPECT_ERROR(Member(store, 1, size), TUTTI_ERR_INVALID_ARGUMENT, "refused");
     }
-    expect_absence(std::move(lonely), 1,
-                   "timed out waiting for rank 1, which has not come; refused: rank 1 of 5, rank 1 "
-                   "of 6, rank 1 of 7, rank 1 of 8");
+    expect_missing(
+        std::move(lonely), 1,
+        "timed out waiting for rank 1, which has not joined; refused: rank 1 of 5, rank 1 "
+        "of 6, rank 1 of 7, rank 1 of 8");
 }
 
 void without_rank_0_it_is_rank_0_that_is_missing(void**) {
     try {
-        meet_processes(make_hash_store(), 1, 2, "", Deadline::after_ms(1));
+        bootstrap_processes(make_hash_store(), 1, 2, "", Deadline::after_ms(1));
         fail_msg("rank 0 has not come");
     } catch (const Error& error) {
         assert_int_equal(error.status().code, TUTTI_ERR_TIMEOUT);
         assert_int_equal(error.status().rank, 0);
-        assert_string_equal(error.what(), "timed out waiting for rank 0, which has not come");
+        assert_string_equal(error.what(), "timed out waiting for rank 0, which has not joined");
     }
 }
 
 void a_rank_that_dies_is_named_to_all(void**) {
-    Meeting meeting(4);
-    meeting[2].die();
-    meeting.expect_failure({0, 1, 3}, TUTTI_ERR_PEER_LOST, 2, "rank 2 died");
+    Members members(4);
+    members[2].die();
+    members.expect_failure({0, 1, 3}, TUTTI_ERR_PEER_LOST, 2, "rank 2 died");
 }
 
 void a_rank_that_leaves_is_no_failure(void**) {
-    Meeting meeting(3);
-    meeting[2]->leave();
-    for (const size_t rank : {0, 1}) assert_true(meeting[rank].farewells(1) == std::vector{2});
-    meeting[2].destroy();
+    Members members(3);
+    members[2]->leave();
+    for (const size_t rank : {0, 1}) assert_true(members[rank].farewells(1) == std::vector{2});
+    members[2].destroy();
     // What comes next is the first failure.
-    meeting[1]->report({TUTTI_ERR_MISMATCH, 0, 0, "a later cause"});
-    meeting.expect_failure({0, 1}, TUTTI_ERR_MISMATCH, 0, "a later cause");
-    assert_int_equal(meeting[0].farewells(0).size(), 1);
+    members[1]->report({TUTTI_ERR_MISMATCH, 0, 0, "a later cause"});
+    members.expect_failure({0, 1}, TUTTI_ERR_MISMATCH, 0, "a later cause");
+    assert_int_equal(members[0].farewells(0).size(), 1);
 }
 
 void who_has_left_hears_of_nothing(void**) {
-    Meeting meeting(3);
-    meeting[2]->leave();
-    meeting[1].farewells(1);
-    meeting[1]->report({TUTTI_ERR_MISMATCH, 0, 0, "not for rank 2"});
-    meeting.expect_failure({0, 1}, TUTTI_ERR_MISMATCH, 0, "not for rank 2");
-    meeting[2]->suspect(1, "what it does no longer see");
-    meeting[2].destroy();  // after all it was told
-    assert_int_equal(meeting[2].failures(), 0);
+    Members members(3);
+    members[2]->leave();
+    members[1].farewells(1);
+    members[1]->report({TUTTI_ERR_MISMATCH, 0, 0, "not for rank 2"});
+    members.expect_failure({0, 1}, TUTTI_ERR_MISMATCH, 0, "not for rank 2");
+    members[2]->suspect(1, "what it does no longer see");
+    members[2].destroy();  // after all it was told
+    assert_int_equal(members[2].failures(), 0);
 }
 
 void the_first_of_several_reports_is_the_cause_for_all(void**) {
     for (int turn = 0; turn < 20; ++turn) {
-        Meeting meeting(4);
+        Members members(4);
         for (const int rank : {1, 2, 3}) {
-            meeting[static_cast<size_t>(rank)]->report(
+            members[static_cast<size_t>(rank)]->report(
                 {TUTTI_ERR_BACKEND, rank, rank, cat("cause ", rank)});
         }
-        const Status first = meeting[0].failure();
+        const Status first = members[0].failure();
         assert_int_equal(first.system_errno, first.rank);
-        meeting.expect_failure({0, 1, 2, 3}, TUTTI_ERR_BACKEND, first.rank,
+        members.expect_failure({0, 1, 2, 3}, TUTTI_ERR_BACKEND, first.rank,
                                cat("cause ", first.rank).c_str());
     }
 }
 
 void a_report_of_rank_0_reaches_all(void**) {
-    Meeting meeting(3);
-    meeting[0]->report({TUTTI_ERR_MISMATCH, 2, 0, "seen by rank 0"});
-    meeting.expect_failure({0, 1, 2}, TUTTI_ERR_MISMATCH, 2, "seen by rank 0");
+    Members members(3);
+    members[0]->report({TUTTI_ERR_MISMATCH, 2, 0, "seen by rank 0"});
+    members.expect_failure({0, 1, 2}, TUTTI_ERR_MISMATCH, 2, "seen by rank 0");
 }
 
 void a_broken_connection_to_a_living_rank_becomes_the_failure(void**) {
-    Meeting meeting(3);
-    meeting[1]->suspect(2, "the connection between rank 1 and rank 2 broke");
-    meeting.expect_failure({0, 1, 2}, TUTTI_ERR_PEER_LOST, 2,
+    Members members(3);
+    members[1]->suspect(2, "the connection between rank 1 and rank 2 broke");
+    members.expect_failure({0, 1, 2}, TUTTI_ERR_PEER_LOST, 2,
                            "the connection between rank 1 and rank 2 broke");
 }
 
 void a_broken_connection_is_explained_by_a_death(void**) {
-    Meeting meeting(3);
-    meeting[1]->suspect(2, "the connection broke");
-    meeting[2].die();
-    meeting.expect_failure({0, 1}, TUTTI_ERR_PEER_LOST, 2, "rank 2 died");
+    Members members(3);
+    members[1]->suspect(2, "the connection broke");
+    members[2].die();
+    members.expect_failure({0, 1}, TUTTI_ERR_PEER_LOST, 2, "rank 2 died");
 }
 
 // The farewell was sent first but came second: two connections have no common order.
 void a_broken_connection_is_explained_by_a_farewell(void**) {
-    Meeting meeting(3);
-    meeting[1]->suspect(2, "the connection broke");
-    meeting[2]->leave();
-    assert_true(meeting[1].farewells(1) == std::vector{2});
+    Members members(3);
+    members[1]->suspect(2, "the connection broke");
+    members[2]->leave();
+    assert_true(members[1].farewells(1) == std::vector{2});
     // Were the first suspicion still held, it would speak first.
-    meeting[1]->suspect(0, "another connection broke");
-    meeting.expect_failure({0, 1}, TUTTI_ERR_PEER_LOST, 0, "another connection broke");
+    members[1]->suspect(0, "another connection broke");
+    members.expect_failure({0, 1}, TUTTI_ERR_PEER_LOST, 0, "another connection broke");
 }
 
 // Whichever connection broke last, the one that nothing explains is the failure.
 void a_farewell_explains_no_connection_but_its_own(void**) {
-    Meeting meeting(4);
-    meeting[1]->suspect(2, "the connection to rank 2 broke");
-    meeting[1]->suspect(3, "the connection to rank 3 broke");
-    meeting[2]->leave();
-    meeting.expect_failure({0, 1, 3}, TUTTI_ERR_PEER_LOST, 3, "the connection to rank 3 broke");
+    Members members(4);
+    members[1]->suspect(2, "the connection to rank 2 broke");
+    members[1]->suspect(3, "the connection to rank 3 broke");
+    members[2]->leave();
+    members.expect_failure({0, 1, 3}, TUTTI_ERR_PEER_LOST, 3, "the connection to rank 3 broke");
 }
 
 void a_broken_connection_to_who_has_left_is_no_failure(void**) {
-    Meeting meeting(3);
-    meeting[2]->leave();
-    assert_true(meeting[1].farewells(1) == std::vector{2});
-    meeting[1]->suspect(2, "the connection broke");
-    meeting[1]->suspect(0, "another connection broke");
-    meeting.expect_failure({0, 1}, TUTTI_ERR_PEER_LOST, 0, "another connection broke");
+    Members members(3);
+    members[2]->leave();
+    assert_true(members[1].farewells(1) == std::vector{2});
+    members[1]->suspect(2, "the connection broke");
+    members[1]->suspect(0, "another connection broke");
+    members.expect_failure({0, 1}, TUTTI_ERR_PEER_LOST, 0, "another connection broke");
 }
 
 void rank_0_may_leave_first(void**) {
-    Meeting meeting(3);
-    meeting[0]->leave();
-    meeting[0].destroy();
-    for (const size_t rank : {1, 2}) assert_int_equal(meeting[rank].farewells(1)[0], 0);
+    Members members(3);
+    members[0]->leave();
+    members[0].destroy();
+    for (const size_t rank : {1, 2}) assert_int_equal(members[rank].farewells(1)[0], 0);
     // Its coordinator stays for them.
-    meeting[1]->report({TUTTI_ERR_MISMATCH, 2, 0, "a later failure"});
-    meeting.expect_failure({1, 2}, TUTTI_ERR_MISMATCH, 2, "a later failure");
+    members[1]->report({TUTTI_ERR_MISMATCH, 2, 0, "a later failure"});
+    members.expect_failure({1, 2}, TUTTI_ERR_MISMATCH, 2, "a later failure");
 }
 
 void members_may_say_everything_at_once(void**) {
     for (int turn = 0; turn < 10; ++turn) {
-        Meeting meeting(4);
+        Members members(4);
         std::vector<std::thread> threads;
         for (size_t rank = 0; rank < 4; ++rank) {
-            threads.emplace_back([&meeting, rank] {
-                meeting[rank]->suspect(static_cast<int>(rank + 1) % 4, "broke");
-                meeting[rank]->report({TUTTI_ERR_BACKEND, static_cast<int>(rank), 0, "at once"});
-                meeting[rank]->leave();
-                if (rank > 0) meeting[rank].destroy();
+            threads.emplace_back([&members, rank] {
+                members[rank]->suspect(static_cast<int>(rank + 1) % 4, "broke");
+                members[rank]->report({TUTTI_ERR_BACKEND, static_cast<int>(rank), 0, "at once"});
+                members[rank]->leave();
+                if (rank > 0) members[rank].destroy();
             });
         }
         for (std::thread& thread : threads) thread.join();
-        for (size_t rank = 0; rank < 4; ++rank) assert_in_range(meeting[rank].failures(), 0, 1);
+        for (size_t rank = 0; rank < 4; ++rank) assert_in_range(members[rank].failures(), 0, 1);
     }
 }
 

@@ -1,12 +1,15 @@
-// The members of one group in one process, each with what it heard; the coordinator is rank 0's.
+// The members of one group in one process, each with what it heard; the coordinator is rank 0's, or
+// that to which they are invited.
 #pragma once
 
 #include <future>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/error.hpp"
 #include "base/mutex.hpp"
+#include "membership/invitation.hpp"
 #include "membership/membership.hpp"
 #include "membership/processes.hpp"
 #include "net/socket.hpp"
@@ -22,9 +25,12 @@ inline Deadline ample() {
 class Member final : public MembershipListener {
 public:
     Member(const std::shared_ptr<Store>& store, int rank, int size,
-           const Deadline& deadline = ample())
-        : membership_(std::make_unique<Membership>(meet_processes(store, rank, size, "", deadline),
-                                                   0, all_ranks(size))) {
+           const Deadline& deadline = ample(),
+           const std::optional<membership::Invitation>& coordinator = {})
+        : membership_(std::make_unique<Membership>(
+              coordinator ? meet_through(*coordinator, store, rank, size, "", deadline)
+                          : bootstrap_processes(store, rank, size, "", deadline),
+              0, all_ranks(size))) {
         membership_->subscribe(*this);
     }
     ~Member() { destroy(); }
@@ -90,21 +96,23 @@ private:
 };
 
 // A group of which all ranks have come.
-class Meeting {
+class Members {
 public:
-    explicit Meeting(int size, const std::shared_ptr<Store>& store = make_hash_store()) {
+    explicit Members(int size, const std::shared_ptr<Store>& store = make_hash_store(),
+                     const std::optional<membership::Invitation>& coordinator = {}) {
         std::vector<std::future<std::unique_ptr<Member>>> coming;
         for (int rank = 0; rank < size; ++rank) {
-            coming.push_back(std::async(
-                std::launch::async, [=] { return std::make_unique<Member>(store, rank, size); }));
+            coming.push_back(std::async(std::launch::async, [=] {
+                return std::make_unique<Member>(store, rank, size, ample(), coordinator);
+            }));
         }
         for (auto& one : coming) members_.push_back(one.get());
     }
-    ~Meeting() {  // rank 0 last, as the others' farewells go to it
+    ~Members() {  // rank 0 last, as the others' farewells go to it
         for (size_t rank = members_.size(); rank-- > 0;) members_[rank].reset();
     }
-    Meeting(const Meeting&) = delete;
-    Meeting& operator=(const Meeting&) = delete;
+    Members(const Members&) = delete;
+    Members& operator=(const Members&) = delete;
 
     Member& operator[](size_t rank) { return *members_[rank]; }
     void expect_failure(std::initializer_list<size_t> ranks, tutti_status code, int blamed,

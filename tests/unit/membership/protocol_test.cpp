@@ -46,11 +46,11 @@ Token token(char fill) {
     return token;
 }
 
-const Seat here{{"10.0.0.1"}, 65535, "0123456789abcdef", "backend is shm"};
-const Seat there{{"fe80::1", "10.0.0.2", "::1"}, 1, "x", ""};
+const Endpoint here{{"10.0.0.1"}, 65535, "0123456789abcdef", "backend is shm"};
+const Endpoint there{{"fe80::1", "10.0.0.2", "::1"}, 1, "x", ""};
 const Status sample{TUTTI_ERR_PEER_LOST, -1, 104, "rank 3 died (reset)"};
 
-void expect_same(const Seat& one, const Seat& other) {
+void expect_same(const Endpoint& one, const Endpoint& other) {
     assert_true(one.addresses == other.addresses);
     assert_string_equal(one.host.c_str(), other.host.c_str());
     assert_int_equal(one.port, other.port);
@@ -58,19 +58,21 @@ void expect_same(const Seat& one, const Seat& other) {
 }
 
 void a_knock_comes_out_as_it_went_in(void**) {
-    const Knock knock = decode_knock(read_one(encode(Knock{token('t'), -1, INT32_MAX})).frame());
+    const Handshake knock =
+        decode_handshake(read_one(encode(Handshake{token('t'), -1, INT32_MAX})).frame());
     assert_true(knock.token == token('t'));
     assert_int_equal(knock.rank, -1);
     assert_int_equal(knock.size, INT32_MAX);
 }
 
 // Of a host with more addresses than anybody tries, the best ones go.
-void a_seat_has_no_more_addresses_than_a_frame_may_claim(void**) {
-    Seat many = here;
+void an_endpoint_has_no_more_addresses_than_a_frame_may_claim(void**) {
+    Endpoint many = here;
     for (int i = 0; i < 300; ++i) many.addresses.push_back(cat("10.0.1.", i));
-    const auto seat = decode_hello(read_one(encode(Hello{{}, 0, 1, many})).frame()).seat;
-    assert_int_equal(seat.addresses.size(), 256);
-    assert_true(std::equal(seat.addresses.begin(), seat.addresses.end(), many.addresses.begin()));
+    const auto endpoint = decode_hello(read_one(encode(Hello{{}, 0, 1, many})).frame()).endpoint;
+    assert_int_equal(endpoint.addresses.size(), 256);
+    assert_true(
+        std::equal(endpoint.addresses.begin(), endpoint.addresses.end(), many.addresses.begin()));
     Whole whole = read_one(encode(Hello{{}, 0, 1, here}));
     const uint32_t claimed = 257;
     std::memcpy(whole.fields.data() + 32, &claimed, sizeof claimed);
@@ -82,24 +84,24 @@ void hello_comes_out_as_it_went_in(void**) {
     assert_true(hello.token == token('t'));
     assert_int_equal(hello.rank, 3);
     assert_int_equal(hello.size, 4);
-    expect_same(hello.seat, here);
+    expect_same(hello.endpoint, here);
     const Hello odd = decode_hello(read_one(encode(Hello{{}, -1, INT32_MIN, {}})).frame());
     assert_int_equal(odd.rank, -1);
     assert_int_equal(odd.size, INT32_MIN);
-    expect_same(odd.seat, Seat{});
+    expect_same(odd.endpoint, Endpoint{});
 }
 
 void a_roster_comes_out_as_it_went_in(void**) {
-    const auto roster = decode_roster(read_one(encode({here, there, Seat{}})).frame());
+    const auto roster = decode_roster(read_one(encode({here, there, Endpoint{}})).frame());
     assert_int_equal(roster.size(), 3);
     expect_same(roster[0], here);
     expect_same(roster[1], there);
-    expect_same(roster[2], Seat{});
-    assert_int_equal(decode_roster(read_one(encode(std::vector<Seat>{})).frame()).size(), 0);
+    expect_same(roster[2], Endpoint{});
+    assert_int_equal(decode_roster(read_one(encode(std::vector<Endpoint>{})).frame()).size(), 0);
 }
 
 void frames_of_one_field_come_out_as_they_went_in(void**) {
-    for (const Kind kind : {Kind::Ping, Kind::Closing, Kind::Who, Kind::Welcome}) {
+    for (const Kind kind : {Kind::Ping, Kind::Closing, Kind::QueryMissing, Kind::Welcome}) {
         const Whole whole = read_one(encode(kind));
         assert_int_equal(static_cast<int>(whole.kind), static_cast<int>(kind));
         assert_int_equal(whole.fields.size(), 0);
@@ -137,23 +139,24 @@ void a_status_comes_out_as_it_went_in(void**) {
 }
 
 void a_step_comes_out_as_it_went_in(void**) {
-    const std::string words("a\0b", 3);
-    const Come come =
-        decode_come(read_one(encode(Come{3, "split/1", {0, 2}, 5, words, sample})).frame());
-    assert_int_equal(come.group, 3);
-    assert_string_equal(come.key.c_str(), "split/1");
-    assert_true(come.participants == (std::vector<int>{0, 2}));
-    assert_int_equal(come.numbers, 5);
-    assert_true(come.words == words);
-    assert_string_equal(come.refusal.message.c_str(), sample.message.c_str());
+    const std::string payload("a\0b", 3);
+    const StepArrival arrival = decode_arrival(
+        read_one(encode(StepArrival{3, "split/1", {0, 2}, 5, payload, sample})).frame());
+    assert_int_equal(arrival.group, 3);
+    assert_string_equal(arrival.key.c_str(), "split/1");
+    assert_true(arrival.participants == (std::vector<int>{0, 2}));
+    assert_int_equal(arrival.new_groups, 5);
+    assert_true(arrival.payload == payload);
+    assert_string_equal(arrival.refusal.message.c_str(), sample.message.c_str());
     const GiveUp give_up = decode_give_up(read_one(encode(GiveUp{1, "x", -1})).frame());
     assert_int_equal(give_up.group, 1);
     assert_int_equal(give_up.unless_here, -1);
-    const Gathered gathered =
-        decode_gathered(read_one(encode(Gathered{2, "x", 9, {words, ""}})).frame());
-    assert_int_equal(gathered.first_number, 9);
-    assert_true(gathered.words == (std::vector<std::string>{words, ""}));
-    const Failed failed = decode_failed(read_one(encode(Failed{2, "x", sample, {4, 5}})).frame());
+    const StepCompleted completed =
+        decode_step_completed(read_one(encode(StepCompleted{2, "x", 9, {payload, ""}})).frame());
+    assert_int_equal(completed.first_group_id, 9);
+    assert_true(completed.payloads == (std::vector<std::string>{payload, ""}));
+    const StepFailed failed =
+        decode_step_failed(read_one(encode(StepFailed{2, "x", sample, {4, 5}})).frame());
     assert_string_equal(failed.cause.message.c_str(), sample.message.c_str());
     assert_true(failed.missing == (std::vector<int>{4, 5}));
 }
@@ -182,14 +185,14 @@ void expect_every_cut_to_fail(const std::string& text, Decode&& decode) {
 }
 
 void a_frame_cut_anywhere_is_an_error(void**) {
-    expect_every_cut_to_fail(encode(Knock{token('t'), 3, 4}), decode_knock);
+    expect_every_cut_to_fail(encode(Handshake{token('t'), 3, 4}), decode_handshake);
     expect_every_cut_to_fail(encode(Hello{token('t'), 3, 4, here}), decode_hello);
     expect_every_cut_to_fail(encode({here, there}), decode_roster);
     expect_every_cut_to_fail(encode(Kind::Left, 7, std::vector<int>{1, 2}), decode_ranks);
-    expect_every_cut_to_fail(encode(Come{1, "k", {0, 1}, 1, "w", sample}), decode_come);
+    expect_every_cut_to_fail(encode(StepArrival{1, "k", {0, 1}, 1, "w", sample}), decode_arrival);
     expect_every_cut_to_fail(encode(GiveUp{1, "k", 2}), decode_give_up);
-    expect_every_cut_to_fail(encode(Gathered{1, "k", 2, {"a", "b"}}), decode_gathered);
-    expect_every_cut_to_fail(encode(Failed{1, "k", sample, {1}}), decode_failed);
+    expect_every_cut_to_fail(encode(StepCompleted{1, "k", 2, {"a", "b"}}), decode_step_completed);
+    expect_every_cut_to_fail(encode(StepFailed{1, "k", sample, {1}}), decode_step_failed);
     expect_every_cut_to_fail(encode(Kind::Refused, std::string("no")), decode_text);
     expect_every_cut_to_fail(encode(Kind::Lost, sample), decode_status);
     expect_every_cut_to_fail(encode(1, Stall{7, "barrier #7"}), decode_stall);
@@ -289,13 +292,13 @@ void noise_is_never_more_than_an_error(void**) {
                         assert_int_equal(error.status().code, TUTTI_ERR_NETWORK);
                     }
                 };
-                attempt(decode_knock);
+                attempt(decode_handshake);
                 attempt(decode_hello);
                 attempt(decode_roster);
                 attempt(decode_ranks);
-                attempt(decode_come);
-                attempt(decode_gathered);
-                attempt(decode_failed);
+                attempt(decode_arrival);
+                attempt(decode_step_completed);
+                attempt(decode_step_failed);
                 attempt(decode_give_up);
                 attempt(decode_group_status);
                 attempt(decode_text);
@@ -363,7 +366,7 @@ void what_is_no_invitation_is_an_error_of_the_store(void**) {
 int main() {
     const CMUnitTest tests[] = {
         TUTTI_TEST(a_knock_comes_out_as_it_went_in),
-        TUTTI_TEST(a_seat_has_no_more_addresses_than_a_frame_may_claim),
+        TUTTI_TEST(an_endpoint_has_no_more_addresses_than_a_frame_may_claim),
         TUTTI_TEST(hello_comes_out_as_it_went_in),
         TUTTI_TEST(a_roster_comes_out_as_it_went_in),
         TUTTI_TEST(frames_of_one_field_come_out_as_they_went_in),

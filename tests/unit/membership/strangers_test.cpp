@@ -11,7 +11,7 @@ namespace {
 
 using namespace tutti;
 using namespace tutti::test;
-using membership::Seat;
+using membership::Endpoint;
 
 void strangers_change_nothing(void**) {
     const auto store = make_hash_store();
@@ -24,7 +24,7 @@ void strangers_change_nothing(void**) {
         socket.send_all(std::as_bytes(std::span(bytes)), ample());
         return socket;
     };
-    membership::Hello hello{invitation.token, 1, 2, Seat{{"127.0.0.1"}, 1, "here", ""}};
+    membership::Hello hello{invitation.token, 1, 2, Endpoint{{"127.0.0.1"}, 1, "here", ""}};
     membership::Hello no_token = hello;
     no_token.token.fill('x');
     std::vector<net::Socket> calls;
@@ -56,7 +56,7 @@ void a_member_gone_wrong_is_named(void**) {
     auto socket = net::Socket::connect({invitation.addresses.front(), invitation.port}, ample());
     const std::string bytes =
         membership::encode(
-            membership::Hello{invitation.token, 1, 2, Seat{{"127.0.0.1"}, 1, "here", ""}}) +
+            membership::Hello{invitation.token, 1, 2, Endpoint{{"127.0.0.1"}, 1, "here", ""}}) +
         membership::encode(membership::Kind::Report, std::string());  // cut short
     socket.send_all(std::as_bytes(std::span(bytes)), ample());
     Status status;
@@ -79,7 +79,7 @@ void a_rank_that_falls_silent_is_named(void**) {
     ::setenv("TUTTI_HEARTBEAT_TIMEOUT_MS", "0", 1);
     auto socket = net::Socket::connect({invitation.addresses.front(), invitation.port}, ample());
     const std::string hello = membership::encode(
-        membership::Hello{invitation.token, 1, 2, Seat{{"127.0.0.1"}, 1, "here", ""}});
+        membership::Hello{invitation.token, 1, 2, Endpoint{{"127.0.0.1"}, 1, "here", ""}});
     socket.send_all(std::as_bytes(std::span(hello)), ample());
     const auto zero = coming.get();
     const Status status = zero->failure();

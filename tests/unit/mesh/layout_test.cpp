@@ -76,9 +76,6 @@ void shapes_that_do_not_fit_are_refused(void** /*state*/) {
     assert_int_equal(refused([] { check_names({"a", "b"}, 2); }), TUTTI_OK);
     assert_int_equal(refused([] { check_names({"a", "a"}, 2); }), bad);
     assert_int_equal(refused([] { check_names({"a"}, 2); }), bad);
-    assert_int_equal(refused([] { check_device_type("cpu:0"); }), bad);
-    assert_int_equal(refused([] { check_device_type(""); }), bad);
-    assert_int_equal(refused([] { check_device_type("cuda"); }), TUTTI_ERR_UNSUPPORTED);
 }
 
 }  // namespace

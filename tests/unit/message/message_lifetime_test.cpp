@@ -78,8 +78,8 @@ void close_waits_for_a_withdrawal_under_way(void**) {
             withdrawing.set_value();
             go_on.get_future().wait();
             // Time for a close that does not wait to return.
-            const auto patience = Deadline::after_ms(200);
-            while (!closed && !patience.expired()) std::this_thread::yield();
+            const auto limit = Deadline::after_ms(200);
+            while (!closed && !limit.expired()) std::this_thread::yield();
             closed_before = closed.load();
         });
         std::thread ending;

@@ -200,9 +200,9 @@ void receives_without_time_keep_the_order(void**) {
             }
             return;
         }
-        const auto patience = ample();
+        const auto limit = ample();
         for (int number = 0; number < count;) {
-            require(!patience.expired(), cat("message ", number, " was lost"));
+            require(!limit.expired(), cat("message ", number, " was lost"));
             const auto received = office.receive(1, 0, 0, sizeof number, number % 2);
             if (!received.end().ok()) continue;
             int got = -1;

@@ -346,8 +346,8 @@ void a_group_of_one_lets_go_of_its_receives(void**) {
     messages->close();
     messages.reset();
     // The alarm may hold it for a moment.
-    const auto patience = Deadline::after_ms(10'000);
-    while (!watched.expired() && !patience.expired()) std::this_thread::yield();
+    const auto limit = Deadline::after_ms(10'000);
+    while (!watched.expired() && !limit.expired()) std::this_thread::yield();
     assert_true(watched.expired());
 }
 

@@ -39,7 +39,7 @@ public:
     [[nodiscard]] std::string identity() const override { return "quiet"; }
     [[nodiscard]] bool same_host(int /*rank*/) const override { return true; }
     [[nodiscard]] Routes routes() const override { return {}; }
-    void tell(std::string /*frame*/) noexcept override {}
+    void send(std::string /*frame*/) noexcept override {}
     void suspect(const Status& /*suspicion*/) noexcept override {}
     void leave() noexcept override {}
 };
@@ -181,8 +181,8 @@ struct Fixture {
         messages->close();
         const std::weak_ptr<message::Messages> watched = messages;
         messages.reset();
-        const auto patience = Deadline::after_ms(10'000);  // the alarm may hold it for a moment
-        while (!watched.expired() && !patience.expired()) std::this_thread::yield();
+        const auto limit = Deadline::after_ms(10'000);  // the alarm may hold it for a moment
+        while (!watched.expired() && !limit.expired()) std::this_thread::yield();
         return watched.expired() && channel.held() == 0;
     }
 };

@@ -295,7 +295,7 @@ void a_descriptor_that_none_is_ends_what_waits_for_that_rank(void**) {
         Descriptor& descriptor = forge(ring, 8);
         if (has_wrong_tag) descriptor.head.tag = -5;
         if (!has_wrong_tag) descriptor.head.offer = UINT32_MAX;
-        descriptor.number = 1;
+        descriptor.sequence = 1;
         std::vector<std::byte> data(8, PostOffice::untouched);
         for (int turn = 0; turn < 2; ++turn) {
             expect_failure(TUTTI_ERR_INTERNAL, "rank 1 wrote",
@@ -317,7 +317,7 @@ void counts_that_no_memory_has_are_another_message(void**) {
         Ring& ring = *ranks.ring(1, 0).ring;
         Descriptor& descriptor = forge(ring, count);
         descriptor.head.dtype = count == -1 ? UINT32_MAX : uint32_t{TUTTI_FLOAT64};
-        descriptor.number = 1;
+        descriptor.sequence = 1;
         std::vector<std::byte> data(8, PostOffice::untouched);
         expect_failure(TUTTI_ERR_MISMATCH, "where this receive is uint8 × 8",
                        [&] { ranks[0].receive(receive_of(data, 1, 0), ample()); });
@@ -335,7 +335,7 @@ void a_stream_of_something_else_ends_the_receive(void**) {
         const RingView view = ranks.ring(1, 0);
         Ring& ring = *view.ring;
         constexpr size_t bytes = 100'000;
-        forge(ring, bytes).number = 1;
+        forge(ring, bytes).sequence = 1;
         const message::StreamHead head{lie == Lie::Number ? 77U : 1U,
                                        lie == Lie::Bytes ? bytes + 1 : bytes};
         std::memcpy(view.stream, &head, sizeof head);
@@ -377,7 +377,7 @@ void who_waits_here_and_now_learns_of_an_abort_and_of_one_who_left(void**) {
     Ranks ranks(3);
     std::vector<std::byte> data(8);
     std::thread aborting([&] {
-        while (ranks.ring(0, 1).ring->descriptors[1].number != 1) std::this_thread::yield();
+        while (ranks.ring(0, 1).ring->descriptors[1].sequence != 1) std::this_thread::yield();
         ranks[0].abort({TUTTI_ERR_ABORTED, -1, 0, "enough"});
     });
     expect_failure(TUTTI_ERR_ABORTED, "enough",

@@ -2,13 +2,17 @@
 #include "net/stream.hpp"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include <array>
 #include <future>
 #include <list>
 #include <optional>
 
+#include "net/descriptor.hpp"
 #include "net/socket.hpp"
 #include "support/unit.hpp"
 
@@ -64,6 +68,43 @@ void a_stream_reads_and_writes(void**) {
     fixture.adopt({[&](auto bytes) { fixture.stream->write(text_of(bytes) + "!"); }, {}});
     fixture.far.send_all(bytes_of("hello"), ample());
     assert_string_equal(receive(fixture.far, 6).c_str(), "hello!");
+}
+
+void the_kernel_keeps_a_stream_alive(void**) {
+    Fixture fixture;
+    fixture.adopt({[](auto) {}, [](const Status&) {}});
+    int after = 0;
+    int is_on = 0;
+    fixture.loop.run([&] {
+        fixture.stream->keep_alive(33);
+        const tutti::net::Descriptor same(fixture.stream->release());
+        socklen_t size = sizeof is_on;
+        getsockopt(same.get(), SOL_SOCKET, SO_KEEPALIVE, &is_on, &size);
+        getsockopt(same.get(), IPPROTO_TCP, TCP_KEEPIDLE, &after, &size);
+    });
+    assert_true(is_on != 0);
+    assert_int_equal(after, 33);
+}
+
+void a_stream_takes_no_more_than_its_owner_wants(void**) {
+    Fixture fixture;
+    std::string heard;
+    std::promise<int> taken;
+    fixture.loop.run([&] {
+        fixture.stream = Stream::adopt(fixture.loop, fixture.near.release(),
+                                       {[&](auto bytes) {
+                                            heard += text_of(bytes);
+                                            if (heard.size() < 5) return;
+                                            taken.set_value(fixture.stream->release());
+                                        },
+                                        {}});
+        fixture.stream->read_at_most(5);
+    });
+    fixture.far.send_all(bytes_of("hel"), ample());
+    fixture.far.send_all(bytes_of("lo and goodbye"), ample());
+    Socket next(taken.get_future().get());
+    assert_string_equal(heard.c_str(), "hello");
+    assert_string_equal(receive(next, 12).c_str(), " and goodbye");
 }
 
 void end_of_file_is_told_once(void**) {
@@ -278,6 +319,8 @@ void streams_that_outlive_their_loop_are_harmless(void**) {
 int main() {
     const CMUnitTest tests[] = {
         TUTTI_TEST(a_stream_reads_and_writes),
+        TUTTI_TEST(the_kernel_keeps_a_stream_alive),
+        TUTTI_TEST(a_stream_takes_no_more_than_its_owner_wants),
         TUTTI_TEST(end_of_file_is_told_once),
         TUTTI_TEST(a_reset_is_told_with_its_errno),
         TUTTI_TEST(a_stream_may_be_destroyed_from_its_data_callback),

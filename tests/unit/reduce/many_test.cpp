@@ -1,5 +1,6 @@
 // Reductions of several inputs at once, the kernels' of every instruction set and the call, against
-// the same reductions step by step. One thread. TUTTI_TEST_SEED repeats a run.
+// the same reductions step by step, or, of float16 and bfloat16, sums in float32 that are rounded
+// once. One thread. TUTTI_TEST_SEED repeats a run.
 #include "samples.hpp"
 
 namespace tutti::test {
@@ -19,6 +20,42 @@ Elements step_by_step(tutti_dtype dtype, tutti_reduce_op op, const std::vector<E
     return expected;
 }
 
+constexpr Format float32{8, 23};
+
+bool is_short_sum(tutti_dtype dtype, tutti_reduce_op op) {
+    return (dtype == TUTTI_FLOAT16 || dtype == TUTTI_BFLOAT16) &&
+           (op == TUTTI_SUM || op == TUTTI_AVG);
+}
+
+Elements sums_in_float32(tutti_dtype dtype, const std::vector<Elements>& inputs) {
+    const Format format = element_of(dtype).format;
+    Elements sums(inputs[0].size());
+    for (size_t at = 0; at < sums.size(); ++at) {
+        sums[at] = encode(decode(inputs[0][at], format), float32);
+        for (size_t i = 1; i < inputs.size(); ++i) {
+            const uint64_t next = encode(decode(inputs[i][at], format), float32);
+            sums[at] = reference(TUTTI_FLOAT32, TUTTI_SUM, sums[at], next);
+        }
+    }
+    return sums;
+}
+
+Elements rounded(tutti_dtype dtype, const Elements& sums, size_t divisor) {
+    Elements result(sums.size());
+    for (size_t at = 0; at < sums.size(); ++at) {
+        const Exact sum = decode(sums[at], float32);
+        const uint64_t quotient = encode(sum / static_cast<Exact>(divisor), float32);
+        result[at] = encode(decode(quotient, float32), element_of(dtype).format);
+    }
+    return result;
+}
+
+Elements at_once(tutti_dtype dtype, tutti_reduce_op op, const std::vector<Elements>& inputs) {
+    const bool is_copy = inputs.size() == 1 && op == TUTTI_SUM;
+    if (!is_short_sum(dtype, op) || is_copy) return step_by_step(dtype, op, inputs);
+    return rounded(dtype, sums_in_float32(dtype, inputs), op == TUTTI_AVG ? inputs.size() : 1);
+}
+
 std::vector<Memory> in_memory(tutti_dtype dtype, const std::vector<Elements>& inputs,
                               size_t shift) {
     std::vector<Memory> memories;
@@ -31,7 +68,7 @@ std::vector<Memory> in_memory(tutti_dtype dtype, const std::vector<Elements>& in
 void check_reduction(tutti_dtype dtype, tutti_reduce_op op, size_t number, size_t count,
                      size_t shift) {
     const auto inputs = random_inputs(dtype, number, count);
-    const Elements expected = step_by_step(dtype, op, inputs);
+    const Elements expected = at_once(dtype, op, inputs);
     const char* const name = reduce_op_name(op);
     for (const CpuLevel level : levels()) {
         const ManyKernel kernel = kernels_of(level).reduce_many[dtype][op];
@@ -51,7 +88,7 @@ void check_reduction(tutti_dtype dtype, tutti_reduce_op op, size_t number, size_
     }
 }
 
-void several_inputs_give_what_they_give_step_by_step(void**) {
+void several_inputs_are_reduced_at_once(void**) {
     for_each_reduction([](tutti_dtype dtype, tutti_reduce_op op) {
         for (size_t number = 1; number <= 5; ++number) {
             check_reduction(dtype, op, number, 200, random_below(64));
@@ -76,11 +113,34 @@ void the_call_reduces_several_inputs(void**) {
             auto memories = in_memory(dtype, inputs, 3);
             Memory out(dtype, Elements(inputs[0].size()), 16);
             reduce_many(out.data(), places_of(memories), 333, dtype, op, stores);
-            expect_elements(out, step_by_step(dtype, op, inputs), dtype, "reduce_many", level);
+            expect_elements(out, at_once(dtype, op, inputs), dtype, "reduce_many", level);
         }
         const void* const nothing[] = {nullptr, nullptr, nullptr};
         reduce_many(nullptr, nothing, 0, dtype, op);
     });
+}
+
+// In parts: sums of some inputs as float32, and float32 rounded.
+void sums_of_short_floats_are_made_in_parts(void**) {
+    for (const tutti_dtype dtype : {TUTTI_FLOAT16, TUTTI_BFLOAT16}) {
+        for (size_t count = 0; count <= 140; ++count) {
+            const size_t number = 1 + count % 4;
+            const auto inputs = random_inputs(dtype, number, count);
+            const Elements sums = sums_in_float32(dtype, inputs);
+            for (const CpuLevel level : levels()) {
+                const Kernels& kernels = kernels_of(level);
+                auto memories = in_memory(dtype, inputs, random_below(64));
+                Memory wide(TUTTI_FLOAT32, Elements(count), random_below(64));
+                Memory out(dtype, Elements(count), random_below(64));
+                kernels.sum_to_float32[dtype](wide.data(), places_of(memories).data(), number,
+                                              count);
+                expect_elements(wide, sums, TUTTI_FLOAT32, "sum_to_float32", level);
+                kernels.round_float32[dtype](out.data(), wide.data(), count,
+                                             static_cast<float>(number));
+                expect_elements(out, rounded(dtype, sums, number), dtype, "round_float32", level);
+            }
+        }
+    }
 }
 
 void several_multiplied_inputs_are_added(void**) {
@@ -101,7 +161,7 @@ uint64_t mixed(uint64_t in, uint64_t inout) {
     return 3 * in + 5 * inout;
 }
 
-tutti_status mix(const void* in, void* inout, int64_t count, tutti_dtype, void* fails_at) {
+Status mix(const void* in, void* inout, int64_t count, tutti_dtype) {
     auto* const numbers = static_cast<unsigned char*>(inout);
     for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
         uint64_t a = 0;
@@ -111,11 +171,16 @@ tutti_status mix(const void* in, void* inout, int64_t count, tutti_dtype, void* 
         b = mixed(a, b);
         std::memcpy(numbers + i * sizeof b, &b, sizeof b);
     }
-    return fails_at != nullptr ? TUTTI_ERR_INTERNAL : TUTTI_OK;
+    return {};
+}
+
+Status fail_to_mix(const void* in, void* inout, int64_t count, tutti_dtype dtype) {
+    (void)mix(in, inout, count, dtype);
+    return {TUTTI_ERR_INTERNAL, -1, 0, "too bitter"};
 }
 
 void a_function_gets_several_inputs_in_order(void**) {
-    const tutti_reduce_op number = ReduceOp::make(UserFunction{"mix", mix, nullptr, false});
+    const tutti_reduce_op number = ReduceOp::make(UserFunction{"mix", mix, false});
     const ReduceOp op(number);
     ReduceOp::release(number);
     // More than a piece, and not a whole number of them.
@@ -141,14 +206,13 @@ void a_function_gets_several_inputs_in_order(void**) {
 }
 
 void a_function_that_fails_among_several_inputs_is_named(void**) {
-    int fails = 0;
-    const tutti_reduce_op number = ReduceOp::make(UserFunction{"broken", mix, &fails, true});
+    const tutti_reduce_op number = ReduceOp::make(UserFunction{"broken", fail_to_mix, true});
     const ReduceOp op(number);
     ReduceOp::release(number);
     auto memories = in_memory(TUTTI_UINT64, random_inputs(TUTTI_UINT64, 3, 10), 0);
     Memory out(TUTTI_UINT64, Elements(10), 0);
     TUTTI_EXPECT_ERROR(reduce_many(out.data(), places_of(memories), 10, TUTTI_UINT64, op),
-                       TUTTI_ERR_BACKEND, "broken");
+                       TUTTI_ERR_BACKEND, "\"broken\" returned 13: too bitter");
 }
 
 }  // namespace
@@ -157,9 +221,10 @@ void a_function_that_fails_among_several_inputs_is_named(void**) {
 int main() {
     using namespace tutti::test;
     const CMUnitTest tests[] = {
-        TUTTI_TEST(several_inputs_give_what_they_give_step_by_step),
+        TUTTI_TEST(several_inputs_are_reduced_at_once),
         TUTTI_TEST(every_count_of_several_inputs_is_reduced),
         TUTTI_TEST(the_call_reduces_several_inputs),
+        TUTTI_TEST(sums_of_short_floats_are_made_in_parts),
         TUTTI_TEST(several_multiplied_inputs_are_added),
         TUTTI_TEST(a_function_gets_several_inputs_in_order),
         TUTTI_TEST(a_function_that_fails_among_several_inputs_is_named),

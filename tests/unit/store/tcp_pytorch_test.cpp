@@ -1,93 +1,14 @@
 // The client at servers of PyTorch, which are not tutti's and must be asked one thing at a time:
 // byte for byte, and what older ones do not know.
-#include <atomic>
 #include <thread>
 
-#include "raw_client.hpp"
+#include "script.hpp"
 
 namespace {
 
 using namespace tutti::test;
 using tutti::net::ListenSocket;
 using Names = std::vector<std::string>;
-// What is expected, and the answer.
-using Dialogue = std::vector<std::pair<std::string, std::string>>;
-
-// "Hang up" as an answer.
-const std::string hang_up = "hang up";
-// The name is another each time, of 32 bytes.
-const std::string any_name(32, '?');
-const std::string greeting = greeting_of(any_name);
-const std::pair<std::string, std::string> greeted = {greeting, "\x01"s};
-
-// Reads a request; whether it is the one that was expected.
-bool comes(Socket& socket, const std::string& expected) {
-    std::string got(expected.size(), '\0');
-    socket.recv_all(std::as_writable_bytes(std::span(got)), ample());
-    if (expected == greeting) got.replace(got.size() - any_name.size(), any_name.size(), any_name);
-    return got == expected;
-}
-
-// Plays one dialogue for each connection, in the order in which they come. A request that is not
-// as expected ends that connection, so the client's call fails.
-class Script {
-public:
-    explicit Script(std::vector<Dialogue> dialogues)
-        : dialogues_(std::move(dialogues)), thread_([this] { play(); }) {}
-    ~Script() {
-        if (thread_.joinable()) thread_.join();
-    }
-    std::shared_ptr<tutti::Store> client() {
-        tutti::TcpStoreOptions options;
-        options.host = "127.0.0.1";
-        options.port = listener_.port();
-        options.timeout_ms = 60'000;
-        return tutti::make_tcp_store(options);
-    }
-    // Until all dialogues are over, whether all were as expected.
-    bool played() {
-        thread_.join();
-        return as_expected_;
-    }
-
-private:
-    void play() {
-        std::vector<std::thread> threads;
-        std::vector<Socket> open(dialogues_.size());
-        for (size_t i = 0; i < dialogues_.size(); ++i) {
-            open[i] = listener_.accept(ample());
-            threads.emplace_back([this, i, &open] {
-                try {
-                    if (!answer(open[i], dialogues_[i])) as_expected_ = false;
-                } catch (const tutti::Error&) {
-                    as_expected_ = false;
-                }
-            });
-        }
-        for (std::thread& thread : threads) thread.join();
-    }
-
-    static bool answer(Socket& socket, const Dialogue& dialogue) {
-        for (const auto& [request, answer] : dialogue) {
-            // Nothing may have been sent ahead of the answer.
-            if (!comes(socket, request) || socket.readable()) {
-                socket.close();
-                return false;
-            }
-            if (answer == hang_up)
-                socket.close();
-            else
-                socket.send_all(std::as_bytes(std::span(answer)), ample());
-        }
-        return true;
-    }
-
-    ListenSocket listener_ = ListenSocket::bind("127.0.0.1", 0, 8);
-    std::vector<Dialogue> dialogues_;
-    std::atomic<bool> as_expected_{true};
-    std::thread thread_;  // the last member: it uses the others
-};
-
 void several_values_are_asked_for_one_thing_at_a_time(void**) {
     const std::string keys = number(2) + text("/k") + text("/l");
     const std::string values = text("v") + text("w");
@@ -153,13 +74,13 @@ void one_value_is_asked_for_and_read_in_one_exchange(void**) {
     assert_string_equal(waited_for.c_str(), "w");
 }
 
-const std::string ping = "\x0D\x74\x74\x75\x74"s;
-const std::string pong = ping.substr(1);
+// Asked for an answer's sake, which is one of two.
+const std::string question = "\x05"s + number(1) + text("init/");
 
 void a_barrier_is_fenced_from_what_was_written_before(void**) {
     const std::string set = "\x01"s + text("/k") + text("v");
-    Script server(
-        {{greeted, {set + ping, pong}}, {greeted, {"\x12"s + text("/b") + number(2), "\x00"s}}});
+    Script server({{greeted, {set + question, "\x01"s}},
+                   {greeted, {"\x12"s + text("/b") + number(2), "\x00"s}}});
     const auto store = server.client();
     store->set("k", "v", ample());
     store->barrier("b", 2, ample());

@@ -1,12 +1,16 @@
-// Two ranks that connect to each other: either, both at once, and one that cannot be called.
+// Ranks that connect to each other: either, both at once, one that cannot be called, one that does
+// not answer.
 #include "transport/connector.hpp"
 
+#include <algorithm>
 #include <future>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/mutex.hpp"
+#include "membership/invitation.hpp"
 #include "net/socket.hpp"
 #include "support/unit.hpp"
 
@@ -23,26 +27,35 @@ Deadline ample() {
     return Deadline::after_ms(60'000);
 }
 
-// One of two ranks; what it tells, the other hears.
+// A rank and its ways to all of them; whom it asks to connect hears it.
 class Place final : public World {
 public:
-    Place(int rank, std::vector<std::string> way_to_other) : World(rank, 2) {
+    Place(int rank, std::vector<std::vector<std::string>> ways)
+        : World(rank, static_cast<int>(ways.size())), others(ways.size()), ways_(std::move(ways)) {
         ways_[static_cast<size_t>(rank)] = here;
-        ways_[static_cast<size_t>(1 - rank)] = std::move(way_to_other);
     }
 
-    Place* other = nullptr;
+    std::vector<Place*> others;  // by rank; null hears nothing
 
-    [[nodiscard]] std::string identity() const override { return "two"; }
+    [[nodiscard]] std::string identity() const override { return "these"; }
     [[nodiscard]] bool same_host(int) const override { return false; }
     [[nodiscard]] Routes routes() const override { return {here, ways_}; }
-    void tell(std::string bytes) noexcept override {
+    void send(std::string bytes) noexcept override {
         FrameReader().feed(std::as_bytes(std::span(bytes)), [this](const Frame& frame) {
             assert_int_equal(static_cast<int>(frame.kind),
                              static_cast<int>(membership::Kind::Connect));
-            other->hear_of(rank());
+            const int asked = membership::decode_rank(frame);
+            {
+                const Lock lock(mutex_);
+                asked_.push_back(asked);
+            }
+            if (Place* const other = others[static_cast<size_t>(asked)]) other->hear_of(rank());
             return true;
         });
+    }
+    [[nodiscard]] bool has_asked(int rank) {
+        const Lock lock(mutex_);
+        return std::ranges::find(asked_, rank) != asked_.end();
     }
     void lose(int rank) {
         hear_bytes(membership::encode(membership::Kind::Lost,
@@ -55,25 +68,30 @@ private:
     void hear_of(int rank) { hear_bytes(membership::encode(membership::Kind::Connect, rank)); }
     void hear_bytes(const std::string& bytes) {
         FrameReader().feed(std::as_bytes(std::span(bytes)), [this](const Frame& frame) {
-            hear(frame);
+            handle(frame);
             return true;
         });
     }
 
-    std::vector<std::vector<std::string>> ways_{2};
+    std::vector<std::vector<std::string>> ways_;
+    Mutex mutex_;
+    std::vector<int> asked_ TUTTI_GUARDED_BY(mutex_);
 };
 
-// What became of a rank's connection.
+// What became of a rank's connections.
 class Side {
 public:
     explicit Side(Place& place)
-        : connector(place, {[this](int, net::Socket socket) { made_.set_value(std::move(socket)); },
-                            [this](int, const Status& why) {
-                                made_.set_exception(std::make_exception_ptr(Error(why)));
+        : made_(static_cast<size_t>(place.size())),
+          connector(place, {[this](int peer, net::Socket socket) {
+                                of(peer).set_value(std::move(socket));
+                            },
+                            [this](int peer, const Status& why) {
+                                of(peer).set_exception(std::make_exception_ptr(Error(why)));
                             }}) {}
 
-    net::Socket connection() {
-        auto made = made_.get_future();
+    net::Socket connection(int peer) {
+        auto made = of(peer).get_future();
         if (made.wait_until(ample().when()) != std::future_status::ready) {
             throw Error(TUTTI_ERR_TIMEOUT, "there is no connection");
         }
@@ -81,31 +99,35 @@ public:
     }
 
 private:
-    std::promise<net::Socket> made_;  // a second one would throw
+    std::promise<net::Socket>& of(int peer) { return made_[static_cast<size_t>(peer)]; }
+
+    std::vector<std::promise<net::Socket>> made_;  // by rank; a second one would throw
 
 public:
     Connector connector;
 };
 
+// These have the ends of one connection.
+void expect_connected(Side& one, int rank_of_one, Side& other, int rank_of_other) {
+    net::Socket here_to_there = one.connection(rank_of_other);
+    net::Socket there_to_here = other.connection(rank_of_one);
+    const char said = 'x';
+    char heard = 0;
+    here_to_there.send_all(std::as_bytes(std::span(&said, 1)), ample());
+    there_to_here.recv_all(std::as_writable_bytes(std::span(&heard, 1)), ample());
+    assert_int_equal(heard, said);
+}
+
 struct Pair {
     explicit Pair(const std::vector<std::string>& from_0_to_1 = here,
                   const std::vector<std::string>& from_1_to_0 = here)
-        : places{{0, from_0_to_1}, {1, from_1_to_0}} {
-        places[0].other = &places[1];
-        places[1].other = &places[0];
-        low.connector.know(1, high.connector.address());
-        high.connector.know(0, low.connector.address());
+        : places{{0, {here, from_0_to_1}}, {1, {from_1_to_0, here}}} {
+        places[0].others[1] = &places[1];
+        places[1].others[0] = &places[0];
+        low.connector.set_address(1, high.connector.address());
+        high.connector.set_address(0, low.connector.address());
     }
-    // Both have the ends of one connection.
-    void expect_connected() {
-        net::Socket at_low = low.connection();
-        net::Socket at_high = high.connection();
-        const char said = 'x';
-        char heard = 0;
-        at_low.send_all(std::as_bytes(std::span(&said, 1)), ample());
-        at_high.recv_all(std::as_writable_bytes(std::span(&heard, 1)), ample());
-        assert_int_equal(heard, said);
-    }
+    void expect_connected() { ::expect_connected(low, 0, high, 1); }
 
     Place places[2];
     Side low{places[0]}, high{places[1]};
@@ -113,19 +135,20 @@ struct Pair {
 
 void either_may_begin(void**) {
     Pair low_begins;
-    low_begins.low.connector.want(1);
+    low_begins.low.connector.ensure_connected(1);
     low_begins.expect_connected();
     Pair high_begins;
-    high_begins.high.connector.want(0);
-    high_begins.high.connector.want(0);  // under way, or done
+    high_begins.high.connector.ensure_connected(0);
+    high_begins.high.connector.ensure_connected(0);  // under way, or done
     high_begins.expect_connected();
 }
 
 void both_may_begin_at_once(void**) {
     for (int round = 0; round < 100; ++round) {
         Pair both;
-        auto other = std::async(std::launch::async, [&] { both.high.connector.want(0); });
-        both.low.connector.want(1);
+        auto other =
+            std::async(std::launch::async, [&] { both.high.connector.ensure_connected(0); });
+        both.low.connector.ensure_connected(1);
         other.get();
         both.expect_connected();
     }
@@ -134,33 +157,116 @@ void both_may_begin_at_once(void**) {
 // As behind a router that lets nobody in.
 void who_cannot_be_called_is_asked_to_call(void**) {
     Pair high_is_hidden(nowhere, here);
-    high_is_hidden.low.connector.want(1);
+    high_is_hidden.low.connector.ensure_connected(1);
     high_is_hidden.expect_connected();
     Pair low_is_hidden(here, nowhere);
-    low_is_hidden.high.connector.want(0);
+    low_is_hidden.high.connector.ensure_connected(0);
     low_is_hidden.expect_connected();
     Pair both_want(nowhere, here);
-    both_want.low.connector.want(1);
-    both_want.high.connector.want(0);
+    both_want.low.connector.ensure_connected(1);
+    both_want.high.connector.ensure_connected(0);
     both_want.expect_connected();
 }
 
 // As one that is stopped: its system answers for it.
+struct Silent {
+    const net::ListenSocket door = net::ListenSocket::bind("127.0.0.1", 0, 8);
+    [[nodiscard]] std::string address() const {
+        return cat(door.port(), " ", std::string(32, '0'));
+    }
+};
+
 void who_never_answers_holds_nobody_once_it_is_lost(void**) {
-    const auto silent = net::ListenSocket::bind("127.0.0.1", 0, 8);
-    Place place(0, here);
+    const Silent silent;
+    Place place(0, {here, here});
     Side low(place);
-    low.connector.know(1, cat(silent.port(), " ", std::string(32, '0')));
-    low.connector.want(1);
-    const net::Socket taken = silent.accept(ample());
+    low.connector.set_address(1, silent.address());
+    low.connector.ensure_connected(1);
+    const net::Socket taken = silent.door.accept(ample());
     place.lose(1);
-    TUTTI_EXPECT_ERROR(low.connection(), TUTTI_ERR_TIMEOUT, "rank 0 cannot connect to rank 1");
+    TUTTI_EXPECT_ERROR(low.connection(1), TUTTI_ERR_TIMEOUT, "rank 0 cannot connect to rank 1");
+}
+
+void who_never_answers_holds_up_no_other_call(void**) {
+    const Silent silent;
+    Place places[] = {{0, {here, here, here}}, {2, {here, here, here}}};
+    Side caller(places[0]);
+    Side other(places[1]);
+    caller.connector.set_address(1, silent.address());
+    caller.connector.set_address(2, other.connector.address());
+    other.connector.set_address(0, caller.connector.address());
+    caller.connector.ensure_connected(1);
+    const net::Socket taken = silent.door.accept(ample());
+    caller.connector.ensure_connected(2);
+    expect_connected(caller, 0, other, 2);
+}
+
+// Its own call was to take the place of this rank's.
+void a_rank_that_left_before_its_call_came_through_is_waited_for_no_longer(void**) {
+    const Silent other;
+    Place place(1, {here, here});
+    Side caller(place);
+    caller.connector.set_address(0, other.address());
+    caller.connector.ensure_connected(0);
+    net::Socket taken = other.door.accept(ample());
+    const membership::Token dropped{};
+    taken.send_all(std::as_bytes(std::span(dropped)), ample());
+    std::vector<std::byte> all(4096);  // more than it says: until it hangs up
+    TUTTI_EXPECT_ERROR(taken.recv_all(std::span(all), ample()), TUTTI_ERR_NETWORK, "closed");
+    assert_true(caller.connector.has_begun(0));
+    place.lose(0);
+    assert_false(caller.connector.has_begun(0));
+}
+
+// Another process may listen at an address that a rank has, too.
+void who_is_another_one_is_passed_over(void**) {
+    const auto stranger = net::ListenSocket::bind("127.0.0.2", 0, 8);
+    Place place(0, {here, {"127.0.0.2", "127.0.0.1"}});
+    Side caller(place);
+    const auto right = net::ListenSocket::bind("127.0.0.1", stranger.port(), 8);
+    caller.connector.set_address(1, cat(stranger.port(), " ", std::string(32, '0')));
+    caller.connector.ensure_connected(1);
+    net::Socket wrong = stranger.accept(ample());
+    const std::string other_secret(sizeof(membership::Token), 'x');
+    wrong.send_all(std::as_bytes(std::span(other_secret)), ample());
+    net::Socket answers = right.accept(ample());
+    const std::string own = caller.connector.address();
+    membership::Token secret{};
+    assert_true(membership::parse_hex(own.substr(own.find(' ') + 1), secret));
+    // The next owner's comes at once behind it.
+    std::string bytes(secret.begin(), secret.end());
+    bytes += "data";
+    answers.send_all(std::as_bytes(std::span(bytes)), ample());
+    net::Socket connection = caller.connection(1);
+    std::string data(4, '.');
+    connection.recv_all(std::as_writable_bytes(std::span(data)), ample());
+    assert_string_equal(data.c_str(), "data");
+}
+
+// The first has shown that calls do not come through to its host.
+void who_is_on_the_host_of_one_that_cannot_be_called_is_asked_at_once(void**) {
+    Place places[] = {
+        {0, {here, nowhere, nowhere}}, {1, {here, here, here}}, {2, {here, here, here}}};
+    Side caller(places[0]);
+    Side hidden[] = {Side(places[1]), Side(places[2])};
+    for (const int rank : {1, 2}) {
+        Side& one = hidden[rank - 1];
+        places[0].others[static_cast<size_t>(rank)] = &places[rank];
+        caller.connector.set_address(rank, one.connector.address());
+        one.connector.set_address(0, caller.connector.address());
+    }
+    caller.connector.ensure_connected(1);
+    expect_connected(caller, 0, hidden[0], 1);
+    assert_true(places[0].has_asked(1) && !places[0].has_asked(2));
+    caller.connector.ensure_connected(2);
+    assert_true(places[0].has_asked(2));
+    expect_connected(caller, 0, hidden[1], 2);
 }
 
 void who_ends_gives_up_what_is_under_way(void**) {
     Pair none(nowhere, nowhere);
-    none.low.connector.want(1);
-    none.high.connector.want(0);
+    none.low.connector.ensure_connected(1);
+    none.high.connector.ensure_connected(0);
 }
 
 }  // namespace
@@ -171,6 +277,10 @@ int main() {
         TUTTI_TEST(both_may_begin_at_once),
         TUTTI_TEST(who_cannot_be_called_is_asked_to_call),
         TUTTI_TEST(who_never_answers_holds_nobody_once_it_is_lost),
+        TUTTI_TEST(who_never_answers_holds_up_no_other_call),
+        TUTTI_TEST(a_rank_that_left_before_its_call_came_through_is_waited_for_no_longer),
+        TUTTI_TEST(who_is_another_one_is_passed_over),
+        TUTTI_TEST(who_is_on_the_host_of_one_that_cannot_be_called_is_asked_at_once),
         TUTTI_TEST(who_ends_gives_up_what_is_under_way),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

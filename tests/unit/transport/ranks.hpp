@@ -1,4 +1,4 @@
-// Ranks of one group in one process, over loopback or over Gloo: one suite for every channel.
+// Ranks of one group in one process, over the channel that the argument of a suite names.
 #pragma once
 
 #include <algorithm>
@@ -71,13 +71,38 @@ void on_ranks(int size, Function&& function) {
     }
 }
 
+// A transport is a line here, and its name in tutti_channels of tests/CMakeLists.txt.
+struct ChannelKind {
+    const char* name;
+    std::unique_ptr<Channel> (*open)(Membership&, const Deadline&);
+    decltype(&bootstrap_threads) bootstrap;  // or bootstrap_processes
+};
+inline const ChannelKind& channel_kind() {
+    static const std::array kinds{
+        ChannelKind{"loopback",
+                    [](Membership& membership, const Deadline& deadline) {
+                        return loopback::open(membership, deadline, channel_name().c_str());
+                    },
+                    bootstrap_threads},
+        ChannelKind{"gloo", gloo_channel::open, bootstrap_processes},
+    };
+    // Ways of messages beside a loopback channel (message/post_office.hpp).
+    constexpr std::array ways{"shm", "shm_direct", "mixed"};
+    const std::string& name = channel_name();
+    if (std::ranges::find(ways, name) != ways.end()) return kinds.front();
+    const auto found = std::ranges::find(kinds, name, &ChannelKind::name);
+    require(found != kinds.end(), cat("there is no channel \"", name, "\" here"));
+    return *found;
+}
+
 // A rank of a group that has nothing but a channel: what the membership tells goes there.
 class ChannelRank final : public MembershipListener {
 public:
     ChannelRank(const std::shared_ptr<Store>& store, int rank, int size) {
         std::vector<int> ranks;
         for (int one = 0; one < size; ++one) ranks.push_back(one);
-        membership_ = std::make_unique<Membership>(meet(store, rank, size), 0, std::move(ranks));
+        membership_ =
+            std::make_unique<Membership>(bootstrap(store, rank, size), 0, std::move(ranks));
         channel_ = open();
         membership_->subscribe(*this);
     }
@@ -88,32 +113,28 @@ public:
     [[nodiscard]] Membership& membership() { return *membership_; }
     [[nodiscard]] Channel& channel() { return *channel_; }
     void leave() {
+        if (std::exchange(has_left_, true)) return;
         channel_->leave();
         membership_->leave();
     }
 
 private:
+    // Alone, as groups do.
     std::unique_ptr<Channel> open() {
-        const std::string& name = channel_name();
-        if (name == "gloo" && membership_->size() > 1) {
-            return gloo_channel::open(*membership_, ample());
-        }
-        // The others are ways of messages beside a loopback channel (message/post_office.hpp).
-        constexpr std::array known{"gloo", "loopback", "shm", "shm_direct", "mixed"};
-        require(std::ranges::find(known, name) != known.end(),
-                cat("there is no channel \"", name, "\" here"));
-        return loopback::open(*membership_, ample(), name.c_str());
+        if (membership_->size() == 1) return loopback::open(*membership_, ample());
+        return channel_kind().open(*membership_, ample());
     }
-    static std::shared_ptr<World> meet(const std::shared_ptr<Store>& store, int rank, int size) {
-        if (size == 1) return world_of_one();  // as groups do
-        auto* const how = channel_name() == "gloo" ? meet_processes : meet_threads;
-        return how(store, rank, size, "", ample());
+    static std::shared_ptr<World> bootstrap(const std::shared_ptr<Store>& store, int rank,
+                                            int size) {
+        if (size == 1) return world_of_one();
+        return channel_kind().bootstrap(store, rank, size, "", ample());
     }
     void failed(const Status& cause) noexcept override { channel_->abort(cause); }
     void left(int rank) noexcept override { channel_->left(rank); }
 
     std::unique_ptr<Membership> membership_;
     std::unique_ptr<Channel> channel_;
+    bool has_left_ = false;
 };
 
 using ChannelRanks = std::vector<std::unique_ptr<ChannelRank>>;
@@ -140,18 +161,19 @@ public:
     [[nodiscard]] int size() const { return static_cast<int>(ranks_.size()); }
     Channel& operator[](int rank) { return ranks_[static_cast<size_t>(rank)]->channel(); }
     Membership& membership(int rank) { return ranks_[static_cast<size_t>(rank)]->membership(); }
-    uint64_t next_number() { return ++number_; }
+    uint64_t next_sequence() { return ++sequence_; }
+    void leave(int rank) { ranks_[static_cast<size_t>(rank)]->leave(); }
 
     // f(channel, number) on every rank, as one collective.
     template <typename Function>
     void together(Function&& function) {
-        const uint64_t number = next_number();
+        const uint64_t number = next_sequence();
         on_ranks(size(), [&](int rank) { function((*this)[rank], number); });
     }
 
 private:
     ChannelRanks ranks_;
-    uint64_t number_ = 0;
+    uint64_t sequence_ = 0;
 };
 
 }  // namespace tutti::test

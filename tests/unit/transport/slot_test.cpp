@@ -18,7 +18,7 @@ void every_stream_has_its_own_name_on_a_shared_line(void**) {
         for (const uint32_t group : {0u, 1u, 77u, WireSlot::most_groups - 1}) {
             names.insert(WireSlot(slot, group).value());
             assert_int_equal(WireSlot(slot, group).group(), group);
-            assert_true(!WireSlot(slot, group).is_word());
+            assert_true(!WireSlot(slot, group).is_control());
             ++streams;
         }
     };

@@ -55,6 +55,22 @@ void only_the_first_finish_counts(void**) {
     assert_true(work.wait(Deadline::after_ms(0)));
 }
 
+// Whoever sees the end finds that it is gone.
+void what_a_work_keeps_is_gone_before_it_has_ended(void**) {
+    for (int turn = 0; turn < 2000; ++turn) {
+        const auto work = std::make_shared<Work>();
+        auto resource = std::make_shared<int>(turn);
+        const std::weak_ptr<int> kept = resource;
+        work->keep(std::move(resource));
+        std::thread other([work] { work->finish({}); });
+        while (!work->is_completed()) {
+        }
+        const bool is_gone = kept.expired();
+        other.join();
+        assert_true(is_gone);
+    }
+}
+
 void a_failure_says_which_operation_it_was(void**) {
     Work work([] { return std::string("recv from rank 2"); });
     work.finish(failure("rank 2 died"));
@@ -289,9 +305,9 @@ void callbacks_of_many_threads_all_come(void**) {
 void a_work_tells_what_it_is_and_how_long_it_took(void**) {
     Work work(nullptr, "all_reduce");
     assert_string_equal(work.operation(), "all_reduce");
-    assert_int_equal(work.number(), 0);
-    work.set_number(7);
-    assert_int_equal(work.number(), 7);
+    assert_int_equal(work.sequence_number(), 0);
+    work.set_sequence_number(7);
+    assert_int_equal(work.sequence_number(), 7);
     assert_false(work.duration().has_value());
     std::this_thread::yield();
     work.finish({});
@@ -307,6 +323,7 @@ int main() {
     const CMUnitTest tests[] = {
         TUTTI_TEST(a_new_work_is_running),
         TUTTI_TEST(only_the_first_finish_counts),
+        TUTTI_TEST(what_a_work_keeps_is_gone_before_it_has_ended),
         TUTTI_TEST(a_failure_says_which_operation_it_was),
         TUTTI_TEST(a_success_is_not_described),
         TUTTI_TEST(one_of_many_finishes_wins),

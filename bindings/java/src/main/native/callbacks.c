@@ -10,7 +10,7 @@
 
 static JavaVM* machine;
 static jclass callbacks;
-static jmethodID done_method, reduce_method, all_gather_method, log_method;
+static jmethodID done_method, reduce_method, all_gather_method, log_method, release_method;
 static pthread_key_t attached;
 
 static void detach(void* env) {
@@ -46,21 +46,22 @@ static void done(const tutti_error* result, void* user) {
 }
 
 static tutti_status reduce(const void* in, void* inout, int64_t count, tutti_dtype dtype,
-                           void* user) {
+                           void* user, tutti_error* error) {
     JNIEnv* env = environment();
     if (!env) return TUTTI_ERR_BACKEND;
-    jint status = (*env)->CallStaticIntMethod(env, callbacks, reduce_method, (jlong)(intptr_t)user,
-                                              (jlong)(intptr_t)in, (jlong)(intptr_t)inout,
-                                              (jlong)count, (jint)dtype);
+    jint status = (*env)->CallStaticIntMethod(
+        env, callbacks, reduce_method, (jlong)(intptr_t)user, (jlong)(intptr_t)in,
+        (jlong)(intptr_t)inout, (jlong)count, (jint)dtype, (jlong)(intptr_t)error);
     return result_of(env, status);
 }
 
-static tutti_status all_gather(const void* input, void* output, size_t size, void* user) {
+static tutti_status all_gather(const void* input, void* output, size_t size, void* user,
+                               tutti_error* error) {
     JNIEnv* env = environment();
     if (!env) return TUTTI_ERR_BACKEND;
-    jint status =
-        (*env)->CallStaticIntMethod(env, callbacks, all_gather_method, (jlong)(intptr_t)user,
-                                    (jlong)(intptr_t)input, (jlong)(intptr_t)output, (jlong)size);
+    jint status = (*env)->CallStaticIntMethod(
+        env, callbacks, all_gather_method, (jlong)(intptr_t)user, (jlong)(intptr_t)input,
+        (jlong)(intptr_t)output, (jlong)size, (jlong)(intptr_t)error);
     return result_of(env, status);
 }
 
@@ -72,17 +73,27 @@ static void log_line(tutti_log_level level, const char* message, void* user) {
     result_of(env, 0);
 }
 
+/* What is registered is not needed any more: C can no longer call it, or is done with it. */
+static void release(void* user) {
+    JNIEnv* env = environment();
+    if (!env) return;
+    (*env)->CallStaticVoidMethod(env, callbacks, release_method, (jlong)(intptr_t)user);
+    result_of(env, 0);
+}
+
 JNIEXPORT jint JNICALL Java_tutti_raw_Callbacks_bind(JNIEnv* env, jclass type) {
     callbacks = (*env)->NewGlobalRef(env, type);
     if (!callbacks || (*env)->GetJavaVM(env, &machine) != JNI_OK) return -1;
     done_method = (*env)->GetStaticMethodID(env, type, "done", "(J)V");
     if (!done_method) return -1;
-    reduce_method = (*env)->GetStaticMethodID(env, type, "reduce", "(JJJJI)I");
+    reduce_method = (*env)->GetStaticMethodID(env, type, "reduce", "(JJJJIJ)I");
     if (!reduce_method) return -1;
-    all_gather_method = (*env)->GetStaticMethodID(env, type, "allGather", "(JJJJ)I");
+    all_gather_method = (*env)->GetStaticMethodID(env, type, "allGather", "(JJJJJ)I");
     if (!all_gather_method) return -1;
     log_method = (*env)->GetStaticMethodID(env, type, "log", "(JIJ)V");
     if (!log_method) return -1;
+    release_method = (*env)->GetStaticMethodID(env, type, "remove", "(J)V");
+    if (!release_method) return -1;
     return pthread_key_create(&attached, detach);
 }
 
@@ -108,4 +119,10 @@ JNIEXPORT jlong JNICALL Java_tutti_raw_Callbacks_logFunction(JNIEnv* env, jclass
     (void)env;
     (void)type;
     return (jlong)(intptr_t)log_line;
+}
+
+JNIEXPORT jlong JNICALL Java_tutti_raw_Callbacks_releaseFunction(JNIEnv* env, jclass type) {
+    (void)env;
+    (void)type;
+    return (jlong)(intptr_t)release;
 }

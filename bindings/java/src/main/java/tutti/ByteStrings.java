@@ -4,8 +4,7 @@ import java.util.List;
 import tutti.raw.Raw;
 
 /** Collectives and messages of byte strings, whose sizes may differ between ranks. Arrays are
- *  copied, in asynchronous calls too. The most that may come is
- *  {@link ObjectOptions#maxBytes}. */
+ *  copied, also in asynchronous calls. {@link ObjectOptions#maxBytes} limits what is received. */
 abstract class ByteStrings extends Objects {
     ByteStrings(Core core, long timeoutMs, ObjectOptions objectOptions) {
         super(core, timeoutMs, objectOptions);
@@ -13,6 +12,14 @@ abstract class ByteStrings extends Objects {
 
     private long most() {
         return ObjectOptions.maxBytes(objectOptions);
+    }
+
+    private static Received<?, byte[]> one(Call call) {
+        return Received.bytes(call, 1, (all, source) -> all.get(0));
+    }
+
+    private static Received<?, List<byte[]>> all(Call call) {
+        return Received.bytes(call, call.worldSize(), (bytes, source) -> bytes);
     }
 
     private static long size(byte[] bytes) {
@@ -32,18 +39,12 @@ abstract class ByteStrings extends Objects {
     }
 
     private Outcome<byte[]> broadcastBytes(Call call, byte[] bytes, int groupSrc) {
-        call.refuseGathering("broadcastBytes");
-        Outcome<byte[]> outcome = work -> bytes;
-        long out = 0;
-        if (Raw.tutti_get_rank(call.group) != groupSrc) {
-            Received.OneBytes received = new Received.OneBytes(call);
-            outcome = received;
-            out = received.address;
-        }
-        call.check(Raw.tutti_broadcast_bytes(call.group, call.bytes(bytes), size(bytes), out,
-                                             groupSrc, most(), call.options, call.work,
-                                             call.error));
-        return outcome;
+        boolean isSource = Raw.tutti_get_rank(call.group) == groupSrc;
+        Received<?, byte[]> received = one(call);
+        call.check(Raw.tutti_broadcast_bytes(
+                call.group, call.bytes(bytes), size(bytes), groupSrc, most(), call.options,
+                isSource ? 0 : received.out, call.work, call.error));
+        return isSource ? work -> bytes : received;
     }
 
     /** Every rank receives bytes of every rank, in rank order. */
@@ -57,11 +58,10 @@ abstract class ByteStrings extends Objects {
     }
 
     private Outcome<List<byte[]>> allGatherBytes(Call call, byte[] bytes) {
-        call.refuseGathering("allGatherBytes");
-        Received.AllBytes received = new Received.AllBytes(call, call.worldSize());
+        Received<?, List<byte[]>> received = all(call);
         call.check(Raw.tutti_all_gather_bytes(
-                call.group, call.bytes(bytes), size(bytes), received.address, received.count,
-                most(), call.options, call.work, call.error));
+                call.group, call.bytes(bytes), size(bytes), most(), call.options, received.out,
+                received.outCount, call.work, call.error));
         return received;
     }
 
@@ -78,15 +78,12 @@ abstract class ByteStrings extends Objects {
     }
 
     private Outcome<List<byte[]>> gatherBytes(Call call, byte[] bytes, int groupDst) {
-        call.refuseGathering("gatherBytes");
-        Received.AllBytes received = null;
-        if (Raw.tutti_get_rank(call.group) == groupDst) {
-            received = new Received.AllBytes(call, call.worldSize());
-        }
+        Received<?, List<byte[]>> received =
+                Raw.tutti_get_rank(call.group) == groupDst ? all(call) : null;
         call.check(Raw.tutti_gather_bytes(
-                call.group, call.bytes(bytes), size(bytes), received == null ? 0 : received.address,
-                received == null ? 0 : received.count, groupDst, most(), call.options, call.work,
-                call.error));
+                call.group, call.bytes(bytes), size(bytes), groupDst, most(), call.options,
+                received == null ? 0 : received.out, received == null ? 0 : received.outCount,
+                call.work, call.error));
         return received;
     }
 
@@ -103,8 +100,7 @@ abstract class ByteStrings extends Objects {
     }
 
     private Outcome<byte[]> scatterBytes(Call call, List<byte[]> bytes, int groupSrc) {
-        call.refuseGathering("scatterBytes");
-        Received.OneBytes received = new Received.OneBytes(call);
+        Received<?, byte[]> received = one(call);
         int count = (int) Call.count(bytes);
         long[] data = new long[count];
         long[] sizes = new long[count];
@@ -114,17 +110,17 @@ abstract class ByteStrings extends Objects {
         }
         call.check(Raw.tutti_scatter_bytes(
                 call.group, bytes == null ? 0 : call.frame.longs(data),
-                bytes == null ? 0 : call.frame.longs(sizes), count, received.address, groupSrc,
-                most(), call.options, call.work, call.error));
+                bytes == null ? 0 : call.frame.longs(sizes), count, groupSrc, most(), call.options,
+                received.out, call.work, call.error));
         return received;
     }
 
     /** Sends bytes to one rank, which receives them with the same tag; waits for it. */
     public void sendBytes(byte[] bytes, int groupDst, int tag) {
-        message(call -> sendBytes(call, bytes, groupDst, tag));
+        now(call -> sendBytes(call, bytes, groupDst, tag));
     }
 
-    /** {@link #sendBytes} that returns at once; to oneself, too. */
+    /** {@link #sendBytes} that returns at once; also to oneself. */
     public Work<Void> sendBytesAsync(byte[] bytes, int groupDst, int tag) {
         return start(call -> sendBytes(call, bytes, groupDst, tag));
     }
@@ -137,19 +133,20 @@ abstract class ByteStrings extends Objects {
     /** Receives bytes that were sent with the same tag.
      *  @param groupSrc  group rank of the sender, or ANY_RANK */
     public BytesMessage recvBytes(int groupSrc, int tag) {
-        return message(call -> recvBytes(call, groupSrc, tag));
+        return now(call -> recvBytes(call, groupSrc, tag));
     }
 
-    /** {@link #recvBytes} that returns at once; from oneself, too. */
+    /** {@link #recvBytes} that returns at once; also from oneself. */
     public Work<BytesMessage> recvBytesAsync(int groupSrc, int tag) {
         return start(call -> recvBytes(call, groupSrc, tag));
     }
 
     private Outcome<BytesMessage> recvBytes(Call call, int groupSrc, int tag) {
-        Received.SentBytes received = new Received.SentBytes(call);
+        Received<?, BytesMessage> received = Received.bytes(
+                call, 1, (all, source) -> new BytesMessage(all.get(0), source));
         call.check(Raw.tutti_recv_bytes(
-                call.group, received.address, groupSrc, tag, most(), call.options,
-                received.outSource(call), call.work, call.error));
+                call.group, groupSrc, tag, most(), call.options, received.out,
+                received.outSource, call.work, call.error));
         return received;
     }
 }

@@ -2,12 +2,19 @@ package tutti;
 
 import static tutti.raw.RawConstants.*;
 
+import java.lang.ref.Reference;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import tutti.raw.Callbacks;
 import tutti.raw.Raw;
 
-/** One call on a group: what it passes to C, and what it borrows until it is done. */
+/** One call on a group: what it passes to C, and what it borrows until it is done. That of an
+ *  asynchronous call is registered until then. */
 final class Call implements AutoCloseable {
+    /** Ends the registration of a call. */
+    private static final long DONE = Callbacks.releaseFunction();
+
     final Frame frame;
     final long group;
     /** 0 for the defaults. */
@@ -16,64 +23,45 @@ final class Call implements AutoCloseable {
     final long work;
     final long error;
 
-    /** Where the call is gathered, or null. */
-    private final Core.Gathering gathering;
-    private final Borrowed borrowed = new Borrowed();
-    private boolean handedOn;
+    /** The coalescing that the call is part of, or null. */
+    private final Core.Collected collected;
+    /** The registered call; 0 for a synchronous one. */
+    private final long user;
+    private boolean started;
+    /** Tensors and native memory, reachable as long as the call. */
+    private final List<Object> kept = new ArrayList<>(4);
+    private List<Staged> staged = List.of();
+    private List<Value> temporary = List.of();
+    private ReduceOp op;
 
-    /** An array, and where its copy is. */
+    /** An array, and a copy of its elements. */
     private static final class Staged {
         final Tensor tensor;
         final long address;
-        Frame.Block block;
+        final ByteBuffer copy;
         boolean output;
 
-        Staged(Tensor tensor, long address) {
+        Staged(Tensor tensor, long address, ByteBuffer copy) {
             this.tensor = tensor;
             this.address = address;
+            this.copy = copy;
         }
     }
 
-    /** What must stay until the operation is done: tensors, ops, native memory. */
-    static final class Borrowed {
-        final List<Object> kept = new ArrayList<>(4);
-        private final List<Staged> staged = new ArrayList<>(2);
-        private final List<Value> temporary = new ArrayList<>(1);
-        private ReduceOp op;
-
-        void release() {
-            for (Value value : temporary) value.close();
-            temporary.clear();
-            if (op != null) op.drop();
-            op = null;
-        }
-
-        TuttiException explain(TuttiException failure) {
-            return op == null ? failure : op.explain(failure);
-        }
-
-        void copyBack(Frame frame) {
-            for (Staged array : staged) {
-                if (!array.output) continue;
-                array.tensor.copyFrom(array.block != null ? array.block.memory.duplicate().order(
-                        java.nio.ByteOrder.nativeOrder())
-                    : frame.view(array.address, (int) array.tensor.bytes()));
-            }
-        }
-    }
-
-    /** @param gathers  whether the call is one that coalescing gathers */
-    Call(Core core, long timeoutMs, boolean async, boolean gathers) {
-        gathering = gathers ? core.gathering() : null;
+    Call(Core core, long timeoutMs, boolean async) {
+        collected = core.collected;
         group = core.handle(); // throws before anything is taken
         frame = Frame.open();
         error = frame.error();
         work = async ? frame.slot() : 0;
-        options = timeoutMs == 0 ? 0 : frame.take(sizeof_tutti_call_options);
-        if (options != 0) {
-            Raw.tutti_call_options_init(options, sizeof_tutti_call_options);
-            frame.putLong(options + tutti_call_options_timeout_ms, timeoutMs);
-        }
+        user = async ? Callbacks.register(this) : 0;
+        options = timeoutMs == 0 && !async ? 0 : frame.take(sizeof_tutti_call_options);
+        if (options == 0) return;
+        Raw.tutti_call_options_init(options, sizeof_tutti_call_options);
+        frame.putLong(options + tutti_call_options_timeout_ms, timeoutMs);
+        if (!async) return;
+        frame.putLong(options + tutti_call_options_on_done, DONE);
+        frame.putLong(options + tutti_call_options_on_done_user, user);
     }
 
     boolean isAsync() {
@@ -82,24 +70,22 @@ final class Call implements AutoCloseable {
 
     /** The end of an operation that has no result but what is in its buffers. */
     Outcome<Void> check(int status) {
-        if (status != TUTTI_OK) throw borrowed.explain(frame.failure(status));
+        if (status != TUTTI_OK) throw ReduceOp.explain(op, frame.failure(status));
+        started = true;
         return null;
     }
 
     /** Keeps an object reachable until the operation is done. */
     <T> T keep(T object) {
-        borrowed.kept.add(object);
+        kept.add(object);
         return object;
     }
 
     /** A reduce op's number. */
     int op(ReduceOp op) {
         if (op == null) throw TuttiException.invalid("op", "null");
-        int code = op.code();
-        op.retain();
-        borrowed.op = op;
-        keep(op);
-        return code;
+        this.op = op;
+        return op.code();
     }
 
     /** A buffer that is read; 0 for null. */
@@ -135,14 +121,6 @@ final class Call implements AutoCloseable {
         return list;
     }
 
-    /** Values that come in as results cannot be gathered: there is nothing to return yet. */
-    void refuseGathering(String function) {
-        if (gathering != null) {
-            throw TuttiException.invalid(function, "its result is there at the end of coalescing "
-                                         + "only, so it cannot be gathered");
-        }
-    }
-
     int worldSize() {
         return Math.max(0, Raw.tutti_get_world_size(group));
     }
@@ -152,11 +130,14 @@ final class Call implements AutoCloseable {
         return number;
     }
 
-    /** An object; what is made of a Java value for the call is given back after it. */
+    /** An object, which C keeps for itself; what is made of a Java value goes after the call. */
     long object(Object object) {
-        Value value = Value.of(object).standalone();
-        if (value != object) borrowed.temporary.add(value);
-        return keep(value).whole();
+        Value value = keep(Value.of(object).standalone());
+        if (value != object) {
+            if (temporary.isEmpty()) temporary = new ArrayList<>(1);
+            temporary.add(value);
+        }
+        return value.whole();
     }
 
     /** A list of objects; 0 for null. */
@@ -188,32 +169,30 @@ final class Call implements AutoCloseable {
             keep(tensor);
             return tensor.begin;
         }
-        if (isAsync() || gathering != null && gathering.async) {
+        if (isAsync() || collected != null && collected.async) {
             throw TuttiException.invalid(argument, "an asynchronous call cannot keep an array in "
                 + "place: give it a direct buffer, such as Tensor.allocate makes");
         }
-        Staged array = staged(tensor, gathering != null);
+        Staged array = staged(tensor);
         array.output |= output;
         return array.address;
     }
 
-    /** The copy of an array; one for all that are the same elements. */
-    private Staged staged(Tensor tensor, boolean gathered) {
-        for (Staged other : borrowed.staged) {
+    /** The copy of an array; one for all that are the same elements. That of a collected call
+     *  outlives the frame. */
+    private Staged staged(Tensor tensor) {
+        for (Staged other : staged) {
             if (other.tensor.memory == tensor.memory && other.tensor.begin == tensor.begin
                 && other.tensor.bytes() == tensor.bytes()) return other;
         }
-        Staged array;
-        if (gathered) {
-            Frame.Block block = new Frame.Block(Math.max(8, (int) tensor.bytes()));
-            tensor.copyTo(block.memory.duplicate().order(java.nio.ByteOrder.nativeOrder()));
-            array = new Staged(tensor, block.address);
-            array.block = block;
-        } else {
-            array = new Staged(tensor, stage(frame, tensor));
-        }
-        borrowed.staged.add(array);
-        return array;
+        int bytes = (int) tensor.bytes();
+        Frame.Block block = collected == null ? null : new Frame.Block(Math.max(8, bytes));
+        long address = block == null ? frame.takeAsItIs(bytes) : block.address;
+        ByteBuffer copy = block == null ? frame.view(address, bytes) : block.memory;
+        tensor.copyTo(copy);
+        if (staged.isEmpty()) staged = new ArrayList<>(2);
+        staged.add(new Staged(tensor, address, copy));
+        return staged.get(staged.size() - 1);
     }
 
     /** Where a tensor's elements can be read during this call. */
@@ -237,26 +216,32 @@ final class Call implements AutoCloseable {
         frame.putInt(struct + tutti_buffer_dtype, tensor.dtype.code());
     }
 
-    /** Ends a synchronous call that has succeeded: results go to their arrays, or, if the call was
-     *  gathered, will when the gathering ends. */
+    /** Ends a synchronous call that has succeeded: results go to their arrays, or will at the end
+     *  of the coalescing. */
     void finish() {
-        if (gathering == null) {
-            borrowed.copyBack(frame);
+        if (collected == null) {
+            copyBack();
         } else {
-            gathering.add(borrowed);
-            handedOn = true;
+            collected.calls.add(this);
         }
     }
 
-    /** The work that was started; it takes over what the call borrows. */
+    void copyBack() {
+        for (Staged array : staged) {
+            if (array.output) array.tensor.copyFrom(array.copy);
+        }
+    }
+
+    /** The work that was started. */
     <T> Work<T> work(Outcome<T> outcome) {
-        handedOn = true;
-        return new Work<>(frame.getLong(work), borrowed, outcome);
+        return new Work<>(frame.getLong(work), op, outcome);
     }
 
     @Override
     public void close() {
-        if (!handedOn) borrowed.release();
+        if (isAsync() && !started) Callbacks.remove(user);
+        for (Value value : temporary) value.close();
         frame.close();
+        Reference.reachabilityFence(kept);
     }
 }

@@ -1,7 +1,6 @@
 package tutti;
 
 import java.lang.ref.Reference;
-import java.util.concurrent.locks.StampedLock;
 
 /** How a group's calls are made: each operation is written once, as what it passes to C, and is
  *  done now or started as a work. */
@@ -24,29 +23,12 @@ abstract class Calls implements AutoCloseable {
     @Override
     public abstract void close();
 
-    /** A collective that returns when it is done, or gathered. */
+    /** An operation that returns when it is done, or is part of a coalescing. */
     final <T> T now(Operation<T> operation) {
-        StampedLock coalescing = core.coalescing;
-        long stamp = coalescing.readLock();
-        try {
-            return run(operation, true);
-        } finally {
-            coalescing.unlockRead(stamp);
-        }
-    }
-
-    /** A message that returns when it is done; messages are never gathered. */
-    final <T> T message(Operation<T> operation) {
-        return run(operation, false);
-    }
-
-    private <T> T run(Operation<T> operation, boolean collective) {
-        try (Call call = new Call(core, timeoutMs, false, collective)) {
+        try (Call call = new Call(core, timeoutMs, false)) {
             Outcome<T> outcome = operation.begin(call);
             call.finish();
-            if (outcome == null) return null;
-            outcome.take(null);
-            return outcome.get(null);
+            return outcome == null ? null : outcome.get(null);
         } finally {
             Reference.reachabilityFence(this);
         }
@@ -54,7 +36,7 @@ abstract class Calls implements AutoCloseable {
 
     /** An operation that goes on while the program does. */
     final <T> Work<T> start(Operation<T> operation) {
-        try (Call call = new Call(core, timeoutMs, true, false)) {
+        try (Call call = new Call(core, timeoutMs, true)) {
             return call.work(operation.begin(call));
         } finally {
             Reference.reachabilityFence(this);

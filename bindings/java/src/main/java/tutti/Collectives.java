@@ -1,6 +1,7 @@
 package tutti;
 
 import java.util.List;
+import java.util.function.Consumer;
 import tutti.raw.Raw;
 
 /** Collectives: every rank of the group calls them, in the same order. */
@@ -146,28 +147,31 @@ abstract class Collectives extends Calls {
         return call.check(Raw.tutti_barrier(call.group, call.options, call.work, call.error));
     }
 
-    /** A barrier that says who is missing when the timeout passes: rank 0's failure names them.
+    /** A barrier that names the missing ranks when the timeout passes, in the failure of rank 0.
      *  @param waitAllRanks  false: the first missing rank is named; true: all of them */
     public void monitoredBarrier(boolean waitAllRanks) {
         now(call -> call.check(Raw.tutti_monitored_barrier(
                 call.group, waitAllRanks ? 1 : 0, call.options, call.error)));
     }
 
-    /** Gathers the collectives that are called meanwhile, by any thread, and does them as one
-     *  operation at the end; short ones that are alike share their messages. Their results are
-     *  there when this returns. Only synchronous calls with no timeout of their own, the same on
-     *  every rank; messages are not affected. If calls throws, what was gathered is done all the
-     *  same, since the other ranks count on it. */
-    public void coalesce(Runnable calls) {
-        Core.Gathering gathering = beginCoalescing(false);
-        run(calls, () -> endCoalescing(gathering));
-        endCoalescing(gathering);
+    /** Runs several collectives as one operation; neighbouring calls that are alike share their
+     *  messages while they are short. Calls on other objects of the group work as ever, on any
+     *  thread.
+     *  @param calls  receives an object of the group that collects the calls made on it:
+     *                synchronous collectives without a timeout of their own, the same on every
+     *                rank. They run when calls returns, also if it throws, since the other ranks
+     *                expect them */
+    public void coalesce(Consumer<Group> calls) {
+        try (Core together = beginCoalescing(false)) {
+            run(calls, together, () -> endCoalescing(together));
+            endCoalescing(together);
+        }
     }
 
     /** Runs the calls; if they throw, so does this, after their end. */
-    private static void run(Runnable calls, Runnable end) {
+    private static void run(Consumer<Group> calls, Core together, Runnable end) {
         try {
-            calls.run();
+            calls.accept(new Group(together));
         } catch (Throwable thrown) {
             try {
                 end.run();
@@ -178,50 +182,35 @@ abstract class Collectives extends Calls {
         }
     }
 
-    /** {@link #coalesce} whose operation goes on when this returns; the tensors of its calls must
-     *  be direct. */
-    public Work<Void> coalesceAsync(Runnable calls) {
-        Core.Gathering gathering = beginCoalescing(true);
-        run(calls, () -> endCoalescingAsync(gathering).close());
-        return endCoalescingAsync(gathering);
-    }
-
-    private Core.Gathering beginCoalescing(boolean async) {
-        long stamp = core.coalescing.writeLock();
-        try (Call call = new Call(core, 0, false, false)) {
-            call.check(Raw.tutti_coalescing_begin(call.group, call.error));
-            Core.Gathering gathering = new Core.Gathering(async);
-            core.setGathering(gathering);
-            return gathering;
-        } finally {
-            core.coalescing.unlockWrite(stamp);
+    /** {@link #coalesce} that returns at once when the calls are collected.
+     *  @param calls  as there; its tensors must be direct */
+    public Work<Void> coalesceAsync(Consumer<Group> calls) {
+        try (Core together = beginCoalescing(true)) {
+            run(calls, together, () -> endCoalescingAsync(together).close());
+            return endCoalescingAsync(together);
         }
     }
 
-    private void endCoalescing(Core.Gathering gathering) {
-        long stamp = core.coalescing.writeLock();
-        core.setGathering(null);
-        try (Call call = new Call(core, timeoutMs, false, false)) {
-            call.check(Raw.tutti_coalescing_end(call.group, call.options, 0, call.error));
-            gathering.copyBack(call.frame);
-        } finally {
-            gathering.take(null);
-            core.coalescing.unlockWrite(stamp);
+    private Core beginCoalescing(boolean async) {
+        try (Call call = new Call(core, 0, false)) {
+            long out = call.frame.slot();
+            call.check(Raw.tutti_coalescing_begin(call.group, 0, out, call.error));
+            return new Core(call.frame.getLong(out), false, new Core.Collected(async));
         }
     }
 
-    private Work<Void> endCoalescingAsync(Core.Gathering gathering) {
-        long stamp = core.coalescing.writeLock();
-        core.setGathering(null);
-        try {
-            return start(call -> {
-                call.keep(gathering);
-                call.check(Raw.tutti_coalescing_end(call.group, call.options, call.work,
-                                                    call.error));
-                return gathering;
-            });
-        } finally {
-            core.coalescing.unlockWrite(stamp);
+    private void endCoalescing(Core together) {
+        try (Call call = new Call(core, timeoutMs, false)) {
+            call.check(Raw.tutti_coalescing_end(together.handle(), call.options, 0, call.error));
+            together.collected.calls.forEach(Call::copyBack);
         }
+    }
+
+    private Work<Void> endCoalescingAsync(Core together) {
+        return start(call -> {
+            call.keep(together.collected);
+            return call.check(Raw.tutti_coalescing_end(together.handle(), call.options, call.work,
+                                                       call.error));
+        });
     }
 }

@@ -1,7 +1,7 @@
 package tutti;
 
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import tutti.raw.Raw;
 
 /** A store in a file that all processes can reach and lock. */
@@ -10,14 +10,21 @@ public final class FileStore extends Store {
      *  @param path       its folder must exist
      *  @param worldSize  how many processes will open it; -1: not fixed, the file stays */
     public FileStore(Path path, int worldSize) {
+        this(path, worldSize, null);
+    }
+
+    /** Opens the file, or makes it.
+     *  @param timeout  of the store's calls, and of the wait for others that hold the file's lock;
+     *                  null: 300 seconds */
+    public FileStore(Path path, int worldSize, Duration timeout) {
         super(make((frame, out) -> Raw.tutti_file_store_create(
-                frame.text("path", path.toString()), worldSize, out, frame.error())));
+                frame.text("path", path.toString()), worldSize, options(frame, timeout), out,
+                frame.error())));
     }
 
     /** Where the file is, absolute. */
     public Path path() {
-        byte[] path = bytes((frame, store, out) -> Raw.tutti_file_store_path(store, out,
-                                                                             frame.error()));
-        return Path.of(new String(path, StandardCharsets.UTF_8));
+        return Path.of(Bytes.text(number((frame, store, out) -> Raw.tutti_file_store_path(
+                store, out, frame.error()))));
     }
 }

@@ -269,6 +269,11 @@ final class Frame implements AutoCloseable {
         return limit(timeout);
     }
 
+    /** A timeout from milliseconds. */
+    static Duration duration(long milliseconds) {
+        return milliseconds < 0 ? Tutti.NO_TIMEOUT : Duration.ofMillis(milliseconds);
+    }
+
     /** The limit of a wait in milliseconds; null is none. What is not above 0, such as the rest of
      *  a deadline that has passed, is as short as can be. */
     static long limit(Duration limit) {

@@ -26,7 +26,7 @@ public final class Group extends ByteStrings {
         return new Group(new Core(value, true));
     }
 
-    /** Another handle of a group that somebody else ends. */
+    /** Another handle of a group, which closing it does not end. */
     static Group shared(long value) {
         return new Group(new Core(value, false));
     }
@@ -41,15 +41,9 @@ public final class Group extends ByteStrings {
      *  @param options    null: defaults */
     public static Group create(String backend, Store store, int rank, int worldSize,
                                GroupOptions options) {
-        try (Frame frame = Frame.open()) {
-            long out = frame.slot();
-            frame.check(Raw.tutti_group_create(
-                    frame.string("backend", backend), store.handle(), rank, worldSize,
-                    GroupOptions.struct(frame, options), out, frame.error()));
-            return made(frame.getLong(out));
-        } finally {
-            Reference.reachabilityFence(store);
-        }
+        return made(store.number((frame, handle, out) -> Raw.tutti_group_create(
+                frame.string("backend", backend), handle, GroupOptions.description(frame, options),
+                rank, worldSize, GroupOptions.struct(frame, options), out, frame.error())));
     }
 
     /** An all-gather of the program's own means, with which ranks meet. */
@@ -65,7 +59,7 @@ public final class Group extends ByteStrings {
     public static Group createWithAllGather(String backend, AllGather allGather, int rank,
                                             int worldSize, GroupOptions options) {
         Throwable[] thrown = new Throwable[1];
-        long user = Callbacks.register((Callbacks.AllGather) (input, output, size) -> {
+        long user = Callbacks.register((Callbacks.AllGather) (input, output, size, error) -> {
             try {
                 byte[] all = allGather.allGather(Memory.bytes(input, size));
                 if (all.length != size * worldSize) {
@@ -76,14 +70,15 @@ public final class Group extends ByteStrings {
                 return TUTTI_OK;
             } catch (Throwable failure) {
                 thrown[0] = failure;
-                return TUTTI_ERR_BACKEND;
+                return Callbacks.tell(error, failure);
             }
         });
         try (Frame frame = Frame.open()) {
             long out = frame.slot();
             int status = Raw.tutti_group_create_with_allgather(
-                    frame.string("backend", backend), Callbacks.allGatherFunction(), user, rank,
-                    worldSize, GroupOptions.struct(frame, options), out, frame.error());
+                    frame.string("backend", backend), Callbacks.allGatherFunction(), user,
+                    GroupOptions.description(frame, options), rank, worldSize,
+                    GroupOptions.struct(frame, options), out, frame.error());
             if (status != TUTTI_OK) {
                 throw (TuttiException) frame.failure(status).initCause(thrown[0]);
             }
@@ -115,16 +110,10 @@ public final class Group extends ByteStrings {
      *  @return the group; on a rank that is not in it, one that is no member */
     public Group newGroup(int[] ranks, String backend, String description,
                           NewGroupOptions options) {
-        try (Frame frame = Frame.open()) {
-            long out = frame.slot();
-            frame.check(Raw.tutti_new_group(
-                    core.handle(), frame.ints(ranks), ranks == null ? 0 : ranks.length,
-                    frame.string("backend", backend), frame.string("description", description),
-                    NewGroupOptions.struct(frame, options), out, frame.error()));
-            return made(frame.getLong(out));
-        } finally {
-            Reference.reachabilityFence(this);
-        }
+        return made(core.number((frame, group, out) -> Raw.tutti_new_group(
+                group, frame.ints(ranks), ranks == null ? 0 : ranks.length,
+                frame.string("backend", backend), frame.string("description", description),
+                NewGroupOptions.struct(frame, options), out, frame.error())));
     }
 
     /** {@link #newGroup(int[], String, String, NewGroupOptions)} with its defaults. */
@@ -138,42 +127,35 @@ public final class Group extends ByteStrings {
      *  @param description  what errors call the groups; null: this one's name and a number
      *  @param options      null: defaults */
     public Group split(int[][] ranks, String description, NewGroupOptions options) {
-        int[] sizes = new int[ranks.length];
+        long[] sizes = new long[ranks.length];
         for (int i = 0; i < sizes.length; i++) sizes[i] = ranks[i].length;
         int[] all = java.util.Arrays.stream(ranks).flatMapToInt(java.util.Arrays::stream).toArray();
-        try (Frame frame = Frame.open()) {
-            long out = frame.slot();
-            frame.check(Raw.tutti_split_group(
-                    core.handle(), frame.ints(all), frame.ints(sizes), sizes.length,
-                    frame.string("description", description),
-                    NewGroupOptions.struct(frame, options), out, frame.error()));
-            return made(frame.getLong(out));
-        } finally {
-            Reference.reachabilityFence(this);
-        }
+        return made(core.number((frame, group, out) -> Raw.tutti_split_group(
+                group, frame.ints(all), all.length, frame.longs(sizes), sizes.length,
+                frame.string("description", description), NewGroupOptions.struct(frame, options),
+                out, frame.error())));
     }
 
-    /** Gives every rank memory that the others of its host read where it is; every rank of this
-     *  group calls it. The memory is zero, aligned to 4096 bytes, and there until it is closed,
-     *  also after the group's end.
-     *  @param bytes  how many; may differ between ranks, and be 0 */
+    /** Gives every rank memory that the other ranks of its host read in place; every rank of this
+     *  group calls it. The memory is zero and aligned to 4096 bytes. It stays until it is closed,
+     *  also after the group's end. The timeout is that of {@link #withTimeout}.
+     *  @param bytes  how many, 0 or more; ranks may differ */
     public SharedMemory alloc(int bytes) {
-        try (Frame frame = Frame.open()) {
-            long out = frame.slot();
-            frame.check(Raw.tutti_alloc(core.handle(), Call.notNegative("bytes", bytes), out,
-                                        frame.error()));
-            return new SharedMemory(frame.getLong(out), bytes);
-        } finally {
-            Reference.reachabilityFence(this);
-        }
+        Call.notNegative("bytes", bytes);
+        return new SharedMemory(core.number((frame, group, out) -> {
+            long options = frame.take(sizeof_tutti_memory_options);
+            Raw.tutti_memory_options_init(options, sizeof_tutti_memory_options);
+            frame.putLong(options + tutti_memory_options_timeout_ms, timeoutMs);
+            return Raw.tutti_memory_alloc(group, bytes, options, out, frame.error());
+        }), bytes);
     }
 
-    private interface Question {
+    private interface Fact {
         int ask(long group);
     }
 
-    private int ask(Question question) {
-        int answer = question.ask(core.handle());
+    private int ask(Fact fact) {
+        int answer = fact.ask(core.handle());
         Reference.reachabilityFence(this);
         return answer;
     }
@@ -195,14 +177,12 @@ public final class Group extends ByteStrings {
 
     /** The name of the backend, also where it was chosen; null if there is no group. */
     public String backend() {
-        long name = Raw.tutti_get_backend(core.handle());
-        Reference.reachabilityFence(this);
-        return Memory.string(name);
+        return core.ask((frame, group) -> Memory.string(Raw.tutti_get_backend(group)));
     }
 
     /** Whether sums are exact, see {@link GroupOptions#reproducible}. */
     public boolean isReproducible() {
-        return ask(Raw::tutti_is_reproducible) == 1;
+        return ask(Raw::tutti_group_is_reproducible) == 1;
     }
 
     /** The rank here of a rank among all; -1 if it is not a member. */
@@ -218,25 +198,49 @@ public final class Group extends ByteStrings {
     /** The ranks among all of the members, in the order of their ranks here. */
     public int[] processGroupRanks() {
         int count = Math.max(0, size());
-        try (Frame frame = Frame.open()) {
+        return core.ask((frame, group) -> {
             long out = frame.take(4L * count);
-            frame.check(Raw.tutti_get_process_group_ranks(core.handle(), out, count,
-                                                          frame.error()));
+            frame.check(Raw.tutti_get_process_group_ranks(group, out, count, frame.error()));
             return frame.getInts(out, count);
-        } finally {
-            Reference.reachabilityFence(this);
-        }
+        });
+    }
+
+    /** The ranks of this group that are known to be lost: they died, or were silent for too long.
+     *  Ranks that left by closing the group are not among them. */
+    public int[] failedRanks() {
+        int count = Math.max(0, size());
+        return core.ask((frame, group) -> {
+            long out = frame.take(4L * count);
+            long found = frame.slot();
+            frame.check(Raw.tutti_get_failed_ranks(group, out, count, found, frame.error()));
+            return frame.getInts(out, (int) frame.getLong(found));
+        });
+    }
+
+    /** The timeout of the group's operations; {@link Tutti#NO_TIMEOUT}: none. */
+    public Duration timeout() {
+        return Frame.duration(core.number((frame, group, out) -> Raw.tutti_group_get_timeout(
+                group, out, frame.error())));
     }
 
     /** Sets the timeout of the group's operations from the next one on; each rank sets its own.
      *  @param timeout  above 0, or {@link Tutti#NO_TIMEOUT} */
     public void setTimeout(Duration timeout) {
-        try (Frame frame = Frame.open()) {
-            frame.check(Raw.tutti_set_timeout(core.handle(), Frame.timeout(timeout),
-                                              frame.error()));
-        } finally {
-            Reference.reachabilityFence(this);
-        }
+        core.act((frame, group) -> Raw.tutti_group_set_timeout(group, Frame.timeout(timeout),
+                                                               frame.error()));
+    }
+
+    /** What errors call the group: its description, or the name that it got without one. */
+    public String name() {
+        return Bytes.text(core.number((frame, group, out) -> Raw.tutti_group_get_name(
+                group, out, frame.error())));
+    }
+
+    /** Another handle of the same group, for a part of a program that closes its own: closing it
+     *  leaves the group as it is. */
+    public Group retain() {
+        return shared(core.number((frame, group, out) -> Raw.tutti_group_retain(
+                group, out, frame.error())));
     }
 
     /** For people, for instance "rank 0 of 4 (gloo)". */
@@ -251,7 +255,13 @@ public final class Group extends ByteStrings {
      *  calls it; none waits for the others. The default group, and one from {@link #create}, take
      *  the groups with them that were made from them. */
     public void destroy() {
-        core.destroy();
+        destroy(null);
+    }
+
+    /** {@link #destroy()} with a limit of its own.
+     *  @param timeout  how long finished sends may take to arrive; null: 2 seconds */
+    public void destroy(Duration timeout) {
+        core.destroy(Frame.timeout(timeout));
     }
 
     /** Whether close has been called. */
@@ -260,8 +270,8 @@ public final class Group extends ByteStrings {
     }
 
     /** Ends the group as {@link #destroy} does, unless it ended before, and gives the handle back;
-     *  a group that a {@link Mesh} gave goes on until the mesh ends. What nobody closes the garbage
-     *  collector ends in the background. */
+     *  a group that a {@link Mesh} gave goes on until the mesh ends. A group that
+     *  the program does not close is ended in the background once it is garbage. */
     @Override
     public void close() {
         core.close();

@@ -9,6 +9,7 @@ import tutti.raw.Raw;
 public final class GroupOptions {
     private long timeoutMs;
     private boolean reproducible;
+    private String description;
 
     /** Every option at its default. */
     public GroupOptions() {}
@@ -25,6 +26,16 @@ public final class GroupOptions {
     public GroupOptions reproducible(boolean reproducible) {
         this.reproducible = reproducible;
         return this;
+    }
+
+    /** What messages call the group; a name of the library's if it is not set. Meshes take none. */
+    public GroupOptions description(String description) {
+        this.description = description;
+        return this;
+    }
+
+    static long description(Frame frame, GroupOptions options) {
+        return options == null ? 0 : frame.string("description", options.description);
     }
 
     static long struct(Frame frame, GroupOptions options) {

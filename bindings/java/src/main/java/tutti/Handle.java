@@ -1,12 +1,13 @@
 package tutti;
 
 import java.lang.ref.Cleaner;
+import java.lang.ref.Reference;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongConsumer;
 
-/** What holds something of the library: released by close, or by the garbage collector if nobody
- *  closed it. A call on what is closed throws; the library itself knows stale handles too, so a
- *  close in the middle of another thread's call does no harm. */
+/** An object that holds a handle of the library. Close releases it, or the garbage collector if the
+ *  program does not close it. Calls on a closed object throw. The library itself recognises stale
+ *  handles, so closing an object while another thread calls does no harm. */
 abstract class Handle implements AutoCloseable {
     static final Cleaner CLEANER = Cleaner.create();
 
@@ -14,7 +15,7 @@ abstract class Handle implements AutoCloseable {
     private final Owned owned;
     private final Cleaner.Cleanable cleanable;
 
-    /** What is to be released; knows nothing of the object it belongs to. */
+    /** The handle to release; does not refer to the object, which can so be collected. */
     private static final class Owned extends AtomicBoolean implements Runnable {
         private static final long serialVersionUID = 1L;
         private final long value;
@@ -38,7 +39,60 @@ abstract class Handle implements AutoCloseable {
         cleanable = CLEANER.register(this, owned);
     }
 
-    /** The handle for a call; who uses it keeps this object reachable until the call is over. */
+    /** Calls the library with a place for a result; returns the status. */
+    interface Maker {
+        int make(Frame frame, long out);
+    }
+
+    /** What the library writes there: a handle, or a number of 32 or 64 bits. */
+    static long make(Maker maker) {
+        try (Frame frame = Frame.open()) {
+            long out = frame.slot();
+            frame.check(maker.make(frame, out));
+            return frame.getLong(out);
+        }
+    }
+
+    /** Calls the library with this handle. */
+    interface Request<T> {
+        T ask(Frame frame, long handle);
+    }
+
+    final <T> T ask(Request<T> request) {
+        try (Frame frame = Frame.open()) {
+            return request.ask(frame, handle());
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    /** Calls the library with this handle; returns the status. */
+    interface Action {
+        int act(Frame frame, long handle);
+    }
+
+    final void act(Action action) {
+        ask((frame, handle) -> {
+            frame.check(action.act(frame, handle));
+            return null;
+        });
+    }
+
+    /** Calls the library with this handle and a place for a result; returns the status. */
+    interface Question {
+        int ask(Frame frame, long handle, long out);
+    }
+
+    /** What the library writes there, see make. */
+    final long number(Question question) {
+        return ask((frame, handle) -> {
+            long out = frame.slot();
+            frame.check(question.ask(frame, handle, out));
+            return frame.getLong(out);
+        });
+    }
+
+    /** The handle for a call; the caller keeps this object reachable until the call is over. */
     final long handle() {
         if (owned.get()) {
             throw new UsageException(Status.INVALID_HANDLE, -1, 0, "the " + noun + " is closed");
@@ -47,7 +101,7 @@ abstract class Handle implements AutoCloseable {
     }
 
     /** Whether close has been called. */
-    public final boolean isClosed() {
+    public boolean isClosed() {
         return owned.get();
     }
 

@@ -1,39 +1,18 @@
 package tutti;
 
-import static tutti.raw.RawConstants.*;
-
 import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import tutti.raw.Memory;
 import tutti.raw.Raw;
 
 /** A device mesh: the ranks of a group in rows and columns of any number of dimensions, with a
  *  group along each of them. */
 public final class Mesh extends Handle {
-    /** The groups that were given out, by dimension; one object for each, since their calls may be
-     *  gathered. Slices and flattened meshes share it. */
-    private final Map<Object, Group> groups;
-
-    private Mesh(long value, Map<Object, Group> groups) {
+    private Mesh(long value) {
         super("mesh", value, Raw::tutti_mesh_release);
-        this.groups = groups;
-    }
-
-    private interface Maker {
-        int make(Frame frame, long out);
-    }
-
-    private static Mesh make(Map<Object, Group> groups, Maker maker) {
-        try (Frame frame = Frame.open()) {
-            long out = frame.slot();
-            frame.check(maker.make(frame, out));
-            return new Mesh(frame.getLong(out), groups);
-        }
     }
 
     private static Collection<String> list(String[] names) {
@@ -52,51 +31,72 @@ public final class Mesh extends Handle {
      *  @param shape     lengths, together at most the number of ranks
      *  @param dimNames  one for each dimension, or none at all */
     public static Mesh init(int[] shape, String... dimNames) {
-        return init(Tutti.world(), "cpu", shape, dimNames, null);
+        return init(Tutti.world(), DeviceType.CPU, shape, dimNames, null);
     }
 
     /** Lays the first ranks of a group out as a mesh, row by row (the last dimension varies
      *  fastest); every rank of the group calls it with the same arguments, also those that it
      *  has no place for.
-     *  @param deviceType  "cpu"
      *  @param shape       lengths, together at most the number of ranks
      *  @param dimNames    one for each dimension; null: no names
      *  @param options     of the groups along the dimensions; null: defaults */
-    public static Mesh init(Group group, String deviceType, int[] shape, String[] dimNames,
+    public static Mesh init(Group group, DeviceType deviceType, int[] shape, String[] dimNames,
                             GroupOptions options) {
         sameCount(dimNames, shape.length);
-        try {
-            return make(new ConcurrentHashMap<>(), (frame, out) -> Raw.tutti_init_device_mesh(
-                    group.core.handle(), frame.text("deviceType", deviceType), frame.ints(shape),
-                    shape.length, frame.strings("dimNames", list(dimNames)),
-                    GroupOptions.struct(frame, options), out, frame.error()));
-        } finally {
-            Reference.reachabilityFence(group);
-        }
+        return new Mesh(group.core.number((frame, handle, out) -> Raw.tutti_init_device_mesh(
+                handle, lengths(frame, shape), shape.length, names(frame, dimNames),
+                deviceType.code(), GroupOptions.struct(frame, options), out, frame.error())));
     }
 
-    /** Makes a mesh of groups that are there already; nothing is sent to other ranks.
-     *  @param groups    one for each dimension: the ranks that differ from this one in it alone
-     *  @param ranks     the global ranks of the mesh, row by row; null if there is one dimension
-     *  @param shape     lengths; null if ranks is
-     *  @param dimNames  one for each dimension; null: no names */
-    public static Mesh fromGroup(List<Group> groups, String deviceType, int[] ranks, int[] shape,
-                                 String... dimNames) {
+    /** Makes a mesh of any layout (torch's DeviceMesh): a rank's place along a dimension is its
+     *  rank in that dimension's group. Every rank of the group calls it with the same arguments.
+     *  @param ranks     ranks of the group, row by row, in any order
+     *  @param shape     lengths
+     *  @param dimNames  one for each dimension; null: no names
+     *  @param options   of the groups along the dimensions; null: defaults */
+    public static Mesh create(Group group, DeviceType deviceType, int[] ranks, int[] shape,
+                              String[] dimNames, GroupOptions options) {
+        sameCount(dimNames, shape.length);
+        return new Mesh(group.core.number((frame, handle, out) -> Raw.tutti_mesh_create(
+                handle, frame.ints(ranks), ranks.length, lengths(frame, shape), shape.length,
+                names(frame, dimNames), deviceType.code(), GroupOptions.struct(frame, options), out,
+                frame.error())));
+    }
+
+    private static long names(Frame frame, String[] dimNames) {
+        return frame.strings("dimNames", list(dimNames));
+    }
+
+    private static long lengths(Frame frame, int[] shape) {
+        return shape == null ? 0 : frame.longs(Arrays.stream(shape).asLongStream().toArray());
+    }
+
+    /** {@link #fromGroup(List, DeviceType, int[], int[], String[], GroupOptions)} with default
+     *  options. */
+    public static Mesh fromGroup(List<Group> groups, DeviceType deviceType, int[] ranks,
+                                 int[] shape, String... dimNames) {
+        return fromGroup(groups, deviceType, ranks, shape, dimNames, null);
+    }
+
+    /** Makes a mesh of existing groups; nothing is sent to other ranks.
+     *  @param groups      one for each dimension: the ranks that differ from this one in it alone
+     *  @param deviceType  where the data of the groups are
+     *  @param ranks       the global ranks of the mesh, row by row; null if there is one dimension
+     *  @param shape       lengths; null if ranks is
+     *  @param dimNames    one for each dimension; null: no names
+     *  @param options     of what {@link #flatten} makes; null: defaults */
+    public static Mesh fromGroup(List<Group> groups, DeviceType deviceType, int[] ranks,
+                                 int[] shape, String[] dimNames, GroupOptions options) {
         sameCount(dimNames, groups.size());
         if ((ranks == null) != (shape == null)) {
             throw TuttiException.invalid("shape", "ranks and shape are given together, or neither");
         }
         checkSizes(ranks, shape, groups.size());
-        Map<Object, Group> known = new ConcurrentHashMap<>();
-        boolean named = list(dimNames) != null;
-        for (int i = 0; i < groups.size(); i++) {
-            known.put(named ? (Object) dimNames[i] : (Object) i, groups.get(i));
-        }
         try {
-            return make(known, (frame, out) -> Raw.tutti_mesh_from_group(
-                    handles(frame, groups), frame.text("deviceType", deviceType),
-                    frame.ints(ranks), frame.ints(shape), groups.size(),
-                    frame.strings("dimNames", list(dimNames)), out, frame.error()));
+            return new Mesh(make((frame, out) -> Raw.tutti_mesh_from_group(
+                    handles(frame, groups), frame.ints(ranks), lengths(frame, shape),
+                    groups.size(), names(frame, dimNames), deviceType.code(),
+                    GroupOptions.struct(frame, options), out, frame.error())));
         } finally {
             Reference.reachabilityFence(groups);
         }
@@ -122,46 +122,36 @@ public final class Mesh extends Handle {
         return frame.longs(handles);
     }
 
-    private interface Question<T> {
-        T ask(Frame frame, long mesh);
-    }
-
-    private <T> T ask(Question<T> question) {
-        try (Frame frame = Frame.open()) {
-            return question.ask(frame, handle());
-        } finally {
-            Reference.reachabilityFence(this);
-        }
-    }
-
     /** The group along the only dimension. */
     public Group getGroup() {
-        return group(-1, null);
+        return group(-1);
     }
 
     /** The group along a dimension, by its number: the ranks that differ from this one in it alone.
-     *  The same object each time; closing it leaves the group to the mesh. */
+     *  Closing it leaves the group to the mesh. */
     public Group getGroup(int dim) {
-        return group(dim, null);
+        return group(dim);
     }
 
     /** The group along a dimension, by its name, or by one that {@link #flatten} gave. */
     public Group getGroup(String dimName) {
-        if (dimName == null) throw TuttiException.invalid("dimName", "null");
-        return group(-1, dimName);
+        return group(findDim(dimName));
     }
 
-    private synchronized Group group(int dim, String dimName) {
-        return ask((frame, mesh) -> {
-            long out = frame.slot();
-            frame.check(Raw.tutti_mesh_get_group(mesh, dim, frame.string("dimName", dimName), out,
-                                                 frame.error()));
-            Group group = Group.shared(frame.getLong(out));
-            int number = dimName == null ? Math.max(0, dim) : -1;
-            String name = dimName == null ? dimName(number) : dimName;
-            return groups.merge(name == null ? (Object) number : name, group,
-                                (known, same) -> known.isClosed() ? same : known);
-        });
+    private Group group(int dim) {
+        return Group.shared(number((frame, mesh, out) -> Raw.tutti_mesh_get_group(
+                mesh, dim, out, frame.error())));
+    }
+
+    /** The number of the dimension of a name, also of one that {@link #flatten} gave. */
+    public int findDim(String dimName) {
+        return (int) number((frame, mesh, out) -> Raw.tutti_mesh_find_dim(
+                mesh, frame.text("dimName", dimName), out, frame.error()));
+    }
+
+    /** The device type that the mesh was made with. */
+    public DeviceType deviceType() {
+        return DeviceType.of(ask((frame, mesh) -> Raw.tutti_mesh_device_type(mesh)));
     }
 
     /** The groups along all dimensions. */
@@ -173,27 +163,22 @@ public final class Mesh extends Handle {
 
     /** This rank's place along the only dimension. */
     public int getLocalRank() {
-        return localRank(-1, null);
+        return localRank(-1);
     }
 
     /** This rank's place along a dimension; -1 if it is not in the mesh. */
     public int getLocalRank(int dim) {
-        return localRank(dim, null);
+        return localRank(dim);
     }
 
     /** This rank's place along a dimension; -1 if it is not in the mesh. */
     public int getLocalRank(String dimName) {
-        if (dimName == null) throw TuttiException.invalid("dimName", "null");
-        return localRank(-1, dimName);
+        return localRank(findDim(dimName));
     }
 
-    private int localRank(int dim, String dimName) {
-        return ask((frame, mesh) -> {
-            long out = frame.slot();
-            frame.check(Raw.tutti_mesh_get_local_rank(mesh, dim, frame.string("dimName", dimName),
-                                                      out, frame.error()));
-            return frame.getInt(out);
-        });
+    private int localRank(int dim) {
+        return (int) number((frame, mesh, out) -> Raw.tutti_mesh_get_local_rank(
+                mesh, dim, out, frame.error()));
     }
 
     private interface List32 {
@@ -221,12 +206,12 @@ public final class Mesh extends Handle {
 
     /** How many ranks the mesh has. */
     public int size() {
-        return ask((frame, mesh) -> Raw.tutti_mesh_size(mesh, -1));
+        return ask((frame, mesh) -> (int) Raw.tutti_mesh_size(mesh, -1));
     }
 
     /** The length of a dimension; -1 if there is none of this number. */
     public int size(int dim) {
-        return dim < 0 ? -1 : ask((frame, mesh) -> Raw.tutti_mesh_size(mesh, dim));
+        return dim < 0 ? -1 : ask((frame, mesh) -> (int) Raw.tutti_mesh_size(mesh, dim));
     }
 
     /** How many dimensions there are. */
@@ -236,7 +221,14 @@ public final class Mesh extends Handle {
 
     /** The length of every dimension. */
     public int[] shape() {
-        return ints(ndim(), Raw::tutti_mesh_shape);
+        int count = ndim();
+        return ask((frame, mesh) -> {
+            long out = frame.take(8L * count);
+            frame.check(Raw.tutti_mesh_shape(mesh, out, count, frame.error()));
+            int[] shape = new int[count];
+            for (int i = 0; i < count; i++) shape[i] = (int) frame.getLong(out + 8L * i);
+            return shape;
+        });
     }
 
     /** The global ranks of the mesh, row by row (torch's mesh). */
@@ -253,8 +245,8 @@ public final class Mesh extends Handle {
      *  @param dimNames  names of dimensions in their order here, or one that flatten gave */
     public Mesh slice(String... dimNames) {
         List<String> names = Arrays.asList(dimNames);
-        return ask((frame, mesh) -> make(groups, (inner, out) -> Raw.tutti_mesh_slice(
-                mesh, inner.strings("dimNames", names), names.size(), out, inner.error())));
+        return new Mesh(number((frame, mesh, out) -> Raw.tutti_mesh_slice(
+                mesh, frame.strings("dimNames", names), names.size(), out, frame.error())));
     }
 
     /** The mesh in one dimension, with a group of all its ranks; all of them call it. Afterwards
@@ -262,9 +254,9 @@ public final class Mesh extends Handle {
      *  @param dimName  null: the names of the dimensions, joined by "_"
      *  @param options  null: defaults */
     public Mesh flatten(String dimName, GroupOptions options) {
-        return ask((frame, mesh) -> make(groups, (inner, out) -> Raw.tutti_mesh_flatten(
-                mesh, inner.string("dimName", dimName), GroupOptions.struct(inner, options), out,
-                inner.error())));
+        return new Mesh(number((frame, mesh, out) -> Raw.tutti_mesh_flatten(
+                mesh, frame.string("dimName", dimName), GroupOptions.struct(frame, options), out,
+                frame.error())));
     }
 
     /** Gives the mesh back; its groups end in the background once nothing else holds them. */

@@ -17,10 +17,10 @@ abstract class Messages extends Exchanges {
 
     /** Sends a tensor to one rank, which receives it with the same tag; waits for the receiver. */
     public void send(Tensor tensor, int groupDst, int tag) {
-        message(call -> send(call, tensor, groupDst, tag));
+        now(call -> send(call, tensor, groupDst, tag));
     }
 
-    /** {@link #send} that returns at once; to oneself, too. */
+    /** {@link #send} that returns at once; also to oneself. */
     public Work<Void> isend(Tensor tensor, int groupDst, int tag) {
         return start(call -> send(call, tensor, groupDst, tag));
     }
@@ -34,56 +34,25 @@ abstract class Messages extends Exchanges {
      *  @param groupSrc  group rank of the sender, or ANY_RANK
      *  @return the sender's group rank */
     public int recv(Tensor tensor, int groupSrc, int tag) {
-        return message(call -> recv(call, tensor, groupSrc, tag));
+        return now(call -> recv(call, tensor, groupSrc, tag));
     }
 
-    /** {@link #recv} that returns at once; from oneself, too. */
+    /** {@link #recv} that returns at once; also from oneself. */
     public Work<Integer> irecv(Tensor tensor, int groupSrc, int tag) {
         return start(call -> recv(call, tensor, groupSrc, tag));
     }
 
     private static Outcome<Integer> recv(Call call, Tensor tensor, int groupSrc, int tag) {
-        Source source = new Source(call);
+        long source = call.isAsync() ? 0 : call.frame.slot();
         call.check(Raw.tutti_recv(call.group, call.output("tensor", tensor), groupSrc, tag,
-                                  call.options, source.out, call.work, call.error));
-        return source;
-    }
-
-    /** Who sent what a receive received. */
-    static final class Source implements Outcome<Integer> {
-        /** Where a synchronous call writes it; works know it themselves. */
-        final long out;
-        private final Frame frame;
-        private int rank = -1;
-
-        Source(Call call) {
-            frame = call.isAsync() ? null : call.frame;
-            out = call.isAsync() ? 0 : call.frame.slot();
-        }
-
-        @Override
-        public void take(Work<Integer> work) {
-            takeFrom(work);
-        }
-
-        /** @param work  null if the call was synchronous */
-        void takeFrom(Work<?> work) {
-            rank = work == null ? frame.getInt(out) : work.sourceRankNow();
-        }
-
-        int rank() {
-            return rank;
-        }
-
-        @Override
-        public Integer get(Work<Integer> work) {
-            return rank;
-        }
+                                  call.options, source, call.work, call.error));
+        Frame frame = call.frame;
+        return call.isAsync() ? Work::source : work -> frame.getInt(source);
     }
 
     /** Starts several messages in their order, and waits for all of them. */
     public void batch(List<P2POp> ops) {
-        message(call -> call.check(Raw.tutti_batch_isend_irecv(
+        now(call -> call.check(Raw.tutti_batch_isend_irecv(
                 call.group, batch(call, ops), ops.size(), call.options, 0, call.error)));
     }
 
@@ -92,16 +61,13 @@ abstract class Messages extends Exchanges {
      *  @return a work for each, in their order; of a receive it gives the sender's group rank, of a
      *      send -1 */
     public List<Work<Integer>> batchISendIRecv(List<P2POp> ops) {
-        try (Call call = new Call(core, timeoutMs, true, false)) {
+        try (Call call = new Call(core, timeoutMs, true)) {
             long works = call.frame.take(8L * ops.size());
             call.check(Raw.tutti_batch_isend_irecv(call.group, batch(call, ops), ops.size(),
                                                    call.options, works, call.error));
             List<Work<Integer>> started = new ArrayList<>(ops.size());
             for (int i = 0; i < ops.size(); i++) {
-                Call.Borrowed borrowed = new Call.Borrowed();
-                borrowed.kept.add(ops.get(i).tensor);
-                started.add(new Work<>(call.frame.getLong(works + 8L * i), borrowed,
-                                       new Source(call)));
+                started.add(new Work<>(call.frame.getLong(works + 8L * i), null, Work::source));
             }
             return started;
         } finally {

@@ -6,7 +6,8 @@ import tutti.raw.Raw;
 
 /** Collectives and messages of objects, whose sizes may differ between ranks. What goes in is a
  *  Java value ({@link Value#of} says which) or a {@link Value}, what comes out is as
- *  {@link Value#get()} gives it. Not while calls are gathered ({@link Group#coalesce}). */
+ *  {@link Value#get()} gives it. A coalescing
+ *  ({@link Group#coalesce}) does not take them. */
 abstract class Objects extends Messages {
     Objects(Core core, long timeoutMs, ObjectOptions objectOptions) {
         super(core, timeoutMs, objectOptions);
@@ -14,6 +15,10 @@ abstract class Objects extends Messages {
 
     private long limits(Call call) {
         return ObjectOptions.struct(call.frame, objectOptions);
+    }
+
+    private static Received<?, List<Object>> all(Call call, int count) {
+        return Received.objects(call, count, (objects, source) -> objects);
     }
 
     private static List<Object> copy(List<?> objects) {
@@ -35,23 +40,16 @@ abstract class Objects extends Messages {
 
     private Outcome<List<Object>> broadcastObjectList(Call call, List<?> objects, int count,
                                                       int groupSrc) {
-        call.refuseGathering("broadcastObjectList");
         if (objects != null && objects.size() != count) {
             throw TuttiException.invalid("objects", "there are " + objects.size()
                                          + " of them, and count is " + count);
         }
-        Outcome<List<Object>> outcome = work -> copy(objects);
-        long out = 0;
-        if (Raw.tutti_get_rank(call.group) != groupSrc) {
-            Received.Objects received =
-                    new Received.Objects(call, Call.notNegative("count", count));
-            outcome = received;
-            out = received.address;
-        }
+        boolean isSource = Raw.tutti_get_rank(call.group) == groupSrc;
+        Received<?, List<Object>> received = all(call, Call.notNegative("count", count));
         call.check(Raw.tutti_broadcast_object_list(
-                call.group, call.objects(objects), count, out, groupSrc, limits(call),
-                call.options, call.work, call.error));
-        return outcome;
+                call.group, call.objects(objects), count, groupSrc, limits(call), call.options,
+                isSource ? 0 : received.out, call.work, call.error));
+        return isSource ? work -> copy(objects) : received;
     }
 
     /** Every rank receives one object of every rank, in rank order. */
@@ -65,11 +63,10 @@ abstract class Objects extends Messages {
     }
 
     private Outcome<List<Object>> allGatherObject(Call call, Object object) {
-        call.refuseGathering("allGatherObject");
-        Received.Objects received = new Received.Objects(call, call.worldSize());
+        Received<?, List<Object>> received = all(call, call.worldSize());
         call.check(Raw.tutti_all_gather_object(
-                call.group, call.object(object), received.address, received.count, limits(call),
-                call.options, call.work, call.error));
+                call.group, call.object(object), limits(call), call.options, received.out,
+                received.outCount, call.work, call.error));
         return received;
     }
 
@@ -86,14 +83,11 @@ abstract class Objects extends Messages {
     }
 
     private Outcome<List<Object>> gatherObject(Call call, Object object, int groupDst) {
-        call.refuseGathering("gatherObject");
-        Received.Objects received = null;
-        if (Raw.tutti_get_rank(call.group) == groupDst) {
-            received = new Received.Objects(call, call.worldSize());
-        }
+        Received<?, List<Object>> received =
+                Raw.tutti_get_rank(call.group) == groupDst ? all(call, call.worldSize()) : null;
         call.check(Raw.tutti_gather_object(
-                call.group, call.object(object), received == null ? 0 : received.address,
-                received == null ? 0 : received.count, groupDst, limits(call), call.options,
+                call.group, call.object(object), groupDst, limits(call), call.options,
+                received == null ? 0 : received.out, received == null ? 0 : received.outCount,
                 call.work, call.error));
         return received;
     }
@@ -111,20 +105,20 @@ abstract class Objects extends Messages {
     }
 
     private Outcome<Object> scatterObjectList(Call call, List<?> objects, int groupSrc) {
-        call.refuseGathering("scatterObjectList");
-        Received.OneObject received = new Received.OneObject(call);
+        Received<?, Object> received =
+                Received.objects(call, 1, (all, source) -> all.get(0));
         call.check(Raw.tutti_scatter_object_list(
-                call.group, call.objects(objects), Call.count(objects), received.address, groupSrc,
-                limits(call), call.options, call.work, call.error));
+                call.group, call.objects(objects), Call.count(objects), groupSrc, limits(call),
+                call.options, received.out, call.work, call.error));
         return received;
     }
 
     /** Sends objects to one rank, which receives as many with the same tag; waits for it. */
     public void sendObjectList(List<?> objects, int groupDst, int tag) {
-        message(call -> sendObjectList(call, objects, groupDst, tag));
+        now(call -> sendObjectList(call, objects, groupDst, tag));
     }
 
-    /** {@link #sendObjectList} that returns at once; to oneself, too. */
+    /** {@link #sendObjectList} that returns at once; also to oneself. */
     public Work<Void> sendObjectListAsync(List<?> objects, int groupDst, int tag) {
         return start(call -> sendObjectList(call, objects, groupDst, tag));
     }
@@ -139,20 +133,20 @@ abstract class Objects extends Messages {
      *  @param count     how many, as the sender sends
      *  @param groupSrc  group rank of the sender, or ANY_RANK */
     public ObjectMessage recvObjectList(int count, int groupSrc, int tag) {
-        return message(call -> recvObjectList(call, count, groupSrc, tag));
+        return now(call -> recvObjectList(call, count, groupSrc, tag));
     }
 
-    /** {@link #recvObjectList} that returns at once; from oneself, too. */
+    /** {@link #recvObjectList} that returns at once; also from oneself. */
     public Work<ObjectMessage> recvObjectListAsync(int count, int groupSrc, int tag) {
         return start(call -> recvObjectList(call, count, groupSrc, tag));
     }
 
     private Outcome<ObjectMessage> recvObjectList(Call call, int count, int groupSrc, int tag) {
-        Received.SentObjects received =
-                new Received.SentObjects(call, Call.notNegative("count", count));
+        Received<?, ObjectMessage> received = Received.objects(
+                call, Call.notNegative("count", count), ObjectMessage::new);
         call.check(Raw.tutti_recv_object_list(
-                call.group, received.address, count, groupSrc, tag, limits(call), call.options,
-                received.outSource(call), call.work, call.error));
+                call.group, groupSrc, tag, limits(call), call.options, received.out, count,
+                received.outSource, call.work, call.error));
         return received;
     }
 }

@@ -1,133 +1,106 @@
 package tutti;
 
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiFunction;
+import java.util.function.LongConsumer;
 import java.util.function.LongFunction;
-import tutti.raw.Memory;
+import tutti.raw.Raw;
 
-/** Places that an operation fills with handles in the end, and what becomes of them.
- *  @param <R>  what the operation gives
- *  @param <T>  what holds a handle once the operation is done */
-abstract class Received<R, T> implements Outcome<R> {
-    final long address;
-    final int count;
-    private final ByteBuffer slots;
-    private final List<T> taken = new ArrayList<>();
-    private final LongFunction<T> owner;
-    private Messages.Source source;
+/** Objects or byte strings that an operation receives: a synchronous call writes their handles to
+ *  a place in its frame, a work keeps them until they are taken.
+ *  @param <T>  one of them
+ *  @param <R>  what the operation gives */
+final class Received<T, R> implements Outcome<R> {
+    /** Where a synchronous call writes the handles; 0 for a work. */
+    final long out;
+    /** How many, for a synchronous call. */
+    final int outCount;
+    /** Where a synchronous receive writes the sender's rank. */
+    final long outSource;
+    private final Frame frame;
+    private final int count;
+    private final Kind<T> kind;
+    private final BiFunction<List<T>, Integer, R> result;
 
-    /** @param owner  takes over a handle */
-    Received(Call call, int count, LongFunction<T> owner) {
+    private Received(Call call, int count, Kind<T> kind, BiFunction<List<T>, Integer, R> result) {
+        frame = call.isAsync() ? null : call.frame;
+        out = frame == null ? 0 : frame.take(8L * count);
+        outCount = frame == null ? 0 : count;
+        outSource = frame == null ? 0 : frame.slot();
         this.count = count;
-        this.owner = owner;
-        slots = Memory.allocate(8 * Math.max(1, count));
-        address = Memory.address(slots);
-        call.keep(slots);
+        this.kind = kind;
+        this.result = result;
     }
 
-    /** For a receive, which also says who sent. */
-    long outSource(Call call) {
-        source = new Messages.Source(call);
-        return source.out;
+    /** Objects, as Java values.
+     *  @param result  makes the result of them and of the sender's rank */
+    static <R> Received<Object, R> objects(Call call, int count,
+                                           BiFunction<List<Object>, Integer, R> result) {
+        return new Received<>(call, count, OBJECTS, result);
+    }
+
+    /** Byte strings, copied. */
+    static <R> Received<byte[], R> bytes(Call call, int count,
+                                         BiFunction<List<byte[]>, Integer, R> result) {
+        return new Received<>(call, count, BYTES, result);
+    }
+
+    /** Byte strings that a call has written to a place in its frame. */
+    static List<byte[]> bytes(Frame frame, long out, int count) {
+        return BYTES.read(frame, out, count);
     }
 
     @Override
-    public void take(Work<R> work) {
-        for (int i = 0; i < count; i++) {
-            long handle = slots.getLong(8 * i);
-            slots.putLong(8 * i, 0); // whatever becomes of it, nobody takes it again
-            if (handle != 0) taken.add(owner.apply(handle));
+    public R get(Work<R> work) {
+        if (work == null) {
+            return result.apply(kind.read(frame, out, count), frame.getInt(outSource));
         }
-        if (source != null) source.takeFrom(work);
-    }
-
-    final List<T> taken() {
-        return taken;
-    }
-
-    final int sourceRank() {
-        return source.rank();
-    }
-
-    /** Objects that come in, as Java values. */
-    static final class Objects extends Received<List<Object>, Value> {
-        Objects(Call call, int count) {
-            super(call, count, Value::owned);
-        }
-
-        @Override
-        public List<Object> get(Work<List<Object>> work) {
-            return values(taken());
+        try (Frame inner = Frame.open()) {
+            long place = inner.take(8L * count);
+            inner.check(kind.taker.take(work.handle(), place, count, inner.error()));
+            return result.apply(kind.read(inner, place, count), work.source());
         }
     }
 
-    /** One object that comes in. */
-    static final class OneObject extends Received<Object, Value> {
-        OneObject(Call call) {
-            super(call, 1, Value::owned);
+    /** Takes handles out of a work. */
+    private interface Taker {
+        int take(long work, long out, long count, long error);
+    }
+
+    /** What is received. */
+    private static final class Kind<T> {
+        private final Taker taker;
+        private final LongFunction<T> reader;
+        private final LongConsumer release;
+
+        Kind(Taker taker, LongFunction<T> reader, LongConsumer release) {
+            this.taker = taker;
+            this.reader = reader;
+            this.release = release;
         }
 
-        @Override
-        public Object get(Work<Object> work) {
-            return values(taken()).get(0);
+        /** Reads and gives back all, also if some cannot be read. */
+        List<T> read(Frame frame, long place, int count) {
+            List<T> values = new ArrayList<>(count);
+            int read = 0;
+            try {
+                while (read < count) values.add(reader.apply(frame.getLong(place + 8L * read++)));
+            } finally {
+                for (; read < count; read++) release.accept(frame.getLong(place + 8L * read));
+            }
+            return values;
         }
     }
 
-    /** Objects that come in, and who sent them. */
-    static final class SentObjects extends Received<ObjectMessage, Value> {
-        SentObjects(Call call, int count) {
-            super(call, count, Value::owned);
-        }
+    private static final Kind<Object> OBJECTS = new Kind<>(
+            Raw::tutti_work_take_objects, Received::value, Raw::tutti_object_release);
+    private static final Kind<byte[]> BYTES = new Kind<>(
+            Raw::tutti_work_take_bytes, Bytes::take, Raw::tutti_bytes_release);
 
-        @Override
-        public ObjectMessage get(Work<ObjectMessage> work) {
-            return new ObjectMessage(values(taken()), sourceRank());
+    private static Object value(long object) {
+        try (Value value = Value.owned(object)) {
+            return value.get();
         }
-    }
-
-    /** Byte strings that come in. */
-    static final class AllBytes extends Received<List<byte[]>, byte[]> {
-        AllBytes(Call call, int count) {
-            super(call, count, Bytes::take);
-        }
-
-        @Override
-        public List<byte[]> get(Work<List<byte[]>> work) {
-            return taken();
-        }
-    }
-
-    /** One byte string that comes in. */
-    static final class OneBytes extends Received<byte[], byte[]> {
-        OneBytes(Call call) {
-            super(call, 1, Bytes::take);
-        }
-
-        @Override
-        public byte[] get(Work<byte[]> work) {
-            return taken().get(0);
-        }
-    }
-
-    /** A byte string that comes in, and who sent it. */
-    static final class SentBytes extends Received<BytesMessage, byte[]> {
-        SentBytes(Call call) {
-            super(call, 1, Bytes::take);
-        }
-
-        @Override
-        public BytesMessage get(Work<BytesMessage> work) {
-            return new BytesMessage(taken().get(0), sourceRank());
-        }
-    }
-
-    private static List<Object> values(List<Value> taken) {
-        List<Object> values = new ArrayList<>(taken.size());
-        for (Value value : taken) {
-            values.add(value.get());
-            value.close();
-        }
-        return values;
     }
 }

@@ -92,14 +92,12 @@ public final class ReduceOp extends Handle {
             Raw.tutti_reduce_op_options_init(options, sizeof_tutti_reduce_op_options);
             frame.putInt(options + tutti_reduce_op_options_non_commutative, commutative ? 0 : 1);
             frame.check(Raw.tutti_reduce_op_create_user(
-                    frame.text("name", name), Callbacks.reduceFunction(), registered.user, options,
-                    out, frame.error()));
-            return new ReduceOp(name, frame.getInt(out), registered, value -> {
-                Raw.tutti_reduce_op_release((int) value);
-                registered.drop();
-            });
+                    frame.text("name", name), Callbacks.reduceFunction(), registered.user,
+                    Callbacks.releaseFunction(), options, out, frame.error()));
+            return new ReduceOp(name, frame.getInt(out), registered,
+                                value -> Raw.tutti_reduce_op_release((int) value));
         } catch (RuntimeException failure) {
-            registered.drop();
+            Callbacks.remove(registered.user);
             throw failure;
         }
     }
@@ -140,48 +138,32 @@ public final class ReduceOp extends Handle {
         return (int) handle();
     }
 
-    /** Until drop is called the function stays callable. */
-    void retain() {
-        if (function != null) function.retain();
-    }
-
-    void drop() {
-        if (function != null) function.drop();
-    }
-
-    /** Adds what the function threw to the failure it led to. */
-    TuttiException explain(TuttiException failure) {
-        if (function == null || failure.status() != Status.BACKEND) return failure;
-        Throwable thrown = function.thrown;
-        function.thrown = null; // explains one failure, not those of later calls
+    /** Adds what the function of an op threw to the failure it led to.
+     *  @param op  null: none */
+    static TuttiException explain(ReduceOp op, TuttiException failure) {
+        if (op == null || op.function == null || failure.status() != Status.BACKEND) return failure;
+        Throwable thrown = op.function.thrown;
+        op.function.thrown = null; // explains one failure, not those of later calls
         if (thrown != null && failure.getCause() == null) failure.initCause(thrown);
         return failure;
     }
 
-    /** A function that C calls; knows nothing of the op, which may so be collected. */
+    /** A function that C calls, registered until C says that it no longer will. Does not refer to
+     *  the op, which can so be collected. */
     private static final class Function implements Callbacks.Reduce {
         private static final int PIECE = 1 << 14;
 
         private final ReduceFunction function;
         private final long user = Callbacks.register(this);
-        private int uses = 1;
         private volatile Throwable thrown;
 
         Function(ReduceFunction function) {
             this.function = function;
         }
 
-        synchronized void retain() {
-            uses++;
-        }
-
-        synchronized void drop() {
-            if (--uses == 0) Callbacks.remove(user);
-        }
-
         /** Works on copies of small pieces: what the function keeps of them does no harm. */
         @Override
-        public int reduce(long in, long inout, long count, int code) {
+        public int reduce(long in, long inout, long count, int code, long error) {
             DType dtype = DType.of(code);
             long bytes = count * dtype.size();
             try (Frame frame = Frame.open()) {
@@ -198,7 +180,7 @@ public final class ReduceOp extends Handle {
                 return TUTTI_OK;
             } catch (Throwable failure) {
                 thrown = failure;
-                return TUTTI_ERR_BACKEND;
+                return Callbacks.tell(error, failure);
             }
         }
     }

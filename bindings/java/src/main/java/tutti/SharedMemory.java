@@ -7,12 +7,13 @@ import java.util.concurrent.atomic.AtomicLong;
 import tutti.raw.Memory;
 import tutti.raw.Raw;
 
-/** Memory of this rank that the other ranks of its host read where it is, so that collectives and
- *  messages copy less: see {@link Group#alloc}. Any memory will do for every call; with this, on
- *  all ranks that give data, calls of its group are faster where ranks are on one host.
+/** Memory of this rank that the other ranks of its host read in place: see {@link Group#alloc}.
+ *  Every call works with any memory; if all ranks that give data give such memory, calls of its
+ *  group copy less between the ranks of one host.
  *
- *  <p>After close no call takes it. Its pages are given back once nothing refers to them any more,
- *  no buffer, no tensor and no operation that runs: a buffer that somebody kept stays readable. */
+ *  <p>After close every call refuses it. The library frees its pages when no buffer and no tensor
+ *  refers to them any more, and the last operation that uses them is done. So a buffer that the
+ *  program has kept stays readable. */
 public final class SharedMemory implements AutoCloseable {
     /** When so many bytes are closed and not given back, the garbage collector is asked to look. */
     private static final long MANY = 1 << 26;
@@ -24,7 +25,7 @@ public final class SharedMemory implements AutoCloseable {
     private final ByteBuffer whole;
     private final Pages pages;
 
-    /** What is to be given back; knows nothing of the object it belongs to. */
+    /** The pages to release; do not refer to the buffer, which can so be collected. */
     private static final class Pages extends AtomicBoolean implements Runnable {
         private static final long serialVersionUID = 1L;
         private final long address;
@@ -46,7 +47,7 @@ public final class SharedMemory implements AutoCloseable {
         @Override
         public void run() {
             close();
-            Raw.tutti_free(address, 0);
+            Raw.tutti_memory_release(address);
             CLOSED.addAndGet(-bytes);
             THERE.addAndGet(-bytes);
         }

@@ -12,9 +12,9 @@ public enum Status {
     INVALID_HANDLE(TUTTI_ERR_INVALID_HANDLE),
     /** Not in this backend or build. */
     UNSUPPORTED(TUTTI_ERR_UNSUPPORTED),
-    /** The deadline passed. */
+    /** The operation timed out. */
     TIMEOUT(TUTTI_ERR_TIMEOUT),
-    /** The group was aborted or destroyed. */
+    /** The group was aborted or destroyed, or a wait was interrupted or cancelled. */
     ABORTED(TUTTI_ERR_ABORTED),
     /** A rank died, left or stopped: {@link TuttiException#rank()}. */
     PEER_LOST(TUTTI_ERR_PEER_LOST),
@@ -30,6 +30,8 @@ public enum Status {
     QUEUE_EMPTY(TUTTI_ERR_QUEUE_EMPTY),
     /** Memory or descriptors ran out. */
     OUT_OF_MEMORY(TUTTI_ERR_OUT_OF_MEMORY),
+    /** A wait expired; the operation goes on. */
+    PENDING(TUTTI_ERR_PENDING),
     /** A fault of tutti itself, or a code this version does not know. */
     INTERNAL(TUTTI_ERR_INTERNAL);
 

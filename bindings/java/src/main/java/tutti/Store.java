@@ -2,7 +2,6 @@ package tutti;
 
 import static tutti.raw.RawConstants.*;
 
-import java.lang.ref.Reference;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -10,56 +9,122 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import tutti.raw.Raw;
 
 /** A key-value store, where processes meet: {@link HashStore}, {@link FileStore},
  *  {@link TCPStore}, {@link PrefixStore}. Keys are strings of at most 8192 bytes, values bytes. Any
- *  thread may make any call; one that waits does not delay others. */
+ *  thread may make any call; one that waits does not delay others.
+ *
+ *  <p>Interrupting a thread ends its wait at a store with {@link Status#ABORTED}; the thread stays
+ *  interrupted. Waits of other threads go on. */
 public class Store extends Handle {
+    /** How often interrupt was called. Store objects of one handle of the library share it. */
+    final AtomicInteger interrupts;
+
     Store(long value) {
-        super("store", value, Raw::tutti_store_release);
+        this(value, new AtomicInteger());
     }
 
-    /** Makes a store by a function that writes its handle. */
-    interface Maker {
-        int make(Frame frame, long out);
+    Store(long value, AtomicInteger interrupts) {
+        super("store", value, Store::end);
+        this.interrupts = interrupts;
     }
 
-    static long make(Maker maker) {
-        try (Frame frame = Frame.open()) {
-            long out = frame.slot();
-            frame.check(maker.make(frame, out));
-            return frame.getLong(out);
-        }
+    /** Called when the object is marked as closed: what waits does not begin again. */
+    private static void end(long store) {
+        Raw.tutti_store_interrupt(store, 0);
+        Raw.tutti_store_release(store);
     }
 
-    private interface Request<T> {
-        T ask(Frame frame, long store);
+    /** A call that may wait. */
+    private interface Wait<T> {
+        T run(Frame frame, long store, long options);
     }
 
-    private <T> T ask(Request<T> request) {
-        try (Frame frame = Frame.open()) {
-            return request.ask(frame, handle());
+    private <T> T waiting(Duration timeout, Wait<T> wait) {
+        return waiting(timeout, true, wait);
+    }
+
+    /** Runs a call that may wait. The library interrupts all waits of a handle together, so those
+     *  that were not meant begin again.
+     *  @param again  whether this one can */
+    private <T> T waiting(Duration timeout, boolean again, Wait<T> wait) {
+        long value = handle();
+        long ms = Frame.timeout(timeout);
+        long begun = System.nanoTime();
+        int before = interrupts.get();
+        Interruptible current = new Interruptible(() -> Raw.tutti_store_interrupt(value, 0));
+        try {
+            while (true) {
+                long rest = ms;
+                try {
+                    return ask((frame, store) -> wait.run(frame, store, callOptions(frame, rest)));
+                } catch (BackendException ended) {
+                    if (!again || ended.status() != Status.ABORTED || current.interrupted()
+                        || interrupts.get() != before) throw ended;
+                }
+                ms = rest(timeout == null ? timeout() : timeout, begun);
+            }
         } finally {
-            Reference.reachabilityFence(this);
+            current.over();
         }
     }
 
-    interface Numeric {
-        int ask(Frame frame, long store, long out);
+    private static long rest(Duration timeout, long begun) {
+        long ms = Frame.timeout(timeout);
+        long passed = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun);
+        return ms == NO_TIMEOUT ? ms : Math.max(1, ms - passed);
     }
 
-    /** A request whose answer is one number, of 32 or 64 bits in 0. */
-    final long number(Numeric request) {
-        return ask((frame, store) -> {
+    private byte[] waitForBytes(Duration timeout, WaitForBytes wait) {
+        return waiting(timeout, (frame, store, options) -> {
             long out = frame.slot();
-            frame.check(request.ask(frame, store, out));
-            return frame.getLong(out);
+            frame.check(wait.run(frame, store, options, out));
+            return Bytes.take(frame.getLong(out));
+        });
+    }
+
+    private interface WaitForBytes {
+        int run(Frame frame, long store, long options, long out);
+    }
+
+    private static long callOptions(Frame frame, long timeoutMs) {
+        long options = frame.take(sizeof_tutti_store_call_options);
+        Raw.tutti_store_call_options_init(options, sizeof_tutti_store_call_options);
+        frame.putLong(options + tutti_store_call_options_timeout_ms, timeoutMs);
+        return options;
+    }
+
+    /** Options of a store that is made. */
+    static long options(Frame frame, Duration timeout) {
+        long options = frame.take(sizeof_tutti_store_options);
+        Raw.tutti_store_options_init(options, sizeof_tutti_store_options);
+        frame.putLong(options + tutti_store_options_timeout_ms, Frame.timeout(timeout));
+        return options;
+    }
+
+    /** Ends the waits of other threads at this store object: they fail with
+     *  {@link Status#ABORTED}. Later calls work as before. */
+    public void interrupt() {
+        interrupts.incrementAndGet();
+        act((frame, store) -> Raw.tutti_store_interrupt(store, frame.error()));
+    }
+
+    /** Waits until the server has taken every value that was set, appended or pushed with this
+     *  object. Only a {@link TCPStore} has something to flush.
+     *  @param timeout  null: the store's
+     *  @throws StoreException  if the server refused a value, or may have lost it */
+    public void flush(Duration timeout) {
+        waiting(timeout, (frame, store, options) -> {
+            frame.check(Raw.tutti_store_flush(store, options, frame.error()));
+            return null;
         });
     }
 
     /** A request whose answer is bytes. */
-    final byte[] bytes(Numeric request) {
+    final byte[] bytes(Question request) {
         return Bytes.take(number(request));
     }
 
@@ -75,12 +140,9 @@ public class Store extends Handle {
 
     /** Stores a value under a key; an old value is replaced. */
     public void set(String key, byte[] value) {
-        ask((frame, store) -> {
-            frame.check(Raw.tutti_store_set(store, frame.text("key", key),
+        act((frame, store) -> Raw.tutti_store_set(store, frame.text("key", key),
                                             frame.bytes(value(value)), value.length,
                                             frame.error()));
-            return null;
-        });
     }
 
     /** Stores a string, as UTF-8. */
@@ -90,8 +152,14 @@ public class Store extends Handle {
 
     /** The value of a key; waits until there is one, up to the store's timeout. */
     public byte[] get(String key) {
-        return bytes((frame, store, out) -> Raw.tutti_store_get(store, frame.text("key", key), out,
-                                                                frame.error()));
+        return get(key, null);
+    }
+
+    /** The value of a key; waits until there is one.
+     *  @param timeout  null: the store's */
+    public byte[] get(String key, Duration timeout) {
+        return waitForBytes(timeout, (frame, store, options, out) -> Raw.tutti_store_get(
+                store, frame.text("key", key), options, out, frame.error()));
     }
 
     /** {@link #get}, as a string. */
@@ -107,12 +175,9 @@ public class Store extends Handle {
 
     /** Appends bytes to the value of a key; a key that is not there counts as empty. */
     public void append(String key, byte[] value) {
-        ask((frame, store) -> {
-            frame.check(Raw.tutti_store_append(store, frame.text("key", key),
+        act((frame, store) -> Raw.tutti_store_append(store, frame.text("key", key),
                                                frame.bytes(value(value)), value.length,
                                                frame.error()));
-            return null;
-        });
     }
 
     /** Whether all of several keys are there. */
@@ -129,9 +194,9 @@ public class Store extends Handle {
     /** Waits until all of several keys are there (torch's wait).
      *  @param timeout  null: the store's */
     public void await(Collection<String> keys, Duration timeout) {
-        ask((frame, store) -> {
+        waiting(timeout, (frame, store, options) -> {
             frame.check(Raw.tutti_store_wait(store, frame.strings("keys", keys), keys.size(),
-                                             Frame.timeout(timeout), frame.error()));
+                                             options, frame.error()));
             return null;
         });
     }
@@ -155,17 +220,19 @@ public class Store extends Handle {
                 store, frame.text("key", key), out, frame.error())) != 0;
     }
 
-    /** Several values at once; waits until all keys are there. */
+    /** Several values at once; waits until all keys are there, up to the store's timeout. */
     public List<byte[]> multiGet(Collection<String> keys) {
-        return ask((frame, store) -> {
+        return multiGet(keys, null);
+    }
+
+    /** Several values at once; waits until all keys are there.
+     *  @param timeout  null: the store's */
+    public List<byte[]> multiGet(Collection<String> keys, Duration timeout) {
+        return waiting(timeout, (frame, store, options) -> {
             long out = frame.take(8L * keys.size());
             frame.check(Raw.tutti_store_multi_get(store, frame.strings("keys", keys), keys.size(),
-                                                  out, frame.error()));
-            List<byte[]> values = new ArrayList<>(keys.size());
-            for (int i = 0; i < keys.size(); i++) {
-                values.add(Bytes.take(frame.getLong(out + 8L * i)));
-            }
-            return values;
+                                                  options, out, frame.error()));
+            return Received.bytes(frame, out, keys.size());
         });
     }
 
@@ -188,12 +255,9 @@ public class Store extends Handle {
 
     /** Puts a value at the end of a queue. */
     public void queuePush(String key, byte[] value) {
-        ask((frame, store) -> {
-            frame.check(Raw.tutti_store_queue_push(store, frame.text("key", key),
+        act((frame, store) -> Raw.tutti_store_queue_push(store, frame.text("key", key),
                                                    frame.bytes(value(value)), value.length,
                                                    frame.error()));
-            return null;
-        });
     }
 
     /** Takes the first value out of a queue; waits until there is one. */
@@ -205,8 +269,18 @@ public class Store extends Handle {
      *  @param block  whether to wait until there is one
      *  @throws QueueEmptyException  if there is none, and block is false */
     public byte[] queuePop(String key, boolean block) {
-        return bytes((frame, store, out) -> Raw.tutti_store_queue_pop(
-                store, frame.text("key", key), block ? 1 : 0, out, frame.error()));
+        return queuePop(key, block, null);
+    }
+
+    /** Takes the first value out of a queue; waits until there is one.
+     *  @param timeout  null: the store's */
+    public byte[] queuePop(String key, Duration timeout) {
+        return queuePop(key, true, timeout);
+    }
+
+    private byte[] queuePop(String key, boolean block, Duration timeout) {
+        return waitForBytes(timeout, (frame, store, options, out) -> Raw.tutti_store_queue_pop(
+                store, frame.text("key", key), block ? 1 : 0, options, out, frame.error()));
     }
 
     /** How many values a queue holds; 0 if there is no such queue. */
@@ -228,12 +302,14 @@ public class Store extends Handle {
         return list;
     }
 
-    /** Waits until worldSize callers have come to the barrier of this key, which serves once.
+    /** Waits until worldSize callers have come to the barrier of this key, which serves once. A
+     *  caller that times out or is interrupted may have been counted. Interrupting another thread
+     *  that waits at this store object ends a barrier as well.
      *  @param timeout  null: the store's */
     public void barrier(String key, int worldSize, Duration timeout) {
-        ask((frame, store) -> {
-            frame.check(Raw.tutti_store_barrier(store, frame.text("key", key), worldSize,
-                                                Frame.timeout(timeout), frame.error()));
+        waiting(timeout, false, (frame, store, options) -> {
+            frame.check(Raw.tutti_store_barrier(store, frame.text("key", key), worldSize, options,
+                                                frame.error()));
             return null;
         });
     }
@@ -251,29 +327,35 @@ public class Store extends Handle {
 
     /** The timeout of calls; {@link Tutti#NO_TIMEOUT}: none. */
     public Duration timeout() {
-        long milliseconds = number((frame, store, out) -> Raw.tutti_store_get_timeout(
-                store, out, frame.error()));
-        return milliseconds < 0 ? Tutti.NO_TIMEOUT : Duration.ofMillis(milliseconds);
+        return Frame.duration(number((frame, store, out) -> Raw.tutti_store_get_timeout(
+                store, out, frame.error())));
     }
 
     /** Sets the timeout of calls.
      *  @param timeout  above 0, or {@link Tutti#NO_TIMEOUT} */
     public void setTimeout(Duration timeout) {
-        ask((frame, store) -> {
-            frame.check(Raw.tutti_store_set_timeout(store, Frame.timeout(timeout),
+        act((frame, store) -> Raw.tutti_store_set_timeout(store, Frame.timeout(timeout),
                                                     frame.error()));
-            return null;
-        });
     }
 
     /** Another handle of the same store, with a timeout of its own and, for a TCP store,
      *  connections of its own. (torch's clone) */
     public Store cloneStore() {
-        return new Store(number((frame, store, out) -> Raw.tutti_store_clone(store, out,
-                                                                             frame.error())));
+        return cloneStore(null);
     }
 
-    /** Gives the store back; groups and prefix stores made from it keep what they need. */
+    /** {@link #cloneStore()} with a timeout of connecting, and of the new handle's calls.
+     *  @param timeout  null: this store's */
+    public Store cloneStore(Duration timeout) {
+        return new Store(waiting(null, (frame, store, unused) -> {
+            long out = frame.slot();
+            frame.check(Raw.tutti_store_clone(store, options(frame, timeout), out, frame.error()));
+            return frame.getLong(out);
+        }));
+    }
+
+    /** Gives the store back, which ends waits at this object; groups and prefix stores made from it
+     *  keep what they need. */
     @Override
     public void close() {
         release();

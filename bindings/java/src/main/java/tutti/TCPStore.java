@@ -2,7 +2,6 @@ package tutti;
 
 import static tutti.raw.RawConstants.*;
 
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import tutti.raw.Raw;
 
@@ -113,14 +112,13 @@ public final class TCPStore extends Store {
 
     /** The port that the store is served at. */
     public int port() {
-        return (int) number((frame, store, out) -> Raw.tutti_tcp_store_port(store, out,
-                                                                            frame.error()));
+        return (int) number((frame, store, out) -> Raw.tutti_tcp_store_port(
+                store, out, frame.error()));
     }
 
     /** The host, as it was given. */
     public String host() {
-        byte[] host = bytes((frame, store, out) -> Raw.tutti_tcp_store_host(store, out,
-                                                                            frame.error()));
-        return new String(host, StandardCharsets.UTF_8);
+        return Bytes.text(number((frame, store, out) -> Raw.tutti_tcp_store_host(
+                store, out, frame.error())));
     }
 }

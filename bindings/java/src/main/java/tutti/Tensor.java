@@ -18,7 +18,7 @@ import tutti.raw.Memory;
  *  to native memory and, once the call has succeeded, its results are copied back, so the garbage
  *  collector never waits for a call; an asynchronous call refuses it, because it cannot be kept in
  *  place. A direct buffer in an asynchronous call stays reachable until the operation is done,
- *  whatever the program drops meanwhile; its contents belong to the operation so long. */
+ *  whatever the program drops meanwhile; until then its contents belong to the operation. */
 public final class Tensor {
     final DType dtype;
     final long count;

@@ -1,7 +1,6 @@
 package tutti;
 
-/** The deadline passed. Of {@link Work#await(java.time.Duration)} it may be the limit of that wait
- *  alone: {@link Work#isCompleted()} tells. */
+/** The operation timed out. */
 public final class TimeoutExpiredException extends TuttiException {
     private static final long serialVersionUID = 1L;
 

@@ -2,7 +2,6 @@ package tutti;
 
 import static tutti.raw.RawConstants.*;
 
-import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.function.BiConsumer;
 import tutti.raw.Callbacks;
@@ -16,7 +15,6 @@ public final class Tutti {
 
     private static final DebugLevel[] DEBUG_LEVELS = DebugLevel.values();
     private static final LogLevel[] LOG_LEVELS = LogLevel.values();
-    private static long logUser;
 
     private Tutti() {}
 
@@ -38,8 +36,9 @@ public final class Tutti {
                                          GroupOptions options) {
         try (Frame frame = Frame.open()) {
             frame.check(Raw.tutti_init_process_group(
-                    frame.string("backend", backend), frame.string("initMethod", initMethod), rank,
-                    worldSize, GroupOptions.struct(frame, options), frame.error()));
+                    frame.string("backend", backend), frame.string("initMethod", initMethod),
+                    GroupOptions.description(frame, options), rank, worldSize,
+                    GroupOptions.struct(frame, options), frame.error()));
             return world();
         }
     }
@@ -49,14 +48,10 @@ public final class Tutti {
      *  @param options  null: defaults */
     public static Group initProcessGroupWithStore(String backend, Store store, int rank,
                                                   int worldSize, GroupOptions options) {
-        try (Frame frame = Frame.open()) {
-            frame.check(Raw.tutti_init_process_group_with_store(
-                    frame.string("backend", backend), store.handle(), rank, worldSize,
-                    GroupOptions.struct(frame, options), frame.error()));
-            return world();
-        } finally {
-            Reference.reachabilityFence(store);
-        }
+        store.act((frame, handle) -> Raw.tutti_init_process_group_with_store(
+                frame.string("backend", backend), handle, GroupOptions.description(frame, options),
+                rank, worldSize, GroupOptions.struct(frame, options), frame.error()));
+        return world();
     }
 
     /** The default group; its calls fail while there is none. */
@@ -125,7 +120,7 @@ public final class Tutti {
 
     /** Sends the log to a callback instead of stderr. It is called on a thread of the library, one
      *  line at a time.
-     *  @param level     lines up to this one are heard
+     *  @param level     lines up to this level are passed on
      *  @param callback  null: stderr again, and the environment's level */
     public static synchronized void setLogCallback(LogLevel level,
                                                    BiConsumer<LogLevel, String> callback) {
@@ -134,11 +129,10 @@ public final class Tutti {
         try (Frame frame = Frame.open()) {
             int status = Raw.tutti_set_log_callback(
                     callback == null ? 0 : Callbacks.logFunction(), user,
+                    callback == null ? 0 : Callbacks.releaseFunction(),
                     level == null ? 0 : level.ordinal(), frame.error());
             if (status != TUTTI_OK) Callbacks.remove(user);
             frame.check(status);
-            Callbacks.remove(logUser);
-            logUser = user;
         }
     }
 }

@@ -1,5 +1,9 @@
 package tutti;
 
+import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
 /** A call that failed. The message is one sentence: operation, group, rank, cause.
  *
  *  <p>{@link UsageException}: the program is to be changed. {@link TimeoutExpiredException}: the
@@ -8,6 +12,10 @@ package tutti;
  *  meeting. Memory that ran out, and faults of tutti itself, are this class. */
 public class TuttiException extends RuntimeException {
     private static final long serialVersionUID = 1L;
+
+    /** Names of the C interface in a message, and quoted texts, which stay as they are. */
+    private static final Pattern C_NAMES =
+            Pattern.compile("\"[^\"]*\"|\\b(?:[a-z]+(?:_[a-z0-9]+)+|buffer|NULL)\\b");
 
     private final Status status;
     private final int rank;
@@ -35,13 +43,19 @@ public class TuttiException extends RuntimeException {
         return errno;
     }
 
+    /** A failure of the library; an argument has its Java name in the message. */
     static TuttiException of(int code, int rank, int errno, String message) {
         Status status = Status.of(code);
         switch (status) {
             case INVALID_ARGUMENT:
+                String named = C_NAMES.matcher(message).replaceAll(
+                        name -> Matcher.quoteReplacement(javaName(name.group())));
+                return new UsageException(status, rank, errno, named);
             case INVALID_HANDLE:
             case UNSUPPORTED:
                 return new UsageException(status, rank, errno, message);
+            case PENDING:
+                return new PendingException(status, rank, errno, message);
             case TIMEOUT:
                 return new TimeoutExpiredException(status, rank, errno, message);
             case PEER_LOST:
@@ -59,6 +73,15 @@ public class TuttiException extends RuntimeException {
             default:
                 return new TuttiException(status, rank, errno, message);
         }
+    }
+
+    private static String javaName(String name) {
+        if (name.startsWith("\"")) return name;
+        if (name.equals("buffer")) return "tensor";
+        if (name.equals("NULL")) return "null";
+        Matcher words = Pattern.compile("_(.)").matcher(
+                name.replaceFirst("^tutti_", "").replaceFirst("_ms$", ""));
+        return words.replaceAll(letter -> letter.group(1).toUpperCase(Locale.ROOT));
     }
 
     /** The same failure, for another thread that meets it. */

@@ -7,8 +7,8 @@ import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import tutti.raw.Raw;
 
-/** A typed value that every language understands, as it lies in native memory: for who reads a part
- *  of a large one, compares, prints or stores them. Object collectives take and give plain Java
+/** A typed value that every language understands, in native memory: for reading parts of a large
+ *  one, comparing, printing and storing. Object collectives take and give plain Java
  *  values too, see {@link #get()} for what becomes what. A value never changes; any number of
  *  threads may read it. The values inside it share its memory, and closing any of them closes
  *  all. */
@@ -58,26 +58,17 @@ public final class Value implements AutoCloseable {
     /** Reads a value from MessagePack, compressed or not.
      *  @param options  null: defaults */
     public static Value decode(byte[] bytes, ObjectOptions options) {
-        try (Frame frame = Frame.open()) {
-            long out = frame.slot();
-            frame.check(Raw.tutti_object_decode(frame.bytes(bytes), bytes.length,
-                                                ObjectOptions.struct(frame, options), out,
-                                                frame.error()));
-            return owned(frame.getLong(out));
-        }
+        return owned(Handle.make((frame, out) -> Raw.tutti_object_decode(
+                frame.bytes(bytes), bytes.length, ObjectOptions.struct(frame, options), out,
+                frame.error())));
     }
 
-    /** One question to the library about this node. */
-    private interface Question<T> {
-        T ask(Frame frame, long object);
+    private <T> T ask(Handle.Request<T> request) {
+        return root.ask(request);
     }
 
-    private <T> T ask(Question<T> question) {
-        try (Frame frame = Frame.open()) {
-            return question.ask(frame, root.handle());
-        } finally {
-            Reference.reachabilityFence(root);
-        }
+    private long number(Handle.Question question) {
+        return root.number(question);
     }
 
     /** The handle of an object that is this value and nothing else. */
@@ -118,21 +109,14 @@ public final class Value implements AutoCloseable {
 
     /** A value of a list, by its place. */
     public Value at(long index) {
-        return ask((frame, object) -> {
-            long out = frame.slot();
-            frame.check(Raw.tutti_object_at(object, node, index, out, frame.error()));
-            return new Value(root, frame.getLong(out));
-        });
+        return new Value(root, number((frame, object, out) -> Raw.tutti_object_at(
+                object, node, index, out, frame.error())));
     }
 
     /** A value of a map; null if there is no such key. */
     public Value find(String key) {
-        return ask((frame, object) -> {
-            long out = frame.slot();
-            frame.check(Raw.tutti_object_find(object, node, frame.text("key", key), out,
-                                              frame.error()));
-            return found(frame.getLong(out));
-        });
+        return found(number((frame, object, out) -> Raw.tutti_object_find(
+                object, node, frame.text("key", key), out, frame.error())));
     }
 
     /** A value of a map; null if there is no such key. */
@@ -153,38 +137,26 @@ public final class Value implements AutoCloseable {
 
     /** A bool. */
     public boolean asBoolean() {
-        return ask((frame, object) -> {
-            long out = frame.slot();
-            frame.check(Raw.tutti_object_get_bool(object, node, out, frame.error()));
-            return frame.getInt(out) != 0;
-        });
+        return number((frame, object, out) -> Raw.tutti_object_get_bool(
+                object, node, out, frame.error())) != 0;
     }
 
     /** An integer of at most 2^63 - 1. */
     public long asLong() {
-        return ask((frame, object) -> {
-            long out = frame.slot();
-            frame.check(Raw.tutti_object_get_int64(object, node, out, frame.error()));
-            return frame.getLong(out);
-        });
+        return number((frame, object, out) -> Raw.tutti_object_get_int64(
+                object, node, out, frame.error()));
     }
 
     /** An integer of at least 0, as its 64 bits without a sign. */
     public long asUnsignedLong() {
-        return ask((frame, object) -> {
-            long out = frame.slot();
-            frame.check(Raw.tutti_object_get_uint64(object, node, out, frame.error()));
-            return frame.getLong(out);
-        });
+        return number((frame, object, out) -> Raw.tutti_object_get_uint64(
+                object, node, out, frame.error()));
     }
 
     /** A number that a double holds exactly. */
     public double asDouble() {
-        return ask((frame, object) -> {
-            long out = frame.slot();
-            frame.check(Raw.tutti_object_get_float64(object, node, out, frame.error()));
-            return frame.getDouble(out);
-        });
+        return Double.longBitsToDouble(number((frame, object, out) -> Raw.tutti_object_get_float64(
+                object, node, out, frame.error())));
     }
 
     /** A string. */
@@ -239,8 +211,8 @@ public final class Value implements AutoCloseable {
         out.checkWritable("out");
         ask((frame, object) -> {
             long data = Call.stage(frame, out);
-            frame.check(Raw.tutti_object_get_elements(object, node, first, out.count,
-                                                      out.dtype.code(), data, frame.error()));
+            frame.check(Raw.tutti_object_get_elements(object, node, data, out.count,
+                                                      out.dtype.code(), first, frame.error()));
             if (!out.direct) out.copyFrom(frame.view(data, (int) out.bytes()));
             Reference.reachabilityFence(out);
             return null;
@@ -249,34 +221,24 @@ public final class Value implements AutoCloseable {
 
     /** A copy with memory of its own. */
     public Value copy() {
-        return ask((frame, object) -> {
-            long out = frame.slot();
-            frame.check(Raw.tutti_object_copy(object, node, out, frame.error()));
-            return owned(frame.getLong(out));
-        });
+        return owned(number((frame, object, out) -> Raw.tutti_object_copy(
+                object, node, out, frame.error())));
     }
 
     /** JSON for people.
      *  @param indent  0: one line; else spaces for each level, at most 8
      *  @param limit   0: all of it; else about how many bytes, then "..." */
     public String toJson(int indent, long limit) {
-        return ask((frame, object) -> {
-            long out = frame.slot();
-            frame.check(Raw.tutti_object_to_json(object, node, indent, limit, out, frame.error()));
-            return new String(Bytes.take(frame.getLong(out)), StandardCharsets.UTF_8);
-        });
+        return Bytes.text(number((frame, object, out) -> Raw.tutti_object_to_json(
+                object, node, indent, limit, out, frame.error())));
     }
 
     /** MessagePack.
      *  @param options  null: defaults */
     public byte[] encode(ObjectOptions options) {
         Value whole = standalone();
-        return whole.ask((frame, object) -> {
-            long out = frame.slot();
-            frame.check(Raw.tutti_object_encode(object, ObjectOptions.struct(frame, options), out,
-                                                frame.error()));
-            return Bytes.take(frame.getLong(out));
-        });
+        return Bytes.take(whole.number((frame, object, out) -> Raw.tutti_object_encode(
+                object, ObjectOptions.struct(frame, options), out, frame.error())));
     }
 
     /** Whether the other is the same value: integers by value, floating-point numbers by their
@@ -285,13 +247,8 @@ public final class Value implements AutoCloseable {
     public boolean equals(Object other) {
         if (!(other instanceof Value)) return false;
         Value value = (Value) other;
-        return ask((frame, object) -> {
-            long out = frame.slot();
-            frame.check(Raw.tutti_object_equal(object, node, value.root.handle(), value.node, out,
-                                               frame.error()));
-            Reference.reachabilityFence(value.root);
-            return frame.getInt(out) != 0;
-        });
+        return ask((frame, object) -> value.number((inner, its, out) -> Raw.tutti_object_equal(
+                object, node, its, value.node, out, inner.error()))) != 0;
     }
 
     @Override
@@ -305,7 +262,7 @@ public final class Value implements AutoCloseable {
         return root.isClosed() ? "closed value" : toJson(0, 1000);
     }
 
-    /** Gives the memory back; the garbage collector does so, too. */
+    /** Gives the memory back, as the garbage collector does otherwise. */
     @Override
     public void close() {
         root.close();

@@ -4,33 +4,21 @@ import java.lang.ref.Reference;
 import java.time.Instant;
 import tutti.raw.Raw;
 
-/** Builds a {@link Value} front to back, for who has no Java value to copy. In a map keys and
- *  values alternate. A call that fails spoils it: every later one fails with the first reason. */
+/** Builds a {@link Value} front to back, without a Java value to copy. In a map keys and values
+ *  alternate. After a call that failed, every later one fails with the same reason. */
 public final class ValueBuilder implements AutoCloseable {
     private Value.Root root;
 
     /** Begins a value. */
     public ValueBuilder() {
-        try (Frame frame = Frame.open()) {
-            long out = frame.slot();
-            frame.check(Raw.tutti_object_create(out, frame.error()));
-            root = new Value.Root(frame.getLong(out));
-        }
+        root = new Value.Root(Handle.make((frame, out) -> Raw.tutti_object_create(
+                out, frame.error())));
     }
 
-    /** One call of the library. */
-    private interface Addition {
-        int add(Frame frame, long object);
-    }
-
-    private ValueBuilder apply(Addition addition) {
+    private ValueBuilder apply(Handle.Action addition) {
         if (root == null) throw TuttiException.invalid("builder", "the value is built already");
-        try (Frame frame = Frame.open()) {
-            frame.check(addition.add(frame, root.handle()));
-            return this;
-        } finally {
-            Reference.reachabilityFence(this);
-        }
+        root.act(addition);
+        return this;
     }
 
     /** Adds a Java value with all that is in it, see {@link Value#of}. */

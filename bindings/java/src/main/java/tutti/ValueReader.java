@@ -49,7 +49,7 @@ final class ValueReader {
 
     private long next() {
         if (at == have) {
-            frame.check(Raw.tutti_object_read(object, node, size, items, outCount, frame.error()));
+            frame.check(Raw.tutti_object_read(object, node, items, size, outCount, frame.error()));
             have = (int) frame.getLong(outCount);
             node += have;
             at = 0;

@@ -12,8 +12,8 @@ import tutti.raw.Callbacks;
 import tutti.raw.Memory;
 import tutti.raw.Raw;
 
-/** An operation that runs while the program goes on. Any number of threads may wait for it. It
- *  keeps its buffers reachable until it is done, also if the program drops or closes it before;
+/** An operation that runs while the program goes on. Any number of threads may wait for it. Its
+ *  buffers stay reachable until it is done, also if the program drops or closes the work before;
  *  their contents are the program's again when it is done.
  *  @param <T>  what it gives: Void for results that are in the buffers */
 public final class Work<T> extends Handle {
@@ -24,67 +24,38 @@ public final class Work<T> extends Handle {
         return thread;
     });
 
+    private final ReduceOp op;
     private final Outcome<T> outcome;
-    private Call.Borrowed borrowed;
-    private CompletableFuture<T> future;
-    private TuttiException failure;
     private T result;
     private boolean hasResult;
-    private volatile boolean done;
-    private boolean closed;
+    private TuttiException unread;
+    /** Futures that have not ended: they need the handle, also if the work is closed. */
+    private int futures;
+    private volatile boolean closed;
 
-    /** From here to done() the work is registered, and so reachable with all it borrows. */
-    Work(long value, Call.Borrowed borrowed, Outcome<T> outcome) {
+    /** @param op       with which the operation reduces, or null
+     *  @param outcome  null: no result but what is in the buffers */
+    Work(long value, ReduceOp op, Outcome<T> outcome) {
         super("work", value, Raw::tutti_work_release);
-        this.borrowed = borrowed;
+        this.op = op;
         this.outcome = outcome;
-        long user = Callbacks.register((Callbacks.Done) this::done);
-        try (Frame frame = Frame.open()) {
-            // Should there be no thread for the callback, the work stays registered for ever.
-            Raw.tutti_work_then(value, Callbacks.doneFunction(), user, frame.error());
-        }
     }
 
-    /** Called by the library, and by who sees first that the operation is done. */
-    private void done() {
-        if (done) return; // does not wait for a thread that reads the result
-        CompletableFuture<T> waiting;
+    /** What await gives, once the operation has succeeded. */
+    private T result() {
+        if (outcome == null) return null;
         synchronized (this) {
-            if (done) return;
-            failure = endedWith();
-            try {
-                if (outcome != null) outcome.take(this);
-            } catch (Throwable thrown) {
-                if (failure == null) failure = unread(thrown);
+            if (!hasResult) {
+                try {
+                    result = outcome.get(this);
+                } catch (Throwable thrown) {
+                    unread = unread(thrown);
+                }
+                hasResult = true;
             }
-            borrowed.release();
-            borrowed = null;
-            done = true;
-            waiting = future;
-            if (closed) release();
+            if (unread != null) throw unread.again();
+            return result;
         }
-        if (waiting != null) waiting.completeAsync(this::value, ENDS);
-    }
-
-    private TuttiException endedWith() {
-        try (Frame frame = Frame.open()) {
-            int status = Raw.tutti_work_error(handle(), frame.error());
-            return status == TUTTI_OK ? null : borrowed.explain(frame.failure(status));
-        }
-    }
-
-    /** What await gives, once the operation is done. */
-    private synchronized T value() {
-        if (failure == null && !hasResult) {
-            try {
-                result = outcome == null ? null : outcome.get(this);
-            } catch (Throwable thrown) {
-                failure = unread(thrown);
-            }
-            hasResult = true;
-        }
-        if (failure != null) throw failure.again();
-        return result;
     }
 
     /** The failure of a work whose operation succeeded, but whose result Java cannot hold. */
@@ -97,14 +68,9 @@ public final class Work<T> extends Handle {
         return failure;
     }
 
-    private static long open(Work<?> work) {
-        return work.open();
-    }
-
+    /** The handle, unless the program has closed the work. */
     private long open() {
-        synchronized (this) {
-            if (!closed) return handle();
-        }
+        if (!closed) return handle();
         throw new UsageException(Status.INVALID_HANDLE, -1, 0, "the work is closed");
     }
 
@@ -117,50 +83,84 @@ public final class Work<T> extends Handle {
 
     /** Waits until the operation is done.
      *  @param limit  of this wait alone; null: none; not above 0: hardly waits at all
-     *  @throws TimeoutExpiredException  the operation is still running, and may be waited for
-     *      again; or it ended so itself ({@link #isCompleted()} tells)
-     *  @throws TuttiException           its failure */
+     *  @throws PendingException  this wait expired; the operation goes on, and may be waited for
+     *      again
+     *  @throws TuttiException    its failure */
     public T await(Duration limit) {
-        long work = open();
+        return await(open(), Frame.limit(limit));
+    }
+
+    private T await(long work, long limitMs) {
         try (Frame frame = Frame.open()) {
-            int status = Raw.tutti_work_wait(work, Frame.limit(limit), frame.error());
-            if (status == TUTTI_ERR_INVALID_HANDLE) throw frame.failure(status);
-            if (status == TUTTI_ERR_TIMEOUT) {
-                TuttiException expired = frame.failure(status);
-                if (!isCompleted()) throw expired;
-            }
-            done();
-            return value();
+            int status = Raw.tutti_work_wait(work, limitMs, frame.error());
+            if (status != TUTTI_OK) throw ReduceOp.explain(op, frame.failure(status));
+            return result();
         } finally {
             Reference.reachabilityFence(this);
         }
     }
 
     /** A future that ends as the operation does, on a daemon thread that may wait for anything.
-     *  Each call gives one of its own; cancelling it does not end the operation. */
+     *  Each call gives one of its own. Cancelling one ends it, and cancels a receive for which no
+     *  message has come; any other operation goes on. */
     public CompletableFuture<T> future() {
-        open();
+        CompletableFuture<T> future = new CompletableFuture<>() {
+            @Override
+            public boolean cancel(boolean mayInterrupt) {
+                boolean cancelled = super.cancel(mayInterrupt);
+                if (cancelled) cancelIfReceive();
+                return cancelled;
+            }
+        };
         synchronized (this) {
-            boolean ended = done && future == null;
-            if (future == null) future = new CompletableFuture<>();
-            CompletableFuture<T> own = future.copy();
-            if (ended) future.completeAsync(this::value, ENDS);
-            return own;
+            long work = open();
+            long user = Callbacks.register((Callbacks.Done) () -> ENDS.execute(() -> end(future)));
+            try (Frame frame = Frame.open()) {
+                int status = Raw.tutti_work_then(work, Callbacks.doneFunction(), user, 0,
+                                                 frame.error());
+                if (status != TUTTI_OK) Callbacks.remove(user);
+                frame.check(status);
+            }
+            futures++;
+        }
+        return future;
+    }
+
+    private void end(CompletableFuture<T> future) {
+        try {
+            future.complete(await(handle(), 0));
+        } catch (Throwable failure) {
+            future.completeExceptionally(failure);
+        } finally {
+            synchronized (this) {
+                if (--futures == 0 && closed) release();
+            }
         }
     }
 
-    private interface Question {
+    /** Cancels a receive for which no message has come: it fails with {@link Status#ABORTED}, and a
+     *  message that comes later goes to the next receive.
+     *  @return whether it was cancelled; false if its message has begun to come, or it is done
+     *  @throws UsageException  if the operation is no receive */
+    public boolean cancel() {
+        return ask(Raw::tutti_work_cancel) != 0;
+    }
+
+    private void cancelIfReceive() {
+        try (Frame frame = Frame.open()) {
+            Raw.tutti_work_cancel(handle(), frame.slot(), frame.error());
+        } catch (UsageException closed) {
+            // Then it is done.
+        }
+    }
+
+    private interface Fact {
         int ask(long work, long out, long error);
     }
 
-    private long ask(Question question) {
-        try (Frame frame = Frame.open()) {
-            long out = frame.slot();
-            frame.check(question.ask(open(), out, frame.error()));
-            return frame.getLong(out);
-        } finally {
-            Reference.reachabilityFence(this);
-        }
+    private long ask(Fact fact) {
+        open();
+        return number((frame, work, out) -> fact.ask(work, out, frame.error()));
     }
 
     /** Whether the operation is done, successfully or not. */
@@ -175,25 +175,25 @@ public final class Work<T> extends Handle {
 
     /** How the operation failed; null while it runs and if it succeeded. */
     public TuttiException exception() {
-        if (!isCompleted()) return null;
-        done();
-        synchronized (this) {
-            return failure == null ? null : failure.again();
-        }
+        open();
+        return ask((frame, work) -> {
+            int status = Raw.tutti_work_error(work, frame.error());
+            if (status != TUTTI_OK) return ReduceOp.explain(op, frame.failure(status));
+            synchronized (this) {
+                return unread == null ? null : unread.again();
+            }
+        });
     }
 
     /** The group rank that a finished receive received from; else -1. */
     public int sourceRank() {
-        return (int) ask(Raw::tutti_work_source_rank);
+        open();
+        return source();
     }
 
-    /** The same for who holds the lock while the operation ends, also if the work is closed. */
-    int sourceRankNow() {
-        try (Frame frame = Frame.open()) {
-            long out = frame.slot();
-            frame.check(Raw.tutti_work_source_rank(handle(), out, frame.error()));
-            return frame.getInt(out);
-        }
+    int source() {
+        return (int) number((frame, work, out) -> Raw.tutti_work_source_rank(work, out,
+                                                                             frame.error()));
     }
 
     /** The name of the operation, for instance "all_reduce". */
@@ -211,9 +211,7 @@ public final class Work<T> extends Handle {
     /** For people, for instance "all_reduce, running". */
     @Override
     public String toString() {
-        synchronized (this) {
-            return closed ? "closed work" : opType() + (done ? ", done" : ", running");
-        }
+        return closed ? "closed work" : opType() + (isCompleted() ? ", done" : ", running");
     }
 
     /** How long the operation took, from the call that started it; null while it runs. */
@@ -223,8 +221,10 @@ public final class Work<T> extends Handle {
     }
 
     /** Waits until one of several operations is done.
+     *  @param works  null among them is skipped
      *  @param limit  of this wait; null: none
-     *  @return the index of one that is done, the lowest if several are */
+     *  @return the index of one that is done, the lowest if several are
+     *  @throws PendingException  none is done, and the limit has passed */
     public static int waitAny(List<? extends Work<?>> works, Duration limit) {
         try (Frame frame = Frame.open()) {
             long out = frame.slot();
@@ -237,8 +237,10 @@ public final class Work<T> extends Handle {
     }
 
     /** Waits until all operations are done, also after a failure.
+     *  @param works  null among them is skipped
      *  @param limit  of the whole wait; null: none
-     *  @throws TuttiException  the first failure in their order, or that the limit has passed */
+     *  @throws PendingException  the limit has passed
+     *  @throws TuttiException    the first failure in their order */
     public static void waitAll(List<? extends Work<?>> works, Duration limit) {
         try (Frame frame = Frame.open()) {
             frame.check(Raw.tutti_work_wait_all(handles(frame, works), works.size(),
@@ -250,16 +252,22 @@ public final class Work<T> extends Handle {
 
     private static long handles(Frame frame, List<? extends Work<?>> works) {
         long[] handles = new long[works.size()];
-        for (int i = 0; i < handles.length; i++) handles[i] = open(works.get(i));
+        for (int i = 0; i < handles.length; i++) {
+            Work<?> work = works.get(i);
+            handles[i] = work == null ? 0 : work.open();
+        }
         return frame.longs(handles);
     }
 
-    /** Gives the handle back; what is running goes on, and its future ends as it does. */
     @Override
-    public void close() {
-        synchronized (this) {
-            closed = true;
-            if (done) release();
-        }
+    public boolean isClosed() {
+        return closed;
+    }
+
+    /** Gives the handle back; what is running goes on, and its futures end as it does. */
+    @Override
+    public synchronized void close() {
+        closed = true;
+        if (futures == 0) release();
     }
 }

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.*;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 /** Every collective, of arrays and of direct memory, now and as a work. */
@@ -37,11 +39,11 @@ class CollectivesTest {
     }
 
     @Test
-    void what_gathered_calls_throw_is_what_one_sees() {
+    void what_coalesced_calls_throw_is_what_one_sees() {
         Ranks.runToTheEnd(1, group -> {
             IllegalStateException mine = assertThrows(IllegalStateException.class,
-                () -> group.coalesce(() -> {
-                    group.close();
+                () -> group.coalesce(together -> {
+                    together.close();
                     throw new IllegalStateException("mine");
                 }));
             assertEquals(UsageException.class, mine.getSuppressed()[0].getClass());
@@ -243,9 +245,13 @@ class CollectivesTest {
         eachWay((group, way) -> {
             Tensor first = tensor(way, group.rank());
             Tensor second = tensor(way, 1);
-            Runnable calls = () -> {
-                group.allReduce(first, ReduceOp.SUM);
-                group.allReduce(second, ReduceOp.SUM);
+            Consumer<Group> calls = together -> {
+                assertEquals(group.size(), together.size());
+                together.allReduce(first, ReduceOp.SUM);
+                together.allReduce(second, ReduceOp.SUM);
+                double[] apart = {1};
+                group.allReduce(Tensor.of(apart), ReduceOp.SUM); // the group works as ever
+                assertEquals(group.size(), apart[0]);
             };
             if (way == Way.ASYNC) group.coalesceAsync(calls).await();
             else group.coalesce(calls);
@@ -255,20 +261,39 @@ class CollectivesTest {
     }
 
     @Test
-    void coalescing_refuses_what_it_cannot_gather() {
+    void calls_of_other_threads_are_no_part_of_a_coalescing() {
         Ranks.run(2, group -> {
-            group.coalesce(() -> {
-                group.allReduce(Tensor.of(new double[1]), ReduceOp.SUM);
-                assertThrows(UsageException.class, () -> group.allGatherObject("now"));
-                assertThrows(UsageException.class, group::barrierAsync);
-            });
-            group.coalesceAsync(() -> {
+            double[] sum = {1};
+            group.coalesce(together -> CompletableFuture.runAsync(() -> {
+                double[] apart = {1};
+                group.allReduce(Tensor.of(apart), ReduceOp.SUM);
+                assertEquals(2, apart[0]);
+                together.allReduce(Tensor.of(sum), ReduceOp.SUM);
+            }, task -> new Thread(task).start()).join());
+            assertEquals(2, sum[0]);
+        });
+    }
+
+    @Test
+    void a_coalescing_refuses_what_cannot_be_part_of_one() {
+        Ranks.run(2, group -> {
+            Group[] kept = new Group[1];
+            group.coalesce(together -> {
+                kept[0] = together;
+                together.allReduce(Tensor.of(new double[1]), ReduceOp.SUM);
+                assertThrows(UsageException.class, () -> together.allGatherObject("now"));
+                assertThrows(UsageException.class, together::barrierAsync);
                 assertThrows(UsageException.class,
-                             () -> group.allReduce(Tensor.of(new double[1]), ReduceOp.SUM));
-                group.barrier();
+                             () -> together.send(Tensor.of(new double[1]), 0, 0));
+            });
+            assertThrows(UsageException.class, () -> kept[0].barrier());
+            group.coalesceAsync(together -> {
+                assertThrows(UsageException.class,
+                             () -> together.allReduce(Tensor.of(new double[1]), ReduceOp.SUM));
+                together.barrier();
             }).await();
-            assertThrows(IllegalStateException.class, () -> group.coalesce(() -> {
-                group.barrier();
+            assertThrows(IllegalStateException.class, () -> group.coalesce(together -> {
+                together.barrier();
                 throw new IllegalStateException("the rest of the program");
             }));
             group.barrier();

@@ -35,8 +35,56 @@ class GroupTest {
             assertFalse(group.isReproducible());
             assertArrayEquals(new int[] {0, 1, 2}, group.processGroupRanks());
             group.setTimeout(Duration.ofSeconds(30));
+            assertEquals(Duration.ofSeconds(30), group.timeout());
             group.setTimeout(Tutti.NO_TIMEOUT);
+            assertEquals(Tutti.NO_TIMEOUT, group.timeout());
+            assertEquals(0, group.failedRanks().length);
+            Group named = group.newGroup(null, null, "the named one", null);
+            assertTrue(named.name().contains("the named one"), named.name());
+            try (Group again = named.retain()) {
+                assertEquals(3, again.size());
+                again.barrier();
+            }
+            named.barrier();
             assertThrows(UsageException.class, () -> group.setTimeout(Duration.ZERO));
+        });
+    }
+
+    @Test
+    void a_description_names_a_group() {
+        Ranks.run(1, new GroupOptions().description("the readers"), group -> {
+            assertEquals("the readers", group.name());
+            Group soon = group.withTimeout(Duration.ofMillis(1));
+            TuttiException late = assertThrows(TuttiException.class,
+                () -> soon.irecv(Ranks.doubles(0), 0, 0).await());
+            assertTrue(late.getMessage().contains("the readers"), late.getMessage());
+        });
+    }
+
+    @Test
+    void messages_name_the_arguments_as_java_does() {
+        Ranks.run(1, group -> {
+            UsageException source = assertThrows(UsageException.class,
+                () -> group.broadcast(Tensor.of(new double[1]), 3));
+            assertTrue(source.getMessage().startsWith("broadcast: groupSrc is 3"),
+                       source.getMessage());
+            UsageException nothing = assertThrows(UsageException.class,
+                                                  () -> group.send(null, 0, 0));
+            assertTrue(nothing.getMessage().contains("tensor is null"), nothing.getMessage());
+            UsageException name = assertThrows(UsageException.class,
+                () -> group.newGroup(null, "no_such_one", null, null));
+            assertTrue(name.getMessage().contains("no_such_one"), name.getMessage());
+        });
+    }
+
+    @Test
+    void a_group_is_destroyed_with_a_limit() {
+        Ranks.runToTheEnd(2, group -> {
+            assertThrows(UsageException.class, () -> group.destroy(Duration.ZERO));
+            Group again = group.retain();
+            group.destroy(Duration.ofMillis(1));
+            assertThrows(UsageException.class, again::barrier);
+            again.close();
         });
     }
 
@@ -130,6 +178,7 @@ class GroupTest {
         TuttiException failure = assertThrows(TuttiException.class,
             () -> Group.createWithAllGather("gloo", input -> { throw thrown; }, 0, 2, null));
         assertSame(thrown, failure.getCause());
+        assertTrue(failure.getMessage().contains("no MPI today"), failure.getMessage());
     }
 
     @Test

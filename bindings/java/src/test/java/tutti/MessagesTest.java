@@ -83,7 +83,7 @@ class MessagesTest {
         Ranks.run(1, group -> {
             UsageException rank = assertThrows(UsageException.class,
                 () -> group.send(Ranks.doubles(1), 5, 0));
-            assertTrue(rank.getMessage().contains("group_dst"), rank.getMessage());
+            assertTrue(rank.getMessage().contains("groupDst"), rank.getMessage());
             UsageException tag = assertThrows(UsageException.class,
                 () -> group.isend(Ranks.doubles(1), 0, -1));
             assertTrue(tag.getMessage().contains("tag"), tag.getMessage());

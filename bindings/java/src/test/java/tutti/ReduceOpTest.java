@@ -77,6 +77,7 @@ class ReduceOpTest {
             });
             if (failure.getCause() != null) {
                 assertEquals("cannot", failure.getCause().getMessage());
+                assertTrue(failure.getMessage().contains("cannot"), failure.getMessage());
                 assertEquals(Status.BACKEND, failure.status());
             }
             bad.close();

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -171,5 +172,162 @@ class StoreTest {
         store.close();
         UsageException closed = assertThrows(UsageException.class, () -> store.get("key"));
         assertEquals(Status.INVALID_HANDLE, closed.status());
+    }
+
+    @Test
+    void a_wait_has_a_timeout_of_its_own() {
+        try (HashStore store = new HashStore()) {
+            Duration soon = Duration.ofMillis(10);
+            assertThrows(TimeoutExpiredException.class, () -> store.get("never", soon));
+            assertThrows(TimeoutExpiredException.class, () -> store.queuePop("never", soon));
+            assertThrows(TimeoutExpiredException.class,
+                         () -> store.multiGet(List.of("never"), soon));
+            assertThrows(TimeoutExpiredException.class,
+                         () -> store.await(List.of("never"), soon));
+            assertThrows(TimeoutExpiredException.class, () -> store.barrier("nobody", 2, soon));
+            try (Store other = store.cloneStore(soon)) {
+                assertEquals(soon, other.timeout());
+                assertThrows(TimeoutExpiredException.class, () -> other.get("never"));
+            }
+            store.flush(null);
+        }
+    }
+
+    @Test
+    void a_file_store_has_a_timeout(@TempDir Path folder) {
+        try (FileStore store = new FileStore(folder.resolve("s"), -1, Duration.ofMillis(30))) {
+            assertEquals(Duration.ofMillis(30), store.timeout());
+            assertThrows(TimeoutExpiredException.class, () -> store.get("never"));
+        }
+    }
+
+    /** A thread that waits for ever at a store, and how that ended. */
+    private static final class Waiting extends Thread {
+        private final Runnable wait;
+        private TuttiException end;
+        private boolean staysInterrupted;
+
+        Waiting(Runnable wait) {
+            this.wait = wait;
+            start();
+        }
+
+        @Override
+        public void run() {
+            try {
+                wait.run();
+            } catch (TuttiException failure) {
+                end = failure;
+            }
+            staysInterrupted = isInterrupted();
+        }
+
+        /** Until it is in C, waiting for a key or about to. */
+        void untilItGets() {
+            while (java.util.Arrays.stream(getStackTrace())
+                           .noneMatch(call -> call.getMethodName().equals("tutti_store_get"))) {
+                Thread.onSpinWait();
+            }
+        }
+
+        Status end() throws InterruptedException {
+            join();
+            return end == null ? Status.OK : end.status();
+        }
+    }
+
+    private static List<Consumer<Store>> waits() {
+        Duration none = Tutti.NO_TIMEOUT;
+        return List.of(store -> store.get("never", none), store -> store.queuePop("none", none),
+                       store -> store.multiGet(List.of("never"), none),
+                       store -> store.await(List.of("never"), none),
+                       store -> store.barrier("nobody" + Thread.currentThread().getId(), 2, none));
+    }
+
+    private static void interrupting(Store store) throws InterruptedException {
+        for (Consumer<Store> wait : waits()) {
+            Waiting waiting = new Waiting(() -> wait.accept(store));
+            waiting.interrupt();
+            assertEquals(Status.ABORTED, waiting.end());
+            assertTrue(waiting.staysInterrupted);
+        }
+        Waiting before = new Waiting(() -> {
+            Thread.currentThread().interrupt();
+            store.get("never", Tutti.NO_TIMEOUT);
+        });
+        assertEquals(Status.ABORTED, before.end());
+        for (Consumer<Store> wait : waits()) {
+            Waiting waiting = new Waiting(() -> wait.accept(store));
+            while (waiting.isAlive()) store.interrupt();
+            assertEquals(Status.ABORTED, waiting.end());
+            assertFalse(waiting.staysInterrupted);
+        }
+        store.set("still", "there");
+        assertEquals("there", store.getString("still"));
+    }
+
+    @Test
+    void an_interrupted_thread_stops_waiting() throws InterruptedException {
+        try (HashStore store = new HashStore();
+             PrefixStore prefix = new PrefixStore("p", store);
+             TCPStore tcp = new TCPStore("127.0.0.1", 0, 1, true, null)) {
+            interrupting(store);
+            interrupting(prefix);
+            interrupting(tcp);
+        }
+    }
+
+    @Test
+    void interrupting_one_thread_leaves_the_waits_of_others() throws InterruptedException {
+        try (HashStore store = new HashStore()) {
+            String[] got = new String[2];
+            Waiting one = new Waiting(() -> got[0] = store.getString("key"));
+            Waiting other = new Waiting(() -> {
+                got[1] = new String(store.get("key", Duration.ofHours(1)), StandardCharsets.UTF_8);
+            });
+            one.untilItGets();
+            other.untilItGets();
+            for (int i = 0; i < 50; i++) {
+                Waiting meant = new Waiting(() -> store.get("never", Tutti.NO_TIMEOUT));
+                meant.interrupt();
+                assertEquals(Status.ABORTED, meant.end());
+            }
+            store.set("key", "value");
+            assertEquals(Status.OK, one.end());
+            assertEquals(Status.OK, other.end());
+            assertArrayEquals(new String[] {"value", "value"}, got);
+        }
+    }
+
+    @Test
+    void what_one_waits_for_again_has_the_rest_of_its_time() throws InterruptedException {
+        try (HashStore store = new HashStore()) {
+            Waiting waiting = new Waiting(() -> store.get("never", Duration.ofMillis(50)));
+            while (waiting.isAlive()) tutti.raw.Raw.tutti_store_interrupt(store.handle(), 0);
+            assertEquals(Status.TIMEOUT, waiting.end());
+        }
+    }
+
+    @Test
+    void closing_a_store_ends_the_waits_at_it() throws InterruptedException {
+        Status end;
+        do {
+            HashStore store = new HashStore();
+            Waiting waiting = new Waiting(() -> store.get("never", Duration.ofSeconds(5)));
+            waiting.untilItGets();
+            store.close();
+            end = waiting.end();
+        } while (end == Status.TIMEOUT); // it was in C, and about to wait
+        assertEquals(Status.INVALID_HANDLE, end);
+    }
+
+    @Test
+    void two_objects_of_one_store_share_its_interruptions() throws InterruptedException {
+        try (HashStore store = new HashStore(); PrefixStore prefix = new PrefixStore("p", store);
+             Store same = prefix.underlyingStore()) {
+            Waiting waiting = new Waiting(() -> store.get("never", Tutti.NO_TIMEOUT));
+            while (waiting.isAlive()) same.interrupt();
+            assertEquals(Status.ABORTED, waiting.end());
+        }
     }
 }

@@ -9,6 +9,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import tutti.raw.Callbacks;
 import tutti.raw.RawConstants;
 
 class TuttiTest {
@@ -79,6 +80,7 @@ class TuttiTest {
 
     @Test
     void the_log_goes_to_a_callback() throws Exception {
+        int before = Callbacks.count();
         CountDownLatch warned = new CountDownLatch(1);
         Tutti.setLogCallback(LogLevel.WARNING, (level, line) -> {
             if (level == LogLevel.WARNING && !line.isEmpty()) warned.countDown();
@@ -90,6 +92,7 @@ class TuttiTest {
             assertTrue(warned.await(60, TimeUnit.SECONDS));
         }
         Tutti.setLogCallback(LogLevel.OFF, null);
+        while (Callbacks.count() > before) Thread.onSpinWait(); // ends when it is let go
     }
 
     @Test

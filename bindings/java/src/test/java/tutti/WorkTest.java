@@ -10,6 +10,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import tutti.raw.Callbacks;
 import tutti.raw.Raw;
 
 class WorkTest {
@@ -53,12 +54,87 @@ class WorkTest {
             CompletableFuture<Integer> other = work.future();
             CompletableFuture<String> thread =
                     work.future().thenApply(rank -> Thread.currentThread().getName());
-            assertTrue(work.future().cancel(true));
             group.isend(Ranks.doubles(5), 0, 3).await();
             assertEquals(0, other.get(60, TimeUnit.SECONDS));
             assertEquals("tutti future", thread.get(60, TimeUnit.SECONDS));
             assertEquals(0, work.future().get(60, TimeUnit.SECONDS));
         });
+    }
+
+    @Test
+    void a_receive_that_has_not_begun_is_cancelled() {
+        Ranks.run(1, group -> {
+            Work<Integer> first = group.irecv(Ranks.doubles(0), 0, 3);
+            assertTrue(first.future().cancel(true));
+            assertEquals(Status.ABORTED,
+                         assertThrows(TuttiException.class, first::await).status());
+            Work<Integer> second = group.irecv(Ranks.doubles(0), 0, 3);
+            assertTrue(second.cancel());
+            Work<Integer> third = group.irecv(Ranks.doubles(0), 0, 3);
+            group.isend(Ranks.doubles(5), 0, 3).await();
+            assertEquals(0, third.await());
+            assertFalse(third.cancel());
+            Work<BytesMessage> bytes = group.recvBytesAsync(0, 4);
+            assertTrue(bytes.cancel());
+            Work<ObjectMessage> objects = group.recvObjectListAsync(1, 0, 4);
+            assertTrue(objects.future().cancel(false));
+            assertThrows(BackendException.class, objects::await);
+            assertEquals(Status.ABORTED, objects.exception().status());
+        });
+    }
+
+    @Test
+    void what_is_no_receive_goes_on_when_its_future_is_cancelled() {
+        Ranks.run(2, group -> {
+            if (group.rank() == 0) {
+                Tensor tensor = Ranks.doubles(1);
+                Work<Void> work = group.allReduceAsync(tensor, ReduceOp.SUM);
+                CompletableFuture<Void> future = work.future();
+                assertTrue(future.cancel(true));
+                assertTrue(future.isCancelled());
+                assertThrows(UsageException.class, work::cancel);
+                group.sendBytes(new byte[0], 1, 0);
+                work.await();
+                assertEquals(3, Ranks.read(tensor)[0]);
+                assertFalse(work.future().get(60, TimeUnit.SECONDS) != null);
+            } else {
+                group.recvBytes(0, 0);
+                group.allReduce(Ranks.doubles(2), ReduceOp.SUM);
+            }
+        });
+    }
+
+    @Test
+    void a_cancelled_future_of_a_closed_work_lets_it_go() {
+        int before = Callbacks.count();
+        Ranks.run(1, group -> {
+            Work<Integer> work = group.irecv(Ranks.doubles(0), 0, 3);
+            CompletableFuture<Integer> future = work.future();
+            work.close();
+            assertTrue(work.isClosed());
+            assertTrue(future.cancel(true));
+        });
+        while (Callbacks.count() > before) Thread.onSpinWait(); // ends when the last is let go
+    }
+
+    @Test
+    void nothing_stays_registered() {
+        int before = Callbacks.count();
+        Ranks.run(2, group -> {
+            int peer = 1 - group.rank();
+            Group none = group.withTimeout(Duration.ofMillis(10));
+            assertThrows(UsageException.class, () -> group.broadcastAsync(Ranks.doubles(0), 7));
+            assertThrows(UsageException.class, () -> group.isend(null, peer, -1));
+            assertThrows(TimeoutExpiredException.class,
+                         () -> none.irecv(Ranks.doubles(0), peer, 9).await());
+            group.batchISendIRecv(List.of());
+            group.batchISendIRecv(List.of(P2POp.isend(Ranks.doubles(1), peer, 0),
+                                          P2POp.irecv(Ranks.doubles(0), peer, 0)));
+            group.allGatherObjectAsync("never taken");
+            group.allGatherBytesAsync(new byte[10]).close();
+            assertEquals(2, group.allGatherBytesAsync(new byte[10]).await().size());
+        });
+        while (Callbacks.count() > before) Thread.onSpinWait(); // ends when the last is let go
     }
 
     @Test
@@ -77,13 +153,8 @@ class WorkTest {
     /** Stands for a result that the heap has no room for. */
     private static final class NoRoom implements Outcome<byte[]> {
         @Override
-        public void take(Work<byte[]> work) {
-            throw new OutOfMemoryError("no room");
-        }
-
-        @Override
         public byte[] get(Work<byte[]> work) {
-            return new byte[0];
+            throw new OutOfMemoryError("no room");
         }
     }
 
@@ -127,7 +198,7 @@ class WorkTest {
             Tensor tensor = Ranks.doubles(0);
             int peer = 1 - group.rank();
             Work<Integer> work = group.irecv(tensor, peer, 0);
-            assertThrows(TimeoutExpiredException.class, () -> work.await(Duration.ofMillis(1)));
+            assertThrows(PendingException.class, () -> work.await(Duration.ofMillis(1)));
             assertFalse(work.isCompleted());
             assertNull(work.exception());
             assertNull(work.duration());
@@ -144,9 +215,9 @@ class WorkTest {
             Work<Integer> work = group.irecv(Ranks.doubles(0), 0, 0);
             for (Duration limit : List.of(Duration.ZERO, Duration.ofMillis(-1),
                                           Duration.ofDays(-1))) {
-                assertThrows(TimeoutExpiredException.class, () -> work.await(limit));
+                assertThrows(PendingException.class, () -> work.await(limit));
                 assertFalse(work.isCompleted(), limit + " was taken for no limit");
-                assertThrows(TimeoutExpiredException.class,
+                assertThrows(PendingException.class,
                              () -> Work.waitAny(List.of(work), limit));
                 UsageException refused = assertThrows(UsageException.class,
                                                       () -> group.withTimeout(limit));
@@ -179,12 +250,17 @@ class WorkTest {
             works.add(group.irecv(Ranks.doubles(0), peer, 2));
             group.isend(Ranks.doubles(1), peer, 2).await();
             assertEquals(1, Work.waitAny(works, Duration.ofSeconds(60)));
-            assertThrows(TimeoutExpiredException.class,
+            assertThrows(PendingException.class,
                          () -> Work.waitAll(works, Duration.ofMillis(1)));
             group.barrier();
             group.isend(Ranks.doubles(1), peer, 1).await();
             Work.waitAll(works, null);
+            works.set(0, null);
+            assertEquals(1, Work.waitAny(works, null));
+            Work.waitAll(works, null);
             Work.waitAll(List.of(), null);
+            works.set(1, null);
+            assertThrows(UsageException.class, () -> Work.waitAny(works, null));
             assertThrows(UsageException.class, () -> Work.waitAny(List.of(), null));
         });
     }

@@ -1,5 +1,6 @@
 package tutti.raw;
 
+import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -13,14 +14,14 @@ public final class Callbacks {
         void done();
     }
 
-    /** Reduces `count` elements at two addresses. */
+    /** Reduces `count` elements at two addresses; a failure puts its text into the error. */
     public interface Reduce {
-        int reduce(long in, long inout, long count, int dtype);
+        int reduce(long in, long inout, long count, int dtype, long error);
     }
 
-    /** Gathers `size` bytes of each rank. */
+    /** Gathers `size` bytes of each rank; a failure puts its text into the error. */
     public interface AllGather {
-        int allGather(long input, long output, long size);
+        int allGather(long input, long output, long size, long error);
     }
 
     /** Hears a line of the log. */
@@ -49,6 +50,10 @@ public final class Callbacks {
 
     public static native long logFunction();
 
+    /** The address of the C function that ends what register began: a `release_user`, or an
+     *  `on_done` for which nothing else is to be done. */
+    public static native long releaseFunction();
+
     /** Registers a callback; the number is its `user`. */
     public static long register(Object callback) {
         long user = LAST.incrementAndGet();
@@ -74,22 +79,33 @@ public final class Callbacks {
         }
     }
 
-    static int reduce(long user, long in, long inout, long count, int dtype) {
+    static int reduce(long user, long in, long inout, long count, int dtype, long error) {
         try {
-            return ((Reduce) REGISTERED.get(user)).reduce(in, inout, count, dtype);
+            return ((Reduce) REGISTERED.get(user)).reduce(in, inout, count, dtype, error);
         } catch (Throwable thrown) {
-            report(thrown);
-            return RawConstants.TUTTI_ERR_BACKEND;
+            return tell(error, thrown);
         }
     }
 
-    static int allGather(long user, long input, long output, long size) {
+    static int allGather(long user, long input, long output, long size, long error) {
         try {
-            return ((AllGather) REGISTERED.get(user)).allGather(input, output, size);
+            return ((AllGather) REGISTERED.get(user)).allGather(input, output, size, error);
         } catch (Throwable thrown) {
-            report(thrown);
-            return RawConstants.TUTTI_ERR_BACKEND;
+            return tell(error, thrown);
         }
+    }
+
+    /** Makes what was thrown the text of a failure; returns its status. */
+    public static int tell(long error, Throwable thrown) {
+        String text = String.valueOf(thrown).replace('\0', ' ');
+        int room = RawConstants.sizeof_tutti_error - RawConstants.tutti_error_message - 1;
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        int size = Math.min(bytes.length, room);
+        while (size < bytes.length && (bytes[size] & 0xc0) == 0x80) size--;
+        byte[] ended = java.util.Arrays.copyOf(bytes, size + 1);
+        ended[size] = 0;
+        Memory.put(ended, 0, ended.length, error + RawConstants.tutti_error_message);
+        return RawConstants.TUTTI_ERR_BACKEND;
     }
 
     static void log(long user, int level, long message) {

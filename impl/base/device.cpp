@@ -1,0 +1,33 @@
+#include "device.hpp"
+
+#include "error.hpp"
+
+namespace tutti {
+
+const char* device_type_name(tutti_device_type type) {
+    switch (type) {
+        case TUTTI_CPU:
+            return "cpu";
+        case TUTTI_CUDA:
+            return "cuda";
+        case TUTTI_XPU:
+            return "xpu";
+        default:
+            return nullptr;
+    }
+}
+
+void check_device_type(tutti_device_type type, const std::string& argument) {
+    if (type == TUTTI_CPU) return;
+    const char* const name = device_type_name(type);
+    if (name == nullptr) refuse(argument, " is ", type, ", no known device type");
+    throw Error(TUTTI_ERR_UNSUPPORTED, cat(argument, " is ", type, " (", name,
+                                           "): this build has no devices but the CPU"));
+}
+
+void check_device(tutti_device_type type, int32_t index, const std::string& owner) {
+    check_device_type(type, owner + ".device_type");
+    if (index != 0) refuse(owner, ".device_index is ", index, "; it must be 0 for the CPU");
+}
+
+}  // namespace tutti

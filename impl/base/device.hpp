@@ -1,0 +1,19 @@
+// Devices by the numbers of tutti_device_type. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tutti/types.h"
+
+namespace tutti {
+
+// "cuda"; null if no device type has that number.
+const char* device_type_name(tutti_device_type type);
+
+// Throw INVALID_ARGUMENT for what is no device, UNSUPPORTED for one that this build does not have;
+// both name the argument.
+void check_device_type(tutti_device_type type, const std::string& argument);
+void check_device(tutti_device_type type, int32_t index, const std::string& owner);
+
+}  // namespace tutti

@@ -1,0 +1,77 @@
+#include "coalescing.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.hpp"
+#include "entry.hpp"
+#include "transport/channel.hpp"
+
+namespace tutti {
+
+namespace {
+
+// What is not written, or not read, by others at the same time.
+bool is_free(const Claims& claims, const FlatCall& call) {
+    return std::ranges::all_of(call.outputs, [&](Bytes one) { return claims.may_write(one); }) &&
+           std::ranges::all_of(call.inputs, [&](ConstBytes one) { return claims.may_read(one); });
+}
+
+bool can_be_coalesced(const FlatCall& call) {
+    using Kind = FlatCall::Kind;
+    return call.kind != Kind::MonitoredBarrier && call.kind != Kind::ByteStrings &&
+           call.kind != Kind::Alloc && call.kind != Kind::Coalesced;
+}
+
+}  // namespace
+
+Coalescing::Coalescing(std::shared_ptr<Group> group) : group_(std::move(group)) {
+    group_->check_coalescing();
+}
+
+void Coalescing::check_not_ended() const {
+    if (has_ended_) throw Error(TUTTI_ERR_INVALID_HANDLE, "the coalescing has ended");
+}
+
+void Coalescing::take(FlatCall call) {
+    if (!can_be_coalesced(call)) {
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(call_name(call), " cannot be coalesced"));
+    }
+    const Lock lock(mutex_);
+    check_not_ended();
+    if (calls_.calls.size() == Slot::most_steps) {
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                    cat(calls_.calls.size(), " calls are in this coalescing, as many as can be"));
+    }
+    if (!is_free(claims_, call)) {
+        throw Error(
+            TUTTI_ERR_INVALID_ARGUMENT,
+            cat(call_name(call), " overlaps the memory of an earlier call of this coalescing"));
+    }
+    const FlatCall& taken = calls_.calls.emplace_back(std::move(call));
+    MemoryUse use;
+    for (const Bytes output : taken.outputs) {
+        claims_.write(output);
+        use.add(output.data());
+    }
+    for (const ConstBytes input : taken.inputs) {
+        claims_.read(input);
+        use.add(input.data());
+    }
+    if (!use.empty()) uses_.push_back(std::move(use));
+}
+
+Coalesced Coalescing::end() {
+    const Lock lock(mutex_);
+    check_not_ended();
+    has_ended_ = true;
+    claims_ = {};
+    return std::exchange(calls_, {});
+}
+
+void Group::check_coalescing() {
+    backends_.check(lower(Coalesced{}, rank_, size_));
+    const Entry entry(*this, "coalescing_begin");
+}
+
+}  // namespace tutti

@@ -1,0 +1,181 @@
+#include "bootstrap.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <thread>
+
+#include "address.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "missing_ranks.hpp"
+#include "net/interfaces.hpp"
+
+namespace tutti::membership {
+
+namespace {
+
+const std::string invitation_key = "tutti/control";
+constexpr int64_t attempt_ms = 2000;  // what all addresses of an invitation get together
+constexpr int64_t withdrawal_ms = 1000;
+constexpr auto first_pause = std::chrono::milliseconds(5);
+constexpr auto longest_pause = std::chrono::milliseconds(300);
+
+std::vector<net::Address> addresses_to(const Invitation& invitation, const JoiningRank& caller) {
+    const std::string route_to_store = caller.store.remote_address().value_or("");
+    const auto own = net::addresses_of_this_host();
+    View view{.same_host = invitation.host == caller.host,
+              .route = route_to_store,
+              .usual_route = route_to_store,
+              .own = own};
+    // Rank 0 and this rank both reach the store by a loopback address: it is theirs.
+    if (is_loopback(route_to_store) && std::ranges::any_of(invitation.addresses, is_loopback)) {
+        view.same_host = true;
+    }
+    return net::numeric_addresses(seen_from_here(invitation.addresses, view), invitation.port);
+}
+
+// The first frame that comes.
+std::pair<Kind, std::string> read_answer(net::Socket& socket, const Deadline& deadline) {
+    FrameReader frames;
+    std::optional<std::pair<Kind, std::string>> answer;
+    std::byte bytes[512];
+    while (!answer) {
+        const size_t count = socket.recv_some(bytes, deadline);
+        if (count == 0) {
+            throw Error(TUTTI_ERR_NETWORK, cat(socket.remote_address(), " closed the connection"));
+        }
+        frames.feed(std::span(bytes, count), [&](const Frame& frame) {
+            answer.emplace(frame.kind, frame.kind == Kind::Refused ? decode_text(frame) : "");
+            return false;
+        });
+    }
+    return *answer;
+}
+
+// Returns when welcome.
+void handshake(net::Socket& socket, const Invitation& invitation, const JoiningRank& caller,
+               const Deadline& deadline) {
+    const std::string text = encode(Handshake{invitation.token, caller.rank, caller.size});
+    socket.send_all(std::as_bytes(std::span(text)), deadline);
+    const auto [kind, reason] = read_answer(socket, deadline);
+    if (kind == Kind::Welcome) return;
+    if (kind == Kind::Refused) {
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                    cat(name_of_coordinator(invitation.rank), " refused this process: ", reason),
+                    caller.rank);
+    }
+    throw Error(TUTTI_ERR_NETWORK, cat("another process answers at ", socket.remote_address()));
+}
+
+// Throws INVALID_ARGUMENT if refused, NETWORK if nobody there is the coordinator.
+net::Socket reach(const Invitation& invitation, const JoiningRank& caller,
+                  const Deadline& deadline) {
+    const Deadline limit = deadline.or_earlier(Deadline::after_ms(attempt_ms));
+    auto addresses = addresses_to(invitation, caller);
+    std::string reasons;
+    while (!addresses.empty()) {
+        net::Socket socket;
+        try {
+            socket = net::Socket::connect_once(addresses, limit);
+            handshake(socket, invitation, caller, limit);
+            return socket;
+        } catch (const Error& error) {
+            if (error.status().code == TUTTI_ERR_INVALID_ARGUMENT) throw;
+            reasons += cat(reasons.empty() ? "" : "; ", error.what());
+        }
+        if (!socket.valid()) break;  // none of them connects
+        const std::string wrong = socket.remote_address();
+        std::erase_if(addresses, [&](const net::Address& one) { return one.host() == wrong; });
+    }
+    const std::string failure =
+        cat("cannot reach ", name_of_coordinator(invitation.rank), ": ", reasons);
+    log(LogLevel::Debug, "control: rank ", caller.rank, " ", failure);
+    throw Error(TUTTI_ERR_NETWORK, failure, invitation.rank);
+}
+
+// Whether the rank 0 that left this invitation is still there.
+bool still_answers(const Invitation& invitation, const JoiningRank& rank_0,
+                   const Deadline& deadline) {
+    try {
+        (void)reach(invitation, rank_0, deadline);
+        return true;
+    } catch (const Error& error) {
+        return error.status().code == TUTTI_ERR_INVALID_ARGUMENT;
+    }
+}
+
+std::string read_invitation(Store& store, const Deadline& deadline) {
+    try {
+        return store.get(invitation_key, deadline);
+    } catch (const Error& error) {
+        if (error.status().code != TUTTI_ERR_TIMEOUT) throw;
+        throw missing_ranks_error("0");
+    }
+}
+
+}  // namespace
+
+void publish_invitation(const JoiningRank& rank_0, const Invitation& mine,
+                        const Deadline& deadline) {
+    const std::string text = mine.text();
+    std::string expected;  // none
+    for (;;) {
+        const auto there = rank_0.store.compare_set(invitation_key, expected, text, deadline);
+        if (there == text) {
+            // PyTorch's server without libuv wakes nobody for a compare_set, only for a set.
+            return rank_0.store.set(invitation_key, text, deadline);
+        }
+        if (there == expected) {  // it has been withdrawn meanwhile
+            expected.clear();
+            continue;
+        }
+        if (still_answers(Invitation::parse(there), rank_0, deadline)) {
+            throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                        "another process has already joined as rank 0, or another group uses this "
+                        "store",
+                        0);
+        }
+        if (deadline.expired()) {
+            throw Error(TUTTI_ERR_TIMEOUT, "timed out publishing the invitation at the store", 0);
+        }
+        log(LogLevel::Info, "control: replaces a stale invitation");
+        expected = there;
+    }
+}
+
+void withdraw_invitation(Store& store, const Invitation& mine) noexcept {
+    try {
+        const Deadline deadline = Deadline::after_ms(withdrawal_ms);
+        if (store.check(Store::Keys(&invitation_key, 1), deadline) &&
+            store.get(invitation_key, deadline) == mine.text()) {
+            store.delete_key(invitation_key, deadline);
+        }
+    } catch (...) {  // of a store that has gone before us
+        log(LogLevel::Debug, "control: ", current_status().message);
+    }
+}
+
+std::string name_of_coordinator(int rank) {
+    return rank == nobody ? "the coordinator" : cat("rank ", rank);
+}
+
+Rank0Connection find_coordinator(const JoiningRank& caller, const std::optional<Invitation>& known,
+                                 const Deadline& deadline) {
+    for (auto pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
+        const auto next = Deadline::Clock::now() + pause;
+        Invitation invitation =
+            known ? *known : Invitation::parse(read_invitation(caller.store, deadline));
+        try {
+            net::Socket socket = reach(invitation, caller, deadline);
+            return {std::move(socket), std::move(invitation)};
+        } catch (const Error& error) {
+            // It may be what an earlier group left behind, and ours may be there soon.
+            const bool no_time = deadline.expired() || next >= deadline.when();
+            if (no_time || error.status().code != TUTTI_ERR_NETWORK) throw;
+        }
+        std::this_thread::sleep_until(next);
+    }
+}
+
+}  // namespace tutti::membership

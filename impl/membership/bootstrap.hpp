@@ -1,0 +1,42 @@
+// How ranks find the coordinator. Rank 0 leaves an invitation at the store, they read it and knock
+// at its addresses until one answers that proves to be it. The invitation stays for the life of the
+// group, so that a second process of some rank is told, not left waiting. Any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/deadline.hpp"
+#include "invitation.hpp"
+#include "net/socket.hpp"
+#include "store/store.hpp"
+
+namespace tutti::membership {
+
+// A rank of a group that bootstraps at this store.
+struct JoiningRank {
+    Store& store;
+    int rank = 0;
+    int size = 1;
+    std::string host;  // net::host_identity()
+};
+
+// Replaces an invitation whose rank 0 is gone. Throws INVALID_ARGUMENT if that rank 0 still
+// answers.
+void publish_invitation(const JoiningRank& rank_0, const Invitation& mine,
+                        const Deadline& deadline);
+// So that the next group on this store does not take it for its own.
+void withdraw_invitation(Store& store, const Invitation& mine) noexcept;
+
+struct Rank0Connection {
+    net::Socket socket;  // the coordinator has said welcome on it
+    Invitation invitation;
+};
+// Rank 0, or whoever is known to coordinate in its place. Throws TIMEOUT if rank 0 does not come,
+// INVALID_ARGUMENT if the coordinator refuses this process.
+Rank0Connection find_coordinator(const JoiningRank& caller, const std::optional<Invitation>& known,
+                                 const Deadline& deadline);
+// In sentences: "rank 0", "the coordinator".
+std::string name_of_coordinator(int rank);
+
+}  // namespace tutti::membership

@@ -1,0 +1,111 @@
+#include "liveness.hpp"
+
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "missing_ranks.hpp"
+
+namespace tutti::membership {
+
+Liveness::Liveness(net::Loop& loop, const Heartbeat& heartbeat, int own_rank, Hooks hooks)
+    : loop_(loop),
+      heartbeat_(heartbeat),
+      own_rank_(own_rank),
+      hooks_(std::move(hooks)),
+      heartbeat_clock_(heartbeat) {
+    try {
+        mail_ = std::make_unique<net::Mailbox>(loop, [this](std::string_view) { ask(); });
+    } catch (const Error& error) {  // then it pings
+        log(LogLevel::Info, "control: ", error.what());
+    }
+}
+
+void Liveness::describe(Endpoint& endpoint) const {
+    if (!mail_) return;
+    endpoint.thread = net::this_thread();
+    endpoint.mailbox = mail_->name();
+}
+
+void Liveness::begin(const std::vector<Endpoint>& endpoints) {
+    if (mail_) {
+        host_ = std::make_unique<HostWatch>(loop_, heartbeat_, *mail_, own_rank_, endpoints);
+        host_->look(hooks_.is_gone, Clock::now(), false);
+    }
+}
+
+void Liveness::end() {
+    host_.reset();
+    watcher_ = nobody;
+}
+
+void Liveness::adopt_connection(int coordinating) {
+    coordinator_rank_ = coordinating;
+    watcher_ = nobody;
+    asks_ = false;
+    told_.clear();
+    last_received_ = Clock::now();
+}
+
+void Liveness::heard() {
+    last_received_ = Clock::now();
+    asks_ = false;
+}
+
+// Whoever answers for this rank does not hear the coordinator any more, or does not run.
+void Liveness::ask() {
+    if (!is_covered() || watcher_ == own_rank_ || asks_) return;
+    asks_ = true;
+    last_received_ = Clock::now();
+    hooks_.send_now(encode(Kind::Ask));
+}
+
+bool Liveness::receive(const Frame& frame) {
+    switch (frame.kind) {
+        case Kind::Ask:
+            hooks_.send_now(encode(Kind::Ping));
+            return true;
+        case Kind::Covered:
+            watcher_ = host_ || decode_rank(frame) == own_rank_ ? decode_rank(frame) : nobody;
+            if (!is_covered()) hooks_.send_now(encode(Kind::Ping));
+            return true;
+        default:
+            return false;
+    }
+}
+
+void Liveness::tick() {
+    const bool was_suspended = heartbeat_clock_.was_suspended();
+    if (was_suspended) last_received_ = Clock::now();
+    if (!look_around(was_suspended)) return;
+    if (is_covered() && !asks_) return;
+    hooks_.send_now(encode(is_covered() ? Kind::Ask : Kind::Ping));
+    if (heartbeat_clock_.is_overdue(last_received_)) {
+        hooks_.coordinator_lost(silence_error(coordinator_rank_, heartbeat_.timeout_ms));
+    } else if (host_ && !is_covered() && heartbeat_clock_.is_quiet(last_received_)) {
+        host_->send_to_ask();
+    }
+}
+
+// False if the coordinator is lost.
+bool Liveness::look_around(bool was_suspended) {
+    if (!host_) return true;
+    host_->look(hooks_.is_gone, heartbeat_clock_.now(), was_suspended);
+    if (host_->watched() != told_) {
+        told_ = host_->watched();
+        hooks_.send_now(encode_watch(told_));
+    }
+    for (const Status& finding : host_->findings(heartbeat_clock_.now())) {
+        if (finding.rank > own_rank_) {
+            hooks_.send_now(encode(Kind::Seen, finding));
+        } else if (finding.rank == coordinator_rank_) {
+            hooks_.coordinator_lost(finding);
+            return false;
+        } else {
+            ask();
+        }
+    }
+    return true;
+}
+
+}  // namespace tutti::membership

@@ -1,0 +1,65 @@
+// How one rank knows that the coordinator lives and that it is known to live itself: by pings both
+// ways, or through the rank that watches its host, which then answers for it. Whoever relies on
+// another's word asks for itself when that falls silent. Loop thread only.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coverage.hpp"
+#include "heartbeat.hpp"
+#include "host_watch.hpp"
+#include "net/loop.hpp"
+#include "net/mailbox.hpp"
+#include "protocol.hpp"
+
+namespace tutti::membership {
+
+class Liveness {
+public:
+    struct Hooks {
+        std::function<void(const std::string& frame)> send_now;  // to the coordinator
+        std::function<bool(int rank)> is_gone;
+        // It has died or does not answer; said once at most for each connection.
+        std::function<void(const Status&)> coordinator_lost;
+    };
+    Liveness(net::Loop& loop, const Heartbeat& heartbeat, int own_rank, Hooks hooks);
+
+    // What others need to watch this rank.
+    void describe(Endpoint& endpoint) const;
+    // All have come.
+    void begin(const std::vector<Endpoint>& endpoints);
+    // This rank leaves: it speaks for itself until the end, and for nobody else.
+    void end();
+    // A connection to that coordinator, or to one that is no rank.
+    void adopt_connection(int coordinating);
+
+    // Something has come from the coordinator.
+    void heard();
+    // False for what is not about who lives.
+    bool receive(const Frame& frame);
+    void tick();
+
+private:
+    using Clock = HeartbeatClock::Clock;
+    bool look_around(bool was_suspended);
+    void ask();
+    [[nodiscard]] bool is_covered() const { return watcher_ != nobody; }
+
+    net::Loop& loop_;
+    const Heartbeat heartbeat_;
+    const int own_rank_;
+    const Hooks hooks_;
+    HeartbeatClock heartbeat_clock_;
+    Clock::time_point last_received_ = Clock::now();
+    int coordinator_rank_ = nobody;
+    int watcher_ = nobody;   // who answers for this rank, as the coordinator says
+    bool asks_ = false;      // though it is covered
+    std::vector<int> told_;  // whom this rank watches
+    std::unique_ptr<net::Mailbox> mail_;
+    std::unique_ptr<HostWatch> host_;
+};
+
+}  // namespace tutti::membership

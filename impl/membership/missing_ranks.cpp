@@ -1,0 +1,45 @@
+#include "missing_ranks.hpp"
+
+#include <cstdlib>
+
+namespace tutti::membership {
+
+std::string list_of_ranks(const std::vector<int>& ranks) {
+    std::string text;
+    for (const int rank : ranks) text += cat(text.empty() ? "" : ", ", rank);
+    return text;
+}
+
+Error missing_ranks_error(const std::string& ranks, const std::string& refused) {
+    const bool several = ranks.find(',') != std::string::npos;
+    return {TUTTI_ERR_TIMEOUT,
+            cat("timed out waiting for rank", several ? "s " : " ", ranks,
+                several ? ", which have not joined" : ", which has not joined",
+                refused.empty() ? "" : cat("; refused: ", refused)),
+            static_cast<int>(std::strtol(ranks.c_str(), nullptr, 10))};
+}
+
+Status left_error(int rank) {
+    return {TUTTI_ERR_PEER_LOST, rank, 0, cat("rank ", rank, " left the group")};
+}
+
+Status all_others_left_error() {
+    return {TUTTI_ERR_PEER_LOST, -1, 0, "all other ranks left the group"};
+}
+
+Status death_error(int rank, const Status& why) {
+    return {TUTTI_ERR_PEER_LOST, rank, why.system_errno,
+            cat("rank ", rank, " died (", why.message, ")")};
+}
+
+Status is_cut_off(int rank, const Status& why) {
+    return {TUTTI_ERR_PEER_LOST, rank, why.system_errno,
+            cat("rank ", rank, " is cut off, as its host is (", why.message, ")")};
+}
+
+Status silence_error(int rank, int64_t timeout_ms) {
+    return {TUTTI_ERR_PEER_LOST, rank, 0,
+            cat("rank ", rank, " has not answered for ", timeout_ms, " ms (stopped or cut off)")};
+}
+
+}  // namespace tutti::membership

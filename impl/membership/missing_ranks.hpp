@@ -1,0 +1,25 @@
+// Errors about ranks that are missing, have left or are lost. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace tutti::membership {
+
+// "1, 2".
+std::string list_of_ranks(const std::vector<int>& ranks);
+// TIMEOUT; `ranks` is such a list, not empty; `refused` names the ranks that were refused.
+Error missing_ranks_error(const std::string& ranks, const std::string& refused = "");
+
+// PEER_LOST.
+Status left_error(int rank);
+Status all_others_left_error();
+Status death_error(int rank, const Status& why);
+Status silence_error(int rank, int64_t timeout_ms);
+// With its whole host.
+Status is_cut_off(int rank, const Status& why);
+
+}  // namespace tutti::membership

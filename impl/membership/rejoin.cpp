@@ -1,0 +1,51 @@
+#include "rejoin.hpp"
+
+#include <utility>
+
+#include "base/deadline.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/thread.hpp"
+#include "net/socket.hpp"
+
+namespace tutti::membership {
+
+namespace {
+
+constexpr int64_t longest_ms = 3000;  // what a way to the next coordinator may take
+
+}  // namespace
+
+void Rejoin::start(std::vector<net::Address> addresses, Reached reached) {
+    join();
+    try {
+        const Lock lock(mutex_);
+        thread_ = start_thread("tutti-rejoin",
+                               [this, addresses, reached] { connect(addresses, reached); });
+    } catch (...) {
+        log(LogLevel::Warning, "control: ", current_status().message);
+        connect(addresses, reached);  // here, then, though all else waits
+    }
+}
+
+void Rejoin::join() {
+    if (std::thread before = take(); before.joinable()) before.join();
+}
+
+std::thread Rejoin::take() {
+    const Lock lock(mutex_);
+    return std::move(thread_);
+}
+
+// Its door was open before ranks knew of each other: who refuses is gone.
+void Rejoin::connect(const std::vector<net::Address>& addresses, const Reached& reached) noexcept {
+    try {
+        net::Socket socket = net::Socket::connect_once(addresses, Deadline::after_ms(longest_ms));
+        const int descriptor = socket.release();
+        loop_.post([reached, descriptor] { reached(descriptor, {}); });
+    } catch (...) {
+        loop_.post([reached, why = current_status()] { reached(-1, why); });
+    }
+}
+
+}  // namespace tutti::membership

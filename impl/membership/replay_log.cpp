@@ -1,0 +1,82 @@
+#include "replay_log.hpp"
+
+#include <span>
+
+namespace tutti::membership {
+
+namespace {
+
+constexpr size_t most_left = 256;  // groups whose end may be sent again
+constexpr size_t most_outcomes = 16;
+constexpr size_t longest_outcome = 256 * 1024;
+
+}  // namespace
+
+void ReplayLog::sent(const std::string& bytes) {
+    FrameReader().feed(std::as_bytes(std::span(bytes)), [&](const Frame& frame) {
+        switch (frame.kind) {
+            case Kind::Open:
+                groups_[decode_ranks(frame).group].open = bytes;
+                break;
+            case Kind::Bye:
+                leave(decode_ranks(frame).group, bytes);
+                break;
+            case Kind::Report:
+                groups_[decode_group_status(frame).group].report = bytes;
+                break;
+            case Kind::Suspect:
+                suspicions_.push_back(bytes);
+                break;
+            case Kind::Arrive: {
+                const StepArrival arrival = decode_arrival(frame);
+                steps_[{arrival.group, arrival.key}] = {bytes};
+                break;
+            }
+            case Kind::GiveUp: {
+                const GiveUp give_up = decode_give_up(frame);
+                const auto step = steps_.find({give_up.group, give_up.key});
+                if (step != steps_.end()) step->second.push_back(bytes);
+                break;
+            }
+            default:
+                break;
+        }
+        return true;
+    });
+}
+
+void ReplayLog::received(const StepCompleted& outcome) {
+    steps_.erase({outcome.group, outcome.key});
+    std::string frame = encode(outcome);
+    if (frame.size() > longest_outcome) return;
+    outcomes_.push_back(std::move(frame));
+    if (outcomes_.size() > most_outcomes) outcomes_.pop_front();
+}
+
+void ReplayLog::leave(uint32_t group_id, const std::string& bye) {
+    groups_[group_id].bye = bye;
+    left_.push_back(group_id);
+    if (left_.size() <= most_left) return;
+    groups_.erase(left_.front());
+    left_.pop_front();
+}
+
+std::vector<std::string> ReplayLog::frames() const {
+    std::vector<std::string> all;
+    const auto add = [&](const std::string& frame) {
+        if (!frame.empty()) all.push_back(frame);
+    };
+    for (const auto& [group_id, group] : groups_) {
+        add(group.open);
+        add(group.report);
+        add(group.bye);
+    }
+    for (const std::string& suspicion : suspicions_) add(suspicion);
+    for (const std::string& outcome : outcomes_) add(outcome);
+    for (const auto& [name, step] : steps_) {
+        for (const std::string& frame : step) add(frame);
+    }
+    return all;
+}
+
+}  // namespace tutti::membership

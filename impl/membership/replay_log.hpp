@@ -1,0 +1,42 @@
+// Frames that a rank has sent to the coordinator and may have to send to the next one: its groups,
+// departures, failures, and unfinished steps. Plain data, one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "protocol.hpp"
+
+namespace tutti::membership {
+
+class ReplayLog {
+public:
+    // A frame that this rank sends.
+    void sent(const std::string& frame);
+    // The end of a step. The outcome is kept: the coordinator may have died before all others got
+    // it.
+    void received(const StepCompleted& outcome);
+    void received(const StepFailed& outcome) { steps_.erase({outcome.group, outcome.key}); }
+    // All of it, in a valid order.
+    [[nodiscard]] std::vector<std::string> frames() const;
+
+private:
+    void leave(uint32_t group_id, const std::string& bye);
+
+    struct Group {
+        std::string open;
+        std::string report;
+        std::string bye;
+    };
+    std::map<uint32_t, Group> groups_;
+    std::deque<uint32_t> left_;  // latest at the end; the oldest are forgotten
+    std::map<std::pair<uint32_t, std::string>, std::vector<std::string>> steps_;
+    std::vector<std::string> suspicions_;
+    std::deque<std::string> outcomes_;  // of recent steps
+};
+
+}  // namespace tutti::membership

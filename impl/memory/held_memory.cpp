@@ -1,0 +1,83 @@
+#include "held_memory.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tutti {
+
+class HeldMemory::Piece {
+public:
+    explicit Piece(std::shared_ptr<shm::Segment> segment) : segment_(std::move(segment)) {}
+    ~Piece() { segment_->give_up(); }
+    Piece(const Piece&) = delete;
+    Piece& operator=(const Piece&) = delete;
+
+    [[nodiscard]] bool has(const void* place) const {
+        const auto* const begin = static_cast<const std::byte*>(segment_->data());
+        const auto* const at = static_cast<const std::byte*>(place);
+        return at >= begin && at < begin + segment_->size();
+    }
+
+private:
+    const std::shared_ptr<shm::Segment> segment_;
+};
+
+// Never destroyed: programs may give memory back when they end.
+HeldMemory& HeldMemory::of_process() {
+    static auto* const all = new HeldMemory;
+    return *all;
+}
+
+void HeldMemory::add(std::shared_ptr<shm::Segment> segment) {
+    const void* const data = segment->data();
+    auto piece = std::make_shared<const Piece>(std::move(segment));
+    const Lock lock(mutex_);
+    forget_unused();  // whose addresses the new one may have
+    std::weak_ptr<const Piece> known = piece;
+    pieces_.insert_or_assign(data, Known{std::move(piece), std::move(known)});
+    any_ = true;
+}
+
+void HeldMemory::forget_unused() {
+    std::erase_if(pieces_, [](const auto& one) { return one.second.piece.expired(); });
+    any_ = !pieces_.empty();
+}
+
+size_t HeldMemory::count() const {
+    const Lock lock(mutex_);
+    return static_cast<size_t>(
+        std::ranges::count_if(pieces_, [](const auto& one) { return one.second.held != nullptr; }));
+}
+
+void HeldMemory::release(void* memory) noexcept {
+    std::shared_ptr<const Piece> last;  // ends without the lock
+    const Lock lock(mutex_);
+    const auto found = pieces_.find(memory);
+    if (found == pieces_.end() || !found->second.held) return;
+    last = std::move(found->second.held);
+    if (last.use_count() > 1) return;  // operations use it, and more may begin to
+    pieces_.erase(found);
+    any_ = !pieces_.empty();
+}
+
+std::shared_ptr<const void> HeldMemory::find(const void* place) const {
+    const Lock lock(mutex_);
+    const auto after = pieces_.upper_bound(place);
+    if (after == pieces_.begin()) return nullptr;
+    auto piece = std::prev(after)->second.piece.lock();
+    return piece && piece->has(place) ? piece : nullptr;
+}
+
+void MemoryUse::look_up(const void* place) {
+    auto piece = HeldMemory::of_process().find(place);
+    if (!piece) return;
+    for (auto& one : pieces_) {
+        if (one == piece) return;
+        if (one) continue;
+        one = std::move(piece);
+        return;
+    }
+    if (std::ranges::find(more_, piece) == more_.end()) more_.push_back(std::move(piece));
+}
+
+}  // namespace tutti

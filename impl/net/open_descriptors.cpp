@@ -1,0 +1,101 @@
+// A table over all descriptor numbers, in chunks that are made when needed and stay. Any thread;
+// atomics only, because a child of fork must not wait for a lock.
+#include "open_descriptors.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <new>
+
+namespace tutti::net {
+
+namespace {
+
+constexpr int chunk_size = 1'024;
+constexpr int chunk_count = 1'024;  // a million descriptors; what is beyond is not noted
+
+// Of what kind a descriptor was; no file has inode 0.
+struct Entry {
+    std::atomic<uint64_t> device{0};
+    std::atomic<uint64_t> inode{0};
+};
+using Chunk = std::array<Entry, chunk_size>;
+
+constinit std::array<std::atomic<Chunk*>, chunk_count> chunks{};
+constinit std::atomic<int> highest{-1};
+constinit Mutex gate;
+
+// nullptr if there is no chunk, and none is to be made or none can be.
+Entry* find(int descriptor, bool make) noexcept {
+    if (descriptor < 0 || descriptor >= chunk_size * chunk_count) return nullptr;
+    std::atomic<Chunk*>& place = chunks[static_cast<size_t>(descriptor / chunk_size)];
+    Chunk* chunk = place.load(std::memory_order_acquire);
+    if (chunk == nullptr && make) {
+        auto* made = new (std::nothrow) Chunk;
+        if (made == nullptr) return nullptr;
+        if (place.compare_exchange_strong(chunk, made, std::memory_order_acq_rel)) {
+            chunk = made;
+        } else {
+            delete made;
+        }
+    }
+    if (chunk == nullptr) return nullptr;
+    return &(*chunk)[static_cast<size_t>(descriptor % chunk_size)];
+}
+
+}  // namespace
+
+void track_open(int descriptor) noexcept {
+    struct stat status = {};
+    if (descriptor < 0 || ::fstat(descriptor, &status) != 0) return;
+    Entry* entry = find(descriptor, true);
+    if (entry == nullptr) return;
+    entry->device.store(status.st_dev, std::memory_order_relaxed);
+    entry->inode.store(status.st_ino, std::memory_order_release);
+    int known = highest.load(std::memory_order_relaxed);
+    while (known < descriptor && !highest.compare_exchange_weak(known, descriptor)) {
+    }
+}
+
+void close_tracked(int descriptor) noexcept {
+    const Lock lock(gate);
+    if (Entry* entry = find(descriptor, false); entry != nullptr) {
+        entry->inode.store(0, std::memory_order_release);
+    }
+    ::close(descriptor);
+}
+
+Mutex& between_forks() noexcept {
+    return gate;
+}
+
+void before_fork() noexcept TUTTI_NO_THREAD_SAFETY_ANALYSIS {
+    gate.lock();
+}
+
+void after_fork() noexcept TUTTI_NO_THREAD_SAFETY_ANALYSIS {
+    gate.unlock();
+}
+
+void close_in_forked_child() noexcept {
+    const int last = highest.load(std::memory_order_relaxed);
+    for (int descriptor = 0; descriptor <= last; ++descriptor) {
+        Entry* entry = find(descriptor, false);
+        if (entry == nullptr) {
+            descriptor |= chunk_size - 1;  // on to the next chunk
+            continue;
+        }
+        const uint64_t inode = entry->inode.exchange(0, std::memory_order_acquire);
+        struct stat status = {};
+        if (inode == 0 || ::fstat(descriptor, &status) != 0) continue;
+        const bool same = status.st_ino == inode &&
+                          status.st_dev == entry->device.load(std::memory_order_relaxed);
+        if (same) ::close(descriptor);
+    }
+}
+
+}  // namespace tutti::net

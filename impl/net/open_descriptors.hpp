@@ -1,0 +1,43 @@
+// The descriptors that tutti has open in this process, so that a child of fork can close its
+// copies: when the parent is done with them, a peer must see a connection end, a port must be free
+// and a lock released, whatever the child does. Any thread.
+#pragma once
+
+#include <cerrno>
+
+#include "base/mutex.hpp"
+
+namespace tutti::net {
+
+// Held while a descriptor is opened and tracked, or untracked and closed. Short.
+Mutex& between_forks() noexcept;
+
+// Descriptors that libuv and Gloo close need no untracking: the inode is compared.
+void track_open(int descriptor) noexcept;
+// Untracks it first: another thread may get the number next.
+void close_tracked(int descriptor) noexcept;
+
+// Calls open(), which returns a descriptor, or -1 with errno set, and tracks it; no fork comes
+// between.
+template <typename Open>
+int open_tracked(Open&& open) noexcept {
+    int descriptor = -1;
+    int number = 0;
+    {
+        const Lock lock(between_forks());
+        descriptor = open();
+        number = errno;
+        track_open(descriptor);
+    }
+    errno = number;
+    return descriptor;
+}
+
+// Called by the forking thread, around the fork: waits for opens and closes of other threads.
+void before_fork() noexcept;
+void after_fork() noexcept;  // in parent and child
+
+// Only in a child of fork, while it has one thread; async-signal-safe.
+void close_in_forked_child() noexcept;
+
+}  // namespace tutti::net

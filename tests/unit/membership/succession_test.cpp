@@ -1,0 +1,135 @@
+// What a coordinator that follows another one makes of what the ranks say again. Sockets say by
+// hand what members would.
+#include "membership/coordinator.hpp"
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "membership/protocol.hpp"
+#include "net/loop.hpp"
+#include "net/socket.hpp"
+#include "support/unit.hpp"
+
+namespace {
+
+using namespace tutti;
+using namespace tutti::membership;
+
+constexpr int ranks = 4;
+
+Deadline ample() {
+    return Deadline::after_ms(60'000);
+}
+
+// A member's connection.
+class Line {
+public:
+    explicit Line(net::Socket socket) : socket_(std::move(socket)) {}
+    void say(const std::string& bytes) {
+        socket_.send_all(std::as_bytes(std::span(bytes)), ample());
+    }
+    // Reads until `use` has found what it looks for in a frame.
+    template <typename Use>
+    void receive(Use&& use) {
+        bool found = false;
+        while (!found) {
+            std::byte byte{};
+            socket_.recv_all(std::span(&byte, 1), ample());
+            frames_.feed(std::span(&byte, 1), [&](const Frame& frame) {
+                found = use(frame);
+                return true;
+            });
+        }
+    }
+    void receive(Kind kind) {
+        receive([kind](const Frame& frame) { return frame.kind == kind; });
+    }
+
+private:
+    net::Socket socket_;
+    FrameReader frames_;
+};
+
+// Rank 1 coordinates, since rank 0 died.
+class Follower {
+public:
+    Follower() : loop_(net::Loop::shared()) {
+        auto socket = net::ListenSocket::bind("127.0.0.1", 0, 8);
+        port_ = socket.port();
+        Coordinator::State state;
+        state.endpoints.resize(ranks, endpoint());
+        state.losses[0] = {TUTTI_ERR_PEER_LOST, 0, 0, "rank 0 died"};
+        std::vector<int> descriptors{socket.release()};
+        loop_->run([&] {
+            coordinator_.emplace(*loop_, std::move(descriptors), 1, ranks, token_,
+                                 Heartbeat{100, 0});
+            coordinator_->restore(state);
+        });
+    }
+    ~Follower() {
+        loop_->run([&] { coordinator_.reset(); });
+    }
+    Follower(const Follower&) = delete;
+    Follower& operator=(const Follower&) = delete;
+
+    Line enter(int rank) {
+        Line line(net::Socket::connect(net::Endpoint{"127.0.0.1", port_}, ample()));
+        line.say(encode(Hello{token_, rank, ranks, endpoint()}));
+        return line;
+    }
+
+private:
+    static Endpoint endpoint() { return {{"127.0.0.1"}, 1, "here", ""}; }
+
+    const std::shared_ptr<net::Loop> loop_;
+    const Token token_ = random_token();
+    int port_ = 0;
+    std::optional<Coordinator> coordinator_;
+};
+
+const std::string suspicion =
+    encode(Kind::Suspect, Status{TUTTI_ERR_PEER_LOST, 3, 0, "the connection broke"});
+
+void a_suspicion_that_is_said_again_counts_although_its_rank_is_still_to_come(void**) {
+    Follower follower;
+    Line suspects = follower.enter(2);
+    suspects.say(suspicion + encode(Kind::QueryMissing));
+    suspects.receive(Kind::Missing);  // the answer: what came before has been heard, too
+    const Line own = follower.enter(1);
+    const Line suspected = follower.enter(3);
+    suspects.receive([](const Frame& frame) {
+        return frame.kind == Kind::Lost && decode_status(frame).rank == 3;
+    });
+}
+
+// And it is no failure if that rank says goodbye, or said so before.
+void a_farewell_that_is_said_again_explains_it(void**) {
+    Follower follower;
+    Line suspects = follower.enter(2);
+    suspects.say(suspicion + encode(Kind::QueryMissing));
+    suspects.receive(Kind::Missing);
+    const Line own = follower.enter(1);
+    Line suspected = follower.enter(3);
+    suspected.say(encode(Kind::Bye, 0, std::vector<int>{}));
+    suspected.receive(Kind::ByeAck);
+    Status verdict;
+    suspects.say(encode(Kind::Report, 0, Status{TUTTI_ERR_BACKEND, 2, 0, "the end"}));
+    suspects.receive([&](const Frame& frame) {
+        if (frame.kind == Kind::Lost) assert_int_equal(decode_status(frame).rank, 0);
+        if (frame.kind == Kind::Verdict) verdict = decode_group_status(frame).content;
+        return frame.kind == Kind::Verdict;
+    });
+    assert_string_equal(verdict.message.c_str(), "the end");
+}
+
+}  // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        TUTTI_TEST(a_suspicion_that_is_said_again_counts_although_its_rank_is_still_to_come),
+        TUTTI_TEST(a_farewell_that_is_said_again_explains_it),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
