@@ -119,12 +119,12 @@ struct Letter {
 
 constexpr uint64_t slot = 5;
 
-void receive(Channel& at, Letter& letter) {
-    at.post_receive(letter.transfer, 1, Slot::collective(slot), &letter.data, 1);
+void receive(Channel& at, Letter& letter, int from = 1) {
+    at.post_receive(letter.transfer, from, Slot::collective(slot), &letter.data, 1);
 }
 
-void send(Channel& from, Letter& letter) {
-    from.post_send(letter.transfer, 0, Slot::collective(slot), &letter.data, 1);
+void send(Channel& from, Letter& letter, int to = 0) {
+    from.post_send(letter.transfer, to, Slot::collective(slot), &letter.data, 1);
 }
 
 // By the thread that connects: nobody else has anything to do then.
@@ -150,9 +150,16 @@ void a_rank_is_gone_once_all_that_it_sent_has_been_told(void**) {
     Letter sent[2];
     receive(world[0], first);
     receive(world[0], second);
+    // A message leaves at once where its receive is known. This one comes behind the notices of both.
+    Letter ready;
+    Letter told;
+    receive(world[1], ready, 0);
+    send(world[0], told, 1);
+    assert_true(ready.end().ok());
     send(world[1], sent[0]);
     first.gate->wait();  // Gloo's loop is held
     send(world[1], sent[1]);
+    assert_true(sent[1].end().ok());
     world.leave(1);
     first.gate->open();
     second.gate->wait();  // held again, having read the goodbye as well
