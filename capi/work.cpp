@@ -25,15 +25,15 @@ tutti::Deadline read_limit(int64_t timeout_ms) {
 }
 
 // Those that are not NULL, and where they stand.
-struct Works {
+struct SharedWorks {
     std::vector<std::shared_ptr<tutti::Work>> all;
     std::vector<size_t> indexes;
 };
 
-Works share_all(tutti_work* const* works, int64_t given_count) {
+SharedWorks share_all(tutti_work* const* works, int64_t given_count) {
     const size_t count = capi::read_count(given_count, "count");
     capi::need_array(works, count, "works");
-    Works shared;
+    SharedWorks shared;
     shared.all.reserve(count);
     for (size_t i = 0; i < count; ++i) {
         if (works[i] == nullptr) continue;
@@ -113,7 +113,7 @@ tutti_status tutti_work_wait_any(tutti_work* const* works, int64_t count, int64_
                                  int64_t* out_index, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         if (count == 0) capi::refuse("count is 0; there is nothing to wait for");
-        const Works shared = share_all(works, count);
+        const SharedWorks shared = share_all(works, count);
         if (shared.all.empty()) {
             capi::refuse("all of the ", count, " works are NULL; there is nothing to wait for");
         }
@@ -130,7 +130,7 @@ tutti_status tutti_work_wait_any(tutti_work* const* works, int64_t count, int64_
 tutti_status tutti_work_wait_all(tutti_work* const* works, int64_t count, int64_t timeout_ms,
                                  tutti_error* error) {
     return capi::guard(__func__, error, [&] {
-        const Works shared = share_all(works, count);
+        const SharedWorks shared = share_all(works, count);
         const tutti::Deadline limit = read_limit(timeout_ms);
         for (size_t i = 0; i < shared.all.size(); ++i) {
             if (!shared.all[i]->wait(limit)) {
