@@ -147,16 +147,17 @@ void expect_missing(std::future<std::unique_ptr<Member>> member, int rank, const
 }
 
 void who_has_not_come_is_named(void**) {
-    expect_missing(join(make_hash_store(), 0, 4, Deadline::after_ms(2000)), 1,
+    auto of_four = join(make_hash_store(), 0, 4, Deadline::after_ms(3000));
+    auto of_two = join(make_hash_store(), 0, 2, Deadline::after_ms(3000));
+    expect_missing(std::move(of_four), 1,
                    "timed out waiting for ranks 1, 2, 3, which have not joined");
-    expect_missing(join(make_hash_store(), 0, 2, Deadline::after_ms(2000)), 1,
-                   "timed out waiting for rank 1, which has not joined");
+    expect_missing(std::move(of_two), 1, "timed out waiting for rank 1, which has not joined");
 }
 
 // It may be why others have not come: they said something wrong of themselves.
 void who_was_refused_is_told_to_those_who_wait_in_vain(void**) {
     const auto store = make_hash_store();
-    auto lonely = join(store, 0, 2, Deadline::after_ms(3000));
+    auto lonely = join(store, 0, 2, Deadline::after_ms(10'000));
     for (int size = 3; size < 9; ++size) {
         TUTTI_EXPECT_ERROR(Member(store, 1, size), TUTTI_ERR_INVALID_ARGUMENT, "refused");
     }
