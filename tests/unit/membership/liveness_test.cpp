@@ -121,14 +121,12 @@ void a_rank_may_come_for_the_next_group_before_the_others_leave_this_one(void**)
 // As a rank 0 leaves it that is killed.
 void an_invitation_that_nobody_answers_for_is_replaced(void**) {
     const auto store = make_hash_store();
+    const auto socket = net::ListenSocket::bind("127.0.0.1", 0, 1);
     membership::Invitation stale;
-    {
-        const auto socket = net::ListenSocket::bind("127.0.0.1", 0, 1);
-        stale.port = socket.port();
-    }
+    stale.port = socket.port();  // taken, at another address
     stale.token = membership::random_token();
     stale.host = "another";
-    stale.addresses = {"127.0.0.1"};
+    stale.addresses = {"127.0.0.2"};
     store->set("tutti/control", stale.text(), ample());
     auto one = join(store, 1, 2);
     Member zero(store, 0, 2);
