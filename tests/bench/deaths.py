@@ -10,18 +10,20 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
-from support.peers import free_port
+from support.peers import hold_port, test_seed
 
 patience_s = 60
 goal_ms = {"KILL": 1000, "STOP": 2000}
+heartbeat_timeout_ms = "1000"  # the stopped ones are known by it
 
 
 def start(program, size, count):
-    port = str(free_port())
+    port = str(hold_port())
     ranks = []
     for rank in range(size):
         variables = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(size),
-                         MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
+                         MASTER_ADDR="127.0.0.1", MASTER_PORT=port,
+                         TUTTI_HEARTBEAT_TIMEOUT_MS=heartbeat_timeout_ms)
         ranks.append(subprocess.Popen([program, str(count)], env=variables, text=True,
                                       stdout=subprocess.PIPE))
     for rank in ranks:
@@ -63,7 +65,7 @@ def main():
     parser.add_argument("--ranks", default="3,4")
     parser.add_argument("--signals", default="KILL,STOP")
     parser.add_argument("--count", type=int, default=4096)
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+    parser.add_argument("--seed", type=int, default=test_seed())
     parser.add_argument("--any-time", action="store_true", help="only who is named is judged")
     options = parser.parse_args()
     random.seed(options.seed)

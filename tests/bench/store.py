@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 from bench.quiet import wait_for_quiet
 from bench.rounds import in_turn, line, ratios, told, told_load
-from support.peers import Peers, free_port, skip_without_pytorch
+from support.peers import Peers, hold_port, skip_without_pytorch
 
 tutti, pytorch = "tutti", "PyTorch"
 
@@ -56,7 +56,7 @@ class Bench:
         results = {kind: [] for kind in self.peers}
         for turn in range(rounds):
             for kind in in_turn(self.peers, turn):
-                port = free_port() if own_port else self.ports[kind]
+                port = hold_port() if own_port else self.ports[kind]
                 answer = self.peers[kind].ask(*command.split(), port)
                 results[kind].append(float(answer[0]))
         return results

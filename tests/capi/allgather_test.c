@@ -198,7 +198,7 @@ static void a_rank_whose_callback_failed_is_missed_by_the_others(void** state) {
     seat seats[MOST];
     (void)state;
     memset(seats, 0, sizeof seats);
-    for (int32_t rank = 0; rank < 3; ++rank) seats[rank].timeout_ms = 2000;
+    for (int32_t rank = 0; rank < 3; ++rank) seats[rank].timeout_ms = 3000;
     run(&shared, seats, "gloo", 3, ONE_FAILS);
     expect(&seats[0], TUTTI_ERR_TIMEOUT, "rank 1");
     expect(&seats[1], TUTTI_ERR_ABORTED, "it returned 5");

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "free_port.h"
+#include "held_port.h"
 #include "support/contract.h"
 
 static const tutti_status bad = TUTTI_ERR_INVALID_ARGUMENT;
@@ -66,8 +66,9 @@ static void the_default_group_meets_at_a_store(void** state) {
 
 static void the_default_group_meets_by_the_environment(void** state) {
     (void)state;
+    const held_port held = hold_port();
     char port[16];
-    (void)snprintf(port, sizeof port, "%d", (int)free_port());
+    (void)snprintf(port, sizeof port, "%d", (int)held.number);
     EXPECT_ERROR(tutti_init_process_group("loopback", NULL, NULL, -1, -1, NULL, &error), bad,
                  "RANK");
     (void)setenv("RANK", "0", 1);
@@ -87,14 +88,17 @@ static void the_default_group_meets_by_the_environment(void** state) {
         EXPECT_OK(tutti_init_process_group("loopback", NULL, NULL, -1, -1, NULL, &error));
         use_the_default_group();
     }
+    close(held.holder);
 }
 
 static void the_default_group_meets_at_an_address(void** state) {
     (void)state;
+    const held_port held = hold_port();
     char address[64];
-    (void)snprintf(address, sizeof address, "tcp://localhost:%d", (int)free_port());
+    (void)snprintf(address, sizeof address, "tcp://localhost:%d", (int)held.number);
     EXPECT_OK(tutti_init_process_group("loopback", address, NULL, 0, 1, NULL, &error));
     use_the_default_group();
+    close(held.holder);
     EXPECT_ERROR(tutti_init_process_group("loopback", address, NULL, -1, 1, NULL, &error), bad,
                  "rank");
     EXPECT_ERROR(tutti_init_process_group("loopback", "tcp://host", NULL, 0, 1, NULL, &error), bad,

@@ -3,9 +3,9 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "on_ranks.h"
+#include "support/seed.h"
 
 enum { MOST = 8, DIMS = 3 };
 static const char* const names[DIMS] = {"a", "b", "c"};
@@ -316,7 +316,7 @@ RANK_TEST(layouts_that_are_wrong_are_refused, 2)
 
 int main(int count, char** arguments) {
     if (count > 1) backend = arguments[1];
-    seed = count > 2 ? (uint32_t)strtoul(arguments[2], NULL, 10) : (uint32_t)time(NULL);
+    seed = count > 2 ? (uint32_t)strtoul(arguments[2], NULL, 10) : test_seed();
     print_message("seed %u\n", (unsigned)seed);
     /* A busy machine must not look like a stopped rank. */
     (void)setenv("TUTTI_HEARTBEAT_TIMEOUT_MS", "0", 1);

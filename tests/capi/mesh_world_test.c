@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "free_port.h"
+#include "held_port.h"
 #include "support/contract.h"
 
 static const tutti_status bad = TUTTI_ERR_INVALID_ARGUMENT;
@@ -10,13 +10,14 @@ static const tutti_status bad = TUTTI_ERR_INVALID_ARGUMENT;
 static void the_default_group_is_made_if_there_is_none(void** state) {
     (void)state;
     const int64_t length = 1;
+    const held_port held = hold_port();
     char port[16];
     tutti_mesh* mesh = NULL;
     (void)unsetenv("RANK");
     EXPECT_ERROR(
         tutti_init_device_mesh(TUTTI_GROUP_WORLD, &length, 1, NULL, TUTTI_CPU, NULL, &mesh, &error),
         bad, "RANK");
-    (void)snprintf(port, sizeof port, "%d", (int)free_port());
+    (void)snprintf(port, sizeof port, "%d", (int)held.number);
     (void)setenv("MASTER_PORT", port, 1);
     (void)setenv("MASTER_ADDR", "127.0.0.1", 1);
     (void)setenv("RANK", "0", 1);
@@ -28,6 +29,7 @@ static void the_default_group_is_made_if_there_is_none(void** state) {
     assert_string_equal(tutti_get_backend(TUTTI_GROUP_WORLD), "shm");
     tutti_mesh_release(mesh);
     EXPECT_OK(tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error));
+    close(held.holder);
 }
 
 /* In a process of its own, one of some; `user`: whether by tutti_mesh_create. */

@@ -4,10 +4,10 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "on_ranks.h"
 #include "support/draw.h"
+#include "support/seed.h"
 
 enum { RANKS = 5, GROUPS = 9, THREADS = 3, ROUNDS = 300, LONGEST = 20000 };
 
@@ -170,7 +170,7 @@ static void groups_that_share_ranks_do_not_disturb_each_other(void** state) {
 
 int main(int count, char** arguments) {
     if (count > 1) backend = arguments[1];
-    seed = count > 2 ? strtoull(arguments[2], NULL, 10) : (uint64_t)time(NULL);
+    seed = count > 2 ? strtoull(arguments[2], NULL, 10) : test_seed();
     print_message("over %s, seed %llu\n", backend, (unsigned long long)seed);
     /* A busy machine must not look like a stopped rank. */
     (void)setenv("TUTTI_HEARTBEAT_TIMEOUT_MS", "0", 1);

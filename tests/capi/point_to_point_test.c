@@ -245,7 +245,7 @@ static void send_until_it_succeeds(rank_context* me) {
     const tutti_buffer buffer = int32s(values, ELEMENTS);
     tutti_status status = TUTTI_OK;
     int64_t lost = 0;
-    for (int32_t turn = 0; turn < 60 && status == TUTTI_OK; ++turn) {
+    for (int32_t turn = 0; turn < 20 && status == TUTTI_OK; ++turn) {
         do {
             options.timeout_ms = 1 + turn % 3;
             values[0] = values[ELEMENTS - 1] = me->rank == 0 ? turn : -1;

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "held_port.h"
 #include "support/stores.h"
 
 static void stores_are_refused_what_they_cannot_be_made_from(void** state) {
@@ -234,19 +235,20 @@ static void clients_of_a_tcp_store_see_each_other(void** state) {
 
 static void a_port_and_a_file_are_free_again_after_the_release(void** state) {
     (void)state;
-    int32_t port = 0;
-    EXPECT_OK(tutti_tcp_store_port(stores[TCP], &port, &error));
+    const held_port held = hold_port();
     for (int i = 0; i < 5; ++i) {
         int32_t found = 1;
         const char* key = "of the last one";
         tutti_store_release(stores[TCP]);
-        EXPECT_OK(tutti_tcp_store_create("localhost", port, 1, 1, NULL, &stores[TCP], &error));
+        EXPECT_OK(
+            tutti_tcp_store_create("localhost", held.number, 1, 1, NULL, &stores[TCP], &error));
         tutti_store_release(stores[FILE_]);
         EXPECT_OK(tutti_file_store_create(path, 1, NULL, &stores[FILE_], &error));
         EXPECT_OK(tutti_store_check(stores[FILE_], &key, 1, &found, &error));
         assert_int_equal(found, 0);
         EXPECT_OK(tutti_store_set(stores[FILE_], key, "", 0, &error));
     }
+    close(held.holder);
 }
 
 static void prefixes_keep_keys_apart(void** state) {

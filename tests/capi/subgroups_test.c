@@ -190,8 +190,8 @@ static void errors_call_a_group_by_its_description(rank_context* me) {
     RANK_OK(me, make(me, pair, 2, "the two", &named));
     RANK_OK(me, make(me, pair, 2, NULL, &unnamed));
     if (me->rank == 0) return;
-    options.timeout_ms = SHORT_MS;
     if (me->rank == 1) {
+        options.timeout_ms = SHORT_MS;
         RANK_STATUS(me, tutti_barrier(named, &options, NULL, &me->error), TUTTI_ERR_TIMEOUT);
         RANK_SAYS(me, "group \"the two\" (rank 0 of 2)");
         rank_tell(me, "rank 1 gave up");

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "conformance.h"
+#include "support/seed.h"
 
 typedef struct settings {
     const char* backend;
@@ -250,7 +250,7 @@ static void try_collective(const settings* chosen, const collective* what, int32
 }
 
 static settings read_arguments(int argc, char** argv) {
-    settings chosen = {NULL, NULL, "", 1, MOST_RANKS, (uint64_t)time(NULL), 0, 0, OWN};
+    settings chosen = {NULL, NULL, "", 1, MOST_RANKS, test_seed(), 0, 0, OWN};
     for (int i = 1; i < argc; ++i) {
         const char* const value = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "full") == 0) {

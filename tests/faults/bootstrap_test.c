@@ -11,9 +11,11 @@
 
 static void ranks_that_never_come_are_named_by_all_who_wait(void** state) {
     team* all = (team*)*state;
+    int32_t port;
     all->size = 4;
-    team_start(all, 0, 0, PATIENT, LIST("init timeout=1500"));
-    team_start(all, 2, 2, PATIENT, LIST("init timeout=1500"));
+    team_start(all, 0, 0, PATIENT, LIST("init timeout=3000"));
+    team_await_ports(all, 0, &port, 1); /* of its control connections */
+    team_start(all, 2, 2, PATIENT, LIST("init timeout=3000"));
     for (int32_t index = 0; index <= 2; index += 2) {
         EXPECT_STEP(all, index, "init", TUTTI_ERR_TIMEOUT, 1, "ranks 1, 3", "have not joined",
                     "group \"world\"");
@@ -25,12 +27,17 @@ static void whoever_gives_up_first_is_not_taken_for_the_missing_rank(void** stat
     for (int32_t first = 0; first < 2; ++first) {
         team* all = (team*)*state;
         const int32_t other = 1 - first;
+        int32_t port;
         char gave_up[32];
         snprintf(gave_up, sizeof gave_up, "rank %d gave up", (int)first);
         all->size = 3;
         team_start(all, other, other, PATIENT, LIST("init"));
-        team_await_clients(all, 1);
-        team_start(all, first, first, PATIENT, LIST("init timeout=1500"));
+        if (other == 0) {
+            team_await_ports(all, other, &port, 1); /* of its control connections */
+        } else {
+            team_await_clients(all, 2); /* it has asked for rank 0, and waits */
+        }
+        team_start(all, first, first, PATIENT, LIST("init timeout=3000"));
         EXPECT_STEP(all, first, "init", TUTTI_ERR_TIMEOUT, 2, "rank 2", "has not joined");
         EXPECT_STEP(all, other, "init", TUTTI_ERR_TIMEOUT, 2, gave_up, "rank 2", "has not joined");
         team_expect_ends(all, -1);
@@ -42,8 +49,8 @@ static void whoever_gives_up_first_is_not_taken_for_the_missing_rank(void** stat
 static void a_rank_0_that_never_comes_is_named(void** state) {
     team* all = (team*)*state;
     all->size = 3;
-    team_start(all, 1, 1, PATIENT, LIST("init timeout=300"));
-    team_start(all, 2, 2, PATIENT, LIST("init timeout=300"));
+    team_start(all, 1, 1, PATIENT, LIST("init timeout=3000"));
+    team_start(all, 2, 2, PATIENT, LIST("init timeout=3000"));
     for (int32_t index = 1; index <= 2; ++index) {
         EXPECT_STEP(all, index, "init", TUTTI_ERR_TIMEOUT, 0, "rank 0", "has not joined");
     }
@@ -82,7 +89,7 @@ static void a_rank_that_comes_after_rank_0_has_died_ends_within_its_timeout(void
     team_await_ports(all, 0, &port, 1);
     team_signal(all, 0, SIGKILL);
     team_await_end(all, 0);
-    team_start(all, 1, 1, PATIENT, LIST("init timeout=300"));
+    team_start(all, 1, 1, PATIENT, LIST("init timeout=3000"));
     EXPECT_STEP(all, 1, "init", ANY, 0, "rank 0");
     team_expect_ends(all, 0);
 }
@@ -224,7 +231,7 @@ static void a_port_where_nobody_listens_is_named_within_the_timeout(void** state
     char where[64];
     snprintf(where, sizeof where, "127.0.0.1:%d", (int)all->port);
     all->size = 2;
-    team_start(all, 1, 1, PATIENT, LIST("init timeout=200"));
+    team_start(all, 1, 1, PATIENT, LIST("init timeout=3000"));
     EXPECT_STEP(all, 1, "init", TUTTI_ERR_NETWORK, -1, "tutti_init_process_group: ", where,
                 "Connection refused");
     team_expect_ends(all, -1);

@@ -6,6 +6,7 @@
 
 #include "faults.h"
 #include "support/sanitizers.h"
+#include "support/seed.h"
 
 static uint64_t seed;
 static int rounds = SANITIZED ? 1 : 2;
@@ -334,7 +335,7 @@ int main(int argc, char** argv) {
         TEAM_TEST(works_that_wait_for_a_dead_rank_all_finish),
         TEAM_TEST(after_a_failure_calls_are_refused_and_a_new_group_can_be_made),
     };
-    seed = 0x9e3779b97f4a7c15u ^ (uint64_t)getpid();
+    seed = test_seed();
     read_arguments(argc, argv);
     print_message("--seed %llu\n", (unsigned long long)seed);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -186,18 +186,18 @@ static void a_rank_that_stops_as_it_connects_is_named(void** state) {
     for (int32_t victim = 0; victim < 3; ++victim) {
         team* all = (team*)*state;
         begin_alone(all, victim, "TUTTI_FAULT=transport.connect@1=stop",
-                    "TUTTI_HEARTBEAT_TIMEOUT_MS=700");
+                    "TUTTI_HEARTBEAT_TIMEOUT_MS=3000");
         team_await_stop(all, victim);
         for (int32_t index = 0; index < 3; ++index) {
             if (index == victim) continue;
             team_resume(all, index);
             EXPECT_STEP(all, index, "all_reduce", TUTTI_ERR_PEER_LOST, victim,
-                        "has not answered for 700 ms");
+                        "has not answered for 3000 ms");
             EXPECT_DONE(all, index, "destroy");
         }
         team_signal(all, victim, SIGCONT);
         EXPECT_STEP(all, victim, "all_reduce", TUTTI_ERR_PEER_LOST, victim,
-                    "has not answered for 700 ms");
+                    "has not answered for 3000 ms");
         EXPECT_DONE(all, victim, "destroy");
         team_expect_ends(all, -1);
         fresh_team(state);
@@ -318,17 +318,17 @@ static void a_rank_that_fails_while_the_group_is_made_is_named(void** state) {
 static void a_rank_that_stops_while_the_group_is_made_is_named_and_told(void** state) {
     for (int point = 0; point < MAKING_POINTS; ++point) {
         team* all = (team*)*state;
-        const char* limit = "TUTTI_HEARTBEAT_TIMEOUT_MS=700";
+        const char* limit = "TUTTI_HEARTBEAT_TIMEOUT_MS=3000";
         char fault[64];
         snprintf(fault, sizeof fault, "TUTTI_FAULT=%s@1=stop", making_points[point]);
         start_with_fault(all, 3, 2, fault, limit, LIST("init", "loop barrier"));
         team_await_stop(all, 2);
-        expect_named(all, 0, 2, "rank 2 has not answered for 700 ms");
-        expect_named(all, 1, 2, "rank 2 has not answered for 700 ms");
+        expect_named(all, 0, 2, "rank 2 has not answered for 3000 ms");
+        expect_named(all, 1, 2, "rank 2 has not answered for 3000 ms");
         assert_int_equal(team_await_end(all, 0), 0);
         assert_int_equal(team_await_end(all, 1), 0);
         team_signal(all, 2, SIGCONT);
-        expect_named(all, 2, 2, "rank 2 has not answered for 700 ms");
+        expect_named(all, 2, 2, "rank 2 has not answered for 3000 ms");
         team_expect_ends(all, -1);
         fresh_team(state);
     }

@@ -11,7 +11,8 @@
 #include "faults.h"
 #include "support/freezer.h"
 
-#define WATCHFUL LIST("TUTTI_HEARTBEAT_MS=50", "TUTTI_HEARTBEAT_TIMEOUT_MS=900")
+/* Long enough that a rank that is only kept waiting for a processor is not taken for stopped. */
+#define WATCHFUL LIST("TUTTI_HEARTBEAT_MS=50", "TUTTI_HEARTBEAT_TIMEOUT_MS=3000")
 
 static const char* const unshare_program = "/usr/bin/unshare";
 
@@ -94,7 +95,7 @@ static void start_there(team* all, const place* other, int32_t rank, int has_pro
 
 static void expect_silence_of(team* all, int32_t victim, int32_t index) {
     char rank[64];
-    snprintf(rank, sizeof rank, "rank %d has not answered for 900 ms", (int)victim);
+    snprintf(rank, sizeof rank, "rank %d has not answered for 3000 ms", (int)victim);
     EXPECT_STEP(all, index, "all_reduce", TUTTI_ERR_PEER_LOST, victim, rank);
     EXPECT_DONE(all, index, "destroy");
 }

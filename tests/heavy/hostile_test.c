@@ -2,12 +2,12 @@
  * connection and bounded memory; who behaves is served meanwhile. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "server.h"
 #include "support/contract.h"
 #include "support/sanitizers.h"
+#include "support/seed.h"
 
 enum { MIB = 1024 * 1024 };
 
@@ -145,7 +145,7 @@ static void what_is_announced_costs_nothing(void** state) {
 static void random_bytes_from_many_change_nothing_for_the_others(void** state) {
     const server_process* server = (const server_process*)*state;
     enum { CONNECTIONS = 300, SIZE = 3000 };
-    const unsigned seed = (unsigned)time(NULL);
+    const unsigned seed = test_seed();
     const int descriptors = server_descriptors(server);
     static char bytes[SIZE];
     tutti_store* store = NULL;

@@ -10,7 +10,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 from model import Model, random_operation
-from support.peers import Failure, Peers, encode, free_port, skip_without_pytorch
+from support.peers import Failure, Peers, encode, hold_port, skip_without_pytorch, test_seed
 
 kinds = ("tutti", "PyTorch")
 both = ("tutti", "PyTorch")
@@ -177,7 +177,7 @@ def workers_cell(peers, server_kind):
     """The master waits for its workers, and counts those of the other kind too."""
     tally = Tally()
     server, clients = peers.start(server_kind), [peers.start(kind) for kind in both]
-    port = free_port()
+    port = hold_port()
     server.start("serve_at", port, 3)
     for client in clients:
         client.start("connect", port, 3)
@@ -294,7 +294,7 @@ def main():
     parser.add_argument("peer", help="tutti's program, tutti_interop_peer")
     parser.add_argument("--operations", type=int, default=1000, help="of each cell")
     parser.add_argument("--runs", type=int, default=1000, help="of adds to a file store")
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32))
+    parser.add_argument("--seed", type=int, default=test_seed())
     options = parser.parse_args()
     skip_without_pytorch()
     print(f"seed {options.seed}, {options.operations} operations in each cell", flush=True)

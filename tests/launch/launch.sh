@@ -60,6 +60,25 @@ expect_no_line() {
     ! grep -Eq -- "$2" "$folder/$1" || fail "a line in $1 matches: $2"
 }
 
+# hold_port: prints a port that nobody else is given until the script ends: a process in the
+# background has bound it and does not listen, so that whoever is told of it can.
+hold_port() {
+    command -v python3 >/dev/null || {
+        echo 'skipped: there is no python3' >&2
+        exit 77
+    }
+    python3 -c '
+import os, select, socket, sys
+script = os.pidfd_open(int(sys.argv[1]))
+holder = socket.socket()
+holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+holder.bind(("", 0))
+print(holder.getsockname()[1], flush=True)
+if os.fork() == 0:
+    os.close(1)
+    select.select([script], [], [])' $$
+}
+
 # A fifo ends when the last process that holds it has ended. Until wait_until_released the shell
 # holds it, too.
 make_held_fifo() {

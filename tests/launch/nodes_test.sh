@@ -38,11 +38,6 @@ finish_node() {
     [ "$code" -eq "$2" ] || fail "exit code $code of node $1 instead of $2"
 }
 
-# A port that was free a moment ago.
-find_port() {
-    "$tuttirun" sh -c 'echo "$MASTER_PORT"' | sed 's/.* //'
-}
-
 case_nodes_of_different_sizes_number_their_ranks() {
     start_node 0 --nnodes 2 --node-rank 0 --master-port 0 --nproc-per-node 2 --role a env
     wait_for_line 0 'the nodes meet at '
@@ -63,7 +58,7 @@ case_nodes_of_different_sizes_number_their_ranks() {
 }
 
 case_nodes_of_c10d_get_their_ranks_as_they_arrive() {
-    port=$(find_port)
+    port=$(hold_port)
     for node in 0 1 2; do
         start_node $node --nnodes 3 --rdzv-backend c10d --rdzv-endpoint "localhost:$port" \
             --rdzv-id job sh -c 'echo "$RANK $GROUP_RANK $WORLD_SIZE $TORCHELASTIC_RUN_ID"'
@@ -77,11 +72,15 @@ case_nodes_of_c10d_get_their_ranks_as_they_arrive() {
 case_nodes_of_c10d_outlive_a_port_that_is_taken_for_a_moment() {
     mkfifo "$folder/port" "$folder/free"
     python3 -c '
-import socket, sys
+import os, select, socket, sys
+script = os.pidfd_open(int(sys.argv[1]))
 taken = socket.socket()
-taken.bind(("127.0.0.1", 0))
+taken.bind(("", 0))
 print(taken.getsockname()[1], flush=True)
-sys.stdin.read()' <"$folder/free" >"$folder/port" &
+sys.stdin.read()
+# From here on whoever is told of it can listen, and still nobody else is given it.
+taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+select.select([script], [], [])' $$ <"$folder/free" >"$folder/port" &
     exec 7>"$folder/free"
     read -r port <"$folder/port"
     for node in 0 1; do
@@ -131,10 +130,11 @@ case_a_node_that_is_ready_waits_for_the_others() {
 }
 
 case_who_is_missing_is_said() {
-    launch --nnodes 3 --node-rank 0 --master-port 0 --rdzv-conf join_timeout=1 true
+    launch --nnodes 3 --node-rank 0 --master-port 0 --rdzv-conf join_timeout=5 true
     expect_code 1
     expect_line err '^tuttirun: timed out waiting for the nodes at .*: 1 of 3 came, without 1, 2$'
-    launch --nnodes 2 --node-rank 1 --master-port "$(find_port)" --rdzv-conf timeout=1 true
+    port=$(hold_port)
+    launch --nnodes 2 --node-rank 1 --master-port "$port" --rdzv-conf timeout=3 true
     expect_code 1
     expect_line err 'ECONNREFUSED'
 }
@@ -173,7 +173,7 @@ case_nodes_disagree_about_restarts() {
 
 case_a_node_of_another_job_is_told_and_so_is_this_job() {
     start_node 0 --nnodes 2 --node-rank 0 --master-port 0 --rdzv-id a \
-        --rdzv-conf join_timeout=5 true
+        --rdzv-conf join_timeout=10 true
     wait_for_line 0 'the nodes meet at '
     launch --nnodes 2 --node-rank 1 --master-port "${line##*:}" --rdzv-id b true
     expect_code 1
@@ -241,12 +241,12 @@ case_a_program_that_one_node_lacks_ends_all() {
 }
 
 case_a_node_that_is_silent_is_lost() {
-    start_two_nodes --rdzv-conf keep_alive_interval=1,keep_alive_max_attempt=3 sh -c '
+    start_two_nodes --rdzv-conf keep_alive_interval=1,keep_alive_max_attempt=6 sh -c '
         echo ready; exec tail -f /dev/null'
     wait_for_line 1 ready
     kill -s STOP "$launcher_1"
     finish_node 0 1
-    expect_line out.0 '^tuttirun: node 1 .* gave no sign of life for 3 s$'
+    expect_line out.0 '^tuttirun: node 1 .* gave no sign of life for 6 s$'
     kill -s KILL "$launcher_1"
     finish_node 1 137
 }

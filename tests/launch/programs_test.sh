@@ -58,15 +58,10 @@ in_pytorch() {
     $in_root "$@"
 }
 
-# A port that was free a moment ago.
-find_port() {
-    "$tuttirun" sh -c 'echo "$MASTER_PORT"' | sed 's/.* //'
-}
-
 # Four times the program, with the variables that srun gives its tasks; $1 is the list of nodes.
 run_as_slurm_does() {
     forget_launchers
-    MASTER_PORT=$(find_port)
+    MASTER_PORT=$(hold_port)
     export MASTER_PORT SLURM_STEP_NUM_TASKS=4 SLURM_JOB_ID=$$ SLURM_STEP_ID=0
     export SLURM_STEP_NUM_NODES="$2" "$3=$1"
     shows "SLURM_PROCID=R SLURM_STEP_NUM_TASKS=4 SLURM_STEP_NUM_NODES=$2 $3=$1 all_reduce"
@@ -94,7 +89,7 @@ case_it_meets_in_processes_of_its_own() {
 
 case_it_meets_by_the_variables_of_torchrun() {
     forget_launchers
-    MASTER_PORT=$(find_port)
+    MASTER_PORT=$(hold_port)
     export MASTER_PORT MASTER_ADDR=127.0.0.1 WORLD_SIZE=4
     shows RANK=R WORLD_SIZE=4 MASTER_ADDR=127.0.0.1 MASTER_PORT=P all_reduce
     for rank in 1 2 3; do
@@ -142,7 +137,7 @@ case_it_meets_by_slurms_list_of_nodes() {
 
 case_it_meets_by_the_variables_of_pmi() {
     forget_launchers
-    MASTER_PORT=$(find_port)
+    MASTER_PORT=$(hold_port)
     export MASTER_PORT PMI_SIZE=4 MPI_LOCALNRANKS=4
     shows PMI_RANK=R PMI_SIZE=4 MPI_LOCALNRANKS=4 all_reduce
     for rank in 1 2 3; do

@@ -132,8 +132,7 @@ case_no_restart_is_left_at_last() {
 }
 
 case_a_fixed_port_serves_every_attempt() {
-    launch sh -c 'echo "$MASTER_PORT"'
-    port=$(sed 's/.* //' "$folder/out")
+    port=$(hold_port)
     launch --master-port "$port" --max-restarts 1 sh -c '
         echo "at $MASTER_PORT"; exit $((1 - TORCHELASTIC_RESTART_COUNT))'
     expect_code 0

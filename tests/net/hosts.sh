@@ -25,7 +25,6 @@ remove_hosts() {
 
 leave() {
     remove_hosts
-    rmdir /etc/netns 2>/dev/null || true
     rm -rf "$folder"
 }
 
@@ -43,7 +42,7 @@ set_kernel() { # HOST NAME=VALUE...: of /proc/sys/net
 
 # A host with nothing but loopback and a hosts file that knows localhost alone.
 host() { # HOST
-    ip netns add "$run$1"
+    flock /run ip netns add "$run$1" # the first of all makes the folder that they share
     hosts+=("$1")
     mkdir -p "/etc/netns/$run$1"
     echo '127.0.0.1 localhost' >"/etc/netns/$run$1/hosts"
@@ -123,6 +122,7 @@ slowest() { sed -nE 's/^rank .*, ([0-9]+) ms$/\1/p' "$folder"/rank[0-3] | sort -
 need_hosts() {
     [ "$(id -u)" -eq 0 ] || skip 'network namespaces need root'
     command -v ip >/dev/null || skip 'there is no ip (iproute2)'
+    command -v flock >/dev/null || skip 'there is no flock (util-linux)'
     trap leave EXIT
     trap 'exit 130' INT TERM
     host probe 2>"$folder/why" || skip "no network namespaces: $(cat "$folder/why")"

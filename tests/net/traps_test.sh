@@ -142,8 +142,12 @@ trap_link_local_ipv6() {
     host b
     plug a eth0 wire
     plug b lan7 wire
-    local address
-    address=$(link_local_of a eth0)
+    local address=
+    # The kernel gives it some time after the interface is up.
+    until [ -n "$address" ]; do
+        sleep 0.01
+        address=$(link_local_of a eth0)
+    done
     for rank in 0 1; do start a $rank MASTER_ADDR="$address%eth0"; done
     for rank in 2 3; do start b $rank MASTER_ADDR="$address%lan7"; done
     meet

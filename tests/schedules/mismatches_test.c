@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "conformance/conformance.h"
 #include "support/draw.h"
+#include "support/seed.h"
 
 /* Of ranks that wait for each other, it takes a second to be sure: several trials at a time. */
 enum { LANES = 8, CALLS = 5, COLLECTIVES = 13 };
@@ -296,7 +296,7 @@ static void* try_some(void* argument) {
 }
 
 static void read_arguments(int argc, char** argv) {
-    chosen.seed = (uint64_t)time(NULL);
+    chosen.seed = test_seed();
     chosen.count = 200;
     for (int i = 1; i < argc; ++i) {
         const uint64_t value = i + 1 < argc ? strtoull(argv[i + 1], NULL, 10) : 0;

@@ -10,6 +10,7 @@
 
 #include "schedule.h"
 #include "support/draw.h"
+#include "support/seed.h"
 
 uint64_t draw(const settings* of, uint64_t thread, uint64_t step, uint64_t what) {
     return draw_at(of->seed, thread, step, what);
@@ -105,7 +106,7 @@ static tutti_status live_alone(int32_t local_rank, void* user, tutti_error* erro
 }
 
 static settings read_arguments(int argc, char** argv) {
-    settings chosen = {NULL, (uint64_t)time(NULL), 400, 4, 3, 0};
+    settings chosen = {NULL, test_seed(), 400, 4, 3, 0};
     for (int i = 1; i < argc; ++i) {
         const uint64_t value = i + 1 < argc ? strtoull(argv[i + 1], NULL, 10) : 0;
         if (strcmp(argv[i], "processes") == 0) {

@@ -2,7 +2,9 @@
 answer each with a line: "ok" and values, or "error", its kind and a message. Between words stands
 one space; strings are in hexadecimal, "-" is the empty one."""
 
+import os
 import pathlib
+import random
 import select
 import shutil
 import socket
@@ -105,11 +107,22 @@ class Peers:
         return peer
 
 
-def free_port():
-    """One that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+holder = None
+
+
+def hold_port():
+    """A port that nobody else is given until the next call: it is bound, by a socket that does not
+    listen, so that whoever is told of it can."""
+    global holder
+    holder = socket.socket()
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    holder.bind(("", 0))
+    return holder.getsockname()[1]
+
+
+def test_seed():
+    """TUTTI_TEST_SEED, or another one each time. Whoever takes it prints it."""
+    return int(os.environ.get("TUTTI_TEST_SEED") or random.SystemRandom().getrandbits(32))
 
 
 def skip_without_pytorch():

@@ -79,7 +79,7 @@ void a_rank_that_does_not_belong_is_refused(void**) {
 void who_has_not_come_is_named(void**) {
     Office office(2);
     TUTTI_EXPECT_ERROR(
-        meet_through(office.where, make_hash_store(), 0, 2, "", Deadline::after_ms(500)),
+        meet_through(office.where, make_hash_store(), 0, 2, "", Deadline::after_ms(3000)),
         TUTTI_ERR_TIMEOUT, "timed out waiting for rank 1, which has not joined");
 }
 

@@ -121,14 +121,12 @@ void a_rank_may_come_for_the_next_group_before_the_others_leave_this_one(void**)
 // As a rank 0 leaves it that is killed.
 void an_invitation_that_nobody_answers_for_is_replaced(void**) {
     const auto store = make_hash_store();
+    const auto socket = net::ListenSocket::bind("127.0.0.1", 0, 1);
     membership::Invitation stale;
-    {
-        const auto socket = net::ListenSocket::bind("127.0.0.1", 0, 1);
-        stale.port = socket.port();
-    }
+    stale.port = socket.port();  // taken, at another address
     stale.token = membership::random_token();
     stale.host = "another";
-    stale.addresses = {"127.0.0.1"};
+    stale.addresses = {"127.0.0.2"};
     store->set("tutti/control", stale.text(), ample());
     auto one = join(store, 1, 2);
     Member zero(store, 0, 2);
@@ -147,16 +145,17 @@ void expect_missing(std::future<std::unique_ptr<Member>> member, int rank, const
 }
 
 void who_has_not_come_is_named(void**) {
-    expect_missing(join(make_hash_store(), 0, 4, Deadline::after_ms(2000)), 1,
+    auto of_four = join(make_hash_store(), 0, 4, Deadline::after_ms(3000));
+    auto of_two = join(make_hash_store(), 0, 2, Deadline::after_ms(3000));
+    expect_missing(std::move(of_four), 1,
                    "timed out waiting for ranks 1, 2, 3, which have not joined");
-    expect_missing(join(make_hash_store(), 0, 2, Deadline::after_ms(2000)), 1,
-                   "timed out waiting for rank 1, which has not joined");
+    expect_missing(std::move(of_two), 1, "timed out waiting for rank 1, which has not joined");
 }
 
 // It may be why others have not come: they said something wrong of themselves.
 void who_was_refused_is_told_to_those_who_wait_in_vain(void**) {
     const auto store = make_hash_store();
-    auto lonely = join(store, 0, 2, Deadline::after_ms(3000));
+    auto lonely = join(store, 0, 2, Deadline::after_ms(10'000));
     for (int size = 3; size < 9; ++size) {
         TUTTI_EXPECT_ERROR(Member(store, 1, size), TUTTI_ERR_INVALID_ARGUMENT, "refused");
     }

@@ -4,16 +4,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <memory>
 #include <new>
-#include <random>
 #include <vector>
 
 #include "message/lanes/lanes.hpp"
 #include "message/messages.hpp"
 #include "message/rings/rings.hpp"
 #include "reduce/reduce.hpp"
+#include "support/seed.h"
 #include "unit/algorithm/patterns.hpp"
 #include "unit/transport/ranks.hpp"
 #include "work/work.hpp"
@@ -22,13 +21,9 @@ namespace tutti::test {
 
 constexpr int64_t for_ever = -1;
 
-// TUTTI_TEST_SEED, or another one each time.
+// The same for all of a program.
 inline uint32_t seed() {
-    static const uint32_t chosen = [] {
-        const char* given = std::getenv("TUTTI_TEST_SEED");
-        return given != nullptr ? static_cast<uint32_t>(std::strtoul(given, nullptr, 10))
-                                : std::random_device()();
-    }();
+    static const uint32_t chosen = test_seed();
     return chosen;
 }
 

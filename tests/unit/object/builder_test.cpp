@@ -202,7 +202,7 @@ void depth_costs_no_stack(void** /*state*/) {
 }
 
 void items_say_what_was_built(void** /*state*/) {
-    tutti::test::Random random(tutti::test::new_seed());
+    tutti::test::Random random(tutti::test::printed_seed());
     for (int round = 0; round < 200; ++round) {
         const ObjectPtr object = random.value(60);
         const ObjectPtr again = make([&](Builder& builder) {

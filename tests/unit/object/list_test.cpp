@@ -26,7 +26,7 @@ std::vector<ObjectPointer> three() {
 }
 
 void lists_come_back(void** /*state*/) {
-    tutti::test::Random random(tutti::test::new_seed());
+    tutti::test::Random random(tutti::test::printed_seed());
     for (size_t count = 0; count < 40; ++count) {
         std::vector<ObjectPointer> objects;
         for (size_t i = 0; i < count; ++i) objects.push_back(random.value(1 + random.below(50)));

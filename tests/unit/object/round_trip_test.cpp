@@ -167,7 +167,7 @@ void strings_end_with_a_nul(void** /*state*/) {
 }
 
 void random_values_come_back(void** /*state*/) {
-    const uint64_t seed = tutti::test::new_seed();
+    const uint32_t seed = tutti::test::printed_seed();
     tutti::test::Random random(seed);
     for (int round = 0; round < 1000; ++round) {
         const ObjectPtr object = random.value(1 + random.below(300));

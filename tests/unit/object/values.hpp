@@ -15,6 +15,7 @@
 #include "object/builder.hpp"
 #include "object/equal.hpp"
 #include "object/message.hpp"
+#include "support/seed.h"
 #include "support/unit.hpp"
 
 namespace tutti::test {
@@ -140,10 +141,9 @@ private:
     size_t left_ = 0;
 };
 
-// A new one each time, printed so that a failure can be had again.
-inline uint64_t new_seed() {
-    const uint64_t seed = std::random_device()();
-    print_message("seed %llu\n", static_cast<unsigned long long>(seed));
+inline uint32_t printed_seed() {
+    const uint32_t seed = test_seed();
+    print_message("seed %u\n", seed);
     return seed;
 }
 

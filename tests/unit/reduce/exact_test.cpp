@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/environment.hpp"
 #include "exact_reference.hpp"
 #include "reduce/exact_sums.hpp"
 

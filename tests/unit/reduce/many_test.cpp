@@ -1,6 +1,7 @@
 // Reductions of several inputs at once, the kernels' of every instruction set and the call, against
 // the same reductions step by step, or, of float16 and bfloat16, sums in float32 that are rounded
 // once. One thread. TUTTI_TEST_SEED repeats a run.
+#include "base/environment.hpp"
 #include "samples.hpp"
 
 namespace tutti::test {

@@ -2,6 +2,7 @@
 // obeyed. One thread.
 #include "reduce/reduce.hpp"
 
+#include "base/environment.hpp"
 #include "samples.hpp"
 
 namespace tutti::test {

@@ -8,10 +8,10 @@
 #include <random>
 #include <vector>
 
-#include "base/environment.hpp"
 #include "reduce/dispatch.hpp"
 #include "reduce/reduce.hpp"
 #include "reference.hpp"
+#include "support/seed.h"
 #include "support/unit.hpp"
 
 namespace tutti::test {
@@ -20,9 +20,8 @@ using Elements = std::vector<uint64_t>;  // the bits of each; two for a complex 
 
 inline std::mt19937_64& random_bits() {
     static std::mt19937_64 generator = [] {
-        const auto wanted = environment_number("TUTTI_TEST_SEED", 0, INT64_MAX);
-        const uint64_t seed = wanted ? static_cast<uint64_t>(*wanted) : std::random_device{}();
-        print_message("TUTTI_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+        const uint32_t seed = test_seed();
+        print_message("TUTTI_TEST_SEED=%u\n", seed);
         return std::mt19937_64(seed);
     }();
     return generator;

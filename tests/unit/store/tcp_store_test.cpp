@@ -101,10 +101,10 @@ void nobody_at_the_port_is_a_network_error(void**) {
     const auto server = tutti::make_store_server("127.0.0.1", 0);
     TcpStoreOptions options = client_of(server->port());
     options.host = "127.0.0.2";  // the port is taken, at another address
-    options.timeout_ms = 1000;
+    options.timeout_ms = 3000;
     TUTTI_EXPECT_ERROR(tutti::make_tcp_store(options), TUTTI_ERR_NETWORK,
-                       cat("127.0.0.2:", options.port));
-    TUTTI_EXPECT_ERROR(tutti::make_tcp_store(options), TUTTI_ERR_NETWORK, "ECONNREFUSED");
+                       cat("127.0.0.2:", options.port,
+                           ": no success in time (127.0.0.2: Connection refused (ECONNREFUSED))"));
 }
 
 void a_taken_port_is_a_network_error(void**) {
@@ -118,7 +118,7 @@ void a_taken_port_is_a_network_error(void**) {
 void a_silent_server_is_a_timeout(void**) {
     const ListenSocket silent = ListenSocket::bind("127.0.0.1", 0, 8);
     TcpStoreOptions options = client_of(silent.port());
-    options.timeout_ms = 1000;
+    options.timeout_ms = 3000;
     TUTTI_EXPECT_ERROR(tutti::make_tcp_store(options), TUTTI_ERR_TIMEOUT,
                        cat("127.0.0.1:", silent.port()));
 }
@@ -246,7 +246,7 @@ void the_environment_decides_where_to_bind(void**) {
                        "TUTTI_STORE_BIND");
     unsetenv("TUTTI_STORE_BIND");
     TcpStoreOptions options = client_of(server->port());
-    options.timeout_ms = 1000;
+    options.timeout_ms = 3000;
     TUTTI_EXPECT_ERROR(tutti::make_tcp_store(options), TUTTI_ERR_NETWORK, "ECONNREFUSED");
     options.host = "127.0.0.3";
     options.timeout_ms = 60'000;

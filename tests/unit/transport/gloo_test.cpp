@@ -150,7 +150,8 @@ void a_rank_is_gone_once_all_that_it_sent_has_been_told(void**) {
     Letter sent[2];
     receive(world[0], first);
     receive(world[0], second);
-    // A message leaves at once where its receive is known. This one comes behind the notices of both.
+    // A message leaves at once where its receive is known. This one comes behind the notices of
+    // both.
     Letter ready;
     Letter told;
     receive(world[1], ready, 0);
