@@ -103,8 +103,10 @@ void Membership::report(const Status& cause) noexcept {
     world_->send(membership::encode(membership::Kind::Report, group_id_, cause));
 }
 
-void Membership::stalled(uint64_t sequence, const std::string& call) noexcept {
-    world_->send(membership::encode(group_id_, membership::Stall{sequence, call}));
+void Membership::stalled(uint64_t sequence, const std::string& call,
+                         const std::string& text) noexcept {
+    world_->send(
+        membership::encode(group_id_, membership::Stall{sequence, call, compares_first_, text}));
 }
 
 void Membership::suspect(int peer, const std::string& reason) noexcept {

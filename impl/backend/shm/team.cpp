@@ -181,7 +181,7 @@ void Team::wait_slowly(int peer, bool (*is_ready)(void*), void* context) {
         if (Clock::now() < next_look) continue;
         next_look += std::chrono::milliseconds(membership::stall_ms);
         compare();
-        membership_.stalled(sequence_, describe(call_, sequence_));
+        membership_.stalled(sequence_, to_bytes(call_), describe(call_, sequence_));
     }
 }
 
