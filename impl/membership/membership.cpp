@@ -235,7 +235,9 @@ Membership::Outcome Membership::take_step(const Step& step, const std::string& p
 void Membership::await(const Step& step, const Wait& wait, const Deadline& deadline) {
     Deadline until = deadline;
     Deadline next_look = Deadline::after_ms(membership::stall_ms);
-    int deadline_rank = step.deadline_rank < 0 ? -1 : world_rank(step.deadline_rank);
+    // One that decides for all, and is another.
+    const bool has_judge = step.deadline_rank >= 0 && step.deadline_rank != rank_;
+    int judge = has_judge ? world_rank(step.deadline_rank) : membership::nobody;
     bool has_given_up = false;
     Lock lock(mutex_);
     while (!wait.ended && cause().ok()) {
@@ -243,12 +245,11 @@ void Membership::await(const Step& step, const Wait& wait, const Deadline& deadl
         lock.unlock();
         if (until.expired()) {
             if (has_given_up) return;
-            world_->send(
-                membership::encode(membership::GiveUp{group_id_, step.key, deadline_rank}));
-            has_given_up = deadline_rank < 0;
+            world_->send(membership::encode(membership::GiveUp{group_id_, step.key, judge}));
+            has_given_up = judge == membership::nobody;
             until = Deadline::after_ms(has_given_up ? outcome_ms
                                                     : 2 * deadline.timeout_ms() + outcome_ms);
-            deadline_rank = -1;
+            judge = membership::nobody;
         } else if (next_look.expired()) {
             next_look = Deadline::after_ms(membership::stall_ms);
             step.stalled();

@@ -32,6 +32,7 @@ public:
         with_frame(bytes, [&](const Frame& frame) { arbiter.handle(rank, frame); });
     }
     void arrive(int rank, const StepArrival& arrival) { say(rank, encode(arrival)); }
+    void give_up(int rank, const GiveUp& give_up) { say(rank, encode(give_up)); }
     void stall(int rank, const Stall& stall) { say(rank, encode(0, stall)); }
     // The last thing that this rank heard.
     Status verdict(int rank) {
@@ -230,6 +231,43 @@ void a_call_that_its_rank_has_finished_is_no_longer_compared(void**) {
     assert_true(court.arbiter.is_decided());
 }
 
+StepArrival comes_to_barrier() {
+    return {0, "barrier", {0, 1, 2}, 0, "", {}};
+}
+
+void expect_time_out_without_2(Court& court) {
+    for (const int rank : {0, 1}) {
+        assert_int_equal(court.failure(rank).cause.code, TUTTI_ERR_TIMEOUT);
+        assert_true(court.failure(rank).missing == std::vector{2});
+    }
+}
+
+void the_judge_of_a_step_gives_up_for_all(void**) {
+    Court court(3);
+    for (const int rank : {0, 1}) court.arrive(rank, comes_to_barrier());
+    court.give_up(0, {0, "barrier", 0});
+    expect_time_out_without_2(court);
+}
+
+void a_rank_gives_up_only_while_the_judge_is_away(void**) {
+    Court away(3);
+    away.arrive(1, comes_to_barrier());
+    away.give_up(1, {0, "barrier", 0});
+    assert_true(away.failure(1).missing == (std::vector{0, 2}));
+
+    Court here(3);
+    for (const int rank : {0, 1}) here.arrive(rank, comes_to_barrier());
+    here.give_up(1, {0, "barrier", 0});
+    here.arrive(2, comes_to_barrier());
+    assert_int_equal(here.outcome(1).payloads.size(), 3);
+
+    Court too_long(3);
+    for (const int rank : {0, 1}) too_long.arrive(rank, comes_to_barrier());
+    too_long.give_up(1, {0, "barrier", 0});
+    too_long.give_up(1, {0, "barrier", nobody});
+    expect_time_out_without_2(too_long);
+}
+
 }  // namespace
 
 int main() {
@@ -244,6 +282,8 @@ int main() {
         TUTTI_TEST(ranks_that_stall_in_different_calls_are_a_mismatch),
         TUTTI_TEST(one_call_may_have_several_names),
         TUTTI_TEST(a_call_that_its_rank_has_finished_is_no_longer_compared),
+        TUTTI_TEST(the_judge_of_a_step_gives_up_for_all),
+        TUTTI_TEST(a_rank_gives_up_only_while_the_judge_is_away),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
