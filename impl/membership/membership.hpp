@@ -140,7 +140,7 @@ private:
     void fail_with(const Status& cause);
     [[nodiscard]] std::vector<int> participants(const Step& step) const;
     void await(const Step& step, const Wait& wait, const Deadline& deadline);
-    [[noreturn]] void throw_failure(const Wait& wait) const;
+    [[noreturn]] void throw_failure(const Step& step, const Wait& wait) const;
     [[nodiscard]] Status in_ranks_of_group(const Status& loss) const;
 
     const std::shared_ptr<World> world_;
