@@ -168,7 +168,8 @@ void Exchange::await(Transfer& transfer, int peer, const char* doing, const Dead
         channel_.compare();
         if (std::exchange(reported_stall_, true)) continue;
         check_arrived();
-        channel_.membership().stalled(sequence_, describe(step_.whole, sequence_));
+        channel_.membership().stalled(sequence_, to_bytes(step_.whole),
+                                      describe(step_.whole, sequence_));
     }
     transfer.hold.reset();
     if (!transfer.status.ok()) throw Error(transfer.status);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <optional>
+#include <type_traits>
 
 #include "base/text.hpp"
 #include "call.hpp"
@@ -137,6 +138,11 @@ Fingerprint fingerprint(const Coalesced& call) {
         }
     }
     return result;
+}
+
+std::string to_bytes(const Fingerprint& fingerprint) {
+    static_assert(std::has_unique_object_representations_v<Fingerprint>);
+    return {reinterpret_cast<const char*>(&fingerprint), sizeof fingerprint};
 }
 
 std::string describe(const Fingerprint& fingerprint, uint64_t sequence) {

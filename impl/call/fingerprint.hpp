@@ -53,6 +53,9 @@ struct Fingerprint {
     bool operator==(const Fingerprint&) const = default;
 };
 
+// For those below who compare fingerprints and know none.
+std::string to_bytes(const Fingerprint& fingerprint);
+
 // "all_reduce".
 const char* name_of(CallKind kind);
 

@@ -17,7 +17,8 @@ namespace tutti {
 namespace {
 
 constexpr uint64_t magic = 0x3152454854414754;  // "TGATHER1", in this byte order
-constexpr int64_t answer_ms = 2000;  // what a store may take to prove that it is rank 0's
+// What a store may take to prove that it is rank 0's before the next address is tried.
+constexpr int64_t answer_ms = 2000;
 const std::string proof_key = "tutti/all_gather";
 
 // The block of one rank, always of this size.
@@ -129,8 +130,7 @@ RankBlock gather_blocks(const AllGatherFunction& all_gather, const RankBlock& mi
 }
 
 // Whether this is rank 0's store: the same address may lead elsewhere on another host.
-bool proves_itself(Store& store, const RankBlock& rank_0) {
-    const Deadline deadline = Deadline::after_ms(answer_ms);
+bool proves_itself(Store& store, const RankBlock& rank_0, const Deadline& deadline) {
     const std::string token(rank_0.token, sizeof rank_0.token);
     return store.check(Store::Keys(&proof_key, 1), deadline) &&
            store.get(proof_key, deadline) == token;
@@ -155,9 +155,12 @@ std::shared_ptr<Store> find_store(const RankBlock& rank_0, const Deadline& deadl
             break;
         }
         try {
-            const Deadline answer = deadline.or_earlier(Deadline::after_ms(answer_ms));
+            const bool is_last = std::ranges::all_of(
+                candidates, [&](const net::Address& one) { return one.host() == found; });
+            const Deadline answer =
+                is_last ? deadline : deadline.or_earlier(Deadline::after_ms(answer_ms));
             auto store = connect(found, rank_0.port, false, answer);
-            if (proves_itself(*store, rank_0)) return store;
+            if (proves_itself(*store, rank_0, answer)) return store;
             reasons += cat(reasons.empty() ? "" : "; ", "another process answers at ", found);
         } catch (const Error& error) {
             reasons += cat(reasons.empty() ? "" : "; ", error.what());

@@ -16,9 +16,6 @@ namespace {
 
 constexpr int64_t verdict_ms = 5000;  // what rank 0's reason may take
 
-// Ranks that compare first wait elsewhere than ranks that do not: the error shows that.
-constexpr const char* detail_suffix = " under TORCH_DISTRIBUTED_DEBUG=DETAIL";
-
 std::string list(const std::vector<int>& ranks) {
     constexpr size_t most = 8;
     std::string text = ranks.size() > 1 ? "ranks " : "rank ";
@@ -31,8 +28,7 @@ std::string list(const std::vector<int>& ranks) {
 
 // A rank's call, also as text: only that rank may know the name of its reduce function.
 std::string claim(const Fingerprint& call, uint64_t sequence) {
-    std::string text(reinterpret_cast<const char*>(&call), sizeof call);
-    return text + describe(call, sequence);
+    return to_bytes(call) + describe(call, sequence);
 }
 
 std::string bytes_of(const std::string& claim) {
@@ -74,8 +70,7 @@ Status judge(const std::vector<std::string>& claims) {
 std::vector<std::string> Group::take_step(const Fingerprint& call, uint64_t sequence,
                                           const Step& step, const Deadline& deadline) {
     Membership& ranks = *membership_;
-    const std::string description = cat(describe(call, sequence), step.suffix);
-    const auto stalled = [&] { ranks.stalled(sequence, description); };
+    const auto stalled = [&] { ranks.stalled(sequence, to_bytes(call), describe(call, sequence)); };
     try {
         return ranks
             .take_step(
@@ -104,12 +99,10 @@ std::vector<std::string> Group::take_step(const Fingerprint& call, uint64_t sequ
 void Group::compare_calls(const FlatCall& call, uint64_t sequence, const Deadline& deadline) {
     if (size_ == 1) return;
     const Fingerprint& mine = call.fingerprint;
-    const auto claims = take_step(mine, sequence,
-                                  {.key = "compare",
-                                   .payload = claim(mine, sequence),
-                                   .suffix = detail_suffix,
-                                   .omitted = "did not call it"},
-                                  deadline);
+    const auto claims = take_step(
+        mine, sequence,
+        {.key = "compare", .payload = claim(mine, sequence), .omitted = "did not call it"},
+        deadline);
     if (const Status mismatch = judge(claims); !mismatch.ok()) throw Error(mismatch);
 }
 

@@ -73,6 +73,7 @@ Group::Group(const GroupOptions& options)
     try {
         membership_ = std::make_unique<Membership>(bootstrap(options, backend, deadline), 0,
                                                    all_ranks(options.size));
+        membership_->set_compares_first(compares_first_);
         make_backends(backend, options, deadline);
     } catch (...) {
         Status status = current_status();

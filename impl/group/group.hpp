@@ -160,7 +160,6 @@ private:
     struct Step {
         const char* key;
         std::string payload{};
-        const char* suffix = "";   // of the call in errors of ranks that wait elsewhere
         const char* omitted = "";  // "did not call it": of missing ranks
         bool names_all = true;     // of the missing ranks
     };

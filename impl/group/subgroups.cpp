@@ -165,6 +165,7 @@ Group::Group(SplitResult result, Group& parent)
       tree_(parent.tree_),
       membership_(std::move(result.membership)),
       ticket_queue_(std::make_unique<TicketQueue>()) {
+    membership_->set_compares_first(compares_first_);
     backends_.add(TUTTI_CPU, std::move(result.backend));
     backend_ = backends_.cpu().backend.get();
     backend_name_ = static_backend_name(backend_->name());

@@ -267,7 +267,8 @@ void Arbiter::give_up(int rank, const GiveUp& give_up) {
     const auto found = steps_.find({give_up.group, give_up.key});
     if (found == steps_.end() || found->second.failure) return;  // that rank knows
     Step& step = found->second;
-    if (give_up.unless_here >= 0 && step.payloads.contains(give_up.unless_here)) return;
+    const int judge = give_up.unless_here;
+    if (judge != nobody && judge != rank && step.payloads.contains(judge)) return;
     const auto absent = missing(step);
     fail_step(found->first, step,
               {TUTTI_ERR_TIMEOUT, absent.empty() ? -1 : absent.front(), 0,

@@ -54,7 +54,7 @@ void Coordinator::restore(const State& state) {
         endpoints_[rank] = state.endpoints[rank];
     }
     arbiter_.restore(state.left, state.losses, state.verdict, state.first_group_id);
-    rejoin_grace_.start(std::max(rejoin_grace_ms, heartbeat_.timeout_ms), 0);
+    rejoin_grace_.start(std::max(rejoin_grace_ms, heartbeat_.timeout_ms));
 }
 
 void Coordinator::declare_absent_lost() {
@@ -271,7 +271,7 @@ void Coordinator::drop(int id, const Status& why) {
 void Coordinator::suspect(const Status& suspicion) {
     const int rank = suspicion.rank;
     if (rank < 0 || rank >= size_ || arbiter_.has_left(rank) || arbiter_.is_lost(rank)) return;
-    if (suspicions_.empty()) suspicion_grace_.start(suspicion_grace_ms, 0);
+    if (suspicions_.empty()) suspicion_grace_.start(suspicion_grace_ms);
     suspicions_.push_back(suspicion);
 }
 
@@ -282,7 +282,7 @@ void Coordinator::clear_suspicions(int rank) {
     if (suspicions_.empty()) {
         suspicion_grace_.stop();
     } else if (cleared > 0) {
-        suspicion_grace_.start(suspicion_grace_ms, 0);  // for the next one
+        suspicion_grace_.start(suspicion_grace_ms);  // for the next one
     }
 }
 
@@ -294,7 +294,7 @@ void Coordinator::confirm_suspicion() {
         return std::ranges::find(absent, one.rank) == absent.end();
     });
     if (oldest != suspicions_.end()) return declare_lost(Status(*oldest));
-    if (!suspicions_.empty()) suspicion_grace_.start(suspicion_grace_ms, 0);
+    if (!suspicions_.empty()) suspicion_grace_.start(suspicion_grace_ms);
 }
 
 // The first group cannot go on; of those made from it, the ones that the rank is in.

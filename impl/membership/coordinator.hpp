@@ -14,6 +14,7 @@
 
 #include "arbiter.hpp"
 #include "coverage.hpp"
+#include "grace.hpp"
 #include "heartbeat.hpp"
 #include "net/loop.hpp"
 #include "net/strangers.hpp"
@@ -117,9 +118,9 @@ private:
     Coverage coverage_;
     HeartbeatClock heartbeat_clock_;
     net::Timer ticks_;
-    net::Timer suspicion_grace_;  // for an explanation of a suspicion
-    net::Timer departures_;       // collects them for one frame
-    net::Timer rejoin_grace_;     // for members of the previous coordinator
+    Grace suspicion_grace_;  // for an explanation of a suspicion
+    net::Timer departures_;  // collects them for one frame
+    Grace rejoin_grace_;     // for members of the previous coordinator
     bool is_successor_ = false;
     std::optional<net::Listener> listener_;
 };

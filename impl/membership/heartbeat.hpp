@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <utility>
 
 namespace tutti::membership {
 
@@ -19,31 +20,34 @@ class HeartbeatClock {
 public:
     using Clock = std::chrono::steady_clock;
     explicit HeartbeatClock(const Heartbeat& heartbeat)
-        : heartbeat_(heartbeat), last_(Clock::now()) {}
+        : heartbeat_(heartbeat), last_(Clock::now()), before_(last_) {}
 
     // At every tick: whether it is so late that all silences must be counted anew.
     bool was_suspended() {
         const auto now = Clock::now();
         const auto late = now - last_ - std::chrono::milliseconds(heartbeat_.interval_ms);
-        last_ = now;
+        before_ = std::exchange(last_, now);
         return late > std::chrono::milliseconds(heartbeat_.timeout_ms / 2);
     }
-    // The time of the last tick. Silences are judged by it: in a tick that is suspended half way,
-    // the time goes on and nothing else does.
+    // The time of the last tick. What is seen in a tick is judged by it: in one that is suspended
+    // half way, the time goes on and nothing else does.
     [[nodiscard]] Clock::time_point now() const { return last_; }
+    // Silences are judged by the tick before: what had come by then has been read since. A tick
+    // comes before the reading, and in one that is late, messages may wait.
     // So long that one should ask.
     [[nodiscard]] bool is_quiet(Clock::time_point last_heard) const {
         return heartbeat_.timeout_ms > 0 &&
-               last_ - last_heard > std::chrono::milliseconds(heartbeat_.timeout_ms / 2);
+               before_ - last_heard > std::chrono::milliseconds(heartbeat_.timeout_ms / 2);
     }
     [[nodiscard]] bool is_overdue(Clock::time_point last_heard) const {
         return heartbeat_.timeout_ms > 0 &&
-               last_ - last_heard > std::chrono::milliseconds(heartbeat_.timeout_ms);
+               before_ - last_heard > std::chrono::milliseconds(heartbeat_.timeout_ms);
     }
 
 private:
     const Heartbeat heartbeat_;
     Clock::time_point last_;
+    Clock::time_point before_;
 };
 
 }  // namespace tutti::membership

@@ -103,8 +103,10 @@ void Membership::report(const Status& cause) noexcept {
     world_->send(membership::encode(membership::Kind::Report, group_id_, cause));
 }
 
-void Membership::stalled(uint64_t sequence, const std::string& call) noexcept {
-    world_->send(membership::encode(group_id_, membership::Stall{sequence, call}));
+void Membership::stalled(uint64_t sequence, const std::string& call,
+                         const std::string& text) noexcept {
+    world_->send(
+        membership::encode(group_id_, membership::Stall{sequence, call, compares_first_, text}));
 }
 
 void Membership::suspect(int peer, const std::string& reason) noexcept {
@@ -226,27 +228,27 @@ Membership::Outcome Membership::take_step(const Step& step, const std::string& p
         if (wait.ended && wait.failure.ok()) return std::move(wait.outcome);
         if (!cause().ok()) throw Error(cause());
     }
-    throw_failure(wait);
+    throw_failure(step, wait);
 }
 
-// Until the step has ended or the group has failed; beyond the deadline only for the answer.
+// Until the step has ended or the group has failed; beyond the deadline only for the answer, or for
+// the decision of the rank whose deadline counts: that of this rank ends nobody else's wait.
 void Membership::await(const Step& step, const Wait& wait, const Deadline& deadline) {
     Deadline until = deadline;
     Deadline next_look = Deadline::after_ms(membership::stall_ms);
-    int deadline_rank = step.deadline_rank < 0 ? -1 : world_rank(step.deadline_rank);
+    // One that decides for all, and is another.
+    const bool has_judge = step.deadline_rank >= 0 && step.deadline_rank != rank_;
+    const int judge = has_judge ? world_rank(step.deadline_rank) : membership::nobody;
+    const int64_t patience_ms = outcome_ms + (has_judge ? 2 * deadline.timeout_ms() : 0);
     bool has_given_up = false;
     Lock lock(mutex_);
     while (!wait.ended && cause().ok()) {
         if (changed_.wait(lock, step.stalled ? until.or_earlier(next_look) : until)) continue;
         lock.unlock();
         if (until.expired()) {
-            if (has_given_up) return;
-            world_->send(
-                membership::encode(membership::GiveUp{group_id_, step.key, deadline_rank}));
-            has_given_up = deadline_rank < 0;
-            until = Deadline::after_ms(has_given_up ? outcome_ms
-                                                    : 2 * deadline.timeout_ms() + outcome_ms);
-            deadline_rank = -1;
+            if (std::exchange(has_given_up, true)) return;
+            world_->send(membership::encode(membership::GiveUp{group_id_, step.key, judge}));
+            until = Deadline::after_ms(patience_ms);
         } else if (next_look.expired()) {
             next_look = Deadline::after_ms(membership::stall_ms);
             step.stalled();
@@ -255,8 +257,12 @@ void Membership::await(const Step& step, const Wait& wait, const Deadline& deadl
     }
 }
 
-void Membership::throw_failure(const Wait& wait) const {
+void Membership::throw_failure(const Step& step, const Wait& wait) const {
     const Status& failure = wait.failure;
+    if (!wait.ended && step.deadline_rank >= 0 && step.deadline_rank != rank_) {
+        throw Error(TUTTI_ERR_TIMEOUT, cat("timed out, and rank ", step.deadline_rank,
+                                           ", which decides for all, has not given up"));
+    }
     if (!wait.ended) {
         throw Error(TUTTI_ERR_TIMEOUT, cat("timed out, and the coordinator did not answer for ",
                                            outcome_ms, " ms after that"));

@@ -94,9 +94,12 @@ public:
 
     // A call of this rank failed, so no rank can go on. The first cause counts, for all.
     void report(const Status& cause) noexcept;
-    // This rank makes no progress in this call. Ranks that wait for each other in different calls
-    // fail with MISMATCH.
-    void stalled(uint64_t sequence, const std::string& call) noexcept;
+    // This rank makes no progress in this call: what all must have called alike, in bytes, and as
+    // text. Ranks that wait for each other in different calls fail with MISMATCH.
+    void stalled(uint64_t sequence, const std::string& call, const std::string& text) noexcept;
+    // Whether this rank begins every call with a step in which all compare theirs: all ranks do, or
+    // none. Before the first call.
+    void set_compares_first(bool compares_first) { compares_first_ = compares_first; }
     // The data connection to that rank broke. Unless a death or a departure explains it, that is
     // the failure.
     void suspect(int peer, const std::string& reason) noexcept;
@@ -137,7 +140,7 @@ private:
     void fail_with(const Status& cause);
     [[nodiscard]] std::vector<int> participants(const Step& step) const;
     void await(const Step& step, const Wait& wait, const Deadline& deadline);
-    [[noreturn]] void throw_failure(const Wait& wait) const;
+    [[noreturn]] void throw_failure(const Step& step, const Wait& wait) const;
     [[nodiscard]] Status in_ranks_of_group(const Status& loss) const;
 
     const std::shared_ptr<World> world_;
@@ -145,6 +148,7 @@ private:
     const std::vector<int> world_ranks_;  // by rank
     const std::vector<int> ranks_;        // by rank in the world
     const int rank_;
+    bool compares_first_ = false;
     std::atomic<bool> has_trouble_{false};
     std::atomic<bool> has_left_{false};
 

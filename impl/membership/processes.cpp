@@ -41,7 +41,7 @@ using membership::nobody;
 
 constexpr uint32_t unseen_groups = 1 << 16;  // that a coordinator may have made meanwhile
 constexpr int keep_alive_s = 60;             // of a connection on which nothing travels
-constexpr int64_t answer_ms = 1000;          // what the coordinator may take to say who is missing
+constexpr int64_t answer_ms = 5000;          // what the coordinator may take to say who is missing
 
 class ProcessWorld : public World {
 public:

@@ -17,7 +17,7 @@ namespace tutti::membership {
 namespace {
 
 constexpr uint32_t magic = 0x43545554;  // "TUTC"
-constexpr uint32_t version = 3;
+constexpr uint32_t version = 4;
 constexpr size_t most_addresses = 256;  // of a rank; those beyond are not told
 
 template <typename One, typename Type>
@@ -31,7 +31,7 @@ auto fields(A<net::ThreadId> auto& it) {
     return std::tie(it.process, it.thread, it.started, it.numbering);
 }
 auto fields(A<Stall> auto& it) {
-    return std::tie(it.sequence, it.call);
+    return std::tie(it.sequence, it.call, it.compares_first, it.text);
 }
 auto fields(A<StepArrival> auto& it) {
     return std::tie(it.group, it.key, it.participants, it.new_groups, it.payload, it.refusal);
@@ -118,6 +118,7 @@ public:
     void get(std::integral auto& number) {
         std::memcpy(&number, take(sizeof number), sizeof number);
     }
+    void get(bool& flag) { flag = get<uint8_t>() != 0; }
     void get(std::string& text) {
         const size_t size = get<uint32_t>();
         text.assign(reinterpret_cast<const char*>(take(size)), size);

@@ -80,7 +80,7 @@ struct StepArrival {
 struct GiveUp {
     uint32_t group = 0;
     std::string key;
-    int unless_here = -1;  // the step goes on if that rank has arrived
+    int unless_here = -1;  // the step goes on if that rank, another, has arrived
 };
 
 struct StepCompleted {

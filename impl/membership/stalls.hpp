@@ -1,6 +1,8 @@
 // Finds ranks that wait for each other in different calls: after a second without progress each
-// reports its call. Two reports of one sequence number that differ are the mismatch. One thread at
-// a time.
+// reports its call. A report proves what its rank has called, however late it comes: two of one
+// sequence number that differ are the mismatch. Whether a rank moves data already or still compares
+// its call with the others' is no part of it: ranks in one call may be in either. One thread at a
+// time.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +15,12 @@
 namespace tutti::membership {
 
 constexpr int64_t stall_ms = 1000;
-// Where ranks compare before every call: a better error, if all arrive in time.
-constexpr int64_t stall_comparing_ms = 5000;
 
 struct Stall {
-    uint64_t sequence = 0;  // of the collective in its group
-    std::string call;       // "all_reduce #7 (float32 × 100, SUM)"
+    uint64_t sequence = 0;        // of the collective in its group
+    std::string call;             // what all ranks must have called alike, in bytes
+    bool compares_first = false;  // the rank begins with a step in which all compare their calls
+    std::string text;             // "all_reduce #7 (float32 × 100, SUM)"
     bool operator==(const Stall&) const = default;
 };
 

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "membership/stalls.hpp"
 #include "pieces.hpp"
 
 namespace tutti::shm {
@@ -89,7 +88,8 @@ void Direct::read(int peer, size_t offset, Bytes into, Stores stores) const {
     if (shown(peer).data != 0) return copy_data(into, see(peer, offset, into.size()), stores);
     if (read_memory(team_.process(peer), shown(peer).address + offset, into)) return;
     const int why = errno;
-    team_.await_trouble(peer, Deadline::after_ms(2 * membership::stall_ms));
+    // Its process has ended, or its call has failed and its memory may be gone.
+    if (why == ESRCH || !team_.is_still_posted(peer, step_)) team_.await_trouble(peer);
     const int owner = team_.group_rank(peer);
     throw Error(TUTTI_ERR_BACKEND,
                 cat("the system does not let this rank read the data of rank ", owner,

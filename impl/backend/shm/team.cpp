@@ -50,7 +50,14 @@ Team::Team(TeamConfig config, Membership& membership)
       mine_(parts_[static_cast<size_t>(rank_)]),
       finished_(config_.segments.size()) {}
 
+void Team::check_not_failed() const {
+    if (const Status why = membership_.trouble(group_rank(rank_)); !why.ok()) throw Error(why);
+}
+
+// A call that waited for its turn while the one before it failed posts nothing: its steps are not
+// those of the others, which would see a mismatch before they hear of the failure.
 void Team::begin(const Fingerprint& call, uint64_t sequence, const Deadline& deadline) {
+    check_not_failed();
     call_ = call;
     sequence_ = sequence;
     deadline_ = deadline;
@@ -147,9 +154,9 @@ void Team::wait_for(int peer, IsReady is_ready) {
         peer, [](void* context) { return (*static_cast<IsReady*>(context))(); }, &is_ready);
 }
 
-void Team::await_trouble(int peer, Deadline until) {
-    wait_slowly(
-        peer, [](void* context) { return static_cast<Deadline*>(context)->expired(); }, &until);
+void Team::await_trouble(int peer) {
+    const auto never = [](void*) { return false; };
+    for (;;) wait_slowly(peer, never, nullptr);
 }
 
 void Team::wait_slowly(int peer, bool (*is_ready)(void*), void* context) {
@@ -181,7 +188,7 @@ void Team::wait_slowly(int peer, bool (*is_ready)(void*), void* context) {
         if (Clock::now() < next_look) continue;
         next_look += std::chrono::milliseconds(membership::stall_ms);
         compare();
-        membership_.stalled(sequence_, describe(call_, sequence_));
+        membership_.stalled(sequence_, to_bytes(call_), describe(call_, sequence_));
     }
 }
 
@@ -209,7 +216,9 @@ void Team::compare_with(int peer) const {
     }
 }
 
+// If the group has failed, that came first. A peer that has left has still called other things.
 void Team::fail_mismatch(int peer) const {
+    check_not_failed();
     compare_with(peer);
     throw Error(TUTTI_ERR_MISMATCH,
                 cat("rank ", group_rank(peer), " has called other things than rank ",

@@ -112,8 +112,12 @@ public:
         await(peer, step);
         return posted(peer, step, bytes);
     }
-    // Throws when this rank or that one is known to be in trouble; returns at `until`.
-    void await_trouble(int peer, Deadline until);
+    // Whether that rank, which had posted in the step, is still in the call.
+    [[nodiscard]] bool is_still_posted(int peer, uint64_t step) const {
+        return line(part(peer), step).step.load(std::memory_order_acquire) == step;
+    }
+    // That rank is known to have failed: throws why as soon as the membership says it.
+    [[noreturn]] void await_trouble(int peer);
     // This rank has read that step and all before it; `bytes` as for stage().
     void finish(uint64_t step, size_t bytes);
     void finish_slot(uint64_t step) { finish(step, chunk_bytes); }
@@ -139,6 +143,7 @@ private:
     void wait_for(int peer, IsReady is_ready);
     void wait_slowly(int peer, bool (*is_ready)(void*), void* context);
     void look_around();
+    void check_not_failed() const;
     void compare_with(int peer) const;
     [[noreturn]] void fail_mismatch(int peer) const;
 

@@ -80,6 +80,52 @@ void data_where_no_memory_is_are_refused(void**) {
     }
 }
 
+// The rank that shows them is in the call still, so nothing else explains it.
+void data_that_the_system_does_not_let_read_are_an_error_at_once(void**) {
+    std::vector<float> values(100'000);
+    const Broadcast broadcast{{values.data(), 100'000, TUTTI_FLOAT32}, 1};
+    ChannelWorld world(2);
+    on_ranks(2, [&](int rank) {
+        const FlatCall call = lower(Broadcast(broadcast), rank, 2);
+        Membership& membership = world.membership(rank);
+        shm::TeamConfig config = std::move(shm::bootstrap(membership, ample()).here);
+        if (!config.direct) return;
+        config.algorithms.fill(shm::Algorithm::Direct);
+        shm::Team team(std::move(config), membership);
+        team.begin(call.fingerprint, 1, ample());
+        if (rank == 1) {
+            const uint64_t shown[] = {1, 0, 0};
+            const uint64_t step = team.take(1);
+            std::memcpy(team.stage(step, sizeof shown).data(), shown, sizeof shown);
+            team.post(step);
+            return;
+        }
+        try {
+            shm::server_of(call)(team, call);
+            require(false, "it was read");
+        } catch (const Error& error) {
+            require(error.status().code == TUTTI_ERR_BACKEND, error.what());
+            require(error.status().rank == 1, "whose data they are");
+        }
+    });
+}
+
+void a_call_whose_turn_comes_after_a_failure_does_not_begin(void**) {
+    ChannelWorld world(2);
+    on_ranks(2, [&](int rank) {
+        Membership& membership = world.membership(rank);
+        shm::Team team(std::move(shm::bootstrap(membership, ample()).here), membership);
+        if (rank == 1) return;
+        membership.report({TUTTI_ERR_ABORTED, 0, 0, "rank 0 gave up"});
+        try {
+            team.begin(fingerprint(Barrier{}), 2, ample());
+            require(false, "it began");
+        } catch (const Error& error) {
+            require(error.status().code == TUTTI_ERR_ABORTED, error.what());
+        }
+    });
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -88,6 +134,8 @@ int main(int count, char** arguments) {
         TUTTI_TEST(more_addends_than_a_rank_can_have_are_refused),
         TUTTI_TEST(pieces_that_nobody_expects_are_refused),
         TUTTI_TEST(data_where_no_memory_is_are_refused),
+        TUTTI_TEST(data_that_the_system_does_not_let_read_are_an_error_at_once),
+        TUTTI_TEST(a_call_whose_turn_comes_after_a_failure_does_not_begin),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

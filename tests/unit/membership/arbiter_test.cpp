@@ -1,6 +1,7 @@
 // What is decided, as a function of what ranks say: no connections, no time.
 #include "membership/arbiter.hpp"
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -27,8 +28,20 @@ public:
         : arbiter(size, [this](int rank, const std::string& frame) { last[rank] = frame; }) {
         for (int rank = 0; rank < size; ++rank) arbiter.enter(rank);
     }
-    void arrive(int rank, const StepArrival& arrival) {
-        with_frame(encode(arrival), [&](const Frame& frame) { arbiter.handle(rank, frame); });
+    void say(int rank, const std::string& bytes) {
+        with_frame(bytes, [&](const Frame& frame) { arbiter.handle(rank, frame); });
+    }
+    void arrive(int rank, const StepArrival& arrival) { say(rank, encode(arrival)); }
+    void give_up(int rank, const GiveUp& give_up) { say(rank, encode(give_up)); }
+    void stall(int rank, const Stall& stall) { say(rank, encode(0, stall)); }
+    // The last thing that this rank heard.
+    Status verdict(int rank) {
+        Status verdict;
+        with_frame(last[rank], [&](const Frame& frame) {
+            assert_int_equal(static_cast<int>(frame.kind), static_cast<int>(Kind::Verdict));
+            verdict = decode_group_status(frame).content;
+        });
+        return verdict;
     }
     StepFailed failure(int rank) {
         StepFailed failed;
@@ -107,6 +120,144 @@ void who_cannot_be_called_is_asked_by_name(void**) {
     assert_true(court.last == before);
 }
 
+// What ranks do in call 5: a rank's own events come in this order, those of different ranks in any.
+struct Event {
+    int rank;
+    std::string frame;
+};
+
+void expect_no_verdict(const std::vector<Event>& events) {
+    Court court(3);
+    for (const Event& event : events) court.say(event.rank, event.frame);
+    assert_false(court.arbiter.is_decided());
+}
+
+// Calls `use` with all merged orders.
+void for_every_order(const std::vector<std::vector<Event>>& by_rank, std::vector<Event>& so_far,
+                     const std::function<void(const std::vector<Event>&)>& use) {
+    bool is_complete = true;
+    for (size_t rank = 0; rank < by_rank.size(); ++rank) {
+        if (by_rank[rank].empty()) continue;
+        is_complete = false;
+        auto rest = by_rank;
+        so_far.push_back(rest[rank].front());
+        rest[rank].erase(rest[rank].begin());
+        for_every_order(rest, so_far, use);
+        so_far.pop_back();
+    }
+    if (is_complete) use(so_far);
+}
+
+const Stall comparing_or_moving{5, "all_reduce", true, "all_reduce #5"};
+
+std::string comes_to_compare(uint64_t sequence) {
+    return encode(StepArrival{0, cat("compare/", sequence), {0, 1, 2}, 0, "x", {}});
+}
+
+void a_rank_that_compares_and_one_that_moves_data_are_in_one_call(void**) {
+    const std::string stalls = encode(0, comparing_or_moving);
+    std::vector<std::vector<Event>> by_rank;
+    for (int rank = 0; rank < 3; ++rank) {
+        by_rank.push_back({{rank, comes_to_compare(5)}, {rank, stalls}});
+    }
+    by_rank[2].push_back({2, stalls});  // and then moves data
+    std::vector<Event> so_far;
+    size_t orders = 0;
+    for_every_order(by_rank, so_far, [&](const std::vector<Event>& events) {
+        ++orders;
+        expect_no_verdict(events);
+    });
+    assert_int_equal(orders, 210);  // 7! / (2! 2! 3!)
+}
+
+// The arbiter before knew the outcome; the one that follows hears of it last, or never.
+void ranks_that_say_it_again_to_another_arbiter_accuse_nobody(void**) {
+    const std::string stalls = encode(0, comparing_or_moving);
+    const std::vector<std::vector<Event>> by_rank{
+        {{0, comes_to_compare(5)}, {0, stalls}},
+        {{1, stalls}, {1, stalls}},
+        {{2, encode(StepCompleted{0, "compare/5", 1, {"x", "x", "x"}})}, {2, stalls}}};
+    std::vector<Event> so_far;
+    for_every_order(by_rank, so_far, expect_no_verdict);
+}
+
+void expect_mismatch(const Stall& first, const Stall& second, const char* text) {
+    Court court(3);
+    court.stall(0, first);
+    assert_false(court.arbiter.is_decided());
+    court.stall(2, second);
+    for (int rank = 0; rank < 3; ++rank) {
+        const Status verdict = court.verdict(rank);
+        assert_int_equal(verdict.code, TUTTI_ERR_MISMATCH);
+        assert_int_equal(verdict.rank, 2);
+        assert_string_equal(verdict.message.c_str(), text);
+    }
+}
+
+void a_rank_that_compares_first_and_one_that_does_not_are_a_mismatch(void**) {
+    Stall at_once = comparing_or_moving;
+    at_once.compares_first = false;
+    expect_mismatch(comparing_or_moving, at_once,
+                    "rank 2 called all_reduce #5 while rank 0 called all_reduce #5 under "
+                    "TORCH_DISTRIBUTED_DEBUG=DETAIL");
+    expect_mismatch(at_once, comparing_or_moving,
+                    "rank 2 called all_reduce #5 under TORCH_DISTRIBUTED_DEBUG=DETAIL while rank 0 "
+                    "called all_reduce #5");
+}
+
+void ranks_that_stall_in_different_calls_are_a_mismatch(void**) {
+    for (const bool compares_first : {false, true}) {
+        expect_mismatch({5, "a", compares_first, "barrier #5"},
+                        {5, "b", compares_first, "broadcast #5"},
+                        "rank 2 called broadcast #5 while rank 0 called barrier #5");
+    }
+}
+
+// Only a rank itself may know the name of its reduce function.
+void one_call_may_have_several_names(void**) {
+    expect_no_verdict({{0, encode(0, Stall{5, "a", false, "all_reduce #5 (keep)"})},
+                       {2, encode(0, Stall{5, "a", false, "all_reduce #5 (op 17)"})}});
+}
+
+void a_call_that_its_rank_has_finished_is_no_longer_compared(void**) {
+    Court court(3);
+    court.stall(0, {5, "a", false, "barrier #5"});
+    court.stall(0, {6, "b", false, "broadcast #6"});
+    court.stall(1, {5, "c", false, "gather #5"});
+    assert_false(court.arbiter.is_decided());
+    court.stall(2, {4, "b", false, "broadcast #4"});
+    assert_false(court.arbiter.is_decided());
+    court.stall(2, {6, "c", false, "gather #6"});
+    assert_true(court.arbiter.is_decided());
+}
+
+StepArrival comes_to_barrier() {
+    return {0, "barrier", {0, 1, 2}, 0, "", {}};
+}
+
+void the_judge_of_a_step_gives_up_for_all(void**) {
+    Court court(3);
+    for (const int rank : {0, 1}) court.arrive(rank, comes_to_barrier());
+    court.give_up(0, {0, "barrier", 0});
+    for (const int rank : {0, 1}) {
+        assert_int_equal(court.failure(rank).cause.code, TUTTI_ERR_TIMEOUT);
+        assert_true(court.failure(rank).missing == std::vector{2});
+    }
+}
+
+void a_rank_gives_up_only_while_the_judge_is_away(void**) {
+    Court away(3);
+    away.arrive(1, comes_to_barrier());
+    away.give_up(1, {0, "barrier", 0});
+    assert_true(away.failure(1).missing == (std::vector{0, 2}));
+
+    Court here(3);
+    for (const int rank : {0, 1}) here.arrive(rank, comes_to_barrier());
+    here.give_up(1, {0, "barrier", 0});
+    here.arrive(2, comes_to_barrier());
+    assert_int_equal(here.outcome(1).payloads.size(), 3);
+}
+
 }  // namespace
 
 int main() {
@@ -115,6 +266,14 @@ int main() {
         TUTTI_TEST(a_step_in_which_too_much_is_said_fails_alone),
         TUTTI_TEST(an_outcome_that_one_rank_has_heard_holds_for_all),
         TUTTI_TEST(who_cannot_be_called_is_asked_by_name),
+        TUTTI_TEST(a_rank_that_compares_and_one_that_moves_data_are_in_one_call),
+        TUTTI_TEST(ranks_that_say_it_again_to_another_arbiter_accuse_nobody),
+        TUTTI_TEST(a_rank_that_compares_first_and_one_that_does_not_are_a_mismatch),
+        TUTTI_TEST(ranks_that_stall_in_different_calls_are_a_mismatch),
+        TUTTI_TEST(one_call_may_have_several_names),
+        TUTTI_TEST(a_call_that_its_rank_has_finished_is_no_longer_compared),
+        TUTTI_TEST(the_judge_of_a_step_gives_up_for_all),
+        TUTTI_TEST(a_rank_gives_up_only_while_the_judge_is_away),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

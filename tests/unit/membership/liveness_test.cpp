@@ -294,6 +294,34 @@ void members_may_say_everything_at_once(void**) {
     }
 }
 
+// Rank 1's stall may come before or after rank 0's.
+void expect_mismatch_in(Members& members, const char* fragment) {
+    for (const size_t rank : {0, 1}) {
+        const Status status = members[rank].failure();
+        assert_int_equal(status.code, TUTTI_ERR_MISMATCH);
+        assert_true(status.message.find(fragment) != std::string::npos);
+    }
+}
+
+void ranks_that_stall_in_one_call_and_then_in_two_fail_in_the_second(void**) {
+    Members members(2);
+    for (const size_t rank : {0, 1}) {
+        members[rank]->set_compares_first(true);
+        members[rank]->stalled(5, "a", "all_reduce #5");
+    }
+    members[0]->stalled(6, "b", "barrier #6");
+    members[1]->stalled(6, "c", "gather #6");
+    expect_mismatch_in(members, "called barrier #6");
+    expect_mismatch_in(members, "called gather #6");
+}
+
+void a_rank_that_compares_first_stalls_in_another_call(void**) {
+    Members members(2);
+    members[1]->set_compares_first(true);
+    for (const size_t rank : {0, 1}) members[rank]->stalled(5, "a", "all_reduce #5");
+    expect_mismatch_in(members, "rank 1 called all_reduce #5 under TORCH_DISTRIBUTED_DEBUG=DETAIL");
+}
+
 }  // namespace
 
 int main() {
@@ -321,6 +349,8 @@ int main() {
         TUTTI_TEST(a_broken_connection_to_who_has_left_is_no_failure),
         TUTTI_TEST(rank_0_may_leave_first),
         TUTTI_TEST(members_may_say_everything_at_once),
+        TUTTI_TEST(ranks_that_stall_in_one_call_and_then_in_two_fail_in_the_second),
+        TUTTI_TEST(a_rank_that_compares_first_stalls_in_another_call),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -164,11 +164,13 @@ void a_step_comes_out_as_it_went_in(void**) {
 
 void a_stall_comes_out_as_it_went_in(void**) {
     for (const uint64_t number : {uint64_t{0}, uint64_t{1} << 32, UINT64_MAX}) {
-        const Stall stall{number, "barrier #1"};
-        const Whole whole = read_one(encode(6, stall));
-        assert_int_equal(static_cast<int>(whole.kind), static_cast<int>(Kind::Stalled));
-        assert_true(decode_stall(whole.frame()).content == stall);
-        assert_int_equal(decode_stall(whole.frame()).group, 6);
+        for (const bool compares_first : {false, true}) {
+            const Stall stall{number, std::string("\0b", 2), compares_first, "barrier #1"};
+            const Whole whole = read_one(encode(6, stall));
+            assert_int_equal(static_cast<int>(whole.kind), static_cast<int>(Kind::Stalled));
+            assert_true(decode_stall(whole.frame()).content == stall);
+            assert_int_equal(decode_stall(whole.frame()).group, 6);
+        }
     }
 }
 
@@ -196,7 +198,7 @@ void a_frame_cut_anywhere_is_an_error(void**) {
     expect_every_cut_to_fail(encode(StepFailed{1, "k", sample, {1}}), decode_step_failed);
     expect_every_cut_to_fail(encode(Kind::Refused, std::string("no")), decode_text);
     expect_every_cut_to_fail(encode(Kind::Lost, sample), decode_status);
-    expect_every_cut_to_fail(encode(1, Stall{7, "barrier #7"}), decode_stall);
+    expect_every_cut_to_fail(encode(1, Stall{7, "b", true, "barrier #7"}), decode_stall);
 }
 
 void a_hello_of_another_protocol_is_an_error(void**) {
@@ -312,20 +314,6 @@ void noise_is_never_more_than_an_error(void**) {
     }
 }
 
-void two_ranks_that_stall_in_different_calls_are_a_mismatch(void**) {
-    Stalls stalls;
-    assert_false(stalls.add(0, {5, "barrier #5"}).has_value());
-    assert_false(stalls.add(1, {5, "barrier #5"}).has_value());
-    assert_false(stalls.add(1, {6, "broadcast #6"}).has_value());
-    assert_false(stalls.add(1, {4, "broadcast #4"}).has_value());
-    const auto mismatch = stalls.add(2, {5, "broadcast #5"});
-    assert_true(mismatch.has_value());
-    assert_int_equal(mismatch->code, TUTTI_ERR_MISMATCH);
-    assert_int_equal(mismatch->rank, 2);
-    assert_string_equal(mismatch->message.c_str(),
-                        "rank 2 called broadcast #5 while rank 0 called barrier #5");
-}
-
 void tokens_differ(void**) {
     assert_false(random_token() == random_token());
     assert_false(random_token() == Token{});
@@ -381,7 +369,6 @@ int main() {
         TUTTI_TEST(frames_are_found_however_the_stream_is_cut),
         TUTTI_TEST(a_reader_stops_when_it_is_told_to),
         TUTTI_TEST(noise_is_never_more_than_an_error),
-        TUTTI_TEST(two_ranks_that_stall_in_different_calls_are_a_mismatch),
         TUTTI_TEST(tokens_differ),
         TUTTI_TEST(an_invitation_comes_out_as_it_went_in),
         TUTTI_TEST(what_is_no_invitation_is_an_error_of_the_store),
