@@ -231,8 +231,8 @@ void ConnectionPool::connection_closed(Completions& completions, int peer,
 
 // There is no other connection to that rank.
 void ConnectionPool::lose(Completions& completions, int peer, const Status& why) noexcept {
-    of(peer).closed = true;
     if (is_ending_) return;
+    of(peer).closed = true;
     if (!world_.has_departed(peer)) world_.suspect(why);
     tell_disconnected(completions, peer);
 }
@@ -270,12 +270,12 @@ void ConnectionPool::flush() noexcept {
     }
 }
 
-// For ranks that are alive.
+// For ranks that are alive, and had not closed their ends: nobody would read it there.
 bool ConnectionPool::has_unsent() noexcept {
     bool found = false;
     for (int rank = 0; rank < size(); ++rank) {
         const int socket = of(rank).kept.get();
-        if (!of(rank).kept.valid() || !world_.loss_of(rank).ok()) continue;
+        if (!of(rank).kept.valid() || of(rank).closed || !world_.loss_of(rank).ok()) continue;
         // Input that nobody read would make the kernel drop our output.
         std::array<char, 4096> nowhere;
         while (recv(socket, nowhere.data(), nowhere.size(), MSG_DONTWAIT) > 0) {
