@@ -34,6 +34,11 @@ void World::on_asked_to_connect(std::function<void(int rank)> connect) {
     asked_to_connect_ = std::move(connect);
 }
 
+void World::on_gone(std::function<void(int rank)> act) {
+    const Lock delivery(delivery_);
+    gone_ = std::move(act);
+}
+
 // What happened before concerns it as well.
 void World::add(uint32_t group_id, Membership* group) {
     const Lock delivery(delivery_);
@@ -120,6 +125,7 @@ void World::on_loss(const Status& loss) {
         const Lock lock(mutex_);
         if (!losses_.emplace(loss.rank, loss).second) return;
     }
+    if (gone_) gone_(loss.rank);
     for (const auto& [group_id, group] : groups_) group->on_loss(loss);
 }
 
@@ -136,11 +142,19 @@ void World::on_departures(uint32_t group, const std::vector<int>& ranks) {
         const Lock lock(mutex_);
         for (const int rank : ranks) departed_[static_cast<size_t>(rank)] = true;
     }
+    if (gone_) {
+        for (const int rank : ranks) gone_(rank);
+    }
     for (const auto& [group_id, one] : groups_) one->on_departures(ranks);
 }
 
 void World::on_step_failure(uint32_t group, const std::string& step, const Status& cause) {
     deliver_to(group, [&](Membership& one) { one.on_step_end(step, {true, {}, cause, {}}); });
+}
+
+bool World::is_gone(int rank) const {
+    const Lock lock(mutex_);
+    return departed_[static_cast<size_t>(rank)] || losses_.contains(rank);
 }
 
 bool World::has_departed(int rank) const {

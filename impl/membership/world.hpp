@@ -45,6 +45,8 @@ public:
     [[nodiscard]] std::map<int, Status> losses() const;
     // Whether it has left the first group, and with it all.
     [[nodiscard]] bool has_departed(int rank) const;
+    // Either.
+    [[nodiscard]] bool is_gone(int rank) const;
 
     // The resource of that type that its groups share: made by the first of them, ended with the
     // world.
@@ -62,6 +64,9 @@ public:
     }
     // Called with each rank that asks this one to connect; with nullptr, never again.
     void on_asked_to_connect(std::function<void(int rank)> connect);
+    // Called with each rank that goes, when is_gone() says so and before the groups hear of it; with
+    // nullptr, never again.
+    void on_gone(std::function<void(int rank)> act);
 
     // To the arbiter, in order; without one, this rank handles the frame itself.
     virtual void send(std::string frame) noexcept = 0;
@@ -102,6 +107,7 @@ private:
     mutable Mutex mutex_;  // after all other locks
     std::map<uint32_t, Membership*> groups_ TUTTI_GUARDED_BY(delivery_);
     std::function<void(int)> asked_to_connect_ TUTTI_GUARDED_BY(delivery_);
+    std::function<void(int)> gone_ TUTTI_GUARDED_BY(delivery_);
     std::map<int, Status> losses_ TUTTI_GUARDED_BY(mutex_);
     std::vector<bool> departed_ TUTTI_GUARDED_BY(mutex_);  // from the first group, by rank
     Status verdict_ TUTTI_GUARDED_BY(mutex_);              // on the first group

@@ -44,6 +44,10 @@ net::Descriptor make_event() {
     return event;
 }
 
+Status gone() {
+    return {TUTTI_ERR_PEER_LOST, -1, 0, "it is gone"};
+}
+
 }  // namespace
 
 Connector::Connector(World& world, Events events)
@@ -64,10 +68,12 @@ Connector::Connector(World& world, Events events)
             [this](const Status&) { return make_room(); });
     });
     world_.on_asked_to_connect([this](int peer) { connect_back(peer); });
+    world_.on_gone([this](int peer) { give_up(peer); });
 }
 
 Connector::~Connector() {
     world_.on_asked_to_connect(nullptr);
+    world_.on_gone(nullptr);
     std::thread connecting_thread;
     {
         const Lock lock(mutex_);
@@ -127,11 +133,8 @@ void Connector::ensure_connected(int peer) {
 }
 
 bool Connector::has_begun(int peer) {
-    const bool gone = is_gone(peer);
     const Lock lock(mutex_);
-    const State state = peers_[static_cast<size_t>(peer)].state;
-    // A rank that is gone has sent nothing on a call that it never finished.
-    return state != State::None && !(gone && state == State::AwaitingPeer);
+    return peers_[static_cast<size_t>(peer)].state != State::None;
 }
 
 void Connector::connect_back(int peer) {
@@ -149,9 +152,25 @@ Connector::Attempt Connector::first_attempt() {
     return {Deadline::Clock::now(), first_timeout_ms, Deadline::after_ms(attempt_ms)};
 }
 
-// Fails without a thread to call on.
+// That rank has gone, and sent nothing unless this rank has its answer, or may have: those end by
+// themselves. Nobody waits for it from now on: states in which nothing else would tell that it goes
+// are entered with the lock, and only while it is not known to be gone.
+void Connector::give_up(int peer) {
+    {
+        const Lock lock(mutex_);
+        State& state = peers_[static_cast<size_t>(peer)].state;
+        if (is_ending_ || state == State::ShakingHands || state == State::Connected) return;
+        state = State::None;
+        changed_.notify_all();
+    }
+    fail(peer, gone());
+}
+
+// Fails for a rank that is gone, and without a thread to call on.
 Status Connector::start_connecting(int peer, Attempt attempt) {
     if (is_ending_) return {};
+    peers_[static_cast<size_t>(peer)].state = State::None;
+    if (world_.is_gone(peer)) return gone();
     peers_[static_cast<size_t>(peer)].state = State::Connecting;
     attempts_.insert_or_assign(peer, std::move(attempt));
     changed_.notify_all();
@@ -173,11 +192,6 @@ void Connector::fail(int peer, Status why) {
     why.rank = peer;
     why.message = cat("rank ", world_.rank(), " cannot connect to rank ", peer, ": ", why.message);
     events_.failed(peer, why);
-}
-
-// Nobody there will ever answer.
-bool Connector::is_gone(int peer) const {
-    return world_.has_departed(peer) || !world_.loss_of(peer).ok();
 }
 
 // Incoming connections, on the loop's thread.
@@ -244,12 +258,28 @@ void Connector::answer(int peer, net::Socket connection) {
         Peer& there = peers_[static_cast<size_t>(peer)];
         const bool mine_stays = there.state == State::ShakingHands && world_.rank() < peer;
         secret = mine_stays ? dropped : there.endpoint.secret;
-        if (there.state == State::Connected || is_ending_) return;
+        // One that is gone has sent nothing that waits for this answer.
+        if (there.state == State::Connected || is_ending_ || world_.is_gone(peer)) return;
         if (!mine_stays) there.state = State::Connected;
     }
-    connection.send_all(std::as_bytes(std::span(secret)), Deadline::after_ms(attempt_ms),
-                        cancel_.get());
+    try {
+        connection.send_all(std::as_bytes(std::span(secret)), Deadline::after_ms(attempt_ms),
+                            cancel_.get());
+    } catch (const Error&) {
+        if (secret == dropped) throw;  // this rank's call goes on
+        return call_instead(peer);
+    }
     if (secret != dropped) events_.connected(peer, std::move(connection));
+}
+
+// Its call broke when it had taken the place of this rank's.
+void Connector::call_instead(int peer) {
+    Status failure;
+    {
+        const Lock lock(mutex_);
+        failure = start_connecting(peer, first_attempt());
+    }
+    if (!failure.ok()) fail(peer, failure);
 }
 
 // Outgoing connections, on a thread that ends when none is wanted.
@@ -296,15 +326,13 @@ void Connector::connect(int peer, const Endpoint& endpoint, const Attempt& attem
 
 // Unless nothing can come of it. The other one is asked to call: it may be hidden.
 void Connector::call_again(int peer, Attempt attempt, Status why) noexcept {
-    const bool may_be_hidden =
-        why.code == TUTTI_ERR_NETWORK && !attempt.until.expired() && !is_gone(peer);
     bool asks = false;
     {
         const Lock lock(mutex_);
-        Peer& there = peers_[static_cast<size_t>(peer)];
-        if (is_ending_ || there.state == State::Connected) return;
-        there.state = State::None;
-        if (may_be_hidden) {
+        State& state = peers_[static_cast<size_t>(peer)].state;
+        if (is_ending_ || (state != State::Connecting && state != State::ShakingHands)) return;
+        state = State::None;
+        if (why.code == TUTTI_ERR_NETWORK && !attempt.until.expired() && !world_.is_gone(peer)) {
             hidden_.insert(way_to(peer));
             const Status failure = start_connecting(peer, std::move(attempt));
             asks = failure.ok();
@@ -315,12 +343,12 @@ void Connector::call_again(int peer, Attempt attempt, Status why) noexcept {
     fail(peer, std::move(why));
 }
 
-// False if there is a connection already, or there shall be none.
-bool Connector::enter(int peer, State state) {
+// False if it has come otherwise: there is a connection already, or there shall be none.
+bool Connector::advance(int peer, State from, State to) {
     const Lock lock(mutex_);
-    Peer& there = peers_[static_cast<size_t>(peer)];
-    if (is_ending_ || there.state == State::Connected) return false;
-    there.state = state;
+    State& state = peers_[static_cast<size_t>(peer)].state;
+    if (is_ending_ || state != from) return false;
+    state = to;
     return true;
 }
 
@@ -336,7 +364,7 @@ void Connector::shake_hands(int peer, const Endpoint& endpoint, const Attempt& a
     const bool is_last = addresses.size() <= 1;
     const Deadline deadline = Deadline::after_ms(attempt.timeout_ms).or_earlier(attempt.until);
     net::Socket connection = net::Socket::connect(addresses, deadline, cancel_.get());
-    if (!enter(peer, State::ShakingHands)) return;
+    if (!advance(peer, State::Connecting, State::ShakingHands)) return;
     const Handshake handshake{magic, version, static_cast<uint32_t>(world_.rank()),
                               endpoint.secret};
     connection.send_all(std::as_bytes(std::span(&handshake, 1)), deadline, cancel_.get());

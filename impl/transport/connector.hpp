@@ -2,7 +2,8 @@
 // prove by a secret that they belong to the world. If both connect at once, the connection of the
 // lower rank stays; a rank that cannot reach another asks it to connect in its turn, since one of
 // them may be where nobody can call in. A thread calls; who it is that answers the loop hears, for
-// that may take as long as a rank is stopped. Any thread.
+// that may take as long as a rank is stopped. A rank that goes is waited for no longer, except where
+// it may have answered: its last words come behind that. Any thread.
 #pragma once
 
 #include <functional>
@@ -29,9 +30,11 @@ namespace tutti {
 
 class Connector {
 public:
-    // Both are called without a lock, from the connector's threads or from set_address().
+    // Both are called without a lock, from the connector's threads, the world's, or the caller's.
     struct Events {
         std::function<void(int peer, net::Socket connection)> connected;
+        // None is being made any more, and nothing has come from that rank. For a rank that is gone
+        // this comes once more at least after the world knows it, unless there is a connection.
         std::function<void(int peer, const Status& why)> failed;
     };
     // Listens from here on.
@@ -47,7 +50,8 @@ public:
     void set_address(int peer, const std::string& address);
     // Connects to that rank, whose address is set, unless that was done or has begun.
     void ensure_connected(int peer);
-    // Whether there is a connection to that rank, or one is being made, or there was one.
+    // Whether there is a connection to that rank, or there was one, or one is being made: of that
+    // an event follows, also if that rank goes.
     [[nodiscard]] bool has_begun(int peer);
 
 private:
@@ -94,20 +98,21 @@ private:
     void receive(int incoming, std::span<const std::byte> bytes);
     void accept_peer(net::Socket connection, const std::string& handshake);
     void answer(int peer, net::Socket connection);
+    void call_instead(int peer);
     Status start_connecting(int peer, Attempt attempt) TUTTI_REQUIRES(mutex_);
     void fail(int peer, Status why);
-    [[nodiscard]] bool is_gone(int peer) const;
     // The same for ranks of one host.
     [[nodiscard]] const std::vector<std::string>& way_to(int peer) const {
         return routes_.by_rank[static_cast<size_t>(peer)];
     }
     static Attempt first_attempt();
     void connect_back(int peer);
+    void give_up(int peer);
     void connect_all() noexcept;
     void connect(int peer, const Endpoint& endpoint, const Attempt& attempt, Attempt then) noexcept;
     void shake_hands(int peer, const Endpoint& endpoint, const Attempt& attempt, Attempt& then);
     void call_again(int peer, Attempt attempt, Status why) noexcept;
-    bool enter(int peer, State state);
+    bool advance(int peer, State from, State to);
 
     void await_answer(int peer, Greeted greeted, int descriptor) noexcept;
     void receive_answer(int peer, std::span<const std::byte> bytes) noexcept;

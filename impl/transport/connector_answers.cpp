@@ -50,9 +50,13 @@ void Connector::take_answer(int peer, Greeted& greeted) {
     membership::Token secret{};
     std::memcpy(&secret, greeted.received.data(), sizeof secret);
     if (secret == dropped) {
-        if (enter(peer, State::AwaitingPeer) && is_gone(peer)) {
-            fail(peer, {TUTTI_ERR_PEER_LOST, peer, 0, "it left before its connection was made"});
+        const Lock lock(mutex_);
+        State& state = peers_[static_cast<size_t>(peer)].state;
+        if (state != State::ShakingHands) return;
+        if (world_.is_gone(peer)) {
+            throw Error(TUTTI_ERR_PEER_LOST, "it left before it had called", peer);
         }
+        state = State::AwaitingPeer;
         return;
     }
     if (secret != own_.secret) {
@@ -60,7 +64,7 @@ void Connector::take_answer(int peer, Greeted& greeted) {
                     peer);
     }
     net::Socket connection(greeted.stream->release());
-    if (!enter(peer, State::Connected)) return;
+    if (!advance(peer, State::ShakingHands, State::Connected)) return;
     {
         const Lock lock(mutex_);
         hidden_.erase(way_to(peer));
@@ -71,8 +75,13 @@ void Connector::take_answer(int peer, Greeted& greeted) {
 // Whether they still are there, and whether their answer is still wanted.
 void Connector::miss_answers() noexcept {
     std::vector<int> late;
-    for (const auto& [peer, greeted] : greeted_) {
-        if (is_gone(peer) || greeted.until.expired() || !is_greeting(peer)) late.push_back(peer);
+    for (auto& [peer, greeted] : greeted_) {
+        // What it sent before it left may be on its way, for as long as it would stay for that.
+        if (world_.has_departed(peer)) {
+            greeted.until = greeted.until.or_earlier(Deadline::after_ms(world_.leave_ms()));
+        }
+        const bool is_lost = !world_.loss_of(peer).ok();
+        if (is_lost || greeted.until.expired() || !is_greeting(peer)) late.push_back(peer);
     }
     for (const int peer : late) {
         auto lost = greeted_.extract(peer);
@@ -84,7 +93,9 @@ void Connector::miss_answers() noexcept {
 
 // At another address the right one may answer.
 void Connector::lose_answer(int peer, Greeted greeted, Status why) noexcept {
-    if (greeted.is_last || is_gone(peer)) return call_again(peer, std::move(greeted.then), why);
+    if (!is_greeting(peer)) return;
+    if (greeted.is_last || world_.is_gone(peer))
+        return call_again(peer, std::move(greeted.then), why);
     log(LogLevel::Debug, "transport: ", why.message);
     greeted.then.strangers.push_back(greeted.host);
     greeted.then.next = Deadline::Clock::now();

@@ -60,7 +60,7 @@ Connection::~Connection() {
     if (state_ != CLOSED) Connection::changeState(CLOSED);
 }
 
-void Connection::adopt(int descriptor) {
+void Connection::adopt(Completions& /*open*/, int descriptor) {
     connectCallback(std::make_shared<::gloo::transport::tcp::Socket>(descriptor),
                     ::gloo::transport::tcp::Error::kSuccess);
 }
@@ -75,24 +75,22 @@ Request& Connection::request(const Held& held) {
 }
 
 void Connection::handle(int events) noexcept {
-    {
-        const std::unique_lock<std::mutex> lock(m_, std::try_to_lock);
-        if (!lock) {
-            // Waiting for the lock could wait for ever: who holds it may wait for this loop's next
-            // turn. Gloo would come back at once, and take the processor from the very thread it
-            // waits for.
-            const timespec moment{0, 20'000};
-            nanosleep(&moment, nullptr);
-            return;
-        }
-        if (state_ != CONNECTED) return;
-        try {
-            handleReadWrite(events);
-        } catch (const std::exception& fault) {
-            refuse(fault.what());
-        }
+    const Completions completions;
+    const std::unique_lock<std::mutex> lock(m_, std::try_to_lock);
+    if (!lock) {
+        // Waiting for the lock could wait for ever: who holds it may wait for this loop's next
+        // turn. Gloo would come back at once, and take the processor from the very thread it
+        // waits for.
+        const timespec moment{0, 20'000};
+        nanosleep(&moment, nullptr);
+        return;
     }
-    flush_completions();
+    if (state_ != CONNECTED) return;
+    try {
+        handleReadWrite(events);
+    } catch (const std::exception& fault) {
+        refuse(fault.what());
+    }
 }
 
 // Closes this connection.
@@ -105,7 +103,7 @@ void Connection::refuse(const std::string& reason) {
 void Connection::changeState(state next) noexcept {
     const bool breaks = next == CLOSED && state_ == CONNECTED;
     Pair::changeState(next);
-    if (breaks) owner_.connection_closed(rank_, reason_);
+    if (breaks) owner_.connection_closed(Completions::open(), rank_, reason_);
 }
 
 bool Connection::read() {
@@ -137,7 +135,7 @@ bool Connection::read() {
     if (whole) {
         examined_ = false;
         target_ = Weak();
-        request(held).pass(rank_, bytes);
+        request(held).pass(Completions::open(), rank_, bytes);
     }
     request(held).let_go();
     return whole;
@@ -222,7 +220,7 @@ bool Connection::examine_data() {
         return true;
     }
     if (held) {
-        request(held).overflow(rank_, rx_.preamble.length, room);
+        request(held).overflow(Completions::open(), rank_, rx_.preamble.length, room);
         request(held).let_go();
     }
     queue.pop_front();
@@ -250,7 +248,8 @@ Connection::Progress Connection::read_control() {
     const WireSlot slot(rx_.preamble.slot);
     end_message();
     try {
-        owner_.control_received(rank_, slot, std::as_bytes(std::span(control_)));
+        owner_.control_received(Completions::open(), rank_, slot,
+                                std::as_bytes(std::span(control_)));
     } catch (const std::exception& fault) {
         refuse(fault.what());
         return Progress::Broken;
@@ -288,7 +287,7 @@ bool Connection::write(Op& op) {
         if (whole) drop_copy(buffer);
         return whole;
     }
-    if (whole) request(held).pass(rank_, op.nbytes);
+    if (whole) request(held).pass(Completions::open(), rank_, op.nbytes);
     request(held).let_go();
     return whole;
 }
@@ -304,7 +303,15 @@ void Connection::drop_copy(const ::gloo::transport::tcp::UnboundBuffer* copy) {
     std::erase_if(copies_, [&](const auto& one) { return one.get() == copy; });
 }
 
-void Connection::send_control(WireSlot slot, std::string control) noexcept {
+void Connection::send_message(Completions& /*open*/, Request& request, WireSlot slot) {
+    send(&request, slot.value(), 0, request.size);
+}
+
+void Connection::receive_message(Completions& /*open*/, Request& request, WireSlot slot) {
+    recv(&request, slot.value(), 0, request.size);
+}
+
+void Connection::send_control(Completions& /*open*/, WireSlot slot, std::string control) noexcept {
     try {
         const std::lock_guard<std::mutex> lock(m_);
         if (state_ != CONNECTED) return;
@@ -315,7 +322,6 @@ void Connection::send_control(WireSlot slot, std::string control) noexcept {
     } catch (const std::exception& fault) {  // the connection has closed, or there is no memory
         log(LogLevel::Debug, "gloo: a word is lost: ", fault.what());
     }
-    flush_completions();
 }
 
 void Connection::keep_rest_of(Request& request) noexcept {
@@ -337,7 +343,7 @@ void Connection::keep_rest_of(Request& request) noexcept {
     }
 }
 
-void Connection::send_nothing(WireSlot slot) {
+void Connection::send_nothing(Completions& /*open*/, WireSlot slot) {
     send(blank_.get(), slot.value(), 0, 0);
 }
 

@@ -22,9 +22,11 @@ namespace tutti::gloo_channel {
 // Called with the connection's lock held.
 class ConnectionOwner {
 public:
-    virtual void connection_closed(int peer, const std::string& reason) noexcept = 0;
+    virtual void connection_closed(Completions& completions, int peer,
+                                   const std::string& reason) noexcept = 0;
     // A control message, as passed to send_control() on the other side. Throws if it is malformed.
-    virtual void control_received(int peer, WireSlot slot, std::span<const std::byte> control) = 0;
+    virtual void control_received(Completions& completions, int peer, WireSlot slot,
+                                  std::span<const std::byte> control) = 0;
     // Whether the slot belongs to a group that lives, or may soon.
     virtual bool awaits(WireSlot slot) noexcept = 0;
 
@@ -39,21 +41,26 @@ public:
     ~Connection() override;
 
     // Takes a connected socket.
-    void adopt(int descriptor);
+    void adopt(Completions& open, int descriptor);
     [[nodiscard]] bool closed();
 
+    // Both throw if it has closed.
+    void send_message(Completions& open, Request& request, WireSlot slot);
+    void receive_message(Completions& open, Request& request, WireSlot slot);
     // Sends a short control message, which needs no posted receive, behind all that was sent
     // before. A closed connection drops it.
-    void send_control(WireSlot slot, std::string control) noexcept;
+    void send_control(Completions& open, WireSlot slot, std::string control) noexcept;
     // The request is being destroyed. If half of it is sent, the rest is sent from a copy.
     void keep_rest_of(Request& request) noexcept;
     // In place of a message that was withdrawn before this connection existed.
-    void send_nothing(WireSlot slot);
+    void send_nothing(Completions& open, WireSlot slot);
     // The group of that id has ended.
     void forget(uint32_t group_id) noexcept;
 
 private:
     using Pair = ::gloo::transport::tcp::Pair;
+    using Pair::recv;  // only inside Completions
+    using Pair::send;
     using Op = ::gloo::transport::tcp::Op;
     using Weak = ::gloo::WeakNonOwningPtr<::gloo::transport::tcp::UnboundBuffer>;
     using Held = ::gloo::NonOwningPtr<::gloo::transport::tcp::UnboundBuffer>;

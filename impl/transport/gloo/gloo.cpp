@@ -37,15 +37,16 @@ public:
     Ledger ledger;
 
     // Each once all that came before has been told: completes requests.
-    void said_goodbye(int peer) noexcept { lose(peer); }
-    void disconnected(int peer) noexcept {
+    void said_goodbye(Completions& completions, int peer) noexcept { lose(completions, peer); }
+    void disconnected(Completions& completions, int peer) noexcept {
         of(peer).is_drained = true;
-        if (of(peer).has_left) lose(peer);
+        if (of(peer).has_left) lose(completions, peer);
     }
-    // What it sent comes by a connection, if there is one, and its goodbye behind that.
-    void left(int peer, bool has_connection) noexcept {
+    // What it sent comes by a connection, if there is one, and its goodbye behind that. One that has
+    // ended since then has been told of, or is going to be.
+    void left(Completions& completions, int peer, bool has_connection) noexcept {
         of(peer).has_left = true;
-        if (!has_connection || of(peer).is_drained) lose(peer);
+        if (!has_connection || of(peer).is_drained) lose(completions, peer);
     }
     [[nodiscard]] bool is_gone(int peer) {
         if (peer >= 0) return of(peer).is_gone;
@@ -63,10 +64,10 @@ private:
         std::atomic<bool> is_gone{false};     // and it has left
     };
     Peer& of(int peer) { return peers_[static_cast<size_t>(peer)]; }
-    void lose(int peer) noexcept {
+    void lose(Completions& completions, int peer) noexcept {
         of(peer).is_gone = true;
-        ledger.fail(peer, membership::left_error(peer));
-        if (is_gone(-1)) ledger.fail(-1, membership::all_others_left_error());
+        ledger.fail(completions, peer, membership::left_error(peer));
+        if (is_gone(-1)) ledger.fail(completions, -1, membership::all_others_left_error());
     }
 
     const int own_;
@@ -80,8 +81,8 @@ public:
           pool_(std::move(pool)),
           group_id_(membership.group_id()),
           ranks_(std::make_shared<Ranks>(membership)) {
-        pool_->attach(group_id_, *this);
-        flush_completions();
+        Completions completions;
+        pool_->attach(completions, group_id_, *this);
     }
 
     ~GlooChannel() override {
@@ -95,30 +96,33 @@ public:
     void post_send(Transfer& transfer, int peer, Slot slot, const void* data,
                    size_t bytes) override {
         const WireSlot wire(slot, group_id_);
-        post(transfer, peer, const_cast<void*>(data), bytes, [&](Request& request) {
-            pool_->use(world_rank_of(peer),
-                       [wire, bytes, weak = request.weak()](Connection& connection) mutable {
-                           send(connection, weak, wire, bytes);
-                       });
-        });
+        post(transfer, peer, const_cast<void*>(data), bytes,
+             [&](Completions& completions, Request& request) {
+                 pool_->use(completions, world_rank_of(peer),
+                            [wire, weak = request.weak()](Completions& open,
+                                                          Connection& connection) mutable {
+                                send(open, connection, weak, wire);
+                            });
+             });
     }
     void post_receive(Transfer& transfer, int peer, Slot slot, void* data, size_t bytes) override {
         const WireSlot wire(slot, group_id_);
-        post(transfer, peer, data, bytes, [&](Request& request) {
-            pool_->use(world_rank_of(peer),
-                       [wire, bytes, weak = request.weak()](Connection& connection) mutable {
-                           receive(connection, weak, wire, bytes);
-                       });
+        post(transfer, peer, data, bytes, [&](Completions& completions, Request& request) {
+            pool_->use(
+                completions, world_rank_of(peer),
+                [wire, weak = request.weak()](Completions& open, Connection& connection) mutable {
+                    receive(open, connection, weak, wire);
+                });
         });
     }
     void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) override {
         const WireSlot wire(slot, group_id_);
-        post(transfer, -1, data, bytes, [&](Request& request) {
+        post(transfer, -1, data, bytes, [&](Completions& completions, Request& request) {
             // Gloo fails all of it for one rank that has left something unread: that one is passed
             // over. Each turn knows of one more connection that is closed.
             for (auto ranks = open_lines(); !ranks.empty();) {
                 try {
-                    return request.recv(ranks, wire.value(), 0, bytes);
+                    return request.receive_any(completions, ranks, wire.value());
                 } catch (const std::exception&) {
                     auto still_open = open_lines();
                     if (still_open.size() == ranks.size()) throw;
@@ -135,19 +139,21 @@ public:
             aborted_ = status;
         }
         has_aborted_ = true;
-        ranks_->ledger.fail(Ledger::everything, status);
-        flush_completions();
+        Completions completions;
+        completions.tell_however_deep();
+        ranks_->ledger.fail(completions, Ledger::everything, status);
     }
 
     void left(int peer) noexcept override {
-        ranks_->left(peer, pool_->has_begun(world_rank_of(peer)));
-        flush_completions();
+        Completions completions;
+        ranks_->left(completions, peer, pool_->has_begun(world_rank_of(peer)));
     }
 
     // After a failure the others shall learn of that, not of ranks that leave because of it.
     void leave() noexcept override {
         if (has_aborted_) return;
-        for (const int rank : others()) pool_->send_goodbye(rank, group_id_);
+        Completions completions;
+        for (const int rank : others()) pool_->send_goodbye(completions, rank, group_id_);
     }
 
 private:
@@ -163,45 +169,48 @@ private:
     }
 
     using Held = ::gloo::NonOwningPtr<::gloo::transport::tcp::UnboundBuffer>;
-    static void send(Connection& connection, Request::Weak& weak, WireSlot wire, size_t bytes) {
+    static void send(Completions& completions, Connection& connection, Request::Weak& weak,
+                     WireSlot wire) {
         const Held held(weak);
-        if (!held) return connection.send_nothing(wire);
+        if (!held) return connection.send_nothing(completions, wire);
         auto& request = static_cast<Request&>(*held.operator->());
         const bool leaves = request.leave_by(
-            connection, [&] { connection.send(&request, wire.value(), 0, bytes); });
-        if (!leaves) connection.send_nothing(wire);
+            connection, [&] { connection.send_message(completions, request, wire); });
+        if (!leaves) connection.send_nothing(completions, wire);
         request.let_go();
     }
-    static void receive(Connection& connection, Request::Weak& weak, WireSlot wire, size_t bytes) {
+    static void receive(Completions& completions, Connection& connection, Request::Weak& weak,
+                        WireSlot wire) {
         const Held held(weak);
         if (!held) return;
         auto& request = static_cast<Request&>(*held.operator->());
-        connection.recv(&request, wire.value(), 0, bytes);
+        connection.receive_message(completions, request, wire);
         request.let_go();
     }
 
     template <typename Hand>
     void post(Transfer& transfer, int peer, void* data, size_t bytes, Hand&& hand_over) {
         if (has_aborted_) refuse();
+        Completions completions;
         auto request = std::make_unique<Request>(pool_->context(), ranks_->ledger, transfer, peer,
                                                  data, bytes);
         Request& posted = *request;
         transfer.hold = std::move(request);
         try {
-            hand_over(posted);
+            hand_over(completions, posted);
         } catch (const std::exception&) {
             // The connection has closed; the reason follows.
         }
         // What happened before the request was in the ledger.
         if (has_aborted_) {
             const Lock lock(mutex_);
-            posted.complete(aborted_, peer, 0);
+            posted.complete(completions, aborted_, peer, 0);
         } else if (ranks_->is_gone(peer)) {
             posted.complete(
+                completions,
                 peer < 0 ? membership::all_others_left_error() : membership::left_error(peer), peer,
                 0);
         }
-        flush_completions();
     }
 
     [[noreturn]] void refuse() {
@@ -218,17 +227,19 @@ private:
     // By the pool. Messages that came before may have to be told still: until then, who posts must
     // not find that the rank is gone.
 
-    void said_goodbye(int world_rank) noexcept override {
-        then(world_rank, [](Ranks& ranks, int peer) { ranks.said_goodbye(peer); });
+    void said_goodbye(Completions& completions, int world_rank) noexcept override {
+        then(completions, world_rank, &Ranks::said_goodbye);
     }
-    void disconnected(int world_rank) noexcept override {
-        then(world_rank, [](Ranks& ranks, int peer) { ranks.disconnected(peer); });
+    void disconnected(Completions& completions, int world_rank) noexcept override {
+        then(completions, world_rank, &Ranks::disconnected);
     }
-    template <typename Act>
-    void then(int world_rank, Act&& act) noexcept {
+    using Act = void (Ranks::*)(Completions& completions, int peer) noexcept;
+    void then(Completions& completions, int world_rank, Act act) noexcept {
         const int peer = membership().rank_of(world_rank);
         if (peer < 0 || peer == rank()) return;
-        after_completions([ranks = ranks_, peer, act] { act(*ranks, peer); });
+        completions.then([ranks = ranks_, peer, act](Completions& behind) {
+            (ranks.get()->*act)(behind, peer);
+        });
     }
 
     const std::shared_ptr<ConnectionPool> pool_;

@@ -30,11 +30,11 @@ public:
     Context(const Device& device, int own_rank, int ranks, ConnectionOwner& owner)
         : tcp::Context(device.gloo(), own_rank, ranks), owner_(owner) {}
 
-    Connection& add_connection(int peer, int descriptor) {
+    Connection& add_connection(Completions& completions, int peer, int descriptor) {
         auto connection = std::make_unique<Connection>(this, device_.get(), peer, owner_);
         Connection& added = *connection;
         pairs_[static_cast<size_t>(peer)] = std::move(connection);
-        added.adopt(descriptor);
+        added.adopt(completions, descriptor);
         return added;
     }
 
@@ -84,6 +84,7 @@ ConnectionPool::~ConnectionPool() {
     connector_.reset();
     {
         const Device::Hurry hurry(*device_);
+        const Completions completions;  // connections close
         context_.reset();
     }
     flush();
@@ -98,7 +99,7 @@ void ConnectionPool::exchange_addresses(Membership& group, const Deadline& deadl
     }
 }
 
-void ConnectionPool::defer(int peer, Use use) {
+void ConnectionPool::defer(Completions& completions, int peer, Use use) {
     Peer& there = of(peer);
     {
         const Lock lock(there.mutex);
@@ -107,35 +108,42 @@ void ConnectionPool::defer(int peer, Use use) {
             use = nullptr;
         }
     }
-    if (use) return use(*connection(peer));
+    if (use) return use(completions, *connection(peer));
     connector_->ensure_connected(peer);
 }
 
-void ConnectionPool::connected(int peer, net::Socket socket) {
-    const int descriptor = socket.release();
-    Peer& there = of(peer);
-    there.kept =
-        net::Descriptor(net::open_tracked([&] { return fcntl(descriptor, F_DUPFD_CLOEXEC, 0); }));
-    if (!there.kept.valid()) {
+void ConnectionPool::connected(int peer, net::Socket socket) noexcept {
+    Completions completions;
+    try {
+        Connection& connection = adopt(completions, peer, std::move(socket));
+        take_deferred(completions, peer, connection);
+    } catch (...) {
+        Status why = current_status();
+        why.rank = peer;
+        lose(completions, peer, why);
+    }
+}
+
+Connection& ConnectionPool::adopt(Completions& completions, int peer, net::Socket socket) {
+    net::Descriptor kept(
+        net::open_tracked([&] { return fcntl(socket.descriptor(), F_DUPFD_CLOEXEC, 0); }));
+    if (!kept.valid()) {
         const int error = errno;
-        ::close(descriptor);
-        return world_.suspect(
-            {TUTTI_ERR_OUT_OF_MEMORY, peer, error,
-             cat("rank ", rank(), " cannot connect to rank ", peer, ": ", errno_text(error))});
+        throw system_error(TUTTI_ERR_OUT_OF_MEMORY,
+                           cat("rank ", rank(), " cannot connect to rank ", peer), error);
     }
-    take_deferred(peer, static_cast<Context&>(*context_).add_connection(peer, descriptor));
+    of(peer).kept = std::move(kept);
+    return static_cast<Context&>(*context_).add_connection(completions, peer, socket.release());
 }
 
+// A rank that goes later is told of again.
 void ConnectionPool::not_connected(int peer, const Status& why) noexcept {
-    if (!world_.has_departed(peer)) return world_.suspect(why);
-    {
-        const Lock lock(mutex_);
-        for (const auto& [group_id, user] : users_) user->disconnected(peer);
-    }
-    flush_completions();
+    Completions completions;
+    if (!world_.is_gone(peer)) return world_.suspect(why);
+    tell_disconnected(completions, peer);
 }
 
-void ConnectionPool::send_goodbye(int peer, uint32_t group_id) {
+void ConnectionPool::send_goodbye(Completions& completions, int peer, uint32_t group_id) {
     Peer& there = of(peer);
     {
         const Lock lock(there.mutex);
@@ -144,11 +152,11 @@ void ConnectionPool::send_goodbye(int peer, uint32_t group_id) {
             return;
         }
     }
-    connection(peer)->send_control(WireSlot::control(group_id), "bye");
+    connection(peer)->send_control(completions, WireSlot::control(group_id), "bye");
 }
 
 // Later calls are deferred as well, and so come behind.
-void ConnectionPool::take_deferred(int peer, Connection& connection) {
+void ConnectionPool::take_deferred(Completions& completions, int peer, Connection& connection) {
     Peer& there = of(peer);
     for (;;) {
         std::deque<Use> uses;
@@ -164,26 +172,25 @@ void ConnectionPool::take_deferred(int peer, Connection& connection) {
         }
         for (const Use& use : uses) {
             try {
-                use(connection);
+                use(completions, connection);
             } catch (const std::exception&) {
                 // The connection has closed; the reason follows.
             }
         }
         for (const uint32_t group_id : goodbyes) {
-            connection.send_control(WireSlot::control(group_id), "bye");
+            connection.send_control(completions, WireSlot::control(group_id), "bye");
         }
-        flush_completions();
     }
 }
 
-void ConnectionPool::attach(uint32_t group_id, PoolUser& user) {
+void ConnectionPool::attach(Completions& completions, uint32_t group_id, PoolUser& user) {
     const Lock lock(mutex_);
     users_[group_id] = &user;
     if (const auto early = early_goodbyes_.extract(group_id)) {
-        for (const int peer : early.mapped()) user.said_goodbye(peer);
+        for (const int peer : early.mapped()) user.said_goodbye(completions, peer);
     }
     for (int peer = 0; peer < size(); ++peer) {
-        if (of(peer).closed) user.disconnected(peer);
+        if (of(peer).closed) user.disconnected(completions, peer);
     }
 }
 
@@ -215,24 +222,32 @@ void ConnectionPool::detach(uint32_t group_id, const std::vector<int>& peers,
 
 // Any thread that uses the connection, with its lock.
 
-void ConnectionPool::connection_closed(int peer, const std::string& reason) noexcept {
-    of(peer).closed = true;
+void ConnectionPool::connection_closed(Completions& completions, int peer,
+                                       const std::string& reason) noexcept {
+    lose(completions, peer,
+         {TUTTI_ERR_PEER_LOST, peer, 0,
+          cat("the connection between rank ", rank(), " and rank ", peer, " broke: ", reason)});
+}
+
+// There is no other connection to that rank.
+void ConnectionPool::lose(Completions& completions, int peer, const Status& why) noexcept {
     if (is_ending_) return;
-    if (!world_.has_departed(peer)) {
-        world_.suspect(
-            {TUTTI_ERR_PEER_LOST, peer, 0,
-             cat("the connection between rank ", rank(), " and rank ", peer, " broke: ", reason)});
-    }
+    of(peer).closed = true;
+    if (!world_.has_departed(peer)) world_.suspect(why);
+    tell_disconnected(completions, peer);
+}
+
+void ConnectionPool::tell_disconnected(Completions& completions, int peer) noexcept {
     const Lock lock(mutex_);
-    for (const auto& [group_id, user] : users_) user->disconnected(peer);
+    for (const auto& [group_id, user] : users_) user->disconnected(completions, peer);
 }
 
 // A control message is a goodbye, whatever its text.
-void ConnectionPool::control_received(int peer, WireSlot slot,
+void ConnectionPool::control_received(Completions& completions, int peer, WireSlot slot,
                                       std::span<const std::byte> /*control*/) {
     const Lock lock(mutex_);
     const auto found = users_.find(slot.group());
-    if (found != users_.end()) return found->second->said_goodbye(peer);
+    if (found != users_.end()) return found->second->said_goodbye(completions, peer);
     early_goodbyes_[slot.group()].push_back(peer);
 }
 
@@ -255,12 +270,12 @@ void ConnectionPool::flush() noexcept {
     }
 }
 
-// For ranks that are alive.
+// For ranks that are alive, and had not closed their ends: nobody would read it there.
 bool ConnectionPool::has_unsent() noexcept {
     bool found = false;
     for (int rank = 0; rank < size(); ++rank) {
         const int socket = of(rank).kept.get();
-        if (!of(rank).kept.valid() || !world_.loss_of(rank).ok()) continue;
+        if (!of(rank).kept.valid() || of(rank).closed || !world_.loss_of(rank).ok()) continue;
         // Input that nobody read would make the kernel drop our output.
         std::array<char, 4096> nowhere;
         while (recv(socket, nowhere.data(), nowhere.size(), MSG_DONTWAIT) > 0) {

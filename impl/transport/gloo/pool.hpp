@@ -31,9 +31,9 @@ namespace tutti::gloo_channel {
 class PoolUser {
 public:
     // That rank's goodbye to this group, behind all that it sent.
-    virtual void said_goodbye(int peer) noexcept = 0;
-    // The connection to that rank is gone.
-    virtual void disconnected(int peer) noexcept = 0;
+    virtual void said_goodbye(Completions& completions, int peer) noexcept = 0;
+    // Nothing more comes from that rank: the connection is gone, or the rank is and there was none.
+    virtual void disconnected(Completions& completions, int peer) noexcept = 0;
 
 protected:
     ~PoolUser() = default;
@@ -60,26 +60,27 @@ public:
 
     // Uses the connection to that rank: now, or when there is one, which is made if need be; in
     // the order of these calls. What is still to come when the pool ends is dropped.
-    using Use = std::function<void(Connection&)>;
+    using Use = std::function<void(Completions&, Connection&)>;
     template <typename Now>
-    void use(int peer, Now&& now) {
+    void use(Completions& completions, int peer, Now&& now) {
         Connection* const connection = of(peer).connection.load(std::memory_order_acquire);
-        if (connection != nullptr) return now(*connection);
-        defer(peer, std::forward<Now>(now));
+        if (connection != nullptr) return now(completions, *connection);
+        defer(completions, peer, std::forward<Now>(now));
     }
     // Null: there is none, or none yet.
     [[nodiscard]] Connection* connection(int peer) {
         return of(peer).connection.load(std::memory_order_acquire);
     }
     [[nodiscard]] bool is_closed(int peer) const { return of(peer).closed; }
-    // Whether there is a connection, or one is being made: it ends with a goodbye, or closes.
+    // Whether there is a connection, or one is being made: goodbyes come by it, or users hear
+    // that it is gone.
     [[nodiscard]] bool has_begun(int peer) { return connector_->has_begun(peer); }
     // Behind all that was sent to that rank for this group; when there is a connection, if there is
     // none yet.
-    void send_goodbye(int peer, uint32_t group_id);
+    void send_goodbye(Completions& completions, int peer, uint32_t group_id);
 
     // The user gets events from now on, after those that came before.
-    void attach(uint32_t group_id, PoolUser& user);
+    void attach(Completions& completions, uint32_t group_id, PoolUser& user);
     // The user gets no more events when this returns. `untidy`: messages were withdrawn.
     void detach(uint32_t group_id, const std::vector<int>& peers, bool untidy) noexcept;
 
@@ -96,15 +97,20 @@ private:
 
     Peer& of(int peer) { return peers_[static_cast<size_t>(peer)]; }
     [[nodiscard]] const Peer& of(int peer) const { return peers_[static_cast<size_t>(peer)]; }
-    void defer(int peer, Use use);
-    void connected(int peer, net::Socket socket);
+    void defer(Completions& completions, int peer, Use use);
+    void connected(int peer, net::Socket socket) noexcept;
+    Connection& adopt(Completions& completions, int peer, net::Socket socket);
     void not_connected(int peer, const Status& why) noexcept;
-    void take_deferred(int peer, Connection& connection);
+    void lose(Completions& completions, int peer, const Status& why) noexcept;
+    void tell_disconnected(Completions& completions, int peer) noexcept;
+    void take_deferred(Completions& completions, int peer, Connection& connection);
     void flush() noexcept;
     bool has_unsent() noexcept;
 
-    void connection_closed(int peer, const std::string& reason) noexcept override;
-    void control_received(int peer, WireSlot slot, std::span<const std::byte> control) override;
+    void connection_closed(Completions& completions, int peer,
+                           const std::string& reason) noexcept override;
+    void control_received(Completions& completions, int peer, WireSlot slot,
+                          std::span<const std::byte> control) override;
     bool awaits(WireSlot slot) noexcept override;
 
     World& world_;

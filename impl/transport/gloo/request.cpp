@@ -7,6 +7,7 @@
 
 #include <gloo/transport/tcp/context.h>
 
+#include "base/assert.hpp"
 #include "base/text.hpp"
 #include "connection.hpp"
 
@@ -14,12 +15,10 @@ namespace tutti::gloo_channel {
 
 namespace {
 
-constexpr int deepest = 16;  // flushes within each other, for the stack
-
 struct Completion {
     std::shared_ptr<TransferListener> listener;
     Transfer* transfer;
-    std::function<void()> act;  // instead
+    std::function<void(Completions&)> act;  // instead
 };
 
 std::deque<Completion>& completions_of_this_thread() {
@@ -27,29 +26,51 @@ std::deque<Completion>& completions_of_this_thread() {
     return completions;
 }
 
+// While listeners are told none is open: theirs are outermost again.
+thread_local Completions* outermost = nullptr;
+thread_local int depth = 0;  // of those that are being told
+
 }  // namespace
 
-void flush_completions() noexcept {
-    // A listener may post, and so complete more, and wait for that: that is delivered in order here
-    // as well, after earlier ones.
-    thread_local int depth = 0;
-    if (depth == deepest) return;  // the caller goes on
+Completions::Completions() noexcept {
+    if (outermost == nullptr) outermost = this;
+}
+
+Completions::~Completions() {
+    if (outermost != this) return;
+    outermost = nullptr;
+    tell();
+}
+
+Completions& Completions::open() noexcept {
+    TUTTI_ASSERT(outermost != nullptr);
+    return *outermost;
+}
+
+void Completions::add(const std::shared_ptr<TransferListener>& listener, Transfer& transfer) {
+    completions_of_this_thread().push_back({listener, &transfer, nullptr});
+}
+
+void Completions::then(std::function<void(Completions&)> act) {
+    completions_of_this_thread().push_back({nullptr, nullptr, std::move(act)});
+}
+
+// A listener may post, and so complete more, and wait for that: that is told in order here as well,
+// after earlier ones.
+void Completions::tell() noexcept {
+    if (depth >= deepest_) return;  // the caller goes on
     ++depth;
     auto& completions = completions_of_this_thread();
     while (!completions.empty()) {
         const Completion next = std::move(completions.front());
         completions.pop_front();
         if (next.act) {
-            next.act();
+            next.act(*this);
         } else {
             next.listener->transfer_done(*next.transfer);
         }
     }
     --depth;
-}
-
-void after_completions(std::function<void()> act) {
-    completions_of_this_thread().push_back({nullptr, nullptr, std::move(act)});
 }
 
 void Ledger::enter(Request& request) {
@@ -66,11 +87,11 @@ void Ledger::leave(Request& request) noexcept {
     if (first_ == nullptr) emptied_.notify_all();
 }
 
-void Ledger::fail(int peer, const Status& status) noexcept {
+void Ledger::fail(Completions& completions, int peer, const Status& status) noexcept {
     const Lock lock(mutex_);
     for (Request* request = first_; request != nullptr; request = request->next_) {
         if (peer == everything || request->peer_ == peer)
-            request->complete(status, request->peer_, 0);
+            request->complete(completions, status, request->peer_, 0);
     }
 }
 
@@ -122,23 +143,25 @@ bool Request::stop() noexcept {
     return stage_.compare_exchange_strong(stage, Stage::Ended, std::memory_order_acq_rel);
 }
 
-void Request::pass(int world_rank, size_t bytes) noexcept {
+void Request::pass(Completions& completions, int world_rank, size_t bytes) noexcept {
     passed_ = true;
-    complete({}, ledger_.member(world_rank), bytes);
+    complete(completions, {}, ledger_.member(world_rank), bytes);
 }
 
-void Request::overflow(int world_rank, size_t bytes, size_t room) noexcept {
+void Request::overflow(Completions& completions, int world_rank, size_t bytes,
+                       size_t room) noexcept {
     passed_ = true;
     const int sender = ledger_.member(world_rank);
-    complete({TUTTI_ERR_MISMATCH, sender, 0,
+    complete(completions,
+             {TUTTI_ERR_MISMATCH, sender, 0,
               cat("rank ", sender, " sent ", bytes, " bytes where ", room, " were expected")},
              sender, bytes);
 }
 
-void Request::complete(Status status, int peer, size_t bytes) noexcept {
+void Request::complete(Completions& completions, Status status, int peer, size_t bytes) noexcept {
     if (stage_.exchange(Stage::Ended, std::memory_order_acq_rel) == Stage::Ended) return;
     Transfer& transfer = transfer_;
-    completions_of_this_thread().push_back({transfer.listener, &transfer, nullptr});
+    completions.add(transfer.listener, transfer);
     transfer.status = std::move(status);
     transfer.peer = peer;
     transfer.bytes = bytes;

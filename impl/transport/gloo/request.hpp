@@ -1,9 +1,10 @@
-// One message in Gloo's hands: an unbound buffer that knows its transfer. Lock order: a
-// connection's lock, then the ledger's.
+// One message in Gloo's hands: an unbound buffer that knows its transfer; and how its listener is
+// told. Lock order: a connection's lock, then the ledger's.
 #pragma once
 
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -17,11 +18,30 @@ namespace tutti::gloo_channel {
 
 class Request;
 
-// Calls the listeners of completed requests. Every function that may complete requests ends with
-// it, when its thread holds no lock of a connection.
-void flush_completions() noexcept;
-// Then, and behind those that this thread has completed so far.
-void after_completions(std::function<void()> act);
+// On the stack: what its thread completes while it lives is told to the listeners, in order, when
+// the thread's outermost one ends. No request is completed without one, and a connection is locked
+// only inside one: so none is forgotten, and none is told under that lock.
+class Completions {
+public:
+    Completions() noexcept;
+    ~Completions();
+    Completions(const Completions&) = delete;
+    Completions& operator=(const Completions&) = delete;
+
+    // For what Gloo calls back: the one that was opened before it was called.
+    static Completions& open() noexcept;
+    void add(const std::shared_ptr<TransferListener>& listener, Transfer& transfer);
+    // Behind those that were added so far.
+    void then(std::function<void(Completions&)> act);
+    // By who waits next for those that were added to be told. Elsewhere listeners within listeners
+    // have a limit, beyond which the outer ones go on.
+    void tell_however_deep() noexcept { deepest_ = std::numeric_limits<int>::max(); }
+
+private:
+    void tell() noexcept;
+
+    int deepest_ = 16;  // for the stack
+};
 
 class Connection;
 
@@ -41,7 +61,7 @@ public:
     void leave(Request& request) noexcept;
     static constexpr int everything = -2;
     // Fails the requests of one peer, those of any (-1), or everything.
-    void fail(int peer, const Status& status) noexcept;
+    void fail(Completions& completions, int peer, const Status& status) noexcept;
     // Returns when all are destroyed.
     void wait_until_empty() noexcept;
 
@@ -61,14 +81,18 @@ public:
     ~Request() override;
 
     // The first completion counts. The transfer may be gone when this returns.
-    void complete(Status status, int peer, size_t bytes) noexcept;
+    void complete(Completions& completions, Status status, int peer, size_t bytes) noexcept;
     // Before its first byte is sent: false if it must not be.
     bool begin() noexcept;
     bool stop() noexcept override;
     // By Gloo, which is done with it: the connection has sent or received all of it.
-    void pass(int world_rank, size_t bytes) noexcept;
+    void pass(Completions& completions, int world_rank, size_t bytes) noexcept;
     // The message is longer than its receive.
-    void overflow(int world_rank, size_t bytes, size_t room) noexcept;
+    void overflow(Completions& completions, int world_rank, size_t bytes, size_t room) noexcept;
+    // From whichever of these ranks sends first.
+    void receive_any(Completions& /*open*/, const std::vector<int>& world_ranks, uint64_t slot) {
+        recv(world_ranks, slot, 0, size);
+    }
     // For users that may outlive it.
     using Weak = ::gloo::WeakNonOwningPtr<::gloo::transport::tcp::UnboundBuffer>;
     [[nodiscard]] Weak weak() const { return getWeakNonOwningPtr(); }
@@ -86,6 +110,9 @@ public:
 
 private:
     friend class Ledger;
+    using UnboundBuffer::recv;  // only inside Completions
+    using UnboundBuffer::send;
+
     Ledger& ledger_;
     Transfer& transfer_;
     const int peer_;  // -1: any

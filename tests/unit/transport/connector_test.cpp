@@ -3,6 +3,7 @@
 #include "transport/connector.hpp"
 
 #include <algorithm>
+#include <array>
 #include <future>
 #include <memory>
 #include <string>
@@ -61,6 +62,9 @@ public:
         hear_bytes(membership::encode(membership::Kind::Lost,
                                       Status{TUTTI_ERR_PEER_LOST, rank, 0, "it is silent"}));
     }
+    void depart(int rank) {
+        hear_bytes(membership::encode(membership::Kind::Left, 0, std::vector<int>{rank}));
+    }
     void suspect(const Status&) noexcept override {}
     void leave() noexcept override {}
 
@@ -96,6 +100,14 @@ public:
             throw Error(TUTTI_ERR_TIMEOUT, "there is no connection");
         }
         return made.get();
+    }
+
+    // With which who is called proves who it is.
+    [[nodiscard]] membership::Token secret() const {
+        const std::string own = connector.address();
+        membership::Token secret{};
+        assert_true(membership::parse_hex(own.substr(own.find(' ') + 1), secret));
+        return secret;
     }
 
 private:
@@ -174,6 +186,13 @@ struct Silent {
     [[nodiscard]] std::string address() const {
         return cat(door.port(), " ", std::string(32, '0'));
     }
+    // The caller has said who it is.
+    [[nodiscard]] net::Socket accept() const {
+        net::Socket taken = door.accept(ample());
+        std::array<std::byte, 28> handshake{};
+        taken.recv_all(handshake, ample());
+        return taken;
+    }
 };
 
 void who_never_answers_holds_nobody_once_it_is_lost(void**) {
@@ -182,7 +201,7 @@ void who_never_answers_holds_nobody_once_it_is_lost(void**) {
     Side low(place);
     low.connector.set_address(1, silent.address());
     low.connector.ensure_connected(1);
-    const net::Socket taken = silent.door.accept(ample());
+    const net::Socket taken = silent.accept();
     place.lose(1);
     TUTTI_EXPECT_ERROR(low.connection(1), TUTTI_ERR_TIMEOUT, "rank 0 cannot connect to rank 1");
 }
@@ -196,7 +215,7 @@ void who_never_answers_holds_up_no_other_call(void**) {
     caller.connector.set_address(2, other.connector.address());
     other.connector.set_address(0, caller.connector.address());
     caller.connector.ensure_connected(1);
-    const net::Socket taken = silent.door.accept(ample());
+    const net::Socket taken = silent.accept();
     caller.connector.ensure_connected(2);
     expect_connected(caller, 0, other, 2);
 }
@@ -208,7 +227,7 @@ void a_rank_that_left_before_its_call_came_through_is_waited_for_no_longer(void*
     Side caller(place);
     caller.connector.set_address(0, other.address());
     caller.connector.ensure_connected(0);
-    net::Socket taken = other.door.accept(ample());
+    net::Socket taken = other.accept();
     const membership::Token dropped{};
     taken.send_all(std::as_bytes(std::span(dropped)), ample());
     std::vector<std::byte> all(4096);  // more than it says: until it hangs up
@@ -216,6 +235,43 @@ void a_rank_that_left_before_its_call_came_through_is_waited_for_no_longer(void*
     assert_true(caller.connector.has_begun(0));
     place.lose(0);
     assert_false(caller.connector.has_begun(0));
+    TUTTI_EXPECT_ERROR(caller.connection(0), TUTTI_ERR_PEER_LOST, "rank 1 cannot connect");
+}
+
+void a_rank_that_cannot_be_called_is_given_up_once_it_is_gone(void**) {
+    Place place(0, {here, nowhere});
+    Side caller(place);
+    caller.connector.set_address(1, caller.connector.address());
+    caller.connector.ensure_connected(1);
+    place.depart(1);
+    assert_false(caller.connector.has_begun(1));
+    TUTTI_EXPECT_ERROR(caller.connection(1), TUTTI_ERR_PEER_LOST, "rank 0 cannot connect");
+}
+
+void a_rank_that_is_gone_is_not_called(void**) {
+    const Silent other;
+    Place place(0, {here, here});
+    place.depart(1);
+    Side caller(place);
+    caller.connector.set_address(1, other.address());
+    caller.connector.ensure_connected(1);
+    assert_false(caller.connector.has_begun(1));
+    TUTTI_EXPECT_ERROR(caller.connection(1), TUTTI_ERR_PEER_LOST, "rank 0 cannot connect");
+}
+
+// Data may follow that it sent before it left.
+void the_answer_of_a_rank_that_has_left_is_taken(void**) {
+    const Silent other;
+    Place place(0, {here, here});
+    Side caller(place);
+    caller.connector.set_address(1, other.address());
+    caller.connector.ensure_connected(1);
+    net::Socket taken = other.accept();
+    place.depart(1);
+    assert_true(caller.connector.has_begun(1));
+    const membership::Token secret = caller.secret();
+    taken.send_all(std::as_bytes(std::span(secret)), ample());
+    assert_true(caller.connection(1).valid());
 }
 
 // Another process may listen at an address that a rank has, too.
@@ -230,9 +286,7 @@ void who_is_another_one_is_passed_over(void**) {
     const std::string other_secret(sizeof(membership::Token), 'x');
     wrong.send_all(std::as_bytes(std::span(other_secret)), ample());
     net::Socket answers = right.accept(ample());
-    const std::string own = caller.connector.address();
-    membership::Token secret{};
-    assert_true(membership::parse_hex(own.substr(own.find(' ') + 1), secret));
+    const membership::Token secret = caller.secret();
     // The next owner's comes at once behind it.
     std::string bytes(secret.begin(), secret.end());
     bytes += "data";
@@ -279,6 +333,9 @@ int main() {
         TUTTI_TEST(who_never_answers_holds_nobody_once_it_is_lost),
         TUTTI_TEST(who_never_answers_holds_up_no_other_call),
         TUTTI_TEST(a_rank_that_left_before_its_call_came_through_is_waited_for_no_longer),
+        TUTTI_TEST(a_rank_that_cannot_be_called_is_given_up_once_it_is_gone),
+        TUTTI_TEST(a_rank_that_is_gone_is_not_called),
+        TUTTI_TEST(the_answer_of_a_rank_that_has_left_is_taken),
         TUTTI_TEST(who_is_another_one_is_passed_over),
         TUTTI_TEST(who_is_on_the_host_of_one_that_cannot_be_called_is_asked_at_once),
         TUTTI_TEST(who_ends_gives_up_what_is_under_way),

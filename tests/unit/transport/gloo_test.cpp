@@ -1,11 +1,16 @@
 // What Gloo's channel makes of ranks that leave, where every channel's suite cannot look: before
 // there is a connection, and while messages that came are still being told.
-#include <atomic>
+#include <array>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.hpp"
+#include "membership/invitation.hpp"
+#include "net/socket.hpp"
 #include "ranks.hpp"
 
 namespace {
@@ -15,27 +20,43 @@ using namespace tutti::test;
 using membership::Frame;
 using membership::FrameReader;
 
-// Rank 0 of two. The other one says where it is, but nobody listens there.
+// Rank 0 of two. The other one is at that address and port; at 0, the port of rank 0.
 class Lonely final : public World {
 public:
-    Lonely() : World(0, 2) {}
+    explicit Lonely(std::string address_of_other = "127.0.0.2", int port_of_other = 0)
+        : World(0, 2),
+          address_of_other_(std::move(address_of_other)),
+          port_of_other_(port_of_other) {}
 
     void hear_that_the_other_left() {
         hear_bytes(membership::encode(membership::Kind::Left, 0, std::vector<int>{1}));
     }
+    void hear_that_the_other_is_lost() {
+        hear_bytes(membership::encode(membership::Kind::Lost,
+                                      Status{TUTTI_ERR_PEER_LOST, 1, 0, "it is silent"}));
+    }
     void await_call() { is_asked_.wait(ample()); }
+    // With which who is called proves who it is.
+    [[nodiscard]] membership::Token secret() const {
+        membership::Token secret{};
+        require(membership::parse_hex(own_.substr(own_.find(' ') + 1), secret), own_);
+        return secret;
+    }
 
     [[nodiscard]] std::string identity() const override { return "lonely"; }
     [[nodiscard]] bool same_host(int) const override { return false; }
     [[nodiscard]] Routes routes() const override {
-        return {{"127.0.0.1"}, {{"127.0.0.1"}, {"127.0.0.2"}}};
+        return {{"127.0.0.1"}, {{"127.0.0.1"}, {address_of_other_}}};
     }
     void send(std::string bytes) noexcept override {
         FrameReader().feed(std::as_bytes(std::span(bytes)), [this](const Frame& frame) {
             if (frame.kind == membership::Kind::Arrive) {
                 const membership::StepArrival arrival = membership::decode_arrival(frame);
-                hear_bytes(membership::encode(membership::StepCompleted{
-                    arrival.group, arrival.key, 1, {arrival.payload, arrival.payload}}));
+                own_ = arrival.payload;
+                const std::string other =
+                    port_of_other_ == 0 ? own_ : cat(port_of_other_, own_.substr(own_.find(' ')));
+                hear_bytes(membership::encode(
+                    membership::StepCompleted{arrival.group, arrival.key, 1, {own_, other}}));
             } else if (frame.kind == membership::Kind::Connect) {
                 is_asked_.set();
             }
@@ -72,6 +93,9 @@ private:
         });
     }
 
+    const std::string address_of_other_;
+    const int port_of_other_;
+    std::string own_;  // what rank 0 says of itself
     Flag is_asked_;
 };
 
@@ -127,18 +151,146 @@ void send(Channel& from, Letter& letter, int to = 0) {
     from.post_send(letter.transfer, to, Slot::collective(slot), &letter.data, 1);
 }
 
-// By the thread that connects: nobody else has anything to do then.
-void who_waits_for_a_rank_that_left_before_there_was_a_connection_is_told(void**) {
-    const auto world = std::make_shared<Lonely>();
-    Membership membership(world, 0, {0, 1});
-    const auto channel = gloo_channel::open(membership, ample());
+// What rank 0 can hear of one that goes. One that is lost has left this group before, or the group
+// fails as a whole.
+enum class News { LeftThenDeparted, DepartedThenLeft, LeftThenLost };
+constexpr std::array all_news{News::LeftThenDeparted, News::DepartedThenLeft, News::LeftThenLost};
+
+void hear(News news, Lonely& world, Channel& channel) {
+    if (news == News::DepartedThenLeft) world.hear_that_the_other_left();
+    channel.left(1);
+    if (news == News::LeftThenDeparted) world.hear_that_the_other_left();
+    if (news == News::LeftThenLost) world.hear_that_the_other_is_lost();
+}
+
+// Rank 0's channel, and a receive from the other one.
+struct Waiting {
+    explicit Waiting(std::shared_ptr<Lonely> in) : world(std::move(in)) {}
+    void begin() { receive(*channel, letter); }
+    void expect_told() {
+        assert_int_equal(letter.end().code, TUTTI_ERR_PEER_LOST);
+        assert_string_equal(letter.transfer.status.message.c_str(), "rank 1 left the group");
+    }
+
+    const std::shared_ptr<Lonely> world;
+    Membership membership{world, 0, {0, 1}};
+    const std::unique_ptr<Channel> channel = gloo_channel::open(membership, ample());
     Letter letter;
-    receive(*channel, letter);
-    world->await_call();  // it has failed once
-    channel->left(1);
-    world->hear_that_the_other_left();
-    assert_int_equal(letter.end().code, TUTTI_ERR_PEER_LOST);
-    assert_string_equal(letter.transfer.status.message.c_str(), "rank 1 left the group");
+};
+
+// The other one, which is called.
+class Called {
+public:
+    [[nodiscard]] std::shared_ptr<Lonely> world() const {
+        return std::make_shared<Lonely>("127.0.0.1", door_.port());
+    }
+    void accept() {
+        taken_.emplace(door_.accept(ample()));
+        std::array<std::byte, 28> handshake{};
+        taken_->recv_all(handshake, ample());
+    }
+    // Its own call is to take the place of this one, which is over.
+    void drop() {
+        say(membership::Token{});
+        std::array<std::byte, 1> none{};
+        TUTTI_EXPECT_ERROR(taken_->recv_all(none, ample()), TUTTI_ERR_NETWORK, "closed");
+    }
+    // Gloo has the connection then, and says that a receive is posted.
+    void answer(const Lonely& caller) {
+        say(caller.secret());
+        std::array<std::byte, 1> first{};
+        taken_->recv_all(first, ample());
+    }
+    void hang_up() { taken_.reset(); }
+
+private:
+    void say(const membership::Token& secret) {
+        taken_->send_all(std::as_bytes(std::span(secret)), ample());
+    }
+
+    const net::ListenSocket door_ = net::ListenSocket::bind("127.0.0.1", 0, 8);
+    std::optional<net::Socket> taken_;
+};
+
+void who_waits_for_a_rank_that_goes_before_it_is_called_is_told(void**) {
+    for (const News news : all_news) {
+        Waiting waiting(std::make_shared<Lonely>());
+        hear(news, *waiting.world, *waiting.channel);
+        waiting.begin();
+        waiting.expect_told();
+    }
+}
+
+// The call has failed once, and is to be tried again.
+void who_waits_for_a_rank_that_goes_while_it_is_called_is_told(void**) {
+    for (const News news : all_news) {
+        Waiting waiting(std::make_shared<Lonely>());
+        waiting.begin();
+        waiting.world->await_call();
+        hear(news, *waiting.world, *waiting.channel);
+        waiting.expect_told();
+    }
+}
+
+void who_waits_for_a_rank_that_goes_instead_of_answering_is_told(void**) {
+    for (const News news : all_news) {
+        Called other;
+        Waiting waiting(other.world());
+        waiting.begin();
+        other.accept();
+        hear(news, *waiting.world, *waiting.channel);
+        other.hang_up();
+        waiting.expect_told();
+    }
+}
+
+void who_waits_for_a_rank_that_goes_instead_of_calling_is_told(void**) {
+    for (const News news : all_news) {
+        Called other;
+        Waiting waiting(other.world());
+        waiting.begin();
+        other.accept();
+        other.drop();
+        assert_false(waiting.letter.transfer.done);
+        hear(news, *waiting.world, *waiting.channel);
+        waiting.expect_told();
+    }
+}
+
+void who_waits_for_a_rank_that_drops_a_call_when_it_is_gone_is_told(void**) {
+    for (const News news : {News::LeftThenDeparted, News::DepartedThenLeft}) {
+        Called other;
+        Waiting waiting(other.world());
+        waiting.begin();
+        other.accept();
+        hear(news, *waiting.world, *waiting.channel);
+        other.drop();
+        waiting.expect_told();
+    }
+}
+
+void who_waits_for_a_rank_that_goes_when_it_has_answered_is_told(void**) {
+    for (const News news : all_news) {
+        Called other;
+        Waiting waiting(other.world());
+        waiting.begin();
+        other.accept();
+        other.answer(*waiting.world);
+        hear(news, *waiting.world, *waiting.channel);
+        assert_false(waiting.letter.transfer.done);  // it may have sent something
+        other.hang_up();
+        waiting.expect_told();
+    }
+}
+
+void a_channel_ends_while_a_rank_that_left_is_still_called(void**) {
+    Called other;
+    Waiting waiting(other.world());
+    waiting.begin();
+    other.accept();
+    waiting.channel->left(1);
+    waiting.channel->abort({TUTTI_ERR_ABORTED, -1, 0, "the end"});
+    assert_int_equal(waiting.letter.end().code, TUTTI_ERR_ABORTED);
 }
 
 // The last message and the goodbye are read together; while the message is being told, a thread
@@ -178,7 +330,13 @@ int main() {
     channel_name() = "gloo";
     choose_channel(0, nullptr);
     const CMUnitTest tests[] = {
-        TUTTI_TEST(who_waits_for_a_rank_that_left_before_there_was_a_connection_is_told),
+        TUTTI_TEST(who_waits_for_a_rank_that_goes_before_it_is_called_is_told),
+        TUTTI_TEST(who_waits_for_a_rank_that_goes_while_it_is_called_is_told),
+        TUTTI_TEST(who_waits_for_a_rank_that_goes_instead_of_answering_is_told),
+        TUTTI_TEST(who_waits_for_a_rank_that_goes_instead_of_calling_is_told),
+        TUTTI_TEST(who_waits_for_a_rank_that_drops_a_call_when_it_is_gone_is_told),
+        TUTTI_TEST(who_waits_for_a_rank_that_goes_when_it_has_answered_is_told),
+        TUTTI_TEST(a_channel_ends_while_a_rank_that_left_is_still_called),
         TUTTI_TEST(a_rank_is_gone_once_all_that_it_sent_has_been_told),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
