@@ -64,8 +64,8 @@ public:
     }
     // Called with each rank that asks this one to connect; with nullptr, never again.
     void on_asked_to_connect(std::function<void(int rank)> connect);
-    // Called with each rank that goes, when is_gone() says so and before the groups hear of it; with
-    // nullptr, never again.
+    // Called with each rank that goes, when is_gone() says so and before the groups hear of it;
+    // with nullptr, never again.
     void on_gone(std::function<void(int rank)> act);
 
     // To the arbiter, in order; without one, this rank handles the frame itself.

@@ -42,8 +42,8 @@ public:
         of(peer).is_drained = true;
         if (of(peer).has_left) lose(completions, peer);
     }
-    // What it sent comes by a connection, if there is one, and its goodbye behind that. One that has
-    // ended since then has been told of, or is going to be.
+    // What it sent comes by a connection, if there is one, and its goodbye behind that. The end of
+    // a connection has been told, or is going to be.
     void left(Completions& completions, int peer, bool has_connection) noexcept {
         of(peer).has_left = true;
         if (!has_connection || of(peer).is_drained) lose(completions, peer);
