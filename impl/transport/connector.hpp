@@ -2,8 +2,8 @@
 // prove by a secret that they belong to the world. If both connect at once, the connection of the
 // lower rank stays; a rank that cannot reach another asks it to connect in its turn, since one of
 // them may be where nobody can call in. A thread calls; who it is that answers the loop hears, for
-// that may take as long as a rank is stopped. Nothing waits for a rank that has gone, except where it
-// may have answered: its last words come behind that. Any thread.
+// that may take as long as a rank is stopped. Nothing waits for a rank that has gone, except where
+// it may have answered: its last words come behind that. Any thread.
 #pragma once
 
 #include <functional>
