@@ -232,14 +232,13 @@ Membership::Outcome Membership::take_step(const Step& step, const std::string& p
 }
 
 // Until the step has ended or the group has failed; beyond the deadline only for the answer, or for
-// the decision of the rank whose deadline counts: that of this rank ends nobody else's wait.
+// the decision of the rank whose deadline counts: that of this rank does not end the step.
 void Membership::await(const Step& step, const Wait& wait, const Deadline& deadline) {
     Deadline until = deadline;
     Deadline next_look = Deadline::after_ms(membership::stall_ms);
     // One that decides for all, and is another.
     const bool has_judge = step.deadline_rank >= 0 && step.deadline_rank != rank_;
     const int judge = has_judge ? world_rank(step.deadline_rank) : membership::nobody;
-    const int64_t patience_ms = outcome_ms + (has_judge ? 2 * deadline.timeout_ms() : 0);
     bool has_given_up = false;
     Lock lock(mutex_);
     while (!wait.ended && cause().ok()) {
@@ -248,7 +247,8 @@ void Membership::await(const Step& step, const Wait& wait, const Deadline& deadl
         if (until.expired()) {
             if (std::exchange(has_given_up, true)) return;
             world_->send(membership::encode(membership::GiveUp{group_id_, step.key, judge}));
-            until = Deadline::after_ms(patience_ms);
+            const int64_t more_ms = has_judge ? 2 * deadline.timeout_ms() : 0;  // it has expired
+            until = Deadline::after_ms(outcome_ms + more_ms);
         } else if (next_look.expired()) {
             next_look = Deadline::after_ms(membership::stall_ms);
             step.stalled();

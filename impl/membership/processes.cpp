@@ -337,8 +337,6 @@ private:
         on_coordinator_lost(why);
     }
 
-    [[nodiscard]] bool is_gone(int rank) const { return has_departed(rank) || !loss_of(rank).ok(); }
-
     // There is nobody else.
     void continue_alone() {
         is_alone_ = true;

@@ -12,12 +12,6 @@ public:
     Piece(const Piece&) = delete;
     Piece& operator=(const Piece&) = delete;
 
-    [[nodiscard]] bool has(const void* place) const {
-        const auto* const begin = static_cast<const std::byte*>(segment_->data());
-        const auto* const at = static_cast<const std::byte*>(place);
-        return at >= begin && at < begin + segment_->size();
-    }
-
 private:
     const std::shared_ptr<shm::Segment> segment_;
 };
@@ -30,11 +24,12 @@ HeldMemory& HeldMemory::of_process() {
 
 void HeldMemory::add(std::shared_ptr<shm::Segment> segment) {
     const void* const data = segment->data();
+    const size_t bytes = segment->size();
     auto piece = std::make_shared<const Piece>(std::move(segment));
     const Lock lock(mutex_);
     forget_unused();  // whose addresses the new one may have
     std::weak_ptr<const Piece> known = piece;
-    pieces_.insert_or_assign(data, Known{std::move(piece), std::move(known)});
+    pieces_.insert_or_assign(data, Known{std::move(piece), std::move(known), bytes});
     any_ = true;
 }
 
@@ -64,8 +59,11 @@ std::shared_ptr<const void> HeldMemory::find(const void* place) const {
     const Lock lock(mutex_);
     const auto after = pieces_.upper_bound(place);
     if (after == pieces_.begin()) return nullptr;
-    auto piece = std::prev(after)->second.piece.lock();
-    return piece && piece->has(place) ? piece : nullptr;
+    const auto& [begin, known] = *std::prev(after);
+    const auto offset = static_cast<const std::byte*>(place) - static_cast<const std::byte*>(begin);
+    // A piece that is not meant is not held for a moment, either: its last operation may be ending,
+    // and gives it back.
+    return static_cast<size_t>(offset) < known.bytes ? known.piece.lock() : nullptr;
 }
 
 void MemoryUse::look_up(const void* place) {

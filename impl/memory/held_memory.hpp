@@ -33,6 +33,7 @@ private:
     struct Known {
         std::shared_ptr<const Piece> held;  // null once the program has released it
         std::weak_ptr<const Piece> piece;
+        size_t bytes;
     };
 
     void forget_unused() TUTTI_REQUIRES(mutex_);

@@ -30,11 +30,12 @@ namespace tutti {
 
 class Connector {
 public:
-    // Both are called without a lock, from the connector's threads, the world's, or the caller's.
+    // Both are called without a lock of the connector, from its threads, the world's, or the
+    // caller's.
     struct Events {
         std::function<void(int peer, net::Socket connection)> connected;
         // None is being made any more, and nothing has come from that rank. For a rank that is gone
-        // this comes once more at least after the world knows it, unless there is a connection.
+        // this comes at least once more, after the world knows it, unless there is a connection.
         std::function<void(int peer, const Status& why)> failed;
     };
     // Listens from here on.

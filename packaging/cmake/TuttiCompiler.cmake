@@ -40,8 +40,8 @@ if(TUTTI_SANITIZE)
 endif()
 
 # tutti_compile_together(target): the compiler gets one file for at most a dozen sources of a folder.
-# Sources that have options of their own stay alone. CMake's unity builds name sources by absolute paths, so a
-# compiler cache would know them in one folder only; these do not.
+# Sources that have COMPILE_OPTIONS of their own stay alone. CMake's unity builds name sources by absolute paths, so a
+# compiler cache would know them in one folder only; these files name them by relative paths.
 function(tutti_compile_together target)
   get_target_property(sources ${target} SOURCES)
   get_target_property(home ${target} SOURCE_DIR)
@@ -62,6 +62,7 @@ function(tutti_compile_together target)
   endforeach()
   list(REMOVE_DUPLICATES folders)
   set(together "${CMAKE_CURRENT_BINARY_DIR}/${target}_together")
+  file(REAL_PATH "${CMAKE_CURRENT_BINARY_DIR}" real_folder)  # a link on the way leads elsewhere
   foreach(name IN LISTS folders)
     list(LENGTH sources_of_${name} count)
     math(EXPR parts "(${count} + 11) / 12")
@@ -71,7 +72,8 @@ function(tutti_compile_together target)
       list(SUBLIST sources_of_${name} ${first} ${most} members)
       set(content)
       foreach(source IN LISTS members)
-        file(RELATIVE_PATH path "${together}" "${source}")
+        file(REAL_PATH "${source}" real_source)
+        file(RELATIVE_PATH path "${real_folder}/${target}_together" "${real_source}")
         string(APPEND content "#include \"${path}\"\n")
         set_source_files_properties("${source}" TARGET_DIRECTORY ${target}
                                     PROPERTIES HEADER_FILE_ONLY TRUE)
