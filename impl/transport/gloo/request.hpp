@@ -19,8 +19,8 @@ namespace tutti::gloo_channel {
 class Request;
 
 // On the stack: what its thread completes while it lives is told to the listeners, in order, when
-// the thread's outermost one ends. No request is completed without one, and where a connection's lock
-// may complete some, one is open around it: so none is forgotten, and none is told under that lock.
+// the thread's outermost one ends. No request is completed without one, and where a connection's
+// lock may complete some, one is open around it: so none is forgotten or told under that lock.
 class Completions {
 public:
     Completions() noexcept;
