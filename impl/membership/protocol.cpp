@@ -118,7 +118,14 @@ public:
     void get(std::integral auto& number) {
         std::memcpy(&number, take(sizeof number), sizeof number);
     }
-    void get(bool& flag) { flag = get<uint8_t>() != 0; }
+    void get(bool& flag) {
+        const auto value = get<uint8_t>();
+        if (value > 1) {
+            throw Error(TUTTI_ERR_NETWORK,
+                        cat("a control frame says ", int{value}, " for yes or no"));
+        }
+        flag = value == 1;
+    }
     void get(std::string& text) {
         const size_t size = get<uint32_t>();
         text.assign(reinterpret_cast<const char*>(take(size)), size);

@@ -201,6 +201,16 @@ void a_frame_cut_anywhere_is_an_error(void**) {
     expect_every_cut_to_fail(encode(1, Stall{7, "b", true, "barrier #7"}), decode_stall);
 }
 
+void a_yes_or_no_that_is_neither_is_an_error(void**) {
+    const Stall stall{7, "b", true, "barrier #7"};
+    Whole whole = read_one(encode(1, stall));
+    // The text and its length are behind it.
+    const size_t at = whole.fields.size() - sizeof(uint32_t) - stall.text.size() - 1;
+    assert_int_equal(std::to_integer<int>(whole.fields[at]), 1);
+    whole.fields[at] = std::byte{2};
+    TUTTI_EXPECT_ERROR(decode_stall(whole.frame()), TUTTI_ERR_NETWORK, "yes or no");
+}
+
 void a_hello_of_another_protocol_is_an_error(void**) {
     const Whole hello = read_one(encode(Hello{token('t'), 0, 1, here}));
     for (const size_t at : {size_t{0}, size_t{3}, size_t{4}}) {  // magic, version
@@ -363,6 +373,7 @@ int main() {
         TUTTI_TEST(a_step_comes_out_as_it_went_in),
         TUTTI_TEST(a_stall_comes_out_as_it_went_in),
         TUTTI_TEST(a_frame_cut_anywhere_is_an_error),
+        TUTTI_TEST(a_yes_or_no_that_is_neither_is_an_error),
         TUTTI_TEST(a_hello_of_another_protocol_is_an_error),
         TUTTI_TEST(a_length_within_a_frame_that_is_too_large_is_an_error),
         TUTTI_TEST(a_frame_longer_than_any_is_an_error_at_once),
