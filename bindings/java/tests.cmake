@@ -1,4 +1,5 @@
-# The tests of the Java binding, by JUnit 5; each set also runs under the checks of -Xcheck:jni.
+# The tests of the Java binding, by JUnit 5; with TUTTI_LONG_TESTS also under the checks of
+# -Xcheck:jni, by Maven, and their comments by javadoc.
 set(junit_folder /usr/share/java)
 set(junit_jars junit-jupiter-api junit-jupiter-engine junit-jupiter-params junit-platform-commons
     junit-platform-console junit-platform-engine junit-platform-launcher junit-platform-reporting
@@ -45,25 +46,29 @@ set(console org.junit.platform.console.ConsoleLauncher --disable-banner --disabl
     --details=summary --fail-if-no-tests --scan-class-path "${test_classes}")
 string(REPLACE ";" "|" one_argument "${console}")
 java_test(unit 600 "${Java_JAVA_EXECUTABLE}" -ea -cp "${class_path}" ${console})
-java_test(unit_checked 900 "${CMAKE_COMMAND}" -D "java=${Java_JAVA_EXECUTABLE}"
-          -D "class_path=${class_path}" -D "console=${one_argument}"
-          -P "${CMAKE_CURRENT_SOURCE_DIR}/src/test/checked.cmake")
+if(TUTTI_LONG_TESTS)
+  java_test(unit_checked 900 "${CMAKE_COMMAND}" -D "java=${Java_JAVA_EXECUTABLE}"
+            -D "class_path=${class_path}" -D "console=${one_argument}"
+            -P "${CMAKE_CURRENT_SOURCE_DIR}/src/test/checked.cmake")
 
-# The Maven project builds and passes, offline, with Debian's plugins.
-find_program(TUTTI_MAVEN mvn)
-set(maven_repository /usr/share/maven-repo)
-if(TUTTI_MAVEN AND EXISTS "${maven_repository}/org/apache/maven/plugins/maven-jar-plugin")
-  java_test(maven 600 "${CMAKE_COMMAND}" -E chdir "${maven}" "${TUTTI_MAVEN}" -q -o -B
-            "-Dmaven.repo.local=${maven_repository}" package)
+  # The Maven project builds and passes, offline, with Debian's plugins.
+  find_program(TUTTI_MAVEN mvn)
+  set(maven_repository /usr/share/maven-repo)
+  if(TUTTI_MAVEN AND EXISTS "${maven_repository}/org/apache/maven/plugins/maven-jar-plugin")
+    java_test(maven 600 "${CMAKE_COMMAND}" -E chdir "${maven}" "${TUTTI_MAVEN}" -q -o -B
+              "-Dmaven.repo.local=${maven_repository}" package)
+  else()
+    java_test(maven 60 sh -c "echo 'skipped: there is no Maven of Debian here'; exit 77")
+    set_tests_properties(java_maven PROPERTIES SKIP_RETURN_CODE 77)
+  endif()
+
+  # The comments are sound: links lead somewhere, tags name what is there.
+  java_test(javadoc 120 "${Java_JAVADOC_EXECUTABLE}" -quiet -Xdoclint:all,-missing -Werror
+            -encoding UTF-8 -d "${CMAKE_CURRENT_BINARY_DIR}/javadoc" -exclude tutti.raw
+            -sourcepath "${CMAKE_CURRENT_SOURCE_DIR}/src/main/java:${raw}" -subpackages tutti)
 else()
-  java_test(maven 60 sh -c "echo 'skipped: there is no Maven of Debian here'; exit 77")
-  set_tests_properties(java_maven PROPERTIES SKIP_RETURN_CODE 77)
+  set_tests_properties(java_unit PROPERTIES ENVIRONMENT TUTTI_STORM=10000)
 endif()
-
-# The comments are sound: links lead somewhere, tags name what is there.
-java_test(javadoc 120 "${Java_JAVADOC_EXECUTABLE}" -quiet -Xdoclint:all,-missing -Werror
-          -encoding UTF-8 -d "${CMAKE_CURRENT_BINARY_DIR}/javadoc" -exclude tutti.raw
-          -sourcepath "${CMAKE_CURRENT_SOURCE_DIR}/src/main/java:${raw}" -subpackages tutti)
 
 # The raw layer is what the headers are.
 java_test(raw_layer 60 "${TUTTI_PYTHON}" -B

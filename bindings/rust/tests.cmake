@@ -12,16 +12,19 @@ add_test(NAME rust_raw_layer
                  "${PROJECT_SOURCE_DIR}/include" "${crate}/src")
 add_test(NAME rust_cargo_test
          COMMAND ${cargo} test --jobs 2 --manifest-path "${crate}/Cargo.toml")
-add_test(NAME rust_doc
-         COMMAND "${CMAKE_COMMAND}" -E env "RUSTDOCFLAGS=-D warnings" ${cargo} doc --no-deps
-                 --jobs 2 --manifest-path "${crate}/Cargo.toml")
-add_test(NAME rust_must_not_compile
-         COMMAND "${TUTTI_PYTHON}" -B
-                 "${CMAKE_CURRENT_SOURCE_DIR}/tests/must_not_compile.py" "${crate}"
-                 "${CMAKE_CURRENT_BINARY_DIR}/target")
-set_tests_properties(rust_raw_layer rust_cargo_test rust_doc rust_must_not_compile
-                     PROPERTIES TIMEOUT 600 LABELS bindings)
-set_tests_properties(rust_cargo_test rust_doc PROPERTIES RUN_SERIAL ON)
+set_tests_properties(rust_raw_layer rust_cargo_test PROPERTIES TIMEOUT 600 LABELS bindings)
+set_tests_properties(rust_cargo_test PROPERTIES RESOURCE_LOCK cargo)
+if(TUTTI_LONG_TESTS)
+  add_test(NAME rust_doc
+           COMMAND "${CMAKE_COMMAND}" -E env "RUSTDOCFLAGS=-D warnings" ${cargo} doc --no-deps
+                   --jobs 2 --manifest-path "${crate}/Cargo.toml")
+  add_test(NAME rust_must_not_compile
+           COMMAND "${TUTTI_PYTHON}" -B
+                   "${CMAKE_CURRENT_SOURCE_DIR}/tests/must_not_compile.py" "${crate}"
+                   "${CMAKE_CURRENT_BINARY_DIR}/target")
+  set_tests_properties(rust_doc rust_must_not_compile PROPERTIES TIMEOUT 600 LABELS bindings)
+  set_tests_properties(rust_doc PROPERTIES RESOURCE_LOCK cargo)
+endif()
 
 # rust_ranks_test(NAME RANKS LINE PROGRAM...): each rank prints a line like this one.
 function(rust_ranks_test name ranks line)
