@@ -1,31 +1,20 @@
 # Gloo, as the target Gloo::Gloo: the static, hidden build with our hooks that packaging/setup
-# leaves in its cache. The newest one that was built from today's hooks and options is taken;
-# TUTTI_GLOO_ROOT names another folder of the same layout.
+# leaves in its cache, of today's source, hooks and options. TUTTI_GLOO_ROOT names another folder
+# of the same layout.
 set(TUTTI_GLOO_ROOT "" CACHE PATH "Where Gloo is; empty: what packaging/setup built")
 
 set(gloo_root "${TUTTI_GLOO_ROOT}")
 if(NOT gloo_root)
-  if(NOT "$ENV{TUTTI_CACHE}" STREQUAL "")
-    set(gloo_cache "$ENV{TUTTI_CACHE}")
-  elseif(NOT "$ENV{XDG_CACHE_HOME}" STREQUAL "")
-    set(gloo_cache "$ENV{XDG_CACHE_HOME}/tutti")
-  else()
-    set(gloo_cache "$ENV{HOME}/.cache/tutti")
-  endif()
-  # The same key as in packaging/gloo/build.
-  set(gloo_recipe "${CMAKE_CURRENT_LIST_DIR}/../gloo/tutti_gloo_hooks.h"
-                  "${CMAKE_CURRENT_LIST_DIR}/../gloo/options")
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${gloo_recipe})
-  execute_process(COMMAND cat ${gloo_recipe} COMMAND sha256sum OUTPUT_VARIABLE gloo_key)
-  string(SUBSTRING "${gloo_key}" 0 12 gloo_key)
-  file(GLOB gloo_found "${gloo_cache}/gloo-*-${gloo_key}")
-  list(SORT gloo_found COMPARE NATURAL ORDER DESCENDING)
-  if(gloo_found)
-    list(GET gloo_found 0 gloo_root)
+  set(gloo_folder "${CMAKE_CURRENT_LIST_DIR}/../gloo")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${gloo_folder}/source" "${gloo_folder}/options"
+                                         "${gloo_folder}/tutti_gloo_hooks.h")
+  execute_process(COMMAND bash "${gloo_folder}/build" --find OUTPUT_VARIABLE gloo_root ERROR_VARIABLE gloo_problem
+                  OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_STRIP_TRAILING_WHITESPACE)
+  if(NOT gloo_root AND NOT gloo_problem)
+    set(gloo_problem "\"${gloo_folder}/build --find\" does not run: it takes bash, or name a TUTTI_GLOO_ROOT")
   endif()
 endif()
 
-set(gloo_problem "there is no Gloo here: run packaging/setup, which builds it")
 if(gloo_root)
   set(gloo_problem "${gloo_root} is not complete: run packaging/setup, which builds Gloo")
   set(gloo_files "${gloo_root}/lib/libgloo.a" "${gloo_root}/include/gloo/config.h"
