@@ -83,6 +83,17 @@ void Group::take_turn(const FlatCall& call, const Deadline& until, Job&& job) {
     });
 }
 
+// The call was issued on a sound group; one in front of it may have failed since. Ranks have then left that one at
+// different places, so what this one sent would be taken for a part of it.
+void Group::check_turn() const {
+    if ((inside_.load(std::memory_order_relaxed) & harmed) == 0) return;
+    const Lock lock(mutex_);
+    if (failure_.ok()) return;
+    Status status = failure_;
+    status.message = cat("the group has failed before: ", status.message);
+    throw Error(std::move(status));
+}
+
 void Group::run_flat(FlatCall call, int64_t timeout_ms) {
     const Entry entry(*this, call_name(call));
     if (is_nothing(call)) return;
@@ -92,6 +103,7 @@ void Group::run_flat(FlatCall call, int64_t timeout_ms) {
     const Deadline until = deadline_here(timeout_ms);
     take_turn(call, until, [&](uint64_t sequence) {
         try {
+            check_turn();
             prepare(call, sequence, until);
             if (!pass_monitored_barrier(call, sequence, until)) {
                 route.inlined->run(call, sequence, until);
@@ -119,6 +131,7 @@ void Group::post(const Route& route, Request request,
                  const std::shared_ptr<Posted>& work) noexcept {
     work->set_sequence_number(request.sequence);
     try {
+        check_turn();
         prepare(request.call, request.sequence, request.deadline);
         if (pass_monitored_barrier(request.call, request.sequence, request.deadline)) {
             return work->finish({});

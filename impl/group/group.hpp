@@ -229,6 +229,7 @@ private:
     std::shared_ptr<Work> start_message(const Call& call, const Deadline& until);
     void check_not_destroyed() const TUTTI_REQUIRES(mutex_);
     void check_not_failed(const char* operation) const TUTTI_REQUIRES(mutex_);
+    void check_turn() const;
     void end_tree() noexcept;
     void wait_for_end() noexcept;
 
