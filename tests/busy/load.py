@@ -93,6 +93,19 @@ def state_of(pid):
         return ""
 
 
+def control_times(pid):
+    """What the scheduler has counted for the threads by which others see that a rank lives."""
+    times = {}
+    for path in glob.glob(f"/proc/{pid}/task/*/comm"):
+        try:
+            with open(path) as name, open(path[:-4] + "schedstat") as counters:
+                if name.read().startswith("tutti-control"):
+                    times[path] = int(counters.read().split()[0])
+        except OSError:  # it has ended
+            pass
+    return times
+
+
 def send(pid, number):
     try:
         os.kill(pid, number)
@@ -109,8 +122,8 @@ def be_punctual():
 
 
 class Stopper:
-    """Stops each process of a run by itself, and lets it go on, at random. Between two stops it
-    runs for long enough to be seen. It writes to `log` if one is stopped for too long."""
+    """Stops each process of a run by itself, and lets it go on, at random. Between two stops half
+    a second passes, and it runs. It writes to `log` if one is stopped for too long."""
 
     def __init__(self, run, seed, log):
         self.run = run
@@ -118,6 +131,7 @@ class Stopper:
         self.log = log
         self.due = {}  # of each process: when its next turn is
         self.stopped = {}  # since when
+        self.control = {}  # its control threads' times when it went on
 
     def __enter__(self):
         self.pid = fork(self.go_on)
@@ -133,7 +147,7 @@ class Stopper:
         while True:
             began = time.monotonic()
             present = processes_of(self.run)
-            self.due = {pid: self.due.get(pid, began + self.chance.uniform(0, 1))
+            self.due = {pid: self.due.get(pid, began + self.chance.uniform(0, 0.3))
                         for pid in present}
             self.stopped = {pid: at for pid, at in self.stopped.items() if pid in self.due}
             self.take_turns(began + 0.1)
@@ -147,17 +161,28 @@ class Stopper:
 
     def turn(self, pid):
         if pid in self.stopped:
-            send(pid, signal.SIGCONT)
-            lasted = time.monotonic() - self.stopped.pop(pid)
-            self.due[pid] = time.monotonic() + self.chance.uniform(0.5, 2)
-            if lasted > too_long_s:
-                text = f"overload: process {pid} was stopped for too long: {lasted:.2f} s\n"
-                os.write(self.log, text.encode())
-            return
-        self.due[pid] = time.monotonic() + self.chance.uniform(0, longest_stop_s)
-        if state_of(pid) != "T":  # else somebody else's
-            self.stopped[pid] = time.monotonic()
-            send(pid, signal.SIGSTOP)
+            self.let_go_on(pid)
+        elif self.has_run(pid):
+            self.due[pid] = time.monotonic() + self.chance.uniform(0, longest_stop_s)
+            if state_of(pid) != "T":  # else somebody else's
+                self.stopped[pid] = time.monotonic()
+                send(pid, signal.SIGSTOP)
+        else:
+            self.due[pid] = time.monotonic() + 0.1
+
+    def let_go_on(self, pid):
+        self.control[pid] = control_times(pid)
+        send(pid, signal.SIGCONT)
+        lasted = time.monotonic() - self.stopped.pop(pid)
+        self.due[pid] = time.monotonic() + self.chance.uniform(0.5, 2)
+        if lasted > too_long_s:
+            text = f"overload: process {pid} was stopped for too long: {lasted:.2f} s\n"
+            os.write(self.log, text.encode())
+
+    def has_run(self, pid):
+        """Since it went on, as others see it."""
+        before = self.control.get(pid, {})
+        return all(before.get(path) != now for path, now in control_times(pid).items())
 
 
 def dump_stacks(run, log):

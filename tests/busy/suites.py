@@ -38,9 +38,11 @@ least_timeout_s = {"conformance": 60, "schedules": 60, "mismatches": 60}
 stop_ranks_themselves = re.compile(r"subgroups_test\w*")
 # Ranks as processes that do what is right, and say "= STEP STATUS RANK MESSAGE".
 workers = {
-    "worker_calls": ["call all_reduce count=100000", "call all_gather count=1000", "call barrier",
-                     "call broadcast root=1 count=300000", "call all_to_all count=1000"],
-    "worker_groups": ["groups count=30", "call all_reduce count=1000"],
+    "worker_calls": 50 * ["call all_reduce count=100000", "call all_gather count=1000",
+                          "call barrier", "call broadcast root=1 count=300000",
+                          "call all_to_all count=1000", "call all_reduce"],
+    "worker_groups": 50 * ["group", "call all_reduce count=1000", "call barrier", "world",
+                           "call all_gather"],
 }
 
 
