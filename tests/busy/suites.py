@@ -38,12 +38,16 @@ least_timeout_s = {"conformance": 60, "schedules": 60, "mismatches": 60}
 stop_ranks_themselves = re.compile(r"subgroups_test\w*")
 # Ranks as processes that do what is right, and say "= STEP STATUS RANK MESSAGE".
 workers = {
-    "worker_calls": 50 * ["call all_reduce count=100000", "call all_gather count=1000",
+    "worker_calls": 100 * ["call all_reduce count=100000", "call all_gather count=1000",
                           "call barrier", "call broadcast root=1 count=300000",
                           "call all_to_all count=1000", "call all_reduce"],
-    "worker_groups": 50 * ["group", "call all_reduce count=1000", "call barrier", "world",
+    "worker_groups": 300 * ["group", "call all_reduce count=1000", "call barrier", "world",
                            "call all_gather"],
+    "worker_that_leaves": ["call all_reduce count=1000"],
 }
+# Rank 2 comes when the others have waited for long, and all leave at once.
+as_rank = ('if [ "$RANK" = 2 ]; then (sleep 2; echo) | "$0" init pause "$@"; '
+           'else exec "$0" init "$@"; fi')
 
 
 class Test:
@@ -91,9 +95,11 @@ def from_list(suite, test, more):
 
 def worker(build, name, steps):
     programs = os.path.join(build, "bin")
+    program = [os.path.join(programs, "tutti_fault_worker")]
+    program = ["sh", "-c", as_rank, *program] if "leaves" in name else [*program, "init"]
     return Test("workers", name,
                 [os.path.join(programs, "tuttirun"), "--standalone", "--nproc-per-node", "4",
-                 os.path.join(programs, "tutti_fault_worker"), "init", *steps, "destroy"],
+                 *program, *steps, "destroy"],
                 fails_if=r"= \S+ [1-9]")
 
 
