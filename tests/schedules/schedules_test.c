@@ -140,8 +140,8 @@ int main(int argc, char** argv) {
            (unsigned long long)chosen.steps, chosen.threads, (int)chosen.ranks, chosen.backend,
            chosen.processes ? "processes" : "threads", (unsigned long long)chosen.seed);
     (void)fflush(stdout);
-    /* A busy machine must not look like a stopped rank. */
-    (void)setenv("TUTTI_HEARTBEAT_TIMEOUT_MS", "0", 1);
+    /* A halted machine must not look like a stopped rank, unless the environment says so. */
+    (void)setenv("TUTTI_HEARTBEAT_TIMEOUT_MS", "0", 0);
     if (!chosen.processes) return run_ranks(chosen.backend, chosen.ranks, live, &chosen) != 0;
     tutti_error error = TUTTI_ERROR_INIT;
     if (tutti_spawn(live_alone, &chosen, chosen.ranks, NULL, NULL, &error) == TUTTI_OK) return 0;
