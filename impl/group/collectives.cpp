@@ -83,8 +83,8 @@ void Group::take_turn(const FlatCall& call, const Deadline& until, Job&& job) {
     });
 }
 
-// The call was issued on a sound group; one in front of it may have failed since. Ranks have then left that one at
-// different places, so what this one sent would be taken for a part of it.
+// The call was issued on a sound group; one in front of it may have failed since. Ranks have then
+// left that one at different places, so what this one sent would be taken for a part of it.
 void Group::check_turn() const {
     if ((inside_.load(std::memory_order_relaxed) & harmed) == 0) return;
     const Lock lock(mutex_);
