@@ -12,8 +12,8 @@ namespace tutti::membership {
 
 namespace {
 
-// A death or a departure must explain a broken connection within this time, or it is the failure
-// itself.
+// A death or a departure must explain a broken connection within this time, and before its rank says
+// that it is still here, or it is the failure itself.
 constexpr int64_t suspicion_grace_ms = 500;
 constexpr int64_t rejoin_grace_ms = 5000;
 constexpr int64_t departures_ms = 1;  // collects departures for one frame
@@ -144,6 +144,9 @@ bool Coordinator::handle(Connection& connection, const Frame& frame) {
         case Kind::Ask:
             connection.stream->write(encode(Kind::Ping));
             return true;
+        case Kind::Here:
+            ++connection.answers;
+            return true;
         case Kind::Watch:
             coverage_.set_watched(connection.rank, decode_watch(frame));
             return true;
@@ -227,6 +230,9 @@ bool Coordinator::join(Connection& connection, const Frame& frame) {
     members_[static_cast<size_t>(hello.rank)] = &connection;
     endpoint = hello.endpoint;
     arbiter_.enter(hello.rank);
+    for (Suspicion& suspicion : suspicions_) {
+        if (suspicion.why.rank == hello.rank) doubt(suspicion);
+    }
     coverage_.note_change();
     if (!is_successor_ &&
         std::ranges::all_of(endpoints_, [](const auto& one) { return one.has_value(); })) {
@@ -272,13 +278,27 @@ void Coordinator::suspect(const Status& suspicion) {
     const int rank = suspicion.rank;
     if (rank < 0 || rank >= size_ || arbiter_.has_left(rank) || arbiter_.is_lost(rank)) return;
     if (suspicions_.empty()) suspicion_grace_.start(suspicion_grace_ms);
-    suspicions_.push_back(suspicion);
+    suspicions_.push_back({suspicion});
+    doubt(suspicions_.back());
+}
+
+// Its goodbye may be on its way still, or it may be stopped: what it says to this comes behind that.
+void Coordinator::doubt(Suspicion& suspicion) {
+    Connection* const connection = member(suspicion.why.rank);
+    if (connection == nullptr) return;
+    suspicion.doubt = ++connection->doubts;
+    connection->stream->write(encode(Kind::Doubt));
+}
+
+bool Coordinator::is_answered(const Suspicion& suspicion) {
+    const Connection* const connection = member(suspicion.why.rank);
+    return connection != nullptr && suspicion.doubt > 0 && connection->answers >= suspicion.doubt;
 }
 
 // That rank has left, which explains its broken connections.
 void Coordinator::clear_suspicions(int rank) {
     const auto cleared =
-        std::erase_if(suspicions_, [rank](const Status& one) { return one.rank == rank; });
+        std::erase_if(suspicions_, [rank](const Suspicion& one) { return one.why.rank == rank; });
     if (suspicions_.empty()) {
         suspicion_grace_.stop();
     } else if (cleared > 0) {
@@ -286,14 +306,12 @@ void Coordinator::clear_suspicions(int rank) {
     }
 }
 
-// Nothing has explained the oldest: the rank it names is lost, if only to one other. One that is
-// still to come may have a goodbye to say again.
+// Nothing has explained the oldest that its rank has answered: that rank is lost, if only to one
+// other. A rank that is stopped, or still to come, may have a goodbye to say.
 void Coordinator::confirm_suspicion() {
-    const std::vector<int> absent = arbiter_.awaited();
-    const auto oldest = std::ranges::find_if(suspicions_, [&](const Status& one) {
-        return std::ranges::find(absent, one.rank) == absent.end();
-    });
-    if (oldest != suspicions_.end()) return declare_lost(Status(*oldest));
+    const auto oldest = std::ranges::find_if(
+        suspicions_, [this](const Suspicion& one) { return is_answered(one); });
+    if (oldest != suspicions_.end()) return declare_lost(Status(oldest->why));
     if (!suspicions_.empty()) suspicion_grace_.start(suspicion_grace_ms);
 }
 

@@ -67,8 +67,16 @@ private:
         bool asked = false;          // for itself, though another answers for it
         Clock::time_point last_received;
         std::optional<uint64_t> ended_at{};  // the tick at which its process was said to have ended
+        uint64_t doubts = 0;                 // that it was told of
+        uint64_t answers = 0;                // to them
         FrameReader frames;
         std::unique_ptr<net::Stream> stream;
+    };
+
+    struct Suspicion {
+        Status why;
+        uint64_t doubt =
+            0;  // of its rank's doubts, when that was told; 0: it could not be told yet
     };
 
     void accept(int descriptor);
@@ -81,6 +89,8 @@ private:
     void refuse_duplicate(Connection& connection, int rank);
     void drop(int id, const Status& why);
     void suspect(const Status& suspicion);
+    void doubt(Suspicion& suspicion);
+    [[nodiscard]] bool is_answered(const Suspicion& suspicion);
     void clear_suspicions(int rank);
     void believe(int watcher, const Status& seen);
     void confirm_suspicion();
@@ -111,7 +121,7 @@ private:
     std::vector<std::optional<Endpoint>> endpoints_;          // by rank; null: not there yet
     std::vector<std::string> refused_;                        // the last few, the latest at the end
     std::vector<Connection*> members_;                        // by rank; null: not connected
-    std::vector<Status> suspicions_;                          // unexplained, the oldest first
+    std::vector<Suspicion> suspicions_;                       // unexplained, the oldest first
     std::vector<int> leaving_;                                // get ByeAck when the others know
     std::function<void()> all_left_;
     Arbiter arbiter_;

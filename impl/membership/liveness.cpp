@@ -34,7 +34,10 @@ void Liveness::begin(const std::vector<Endpoint>& endpoints) {
     }
 }
 
+// From here on this rank listens for itself: as long as another answered for it, the coordinator had
+// nothing to say.
 void Liveness::end() {
+    if (is_covered()) last_received_ = Clock::now();
     host_.reset();
     watcher_ = nobody;
 }
@@ -64,6 +67,9 @@ bool Liveness::receive(const Frame& frame) {
     switch (frame.kind) {
         case Kind::Ask:
             hooks_.send_now(encode(Kind::Ping));
+            return true;
+        case Kind::Doubt:
+            hooks_.send_now(encode(Kind::Here));
             return true;
         case Kind::Covered:
             watcher_ = host_ || decode_rank(frame) == own_rank_ ? decode_rank(frame) : nobody;

@@ -203,7 +203,9 @@ private:
                 const auto [group, cause] = membership::decode_group_status(frame);
                 on_verdict(group, cause);
             } else if (frame.kind == Kind::Suspect) {
-                declare_lost(membership::decode_status(frame));
+                // A connection breaks when its rank leaves.
+                const Status suspicion = membership::decode_status(frame);
+                if (!has_departed(suspicion.rank)) declare_lost(suspicion);
             } else if (frame.kind == Kind::Arrive) {
                 const auto arrival = membership::decode_arrival(frame);
                 on_step_failure(arrival.group, arrival.key, membership::all_others_left_error());

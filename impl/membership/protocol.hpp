@@ -49,7 +49,9 @@ enum class Kind : uint8_t {
     Watch = 25,       // member: I watch those ranks, and no others
     Covered = 26,     // coordinator: that rank answers for you, no pings are needed; -1: none does
     Seen = 27,        // member: this has befallen a rank that I watch
-    Ask = 28          // both: do you live? A ping is the answer
+    Ask = 28,         // both: do you live? A ping is the answer
+    Doubt = 29,       // coordinator: a connection to you broke; are you still here?
+    Here = 30         // member: the answer
 };
 
 constexpr int nobody = -1;  // in place of a rank

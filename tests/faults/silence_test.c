@@ -64,6 +64,32 @@ static void without_a_heartbeat_limit_a_stopped_rank_ends_calls_at_their_timeout
     team_expect_ends(all, -1);
 }
 
+/* Rank 0 answers for rank 1, which hears nothing of it until it leaves. */
+static void a_rank_that_leaves_gives_a_stopped_rank_0_its_time(void** state) {
+    team* all = (team*)*state;
+    all->size = 3;
+    team_start(all, 0, 0, WATCHFUL, LIST("init", "pause", "call barrier", "destroy"));
+    team_start(all, 1, 1, WATCHFUL,
+               LIST("init", "call recv from=2 timeout=3500", "pause", "destroy"));
+    team_start(all, 2, 2, WATCHFUL,
+               LIST("init", "pause", "call recv from=0 timeout=300", "call barrier", "destroy"));
+    for (int32_t index = 0; index < 3; ++index) EXPECT_DONE(all, index, "init");
+    EXPECT_STEP(all, 1, "recv", TUTTI_ERR_TIMEOUT, 2, "timed out");
+    for (int32_t index = 0; index < 3; ++index) EXPECT_DONE(all, index, "pause");
+    team_stop(all, 0);
+    team_resume(all, 1);
+    team_resume(all, 2);
+    EXPECT_STEP(all, 2, "recv", TUTTI_ERR_TIMEOUT, 0, "timed out");
+    team_signal(all, 0, SIGCONT);
+    team_resume(all, 0);
+    EXPECT_DONE(all, 1, "destroy");
+    for (int32_t index = 0; index < 3; index += 2) {
+        EXPECT_STEP(all, index, "barrier", TUTTI_ERR_PEER_LOST, 1, "rank 1 left");
+        EXPECT_DONE(all, index, "destroy");
+    }
+    team_expect_ends(all, -1);
+}
+
 static void wait_for_an_idle_rank(team* all, int32_t size, int32_t impatient) {
     const int32_t idle = size - 1;
     char gave_up[32];
@@ -108,6 +134,7 @@ int main(int argc, char** argv) {
         TEAM_TEST(a_stopped_last_rank_of_four_is_named_by_all_others),
         TEAM_TEST(a_stopped_rank_0_is_named_by_all_others_and_learns_that_it_was_dropped),
         TEAM_TEST(without_a_heartbeat_limit_a_stopped_rank_ends_calls_at_their_timeout),
+        TEAM_TEST(a_rank_that_leaves_gives_a_stopped_rank_0_its_time),
         TEAM_TEST(a_call_that_times_out_tells_the_others_who_gave_up),
     };
     if (argc < 2) return 2;

@@ -106,6 +106,19 @@ void when_it_goes_the_lowest_rank_follows_and_none_is_lost(void**) {
     }
 }
 
+// The one who is left has nobody to ask, and says to itself what it had said before.
+void a_suspicion_that_a_farewell_has_explained_is_none_for_the_last_rank(void**) {
+    Office office(2);
+    Members members(2, make_hash_store(), office.where);
+    members[1]->suspect(0, "the connection broke");
+    members[0]->leave();
+    assert_true(members[1].farewells(1) == std::vector{0});
+    office.close();
+    TUTTI_EXPECT_ERROR(members[1]->all_gather("step", "word", ample()), TUTTI_ERR_PEER_LOST,
+                       "left");
+    assert_int_equal(members[1].failures(), 0);
+}
+
 // A member that a test plays.
 class Hand {
 public:
@@ -169,6 +182,23 @@ struct TwoHosts {
     Office office;
     std::vector<Hand> ranks;
 };
+
+// However long that takes: its goodbye may be behind what keeps it.
+void a_suspicion_counts_once_its_rank_has_answered(void**) {
+    const std::string suspicion = membership::encode(
+        Kind::Suspect, Status{TUTTI_ERR_PEER_LOST, 2, 0, "the connection broke"});
+    for (const bool leaves : {false, true}) {
+        TwoHosts hosts(Heartbeat{20, 0});
+        hosts.ranks[1].say(suspicion);
+        hosts.ranks[2].await(Kind::Doubt);
+        // Twice the time in which it would have to be explained.
+        for (int ping = 0; ping < 50; ++ping) hosts.ranks[0].await(Kind::Ping);
+        hosts.ranks[2].say(leaves ? membership::encode(Kind::Bye, 0, std::vector<int>{})
+                                  : membership::encode(Kind::Here));
+        hosts.ranks[0].await(leaves ? Kind::Left : Kind::Lost);
+        assert_int_equal(hosts.ranks[0].passed(Kind::Lost), 0);
+    }
+}
 
 // Says that some ranks live, as long as it lives.
 class Beat {
@@ -278,6 +308,8 @@ int main() {
         TUTTI_TEST(a_rank_that_does_not_belong_is_refused),
         TUTTI_TEST(who_has_not_come_is_named),
         TUTTI_TEST(when_it_goes_the_lowest_rank_follows_and_none_is_lost),
+        TUTTI_TEST(a_suspicion_that_a_farewell_has_explained_is_none_for_the_last_rank),
+        TUTTI_TEST(a_suspicion_counts_once_its_rank_has_answered),
         TUTTI_TEST(who_is_watched_neither_pings_nor_is_pinged),
         TUTTI_TEST(what_its_watcher_sees_of_a_rank_is_believed),
         TUTTI_TEST(a_watcher_that_leaves_leaves_its_ranks_to_themselves_or_the_next),

@@ -98,7 +98,9 @@ void a_suspicion_that_is_said_again_counts_although_its_rank_is_still_to_come(vo
     suspects.say(suspicion + encode(Kind::QueryMissing));
     suspects.receive(Kind::Missing);  // the answer: what came before has been heard, too
     const Line own = follower.enter(1);
-    const Line suspected = follower.enter(3);
+    Line suspected = follower.enter(3);
+    suspected.receive(Kind::Doubt);
+    suspected.say(encode(Kind::Here));
     suspects.receive([](const Frame& frame) {
         return frame.kind == Kind::Lost && decode_status(frame).rank == 3;
     });
