@@ -51,7 +51,7 @@ as_rank = ('if [ "$RANK" = 2 ]; then (sleep 2; echo) | "$0" init pause "$@"; '
 
 
 class Test:
-    """A program and its arguments. `fails_if`: what it prints when it fails, and yet ends with 0."""
+    """A program and its arguments. `fails_if`: what it prints if it fails, and yet ends with 0."""
 
     def __init__(self, suite, name, command, variables=None, folder=None, fails_if=None):
         self.suite = suite
