@@ -51,7 +51,7 @@ as_rank = ('if [ "$RANK" = 2 ]; then (sleep 2; echo) | "$0" init pause "$@"; '
 
 
 class Test:
-    """A program and its arguments. `fails_if`: what it prints when it fails, and yet ends with 0."""
+    """A program and its arguments. `fails_if`: what it prints if it fails, and yet ends with 0."""
 
     def __init__(self, suite, name, command, variables=None, folder=None, fails_if=None):
         self.suite = suite
@@ -82,6 +82,12 @@ def listed(build):
         properties = {row["name"]: row["value"] for row in test.get("properties", [])}
         if test.get("command") and not properties.get("DISABLED"):
             yield test["name"], test["command"], properties
+
+
+def has_every_test(build):
+    """Else it has the share of its preset, in which some suites lack most."""
+    with open(os.path.join(build, "CMakeCache.txt")) as cache:
+        return "TUTTI_LONG_TESTS:BOOL=ON\n" in cache
 
 
 def from_list(suite, test, more):
