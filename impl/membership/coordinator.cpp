@@ -12,8 +12,8 @@ namespace tutti::membership {
 
 namespace {
 
-// A death or a departure must explain a broken connection within this time, and before its rank says
-// that it is still here, or it is the failure itself.
+// A death or a departure must explain a broken connection within this time, and before its rank
+// says that it is still here, or it is the failure itself.
 constexpr int64_t suspicion_grace_ms = 500;
 constexpr int64_t rejoin_grace_ms = 5000;
 constexpr int64_t departures_ms = 1;  // collects departures for one frame
@@ -282,7 +282,7 @@ void Coordinator::suspect(const Status& suspicion) {
     doubt(suspicions_.back());
 }
 
-// Its goodbye may be on its way still, or it may be stopped: what it says to this comes behind that.
+// Its goodbye may be on its way still, or it may be stopped: its answer comes behind that.
 void Coordinator::doubt(Suspicion& suspicion) {
     Connection* const connection = member(suspicion.why.rank);
     if (connection == nullptr) return;

@@ -34,8 +34,8 @@ void Liveness::begin(const std::vector<Endpoint>& endpoints) {
     }
 }
 
-// From here on this rank listens for itself: as long as another answered for it, the coordinator had
-// nothing to say.
+// From here on this rank listens for itself: as long as another answered for it, the coordinator
+// had nothing to say.
 void Liveness::end() {
     if (is_covered()) last_received_ = Clock::now();
     host_.reset();

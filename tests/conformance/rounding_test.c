@@ -15,7 +15,7 @@ typedef struct trial {
     tutti_dtype dtype;
     int op; /* of types.h, or FACTORS */
     int64_t count;
-    enum { LARGE_AND_ONES, WIDE, EQUAL } kind;
+    enum kind { LARGE_AND_ONES, WIDE, EQUAL, ALIKE } kind;
 } trial;
 
 enum { FACTORS = TUTTI_PREMUL_SUM };
@@ -33,6 +33,8 @@ static double given(const trial* of, int32_t rank, int32_t size, int64_t index) 
             const double value = (mantissa + (double)((31 * rank + 7 * i) % 64 * 2)) * power;
             return (rank * 5 + i) % 3 == 0 ? -value : value;
         }
+        case ALIKE: /* the average of any number of them is there, the sum of two is not */
+            return 60000;
         default:
             return is_float16 ? 10000 + 8 * (double)(i % 5) : 9984 + 64 * (double)(i % 5);
     }
@@ -166,21 +168,28 @@ static void try_it(rank_context* me, const trial* of, unsigned char* memory, siz
     tutti_reduce_op_release(with.op);
 }
 
+static int is_tried(const trial* of, int32_t size) {
+    if (of->kind == ALIKE) {
+        return of->dtype == TUTTI_FLOAT16 && of->op == TUTTI_AVG && of->count <= 9001;
+    }
+    if (of->count > 100000 && of->kind != WIDE) return 0;
+    return size != 4 && size != 6 && size != 7; /* which say nothing that the others do not */
+}
+
 static void try_all(rank_context* me) {
     static const int64_t counts[] = {0, 1, 5, 100, 1000, 9001, 40000, 150001, MOST};
     static const tutti_dtype dtypes[] = {TUTTI_FLOAT16, TUTTI_BFLOAT16};
     static const int ops[] = {TUTTI_SUM, TUTTI_AVG, FACTORS};
+    static const enum kind kinds[] = {LARGE_AND_ONES, WIDE, EQUAL, ALIKE};
     const size_t room = 2 * MOST * sizeof(uint16_t);
     unsigned char* const memory = (unsigned char*)malloc(room);
     if (memory == NULL) abort();
     for (size_t c = 0; c < sizeof counts / sizeof *counts; ++c) {
         for (size_t d = 0; d < 2; ++d) {
             for (size_t o = 0; o < 3; ++o) {
-                for (int kind = LARGE_AND_ONES; kind <= EQUAL; ++kind) {
-                    trial of = {dtypes[d], ops[o], counts[c], LARGE_AND_ONES};
-                    of.kind = kind == WIDE ? WIDE : kind == EQUAL ? EQUAL : LARGE_AND_ONES;
-                    if (counts[c] > 100000 && kind != WIDE) continue;
-                    if (!me->failed) try_it(me, &of, memory, room);
+                for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
+                    const trial of = {dtypes[d], ops[o], counts[c], kinds[k]};
+                    if (!me->failed && is_tried(&of, me->size)) try_it(me, &of, memory, room);
                 }
             }
         }
@@ -190,10 +199,9 @@ static void try_all(rank_context* me) {
 
 int main(int argc, char** argv) {
     const char* const backend = argc > 1 ? argv[1] : "loopback";
-    static const int32_t sizes[] = {1, 2, 3, 5, MOST_RANKS};
     int failed = 0;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
-        failed += run_ranks(backend, sizes[i], try_all, NULL);
+    for (int32_t size = 1; size <= MOST_RANKS; ++size) {
+        failed += run_ranks(backend, size, try_all, NULL);
     }
     return failed == 0 ? 0 : 1;
 }

@@ -241,7 +241,7 @@ function Base.copy(group::Group)
     owned_group(slot[])
 end
 
-"The ranks in the group that died, left or were cut off, as far as this rank knows."
+"The ranks in the group that died or were silent for too long, as far as this rank knows."
 function get_failed_ranks(group::Group = WORLD)
     ranks, count = Vector{Int32}(undef, max(0, get_world_size(group))), Ref(Int64(0))
     call(Raw.tutti_get_failed_ranks, group, ranks, length(ranks), count)

@@ -202,18 +202,20 @@ end
 function listed(works)
     all = Any[work for work in works]
     for (i, work) in enumerate(all)
+        work === nothing && continue
         work isa Work || throw(ArgumentError("works[$i] is a $(typeof(work)), not a Work"))
         check_open(work)
     end
-    Vector{Work}(all)
+    Vector{Union{Work, Nothing}}(all)
 end
 
-handles(works) = Ptr{Raw.tutti_work}[work.handle for work in works]
+handles(works) = Ptr{Raw.tutti_work}[work === nothing ? C_NULL : work.handle for work in works]
 
 """
     waitany(works; timeout = nothing)
 
 Waits until one of several operations is done; returns its index, the lowest one if several are.
+Entries that are `nothing` are passed over.
 """
 function waitany(works; timeout = nothing)
     slot, all = Ref(Int64(0)), listed(works)
@@ -225,7 +227,8 @@ end
 """
     waitall(works; timeout = nothing)
 
-Waits until all operations are done; throws the first failure in their order.
+Waits until all operations are done; throws the first failure in their order. Entries that are
+`nothing` are passed over.
 """
 function waitall(works; timeout = nothing)
     all = listed(works)
@@ -235,6 +238,7 @@ function waitall(works; timeout = nothing)
     end
     failures = Any[]
     for work in all
+        work === nothing && continue
         try
             fetch(work)
         catch failure

@@ -36,7 +36,13 @@ end
         for f in (waitall, waitany)
             @test thrown(() -> f([1, 2])) == ArgumentError("works[1] is a Int64, not a Work")
         end
-        @test_throws InvalidArgumentError waitany([])
+        some = [nothing, allreduce!(x, +; group = group, async = true), nothing]
+        @test waitany(some) == 2
+        waitall(some)
+        waitall([nothing])
+        for none in ([], [nothing, nothing])
+            @test_throws InvalidArgumentError waitany(none)
+        end
         waitall([])
     end
 end

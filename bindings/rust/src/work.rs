@@ -215,7 +215,7 @@ mod sealed {
     }
 }
 
-/// A work, whatever it gives back: for waiting for several.
+/// A work, whatever it gives back: for waiting for several. `None` of an `Option` is passed over.
 pub trait Pending: sealed::Handled {}
 
 impl<R> Pending for Work<'_, R> {}
@@ -223,6 +223,15 @@ impl<R> Pending for Work<'_, R> {}
 impl<R> sealed::Handled for Work<'_, R> {
     fn handle(&self) -> *mut raw::tutti_work {
         self.handle.raw()
+    }
+}
+
+impl<P: Pending> Pending for Option<P> {}
+
+/// None is passed over.
+impl<P: Pending> sealed::Handled for Option<P> {
+    fn handle(&self) -> *mut raw::tutti_work {
+        self.as_ref().map_or(std::ptr::null_mut(), |work| work.handle())
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 use support::{on_ranks, PanicsAgain, LONG};
-use tutti::{scope, wait_all, wait_any, Group, P2pOp, Pending, ReduceOp, Source, Status};
+use tutti::{scope, wait_all, wait_any, Group, P2pOp, Pending, ReduceOp, Source, Status, Work};
 
 const SOON: Duration = Duration::from_millis(10);
 
@@ -139,6 +139,10 @@ fn waiting_for_any_and_for_all() {
         go();
         wait_all(&works, LONG).unwrap();
         assert_eq!(wait_any(&works, LONG).unwrap(), 0);
+        let nothing: Option<Work<()>> = None;
+        assert_eq!(wait_any(&[&nothing, works[0]], LONG).unwrap(), 1);
+        wait_all(&[&nothing, works[1]], LONG).unwrap();
+        assert_eq!(wait_any(&[&nothing], LONG).unwrap_err().status(), Status::INVALID_ARGUMENT);
         assert_eq!(wait_any(&[], LONG).unwrap_err().status(), Status::INVALID_ARGUMENT);
         assert_eq!(late.wait().unwrap(), [4.0, 5.0]);
     });

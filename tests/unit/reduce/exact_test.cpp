@@ -128,6 +128,37 @@ void the_call_sums_exactly(void**) {
     assert_false(has_exact_sums(dtype_count));
 }
 
+// Up to where the kernels go, and beyond; and more elements than one piece has.
+void more_inputs_than_the_kernels_take_are_summed_exactly(void**) {
+    const CpuLevel level = choose_cpu_level(environment("TUTTI_CPU"), best_cpu_level());
+    ReduceOp op = TUTTI_SUM;
+    op.make_reproducible();
+    for (const tutti_dtype dtype : dtypes) {
+        for (const size_t number : {most_exact_inputs, most_exact_inputs + 1, size_t{20000}}) {
+            const auto inputs = inputs_of(Kind::Ties, dtype, number, 3);
+            auto memories = in_memory(dtype, inputs);
+            Memory out(dtype, Elements(inputs[0].size()), 8);
+            reduce_many(out.data(), places_of(memories), 3, dtype, op);
+            expect_elements(out, exact_sums_of(dtype, inputs), dtype, "very many", level);
+        }
+    }
+    const std::vector<Elements> few = inputs_of(Kind::Ties, TUTTI_FLOAT32, 2, 5000);
+    auto memories = in_memory(TUTTI_FLOAT32, few);
+    std::vector<const void*> places;
+    std::vector<Elements> inputs;
+    for (size_t i = 0; i <= most_exact_inputs; ++i) {
+        places.push_back(memories[i % 2].data());
+        inputs.push_back(few[i % 2]);
+    }
+    Memory out(TUTTI_FLOAT32, Elements(5000), 8);
+    reduce_many(out.data(), places, 5000, TUTTI_FLOAT32, op);
+    for (Elements& input : inputs) input.erase(input.begin(), input.begin() + 4090);
+    for (Elements& input : inputs) input.resize(10);
+    const Elements expected = exact_sums_of(TUTTI_FLOAT32, inputs);
+    const Elements got = out.elements();
+    for (size_t i = 0; i < 10; ++i) assert_int_equal(got[4090 + i], expected[i]);
+}
+
 Elements summed_one_by_one(tutti_dtype dtype, const std::vector<Elements>& inputs, size_t count) {
     ExactSums sums(count, dtype);
     for (const Elements& input : inputs) sums.add(Memory(dtype, input, random_below(64)).data());
@@ -201,6 +232,7 @@ int main() {
         TUTTI_TEST(every_triple_of_special_values_is_summed_exactly),
         TUTTI_TEST(the_slow_way_is_exact),
         TUTTI_TEST(the_call_sums_exactly),
+        TUTTI_TEST(more_inputs_than_the_kernels_take_are_summed_exactly),
         TUTTI_TEST(inputs_that_come_one_by_one_are_summed_exactly),
         TUTTI_TEST(errors_that_overflow_lose_nothing),
         TUTTI_TEST(the_sum_of_nothing_changes_nothing),
