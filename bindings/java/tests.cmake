@@ -38,7 +38,8 @@ add_dependencies(tutti_java_programs tutti_java_jar)
 # java_test(NAME TIMEOUT COMMAND...)
 function(java_test name timeout)
   add_test(NAME java_${name} COMMAND ${ARGN})
-  set_tests_properties(java_${name} PROPERTIES LABELS bindings TIMEOUT ${timeout})
+  # Names of files are tried that are not ASCII, which Java writes by the locale.
+  set_tests_properties(java_${name} PROPERTIES LABELS bindings TIMEOUT ${timeout} ENVIRONMENT LC_ALL=C.UTF-8)
 endfunction()
 
 set(class_path "${jar}:${test_classes}:${junit}")
@@ -67,7 +68,7 @@ if(TUTTI_LONG_TESTS)
             -encoding UTF-8 -d "${CMAKE_CURRENT_BINARY_DIR}/javadoc" -exclude tutti.raw
             -sourcepath "${CMAKE_CURRENT_SOURCE_DIR}/src/main/java:${raw}" -subpackages tutti)
 else()
-  set_tests_properties(java_unit PROPERTIES ENVIRONMENT TUTTI_STORM=10000)
+  set_tests_properties(java_unit PROPERTIES ENVIRONMENT "LC_ALL=C.UTF-8;TUTTI_STORM=10000")
 endif()
 
 # The raw layer is what the headers are.
