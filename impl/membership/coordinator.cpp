@@ -287,7 +287,7 @@ void Coordinator::doubt(Suspicion& suspicion) {
     Connection* const connection = member(suspicion.why.rank);
     if (connection == nullptr) return;
     suspicion.doubt = ++connection->doubts;
-    connection->stream->write(encode(Kind::Doubt));
+    send(connection->rank, encode(Kind::Doubt));
 }
 
 bool Coordinator::is_answered(const Suspicion& suspicion) {

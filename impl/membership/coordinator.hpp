@@ -75,8 +75,7 @@ private:
 
     struct Suspicion {
         Status why;
-        uint64_t doubt =
-            0;  // of its rank's doubts, when that was told; 0: it could not be told yet
+        uint64_t doubt = 0;  // which of its rank's doubts it is; 0: that has not been told yet
     };
 
     void accept(int descriptor);
