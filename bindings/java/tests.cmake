@@ -68,7 +68,7 @@ if(TUTTI_LONG_TESTS)
             -encoding UTF-8 -d "${CMAKE_CURRENT_BINARY_DIR}/javadoc" -exclude tutti.raw
             -sourcepath "${CMAKE_CURRENT_SOURCE_DIR}/src/main/java:${raw}" -subpackages tutti)
 else()
-  set_tests_properties(java_unit PROPERTIES ENVIRONMENT "LC_ALL=C.UTF-8;TUTTI_STORM=10000")
+  set_property(TEST java_unit APPEND PROPERTY ENVIRONMENT TUTTI_STORM=10000)
 endif()
 
 # The raw layer is what the headers are.

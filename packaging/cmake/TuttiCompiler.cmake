@@ -39,6 +39,14 @@ if(TUTTI_SANITIZE)
                       $<$<LINK_LANG_AND_ID:C,Clang>:-fsanitize-link-c++-runtime -lstdc++>)
 endif()
 
+# tutti_relative_path(variable folder file): the way from a folder to a file, through no links, which lead elsewhere.
+function(tutti_relative_path variable folder file)
+  file(REAL_PATH "${folder}" folder)
+  file(REAL_PATH "${file}" file)
+  file(RELATIVE_PATH path "${folder}" "${file}")
+  set(${variable} "${path}" PARENT_SCOPE)
+endfunction()
+
 # tutti_compile_together(target): the compiler gets one file for at most a dozen sources of a folder.
 # Sources that have COMPILE_OPTIONS of their own stay alone. CMake's unity builds name sources by absolute paths, so a
 # compiler cache would know them in one folder only; these files name them by relative paths.
@@ -62,7 +70,7 @@ function(tutti_compile_together target)
   endforeach()
   list(REMOVE_DUPLICATES folders)
   set(together "${CMAKE_CURRENT_BINARY_DIR}/${target}_together")
-  file(REAL_PATH "${CMAKE_CURRENT_BINARY_DIR}" real_folder)  # a link on the way leads elsewhere
+  file(MAKE_DIRECTORY "${together}")
   foreach(name IN LISTS folders)
     list(LENGTH sources_of_${name} count)
     math(EXPR parts "(${count} + 11) / 12")
@@ -72,8 +80,7 @@ function(tutti_compile_together target)
       list(SUBLIST sources_of_${name} ${first} ${most} members)
       set(content)
       foreach(source IN LISTS members)
-        file(REAL_PATH "${source}" real_source)
-        file(RELATIVE_PATH path "${real_folder}/${target}_together" "${real_source}")
+        tutti_relative_path(path "${together}" "${source}")
         string(APPEND content "#include \"${path}\"\n")
         set_source_files_properties("${source}" TARGET_DIRECTORY ${target}
                                     PROPERTIES HEADER_FILE_ONLY TRUE)
