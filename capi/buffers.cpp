@@ -8,6 +8,7 @@
 
 #include "arguments.hpp"
 #include "base/device.hpp"
+#include "device/driver.hpp"
 #include "reduce/reduce.hpp"
 #include "refusal.hpp"
 
@@ -33,6 +34,22 @@ void check_place(const tutti_buffer& buffer, const Argument& argument) {
     }
 }
 
+// That the device is here, and the memory on it.
+void check_memory(const tutti_buffer& buffer, const Argument& argument) {
+    const std::string name = argument.text();
+    try {
+        const device::Driver& driver = device::Driver::of(buffer.device_type);
+        driver.check_device(buffer.device_index, name + ".device_index");
+        if (buffer.count > 0) driver.check_memory(buffer.device_index, buffer.data, name + ".data");
+    } catch (const Error& error) {
+        Status status = error.status();
+        if (status.code == TUTTI_ERR_UNSUPPORTED) {
+            status.message = cat(name, " is on a CUDA device: ", status.message);
+        }
+        throw Refusal(std::move(status));
+    }
+}
+
 View read(const tutti_buffer& buffer, const Argument& argument) {
     check_place(buffer, argument);
     if (buffer.dtype > TUTTI_BOOL) {
@@ -47,6 +64,7 @@ View read(const tutti_buffer& buffer, const Argument& argument) {
     if (buffer.data == nullptr && buffer.count > 0) {
         refuse(argument.text(), ".data is NULL but ", argument.text(), ".count is ", buffer.count);
     }
+    if (buffer.device_type != TUTTI_CPU) check_memory(buffer, argument);
     return {buffer.data, buffer.count, buffer.dtype, {buffer.device_type, buffer.device_index}};
 }
 

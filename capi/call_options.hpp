@@ -9,16 +9,15 @@
 
 namespace tutti::capi {
 
-inline void refuse_stream(const void* stream, const char* argument) {
-    if (stream == nullptr) return;
-    throw Refusal(TUTTI_ERR_UNSUPPORTED,
-                  cat(argument, " is given, and this build has no devices with streams"));
+// Of a call that moves no buffers of the caller's.
+inline void refuse_stream(const tutti_call_options& options) {
+    if (options.stream == nullptr) return;
+    refuse("options.stream is given, and this call has no buffers on a device with streams");
 }
 
 inline tutti_call_options read_call_options(const tutti_call_options* given, bool has_work) {
     if (given == nullptr) return TUTTI_CALL_OPTIONS_INIT;
     const tutti_call_options options = read_options(given);
-    refuse_stream(options.stream, "options.stream");
     if (options.on_done != nullptr && !has_work) {
         refuse("options.on_done is given without a work, whose end it would tell");
     }

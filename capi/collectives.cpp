@@ -115,7 +115,7 @@ tutti_status tutti_reduce(tutti_group* group, const tutti_buffer* input, const t
         View result;
         if (output != nullptr || needs_output) result = capi::read_buffer(output, "output");
         const ConstView from = input == nullptr ? result : capi::read_buffer(input, "input");
-        if (output == nullptr) result = {nullptr, from.count, from.dtype};
+        if (output == nullptr) result = {nullptr, from.count, from.dtype, from.device};
         capi::issue(target, tutti::Reduce{from, result, op, group_dst}, options, work);
     });
 }
@@ -246,8 +246,9 @@ tutti_status tutti_monitored_barrier(tutti_group* group, int32_t wait_all_ranks,
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
         capi::check_flag(static_cast<uint32_t>(wait_all_ranks), "wait_all_ranks");
-        pin->run(tutti::MonitoredBarrier{wait_all_ranks != 0},
-                 capi::read_call_options(options, false).timeout_ms);
+        const tutti_call_options given = capi::read_call_options(options, false);
+        capi::refuse_stream(given);
+        pin->run(tutti::MonitoredBarrier{wait_all_ranks != 0}, given.timeout_ms);
     });
 }
 
@@ -263,7 +264,8 @@ tutti_status tutti_coalescing_begin(tutti_group* group, const tutti_coalescing_o
         capi::check_device(given.device_type, given.device_index, "options");
         capi::need_output(out_coalescing, "out_coalescing");
         *out_coalescing = reinterpret_cast<tutti_group*>(capi::hand_out<capi::CoalescingHandle>(
-            std::make_shared<tutti::Coalescing>(pin.share())));
+            std::make_shared<tutti::Coalescing>(
+                pin.share(), tutti::Device{given.device_type, given.device_index})));
     });
 }
 

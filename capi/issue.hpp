@@ -26,11 +26,15 @@ void issue_work(const tutti_call_options& options, tutti_work** work, Start&& st
 template <typename Call>
 void issue(Group& group, Call call, const tutti_call_options* given, tutti_work** work) {
     const tutti_call_options options = read_call_options(given, work != nullptr);
-    if (work == nullptr) {
-        group.run(std::move(call), options.timeout_ms);
-        return;
+    if constexpr (IsCollective<Call>) {
+        const Terms terms{options.timeout_ms, options.stream};
+        if (work == nullptr) return group.run(std::move(call), terms);
+        issue_work(options, work, [&] { return group.start(std::move(call), terms); });
+    } else {
+        call.stream = options.stream;
+        if (work == nullptr) return static_cast<void>(group.run(call, options.timeout_ms));
+        issue_work(options, work, [&] { return group.start(call, options.timeout_ms); });
     }
-    issue_work(options, work, [&] { return group.start(std::move(call), options.timeout_ms); });
 }
 
 template <IsCollective Call>
@@ -41,6 +45,11 @@ void issue(const CallTarget& target, Call call, const tutti_call_options* given,
     const tutti_call_options options = read_call_options(given, work != nullptr);
     if (work != nullptr) {
         refuse("work must be NULL in a coalescing; tutti_coalescing_end gives one for all calls");
+    }
+    if (options.stream != nullptr) {
+        refuse(
+            "options.stream must be NULL in a coalescing; tutti_coalescing_end has one for all "
+            "calls");
     }
     if (options.timeout_ms != 0) {
         refuse(

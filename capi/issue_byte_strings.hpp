@@ -35,6 +35,7 @@ template <typename Handle, typename Run, typename Start, typename MakeValues>
 void issue_receiving(Destination<Handle> to, const tutti_call_options* given, tutti_work** work,
                      Run&& run, Start&& start, MakeValues open) {
     const tutti_call_options options = read_call_options(given, work != nullptr);
+    refuse_stream(options);
     if (work == nullptr) {
         Places<Handle> places(to.out, to.count);
         run(options.timeout_ms);

@@ -94,7 +94,7 @@ tutti_status tutti_recv(tutti_group* group, const tutti_buffer* buffer, int32_t 
                         tutti_work** work, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
-        const tutti::Receive call{capi::read_buffer(buffer, "buffer"), group_src, tag};
+        tutti::Receive call{capi::read_buffer(buffer, "buffer"), group_src, tag};
         if (work != nullptr) {
             if (out_group_src != nullptr) {
                 capi::refuse("out_group_src must be NULL with a work; ask tutti_work_source_rank");
@@ -102,7 +102,9 @@ tutti_status tutti_recv(tutti_group* group, const tutti_buffer* buffer, int32_t 
             capi::issue(*pin, call, options, work);
             return;
         }
-        const int source = pin->run(call, capi::read_call_options(options, false).timeout_ms);
+        const tutti_call_options given = capi::read_call_options(options, false);
+        call.stream = given.stream;
+        const int source = pin->run(call, given.timeout_ms);
         if (out_group_src != nullptr) *out_group_src = source;
     });
 }
@@ -112,8 +114,11 @@ tutti_status tutti_batch_isend_irecv(tutti_group* group, const tutti_p2p_op* ops
                                      tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
-        const auto batch = read_ops(ops, capi::read_count(count, "count"), pin->size());
+        auto batch = read_ops(ops, capi::read_count(count, "count"), pin->size());
         const auto given = capi::read_call_options(options, works != nullptr);
+        for (tutti::Message& message : batch) {
+            std::visit([&](auto& one) { one.stream = given.stream; }, message);
+        }
         if (works == nullptr) return wait_for_all(pin->start(batch, given.timeout_ms));
         std::vector<capi::Reserved<tutti_work>> slots(batch.size());
         capi::prepare_on_done(given);

@@ -160,9 +160,16 @@ tutti_status tutti_work_then(tutti_work* work, tutti_work_callback callback, voi
 tutti_status tutti_work_synchronize(tutti_work* work, void* stream, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const WorkPin pin(work, "work");
-        capi::refuse_stream(stream, "stream");
-        pin->wait(tutti::Deadline::never());
+        if (stream == nullptr) {
+            pin->wait(tutti::Deadline::never());
+        } else {
+            pin->wait_enqueued();
+        }
         throw_failure(*pin);
+        if (stream == nullptr) return;
+        const auto end = pin->stream_end();
+        if (!end) capi::refuse("stream is given, and the operation has no buffers on a device");
+        end->hold(stream);
     });
 }
 

@@ -17,7 +17,7 @@ public:
     [[nodiscard]] const Capabilities& capabilities() const override;
     [[nodiscard]] InlineBackend* as_inline() final { return this; }
     // run() and then the end of the work.
-    void post(Request request, std::shared_ptr<Work> work) final;
+    void post(Request request, std::shared_ptr<Work> work) override;
 };
 
 }  // namespace tutti

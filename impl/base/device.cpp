@@ -18,16 +18,20 @@ const char* device_type_name(tutti_device_type type) {
 }
 
 void check_device_type(tutti_device_type type, const std::string& argument) {
-    if (type == TUTTI_CPU) return;
+    if (type == TUTTI_CPU || type == TUTTI_CUDA) return;
     const char* const name = device_type_name(type);
     if (name == nullptr) refuse(argument, " is ", type, ", no known device type");
-    throw Error(TUTTI_ERR_UNSUPPORTED, cat(argument, " is ", type, " (", name,
-                                           "): this build has no devices but the CPU"));
+    throw Error(TUTTI_ERR_UNSUPPORTED,
+                cat(argument, " is ", type, " (", name,
+                    "): tutti has no support for these devices"));
 }
 
 void check_device(tutti_device_type type, int32_t index, const std::string& owner) {
     check_device_type(type, owner + ".device_type");
-    if (index != 0) refuse(owner, ".device_index is ", index, "; it must be 0 for the CPU");
+    if (type == TUTTI_CPU && index != 0) {
+        refuse(owner, ".device_index is ", index, "; it must be 0 for the CPU");
+    }
+    if (index < 0) refuse(owner, ".device_index is ", index);
 }
 
 }  // namespace tutti

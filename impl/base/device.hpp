@@ -11,8 +11,8 @@ namespace tutti {
 // "cuda"; null if no device type has that number.
 const char* device_type_name(tutti_device_type type);
 
-// Throw INVALID_ARGUMENT for what is no device, UNSUPPORTED for one that this build does not have;
-// both name the argument.
+// Throw INVALID_ARGUMENT for what is no device, UNSUPPORTED for one that tutti does not know how to
+// use; both name the argument. Whether there is such a device here the driver says.
 void check_device_type(tutti_device_type type, const std::string& argument);
 void check_device(tutti_device_type type, int32_t index, const std::string& owner);
 

@@ -40,10 +40,14 @@ inline void check_device(const ConstView& view, Name name) {
     if (view.device != Device{}) check_other_device(view, name);
 }
 
-// Of one dtype, where the processor can reach both.
+// Of one dtype, on one device.
 void check_same_dtype(const ConstView& one, Name name, const ConstView& other, Name other_name) {
     check_device(one, name);
     check_device(other, other_name);
+    if (one.device != other.device) {
+        refuse(name.text(), " is on ", describe(one.device), " but ", other_name.text(), " is on ",
+               describe(other.device));
+    }
     if (one.dtype == other.dtype) return;
     refuse(name.text(), ".dtype is ", dtype_name(one.dtype), " but ", other_name.text(),
            ".dtype is ", dtype_name(other.dtype));
@@ -173,6 +177,11 @@ int64_t check_splits(const std::vector<int64_t>& splits, const char* list, const
 }
 
 }  // namespace
+
+std::string describe(const Device& device) {
+    const char* const name = device_type_name(device.type);
+    return device == Device{} ? name : cat(name, ":", device.index);
+}
 
 void check(const Broadcast& call, int /*rank*/, int size) {
     check_device(call.buffer, {"buffer"});

@@ -6,6 +6,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "base/device.hpp"
 #include "base/text.hpp"
 #include "call.hpp"
 #include "reduce/reduce.hpp"
@@ -133,7 +134,7 @@ Fingerprint fingerprint(const Coalesced& call) {
         for (const uint64_t value :
              {uint64_t{static_cast<uint32_t>(print.kind)}, uint64_t{print.dtype},
               uint64_t{print.op}, static_cast<uint64_t>(int64_t{print.root}),
-              static_cast<uint64_t>(print.count), print.layout}) {
+              static_cast<uint64_t>(print.count), print.layout, print.device}) {
             result.layout = extend_layout(result.layout, value);
         }
     }
@@ -159,6 +160,10 @@ std::string describe(const Fingerprint& fingerprint, uint64_t sequence) {
         add(cat(dtype_name(fingerprint.dtype), " in pieces"));
     } else if (form->dtype) {
         add(cat(dtype_name(fingerprint.dtype), " × ", fingerprint.count));
+    }
+    if (fingerprint.device != TUTTI_CPU) {
+        const char* const name = device_type_name(static_cast<int32_t>(fingerprint.device));
+        add(cat("on ", name != nullptr ? name : "an unknown device"));
     }
     if (form->op) add(describe_op(fingerprint.op));
     if (form->root) add(cat("root ", fingerprint.root));

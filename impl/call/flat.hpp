@@ -17,6 +17,9 @@ namespace tutti {
 
 struct Alloc;
 struct ByteStrings;
+namespace device {
+class Event;
+}
 
 struct FlatCall {
     // The operation. Calls on a list and on one tensor differ only in their fingerprints.
@@ -58,6 +61,10 @@ struct FlatCall {
     std::shared_ptr<const ByteStrings> byte_strings{};
     std::shared_ptr<const Alloc> alloc{};
     std::vector<FlatCall> calls{};
+
+    // Of a call on a device: the caller's stream, null for none, and what it had before the call.
+    void* stream = nullptr;
+    std::shared_ptr<const device::Event> begun{};
 
     [[nodiscard]] ConstBytes input() const { return inputs.first(); }
     [[nodiscard]] Bytes output() const { return outputs.first(); }

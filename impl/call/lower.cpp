@@ -25,6 +25,7 @@ FlatCall begin(Kind kind, const Call& call, const SomeView& like) {
     FlatCall flat = begin(kind, call);
     flat.dtype = like.dtype;
     flat.device = like.device;
+    flat.fingerprint.device = static_cast<uint64_t>(like.device.type);
     return flat;
 }
 
@@ -176,6 +177,9 @@ FlatCall lower(Alloc&& call, int /*rank*/, int /*size*/) {
 
 FlatCall lower(Coalesced&& call, int /*rank*/, int /*size*/) {
     FlatCall flat = begin(Kind::Coalesced, call);
+    for (const FlatCall& one : call.calls) {  // those that have buffers have one device
+        if (one.device != Device{}) flat.device = one.device;
+    }
     flat.calls = std::move(call.calls);
     return flat;
 }

@@ -11,6 +11,10 @@
 
 namespace tutti {
 
+namespace device {
+class Event;
+}
+
 constexpr int any_source = -1;
 
 // The content of a message; both sides must agree. Wire values, never renumbered.
@@ -32,6 +36,9 @@ struct Send {
     int tag = 0;
     Content content = Content::Elements;
     std::shared_ptr<const void> memory{};  // of the buffer, if it is not the caller's
+    // As in FlatCall.
+    void* stream = nullptr;
+    std::shared_ptr<const device::Event> begun{};
 };
 
 struct Receive {
@@ -41,6 +48,9 @@ struct Receive {
     Content content = Content::Elements;
     size_t most_bytes = 0;                 // of all else
     std::shared_ptr<Incoming> incoming{};  // likewise
+    // As in FlatCall.
+    void* stream = nullptr;
+    std::shared_ptr<const device::Event> begun{};
 };
 
 // Throw INVALID_ARGUMENT, naming the argument.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "reduce/dtypes.hpp"
@@ -18,6 +19,9 @@ struct Device {
 
     bool operator==(const Device&) const = default;
 };
+
+// "cpu", "cuda:1".
+std::string describe(const Device& device);
 
 struct View {
     void* data = nullptr;

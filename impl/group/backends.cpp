@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/device.hpp"
 #include "base/error.hpp"
 
 namespace tutti {
@@ -36,13 +37,27 @@ void Backends::add(tutti_device_type device, std::unique_ptr<Backend> backend) {
     routes_.push_back(std::move(route));
 }
 
+// The CPU's backend need not end its calls inline; then it would have to be asked in other ways.
+void Backends::stage(tutti_device_type device, int rank, int ranks) {
+    InlineBackend* const cpu_backend = cpu().inlined;
+    const bool has_one = std::ranges::find(routes_, device, &Route::device) != routes_.end();
+    if (cpu_backend == nullptr || has_one) return;
+    auto backend = std::make_unique<staged::Staged>(device, *cpu_backend, rank, ranks);
+    staged_ = backend.get();
+    add(device, std::move(backend));
+    routes_.back().staged = staged_;
+}
+
 const Route& Backends::find(const FlatCall& call) const {
-    if (has_no_device(call)) return routes_.front();
-    const tutti_device_type device = device_of(call);
+    return has_no_device(call) ? routes_.front() : find(device_of(call), call_name(call));
+}
+
+const Route& Backends::find(tutti_device_type device, const char* calls) const {
     const auto found = std::ranges::find(routes_, device, &Route::device);
     if (found != routes_.end()) return *found;
     throw Error(TUTTI_ERR_UNSUPPORTED,
-                cat("the group has no backend for devices of type ", device));
+                cat(calls, ": backend \"", cpu().name, "\" does not serve devices of type ",
+                    device_type_name(device)));
 }
 
 void Backends::check(const Route& route, const FlatCall& call) {
@@ -70,9 +85,9 @@ void Backends::left(int rank) noexcept {
 }
 
 void Backends::close() noexcept {
-    for (Route& route : routes_) {
-        if (route.poller) route.poller->close();
-        route.backend.reset();
+    for (auto route = routes_.rbegin(); route != routes_.rend(); ++route) {
+        if (route->poller) route->poller->close();
+        route->backend.reset();  // the CPU's last: others may use it
     }
 }
 

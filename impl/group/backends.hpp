@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/inline_backend.hpp"
+#include "backend/staged/staged.hpp"
 #include "poller.hpp"
 #include "work/alarm.hpp"
 
@@ -24,6 +25,7 @@ struct Route {
     tutti_device_type device = TUTTI_CPU;
     std::unique_ptr<Backend> backend;
     InlineBackend* inlined = nullptr;  // the same, if its collectives end inline
+    staged::Staged* staged = nullptr;  // the same, if it copies data to the CPU's backend
     std::string name;
     Capabilities can;
     bool can_all = false;              // all calls for the CPU
@@ -35,6 +37,8 @@ class Backends {
 public:
     // The CPU's first. UNSUPPORTED if the backend does not serve the device.
     void add(tutti_device_type device, std::unique_ptr<Backend> backend);
+    // Calls on that type of device go through memory of the CPU, unless there is a backend for it.
+    void stage(tutti_device_type device, int rank, int ranks);
     // UNSUPPORTED, naming the device, if the group has no backend for it.
     [[nodiscard]] const Route& of(const FlatCall& call) const {
         return device_of(call) == TUTTI_CPU ? routes_.front() : find(call);
@@ -46,6 +50,14 @@ public:
         if (const Route& route = of(call); !route.can_all) check(route, call);
     }
     void check_messages() const;
+    // Of messages with buffers on that type of device.
+    [[nodiscard]] const Route& of_messages(tutti_device_type device) const {
+        return device == TUTTI_CPU ? routes_.front() : find(device, "messages");
+    }
+    // Whether sends that were started before wait for a device still.
+    [[nodiscard]] staged::Staged* waiting_sends() const {
+        return staged_ != nullptr && staged_->has_waiting_sends() ? staged_ : nullptr;
+    }
 
     // Before the end: see Backend. Any thread, without a lock of theirs.
     void abort(const Status& status) noexcept;
@@ -58,8 +70,10 @@ public:
 private:
     static void check(const Route& route, const FlatCall& call);
     [[nodiscard]] const Route& find(const FlatCall& call) const;
+    [[nodiscard]] const Route& find(tutti_device_type device, const char* calls) const;
 
     std::vector<Route> routes_;  // the CPU's first
+    staged::Staged* staged_ = nullptr;
 };
 
 }  // namespace tutti

@@ -17,6 +17,10 @@ bool is_free(const Claims& claims, const FlatCall& call) {
            std::ranges::all_of(call.inputs, [&](ConstBytes one) { return claims.may_read(one); });
 }
 
+bool has_buffers(const FlatCall& call) {
+    return call.kind != FlatCall::Kind::Barrier;
+}
+
 bool can_be_coalesced(const FlatCall& call) {
     using Kind = FlatCall::Kind;
     return call.kind != Kind::MonitoredBarrier && call.kind != Kind::ByteStrings &&
@@ -25,7 +29,8 @@ bool can_be_coalesced(const FlatCall& call) {
 
 }  // namespace
 
-Coalescing::Coalescing(std::shared_ptr<Group> group) : group_(std::move(group)) {
+Coalescing::Coalescing(std::shared_ptr<Group> group, const Device& device)
+    : group_(std::move(group)), device_(device) {
     group_->check_coalescing();
 }
 
@@ -42,6 +47,11 @@ void Coalescing::take(FlatCall call) {
     if (calls_.calls.size() == Slot::most_steps) {
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,
                     cat(calls_.calls.size(), " calls are in this coalescing, as many as can be"));
+    }
+    if (has_buffers(call) && call.device != device_) {
+        throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                    cat(call_name(call), " is on ", describe(call.device),
+                        ", and this coalescing was begun for ", describe(device_)));
     }
     if (!is_free(claims_, call)) {
         throw Error(

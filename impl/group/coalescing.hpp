@@ -15,7 +15,7 @@ namespace tutti {
 class Coalescing {
 public:
     // Throws if the group cannot have it, or has failed.
-    explicit Coalescing(std::shared_ptr<Group> group);
+    explicit Coalescing(std::shared_ptr<Group> group, const Device& device = {});
 
     [[nodiscard]] Group& group() const { return *group_; }
     // Checks the call and takes it over. Throws INVALID_ARGUMENT for one that cannot be coalesced,
@@ -33,6 +33,7 @@ private:
     void check_not_ended() const TUTTI_REQUIRES(mutex_);
 
     const std::shared_ptr<Group> group_;
+    const Device device_;  // of all buffers
     mutable Mutex mutex_;
     bool has_ended_ TUTTI_GUARDED_BY(mutex_) = false;
     Coalesced calls_ TUTTI_GUARDED_BY(mutex_);

@@ -12,6 +12,14 @@ namespace tutti {
 
 namespace {
 
+// Before the call's turn, or what the caller does with its stream next might come first.
+void enter(const Route& route, FlatCall& call, void* stream) {
+    if (route.staged != nullptr) return route.staged->enter(call, stream);
+    if (stream == nullptr) return;
+    throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                "options.stream is given, and the call has no buffers on a device with streams");
+}
+
 // Nobody waits for this rank in it.
 bool is_nothing(const FlatCall& call) {
     return call.kind == FlatCall::Kind::Coalesced && call.calls.empty();
@@ -94,13 +102,16 @@ void Group::check_turn() const {
     throw Error(std::move(status));
 }
 
-void Group::run_flat(FlatCall call, int64_t timeout_ms) {
+void Group::run_flat(FlatCall call, const Terms& terms) {
     const Entry entry(*this, call_name(call));
     if (is_nothing(call)) return;
     const MemoryUse use = memory_of(call);
     const Route& route = backends_.of(call);
-    if (route.inlined == nullptr) return run_posted(route, std::move(call), deadline(timeout_ms));
-    const Deadline until = deadline_here(timeout_ms);
+    enter(route, call, terms.stream);
+    if (route.inlined == nullptr) {
+        return run_posted(route, std::move(call), deadline(terms.timeout_ms));
+    }
+    const Deadline until = deadline_here(terms.timeout_ms);
     take_turn(call, until, [&](uint64_t sequence) {
         try {
             check_turn();
@@ -142,7 +153,7 @@ void Group::post(const Route& route, Request request,
     }
 }
 
-std::shared_ptr<Work> Group::start_flat(FlatCall call, int64_t timeout_ms,
+std::shared_ptr<Work> Group::start_flat(FlatCall call, const Terms& terms,
                                         std::function<void()> deliver) {
     const Entry entry(*this, call_name(call));
     if (is_nothing(call)) {
@@ -151,7 +162,8 @@ std::shared_ptr<Work> Group::start_flat(FlatCall call, int64_t timeout_ms,
         return work;
     }
     const Route& route = backends_.of(call);
-    const Deadline until = deadline(timeout_ms);
+    enter(route, call, terms.stream);
+    const Deadline until = deadline(terms.timeout_ms);
     const auto work = std::make_shared<Posted>(*this, route, call, std::move(deliver));
     keep_until_done(*work, memory_of(call));
     const bool ends_inline = route.inlined != nullptr;

@@ -91,6 +91,7 @@ void Group::make_backends(const std::string& backend, const GroupOptions& option
     for (const auto& [device, name] : options.devices) {
         backends_.add(device, make_backend(resolve_backend(name), *membership_, deadline));
     }
+    backends_.stage(TUTTI_CUDA, rank_, size_);
     backend_name_ = static_backend_name(backend_->name());
     learn_hosts();
     membership_->subscribe(listener_);

@@ -40,6 +40,13 @@ struct GroupOptions {
     std::vector<std::pair<tutti_device_type, std::string>> devices{};
 };
 
+// How a collective is issued, beside what it is.
+struct Terms {
+    Terms(int64_t timeout, void* on_stream = nullptr) : timeout_ms(timeout), stream(on_stream) {}
+    int64_t timeout_ms;  // 0: the group's; -1: never
+    void* stream;        // of the buffers' device; null: the default one, and the call waits for it
+};
+
 // How to make groups of a group's ranks. All participating ranks give the same, except for the
 // timeout and the description.
 struct SplitOptions {
@@ -94,17 +101,16 @@ public:
     // The group at the root of the tree; this one if it was made from none.
     [[nodiscard]] std::shared_ptr<Group> first() { return first_ ? first_ : shared_from_this(); }
 
-    // The whole call on this thread. `timeout_ms` 0: the group's; -1: never.
+    // The whole call on this thread. With a stream it may end there, later.
     template <IsCollective Call>
-    void run(Call call, int64_t timeout_ms) {
-        run_flat(check_and_lower(call), timeout_ms);
+    void run(Call call, Terms terms) {
+        run_flat(check_and_lower(call), terms);
     }
     // The call in the background; its buffers are borrowed until the work is done.
     // `deliver` runs when the data are there, before the work is done, and fails only this rank.
     template <IsCollective Call>
-    std::shared_ptr<Work> start(Call call, int64_t timeout_ms,
-                                std::function<void()> deliver = nullptr) {
-        return start_flat(check_and_lower(call), timeout_ms, std::move(deliver));
+    std::shared_ptr<Work> start(Call call, Terms terms, std::function<void()> deliver = nullptr) {
+        return start_flat(check_and_lower(call), terms, std::move(deliver));
     }
 
     void run(const Send& call, int64_t timeout_ms);
@@ -194,8 +200,8 @@ private:
         backends_.check(call);
     }
     [[noreturn]] void refuse_addends() const;
-    void run_flat(FlatCall call, int64_t timeout_ms);
-    std::shared_ptr<Work> start_flat(FlatCall call, int64_t timeout_ms,
+    void run_flat(FlatCall call, const Terms& terms);
+    std::shared_ptr<Work> start_flat(FlatCall call, const Terms& terms,
                                      std::function<void()> deliver);
     static void keep_until_done(Work& work, MemoryUse use) {
         if (!use.empty()) work.keep(std::make_shared<const MemoryUse>(std::move(use)));
@@ -227,6 +233,11 @@ private:
     void start_message(const Call& call, const Deadline& until, const std::shared_ptr<Work>& work);
     template <typename Call>
     std::shared_ptr<Work> start_message(const Call& call, const Deadline& until);
+    std::shared_ptr<Work> start_landing(const Receive& call, const Deadline& until);
+    template <typename Call>
+    [[nodiscard]] Call entered(const Call& call) const;
+    template <typename Call>
+    [[nodiscard]] Backend& mover_of(const Call& call) const;
     void check_not_destroyed() const TUTTI_REQUIRES(mutex_);
     void check_not_failed(const char* operation) const TUTTI_REQUIRES(mutex_);
     void check_turn() const;

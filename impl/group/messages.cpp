@@ -1,4 +1,5 @@
 // How a group issues messages between two ranks, here or in the background. Any thread.
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -96,10 +97,35 @@ void Group::with_context(const Call& call, Act&& act) const {
     }
 }
 
+// The backend that moves it. No send passes one that was started before and waits for a device.
+template <typename Call>
+Backend& Group::mover_of(const Call& call) const {
+    if (call.buffer.device.type != TUTTI_CPU) {
+        return *backends_.of_messages(call.buffer.device.type).backend;
+    }
+    if constexpr (std::is_same_v<Call, Send>) {
+        if (staged::Staged* const waiting = backends_.waiting_sends()) return *waiting;
+    }
+    return *backend_;
+}
+
+// What its stream has by now comes before it.
+template <typename Call>
+Call Group::entered(const Call& call) const {
+    Call begun = call;
+    if (call.buffer.device.type == TUTTI_CPU) {
+        if (call.stream == nullptr) return begun;
+        refuse("options.stream is given, and the buffer is in memory of the CPU");
+    }
+    staged::Staged* const staged = backends_.of_messages(call.buffer.device.type).staged;
+    if (staged != nullptr) begun.begun = staged->begin(call.buffer.device, call.stream);
+    return begun;
+}
+
 template <typename Call>
 void Group::start_message(const Call& call, const Deadline& until,
                           const std::shared_ptr<Work>& work) {
-    with_context(call, [&] { backend_->start(call, until, work); });
+    with_context(call, [&] { mover_of(call).start(entered(call), until, work); });
 }
 
 template <typename Call, typename Run>
@@ -107,14 +133,38 @@ void Group::run_message(const Call& call, Run&& run, int64_t timeout_ms) {
     check_message(call);
     const Entry entry(*this, call_name(call));
     const MemoryUse use = memory_of(call);
-    with_context(call, [&] { run(deadline_here(timeout_ms)); });
+    with_context(call, [&] { run(entered(call), deadline_here(timeout_ms)); });
 }
 
 template <typename Call>
 std::shared_ptr<Work> Group::start_message(const Call& call, const Deadline& until) {
+    if constexpr (std::is_same_v<Call, Receive>) {
+        if (call.buffer.device.type != TUTTI_CPU) return start_landing(call, until);
+    }
     auto work = work_of(call);
     keep_until_done(*work, memory_of(call));
     start_message(call, until, work);
+    return work;
+}
+
+// To a device, by way of memory of the CPU.
+std::shared_ptr<Work> Group::start_landing(const Receive& call, const Deadline& until) {
+    staged::Staged& staged = *backends_.of_messages(call.buffer.device.type).staged;
+    std::optional<staged::Staged::Landing> landing;
+    with_context(call, [&] { landing = staged.prepare(entered(call)); });
+    auto entry = std::make_shared<Entry>(*this, call_name(call));
+    const auto work = std::make_shared<ReceiveWork>(*this, nullptr, call_name(call));
+    keep_until_done(*work, memory_of(call));
+    const auto moving = work_of(call);
+    work->deliver_from(moving);
+    const Receive host = landing->host;
+    moving->then(
+        [&staged, landing = std::move(*landing), work, entry, moving](const Status& moved) {
+            if (!moved.ok()) return work->finish(moved);
+            staged.deliver(landing, moving->source_rank(), work);
+        },
+        Callbacks::of_library());
+    start_message(host, until, moving);
     return work;
 }
 
@@ -178,7 +228,9 @@ void Group::run(const Send& call, int64_t timeout_ms) {
                         ", this rank itself, which only a send with a work can reach"));
     }
     run_message(
-        call, [&](const Deadline& until) { backend_->send(call, until); }, timeout_ms);
+        call,
+        [this](const Send& begun, const Deadline& until) { mover_of(begun).send(begun, until); },
+        timeout_ms);
 }
 
 int Group::run(const Receive& call, int64_t timeout_ms) {
@@ -189,7 +241,11 @@ int Group::run(const Receive& call, int64_t timeout_ms) {
     }
     int source = -1;
     run_message(
-        call, [&](const Deadline& until) { source = backend_->receive(call, until); }, timeout_ms);
+        call,
+        [&](const Receive& begun, const Deadline& until) {
+            source = mover_of(begun).receive(begun, until);
+        },
+        timeout_ms);
     return source;
 }
 

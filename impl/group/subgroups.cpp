@@ -167,6 +167,7 @@ Group::Group(SplitResult result, Group& parent)
       ticket_queue_(std::make_unique<TicketQueue>()) {
     membership_->set_compares_first(compares_first_);
     backends_.add(TUTTI_CPU, std::move(result.backend));
+    backends_.stage(TUTTI_CUDA, rank_, size_);
     backend_ = backends_.cpu().backend.get();
     backend_name_ = static_backend_name(backend_->name());
     learn_hosts();

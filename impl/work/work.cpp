@@ -7,9 +7,27 @@
 
 namespace tutti {
 
-void Work::enqueued() noexcept {
+void Work::enqueued(std::shared_ptr<const StreamEvent> end) noexcept {
     const Lock lock(mutex_);
-    if (state_ == State::Running) state_ = State::Enqueued;
+    if (state_ != State::Running) return;
+    state_ = State::Enqueued;
+    stream_end_ = std::move(end);
+    finished_.notify_all();
+}
+
+void Work::wait_enqueued() const {
+    if (auto moves_it = progress()) {
+        PollingWait polling({std::move(moves_it)});
+        wait_polling(polling, Deadline::never(), State::Enqueued);
+        return;
+    }
+    Lock lock(mutex_);
+    while (state_ == State::Running) finished_.wait(lock);
+}
+
+std::shared_ptr<const StreamEvent> Work::stream_end() const {
+    const Lock lock(mutex_);
+    return stream_end_;
 }
 
 void Work::finish(Status status, int source) noexcept {
@@ -91,13 +109,13 @@ bool Work::wait(const Deadline& deadline) const {
     return true;
 }
 
-bool Work::wait_polling(PollingWait& polling, const Deadline& deadline) const {
+bool Work::wait_polling(PollingWait& polling, const Deadline& deadline, State least) const {
     for (;;) {
-        if (is_completed()) return true;
+        if (state() >= least) return true;
         Deadline rest = deadline;
         const bool rests = polling.poll(rest);
         Lock lock(mutex_);
-        if (state_ == State::Finished) return true;
+        if (state_ >= least) return true;
         if (deadline.expired()) return false;
         if (rests) finished_.wait(lock, rest.or_earlier(deadline));
     }

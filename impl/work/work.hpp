@@ -17,6 +17,7 @@
 #include "base/status.hpp"
 #include "callbacks.hpp"
 #include "progress.hpp"
+#include "stream_event.hpp"
 
 namespace tutti {
 
@@ -39,13 +40,17 @@ public:
     Work& operator=(const Work&) = delete;
 
     enum class State { Running, Enqueued, Finished };
-    // It is on its device's stream: what comes after it there may count on its results.
-    void enqueued() noexcept;
+    // It is on its device's stream; what comes after `end` may count on its results.
+    void enqueued(std::shared_ptr<const StreamEvent> end = nullptr) noexcept;
     // Ends the operation; only the first call counts. `source` is the rank a receive received from.
     void finish(Status status, int source = -1) noexcept;
 
     // Until it is finished. False if the deadline passed first; the operation goes on.
     bool wait(const Deadline& deadline) const;
+    // Until it is enqueued or finished.
+    void wait_enqueued() const;
+    // Its end on its device's stream; null: it is not enqueued, or has no device.
+    [[nodiscard]] std::shared_ptr<const StreamEvent> stream_end() const;
     [[nodiscard]] State state() const;
     [[nodiscard]] bool is_completed() const { return state() == State::Finished; }
     // How it ended; nothing before.
@@ -93,7 +98,8 @@ private:
         void wait(PollingWait& polling, const Deadline& deadline);
     };
     void forget(const std::shared_ptr<Waiter>& waiter);
-    bool wait_polling(PollingWait& polling, const Deadline& deadline) const;
+    bool wait_polling(PollingWait& polling, const Deadline& deadline,
+                      State least = State::Finished) const;
 
     using Clock = std::chrono::steady_clock;
 
@@ -112,6 +118,7 @@ private:
     std::vector<std::unique_ptr<Callback>> callbacks_ TUTTI_GUARDED_BY(mutex_);
     std::vector<std::shared_ptr<Waiter>> waiters_ TUTTI_GUARDED_BY(mutex_);
     std::shared_ptr<const void> kept_ TUTTI_GUARDED_BY(mutex_);
+    std::shared_ptr<const StreamEvent> stream_end_ TUTTI_GUARDED_BY(mutex_);
 };
 
 }  // namespace tutti

@@ -11,7 +11,7 @@ namespace tutti::cuda {
 using Context = struct CUctx_st*;
 using Stream = struct CUstream_st*;
 using Event = struct CUevent_st*;
-using Device = int;
+using DeviceNumber = int;
 using DevicePointer = unsigned long long;
 
 // CUresult: those that tutti tells apart.
@@ -44,8 +44,8 @@ inline const Stream legacy_stream = nullptr;    // the default stream
     F(init, cuInit, unsigned)                                                                \
     F(driver_version, cuDriverGetVersion, int*)                                              \
     F(device_count, cuDeviceGetCount, int*)                                                  \
-    F(device_get, cuDeviceGet, Device*, int)                                                 \
-    F(retain_context, cuDevicePrimaryCtxRetain, Context*, Device)                            \
+    F(device_get, cuDeviceGet, DeviceNumber*, int)                                                 \
+    F(retain_context, cuDevicePrimaryCtxRetain, Context*, DeviceNumber)                            \
     F(push_context, cuCtxPushCurrent_v2, Context)                                            \
     F(pop_context, cuCtxPopCurrent_v2, Context*)                                             \
     F(stream_create, cuStreamCreateWithPriority, Stream*, unsigned, int)                     \

@@ -1,0 +1,142 @@
+// Collectives. Their stages are run in the group's turn, so the lane's slots belong to one call.
+#include "staged.hpp"
+
+#include <array>
+#include <utility>
+
+#include "base/error.hpp"
+#include "device/waiting.hpp"
+#include "lane.hpp"
+#include "plan.hpp"
+
+namespace tutti::staged {
+
+namespace {
+
+// Of a lane's own memory; a call that needs more has it for itself.
+constexpr size_t most_slot = size_t{8} << 20;
+
+}  // namespace
+
+Staged::Staged(tutti_device_type type, InlineBackend& cpu, int rank, int ranks)
+    : cpu_(cpu), rank_(rank), ranks_(ranks), can_(cpu.capabilities()) {
+    can_.devices = NumberSet::of(type);
+    can_.completion = Completion::Stream;
+}
+
+Staged::~Staged() {
+    stop_->set({TUTTI_ERR_ABORTED, rank_, 0, "the group was destroyed"});
+    Lock lock(mutex_);
+    while (steps_ > 0) no_steps_.wait(lock);
+}
+
+Lane& Staged::lane(const Device& device) {
+    device::Driver& driver = device::Driver::of(device.type);
+    driver.check_device(device.index, "device_index");
+    const Lock lock(mutex_);
+    auto& lane = lanes_[device.index];
+    if (!lane) lane = std::make_unique<Lane>(driver, device.index);
+    return *lane;
+}
+
+void Staged::wait_for(const device::EventPointer& event, const Deadline& deadline) const {
+    if (event) device::wait_for(*event, deadline, [this] { stop_->check(); });
+}
+
+device::EventPointer Staged::begin(const Device& device, void* stream) {
+    return lane(device).driver().record_for_caller(device.index, stream, "options.stream");
+}
+
+void Staged::enter(FlatCall& call, void* stream) {
+    call.stream = stream;
+    call.begun = begin(call.device, stream);
+    // A synchronous call needs none, and one in the background must not fail for it later.
+    device::Watcher::of_process().start_thread();
+}
+
+// Copies are enqueued once the caller's stream has come to the call: if it fails before, nothing
+// uses its memory.
+device::EventPointer Staged::run_stages(const FlatCall& call, uint64_t sequence,
+                                        const Deadline& deadline) {
+    wait_for(call.begun, deadline);
+    Lane& lane = this->lane(call.device);
+    const Plan plan(call, rank_, ranks_);
+    std::array<device::Pinned, Lane::slots> own;
+    const bool has_own = plan.stage_bytes() > most_slot;
+    struct UnderWay {
+        Stage stage;
+        device::EventPointer arrived;
+    };
+    std::array<UnderWay, Lane::slots> under_way;
+    const auto slot = [&](size_t index) -> device::Pinned& {
+        if (!has_own) return lane.slot(index, plan.stage_bytes());
+        device::Pinned& mine = own[index % Lane::slots];
+        if (mine.size() == 0) mine = lane.take(plan.stage_bytes());
+        return mine;
+    };
+    device::EventPointer end;
+    try {
+        size_t begun = 0;
+        for (size_t index = 0; index < plan.stages(); ++index) {
+            for (; begun < plan.stages() && begun < index + Lane::slots; ++begun) {
+                device::Pinned& memory = slot(begun);
+                UnderWay& next = under_way[begun % Lane::slots];
+                next.stage = plan.stage(begun, memory.data());
+                next.arrived = lane.copy_in(next.stage.in, memory.last_use());
+            }
+            UnderWay& now = under_way[index % Lane::slots];
+            wait_for(now.arrived, Deadline::never());
+            cpu_.run(now.stage.call, sequence, deadline);
+            end = lane.copy_out(now.stage.out);
+            slot(index).used_until(end);
+        }
+    } catch (...) {
+        lane.drain();
+        throw;
+    }
+    return end;
+}
+
+void Staged::run(const FlatCall& call, uint64_t sequence, const Deadline& deadline) {
+    const device::EventPointer end = run_stages(call, sequence, deadline);
+    finish_here(*end, call.stream);
+}
+
+// The caller's stream waits, or else this thread.
+void Staged::finish_here(const device::Event& end, void* stream) {
+    if (stream != nullptr) return end.hold(stream);
+    device::wait_for(end, Deadline::never(), [] {});
+}
+
+void Staged::post(Request request, std::shared_ptr<Work> work) {
+    device::EventPointer end;
+    try {
+        end = run_stages(request.call, request.sequence, request.deadline);
+    } catch (...) {
+        work->finish(current_status());
+        return;
+    }
+    work->enqueued(end);
+    watch({.event = end, .step = [work](const Status& status) -> device::EventPointer {
+               work->finish(status);
+               return nullptr;
+           }});
+}
+
+// The group ends after the steps of its messages.
+void Staged::watch(device::Watcher::Wait wait) {
+    {
+        const Lock lock(mutex_);
+        ++steps_;
+    }
+    wait.step = [this, step = std::move(wait.step)](const Status& status) {
+        device::EventPointer next = step(status);
+        if (next) return next;
+        const Lock lock(mutex_);
+        if (--steps_ == 0) no_steps_.notify_all();
+        return next;
+    };
+    device::Watcher::of_process().add(std::move(wait));
+}
+
+}  // namespace tutti::staged

@@ -1,0 +1,77 @@
+// Calls on memory of devices, by the backend that a group has for the CPU: data are copied to
+// memory of the CPU, moved there, and copied back. Copies and calls of long data overlap. Nothing
+// of a device is loaded before the first call for one.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+
+#include "backend/inline_backend.hpp"
+#include "base/mutex.hpp"
+#include "device/driver.hpp"
+#include "device/pinned.hpp"
+#include "device/watcher.hpp"
+
+namespace tutti::staged {
+
+class Lane;
+
+class Staged final : public InlineBackend {
+public:
+    // Of a group's rank. The CPU's backend lives longer, and ends its calls inline.
+    Staged(tutti_device_type type, InlineBackend& cpu, int rank, int ranks);
+    ~Staged() override;
+
+    [[nodiscard]] const char* name() const override { return cpu_.name(); }
+    [[nodiscard]] const Capabilities& capabilities() const override { return can_; }
+
+    // What the stream has by now comes before the call. Before its turn; then the caller may go on
+    // with the stream.
+    void enter(FlatCall& call, void* stream);
+    device::EventPointer begin(const Device& device, void* stream);
+    // If the call has a stream, that stream waits for the results; else this thread has waited.
+    void run(const FlatCall& call, uint64_t sequence, const Deadline& deadline) override;
+    void post(Request request, std::shared_ptr<Work> work) override;
+
+    void send(const Send& call, const Deadline& deadline) override;
+    int receive(const Receive& call, const Deadline& deadline) override;
+    void start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work) override;
+    // Whether messages that were started still wait for a device: later ones may not pass them.
+    [[nodiscard]] bool has_waiting_sends() const { return waiting_sends_ > 0; }
+    // A receive that is started is the CPU's, into memory of the CPU ...
+    struct Landing {
+        View view;       // of the device
+        Receive host;    // to be started
+        std::shared_ptr<device::Pinned> memory;
+        device::EventPointer begun;
+    };
+    Landing prepare(const Receive& call);
+    // ... and delivered once its message is there; then the work ends.
+    void deliver(Landing landing, int source, std::shared_ptr<Work> work);
+
+    void abort(const Status& status) noexcept override { stop_->set(status); }
+
+private:
+    class Sending;
+
+    Lane& lane(const Device& device);
+    device::EventPointer run_stages(const FlatCall& call, uint64_t sequence,
+                                    const Deadline& deadline);
+    void wait_for(const device::EventPointer& event, const Deadline& deadline) const;
+    static void finish_here(const device::Event& end, void* stream);
+    void watch(device::Watcher::Wait wait);
+
+    InlineBackend& cpu_;
+    const int rank_;
+    const int ranks_;
+    Capabilities can_;
+    const std::shared_ptr<device::Stop> stop_ = std::make_shared<device::Stop>();
+    std::atomic<int> waiting_sends_{0};
+    Mutex mutex_;
+    Condition no_steps_;
+    int steps_ TUTTI_GUARDED_BY(mutex_) = 0;  // that the watcher will call
+    std::map<int, std::unique_ptr<Lane>> lanes_ TUTTI_GUARDED_BY(mutex_);  // by device
+};
+
+}  // namespace tutti::staged

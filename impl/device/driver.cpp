@@ -1,0 +1,175 @@
+#include "driver.hpp"
+
+#include <memory>
+
+#include "base/device.hpp"
+#include "base/error.hpp"
+#include "module.hpp"
+#include "waiting.hpp"
+
+namespace tutti::device {
+
+Event::Event(Driver& driver, int device, void* stream)
+    : driver_(driver), device_(device), event_(driver.take_event(device)) {
+    try {
+        driver_.ask(driver_.table_.event_record, device, event_, stream);
+    } catch (...) {
+        driver_.give_event(device, event_);
+        throw;
+    }
+}
+
+Event::~Event() {
+    driver_.give_event(device_, event_);
+}
+
+bool Event::passed() const {
+    int32_t passed = 0;
+    driver_.ask(driver_.table_.event_query, device_, event_, &passed);
+    return passed != 0;
+}
+
+void Event::hold(void* stream) const {
+    driver_.ask(driver_.table_.stream_wait_event, device_, stream, event_);
+}
+
+// Never destroyed: a call may come at the very end of the process. One that could not be loaded is
+// looked for again.
+Driver& Driver::of(tutti_device_type type) {
+    if (type != TUTTI_CUDA) {
+        throw Error(TUTTI_ERR_UNSUPPORTED,
+                    cat("this build has no devices of type ", device_type_name(type)));
+    }
+    static Driver& cuda = *new Driver(TUTTI_CUDA, find_module(TUTTI_CUDA));
+    return cuda;
+}
+
+Driver::Driver(tutti_device_type type, const tutti_device_table& table)
+    : type_(type), table_(table) {
+    int32_t devices = 0;
+    ask(table_.count, &devices);
+    count_ = devices;
+    const Lock lock(mutex_);
+    events_.resize(static_cast<size_t>(devices));
+    streams_.resize(static_cast<size_t>(devices));
+}
+
+std::string Driver::name(int device) const {
+    return cat(device_type_name(type_), ":", device);
+}
+
+void Driver::fail(tutti_status status, const tutti_device_failure& failure) const {
+    throw Error(status, failure.message);
+}
+
+void Driver::check_device(int device, const std::string& argument) const {
+    if (device >= 0 && device < count_) return;
+    refuse(argument, " is ", device, ", and this process has ", count_, " devices of type ",
+           device_type_name(type_));
+}
+
+void Driver::check_memory(int device, const void* memory, const std::string& argument) const {
+    int32_t place = -1;
+    ask(table_.device_of, memory, &place);
+    if (place == device) return;
+    if (place < 0) refuse(argument, " is not memory of ", name(device));
+    refuse(argument, " is memory of ", name(place), ", not of ", name(device));
+}
+
+EventPointer Driver::record_for_caller(int device, void* stream, const char* argument) {
+    int32_t capturing = 0;
+    try {
+        ask(table_.stream_is_capturing, device, stream, &capturing);
+        if (capturing == 0) return record(device, stream);
+    } catch (const Error& error) {
+        throw Error(error.status().code, cat(argument, " is no stream of ", name(device), ": ",
+                                             error.status().message));
+    }
+    throw Error(TUTTI_ERR_UNSUPPORTED,
+                cat(argument, " is being captured into a graph, and this operation needs the CPU"));
+}
+
+EventPointer Driver::record(int device, void* stream) {
+    return std::make_shared<const Event>(*this, device, stream);
+}
+
+void* Driver::take_unused(Unused& all, int device) {
+    const Lock lock(mutex_);
+    auto& unused = all[static_cast<size_t>(device)];
+    if (unused.empty()) return nullptr;
+    void* const one = unused.back();
+    unused.pop_back();
+    return one;
+}
+
+// False: there are enough.
+bool Driver::keep_unused(Unused& all, int device, void* one) noexcept {
+    constexpr size_t most_unused = 256;
+    const Lock lock(mutex_);
+    auto& unused = all[static_cast<size_t>(device)];
+    if (unused.size() >= most_unused) return false;
+    try {
+        unused.push_back(one);
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
+void* Driver::take_event(int device) {
+    if (void* const event = take_unused(events_, device)) return event;
+    void* event = nullptr;
+    ask(table_.event_create, device, &event);
+    return event;
+}
+
+void Driver::give_event(int device, void* event) noexcept {
+    if (keep_unused(events_, device, event)) return;
+    tutti_device_failure failure;
+    table_.event_destroy(device, event, &failure);
+}
+
+void* Driver::take_stream(int device) {
+    if (void* const stream = take_unused(streams_, device)) return stream;
+    void* stream = nullptr;
+    ask(table_.stream_create, device, &stream);
+    return stream;
+}
+
+void Driver::give_stream(int device, void* stream) noexcept {
+    if (keep_unused(streams_, device, stream)) return;
+    tutti_device_failure failure;
+    table_.stream_destroy(device, stream, &failure);  // what is on it still ends
+}
+
+void Driver::copy(int device, void* to, const void* from, size_t bytes, void* stream) {
+    if (bytes > 0) ask(table_.copy, device, to, from, bytes, stream);
+}
+
+void* Driver::alloc_host(int device, size_t bytes) {
+    void* memory = nullptr;
+    ask(table_.host_alloc, device, bytes, &memory);
+    return memory;
+}
+
+void Driver::free_host(int device, void* memory) noexcept {
+    tutti_device_failure failure;
+    table_.host_free(device, memory, &failure);
+}
+
+std::shared_ptr<void> Driver::alloc(int device, size_t bytes) {
+    void* memory = nullptr;
+    const size_t size = bytes == 0 ? 1 : bytes;
+    ask(table_.alloc, device, size, &memory);
+    const auto free = [this, device](void* place) {
+        tutti_device_failure failure;
+        table_.free(device, place, &failure);
+    };
+    std::shared_ptr<void> owned(memory, free);
+    void* const stream = nullptr;
+    ask(table_.zero, device, memory, size, stream);
+    wait_for(*record(device, stream), Deadline::never(), [] {});
+    return owned;
+}
+
+}  // namespace tutti::device

@@ -1,0 +1,94 @@
+// The devices of one kind, by the table of their module, which is loaded when the first call for
+// them comes, and stays. Failures are thrown. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "table.h"
+#include "work/stream_event.hpp"
+
+namespace tutti::device {
+
+class Driver;
+
+// Recorded on a stream when it is made; passed once all that was on the stream then is done.
+class Event final : public StreamEvent {
+public:
+    Event(Driver& driver, int device, void* stream);
+    ~Event() override;
+
+    // Whether the device is past it. It stays so.
+    [[nodiscard]] bool passed() const;
+    void hold(void* stream) const override;
+
+private:
+    Driver& driver_;
+    const int device_;
+    void* const event_;
+};
+using EventPointer = std::shared_ptr<const Event>;
+
+class Driver {
+public:
+    // Throws UNSUPPORTED, saying what is missing.
+    static Driver& of(tutti_device_type type);
+
+    Driver(tutti_device_type type, const tutti_device_table& table);
+    Driver(const Driver&) = delete;
+    Driver& operator=(const Driver&) = delete;
+
+    [[nodiscard]] tutti_device_type type() const { return type_; }
+    [[nodiscard]] int count() const { return count_; }
+    // "cuda:0".
+    [[nodiscard]] std::string name(int device) const;
+    // Throw INVALID_ARGUMENT, naming the argument, unless there is such a device, and unless the
+    // memory is on it.
+    void check_device(int device, const std::string& argument) const;
+    void check_memory(int device, const void* memory, const std::string& argument) const;
+
+    // On a stream of the program. Throws INVALID_ARGUMENT for one of another device, UNSUPPORTED
+    // for one that is being captured.
+    EventPointer record_for_caller(int device, void* stream, const char* argument);
+    // On a stream of our own.
+    EventPointer record(int device, void* stream);
+
+    // A stream of our own, which waits for no other by itself; given back, it serves the next.
+    void* take_stream(int device);
+    void give_stream(int device, void* stream) noexcept;
+    void copy(int device, void* to, const void* from, size_t bytes, void* stream);
+
+    void* alloc_host(int device, size_t bytes);
+    void free_host(int device, void* memory) noexcept;
+    // Zeroed memory of a device, which goes with the last that holds it.
+    std::shared_ptr<void> alloc(int device, size_t bytes);
+
+private:
+    friend class Event;
+    [[noreturn]] void fail(tutti_status status, const tutti_device_failure& failure) const;
+    template <typename... Parameters, typename... Arguments>
+    void ask(tutti_status (*function)(Parameters...), Arguments... arguments) const {
+        tutti_device_failure failure;
+        const tutti_status status = function(arguments..., &failure);
+        if (status != TUTTI_OK) fail(status, failure);
+    }
+    using Unused = std::vector<std::vector<void*>>;
+    void* take_unused(Unused& all, int device) TUTTI_EXCLUDES(mutex_);
+    bool keep_unused(Unused& all, int device, void* one) noexcept TUTTI_EXCLUDES(mutex_);
+    void* take_event(int device);
+    void give_event(int device, void* event) noexcept;
+
+    const tutti_device_type type_;
+    const tutti_device_table& table_;
+    int count_ = 0;
+    Mutex mutex_;
+    // Those that nobody uses, by device: making one takes long.
+    std::vector<std::vector<void*>> events_ TUTTI_GUARDED_BY(mutex_);
+    std::vector<std::vector<void*>> streams_ TUTTI_GUARDED_BY(mutex_);
+};
+
+}  // namespace tutti::device

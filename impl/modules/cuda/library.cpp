@@ -1,0 +1,125 @@
+#include "library.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <mutex>
+
+namespace tutti::cuda {
+
+namespace {
+
+std::string library_name() {
+    const char* const given = std::getenv("TUTTI_CUDA_LIBRARY");
+    return given != nullptr && *given != '\0' ? given : "libcuda.so.1";
+}
+
+tutti_status status_of(Result result) {
+    switch (result) {
+        case Result::OutOfMemory:
+            return TUTTI_ERR_OUT_OF_MEMORY;
+        case Result::InvalidValue:
+        case Result::InvalidHandle:
+        case Result::InvalidContext:
+            return TUTTI_ERR_INVALID_ARGUMENT;
+        case Result::NoDevice:
+        case Result::StreamCaptureUnsupported:
+            return TUTTI_ERR_UNSUPPORTED;
+        default:
+            return TUTTI_ERR_BACKEND;
+    }
+}
+
+}  // namespace
+
+struct Library::Primary {
+    std::once_flag made;
+    Context context = nullptr;
+    Result result = Result::Success;
+};
+
+const Library& Library::get() {
+    // Never destroyed: the driver may be in use at the very end of the process. One that failed is
+    // tried again.
+    static const Library& library = *new Library;
+    return library;
+}
+
+Library::Library() : path_(library_name()) {
+    handle_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle_ == nullptr) {
+        const char* const why = dlerror();
+        throw Failure{
+            TUTTI_ERR_UNSUPPORTED, 0,
+            std::string("NVIDIA's driver is not here (") + (why != nullptr ? why : "dlopen") + ")"};
+    }
+    find_functions();
+    find_devices();
+}
+
+void Library::find_functions() {
+    const auto find = [this](const char* symbol) {
+        void* const found = dlsym(handle_, symbol);
+        if (found == nullptr) {
+            throw Failure{TUTTI_ERR_UNSUPPORTED, 0, path_ + " is too old: it has no " + symbol};
+        }
+        return found;
+    };
+#define TUTTI_CUDA_FIND(member, symbol, ...) \
+    member = reinterpret_cast<decltype(member)>(find(#symbol));
+    TUTTI_CUDA_FUNCTIONS(TUTTI_CUDA_FIND)
+#undef TUTTI_CUDA_FIND
+}
+
+void Library::find_devices() {
+    const Result begun = init(0);
+    int count = 0;
+    if (begun == Result::Success) check(device_count(&count), "cuDeviceGetCount");
+    if (begun == Result::NoDevice || (begun == Result::Success && count == 0)) {
+        throw Failure{TUTTI_ERR_UNSUPPORTED, static_cast<int>(begun), "there is no CUDA device"};
+    }
+    check(begun, "cuInit");
+    for (int device = 0; device < count; ++device) contexts_.push_back(new Primary);
+}
+
+Context Library::context(int device) const {
+    if (device < 0 || device >= devices()) {
+        throw Failure{TUTTI_ERR_INVALID_ARGUMENT, 0,
+                      "there is no cuda:" + std::to_string(device) + "; the devices are 0 to " +
+                          std::to_string(devices() - 1)};
+    }
+    Primary& primary = *contexts_[static_cast<size_t>(device)];
+    std::call_once(primary.made, [&] {
+        DeviceNumber handle = 0;
+        primary.result = device_get(&handle, device);
+        if (primary.result == Result::Success) {
+            primary.result = retain_context(&primary.context, handle);
+        }
+    });
+    check(primary.result, "cuDevicePrimaryCtxRetain");
+    return primary.context;
+}
+
+void Library::check(Result result, const char* function) const {
+    if (result == Result::Success) return;
+    const char* name = nullptr;
+    const char* text = nullptr;
+    error_name(result, &name);
+    error_string(result, &text);
+    std::string message = std::string(function) + " failed: " + (text != nullptr ? text : "?");
+    message += std::string(" (") + (name != nullptr ? name : "?") + ")";
+    throw Failure{status_of(result), static_cast<int>(result), message};
+}
+
+InContext::InContext(const Library& library, int device) : library_(library) {
+    library_.check(library_.push_context(library_.context(device)), "cuCtxPushCurrent");
+    library_.exchange_capture_mode(&mode_);
+}
+
+InContext::~InContext() {
+    library_.exchange_capture_mode(&mode_);
+    Context context = nullptr;
+    library_.pop_context(&context);
+}
+
+}  // namespace tutti::cuda

@@ -1,0 +1,19 @@
+// A place in the order of a device's stream, for streams to wait for. Any thread.
+#pragma once
+
+namespace tutti {
+
+class StreamEvent {
+public:
+    virtual ~StreamEvent() = default;
+    StreamEvent(const StreamEvent&) = delete;
+    StreamEvent& operator=(const StreamEvent&) = delete;
+
+    // What is enqueued on the stream from now on waits for it; the caller does not. Throws.
+    virtual void hold(void* stream) const = 0;
+
+protected:
+    StreamEvent() = default;
+};
+
+}  // namespace tutti
