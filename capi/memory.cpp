@@ -3,6 +3,9 @@
 
 #include "arguments.hpp"
 #include "buffers.hpp"
+#include "base/error.hpp"
+#include "call/alloc.hpp"
+#include "device/driver.hpp"
 #include "group.hpp"
 #include "guard.hpp"
 #include "memory/held_memory.hpp"
@@ -19,6 +22,44 @@ namespace {
     throw tutti::Error(TUTTI_ERR_OUT_OF_MEMORY,
                        tutti::cat("memory_alloc on ", group.label(), ": ", reason), without,
                        why_not.system_errno);
+}
+
+// All ranks learn whether each of them has its memory.
+tutti::Alloc::Outcome run_alloc(tutti::Group& group, const tutti::Alloc& call, int64_t timeout_ms) {
+    group.run(call, timeout_ms);
+    const auto& made = *call.outcome;
+    if (made.without >= 0) refuse_all(group, made.without, made.why_not);
+    return made;
+}
+
+void* alloc_here(tutti::Group& group, size_t bytes, int64_t timeout_ms) {
+    const auto made = run_alloc(group, tutti::Alloc{bytes}, timeout_ms);
+    made.memory->close();  // who sees it has mapped it
+    tutti::HeldMemory::of_process().add(made.memory);
+    return made.memory->data();
+}
+
+void* alloc_on_device(tutti::Group& group, size_t bytes, const tutti_memory_options& options) {
+    const tutti::Alloc call{0};
+    std::shared_ptr<void> memory;
+    tutti::Status why_not;
+    try {
+        auto& driver = tutti::device::Driver::of(options.device_type);
+        driver.check_device(options.device_index, "options.device_index");
+        memory = driver.alloc(options.device_index, bytes);
+    } catch (...) {
+        why_not = tutti::current_status();
+        call.refuse(why_not);
+    }
+    try {
+        run_alloc(group, call, options.timeout_ms);
+    } catch (const tutti::Error&) {
+        const bool is_memory = why_not.ok() || why_not.code == TUTTI_ERR_OUT_OF_MEMORY;
+        if (is_memory) throw;
+        throw tutti::Error(why_not);  // the others hear that this rank has none
+    }
+    tutti::HeldMemory::of_process().add(memory, bytes);
+    return memory.get();
 }
 
 }  // namespace
@@ -38,13 +79,8 @@ tutti_status tutti_memory_alloc(tutti_group* group, int64_t bytes,
         const tutti_memory_options given = capi::read_options(options);
         capi::check_device(given.device_type, given.device_index, "options");
         capi::need_output(out_memory, "out_memory");
-        const tutti::Alloc call{size};
-        pin->run(call, given.timeout_ms);
-        const auto& made = *call.outcome;
-        if (made.without >= 0) refuse_all(*pin, made.without, made.why_not);
-        made.memory->close();  // who sees it has mapped it
-        tutti::HeldMemory::of_process().add(made.memory);
-        *out_memory = made.memory->data();
+        *out_memory = given.device_type == TUTTI_CPU ? alloc_here(*pin, size, given.timeout_ms)
+                                                     : alloc_on_device(*pin, size, given);
     });
 }
 

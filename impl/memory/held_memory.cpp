@@ -7,13 +7,10 @@ namespace tutti {
 
 class HeldMemory::Piece {
 public:
-    explicit Piece(std::shared_ptr<shm::Segment> segment) : segment_(std::move(segment)) {}
-    ~Piece() { segment_->give_up(); }
-    Piece(const Piece&) = delete;
-    Piece& operator=(const Piece&) = delete;
+    explicit Piece(std::shared_ptr<const void> memory) : memory_(std::move(memory)) {}
 
 private:
-    const std::shared_ptr<shm::Segment> segment_;
+    const std::shared_ptr<const void> memory_;
 };
 
 // Never destroyed: programs may give memory back when they end.
@@ -25,7 +22,12 @@ HeldMemory& HeldMemory::of_process() {
 void HeldMemory::add(std::shared_ptr<shm::Segment> segment) {
     const void* const data = segment->data();
     const size_t bytes = segment->size();
-    auto piece = std::make_shared<const Piece>(std::move(segment));
+    add(std::shared_ptr<const void>(data, [segment](const void*) { segment->give_up(); }), bytes);
+}
+
+void HeldMemory::add(std::shared_ptr<const void> memory, size_t bytes) {
+    const void* const data = memory.get();
+    auto piece = std::make_shared<const Piece>(std::move(memory));
     const Lock lock(mutex_);
     forget_unused();  // whose addresses the new one may have
     std::weak_ptr<const Piece> known = piece;

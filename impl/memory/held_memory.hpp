@@ -19,6 +19,8 @@ public:
     static HeldMemory& of_process();
 
     void add(std::shared_ptr<shm::Segment> segment);
+    // `bytes` at `memory`, which may be on a device.
+    void add(std::shared_ptr<const void> memory, size_t bytes);
     // Its pages are freed once no operation uses it. Other addresses are ignored.
     void release(void* memory) noexcept;
     // Pieces that the program has not released.

@@ -6,6 +6,7 @@
 
 #define GROUP me->rank->group
 #define ERROR &me->rank->error
+#define OPTIONS (me->on_device == NULL ? NULL : &me->options)
 
 enum { OUT = 1 << OUT_OF_PLACE, IN = 1 << IN_PLACE, SAME = 1 << SAME_MEMORY };
 
@@ -27,7 +28,7 @@ static tutti_status broadcast(attempt* me) {
     const content result = data_of(me->cell->root, 0);
     const int is_root = me->rank->rank == me->cell->root;
     const tutti_buffer buffer = make_buffer(me, me->count, is_root ? result : junk(), result);
-    return tutti_broadcast(GROUP, &buffer, me->cell->root, NULL, work_of(me), ERROR);
+    return tutti_broadcast(GROUP, &buffer, me->cell->root, OPTIONS, work_of(me), ERROR);
 }
 
 static tutti_status all_reduce(attempt* me) {
@@ -35,11 +36,11 @@ static tutti_status all_reduce(attempt* me) {
     if (me->cell->where == OUT_OF_PLACE) {
         const tutti_buffer input = make_buffer(me, me->count, mine, mine);
         const tutti_buffer output = make_buffer(me, me->count, junk(), reduced(0));
-        return tutti_all_reduce(GROUP, &input, &output, me->op, NULL, work_of(me), ERROR);
+        return tutti_all_reduce(GROUP, &input, &output, me->op, OPTIONS, work_of(me), ERROR);
     }
     const tutti_buffer output = make_buffer(me, me->count, mine, reduced(0));
     const tutti_buffer* const input = me->cell->where == SAME_MEMORY ? &output : NULL;
-    return tutti_all_reduce(GROUP, input, &output, me->op, NULL, work_of(me), ERROR);
+    return tutti_all_reduce(GROUP, input, &output, me->op, OPTIONS, work_of(me), ERROR);
 }
 
 static tutti_status reduce(attempt* me) {
@@ -59,7 +60,7 @@ static tutti_status reduce(attempt* me) {
         output = make_buffer(me, me->count, mine, is_root ? reduced(0) : mine);
         if (me->cell->where == SAME_MEMORY) from = to;
     }
-    return tutti_reduce(GROUP, from, to, me->op, me->cell->root, NULL, work_of(me), ERROR);
+    return tutti_reduce(GROUP, from, to, me->op, me->cell->root, OPTIONS, work_of(me), ERROR);
 }
 
 /* A list of what every rank gives; this rank's place in it holds its own already unless the call is
@@ -87,7 +88,7 @@ static tutti_status all_gather_list(attempt* me, int is_uneven) {
     gathered(me, outputs, is_uneven);
     const tutti_buffer* const mine = &outputs[me->rank->rank];
     const tutti_buffer* const input = gather_input(me, &own, mine->count, mine);
-    return tutti_all_gather(GROUP, input, outputs, (size_t)me->cell->ranks, NULL, work_of(me),
+    return tutti_all_gather(GROUP, input, outputs, (size_t)me->cell->ranks, OPTIONS, work_of(me),
                             ERROR);
 }
 
@@ -113,7 +114,7 @@ static tutti_status all_gather_into_tensor(attempt* me) {
     mine.data = (char*)output.data +
                 (size_t)me->rank->rank * (size_t)me->count * tutti_dtype_size(me->cell->dtype);
     const tutti_buffer* const input = gather_input(me, &own, me->count, &mine);
-    return tutti_all_gather_into_tensor(GROUP, input, &output, NULL, work_of(me), ERROR);
+    return tutti_all_gather_into_tensor(GROUP, input, &output, OPTIONS, work_of(me), ERROR);
 }
 
 static tutti_status gather(attempt* me) {
@@ -122,11 +123,11 @@ static tutti_status gather(attempt* me) {
     tutti_buffer outputs[MOST_RANKS], own;
     if (me->rank->rank != root) {
         own = make_buffer(me, me->count, mine, mine);
-        return tutti_gather(GROUP, &own, NULL, 0, root, NULL, work_of(me), ERROR);
+        return tutti_gather(GROUP, &own, NULL, 0, root, OPTIONS, work_of(me), ERROR);
     }
     gathered(me, outputs, 0);
     const tutti_buffer* const input = gather_input(me, &own, me->count, &outputs[root]);
-    return tutti_gather(GROUP, input, outputs, (size_t)me->cell->ranks, root, NULL, work_of(me),
+    return tutti_gather(GROUP, input, outputs, (size_t)me->cell->ranks, root, OPTIONS, work_of(me),
                         ERROR);
 }
 
@@ -137,7 +138,7 @@ static tutti_status scatter(attempt* me) {
     const tutti_buffer* to = &output;
     if (me->rank->rank != root) {
         output = make_buffer(me, me->count, junk(), mine);
-        return tutti_scatter(GROUP, NULL, 0, to, root, NULL, work_of(me), ERROR);
+        return tutti_scatter(GROUP, NULL, 0, to, root, OPTIONS, work_of(me), ERROR);
     }
     for (int32_t rank = 0; rank < me->cell->ranks; ++rank) {
         inputs[rank] = make_buffer(me, me->count, data_of(root, rank), data_of(root, rank));
@@ -145,7 +146,7 @@ static tutti_status scatter(attempt* me) {
     if (me->cell->where == OUT_OF_PLACE) output = make_buffer(me, me->count, junk(), mine);
     if (me->cell->where == IN_PLACE) to = NULL;
     if (me->cell->where == SAME_MEMORY) to = &inputs[root];
-    return tutti_scatter(GROUP, inputs, (size_t)me->cell->ranks, to, root, NULL, work_of(me),
+    return tutti_scatter(GROUP, inputs, (size_t)me->cell->ranks, to, root, OPTIONS, work_of(me),
                          ERROR);
 }
 
@@ -162,7 +163,7 @@ static tutti_status reduce_scatter_list(attempt* me, int is_uneven) {
     if (me->cell->where == OUT_OF_PLACE) {
         output = make_buffer(me, output.count, junk(), reduced(rank));
     }
-    return tutti_reduce_scatter(GROUP, inputs, (size_t)me->cell->ranks, &output, me->op, NULL,
+    return tutti_reduce_scatter(GROUP, inputs, (size_t)me->cell->ranks, &output, me->op, OPTIONS,
                                 work_of(me), ERROR);
 }
 
@@ -191,7 +192,7 @@ static tutti_status reduce_scatter_tensor(attempt* me) {
     if (me->cell->where == OUT_OF_PLACE) {
         output = make_buffer(me, me->count, junk(), reduced(rank));
     }
-    return tutti_reduce_scatter_tensor(GROUP, &input, &output, me->op, NULL, work_of(me), ERROR);
+    return tutti_reduce_scatter_tensor(GROUP, &input, &output, me->op, OPTIONS, work_of(me), ERROR);
 }
 
 static tutti_status all_to_all_list(attempt* me, int is_uneven) {
@@ -207,7 +208,7 @@ static tutti_status all_to_all_list(attempt* me, int is_uneven) {
     }
     const int names_inputs = me->cell->where != IN_PLACE;
     return tutti_all_to_all(GROUP, names_inputs ? inputs : NULL, names_inputs ? (size_t)ranks : 0,
-                            outputs, (size_t)ranks, NULL, work_of(me), ERROR);
+                            outputs, (size_t)ranks, OPTIONS, work_of(me), ERROR);
 }
 
 static tutti_status all_to_all(attempt* me) {
@@ -238,7 +239,7 @@ static tutti_status all_to_all_tensor(attempt* me, int is_uneven) {
     const size_t split = is_uneven ? (size_t)ranks : 0;
     return tutti_all_to_all_single(GROUP, me->cell->where == IN_PLACE ? NULL : &input,
                                    is_uneven ? in_sizes : NULL, split, &output,
-                                   is_uneven ? out_sizes : NULL, split, NULL, work_of(me), ERROR);
+                                   is_uneven ? out_sizes : NULL, split, OPTIONS, work_of(me), ERROR);
 }
 
 static tutti_status all_to_all_single(attempt* me) {
@@ -269,7 +270,10 @@ static tutti_status coalesced(attempt* me) {
     const tutti_buffer second = make_buffer(me, me->count, other, reduced(1));
     const tutti_reduce_op op = me->op;
     tutti_group* coalescing = NULL;
-    tutti_status status = tutti_coalescing_begin(GROUP, NULL, &coalescing, ERROR);
+    tutti_coalescing_options options = TUTTI_COALESCING_OPTIONS_INIT;
+    options.device_type = first.device_type;
+    options.device_index = first.device_index;
+    tutti_status status = tutti_coalescing_begin(GROUP, &options, &coalescing, ERROR);
     if (status == TUTTI_OK) {
         status = tutti_all_reduce(coalescing, NULL, &first, op, NULL, NULL, ERROR);
     }
@@ -279,7 +283,7 @@ static tutti_status coalesced(attempt* me) {
     if (status == TUTTI_OK) {
         status = tutti_all_reduce(coalescing, NULL, &second, op, NULL, NULL, ERROR);
     }
-    if (status == TUTTI_OK) return tutti_coalescing_end(coalescing, NULL, work_of(me), ERROR);
+    if (status == TUTTI_OK) return tutti_coalescing_end(coalescing, OPTIONS, work_of(me), ERROR);
     tutti_group_release(coalescing);
     return status;
 }
@@ -292,9 +296,9 @@ static tutti_status messages(attempt* me) {
     const tutti_buffer in = make_buffer(me, me->count, junk(), data_of(previous, 0));
     const int waits = !me->cell->async && ranks > 1;
     tutti_work *sending, *receiving = NULL;
-    tutti_status status = tutti_send(GROUP, &out, next, 7, NULL, &sending, ERROR);
+    tutti_status status = tutti_send(GROUP, &out, next, 7, OPTIONS, &sending, ERROR);
     if (status != TUTTI_OK) return status;
-    status = tutti_recv(GROUP, &in, previous, 7, NULL, NULL, waits ? NULL : &receiving, ERROR);
+    status = tutti_recv(GROUP, &in, previous, 7, OPTIONS, NULL, waits ? NULL : &receiving, ERROR);
     if (me->cell->async) {
         me->work = receiving;
     } else if (receiving != NULL) {
@@ -307,7 +311,7 @@ static tutti_status messages(attempt* me) {
 }
 
 static tutti_status barrier(attempt* me) {
-    return tutti_barrier(GROUP, NULL, work_of(me), ERROR);
+    return tutti_barrier(GROUP, OPTIONS, work_of(me), ERROR);
 }
 
 const collective collectives[] = {

@@ -60,7 +60,12 @@ typedef struct attempt {
     int64_t count;      /* elements of an even piece */
     tutti_work* work;   /* of the call, if it is async */
     tutti_reduce_op op; /* of this rank's, if the cell has one; ours to release */
-    char* arena;        /* all areas lie in it, between guards */
+    char* arena;        /* all areas lie in it, between guards; or their images, if ... */
+    char* on_device;    /* they lie here, on a device; NULL: on none */
+    char* beside; /* as much memory on the device */
+    int32_t device_index;
+    void* stream; /* of this rank on its device */
+    tutti_call_options options; /* of the call: a stream, if it has one */
     size_t used, room;
     int areas;
     area area[MOST_AREAS];
@@ -92,6 +97,18 @@ tutti_buffer make_buffer(attempt* me, int64_t count, content before, content aft
 /* Whether every area is what it shall be after the call, or before it, and no byte beside any of
  * them has changed. */
 int areas_are(attempt* me, int after);
+
+/* device.c: data on a CUDA device, if the test is for one. Each rank has its device and stream. */
+/* Whether there is one; else prints the reason. */
+int device_is_here(void);
+/* Memory of the attempt on its device. */
+void device_begin(attempt* me);
+void device_end(attempt* me);
+/* Before a cell: whether its call gets a stream, changes with the cell. */
+void device_choose_stream(attempt* me, size_t number);
+/* From the image of memory to the device, and of all of it back. */
+void device_write(attempt* me, const char* image, size_t bytes);
+void device_read(attempt* me);
 
 /* ops.c */
 const char* op_text(int op);

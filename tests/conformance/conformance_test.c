@@ -1,9 +1,10 @@
-/* Does a backend do what the contract says? conformance_test BACKEND [full] [part] [shared|mixed]
+/* Does a backend do what the contract says? conformance_test BACKEND [full] [part] [shared|mixed|cuda]
  * [seed N] [ranks N] [only NAME] [lacks NAME/NAME...] tries the matrix with ranks that are threads,
  * and prints what came of every cell. Without "full": every dtype × op at one size, and every pair
  * of the other parameters' values. With "part" the ranks are a group made from one that has another
  * rank as well.
- * With "shared" all data lie in memory of tutti_memory_alloc, with "mixed" on every other rank.
+ * With "shared" all data lie in memory of tutti_memory_alloc, with "mixed" on every other rank, with
+ * "cuda" on a CUDA device, of which each rank has one as far as there are any.
  * "lacks" names collectives, dtypes and ops that the backend says it cannot do, and must refuse.
  * A cell that fails ends its group; those behind it are tried in groups of their own. */
 #include <stdio.h>
@@ -19,7 +20,7 @@ typedef struct settings {
     const char* lacks; /* "": nothing */
     int32_t fewest, most;
     uint64_t seed;
-    int is_full, is_part;
+    int is_full, is_part, is_on_device;
     enum { OWN, SHARED, MIXED } memory;
 } settings;
 
@@ -102,12 +103,19 @@ static verdict try_cell(attempt* me, const settings* chosen, const collective* w
         return expect_refusal(me, status, TUTTI_ERR_UNSUPPORTED,
                               strstr(message, chosen->backend) != NULL);
     }
-    if (status == TUTTI_OK && me->cell->async) {
-        status = tutti_work_wait(me->work, 0, &me->rank->error);
+    if (status != TUTTI_OK) return complain(me, message, status);
+    const int is_async = me->cell->async;
+    int is_right = 1;
+    if (is_async && me->options.stream != NULL) {
+        status = tutti_work_synchronize(me->work, me->options.stream, &me->rank->error);
+        is_right = status == TUTTI_OK && areas_are(me, 1); /* before this thread has waited */
+    }
+    if (is_async) {
+        if (status == TUTTI_OK) status = tutti_work_wait(me->work, 0, &me->rank->error);
         tutti_work_release(me->work);
     }
     if (status != TUTTI_OK) return complain(me, message, status);
-    return areas_are(me, 1) ? PASSED : complain(me, me->complaint, TUTTI_OK);
+    return is_right && areas_are(me, 1) ? PASSED : complain(me, me->complaint, TUTTI_OK);
 }
 
 static void try_cells(rank_context* rank) {
@@ -124,12 +132,16 @@ static void try_cells(rank_context* rank) {
     me.room = arena_bytes;
     me.arena = (char*)(is_own ? malloc(me.room) : shared);
     RANK_EXPECT(rank, me.arena != NULL);
+    tutti_call_options_init(&me.options, sizeof me.options);
+    if (of->chosen->is_on_device) device_begin(&me);
     for (size_t i = of->begin; i < of->end && !rank->failed; ++i) {
         me.cell = &of->cells->cells[i];
+        if (of->chosen->is_on_device && of->what->has_data) device_choose_stream(&me, i);
         const verdict how = try_cell(&me, of->chosen, of->what);
         of->verdicts[rank->rank][i] = (unsigned char)how;
         if (how == FAILED) rank->failed = 1; /* the others are told by the end of the group */
     }
+    if (of->chosen->is_on_device) device_end(&me);
     if (is_own) free(me.arena);
     tutti_memory_release(shared);
 }
@@ -250,13 +262,15 @@ static void try_collective(const settings* chosen, const collective* what, int32
 }
 
 static settings read_arguments(int argc, char** argv) {
-    settings chosen = {NULL, NULL, "", 1, MOST_RANKS, test_seed(), 0, 0, OWN};
+    settings chosen = {NULL, NULL, "", 1, MOST_RANKS, test_seed(), 0, 0, 0, OWN};
     for (int i = 1; i < argc; ++i) {
         const char* const value = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "full") == 0) {
             chosen.is_full = 1;
         } else if (strcmp(argv[i], "part") == 0) {
             chosen.is_part = 1;
+        } else if (strcmp(argv[i], "cuda") == 0) {
+            chosen.is_on_device = 1;
         } else if (strcmp(argv[i], "shared") == 0) {
             chosen.memory = SHARED;
         } else if (strcmp(argv[i], "mixed") == 0) {
@@ -275,7 +289,8 @@ static settings read_arguments(int argc, char** argv) {
     }
     if (chosen.backend == NULL || chosen.fewest < 1 || chosen.most > MOST_RANKS) {
         fprintf(stderr,
-                "conformance_test BACKEND [full] [part] [shared|mixed] [seed N] [ranks 1..%d] "
+                "conformance_test BACKEND [full] [part] [shared|mixed|cuda] [seed N] [ranks "
+                "1..%d] "
                 "[only NAME] [lacks NAME/NAME...]\n",
                 MOST_RANKS);
         exit(2);
@@ -286,6 +301,7 @@ static settings read_arguments(int argc, char** argv) {
 int main(int argc, char** argv) {
     const settings chosen = read_arguments(argc, argv);
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
+    if (chosen.is_on_device && !device_is_here()) return 77;
     printf("%s of the matrix over %s%s, seed %llu\n", chosen.is_full ? "the whole" : "pairs",
            chosen.backend, chosen.is_part ? ", in a part of a group" : "",
            (unsigned long long)chosen.seed);

@@ -115,7 +115,13 @@ tutti_buffer make_area(attempt* me, const stretch* stretches, int n) {
         fill(me->cell, stretches[i].before, at, bytes);
         at += bytes;
     }
-    const tutti_buffer buffer = TUTTI_BUFFER_INIT(made->memory, made->count, me->cell->dtype);
+    tutti_buffer buffer = TUTTI_BUFFER_INIT(made->memory, made->count, me->cell->dtype);
+    if (me->on_device != NULL) {
+        device_write(me, made->memory - GUARD, (size_t)made->count * width + 2 * GUARD);
+        buffer.data = me->on_device + (made->memory - me->arena);
+        buffer.device_type = TUTTI_CUDA;
+        buffer.device_index = me->device_index;
+    }
     return buffer;
 }
 
@@ -134,6 +140,7 @@ static int guards_stand(const char* memory, size_t bytes) {
 
 int areas_are(attempt* me, int after) {
     const size_t width = tutti_dtype_size(me->cell->dtype);
+    if (me->on_device != NULL) device_read(me);
     for (int a = 0; a < me->areas; ++a) {
         const area* const one = &me->area[a];
         const char* at = one->memory;
