@@ -105,7 +105,7 @@ int device_is_here(void);
 void device_begin(attempt* me);
 void device_end(attempt* me);
 /* Before a cell: whether its call gets a stream, changes with the cell. */
-void device_choose_stream(attempt* me, size_t number);
+void device_choose_stream(attempt* me, size_t turn);
 /* From the image of memory to the device, and of all of it back. */
 void device_write(attempt* me, const char* image, size_t bytes);
 void device_read(attempt* me);

@@ -32,8 +32,8 @@ void device_end(attempt* me) {
     cuda_free(me->on_device);
 }
 
-void device_choose_stream(attempt* me, size_t number) {
-    me->options.stream = number % 2 == 0 ? me->stream : NULL;
+void device_choose_stream(attempt* me, size_t turn) {
+    me->options.stream = turn % 2 == 0 ? me->stream : NULL;
 }
 
 void device_write(attempt* me, const char* image, size_t bytes) {
