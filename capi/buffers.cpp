@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "arguments.hpp"
-#include "base/device.hpp"
 #include "device/driver.hpp"
 #include "reduce/reduce.hpp"
 #include "refusal.hpp"
@@ -34,19 +33,13 @@ void check_place(const tutti_buffer& buffer, const Argument& argument) {
     }
 }
 
-// That the device is here, and the memory on it.
 void check_memory(const tutti_buffer& buffer, const Argument& argument) {
-    const std::string name = argument.text();
+    if (buffer.count == 0) return;
     try {
-        const device::Driver& driver = device::Driver::of(buffer.device_type);
-        driver.check_device(buffer.device_index, name + ".device_index");
-        if (buffer.count > 0) driver.check_memory(buffer.device_index, buffer.data, name + ".data");
+        device::Driver::of(buffer.device_type)
+            .check_memory(buffer.device_index, buffer.data, argument.text() + ".data");
     } catch (const Error& error) {
-        Status status = error.status();
-        if (status.code == TUTTI_ERR_UNSUPPORTED) {
-            status.message = cat(name, " is on a CUDA device: ", status.message);
-        }
-        throw Refusal(std::move(status));
+        throw Refusal(error.status());
     }
 }
 
@@ -72,7 +65,7 @@ View read(const tutti_buffer& buffer, const Argument& argument) {
 
 void check_device(tutti_device_type type, int32_t index, const std::string& owner) {
     try {
-        tutti::check_device(type, index, owner);
+        device::Driver::check_here(type, index, owner);
     } catch (const Error& error) {
         throw Refusal(error.status());
     }

@@ -23,7 +23,7 @@ void check_device_type(tutti_device_type type, const std::string& argument) {
     if (name == nullptr) refuse(argument, " is ", type, ", no known device type");
     throw Error(TUTTI_ERR_UNSUPPORTED,
                 cat(argument, " is ", type, " (", name,
-                    "): tutti has no support for these devices"));
+                    "): tutti has no backend for these devices"));
 }
 
 void check_device(tutti_device_type type, int32_t index, const std::string& owner) {

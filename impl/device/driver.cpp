@@ -44,6 +44,25 @@ Driver& Driver::of(tutti_device_type type) {
     return cuda;
 }
 
+void Driver::check_here(tutti_device_type type, const std::string& argument) {
+    tutti::check_device_type(type, argument);
+    if (type == TUTTI_CPU) return;
+    try {
+        of(type);
+    } catch (const Error& error) {
+        Status status = error.status();
+        status.message = cat(argument, " is ", type, " (", device_type_name(type), "): ",
+                             status.message);
+        throw Error(std::move(status));
+    }
+}
+
+void Driver::check_here(tutti_device_type type, int device, const std::string& owner) {
+    tutti::check_device(type, device, owner);
+    check_here(type, owner + ".device_type");
+    if (type != TUTTI_CPU) of(type).check_device(device, owner + ".device_index");
+}
+
 Driver::Driver(tutti_device_type type, const tutti_device_table& table)
     : type_(type), table_(table) {
     int32_t devices = 0;

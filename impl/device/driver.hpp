@@ -37,6 +37,9 @@ class Driver {
 public:
     // Throws UNSUPPORTED, saying what is missing.
     static Driver& of(tutti_device_type type);
+    // The same of a type or a device that an argument names; the CPU is always there.
+    static void check_here(tutti_device_type type, const std::string& argument);
+    static void check_here(tutti_device_type type, int device, const std::string& owner);
 
     Driver(tutti_device_type type, const tutti_device_table& table);
     Driver(const Driver&) = delete;

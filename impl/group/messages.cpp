@@ -164,7 +164,11 @@ std::shared_ptr<Work> Group::start_landing(const Receive& call, const Deadline& 
             staged.deliver(landing, moving->source_rank(), work);
         },
         Callbacks::of_library());
-    start_message(host, until, moving);
+    try {
+        start_message(host, until, moving);
+    } catch (...) {
+        moving->finish(current_status());
+    }
     return work;
 }
 

@@ -189,7 +189,7 @@ static void faults_of_a_buffer_are_named(void** state) {
     EXPECT_ERROR(reduce_in(NULL, &buffer), bad, "output.device_type is 7, no known device type");
     buffer = good, buffer.device_type = TUTTI_CUDA;
     EXPECT_ERROR(reduce_in(NULL, &buffer), TUTTI_ERR_UNSUPPORTED,
-                 "output.device_type is 1 (cuda): this build has no devices but the CPU");
+                 "output.device_type is 1 (cuda): NVIDIA's driver is not here");
     buffer = good, buffer.device_type = TUTTI_XPU;
     EXPECT_ERROR(reduce_in(&buffer, &good), TUTTI_ERR_UNSUPPORTED, "input.device_type is 12 (xpu)");
     buffer = good, buffer.device_index = 1;

@@ -373,7 +373,7 @@ static void flatten_takes_the_options_of_the_mesh(rank_context* me) {
         me,
         tutti_mesh_from_group(groups, ranks, shape, 2, NULL, TUTTI_XPU, NULL, &again, &me->error),
         TUTTI_ERR_UNSUPPORTED);
-    RANK_SAYS(me, "device_type is 12 (xpu): this build has no devices but the CPU");
+    RANK_SAYS(me, "device_type is 12 (xpu): tutti has no backend for these devices");
     RANK_EXPECT(me, again == NULL && tutti_mesh_device_type(NULL) == -1);
     for (int i = 0; i < 2; ++i) tutti_group_release(groups[i]);
     tutti_mesh_release(mesh);

@@ -166,7 +166,7 @@ static void refuse_everything(rank_context* me) {
     list[1] = four, list[1].device_type = TUTTI_XPU;
     RANK_STATUS(me, tutti_reduce_scatter(group, list, 2, &four, TUTTI_SUM, NULL, NULL, &me->error),
                 TUTTI_ERR_UNSUPPORTED);
-    RANK_SAYS(me, "inputs[1].device_type is 12 (xpu): this build has no devices but the CPU");
+    RANK_SAYS(me, "inputs[1].device_type is 12 (xpu): tutti has no backend for these devices");
     RANK_OK(me, tutti_barrier(group, NULL, NULL, &me->error)); /* the group is unharmed */
 }
 

@@ -412,13 +412,12 @@ static void arguments_that_are_wrong_are_named(void** state) {
     EXPECT_ERROR(tutti_work_cancel(work, NULL, &error), bad, "out_cancelled is NULL");
     EXPECT_ERROR(tutti_work_cancel(work, &cancelled, &error), TUTTI_ERR_UNSUPPORTED,
                  "work is of barrier");
-    EXPECT_ERROR(tutti_work_synchronize(work, &cancelled, &error), TUTTI_ERR_UNSUPPORTED,
-                 "no devices with streams");
+    EXPECT_ERROR(tutti_work_synchronize(work, &cancelled, &error), bad,
+                 "stream is given, and the operation has no buffers on a device");
     EXPECT_ERROR(tutti_work_take_objects(work, &object, 1, &error), bad, "receives no objects");
     EXPECT_ERROR(tutti_work_take_bytes(work, &bytes, 1, &error), bad, "receives no bytes");
     options.stream = &cancelled;
-    EXPECT_ERROR(tutti_barrier(group, &options, NULL, &error), TUTTI_ERR_UNSUPPORTED,
-                 "options.stream is given");
+    EXPECT_ERROR(tutti_barrier(group, &options, NULL, &error), bad, "options.stream is given");
     options.stream = NULL;
     options.on_done = ring;
     EXPECT_ERROR(tutti_barrier(group, &options, NULL, &error), bad, "options.on_done");

@@ -123,6 +123,7 @@ void cuda_fill(void* memory, unsigned char byte, size_t bytes, void* stream) {
 
 void cuda_copy_in(void* device, const void* host, size_t bytes) {
     if (bytes > 0) check(driver.copy_in(of(device), host, bytes), "cuMemcpyHtoD");
+    cuda_wait(NULL); /* it may return as soon as the data have left `host` */
 }
 
 void cuda_copy_out(void* host, const void* device, size_t bytes) {

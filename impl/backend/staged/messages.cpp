@@ -18,6 +18,7 @@ std::byte* memory_of(const ConstView& view) {
 Send send_from(const Send& call, std::byte* memory) {
     Send host = call;
     host.buffer = ConstView(memory, call.buffer.count, call.buffer.dtype);
+    host.stream = nullptr;
     host.begun = nullptr;
     return host;
 }
@@ -25,6 +26,7 @@ Send send_from(const Send& call, std::byte* memory) {
 Receive receive_to(const Receive& call, std::byte* memory) {
     Receive host = call;
     host.buffer = View{memory, call.buffer.count, call.buffer.dtype};
+    host.stream = nullptr;
     host.begun = nullptr;
     return host;
 }

@@ -149,8 +149,8 @@ void all_to_all_single_checks_its_arguments(void**) {
 
 void memory_that_is_not_the_processors_is_named(void**) {
     View device = at(0, 4);
-    device.device.type = 1;
-    const std::string text = ".device_type is 1 (cuda): this build has no devices but the CPU";
+    device.device.type = TUTTI_XPU;
+    const std::string text = ".device_type is 12 (xpu): tutti has no backend for these devices";
     const auto refused = [&](const Collective& call, const std::string& name) {
         TUTTI_EXPECT_ERROR(check(call, 0, ranks), TUTTI_ERR_UNSUPPORTED, name + text);
     };
