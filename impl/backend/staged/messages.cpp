@@ -118,6 +118,7 @@ Staged::Landing Staged::prepare(const Receive& call) {
 }
 
 void Staged::deliver(Landing landing, int source, std::shared_ptr<Work> work) {
+    const device::EventPointer begun = landing.begun;
     const auto step = [this, landing = std::move(landing), source, work,
                        copied = false](const Status& status) mutable -> device::EventPointer {
         try {
@@ -137,7 +138,7 @@ void Staged::deliver(Landing landing, int source, std::shared_ptr<Work> work) {
         }
         return nullptr;
     };
-    watch({.event = landing.begun, .step = step, .stop = stop_});
+    watch({.event = begun, .step = step, .stop = stop_});
 }
 
 }  // namespace tutti::staged
