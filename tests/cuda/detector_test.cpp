@@ -107,6 +107,7 @@ static void host_reads_what_the_device_writes(bool bug) {
     TUTTI_WORKS(cuda.set_async(memory, 1, bytes, stream));
     TUTTI_WORKS(cuda.copy_async(number_of(pinned), memory, bytes / 2, stream));
     in(pinned)[bytes - 1] = 1;  // nobody's, in the same page
+    TUTTI_WORKS(cuda.push_context(context));
     if (!bug) TUTTI_WORKS(cuda.stream_synchronize(stream));
     TUTTI_HOLDS(in(pinned)[0] == 1 || bug);
 }
@@ -217,6 +218,7 @@ static const Case cases[] = {
 
 // Runs a case with its reports in this file. Whether it came to its end.
 static bool run(const Case& each, bool bug, const char* reports) {
+    std::fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
         setenv("TUTTI_FAKE_CUDA_REPORT", reports, 1);

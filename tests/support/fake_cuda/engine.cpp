@@ -176,17 +176,21 @@ void go_on() {
     if (settings().schedule == Schedule::Random) random_steps(draw(3));
 }
 
+// What a lazy schedule does for somebody who asks: nothing at first, then what he needs. If that
+// waits for a value which others are to write, it is their turn.
+static void ask(const OperationPointer& operation) {
+    if (operation->done || !std::exchange(operation->asked, true)) return;
+    demand(operation);
+    if (!operation->done) run_all();
+}
+
 bool query(const std::vector<OperationPointer>& operations) {
-    if (settings().schedule == Schedule::Random) {
+    if (settings().schedule == Schedule::Random)
         random_steps(draw(6));
-    } else if (settings().schedule == Schedule::Lazy) {
-        for (const OperationPointer& operation : operations) {
-            if (operation->done) continue;
-            if (std::exchange(operation->asked, true)) demand(operation);
-        }
-    } else {
+    else if (settings().schedule == Schedule::Lazy)
+        for (const OperationPointer& operation : operations) ask(operation);
+    else
         run_all();
-    }
     if (!all_done(operations)) return false;
     observe(operations);
     return true;

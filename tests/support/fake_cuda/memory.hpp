@@ -49,6 +49,8 @@ size_t bytes_used(int device);
 // write) these bytes of pinned memory.
 void pin(Allocation& allocation, const Extent& extent);
 void unpin(Allocation& allocation, const Extent& extent);
+// Protects the pages again of which somebody touched bytes that are not in use.
+void protect_again();
 
 // From now on a CPU that touches what is the device's is reported by name.
 void watch_faults();

@@ -132,6 +132,7 @@ Result call(const char* name, const std::function<Result()>& body) {
     thread.call = name;
     thread.lock = &lock;
     thread.inside = true;
+    protect_again();
     Result result = refused(name);
     if (result == Result::Success) result = body();
     if (model().process != 0) go_on();

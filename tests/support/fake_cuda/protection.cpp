@@ -1,5 +1,6 @@
 // What the host may touch. A page is protected as those of its bytes need it that the device uses;
-// who faults on other bytes of it gets the page, so nobody is accused of his neighbour's bytes.
+// who faults on other bytes of it gets the page until the next call of the driver, so nobody is
+// accused of his neighbour's bytes.
 #include "memory.hpp"
 #include "model.hpp"
 #include "report.hpp"
@@ -14,6 +15,17 @@
 namespace tutti::cuda {
 
 static struct sigaction previous;
+
+// A page that somebody got for its other bytes, until the next call of the driver.
+struct Lent {
+    std::weak_ptr<Allocation> allocation;
+    size_t offset;
+};
+
+static std::vector<Lent>& lent() {
+    static auto* const pages = new std::vector<Lent>;
+    return *pages;
+}
 
 static size_t page_size() {
     static const auto size = static_cast<size_t>(sysconf(_SC_PAGESIZE));
@@ -59,6 +71,15 @@ void unpin(Allocation& allocation, const Extent& extent) {
     protect(allocation, extent);
 }
 
+void protect_again() {
+    for (const Lent& page : lent()) {
+        const auto allocation = page.allocation.lock();
+        if (allocation != nullptr && allocation->alive)
+            protect(*allocation, {page.offset, page.offset + 1, false, false});
+    }
+    lent().clear();
+}
+
 static bool is_write([[maybe_unused]] const void* context) {
 #if defined(__x86_64__)
     return (static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & 2) != 0;
@@ -88,6 +109,7 @@ static bool explain(uint64_t address, bool write) {
             }
     }
     // Reported to a file, or not forbidden: the program goes on.
+    if (allocation->pinned) lent().push_back({allocation, offset});
     mprotect(allocation->program + offset / page_size() * page_size(), page_size(),
              PROT_READ | PROT_WRITE);
     return true;
