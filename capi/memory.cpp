@@ -2,8 +2,8 @@
 #include "tutti/memory.h"
 
 #include "arguments.hpp"
-#include "buffers.hpp"
 #include "base/error.hpp"
+#include "buffers.hpp"
 #include "call/alloc.hpp"
 #include "device/driver.hpp"
 #include "group.hpp"

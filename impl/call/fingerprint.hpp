@@ -45,10 +45,10 @@ constexpr int64_t any_count = INT64_MIN;
 struct Fingerprint {
     CallKind kind{};
     uint32_t dtype = 0;
-    uint32_t op = 0;      // reductions
-    int32_t root = -1;    // calls that have one
-    int64_t count = 0;    // elements; of a Coalesced: calls
-    uint64_t layout = 0;  // a digest of lists that ranks must agree on: counts, calls
+    uint32_t op = 0;              // reductions
+    int32_t root = -1;            // calls that have one
+    int64_t count = 0;            // elements; of a Coalesced: calls
+    uint64_t layout = 0;          // a digest of lists that ranks must agree on: counts, calls
     uint64_t device = TUTTI_CPU;  // the type of the buffers' device; calls without any: the CPU
 
     bool operator==(const Fingerprint&) const = default;

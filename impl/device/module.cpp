@@ -47,12 +47,10 @@ const tutti_device_table& find_module(tutti_device_type type) {
         }
         void* const symbol = dlsym(library, tutti_device_module_symbol);
         if (symbol == nullptr) {
-            throw Error(TUTTI_ERR_UNSUPPORTED,
-                        cat(place, " is no module of tutti's: it has no ",
-                            tutti_device_module_symbol));
+            throw Error(TUTTI_ERR_UNSUPPORTED, cat(place, " is no module of tutti's: it has no ",
+                                                   tutti_device_module_symbol));
         }
-        const auto* const table =
-            reinterpret_cast<const tutti_device_table* (*)()>(symbol)();
+        const auto* const table = reinterpret_cast<const tutti_device_table* (*)()>(symbol)();
         if (table->version != tutti_device_table_version ||
             table->size != sizeof(tutti_device_table)) {
             throw Error(TUTTI_ERR_UNSUPPORTED,

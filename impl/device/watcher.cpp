@@ -69,7 +69,8 @@ bool Watcher::look(std::list<Wait>& waits) noexcept {
     bool moved = false;
     std::vector<const void*> held;  // orders whose turn it is not
     for (auto wait = waits.begin(); wait != waits.end();) {
-        const bool is_held = wait->order != nullptr && std::ranges::find(held, wait->order) != held.end();
+        const bool is_held =
+            wait->order != nullptr && std::ranges::find(held, wait->order) != held.end();
         Status status;
         if (is_held || !is_over(*wait, status)) {
             if (wait->order != nullptr && !is_held) held.push_back(wait->order);

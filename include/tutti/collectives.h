@@ -25,10 +25,13 @@ typedef struct tutti_call_options {
     uint32_t struct_size; /**< sizeof the struct: the INIT macro or the init function sets it */
     uint32_t reserved;    /**< must be 0 */
     int64_t timeout_ms;   /**< 0: the group's */
-    void* stream;         /**< NULL: the operation is done when the call returns, or when its work
-                               is done. A stream of the buffers' device: the operation is then
-                               enqueued on it, and work enqueued later finds the results. A build
-                               without devices refuses a stream */
+    void* stream;         /**< for buffers on a device; a cudaStream_t or CUstream. What is on the
+                               stream when the call is made comes before the operation. Without a
+                               `work` the call returns when the results are enqueued on the stream:
+                               what you enqueue there later finds them. With a `work`, make a stream
+                               wait by tutti_work_synchronize. NULL: the default stream comes
+                               before, and the operation is done when the call returns, or when its
+                               work is done */
     tutti_done_callback on_done; /**< NULL, or called when the work is done. It needs a `work`. Not
                                       called if the call fails. A batch calls it once, after its
                                       last message */
@@ -382,7 +385,7 @@ TUTTI_API void tutti_coalescing_options_init(tutti_coalescing_options* options, 
  *  @param error          NULL, or filled in if the call fails
  *  Blocks:  never
  *  Threads: any; several threads may call collectives on one handle
- *  Fails:   INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED (no such device in this build)
+ *  Fails:   INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED (no such device here)
  *  Source:  torch.distributed._coalescing_manager
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_coalescing_begin(tutti_group* group,

@@ -26,7 +26,7 @@ extern "C" {
  *  @param error        NULL, or filled in if the call fails
  *  Blocks:  until all ranks have called and the groups are made, up to the timeout
  *  Threads: any, one at a time for each `group`
- *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE, UNSUPPORTED (no such device in this build); MISMATCH,
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE, UNSUPPORTED (no such device here); MISMATCH,
  *           and otherwise as tutti_new_group
  *  Source:  torch.distributed.device_mesh.init_device_mesh
  *  @since 0.1 */

@@ -81,8 +81,8 @@ enum {
 typedef int32_t tutti_device_type;
 enum {
     TUTTI_CPU = 0,
-    TUTTI_CUDA = 1, /**< NVIDIA GPUs */
-    TUTTI_XPU = 12  /**< Intel GPUs */
+    TUTTI_CUDA = 1, /**< NVIDIA GPUs; they need the module libtutti-cuda.so and NVIDIA's driver */
+    TUTTI_XPU = 12  /**< Intel GPUs; no backend serves them yet */
 };
 
 /** `timeout_ms` of a call or wait: its documented default. */
@@ -100,13 +100,14 @@ typedef void (*tutti_release_function)(void* user);
 /** Typed memory of the caller: `count` elements of `dtype` at `data`. 64 bytes, passed by pointer
  *  and read during the call; the memory at `data` is borrowed until the operation is done. The
  *  library only reads the memory of an input, and writes the memory of an output. `data` may be
- *  NULL if `count` is 0. */
+ *  NULL if `count` is 0. All buffers of a call are on one device, and all ranks call with the same
+ *  type of device; the two ranks of a message may differ in it. */
 typedef struct tutti_buffer {
     void* data;                    /**< the first element */
     int64_t count;                 /**< elements, 0 or more; more than 2^31 is allowed */
     tutti_dtype dtype;             /**< of the elements */
     tutti_device_type device_type; /**< where `data` is */
-    int32_t device_index;          /**< 0 for the CPU */
+    int32_t device_index;          /**< 0 for the CPU; else as the device's driver counts them */
     int32_t reserved_0;            /**< must be 0 */
     uint64_t reserved[4];          /**< must be 0 */
 } tutti_buffer;

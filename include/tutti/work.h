@@ -9,7 +9,8 @@ extern "C" {
 #endif
 
 /** Waits until the operation is done and returns its status. After TUTTI_OK the results are in the
- *  buffers, and the buffers are no longer borrowed.
+ *  buffers, and the buffers are no longer borrowed. This thread waits for a device as well: unlike
+ *  torch's wait(), which makes a stream wait, as tutti_work_synchronize does.
  *  @param work        borrowed
  *  @param timeout_ms  TUTTI_DEFAULT_TIMEOUT (0) or TUTTI_NO_TIMEOUT: no limit beside the
  *                     operation's own timeout; else a limit for this wait. When it passes, the call
@@ -130,15 +131,16 @@ TUTTI_API tutti_status tutti_work_then(tutti_work* work, tutti_work_callback cal
                                        tutti_release_function release_user, tutti_error* error);
 
 /** Makes a stream wait for the operation: work that the caller enqueues on it later finds the
- *  results.
+ *  results, and may reuse or free the buffers.
  *  @param work    borrowed
  *  @param stream  NULL: waits until the operation is done, as tutti_work_wait without a limit; else
- *                 a stream of the buffers' device, which waits while the caller continues
+ *                 a stream of any device, which waits while the caller continues
  *  @param error   NULL, or filled in if the call fails
- *  Blocks:  if `stream` is NULL until the operation is done; else until it is enqueued
+ *  Blocks:  if `stream` is NULL until the operation is done; else until the operation is enqueued
+ *           on its device: a backend of the CPU has moved the data by then
  *  Threads: any
- *  Fails:   UNSUPPORTED (a stream, in a build without devices), INVALID_HANDLE; otherwise the
- *           failure of the operation
+ *  Fails:   INVALID_ARGUMENT (a stream, and an operation on memory of the CPU), INVALID_HANDLE;
+ *           otherwise the failure of the operation
  *  Source:  torch.distributed.Work.synchronize
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_work_synchronize(tutti_work* work, void* stream, tutti_error* error);

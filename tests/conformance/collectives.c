@@ -237,9 +237,9 @@ static tutti_status all_to_all_tensor(attempt* me, int is_uneven) {
     tutti_buffer input = output;
     if (!is_in_place) input = make_area(me, in, ranks);
     const size_t split = is_uneven ? (size_t)ranks : 0;
-    return tutti_all_to_all_single(GROUP, me->cell->where == IN_PLACE ? NULL : &input,
-                                   is_uneven ? in_sizes : NULL, split, &output,
-                                   is_uneven ? out_sizes : NULL, split, OPTIONS, work_of(me), ERROR);
+    return tutti_all_to_all_single(
+        GROUP, me->cell->where == IN_PLACE ? NULL : &input, is_uneven ? in_sizes : NULL, split,
+        &output, is_uneven ? out_sizes : NULL, split, OPTIONS, work_of(me), ERROR);
 }
 
 static tutti_status all_to_all_single(attempt* me) {

@@ -62,9 +62,9 @@ typedef struct attempt {
     tutti_reduce_op op; /* of this rank's, if the cell has one; ours to release */
     char* arena;        /* all areas lie in it, between guards; or their images, if ... */
     char* on_device;    /* they lie here, on a device; NULL: on none */
-    char* beside; /* as much memory on the device */
+    char* beside;       /* as much memory on the device */
     int32_t device_index;
-    void* stream; /* of this rank on its device */
+    void* stream;               /* of this rank on its device */
     tutti_call_options options; /* of the call: a stream, if it has one */
     size_t used, room;
     int areas;

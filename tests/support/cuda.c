@@ -65,8 +65,7 @@ static void load(void) {
     for (size_t i = 0; i < sizeof functions / sizeof *functions; ++i) {
         void* const found = dlsym(library, functions[i].symbol);
         if (found == NULL) {
-            (void)snprintf(reason, sizeof reason, "the CUDA driver has no %s",
-                           functions[i].symbol);
+            (void)snprintf(reason, sizeof reason, "the CUDA driver has no %s", functions[i].symbol);
             return;
         }
         memcpy(functions[i].place, &found, sizeof found);

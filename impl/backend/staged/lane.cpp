@@ -37,8 +37,8 @@ void Lane::drain() noexcept {
             device::wait_for(*driver_.record(device_, stream), until, [] {});
         }
     } catch (const Error& error) {
-        log(LogLevel::Error, driver_.name(device_), " may still use memory of a failed call: ",
-            error.what());
+        log(LogLevel::Error, driver_.name(device_),
+            " may still use memory of a failed call: ", error.what());
     }
 }
 

@@ -34,7 +34,8 @@ public:
     device::Pinned take(size_t bytes) { return pool_.take(device_, bytes); }
 
     // Enqueue copies after `before`, if given; passed when they are done.
-    device::EventPointer copy_in(const std::vector<Copy>& copies, const device::EventPointer& before);
+    device::EventPointer copy_in(const std::vector<Copy>& copies,
+                                 const device::EventPointer& before);
     device::EventPointer copy_out(const std::vector<Copy>& copies);
     // Returns when no copy is under way, or after a while: then the device is lost.
     void drain() noexcept;

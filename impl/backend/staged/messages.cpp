@@ -125,9 +125,9 @@ void Staged::deliver(Landing landing, int source, std::shared_ptr<Work> work) {
             if (!status.ok()) throw Error(status);
             if (!std::exchange(copied, true)) {
                 const View& view = landing.view;
-                const auto end = lane(view.device)
-                                     .copy_out({{memory_of(view), landing.memory->data(),
-                                                 view.size()}});
+                const auto end =
+                    lane(view.device)
+                        .copy_out({{memory_of(view), landing.memory->data(), view.size()}});
                 landing.memory->used_until(end);
                 work->enqueued(end);
                 return end;

@@ -101,8 +101,8 @@ public:
         for (const ConstBytes input : call.inputs) {
             const ConstBytes part = column(input);
             const Bytes shared = place_shared(stage.call, index++);
-            const Bytes host = shared.size() == part.size() && !shared.empty() ? shared
-                                                                               : place(part.size());
+            const Bytes host =
+                shared.size() == part.size() && !shared.empty() ? shared : place(part.size());
             stage.call.inputs.add(host);
             add_copy(stage.in, writable(part.data()), host.data(), part.size());
         }

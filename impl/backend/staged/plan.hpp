@@ -19,9 +19,9 @@ struct Copy {
 };
 
 struct Stage {
-    FlatCall call;           // on memory of the CPU
-    std::vector<Copy> in;    // to the CPU, before it
-    std::vector<Copy> out;   // to the device, after it
+    FlatCall call;          // on memory of the CPU
+    std::vector<Copy> in;   // to the CPU, before it
+    std::vector<Copy> out;  // to the device, after it
 };
 
 class Plan {

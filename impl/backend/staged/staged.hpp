@@ -41,8 +41,8 @@ public:
     [[nodiscard]] bool has_waiting_sends() const { return waiting_sends_ > 0; }
     // A receive that is started is the CPU's, into memory of the CPU ...
     struct Landing {
-        View view;       // of the device
-        Receive host;    // to be started
+        View view;     // of the device
+        Receive host;  // to be started
         std::shared_ptr<device::Pinned> memory;
         device::EventPointer begun;
     };

@@ -18,7 +18,9 @@ public:
     TUTTI_CUDA_FUNCTIONS(TUTTI_CUDA_MEMBER)
 #undef TUTTI_CUDA_MEMBER
 
-    [[nodiscard]] int devices() const { return static_cast<int>(contexts_.size()); }
+    [[nodiscard]] int devices() const {
+        return static_cast<int>(contexts_.size());
+    }
     // The primary context of a device, which the CUDA runtime uses as well; kept from the first
     // use to the end of the process.
     [[nodiscard]] Context context(int device) const;

@@ -67,8 +67,7 @@ tutti_status device_of(const void* memory, int32_t* device, tutti_device_failure
 tutti_status stream_create(int32_t device, void** stream, tutti_device_failure* failure) {
     return guard_in(device, failure, [&](const Library& cuda) {
         Stream made = nullptr;
-        cuda.check(cuda.stream_create(&made, stream_non_blocking, 0),
-                   "cuStreamCreateWithPriority");
+        cuda.check(cuda.stream_create(&made, stream_non_blocking, 0), "cuStreamCreateWithPriority");
         *stream = made;
     });
 }
