@@ -23,6 +23,7 @@ typedef unsigned long size_t;
 %include <tutti/bytes.h>
 %include <tutti/version.h>
 %include <tutti/debug.h>
+%include <tutti/dlpack.h>
 %include <tutti/log.h>
 %include <tutti/store.h>
 %include <tutti/reduce_op.h>

@@ -29,6 +29,8 @@ OTHERWISE = {
         tutti_tcp_store_options_init tutti_reduce_op_options_init tutti_group_options_init
         tutti_new_group_options_init tutti_destroy_options_init tutti_call_options_init
         tutti_coalescing_options_init tutti_memory_options_init tutti_object_options_init""",
+    "slices go in as they are; tensors of DLPack come from C": """
+        tutti_buffer_from_dlpack tutti_buffer_from_dlpack_versioned""",
     "a process of Go has threads, and so cannot fork": "tutti_spawn tutti_spawn_options_init",
 }
 

@@ -5,6 +5,7 @@
 #include <tutti/bytes.h>
 #include <tutti/collectives.h>
 #include <tutti/debug.h>
+#include <tutti/dlpack.h>
 #include <tutti/error.h>
 #include <tutti/group.h>
 #include <tutti/log.h>

@@ -106,6 +106,7 @@ BEGIN {
     sample["tutti_log_level"] = "TUTTI_LOG_OFF"
     sample["tutti_debug_level"] = "TUTTI_DEBUG_OFF"
     sample["const tutti_buffer*"] = "&buffer"
+    sample["tutti_buffer*"] = "&out.buffer"
     sample["tutti_spawn_function"] = "NULL"
     sample["const tutti_object_item*"] = "&item"
     sample["const int64_t*"] = "&extent"

@@ -17,6 +17,7 @@ typedef struct outputs {
     tutti_work* work;
     tutti_bytes* bytes;
     tutti_object* object;
+    tutti_buffer buffer;
     tutti_object_item item;
     double real;
     const char* text;

@@ -17,6 +17,8 @@ NOT_USED = {f"tutti_{noun}_options_init" for noun in
              "coalescing", "destroy", "memory", "store", "store_call")}
 # A Group is shared by Arc, and memory is the CPU's.
 NOT_USED |= {"tutti_group_retain", "tutti_work_synchronize"}
+# Slices go in as they are; a tensor of DLPack is an address, which only unsafe code can give.
+NOT_USED |= {"tutti_buffer_from_dlpack", "tutti_buffer_from_dlpack_versioned"}
 NOT_USED |= {"tutti_error_init"}  # check() in error.rs writes the head of an error itself
 
 

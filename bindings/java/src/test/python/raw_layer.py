@@ -15,6 +15,8 @@ NOT_CALLED = {
     "tutti_error_init": "the frame writes its one error itself",
     "tutti_status_name": "the names of Status",
     "tutti_dtype_size": "DType.size()",
+    "tutti_buffer_from_dlpack": "arrays go in as they are; tensors of DLPack come from C",
+    "tutti_buffer_from_dlpack_versioned": "as tutti_buffer_from_dlpack",
     "tutti_mesh_get_all_groups": "Mesh.getGroup, for each dimension",
     "tutti_coalescing_options_init": "a coalescing is for the CPU, which is the default",
     "tutti_work_synchronize": "Work.await; there are no streams on the CPU",
