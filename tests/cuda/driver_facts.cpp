@@ -65,6 +65,9 @@ static void memory_has_limits() {
     DevicePointer memory = 0;
     TUTTI_GIVES(Result::InvalidValue, cuda.alloc(&memory, 0));
     TUTTI_GIVES(Result::OutOfMemory, cuda.alloc(&memory, size_t{1} << 50));
+    memory = new_memory();
+    TUTTI_GIVES(Result::InvalidValue, cuda.set_words_async(memory + 1, 0, 1, legacy_stream));
+    TUTTI_GIVES(Result::InvalidValue, cuda.wait_value(new_stream(), memory + 2, 0, wait_value_eq));
     void* pinned = &memory;
     TUTTI_WORKS(cuda.host_alloc(&pinned, 0, host_memory_portable));
     TUTTI_WORKS(cuda.free(0));
@@ -301,6 +304,9 @@ static const Fact facts[] = {
     FACT(event_belongs_to_the_context_of_its_stream),
     FACT(capture_forbids_queries_by_its_mode),
     FACT(captured_streams_and_events_tell_nothing),
+    FACT(event_of_a_capture_is_of_no_use_after_it),
+    FACT(failed_capture_takes_nothing),
+    FACT(captures_do_not_merge),
     FACT(capture_spreads_by_events),
     FACT(capture_takes_no_event_from_outside),
     FACT(default_stream_stays_away_from_a_capture),

@@ -101,6 +101,7 @@ Result cuDevicePrimaryCtxRelease_v2(Device device) {
 
 Result cuCtxPushCurrent_v2(Context handle) {
     return call("cuCtxPushCurrent_v2", [&] {
+        if (handle == nullptr) return misuse(Result::InvalidValue, "null is no context");
         ContextObject* const context = context_of(handle);
         if (context == nullptr) return misuse(Result::InvalidContext, "this is no context");
         this_thread().contexts.push_back(context);
