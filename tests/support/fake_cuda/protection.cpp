@@ -127,7 +127,8 @@ static bool explain(uint64_t address, bool write) {
 }
 
 static void on_fault(int signal, siginfo_t* information, void* context) {
-    if (!this_thread().inside) {
+    // A forked child has a mutex that perhaps nobody will unlock.
+    if (!this_thread().inside && model().process == getpid()) {
         const std::lock_guard lock(model().mutex);
         if (explain(reinterpret_cast<uint64_t>(information->si_addr), is_write(context))) return;
     }
