@@ -99,6 +99,38 @@ void captured_streams_and_events_tell_nothing() {
     end(stream, capture_invalidated);
 }
 
+void event_of_a_capture_is_of_no_use_after_it() {
+    const Stream stream = captured(CaptureMode::Global);
+    const Event event = new_event();
+    TUTTI_WORKS(cuda.event_record(event, stream));
+    end(stream, Result::Success);
+    TUTTI_GIVES(Result::InvalidValue, cuda.event_query(event));
+    TUTTI_GIVES(Result::InvalidValue, cuda.event_synchronize(event));
+    TUTTI_GIVES(Result::InvalidValue, cuda.stream_wait_event(new_stream(), event, 0));
+    TUTTI_WORKS(cuda.event_record(event, stream));
+    TUTTI_WORKS(cuda.event_synchronize(event));
+}
+
+void failed_capture_takes_nothing() {
+    const Stream stream = captured(CaptureMode::Relaxed);
+    const Event event = new_event();
+    TUTTI_GIVES(unsupported, cuda.stream_query(stream));
+    TUTTI_GIVES(capture_invalidated, cuda.set_async(new_memory(), 1, bytes, stream));
+    TUTTI_GIVES(capture_invalidated, cuda.event_record(event, stream));
+    TUTTI_GIVES(capture_invalidated, cuda.stream_wait_event(stream, event, 0));
+    TUTTI_WORKS(cuda.stream_destroy(stream));
+}
+
+void captures_do_not_merge() {
+    const Stream first = captured(CaptureMode::Relaxed);
+    const Stream second = captured(CaptureMode::Relaxed);
+    const Event event = new_event();
+    TUTTI_WORKS(cuda.event_record(event, first));
+    TUTTI_GIVES(capture_merge, cuda.stream_wait_event(second, event, 0));
+    end(first, capture_invalidated);
+    end(second, capture_invalidated);
+}
+
 void capture_spreads_by_events() {
     const DevicePointer memory = new_memory();
     const Stream stream = captured(CaptureMode::Global);
@@ -144,7 +176,10 @@ void default_stream_stays_away_from_a_capture() {
     unsigned char host = 0;
     TUTTI_WORKS(cuda.copy_to_host(&host, memory, 1));
     TUTTI_HOLDS(host == 1);
-    end(beside, Result::Success);
+    const Event event = new_event();
+    TUTTI_WORKS(cuda.event_record(event, beside));
+    TUTTI_GIVES(capture_implicit, cuda.stream_wait_event(legacy_stream, event, 0));
+    end(beside, capture_invalidated);
 }
 
 void capture_begins_and_ends_once() {
@@ -153,5 +188,13 @@ void capture_begins_and_ends_once() {
     TUTTI_GIVES(illegal_state, cuda.end_capture(new_stream(), &graph));
     const Stream stream = captured(CaptureMode::Relaxed);
     TUTTI_GIVES(illegal_state, cuda.begin_capture(stream, CaptureMode::Relaxed));
-    end(stream, Result::Success);
+    const Stream other = new_stream();
+    const Event event = new_event();
+    TUTTI_WORKS(cuda.event_record(event, stream));
+    TUTTI_WORKS(cuda.stream_wait_event(other, event, 0));
+    TUTTI_GIVES(capture_unmatched, cuda.end_capture(other, &graph));
+    end(stream, capture_invalidated);
+    const Stream destroyed = captured(CaptureMode::Global);
+    TUTTI_WORKS(cuda.stream_destroy(destroyed));
+    TUTTI_WORKS(cuda.event_query(new_event()));
 }

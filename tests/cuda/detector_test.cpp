@@ -7,8 +7,10 @@
 
 #include <sys/wait.h>
 #include <unistd.h>
+#include <chrono>
 #include <cstring>
 #include <string>
+#include <thread>
 
 using namespace tutti::cuda;
 using namespace tutti::cuda::test;
@@ -48,6 +50,34 @@ static void default_stream_is_taken_for_a_fence(bool bug) {
     TUTTI_WORKS(cuda.set_async(memory, 2, bytes, legacy_stream));
 }
 
+static void other_device_is_not_waited_for(bool bug) {
+    const Stream first = new_stream();
+    const Event event = new_event();
+    const DevicePointer memory = new_memory();
+    TUTTI_WORKS(cuda.set_async(memory, 1, bytes, first));
+    TUTTI_WORKS(cuda.event_record(event, first));
+    Context other = nullptr;
+    TUTTI_WORKS(cuda.retain_context(&other, 1));
+    TUTTI_WORKS(cuda.push_context(other));
+    const Stream second = new_stream();
+    if (!bug) TUTTI_WORKS(cuda.stream_wait_event(second, event, 0));
+    TUTTI_WORKS(cuda.copy_async(new_memory(), memory, bytes, second));
+}
+
+static void event_is_recorded_again_too_early(bool bug) {
+    const Stream first = new_stream();
+    const Stream second = new_stream();
+    const Stream third = new_stream();
+    const Event event = new_event();
+    const DevicePointer memory = new_memory();
+    TUTTI_WORKS(cuda.set_async(memory, 1, bytes, first));
+    TUTTI_WORKS(cuda.event_record(event, first));
+    if (!bug) TUTTI_WORKS(cuda.stream_wait_event(second, event, 0));
+    TUTTI_WORKS(cuda.event_record(event, third));
+    if (bug) TUTTI_WORKS(cuda.stream_wait_event(second, event, 0));
+    TUTTI_WORKS(cuda.set_async(memory, 2, bytes, second));
+}
+
 static void host_waits_for_another_event(bool bug) {
     const Stream first = new_stream();
     const Stream second = new_stream();
@@ -73,13 +103,13 @@ static void pinned_memory_is_freed_behind_a_gate(bool bug) {
     void* const pinned = new_pinned();
     gate.close(stream);
     TUTTI_WORKS(cuda.copy_async(number_of(pinned), new_memory(), bytes, stream));
-    if (!bug) {
+    std::thread opener([&] {
+        if (bug) std::this_thread::sleep_for(std::chrono::milliseconds(20));  // while it is freed
         gate.open();
-        while (cuda.stream_query(stream) == Result::NotReady) {
-        }
-    }
+    });
+    while (!bug && cuda.stream_query(stream) == Result::NotReady) std::this_thread::yield();
     TUTTI_WORKS(cuda.host_free(pinned));
-    gate.open();
+    opener.join();
 }
 
 static void freed_memory_is_used(bool bug) {
@@ -200,6 +230,8 @@ static const Case cases[] = {
     CASE("RACE", event_wait_is_missing),
     CASE("RACE", copy_comes_after_its_event),
     CASE("RACE", default_stream_is_taken_for_a_fence),
+    CASE("RACE", other_device_is_not_waited_for),
+    CASE("RACE", event_is_recorded_again_too_early),
     CASE("RACE", host_waits_for_another_event),
     CASE("RACE", kernel_of_a_library_is_not_waited_for),
     CASE("FREED", memory_is_freed_early),

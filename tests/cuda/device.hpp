@@ -51,7 +51,7 @@ public:
         TUTTI_WORKS(cuda.wait_value(stream, number_of(value_), 1, wait_value_eq));
     }
     void open() { value_->store(1); }
-    void* memory() const { return value_; }
+    void shut() { value_->store(0); }
 
 private:
     std::atomic<uint32_t>* value_ = nullptr;

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -65,6 +66,9 @@ static void memory_has_limits() {
     DevicePointer memory = 0;
     TUTTI_GIVES(Result::InvalidValue, cuda.alloc(&memory, 0));
     TUTTI_GIVES(Result::OutOfMemory, cuda.alloc(&memory, size_t{1} << 50));
+    memory = new_memory();
+    TUTTI_GIVES(Result::InvalidValue, cuda.set_words_async(memory + 1, 0, 1, legacy_stream));
+    TUTTI_GIVES(Result::InvalidValue, cuda.wait_value(new_stream(), memory + 2, 0, wait_value_eq));
     void* pinned = &memory;
     TUTTI_WORKS(cuda.host_alloc(&pinned, 0, host_memory_portable));
     TUTTI_WORKS(cuda.free(0));
@@ -209,6 +213,43 @@ static void memory_of_the_host_is_free_after_the_call() {
     TUTTI_HOLDS(host[0] == 3 && host[bytes - 1] == 3);
 }
 
+static void freeing_waits_for_the_device_and_allocating_does_not() {
+    Gate gate;
+    const Stream stream = new_stream();
+    const DevicePointer memory = new_memory();
+    void* const pinned = new_pinned();
+    const Stream destroyed = new_stream();
+    const Event event = new_event();
+    gate.close(stream);
+    TUTTI_WORKS(cuda.event_record(event, stream));
+    TUTTI_WORKS(cuda.event_destroy(event));
+    TUTTI_WORKS(cuda.stream_destroy(destroyed));
+    const DevicePointer made = new_memory();
+    void* const made_pinned = new_pinned();
+    TUTTI_HOLDS(!is_done(stream));
+    const auto waits = [&](const std::function<void()>& frees) {
+        std::atomic<bool> freed = false;
+        std::thread thread([&] {
+            TUTTI_WORKS(cuda.push_context(context));
+            frees();
+            freed = true;
+        });
+        a_while();
+        TUTTI_HOLDS(!freed);
+        gate.open();
+        thread.join();
+        TUTTI_WORKS(cuda.stream_synchronize(stream));
+        gate.shut();
+        gate.close(stream);
+    };
+    waits([&] { TUTTI_WORKS(cuda.free(memory)); });
+    waits([&] { TUTTI_WORKS(cuda.host_free(pinned)); });
+    waits([&] { TUTTI_WORKS(cuda.free(made)); });
+    gate.open();
+    TUTTI_WORKS(cuda.stream_synchronize(stream));
+    TUTTI_WORKS(cuda.host_free(made_pinned));
+}
+
 static void words_are_filled() {
     const Stream stream = new_stream();
     const DevicePointer memory = new_memory();
@@ -296,11 +337,15 @@ static const Fact facts[] = {
     FACT(destroyed_stream_does_its_work),
     FACT(stream_opens_the_gate_of_another),
     FACT(memory_of_the_host_is_free_after_the_call),
+    FACT(freeing_waits_for_the_device_and_allocating_does_not),
     FACT(words_are_filled),
     FACT(a_stream_in_hand_needs_no_current_context),
     FACT(event_belongs_to_the_context_of_its_stream),
     FACT(capture_forbids_queries_by_its_mode),
     FACT(captured_streams_and_events_tell_nothing),
+    FACT(event_of_a_capture_is_of_no_use_after_it),
+    FACT(failed_capture_takes_nothing),
+    FACT(captures_do_not_merge),
     FACT(capture_spreads_by_events),
     FACT(capture_takes_no_event_from_outside),
     FACT(default_stream_stays_away_from_a_capture),

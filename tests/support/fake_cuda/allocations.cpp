@@ -62,8 +62,8 @@ Result cuMemHostAlloc(void** made, size_t bytes, unsigned) {
     });
 }
 
-// Every operation on it must be known to be done: that the driver waits for them when it frees is
-// its good will, and nothing tutti may build on.
+// Every operation on it must be known to be done. The driver waits for the device when it frees,
+// but nobody promises that, and who counts on it may wait for ever.
 static void check_unused(const Allocation& allocation) {
     const Access* const access = allocation.history.unknown_to(model().host);
     if (access == nullptr && allocation.enqueued == 0) return;
@@ -87,7 +87,8 @@ static Result free_at(uint64_t address, bool pinned) {
         return Result::InvalidValue;
     }
     check_unused(*allocation);
-    release(allocation);
+    settle(last_of_all(*allocation->context));
+    if (allocation->alive) release(allocation);
     return Result::Success;
 }
 

@@ -84,8 +84,9 @@ Result check_not_captured(const StreamObject& stream) {
 
 Result check_not_captured(EventObject& event) {
     if (event.capture == nullptr) return Result::Success;
-    if (event.capture->invalidated) return misuse(Result::InvalidValue, "its capture failed");
-    if (under_way(event.capture)) event.capture->invalidated = true;
+    if (!under_way(event.capture) || event.capture->invalidated)
+        return misuse(Result::InvalidValue, describe(event) + " is of a capture that is over");
+    event.capture->invalidated = true;
     return misuse(captured_event, describe(event) + " was recorded in a capture");
 }
 
@@ -127,8 +128,10 @@ Result record(StreamObject& stream, EventObject& event) {
 
 static Result join(StreamObject& stream, EventObject& event) {
     const std::shared_ptr<Capture> capture = event.capture;
-    if (stream.legacy)
-        return misuse(Result::StreamCaptureUnsupported, "the default stream cannot be captured");
+    if (stream.legacy) {
+        capture->invalidated = true;
+        return misuse(capture_implicit, "the default stream cannot be captured");
+    }
     if (stream.capture != nullptr && stream.capture != capture) {
         stream.capture->invalidated = capture->invalidated = true;
         return misuse(capture_merge, stream.name + " is in another capture than the event");
@@ -141,7 +144,11 @@ static Result join(StreamObject& stream, EventObject& event) {
 Result wait_for(StreamObject& stream, EventObject& event) {
     const Result implicit = check_implicit(stream, true);
     if (implicit != Result::Success) return implicit;
+    if (stream.capture != nullptr && stream.capture->invalidated)
+        return misuse(capture_invalidated, "its capture failed");
     if (event.capture != nullptr && under_way(event.capture)) return join(stream, event);
+    if (event.capture != nullptr)
+        return misuse(Result::InvalidValue, describe(event) + " is of a capture that is over");
     if (stream.capture != nullptr) {
         stream.capture->invalidated = true;
         return misuse(capture_isolation, describe(event) + " is not of the capture");
@@ -196,8 +203,10 @@ static Result end_of(StreamObject& stream, Graph* graph) {
     *graph = nullptr;
     const std::shared_ptr<Capture> capture = stream.capture;
     if (capture == nullptr) return misuse(illegal_state, stream.name + " is not captured");
-    if (capture->origin != &stream)
+    if (capture->origin != &stream) {
+        capture->invalidated = true;
         return misuse(capture_unmatched, "the capture began on " + capture->origin->name);
+    }
     end(capture);
     if (capture->mode != CaptureMode::Relaxed && capture->thread != this_thread().number)
         return misuse(capture_wrong_thread, "another thread began the capture");

@@ -184,28 +184,44 @@ static void ask(const OperationPointer& operation) {
     if (!operation->done) run_all();
 }
 
-bool query(const std::vector<OperationPointer>& operations) {
+static bool reached(const std::vector<OperationPointer>& operations) {
     if (settings().schedule == Schedule::Random)
         random_steps(draw(6));
     else if (settings().schedule == Schedule::Lazy)
         for (const OperationPointer& operation : operations) ask(operation);
     else
         run_all();
-    if (!all_done(operations)) return false;
+    return all_done(operations);
+}
+
+bool query(const std::vector<OperationPointer>& operations) {
+    if (!reached(operations)) return false;
     observe(operations);
     return true;
 }
 
-void wait(const std::vector<OperationPointer>& operations) {
+void settle(const std::vector<OperationPointer>& operations) {
     while (true) {
         for (const OperationPointer& operation : operations) operation->asked = true;
         if (settings().schedule == Schedule::Random) random_steps(16);
-        if (query(operations)) return;
+        if (reached(operations)) return;
         // Others open the gates.
         this_thread().lock->unlock();
         std::this_thread::sleep_for(std::chrono::microseconds(100));
         this_thread().lock->lock();
     }
+}
+
+void wait(const std::vector<OperationPointer>& operations) {
+    settle(operations);
+    observe(operations);
+}
+
+std::vector<OperationPointer> last_of_all(const ContextObject& context) {
+    std::vector<OperationPointer> last;
+    for (const auto& stream : model().streams)
+        if (stream->context == &context && stream->last != nullptr) last.push_back(stream->last);
+    return last;
 }
 
 }  // namespace tutti::cuda

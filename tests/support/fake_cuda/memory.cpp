@@ -6,6 +6,7 @@
 
 #include <sys/mman.h>
 #include <unistd.h>
+#include <cstdio>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -48,11 +49,18 @@ Allocation::~Allocation() {
 }
 
 std::string describe(const Allocation& allocation) {
-    const std::string of = allocation.pinned
-                               ? "pinned memory " + std::to_string(allocation.number)
-                               : "device memory " + std::to_string(allocation.number) +
-                                     " (of device " + std::to_string(allocation.device) + ")";
-    return of + " with " + std::to_string(allocation.bytes) + " bytes";
+    char text[described];
+    describe(allocation, text);
+    return text;
+}
+
+void describe(const Allocation& allocation, char (&text)[described]) {
+    if (allocation.pinned)
+        std::snprintf(text, sizeof text, "pinned memory %zu with %zu bytes", allocation.number,
+                      allocation.bytes);
+    else
+        std::snprintf(text, sizeof text, "device memory %zu (of device %d) with %zu bytes",
+                      allocation.number, allocation.device, allocation.bytes);
 }
 
 static bool map_twice(Allocation& allocation) {

@@ -34,7 +34,10 @@ struct Allocation {
     std::vector<Extent> pins;  // of operations that the host has not seen the end of
 };
 
-std::string describe(const Allocation& allocation);  // "device memory 3 (device 0, 1024 bytes)"
+// "device memory 3 (of device 0) with 1024 bytes"; the second one allocates nothing.
+constexpr size_t described = 128;
+std::string describe(const Allocation& allocation);
+void describe(const Allocation& allocation, char (&text)[described]);
 
 // Null if the device has no more memory, or the system.
 std::shared_ptr<Allocation> allocate(ContextObject& context, bool pinned, size_t bytes);

@@ -115,7 +115,8 @@ static bool works_in_a_context(const char* name) {
 
 static Result refused(const char* name) {
     if (model().process == 0 && !may_be_first(name))
-        return misuse(Result::NotInitialized, "before cuInit");
+        return settings().devices == 0 ? Result::NotInitialized
+                                       : misuse(Result::NotInitialized, "before cuInit");
     if (model().sticky != Result::Success) return model().sticky;
     if (const Result injected = injected_failure(name); injected != Result::Success)
         return injected;

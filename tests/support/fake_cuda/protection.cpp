@@ -9,21 +9,25 @@
 #include <ucontext.h>
 #include <unistd.h>
 #include <algorithm>
+#include <array>
 #include <csignal>
+#include <cstdio>
 #include <mutex>
 
 namespace tutti::cuda {
 
 static struct sigaction previous;
 
-// A page that somebody got for its other bytes, until the next call of the driver.
+// Pages that somebody got for their other bytes, until the next call of the driver.
 struct Lent {
     std::weak_ptr<Allocation> allocation;
-    size_t offset;
+    size_t offset = 0;
 };
+constexpr size_t most_lent = 64;  // those beyond stay his until something else happens to them
+static size_t lent_count;
 
-static std::vector<Lent>& lent() {
-    static auto* const pages = new std::vector<Lent>;
+static std::array<Lent, most_lent>& lent() {
+    static auto* const pages = new std::array<Lent, most_lent>;
     return *pages;
 }
 
@@ -72,12 +76,13 @@ void unpin(Allocation& allocation, const Extent& extent) {
 }
 
 void protect_again() {
-    for (const Lent& page : lent()) {
+    for (; lent_count > 0; lent_count--) {
+        Lent& page = lent()[lent_count - 1];
         const auto allocation = page.allocation.lock();
         if (allocation != nullptr && allocation->alive)
             protect(*allocation, {page.offset, page.offset + 1, false, false});
+        page.allocation.reset();
     }
-    lent().clear();
 }
 
 static bool is_write([[maybe_unused]] const void* context) {
@@ -88,35 +93,42 @@ static bool is_write([[maybe_unused]] const void* context) {
 #endif
 }
 
-// Reports, or finds that there is nothing to report. False: the address is not ours.
+// Whether the device writes this byte, or reads it and the host writes.
+static const char* use_of(const Allocation& allocation, size_t offset, bool write) {
+    for (const Extent& pin : allocation.pins)
+        if (pin.begin <= offset && offset < pin.end && (pin.writes || write))
+            return pin.writes ? "is written by the device" : "is read by the device";
+    return nullptr;
+}
+
+// Reports, or finds that there is nothing to report. False: the address is not ours. What a handler
+// of signals calls may not allocate.
 static bool explain(uint64_t address, bool write) {
     const std::shared_ptr<Allocation> allocation = allocation_at(address);
     if (allocation == nullptr) return false;
     const size_t offset = address - reinterpret_cast<uint64_t>(allocation->program);
-    const std::string where = " at byte " + std::to_string(offset) + " of " + describe(*allocation);
-    const char* const what = write ? "wrote" : "touched";
-    if (!allocation->alive) {
-        report("HOST", std::string("the CPU ") + what + " memory that was freed" + where);
-    } else if (!allocation->pinned) {
-        report("HOST", std::string("the CPU ") + what + " device memory" + where);
-    } else {
-        for (const Extent& pin : allocation->pins)
-            if (pin.begin <= offset && offset < pin.end && (pin.writes || write)) {
-                report("HOST", std::string("the CPU ") + what + where + ", which the device " +
-                                   (pin.writes ? "writes" : "reads") +
-                                   " until the program has seen the end of that");
-                break;
-            }
+    const char* why = allocation->pinned ? use_of(*allocation, offset, write) : "is the device's";
+    if (!allocation->alive) why = "was freed";
+    if (why != nullptr) {
+        char what[described];
+        char text[3 * described];
+        describe(*allocation, what);
+        const bool pending = allocation->alive && allocation->pinned;
+        std::snprintf(text, sizeof text, "the CPU %s byte %zu of %s, which %s%s",
+                      write ? "wrote" : "touched", offset, what, why,
+                      pending ? ", and the program has not seen the end of that" : "");
+        report("HOST", text);
     }
     // Reported to a file, or not forbidden: the program goes on.
-    if (allocation->pinned) lent().push_back({allocation, offset});
+    if (allocation->pinned && lent_count < most_lent) lent()[lent_count++] = {allocation, offset};
     mprotect(allocation->program + offset / page_size() * page_size(), page_size(),
              PROT_READ | PROT_WRITE);
     return true;
 }
 
 static void on_fault(int signal, siginfo_t* information, void* context) {
-    if (!this_thread().inside) {
+    // A forked child has a mutex that perhaps nobody will unlock.
+    if (!this_thread().inside && model().process == getpid()) {
         const std::lock_guard lock(model().mutex);
         if (explain(reinterpret_cast<uint64_t>(information->si_addr), is_write(context))) return;
     }
@@ -133,6 +145,7 @@ void watch_faults() {
     static bool watched = false;
     if (watched) return;
     watched = true;
+    static_cast<void>(lent());  // a handler cannot make it
     struct sigaction action = {};
     action.sa_sigaction = on_fault;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;

@@ -2,10 +2,12 @@
 #include "report.hpp"
 
 #include <fcntl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 namespace tutti::cuda {
 
@@ -61,16 +63,23 @@ const Settings& settings() {
     return *values;
 }
 
-void report(const char* kind, const std::string& text) {
-    const std::string line = std::string("fake_cuda: ") + kind + " " + text + "\n";
+// Allocates nothing: handlers of signals report, too.
+void report(const char* kind, const char* text) {
     const std::string& path = settings().report;
     const int file = path.empty() ? STDERR_FILENO
                                   : open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC,
                                          S_IRUSR | S_IWUSR);
-    const bool written =
-        file >= 0 && write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+    const auto part = [](const char* bytes) {
+        return iovec{const_cast<char*>(bytes), std::strlen(bytes)};
+    };
+    const iovec line[] = {part("fake_cuda: "), part(kind), part(" "), part(text), part("\n")};
+    const bool written = file >= 0 && writev(file, line, std::size(line)) > 0;
     if (path.empty() || !written) std::abort();
     close(file);
+}
+
+void report(const char* kind, const std::string& text) {
+    report(kind, text.c_str());
 }
 
 }  // namespace tutti::cuda

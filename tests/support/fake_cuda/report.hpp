@@ -27,5 +27,6 @@ const Settings& settings();
 
 // One line "fake_cuda: KIND text". Without a file for reports this does not return.
 void report(const char* kind, const std::string& text);
+void report(const char* kind, const char* text);
 
 }  // namespace tutti::cuda

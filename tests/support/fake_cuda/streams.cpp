@@ -84,11 +84,7 @@ Result cuCtxSynchronize() {
     return call_in_context("cuCtxSynchronize", [](ContextObject& context) {
         const Result result = check_no_capture(context);
         if (result != Result::Success) return result;
-        std::vector<OperationPointer> operations;
-        for (const auto& stream : model().streams)
-            if (stream->context == &context && stream->last != nullptr)
-                operations.push_back(stream->last);
-        wait(operations);
+        wait(last_of_all(context));
         return result;
     });
 }
