@@ -4,6 +4,7 @@
 
 #include "base/device.hpp"
 #include "base/error.hpp"
+#include "base/thread.hpp"
 #include "module.hpp"
 #include "waiting.hpp"
 
@@ -171,23 +172,41 @@ void* Driver::alloc_host(int device, size_t bytes) {
     return memory;
 }
 
-void Driver::free_host(int device, void* memory) noexcept {
-    tutti_device_failure failure;
-    table_.host_free(device, memory, &failure);
+void Driver::free_later(Free free, int device, void* memory) noexcept {
+    const Lock lock(mutex_);
+    try {
+        freed_.push_back({free, device, memory});
+        if (!frees_) start_thread("tutti-free", [this] { free_all(); }).detach();
+        frees_ = true;
+        changed_.notify_one();
+    } catch (...) {  // without memory or a thread it stays allocated, until the next
+    }
+}
+
+void Driver::free_all() noexcept {
+    std::vector<Freed> freed;
+    for (;;) {
+        {
+            Lock lock(mutex_);
+            while (freed_.empty()) changed_.wait(lock);
+            freed.swap(freed_);
+        }
+        tutti_device_failure failure;
+        for (const Freed& one : freed) one.free(one.device, one.memory, &failure);
+        freed.clear();
+    }
 }
 
 std::shared_ptr<void> Driver::alloc(int device, size_t bytes) {
     void* memory = nullptr;
     const size_t size = bytes == 0 ? 1 : bytes;
     ask(table_.alloc, device, size, &memory);
-    const auto free = [this, device](void* place) {
-        tutti_device_failure failure;
-        table_.free(device, place, &failure);
-    };
+    const auto free = [this, device](void* place) { free_later(table_.free, device, place); };
     std::shared_ptr<void> owned(memory, free);
-    void* const stream = nullptr;
+    void* const stream = take_stream(device);  // the default one would wait for the program's
     ask(table_.zero, device, memory, size, stream);
     wait_for(*record(device, stream), Deadline::never(), [] {});
+    give_stream(device, stream);
     return owned;
 }
 

@@ -66,7 +66,10 @@ public:
     void copy(int device, void* to, const void* from, size_t bytes, void* stream);
 
     void* alloc_host(int device, size_t bytes);
-    void free_host(int device, void* memory) noexcept;
+    // A driver frees memory only once the device is idle, so a thread of its own waits for that.
+    void free_host(int device, void* memory) noexcept {
+        free_later(table_.host_free, device, memory);
+    }
     // Zeroed memory of a device, which goes with the last that holds it.
     std::shared_ptr<void> alloc(int device, size_t bytes);
 
@@ -79,6 +82,15 @@ private:
         const tutti_status status = function(arguments..., &failure);
         if (status != TUTTI_OK) fail(status, failure);
     }
+    using Free = decltype(tutti_device_table::free);
+    struct Freed {
+        Free free;
+        int device;
+        void* memory;
+    };
+    void free_later(Free free, int device, void* memory) noexcept;
+    [[noreturn]] void free_all() noexcept;
+
     using Unused = std::vector<std::vector<void*>>;
     void* take_unused(Unused& all, int device) TUTTI_EXCLUDES(mutex_);
     bool keep_unused(Unused& all, int device, void* one) noexcept TUTTI_EXCLUDES(mutex_);
@@ -92,6 +104,9 @@ private:
     // Those that nobody uses, by device: making one takes long.
     std::vector<std::vector<void*>> events_ TUTTI_GUARDED_BY(mutex_);
     std::vector<std::vector<void*>> streams_ TUTTI_GUARDED_BY(mutex_);
+    Condition changed_;
+    bool frees_ TUTTI_GUARDED_BY(mutex_) = false;  // the thread runs
+    std::vector<Freed> freed_ TUTTI_GUARDED_BY(mutex_);
 };
 
 }  // namespace tutti::device

@@ -105,6 +105,6 @@ int main(int argc, char** argv) {
         }
     }
     cuda_free(all.data);
-    ok(tutti_destroy_process_group(0, &error));
+    ok(tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error));
     return 0;
 }
