@@ -12,7 +12,7 @@ using Kind = FlatCall::Kind;
 
 // What the pieces of a stage have together: long enough for the copies to be fast, short enough for
 // several stages to be under way.
-constexpr size_t stage_target = size_t{2} << 20;
+constexpr size_t stage_target = size_t{4} << 20;
 constexpr size_t alignment = 64;
 // Of a call whose ranks differ in the number of their inputs.
 constexpr size_t addends_column = size_t{256} << 10;

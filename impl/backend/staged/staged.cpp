@@ -14,7 +14,7 @@ namespace tutti::staged {
 namespace {
 
 // Of a lane's own memory; a call that needs more has it for itself.
-constexpr size_t most_slot = size_t{8} << 20;
+constexpr size_t most_slot = size_t{16} << 20;
 
 }  // namespace
 
