@@ -43,7 +43,9 @@ TUTTI_API void tutti_memory_options_init(tutti_memory_options* options, size_t s
  *  All ranks of the group call it, in the same order as its collectives. If it fails, no rank
  *  receives memory, and the group stays usable unless the error says otherwise. The memory is
  *  zeroed, backed by pages at once and aligned to 4096 bytes. It stays valid until
- *  tutti_memory_release, also after the group has ended. A child of fork does not have it.
+ *  tutti_memory_release, also after the group has ended. A child of fork does not have it. With a
+ *  device in the options it is memory of that device, aligned to 256 bytes, and other ranks do not
+ *  see it.
  *  @param group       TUTTI_GROUP_WORLD or a group this process is a member of
  *  @param bytes       bytes, 0 or more; ranks may differ
  *  @param options     NULL: defaults
@@ -51,10 +53,9 @@ TUTTI_API void tutti_memory_options_init(tutti_memory_options* options, size_t s
  *  @param error       NULL, or filled in if the call fails
  *  Blocks:  until all ranks have called, up to the timeout
  *  Threads: any; calls take effect in arrival order
- *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE; UNSUPPORTED (no such device here);
- *           OUT_OF_MEMORY (names a rank that cannot allocate, or the largest request if together
- *           they exceed the memory of the host or of the control group); MISMATCH, PEER_LOST,
- *           TIMEOUT, ABORTED
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE; UNSUPPORTED (no such device here); OUT_OF_MEMORY
+ *           (names a rank that cannot allocate, or the largest request if together they exceed the
+ *           memory of the host or of the control group); MISMATCH, PEER_LOST, TIMEOUT, ABORTED
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_memory_alloc(tutti_group* group, int64_t bytes,
                                           const tutti_memory_options* options, void** out_memory,
