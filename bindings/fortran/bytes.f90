@@ -214,10 +214,10 @@ contains
 
   !> Every rank receives its bytes of those that the rank `group_src` has, which alone gives
   !> `pieces`, one buffer for each rank (tutti_buffer_of, tutti_pieces).
-  subroutine tutti_scatter_bytes(group_src, bytes, pieces, max_bytes, group, timeout_ms, options, &
+  subroutine tutti_scatter_bytes(bytes, group_src, pieces, max_bytes, group, timeout_ms, options, &
                                  work, ierr, errmsg)
-    integer, intent(in) :: group_src
     type(tutti_bytes), optional, target, intent(inout) :: bytes
+    integer, intent(in) :: group_src
     type(tutti_buffer), optional, intent(in) :: pieces(:)
     integer(int64), optional, intent(in) :: max_bytes
     include "call.inc"

@@ -288,9 +288,9 @@ contains
 
     words = [(repeat(achar(97 + i), 3), i=1, ranks)]
     if (rank == 0) then
-      call tutti_scatter_bytes(0, bytes, tutti_pieces(words, ranks))
+      call tutti_scatter_bytes(bytes, 0, tutti_pieces(words, ranks))
     else
-      call tutti_scatter_bytes(0, bytes)
+      call tutti_scatter_bytes(bytes, 0)
     end if
     call check(bytes%text() == words(rank + 1), "scatter_bytes")
     call bytes%release()
@@ -323,7 +323,7 @@ contains
     call check_message(message, "either bytes or work must be given")
     call tutti_recv_bytes(group_src=left, tag=5, ierr=status, errmsg=message)
     call check_message(message, "either bytes or work must be given")
-    call tutti_scatter_bytes(0, ierr=status, errmsg=message)
+    call tutti_scatter_bytes(group_src=0, ierr=status, errmsg=message)
     call check_message(message, "either bytes or work must be given")
     call tutti_all_gather_bytes("", too_many(2:), work=work, ierr=status, errmsg=message)
     call check_message(message, "bytes and work are both given")
