@@ -5,8 +5,8 @@ import tutti.raw.Raw;
 
 /** Collectives that bring pieces together or spread them out. */
 abstract class Exchanges extends Collectives {
-    Exchanges(Core core, long timeoutMs, ObjectOptions objectOptions) {
-        super(core, timeoutMs, objectOptions);
+    Exchanges(Core core, long timeoutMs, long stream, ObjectOptions objectOptions) {
+        super(core, timeoutMs, stream, objectOptions);
     }
 
     /** Every rank receives every rank's input, which may differ in count.
