@@ -139,7 +139,7 @@ contains
     call check(done, "NULL waits")
     if (length == 0) then
       call work%synchronize(there(), ierr=status)
-      call check_status(status, TUTTI_ERR_UNSUPPORTED, "a stream of no device")
+      call check(status /= TUTTI_OK, "a stream of no device")
     end if
     call work%release()
   end subroutine
@@ -184,7 +184,19 @@ contains
         integer(c_int64_t), value :: from
         integer(c_size_t), value :: bytes
       end function
+      integer(c_int) function retain(context, device) bind(C)
+        import
+        type(c_ptr), intent(out) :: context
+        integer(c_int), value :: device
+      end function
+      integer(c_int) function use_it(context) bind(C)
+        import
+        type(c_ptr), value :: context
+      end function
     end interface
+    procedure(retain), pointer :: retain_context
+    procedure(use_it), pointer :: set_current
+    type(c_ptr) :: context
     procedure(to_device), pointer :: put
     procedure(to_host), pointer :: get
     type(tutti_buffer) :: data
@@ -194,7 +206,11 @@ contains
 
     call c_f_procpointer(driver("cuMemcpyHtoD_v2"), put)
     call c_f_procpointer(driver("cuMemcpyDtoH_v2"), get)
+    call c_f_procpointer(driver("cuDevicePrimaryCtxRetain"), retain_context)
+    call c_f_procpointer(driver("cuCtxSetCurrent"), set_current)
     call tutti_memory_alloc(data, 1000, TUTTI_FLOAT32)
+    call check(retain_context(context, 0) == 0, "a context")
+    call check(set_current(context) == 0, "the context is current")
     address = transfer(data%data, address)
     values = rank + 1
     call check(put(address, c_loc(values), 4000_c_size_t) == 0, "to the device")

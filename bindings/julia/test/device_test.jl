@@ -133,8 +133,15 @@ has_driver && @testset "sums on a device" begin
                         to, UInt(pointer(x)), sizeof(to))
     write(x, from) = ccall(Libdl.dlsym(driver, :cuMemcpyHtoD_v2), Cint, (UInt, Ptr{Cvoid}, Csize_t),
                            UInt(pointer(x)), from, sizeof(from))
+    function use_context()
+        context = Ref{Ptr{Cvoid}}()
+        ccall(Libdl.dlsym(driver, :cuDevicePrimaryCtxRetain), Cint, (Ref{Ptr{Cvoid}}, Cint),
+              context, 0)
+        ccall(Libdl.dlsym(driver, :cuCtxSetCurrent), Cint, (Ptr{Cvoid},), context[])
+    end
     on_ranks(2) do group
         x = alloc(Float32, 1000; group = group, device = Tutti.CudaDevice(0))
+        @test use_context() == 0
         values = fill(get_rank(group) + 1.0f0, 1000)
         @test write(x, values) == 0
         @test allreduce!(x, +; group = group) === x

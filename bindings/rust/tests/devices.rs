@@ -101,6 +101,20 @@ fn unsafe_bytes() -> DeviceSlice<u8> {
 }
 
 #[test]
+fn a_slice_says_where_it_is_and_c_hears_it() {
+    on_ranks(1, |group| {
+        let on = |kind, index| unsafe { DeviceSlice::new(THERE, 1, Device { kind, index }) };
+        let said = |slice| group.on_device().broadcast(slice, 0).unwrap_err();
+        let error = said(on(DeviceType::CPU, 3));
+        assert!(error.message().contains("data.device_index is 3"), "{error}");
+        let error = said(on(DeviceType(77), 0));
+        assert!(error.message().contains("data.device_type is 77"), "{error}");
+        let error = group.alloc_on::<u8>(Device { kind: DeviceType::CPU, index: 5 }, 1);
+        assert!(error.unwrap_err().message().contains("device_index is 5"));
+    });
+}
+
+#[test]
 fn a_stream_is_refused_with_memory_of_the_cpu() {
     on_ranks(2, |group| {
         let stream = 0x5000 as *mut c_void;
@@ -144,10 +158,17 @@ fn sums_on_a_device_are_there_where_there_is_one() {
     };
     type Copied = unsafe extern "C" fn(*mut c_void, u64, usize) -> c_int;
     type Given = unsafe extern "C" fn(u64, *const c_void, usize) -> c_int;
+    type Retain = unsafe extern "C" fn(*mut *mut c_void, c_int) -> c_int;
+    type Use = unsafe extern "C" fn(*mut c_void) -> c_int;
     let read: Copied = driver(&path, "cuMemcpyDtoH_v2");
     let write: Given = driver(&path, "cuMemcpyHtoD_v2");
+    let retain: Retain = driver(&path, "cuDevicePrimaryCtxRetain");
+    let use_context: Use = driver(&path, "cuCtxSetCurrent");
     on_ranks(2, |group| {
         let buffer = group.alloc_on::<f32>(Device::cuda(0), 1000).unwrap();
+        let mut context = null_mut();
+        assert_eq!(unsafe { retain(&mut context, 0) }, 0);
+        assert_eq!(unsafe { use_context(context) }, 0);
         let mine = vec![group.rank() as f32 + 1.0; 1000];
         let result = |slice: DeviceSlice<f32>| {
             let mut values = vec![0.0_f32; slice.len()];
