@@ -110,7 +110,7 @@ func view[T Element](c *call, buffer *raw.Tutti_buffer, slice []T) *raw.Tutti_bu
 	if c.device != nil {
 		c.place(buffer)
 	}
-	if c.device == nil || len(slice) == 0 {
+	if c.device == nil || c.device.Type == CPU || len(slice) == 0 {
 		c.pin(data, len(slice))
 	}
 	if len(slice) > 0 {

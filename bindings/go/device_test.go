@@ -2,6 +2,7 @@ package tutti
 
 import (
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"unsafe"
@@ -51,6 +52,20 @@ func TestBuffersOnADeviceSayWhichOne(t *testing.T) {
 	plain := newCall(World())
 	defer plain.release()
 	is(t, plain.limits(background).Stream, uintptr(0))
+}
+
+func TestSlicesOfTheCPUArePinnedAlsoIfTheGroupSaysCPU(t *testing.T) {
+	onRanks(t, 2, func(t *testing.T, g *Group) {
+		cpu := g.OnDevice(Device{Type: CPU})
+		var works []*Work
+		for i := 0; i < 100; i++ {
+			works = append(works, must(AllReduceAsync(background, cpu, make([]int, 1000), Sum)))
+			if i%10 == 0 {
+				runtime.GC()
+			}
+		}
+		check(t, WaitAll(background, works...))
+	})
 }
 
 func TestWithoutADeviceEveryCallRefusesIt(t *testing.T) {
