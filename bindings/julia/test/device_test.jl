@@ -104,8 +104,9 @@ end
         @test refused(() -> allreduce!([1], +; group = group, stream = stream))
         @test refused(() -> allreduce!([1], +; group = group, stream = stream, async = true))
         @test refused(() -> recv!([1]; group = group, stream = stream))
-        @test refused(() -> batch_isend_irecv([P2POp(send, [1], 0)]; group = group,
-                                              stream = stream))
+        # Of a batch either at once, or by its works.
+        @test refused(() -> wait(batch_isend_irecv([P2POp(send, [1], 0)]; group = group,
+                                                   stream = stream)[1]))
         @test refused(() -> blocking(() -> barrier(; group = group, stream = stream)))
         work = allreduce!([1], +; group = group, async = true)
         synchronize(work, nothing)
@@ -148,6 +149,18 @@ has_driver && @testset "sums on a device" begin
         @test read(values, x) == 0 && all(==(3), values)
         fetch(bcast!(view(x, 1:10); group = group, async = true))
         @test read(values, x) == 0 && all(==(3), values)
+        slot = Ref{Ptr{Cvoid}}()
+        create = Libdl.dlsym(driver, :cuStreamCreate)
+        @test ccall(create, Cint, (Ref{Ptr{Cvoid}}, Cuint), slot, 0) == 0
+        stream = StreamOnDevice(slot[])
+        wait_for_stream() = ccall(Libdl.dlsym(driver, :cuStreamSynchronize), Cint, (Ptr{Cvoid},),
+                                  stream.handle)
+        @test allreduce!(x, max; group = group, stream = stream) === x
+        work = allreduce!(x, +; group = group, async = true, stream = stream)
+        synchronize(work, stream)
+        @test wait_for_stream() == 0
+        @test read(values, x) == 0 && all(==(6), values)
+        wait(work)
         barrier(; group = group)
         close(x)
     end

@@ -2,7 +2,7 @@
 mod support;
 
 use std::ffi::{c_void, CString};
-use std::os::raw::{c_char, c_int};
+use std::os::raw::{c_char, c_int, c_uint};
 use std::ptr::null_mut;
 use support::on_ranks;
 use tutti::{Device, DeviceSlice, DeviceType, P2pOp, ReduceOp, Result, Status};
@@ -159,11 +159,14 @@ fn sums_on_a_device_are_there_where_there_is_one() {
     type Copied = unsafe extern "C" fn(*mut c_void, u64, usize) -> c_int;
     type Given = unsafe extern "C" fn(u64, *const c_void, usize) -> c_int;
     type Retain = unsafe extern "C" fn(*mut *mut c_void, c_int) -> c_int;
+    type Create = unsafe extern "C" fn(*mut *mut c_void, c_uint) -> c_int;
     type Use = unsafe extern "C" fn(*mut c_void) -> c_int;
     let read: Copied = driver(&path, "cuMemcpyDtoH_v2");
     let write: Given = driver(&path, "cuMemcpyHtoD_v2");
     let retain: Retain = driver(&path, "cuDevicePrimaryCtxRetain");
     let use_context: Use = driver(&path, "cuCtxSetCurrent");
+    let create: Create = driver(&path, "cuStreamCreate");
+    let wait_for: Use = driver(&path, "cuStreamSynchronize");
     on_ranks(2, |group| {
         let buffer = group.alloc_on::<f32>(Device::cuda(0), 1000).unwrap();
         let mut context = null_mut();
@@ -185,6 +188,15 @@ fn sums_on_a_device_are_there_where_there_is_one() {
         assert_eq!(result(slice), [3.0; 1000]);
         let work = group.start().all_reduce(slice.part(0..10), ReduceOp::MAX).unwrap();
         assert_eq!(result(work.wait().unwrap()), [3.0; 10]);
+        let mut stream = null_mut();
+        assert_eq!(unsafe { create(&mut stream, 0) }, 0);
+        let on_stream = unsafe { group.with_stream(stream) };
+        on_stream.on_device().all_reduce(slice, ReduceOp::MAX).unwrap();
+        let work = on_stream.start().all_reduce(slice, ReduceOp::SUM).unwrap();
+        unsafe { work.synchronize(stream) }.unwrap();
+        assert_eq!(unsafe { wait_for(stream) }, 0);
+        assert_eq!(result(slice), [6.0; 1000]);
+        work.wait().unwrap();
         group.barrier().unwrap();
     });
 }
