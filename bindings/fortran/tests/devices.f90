@@ -189,12 +189,20 @@ contains
         type(c_ptr), intent(out) :: context
         integer(c_int), value :: device
       end function
+      integer(c_int) function create(stream, flags) bind(C)
+        import
+        type(c_ptr), intent(out) :: stream
+        integer(c_int), value :: flags
+      end function
       integer(c_int) function use_it(context) bind(C)
         import
         type(c_ptr), value :: context
       end function
     end interface
     procedure(retain), pointer :: retain_context
+    procedure(create), pointer :: create_stream
+    procedure(use_it), pointer :: wait_for
+    type(tutti_call_options) :: options
     procedure(use_it), pointer :: set_current
     type(c_ptr) :: context
     procedure(to_device), pointer :: put
@@ -221,6 +229,17 @@ contains
     values = 0
     call check(get(c_loc(values), address, 4000_c_size_t) == 0, "from the device")
     call check(nint(values) == ranks * (ranks + 1) / 2, "sums on a device")
+
+    call c_f_procpointer(driver("cuStreamCreate"), create_stream)
+    call c_f_procpointer(driver("cuStreamSynchronize"), wait_for)
+    call check(create_stream(options%stream, 0) == 0, "a stream")
+    call tutti_all_reduce(data, TUTTI_MAX, options=options)
+    call tutti_all_reduce(data, options=options, work=work)
+    call work%synchronize(options%stream)
+    call check(wait_for(options%stream) == 0, "the stream has come past it")
+    call work%release()
+    call check(get(c_loc(values), address, 4000_c_size_t) == 0, "from the device again")
+    call check(nint(values) == ranks**2 * (ranks + 1) / 2, "sums on a stream")
     call tutti_barrier()
     call tutti_memory_release(data)
     call check(.not. c_associated(data%data), "given back")

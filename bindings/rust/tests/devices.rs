@@ -197,6 +197,34 @@ fn sums_on_a_device_are_there_where_there_is_one() {
         assert_eq!(unsafe { wait_for(stream) }, 0);
         assert_eq!(result(slice), [6.0; 1000]);
         work.wait().unwrap();
+        lists_and_messages(group, slice);
+        let wanted = if group.rank() == 0 { [12.0, 6.0] } else { [12.0, 12.0] };
+        assert_eq!(result(slice.part(0..2)), wanted);
         group.barrier().unwrap();
     });
+}
+
+/// In the first place 6 becomes 12 on both ranks, and goes to the second place of rank 1.
+fn lists_and_messages(group: &tutti::Group, all: DeviceSlice<f32>) {
+    let (rank, gpu) = (group.rank(), group.on_device());
+    let (first, second) = (all.part(0..1), all.part(1..2));
+    let (_, together) = group
+        .start()
+        .coalesce_on(Device::cuda(0), |start| {
+            drop(start.all_reduce(first, ReduceOp::SUM)?);
+            drop(start.all_reduce(all.part(2..10), ReduceOp::MAX)?);
+            Ok(())
+        })
+        .unwrap();
+    together.wait().unwrap();
+    // Ranks give 1 and 2 elements, and each has all three behind the tenth.
+    let pieces = [all.part(10..11), all.part(11..13)];
+    gpu.all_gather(all.part(20..21 + rank), &pieces).unwrap();
+    gpu.all_to_all_single_with_splits(all.part(30..32), &[1, 1], all.part(40..42), &[1, 1])
+        .unwrap();
+    if rank == 0 {
+        gpu.send(first, 1, 5).unwrap();
+    } else {
+        assert_eq!(gpu.recv(second, 0, 5).unwrap(), 0);
+    }
 }
