@@ -190,11 +190,38 @@ static const char* why_to_copy(const CFI_cdesc_t* array, int32_t dtype) {
     return array->rank == 0 || CFI_is_contiguous(array) ? NULL : "is not contiguous";
 }
 
+/* The tutti_buffer that the argument is, or NULL. What else has its size has no zeros there. */
+static const tutti_buffer* as_buffer(const CFI_cdesc_t* array) {
+    const tutti_buffer* buffer = array->base_addr;
+    uint64_t reserved = 0;
+    size_t i;
+    if (array->type != CFI_type_struct && array->type != CFI_type_other) return NULL;
+    if (array->elem_len != sizeof *buffer || buffer == NULL || elements_of(array) != 1) return NULL;
+    for (i = 0; i < sizeof buffer->reserved / sizeof *buffer->reserved; i++)
+        reserved |= buffer->reserved[i];
+    if (reserved != 0 || buffer->reserved_0 != 0) return NULL;
+    return tutti_dtype_size(buffer->dtype) == 0 ? NULL : buffer;
+}
+
+static tutti_status take_buffer(const tutti_buffer* buffer, const char* argument, int32_t dtype,
+                                tutti_buffer* out, tutti_error* error) {
+    *out = *buffer;
+    if (dtype < 0) return TUTTI_OK;
+    if (tutti_dtype_size((tutti_dtype)dtype) != tutti_dtype_size(buffer->dtype))
+        return refuse(error, "dtype is %d, but the elements of %s have another size", (int)dtype,
+                      argument);
+    out->dtype = (tutti_dtype)dtype;
+    return TUTTI_OK;
+}
+
 tutti_status tutti_fortran_open(const CFI_cdesc_t* array, const char* argument, int32_t dtype,
-                                int32_t may_copy, tutti_fortran_array* out, tutti_error* error) {
+                                int32_t may_copy, int32_t may_be_buffer, tutti_fortran_array* out,
+                                tutti_error* error) {
+    const tutti_buffer* buffer = may_be_buffer ? as_buffer(array) : NULL;
     const char* why;
     int32_t chosen;
     int64_t count;
+    if (buffer != NULL) return take_buffer(buffer, argument, dtype, &out->buffer, error);
     if (check(array, argument, error)) return error->status;
     if (choose_dtype(array, argument, dtype, &chosen, error)) return error->status;
     count = elements_of(array);

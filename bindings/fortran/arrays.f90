@@ -8,7 +8,7 @@ module tutti_arrays
   implicit none
   private
   public :: array_argument, open_array, close_array, note_text, array_extents, bytes_in, fill_array
-  public :: tutti_buffer, tutti_buffer_of, tutti_pieces, end_array
+  public :: tutti_buffer, tutti_buffer_of, tutti_pieces, tutti_device_buffer, end_array
 
   !> One array argument during a call.
   type, bind(C) :: array_argument
@@ -25,13 +25,22 @@ module tutti_arrays
     module procedure equal_pieces, counted_pieces, long_pieces
   end interface
 
+  !> tutti_device_buffer(address, count, dtype, device_type, device_index): memory of a device as a
+  !> buffer, which every call takes where it takes an array, and lists have beside others. `address`
+  !> is the device's: a c_ptr, or transfer(devptr, c_null_ptr) of CUDA Fortran's c_devptr.
+  !> `device_type` absent: TUTTI_CUDA; `device_index` absent: 0. An output must be a variable. The
+  !> memory must stay until the operation is done, or until its stream has come past it.
+  interface tutti_device_buffer
+    module procedure device_buffer, long_device_buffer
+  end interface
+
   interface
-    integer(c_int32_t) function c_open(array, argument, dtype, may_copy, opened, error) &
-        bind(C, name="tutti_fortran_open")
+    integer(c_int32_t) function c_open(array, argument, dtype, may_copy, may_be_buffer, opened, &
+                                       error) bind(C, name="tutti_fortran_open")
       import
       type(*), dimension(..), target, asynchronous, intent(in) :: array
       character(kind=c_char), intent(in) :: argument(*)
-      integer(c_int32_t), value :: dtype, may_copy
+      integer(c_int32_t), value :: dtype, may_copy, may_be_buffer
       type(array_argument), intent(inout) :: opened
       type(tutti_error), intent(inout) :: error
     end function
@@ -65,8 +74,9 @@ module tutti_arrays
     end function
   end interface
 contains
-  !> Looks at an array argument; nothing is copied if the call has failed already.
-  subroutine open_array(name, array, dtype, may_copy, opened, status, error)
+  !> Looks at an array argument; nothing is copied if the call has failed already. With
+  !> `may_be_buffer` it may be a tutti_buffer as well.
+  subroutine open_array(name, array, dtype, may_copy, opened, status, error, may_be_buffer)
     character(*), intent(in) :: name
     type(*), dimension(..), target, asynchronous, intent(in) :: array
     integer, optional, intent(in) :: dtype
@@ -74,14 +84,17 @@ contains
     type(array_argument), intent(inout) :: opened
     integer(c_int32_t), intent(inout) :: status
     type(tutti_error), intent(inout) :: error
-    integer(c_int32_t) :: wanted
+    logical, optional, intent(in) :: may_be_buffer
+    integer(c_int32_t) :: wanted, buffers
 
+    buffers = 0
+    if (present(may_be_buffer)) buffers = merge(1_c_int32_t, 0_c_int32_t, may_be_buffer)
     call note_text(array, opened)
     if (status /= TUTTI_OK) return
     wanted = -1
     if (present(dtype)) wanted = int(dtype, c_int32_t)
     status = c_open(array, name // c_null_char, wanted, &
-                    merge(1_c_int32_t, 0_c_int32_t, may_copy), opened, error)
+                    merge(1_c_int32_t, 0_c_int32_t, may_copy), buffers, opened, error)
     if (status == TUTTI_OK .and. present(dtype) .and. wanted < 0) &
       call refuse(status, error, "dtype is negative")
   end subroutine
@@ -130,7 +143,7 @@ contains
   end subroutine
 
   !> A contiguous array as one buffer of a list. The array must stay, and be a target, while the
-  !> buffer is used.
+  !> buffer is used. A buffer stays as it is.
   function tutti_buffer_of(array, dtype, ierr, errmsg) result(buffer)
     type(*), dimension(..), target, asynchronous, intent(inout) :: array
     integer, optional, intent(in) :: dtype
@@ -142,9 +155,33 @@ contains
     integer(c_int32_t) :: status
 
     status = TUTTI_OK
-    call open_array("array", array, dtype, .false., opened, status, error)
+    call open_array("array", array, dtype, .false., opened, status, error, .true.)
     buffer = opened%buffer
     call end_array(opened, status, error, ierr, errmsg)
+  end function
+
+  function device_buffer(address, count, dtype, device_type, device_index) result(buffer)
+    type(c_ptr), intent(in) :: address
+    integer, intent(in) :: count
+    integer, intent(in) :: dtype
+    integer, optional, intent(in) :: device_type, device_index
+    type(tutti_buffer) :: buffer
+    buffer = long_device_buffer(address, int(count, int64), dtype, device_type, device_index)
+  end function
+
+  function long_device_buffer(address, count, dtype, device_type, device_index) result(buffer)
+    type(c_ptr), intent(in) :: address
+    integer(int64), intent(in) :: count
+    integer, intent(in) :: dtype
+    integer, optional, intent(in) :: device_type, device_index
+    type(tutti_buffer) :: buffer
+
+    buffer%data = address
+    buffer%count = count
+    buffer%dtype = int(dtype, c_int32_t)
+    buffer%device_type = TUTTI_CUDA
+    if (present(device_type)) buffer%device_type = int(device_type, c_int32_t)
+    if (present(device_index)) buffer%device_index = int(device_index, c_int32_t)
   end function
 
   function equal_pieces(array, pieces, dtype, ierr, errmsg) result(buffers)
@@ -160,7 +197,7 @@ contains
     integer(c_int32_t) :: status
 
     status = TUTTI_OK
-    call open_array("array", array, dtype, .false., opened, status, error)
+    call open_array("array", array, dtype, .false., opened, status, error, .true.)
     if (status == TUTTI_OK .and. pieces < 1) call refuse(status, error, "pieces must be 1 or more")
     if (status == TUTTI_OK) then
       counts = opened%buffer%count / pieces
@@ -192,7 +229,7 @@ contains
     integer(c_int32_t) :: status
 
     status = TUTTI_OK
-    call open_array("array", array, dtype, .false., opened, status, error)
+    call open_array("array", array, dtype, .false., opened, status, error, .true.)
     if (status == TUTTI_OK .and. any(counts < 0)) &
       call refuse(status, error, "counts must be 0 or more")
     if (status == TUTTI_OK) &

@@ -17,9 +17,11 @@ typedef struct tutti_fortran_array {
 int32_t tutti_fortran_may_be_text(const CFI_cdesc_t* array);
 
 /* Fills `out`, or fails and names the argument. A `dtype` of -1 is the array's own. A copy is made
- * only if `may_copy` is 1. */
+ * only if `may_copy` is 1. If `may_be_buffer` is 1, the argument may also be one tutti_buffer, which
+ * stands for memory that Fortran has no array of. */
 tutti_status tutti_fortran_open(const CFI_cdesc_t* array, const char* argument, int32_t dtype,
-                                int32_t may_copy, tutti_fortran_array* out, tutti_error* error);
+                                int32_t may_copy, int32_t may_be_buffer, tutti_fortran_array* out,
+                                tutti_error* error);
 
 /* Ends what open began: brings a copy's elements back if they were to be written. */
 void tutti_fortran_close(const CFI_cdesc_t* array, int32_t write_back, tutti_fortran_array* opened);

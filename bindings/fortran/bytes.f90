@@ -4,7 +4,7 @@
 module tutti_byte_strings
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int64
-  use tutti_constants, only: tutti_error, tutti_buffer, TUTTI_OK
+  use tutti_constants, only: tutti_error, tutti_buffer, TUTTI_CPU, TUTTI_OK
   use tutti_arrays, only: bytes_in
   use tutti_base
   use tutti_functions
@@ -214,10 +214,10 @@ contains
 
   !> Every rank receives its bytes of those that the rank `group_src` has, which alone gives
   !> `pieces`, one buffer for each rank (tutti_buffer_of, tutti_pieces).
-  subroutine tutti_scatter_bytes(group_src, bytes, pieces, max_bytes, group, timeout_ms, options, &
+  subroutine tutti_scatter_bytes(bytes, group_src, pieces, max_bytes, group, timeout_ms, options, &
                                  work, ierr, errmsg)
-    integer, intent(in) :: group_src
     type(tutti_bytes), optional, target, intent(inout) :: bytes
+    integer, intent(in) :: group_src
     type(tutti_buffer), optional, intent(in) :: pieces(:)
     integer(int64), optional, intent(in) :: max_bytes
     include "call.inc"
@@ -232,6 +232,8 @@ contains
     if (present(pieces)) then
       count = size(pieces, kind=c_int64_t)
       allocate (data(count), sizes(count))
+      if (any(pieces%device_type /= TUTTI_CPU)) &
+        call refuse(this%status, this%error, "pieces must be in the memory of the CPU")
       do i = 1, size(pieces)
         data(i) = pieces(i)%data
         sizes(i) = pieces(i)%count * c_tutti_dtype_size(pieces(i)%dtype)

@@ -51,7 +51,7 @@ contains
     if (present(group)) this%may_copy = this%may_copy .and. .not. group%coalesces
   end subroutine
 
-  !> Takes an array as the call's argument of this name; an absent one stays NULL.
+  !> Takes an array, or a buffer, as the call's argument of this name; an absent one stays NULL.
   subroutine take(this, into, name, array, dtype)
     type(call_of), target, intent(inout) :: this
     type(argument), target, intent(inout) :: into
@@ -60,7 +60,8 @@ contains
     integer, optional, intent(in) :: dtype
 
     if (.not. present(array)) return
-    call open_array(name, array, dtype, this%may_copy, into%array, this%status, this%error)
+    call open_array(name, array, dtype, this%may_copy, into%array, this%status, this%error, &
+                    .true.)
     into%buffer => into%array%buffer
     if (into%array%may_be_text /= 0) this%may_write_errmsg = .false.
   end subroutine

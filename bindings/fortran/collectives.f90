@@ -59,10 +59,10 @@ contains
   !> Adds all buffers that the ranks contribute, each rank as many as it has: the exact sum, rounded
   !> once, however they are spread. Only for a group made with `reproducible`. `op`: TUTTI_SUM or
   !> TUTTI_AVG.
-  subroutine tutti_all_reduce_addends(inputs, output, op, group, dtype, timeout_ms, options, work, &
+  subroutine tutti_all_reduce_addends(output, inputs, op, group, dtype, timeout_ms, options, work, &
                                       ierr, errmsg)
-    type(tutti_buffer), intent(in) :: inputs(:)
     type(*), dimension(..), target, asynchronous, intent(inout) :: output
+    type(tutti_buffer), intent(in) :: inputs(:)
     type(tutti_reduce_op), optional, intent(in) :: op
     integer, optional, intent(in) :: dtype
     include "call.inc"

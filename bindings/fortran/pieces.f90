@@ -15,6 +15,18 @@ module tutti_piece_collectives
   public :: tutti_all_gather, tutti_all_gather_into_tensor, tutti_gather, tutti_scatter
   public :: tutti_reduce_scatter, tutti_reduce_scatter_tensor
   public :: tutti_all_to_all, tutti_all_to_all_single
+
+  !> Every rank gives every rank a buffer. `inputs` not given: `outputs` are also the inputs.
+  interface tutti_all_to_all
+    module procedure from_lists, in_place
+  end interface
+
+  !> Every rank gives every rank a piece of one array and receives the pieces in another one, in
+  !> rank order. Split sizes are the elements of each piece, one for each rank; not given: equal
+  !> pieces. `input` absent: taken from `output`.
+  interface tutti_all_to_all_single
+    module procedure equal_pieces, unequal_pieces, unequal_outputs, unequal_inputs
+  end interface
 contains
   !> Every rank receives every rank's input, which may differ in count. `input` absent: taken from
   !> this rank's output.
@@ -58,10 +70,10 @@ contains
 
   !> The rank `group_dst` receives every rank's input; it alone gives `outputs`. `input` absent,
   !> there: taken from its output.
-  subroutine tutti_gather(group_dst, input, outputs, group, dtype, timeout_ms, options, work, &
+  subroutine tutti_gather(input, group_dst, outputs, group, dtype, timeout_ms, options, work, &
                           ierr, errmsg)
-    integer, intent(in) :: group_dst
     type(*), dimension(..), optional, target, asynchronous, intent(in) :: input
+    integer, intent(in) :: group_dst
     type(tutti_buffer), optional, intent(in) :: outputs(:)
     integer, optional, intent(in) :: dtype
     include "call.inc"
@@ -78,10 +90,10 @@ contains
 
   !> Every rank receives its piece of what the rank `group_src` has, which alone gives `inputs`.
   !> `output` absent, there: its piece stays where it is.
-  subroutine tutti_scatter(group_src, output, inputs, group, dtype, timeout_ms, options, work, &
+  subroutine tutti_scatter(output, group_src, inputs, group, dtype, timeout_ms, options, work, &
                            ierr, errmsg)
-    integer, intent(in) :: group_src
     type(*), dimension(..), optional, target, asynchronous, intent(inout) :: output
+    integer, intent(in) :: group_src
     type(tutti_buffer), optional, intent(in) :: inputs(:)
     integer, optional, intent(in) :: dtype
     include "call.inc"
@@ -140,61 +152,109 @@ contains
     call end_call(this, work, ierr, errmsg)
   end subroutine
 
-  !> Every rank gives every rank a buffer. `inputs` absent: `outputs` are also the inputs.
-  subroutine tutti_all_to_all(outputs, inputs, group, timeout_ms, options, work, ierr, errmsg)
-    type(tutti_buffer), intent(in) :: outputs(:)
-    type(tutti_buffer), optional, intent(in) :: inputs(:)
+  subroutine from_lists(outputs, inputs, group, timeout_ms, options, work, ierr, errmsg)
+    type(tutti_buffer), intent(in) :: outputs(:), inputs(:)
     include "call.inc"
+    type(tutti_buffer) :: given(max(1, size(inputs)))
 
+    given(1:size(inputs)) = inputs  ! which has an address also if it is empty
     call begin_call(this, group, timeout_ms, options, work)
-    this%status = c_tutti_all_to_all(this%group, inputs, count_of(inputs), outputs, &
+    this%status = c_tutti_all_to_all(this%group, given, size(inputs, kind=c_int64_t), outputs, &
                                      size(outputs, kind=c_int64_t), this%options, this%work, &
                                      this%error)
     call end_call(this, work, ierr, errmsg)
   end subroutine
 
-  !> Every rank gives every rank a piece of one array and receives the pieces in another one, in
-  !> rank order. Split sizes are the elements of each piece; absent: equal pieces. `input` absent:
-  !> taken from `output`.
-  subroutine tutti_all_to_all_single(output, input, output_split_sizes, input_split_sizes, group, &
-                                     dtype, timeout_ms, options, work, ierr, errmsg)
+  subroutine in_place(outputs, group, timeout_ms, options, work, ierr, errmsg)
+    type(tutti_buffer), intent(in) :: outputs(:)
+    include "call.inc"
+    type(tutti_buffer), allocatable :: none(:)  ! absent for C
+
+    call begin_call(this, group, timeout_ms, options, work)
+    this%status = c_tutti_all_to_all(this%group, none, 0_c_int64_t, outputs, &
+                                     size(outputs, kind=c_int64_t), this%options, this%work, &
+                                     this%error)
+    call end_call(this, work, ierr, errmsg)
+  end subroutine
+
+  subroutine equal_pieces(output, input, group, dtype, timeout_ms, options, work, ierr, errmsg)
     type(*), dimension(..), target, asynchronous, intent(inout) :: output
     type(*), dimension(..), optional, target, asynchronous, intent(in) :: input
-    integer, optional, intent(in) :: output_split_sizes(:), input_split_sizes(:)
+    integer, optional, intent(in) :: dtype
+    include "sizes.inc"
+    call exchange(output, input, out_sizes, in_sizes, group, dtype, timeout_ms, options, work, &
+                  ierr, errmsg)
+  end subroutine
+
+  subroutine unequal_pieces(output, input, output_split_sizes, input_split_sizes, group, dtype, &
+                            timeout_ms, options, work, ierr, errmsg)
+    type(*), dimension(..), target, asynchronous, intent(inout) :: output
+    type(*), dimension(..), optional, target, asynchronous, intent(in) :: input
+    integer, intent(in) :: output_split_sizes(:), input_split_sizes(:)
+    integer, optional, intent(in) :: dtype
+    include "sizes.inc"
+    allocate (out_sizes, source=int(output_split_sizes, c_int64_t))
+    allocate (in_sizes, source=int(input_split_sizes, c_int64_t))
+    call exchange(output, input, out_sizes, in_sizes, group, dtype, timeout_ms, options, work, &
+                  ierr, errmsg)
+  end subroutine
+
+  subroutine unequal_outputs(output, input, output_split_sizes, group, dtype, timeout_ms, options, &
+                             work, ierr, errmsg)
+    type(*), dimension(..), target, asynchronous, intent(inout) :: output
+    type(*), dimension(..), optional, target, asynchronous, intent(in) :: input
+    integer, intent(in) :: output_split_sizes(:)
+    integer, optional, intent(in) :: dtype
+    include "sizes.inc"
+    allocate (out_sizes, source=int(output_split_sizes, c_int64_t))
+    call exchange(output, input, out_sizes, in_sizes, group, dtype, timeout_ms, options, work, &
+                  ierr, errmsg)
+  end subroutine
+
+  ! The sizes are last, so that they have to be named: else they could be the output's.
+  subroutine unequal_inputs(output, input, group, dtype, timeout_ms, options, work, ierr, errmsg, &
+                            input_split_sizes)
+    type(*), dimension(..), target, asynchronous, intent(inout) :: output
+    type(*), dimension(..), optional, target, asynchronous, intent(in) :: input
+    integer, intent(in) :: input_split_sizes(:)
+    integer, optional, intent(in) :: dtype
+    include "sizes.inc"
+    allocate (in_sizes, source=int(input_split_sizes, c_int64_t))
+    call exchange(output, input, out_sizes, in_sizes, group, dtype, timeout_ms, options, work, &
+                  ierr, errmsg)
+  end subroutine
+
+  !> The exchange itself; sizes that are not allocated are absent for C.
+  subroutine exchange(output, input, out_sizes, in_sizes, group, dtype, timeout_ms, options, work, &
+                      ierr, errmsg)
+    type(*), dimension(..), target, asynchronous, intent(inout) :: output
+    type(*), dimension(..), optional, target, asynchronous, intent(in) :: input
+    integer(c_int64_t), allocatable, intent(in) :: out_sizes(:), in_sizes(:)
     integer, optional, intent(in) :: dtype
     include "call.inc"
     type(argument), target :: out, in
-    integer(c_int64_t), allocatable :: out_sizes(:), in_sizes(:)
-    integer(c_int64_t) :: out_count, in_count
 
     call begin_call(this, group, timeout_ms, options, work)
     call take(this, out, "output", output, dtype)
     call take(this, in, "input", input, dtype)
-    call sizes_of(output_split_sizes, out_sizes, out_count)
-    call sizes_of(input_split_sizes, in_sizes, in_count)
     if (this%status == TUTTI_OK) &
-      this%status = c_tutti_all_to_all_single(this%group, in%buffer, in_sizes, in_count, &
-                                              out%buffer, out_sizes, out_count, this%options, &
-                                              this%work, this%error)
+      this%status = c_tutti_all_to_all_single(this%group, in%buffer, in_sizes, length(in_sizes), &
+                                              out%buffer, out_sizes, length(out_sizes), &
+                                              this%options, this%work, this%error)
     call give_back(this, out, output, .true.)
     call give_back(this, in, input, .false.)
     call end_call(this, work, ierr, errmsg)
   end subroutine
+
+  pure integer(c_int64_t) function length(sizes)
+    integer(c_int64_t), allocatable, intent(in) :: sizes(:)
+    length = 0
+    if (allocated(sizes)) length = size(sizes, kind=c_int64_t)
+  end function
 
   pure integer(c_int64_t) function count_of(buffers)
     type(tutti_buffer), optional, intent(in) :: buffers(:)
     count_of = 0
     if (present(buffers)) count_of = size(buffers, kind=c_int64_t)
   end function
-
-  !> Sizes as C has them; not allocated, which is absent for C, if they are absent.
-  pure subroutine sizes_of(sizes, c_sizes, count)
-    integer, optional, intent(in) :: sizes(:)
-    integer(c_int64_t), allocatable, intent(out) :: c_sizes(:)
-    integer(c_int64_t), intent(out) :: count
-    count = 0
-    if (.not. present(sizes)) return
-    count = size(sizes, kind=c_int64_t)
-    allocate (c_sizes, source=int(sizes, c_int64_t))
-  end subroutine
 end module tutti_piece_collectives

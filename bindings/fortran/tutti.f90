@@ -13,7 +13,7 @@ module tutti
   use tutti_base, only: TUTTI_NO_TIMEOUT, TUTTI_DEFAULT_TIMEOUT, tutti_status_name, &
                         tutti_last_error, tutti_error_message, tutti_set_error_message, &
                         tutti_c_string, tutti_text
-  use tutti_arrays, only: tutti_buffer_of, tutti_pieces
+  use tutti_arrays, only: tutti_buffer_of, tutti_pieces, tutti_device_buffer
   use tutti_byte_strings
   use tutti_collectives
   use tutti_group_creation

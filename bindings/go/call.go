@@ -26,6 +26,7 @@ type call struct {
 	frame    *frame
 	pins     runtime.Pinner
 	group    *Group
+	device   *Device // of the group; nil: the CPU
 	op       *CustomOp
 	fault    error // of an argument, found before C was called
 	receives bool  // a message, so that it can be cancelled until that comes
@@ -46,6 +47,9 @@ var calls = sync.Pool{New: func() any {
 func newCall(group *Group) *call {
 	c := calls.Get().(*call)
 	c.group = group
+	if group != nil {
+		c.device = group.device
+	}
 	return c
 }
 
@@ -99,11 +103,16 @@ func (c *call) pin(data unsafe.Pointer, length int) {
 	}
 }
 
-// view describes a slice to C, in a buffer of the frame or of a list, and pins it.
+// view describes a slice to C, in a buffer of the frame or of a list, and pins it if it is of Go.
 func view[T Element](c *call, buffer *raw.Tutti_buffer, slice []T) *raw.Tutti_buffer {
 	*buffer = raw.Tutti_buffer{Count: int64(len(slice)), Dtype: uint32(DTypeOf[T]())}
 	data := unsafe.Pointer(unsafe.SliceData(slice))
-	c.pin(data, len(slice))
+	if c.device != nil {
+		c.place(buffer)
+	}
+	if c.device == nil || c.device.Type == CPU || len(slice) == 0 {
+		c.pin(data, len(slice))
+	}
 	if len(slice) > 0 {
 		buffer.Data = uintptr(data)
 	}
@@ -158,12 +167,24 @@ func (c *call) run(ctx context.Context) error {
 	if c.group.isCoalescing() {
 		return c.collect(ctx)
 	}
+	if c.onStream() {
+		return c.enqueue(ctx)
+	}
 	if ctx.Done() != nil || !blocking.enter() {
 		return c.runAsWork(ctx)
 	}
 	defer blocking.leave()
 	defer c.release()
 	if c.start(nil, nil) != raw.TUTTI_OK {
+		return c.failure(ctx, &c.frame.err)
+	}
+	return c.deliverNow()
+}
+
+// enqueue makes the call on its stream; it returns before the operation is done.
+func (c *call) enqueue(ctx context.Context) error {
+	defer c.release()
+	if c.start(c.limits(ctx), nil) != raw.TUTTI_OK {
 		return c.failure(ctx, &c.frame.err)
 	}
 	return c.deliverNow()
@@ -225,11 +246,15 @@ func (c *call) begin(ctx context.Context) (*operation, error) {
 	return o, nil
 }
 
-// limits are the call's options: the time that the context gives.
+// limits are the call's options: the time that the context gives, and the stream.
 func (c *call) limits(ctx context.Context) *raw.Tutti_call_options {
 	c.frame.options.Timeout_ms = raw.TUTTI_DEFAULT_TIMEOUT
 	if deadline, has := ctx.Deadline(); has {
 		c.frame.options.Timeout_ms = millisecondsUntil(deadline)
+	}
+	c.frame.options.Stream = 0
+	if c.device != nil {
+		c.frame.options.Stream = c.device.Stream
 	}
 	return &c.frame.options
 }

@@ -62,14 +62,19 @@ func Coalesce(ctx context.Context, g *Group, function func(coalescing *Group) er
 // [Coalesce] says; any number of goroutines may call them. CoalescingEnd does them; Close drops
 // them, and so does the garbage collector.
 func (g *Group) CoalescingBegin() (*Group, error) {
+	var device *Device
+	if g != nil {
+		device = g.device
+	}
+	options := device.coalescingOptions()
 	handle, err := ask(func(handle *raw.Tutti_group, e *raw.Tutti_error) int32 {
-		return raw.Tutti_coalescing_begin(g.handle(), nil, handle, e)
+		return raw.Tutti_coalescing_begin(g.handle(), options, handle, e)
 	})
 	if err != nil {
 		return nil, err
 	}
 	coalescing := newGroup(handle)
-	coalescing.collected = &collected{}
+	coalescing.collected, coalescing.device = &collected{}, device
 	return coalescing, nil
 }
 
@@ -85,6 +90,10 @@ func (g *Group) CoalescingEndAsync(ctx context.Context) (*Work, error) {
 func (g *Group) coalescingEnd() *call {
 	c := newCall(nil)
 	c.owed = true
+	if g != nil {
+		c.device = g.device
+	}
+	g = g.base()
 	handle := g.handle()
 	if g.isCoalescing() {
 		handle = raw.Tutti_group(g.number.Swap(0))

@@ -23,7 +23,6 @@ OTHERWISE = {
         tutti_object_get_timestamp tutti_object_get_array tutti_object_get_elements""",
     "a work's end comes by its callback, and goroutines wait for that": """
         tutti_work_is_completed tutti_work_is_success tutti_work_wait_any tutti_work_wait_all""",
-    "slices are memory of the CPU, which has no streams": "tutti_work_synchronize",
     "a zero struct of Go, with its size, is the same": """
         tutti_error_init tutti_store_options_init tutti_store_call_options_init
         tutti_tcp_store_options_init tutti_reduce_op_options_init tutti_group_options_init

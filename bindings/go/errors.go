@@ -98,6 +98,7 @@ var goNames = strings.NewReplacer(
 	"input_split_count", "len(inputSplits)", "input_split_sizes", "inputSplits",
 	"output_split_count", "len(outputSplits)", "output_split_sizes", "outputSplits",
 	"rank_count", "len(ranks)", "split_count", "len(lists)", "max_bytes", "MaxBytes",
+	"options.stream is", "Device.Stream is", "stream is given", "the stream is given",
 	"is_master", "isMaster", "world_size=", "world_size=", "world_size", "worldSize",
 	"timeout_ms", "timeout", "TUTTI_NO_TIMEOUT", "NoTimeout")
 
@@ -112,7 +113,7 @@ func errorOf(said *raw.Tutti_error) *Error {
 	switch failure.Status {
 	case ErrInvalidHandle: // what is nil or closed here is NULL there
 		failure.Message = strings.Replace(failure.Message, " is NULL", " is nil or closed", 1)
-	case ErrInvalidArgument:
+	case ErrInvalidArgument, ErrUnsupported:
 		failure.Message = goNames.Replace(failure.Message)
 	}
 	return failure

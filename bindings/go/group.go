@@ -16,6 +16,8 @@ import (
 type Group struct {
 	number    atomic.Uintptr // C's handle; 0 once it is closed
 	collected *collected     // of a coalescing; else nil
+	of        *Group         // whose handle it uses, see OnDevice; else nil
+	device    *Device        // where the slices of its calls are; nil: the CPU
 }
 
 var (
@@ -43,7 +45,7 @@ func (g *Group) handle() raw.Tutti_group {
 	if g == nil {
 		return 0
 	}
-	return raw.Tutti_group(g.number.Load())
+	return raw.Tutti_group(g.base().number.Load())
 }
 
 // GroupOptions are the options of a group; zero is every field's default, and so is a nil pointer.
@@ -74,6 +76,7 @@ func (g *Group) Close() error { return g.Destroy(context.Background()) }
 // Destroy ends the group as Close does. Finished sends have until the deadline of the context to
 // arrive; without one, as with Close, two seconds.
 func (g *Group) Destroy(ctx context.Context) error {
+	g = g.base()
 	if g == nil || g == nonMember || g == world && !IsInitialized() {
 		return nil
 	}
@@ -107,6 +110,7 @@ func (g *Group) Destroy(ctx context.Context) error {
 // Release gives back this Group and leaves the group as it is, for other Groups of [Group.Retain];
 // with the last of them it ends in the background. The default group does not end so.
 func (g *Group) Release() {
+	g = g.base()
 	if g == nil || g == world || g == nonMember {
 		return
 	}

@@ -298,7 +298,7 @@ func TestMeshesOfAnyLayout(t *testing.T) {
 		if err != nil && !strings.Contains(err.Error(), "len(ranks) is 4") {
 			t.Errorf("%q does not name ranks", err)
 		}
-		_, err = InitDeviceMesh(background, g, []int{6}, &MeshOptions{DeviceType: CUDA})
+		_, err = InitDeviceMesh(background, g, []int{6}, &MeshOptions{DeviceType: XPU})
 		failsWith(t, err, ErrUnsupported)
 		check(t, g.Barrier(background))
 	})

@@ -21,7 +21,8 @@ type Buffer[T Element] struct {
 // 0. Every rank of the group calls it, in the same order as its collectives. Those of this group,
 // and its messages, whose slices lie in such Buffers on all ranks that give data, are done without
 // copying the data first, as far as the ranks are on one host; everywhere else a Buffer's slice is
-// like any other. To be ended with [Buffer.Free]; the group may be closed before.
+// like any other. To be ended with [Buffer.Free]; the group may be closed before. With a Group of
+// [Group.OnDevice] the memory is on that device.
 //
 // It blocks until all have come, up to the deadline of the context or the group's timeout; to
 // cancel the context does not end it.
@@ -36,6 +37,10 @@ func Alloc[T Element](ctx context.Context, g *Group, count int) (*Buffer[T], err
 	}
 	options := &raw.Tutti_memory_options{}
 	options.Struct_size = uint32(unsafe.Sizeof(*options))
+	if g != nil && g.device != nil {
+		options.Device_type = int32(g.device.Type)
+		options.Device_index = toInt32(g.device.Index)
+	}
 	if deadline, has := ctx.Deadline(); has {
 		options.Timeout_ms = millisecondsUntil(deadline)
 	}

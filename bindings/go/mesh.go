@@ -105,7 +105,7 @@ func MeshFromGroup(groups []*Group, ranks, shape []int, options *MeshOptions) (*
 
 // timeoutToBe is the group's timeout, also of the default group that is made where there is none.
 func (g *Group) timeoutToBe() (time.Duration, error) {
-	if g == world && !IsInitialized() {
+	if g.base() == world && !IsInitialized() {
 		return defaultTimeout, nil
 	}
 	return g.Timeout()

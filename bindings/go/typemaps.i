@@ -71,6 +71,11 @@ GO_POINTER(const int64_t**, *uintptr)
 %typemap(imtype) void* user "uintptr"
 %typemap(goin) void* user "$result = $input"
 %typemap(in) void* user "$1 = (void*)$input;"
+// Streams are numbers, too: some are small ones, which are no pointers to Go.
+%typemap(gotype) void* stream "uintptr"
+%typemap(imtype) void* stream "uintptr"
+%typemap(goin) void* stream "$result = $input"
+%typemap(in) void* stream "$1 = (void*)$input;"
 // Callbacks are functions of C; callbacks.go has one for each.
 GO_POINTER(tutti_release_function, unsafe.Pointer)
 GO_POINTER(tutti_work_callback, unsafe.Pointer)

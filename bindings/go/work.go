@@ -47,6 +47,23 @@ func (w *Work) Wait(ctx context.Context) error {
 	return o.wait(ctx)
 }
 
+// Synchronize makes a stream of a device, for instance a cudaStream_t or CUstream, wait for the
+// operation while the caller goes on: what is enqueued on it later finds the results. With 0 the
+// caller waits, as in Wait.
+func (w *Work) Synchronize(stream uintptr) error {
+	if stream == 0 {
+		return w.Wait(context.Background())
+	}
+	o, err := w.open()
+	if err != nil {
+		return err
+	}
+	defer runtime.KeepAlive(w)
+	return attempt(func(e *raw.Tutti_error) int32 {
+		return raw.Tutti_work_synchronize(o.call.frame.work, stream, e)
+	})
+}
+
 // Done is closed when the operation is done, successfully or not; for select. After it, Wait
 // returns at once.
 func (w *Work) Done() <-chan struct{} {

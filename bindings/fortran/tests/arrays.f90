@@ -322,7 +322,7 @@ contains
     call tutti_coalescing_end(coalescing, ierr=status)
     call check_status(status, TUTTI_ERR_INVALID_HANDLE, "a coalescing ends once")
 
-    call tutti_coalescing_begin(dropped, options=tutti_coalescing_options(device_type=TUTTI_CUDA), &
+    call tutti_coalescing_begin(dropped, options=tutti_coalescing_options(device_type=TUTTI_XPU), &
                                 ierr=status, errmsg=message)
     call check_message(message, "device")
     call tutti_coalescing_begin(dropped)

@@ -78,10 +78,10 @@ contains
 
     all_of = 99
     if (rank == 0) then
-      call tutti_gather(0, mine, tutti_pieces(all_of, ranks))
+      call tutti_gather(mine, 0, tutti_pieces(all_of, ranks))
       call check(all(all_of(1, :) == [(i, i=0, ranks - 1)]), "gather")
     else
-      call tutti_gather(0, mine)
+      call tutti_gather(mine, 0)
       call check(all(all_of == 99), "others receive nothing")
     end if
   end subroutine
@@ -97,9 +97,9 @@ contains
     end do
     part = 0
     if (rank == root) then
-      call tutti_scatter(root, part, tutti_pieces(whole, ranks))
+      call tutti_scatter(part, root, tutti_pieces(whole, ranks))
     else
-      call tutti_scatter(root, part)
+      call tutti_scatter(part, root)
     end if
     call check(all(part == 10 * rank + [1, 2, 3]), "scatter")
 
@@ -156,9 +156,19 @@ contains
     call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "no split sizes of the input")
     call tutti_all_to_all_single(x, x, output_split_sizes=no_sizes, ierr=status, errmsg=message)
     call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "no split sizes of the output")
-    call tutti_scatter(rank, x(1), none, ierr=status, errmsg=message)
+    ! To the compiler, constants without elements look absent.
+    call tutti_all_to_all(tutti_pieces(x, ranks), [tutti_buffer ::], ierr=status, errmsg=message)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "a constant without inputs")
+    call tutti_all_to_all_single(x, x, [integer ::], [integer ::], ierr=status, errmsg=message)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "a constant without split sizes")
+    call check_message(message, "split")
+    call tutti_all_to_all_single(x, x, [integer ::], ierr=status)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "a constant without sizes of the output")
+    call tutti_all_to_all_single(x, x, input_split_sizes=[integer ::], ierr=status)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "a constant without sizes of the input")
+    call tutti_scatter(x(1), rank, none, ierr=status, errmsg=message)
     call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "nothing to scatter")
-    call tutti_gather(rank, x(1), none, ierr=status, errmsg=message)
+    call tutti_gather(x(1), rank, none, ierr=status, errmsg=message)
     call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "nowhere to gather")
     call check(all(x == rank), "nothing was done")
   end subroutine
@@ -200,7 +210,7 @@ contains
                "reproducible")
     addends = 0.5
     list = tutti_pieces(addends(:, 1:2), 2)
-    call tutti_all_reduce_addends(list, sums, group=exact)
+    call tutti_all_reduce_addends(sums, list, group=exact)
     call check(all(nint(sums) == ranks), "addends")
     call exact%release()
   end subroutine

@@ -140,7 +140,7 @@ contains
     call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "no such dimension")
     call mesh%get_group(group, dim_name="depth", ierr=status, errmsg=message)
     call check_message(message, "depth")
-    call tutti_init_device_mesh(none, [1], device_type=TUTTI_CUDA, ierr=status, errmsg=message)
+    call tutti_init_device_mesh(none, [1], device_type=TUTTI_XPU, ierr=status, errmsg=message)
     call check_message(message, "device")
     call none%get_group(group, dim=1, ierr=status)
     call check_status(status, TUTTI_ERR_INVALID_HANDLE, "no mesh")

@@ -29,6 +29,7 @@ include("options.jl")
 include("events.jl")
 include("threads.jl")
 include("bytes.jl")
+include("device.jl")
 include("buffer.jl")
 include("writable.jl")
 include("store.jl")
@@ -60,7 +61,7 @@ export Group, WORLD, NON_MEMBER, init_process_group, destroy_process_group, is_i
     get_group_rank, get_global_rank, get_process_group_ranks, get_pg_count, get_name,
     get_failed_ranks
 export Work, waitany, waitall, iscompleted, issuccess, source_rank, then, cancel, op_type,
-    sequence_number, duration
+    sequence_number, duration, synchronize
 export ReduceOp, PremulSum, SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR
 export bcast!, allreduce!, allreduce, allreduce_addends!, reduce!, allgather!, allgather, gather!,
     gather, scatter!, reducescatter!, alltoall!, barrier, monitored_barrier, coalescing, blocking

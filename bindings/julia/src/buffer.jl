@@ -75,6 +75,8 @@ goes on after the call. Elements the library does not know are moved as bytes, b
 """
 function lend(x::Memory, name; keeps::Bool, reduces::Bool = false)
     is_contiguous(x) && return Lent(x, x, Ref(buffer(x, name, reduces)))
+    is_on_device(x) &&
+        throw(ArgumentError("$name is not dense in the memory of $(device(x)): it is not copied"))
     keeps && throw(ArgumentError("$name is not dense in memory: an operation that goes on after " *
                                  "the call needs an Array or a view without gaps"))
     copy = Array(x)
@@ -95,18 +97,19 @@ function buffer(x::Memory, name, reduces::Bool)
     known === nothing && reduces &&
         throw(ArgumentError("$name has elements of type $type, which cannot be reduced"))
     count = length(x) * (known === nothing ? sizeof(type) : 1)
-    raw_buffer(address(x, name), count, known === nothing ? Raw.TUTTI_UINT8 : known)
+    raw_buffer(address(x, name), count, known === nothing ? Raw.TUTTI_UINT8 : known, device(x))
 end
 
-raw_buffer(data::Ptr, count, type) =
-    Raw.tutti_buffer(data, count, type, Raw.TUTTI_CPU, 0, 0, (0, 0, 0, 0))
+raw_buffer(data::Ptr, count, type, place::Device) =
+    Raw.tutti_buffer(data, count, type, place.type, place.index, 0, (0, 0, 0, 0))
 
 address(x::Base.RefValue, name) = Ptr{Cvoid}(Base.unsafe_convert(Ptr{eltype(x)}, x))
 function address(x::AbstractArray, name)
     isempty(x) && return C_NULL
     start = pointer(x)
-    start isa Ptr || throw(ArgumentError("$name is not in the memory of the CPU"))
-    Ptr{Cvoid}(start)
+    start isa Ptr || is_on_device(x) || throw(ArgumentError(
+        "$name is not in the memory of the CPU; a method of Tutti.device says where"))
+    Ptr{Cvoid}(UInt(start))
 end
 
 "Whether a collective's argument is a list of buffers, one for each rank, and not one buffer."
@@ -134,7 +137,9 @@ function pieces(whole::Lent, count, name)
         "$name has $elements elements, which $count ranks cannot share equally"))
     buffer = whole.buffer[]
     bytes = sizeof(eltype(whole.memory)) * elements ÷ count
-    [raw_buffer(buffer.data + i * bytes, buffer.count ÷ count, buffer.dtype) for i in 0:(count - 1)]
+    place = Device(buffer.device_type, buffer.device_index)
+    [raw_buffer(buffer.data + i * bytes, buffer.count ÷ count, buffer.dtype, place)
+     for i in 0:(count - 1)]
 end
 
 pointer_to(lent::Lent) = lent.buffer

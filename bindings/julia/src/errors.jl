@@ -72,8 +72,41 @@ function exception(error::Ref{Raw.tutti_error})
         start = Ptr{UInt8}(pointer_from_objref(error))
         field(name, kind) = unsafe_load(Ptr{kind}(start + offset(Raw.tutti_error, name)))
         message = unsafe_string(start + offset(Raw.tutti_error, :message))
-        TuttiError{field(:status, Int32)}(field(:rank, Int32), field(:system_errno, Int32), message)
+        status = field(:status, Int32)
+        status in names_arguments && (message = in_julia(message))
+        TuttiError{status}(field(:rank, Int32), field(:system_errno, Int32), message)
     end
+end
+
+"The failures whose messages name arguments."
+const names_arguments = (Raw.TUTTI_ERR_INVALID_ARGUMENT, Raw.TUTTI_ERR_INVALID_HANDLE,
+                         Raw.TUTTI_ERR_UNSUPPORTED)
+
+"What C calls an argument, and what it is called here."
+const julia_names = Dict(
+    "NULL" => "nothing", "TUTTI_NO_TIMEOUT" => "Inf", "buffer" => "x", "group_dst" => "dst",
+    "group_peer" => "rank", "group_src" => "src", "input_count" => "length(input)",
+    "input_split_count" => "length(input_splits)", "input_split_sizes" => "input_splits",
+    "inputs" => "input", "object_count" => "length(values)", "options.stream" => "stream",
+    "output_count" => "length(output)", "output_split_count" => "length(output_splits)",
+    "output_split_sizes" => "output_splits", "outputs" => "output",
+    "rank_count" => "length(ranks)", "split_count" => "length(parts)", "timeout_ms" => "timeout")
+
+"""
+A message with the names that arguments have here, and places in lists counted from 1; what is
+quoted in it stays.
+"""
+function in_julia(message)
+    addends = startswith(message, "tutti_all_reduce_addends")
+    words = r"\"[^\"]*\"|\boptions\.stream\b|\b[A-Za-z]\w*(?:\[\d+\])?"
+    replace(message, words => function (found)
+        startswith(found, '"') && return found
+        name, place = match(r"^([\w.]*)(?:\[(\d+)\])?$", found).captures
+        place = place === nothing ? "" : string("[", parse(Int, place) + 1, "]")
+        addends && name == "inputs" && return name * place
+        addends && name == "input_count" && return "length(inputs)"
+        get(julia_names, name, name) * place
+    end)
 end
 
 offset(type, name) = fieldoffset(type, findfirst(==(name), fieldnames(type)))

@@ -19,6 +19,9 @@ Starts an operation of the library: `f(group, args..., work, error)`. Waits for 
 function issue(f::F, manner::Manner, finish, roots, group::Group, args...) where {F}
     check_open(group)
     group.collected === nothing || return collect_call(f, manner, finish, roots, group, args...)
+    if !manner.async && !manner.asks_julia && has_stream(args...)
+        return enqueue(f, finish, roots, group, args...)
+    end
     if !manner.async && !manner.needs_work && !manner.asks_julia && is_blocking()
         return issue_directly(f, finish, roots, group, args...)
     end
@@ -49,6 +52,17 @@ function wait_issued(pending::Pending, id, handle, direct::Bool)
         announce(pending, id, handle)
         wait(pending.ended)
     end
+end
+
+"Whether a call is enqueued on a stream, by its options."
+has_stream() = false
+has_stream(_, args...) = has_stream(args...)
+has_stream(options::Base.RefValue{Raw.tutti_call_options}, args...) = options[].stream != C_NULL
+
+"Makes a call that returns before the operation is done."
+function enqueue(f::F, finish, roots, group, args...) where {F}
+    GC.@preserve roots call_waiting(f, group, args..., C_NULL)
+    finish(C_NULL)
 end
 
 function issue_directly(f::F, finish, roots, group, args...) where {F}
@@ -124,12 +138,14 @@ end
 (output::Output)(_) = give_back(output.lent)
 
 """
-    coalescing(f; group = WORLD, async = false, timeout = nothing)
+    coalescing(f; group = WORLD, async = false, timeout = nothing, stream = nothing,
+               device = Tutti.CPU)
 
 Calls `f(together)`, where `together` is a group: the collectives of arrays that `f` gives it are
 done as one operation when `f` returns, and those that are alike share their messages. The results
 are there when `coalescing` returns, or with `async = true` when the `Work` it returns is done. All
-ranks make the same calls. The group itself works as ever meanwhile.
+ranks make the same calls. The group itself works as ever meanwhile. Arrays of a device need it as
+`device`.
 
 ```julia
 coalescing() do together
@@ -138,9 +154,10 @@ coalescing() do together
 end
 ```
 """
-function coalescing(f; group::Group = WORLD, async::Bool = false, timeout = nothing)
-    options, slot = call_options(timeout), group_slot()
-    call(Raw.tutti_coalescing_begin, group, C_NULL, slot)
+function coalescing(f; group::Group = WORLD, async::Bool = false, timeout = nothing,
+                    stream = nothing, device::Device = CPU)
+    options, slot = call_options(timeout, stream), group_slot()
+    call(Raw.tutti_coalescing_begin, group, coalescing_options(device), slot)
     collected = Collected([], ReentrantLock())
     together = Group(slot[], collected)
     failure = nothing

@@ -10,22 +10,28 @@ mutable struct HostArray{T, N} <: DenseArray{T, N}
 end
 
 """
-    alloc(T, dims...; group = WORLD, timeout = nothing)
+    alloc(T, dims...; group = WORLD, timeout = nothing, device = Tutti.CPU)
 
 An array of zeros in memory that the other ranks of this host read where it is. Collectives and
 messages of the group whose data lie in such arrays, or in views of them, on all ranks that give
 data, copy less; everywhere else it is an array like any other. Every rank of the group calls it, in
 the order of its collectives; the dimensions may differ, and be 0.
 
+With a `device`, for instance `Tutti.CudaDevice(0)`, it is a `Tutti.DeviceArray` in memory of that.
+
 `close` gives the memory back, the collector does so if the program forgets, and the group may end
 before. An operation that has begun keeps the memory until it is done.
 """
-function alloc(::Type{T}, dims::Integer...; group::Group = WORLD, timeout = nothing) where {T}
+function alloc(::Type{T}, dims::Integer...; group::Group = WORLD, timeout = nothing,
+               device::Device = CPU) where {T}
     isbitstype(T) || throw(ArgumentError("T is $T, whose elements are not plain bits"))
     bytes, lengths, slot = size_in_bytes(T, dims), Int.(dims), Ref(C_NULL)
     make_room(bytes)
-    wanted = Ref(options(Raw.tutti_memory_options; timeout_ms = milliseconds(timeout)))
+    wanted = Ref(options(Raw.tutti_memory_options; timeout_ms = milliseconds(timeout),
+                         device_type = device.type, device_index = device.index))
     call_waiting(Raw.tutti_memory_alloc, group, bytes, wanted, slot)
+    device == CPU ||
+        return finalizer(close, DeviceArray{T, length(dims)}(slot[], lengths, device))
     Threads.atomic_add!(bytes_held, bytes)
     finalizer(close, HostArray{T, length(dims)}(slot[], lengths))
 end

@@ -24,9 +24,17 @@ seconds(milliseconds::Integer) =
     milliseconds == Raw.TUTTI_NO_TIMEOUT ? Inf : milliseconds / 1000
 
 "The options of one collective or message."
-call_options(::Nothing) = C_NULL
-call_options(timeout) =
-    Ref(options(Raw.tutti_call_options; timeout_ms = milliseconds(timeout)))
+call_options(::Nothing, ::Nothing = nothing) = C_NULL
+call_options(timeout, stream = nothing) =
+    Ref(options(Raw.tutti_call_options; timeout_ms = milliseconds(timeout),
+                stream = stream_address(stream)))
+
+"A stream of a device for C: its address, or of an object, CUDA.jl's CuStream, its `handle`."
+stream_address(::Nothing) = C_NULL
+stream_address(address::Ptr) = Ptr{Cvoid}(address)
+stream_address(stream) = stream_address(stream.handle)
+stream_address(number::Integer) =
+    throw(ArgumentError("stream is the number $number, not a Ptr or an object with a handle"))
 
 "The options of a call on a store that may wait."
 store_call_options(::Nothing) = C_NULL

@@ -2,25 +2,26 @@
 # scatter, all_to_all. Lists hold one array for each rank, that of rank 0 first.
 
 """
-    allgather!(output, input; group = WORLD, async = false, timeout = nothing)
+    allgather!(output, input; group = WORLD, async = false, timeout = nothing, stream = nothing)
 
 Every rank receives every rank's `input`, one after the other in the array `output`, or each in its
 array of the list `output`; these may differ in length. `nothing` for `input`: it is in its place in
 `output` already. torch: all_gather_into_tensor, all_gather.
 """
 function allgather!(output, input::Union{Memory, Nothing} = nothing; group::Group = WORLD,
-                    async::Bool = false, timeout = nothing)
+                    async::Bool = false, timeout = nothing, stream = nothing)
     stays = keeps(async, group)
     given = input === nothing ? nothing : lend(input, :input; keeps = stays)
     if is_list(output)
         outs = lend_list(lend_output, output, :output; keeps = stays)
         done = Output(AnyOutput(outs, output))
         return issue(Raw.tutti_all_gather, Manner(async = async), done, (given, outs), group,
-                     buffer_of(given), outs.buffers, length(outs.buffers), call_options(timeout))
+                     buffer_of(given), outs.buffers, length(outs.buffers),
+                     call_options(timeout, stream))
     end
     out = lend_output(output, :output; keeps = stays)
     issue(Raw.tutti_all_gather_into_tensor, Manner(async = async), Output(out), (given, out), group,
-          buffer_of(given), out.buffer, call_options(timeout))
+          buffer_of(given), out.buffer, call_options(timeout, stream))
 end
 
 buffer_of(lent::Lent) = lent.buffer
@@ -33,6 +34,9 @@ struct AnyOutput
 end
 give_back(output::AnyOutput) = (give_back(output.lent); output.result)
 
+"A new array for elements of another one, where those are."
+array_like(x, dims...) = is_on_device(x) ? similar(x, dims...) : Array{eltype(x)}(undef, dims...)
+
 """
     allgather(x; group = WORLD, timeout = nothing)
 
@@ -40,7 +44,7 @@ Every rank's `x`, a number or an array of the same size on all ranks, in an arra
 more: `allgather(x)[.., r + 1]` is of rank `r`.
 """
 function allgather(x::AbstractArray; group::Group = WORLD, options...)
-    output = Array{eltype(x)}(undef, size(x)..., max(0, get_world_size(group)))
+    output = array_like(x, size(x)..., max(0, get_world_size(group)))
     allgather!(output, x; group = group, options...)
 end
 allgather(x::Number; group::Group = WORLD, timeout = nothing) =
@@ -55,19 +59,20 @@ function lend_pieces(lender, x, name, group; options...)
 end
 
 """
-    gather!(output, input; dst = 0, group = WORLD, async = false, timeout = nothing)
+    gather!(output, input; dst = 0, group = WORLD, async = false, timeout = nothing,
+            stream = nothing)
 
 Rank `dst` receives every rank's `input`: one after the other in the array `output`, or each in its
 array of a list. Other ranks give `nothing` as `output`.
 """
 function gather!(output, input::Union{Memory, Nothing}; dst::Integer = 0, group::Group = WORLD,
-                 async::Bool = false, timeout = nothing)
+                 async::Bool = false, timeout = nothing, stream = nothing)
     stays = keeps(async, group)
     outs = lend_pieces(lend_output, output, :output, group; keeps = stays)
     given = input === nothing ? nothing : lend(input, :input; keeps = stays)
     issue(Raw.tutti_gather, Manner(async = async), Output(AnyOutput(outs, output)), (outs, given),
           group, buffer_of(given), pointer_to(outs), count_of(outs), int32(dst, :dst),
-          call_options(timeout))
+          call_options(timeout, stream))
 end
 
 """
@@ -77,7 +82,7 @@ On rank `dst` what `allgather` gives; `nothing` on the others.
 """
 function gather(x::AbstractArray; dst::Integer = 0, group::Group = WORLD, options...)
     receives = get_rank(group) == dst
-    output = receives ? Array{eltype(x)}(undef, size(x)..., get_world_size(group)) : nothing
+    output = receives ? array_like(x, size(x)..., get_world_size(group)) : nothing
     gather!(output, x; dst = dst, group = group, options...)
 end
 function gather(x::Number; dst::Integer = 0, group::Group = WORLD, timeout = nothing)
@@ -86,48 +91,51 @@ function gather(x::Number; dst::Integer = 0, group::Group = WORLD, timeout = not
 end
 
 """
-    scatter!(output, input; src = 0, group = WORLD, async = false, timeout = nothing)
+    scatter!(output, input; src = 0, group = WORLD, async = false, timeout = nothing,
+             stream = nothing)
 
 Every rank receives in `output` its piece of the `input` of rank `src`, an array of as many times
 the elements as there are ranks, or a list of arrays. Other ranks give `nothing` as `input`.
 """
 function scatter!(output::Union{Memory, Nothing}, input = nothing; src::Integer = 0,
-                  group::Group = WORLD, async::Bool = false, timeout = nothing)
+                  group::Group = WORLD, async::Bool = false, timeout = nothing, stream = nothing)
     stays = keeps(async, group)
     out = output === nothing ? nothing : lend_output(output, :output; keeps = stays)
     ins = lend_pieces(lend, input, :input, group; keeps = stays)
     issue(Raw.tutti_scatter, Manner(async = async), Output(out), (out, ins), group,
-          pointer_to(ins), count_of(ins), buffer_of(out), int32(src, :src), call_options(timeout))
+          pointer_to(ins), count_of(ins), buffer_of(out), int32(src, :src),
+          call_options(timeout, stream))
 end
 
 """
     alltoall!(output, input; output_splits = nothing, input_splits = nothing, group = WORLD,
-              async = false, timeout = nothing)
+              async = false, timeout = nothing, stream = nothing)
 
 Every rank gives every rank a piece of `input` and receives the pieces in `output`, in rank order.
 Both are arrays in equal pieces, or in pieces of as many elements as the splits say; or both are
 lists of arrays, which may differ in length. torch: all_to_all_single, all_to_all.
 """
 function alltoall!(output, input = nothing; output_splits = nothing, input_splits = nothing,
-                   group::Group = WORLD, async::Bool = false, timeout = nothing)
+                   group::Group = WORLD, async::Bool = false, timeout = nothing, stream = nothing)
     stays = keeps(async, group)
     is_list(output) && !(output_splits === input_splits === nothing) &&
         throw(ArgumentError("output_splits and input_splits are of arrays; output is a list, " *
                             "whose arrays say how much goes where"))
-    is_list(output) && return alltoall_lists!(output, input, group, async, stays, timeout)
+    is_list(output) && return alltoall_lists!(output, input, group, async, stays,
+                                               call_options(timeout, stream))
     out = lend_output(output, :output; keeps = stays)
     given = input === nothing ? nothing : lend(input, :input; keeps = stays)
     issue(Raw.tutti_all_to_all_single, Manner(async = async), Output(out), (out, given), group,
           buffer_of(given), split_sizes(input_splits, :input_splits)..., out.buffer,
-          split_sizes(output_splits, :output_splits)..., call_options(timeout))
+          split_sizes(output_splits, :output_splits)..., call_options(timeout, stream))
 end
 
-function alltoall_lists!(output, input, group, async, stays, timeout)
+function alltoall_lists!(output, input, group, async, stays, options)
     outs = lend_list(lend_output, output, :output; keeps = stays)
     ins = input === nothing ? nothing : lend_list(lend, input, :input; keeps = stays)
     issue(Raw.tutti_all_to_all, Manner(async = async), Output(AnyOutput(outs, output)),
           (outs, ins), group, pointer_to(ins), count_of(ins), outs.buffers, length(outs.buffers),
-          call_options(timeout))
+          options)
 end
 
 split_sizes(::Nothing, name) = (C_NULL, 0)

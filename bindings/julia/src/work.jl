@@ -135,6 +135,18 @@ function Base.fetch(work::Work; timeout = nothing)
     result(pending)
 end
 
+"""
+    synchronize(work, stream)
+
+Makes a stream of a device, a `Ptr` or CUDA.jl's `CuStream`, wait for the operation while this task
+goes on: what is enqueued on the stream later finds the results. Throws what the operation failed
+with.
+"""
+function synchronize(work::Work, stream)
+    check_open(work)
+    call_waiting(Raw.tutti_work_synchronize, work, stream_address(stream))
+end
+
 function wait_limited(work::Work, limit)
     try
         call_waiting(Raw.tutti_work_wait, work, limit)

@@ -5,15 +5,12 @@ const StructuredMatrix = Union{
     Symmetric, Hermitian, LinearAlgebra.AbstractTriangular, Diagonal, Bidiagonal, Tridiagonal,
     SymTridiagonal, UpperHessenberg}
 
-"Arrays whose elements are those of their parent, in another order, shape or type."
-const Rearranged = Union{SubArray, Base.ReshapedArray, Base.ReinterpretArray, PermutedDimsArray,
-                         Adjoint, Transpose}
-
 "Whether each element of an array can be set, to anything."
 is_writable(::Union{Array, BitArray, Base.RefValue}) = true
 is_writable(::Union{AbstractRange, StructuredMatrix, Base.CodeUnits}) = false
 is_writable(x::Rearranged) = is_writable(parent(x))
-is_writable(x::AbstractArray) = !isbitstype(eltype(x)) || takes_its_elements(x)
+is_writable(x::AbstractArray) =
+    is_on_device(x) || !isbitstype(eltype(x)) || takes_its_elements(x)
 
 "Whether an array of which nothing is known takes the elements that it has already."
 function takes_its_elements(x)

@@ -5,11 +5,28 @@ using Dates: Minute, Second
     on_ranks(2) do group
         error = thrown(() -> bcast!([1]; src = 9, group = group))
         @test error isa InvalidArgumentError && error isa TuttiError
-        @test occursin("group_src is 9", error.message) && error.rank == -1 && error.errno == 0
+        @test occursin(": src is 9", error.message) && error.rank == -1 && error.errno == 0
         @test startswith(sprint(showerror, error), "InvalidArgumentError: ")
         @test startswith(repr(error), "InvalidArgumentError(-1, 0, \"tutti_broadcast: ")
         @test Tutti.status(error) == Raw.TUTTI_ERR_INVALID_ARGUMENT
     end
+end
+
+@testset "messages have the names of Julia" begin
+    on_ranks(2) do group
+        message(f) = thrown(f).message
+        lists = message(() -> allgather!([[1]], [1]; group = group))
+        @test occursin("length(output) is 1", lists)
+        splits = message(() -> alltoall!([0, 0], [1, 2]; input_splits = [2], group = group))
+        @test occursin("input_splits has 1", splits)
+        addends = message(() -> allreduce_addends!([1.0], [[1.0, 2.0]]; group = group))
+        @test !occursin("input_count", addends)
+    end
+    said = Tutti.in_julia("tutti_f: outputs[3].count is 0, \"group_src\" is NULL, timeout_ms is 1")
+    @test said == "tutti_f: output[4].count is 0, \"group_src\" is nothing, timeout is 1"
+    @test Tutti.in_julia("options.stream is given") == "stream is given"
+    @test Tutti.in_julia("tutti_all_reduce_addends: inputs[0].dtype") ==
+          "tutti_all_reduce_addends: inputs[1].dtype"
 end
 
 @testset "what the library cannot be asked is named" begin

@@ -27,7 +27,7 @@
         @test ranks(square) == [3 1; 0 2] && get_coordinate(square) ==
             Dict(3 => (0, 0), 1 => (0, 1), 0 => (1, 0), 2 => (1, 1), 4 => nothing, 5 => nothing)[r]
         @test_throws ArgumentError init_device_mesh((6,); group = group, device_type = :tpu)
-        @test_throws TuttiError init_device_mesh((6,); group = group, device_type = :cuda)
+        @test_throws TuttiError init_device_mesh((6,); group = group, device_type = :xpu)
         @test_throws InvalidArgumentError get_group(mesh, "depth")
         @test_throws InvalidArgumentError get_group(mesh, 9)
         @test_throws ArgumentError get_group(mesh, 0)

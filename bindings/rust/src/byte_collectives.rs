@@ -2,7 +2,7 @@
 //! may come of one rank than the group's [`ObjectOptions`](crate::ObjectOptions) say.
 use crate::bytes::Bytes;
 use crate::calls::c_source;
-use crate::error::{c_int, Result, Status};
+use crate::error::{c_int, Error, Result, Status};
 use crate::group::{Call, Group};
 use crate::memory::{reading, reading_each, CBuffer, Held, Readable};
 use crate::object_calls::{self, Room};
@@ -125,6 +125,20 @@ fn recv(
     }
 }
 
+/// Refuses bytes that the CPU cannot read.
+fn need_cpu<B: Readable>(data: &B) -> Result<()> {
+    let refused = |slice| {
+        let message = format!("data is a {slice:?}; bytes are in the memory of the CPU");
+        Err(Error::new(Status::UNSUPPORTED, message))
+    };
+    data.on_device().map_or(Ok(()), refused)
+}
+
+fn on_cpu<B: Readable>(data: &Held<B>) -> Result<CBuffer> {
+    need_cpu(data.get())?;
+    Ok(data.reading())
+}
+
 impl Group {
     /// Every rank receives the bytes of rank `src`, which gives `Some` and receives `None`.
     pub fn broadcast_bytes(&self, data: Option<&[u8]>, src: usize) -> Result<Option<Bytes>> {
@@ -182,7 +196,7 @@ impl<'a> Start<'a> {
         B: Readable<Element = u8> + 'a,
     {
         let (mut room, data) = (Room::new(usize::from(data.is_none())), data.map(Held::new));
-        let buffer = data.as_ref().map_or_else(|| reading::<u8>(&[]), |data| data.reading());
+        let buffer = data.as_ref().map_or_else(|| Ok(reading::<u8>(&[])), on_cpu)?;
         let call = broadcast(self.group(), buffer, room.out(), c_int(src, "src")?);
         self.begin(call, move |work| {
             drop(data);
@@ -196,7 +210,7 @@ impl<'a> Start<'a> {
         B: Readable<Element = u8> + 'a,
     {
         let (data, mut room) = (Held::new(data), Room::new(self.group().world_size()));
-        let call = all_gather(self.group(), data.reading(), room.out());
+        let call = all_gather(self.group(), on_cpu(&data)?, room.out());
         self.begin(call, move |work| {
             drop(data);
             room.take(Some(work))
@@ -212,7 +226,7 @@ impl<'a> Start<'a> {
         let count = if here { self.group().world_size() } else { 0 };
         let (data, mut room) = (Held::new(data), Room::new(count));
         let out = room.out();
-        let call = gather(self.group(), data.reading(), out, c_int(dst, "dst")?);
+        let call = gather(self.group(), on_cpu(&data)?, out, c_int(dst, "dst")?);
         self.begin(call, move |work| {
             drop(data);
             Ok(if here { Some(room.take(Some(work))?) } else { None })
@@ -226,6 +240,7 @@ impl<'a> Start<'a> {
     {
         let (data, mut room) = (Held::new(data), Room::new(1));
         let out = room.out();
+        data.get().iter().try_for_each(need_cpu)?;
         let call = scatter(self.group(), data.reading_each(), out, c_int(src, "src")?);
         self.begin(call, move |work| {
             drop(data);
@@ -240,7 +255,7 @@ impl<'a> Start<'a> {
     {
         self.need_at_once()?;
         let data = Held::new(data);
-        let call = send(data.reading(), c_int(dst, "dst")?, c_int(tag, "tag")?);
+        let call = send(on_cpu(&data)?, c_int(dst, "dst")?, c_int(tag, "tag")?);
         self.begin(call, move |_| Ok(data.give_back()))
     }
 

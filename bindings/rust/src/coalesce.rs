@@ -1,9 +1,11 @@
 //! Collectives that are collected first, and done as one operation.
+use crate::device::Device;
 use crate::error::{check, Error, Result, Status};
 use crate::group::{Call, Group};
 use crate::raw;
 use crate::start::Start;
 use crate::work::{Handle, Work};
+use std::mem::size_of;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
@@ -30,12 +32,29 @@ impl<'a> Start<'a> {
         &self,
         function: impl FnOnce(&Start<'a>) -> Result<R>,
     ) -> Result<(R, Work<'a, ()>)> {
+        self.coalesce_where(None, function)
+    }
+
+    /// As [`Start::coalesce`], of collectives whose memory is on a device.
+    pub fn coalesce_on<R>(
+        &self,
+        device: Device,
+        function: impl FnOnce(&Start<'a>) -> Result<R>,
+    ) -> Result<(R, Work<'a, ()>)> {
+        self.coalesce_where(Some(device), function)
+    }
+
+    fn coalesce_where<R>(
+        &self,
+        device: Option<Device>,
+        function: impl FnOnce(&Start<'a>) -> Result<R>,
+    ) -> Result<(R, Work<'a, ()>)> {
         if self.coalesced.is_some() {
             return Err(Error::argument("a coalescing cannot be in another one"));
         }
         let lot = self.lot.clone().unwrap_or_default();
         let handle = Handle::new(null_mut());
-        let mut collecting = Collecting::begin(self.group(), handle.clone())?;
+        let mut collecting = Collecting::begin(self.group(), device, handle.clone())?;
         lot.add(&handle);
         let together = Start::collecting(collecting.calls(), lot.clone(), handle.clone());
         let result = catch_unwind(AssertUnwindSafe(|| function(&together)));
@@ -54,6 +73,15 @@ fn drop_held<K>(kept: K) -> Result<()> {
     Ok(())
 }
 
+fn options_on(device: Device) -> Result<raw::tutti_coalescing_options> {
+    Ok(raw::tutti_coalescing_options {
+        struct_size: size_of::<raw::tutti_coalescing_options>() as u32,
+        device_type: device.kind,
+        device_index: device.c_index()?,
+        reserved: 0,
+    })
+}
+
 /// A coalescing. It ends in any case, also by a panic, and what was collected is then done.
 struct Collecting<'g> {
     group: &'g Group,
@@ -63,10 +91,15 @@ struct Collecting<'g> {
 }
 
 impl<'g> Collecting<'g> {
-    fn begin(group: &'g Group, handle: Arc<Handle>) -> Result<Collecting<'g>> {
-        let mut calls = null_mut();
+    fn begin(
+        group: &'g Group,
+        device: Option<Device>,
+        handle: Arc<Handle>,
+    ) -> Result<Collecting<'g>> {
+        let (options, mut calls) = (device.map(options_on).transpose()?, null_mut());
+        let options = options.as_ref().map_or(null(), |options| options as *const _);
         check(|error| unsafe {
-            raw::tutti_coalescing_begin(group.raw(), null(), &mut calls, error)
+            raw::tutti_coalescing_begin(group.raw(), options, &mut calls, error)
         })?;
         let gone = || Error::new(Status::ABORTED, "the group was destroyed");
         let calls = unsafe { Group::adopt(calls) }.ok_or_else(gone)?;
@@ -87,8 +120,7 @@ impl<'g> Collecting<'g> {
         let mut ended = self.group.call(end, &mut work);
         if ended.is_err() {
             // Options that are refused must not leave calls behind.
-            let plain = self.group.with_timeout(crate::Timeout::Default);
-            ended = plain.call(end, &mut work).and(ended);
+            ended = self.group.plain().call(end, &mut work).and(ended);
         }
         self.handle.set(work);
         ended

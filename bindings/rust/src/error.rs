@@ -61,7 +61,12 @@ impl Error {
             status,
             rank: usize::try_from((*error).rank).ok(),
             system_errno: (*error).system_errno,
-            message: message.to_string_lossy().into_owned(),
+            message: match status {
+                Status::INVALID_ARGUMENT | Status::INVALID_HANDLE | Status::UNSUPPORTED => {
+                    in_rust(&message.to_string_lossy())
+                }
+                _ => message.to_string_lossy().into_owned(),
+            },
         }
     }
 
@@ -81,6 +86,55 @@ impl Error {
             *place = byte as c_char;
         }
         error.message[size] = 0;
+    }
+}
+
+/// What C calls an argument, and what it is called here.
+const NAMES: &[(&str, &str)] = &[
+    ("NULL", "none"),
+    ("TUTTI_NO_TIMEOUT", "Timeout::Never"),
+    ("buffer", "data"),
+    ("group_dst", "dst"),
+    ("group_peer", "dst or src"),
+    ("group_src", "src"),
+    ("input_count", "inputs.len()"),
+    ("input_split_count", "input_splits.len()"),
+    ("input_split_sizes", "input_splits"),
+    ("object_count", "values.len()"),
+    ("output_count", "outputs.len()"),
+    ("output_split_count", "output_splits.len()"),
+    ("output_split_sizes", "output_splits"),
+    ("rank_count", "ranks.len()"),
+    ("split_count", "groups.len()"),
+    ("timeout_ms", "timeout"),
+];
+
+/// A message with the names that arguments have here; what is quoted in it stays.
+fn in_rust(message: &str) -> String {
+    let mut quoted = false;
+    let mut translated = String::with_capacity(message.len());
+    for part in message.split_inclusive('"') {
+        if quoted {
+            translated.push_str(part);
+        } else {
+            translate(part, &mut translated);
+        }
+        quoted = !quoted;
+    }
+    translated
+}
+
+fn translate(text: &str, into: &mut String) {
+    let text = text.replace("options.stream", "the stream");
+    let mut rest = text.as_str();
+    while !rest.is_empty() {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let (name, behind) = rest.split_at(rest.find(|c: char| !is_name(c)).unwrap_or(rest.len()));
+        let known = NAMES.iter().find(|(of_c, _)| *of_c == name);
+        into.push_str(known.map_or(name, |(_, here)| here));
+        let (between, behind) = behind.split_at(behind.find(is_name).unwrap_or(behind.len()));
+        into.push_str(between);
+        rest = behind;
     }
 }
 

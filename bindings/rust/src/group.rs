@@ -6,6 +6,7 @@ use crate::raw;
 use crate::timeout::Timeout;
 use std::fmt;
 use std::mem::size_of;
+use std::os::raw::c_void;
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
 
@@ -18,8 +19,17 @@ use std::sync::Arc;
 pub struct Group {
     own: Arc<Own>,
     timeout: Timeout,
+    stream: Stream,
     objects: ObjectOptions,
 }
+
+/// A stream of a device, as C knows it; NULL: none.
+#[derive(Clone, Copy)]
+struct Stream(*mut c_void);
+
+// It is only handed on.
+unsafe impl Send for Stream {}
+unsafe impl Sync for Stream {}
 
 struct Own {
     handle: *mut raw::tutti_group,
@@ -67,7 +77,7 @@ impl Group {
             raw::tutti_group_release(handle);
         }
         let (timeout, objects) = Default::default();
-        own.map(|own| Group { own, timeout, objects })
+        own.map(|own| Group { own, timeout, stream: Stream(null_mut()), objects })
     }
 
     pub(crate) fn raw(&self) -> *mut raw::tutti_group {
@@ -81,6 +91,23 @@ impl Group {
     /// This group, with another timeout for the calls that are made through it.
     pub fn with_timeout(&self, timeout: impl Into<Timeout>) -> Group {
         Group { timeout: timeout.into(), ..self.clone() }
+    }
+
+    /// This group, with a stream of a device for the collectives and messages that are made through
+    /// it: a `cudaStream_t` or `CUstream`, as cudarc's `cu_stream()` and cust's `as_inner()` give
+    /// it; NULL: none. Calls of [`Group::on_device`] return when they are enqueued on it, and what
+    /// is enqueued on it later finds their results. Works of [`Group::start`] begin behind what is
+    /// enqueued on it now. Calls with memory of the CPU are refused.
+    ///
+    /// # Safety
+    /// The stream is one of the device that the memory is on, and there as long as it is used.
+    pub unsafe fn with_stream(&self, stream: *mut c_void) -> Group {
+        Group { stream: Stream(stream), ..self.clone() }
+    }
+
+    /// This group, with the default options of calls.
+    pub(crate) fn plain(&self) -> Group {
+        Group { timeout: Timeout::Default, stream: Stream(null_mut()), ..self.clone() }
     }
 
     /// This group, with other options for the objects and bytes that are sent through it.
@@ -97,11 +124,12 @@ impl Group {
             struct_size: size_of::<raw::tutti_call_options>() as u32,
             reserved: 0,
             timeout_ms: self.timeout.milliseconds(),
-            stream: null_mut(),
+            stream: self.stream.0,
             on_done: None,
             on_done_user: null_mut(),
         };
-        let options = if options.timeout_ms == 0 { null() } else { &options as *const _ };
+        let is_default = options.timeout_ms == 0 && options.stream.is_null();
+        let options = if is_default { null() } else { &options as *const _ };
         check(|error| call(&Call { group: self.raw(), options, work, error }))
     }
 

@@ -14,7 +14,8 @@
 //! ```
 //!
 //! Calls on a [`Group`] return when they are done. [`Group::start`] has the same calls for memory
-//! that they own until they are done, [`scope`] for memory that they borrow.
+//! that they own until they are done, [`scope`] for memory that they borrow, and
+//! [`Group::on_device`] for memory of devices.
 #![warn(missing_docs, missing_debug_implementations, rust_2018_idioms)]
 
 mod array;
@@ -27,6 +28,7 @@ mod calls;
 mod coalesce;
 mod collectives;
 mod create_group;
+mod device;
 mod element;
 mod error;
 mod group;
@@ -41,6 +43,7 @@ mod object;
 mod object_calls;
 mod object_collectives;
 mod object_options;
+mod on_device;
 mod outgoing;
 mod point_to_point;
 pub mod raw;
@@ -60,6 +63,7 @@ pub use array::Array;
 pub use buffer::Buffer;
 pub use builder::ObjectBuilder;
 pub use bytes::Bytes;
+pub use device::{Device, DeviceBuffer, DeviceSlice, DeviceType};
 pub use element::{bf16, dtype_size, f16, Bool, Complex, Dtype, Element};
 pub use error::{status_name, Error, Result, Status};
 pub use group::{world, Group};
@@ -74,9 +78,10 @@ pub use new_group::NewGroupOptions;
 pub use node::Node;
 pub use object::Object;
 pub use object_options::{Compress, ObjectOptions};
+pub use on_device::OnDevice;
 pub use outgoing::Outgoing;
 pub use point_to_point::{P2pOp, Source};
-pub use raw::{DeviceType, ObjectKind};
+pub use raw::ObjectKind;
 pub use reduce_op::{CustomOp, Operator, ReduceOp};
 pub use scope::{scope, Scope};
 pub use spawn::{spawn, spawn_and_go_on, SpawnOptions, Spawned};

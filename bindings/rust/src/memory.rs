@@ -1,5 +1,6 @@
 //! The memory of callers, as C is told of it.
 use crate::buffer::Buffer;
+use crate::device::DeviceSlice;
 use crate::element::Element;
 use crate::raw::{self, Dtype};
 use std::marker::PhantomData;
@@ -32,6 +33,19 @@ pub(crate) fn writing<T: Element>(data: &mut [T]) -> CBuffer {
     buffer_at(data.as_mut_ptr().cast::<c_void>(), data.len(), T::DTYPE)
 }
 
+/// A buffer that is only read, wherever it is.
+fn reading_of<B: Readable>(data: &B) -> CBuffer {
+    data.on_device().map_or_else(|| reading(data.elements()), DeviceSlice::buffer)
+}
+
+/// A buffer that is written, wherever it is.
+fn writing_of<B: Writable>(data: &mut B) -> CBuffer {
+    match data.on_device() {
+        Some(slice) => slice.buffer(),
+        None => writing(data.elements_mut()),
+    }
+}
+
 pub(crate) fn reading_each<T: Element>(list: &[&[T]]) -> Vec<CBuffer> {
     list.iter().map(|data| reading(data)).collect()
 }
@@ -41,19 +55,24 @@ pub(crate) fn writing_each<T: Element>(list: &mut [&mut [T]]) -> Vec<CBuffer> {
 }
 
 /// Memory that an operation may read while the caller goes on: a `Vec` or [`Buffer`], which it owns
-/// until it is done, or a slice, array, `Vec` or [`Buffer`] that is borrowed for as long.
+/// until it is done, or a slice, array, `Vec` or [`Buffer`] that is borrowed for as long; or memory
+/// of a device, a [`DeviceSlice`] or [`DeviceBuffer`](crate::DeviceBuffer).
 ///
 /// # Safety
-/// What `elements` returns stays where it is, and readable, when the value is moved.
+/// What `elements` and `on_device` return stays where it is, and readable, when the value is moved.
 pub unsafe trait Readable: Send {
     /// What it is made of.
     type Element: Element;
-    /// The elements.
+    /// The elements; none if they are on a device.
     fn elements(&self) -> &[Self::Element];
+    /// The elements, if they are on a device.
+    fn on_device(&self) -> Option<DeviceSlice<Self::Element>> {
+        None
+    }
 }
 
 /// Memory that an operation may write while the caller goes on: a `Vec` or [`Buffer`], or a slice,
-/// array, `Vec` or [`Buffer`] that is borrowed mutably.
+/// array, `Vec` or [`Buffer`] that is borrowed mutably; or memory of a device.
 ///
 /// # Safety
 /// What `elements_mut` returns is what `elements` does, and nobody else has access to it.
@@ -128,25 +147,25 @@ impl<B> Held<B> {
 
 impl<B: Readable> Held<B> {
     pub(crate) fn reading(&self) -> CBuffer {
-        reading(self.get().elements())
+        reading_of(self.get())
     }
 }
 
 impl<B: Writable> Held<B> {
     pub(crate) fn writing(&mut self) -> CBuffer {
-        writing(self.get_mut().elements_mut())
+        writing_of(self.get_mut())
     }
 }
 
 impl<B: Readable> Held<Vec<B>> {
     pub(crate) fn reading_each(&self) -> Vec<CBuffer> {
-        self.get().iter().map(|data| reading(data.elements())).collect()
+        self.get().iter().map(reading_of).collect()
     }
 }
 
 impl<B: Writable> Held<Vec<B>> {
     pub(crate) fn writing_each(&mut self) -> Vec<CBuffer> {
-        self.get_mut().iter_mut().map(|data| writing(data.elements_mut())).collect()
+        self.get_mut().iter_mut().map(writing_of).collect()
     }
 }
 

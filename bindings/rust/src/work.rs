@@ -124,6 +124,17 @@ impl<'a, R> Work<'a, R> {
         self.handle.wait(Timeout::After(limit))
     }
 
+    /// Makes a stream of a device wait for the operation, while the caller goes on: what is
+    /// enqueued on it later finds the results. NULL: the caller waits, as [`Work::wait`] does. What
+    /// the operation holds it still holds, until the work is waited for or dropped.
+    ///
+    /// # Safety
+    /// The stream is one of the device that the memory is on, and there.
+    pub unsafe fn synchronize(&self, stream: *mut c_void) -> Result<()> {
+        let work = self.handle.raw();
+        check(|error| raw::tutti_work_synchronize(work, stream, error))
+    }
+
     /// Whether the operation is done, successfully or not.
     pub fn is_completed(&self) -> bool {
         self.handle.is_completed()

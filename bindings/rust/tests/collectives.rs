@@ -300,16 +300,20 @@ fn bad_arguments_are_errors_that_name_them() {
         assert!(error.message().contains("src"), "{error}");
         let error = group.broadcast(&mut data, 2).unwrap_err();
         assert_eq!(error.status(), Status::INVALID_ARGUMENT);
+        assert!(error.message().contains(": src is 2"), "{error}");
         let error = group.all_reduce(&mut data, ReduceOp::BAND).unwrap_err();
         assert_eq!(error.status(), Status::INVALID_ARGUMENT);
         let error = group.all_reduce(&mut data, ReduceOp(123_456)).unwrap_err();
         assert_eq!(error.status(), Status::INVALID_ARGUMENT);
         let mut one = [0_i32];
         assert!(group.all_gather_into_tensor(&[1, 2], &mut one).is_err());
-        assert!(group.all_gather(&[1], &mut [&mut one]).is_err());
+        let error = group.all_gather(&[1], &mut [&mut one]).unwrap_err();
+        assert!(error.message().contains("outputs.len() is 1"), "{error}");
         assert!(group.all_reduce_addends(&[], &mut data, ReduceOp::SUM).is_err());
         let mut two = [0_i32; 2];
-        assert!(group.all_to_all_single_with_splits(&[1, 2], &[2], &mut two, &[1, 1]).is_err());
+        let error =
+            group.all_to_all_single_with_splits(&[1, 2], &[2], &mut two, &[1, 1]).unwrap_err();
+        assert!(error.message().contains("input_splits has 1"), "{error}");
         assert!(group.all_to_all_single_with_splits(&[1, 2], &[2, 1], &mut two, &[1, 1]).is_err());
     });
 }

@@ -53,7 +53,7 @@ fn a_mesh_of_any_layout() {
         assert_eq!(along.rank(), place[1]);
         let unknown = mesh.group("c").unwrap_err();
         assert!(unknown.message().contains('c'), "{unknown}");
-        let gpu = Mesh::init(Some(group), DeviceType::CUDA, &[4], &[], GroupOptions::default());
+        let gpu = Mesh::init(Some(group), DeviceType::XPU, &[4], &[], GroupOptions::default());
         assert!(gpu.unwrap_err().message().contains("device"));
         along.barrier().unwrap();
         group.barrier().unwrap();

@@ -15,8 +15,8 @@ import headers  # noqa: E402
 NOT_USED = {f"tutti_{noun}_options_init" for noun in
             ("tcp_store", "group", "new_group", "call", "reduce_op", "object", "spawn",
              "coalescing", "destroy", "memory", "store", "store_call")}
-# A Group is shared by Arc, and memory is the CPU's.
-NOT_USED |= {"tutti_group_retain", "tutti_work_synchronize"}
+# A Group is shared by Arc.
+NOT_USED |= {"tutti_group_retain"}
 # Slices go in as they are; a tensor of DLPack is an address, which only unsafe code can give.
 NOT_USED |= {"tutti_buffer_from_dlpack", "tutti_buffer_from_dlpack_versioned"}
 NOT_USED |= {"tutti_error_init"}  # check() in error.rs writes the head of an error itself

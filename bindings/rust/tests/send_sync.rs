@@ -1,8 +1,8 @@
 //! What may go to another thread and what may be shared with one, both ways: this is compiled or
 //! it is not.
 use tutti::{
-    Buffer, Bytes, CustomOp, Error, Group, Map, Mesh, Node, Object, ObjectBuilder, Operator, Scope,
-    Spawned, Start, Store, Value, Work,
+    Buffer, Bytes, CustomOp, DeviceBuffer, DeviceSlice, Error, Group, Map, Mesh, Node, Object,
+    ObjectBuilder, Operator, Scope, Spawned, Start, Store, Value, Work,
 };
 
 const fn send<T: Send>() {}
@@ -33,6 +33,8 @@ fn handles_go_to_any_thread_and_are_shared() {
     sync::<(Store, Group, Mesh, Bytes, Object, ObjectBuilder, CustomOp, Operator, Value, Map)>();
     send::<(Buffer<f32>, Work<'static, Buffer<f32>>)>();
     sync::<(Buffer<f32>, Work<'static, Buffer<f32>>)>();
+    send::<(DeviceSlice<f32>, DeviceBuffer<f32>, Work<'static, DeviceSlice<f32>>)>();
+    sync::<(DeviceSlice<f32>, DeviceBuffer<f32>, Work<'static, DeviceSlice<f32>>)>();
     send::<(Error, Node<'_>, Scope<'_, '_>, Start<'_>)>();
     sync::<(Error, Node<'_>, Scope<'_, '_>, Start<'_>)>();
     send::<(Work<'static, Vec<f32>>, Work<'_, &mut [f32]>, Work<'_, ()>)>();

@@ -18,8 +18,6 @@ NOT_CALLED = {
     "tutti_buffer_from_dlpack": "arrays go in as they are; tensors of DLPack come from C",
     "tutti_buffer_from_dlpack_versioned": "as tutti_buffer_from_dlpack",
     "tutti_mesh_get_all_groups": "Mesh.getGroup, for each dimension",
-    "tutti_coalescing_options_init": "a coalescing is for the CPU, which is the default",
-    "tutti_work_synchronize": "Work.await; there are no streams on the CPU",
     "tutti_spawn": "a virtual machine cannot be forked; Spawn starts new ones",
     "tutti_spawn_options_init": "as tutti_spawn",
 }

@@ -48,17 +48,19 @@ final class Call implements AutoCloseable {
         }
     }
 
-    Call(Core core, long timeoutMs, boolean async) {
+    Call(Core core, long timeoutMs, long stream, boolean async) {
         collected = core.collected;
         group = core.handle(); // throws before anything is taken
         frame = Frame.open();
         error = frame.error();
         work = async ? frame.slot() : 0;
         user = async ? Callbacks.register(this) : 0;
-        options = timeoutMs == 0 && !async ? 0 : frame.take(sizeof_tutti_call_options);
+        boolean isDefault = timeoutMs == 0 && stream == 0 && !async;
+        options = isDefault ? 0 : frame.take(sizeof_tutti_call_options);
         if (options == 0) return;
         Raw.tutti_call_options_init(options, sizeof_tutti_call_options);
         frame.putLong(options + tutti_call_options_timeout_ms, timeoutMs);
+        frame.putLong(options + tutti_call_options_stream, stream);
         if (!async) return;
         frame.putLong(options + tutti_call_options_on_done, DONE);
         frame.putLong(options + tutti_call_options_on_done_user, user);
@@ -198,6 +200,7 @@ final class Call implements AutoCloseable {
     /** Where a tensor's elements can be read during this call. */
     static long stage(Frame frame, Tensor tensor) {
         tensor.checkOpen("tensor");
+        tensor.checkOnCpu("tensor");
         if (tensor.direct) return tensor.begin;
         long address = frame.takeAsItIs(tensor.bytes());
         tensor.copyTo(frame.view(address, (int) tensor.bytes()));
@@ -214,6 +217,9 @@ final class Call implements AutoCloseable {
         frame.putLong(struct + tutti_buffer_data, data);
         frame.putLong(struct + tutti_buffer_count, tensor.count);
         frame.putInt(struct + tutti_buffer_dtype, tensor.dtype.code());
+        if (tensor.device == null) return;
+        frame.putInt(struct + tutti_buffer_device_type, tensor.device.type().code());
+        frame.putInt(struct + tutti_buffer_device_index, tensor.device.index());
     }
 
     /** Ends a synchronous call that has succeeded: results go to their arrays, or will at the end

@@ -7,6 +7,8 @@ import java.lang.ref.Reference;
 abstract class Calls implements AutoCloseable {
     final Core core;
     final long timeoutMs;
+    /** Of a device; 0: none. */
+    final long stream;
     final ObjectOptions objectOptions;
 
     /** One operation: calls C, and says what comes out; null if it has no result. */
@@ -14,9 +16,10 @@ abstract class Calls implements AutoCloseable {
         Outcome<T> begin(Call call);
     }
 
-    Calls(Core core, long timeoutMs, ObjectOptions objectOptions) {
+    Calls(Core core, long timeoutMs, long stream, ObjectOptions objectOptions) {
         this.core = core;
         this.timeoutMs = timeoutMs;
+        this.stream = stream;
         this.objectOptions = objectOptions;
     }
 
@@ -25,7 +28,7 @@ abstract class Calls implements AutoCloseable {
 
     /** An operation that returns when it is done, or is part of a coalescing. */
     final <T> T now(Operation<T> operation) {
-        try (Call call = new Call(core, timeoutMs, false)) {
+        try (Call call = new Call(core, timeoutMs, stream, false)) {
             Outcome<T> outcome = operation.begin(call);
             call.finish();
             return outcome == null ? null : outcome.get(null);
@@ -36,7 +39,7 @@ abstract class Calls implements AutoCloseable {
 
     /** An operation that goes on while the program does. */
     final <T> Work<T> start(Operation<T> operation) {
-        try (Call call = new Call(core, timeoutMs, true)) {
+        try (Call call = new Call(core, timeoutMs, stream, true)) {
             return call.work(operation.begin(call));
         } finally {
             Reference.reachabilityFence(this);

@@ -1,13 +1,15 @@
 package tutti;
 
+import static tutti.raw.RawConstants.*;
+
 import java.util.List;
 import java.util.function.Consumer;
 import tutti.raw.Raw;
 
 /** Collectives: every rank of the group calls them, in the same order. */
 abstract class Collectives extends Calls {
-    Collectives(Core core, long timeoutMs, ObjectOptions objectOptions) {
-        super(core, timeoutMs, objectOptions);
+    Collectives(Core core, long timeoutMs, long stream, ObjectOptions objectOptions) {
+        super(core, timeoutMs, stream, objectOptions);
     }
 
     /** Copies the tensor of one rank to all ranks.
@@ -162,7 +164,12 @@ abstract class Collectives extends Calls {
      *                rank. They run when calls returns, also if it throws, since the other ranks
      *                expect them */
     public void coalesce(Consumer<Group> calls) {
-        try (Core together = beginCoalescing(false)) {
+        coalesce(null, calls);
+    }
+
+    /** {@link #coalesce(Consumer)} of calls whose tensors are on a device; null: on the CPU. */
+    public void coalesce(Device device, Consumer<Group> calls) {
+        try (Core together = beginCoalescing(device, false)) {
             run(calls, together, () -> endCoalescing(together));
             endCoalescing(together);
         }
@@ -182,25 +189,41 @@ abstract class Collectives extends Calls {
         }
     }
 
-    /** {@link #coalesce} that returns at once when the calls are collected.
+    /** {@link #coalesce(Consumer)} that returns at once when the calls are collected.
      *  @param calls  as there; its tensors must be direct */
     public Work<Void> coalesceAsync(Consumer<Group> calls) {
-        try (Core together = beginCoalescing(true)) {
+        return coalesceAsync(null, calls);
+    }
+
+    /** {@link #coalesceAsync(Consumer)} of calls whose tensors are on a device; null: on the
+     *  CPU. */
+    public Work<Void> coalesceAsync(Device device, Consumer<Group> calls) {
+        try (Core together = beginCoalescing(device, true)) {
             run(calls, together, () -> endCoalescingAsync(together).close());
             return endCoalescingAsync(together);
         }
     }
 
-    private Core beginCoalescing(boolean async) {
-        try (Call call = new Call(core, 0, false)) {
+    private Core beginCoalescing(Device device, boolean async) {
+        try (Call call = new Call(core, 0, 0, false)) {
             long out = call.frame.slot();
-            call.check(Raw.tutti_coalescing_begin(call.group, 0, out, call.error));
+            call.check(Raw.tutti_coalescing_begin(call.group, coalescingOptions(call.frame, device),
+                                                  out, call.error));
             return new Core(call.frame.getLong(out), false, new Core.Collected(async));
         }
     }
 
+    private static long coalescingOptions(Frame frame, Device device) {
+        if (device == null) return 0;
+        long options = frame.take(sizeof_tutti_coalescing_options);
+        Raw.tutti_coalescing_options_init(options, sizeof_tutti_coalescing_options);
+        frame.putInt(options + tutti_coalescing_options_device_type, device.type().code());
+        frame.putInt(options + tutti_coalescing_options_device_index, device.index());
+        return options;
+    }
+
     private void endCoalescing(Core together) {
-        try (Call call = new Call(core, timeoutMs, false)) {
+        try (Call call = new Call(core, timeoutMs, stream, false)) {
             call.check(Raw.tutti_coalescing_end(together.handle(), call.options, 0, call.error));
             together.collected.calls.forEach(Call::copyBack);
         }

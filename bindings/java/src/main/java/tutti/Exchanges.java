@@ -5,41 +5,41 @@ import tutti.raw.Raw;
 
 /** Collectives that bring pieces together or spread them out. */
 abstract class Exchanges extends Collectives {
-    Exchanges(Core core, long timeoutMs, ObjectOptions objectOptions) {
-        super(core, timeoutMs, objectOptions);
+    Exchanges(Core core, long timeoutMs, long stream, ObjectOptions objectOptions) {
+        super(core, timeoutMs, stream, objectOptions);
     }
 
     /** Every rank receives every rank's input, which may differ in count.
-     *  @param outputs  one for each rank: what that rank gave
-     *  @param input    as many elements as this rank's output; null: taken from there */
-    public void allGather(List<Tensor> outputs, Tensor input) {
-        now(call -> allGather(call, outputs, input));
+     *  @param input    as many elements as this rank's output; null: taken from there
+     *  @param outputs  one for each rank: what that rank gave */
+    public void allGather(Tensor input, List<Tensor> outputs) {
+        now(call -> allGather(call, input, outputs));
     }
 
     /** {@link #allGather} that returns at once. */
-    public Work<Void> allGatherAsync(List<Tensor> outputs, Tensor input) {
-        return start(call -> allGather(call, outputs, input));
+    public Work<Void> allGatherAsync(Tensor input, List<Tensor> outputs) {
+        return start(call -> allGather(call, input, outputs));
     }
 
-    private static Outcome<Void> allGather(Call call, List<Tensor> outputs, Tensor input) {
+    private static Outcome<Void> allGather(Call call, Tensor input, List<Tensor> outputs) {
         return call.check(Raw.tutti_all_gather(
                 call.group, call.input("input", input), call.outputs("outputs", outputs),
                 Call.count(outputs), call.options, call.work, call.error));
     }
 
     /** Every rank receives every rank's input, one after the other in one tensor.
-     *  @param output  as many times input's count as there are ranks
-     *  @param input   null: taken from this rank's place in output */
-    public void allGatherIntoTensor(Tensor output, Tensor input) {
-        now(call -> allGatherIntoTensor(call, output, input));
+     *  @param input   null: taken from this rank's place in output
+     *  @param output  as many times input's count as there are ranks */
+    public void allGatherIntoTensor(Tensor input, Tensor output) {
+        now(call -> allGatherIntoTensor(call, input, output));
     }
 
     /** {@link #allGatherIntoTensor} that returns at once. */
-    public Work<Void> allGatherIntoTensorAsync(Tensor output, Tensor input) {
-        return start(call -> allGatherIntoTensor(call, output, input));
+    public Work<Void> allGatherIntoTensorAsync(Tensor input, Tensor output) {
+        return start(call -> allGatherIntoTensor(call, input, output));
     }
 
-    private static Outcome<Void> allGatherIntoTensor(Call call, Tensor output, Tensor input) {
+    private static Outcome<Void> allGatherIntoTensor(Call call, Tensor input, Tensor output) {
         return call.check(Raw.tutti_all_gather_into_tensor(
                 call.group, call.input("input", input), call.output("output", output),
                 call.options, call.work, call.error));
@@ -66,19 +66,19 @@ abstract class Exchanges extends Collectives {
     }
 
     /** Every rank receives its piece of what one rank has.
-     *  @param output    on groupSrc null: its piece stays where it is
      *  @param inputs    on groupSrc one for each rank; elsewhere null
+     *  @param output    on groupSrc null: its piece stays where it is
      *  @param groupSrc  group rank of the source */
-    public void scatter(Tensor output, List<Tensor> inputs, int groupSrc) {
-        now(call -> scatter(call, output, inputs, groupSrc));
+    public void scatter(List<Tensor> inputs, Tensor output, int groupSrc) {
+        now(call -> scatter(call, inputs, output, groupSrc));
     }
 
     /** {@link #scatter} that returns at once. */
-    public Work<Void> scatterAsync(Tensor output, List<Tensor> inputs, int groupSrc) {
-        return start(call -> scatter(call, output, inputs, groupSrc));
+    public Work<Void> scatterAsync(List<Tensor> inputs, Tensor output, int groupSrc) {
+        return start(call -> scatter(call, inputs, output, groupSrc));
     }
 
-    private static Outcome<Void> scatter(Call call, Tensor output, List<Tensor> inputs,
+    private static Outcome<Void> scatter(Call call, List<Tensor> inputs, Tensor output,
                                          int groupSrc) {
         return call.check(Raw.tutti_scatter(
                 call.group, call.inputs("inputs", inputs), Call.count(inputs),
@@ -86,18 +86,18 @@ abstract class Exchanges extends Collectives {
     }
 
     /** Every rank gives every rank a tensor; they may differ in count.
-     *  @param outputs  outputs[r] receives what rank r gave to this one
-     *  @param inputs   inputs[r] goes to rank r; null: outputs are also the inputs */
-    public void allToAll(List<Tensor> outputs, List<Tensor> inputs) {
-        now(call -> allToAll(call, outputs, inputs));
+     *  @param inputs   inputs[r] goes to rank r; null: outputs are also the inputs
+     *  @param outputs  outputs[r] receives what rank r gave to this one */
+    public void allToAll(List<Tensor> inputs, List<Tensor> outputs) {
+        now(call -> allToAll(call, inputs, outputs));
     }
 
     /** {@link #allToAll} that returns at once. */
-    public Work<Void> allToAllAsync(List<Tensor> outputs, List<Tensor> inputs) {
-        return start(call -> allToAll(call, outputs, inputs));
+    public Work<Void> allToAllAsync(List<Tensor> inputs, List<Tensor> outputs) {
+        return start(call -> allToAll(call, inputs, outputs));
     }
 
-    private static Outcome<Void> allToAll(Call call, List<Tensor> outputs, List<Tensor> inputs) {
+    private static Outcome<Void> allToAll(Call call, List<Tensor> inputs, List<Tensor> outputs) {
         return call.check(Raw.tutti_all_to_all(
                 call.group, call.inputs("inputs", inputs), Call.count(inputs),
                 call.outputs("outputs", outputs), Call.count(outputs), call.options, call.work,
@@ -107,33 +107,33 @@ abstract class Exchanges extends Collectives {
     /** Every rank gives every rank an equal piece of one tensor and receives the pieces in another,
      *  in rank order.
      *  @param input  null: taken from output */
-    public void allToAllSingle(Tensor output, Tensor input) {
-        allToAllSingle(output, input, null, null);
+    public void allToAllSingle(Tensor input, Tensor output) {
+        allToAllSingle(input, output, null, null);
     }
 
     /** {@link #allToAllSingle(Tensor, Tensor)} that returns at once. */
-    public Work<Void> allToAllSingleAsync(Tensor output, Tensor input) {
-        return allToAllSingleAsync(output, input, null, null);
+    public Work<Void> allToAllSingleAsync(Tensor input, Tensor output) {
+        return allToAllSingleAsync(input, output, null, null);
     }
 
     /** Every rank gives every rank a piece of one tensor and receives the pieces in another, in
      *  rank order. Either all ranks give split sizes, or none does.
-     *  @param outputSplitSizes  elements of each rank's piece of output; null: equal pieces
-     *  @param inputSplitSizes   elements of the piece for each rank; null: equal pieces */
-    public void allToAllSingle(Tensor output, Tensor input, long[] outputSplitSizes,
-                               long[] inputSplitSizes) {
-        now(call -> allToAllSingle(call, output, input, outputSplitSizes, inputSplitSizes));
+     *  @param inputSplitSizes   elements of the piece for each rank; null: equal pieces
+     *  @param outputSplitSizes  elements of each rank's piece of output; null: equal pieces */
+    public void allToAllSingle(Tensor input, Tensor output, long[] inputSplitSizes,
+                               long[] outputSplitSizes) {
+        now(call -> allToAllSingle(call, input, output, inputSplitSizes, outputSplitSizes));
     }
 
     /** {@link #allToAllSingle(Tensor, Tensor, long[], long[])} that returns at once. */
-    public Work<Void> allToAllSingleAsync(Tensor output, Tensor input, long[] outputSplitSizes,
-                                          long[] inputSplitSizes) {
-        return start(call -> allToAllSingle(call, output, input, outputSplitSizes,
-                                            inputSplitSizes));
+    public Work<Void> allToAllSingleAsync(Tensor input, Tensor output, long[] inputSplitSizes,
+                                          long[] outputSplitSizes) {
+        return start(call -> allToAllSingle(call, input, output, inputSplitSizes,
+                                            outputSplitSizes));
     }
 
-    private static Outcome<Void> allToAllSingle(Call call, Tensor output, Tensor input,
-                                                long[] outputSplits, long[] inputSplits) {
+    private static Outcome<Void> allToAllSingle(Call call, Tensor input, Tensor output,
+                                                long[] inputSplits, long[] outputSplits) {
         return call.check(Raw.tutti_all_to_all_single(
                 call.group, call.input("input", input), call.frame.longs(inputSplits),
                 inputSplits == null ? 0 : inputSplits.length, call.output("output", output),

@@ -13,12 +13,12 @@ import tutti.raw.Raw;
  *  that returns a {@link Work} at once. Any thread may call; collectives take effect in the order
  *  in which they arrive, which must be the same on all ranks. */
 public final class Group extends ByteStrings {
-    private Group(Core core, long timeoutMs, ObjectOptions objectOptions) {
-        super(core, timeoutMs, objectOptions);
+    private Group(Core core, long timeoutMs, long stream, ObjectOptions objectOptions) {
+        super(core, timeoutMs, stream, objectOptions);
     }
 
     Group(Core core) {
-        this(core, 0, null);
+        this(core, 0, 0, null);
     }
 
     /** A group that the library has made; closing it ends it. */
@@ -92,13 +92,23 @@ public final class Group extends ByteStrings {
      *  either closes both.
      *  @param timeout  null: the group's; {@link Tutti#NO_TIMEOUT}: none */
     public Group withTimeout(Duration timeout) {
-        return new Group(core, Frame.timeout(timeout), objectOptions);
+        return new Group(core, Frame.timeout(timeout), stream, objectOptions);
+    }
+
+    /** The same group, whose collectives and messages through this object are enqueued on a stream
+     *  of the device that their tensors are on: calls return when they are enqueued, and what is
+     *  enqueued on it later finds their results; works begin behind what is enqueued on it.
+     *  Closing either closes both. Calls with memory of the CPU are refused.
+     *  @param stream  for instance a cudaStream_t or CUstream; 0: none, calls return when they are
+     *                 done */
+    public Group withStream(long stream) {
+        return new Group(core, timeoutMs, stream, objectOptions);
     }
 
     /** The same group, whose objects through this object are sent and read with these options.
      *  @param options  null: defaults */
     public Group withObjectOptions(ObjectOptions options) {
-        return new Group(core, timeoutMs, options);
+        return new Group(core, timeoutMs, stream, options);
     }
 
     /** Makes a group of some of the ranks of this one, numbered in the order of their ranks here;
@@ -148,6 +158,22 @@ public final class Group extends ByteStrings {
             frame.putLong(options + tutti_memory_options_timeout_ms, timeoutMs);
             return Raw.tutti_memory_alloc(group, bytes, options, out, frame.error());
         }), bytes);
+    }
+
+    /** Gives every rank memory of a device; every rank of this group calls it. The memory is zero.
+     *  It stays until it is closed, also after the group's end. The timeout is that of
+     *  {@link #withTimeout}.
+     *  @param bytes  how many, 0 or more; ranks may differ */
+    public DeviceMemory alloc(Device device, long bytes) {
+        if (bytes < 0) throw TuttiException.invalid("bytes", bytes + " is negative");
+        return new DeviceMemory(core.number((frame, group, out) -> {
+            long options = frame.take(sizeof_tutti_memory_options);
+            Raw.tutti_memory_options_init(options, sizeof_tutti_memory_options);
+            frame.putInt(options + tutti_memory_options_device_type, device.type().code());
+            frame.putInt(options + tutti_memory_options_device_index, device.index());
+            frame.putLong(options + tutti_memory_options_timeout_ms, timeoutMs);
+            return Raw.tutti_memory_alloc(group, bytes, options, out, frame.error());
+        }), bytes, device);
     }
 
     private interface Fact {

@@ -11,8 +11,8 @@ abstract class Messages extends Exchanges {
     /** As the source of a receive: any rank but this one. */
     public static final int ANY_RANK = -1;
 
-    Messages(Core core, long timeoutMs, ObjectOptions objectOptions) {
-        super(core, timeoutMs, objectOptions);
+    Messages(Core core, long timeoutMs, long stream, ObjectOptions objectOptions) {
+        super(core, timeoutMs, stream, objectOptions);
     }
 
     /** Sends a tensor to one rank, which receives it with the same tag; waits for the receiver. */
@@ -61,7 +61,7 @@ abstract class Messages extends Exchanges {
      *  @return a work for each, in their order; of a receive it gives the sender's group rank, of a
      *      send -1 */
     public List<Work<Integer>> batchISendIRecv(List<P2POp> ops) {
-        try (Call call = new Call(core, timeoutMs, true)) {
+        try (Call call = new Call(core, timeoutMs, stream, true)) {
             long works = call.frame.take(8L * ops.size());
             call.check(Raw.tutti_batch_isend_irecv(call.group, batch(call, ops), ops.size(),
                                                    call.options, works, call.error));

@@ -22,17 +22,26 @@ import tutti.raw.Memory;
 public final class Tensor {
     final DType dtype;
     final long count;
-    /** An array, or what is held so that memory stays: a direct buffer, or shared memory. */
+    /** An array, or what is held so that memory stays: a direct buffer, shared memory, or memory of
+     *  a device; null where the program holds it. */
     final Object memory;
     /** Where the elements begin: bytes from the array's first, or an address. */
     final long begin;
     final boolean direct;
     final boolean readOnly;
+    /** Where the memory is; null: the CPU. */
+    final Device device;
     /** Of a byte buffer: how the program writes longer elements than bytes into it. */
     private final ByteOrder order;
 
     private Tensor(DType dtype, long count, Object memory, long begin, boolean direct,
                    boolean readOnly, ByteOrder order) {
+        this(dtype, count, memory, begin, direct, readOnly, order, null);
+    }
+
+    private Tensor(DType dtype, long count, Object memory, long begin, boolean direct,
+                   boolean readOnly, ByteOrder order, Device device) {
+        this.device = device;
         this.dtype = dtype;
         this.count = count;
         this.memory = memory;
@@ -126,6 +135,26 @@ public final class Tensor {
         return ofBuffer(DType.FLOAT64, buffer, array, buffer.order());
     }
 
+    /** Elements in the memory of a device, which are passed where they are. The program keeps the
+     *  memory until the operation is done, or until its stream has come past it.
+     *  @param address  of the first one, as the device has it: a CUdeviceptr, or what
+     *                  {@code MemorySegment.address()} gives
+     *  @param count    elements; 0 or more */
+    public static Tensor onDevice(long address, long count, DType dtype, Device device) {
+        Objects.requireNonNull(device, "device");
+        if (count < 0 || count > Long.MAX_VALUE / dtype.size()) {
+            throw TuttiException.invalid("count", count + " is no number of elements");
+        }
+        return new Tensor(dtype, count, null, address, true, false, ByteOrder.nativeOrder(),
+                          device);
+    }
+
+    /** All of a device's memory, as INT8. */
+    static Tensor onDevice(DeviceMemory memory, long address, long bytes, Device device) {
+        return new Tensor(DType.INT8, bytes, memory, address, true, false,
+                          ByteOrder.nativeOrder(), device);
+    }
+
     /** All of shared memory, as INT8. */
     static Tensor shared(SharedMemory memory) {
         ByteBuffer whole = memory.whole();
@@ -177,7 +206,8 @@ public final class Tensor {
             throw TuttiException.invalid("dtype", bytes + " bytes are no whole number of " + dtype);
         }
         if (dtype.size() > 1) checkOrder(order);
-        return new Tensor(dtype, bytes / dtype.size(), memory, begin, direct, readOnly, order);
+        return new Tensor(dtype, bytes / dtype.size(), memory, begin, direct, readOnly, order,
+                          device);
     }
 
     /** Some of the elements, in the same memory. */
@@ -187,7 +217,7 @@ public final class Tensor {
                                          + " from there are not all among " + this.count);
         }
         return new Tensor(dtype, count, memory, begin + first * dtype.size(), direct, readOnly,
-                          order);
+                          order, device);
     }
 
     /** The type of the elements. */
@@ -207,9 +237,10 @@ public final class Tensor {
 
     /** The elements as a direct buffer in the machine's byte order, for instance for
      *  {@code asDoubleBuffer()}; shares the memory.
-     *  @throws UsageException if the tensor is a view of an array */
+     *  @throws UsageException if the tensor is a view of an array, or on a device */
     public ByteBuffer buffer() {
         checkOpen("tensor");
+        checkOnCpu("tensor");
         Object owner = memory instanceof SharedMemory ? ((SharedMemory) memory).whole() : memory;
         if (!(owner instanceof ByteBuffer)) {
             throw TuttiException.invalid("tensor", "it is a view of something else than bytes");
@@ -220,14 +251,27 @@ public final class Tensor {
                 .order(ByteOrder.nativeOrder());
     }
 
-    /** Type and count, for instance "FLOAT64[3]". */
-    @Override
-    public String toString() {
-        return dtype + "[" + count + "]";
+    /** Where the elements are; {@code cpu:0} for all that Java itself can read. */
+    public Device device() {
+        return device == null ? new Device(DeviceType.CPU, 0) : device;
     }
 
-    /** Refuses shared memory that is closed. */
+    /** Type and count, for instance "FLOAT64[3]"; and the device, if it is on one. */
+    @Override
+    public String toString() {
+        return dtype + "[" + count + "]" + (device == null ? "" : " on " + device);
+    }
+
+    /** Refuses elements that the CPU cannot read. */
+    void checkOnCpu(String argument) {
+        if (device == null) return;
+        throw new UsageException(Status.UNSUPPORTED, -1, 0, argument + ": it is on " + device
+                                 + ", where only collectives and messages reach it");
+    }
+
+    /** Refuses memory that is closed. */
     void checkOpen(String argument) {
+        if (memory instanceof DeviceMemory) ((DeviceMemory) memory).checkOpen(argument);
         if (memory instanceof SharedMemory) ((SharedMemory) memory).checkOpen(argument);
     }
 

@@ -15,7 +15,8 @@ public class TuttiException extends RuntimeException {
 
     /** Names of the C interface in a message, and quoted texts, which stay as they are. */
     private static final Pattern C_NAMES =
-            Pattern.compile("\"[^\"]*\"|\\b(?:[a-z]+(?:_[a-z0-9]+)+|buffer|NULL)\\b");
+            Pattern.compile("\"[^\"]*\"|"
+                            + "\\b(?:options\\.stream|[a-z]+(?:_[a-z0-9]+)+|buffer|NULL)\\b");
 
     private final Status status;
     private final int rank;
@@ -48,11 +49,11 @@ public class TuttiException extends RuntimeException {
         Status status = Status.of(code);
         switch (status) {
             case INVALID_ARGUMENT:
+            case UNSUPPORTED:
                 String named = C_NAMES.matcher(message).replaceAll(
                         name -> Matcher.quoteReplacement(javaName(name.group())));
                 return new UsageException(status, rank, errno, named);
             case INVALID_HANDLE:
-            case UNSUPPORTED:
                 return new UsageException(status, rank, errno, message);
             case PENDING:
                 return new PendingException(status, rank, errno, message);
@@ -77,6 +78,7 @@ public class TuttiException extends RuntimeException {
 
     private static String javaName(String name) {
         if (name.startsWith("\"")) return name;
+        if (name.equals("options.stream")) return "stream";
         if (name.equals("buffer")) return "tensor";
         if (name.equals("NULL")) return "null";
         Matcher words = Pattern.compile("_(.)").matcher(

@@ -154,6 +154,20 @@ public final class Work<T> extends Handle {
         }
     }
 
+    /** Makes a stream of the device that the buffers are on wait for the operation, while this
+     *  thread goes on: what is enqueued on it later finds the results.
+     *  @param stream  for instance a cudaStream_t or CUstream; 0: this thread waits, as in
+     *                 {@link #await()}
+     *  @throws TuttiException  the operation's failure */
+    public void synchronize(long stream) {
+        open();
+        ask((frame, work) -> {
+            int status = Raw.tutti_work_synchronize(work, stream, frame.error());
+            if (status != TUTTI_OK) throw ReduceOp.explain(op, frame.failure(status));
+            return null;
+        });
+    }
+
     private interface Fact {
         int ask(long work, long out, long error);
     }

@@ -114,11 +114,11 @@ class CollectivesTest {
             Tensor flat = tensor(way, new double[RANKS]);
             Tensor one = tensor(way, group.rank());
             if (way == Way.ASYNC) {
-                group.allGatherAsync(outputs, tensor(way, mine)).await();
-                group.allGatherIntoTensorAsync(flat, one).await();
+                group.allGatherAsync(tensor(way, mine), outputs).await();
+                group.allGatherIntoTensorAsync(one, flat).await();
             } else {
-                group.allGather(outputs, tensor(way, mine));
-                group.allGatherIntoTensor(flat, one);
+                group.allGather(tensor(way, mine), outputs);
+                group.allGatherIntoTensor(one, flat);
             }
             for (int r = 0; r < RANKS; r++) {
                 double[] wanted = new double[r + 1];
@@ -138,10 +138,10 @@ class CollectivesTest {
             Tensor back = tensor(way, -1, -1);
             if (way == Way.ASYNC) {
                 group.gatherAsync(mine, pieces, 1).await();
-                group.scatterAsync(back, pieces, 1).await();
+                group.scatterAsync(pieces, back, 1).await();
             } else {
                 group.gather(mine, pieces, 1);
-                group.scatter(back, pieces, 1);
+                group.scatter(pieces, back, 1);
             }
             for (int r = 0; root && r < RANKS; r++) {
                 assertArrayEquals(new double[] {r, 5}, read(pieces.get(r)));
@@ -180,11 +180,11 @@ class CollectivesTest {
             Tensor flat = tensor(way, 10 * rank, 10 * rank + 1, 10 * rank + 2);
             Tensor out = tensor(way, 0, 0, 0);
             if (way == Way.ASYNC) {
-                group.allToAllAsync(outputs, inputs).await();
-                group.allToAllSingleAsync(out, flat).await();
+                group.allToAllAsync(inputs, outputs).await();
+                group.allToAllSingleAsync(flat, out).await();
             } else {
-                group.allToAll(outputs, inputs);
-                group.allToAllSingle(out, flat);
+                group.allToAll(inputs, outputs);
+                group.allToAllSingle(flat, out);
             }
             for (int r = 0; r < RANKS; r++) {
                 assertArrayEquals(new double[] {10 * r + rank}, read(outputs.get(r)));
@@ -204,9 +204,9 @@ class CollectivesTest {
             java.util.Arrays.fill(mine, rank);
             Tensor out = tensor(way, new double[rank == 0 ? 6 : 0]);
             if (way == Way.ASYNC) {
-                group.allToAllSingleAsync(out, tensor(way, mine), output, input).await();
+                group.allToAllSingleAsync(tensor(way, mine), out, input, output).await();
             } else {
-                group.allToAllSingle(out, tensor(way, mine), output, input);
+                group.allToAllSingle(tensor(way, mine), out, input, output);
             }
             assertArrayEquals(rank == 0 ? new double[] {0, 1, 1, 2, 2, 2} : new double[0],
                               read(out));

@@ -128,7 +128,7 @@ class MeshTest {
             assertThrows(UsageException.class,
                 () -> Mesh.init(group, DeviceType.CPU, new int[] {2}, null, null));
             UsageException gpu = assertThrows(UsageException.class,
-                () -> Mesh.init(group, DeviceType.CUDA, new int[] {1}, null, null));
+                () -> Mesh.init(group, DeviceType.XPU, new int[] {1}, null, null));
             assertTrue(gpu.getMessage().contains("device"), gpu.getMessage());
             assertThrows(UsageException.class,
                 () -> Mesh.init(group, DeviceType.CPU, new int[0], null, null));

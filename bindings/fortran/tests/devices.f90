@@ -1,0 +1,247 @@
+!> Memory and streams of devices: what is refused without one; and sums on one, where there is one
+!> (TUTTI_CUDA_LIBRARY), which the driver's own functions bring back.
+program devices_test
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env
+  use checks
+  use tutti
+  implicit none
+  integer :: rank, ranks, length
+
+  call tutti_init_process_group()
+  rank = tutti_get_rank()
+  ranks = tutti_get_world_size()
+  call get_environment_variable("TUTTI_CUDA_LIBRARY", length=length)
+  call buffers_say_where()
+  call streams()
+  if (length == 0) then
+    call refused()
+    call refused_lists()
+  else
+    call sums()
+  end if
+  call tutti_destroy_process_group()
+  call passed()
+contains
+  function there() result(address)
+    type(c_ptr) :: address
+    address = transfer(int(z'70000000', c_intptr_t), c_null_ptr)
+  end function
+
+  subroutine buffers_say_where()
+    type(tutti_buffer) :: buffer, pieces(2), same
+    buffer = tutti_device_buffer(there(), 10_int64, TUTTI_FLOAT32, device_index=1)
+    call check(c_associated(buffer%data, there()), "the address")
+    call check([int(buffer%count), buffer%dtype, buffer%device_type, buffer%device_index] == &
+               [10, TUTTI_FLOAT32, TUTTI_CUDA, 1], "the rest")
+    pieces = tutti_pieces(buffer, [4, 6])
+    call check(pieces(2)%device_type == TUTTI_CUDA .and. pieces(2)%device_index == 1, "a piece")
+    call check(transfer(pieces(2)%data, 0_c_intptr_t) == int(z'70000010', c_intptr_t), "its place")
+    same = tutti_buffer_of(buffer)
+    call check(same%device_index == 1 .and. same%count == 10, "a buffer stays as it is")
+    same = tutti_buffer_of(buffer, TUTTI_INT32)
+    call check(same%dtype == TUTTI_INT32, "of another dtype")
+    buffer = tutti_device_buffer(there(), 3, TUTTI_INT8, TUTTI_XPU)
+    call check(buffer%device_type == TUTTI_XPU .and. buffer%device_index == 0, "of another kind")
+  end subroutine
+
+  subroutine check_refused(status, message, name)
+    integer, intent(in) :: status
+    character(*), intent(in) :: message, name
+    call check_status(status, TUTTI_ERR_UNSUPPORTED, name // ", without devices")
+    call check_message(message, name)
+    call check_message(message, "cuda")
+  end subroutine
+
+  subroutine refused()
+    type(tutti_buffer) :: data, one
+    type(tutti_work) :: work
+    type(tutti_group) :: together
+    integer :: status
+    character(300) :: message
+
+    data = tutti_device_buffer(there(), ranks, TUTTI_FLOAT32, device_index=1)
+    one = tutti_device_buffer(there(), 1, TUTTI_FLOAT32, device_index=1)
+    call tutti_broadcast(data, 0, ierr=status, errmsg=message)
+    call check_refused(status, message, "buffer")
+    call tutti_all_reduce(data, ierr=status, errmsg=message)
+    call check_refused(status, message, "output")
+    call tutti_all_reduce(data, TUTTI_MAX, data, ierr=status, errmsg=message)
+    call check_refused(status, message, "put")
+    call tutti_all_reduce(data, work=work, ierr=status, errmsg=message)
+    call check_refused(status, message, "output")
+    call tutti_reduce(data, 0, ierr=status, errmsg=message)
+    call check_refused(status, message, "output")
+    call tutti_all_gather_into_tensor(data, one, ierr=status, errmsg=message)
+    call check_refused(status, message, "put")
+    call tutti_reduce_scatter_tensor(one, data, ierr=status, errmsg=message)
+    call check_refused(status, message, "put")
+    call tutti_all_to_all_single(data, data, ierr=status, errmsg=message)
+    call check_refused(status, message, "put")
+    call tutti_send(data, 0, ierr=status, errmsg=message)
+    call check_refused(status, message, "buffer")
+    call tutti_recv(data, 0, ierr=status, errmsg=message)
+    call check_refused(status, message, "buffer")
+    call tutti_memory_alloc(one, 10, TUTTI_FLOAT32, ierr=status, errmsg=message)
+    call check_refused(status, message, "options")
+    call check(.not. c_associated(one%data), "nothing was allocated")
+    call tutti_memory_release(one)
+    call tutti_coalescing_begin(together, options=tutti_coalescing_options( &
+                                device_type=TUTTI_CUDA), ierr=status, errmsg=message)
+    call check_refused(status, message, "options")
+    call tutti_barrier()
+  end subroutine
+
+  subroutine refused_lists()
+    type(tutti_buffer) :: data, one, list(ranks)
+    type(tutti_work) :: works(1)
+    integer :: status
+    character(300) :: message
+
+    data = tutti_device_buffer(there(), ranks, TUTTI_FLOAT32)
+    list = tutti_pieces(data, ranks)
+    one = list(1)
+    call tutti_all_gather(list, ierr=status, errmsg=message)
+    call check_refused(status, message, "outputs[0]")
+    call tutti_gather(one, rank, list, ierr=status, errmsg=message)
+    call check_refused(status, message, "put")
+    call tutti_scatter(one, rank, list, ierr=status, errmsg=message)
+    call check_refused(status, message, "put")
+    call tutti_reduce_scatter(one, list, ierr=status, errmsg=message)
+    call check_refused(status, message, "put")
+    call tutti_all_reduce_addends(one, list, ierr=status, errmsg=message)
+    call check_refused(status, message, "put")
+    call tutti_all_to_all(list, list, ierr=status, errmsg=message)
+    call check_refused(status, message, "put")
+    call tutti_batch_isend_irecv([tutti_isend_op(one, 0)], works, ierr=status, errmsg=message)
+    call check_refused(status, message, "ops[0]")
+    call tutti_scatter_bytes(group_src=0, pieces=list, ierr=status, errmsg=message)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "bytes on a device")
+    call tutti_barrier()
+  end subroutine
+
+  subroutine streams()
+    type(tutti_call_options) :: options
+    type(tutti_work) :: work
+    integer :: status
+    logical :: done
+    real :: x(2)
+    character(300) :: message
+
+    options%stream = there()
+    x = 1
+    call tutti_all_reduce(x, options=options, ierr=status, errmsg=message)
+    call check(status /= TUTTI_OK, "a stream with memory of the CPU")
+    call check_message(message, "stream")
+    call tutti_all_reduce(x, work=work)
+    call work%synchronize()
+    call work%is_completed(done)
+    call check(done, "NULL waits")
+    if (length == 0) then
+      call work%synchronize(there(), ierr=status)
+      call check(status /= TUTTI_OK, "a stream of no device")
+    end if
+    call work%release()
+  end subroutine
+
+  !> A function of the driver.
+  function driver(name) result(function)
+    character(*), intent(in) :: name
+    type(c_funptr) :: function
+    character(1000) :: path
+    type(c_ptr) :: library
+    interface
+      type(c_ptr) function dlopen(path, flags) bind(C)
+        import
+        character(kind=c_char), intent(in) :: path(*)
+        integer(c_int), value :: flags
+      end function
+      type(c_funptr) function dlsym(library, name) bind(C)
+        import
+        type(c_ptr), value :: library
+        character(kind=c_char), intent(in) :: name(*)
+      end function
+    end interface
+
+    call get_environment_variable("TUTTI_CUDA_LIBRARY", path)
+    library = dlopen(trim(path) // c_null_char, 2)
+    call check(c_associated(library), "the driver")
+    function = dlsym(library, name // c_null_char)
+    call check(c_associated(function), name)
+  end function
+
+  subroutine sums()
+    abstract interface
+      integer(c_int) function to_device(to, from, bytes) bind(C)
+        import
+        integer(c_int64_t), value :: to
+        type(c_ptr), value :: from
+        integer(c_size_t), value :: bytes
+      end function
+      integer(c_int) function to_host(to, from, bytes) bind(C)
+        import
+        type(c_ptr), value :: to
+        integer(c_int64_t), value :: from
+        integer(c_size_t), value :: bytes
+      end function
+      integer(c_int) function retain(context, device) bind(C)
+        import
+        type(c_ptr), intent(out) :: context
+        integer(c_int), value :: device
+      end function
+      integer(c_int) function create(stream, flags) bind(C)
+        import
+        type(c_ptr), intent(out) :: stream
+        integer(c_int), value :: flags
+      end function
+      integer(c_int) function use_it(context) bind(C)
+        import
+        type(c_ptr), value :: context
+      end function
+    end interface
+    procedure(retain), pointer :: retain_context
+    procedure(create), pointer :: create_stream
+    procedure(use_it), pointer :: wait_for
+    type(tutti_call_options) :: options
+    procedure(use_it), pointer :: set_current
+    type(c_ptr) :: context
+    procedure(to_device), pointer :: put
+    procedure(to_host), pointer :: get
+    type(tutti_buffer) :: data
+    type(tutti_work) :: work
+    real, target :: values(1000)
+    integer(c_int64_t) :: address
+
+    call c_f_procpointer(driver("cuMemcpyHtoD_v2"), put)
+    call c_f_procpointer(driver("cuMemcpyDtoH_v2"), get)
+    call c_f_procpointer(driver("cuDevicePrimaryCtxRetain"), retain_context)
+    call c_f_procpointer(driver("cuCtxSetCurrent"), set_current)
+    call tutti_memory_alloc(data, 1000, TUTTI_FLOAT32)
+    call check(retain_context(context, 0) == 0, "a context")
+    call check(set_current(context) == 0, "the context is current")
+    address = transfer(data%data, address)
+    values = rank + 1
+    call check(put(address, c_loc(values), 4000_c_size_t) == 0, "to the device")
+    call tutti_all_reduce(data)
+    call tutti_broadcast(data, 0, work=work)
+    call work%wait()
+    call work%release()
+    values = 0
+    call check(get(c_loc(values), address, 4000_c_size_t) == 0, "from the device")
+    call check(nint(values) == ranks * (ranks + 1) / 2, "sums on a device")
+
+    call c_f_procpointer(driver("cuStreamCreate"), create_stream)
+    call c_f_procpointer(driver("cuStreamSynchronize"), wait_for)
+    call check(create_stream(options%stream, 0) == 0, "a stream")
+    call tutti_all_reduce(data, TUTTI_MAX, options=options)
+    call tutti_all_reduce(data, options=options, work=work)
+    call work%synchronize(options%stream)
+    call check(wait_for(options%stream) == 0, "the stream has come past it")
+    call work%release()
+    call check(get(c_loc(values), address, 4000_c_size_t) == 0, "from the device again")
+    call check(nint(values) == ranks**2 * (ranks + 1) / 2, "sums on a stream")
+    call tutti_barrier()
+    call tutti_memory_release(data)
+    call check(.not. c_associated(data%data), "given back")
+  end subroutine
+end program devices_test

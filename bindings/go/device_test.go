@@ -1,0 +1,145 @@
+package tutti
+
+import (
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+)
+
+// There is no C in tests of Go, so nothing brings results back from a device: what is tested is
+// what is refused without one, and that calls succeed with one.
+
+func needNoDevice(t *testing.T) {
+	if os.Getenv("TUTTI_CUDA_LIBRARY") != "" {
+		t.Skip("there may be devices")
+	}
+}
+
+// refuses fails unless an argument of this name is refused, as it is on a device.
+func refuses(t *testing.T, err error, name string) {
+	t.Helper()
+	failsWith(t, err, ErrUnsupported)
+	if err != nil && !(strings.Contains(err.Error(), name) && strings.Contains(err.Error(), "cuda")) {
+		t.Errorf("%q does not name %s on cuda", err, name)
+	}
+}
+
+func refusesWork(t *testing.T, name string) func(*Work, error) {
+	return func(_ *Work, err error) {
+		t.Helper()
+		refuses(t, err, name)
+	}
+}
+
+func TestADeviceSliceIsAnAddressAndALength(t *testing.T) {
+	slice := DeviceSlice[float32](0x70000000, 10)
+	is(t, len(slice), 10)
+	is(t, uintptr(unsafe.Pointer(unsafe.SliceData(slice[4:]))), uintptr(0x70000010))
+	is(t, len(DeviceSlice[int8](0, 10)), 0)
+}
+
+func TestBuffersOnADeviceSayWhichOne(t *testing.T) {
+	g := World().OnDevice(Device{Type: CUDA, Index: 3, Stream: 0x5000})
+	c := newCall(g)
+	defer c.release()
+	buffer := view(c, &c.frame.first, DeviceSlice[float64](0x70000000, 7))
+	is(t, []int64{int64(buffer.Data), buffer.Count, int64(buffer.Dtype)},
+		[]int64{0x70000000, 7, int64(Float64DType)})
+	is(t, []int32{buffer.Device_type, buffer.Device_index}, []int32{1, 3})
+	is(t, c.limits(background).Stream, uintptr(0x5000))
+	plain := newCall(World())
+	defer plain.release()
+	is(t, plain.limits(background).Stream, uintptr(0))
+}
+
+func TestSlicesOfTheCPUArePinnedAlsoIfTheGroupSaysCPU(t *testing.T) {
+	onRanks(t, 2, func(t *testing.T, g *Group) {
+		cpu := g.OnDevice(Device{Type: CPU})
+		var works []*Work
+		for i := 0; i < 100; i++ {
+			works = append(works, must(AllReduceAsync(background, cpu, make([]int, 1000), Sum)))
+			if i%10 == 0 {
+				runtime.GC()
+			}
+		}
+		check(t, WaitAll(background, works...))
+	})
+}
+
+func TestWithoutADeviceEveryCallRefusesIt(t *testing.T) {
+	needNoDevice(t)
+	onRanks(t, 2, func(t *testing.T, g *Group) {
+		gpu := g.OnDevice(Device{Type: CUDA, Index: 1})
+		data := DeviceSlice[float32](0x70000000, 2)
+		one, list := data[:1], [][]float32{data[:1], data[1:]}
+		is(t, []int{gpu.Rank(), gpu.Size()}, []int{g.Rank(), 2})
+		refuses(t, Broadcast(background, gpu, data, 0), "buffer")
+		refuses(t, AllReduce(background, gpu, data, Sum), "output")
+		refuses(t, AllReduceInto(background, gpu, data, data, Sum), "put")
+		refuses(t, AllReduceAddends(background, gpu, data, nil, Sum), "output")
+		refuses(t, ReduceInto(background, gpu, nil, data, Sum, 1-g.Rank()), "put")
+		refuses(t, AllGather(background, gpu, list, nil), "outputs[0]")
+		refuses(t, AllGatherIntoTensor(background, gpu, data, one), "put")
+		refuses(t, Gather(background, gpu, list, one, 0), "put")
+		refuses(t, Scatter(background, gpu, one, list, 0), "put")
+		refuses(t, ReduceScatter(background, gpu, one, list, Sum), "put")
+		refuses(t, ReduceScatterTensor(background, gpu, one, data, Sum), "put")
+		refuses(t, AllToAll(background, gpu, list, nil), "outputs[0]")
+		refuses(t, AllToAllSingle(background, gpu, data, nil, []int{1, 1}, []int{1, 1}), "output")
+		refuses(t, Send(background, gpu, data, 0, 0), "buffer")
+		_, err := Recv(background, gpu, data, 0, 0)
+		refuses(t, err, "buffer")
+		refusesWork(t, "output")(AllReduceAsync(background, gpu, data, Sum))
+		refusesWork(t, "buffer")(Irecv(background, gpu, data, 0, 0))
+		_, err = BatchIsendIrecv(background, gpu, IsendOp(data, 0, 0))
+		refuses(t, err, "ops[0]")
+		refuses(t, Coalesce(background, gpu, func(*Group) error { return nil }), "options")
+		_, err = Alloc[float32](background, gpu, 10)
+		refuses(t, err, "options")
+		check(t, g.Barrier(background)) // the group goes on
+		check(t, gpu.Barrier(background))
+		check(t, gpu.Close())
+		is(t, g.Size(), -1)
+	})
+}
+
+func TestAStreamIsRefusedWithSlicesOfTheCPU(t *testing.T) {
+	onRanks(t, 2, func(t *testing.T, g *Group) {
+		stream := g.OnDevice(Device{Type: CPU, Stream: 0x5000})
+		err := AllReduce(background, stream, []int{1}, Sum)
+		if err == nil || !strings.Contains(err.Error(), "Device.Stream is") {
+			t.Errorf("%v does not name the stream", err)
+		}
+		if _, err := AllReduceAsync(background, stream, []int{1}, Sum); err == nil {
+			t.Error("a work of a stream was started")
+		}
+		work := must(AllReduceAsync(background, g, []int{1}, Sum))
+		check(t, work.Synchronize(0))
+		is(t, work.IsCompleted(), true)
+		if os.Getenv("TUTTI_CUDA_LIBRARY") == "" && work.Synchronize(1) == nil {
+			t.Error("a stream of the CPU waits")
+		}
+		check(t, work.Close())
+		failsWith(t, work.Synchronize(1), ErrInvalidHandle)
+	})
+}
+
+func TestCallsOnADeviceWhereThereIsOne(t *testing.T) {
+	if os.Getenv("TUTTI_CUDA_LIBRARY") == "" {
+		t.Skip("TUTTI_CUDA_LIBRARY is not set")
+	}
+	onRanks(t, 2, func(t *testing.T, g *Group) {
+		gpu := g.OnDevice(Device{Type: CUDA})
+		buffer := must(Alloc[float32](background, gpu, 1000))
+		data := buffer.Slice()
+		check(t, AllReduce(background, gpu, data, Sum))
+		work := must(BroadcastAsync(background, gpu, data[:10], 1))
+		check(t, work.Wait(background))
+		check(t, AllGather(background, gpu, [][]float32{data[:1], data[1:3]},
+			data[500:][:1+g.Rank()]))
+		check(t, g.Barrier(background))
+		buffer.Free()
+	})
+}

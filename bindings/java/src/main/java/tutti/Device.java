@@ -1,0 +1,24 @@
+package tutti;
+
+import java.util.Objects;
+
+/** A device that memory is on.
+ *  @param type   its kind
+ *  @param index  its number, as the device's own library counts */
+public record Device(DeviceType type, int index) {
+    /** A device of a kind, by its number. */
+    public Device {
+        Objects.requireNonNull(type, "type");
+    }
+
+    /** A GPU of NVIDIA. */
+    public static Device cuda(int index) {
+        return new Device(DeviceType.CUDA, index);
+    }
+
+    /** For people, for instance "cuda:1". */
+    @Override
+    public String toString() {
+        return type.name().toLowerCase(java.util.Locale.ROOT) + ":" + index;
+    }
+}

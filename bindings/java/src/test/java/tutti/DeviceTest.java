@@ -1,0 +1,130 @@
+package tutti;
+
+import static org.junit.jupiter.api.Assertions.*;
+
+import java.util.List;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+import tutti.raw.RawConstants;
+
+/** Memory and streams of devices. Java has no means of its own to bring results back from a device:
+ *  what is tested is what is refused without one, and that calls succeed with one. */
+class DeviceTest {
+    private static final long THERE = 0x7000_0000L;
+
+    private static void needNoDevice() {
+        Assumptions.assumeTrue(System.getenv("TUTTI_CUDA_LIBRARY") == null,
+                               "there may be devices");
+    }
+
+    private static Tensor nowhere(long count) {
+        return Tensor.onDevice(THERE, count, DType.FLOAT32, Device.cuda(1));
+    }
+
+    private static void refused(String name, Executable call) {
+        UsageException refused = assertThrows(UsageException.class, call);
+        assertEquals(Status.UNSUPPORTED, refused.status());
+        String message = refused.getMessage();
+        assertTrue(message.contains(name) && message.contains("cuda"), message);
+    }
+
+    @Test
+    void a_tensor_says_where_it_is() {
+        Tensor tensor = nowhere(10);
+        assertEquals("FLOAT32[10] on cuda:1", tensor.toString());
+        assertEquals(Device.cuda(1), tensor.slice(2, 3).as(DType.INT32).device());
+        assertEquals(DeviceType.CPU, Tensor.of(new int[1]).device().type());
+        assertTrue(tensor.isDirect());
+        assertThrows(UsageException.class,
+                     () -> Tensor.onDevice(THERE, -1, DType.INT8, Device.cuda(0)));
+        refused("tensor", tensor::buffer);
+        refused("tensor", () -> ReduceOp.premulSum(nowhere(1)));
+    }
+
+    @Test
+    void a_buffer_says_which_device_it_is_on() {
+        try (Frame frame = Frame.open()) {
+            Tensor tensor = nowhere(10).slice(4, 6);
+            long struct = Call.struct(frame, tensor, tensor.begin);
+            assertEquals(THERE + 16, frame.getLong(struct + RawConstants.tutti_buffer_data));
+            assertEquals(6, frame.getLong(struct + RawConstants.tutti_buffer_count));
+            int[] device = frame.getInts(struct + RawConstants.tutti_buffer_device_type, 2);
+            assertArrayEquals(new int[] {RawConstants.TUTTI_CUDA, 1}, device);
+        }
+    }
+
+    @Test
+    void without_a_device_every_call_refuses_it() {
+        needNoDevice();
+        Ranks.run(2, group -> {
+            Tensor data = nowhere(2);
+            Tensor one = data.slice(0, 1);
+            List<Tensor> list = List.of(one, data.slice(1, 1));
+            ReduceOp sum = ReduceOp.SUM;
+            long[] splits = {1, 1};
+            refused("tensor", () -> group.broadcast(data, 0));
+            refused("output", () -> group.allReduce(data, sum));
+            refused("put", () -> group.allReduce(data, data, sum));
+            refused("put", () -> group.allReduceAddends(list, one, sum));
+            refused("put", () -> group.reduce(data, null, sum, 1 - group.rank()));
+            refused("outputs[0]", () -> group.allGather(null, list));
+            refused("put", () -> group.allGatherIntoTensor(one, data));
+            refused("put", () -> group.gather(one, list, 0));
+            refused("put", () -> group.scatter(list, one, 0));
+            refused("put", () -> group.reduceScatter(list, one, sum));
+            refused("put", () -> group.reduceScatterTensor(data, one, sum));
+            refused("put", () -> group.allToAll(list, list));
+            refused("output", () -> group.allToAllSingle(null, data));
+            refused("put", () -> group.allToAllSingle(data, data, splits, splits));
+            refused("tensor", () -> group.send(data, 0, 0));
+            refused("tensor", () -> group.recv(data, 0, 0));
+            refused("output", () -> group.allReduceAsync(data, sum));
+            refused("tensor", () -> group.irecv(data, 0, 0));
+            refused("ops[0]", () -> group.batch(List.of(P2POp.isend(data, 0, 0))));
+            refused("ops[0]", () -> group.batchISendIRecv(List.of(P2POp.irecv(data, 0, 0))));
+            refused("options", () -> group.coalesce(Device.cuda(0), together -> { }));
+            refused("options", () -> group.coalesceAsync(Device.cuda(0), together -> { }));
+            refused("output", () -> group.coalesce(together -> together.allReduce(data, sum)));
+            refused("options", () -> group.alloc(Device.cuda(0), 8));
+            group.barrier();
+        });
+    }
+
+    @Test
+    void a_stream_is_refused_with_memory_of_the_cpu() {
+        Ranks.run(2, group -> {
+            Group onStream = group.withStream(0x5000);
+            UsageException refused = assertThrows(
+                UsageException.class, () -> onStream.allReduce(Ranks.doubles(1), ReduceOp.SUM));
+            assertTrue(refused.getMessage().contains(": stream is"), refused.getMessage());
+            assertThrows(UsageException.class,
+                         () -> onStream.allReduceAsync(Ranks.doubles(1), ReduceOp.SUM));
+            onStream.withStream(0).allReduce(Ranks.doubles(1), ReduceOp.SUM);
+            Work<Void> work = group.allReduceAsync(Ranks.doubles(1), ReduceOp.SUM);
+            work.synchronize(0);
+            assertTrue(work.isCompleted());
+            if (System.getenv("TUTTI_CUDA_LIBRARY") == null) {
+                assertThrows(UsageException.class, () -> work.synchronize(0x5000));
+            }
+            work.close();
+            assertThrows(UsageException.class, () -> work.synchronize(0));
+        });
+    }
+
+    @Test
+    void calls_succeed_where_there_is_a_device() {
+        Assumptions.assumeTrue(System.getenv("TUTTI_CUDA_LIBRARY") != null);
+        Ranks.run(2, group -> {
+            DeviceMemory memory = group.alloc(Device.cuda(0), 4000);
+            Tensor data = memory.tensor(DType.FLOAT32);
+            assertEquals(1000, data.count());
+            group.allReduce(data, ReduceOp.SUM);
+            group.broadcastAsync(data.slice(0, 10), 1).await();
+            group.barrier();
+            memory.close();
+            memory.close();
+            assertThrows(UsageException.class, () -> group.allReduce(data, ReduceOp.SUM));
+        });
+    }
+}

@@ -1,0 +1,230 @@
+//! Memory and streams of devices: what is refused without one, and sums on one where there is one.
+mod support;
+
+use std::ffi::{c_void, CString};
+use std::os::raw::{c_char, c_int, c_uint};
+use std::ptr::null_mut;
+use support::on_ranks;
+use tutti::{Device, DeviceSlice, DeviceType, P2pOp, ReduceOp, Result, Status};
+
+const THERE: *mut f32 = 0x7000_0000 as *mut f32;
+
+/// Whether a library of devices can be had.
+fn library() -> Option<String> {
+    std::env::var("TUTTI_CUDA_LIBRARY").ok()
+}
+
+/// Memory that is nowhere: it is refused before anything reads it.
+fn nowhere(len: usize, index: usize) -> DeviceSlice<f32> {
+    unsafe { DeviceSlice::new(THERE, len, Device::cuda(index)) }
+}
+
+#[track_caller]
+fn refused<R>(result: Result<R>, name: &str) {
+    let error = result.map(drop).unwrap_err();
+    assert_eq!(error.status(), Status::UNSUPPORTED, "{error}");
+    assert!(error.message().contains(name) && error.message().contains("cuda"), "{error}");
+}
+
+#[test]
+fn a_slice_is_as_it_was_made() {
+    let slice = nowhere(10, 1);
+    assert_eq!((slice.as_ptr(), slice.len(), slice.is_empty()), (THERE, 10, false));
+    let part = slice.part(4..10);
+    assert_eq!((part.as_ptr() as usize - THERE as usize, part.len()), (16, 6));
+    assert_eq!(part.device(), Device { kind: DeviceType::CUDA, index: 1 });
+    assert_eq!(format!("{part:?}"), "DeviceSlice(0x70000010, 6 on cuda:1)");
+    assert!(std::panic::catch_unwind(|| nowhere(1, 0).part(0..2)).is_err());
+}
+
+#[test]
+fn without_a_device_every_collective_refuses_it_and_names_it() {
+    if library().is_some() {
+        return;
+    }
+    on_ranks(2, |group| {
+        let (data, sum) = (nowhere(2, 1), ReduceOp::SUM);
+        let (list, none) = ([data.part(0..1), data.part(1..2)], []);
+        let gpu = group.on_device();
+        refused(gpu.broadcast(data, 0), "data");
+        refused(gpu.all_reduce(data, sum), "output");
+        refused(gpu.all_reduce_into(data, data, sum), "put");
+        refused(gpu.reduce(data, sum, 0), "output");
+        refused(gpu.reduce_into(data, None, sum, 1 - group.rank()), "put");
+        refused(gpu.all_gather(list[0], &list), "put");
+        refused(gpu.all_gather_in_place(&list), "outputs[0]");
+        refused(gpu.all_gather_into_tensor(list[0], data), "put");
+        refused(gpu.all_gather_into_tensor_in_place(data), "output");
+        refused(gpu.gather(list[0], &list, 0), "put");
+        refused(gpu.gather_in_place(&list, group.rank()), "outputs[0]");
+        refused(gpu.scatter(&list, list[0], 0), "put");
+        refused(gpu.scatter_in_place(&list, group.rank()), "inputs[0]");
+        refused(gpu.reduce_scatter(&list, list[0], sum), "put");
+        refused(gpu.reduce_scatter_tensor(data, list[0], sum), "put");
+        refused(gpu.all_to_all(&list, &list), "put");
+        refused(gpu.all_to_all_in_place(&list), "outputs[0]");
+        refused(gpu.all_to_all_single(data, data), "put");
+        refused(gpu.all_to_all_single_in_place(data), "output");
+        refused(gpu.all_to_all_single_with_splits(data, &[1, 1], data, &[1, 1]), "put");
+        refused(gpu.all_reduce_addends::<f32>(&none, data, sum), "output");
+        refused(gpu.send(data, 0, 0), "data");
+        refused(gpu.recv(data, 0, 0), "data");
+        refused(group.alloc_on::<f32>(Device::cuda(0), 10), "options.device_type");
+        group.barrier().unwrap();
+    });
+}
+
+#[test]
+fn without_a_device_what_runs_in_the_background_refuses_it() {
+    if library().is_some() {
+        return;
+    }
+    on_ranks(2, |group| {
+        let (data, start) = (nowhere(2, 1), group.start());
+        refused(start.all_reduce(data, ReduceOp::SUM), "output");
+        refused(start.all_gather(data.part(0..1), vec![data, data]), "put");
+        refused(start.send(data, 0, 0), "data");
+        refused(start.recv(data, 0, 0), "data");
+        refused(start.send_bytes(unsafe_bytes(), 0, 0), "data");
+        refused(start.scatter_bytes(vec![unsafe_bytes()], 0), "data");
+        let ops = || vec![P2pOp::Isend { data, dst: 0, tag: 0 }];
+        refused(start.batch_isend_irecv(ops()), "ops[0]");
+        refused(group.batch_isend_irecv(ops()), "ops[0]");
+        refused(start.coalesce_on(Device::cuda(0), |_| Ok(())), "options.device_type");
+        refused(start.coalesce(|all| all.all_reduce(data, ReduceOp::SUM).map(drop)), "output");
+        group.barrier().unwrap();
+    });
+}
+
+fn unsafe_bytes() -> DeviceSlice<u8> {
+    unsafe { DeviceSlice::new(THERE.cast(), 1, Device::cuda(0)) }
+}
+
+#[test]
+fn a_slice_says_where_it_is_and_c_hears_it() {
+    on_ranks(1, |group| {
+        let on = |kind, index| unsafe { DeviceSlice::new(THERE, 1, Device { kind, index }) };
+        let said = |slice| group.on_device().broadcast(slice, 0).unwrap_err();
+        let error = said(on(DeviceType::CPU, 3));
+        assert!(error.message().contains("data.device_index is 3"), "{error}");
+        let error = said(on(DeviceType(77), 0));
+        assert!(error.message().contains("data.device_type is 77"), "{error}");
+        let error = group.alloc_on::<u8>(Device { kind: DeviceType::CPU, index: 5 }, 1);
+        assert!(error.unwrap_err().message().contains("device_index is 5"));
+    });
+}
+
+#[test]
+fn a_stream_is_refused_with_memory_of_the_cpu() {
+    on_ranks(2, |group| {
+        let stream = 0x5000 as *mut c_void;
+        let on_stream = unsafe { group.with_stream(stream) };
+        let error = on_stream.all_reduce(&mut [1.0], ReduceOp::SUM).unwrap_err();
+        assert!(error.message().contains("the stream"), "{error}");
+        assert!(on_stream.start().all_reduce(vec![1.0], ReduceOp::SUM).is_err());
+        assert!(on_stream.send(&[1.0], 0, 0).is_err());
+        let without = unsafe { on_stream.with_stream(null_mut()) };
+        without.all_reduce(&mut [1.0], ReduceOp::SUM).unwrap();
+        let work = group.start().all_reduce(vec![1.0], ReduceOp::SUM).unwrap();
+        unsafe { work.synchronize(null_mut()) }.unwrap();
+        assert!(work.is_completed());
+        assert!(library().is_some() || unsafe { work.synchronize(stream) }.is_err());
+        assert_eq!(work.wait().unwrap(), [2.0]);
+    });
+}
+
+extern "C" {
+    fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void;
+    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+}
+
+/// The driver's function, of the library that tutti takes.
+fn driver<F: Copy>(path: &str, name: &str) -> F {
+    let (path, name) = (CString::new(path).unwrap(), CString::new(name).unwrap());
+    unsafe {
+        let library = dlopen(path.as_ptr(), 2);
+        assert!(!library.is_null(), "{path:?} cannot be loaded");
+        let function = dlsym(library, name.as_ptr());
+        assert!(!function.is_null(), "there is no {name:?}");
+        std::mem::transmute_copy(&function)
+    }
+}
+
+#[test]
+fn sums_on_a_device_are_there_where_there_is_one() {
+    let path = match library() {
+        Some(path) => path,
+        None => return,
+    };
+    type Copied = unsafe extern "C" fn(*mut c_void, u64, usize) -> c_int;
+    type Given = unsafe extern "C" fn(u64, *const c_void, usize) -> c_int;
+    type Retain = unsafe extern "C" fn(*mut *mut c_void, c_int) -> c_int;
+    type Create = unsafe extern "C" fn(*mut *mut c_void, c_uint) -> c_int;
+    type Use = unsafe extern "C" fn(*mut c_void) -> c_int;
+    let read: Copied = driver(&path, "cuMemcpyDtoH_v2");
+    let write: Given = driver(&path, "cuMemcpyHtoD_v2");
+    let retain: Retain = driver(&path, "cuDevicePrimaryCtxRetain");
+    let use_context: Use = driver(&path, "cuCtxSetCurrent");
+    let create: Create = driver(&path, "cuStreamCreate");
+    let wait_for: Use = driver(&path, "cuStreamSynchronize");
+    on_ranks(2, |group| {
+        let buffer = group.alloc_on::<f32>(Device::cuda(0), 1000).unwrap();
+        let mut context = null_mut();
+        assert_eq!(unsafe { retain(&mut context, 0) }, 0);
+        assert_eq!(unsafe { use_context(context) }, 0);
+        let mine = vec![group.rank() as f32 + 1.0; 1000];
+        let result = |slice: DeviceSlice<f32>| {
+            let mut values = vec![0.0_f32; slice.len()];
+            let bytes = 4 * slice.len();
+            assert_eq!(
+                unsafe { read(values.as_mut_ptr().cast(), slice.as_ptr() as u64, bytes) },
+                0
+            );
+            values
+        };
+        let slice = unsafe { buffer.slice() };
+        assert_eq!(unsafe { write(slice.as_ptr() as u64, mine.as_ptr().cast(), 4000) }, 0);
+        group.on_device().all_reduce(slice, ReduceOp::SUM).unwrap();
+        assert_eq!(result(slice), [3.0; 1000]);
+        let work = group.start().all_reduce(slice.part(0..10), ReduceOp::MAX).unwrap();
+        assert_eq!(result(work.wait().unwrap()), [3.0; 10]);
+        let mut stream = null_mut();
+        assert_eq!(unsafe { create(&mut stream, 0) }, 0);
+        let on_stream = unsafe { group.with_stream(stream) };
+        on_stream.on_device().all_reduce(slice, ReduceOp::MAX).unwrap();
+        let work = on_stream.start().all_reduce(slice, ReduceOp::SUM).unwrap();
+        unsafe { work.synchronize(stream) }.unwrap();
+        assert_eq!(unsafe { wait_for(stream) }, 0);
+        assert_eq!(result(slice), [6.0; 1000]);
+        work.wait().unwrap();
+        lists_and_messages(group, slice);
+        let wanted = if group.rank() == 0 { [12.0, 6.0] } else { [12.0, 12.0] };
+        assert_eq!(result(slice.part(0..2)), wanted);
+        group.barrier().unwrap();
+    });
+}
+
+/// In the first place 6 becomes 12 on both ranks, and goes to the second place of rank 1.
+fn lists_and_messages(group: &tutti::Group, all: DeviceSlice<f32>) {
+    let (rank, gpu) = (group.rank(), group.on_device());
+    let (first, second) = (all.part(0..1), all.part(1..2));
+    let (_, together) = group
+        .start()
+        .coalesce_on(Device::cuda(0), |start| {
+            drop(start.all_reduce(first, ReduceOp::SUM)?);
+            drop(start.all_reduce(all.part(2..10), ReduceOp::MAX)?);
+            Ok(())
+        })
+        .unwrap();
+    together.wait().unwrap();
+    // Ranks give 1 and 2 elements, and each has all three behind the tenth.
+    let pieces = [all.part(10..11), all.part(11..13)];
+    gpu.all_gather(all.part(20..21 + rank), &pieces).unwrap();
+    gpu.all_to_all_single_with_splits(all.part(30..32), &[1, 1], all.part(40..42), &[1, 1])
+        .unwrap();
+    if rank == 0 {
+        gpu.send(first, 1, 5).unwrap();
+    } else {
+        assert_eq!(gpu.recv(second, 0, 5).unwrap(), 0);
+    }
+}
