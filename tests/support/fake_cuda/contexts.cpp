@@ -16,7 +16,7 @@ static Context handle_of(ContextObject* context) {
     return reinterpret_cast<Context>(context);
 }
 
-static Result for_device(const char* name, Device device,
+static Result for_device(const char* name, DeviceNumber device,
                          const std::function<Result(ContextObject&)>& body) {
     return call(name, [&] {
         if (device < 0 || device >= settings().devices)
@@ -56,21 +56,21 @@ Result cuDeviceGetCount(int* count) {
     });
 }
 
-Result cuDeviceGet(Device* device, int ordinal) {
+Result cuDeviceGet(DeviceNumber* device, int ordinal) {
     return for_device("cuDeviceGet", ordinal, [&](ContextObject& context) {
         *device = context.device;
         return Result::Success;
     });
 }
 
-Result cuDeviceGetName(char* name, int length, Device device) {
+Result cuDeviceGetName(char* name, int length, DeviceNumber device) {
     return for_device("cuDeviceGetName", device, [&](ContextObject& context) {
         std::snprintf(name, static_cast<size_t>(length), "fake device %d", context.device);
         return Result::Success;
     });
 }
 
-Result cuDevicePrimaryCtxRetain(Context* context, Device device) {
+Result cuDevicePrimaryCtxRetain(Context* context, DeviceNumber device) {
     return for_device("cuDevicePrimaryCtxRetain", device, [&](ContextObject& primary) {
         primary.retained++;
         *context = handle_of(&primary);
@@ -90,7 +90,7 @@ static void destroy(ContextObject& context) {
         if (allocation->context == &context) release(allocation);
 }
 
-Result cuDevicePrimaryCtxRelease_v2(Device device) {
+Result cuDevicePrimaryCtxRelease_v2(DeviceNumber device) {
     return for_device("cuDevicePrimaryCtxRelease_v2", device, [&](ContextObject& primary) {
         if (primary.retained == 0)
             return misuse(Result::InvalidContext, "released more often than retained");
@@ -135,7 +135,7 @@ Result cuCtxGetCurrent(Context* context) {
     });
 }
 
-Result cuCtxGetDevice(Device* device) {
+Result cuCtxGetDevice(DeviceNumber* device) {
     return call_in_context("cuCtxGetDevice", [&](ContextObject& current) {
         *device = current.device;
         return Result::Success;

@@ -2,10 +2,7 @@
 // for those that use it as they would a device. tests/unit/modules/cuda compares it with cuda.h.
 #pragma once
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wshadow"  // g++ 12: MemoryType::Device, for it is a type as well
 #include "modules/cuda/abi.hpp"
-#pragma GCC diagnostic pop
 
 namespace tutti::cuda {
 
@@ -33,17 +30,17 @@ inline const Stream legacy_stream_by_name = reinterpret_cast<Stream>(1);
 inline const Stream stream_per_thread = reinterpret_cast<Stream>(2);
 
 #define TUTTI_FAKE_CUDA_FUNCTIONS(F)                                                          \
-    F(device_name, cuDeviceGetName, char*, int, Device)                                       \
+    F(device_name, cuDeviceGetName, char*, int, DeviceNumber)                                 \
     F(stream_create_plain, cuStreamCreate, Stream*, unsigned)                                 \
     F(stream_query, cuStreamQuery, Stream)                                                    \
     F(stream_synchronize, cuStreamSynchronize, Stream)                                        \
     F(stream_context, cuStreamGetCtx, Stream, Context*)                                       \
     F(set_context, cuCtxSetCurrent, Context)                                                  \
     F(get_context, cuCtxGetCurrent, Context*)                                                 \
-    F(context_device, cuCtxGetDevice, Device*)                                                \
+    F(context_device, cuCtxGetDevice, DeviceNumber*)                                          \
     F(context_synchronize, cuCtxSynchronize)                                                  \
     F(priority_range, cuCtxGetStreamPriorityRange, int*, int*)                                \
-    F(release_context, cuDevicePrimaryCtxRelease_v2, Device)                                  \
+    F(release_context, cuDevicePrimaryCtxRelease_v2, DeviceNumber)                            \
     F(copy_to_host, cuMemcpyDtoH_v2, void*, DevicePointer, size_t)                            \
     F(copy_to_device, cuMemcpyHtoD_v2, DevicePointer, const void*, size_t)                    \
     F(copy_to_host_async, cuMemcpyDtoHAsync_v2, void*, DevicePointer, size_t, Stream)         \
