@@ -158,6 +158,7 @@ std::shared_ptr<Work> Group::start_flat(FlatCall call, const Terms& terms,
     const Entry entry(*this, call_name(call));
     if (is_nothing(call)) {
         const auto work = std::make_shared<Work>(nullptr, call_name(call));
+        work->enqueued(std::make_shared<const NoStreamEvent>());
         work->finish({});
         return work;
     }
