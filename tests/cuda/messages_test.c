@@ -193,7 +193,8 @@ static void cancel_a_receive(rank_context* me) {
     RANK_STATUS(me, tutti_work_wait(work, 0, &me->error), TUTTI_ERR_ABORTED);
     tutti_work_release(work);
     RANK_EXPECT(me, all_are(numbers, COUNT, 7));
-    /* The next message finds the next receive. */
+    /* The next message finds the next receive, once both are cancelled. */
+    RANK_OK(me, tutti_barrier(me->group, NULL, NULL, &me->error));
     int32_t here[COUNT];
     const tutti_buffer sent = on_cpu(here, COUNT);
     fill(here, 8);
