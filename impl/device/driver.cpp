@@ -51,8 +51,8 @@ void Driver::check_here(tutti_device_type type, const std::string& argument) {
         of(type);
     } catch (const Error& error) {
         Status status = error.status();
-        status.message = cat(argument, " is ", type, " (", device_type_name(type), "): ",
-                             status.message);
+        status.message =
+            cat(argument, " is ", type, " (", device_type_name(type), "): ", status.message);
         throw Error(std::move(status));
     }
 }
@@ -101,8 +101,8 @@ EventPointer Driver::record_for_caller(int device, void* stream, const char* arg
         ask(table_.stream_is_capturing, device, stream, &capturing);
         if (capturing == 0) return record(device, stream);
     } catch (const Error& error) {
-        throw Error(error.status().code, cat(argument, " is no stream of ", name(device), ": ",
-                                             error.status().message));
+        throw Error(error.status().code,
+                    cat(argument, " is no stream of ", name(device), ": ", error.status().message));
     }
     throw Error(TUTTI_ERR_UNSUPPORTED,
                 cat(argument, " is being captured into a graph, and this operation needs the CPU"));
@@ -185,7 +185,9 @@ std::shared_ptr<void> Driver::alloc(int device, size_t bytes) {
         table_.free(device, place, &failure);
     };
     std::shared_ptr<void> owned(memory, free);
-    void* const stream = nullptr;
+    void* const stream = take_stream(device);  // the default one may wait for others
+    const std::shared_ptr<void> taken(stream,
+                                      [this, device](void* one) { give_stream(device, one); });
     ask(table_.zero, device, memory, size, stream);
     wait_for(*record(device, stream), Deadline::never(), [] {});
     return owned;
