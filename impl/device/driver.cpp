@@ -10,10 +10,14 @@
 
 namespace tutti::device {
 
-Event::Event(Driver& driver, int device, void* stream)
+Event::Event(Driver& driver, int device, void* stream, bool is_callers)
     : driver_(driver), device_(device), event_(driver.take_event(device)) {
     try {
-        driver_.ask(driver_.table_.event_record, device, event_, stream);
+        if (is_callers) {
+            Driver::ask_for_caller(driver_.table_.event_record, device, event_, stream);
+        } else {
+            Driver::ask(driver_.table_.event_record, device, event_, stream);
+        }
     } catch (...) {
         driver_.give_event(device, event_);
         throw;
@@ -26,12 +30,12 @@ Event::~Event() {
 
 bool Event::passed() const {
     int32_t passed = 0;
-    driver_.ask(driver_.table_.event_query, device_, event_, &passed);
+    Driver::ask(driver_.table_.event_query, device_, event_, &passed);
     return passed != 0;
 }
 
 void Event::hold(void* stream) const {
-    driver_.ask(driver_.table_.stream_wait_event, device_, stream, event_);
+    Driver::ask_for_caller(driver_.table_.stream_wait_event, device_, stream, event_);
 }
 
 // Never destroyed: a call may come at the very end of the process. One that could not be loaded is
@@ -78,8 +82,9 @@ std::string Driver::name(int device) const {
     return cat(device_type_name(type_), ":", device);
 }
 
-void Driver::fail(tutti_status status, const tutti_device_failure& failure) const {
-    throw Error(status, failure.message);
+// Whatever the call was about, it is a device of this process that failed.
+void Driver::fail(tutti_status status, const tutti_device_failure& failure) {
+    throw Error(Status{status, -1, 0, failure.message, true});
 }
 
 void Driver::check_device(int device, const std::string& argument) const {
@@ -99,11 +104,12 @@ void Driver::check_memory(int device, const void* memory, const std::string& arg
 EventPointer Driver::record_for_caller(int device, void* stream, const char* argument) {
     int32_t capturing = 0;
     try {
-        ask(table_.stream_is_capturing, device, stream, &capturing);
-        if (capturing == 0) return record(device, stream);
+        ask_for_caller(table_.stream_is_capturing, device, stream, &capturing);
+        if (capturing == 0) return std::make_shared<const Event>(*this, device, stream, true);
     } catch (const Error& error) {
-        throw Error(error.status().code,
-                    cat(argument, " is no stream of ", name(device), ": ", error.status().message));
+        const Status& status = error.status();
+        if (status.code != TUTTI_ERR_INVALID_ARGUMENT || stream == nullptr) throw;
+        refuse(argument, " is no stream of ", name(device), ": ", status.message);
     }
     throw Error(TUTTI_ERR_UNSUPPORTED,
                 cat(argument, " is being captured into a graph, and this operation needs the CPU"));
@@ -203,10 +209,11 @@ std::shared_ptr<void> Driver::alloc(int device, size_t bytes) {
     ask(table_.alloc, device, size, &memory);
     const auto free = [this, device](void* place) { free_later(table_.free, device, place); };
     std::shared_ptr<void> owned(memory, free);
-    void* const stream = take_stream(device);  // the default one would wait for the program's
+    void* const stream = take_stream(device);  // the default one may wait for others
+    const std::shared_ptr<void> taken(stream,
+                                      [this, device](void* one) { give_stream(device, one); });
     ask(table_.zero, device, memory, size, stream);
     wait_for(*record(device, stream), Deadline::never(), [] {});
-    give_stream(device, stream);
     return owned;
 }
 

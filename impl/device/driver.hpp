@@ -19,7 +19,8 @@ class Driver;
 // Recorded on a stream when it is made; passed once all that was on the stream then is done.
 class Event final : public StreamEvent {
 public:
-    Event(Driver& driver, int device, void* stream);
+    // `is_callers`: what is wrong with the stream is an argument's fault.
+    Event(Driver& driver, int device, void* stream, bool is_callers = false);
     ~Event() override;
 
     // Whether the device is past it. It stays so.
@@ -75,11 +76,20 @@ public:
 
 private:
     friend class Event;
-    [[noreturn]] void fail(tutti_status status, const tutti_device_failure& failure) const;
+    [[noreturn]] static void fail(tutti_status status, const tutti_device_failure& failure);
+    // With something that the caller gave.
     template <typename... Parameters, typename... Arguments>
-    void ask(tutti_status (*function)(Parameters...), Arguments... arguments) const {
+    static void ask_for_caller(tutti_status (*function)(Parameters...), Arguments... arguments) {
         tutti_device_failure failure;
         const tutti_status status = function(arguments..., &failure);
+        if (status != TUTTI_OK) fail(status, failure);
+    }
+    // With what is ours, or was found right before.
+    template <typename... Parameters, typename... Arguments>
+    static void ask(tutti_status (*function)(Parameters...), Arguments... arguments) {
+        tutti_device_failure failure;
+        const tutti_status status = function(arguments..., &failure);
+        if (status == TUTTI_ERR_INVALID_ARGUMENT) fail(TUTTI_ERR_BACKEND, failure);
         if (status != TUTTI_OK) fail(status, failure);
     }
     using Free = decltype(tutti_device_table::free);

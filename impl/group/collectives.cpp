@@ -105,7 +105,7 @@ void Group::check_turn() const {
 void Group::run_flat(FlatCall call, const Terms& terms) {
     const Entry entry(*this, call_name(call));
     if (is_nothing(call)) return;
-    const MemoryUse use = memory_of(call);
+    MemoryUse use = memory_of(call);
     const Route& route = backends_.of(call);
     enter(route, call, terms.stream);
     if (route.inlined == nullptr) {
@@ -123,6 +123,9 @@ void Group::run_flat(FlatCall call, const Terms& terms) {
             throw Error(fail(current_status(), call.fingerprint, sequence));
         }
     });
+    if (terms.stream == nullptr || use.empty()) return;
+    route.staged->keep(call.device, terms.stream,
+                       std::make_shared<const MemoryUse>(std::move(use)));
 }
 
 // The turn is over when the call is posted: what comes next need not wait for its end.
@@ -158,6 +161,7 @@ std::shared_ptr<Work> Group::start_flat(FlatCall call, const Terms& terms,
     const Entry entry(*this, call_name(call));
     if (is_nothing(call)) {
         const auto work = std::make_shared<Work>(nullptr, call_name(call));
+        work->enqueued(std::make_shared<const NoStreamEvent>());
         work->finish({});
         return work;
     }

@@ -132,8 +132,13 @@ template <typename Call, typename Run>
 void Group::run_message(const Call& call, Run&& run, int64_t timeout_ms) {
     check_message(call);
     const Entry entry(*this, call_name(call));
-    const MemoryUse use = memory_of(call);
+    MemoryUse use = memory_of(call);
     with_context(call, [&] { run(entered(call), deadline_here(timeout_ms)); });
+    if (call.stream == nullptr || use.empty()) return;
+    staged::Staged* const staged = backends_.of_messages(call.buffer.device.type).staged;
+    if (staged == nullptr) return;
+    staged->keep(call.buffer.device, call.stream,
+                 std::make_shared<const MemoryUse>(std::move(use)));
 }
 
 template <typename Call>

@@ -16,4 +16,10 @@ protected:
     StreamEvent() = default;
 };
 
+// Of what nothing moves for: nobody needs to wait.
+class NoStreamEvent final : public StreamEvent {
+public:
+    void hold(void* /*stream*/) const override {}
+};
+
 }  // namespace tutti

@@ -62,7 +62,7 @@ void refuse_excess(const Team& team, const Alloc& call, const std::vector<Wish>&
                    const char* where, uint64_t available) {
     uint64_t all = 0;
     for (const Wish& wish : wishes) all += std::min(wish.bytes, UINT64_MAX - all);
-    if (all <= available || !call.outcome->why_not.ok()) return;
+    if (all <= available || call.outcome->without >= 0) return;
     const auto most = std::ranges::max_element(wishes, {}, &Wish::bytes);
     call.outcome->without = static_cast<int>(most - wishes.begin());
     call.refuse({TUTTI_ERR_OUT_OF_MEMORY, -1, ENOMEM,
@@ -113,7 +113,7 @@ void share(Team& team, const Alloc& call) {
 
 void alloc(Team& team, const Alloc& call) {
     refuse_excess(team, call);
-    if (!call.outcome->why_not.ok()) return;
+    if (call.outcome->without >= 0) return;  // all ranks know, whereas only one knows why_not
     call.make();
     share(team, call);
 }

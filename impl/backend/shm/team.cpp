@@ -66,6 +66,7 @@ void Team::begin(const Fingerprint& call, uint64_t sequence, const Deadline& dea
     history_ = mix(history_, uint64_t{call.op} << 32 | static_cast<uint32_t>(call.root));
     history_ = mix(history_, static_cast<uint64_t>(call.count));
     history_ = mix(history_, call.layout);
+    history_ = mix(history_, call.device);
     mine_->records[sequence % most_records].write(sequence, call);
     first_step_ = next_step_;
 }

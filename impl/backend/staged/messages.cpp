@@ -84,7 +84,9 @@ private:
         Lane& lane = staged_.lane(call_.buffer.device);
         memory_ = std::make_shared<device::Pinned>(lane.take(call_.buffer.size()));
         const Copy copy{memory_of(call_.buffer), memory_->data(), call_.buffer.size()};
-        return lane.copy_in({copy}, nullptr);
+        auto copied = lane.copy_in({copy}, nullptr);
+        work_->enqueued(copied);  // then its buffer is the caller's again
+        return copied;
     }
     void pass_on(const Send& call) { staged_.cpu_.start(call, deadline_, work_); }
 

@@ -108,6 +108,15 @@ void Staged::finish_here(const device::Event& end, void* stream) {
     device::wait_for(end, Deadline::never(), [] {});
 }
 
+// No step of this group's: what the stream does after the call may hold it up.
+void Staged::keep(const Device& device, void* stream, std::shared_ptr<const void> used) {
+    device::Watcher::of_process().add(
+        {.event = lane(device).driver().record(device.index, stream),
+         .step = [used = std::move(used)](const Status&) -> device::EventPointer {
+             return nullptr;
+         }});
+}
+
 void Staged::post(Request request, std::shared_ptr<Work> work) {
     device::EventPointer end;
     try {

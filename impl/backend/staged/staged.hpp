@@ -32,6 +32,8 @@ public:
     device::EventPointer begin(const Device& device, void* stream);
     // If the call has a stream, that stream waits for the results; else this thread has waited.
     void run(const FlatCall& call, uint64_t sequence, const Deadline& deadline) override;
+    // After a call that has a stream: what it used, until the stream is past it.
+    void keep(const Device& device, void* stream, std::shared_ptr<const void> used);
     void post(Request request, std::shared_ptr<Work> work) override;
 
     void send(const Send& call, const Deadline& deadline) override;

@@ -21,6 +21,7 @@ enum class Result : int {
     OutOfMemory = 2,
     NotInitialized = 3,
     Deinitialized = 4,
+    StubLibrary = 34,
     NoDevice = 100,
     InvalidContext = 201,
     InvalidHandle = 400,

@@ -78,7 +78,15 @@ void Library::find_devices() {
     if (begun == Result::NoDevice || (begun == Result::Success && count == 0)) {
         throw Failure{TUTTI_ERR_UNSUPPORTED, static_cast<int>(begun), "there is no CUDA device"};
     }
-    check(begun, "cuInit");
+    if (begun == Result::StubLibrary) {
+        throw Failure{TUTTI_ERR_UNSUPPORTED, static_cast<int>(begun),
+                      path_ + " is for linking programs, and no driver"};
+    }
+    if (begun != Result::Success) {  // of another version than its kernel module, for instance
+        Failure failure = failure_of(begun, "cuInit");
+        failure.status = TUTTI_ERR_UNSUPPORTED;
+        throw failure;
+    }
     for (int device = 0; device < count; ++device) contexts_.push_back(new Primary);
 }
 
@@ -101,14 +109,18 @@ Context Library::context(int device) const {
 }
 
 void Library::check(Result result, const char* function) const {
-    if (result == Result::Success) return;
+    if (result != Result::Success) throw failure_of(result, function);
+}
+
+Failure Library::failure_of(Result result, const char* function) const {
     const char* name = nullptr;
     const char* text = nullptr;
     error_name(result, &name);
     error_string(result, &text);
-    std::string message = std::string(function) + " failed: " + (text != nullptr ? text : "?");
-    message += std::string(" (") + (name != nullptr ? name : "?") + ")";
-    throw Failure{status_of(result), static_cast<int>(result), message};
+    const std::string number = "error " + std::to_string(static_cast<int>(result));
+    std::string message = std::string(function) + " failed: " + (text != nullptr ? text : number);
+    if (name != nullptr) message += std::string(" (") + name + ")";
+    return {status_of(result), static_cast<int>(result), message};
 }
 
 InContext::InContext(const Library& library, int device) : library_(library) {

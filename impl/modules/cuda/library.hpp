@@ -9,6 +9,13 @@
 
 namespace tutti::cuda {
 
+// What ended a call of the module.
+struct Failure {
+    tutti_status status;
+    int code;  // the driver's
+    std::string message;
+};
+
 class Library {
 public:
     // Throws Failure, with a sentence that says what is missing.
@@ -32,18 +39,12 @@ private:
     Library();
     void find_functions();
     void find_devices();
+    [[nodiscard]] Failure failure_of(Result result, const char* function) const;
 
     struct Primary;
     void* handle_ = nullptr;
     std::string path_;
     std::vector<Primary*> contexts_;  // by device; as long as the process
-};
-
-// What ended a call of the module.
-struct Failure {
-    tutti_status status;
-    int code;  // the driver's
-    std::string message;
 };
 
 // Makes a device's context current on this thread, and lets a thread be no part of captures that

@@ -2,10 +2,7 @@
 // for those that use it as they would a device. tests/unit/modules/cuda compares it with cuda.h.
 #pragma once
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wshadow"  // g++ 12: MemoryType::Device, for it is a type as well
 #include "modules/cuda/abi.hpp"
-#pragma GCC diagnostic pop
 
 namespace tutti::cuda {
 

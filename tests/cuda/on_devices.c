@@ -1,0 +1,155 @@
+/* See on_devices.h. */
+#include "on_devices.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STREAM_DEFAULT = 0,
+    PORTABLE = 1,
+    WAIT_EQUAL = 1,
+    CAPTURE_THREAD_LOCAL = 1,
+    NOT_READY = 600
+};
+
+struct gate {
+    volatile uint32_t value;
+};
+
+static void* function(const char* symbol) {
+    const char* const given = getenv("TUTTI_CUDA_LIBRARY");
+    void* const library = dlopen(given != NULL ? given : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    void* const found = library != NULL ? dlsym(library, symbol) : NULL;
+    if (found == NULL) {
+        fprintf(stderr, "the driver has no %s\n", symbol);
+        abort();
+    }
+    return found;
+}
+
+/* A call of the driver, by its symbol and the types of its parameters. */
+#define CALL(symbol, types, ...)                                    \
+    do {                                                            \
+        int(*call_) types;                                          \
+        void* const found_ = function(symbol);                      \
+        memcpy(&call_, &found_, sizeof found_);                     \
+        const int result_ = call_(__VA_ARGS__);                     \
+        if (result_ != 0) {                                         \
+            fprintf(stderr, "cuda: %s gave %d\n", symbol, result_); \
+            abort();                                                \
+        }                                                           \
+    } while (0)
+
+int device_count(void) {
+    char why[300];
+    return cuda_devices(why, sizeof why);
+}
+
+int without_device(void) {
+    char why[300];
+    if (cuda_devices(why, sizeof why) > 0) return 0;
+    printf("skipped: %s\n", why);
+    return 77;
+}
+
+int on_the_double(void) {
+    const char* const given = getenv("TUTTI_CUDA_LIBRARY");
+    return given != NULL && strstr(given, "fake_cuda") != NULL;
+}
+
+int32_t use_device(const rank_context* me) {
+    const int32_t device = me->rank % device_count();
+    cuda_use(device);
+    return device;
+}
+
+tutti_buffer on_cuda(int32_t device, const void* data, int64_t count, tutti_dtype dtype) {
+    tutti_buffer buffer = TUTTI_BUFFER_INIT(NULL, count, dtype);
+    buffer.data = (void*)(uintptr_t)data;
+    buffer.device_type = TUTTI_CUDA;
+    buffer.device_index = device;
+    return buffer;
+}
+
+static void* room_for(size_t bytes) {
+    void* const memory = malloc(bytes);
+    if (memory == NULL) abort();
+    return memory;
+}
+
+int32_t* numbers_of(int64_t count, int32_t value) {
+    const size_t bytes = (size_t)count * sizeof(int32_t);
+    int32_t* const here = (int32_t*)room_for(bytes);
+    for (int64_t i = 0; i < count; ++i) here[i] = value;
+    int32_t* const there = (int32_t*)cuda_alloc(bytes);
+    cuda_copy_in(there, here, bytes);
+    free(here);
+    return there;
+}
+
+int all_are(const int32_t* numbers, int64_t count, int32_t value) {
+    const size_t bytes = (size_t)count * sizeof(int32_t);
+    int32_t* const here = (int32_t*)room_for(bytes);
+    cuda_copy_out(here, numbers, bytes);
+    int64_t right = 0;
+    while (right < count && here[right] == value) ++right;
+    if (right < count) {
+        fprintf(stderr, "element %d of %d is %d, not %d\n", (int)right, (int)count,
+                (int)here[right], (int)value);
+    }
+    free(here);
+    return right == count;
+}
+
+gate* gate_make(void) {
+    void* memory = NULL;
+    CALL("cuMemHostAlloc", (void**, size_t, unsigned), &memory, 4096, PORTABLE);
+    gate* const made = (gate*)memory;
+    made->value = 0;
+    return made;
+}
+
+void gate_close(const gate* one, void* stream) {
+    CALL("cuStreamWaitValue32_v2", (void*, unsigned long long, uint32_t, unsigned), stream,
+         (unsigned long long)(uintptr_t)&one->value, 1, WAIT_EQUAL);
+}
+
+void gate_open(gate* one) {
+    one->value = 1;
+}
+
+void gate_end(gate* one) {
+    CALL("cuMemFreeHost", (void*), one);
+}
+
+int stream_is_done(void* stream) {
+    int (*query)(void*);
+    void* const found = function("cuStreamQuery");
+    memcpy(&query, &found, sizeof found);
+    const int result = query(stream);
+    if (result == NOT_READY) return 0;
+    if (result != 0) abort();
+    return 1;
+}
+
+void* make_blocking_stream(void) {
+    void* stream = NULL;
+    CALL("cuStreamCreate", (void**, unsigned), &stream, STREAM_DEFAULT);
+    return stream;
+}
+
+void begin_capture(void* stream) {
+    CALL("cuStreamBeginCapture_v2", (void*, int), stream, CAPTURE_THREAD_LOCAL);
+}
+
+void end_capture(void* stream) {
+    void* graph = NULL;
+    CALL("cuStreamEndCapture", (void*, void**), stream, &graph);
+    if (graph != NULL) CALL("cuGraphDestroy", (void*), graph);
+}
+
+tutti_status add_up(rank_context* me, const tutti_buffer* buffer, const tutti_call_options* options,
+                    tutti_work** work) {
+    return tutti_all_reduce(me->group, NULL, buffer, TUTTI_SUM, options, work, &me->error);
+}
