@@ -94,7 +94,7 @@ static void fail_in(team* all, const char* failure, const char* steps, tutti_sta
 
 FAILURE(a_copy_that_fails_is_told_to_all, "cuMemcpyAsync:2:1", "call all_reduce", TUTTI_ERR_BACKEND,
         "cuMemcpyAsync failed: invalid argument")
-FAILURE(a_later_copy_that_fails_is_told_to_all, "cuMemcpyAsync:9:999", "call all_reduce",
+FAILURE(a_later_copy_that_fails_is_told_to_all, "cuMemcpyAsync:5:999", "call all_reduce",
         TUTTI_ERR_BACKEND, "cuMemcpyAsync failed: unknown error")
 FAILURE(a_lost_device_is_told_to_all, "cuMemcpyAsync:5:700", "call all_reduce", TUTTI_ERR_BACKEND,
         "an illegal memory access was encountered")

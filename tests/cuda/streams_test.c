@@ -126,9 +126,10 @@ static void run_into_the_limit_later(rank_context* me) {
     RANK_OK(me, add_up(me, &all.buffer, &options, &work));
     RANK_STATUS(me, tutti_work_wait(work, 0, &me->error), TUTTI_ERR_TIMEOUT);
     tutti_work_release(work);
-    cuda_free(numbers_of(1, 0)); /* something else, meanwhile */
+    int32_t* const other = numbers_of(1, 0); /* the device goes on meanwhile */
     gate_open(all.gate);
     cuda_wait(all.stream);
+    cuda_free(other);
     RANK_EXPECT(me, all_are(all.numbers, COUNT, 5));
     let_go(&all);
     tutti_destroy_process_group(me->group, NULL, NULL);
