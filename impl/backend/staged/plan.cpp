@@ -62,18 +62,32 @@ FlatCall without_pieces(const FlatCall& call) {
     return host;
 }
 
-// Copies of memory that follow each other on both sides become one.
-void add_copy(std::vector<Copy>& copies, std::byte* device, std::byte* host, size_t bytes) {
-    if (bytes == 0) return;
-    if (!copies.empty()) {
-        Copy& last = copies.back();
-        if (last.device + last.bytes == device && last.host + last.bytes == host) {
-            last.bytes += bytes;
-            return;
+// The copies of a list of pieces. Those of one tensor that follow each other on both sides become
+// one; others may be neighbours by chance, and no copy may reach from one allocation into another.
+class Copies {
+public:
+    Copies(std::vector<Copy>& all, const FlatCall& call)
+        : all_(all),
+          is_tensor_(call.sizes == FlatCall::Sizes::Even && call.kind != Kind::AllReduceAddends) {}
+
+    void add(std::byte* device, std::byte* host, size_t bytes) {
+        if (bytes == 0) return;
+        if (is_tensor_ && has_any_) {
+            Copy& last = all_.back();
+            if (last.device + last.bytes == device && last.host + last.bytes == host) {
+                last.bytes += bytes;
+                return;
+            }
         }
+        all_.push_back({device, host, bytes});
+        has_any_ = true;
     }
-    copies.push_back({device, host, bytes});
-}
+
+private:
+    std::vector<Copy>& all_;
+    const bool is_tensor_;
+    bool has_any_ = false;
+};
 
 std::byte* writable(const std::byte* memory) {  // only copied from
     return const_cast<std::byte*>(memory);
@@ -90,11 +104,13 @@ public:
     void build(Stage& stage) {
         const FlatCall& call = plan_.call_;
         stage.call = without_pieces(call);
+        Copies out(stage.out, call);
+        Copies in(stage.in, call);
         for (const Bytes output : call.outputs) {
             const Bytes part = column(output);
             const Bytes host = place(part.size());
             stage.call.outputs.add(host);
-            add_copy(stage.out, part.data(), host.data(), part.size());
+            out.add(part.data(), host.data(), part.size());
         }
         stage.call.inputs.reserve(call.inputs.size());
         size_t index = 0;
@@ -104,7 +120,7 @@ public:
             const Bytes host =
                 shared.size() == part.size() && !shared.empty() ? shared : place(part.size());
             stage.call.inputs.add(host);
-            add_copy(stage.in, writable(part.data()), host.data(), part.size());
+            in.add(writable(part.data()), host.data(), part.size());
         }
     }
     [[nodiscard]] std::byte* end() const { return next_; }
@@ -211,17 +227,19 @@ std::byte* Plan::place_of(const std::byte* device, std::byte* host) const {
 }
 
 void Plan::map_whole(const FlatCall& call, std::byte* host, Stage& stage, FlatCall& mapped) const {
+    Copies in(stage.in, call);
+    Copies out(stage.out, call);
     mapped.inputs.reserve(call.inputs.size());
     for (const ConstBytes input : call.inputs) {
         std::byte* const place = input.empty() ? host : place_of(input.data(), host);
         mapped.inputs.add({place, input.size()});
-        add_copy(stage.in, writable(input.data()), place, input.size());
+        in.add(writable(input.data()), place, input.size());
     }
     mapped.outputs.reserve(call.outputs.size());
     for (const Bytes output : call.outputs) {
         std::byte* const place = output.empty() ? host : place_of(output.data(), host);
         mapped.outputs.add({place, output.size()});
-        add_copy(stage.out, output.data(), place, output.size());
+        out.add(output.data(), place, output.size());
     }
     mapped.calls.reserve(call.calls.size());
     for (const FlatCall& one : call.calls) {
