@@ -21,9 +21,8 @@ void check_device_type(tutti_device_type type, const std::string& argument) {
     if (type == TUTTI_CPU || type == TUTTI_CUDA) return;
     const char* const name = device_type_name(type);
     if (name == nullptr) refuse(argument, " is ", type, ", no known device type");
-    throw Error(TUTTI_ERR_UNSUPPORTED,
-                cat(argument, " is ", type, " (", name,
-                    "): tutti has no backend for these devices"));
+    throw Error(TUTTI_ERR_UNSUPPORTED, cat(argument, " is ", type, " (", name,
+                                           "): tutti has no backend for these devices"));
 }
 
 void check_device(tutti_device_type type, int32_t index, const std::string& owner) {

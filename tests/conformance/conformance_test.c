@@ -1,10 +1,10 @@
 /* Does a backend do what the contract says? conformance_test BACKEND [full] [part]
  * [shared|mixed|cuda] [seed N] [ranks N] [only NAME] [lacks NAME/NAME...] tries the matrix with
- * ranks that are threads, and prints what came of every cell. Without "full": every dtype × op at one size, and every pair
- * of the other parameters' values. With "part" the ranks are a group made from one that has another
- * rank as well.
- * With "shared" all data lie in memory of tutti_memory_alloc, with "mixed" on every other rank; with
- * "cuda" they lie on a CUDA device, of which each rank has one as far as there are any.
+ * ranks that are threads, and prints what came of every cell. Without "full": every dtype × op at
+ * one size, and every pair of the other parameters' values. With "part" the ranks are a group made
+ * from one that has another rank as well.
+ * With "shared" all data lie in memory of tutti_memory_alloc, with "mixed" on every other rank;
+ * with "cuda" on a CUDA device, of which each rank has one as far as there are any.
  * "lacks" names collectives, dtypes and ops that the backend says it cannot do, and must refuse.
  * A cell that fails ends its group; those behind it are tried in groups of their own. */
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* Data on a device; see conformance.h. They come there, and are read, by copies on the stream of the
- * call, from and to a second place on the device: a call that does not wait for its stream, or whose
- * results the stream does not wait for, reads or leaves what was there before. */
+/* Data on a device; see conformance.h. They come there, and are read, by copies on the stream of
+ * the call, from and to a second place on the device: a call that does not wait for its stream, or
+ * whose results the stream does not wait for, reads or leaves what was there before. */
 #include <stdio.h>
 #include <string.h>
 
