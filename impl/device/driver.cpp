@@ -38,6 +38,28 @@ void Event::hold(void* stream) const {
     Driver::ask_for_caller(driver_.table_.stream_wait_event, device_, stream, event_);
 }
 
+void* Unused::take(int device) {
+    const Lock lock(mutex_);
+    auto& unused = handles_[device];
+    if (unused.empty()) return nullptr;
+    void* const handle = unused.back();
+    unused.pop_back();
+    return handle;
+}
+
+bool Unused::keep(int device, void* handle) noexcept {
+    constexpr size_t most = 256;
+    const Lock lock(mutex_);
+    try {
+        auto& unused = handles_[device];
+        if (unused.size() >= most) return false;
+        unused.push_back(handle);
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
 // Never destroyed: a call may come at the very end of the process. One that could not be loaded is
 // looked for again.
 Driver& Driver::of(tutti_device_type type) {
@@ -73,9 +95,6 @@ Driver::Driver(tutti_device_type type, const tutti_device_table& table)
     int32_t devices = 0;
     ask(table_.count, &devices);
     count_ = devices;
-    const Lock lock(mutex_);
-    events_.resize(static_cast<size_t>(devices));
-    streams_.resize(static_cast<size_t>(devices));
 }
 
 std::string Driver::name(int device) const {
@@ -119,51 +138,28 @@ EventPointer Driver::record(int device, void* stream) {
     return std::make_shared<const Event>(*this, device, stream);
 }
 
-void* Driver::take_unused(Unused& all, int device) {
-    const Lock lock(mutex_);
-    auto& unused = all[static_cast<size_t>(device)];
-    if (unused.empty()) return nullptr;
-    void* const one = unused.back();
-    unused.pop_back();
-    return one;
-}
-
-// False: there are enough.
-bool Driver::keep_unused(Unused& all, int device, void* one) noexcept {
-    constexpr size_t most_unused = 256;
-    const Lock lock(mutex_);
-    auto& unused = all[static_cast<size_t>(device)];
-    if (unused.size() >= most_unused) return false;
-    try {
-        unused.push_back(one);
-        return true;
-    } catch (const std::bad_alloc&) {
-        return false;
-    }
-}
-
 void* Driver::take_event(int device) {
-    if (void* const event = take_unused(events_, device)) return event;
+    if (void* const event = events_.take(device)) return event;
     void* event = nullptr;
     ask(table_.event_create, device, &event);
     return event;
 }
 
 void Driver::give_event(int device, void* event) noexcept {
-    if (keep_unused(events_, device, event)) return;
+    if (events_.keep(device, event)) return;
     tutti_device_failure failure;
     table_.event_destroy(device, event, &failure);
 }
 
 void* Driver::take_stream(int device) {
-    if (void* const stream = take_unused(streams_, device)) return stream;
+    if (void* const stream = streams_.take(device)) return stream;
     void* stream = nullptr;
     ask(table_.stream_create, device, &stream);
     return stream;
 }
 
 void Driver::give_stream(int device, void* stream) noexcept {
-    if (keep_unused(streams_, device, stream)) return;
+    if (streams_.keep(device, stream)) return;
     tutti_device_failure failure;
     table_.stream_destroy(device, stream, &failure);  // what is on it still ends
 }

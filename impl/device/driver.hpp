@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,6 +34,19 @@ private:
     void* const event_;
 };
 using EventPointer = std::shared_ptr<const Event>;
+
+// Handles of the driver that nobody uses, by device: making one takes long. Any thread.
+class Unused {
+public:
+    // Null: there is none.
+    void* take(int device);
+    // False: there are enough.
+    bool keep(int device, void* handle) noexcept;
+
+private:
+    Mutex mutex_;
+    std::map<int, std::vector<void*>> handles_ TUTTI_GUARDED_BY(mutex_);
+};
 
 class Driver {
 public:
@@ -101,19 +115,15 @@ private:
     void free_later(Free free, int device, void* memory) noexcept;
     [[noreturn]] void free_all() noexcept;
 
-    using Unused = std::vector<std::vector<void*>>;
-    void* take_unused(Unused& all, int device) TUTTI_EXCLUDES(mutex_);
-    bool keep_unused(Unused& all, int device, void* one) noexcept TUTTI_EXCLUDES(mutex_);
     void* take_event(int device);
     void give_event(int device, void* event) noexcept;
 
     const tutti_device_type type_;
     const tutti_device_table& table_;
     int count_ = 0;
+    Unused events_;
+    Unused streams_;
     Mutex mutex_;
-    // Those that nobody uses, by device: making one takes long.
-    std::vector<std::vector<void*>> events_ TUTTI_GUARDED_BY(mutex_);
-    std::vector<std::vector<void*>> streams_ TUTTI_GUARDED_BY(mutex_);
     Condition changed_;
     bool frees_ TUTTI_GUARDED_BY(mutex_) = false;  // the thread runs
     std::vector<Freed> freed_ TUTTI_GUARDED_BY(mutex_);
