@@ -1,4 +1,5 @@
 // How a group issues messages between two ranks, here or in the background. Any thread.
+#include <algorithm>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -18,6 +19,14 @@ std::string detail(const Send& call) {
 std::string detail(const Receive& call) {
     return call.source == any_source ? cat(" from any rank (tag ", call.tag, ")")
                                      : cat(" from rank ", call.source, " (tag ", call.tag, ")");
+}
+
+bool has_stream(const Message& message) {
+    return std::visit(
+        [](const auto& call) {
+            return call.stream != nullptr || call.buffer.device.type != TUTTI_CPU;
+        },
+        message);
 }
 
 MemoryUse memory_of(const Send& call) {
@@ -109,10 +118,11 @@ Backend& Group::mover_of(const Call& call) const {
     return *backend_;
 }
 
-// What its stream has by now comes before it.
+// What its stream has by now comes before it, unless that was found out before.
 template <typename Call>
 Call Group::entered(const Call& call) const {
     Call begun = call;
+    if (begun.begun) return begun;
     if (call.buffer.device.type == TUTTI_CPU) {
         if (call.stream == nullptr) return begun;
         refuse("options.stream is given, and the buffer is in memory of the CPU");
@@ -216,6 +226,17 @@ std::vector<std::shared_ptr<Work>> Group::start(std::span<const Message> batch,
                                                 int64_t timeout_ms) {
     for (const Message& message : batch) check_message(message);
     const Entry entry(*this, "batch_isend_irecv");
+    std::vector<Message> entered_all;
+    if (std::ranges::any_of(batch, has_stream)) {  // a fault of one stops all, before any starts
+        entered_all.reserve(batch.size());
+        for (const Message& message : batch) {
+            const auto enter = [&](const auto& call) {
+                with_context(call, [&] { entered_all.emplace_back(entered(call)); });
+            };
+            std::visit(enter, message);
+        }
+        batch = entered_all;
+    }
     const Deadline until = deadline(timeout_ms);
     std::vector<std::shared_ptr<Work>> works(batch.size());
     for (size_t index = 0; index < batch.size(); ++index) {

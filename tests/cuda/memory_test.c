@@ -1,4 +1,5 @@
 /* Memory of tutti_memory_alloc on a device. The first argument is the backend. */
+#include <sched.h>
 #include <stdlib.h>
 
 #include "capi/on_ranks.h"
@@ -111,6 +112,32 @@ static void release_what_a_stream_still_uses(rank_context* me) {
 
 RANK_TEST(release_what_a_stream_still_uses, 2)
 
+/* Also when no call before had to be watched. The first test of the process. */
+static void release_after_the_first_call(rank_context* me) {
+    const int32_t device = use_device(me);
+    if (!on_the_double() || device_count() < 2) return; /* others have memory there, too */
+    tutti_call_options options = TUTTI_CALL_OPTIONS_INIT;
+    int32_t here[4] = {1, 2, 3, 4};
+    void* memory = NULL;
+    options.stream = cuda_make_stream();
+    RANK_OK(me, alloc(me, device, bytes, &memory));
+    if (me->rank == 0) {
+        const tutti_buffer message = TUTTI_BUFFER_INIT(here, 4, TUTTI_INT32);
+        RANK_OK(me, tutti_send(me->group, &message, 1, 0, NULL, NULL, &me->error));
+        tutti_memory_release(memory);
+    } else {
+        const size_t before = free_bytes();
+        const tutti_buffer place = on_cuda(device, memory, 4, TUTTI_INT32);
+        RANK_OK(me, tutti_recv(me->group, &place, 0, 0, &options, NULL, NULL, &me->error));
+        tutti_memory_release(memory);
+        cuda_wait(options.stream);
+        while (free_bytes() < before + (size_t)bytes) sched_yield();
+    }
+    cuda_end_stream(options.stream);
+}
+
+RANK_TEST(release_after_the_first_call, 2)
+
 /* A stream that waits, and for which the default stream waits, is no reason for it to wait. */
 static void alloc_beside_a_stream_that_waits(rank_context* me) {
     const int32_t device = use_device(me);
@@ -176,6 +203,7 @@ RANK_TEST(refuse, 2)
 
 int main(int argc, char** argv) {
     const struct CMUnitTest tests[] = {
+        TEST(release_after_the_first_call_on_ranks),
         TEST(use_several_on_ranks),
         TEST(release_in_use_on_ranks),
         TEST(release_what_a_stream_still_uses_on_ranks),

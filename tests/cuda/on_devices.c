@@ -64,6 +64,12 @@ int32_t use_device(const rank_context* me) {
     return device;
 }
 
+size_t free_bytes(void) {
+    size_t left = 0, all = 0;
+    CALL("cuMemGetInfo_v2", (size_t*, size_t*), &left, &all);
+    return left;
+}
+
 tutti_buffer on_cuda(int32_t device, const void* data, int64_t count, tutti_dtype dtype) {
     tutti_buffer buffer = TUTTI_BUFFER_INIT(NULL, count, dtype);
     buffer.data = (void*)(uintptr_t)data;

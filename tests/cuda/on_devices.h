@@ -19,6 +19,9 @@ int on_the_double(void);
 /* The device of this rank, for all that its thread does from now on. */
 int32_t use_device(const rank_context* me);
 
+/* What is left of the current device's memory. */
+size_t free_bytes(void);
+
 /* Elements of `data` on a device. */
 tutti_buffer on_cuda(int32_t device, const void* data, int64_t count, tutti_dtype dtype);
 /* Memory on the current device with these numbers in it, which are there. */

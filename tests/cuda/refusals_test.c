@@ -242,6 +242,53 @@ static void give_a_stream_that_is_captured(rank_context* me) {
 
 RANK_TEST(give_a_stream_that_is_captured, 2)
 
+/* Of a batch all is checked before the first message starts. */
+static void give_a_batch_what_one_of_it_cannot_have(rank_context* me) {
+    const int32_t device = use_device(me);
+    int32_t* const numbers = numbers_of(COUNT, 5);
+    int32_t value = 0;
+    void* const stream = cuda_make_stream();
+    const tutti_call_options options = on_stream(stream);
+    tutti_p2p_op ops[2] = {TUTTI_P2P_OP_INIT(TUTTI_ISEND, NULL, 0, TUTTI_INT32, 1 - me->rank, 0),
+                           TUTTI_P2P_OP_INIT(TUTTI_ISEND, &value, 1, TUTTI_INT32, 1 - me->rank, 0)};
+    tutti_work* works[2] = {NULL, NULL};
+    ops[0].buffer = on_cuda(device, numbers, COUNT, TUTTI_INT32);
+    REFUSED(tutti_batch_isend_irecv(me->group, ops, 2, &options, works, &me->error),
+            "options.stream is given, and the buffer is in memory of the CPU");
+    ops[1].buffer = ops[0].buffer;
+    begin_capture(stream);
+    UNSUPPORTED(tutti_batch_isend_irecv(me->group, ops, 2, &options, works, &me->error),
+                "options.stream is being captured into a graph");
+    end_capture(stream);
+    if (device_count() > 1) {
+        cuda_use(1 - device);
+        int32_t* const elsewhere = numbers_of(COUNT, 5);
+        char fragment[100];
+        ops[1].buffer = on_cuda(1 - device, elsewhere, COUNT, TUTTI_INT32);
+        snprintf(fragment, sizeof fragment, "options.stream is no stream of cuda:%d",
+                 (int)(1 - device));
+        REFUSED(tutti_batch_isend_irecv(me->group, ops, 2, &options, works, &me->error), fragment);
+        cuda_free(elsewhere);
+        cuda_use(device);
+    }
+    RANK_EXPECT(me, works[0] == NULL && works[1] == NULL);
+    cuda_end_stream(stream);
+    /* No message came: the first one is this. */
+    value = 9;
+    int32_t received = 0;
+    const tutti_buffer sent = TUTTI_BUFFER_INIT(&value, 1, TUTTI_INT32);
+    const tutti_buffer place = TUTTI_BUFFER_INIT(&received, 1, TUTTI_INT32);
+    tutti_work* work = NULL;
+    RANK_OK(me, tutti_send(me->group, &sent, 1 - me->rank, 0, NULL, &work, &me->error));
+    RANK_OK(me, tutti_recv(me->group, &place, 1 - me->rank, 0, NULL, NULL, NULL, &me->error));
+    RANK_OK(me, tutti_work_wait(work, 0, &me->error));
+    tutti_work_release(work);
+    RANK_EXPECT(me, received == 9);
+    expect_nothing_moved(me, device, numbers);
+}
+
+RANK_TEST(give_a_batch_what_one_of_it_cannot_have, 2)
+
 static void call_beside_a_capture(rank_context* me) {
     const int32_t device = use_device(me);
     int32_t* const numbers = numbers_of(COUNT, 5);
@@ -294,6 +341,7 @@ int main(int argc, char** argv) {
         TEST(give_a_stream_without_need_on_ranks),
         TEST(give_a_stream_of_another_device_on_ranks),
         TEST(give_a_stream_that_is_captured_on_ranks),
+        TEST(give_a_batch_what_one_of_it_cannot_have_on_ranks),
         TEST(call_beside_a_capture_on_ranks),
         TEST(name_other_types_of_device_on_ranks),
     };

@@ -377,6 +377,30 @@ static void follow_the_default_stream(rank_context* me) {
 
 RANK_TEST(follow_the_default_stream, 2)
 
+/* The default stream by its number, and that of this thread. */
+static void use_streams_without_a_handle(rank_context* me) {
+    const int32_t device = use_device(me);
+    int32_t* const first = numbers_of(COUNT, 7);
+    int32_t* const second = numbers_of(COUNT, 0);
+    const tutti_buffer buffer = on_cuda(device, second, COUNT, TUTTI_INT32);
+    for (uintptr_t number = 1; number <= 2; ++number) {
+        void* const stream = (void*)number; /* CU_STREAM_LEGACY, CU_STREAM_PER_THREAD */
+        const tutti_call_options options = on_stream(stream);
+        tutti_work* work = NULL;
+        cuda_copy(second, first, COUNT * sizeof *first, stream);
+        RANK_OK(me, add_up(me, &buffer, &options, NULL));
+        RANK_OK(me, add_up(me, &buffer, &options, &work));
+        RANK_OK(me, tutti_work_synchronize(work, stream, &me->error));
+        cuda_wait(stream);
+        tutti_work_release(work);
+        RANK_EXPECT(me, all_are(second, COUNT, 7 * me->size * me->size));
+    }
+    cuda_free(first);
+    cuda_free(second);
+}
+
+RANK_TEST(use_streams_without_a_handle, 2)
+
 /* Also of what moves nothing, a work can be synchronized. */
 static void synchronize_what_moves_nothing(rank_context* me) {
     const int32_t device = use_device(me);
@@ -442,6 +466,7 @@ int main(int argc, char** argv) {
         TEST(free_after_synchronize_on_ranks),
         TEST(go_on_in_the_order_of_the_stream_on_ranks),
         TEST(follow_the_default_stream_on_ranks),
+        TEST(use_streams_without_a_handle_on_ranks),
         TEST(synchronize_what_moves_nothing_on_ranks),
         TEST(synchronize_a_message_on_ranks),
     };

@@ -99,7 +99,6 @@ private:
 
 void Staged::start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work) {
     const auto sending = std::make_shared<Sending>(*this, call, deadline, std::move(work));
-    device::Watcher::of_process().start_thread();
     ++waiting_sends_;
     watch({.event = call.begun,
            .step = [sending](const Status& status) { return sending->step(status); },
@@ -109,7 +108,6 @@ void Staged::start(const Send& call, const Deadline& deadline, std::shared_ptr<W
 }
 
 Staged::Landing Staged::prepare(const Receive& call) {
-    device::Watcher::of_process().start_thread();
     Landing landing;
     landing.view = call.buffer;
     landing.begun = call.begun;

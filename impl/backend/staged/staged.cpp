@@ -43,15 +43,15 @@ void Staged::wait_for(const device::EventPointer& event, const Deadline& deadlin
     if (event) device::wait_for(*event, deadline, [this] { stop_->check(); });
 }
 
+// What happens after the call needs the watcher's thread, and must not fail for it.
 device::EventPointer Staged::begin(const Device& device, void* stream) {
+    device::Watcher::of_process().start_thread();
     return lane(device).driver().record_for_caller(device.index, stream, "options.stream");
 }
 
 void Staged::enter(FlatCall& call, void* stream) {
     call.stream = stream;
     call.begun = begin(call.device, stream);
-    // A synchronous call needs none, and one in the background must not fail for it later.
-    device::Watcher::of_process().start_thread();
 }
 
 // Copies are enqueued once the caller's stream has come to the call: if it fails before, nothing
