@@ -1,6 +1,8 @@
 #include "plan.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "base/assert.hpp"
 
@@ -98,32 +100,45 @@ std::byte* writable(const std::byte* memory) {  // only copied from
 // One stage of a call that is cut.
 class Plan::Builder {
 public:
-    Builder(const Plan& plan, size_t index, std::byte* host)
-        : plan_(plan), begin_(index * plan.column_), next_(host) {}
+    Builder(const Plan& plan, size_t index) : plan_(plan), begin_(index * plan.column_) {}
 
-    void build(Stage& stage) {
+    // What the stage needs.
+    [[nodiscard]] size_t bytes() const {
+        size_t sum = 0;
+        size_t index = 0;
+        for (const Bytes output : plan_.call_.outputs) sum += room(column(output).size());
+        for (const ConstBytes input : plan_.call_.inputs) {
+            const size_t size = column(input).size();
+            if (!shared_output(index++, size)) sum += room(size);
+        }
+        return sum;
+    }
+
+    void build(Stage& stage, std::byte* host) const {
         const FlatCall& call = plan_.call_;
+        std::byte* next = host;
+        const auto place = [&](size_t size) {  // parts of one tensor follow each other without gaps
+            return Bytes{std::exchange(next, next + room(size)), size};
+        };
         stage.call = without_pieces(call);
         Copies out(stage.out, call);
         Copies in(stage.in, call);
         for (const Bytes output : call.outputs) {
             const Bytes part = column(output);
-            const Bytes host = place(part.size());
-            stage.call.outputs.add(host);
-            out.add(part.data(), host.data(), part.size());
+            const Bytes here = place(part.size());
+            stage.call.outputs.add(here);
+            out.add(part.data(), here.data(), part.size());
         }
         stage.call.inputs.reserve(call.inputs.size());
         size_t index = 0;
         for (const ConstBytes input : call.inputs) {
             const ConstBytes part = column(input);
-            const Bytes shared = place_shared(stage.call, index++);
-            const Bytes host =
-                shared.size() == part.size() && !shared.empty() ? shared : place(part.size());
-            stage.call.inputs.add(host);
-            in.add(writable(part.data()), host.data(), part.size());
+            const auto shared = shared_output(index++, part.size());
+            const Bytes here = shared ? stage.call.outputs[*shared] : place(part.size());
+            stage.call.inputs.add(here);
+            in.add(writable(part.data()), here.data(), part.size());
         }
     }
-    [[nodiscard]] std::byte* end() const { return next_; }
 
 private:
     template <typename Byte>
@@ -131,33 +146,35 @@ private:
         const size_t begin = std::min(begin_, piece.size());
         return piece.subspan(begin, std::min(plan_.column_, piece.size() - begin));
     }
-    // Parts of one tensor follow each other without gaps.
-    Bytes place(size_t bytes) {
-        std::byte* const begin = next_;
-        next_ += plan_.call_.sizes == FlatCall::Sizes::Even ? bytes : aligned(bytes);
-        return {begin, bytes};
+    [[nodiscard]] size_t room(size_t bytes) const {
+        return plan_.call_.sizes == FlatCall::Sizes::Even ? bytes : aligned(bytes);
     }
-    // The output that takes the input's place in the memory of the CPU, which needs less of it.
-    [[nodiscard]] Bytes place_shared(const FlatCall& host, size_t input) const {
-        switch (host.kind) {
+    // The output that takes the place of that input in the memory of the CPU, which needs less of
+    // it.
+    [[nodiscard]] std::optional<size_t> shared_output(size_t input, size_t bytes) const {
+        const FlatCall& call = plan_.call_;
+        size_t output = 0;
+        switch (call.kind) {
             case Kind::AllReduce:
             case Kind::Reduce:
-                return host.outputs.first();
+                break;
             case Kind::AllGather:
-            case Kind::Gather: {
-                const auto own = static_cast<size_t>(plan_.rank_);
-                return own < host.outputs.size() ? host.outputs[own] : Bytes{};
-            }
+            case Kind::Gather:
+                output = static_cast<size_t>(plan_.rank_);
+                break;
             case Kind::AllToAll:
-                return host.in_place ? host.outputs[input] : Bytes{};
+                if (!call.in_place) return std::nullopt;
+                output = input;
+                break;
             default:
-                return {};
+                return std::nullopt;
         }
+        if (bytes == 0 || output >= call.outputs.size()) return std::nullopt;
+        return column(call.outputs[output]).size() == bytes ? std::optional(output) : std::nullopt;
     }
 
     const Plan& plan_;
     const size_t begin_;
-    std::byte* next_;
 };
 
 bool Plan::is_cut(const FlatCall& call) {
@@ -173,16 +190,13 @@ Plan::Plan(const FlatCall& call, int rank, int ranks) : call_(call), rank_(rank)
     column_ = column_of(call.kind, ranks);
     const size_t most = std::max(longest(call.inputs), longest(call.outputs));
     stages_ = std::max<size_t>(1, (most + column_ - 1) / column_);
-    Stage first;  // no other needs more
-    Builder builder(*this, 0, nullptr);
-    builder.build(first);
-    stage_bytes_ = static_cast<size_t>(builder.end() - static_cast<std::byte*>(nullptr));
+    stage_bytes_ = Builder(*this, 0).bytes();  // no other needs more
 }
 
 Stage Plan::stage(size_t index, std::byte* host) const {
     Stage stage;
     if (column_ > 0) {
-        Builder(*this, index, host).build(stage);
+        Builder(*this, index).build(stage, host);
         return stage;
     }
     stage.call = without_pieces(call_);
