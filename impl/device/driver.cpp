@@ -118,9 +118,9 @@ EventPointer Driver::record(int device, void* stream) {
     return std::make_shared<const Event>(*this, device, stream);
 }
 
-void* Driver::take_unused(Unused& all, int device) {
+void* Driver::take_unused(Unused Driver::*all, int device) {
     const Lock lock(mutex_);
-    auto& unused = all[static_cast<size_t>(device)];
+    auto& unused = (this->*all)[static_cast<size_t>(device)];
     if (unused.empty()) return nullptr;
     void* const one = unused.back();
     unused.pop_back();
@@ -128,10 +128,10 @@ void* Driver::take_unused(Unused& all, int device) {
 }
 
 // False: there are enough.
-bool Driver::keep_unused(Unused& all, int device, void* one) noexcept {
+bool Driver::keep_unused(Unused Driver::*all, int device, void* one) noexcept {
     constexpr size_t most_unused = 256;
     const Lock lock(mutex_);
-    auto& unused = all[static_cast<size_t>(device)];
+    auto& unused = (this->*all)[static_cast<size_t>(device)];
     if (unused.size() >= most_unused) return false;
     try {
         unused.push_back(one);
@@ -142,27 +142,27 @@ bool Driver::keep_unused(Unused& all, int device, void* one) noexcept {
 }
 
 void* Driver::take_event(int device) {
-    if (void* const event = take_unused(events_, device)) return event;
+    if (void* const event = take_unused(&Driver::events_, device)) return event;
     void* event = nullptr;
     ask(table_.event_create, device, &event);
     return event;
 }
 
 void Driver::give_event(int device, void* event) noexcept {
-    if (keep_unused(events_, device, event)) return;
+    if (keep_unused(&Driver::events_, device, event)) return;
     tutti_device_failure failure;
     table_.event_destroy(device, event, &failure);
 }
 
 void* Driver::take_stream(int device) {
-    if (void* const stream = take_unused(streams_, device)) return stream;
+    if (void* const stream = take_unused(&Driver::streams_, device)) return stream;
     void* stream = nullptr;
     ask(table_.stream_create, device, &stream);
     return stream;
 }
 
 void Driver::give_stream(int device, void* stream) noexcept {
-    if (keep_unused(streams_, device, stream)) return;
+    if (keep_unused(&Driver::streams_, device, stream)) return;
     tutti_device_failure failure;
     table_.stream_destroy(device, stream, &failure);  // what is on it still ends
 }

@@ -90,8 +90,8 @@ private:
         if (status != TUTTI_OK) fail(status, failure);
     }
     using Unused = std::vector<std::vector<void*>>;
-    void* take_unused(Unused& all, int device) TUTTI_EXCLUDES(mutex_);
-    bool keep_unused(Unused& all, int device, void* one) noexcept TUTTI_EXCLUDES(mutex_);
+    void* take_unused(Unused Driver::*all, int device) TUTTI_EXCLUDES(mutex_);
+    bool keep_unused(Unused Driver::*all, int device, void* one) noexcept TUTTI_EXCLUDES(mutex_);
     void* take_event(int device);
     void give_event(int device, void* event) noexcept;
 
@@ -100,8 +100,8 @@ private:
     int count_ = 0;
     Mutex mutex_;
     // Those that nobody uses, by device: making one takes long.
-    std::vector<std::vector<void*>> events_ TUTTI_GUARDED_BY(mutex_);
-    std::vector<std::vector<void*>> streams_ TUTTI_GUARDED_BY(mutex_);
+    Unused events_ TUTTI_GUARDED_BY(mutex_);
+    Unused streams_ TUTTI_GUARDED_BY(mutex_);
 };
 
 }  // namespace tutti::device

@@ -174,9 +174,11 @@ Plan::Plan(const FlatCall& call, int rank, int ranks) : call_(call), rank_(rank)
     const size_t most = std::max(longest(call.inputs), longest(call.outputs));
     stages_ = std::max<size_t>(1, (most + column_ - 1) / column_);
     Stage first;  // no other needs more
-    Builder builder(*this, 0, nullptr);
+    // Only measured: nothing is there. Not null, to which nothing may be added.
+    auto* const nowhere = reinterpret_cast<std::byte*>(alignment);
+    Builder builder(*this, 0, nowhere);
     builder.build(first);
-    stage_bytes_ = static_cast<size_t>(builder.end() - static_cast<std::byte*>(nullptr));
+    stage_bytes_ = static_cast<size_t>(builder.end() - nowhere);
 }
 
 Stage Plan::stage(size_t index, std::byte* host) const {
