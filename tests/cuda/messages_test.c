@@ -1,5 +1,5 @@
-/* Messages from and to devices: their order, their ways, their ends. Streams are held back by gates.
- * The first argument is the backend. */
+/* Messages from and to devices: their order, their ways, their ends. Gates hold streams back. The
+ * first argument is the backend. */
 #include "capi/on_ranks.h"
 #include "on_devices.h"
 

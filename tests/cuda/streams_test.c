@@ -352,7 +352,7 @@ static void go_on_in_the_order_of_the_stream(rank_context* me) {
 
 RANK_TEST(go_on_in_the_order_of_the_stream, 3)
 
-/* Without a stream what the default stream has comes first, and the call returns when it is done. */
+/* Without a stream the default one's work comes first, and the call returns when it is done. */
 static void follow_the_default_stream(rank_context* me) {
     const int32_t device = use_device(me);
     int32_t* const first = numbers_of(COUNT, 7);
