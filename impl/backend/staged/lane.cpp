@@ -18,16 +18,30 @@ device::Pinned& Lane::slot(size_t index, size_t bytes) {
     return slot;
 }
 
+// Without the event nobody would know when copies that were enqueued are done.
+template <typename Copying>
+device::EventPointer Lane::enqueue(void* stream, Copying&& copying) {
+    try {
+        copying();
+        return driver_.record(device_, stream);
+    } catch (...) {
+        drain();
+        throw;
+    }
+}
+
 device::EventPointer Lane::copy_in(const std::vector<Copy>& copies,
                                    const device::EventPointer& before) {
-    if (before) before->hold(in_);
-    for (const Copy& one : copies) driver_.copy(device_, one.host, one.device, one.bytes, in_);
-    return driver_.record(device_, in_);
+    return enqueue(in_, [&] {
+        if (before) before->hold(in_);
+        for (const Copy& one : copies) driver_.copy(device_, one.host, one.device, one.bytes, in_);
+    });
 }
 
 device::EventPointer Lane::copy_out(const std::vector<Copy>& copies) {
-    for (const Copy& one : copies) driver_.copy(device_, one.device, one.host, one.bytes, out_);
-    return driver_.record(device_, out_);
+    return enqueue(out_, [&] {
+        for (const Copy& one : copies) driver_.copy(device_, one.device, one.host, one.bytes, out_);
+    });
 }
 
 void Lane::drain() noexcept {

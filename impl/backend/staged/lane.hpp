@@ -43,6 +43,9 @@ public:
     [[nodiscard]] device::Driver& driver() const { return driver_; }
 
 private:
+    template <typename Copying>
+    device::EventPointer enqueue(void* stream, Copying&& copying);
+
     device::Driver& driver_;
     device::PinnedPool& pool_;
     const int device_;

@@ -21,7 +21,7 @@ using Memory = std::vector<std::byte>;
 
 constexpr int ranks = 3;
 constexpr int own_rank = 1;
-constexpr size_t longer_than_a_stage = (size_t{3} << 20) + 40;
+constexpr size_t longer_than_a_stage = (size_t{5} << 20) + 40;
 
 std::byte pattern(size_t index, int salt) {
     return static_cast<std::byte>(index * 7 + index / 4096 + static_cast<size_t>(salt));
@@ -162,8 +162,8 @@ void pieces_of_different_sizes(void**) {
 
 // Long data need no more memory than a few stages.
 void memory_of_a_stage_is_bounded(void**) {
-    constexpr size_t most = size_t{3} << 20;
-    const std::vector<size_t> each(ranks, size_t{8} << 20);
+    constexpr size_t most = size_t{5} << 20;
+    const std::vector<size_t> each(ranks, size_t{16} << 20);
     for (const Made& made : {make(Kind::AllReduce, Sizes::Even, {each[0]}, {each[0]}),
                              make(Kind::AllGather, Sizes::Known, {each[0]}, each),
                              make(Kind::AllToAll, Sizes::Even, each, each)}) {
