@@ -1,5 +1,6 @@
 #include "driver.hpp"
 
+#include <atomic>
 #include <memory>
 
 #include "base/device.hpp"
@@ -67,8 +68,14 @@ Driver& Driver::of(tutti_device_type type) {
         throw Error(TUTTI_ERR_UNSUPPORTED,
                     cat("this build has no devices of type ", device_type_name(type)));
     }
-    static Driver& cuda = *new Driver(TUTTI_CUDA, find_module(TUTTI_CUDA));
-    return cuda;
+    static std::atomic<Driver*> cuda{nullptr};
+    if (Driver* const loaded = cuda.load(std::memory_order_acquire)) return *loaded;
+    static Mutex loading;
+    const Lock lock(loading);
+    if (cuda.load(std::memory_order_relaxed) == nullptr) {
+        cuda.store(new Driver(TUTTI_CUDA, find_module(TUTTI_CUDA)), std::memory_order_release);
+    }
+    return *cuda.load(std::memory_order_relaxed);
 }
 
 void Driver::check_here(tutti_device_type type, const std::string& argument) {

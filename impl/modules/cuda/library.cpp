@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 
@@ -41,8 +42,14 @@ struct Library::Primary {
 const Library& Library::get() {
     // Never destroyed: the driver may be in use at the very end of the process. One that failed is
     // tried again.
-    static const Library& library = *new Library;
-    return library;
+    static std::atomic<const Library*> library{nullptr};
+    if (const Library* const loaded = library.load(std::memory_order_acquire)) return *loaded;
+    static std::mutex loading;
+    const std::lock_guard lock(loading);
+    if (library.load(std::memory_order_relaxed) == nullptr) {
+        library.store(new Library, std::memory_order_release);
+    }
+    return *library.load(std::memory_order_relaxed);
 }
 
 Library::Library() : path_(library_name()) {
