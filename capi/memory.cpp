@@ -44,9 +44,7 @@ void* alloc_on_device(tutti::Group& group, size_t bytes, const tutti_memory_opti
     std::shared_ptr<void> memory;
     tutti::Status why_not;
     try {
-        auto& driver = tutti::device::Driver::of(options.device_type);
-        driver.check_device(options.device_index, "options.device_index");
-        memory = driver.alloc(options.device_index, bytes);
+        memory = tutti::device::Driver::of(options.device_type).alloc(options.device_index, bytes);
     } catch (...) {
         why_not = tutti::current_status();
         call.refuse(why_not);

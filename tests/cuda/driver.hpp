@@ -39,6 +39,11 @@ inline Driver load() {
     return driver;
 }
 
+// Only the double has functions of its own.
+inline bool is_the_double(const Driver& driver) {
+    return dlsym(driver.library, "fake_cuda_launch") != nullptr;
+}
+
 // Ends the program unless a call gives this result.
 inline void expect(Result got, Result wanted, const char* text, const char* file, int line) {
     if (got == wanted) return;

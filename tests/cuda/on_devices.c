@@ -1,7 +1,6 @@
 /* See on_devices.h. */
 #include "on_devices.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,22 +16,11 @@ struct gate {
     volatile uint32_t value;
 };
 
-static void* function(const char* symbol) {
-    const char* const given = getenv("TUTTI_CUDA_LIBRARY");
-    void* const library = dlopen(given != NULL ? given : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    void* const found = library != NULL ? dlsym(library, symbol) : NULL;
-    if (found == NULL) {
-        fprintf(stderr, "the driver has no %s\n", symbol);
-        abort();
-    }
-    return found;
-}
-
 /* A call of the driver, by its symbol and the types of its parameters. */
 #define CALL(symbol, types, ...)                                    \
     do {                                                            \
         int(*call_) types;                                          \
-        void* const found_ = function(symbol);                      \
+        void* const found_ = cuda_function(symbol);                 \
         memcpy(&call_, &found_, sizeof found_);                     \
         const int result_ = call_(__VA_ARGS__);                     \
         if (result_ != 0) {                                         \
@@ -131,7 +119,7 @@ void gate_end(gate* one) {
 
 int stream_is_done(void* stream) {
     int (*query)(void*);
-    void* const found = function("cuStreamQuery");
+    void* const found = cuda_function("cuStreamQuery");
     memcpy(&query, &found, sizeof found);
     const int result = query(stream);
     if (result == NOT_READY) return 0;

@@ -1,7 +1,6 @@
 /* What tests of data on CUDA devices begin with: buffers on a device, and streams that a gate holds
- * back. Public headers and the driver's functions only, so the same
- * programs run on a GPU and on the double of the driver. A call of the driver that fails ends the
- * program. C99; any thread. */
+ * back. Public headers and the driver's functions only, so the same programs run on a GPU and on
+ * the double of the driver. A call of the driver that fails ends the program. C99; any thread. */
 #ifndef TUTTI_TESTS_ON_DEVICES_H
 #define TUTTI_TESTS_ON_DEVICES_H
 

@@ -96,7 +96,7 @@ static void forked_child_has_no_driver_and_can_exit() {
 
 int main() {
     cuda = load();
-    if (dlsym(cuda.library, "fake_cuda_launch") == nullptr) skip("only the double has options");
+    if (!is_the_double(cuda)) skip("only the double has options");
     TUTTI_HOLDS(end_of("TUTTI_FAKE_CUDA_BYTES", "8192", memory_ends) == 0);
     TUTTI_HOLDS(end_of("TUTTI_FAKE_CUDA_FAIL", "cuMemcpyAsync:2:2", one_call_fails) == 0);
     TUTTI_HOLDS(end_of("TUTTI_FAKE_CUDA_FAIL", "cuMemcpyAsync:1:700", all_calls_fail_after_it) ==

@@ -46,6 +46,7 @@ static const struct {
 enum { STREAM_NON_BLOCKING = 1 };
 
 static pthread_once_t loaded = PTHREAD_ONCE_INIT;
+static void* library;
 static int devices;
 static char reason[300];
 
@@ -57,7 +58,7 @@ static void check(int result, const char* what) {
 
 static void load(void) {
     const char* const given = getenv("TUTTI_CUDA_LIBRARY");
-    void* const library = dlopen(given != NULL ? given : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    library = dlopen(given != NULL ? given : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
         (void)snprintf(reason, sizeof reason, "no CUDA driver: %s", dlerror());
         return;
@@ -78,6 +79,14 @@ int cuda_devices(char* why, size_t size) {
     check(pthread_once(&loaded, load), "pthread_once");
     if (devices == 0) (void)snprintf(why, size, "%s", reason);
     return devices;
+}
+
+void* cuda_function(const char* symbol) {
+    check(pthread_once(&loaded, load), "pthread_once");
+    void* const found = library != NULL ? dlsym(library, symbol) : NULL;
+    if (found != NULL) return found;
+    fprintf(stderr, "cuda: the driver has no %s\n", symbol);
+    abort();
 }
 
 void cuda_use(int32_t device) {

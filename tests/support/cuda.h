@@ -10,6 +10,9 @@
 /* Devices, or 0: then `why` says why there is none. */
 int cuda_devices(char* why, size_t size);
 
+/* A function of the driver by its symbol, for what is not here. */
+void* cuda_function(const char* symbol);
+
 /* The calls of this thread are for that device from now on. */
 void cuda_use(int32_t device);
 /* A stream that does not wait for the default one. */

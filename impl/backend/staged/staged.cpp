@@ -35,7 +35,11 @@ Lane& Staged::lane(const Device& device) {
     driver.check_device(device.index, "device_index");
     const Lock lock(mutex_);
     auto& lane = lanes_[device.index];
-    if (!lane) lane = std::make_unique<Lane>(driver, device.index);
+    if (!lane) {
+        // What happens after a call needs the thread, and must not fail for it.
+        device::Watcher::of_process().start_thread();
+        lane = std::make_unique<Lane>(driver, device.index);
+    }
     return *lane;
 }
 
@@ -43,9 +47,7 @@ void Staged::wait_for(const device::EventPointer& event, const Deadline& deadlin
     if (event) device::wait_for(*event, deadline, [this] { stop_->check(); });
 }
 
-// What happens after the call needs the watcher's thread, and must not fail for it.
 device::EventPointer Staged::begin(const Device& device, void* stream) {
-    device::Watcher::of_process().start_thread();
     return lane(device).driver().record_for_caller(device.index, stream, "options.stream");
 }
 

@@ -43,7 +43,6 @@ inline const Stream legacy_stream = nullptr;  // the default stream
 // Every function, by the name that the library has it under: F(member, symbol, parameters...).
 #define TUTTI_CUDA_FUNCTIONS(F)                                                         \
     F(init, cuInit, unsigned)                                                           \
-    F(driver_version, cuDriverGetVersion, int*)                                         \
     F(device_count, cuDeviceGetCount, int*)                                             \
     F(device_get, cuDeviceGet, DeviceNumber*, int)                                      \
     F(retain_context, cuDevicePrimaryCtxRetain, Context*, DeviceNumber)                 \
@@ -58,7 +57,6 @@ inline const Stream legacy_stream = nullptr;  // the default stream
     F(event_destroy, cuEventDestroy_v2, Event)                                          \
     F(event_record, cuEventRecord, Event, Stream)                                       \
     F(event_query, cuEventQuery, Event)                                                 \
-    F(event_synchronize, cuEventSynchronize, Event)                                     \
     F(host_alloc, cuMemHostAlloc, void**, size_t, unsigned)                             \
     F(host_free, cuMemFreeHost, void*)                                                  \
     F(alloc, cuMemAlloc_v2, DevicePointer*, size_t)                                     \

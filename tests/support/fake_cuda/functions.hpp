@@ -30,6 +30,8 @@ inline const Stream legacy_stream_by_name = reinterpret_cast<Stream>(1);
 inline const Stream stream_per_thread = reinterpret_cast<Stream>(2);
 
 #define TUTTI_FAKE_CUDA_FUNCTIONS(F)                                                          \
+    F(driver_version, cuDriverGetVersion, int*)                                               \
+    F(event_synchronize, cuEventSynchronize, Event)                                           \
     F(device_name, cuDeviceGetName, char*, int, DeviceNumber)                                 \
     F(stream_create_plain, cuStreamCreate, Stream*, unsigned)                                 \
     F(stream_query, cuStreamQuery, Stream)                                                    \
