@@ -9,6 +9,7 @@
 #include "arguments.hpp"
 #include "backend/registry.hpp"
 #include "base/environment.hpp"
+#include "buffers.hpp"
 #include "group/all_gather.hpp"
 #include "group/ranks.hpp"
 #include "group/rendezvous.hpp"
@@ -63,6 +64,7 @@ tutti::GroupOptions read_group(const std::string& name, int32_t rank, int32_t wo
     wanted.name = name;
     if (given.timeout_ms != 0) wanted.timeout_ms = given.timeout_ms;
     wanted.reproducible = given.reproducible != 0;
+    wanted.bound = {given.device_type, given.device_index};
     return wanted;
 }
 
@@ -91,6 +93,7 @@ void init_world(const char* backend, const char* init_method, const char* descri
     wanted.name = read_description(description, "world");
     const tutti_group_options given = capi::read_group_options(options);
     wanted.reproducible = given.reproducible != 0;
+    wanted.bound = {given.device_type, given.device_index};
     capi::let_releases_end();
     const tutti::Rendezvous rendezvous = tutti::rendezvous(
         init_method == nullptr ? "env://" : init_method, rank, world_size, given.timeout_ms);
@@ -119,6 +122,11 @@ std::optional<bool> read_reproducible(uint32_t choice) {
     }
     if (choice == TUTTI_AS_PARENT) return std::nullopt;
     return choice == TUTTI_REPRODUCIBLE;
+}
+
+tutti::Device read_bound(const tutti::Group& parent, const tutti_new_group_options& options) {
+    capi::check_device(options.device_type, options.device_index, "options");
+    return parent.bound_device_for({options.device_type, options.device_index});
 }
 
 // A fault of this rank's arguments fails the others' calls, which would wait for it. Where only
@@ -215,6 +223,7 @@ tutti_group* hand_out_group(std::shared_ptr<Group> group) {
 tutti_group_options read_group_options(const tutti_group_options* given) {
     const tutti_group_options options = read_options(given);
     check_flag(options.reproducible, "options.reproducible");
+    check_device(options.device_type, options.device_index, "options");
     return options;
 }
 
@@ -293,6 +302,7 @@ tutti_status tutti_new_group(tutti_group* group, const int32_t* ranks, int64_t c
             wanted.backend = backend == nullptr ? "" : read_backend(backend);
             wanted.parts = {read_ranks(ranks, count, pin->size())};
             wanted.reproducible = read_reproducible(given.reproducible);
+            wanted.bound = read_bound(*pin, given);
         });
         if (given.use_local_synchronization != 0) {
             wanted.callers = wanted.parts.front();
@@ -323,6 +333,7 @@ tutti_status tutti_split_group(tutti_group* group, const int32_t* ranks, int64_t
         read_or_decline(*pin, wanted, 0, [&] {
             wanted.parts = read_parts(ranks, count, sizes, split_count, pin->size());
             wanted.reproducible = read_reproducible(given.reproducible);
+            wanted.bound = read_bound(*pin, given);
         });
         capi::Reserved<tutti_group> slot;
         auto made = pin->split(wanted);

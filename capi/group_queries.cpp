@@ -35,6 +35,17 @@ int32_t tutti_group_is_reproducible(tutti_group* group) {
     return pin ? static_cast<int32_t>(pin->is_reproducible()) : -1;
 }
 
+tutti_status tutti_group_get_bound_device(tutti_group* group, tutti_device_type* out_device_type,
+                                          int32_t* out_device_index, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        capi::need_output(out_device_type, "out_device_type");
+        capi::need_output(out_device_index, "out_device_index");
+        *out_device_type = pin->bound_device().type;
+        *out_device_index = pin->bound_device().index;
+    });
+}
+
 int32_t tutti_get_group_rank(tutti_group* group, int32_t global_rank) {
     const capi::GroupPin pin = capi::find_group(group);
     if (!pin) return -1;

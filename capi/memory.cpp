@@ -76,6 +76,7 @@ tutti_status tutti_memory_alloc(tutti_group* group, int64_t bytes,
         const size_t size = capi::read_count(bytes, "bytes");
         const tutti_memory_options given = capi::read_options(options);
         capi::check_device(given.device_type, given.device_index, "options");
+        pin->check_bound({given.device_type, given.device_index}, "the options name");
         capi::need_output(out_memory, "out_memory");
         *out_memory = given.device_type == TUTTI_CPU ? alloc_here(*pin, size, given.timeout_ms)
                                                      : alloc_on_device(*pin, size, given);

@@ -59,6 +59,7 @@ tutti::MeshOptions read_mesh(const int64_t* shape, int32_t ndim, const char* con
 void read_group_defaults(const tutti_group_options* given, tutti::MeshOptions& options) {
     const tutti_group_options read = capi::read_group_options(given);
     options.timeout_ms = read.timeout_ms;
+    options.bound = {read.device_type, read.device_index};
     if (read.reproducible != 0) options.reproducible = true;
 }
 
@@ -281,7 +282,8 @@ tutti_status tutti_mesh_flatten(tutti_mesh* mesh, const char* dim_name,
         if (dim_name != nullptr && *dim_name == '\0') capi::refuse("dim_name is empty");
         capi::need_output(out_mesh, "out_mesh");
         *out_mesh = hand_out_mesh(
-            pin->flatten(dim_name == nullptr ? "" : dim_name, given.timeout_ms, reproducible));
+            pin->flatten(dim_name == nullptr ? "" : dim_name, given.timeout_ms, reproducible,
+                         {given.device_type, given.device_index}));
     });
 }
 

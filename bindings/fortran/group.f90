@@ -10,6 +10,7 @@ module tutti_groups
   public :: tutti_group, group_handle, operator(==), operator(/=)
   public :: tutti_get_rank, tutti_get_world_size, tutti_get_backend, tutti_group_is_reproducible
   public :: tutti_get_group_rank, tutti_get_global_rank, tutti_get_process_group_ranks
+  public :: tutti_group_get_bound_device
   public :: tutti_group_set_timeout, tutti_group_get_timeout, tutti_group_get_name
   public :: tutti_group_retain, tutti_get_failed_ranks
 
@@ -96,6 +97,26 @@ contains
     type(tutti_group), optional, intent(in) :: group
     tutti_group_is_reproducible = c_tutti_group_is_reproducible(group_handle(group)) > 0
   end function
+
+  !> The one device that this rank works on in the group, absent: in the world: that with which it,
+  !> or the group that it was made from, was made; TUTTI_CPU and 0 if there is none. Calls with
+  !> buffers on another device of that type are refused.
+  subroutine tutti_group_get_bound_device(device_type, device_index, group, ierr, errmsg)
+    integer, intent(out) :: device_type, device_index
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    integer(c_int32_t) :: kind, index
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    kind = 0
+    index = 0
+    status = c_tutti_group_get_bound_device(group_handle(group), kind, index, error)
+    device_type = kind
+    device_index = index
+    call finish(status, error, ierr, errmsg)
+  end subroutine
 
   !> The rank in the group of a global rank; -1 if it is not a member.
   integer function tutti_get_group_rank(global_rank, group)

@@ -24,14 +24,15 @@ module tutti_meshes
 contains
   !> Lays the first ranks of a group, absent: the world, out as a mesh, and makes the groups along
   !> its dimensions. Every rank of the group calls it with the same arguments. Without a world yet,
-  !> it is made, by "env://".
-  subroutine tutti_init_device_mesh(mesh, shape, dim_names, group, device_type, timeout_ms, &
-                                    reproducible, ierr, errmsg)
+  !> it is made, by "env://". With `device_index` the groups are bound to that device of
+  !> `device_type`, which is not the CPU; without it, as the group.
+  subroutine tutti_init_device_mesh(mesh, shape, dim_names, group, device_type, device_index, &
+                                    timeout_ms, reproducible, ierr, errmsg)
     type(tutti_mesh), intent(out) :: mesh
     integer, intent(in) :: shape(:)
     character(*), optional, intent(in) :: dim_names(:)
     type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: device_type, timeout_ms
+    integer, optional, intent(in) :: device_type, device_index, timeout_ms
     logical, optional, intent(in) :: reproducible
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
@@ -40,8 +41,7 @@ contains
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
-    options%timeout_ms = milliseconds(timeout_ms)
-    options%reproducible = number(reproducible)
+    options = options_of(timeout_ms, reproducible, device_type, device_index)
     call take_names(dim_names, size(shape), names, status, error)
     if (status == TUTTI_OK) &
       status = c_tutti_init_device_mesh( &
@@ -53,13 +53,13 @@ contains
   !> Makes a mesh of any layout: `ranks` are ranks of a group, absent: of the world, row by row;
   !> `shape` has the lengths of the dimensions. Every rank of the group calls it with the same
   !> arguments.
-  subroutine tutti_mesh_create(mesh, ranks, shape, dim_names, group, device_type, timeout_ms, &
-                               reproducible, ierr, errmsg)
+  subroutine tutti_mesh_create(mesh, ranks, shape, dim_names, group, device_type, device_index, &
+                               timeout_ms, reproducible, ierr, errmsg)
     type(tutti_mesh), intent(out) :: mesh
     integer, intent(in) :: ranks(:), shape(:)
     character(*), optional, intent(in) :: dim_names(:)
     type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(in) :: device_type, timeout_ms
+    integer, optional, intent(in) :: device_type, device_index, timeout_ms
     logical, optional, intent(in) :: reproducible
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
@@ -68,8 +68,7 @@ contains
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
-    options%timeout_ms = milliseconds(timeout_ms)
-    options%reproducible = number(reproducible)
+    options = options_of(timeout_ms, reproducible, device_type, device_index)
     call take_names(dim_names, size(shape), names, status, error)
     if (status == TUTTI_OK) &
       status = c_tutti_mesh_create( &
@@ -82,13 +81,13 @@ contains
   !> Makes a mesh of groups that are there already, one for each dimension. `ranks` are the global
   !> ranks of the mesh, row by row, `shape` its lengths; both absent: those of the only group.
   !> `timeout_ms` and `reproducible` are those of groups that its `flatten` makes.
-  subroutine tutti_mesh_from_group(groups, mesh, ranks, shape, dim_names, device_type, timeout_ms, &
-                                   reproducible, ierr, errmsg)
+  subroutine tutti_mesh_from_group(groups, mesh, ranks, shape, dim_names, device_type, &
+                                   device_index, timeout_ms, reproducible, ierr, errmsg)
     type(tutti_group), intent(in) :: groups(:)
     type(tutti_mesh), intent(out) :: mesh
     integer, optional, intent(in) :: ranks(:), shape(:)
     character(*), optional, intent(in) :: dim_names(:)
-    integer, optional, intent(in) :: device_type, timeout_ms
+    integer, optional, intent(in) :: device_type, device_index, timeout_ms
     logical, optional, intent(in) :: reproducible
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
@@ -98,8 +97,7 @@ contains
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
-    options%timeout_ms = milliseconds(timeout_ms)
-    options%reproducible = number(reproducible)
+    options = options_of(timeout_ms, reproducible, device_type, device_index)
     call take_names(dim_names, size(groups), names, status, error)
     call check_ranks(size(groups), ranks, shape, status, error)
     if (present(shape)) allocate (lengths, source=int(shape, c_int64_t))
@@ -139,6 +137,18 @@ contains
     if (size(dim_names) /= ndim) &
       call refuse(status, error, "dim_names must be as many as the dimensions")
   end subroutine
+
+  pure type(tutti_group_options) function options_of(timeout_ms, reproducible, device_type, &
+                                                     device_index)
+    integer, optional, intent(in) :: timeout_ms, device_type, device_index
+    logical, optional, intent(in) :: reproducible
+    options_of%timeout_ms = milliseconds(timeout_ms)
+    options_of%reproducible = number(reproducible)
+    if (present(device_index)) then
+      options_of%device_type = device_of(device_type)
+      options_of%device_index = int(device_index, c_int32_t)
+    end if
+  end function
 
   !> C's device type of one that may be absent, which then is TUTTI_CPU.
   pure integer(c_int32_t) function device_of(device_type)

@@ -36,6 +36,14 @@ func (g *Group) base() *Group {
 	return g
 }
 
+// checkBound refuses what no group can be bound to.
+func (d Device) checkBound() error {
+	if d.Stream != 0 {
+		return invalid("options.Device.Stream is given; a group is bound to a device alone")
+	}
+	return nil
+}
+
 // DeviceSlice is memory of a device as a slice, for calls on a Group of [Group.OnDevice]: count
 // elements at an address of the device, such as a CUdeviceptr. Only its length and its parts,
 // slice[2:5], are of use to Go: to read or write an element ends the program, as the CPU does not

@@ -98,10 +98,31 @@ func TestWithoutADeviceEveryCallRefusesIt(t *testing.T) {
 		refuses(t, Coalesce(background, gpu, func(*Group) error { return nil }), "options")
 		_, err = Alloc[float32](background, gpu, 10)
 		refuses(t, err, "options")
+		bound := Device{Type: CUDA, Index: 1}
+		_, err = g.NewGroup(background, nil, &NewGroupOptions{Device: bound})
+		refuses(t, err, "options.DeviceType")
+		_, err = InitDeviceMesh(background, g, []int{2}, &MeshOptions{Device: bound})
+		refuses(t, err, "options.DeviceType")
+		is(t, must(g.BoundDevice()), Device{})
 		check(t, g.Barrier(background)) // the group goes on
 		check(t, gpu.Barrier(background))
 		check(t, gpu.Close())
 		is(t, g.Size(), -1)
+	})
+}
+
+func TestAGroupIsBoundToADeviceWithoutAStream(t *testing.T) {
+	onRanks(t, 2, func(t *testing.T, g *Group) {
+		stream := Device{Type: CUDA, Stream: 0x5000}
+		_, err := g.NewGroup(background, nil, &NewGroupOptions{Device: stream})
+		failsWith(t, err, ErrInvalidArgument)
+		_, err = InitDeviceMesh(background, g, []int{2}, &MeshOptions{Device: stream})
+		failsWith(t, err, ErrInvalidArgument)
+		options := &GroupOptions{Device: stream}
+		_, err = CreateGroup(background, "", nil, g.Rank(), 2, options)
+		failsWith(t, err, ErrInvalidArgument)
+		_, err = InitProcessGroup(background, &InitOptions{GroupOptions: *options})
+		failsWith(t, err, ErrInvalidArgument)
 	})
 }
 
@@ -132,6 +153,10 @@ func TestCallsOnADeviceWhereThereIsOne(t *testing.T) {
 	}
 	onRanks(t, 2, func(t *testing.T, g *Group) {
 		gpu := g.OnDevice(Device{Type: CUDA})
+		bound := must(g.NewGroup(background, nil, &NewGroupOptions{Device: Device{Type: CUDA}}))
+		is(t, must(bound.BoundDevice()), Device{Type: CUDA})
+		mesh := must(InitDeviceMesh(background, bound, []int{2}, nil))
+		is(t, must(must(mesh.Group(0)).BoundDevice()), Device{Type: CUDA})
 		buffer := must(Alloc[float32](background, gpu, 1000))
 		data := buffer.Slice()
 		check(t, AllReduce(background, gpu, data, Sum))

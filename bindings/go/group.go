@@ -54,13 +54,20 @@ type GroupOptions struct {
 	Timeout time.Duration
 	// The group's name in errors; "": "world" for the default group, "unnamed" for others.
 	Description string
+	// The one device that this rank works on, without a stream; see [Group.BoundDevice].
+	Device Device
 	// Sums of floating-point and complex numbers are exact and rounded once, see
 	// [Group.IsReproducible]; the same on all ranks.
 	Reproducible bool
 }
 
-func groupOptions(reproducible bool, m making) *raw.Tutti_group_options {
-	made := &raw.Tutti_group_options{Timeout_ms: m.now, Reproducible: uint32(toInt(reproducible))}
+func groupOptions(reproducible bool, device Device, m making) *raw.Tutti_group_options {
+	made := &raw.Tutti_group_options{
+		Reproducible: uint32(toInt(reproducible)),
+		Timeout_ms:   m.now,
+		Device_type:  int32(device.Type),
+		Device_index: toInt32(device.Index),
+	}
 	made.Struct_size = uint32(unsafe.Sizeof(*made))
 	return made
 }
@@ -162,6 +169,17 @@ func (g *Group) Backend() string {
 func (g *Group) IsReproducible() bool {
 	defer runtime.KeepAlive(g)
 	return raw.Tutti_group_is_reproducible(g.handle()) == 1
+}
+
+// BoundDevice is the one device that this rank works on in the group: that of the options with
+// which it, or the group that it was made from, was made; of type [CPU] if there is none. Calls
+// with slices of another device of that type are refused.
+func (g *Group) BoundDevice() (Device, error) {
+	var index int32
+	kind, err := ask(func(kind *int32, e *raw.Tutti_error) int32 {
+		return raw.Tutti_group_get_bound_device(g.handle(), kind, &index, e)
+	})
+	return Device{Type: DeviceType(kind), Index: int(index)}, err
 }
 
 // GroupRank is the rank in the group of a rank among all; -1 if it is not a member.

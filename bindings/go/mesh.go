@@ -32,6 +32,7 @@ type Mesh struct {
 type MeshOptions struct {
 	DimNames     []string      // a name for each dimension; nil: none
 	DeviceType   DeviceType    // where the data of the mesh's groups are
+	Device       Device        // the one device of this rank; zero: as the group
 	Timeout      time.Duration // of making the groups and their own; 0: that of the group
 	Reproducible bool          // of the groups; false: as the group
 }
@@ -130,6 +131,9 @@ func (o *MeshOptions) make(ctx context.Context, dimensions int,
 		return nil, invalid("options.DimNames has %d names for %d dimensions", len(o.DimNames),
 			dimensions)
 	}
+	if err := o.Device.checkBound(); err != nil {
+		return nil, err
+	}
 	names, err := cTexts("options.DimNames", o.DimNames)
 	if err != nil {
 		return nil, err
@@ -140,7 +144,8 @@ func (o *MeshOptions) make(ctx context.Context, dimensions int,
 		return nil, err
 	}
 	handle, err := ask(func(mesh *raw.Tutti_mesh, e *raw.Tutti_error) int32 {
-		return create(layout{names, int32(o.DeviceType), groupOptions(o.Reproducible, m), mesh}, e)
+		options := groupOptions(o.Reproducible, o.Device, m)
+		return create(layout{names, int32(o.DeviceType), options, mesh}, e)
 	})
 	if err != nil {
 		return nil, deadlineError(ctx, err)

@@ -50,8 +50,11 @@ func InitProcessGroup(ctx context.Context, options *InitOptions) (*Group, error)
 	if err != nil {
 		return nil, err
 	}
+	if err := options.Device.checkBound(); err != nil {
+		return nil, err
+	}
 	rank, size := toInt32(options.Rank), toInt32(options.WorldSize)
-	made := groupOptions(options.Reproducible, m)
+	made := groupOptions(options.Reproducible, options.Device, m)
 	err = attempt(func(e *raw.Tutti_error) int32 {
 		if options.Store != nil {
 			return raw.Tutti_init_process_group_with_store(backend, options.Store.handle(),
@@ -146,11 +149,17 @@ func createGroup(ctx context.Context, backend string, options *GroupOptions,
 	if options == nil {
 		options = &GroupOptions{}
 	}
+	if err := options.Device.checkBound(); err != nil {
+		return nil, err
+	}
 	m, err := makingWithin(ctx, options.Timeout, always(defaultTimeout))
 	if err != nil {
 		return nil, err
 	}
-	o := creation{options: groupOptions(options.Reproducible, m), group: new(raw.Tutti_group)}
+	o := creation{
+		options: groupOptions(options.Reproducible, options.Device, m),
+		group:   new(raw.Tutti_group),
+	}
 	if o.backend, err = cTextOrNil("backend", backend); err != nil {
 		return nil, err
 	}

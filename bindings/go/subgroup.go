@@ -25,6 +25,7 @@ type NewGroupOptions struct {
 	Description  string          // what errors call the group; "": its parent's name and a number
 	Timeout      time.Duration   // 0: that of the group it is made from
 	Reproducible Reproducibility // the same on all ranks
+	Device       Device          // the one device of this rank; zero: that of its parent
 	// Only the members of the new group call, and only they wait for each other. Groups that share
 	// ranks must then be made in an order that all of them agree on.
 	UseLocalSynchronization bool
@@ -35,6 +36,8 @@ func (o *NewGroupOptions) forC(m making) *raw.Tutti_new_group_options {
 		Use_local_synchronization: uint32(toInt(o.UseLocalSynchronization)),
 		Timeout_ms:                m.now,
 		Reproducible:              uint32(o.Reproducible),
+		Device_type:               int32(o.Device.Type),
+		Device_index:              toInt32(o.Device.Index),
 	}
 	made.Struct_size = uint32(unsafe.Sizeof(*made))
 	return made
@@ -89,6 +92,9 @@ func (g *Group) derive(ctx context.Context, options *NewGroupOptions,
 	create func(derivation, *raw.Tutti_error) int32) (*Group, error) {
 	if options == nil {
 		options = &NewGroupOptions{}
+	}
+	if err := options.Device.checkBound(); err != nil {
+		return nil, err
 	}
 	m, err := makingWithin(ctx, options.Timeout, g.Timeout)
 	if err != nil {

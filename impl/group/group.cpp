@@ -64,6 +64,7 @@ Group::Group(const GroupOptions& options)
       name_(options.name),
       timeout_ms_(options.timeout_ms),
       reproducible_(options.reproducible),
+      bound_(options.bound),
       compares_first_(debug_level() == DebugLevel::Detail),
       global_ranks_(all_ranks(options.size)),
       tree_(std::make_shared<GroupTree>()),
@@ -128,6 +129,17 @@ Group::~Group() {
 
 std::string Group::label() const {
     return cat("group \"", name_, "\" (rank ", rank_, " of ", size_, ")");
+}
+
+Device Group::bound_device_for(const Device& wanted) const {
+    if (wanted.type == TUTTI_CPU) return bound_;
+    check_bound(wanted, "the options name");
+    return wanted;
+}
+
+void Group::check_bound_to_one(const Device& device, const char* what) const {
+    if (device.type == TUTTI_CPU || bound_.type == TUTTI_CPU) return;
+    refuse(what, " ", describe(device), ", and ", label(), " is bound to ", describe(bound_));
 }
 
 std::vector<int> Group::failed_ranks() {

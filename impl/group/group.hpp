@@ -36,6 +36,7 @@ struct GroupOptions {
     std::string name;
     int64_t timeout_ms = 1'800'000;  // -1: never
     bool reproducible = false;       // the same on all ranks
+    Device bound{};                  // the one device of this rank's calls; the CPU: none
     // Backends for other devices than the CPU, by type; the same on all ranks.
     std::vector<std::pair<tutti_device_type, std::string>> devices{};
 };
@@ -57,6 +58,7 @@ struct SplitOptions {
     std::string description;                  // "": the group's name and a number
     int64_t timeout_ms = 0;                   // 0: the group's
     std::optional<bool> reproducible{};       // nothing: as the group
+    Device bound{};                           // the CPU: as the group
     std::vector<std::string> arguments;       // phrases that must be the same, beside the parts
 };
 
@@ -76,6 +78,14 @@ public:
     [[nodiscard]] const char* backend_name() const { return backend_name_; }
     // Whether floating-point sums are exact and rounded once.
     [[nodiscard]] bool is_reproducible() const { return reproducible_; }
+    // The one device that this rank's calls may use; the CPU: any.
+    [[nodiscard]] const Device& bound_device() const { return bound_; }
+    // That of a group that is made from this one with such options. Throws INVALID_ARGUMENT.
+    [[nodiscard]] Device bound_device_for(const Device& wanted) const;
+    // Throws INVALID_ARGUMENT for what is on another device: "the buffers are on".
+    void check_bound(const Device& device, const char* what) const {
+        if (device != bound_) check_bound_to_one(device, what);
+    }
     // The ranks of the members in the first group, by rank.
     [[nodiscard]] const std::vector<int>& global_ranks() const { return global_ranks_; }
     [[nodiscard]] const GroupTree& tree() const { return *tree_; }
@@ -145,6 +155,7 @@ private:
         std::string name;
         int64_t timeout_ms = 0;
         bool reproducible = false;
+        Device bound;
         std::vector<int> global_ranks;
         std::unique_ptr<Membership> membership;
         std::unique_ptr<Backend> backend;
@@ -197,9 +208,11 @@ private:
         } else if (call.kind == FlatCall::Kind::AllReduceAddends) {
             refuse_addends();
         }
+        check_bound(call.device, "the buffers are on");
         backends_.check(call);
     }
     [[noreturn]] void refuse_addends() const;
+    void check_bound_to_one(const Device& device, const char* what) const;
     void run_flat(FlatCall call, const Terms& terms);
     std::shared_ptr<Work> start_flat(FlatCall call, const Terms& terms,
                                      std::function<void()> deliver);
@@ -249,6 +262,7 @@ private:
     const std::string name_;
     std::atomic<int64_t> timeout_ms_;
     const bool reproducible_;
+    const Device bound_;
     const bool compares_first_;  // DETAIL
     const char* backend_name_ = "";
     const std::vector<int> global_ranks_;

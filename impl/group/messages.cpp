@@ -80,6 +80,7 @@ bool Group::cancel(const Work& receive) noexcept {
 template <typename Call>
 void Group::check_message(const Call& call) const {
     check(call, size_);
+    check_bound(call.buffer.device, "the buffer is on");
     backends_.check_messages();
 }
 

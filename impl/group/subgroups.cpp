@@ -46,6 +46,7 @@ public:
           backend_(options.backend.empty() ? parent.backend_name_
                                            : resolve_backend(options.backend)),
           reproducible_(options.reproducible.value_or(parent.reproducible_)),
+          bound_(parent.bound_device_for(options.bound)),
           deadline_(parent.deadline(options.timeout_ms)) {
         entry_.emplace(parent, options.function.c_str());
         step_ = parent.next_step(options);
@@ -76,6 +77,7 @@ public:
                                                    : options_.description;
         result.timeout_ms = parent_.effective_timeout(options_.timeout_ms);
         result.reproducible = reproducible_;
+        result.bound = bound_;
         for (const int rank : *mine) {
             result.global_ranks.push_back(parent_.global_ranks_[static_cast<size_t>(rank)]);
         }
@@ -147,6 +149,7 @@ private:
     const SplitOptions& options_;
     const std::string backend_;
     const bool reproducible_;
+    const Device bound_;
     const Deadline deadline_;
     std::optional<Entry> entry_;
     std::string step_;  // "3": which of the parent's
@@ -159,6 +162,7 @@ Group::Group(SplitResult result, Group& parent)
       name_(std::move(result.name)),
       timeout_ms_(result.timeout_ms),
       reproducible_(result.reproducible),
+      bound_(result.bound),
       compares_first_(debug_level() == DebugLevel::Detail),
       global_ranks_(std::move(result.global_ranks)),
       first_(parent.first_ ? parent.first_ : parent.shared_from_this()),

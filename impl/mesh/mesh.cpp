@@ -39,7 +39,8 @@ struct Mesh::Origin {
           names(options.names),
           device_type(options.device_type),
           timeout_ms(options.timeout_ms),
-          reproducible(options.reproducible) {
+          reproducible(options.reproducible),
+          bound(parent->bound_device_for(options.bound)) {
         for (int rank = 0; rank < parent->size(); ++rank) {
             place_of[parent->global_ranks()[static_cast<size_t>(rank)]] = rank;
         }
@@ -63,6 +64,7 @@ struct Mesh::Origin {
     const tutti_device_type device_type;
     const int64_t timeout_ms;                // 0: that of the parent
     const std::optional<bool> reproducible;  // nothing: as the parent
+    const Device bound;                      // of this rank
     std::map<int, int> place_of;             // in the parent, of a global rank; never changes
     mutable Mutex mutex;
     std::deque<Dim> flattened TUTTI_GUARDED_BY(mutex);  // none ever changes or goes
@@ -92,6 +94,7 @@ std::shared_ptr<Mesh> Mesh::create(const std::shared_ptr<Group>& group,
     step.function = options.function;
     step.timeout_ms = options.timeout_ms;
     step.reproducible = options.reproducible;
+    step.bound = options.bound;
     step.arguments = {cat("shape ", shape_text(options.shape)), names_text(options.names),
                       cat("device_type ", options.device_type)};
     if (!options.ranks.empty()) {
@@ -101,6 +104,7 @@ std::shared_ptr<Mesh> Mesh::create(const std::shared_ptr<Group>& group,
         check_shape(options.shape, static_cast<size_t>(group->size()));
         check_names(options.names, options.shape.size());
         checked_ranks(options.ranks, group->size());
+        (void)group->bound_device_for(options.bound);
     } catch (const Error& error) {
         group->decline(step, error.status());
         throw;
@@ -261,7 +265,7 @@ std::shared_ptr<Mesh> Mesh::slice(const std::vector<std::string>& names) const {
 }
 
 std::shared_ptr<Mesh> Mesh::flatten(std::string name, int64_t timeout_ms,
-                                    std::optional<bool> reproducible) const {
+                                    std::optional<bool> reproducible, const Device& bound) const {
     if (coordinate_.empty()) refuse("this rank, ", rank_, ", is not in the mesh");
     Dim dim;
     for (const Dim& one : dims_) {
@@ -287,6 +291,7 @@ std::shared_ptr<Mesh> Mesh::flatten(std::string name, int64_t timeout_ms,
     step.function = "mesh_flatten";
     step.timeout_ms = timeout_ms == 0 ? origin_->timeout_ms : timeout_ms;
     step.reproducible = reproducible ? reproducible : origin_->reproducible;
+    step.bound = bound.type == TUTTI_CPU ? origin_->bound : bound;
     step.description = cat(origin_->parent->name(), "/mesh:", dim.name);
     step.arguments = {cat("dim_name \"", dim.name, "\"")};
     step.parts = origin_->parts(dim.origin_dims);

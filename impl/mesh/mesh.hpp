@@ -22,6 +22,7 @@ struct MeshOptions {
     std::vector<std::string> names;      // empty: none
     int64_t timeout_ms = 0;              // 0: that of the group
     std::optional<bool> reproducible{};  // nothing: as the group
+    Device bound{};                      // the CPU: as the group
 };
 
 class Mesh {
@@ -55,10 +56,11 @@ public:
     [[nodiscard]] std::shared_ptr<Group> group(int dim) const;
 
     [[nodiscard]] std::shared_ptr<Mesh> slice(const std::vector<std::string>& names) const;
-    // `name` empty: made of the dimensions'. A timeout of 0, and nothing: as the mesh was made.
-    // Every rank of the origin's mesh calls it.
+    // `name` empty: made of the dimensions'. A timeout of 0, nothing, and the CPU: as the mesh was
+    // made. Every rank of the origin's mesh calls it.
     [[nodiscard]] std::shared_ptr<Mesh> flatten(std::string name, int64_t timeout_ms,
-                                                std::optional<bool> reproducible) const;
+                                                std::optional<bool> reproducible,
+                                                const Device& bound) const;
 
 private:
     struct Origin;

@@ -26,11 +26,15 @@ typedef struct tutti_group_options {
                                 fastest sums; for a mesh: as its group */
     int64_t timeout_ms;    /**< for making the group, and the default of its operations; 0:
                                 1,800,000 (30 minutes) */
+    tutti_device_type device_type; /**< with device_index the one device that this rank works on,
+                                        see tutti_group_get_bound_device; TUTTI_CPU: none; for a
+                                        mesh: that of its group */
+    int32_t device_index;          /**< 0 for the CPU; each rank has its own */
 } tutti_group_options;
 
 /** Options with every field at its default. */
 #define TUTTI_GROUP_OPTIONS_INIT \
-    { sizeof(tutti_group_options), 0, 0 }
+    { sizeof(tutti_group_options), 0, 0, TUTTI_CPU, 0 }
 
 /** Sets every field to its default, for callers that have no C macros.
  *  @param options  memory of the caller; NULL does nothing
@@ -53,12 +57,15 @@ typedef struct tutti_new_group_options {
                              parent group */
     uint32_t reproducible; /**< TUTTI_AS_PARENT, TUTTI_REPRODUCIBLE or TUTTI_NOT_REPRODUCIBLE; the
                               same on all ranks that call */
-    uint32_t reserved;     /**< must be 0 */
+    tutti_device_type device_type; /**< with device_index the device that the group is bound to;
+                                        TUTTI_CPU: that of the parent group, if it has one */
+    int32_t device_index;          /**< 0 for the CPU; that of the parent group, if it has one */
+    uint32_t reserved;             /**< must be 0 */
 } tutti_new_group_options;
 
 /** Options with every field at its default. */
 #define TUTTI_NEW_GROUP_OPTIONS_INIT \
-    { sizeof(tutti_new_group_options), 0, 0, 0, 0 }
+    { sizeof(tutti_new_group_options), 0, 0, 0, TUTTI_CPU, 0, 0 }
 
 /** `reproducible` of a group made from a parent group. */
 enum {
@@ -110,8 +117,9 @@ TUTTI_API void tutti_new_group_options_init(tutti_new_group_options* options, si
  *  Fails:   INVALID_ARGUMENT (names a missing or malformed variable or part of the URL; already
  *           initialised), TIMEOUT (names the missing ranks, and ranks that were refused), NETWORK
  *           (also if no process serves at the address of tcp:// or env://; shows each attempt),
- *           STORE, UNSUPPORTED, MISMATCH (options.reproducible differs between the ranks),
- *           OUT_OF_MEMORY (descriptors, threads or memory; names the rank and the limit)
+ *           STORE, UNSUPPORTED (also: this process has no device as in the options), MISMATCH
+ *           (options.reproducible differs between the ranks), OUT_OF_MEMORY (descriptors, threads
+ *           or memory; names the rank and the limit)
  *  Source:  torch.distributed.init_process_group
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_init_process_group(const char* backend, const char* init_method,
@@ -341,6 +349,23 @@ TUTTI_API const char* tutti_get_backend(tutti_group* group);
  *  Fails:   never: gives -1
  *  @since 0.1 */
 TUTTI_API int32_t tutti_group_is_reproducible(tutti_group* group);
+
+/** The one device that this rank works on in the group: that of the options with which the group, or
+ *  the group that it was made from, was made. A call whose buffers are on another device of that
+ *  type is refused. Buffers in memory of the CPU may be used all the same.
+ *  @param group             borrowed
+ *  @param out_device_type   receives the type; TUTTI_CPU if the group is bound to no device
+ *  @param out_device_index  receives the number of the device; 0 if there is none
+ *  @param error             NULL, or filled in if the call fails
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE
+ *  Source:  the device_id of torch.distributed.init_process_group, which torch keeps as
+ *           ProcessGroup.bound_device_id
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_group_get_bound_device(tutti_group* group,
+                                                    tutti_device_type* out_device_type,
+                                                    int32_t* out_device_index, tutti_error* error);
 
 /** Converts a global rank to a rank of the group. Global ranks are those of TUTTI_GROUP_WORLD, or
  *  of the group from tutti_group_create that the group was made from.

@@ -57,7 +57,8 @@ contains
     type(tutti_buffer) :: data, one
     type(tutti_work) :: work
     type(tutti_group) :: together
-    integer :: status
+    type(tutti_mesh) :: mesh
+    integer :: status, kind, number
     character(300) :: message
 
     data = tutti_device_buffer(there(), ranks, TUTTI_FLOAT32, device_index=1)
@@ -85,6 +86,13 @@ contains
     call tutti_memory_alloc(one, 10, TUTTI_FLOAT32, ierr=status, errmsg=message)
     call check_refused(status, message, "options")
     call check(.not. c_associated(one%data), "nothing was allocated")
+    call tutti_new_group(together, device_index=1, ierr=status, errmsg=message)
+    call check_refused(status, message, "options")
+    call tutti_init_device_mesh(mesh, [ranks], device_type=TUTTI_CPU, device_index=1, &
+                                ierr=status, errmsg=message)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "the CPU has one number")
+    call tutti_group_get_bound_device(kind, number)
+    call check([kind, number] == [TUTTI_CPU, 0], "bound to none")
     call tutti_memory_release(one)
     call tutti_coalescing_begin(together, options=tutti_coalescing_options( &
                                 device_type=TUTTI_CUDA), ierr=status, errmsg=message)
@@ -211,6 +219,9 @@ contains
     type(tutti_work) :: work
     real, target :: values(1000)
     integer(c_int64_t) :: address
+    type(tutti_group) :: bound, of_mesh
+    type(tutti_mesh) :: mesh
+    integer :: kind, number
 
     call c_f_procpointer(driver("cuMemcpyHtoD_v2"), put)
     call c_f_procpointer(driver("cuMemcpyDtoH_v2"), get)
@@ -240,6 +251,14 @@ contains
     call work%release()
     call check(get(c_loc(values), address, 4000_c_size_t) == 0, "from the device again")
     call check(nint(values) == ranks**2 * (ranks + 1) / 2, "sums on a stream")
+    call tutti_new_group(bound, device_index=0)
+    call tutti_group_get_bound_device(kind, number, bound)
+    call check([kind, number] == [TUTTI_CUDA, 0], "bound as it was made")
+    call tutti_all_reduce(data, TUTTI_MAX, group=bound)
+    call tutti_init_device_mesh(mesh, [ranks], device_type=TUTTI_CUDA, device_index=0)
+    call mesh%get_group(of_mesh)
+    call tutti_group_get_bound_device(kind, number, of_mesh)
+    call check([kind, number] == [TUTTI_CUDA, 0], "a mesh binds its groups")
     call tutti_barrier()
     call tutti_memory_release(data)
     call check(.not. c_associated(data%data), "given back")

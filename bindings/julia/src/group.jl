@@ -2,7 +2,7 @@
 
 """
     Group(store, rank, world_size; backend = nothing, description = nothing, timeout = nothing,
-          reproducible = false)
+          reproducible = false, device = Tutti.CPU)
 
 A group with no global state: several may live in one process, also several ranks of one group, as
 tasks. One set of ranks, one use of a store: give further groups a `PrefixStore`.
@@ -50,13 +50,14 @@ end
 
 """
     init_process_group(backend = nothing; init_method = "env://", rank, world_size, store,
-                       description = nothing, timeout = nothing, reproducible = false)
+                       description = nothing, timeout = nothing, reproducible = false,
+                       device = Tutti.CPU)
 
 Makes the default group, `WORLD`: every rank calls this once, and all meet, by `init_method`
 (`env://`, `tcp://host:port`, `file:///path`) or at a `store`; then and with `tcp://` and `file://`
 it takes `rank` and `world_size`. `backend` is `"gloo"`, `"shm"`, `"hierarchy"` or `"loopback"`;
 without it the best one for where the ranks are. `timeout` is of making the group, and the default
-of its operations.
+of its operations. `device` is the one device that this rank works on, see `get_bound_device`.
 
     init_process_group(f, backend = nothing; ...)
 
@@ -67,9 +68,10 @@ function init_process_group(name::Union{AbstractString, Nothing} = nothing;
                             rank::Union{Integer, Nothing} = nothing,
                             world_size::Union{Integer, Nothing} = nothing,
                             store::Union{Store, Nothing} = nothing, description = nothing,
-                            timeout = nothing, reproducible::Bool = false)
+                            timeout = nothing, reproducible::Bool = false, device::Device = CPU)
     place = (optional(description), int32(something(rank, -1), :rank),
-             int32(something(world_size, -1), :world_size), group_options(timeout, reproducible))
+             int32(something(world_size, -1), :world_size),
+             group_options(timeout, reproducible, device))
     if store === nothing
         call_waiting(Raw.tutti_init_process_group, optional(name), optional(init_method), place...)
     else
@@ -107,22 +109,25 @@ destroy_process_group(group::Group = WORLD; timeout = nothing) =
                  Ref(options(Raw.tutti_destroy_options; timeout_ms = milliseconds(timeout))))
 
 function Group(store::Store, rank::Integer, world_size::Integer; backend = nothing,
-               description = nothing, timeout = nothing, reproducible::Bool = false)
+               description = nothing, timeout = nothing, reproducible::Bool = false,
+               device::Device = CPU)
     slot = group_slot()
     call_waiting(Raw.tutti_group_create, optional(backend), store, optional(description),
                  int32(rank, :rank), int32(world_size, :world_size),
-                 group_options(timeout, reproducible), slot)
+                 group_options(timeout, reproducible, device), slot)
     owned_group(slot[])
 end
 
 function Group(allgather, rank::Integer, world_size::Integer; backend = nothing,
-               description = nothing, timeout = nothing, reproducible::Bool = false)
+               description = nothing, timeout = nothing, reproducible::Bool = false,
+               device::Device = CPU)
     slot, place = group_slot(), (int32(rank, :rank), int32(world_size, :world_size))
     id = expect((allgather, Int(world_size)))
     try
         call_waiting(Raw.tutti_group_create_with_allgather, optional(backend),
                     Libdl.dlsym(library_handles[2], :tutti_julia_allgather),
-                    Ptr{Cvoid}(UInt(id)), optional(description), place..., group_options(timeout, reproducible), slot)
+                    Ptr{Cvoid}(UInt(id)), optional(description), place...,
+                    group_options(timeout, reproducible, device), slot)
     finally
         forget(id)
     end
@@ -140,11 +145,12 @@ function allgather_event(event::Event)
 end
 
 "The group by a call of `new_group` or `split_group`."
-function made_from(f, group::Group, args...; description, timeout, reproducible, local_only)
+function made_from(f, group::Group, args...; description, timeout, reproducible, local_only, device)
     kinds = Dict(nothing => Raw.TUTTI_AS_PARENT, true => Raw.TUTTI_REPRODUCIBLE,
                  false => Raw.TUTTI_NOT_REPRODUCIBLE)
     wanted = options(Raw.tutti_new_group_options; use_local_synchronization = local_only,
-                     timeout_ms = milliseconds(timeout), reproducible = kinds[reproducible])
+                     timeout_ms = milliseconds(timeout), reproducible = kinds[reproducible],
+                     device_type = device.type, device_index = device.index)
     slot = group_slot()
     call_waiting(f, group, args..., optional(description), Ref(wanted), slot)
     owned_group(slot[])
@@ -152,34 +158,35 @@ end
 
 """
     new_group(ranks = nothing; group = WORLD, backend, description, timeout, reproducible,
-              use_local_synchronization = false)
+              use_local_synchronization = false, device = Tutti.CPU)
 
 A group of some of the ranks of another one; every rank of `group` calls it with the same arguments.
 Ranks that are not in it receive `NON_MEMBER`. With `use_local_synchronization` only the members
-call.
+call. Without a `device` the group is bound to that of the other group.
 """
 function new_group(ranks = nothing; group::Group = WORLD, backend = nothing, description = nothing,
                    timeout = nothing, reproducible::Union{Bool, Nothing} = nothing,
-                   use_local_synchronization::Bool = false)
+                   use_local_synchronization::Bool = false, device::Device = CPU)
     chosen = ranks === nothing ? C_NULL : integers(Int32, ranks, :ranks)
     made_from(Raw.tutti_new_group, group, chosen, ranks === nothing ? 0 : length(chosen),
               optional(backend); description = description, timeout = timeout,
-              reproducible = reproducible, local_only = use_local_synchronization)
+              reproducible = reproducible, local_only = use_local_synchronization,
+              device = device)
 end
 
 """
-    split_group(parts; group = WORLD, description, timeout, reproducible)
+    split_group(parts; group = WORLD, description, timeout, reproducible, device = Tutti.CPU)
 
 Makes several groups that share no rank: `parts` are lists of ranks, the same on every rank, which
 receives the group it is in, or `NON_MEMBER`.
 """
 function split_group(parts; group::Group = WORLD, description = nothing, timeout = nothing,
-                     reproducible::Union{Bool, Nothing} = nothing)
+                     reproducible::Union{Bool, Nothing} = nothing, device::Device = CPU)
     all = [integers(Int32, part, "parts[$i]") for (i, part) in enumerate(parts)]
     chosen, sizes = reduce(vcat, all; init = Int32[]), Int64.(length.(all))
     made_from(Raw.tutti_split_group, group, chosen, length(chosen), sizes, length(sizes);
               description = description, timeout = timeout, reproducible = reproducible,
-              local_only = false)
+              local_only = false, device = device)
 end
 
 "This process's rank in the group, from 0; -1 if it has none."
@@ -200,6 +207,19 @@ get_backend(group::Group = WORLD) = text_or_nothing(Raw.tutti_get_backend(group)
 
 "Whether sums in the group have the same bits from any number of ranks."
 is_reproducible(group::Group = WORLD) = Raw.tutti_group_is_reproducible(group) == 1
+
+"""
+    get_bound_device(group = WORLD)
+
+The one device that this rank works on in the group: the `device` with which it, or the group that
+it was made from, was made; `Tutti.CPU` if there is none. Calls with arrays of another device of
+that type are refused.
+"""
+function get_bound_device(group::Group = WORLD)
+    type, index = Ref(Int32(0)), Ref(Int32(0))
+    call(Raw.tutti_group_get_bound_device, group, type, index)
+    Device(type[], index[])
+end
 
 "A rank of the group, from its number among all ranks; -1 if it is not a member."
 get_group_rank(group::Group, global_rank::Integer) =

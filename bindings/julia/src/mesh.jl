@@ -26,10 +26,11 @@ end
 
 """
     init_device_mesh(shape; dim_names = nothing, group = WORLD, device_type = :cpu,
-                     timeout = nothing, reproducible = false)
+                     timeout = nothing, reproducible = false, device = Tutti.CPU)
 
 Lays the first ranks of a group out as a mesh, the last dimension varying fastest, and makes the
-groups along its dimensions. Every rank of `group` calls it with the same arguments.
+groups along its dimensions. Every rank of `group` calls it with the same arguments. The groups are
+bound to this rank's `device` (see `get_bound_device`); without one, to that of `group`.
 
 ```julia
 mesh = init_device_mesh((2, get_world_size() ÷ 2); dim_names = ("dp", "tp"))
@@ -38,11 +39,11 @@ allreduce!(x, +; group = get_group(mesh, "dp"))
 """
 function init_device_mesh(shape; dim_names = nothing, group::Group = WORLD,
                           device_type::Symbol = :cpu, timeout = nothing,
-                          reproducible::Bool = false)
+                          reproducible::Bool = false, device::Device = CPU)
     lengths, slot = integers(Int64, shape, :shape), mesh_slot()
     call_waiting(Raw.tutti_init_device_mesh, group, lengths, length(lengths),
                  names_or_null(dim_names, length(lengths)), device_number(device_type),
-                 group_options(timeout, reproducible), slot)
+                 group_options(timeout, reproducible, device), slot)
     Mesh(slot[])
 end
 
@@ -63,28 +64,30 @@ by_rows(ranks) = (vec(permutedims(integers(Int32, ranks, :ranks), ndims(ranks):-
 
 """
     Mesh(ranks; group = WORLD, dim_names = nothing, device_type = :cpu, timeout = nothing,
-         reproducible = false)
+         reproducible = false, device = Tutti.CPU)
 
 A mesh of any layout: `ranks` is an array of ranks of `group`, in any order. A rank's place along a
 dimension is its rank in that dimension's group. Every rank of `group` calls it alike.
 """
 function Mesh(ranks::AbstractArray{<:Integer}; group::Group = WORLD, dim_names = nothing,
-              device_type::Symbol = :cpu, timeout = nothing, reproducible::Bool = false)
+              device_type::Symbol = :cpu, timeout = nothing, reproducible::Bool = false,
+              device::Device = CPU)
     (rows, shape), slot = by_rows(ranks), mesh_slot()
     call_waiting(Raw.tutti_mesh_create, group, rows, length(rows), shape, length(shape),
                  names_or_null(dim_names, length(shape)), device_number(device_type),
-                 group_options(timeout, reproducible), slot)
+                 group_options(timeout, reproducible, device), slot)
     Mesh(slot[])
 end
 
 """
-    Mesh(groups, ranks = nothing; dim_names = nothing, device_type = :cpu, timeout = nothing)
+    Mesh(groups, ranks = nothing; dim_names = nothing, device_type = :cpu, timeout = nothing,
+         device = Tutti.CPU)
 
 A mesh of groups that are there already, one for each dimension; `ranks` is the array of the global
 ranks in it, which one dimension can do without. Nothing is sent to other ranks.
 """
 function Mesh(groups, ranks::Union{AbstractArray, Nothing} = nothing; dim_names = nothing,
-              device_type::Symbol = :cpu, timeout = nothing)
+              device_type::Symbol = :cpu, timeout = nothing, device::Device = CPU)
     handles = Ptr{Raw.tutti_group}[group.handle for group in groups]
     rows, shape = ranks === nothing ? (C_NULL, C_NULL) : by_rows(ranks)
     ranks === nothing || length(shape) == length(handles) || throw(DimensionMismatch(
@@ -92,7 +95,8 @@ function Mesh(groups, ranks::Union{AbstractArray, Nothing} = nothing; dim_names 
     slot = mesh_slot()
     GC.@preserve groups call(Raw.tutti_mesh_from_group, handles, rows, shape, length(handles),
                              names_or_null(dim_names, length(handles)),
-                             device_number(device_type), group_options(timeout, false), slot)
+                             device_number(device_type),
+                             group_options(timeout, false, device), slot)
     Mesh(slot[])
 end
 
@@ -179,14 +183,15 @@ function Base.getindex(mesh::Mesh, names::Union{AbstractString, Symbol}...)
 end
 
 """
-    flatten(mesh; name = nothing, timeout = nothing, reproducible = false)
+    flatten(mesh; name = nothing, timeout = nothing, reproducible = false, device = Tutti.CPU)
 
 The mesh in one dimension, with a group of all its ranks; its name is the dimensions', joined by
 "_", if none is given. All ranks of the mesh call it.
 """
-function flatten(mesh::Mesh; name = nothing, timeout = nothing, reproducible::Bool = false)
+function flatten(mesh::Mesh; name = nothing, timeout = nothing, reproducible::Bool = false,
+                 device::Device = CPU)
     slot = mesh_slot()
     call_waiting(Raw.tutti_mesh_flatten, mesh, optional(name),
-                 group_options(timeout, reproducible), slot)
+                 group_options(timeout, reproducible, device), slot)
     Mesh(slot[])
 end

@@ -44,8 +44,9 @@ store_call_options(timeout) =
 "The options of a store that is made."
 store_options(timeout) = Ref(options(Raw.tutti_store_options; timeout_ms = milliseconds(timeout)))
 
-group_options(timeout, reproducible::Bool) = Ref(options(
-    Raw.tutti_group_options; timeout_ms = milliseconds(timeout), reproducible = reproducible))
+group_options(timeout, reproducible::Bool, device) = Ref(options(
+    Raw.tutti_group_options; timeout_ms = milliseconds(timeout), reproducible = reproducible,
+    device_type = device.type, device_index = device.index))
 
 "A string that may be missing."
 optional(::Nothing) = C_NULL

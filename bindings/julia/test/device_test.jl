@@ -93,6 +93,10 @@ has_driver || @testset "without a device every call refuses it" begin
         @test is_refused(() -> coalescing(all -> bcast!(x; group = all); group = group), "x.")
         @test is_refused(() -> alloc(Float32, 3; group = group, device = Tutti.CudaDevice(0)),
                          "options")
+        bound = Tutti.CudaDevice(1)
+        @test is_refused(() -> new_group(; group = group, device = bound), "options")
+        @test is_refused(() -> init_device_mesh((2,); group = group, device = bound), "options")
+        @test get_bound_device(group) == Tutti.CPU
         barrier(; group = group)
     end
 end
@@ -161,6 +165,11 @@ has_driver && @testset "sums on a device" begin
         @test wait_for_stream() == 0
         @test read(values, x) == 0 && all(==(6), values)
         wait(work)
+        bound = new_group(; group = group, device = Tutti.CudaDevice(0))
+        @test get_bound_device(bound) == Tutti.CudaDevice(0)
+        @test allreduce!(x, max; group = bound) === x
+        mesh = init_device_mesh((2,); group = group, device = Tutti.CudaDevice(0))
+        @test get_bound_device(get_group(mesh)) == Tutti.CudaDevice(0)
         barrier(; group = group)
         close(x)
     end

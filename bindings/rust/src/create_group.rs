@@ -22,7 +22,7 @@ impl Group {
         let backend = c_text_or_null(backend, "backend")?;
         let (rank, size) = (c_int(rank, "rank")?, c_int(world_size, "world_size")?);
         let description = options.c_description()?;
-        let (options, mut group) = (options.to_c(), null_mut());
+        let (options, mut group) = (options.to_c()?, null_mut());
         check(|error| unsafe {
             let (backend, store, name) = (pointer(&backend), store.raw(), pointer(&description));
             raw::tutti_group_create(backend, store, name, rank, size, &options, &mut group, error)
@@ -46,7 +46,7 @@ impl Group {
         let backend = c_text_or_null(backend, "backend")?;
         let (rank, size) = (c_int(rank, "rank")?, c_int(world_size, "world_size")?);
         let description = options.c_description()?;
-        let (options, mut group) = (options.to_c(), null_mut());
+        let (options, mut group) = (options.to_c()?, null_mut());
         let mut gather = Gather { function: allgather, world_size, panic: None };
         let made = check(|error| unsafe {
             let user = (&mut gather as *mut Gather<F>).cast();

@@ -31,6 +31,11 @@ impl Device {
     }
 }
 
+/// A device that a group may be bound to, for C.
+pub(crate) fn to_c(device: Option<Device>) -> Result<(DeviceType, i32)> {
+    device.map_or(Ok((DeviceType::CPU, 0)), |device| Ok((device.kind, device.c_index()?)))
+}
+
 impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self.kind {

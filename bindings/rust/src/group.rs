@@ -1,8 +1,9 @@
 //! Process groups: what they are, and how calls are made on them.
 use crate::bytes::Bytes;
+use crate::device::Device;
 use crate::error::{check, static_text, Error, Result, Status};
 use crate::object_options::ObjectOptions;
-use crate::raw;
+use crate::raw::{self, DeviceType};
 use crate::timeout::Timeout;
 use std::fmt;
 use std::mem::size_of;
@@ -205,6 +206,17 @@ impl Group {
     /// bits with every backend, size and order of ranks.
     pub fn is_reproducible(&self) -> bool {
         unsafe { raw::tutti_group_is_reproducible(self.raw()) == 1 }
+    }
+
+    /// The one device that this rank works on in the group; nothing if it was made without. Calls
+    /// with slices of another one are refused.
+    pub fn bound_device(&self) -> Result<Option<Device>> {
+        let (mut kind, mut index) = (DeviceType::CPU, 0);
+        check(|error| unsafe {
+            raw::tutti_group_get_bound_device(self.raw(), &mut kind, &mut index, error)
+        })?;
+        let index = usize::try_from(index).unwrap_or(0);
+        Ok((kind != DeviceType::CPU).then(|| Device { kind, index }))
     }
 
     /// A rank of the group, from its number among all ranks; nothing if it is not a member.

@@ -1,4 +1,5 @@
 //! The group of all ranks, and facts of this process.
+use crate::device::{self, Device};
 use crate::error::{c_int, c_text, c_text_or_null, check, pointer, static_text, Result};
 use crate::group::{world, Group};
 use crate::raw;
@@ -13,6 +14,9 @@ pub struct GroupOptions<'a> {
     /// What messages call the group; the library gives it a name if it is not given. A mesh and
     /// [`Mesh::flatten`](crate::Mesh::flatten) do not take one.
     pub description: Option<&'a str>,
+    /// The one device that this rank works on ([`Group::bound_device`]); for a mesh: as its group
+    /// if it is not given.
+    pub device: Option<Device>,
     /// Sums of floating-point and complex numbers are exact and rounded once
     /// ([`Group::is_reproducible`]); the same on all ranks.
     pub reproducible: bool,
@@ -25,12 +29,15 @@ impl GroupOptions<'_> {
         c_text_or_null(self.description, "options.description")
     }
 
-    pub(crate) fn to_c(self) -> raw::tutti_group_options {
-        raw::tutti_group_options {
+    pub(crate) fn to_c(self) -> Result<raw::tutti_group_options> {
+        let (device_type, device_index) = device::to_c(self.device)?;
+        Ok(raw::tutti_group_options {
             struct_size: size_of::<raw::tutti_group_options>() as u32,
             reproducible: self.reproducible.into(),
             timeout_ms: self.timeout.milliseconds(),
-        }
+            device_type,
+            device_index,
+        })
     }
 }
 
@@ -64,7 +71,7 @@ pub fn init_process_group(init: &Init<'_>) -> Result<Group> {
     let method = c_text_or_null(init.init_method, "init_method")?;
     let rank = init.rank.map_or(Ok(-1), |rank| c_int(rank, "rank"))?;
     let size = init.world_size.map_or(Ok(-1), |size| c_int(size, "world_size"))?;
-    let (description, options) = (init.options.c_description()?, init.options.to_c());
+    let (description, options) = (init.options.c_description()?, init.options.to_c()?);
     check(|error| unsafe {
         let (backend, method, name) = (pointer(&backend), pointer(&method), pointer(&description));
         raw::tutti_init_process_group(backend, method, name, rank, size, &options, error)
@@ -82,7 +89,7 @@ pub fn init_process_group_with_store(
 ) -> Result<Group> {
     let backend = c_text_or_null(backend, "backend")?;
     let (rank, size) = (c_int(rank, "rank")?, c_int(world_size, "world_size")?);
-    let (description, options) = (options.c_description()?, options.to_c());
+    let (description, options) = (options.c_description()?, options.to_c()?);
     check(|error| unsafe {
         let (backend, store, name) = (pointer(&backend), store.raw(), pointer(&description));
         raw::tutti_init_process_group_with_store(backend, store, name, rank, size, &options, error)

@@ -72,7 +72,7 @@ impl Mesh {
         options: GroupOptions<'_>,
     ) -> Result<Mesh> {
         let (shape, names) = (lengths(shape), c_texts(dim_names, "dim_names")?);
-        let (places, options, mut handle) = (pointers(&names), options.to_c(), null_mut());
+        let (places, options, mut handle) = (pointers(&names), options.to_c()?, null_mut());
         let place = names_for(&places, shape.len())?;
         check(|error| unsafe {
             let parent = group.map_or(raw::TUTTI_GROUP_WORLD, Group::raw);
@@ -96,7 +96,7 @@ impl Mesh {
     ) -> Result<Mesh> {
         let (ranks, shape) = (c_ranks(ranks, "ranks")?, lengths(shape));
         let names = c_texts(dim_names, "dim_names")?;
-        let (places, options, mut handle) = (pointers(&names), options.to_c(), null_mut());
+        let (places, options, mut handle) = (pointers(&names), options.to_c()?, null_mut());
         let place = names_for(&places, shape.len())?;
         check(|error| unsafe {
             raw::tutti_mesh_create(
@@ -127,7 +127,7 @@ impl Mesh {
     ) -> Result<Mesh> {
         let names = c_texts(dim_names, "dim_names")?;
         let (ranks, shape) = (c_ranks(ranks, "ranks")?, lengths(shape));
-        let (places, options, mut handle) = (pointers(&names), options.to_c(), null_mut());
+        let (places, options, mut handle) = (pointers(&names), options.to_c()?, null_mut());
         let place = names_for(&places, shape.len())?;
         check_layout(groups, &ranks, &shape)?;
         let handles: Vec<_> = groups.iter().map(|group| group.raw()).collect();
@@ -262,7 +262,7 @@ impl Mesh {
     /// is then known there by its name, or if that is `None` by the dimensions' joined by "_".
     pub fn flatten(&self, dim_name: Option<&str>, options: GroupOptions<'_>) -> Result<Mesh> {
         let name = c_text_or_null(dim_name, "dim_name")?;
-        let (options, mut handle) = (options.to_c(), null_mut());
+        let (options, mut handle) = (options.to_c()?, null_mut());
         check(|error| unsafe {
             raw::tutti_mesh_flatten(self.handle, pointer(&name), &options, &mut handle, error)
         })?;

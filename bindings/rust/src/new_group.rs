@@ -1,4 +1,5 @@
 //! Groups that are made from other groups.
+use crate::device::{self, Device};
 use crate::error::{c_int, c_text_or_null, check, pointer, Result};
 use crate::group::Group;
 use crate::raw;
@@ -13,6 +14,9 @@ pub struct NewGroupOptions<'a> {
     pub backend: Option<&'a str>,
     /// What errors call the group; its parent's name and a number if it is not given.
     pub description: Option<&'a str>,
+    /// The one device that this rank works on ([`Group::bound_device`]); that of the other group
+    /// if it is not given.
+    pub device: Option<Device>,
     /// Only the members of the new group call, and only they wait for each other.
     pub use_local_synchronization: bool,
     /// Of making the group, and the default of its operations; the other group's by default.
@@ -22,8 +26,9 @@ pub struct NewGroupOptions<'a> {
 }
 
 impl NewGroupOptions<'_> {
-    fn to_c(self) -> raw::tutti_new_group_options {
-        raw::tutti_new_group_options {
+    fn to_c(self) -> Result<raw::tutti_new_group_options> {
+        let (device_type, device_index) = device::to_c(self.device)?;
+        Ok(raw::tutti_new_group_options {
             struct_size: size_of::<raw::tutti_new_group_options>() as u32,
             use_local_synchronization: self.use_local_synchronization.into(),
             timeout_ms: self.timeout.milliseconds(),
@@ -32,8 +37,10 @@ impl NewGroupOptions<'_> {
                 Some(true) => raw::TUTTI_REPRODUCIBLE,
                 Some(false) => raw::TUTTI_NOT_REPRODUCIBLE,
             },
+            device_type,
+            device_index,
             reserved: 0,
-        }
+        })
     }
 }
 
@@ -61,7 +68,7 @@ impl Group {
         let ranks = ranks.map(|ranks| c_ranks(ranks, "ranks")).transpose()?;
         let count = ranks.as_ref().map_or(0, |ranks| ranks.len() as i64);
         let place = ranks.as_ref().map_or(null(), |ranks| ranks.as_ptr());
-        let (options, mut made) = (options.to_c(), null_mut());
+        let (options, mut made) = (options.to_c()?, null_mut());
         check(|error| unsafe {
             let (group, options, out) = (self.raw(), &options, &mut made);
             let (backend, description) = (pointer(&backend), pointer(&description));
@@ -84,7 +91,7 @@ impl Group {
         let description = c_text_or_null(options.description, "options.description")?;
         let ranks = c_ranks(&groups.concat(), "groups")?;
         let sizes: Vec<i64> = groups.iter().map(|ranks| ranks.len() as i64).collect();
-        let (options, mut made) = (options.to_c(), null_mut());
+        let (options, mut made) = (options.to_c()?, null_mut());
         check(|error| unsafe {
             let (description, options, out) = (pointer(&description), &options, &mut made);
             raw::tutti_split_group(

@@ -5,7 +5,8 @@ use std::ffi::{c_void, CString};
 use std::os::raw::{c_char, c_int, c_uint};
 use std::ptr::null_mut;
 use support::on_ranks;
-use tutti::{Device, DeviceSlice, DeviceType, P2pOp, ReduceOp, Result, Status};
+use tutti::{Device, DeviceSlice, DeviceType, GroupOptions, Mesh, NewGroupOptions};
+use tutti::{P2pOp, ReduceOp, Result, Status};
 
 const THERE: *mut f32 = 0x7000_0000 as *mut f32;
 
@@ -70,6 +71,12 @@ fn without_a_device_every_collective_refuses_it_and_names_it() {
         refused(gpu.send(data, 0, 0), "data");
         refused(gpu.recv(data, 0, 0), "data");
         refused(group.alloc_on::<f32>(Device::cuda(0), 10), "options.device_type");
+        let device = Some(Device::cuda(1));
+        let options = NewGroupOptions { device, ..Default::default() };
+        refused(group.new_group(None, &options), "options.device_type");
+        let options = GroupOptions { device, ..Default::default() };
+        refused(Mesh::init(Some(group), DeviceType::CPU, &[2], &[], options), "options");
+        assert_eq!(group.bound_device().unwrap(), None);
         group.barrier().unwrap();
     });
 }

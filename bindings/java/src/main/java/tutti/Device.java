@@ -11,6 +11,9 @@ public record Device(DeviceType type, int index) {
         Objects.requireNonNull(type, "type");
     }
 
+    /** The CPU, for what is on no other device. */
+    public static final Device CPU = new Device(DeviceType.CPU, 0);
+
     /** A GPU of NVIDIA. */
     public static Device cuda(int index) {
         return new Device(DeviceType.CUDA, index);

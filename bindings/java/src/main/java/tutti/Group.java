@@ -211,6 +211,18 @@ public final class Group extends ByteStrings {
         return ask(Raw::tutti_group_is_reproducible) == 1;
     }
 
+    /** The one device that this rank works on in the group: that of the options with which it, or
+     *  the group it was made from, was made; {@link Device#CPU} if there is none. Calls with
+     *  tensors of another device of that type are refused. */
+    public Device boundDevice() {
+        return core.ask((frame, group) -> {
+            long type = frame.slot();
+            long index = frame.slot();
+            frame.check(Raw.tutti_group_get_bound_device(group, type, index, frame.error()));
+            return new Device(DeviceType.of(frame.getInts(type, 1)[0]), frame.getInts(index, 1)[0]);
+        });
+    }
+
     /** The rank here of a rank among all; -1 if it is not a member. */
     public int groupRank(int globalRank) {
         return ask(group -> Raw.tutti_get_group_rank(group, globalRank));

@@ -3,11 +3,13 @@ package tutti;
 import static tutti.raw.RawConstants.*;
 
 import java.time.Duration;
+import java.util.Objects;
 import tutti.raw.Raw;
 
 /** Options of a group that ranks meet to make, and of a mesh; what is not set is the default. */
 public final class GroupOptions {
     private long timeoutMs;
+    private Device device = Device.CPU;
     private boolean reproducible;
     private String description;
 
@@ -18,6 +20,13 @@ public final class GroupOptions {
      *  not set. */
     public GroupOptions timeout(Duration timeout) {
         timeoutMs = Frame.timeout(timeout);
+        return this;
+    }
+
+    /** The one device that this rank works on, see {@link Group#boundDevice}; without it the group
+     *  is bound to none, a mesh to that of its group. */
+    public GroupOptions device(Device device) {
+        this.device = Objects.requireNonNull(device, "device");
         return this;
     }
 
@@ -44,6 +53,8 @@ public final class GroupOptions {
         Raw.tutti_group_options_init(struct, sizeof_tutti_group_options);
         frame.putLong(struct + tutti_group_options_timeout_ms, options.timeoutMs);
         frame.putInt(struct + tutti_group_options_reproducible, options.reproducible ? 1 : 0);
+        frame.putInt(struct + tutti_group_options_device_type, options.device.type().code());
+        frame.putInt(struct + tutti_group_options_device_index, options.device.index());
         return struct;
     }
 }

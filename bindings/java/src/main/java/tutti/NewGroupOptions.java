@@ -3,11 +3,13 @@ package tutti;
 import static tutti.raw.RawConstants.*;
 
 import java.time.Duration;
+import java.util.Objects;
 import tutti.raw.Raw;
 
 /** Options of {@link Group#newGroup} and {@link Group#split}; what is not set is the default. */
 public final class NewGroupOptions {
     private long timeoutMs;
+    private Device device = Device.CPU;
     private boolean local;
     private int reproducible = TUTTI_AS_PARENT;
 
@@ -27,6 +29,13 @@ public final class NewGroupOptions {
         return this;
     }
 
+    /** The one device that this rank works on, see {@link Group#boundDevice}; that of the group it
+     *  is made from if it is not set. */
+    public NewGroupOptions device(Device device) {
+        this.device = Objects.requireNonNull(device, "device");
+        return this;
+    }
+
     /** Whether sums are exact, see {@link GroupOptions#reproducible}; as in the group it is made
      *  from if it is not set. */
     public NewGroupOptions reproducible(boolean reproducible) {
@@ -42,6 +51,8 @@ public final class NewGroupOptions {
         frame.putInt(struct + tutti_new_group_options_use_local_synchronization,
                      options.local ? 1 : 0);
         frame.putInt(struct + tutti_new_group_options_reproducible, options.reproducible);
+        frame.putInt(struct + tutti_new_group_options_device_type, options.device.type().code());
+        frame.putInt(struct + tutti_new_group_options_device_index, options.device.index());
         return struct;
     }
 }

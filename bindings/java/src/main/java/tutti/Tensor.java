@@ -253,7 +253,7 @@ public final class Tensor {
 
     /** Where the elements are; {@code cpu:0} for all that Java itself can read. */
     public Device device() {
-        return device == null ? new Device(DeviceType.CPU, 0) : device;
+        return device == null ? Device.CPU : device;
     }
 
     /** Type and count, for instance "FLOAT64[3]"; and the device, if it is on one. */

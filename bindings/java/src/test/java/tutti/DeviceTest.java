@@ -87,6 +87,11 @@ class DeviceTest {
             refused("options", () -> group.coalesceAsync(Device.cuda(0), together -> { }));
             refused("output", () -> group.coalesce(together -> together.allReduce(data, sum)));
             refused("options", () -> group.alloc(Device.cuda(0), 8));
+            refused("options", () -> group.newGroup(
+                null, null, null, new NewGroupOptions().device(Device.cuda(1))));
+            refused("options", () -> Mesh.init(group, DeviceType.CPU, new int[] {2}, null,
+                                               new GroupOptions().device(Device.cuda(1))));
+            assertEquals(Device.CPU, group.boundDevice());
             group.barrier();
         });
     }
@@ -122,6 +127,13 @@ class DeviceTest {
             group.allReduce(data, ReduceOp.SUM);
             group.broadcastAsync(data.slice(0, 10), 1).await();
             group.barrier();
+            Group bound = group.newGroup(null, null, null,
+                                         new NewGroupOptions().device(Device.cuda(0)));
+            assertEquals(Device.cuda(0), bound.boundDevice());
+            bound.allReduce(data, ReduceOp.SUM);
+            Mesh mesh = Mesh.init(group, DeviceType.CUDA, new int[] {2}, null,
+                                  new GroupOptions().device(Device.cuda(0)));
+            assertEquals(Device.cuda(0), mesh.getGroup(0).boundDevice());
             memory.close();
             memory.close();
             assertThrows(UsageException.class, () -> group.allReduce(data, ReduceOp.SUM));
