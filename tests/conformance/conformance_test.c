@@ -1,6 +1,7 @@
-/* Does a backend do what the contract says? conformance_test BACKEND [full] [part]
+/* Does a backend do what the contract says? conformance_test BACKEND [full] [part] [processes]
  * [shared|mixed|cuda] [seed N] [ranks N] [only NAME] [lacks NAME/NAME...] tries the matrix with
- * ranks that are threads, and prints what came of every cell. Without "full": every dtype × op at
+ * ranks that are threads, and prints what came of every cell. With "processes" each rank is a process
+ * that a launcher has started with these arguments, and their number is that of the ranks. Without "full": every dtype × op at
  * one size, and every pair of the other parameters' values. With "part" the ranks are a group made
  * from one that has another rank as well.
  * With "shared" all data lie in memory of tutti_memory_alloc, with "mixed" on every other rank;
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "conformance.h"
+#include "processes.h"
 #include "support/seed.h"
 
 typedef struct settings {
@@ -20,7 +22,7 @@ typedef struct settings {
     const char* lacks; /* "": nothing */
     int32_t fewest, most;
     uint64_t seed;
-    int is_full, is_part, is_on_device;
+    int is_full, is_part, is_on_device, is_of_processes;
     enum { OWN, SHARED, MIXED } memory;
 } settings;
 
@@ -185,19 +187,41 @@ static int is_right(const trial* of, size_t i) {
     return how == PASSED || how == REFUSED;
 }
 
+/* What each process has found on its own rank, all of them know then. */
+static void share_findings(trial* of) {
+    const size_t count = of->cells->count;
+    unsigned char* const all = (unsigned char*)malloc((size_t)of->ranks * count);
+    if (all == NULL) abort();
+    memcpy(all + (size_t)process_rank() * count, of->verdicts[process_rank()], count);
+    processes_share(all, count);
+    for (int32_t rank = 0; rank < of->ranks; ++rank) {
+        memcpy(of->verdicts[rank], all + (size_t)rank * count, count);
+    }
+    free(all);
+    processes_share(of->complaints, sizeof of->complaints[0]);
+}
+
+static int run_trial(trial* of) {
+    const char* const backend = of->chosen->backend;
+    if (of->chosen->is_of_processes) {
+        const int failed = run_ranks_of_processes(backend, try_cells, of);
+        share_findings(of);
+        return failed;
+    }
+    return of->chosen->is_part ? run_ranks(backend, of->ranks + 1, try_cells_in_part, of)
+                               : run_ranks(backend, of->ranks, try_cells, of);
+}
+
 /* One group tries the cells from `begin`, and ends with the first that fails. Returns the first
  * that did not go well on all ranks, or `end`. */
 static size_t try_in_one_group(trial* of, size_t begin, size_t end) {
-    const char* const backend = of->chosen->backend;
     of->begin = begin;
     of->end = end;
     for (int32_t rank = 0; rank < of->ranks; ++rank) {
         memset(of->verdicts[rank] + begin, NOT_TRIED, of->cells->count - begin);
         memset(&of->complaints[rank], 0, sizeof of->complaints[rank]);
     }
-    const int failed = of->chosen->is_part
-                           ? run_ranks(backend, of->ranks + 1, try_cells_in_part, of)
-                           : run_ranks(backend, of->ranks, try_cells, of);
+    const int failed = run_trial(of);
     while (begin < end && is_right(of, begin)) ++begin;
     if (begin == end && failed > 0)
         of->verdicts[0][--begin] = FAILED; /* the end of the group did */
@@ -211,6 +235,7 @@ static size_t try_in_one_group(trial* of, size_t begin, size_t end) {
 
 static void print_complaints(const trial* of, const char* where) {
     static int lines;
+    if (of->chosen->is_of_processes && process_rank() > 0) return;
     for (int32_t rank = 0; rank < of->ranks; ++rank) {
         if (of->complaints[rank].text[0] == '\0') continue;
         ++lines;
@@ -262,13 +287,15 @@ static void try_collective(const settings* chosen, const collective* what, int32
 }
 
 static settings read_arguments(int argc, char** argv) {
-    settings chosen = {NULL, NULL, "", 1, MOST_RANKS, test_seed(), 0, 0, 0, OWN};
+    settings chosen = {NULL, NULL, "", 1, MOST_RANKS, test_seed(), 0, 0, 0, 0, OWN};
     for (int i = 1; i < argc; ++i) {
         const char* const value = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "full") == 0) {
             chosen.is_full = 1;
         } else if (strcmp(argv[i], "part") == 0) {
             chosen.is_part = 1;
+        } else if (strcmp(argv[i], "processes") == 0) {
+            chosen.is_of_processes = 1;
         } else if (strcmp(argv[i], "cuda") == 0) {
             chosen.is_on_device = 1;
         } else if (strcmp(argv[i], "shared") == 0) {
@@ -287,21 +314,31 @@ static settings read_arguments(int argc, char** argv) {
             chosen.backend = argv[i];
         }
     }
-    if (chosen.backend == NULL || chosen.fewest < 1 || chosen.most > MOST_RANKS) {
+    if (chosen.backend == NULL || chosen.fewest < 1 || chosen.most > MOST_RANKS ||
+        (chosen.is_part && chosen.is_of_processes)) {
         fprintf(stderr,
-                "conformance_test BACKEND [full] [part] [shared|mixed|cuda] [seed N] [ranks "
-                "1..%d] "
-                "[only NAME] [lacks NAME/NAME...]\n",
+                "conformance_test BACKEND [full] [part|processes] [shared|mixed|cuda] [seed N] "
+                "[ranks 1..%d] [only NAME] [lacks NAME/NAME...]\n",
                 MOST_RANKS);
         exit(2);
     }
     return chosen;
 }
 
+/* Of many processes the first one prints. */
+static void meet(settings* chosen) {
+    processes_begin();
+    chosen->fewest = chosen->most = process_ranks();
+    chosen->seed = processes_agree(chosen->seed);
+    if (chosen->most > MOST_RANKS) exit(2);
+    if (process_rank() > 0 && freopen("/dev/null", "w", stdout) == NULL) exit(2);
+}
+
 int main(int argc, char** argv) {
-    const settings chosen = read_arguments(argc, argv);
+    settings chosen = read_arguments(argc, argv);
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
     if (chosen.is_on_device && !device_is_here()) return 77;
+    if (chosen.is_of_processes) meet(&chosen);
     printf("%s of the matrix over %s%s, seed %llu\n", chosen.is_full ? "the whole" : "pairs",
            chosen.backend, chosen.is_part ? ", in a part of a group" : "",
            (unsigned long long)chosen.seed);
@@ -311,5 +348,7 @@ int main(int argc, char** argv) {
             try_collective(&chosen, &collectives[i], ranks);
         }
     }
-    return report_all(chosen.backend) == 0 ? 0 : 1;
+    const size_t wrong = report_all(chosen.backend);
+    if (chosen.is_of_processes) processes_end();
+    return wrong == 0 ? 0 : 1;
 }
