@@ -281,9 +281,9 @@ tutti_status tutti_mesh_flatten(tutti_mesh* mesh, const char* dim_name,
         if (given.reproducible != 0) reproducible = true;
         if (dim_name != nullptr && *dim_name == '\0') capi::refuse("dim_name is empty");
         capi::need_output(out_mesh, "out_mesh");
-        *out_mesh = hand_out_mesh(
-            pin->flatten(dim_name == nullptr ? "" : dim_name, given.timeout_ms, reproducible,
-                         {given.device_type, given.device_index}));
+        *out_mesh =
+            hand_out_mesh(pin->flatten(dim_name == nullptr ? "" : dim_name, given.timeout_ms,
+                                       reproducible, {given.device_type, given.device_index}));
     });
 }
 

@@ -21,12 +21,17 @@ std::string detail(const Receive& call) {
                                      : cat(" from rank ", call.source, " (tag ", call.tag, ")");
 }
 
+template <typename Call>
+const Device& place_of(const Call& call) {
+    return call.buffer.device;
+}
+const Device& place_of(const Message& message) {
+    return std::visit([](const auto& call) -> const Device& { return place_of(call); }, message);
+}
+
 bool has_stream(const Message& message) {
-    return std::visit(
-        [](const auto& call) {
-            return call.stream != nullptr || call.buffer.device.type != TUTTI_CPU;
-        },
-        message);
+    return place_of(message).type != TUTTI_CPU ||
+           std::visit([](const auto& call) { return call.stream != nullptr; }, message);
 }
 
 MemoryUse memory_of(const Send& call) {
@@ -80,7 +85,7 @@ bool Group::cancel(const Work& receive) noexcept {
 template <typename Call>
 void Group::check_message(const Call& call) const {
     check(call, size_);
-    check_bound(call.buffer.device, "the buffer is on");
+    check_bound(place_of(call), "the buffer is on");
     backends_.check_messages();
 }
 

@@ -94,7 +94,6 @@ std::shared_ptr<Mesh> Mesh::create(const std::shared_ptr<Group>& group,
     step.function = options.function;
     step.timeout_ms = options.timeout_ms;
     step.reproducible = options.reproducible;
-    step.bound = options.bound;
     step.arguments = {cat("shape ", shape_text(options.shape)), names_text(options.names),
                       cat("device_type ", options.device_type)};
     if (!options.ranks.empty()) {
@@ -109,6 +108,7 @@ std::shared_ptr<Mesh> Mesh::create(const std::shared_ptr<Group>& group,
         group->decline(step, error.status());
         throw;
     }
+    step.bound = options.bound;
     group->compare(step);
 
     const std::vector<int> places =

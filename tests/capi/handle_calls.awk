@@ -119,6 +119,7 @@ BEGIN {
     sample["const void**"] = "(const void**)&out.text"
     sample["const int64_t**"] = "(const int64_t**)&out.text"
     sample["int32_t*"] = "&out.int32"
+    sample["tutti_device_type*"] = "&out.int32"
     sample["int64_t*"] = "&out.int64"
     sample["size_t*"] = "&out.size"
     sample["tutti_object* const*"] = "(tutti_object* const*)&living.object"

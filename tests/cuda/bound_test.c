@@ -20,8 +20,8 @@ static tutti_group* bind_group(rank_context* me, int32_t device) {
 static int is_bound(tutti_group* group, tutti_device_type type, int32_t device) {
     tutti_device_type its_type = -1;
     int32_t its_device = -1;
-    tutti_error error = TUTTI_ERROR_INIT;
-    return tutti_group_get_bound_device(group, &its_type, &its_device, &error) == TUTTI_OK &&
+    tutti_error why = TUTTI_ERROR_INIT;
+    return tutti_group_get_bound_device(group, &its_type, &its_device, &why) == TUTTI_OK &&
            its_type == type && its_device == device;
 }
 
@@ -49,11 +49,11 @@ static void a_group_says_what_it_is_bound_to(rank_context* me) {
     RANK_EXPECT(me, is_bound(me->group, TUTTI_CPU, 0));
     options.device_type = TUTTI_CUDA;
     options.device_index = device_count();
-    RANK_OK(me, tutti_prefix_store_create("bound", me->store, &store, &me->error));
-    RANK_REFUSES(me,
-                 tutti_group_create(backend, store, NULL, me->rank, me->size, &options, &group,
-                                    &me->error),
-                 "options.device_index is");
+    RANK_OK(me, tutti_prefix_store_create(me->store, "bound", &store, &me->error));
+    RANK_REFUSES(
+        me,
+        tutti_group_create(backend, store, NULL, me->rank, me->size, &options, &group, &me->error),
+        "options.device_index is");
     options.device_index = device;
     RANK_OK(me, tutti_group_create(backend, store, NULL, me->rank, me->size, &options, &group,
                                    &me->error));
@@ -87,7 +87,8 @@ static void another_device_is_refused(rank_context* me) {
     tutti_work* work = NULL;
     void* allocated = NULL;
     char bound[100];
-    snprintf(bound, sizeof bound, "on cuda:%d, and group \"bound\" (rank %d of 2) is bound to cuda:%d",
+    snprintf(bound, sizeof bound,
+             "on cuda:%d, and group \"bound\" (rank %d of 2) is bound to cuda:%d",
              (int)(1 - device), (int)me->rank, (int)device);
     RANK_REFUSES(me, tutti_all_reduce(group, NULL, &buffer, TUTTI_SUM, NULL, NULL, &me->error),
                  bound);
@@ -193,18 +194,18 @@ static void a_fault_of_one_ends_the_call_of_all(rank_context* me) {
                  (int)(1 - device));
         RANK_REFUSES(me, tutti_new_group(group, NULL, 0, NULL, NULL, &options, &made, &me->error),
                      fragment);
-        RANK_REFUSES(me,
-                     tutti_init_device_mesh(group, shape, 1, NULL, TUTTI_CUDA, &of_mesh, &mesh,
-                                            &me->error),
-                     fragment);
+        RANK_REFUSES(
+            me,
+            tutti_init_device_mesh(group, shape, 1, NULL, TUTTI_CUDA, &of_mesh, &mesh, &me->error),
+            fragment);
     } else {
         RANK_STATUS(me, tutti_new_group(group, NULL, 0, NULL, NULL, &options, &made, &me->error),
                     TUTTI_ERR_MISMATCH);
         RANK_SAYS(me, "the options name cuda:");
-        RANK_STATUS(me,
-                    tutti_init_device_mesh(group, shape, 1, NULL, TUTTI_CUDA, &of_mesh, &mesh,
-                                           &me->error),
-                    TUTTI_ERR_MISMATCH);
+        RANK_STATUS(
+            me,
+            tutti_init_device_mesh(group, shape, 1, NULL, TUTTI_CUDA, &of_mesh, &mesh, &me->error),
+            TUTTI_ERR_MISMATCH);
         RANK_SAYS(me, "the options name cuda:");
     }
     RANK_EXPECT(me, made == NULL && mesh == NULL);
