@@ -207,6 +207,14 @@ fn sums_on_a_device_are_there_where_there_is_one() {
         lists_and_messages(group, slice);
         let wanted = if group.rank() == 0 { [12.0, 6.0] } else { [12.0, 12.0] };
         assert_eq!(result(slice.part(0..2)), wanted);
+        let device = Some(Device::cuda(0));
+        let options = NewGroupOptions { device, ..Default::default() };
+        let bound = group.new_group(None, &options).unwrap().unwrap();
+        assert_eq!(bound.bound_device().unwrap(), device);
+        bound.on_device().all_reduce(slice, ReduceOp::MAX).unwrap();
+        let options = GroupOptions { device, ..Default::default() };
+        let mesh = Mesh::init(Some(group), DeviceType::CUDA, &[2], &[], options).unwrap();
+        assert_eq!(mesh.group(0).unwrap().unwrap().bound_device().unwrap(), device);
         group.barrier().unwrap();
     });
 }
