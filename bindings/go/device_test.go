@@ -8,8 +8,16 @@ import (
 	"unsafe"
 )
 
-// There is no C in tests of Go, so nothing brings results back from a device: what is tested is
-// what is refused without one, and that calls succeed with one.
+// There is no C in tests of Go: messages of a rank to itself take data to a device and back.
+
+// move sends a rank's slice to another of its slices; one of them may be on a device.
+func move(t *testing.T, to *Group, result []float32, from *Group, data []float32) {
+	t.Helper()
+	sent := must(Isend(background, from, data, from.Rank(), 7))
+	received := must(Irecv(background, to, result, to.Rank(), 7))
+	check(t, sent.Wait(background))
+	check(t, received.Wait(background))
+}
 
 func needNoDevice(t *testing.T) {
 	if os.Getenv("TUTTI_CUDA_LIBRARY") != "" {
@@ -159,11 +167,16 @@ func TestCallsOnADeviceWhereThereIsOne(t *testing.T) {
 		is(t, must(must(mesh.Group(0)).BoundDevice()), Device{Type: CUDA})
 		buffer := must(Alloc[float32](background, gpu, 1000))
 		data := buffer.Slice()
-		check(t, AllReduce(background, gpu, data, Sum))
+		move(t, gpu, data[:3], g, []float32{1, 2, float32(g.Rank())})
+		check(t, AllReduce(background, gpu, data[:3], Sum))
+		check(t, AllReduce(background, bound.OnDevice(Device{Type: CUDA}), data[:1], Max))
 		work := must(BroadcastAsync(background, gpu, data[:10], 1))
 		check(t, work.Wait(background))
-		check(t, AllGather(background, gpu, [][]float32{data[:1], data[1:3]},
-			data[500:][:1+g.Rank()]))
+		check(t, AllGather(background, gpu, [][]float32{data[10:11], data[11:13]},
+			data[1-g.Rank():][:1+g.Rank()]))
+		result := make([]float32, 13)
+		move(t, g, result, gpu, data[:13])
+		is(t, result, []float32{2, 4, 1, 0, 0, 0, 0, 0, 0, 0, 4, 2, 4})
 		check(t, g.Barrier(background))
 		buffer.Free()
 	})

@@ -8,8 +8,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import tutti.raw.RawConstants;
 
-/** Memory and streams of devices. Java has no means of its own to bring results back from a device:
- *  what is tested is what is refused without one, and that calls succeed with one. */
+/** Memory and streams of devices. Java has no means of its own to bring data to a device and back:
+ *  messages of a rank to itself do. */
 class DeviceTest {
     private static final long THERE = 0x7000_0000L;
 
@@ -27,6 +27,13 @@ class DeviceTest {
         assertEquals(Status.UNSUPPORTED, refused.status());
         String message = refused.getMessage();
         assertTrue(message.contains(name) && message.contains("cuda"), message);
+    }
+
+    /** Sends a rank's tensor to another of its tensors; one of them may be on a device. */
+    private static void move(Group group, Tensor result, Tensor data) {
+        Work<Void> sent = group.isend(data, group.rank(), 7);
+        group.irecv(result, group.rank(), 7).await();
+        sent.await();
     }
 
     @Test
@@ -124,8 +131,13 @@ class DeviceTest {
             DeviceMemory memory = group.alloc(Device.cuda(0), 4000);
             Tensor data = memory.tensor(DType.FLOAT32);
             assertEquals(1000, data.count());
-            group.allReduce(data, ReduceOp.SUM);
+            Tensor three = memory.tensor(DType.FLOAT64).slice(0, 3);
+            Tensor values = Ranks.doubles(1, 2, group.rank());
+            move(group, three, values);
+            group.allReduce(three, ReduceOp.SUM);
             group.broadcastAsync(data.slice(0, 10), 1).await();
+            move(group, values, three);
+            assertArrayEquals(new double[] {2, 4, 1}, Ranks.read(values));
             group.barrier();
             Group bound = group.newGroup(null, null, null,
                                          new NewGroupOptions().device(Device.cuda(0)));
