@@ -71,6 +71,9 @@ else()
   set_property(TEST java_unit APPEND PROPERTY ENVIRONMENT TUTTI_STORM=10000)
 endif()
 
+tutti_on_devices(java "${Java_JAVA_EXECUTABLE}" -ea -cp "${class_path}" org.junit.platform.console.ConsoleLauncher
+                 --disable-banner --details=summary --fail-if-no-tests --select-class tutti.DeviceTest)
+
 # The raw layer is what the headers are.
 java_test(raw_layer 60 "${TUTTI_PYTHON}" -B
           "${CMAKE_CURRENT_SOURCE_DIR}/src/test/python/raw_layer.py" "${raw}/tutti/raw"

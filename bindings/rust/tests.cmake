@@ -12,8 +12,9 @@ add_test(NAME rust_raw_layer
                  "${PROJECT_SOURCE_DIR}/include" "${crate}/src")
 add_test(NAME rust_cargo_test
          COMMAND ${cargo} test --jobs 2 --manifest-path "${crate}/Cargo.toml")
+tutti_on_devices(rust ${cargo} test --test devices --manifest-path "${crate}/Cargo.toml")
 set_tests_properties(rust_raw_layer rust_cargo_test PROPERTIES TIMEOUT 600 LABELS bindings)
-set_tests_properties(rust_cargo_test PROPERTIES RESOURCE_LOCK cargo)
+set_tests_properties(rust_cargo_test rust_on_devices PROPERTIES RESOURCE_LOCK cargo)
 if(TUTTI_LONG_TESTS)
   add_test(NAME rust_doc
            COMMAND "${CMAKE_COMMAND}" -E env "RUSTDOCFLAGS=-D warnings" ${cargo} doc --no-deps
