@@ -26,18 +26,36 @@ static int try_with(int32_t ranks) {
 #endif
 }
 
+typedef struct trials {
+    void (*function)(rank_context*);
+    numbers of[(int)EXACT_DTYPES * (int)KINDS];
+    int count;
+} trials;
+
+static void try_each(rank_context* me) {
+    trials* const all = (trials*)me->user;
+    for (int i = 0; i < all->count && !me->failed; ++i) {
+        me->user = &all->of[i];
+        all->function(me);
+    }
+}
+
 /* 1, 2, ... and MOST_RANKS ranks run the function, whose `user` is numbers of MOST_RANKS addends,
  * of every dtype and of the kinds in [from, to). */
 static void try_numbers(void (*function)(rank_context*), int64_t count, int from, int to) {
+    trials all;
+    all.function = function;
+    all.count = 0;
     for (int i = 0; i < EXACT_DTYPES; ++i) {
         for (int kind = from; kind < to; ++kind) {
-            numbers given =
+            all.of[all.count++] =
                 make_numbers(exact_dtypes[i], kind, MOST_RANKS, count, (uint64_t)(1000 * i + kind));
-            for (int32_t size = 1; size <= MOST_RANKS; size += size < 5 ? 1 : 3)
-                if (try_with(size)) RUN_WITH(size, function, &given);
-            free_numbers(&given);
         }
     }
+    for (int32_t size = 1; size <= MOST_RANKS; size += size < 5 ? 1 : 3) {
+        if (try_with(size)) RUN_WITH(size, try_each, &all);
+    }
+    while (all.count > 0) free_numbers(&all.of[--all.count]);
 }
 
 #endif
