@@ -350,8 +350,8 @@ TUTTI_API const char* tutti_get_backend(tutti_group* group);
  *  @since 0.1 */
 TUTTI_API int32_t tutti_group_is_reproducible(tutti_group* group);
 
-/** The one device that this rank works on in the group: that of the options with which the group, or
- *  the group that it was made from, was made. A call whose buffers are on another device of that
+/** The one device that this rank works on in the group: that of the options with which the group,
+ *  or the group that it was made from, was made. A call whose buffers are on another device of that
  *  type is refused. Buffers in memory of the CPU may be used all the same.
  *  @param group             borrowed
  *  @param out_device_type   receives the type; TUTTI_CPU if the group is bound to no device

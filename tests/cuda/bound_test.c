@@ -175,7 +175,7 @@ static void a_mesh_binds_its_groups(rank_context* me) {
 
 RANK_TEST(a_mesh_binds_its_groups, 2)
 
-/* The parent is bound, so rank 1 may not make a group for another device; the others do not wait. */
+/* The parent is bound, so rank 1 may not make a group for another device. Others do not wait. */
 static void a_fault_of_one_ends_the_call_of_all(rank_context* me) {
     const int32_t device = use_device(me);
     const int64_t shape[] = {2};
