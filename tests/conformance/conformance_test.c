@@ -2,8 +2,8 @@
  * [shared|mixed|cuda] [seed N] [ranks N] [only NAME] [lacks NAME/NAME...] tries the matrix with
  * ranks that are threads, and prints what came of every cell. With "processes" each rank is a
  * process that a launcher has started with these arguments, and their number is that of the ranks.
- * Without "full": every dtype × op at one size, and every pair of the other parameters' values. With
- * "part" the ranks are a group made from one that has another rank as well.
+ * Without "full": every dtype × op at one size, and every pair of the other parameters' values.
+ * With "part" the ranks are a group made from one that has another rank as well.
  * With "shared" all data lie in memory of tutti_memory_alloc, with "mixed" on every other rank;
  * with "cuda" on a CUDA device, of which each rank has one as far as there are any.
  * "lacks" names collectives, dtypes and ops that the backend says it cannot do, and must refuse.
