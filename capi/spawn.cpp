@@ -23,7 +23,7 @@ namespace capi = tutti::capi;
 
 namespace {
 
-// A thread that was joined may be seen for a moment longer.
+// A thread that has ended may be seen for a moment longer.
 constexpr int64_t vanishing_ms = 1'000;
 
 void refuse_living(size_t count, const char* noun, const char* ending) {

@@ -30,6 +30,7 @@ type call struct {
 	op       *CustomOp
 	fault    error // of an argument, found before C was called
 	receives bool  // a message, so that it can be cancelled until that comes
+	inPlace  bool  // on one buffer, which C calls input and output
 	owed     bool  // starts whatever the context says, as the other ranks count on it
 	start    func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32
 	// What to do once the operation has succeeded.
@@ -80,6 +81,9 @@ func (c *call) fail(err error) {
 // failure is what C says of the operation, and what Go knows of its cause.
 func (c *call) failure(ctx context.Context, said *raw.Tutti_error) *Error {
 	failure := errorOf(said)
+	if c.inPlace && (failure.Status == ErrInvalidArgument || failure.Status == ErrUnsupported) {
+		failure.Message = inPlaceNames.Replace(failure.Message)
+	}
 	c.op.explain(failure)
 	if _, has := ctx.Deadline(); has && failure.Status == ErrTimeout {
 		failure.cause = context.DeadlineExceeded // which the timeout was made of

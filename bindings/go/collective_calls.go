@@ -13,6 +13,12 @@ func broadcast[T Element](g *Group, buffer []T, src int) *call {
 	return c
 }
 
+func allReduce[T Element](g *Group, buffer []T, op ReduceOp) *call {
+	c := allReduceInto(g, buffer, nil, op)
+	c.inPlace = true
+	return c
+}
+
 func allReduceInto[T Element](g *Group, output, input []T, op ReduceOp) *call {
 	c := newCall(g)
 	in, out := viewOrNil(c, &c.frame.first, input), view(c, &c.frame.second, output)
@@ -32,6 +38,12 @@ func allReduceAddends[T Element](g *Group, output []T, inputs [][]T, op ReduceOp
 		return raw.Tutti_all_reduce_addends(g.handle(), in, count, out, code, options, work,
 			&c.frame.err)
 	}
+	return c
+}
+
+func reduce[T Element](g *Group, buffer []T, op ReduceOp, dst int) *call {
+	c := reduceInto(g, buffer, nil, op, dst)
+	c.inPlace = true
 	return c
 }
 

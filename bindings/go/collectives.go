@@ -28,13 +28,13 @@ func BroadcastAsync[T Element](ctx context.Context, g *Group, buffer []T, src in
 // AllReduce reduces all ranks' buffers, element by element; every rank receives the result in its
 // buffer, with the same bits on all.
 func AllReduce[T Element](ctx context.Context, g *Group, buffer []T, op ReduceOp) error {
-	return allReduceInto(g, buffer, nil, op).run(ctx)
+	return allReduce(g, buffer, op).run(ctx)
 }
 
 // AllReduceAsync starts what [AllReduce] does.
 func AllReduceAsync[T Element](ctx context.Context, g *Group, buffer []T, op ReduceOp,
 ) (*Work, error) {
-	return allReduceInto(g, buffer, nil, op).async(ctx)
+	return allReduce(g, buffer, op).async(ctx)
 }
 
 // AllReduceInto is [AllReduce] from one slice into another.
@@ -67,13 +67,13 @@ func AllReduceAddendsAsync[T Element](
 // Reduce reduces all ranks' buffers, element by element; rank dst alone receives the result in its
 // buffer, the others' stay as they are.
 func Reduce[T Element](ctx context.Context, g *Group, buffer []T, op ReduceOp, dst int) error {
-	return reduceInto(g, buffer, nil, op, dst).run(ctx)
+	return reduce(g, buffer, op, dst).run(ctx)
 }
 
 // ReduceAsync starts what [Reduce] does.
 func ReduceAsync[T Element](ctx context.Context, g *Group, buffer []T, op ReduceOp, dst int,
 ) (*Work, error) {
-	return reduceInto(g, buffer, nil, op, dst).async(ctx)
+	return reduce(g, buffer, op, dst).async(ctx)
 }
 
 // ReduceInto is [Reduce] from one slice into another; on other ranks than dst output is nil.

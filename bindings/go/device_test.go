@@ -84,7 +84,8 @@ func TestWithoutADeviceEveryCallRefusesIt(t *testing.T) {
 		one, list := data[:1], [][]float32{data[:1], data[1:]}
 		is(t, []int{gpu.Rank(), gpu.Size()}, []int{g.Rank(), 2})
 		refuses(t, Broadcast(background, gpu, data, 0), "buffer")
-		refuses(t, AllReduce(background, gpu, data, Sum), "output")
+		refuses(t, AllReduce(background, gpu, data, Sum), "buffer.")
+		refuses(t, Reduce(background, gpu, data, Sum, 0), "buffer.")
 		refuses(t, AllReduceInto(background, gpu, data, data, Sum), "put")
 		refuses(t, AllReduceAddends(background, gpu, data, nil, Sum), "output")
 		refuses(t, ReduceInto(background, gpu, nil, data, Sum, 1-g.Rank()), "put")
@@ -99,7 +100,7 @@ func TestWithoutADeviceEveryCallRefusesIt(t *testing.T) {
 		refuses(t, Send(background, gpu, data, 0, 0), "buffer")
 		_, err := Recv(background, gpu, data, 0, 0)
 		refuses(t, err, "buffer")
-		refusesWork(t, "output")(AllReduceAsync(background, gpu, data, Sum))
+		refusesWork(t, "buffer.")(AllReduceAsync(background, gpu, data, Sum))
 		refusesWork(t, "buffer")(Irecv(background, gpu, data, 0, 0))
 		_, err = BatchIsendIrecv(background, gpu, IsendOp(data, 0, 0))
 		refuses(t, err, "ops[0]")

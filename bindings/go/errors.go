@@ -102,6 +102,8 @@ var goNames = strings.NewReplacer(
 	"is_master", "isMaster", "world_size=", "world_size=", "world_size", "worldSize",
 	"timeout_ms", "timeout", "TUTTI_NO_TIMEOUT", "NoTimeout")
 
+var inPlaceNames = strings.NewReplacer("input", "buffer", "output", "buffer")
+
 // errorOf copies what C says of a failure.
 func errorOf(said *raw.Tutti_error) *Error {
 	failure := &Error{

@@ -174,6 +174,73 @@ static void releasing_a_group_ends_it_like_destroying(void** state) {
     RUN(3, release_while_others_wait);
 }
 
+/* A group that cannot end while a reduce function is at work in it. */
+typedef struct {
+    tutti_store* store;
+    const char* at_work;
+    tutti_group* group;
+    tutti_work* work;
+    tutti_reduce_op op;
+    int32_t value;
+} held_group;
+
+static tutti_status work_until_opened(const void* in, void* inout, int64_t count, tutti_dtype dtype,
+                                      void* user, tutti_error* told) {
+    held_group* held = (held_group*)user;
+    const char* opened = "opened";
+    (void)in;
+    (void)inout;
+    (void)count;
+    (void)dtype;
+    const tutti_status status = tutti_store_set(held->store, held->at_work, NULL, 0, told);
+    if (status != TUTTI_OK) return status;
+    return tutti_store_wait(held->store, &opened, 1, NULL, told);
+}
+
+static void hold_up(rank_context* me, held_group* held) {
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(&held->value, 1, TUTTI_INT32);
+    held->store = me->store;
+    RANK_OK(me, tutti_new_group(me->group, NULL, 0, NULL, NULL, NULL, &held->group, &me->error));
+    RANK_OK(me, tutti_reduce_op_create_user("wait", work_until_opened, held, NULL, NULL, &held->op,
+                                            &me->error));
+    RANK_OK(me,
+            tutti_all_reduce(held->group, NULL, &buffer, held->op, NULL, &held->work, &me->error));
+    rank_await(me, held->at_work);
+}
+
+static void release_behind_groups_that_are_held_up(rank_context* me) {
+    held_group held[] = {{NULL, "0 at work", NULL, NULL, 0, 0},
+                         {NULL, "1 at work", NULL, NULL, 0, 0},
+                         {NULL, "2 at work", NULL, NULL, 0, 0}};
+    tutti_group* last = NULL;
+    int32_t value = 0;
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_INT32);
+    tutti_call_options options = TUTTI_CALL_OPTIONS_INIT;
+    tutti_status status = TUTTI_OK;
+    options.timeout_ms = 20000;
+    RANK_OK(me, tutti_new_group(me->group, NULL, 0, NULL, NULL, NULL, &last, &me->error));
+    for (int i = 0; i < 3 && !me->failed; ++i) hold_up(me, &held[i]);
+    for (int i = 0; i < 3; ++i) tutti_group_release(held[i].group);
+    RANK_OK(me, tutti_store_barrier(me->store, "released", me->size, NULL, &me->error));
+    if (me->rank == 0) {
+        status = tutti_recv(last, &buffer, 1, 0, &options, NULL, NULL, &me->error);
+        rank_tell(me, "opened");
+    }
+    tutti_group_release(last);
+    for (int i = 0; i < 3; ++i) {
+        (void)tutti_work_wait(held[i].work, 0, NULL); /* it is done, or its group ended first */
+        tutti_work_release(held[i].work);
+        tutti_reduce_op_release(held[i].op);
+    }
+    if (me->rank != 0) return;
+    RANK_EXPECT(me, status == TUTTI_ERR_PEER_LOST && me->error.rank == 1 && rank_says(me, "left"));
+}
+
+static void a_group_that_is_released_ends_while_others_are_held_up(void** state) {
+    (void)state;
+    RUN(2, release_behind_groups_that_are_held_up);
+}
+
 static void destroy_what_runs(rank_context* me) {
     int32_t value = 0;
     tutti_work *barrier = NULL, *receive = NULL;
@@ -212,6 +279,7 @@ int main(int argc, char** argv) {
         TEST(sources_that_differ_are_a_mismatch_on_every_rank),
         TEST(a_rank_that_destroys_the_group_ends_the_calls_of_the_others),
         TEST(releasing_a_group_ends_it_like_destroying),
+        TEST(a_group_that_is_released_ends_while_others_are_held_up),
         TEST(destroying_a_group_aborts_what_runs_on_it),
     };
     if (argc > 1) backend = argv[1];

@@ -1,7 +1,7 @@
 /* Are sums and averages of float16 and bfloat16 accumulated in float32 and rounded once, on every
- * rank, whatever the number of ranks, the size and the place? The argument names the backend. Every
- * sum is exact in float32, so that its rounded value is known, and other ways to it show: sums that
- * are rounded on the way, or that overflow before they are divided. */
+ * rank, whatever the number of ranks, the size and the place, alone and coalesced? The argument
+ * names the backend. Every sum is exact in float32, so that its rounded value is known, and other
+ * ways to it show: sums that are rounded on the way, or that overflow before they are divided. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +145,37 @@ static void reduce_scatter_rounds_once(rank_context* me, const bench* with) {
     RANK_EXPECT(me, is_result(me, of, with->output, my_begin, my_count));
 }
 
+/* Calls that share messages where they are short: of parts of what is reduced otherwise. */
+static void coalesced_calls_round_once(rank_context* me, const bench* with) {
+    const trial* const of = with->of;
+    const int64_t first = of->count / 3, each = of->count / (2 * me->size);
+    tutti_group* together = NULL;
+    RANK_OK(me, tutti_coalescing_begin(me->group, NULL, &together, &me->error));
+    for (int part = 0; part < 2; ++part) {
+        const int64_t begin = part == 0 ? 0 : first, count = part == 0 ? first : of->count - first;
+        const tutti_buffer input = part_of(with, with->input, begin, count);
+        const tutti_buffer output = part_of(with, with->output, begin, count);
+        memset(output.data, 0x5a, (size_t)count * sizeof *with->output);
+        RANK_OK(me, tutti_all_reduce(together, &input, &output, with->op, NULL, NULL, &me->error));
+    }
+    RANK_OK(me, tutti_coalescing_end(together, NULL, NULL, &me->error));
+    RANK_EXPECT(me, is_result(me, of, with->output, 0, of->count));
+    RANK_OK(me, tutti_coalescing_begin(me->group, NULL, &together, &me->error));
+    for (int part = 0; part < 2; ++part) {
+        const tutti_buffer input =
+            part_of(with, with->input, part * each * me->size, each * me->size);
+        const tutti_buffer output = part_of(with, with->output, part * each, each);
+        memset(output.data, 0x5a, (size_t)each * sizeof *with->output);
+        RANK_OK(me, tutti_reduce_scatter_tensor(together, &input, &output, with->op, NULL, NULL,
+                                                &me->error));
+    }
+    RANK_OK(me, tutti_coalescing_end(together, NULL, NULL, &me->error));
+    for (int part = 0; part < 2; ++part) {
+        const int64_t begin = (part * me->size + me->rank) * each;
+        RANK_EXPECT(me, is_result(me, of, with->output + part * each, begin, each));
+    }
+}
+
 static void make_op(rank_context* me, bench* with) {
     const double factor = factor_of(me->rank);
     const tutti_buffer one = TUTTI_BUFFER_INIT((void*)&factor, 1, TUTTI_FLOAT64);
@@ -165,6 +196,7 @@ static void try_it(rank_context* me, const trial* of, unsigned char* memory, siz
     if (!me->failed) all_reduce_rounds_once(me, &with);
     if (!me->failed) reduce_rounds_once(me, &with);
     if (!me->failed) reduce_scatter_rounds_once(me, &with);
+    if (!me->failed) coalesced_calls_round_once(me, &with);
     tutti_reduce_op_release(with.op);
 }
 

@@ -28,10 +28,12 @@ of two elements. torch: all_reduce.
 function allreduce!(x::Memory, op; group::Group = WORLD, async::Bool = false, timeout = nothing,
                     stream = nothing)
     lent = lend_output(x, :x; keeps = keeps(async, group), reduces = true)
-    with_op(op) do reduce
-        issue(Raw.tutti_all_reduce, Manner(async = async, asks_julia = asks_julia(reduce)),
-              Output(lent), (lent, reduce), group, C_NULL, lent.buffer, reduce.code,
-              call_options(timeout, stream))
+    in_place() do
+        with_op(op) do reduce
+            issue(Raw.tutti_all_reduce, Manner(async = async, asks_julia = asks_julia(reduce)),
+                  Output(lent), (lent, reduce), group, C_NULL, lent.buffer, reduce.code,
+                  call_options(timeout, stream))
+        end
     end
 end
 
@@ -87,10 +89,12 @@ ranks' memory stays as it was: they may give `nothing` as `output`.
 function reduce!(x::Memory, op; dst::Integer = 0, group::Group = WORLD, async::Bool = false,
                  timeout = nothing, stream = nothing)
     lent = lend_output(x, :x; keeps = keeps(async, group), reduces = true)
-    with_op(op) do reduce
-        issue(Raw.tutti_reduce, Manner(async = async, asks_julia = asks_julia(reduce)),
-              Output(lent), (lent, reduce), group, C_NULL, lent.buffer, reduce.code, int32(dst,
-              :dst), call_options(timeout, stream))
+    in_place() do
+        with_op(op) do reduce
+            issue(Raw.tutti_reduce, Manner(async = async, asks_julia = asks_julia(reduce)),
+                  Output(lent), (lent, reduce), group, C_NULL, lent.buffer, reduce.code,
+                  int32(dst, :dst), call_options(timeout, stream))
+        end
     end
 end
 

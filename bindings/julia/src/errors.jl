@@ -109,6 +109,18 @@ function in_julia(message)
     end)
 end
 
+"Calls f, which works in place: what C calls input and output is `x` here, also in messages."
+function in_place(f)
+    try
+        f()
+    catch failure
+        failure isa Union{InvalidArgumentError, UnsupportedError} || rethrow()
+        message = replace(failure.message, r"\"[^\"]*\"|\b(?:in|out)put\b" =>
+                          found -> startswith(found, '"') ? found : "x")
+        throw(typeof(failure)(failure.rank, failure.errno, message))
+    end
+end
+
 offset(type, name) = fieldoffset(type, findfirst(==(name), fieldnames(type)))
 
 @noinline fail(error) = throw(exception(error))

@@ -3,16 +3,41 @@
 """
 A key-value store: `store["key"] = "value"`, `store["key"]` (bytes; waits until there is a value),
 `haskey`, `delete!`, `add!`, `wait`, `close`. Keys are strings, values strings or bytes. Any task
-may use it; a task that waits holds up no other.
+may use it; a task that waits holds up no other, and an interrupt of it (Ctrl-C) ends its wait
+alone.
 """
 abstract type Store <: Handle end
 
-for Kind in (:HashStore, :FileStore, :TCPStore, :PrefixStore)
+"""
+What the program interrupts: `count` says how often it has. Shared by all values that stand for one
+handle of the library. `barriers` are the handles of their own that barriers wait at.
+"""
+mutable struct Interruptions
+    count::Int
+    barriers::Vector{Store}
+    mutex::ReentrantLock
+    Interruptions() = new(0, Store[], ReentrantLock())
+end
+
+for Kind in (:HashStore, :FileStore, :TCPStore, :AnyStore)
     @eval mutable struct $Kind <: Store
         handle::Ptr{Raw.tutti_store}
-        $Kind(handle::Ptr{Raw.tutti_store}) = finalizer(close, new(handle))
+        interruptions::Interruptions
+        $Kind(handle::Ptr{Raw.tutti_store}, interruptions = Interruptions()) =
+            finalizer(close, new(handle, interruptions))
     end
 end
+
+mutable struct PrefixStore <: Store
+    handle::Ptr{Raw.tutti_store}
+    interruptions::Interruptions
+    underlying::Interruptions
+    PrefixStore(handle::Ptr{Raw.tutti_store}, underlying = Interruptions()) =
+        finalizer(close, new(handle, Interruptions(), underlying))
+end
+
+"A store of which only the handle is known."
+AnyStore
 
 release(handle::Ptr{Raw.tutti_store}) = Raw.tutti_store_release(handle)
 
@@ -100,7 +125,7 @@ A view of a store that puts `prefix` and "/" before every key.
 function PrefixStore(prefix::AbstractString, store::Store)
     slot = store_slot()
     call(Raw.tutti_prefix_store_create, store, prefix, slot)
-    PrefixStore(slot[])
+    PrefixStore(slot[], store.interruptions)
 end
 
 for Kind in (:HashStore, :FileStore, :TCPStore, :PrefixStore)
@@ -129,15 +154,10 @@ path(store::FileStore) = text_of(Raw.tutti_file_store_path, store)
 function underlying_store(store::PrefixStore)
     slot = store_slot()
     call(Raw.tutti_prefix_store_underlying_store, store, slot)
-    AnyStore(slot[])
-end
-
-"A store of which only the handle is known."
-mutable struct AnyStore <: Store
-    handle::Ptr{Raw.tutti_store}
-    AnyStore(handle::Ptr{Raw.tutti_store}) = finalizer(close, new(handle))
+    AnyStore(slot[], store.underlying)
 end
 
 "Another handle of the same store, with a timeout and, over TCP, connections of its own."
-Base.copy(store::Store; timeout = nothing) =
+Base.copy(store::Store; timeout = nothing) = again(store, timeout) do rest
     open_store(typeof(store), Raw.tutti_store_clone, store, store_options(timeout))
+end

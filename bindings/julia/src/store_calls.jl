@@ -20,19 +20,71 @@ Base.get(store::Store, key::AbstractString, ::Type{String}; timeout = nothing) =
     String(get(store, key, Vector{UInt8}; timeout = timeout))
 function Base.get(store::Store, key::AbstractString, ::Type{Vector{UInt8}}; timeout = nothing)
     slot = bytes_slot()
-    call_waiting(Raw.tutti_store_get, store, key, store_call_options(timeout), slot)
+    again(store, timeout) do rest
+        call_waiting(Raw.tutti_store_get, store, key, store_call_options(rest), slot)
+    end
     take_bytes(slot)
 end
 
 """
     Tutti.interrupt(store)
 
-Ends the waits of other tasks and threads on this handle with an `AbortedError`. An interrupt of a
-task that waits (Ctrl-C) does the same.
+Ends the waits of all tasks and threads on this handle with an `AbortedError`. An interrupt of a
+task (Ctrl-C) ends the wait of that task alone.
 """
-interrupt(store::Store) = call(Raw.tutti_store_interrupt, store)
+function interrupt(store::Store)
+    all = store.interruptions
+    barriers = lock(all.mutex) do
+        all.count += 1
+        copy(all.barriers)
+    end
+    call(Raw.tutti_store_interrupt, store)
+    for own in barriers
+        Raw.tutti_store_interrupt(own, C_NULL)
+    end
+end
 
-interrupt_call(store::Store, args...) = interrupt(store)
+how_often(all::Interruptions) = lock(() -> all.count, all.mutex)
+
+"""
+Makes a call that may wait at a store, `f(timeout)`. The library ends all waits of a handle
+together, so one that was not meant begins again, with the rest of its time.
+"""
+function again(f, store::Store, timeout)
+    before, begun, rest = how_often(store.interruptions), time_ns(), timeout
+    while true
+        try
+            return f(rest)
+        catch failure
+            failure isa AbortedError && how_often(store.interruptions) == before || rethrow()
+        end
+        rest = rest_of(timeout === nothing ? Tutti.timeout(store) : timeout, begun)
+    end
+end
+
+function rest_of(timeout, begun)
+    limit = milliseconds(timeout)
+    limit == Raw.TUTTI_NO_TIMEOUT && return Inf
+    Dates.Millisecond(max(1, limit - Int64((time_ns() - begun) ÷ 1_000_000)))
+end
+
+interrupt_call(made::ThreadCall, store::Store, args...) = end_wait(made, store.handle)
+
+"""
+Ends the wait of a call that no task waits for any more. An interruption misses a wait that is about
+to begin, so there may be several. An interrupt may come to the task that pauses, too: the next one
+goes on.
+"""
+function end_wait(made::ThreadCall, handle::Ptr{Raw.tutti_store}, pause = 0.001)
+    has_returned(made) && return
+    Raw.tutti_store_interrupt(handle, C_NULL)
+    @async try
+        sleep(pause)
+    finally
+        end_wait(made, handle, min(2 * pause, 1.0))
+    end
+    nothing
+end
 
 """
     flush(store; timeout = nothing)
@@ -40,8 +92,9 @@ interrupt_call(store::Store, args...) = interrupt(store)
 Waits until the server has taken every value that this handle set, appended or pushed; throws if it
 refused one.
 """
-Base.flush(store::Store; timeout = nothing) =
-    call_waiting(Raw.tutti_store_flush, store, store_call_options(timeout))
+Base.flush(store::Store; timeout = nothing) = again(store, timeout) do rest
+    call_waiting(Raw.tutti_store_flush, store, store_call_options(rest))
+end
 
 "Adds to a counter and returns its new value; a key that is not there counts as 0."
 function add!(store::Store, key::AbstractString, amount::Integer = 1)
@@ -78,7 +131,9 @@ Waits until all keys are there; `timeout` is the store's if it is not given.
 """
 function Base.wait(store::Store, keys; timeout = nothing)
     names = keys isa AbstractString ? strings((keys,)) : strings(keys)
-    call_waiting(Raw.tutti_store_wait, store, names, length(names), store_call_options(timeout))
+    again(store, timeout) do rest
+        call_waiting(Raw.tutti_store_wait, store, names, length(names), store_call_options(rest))
+    end
 end
 
 """
@@ -106,8 +161,10 @@ Base.delete!(store::Store, key::AbstractString) = (delete_key!(store, key); stor
 function multi_get(store::Store, keys; timeout = nothing)
     names = strings(keys)
     slots = fill(Ptr{Raw.tutti_bytes}(C_NULL), length(names))
-    call_waiting(Raw.tutti_store_multi_get, store, names, length(names),
-                 store_call_options(timeout), slots)
+    again(store, timeout) do rest
+        call_waiting(Raw.tutti_store_multi_get, store, names, length(names),
+                     store_call_options(rest), slots)
+    end
     map(take_bytes, slots)
 end
 
@@ -139,7 +196,9 @@ Takes the first value out of a queue. If it is empty: waits, or with `block = fa
 """
 function queue_pop!(store::Store, key::AbstractString; block::Bool = true, timeout = nothing)
     slot = bytes_slot()
-    call_waiting(Raw.tutti_store_queue_pop, store, key, block, store_call_options(timeout), slot)
+    again(store, timeout) do rest
+        call_waiting(Raw.tutti_store_queue_pop, store, key, block, store_call_options(rest), slot)
+    end
     take_bytes(slot)
 end
 
@@ -167,11 +226,26 @@ end
 """
     barrier(store, key, world_size; timeout = nothing)
 
-Waits until `world_size` callers have come to the barrier of this key, which serves once.
+Waits until `world_size` callers have come to the barrier of this key, which serves once. One that
+timed out or was interrupted may have been counted.
 """
-barrier(store::Store, key::AbstractString, world_size::Integer; timeout = nothing) =
-    call_waiting(Raw.tutti_store_barrier, store, key, int32(world_size, :world_size),
-                 store_call_options(timeout))
+function barrier(store::Store, key::AbstractString, world_size::Integer; timeout = nothing)
+    size = int32(world_size, :world_size)
+    # At a handle of its own: it would count twice if it began again.
+    own, all = copy(store), store.interruptions
+    limit = timeout === nothing ? Tutti.timeout(store) : timeout
+    lock(() -> push!(all.barriers, own), all.mutex)
+    goes_on = false
+    try
+        call_waiting(Raw.tutti_store_barrier, own, key, size, store_call_options(limit))
+    catch failure
+        goes_on = failure isa InterruptException  # until end_wait has ended the call
+        rethrow()
+    finally
+        lock(() -> filter!(other -> other !== own, all.barriers), all.mutex)
+        goes_on || close(own)
+    end
+end
 
 "Whether append!, multi_get and multi_set! work on this store; they do on every store of tutti."
 function has_extended_api(store::Store)

@@ -61,14 +61,16 @@ function run_on_thread(f, args...)
     try
         wait(made.returned)
     catch exception
-        exception isa InterruptException && interrupt_call(args...)
+        exception isa InterruptException && interrupt_call(made, args...)
         rethrow()
     end
     made.status
 end
 
-"An interrupt ends what a call waits for at a store; other calls go on in their thread."
-interrupt_call(args...) = nothing
+"An interrupt ends the wait of a call at a store; other calls go on in their thread."
+interrupt_call(made::ThreadCall, args...) = nothing
+
+has_returned(made::ThreadCall) = made.roots === nothing
 
 """
 Makes a call of the library on this thread, in which Julia's other threads may collect garbage

@@ -71,9 +71,10 @@ has_driver || @testset "without a device every call refuses it" begin
         x, one = ArrayOnDevice{Float32}(there, 2), ArrayOnDevice{Float32}(there, 1)
         list = [one, one]
         @test is_refused(() -> bcast!(x; group = group), "x.")
-        @test is_refused(() -> allreduce!(x, +; group = group), "output.")
+        @test is_refused(() -> allreduce!(x, +; group = group), ": x.")
+        @test is_refused(() -> reduce!(x, +; group = group), ": x.")
         @test is_refused(() -> allreduce!(x, x, max; group = group), "put")
-        @test is_refused(() -> allreduce!(x, +; group = group, async = true), "output.")
+        @test is_refused(() -> allreduce!(x, +; group = group, async = true), ": x.")
         @test is_refused(() -> reduce!(nothing, x, +; dst = 1 - get_rank(group), group = group),
                          "input.")
         @test is_refused(() -> allreduce_addends!(x, [x]; group = group), "put")

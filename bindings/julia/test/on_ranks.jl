@@ -52,3 +52,14 @@ function thrown(f)
         exception
     end
 end
+
+"Interrupts a task, as the user does, once it waits; what it ended with."
+function interrupted(f)
+    task = @async f()
+    yield()
+    while !istaskdone(task) && task.queue === nothing
+        yield()
+    end
+    schedule(task, InterruptException(); error = true)
+    thrown(() -> fetch_result(task))
+end

@@ -123,3 +123,54 @@ end
         @test get(store, "still", String) == "there"
     end
 end
+
+@testset "an interrupt ends the wait of its task alone, and its call" begin
+    each_store() do store
+        others = [@async(get(store, "key", String)), @async(queue_pop!(store, "queue")),
+                  @async(wait(store, ["key"]; timeout = 60)), @async(barrier(store, "both", 2))]
+        while length(Tutti.expected) < length(others)
+            yield()
+        end
+        for _ in 1:10, wait_for in (() -> store["never"], () -> queue_pop!(store, "none"),
+                                    () -> multi_get(store, ["never"]; timeout = Inf),
+                                    () -> wait(store, "never"), () -> barrier(store, "none", 100))
+            @test interrupted(wait_for) isa InterruptException
+        end
+        while length(Tutti.expected) > length(others)
+            yield()  # until the library has returned from all the others
+        end
+        @test !any(istaskdone, others)
+        store["key"] = "value"
+        queue_push!(store, "queue", "last")
+        barrier(store, "both", 2)
+        @test map(fetch_result, others) == ["value", b"last", nothing, nothing]
+        close(store)
+    end
+end
+
+@testset "a wait that begins again has the rest of its time" begin
+    HashStore() do store
+        task = @async get(store, "never", String; timeout = 0.05)
+        while !istaskdone(task)
+            Raw.tutti_store_interrupt(store, C_NULL)
+            yield()
+        end
+        @test thrown(() -> fetch_result(task)) isa TimeoutError
+    end
+end
+
+@testset "Tutti.interrupt ends all waits at a handle, and barriers" begin
+    HashStore() do under
+        PrefixStore("p", under) do prefix
+            same = Tutti.underlying_store(prefix)
+            for (store, end_it) in ((under, under), (under, same), (prefix, prefix))
+                tasks = [@async(store["never"]), @async(barrier(store, "none", 100))]
+                while !all(istaskdone, tasks)
+                    Tutti.interrupt(end_it)
+                    yield()
+                end
+                @test all(task -> thrown(() -> fetch_result(task)) isa AbortedError, tasks)
+            end
+        end
+    end
+end

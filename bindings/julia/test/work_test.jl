@@ -47,17 +47,6 @@ end
     end
 end
 
-"Interrupts a task, as the user does, once it waits; what it ended with."
-function interrupted(f)
-    task = @async f()
-    yield()
-    while !istaskdone(task) && task.queue === nothing
-        yield()
-    end
-    schedule(task, InterruptException(); error = true)
-    thrown(() -> fetch_result(task))
-end
-
 "The handle of the receiving operation that holds an array; `nothing` if there is none."
 holder(x) = lock(Tutti.expected_lock) do
     for waiting in values(Tutti.expected)

@@ -52,16 +52,16 @@ impl<'a> Start<'a> {
         if self.coalesced.is_some() {
             return Err(Error::argument("a coalescing cannot be in another one"));
         }
-        let lot = self.lot.clone().unwrap_or_default();
+        let outstanding = self.outstanding.clone().unwrap_or_default();
         let handle = Handle::new(null_mut());
         let mut collecting = Collecting::begin(self.group(), device, handle.clone())?;
-        lot.add(&handle);
-        let together = Start::collecting(collecting.calls(), lot.clone(), handle.clone());
+        outstanding.add(&handle);
+        let together = Start::collecting(collecting.calls(), outstanding.clone(), handle.clone());
         let result = catch_unwind(AssertUnwindSafe(|| function(&together)));
         let ended = collecting.end();
         // Whatever comes now, this work keeps what is held until all is done.
-        let held = self.lot.is_none().then_some(lot);
-        let work = Work::new(handle, Box::new(move |_| drop_held(held)), self.lot.clone());
+        let held = self.outstanding.is_none().then_some(outstanding);
+        let work = Work::new(handle, Box::new(move |_| drop_held(held)), self.outstanding.clone());
         let result = result.unwrap_or_else(|panic| resume_unwind(panic));
         ended?;
         Ok((result?, work))

@@ -2,7 +2,7 @@
 //! caller goes on.
 use crate::calls;
 use crate::element::Element;
-use crate::error::{c_int, Result};
+use crate::error::{c_int, Error, Result};
 use crate::group::Group;
 use crate::memory::{reading, reading_each, writing, writing_each};
 use crate::raw;
@@ -21,7 +21,7 @@ impl Group {
     /// same on all ranks, bit by bit.
     pub fn all_reduce<T: Element>(&self, data: &mut [T], op: impl Into<Operator>) -> Result<()> {
         let op = op.into();
-        self.run(calls::all_reduce(None, writing(data), op.number()))
+        self.run(calls::all_reduce(None, writing(data), op.number())).map_err(Error::in_place)
     }
 
     /// As [`Group::all_reduce`], from one place into another.
@@ -57,8 +57,9 @@ impl Group {
         op: impl Into<Operator>,
         dst: usize,
     ) -> Result<()> {
-        let op = op.into();
-        self.run(calls::reduce(None, Some(writing(data)), op.number(), c_int(dst, "dst")?))
+        let (op, dst) = (op.into(), c_int(dst, "dst")?);
+        let call = calls::reduce(None, Some(writing(data)), op.number(), dst);
+        self.run(call).map_err(Error::in_place)
     }
 
     /// As [`Group::reduce`], from one place into another, which only rank `dst` has.

@@ -46,6 +46,12 @@ impl Error {
         &self.message
     }
 
+    /// Of a call in place, whose one buffer C calls input and output.
+    pub(crate) fn in_place(self) -> Error {
+        let message = translate_all(&self.message, &[("input", "data"), ("output", "data")]);
+        Error { message, ..self }
+    }
+
     pub(crate) fn argument(message: impl Into<String>) -> Error {
         Error::new(Status::INVALID_ARGUMENT, message)
     }
@@ -63,7 +69,8 @@ impl Error {
             system_errno: (*error).system_errno,
             message: match status {
                 Status::INVALID_ARGUMENT | Status::INVALID_HANDLE | Status::UNSUPPORTED => {
-                    in_rust(&message.to_string_lossy())
+                    let message = message.to_string_lossy().replace("options.stream", "the stream");
+                    translate_all(&message, NAMES)
                 }
                 _ => message.to_string_lossy().into_owned(),
             },
@@ -89,8 +96,11 @@ impl Error {
     }
 }
 
+/// What something is called there, and what it is called here.
+type Names = &'static [(&'static str, &'static str)];
+
 /// What C calls an argument, and what it is called here.
-const NAMES: &[(&str, &str)] = &[
+const NAMES: Names = &[
     ("NULL", "none"),
     ("TUTTI_NO_TIMEOUT", "Timeout::Never"),
     ("buffer", "data"),
@@ -110,27 +120,26 @@ const NAMES: &[(&str, &str)] = &[
 ];
 
 /// A message with the names that arguments have here; what is quoted in it stays.
-fn in_rust(message: &str) -> String {
+fn translate_all(message: &str, names: Names) -> String {
     let mut quoted = false;
     let mut translated = String::with_capacity(message.len());
     for part in message.split_inclusive('"') {
         if quoted {
             translated.push_str(part);
         } else {
-            translate(part, &mut translated);
+            translate(part, names, &mut translated);
         }
         quoted = !quoted;
     }
     translated
 }
 
-fn translate(text: &str, into: &mut String) {
-    let text = text.replace("options.stream", "the stream");
-    let mut rest = text.as_str();
+fn translate(text: &str, names: Names, into: &mut String) {
+    let mut rest = text;
     while !rest.is_empty() {
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let (name, behind) = rest.split_at(rest.find(|c: char| !is_name(c)).unwrap_or(rest.len()));
-        let known = NAMES.iter().find(|(of_c, _)| *of_c == name);
+        let known = names.iter().find(|(of_c, _)| *of_c == name);
         into.push_str(known.map_or(name, |(_, here)| here));
         let (between, behind) = behind.split_at(behind.find(is_name).unwrap_or(behind.len()));
         into.push_str(between);

@@ -3,7 +3,7 @@
 use crate::calls::{self, c_source};
 use crate::device::DeviceSlice;
 use crate::element::Element;
-use crate::error::{c_int, Result};
+use crate::error::{c_int, Error, Result};
 use crate::group::Group;
 use crate::memory::CBuffer;
 use crate::point_to_point::Source;
@@ -43,7 +43,8 @@ impl OnDevice<'_> {
         op: impl Into<Operator>,
     ) -> Result<()> {
         let op = op.into();
-        self.group.run(calls::all_reduce(None, data.buffer(), op.number()))
+        let call = calls::all_reduce(None, data.buffer(), op.number());
+        self.group.run(call).map_err(Error::in_place)
     }
 
     /// See [`Group::all_reduce_into`].
@@ -76,7 +77,8 @@ impl OnDevice<'_> {
         dst: usize,
     ) -> Result<()> {
         let (op, dst) = (op.into(), c_int(dst, "dst")?);
-        self.group.run(calls::reduce(None, Some(data.buffer()), op.number(), dst))
+        let call = calls::reduce(None, Some(data.buffer()), op.number(), dst);
+        self.group.run(call).map_err(Error::in_place)
     }
 
     /// See [`Group::reduce_into`].

@@ -1,6 +1,6 @@
 //! Operations on borrowed memory.
 use crate::group::Group;
-use crate::lot::Lot;
+use crate::outstanding::Outstanding;
 use crate::start::Start;
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// Where operations on borrowed memory are started; see [`scope`].
 pub struct Scope<'scope, 'env: 'scope> {
-    lot: Arc<Lot>,
+    outstanding: Arc<Outstanding>,
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
@@ -54,9 +54,9 @@ pub fn scope<'env, F, R>(function: F) -> R
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
 {
-    let scope = Scope { lot: Arc::default(), scope: PhantomData, env: PhantomData };
+    let scope = Scope { outstanding: Arc::default(), scope: PhantomData, env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| function(&scope)));
-    scope.lot.empty();
+    scope.outstanding.empty();
     match result {
         Ok(result) => result,
         Err(panic) => resume_unwind(panic),
@@ -66,7 +66,7 @@ where
 impl<'scope, 'env> Scope<'scope, 'env> {
     /// Starts operations of a group.
     pub fn start(&'scope self, group: &Group) -> Start<'scope> {
-        Start::new(group.clone(), Some(self.lot.clone()))
+        Start::new(group.clone(), Some(self.outstanding.clone()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Starting operations that run while the caller goes on.
 use crate::error::{Error, Result, Status};
 use crate::group::{Call, Group};
-use crate::lot::Lot;
+use crate::outstanding::Outstanding;
 use crate::raw;
 use crate::work::{Handle, Work};
 use std::fmt;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// ([`Scope::start`](crate::Scope::start)).
 pub struct Start<'a> {
     group: Group,
-    pub(crate) lot: Option<Arc<Lot>>,
+    pub(crate) outstanding: Option<Arc<Outstanding>>,
     pub(crate) coalesced: Option<Arc<Handle>>, // what the calls of a coalescing become
     exactly: PhantomData<fn(&'a ()) -> &'a ()>,
 }
@@ -43,14 +43,18 @@ impl Group {
 }
 
 impl<'a> Start<'a> {
-    /// Without a lot, `'a` is `'static`.
-    pub(crate) fn new(group: Group, lot: Option<Arc<Lot>>) -> Start<'a> {
-        Start { group, lot, coalesced: None, exactly: PhantomData }
+    /// Without any, `'a` is `'static`.
+    pub(crate) fn new(group: Group, outstanding: Option<Arc<Outstanding>>) -> Start<'a> {
+        Start { group, outstanding, coalesced: None, exactly: PhantomData }
     }
 
     /// Starts calls of a coalescing, which become the operation of this handle.
-    pub(crate) fn collecting(group: Group, lot: Arc<Lot>, handle: Arc<Handle>) -> Start<'a> {
-        Start { coalesced: Some(handle), ..Start::new(group, Some(lot)) }
+    pub(crate) fn collecting(
+        group: Group,
+        outstanding: Arc<Outstanding>,
+        handle: Arc<Handle>,
+    ) -> Start<'a> {
+        Start { coalesced: Some(handle), ..Start::new(group, Some(outstanding)) }
     }
 
     pub(crate) fn group(&self) -> &Group {
@@ -73,7 +77,7 @@ impl<'a> Start<'a> {
     ) -> Result<Work<'a, R>> {
         if let Some(handle) = &self.coalesced {
             self.group.call(call, null_mut())?;
-            return Ok(Work::new(handle.clone(), Box::new(finish), self.lot.clone()));
+            return Ok(Work::new(handle.clone(), Box::new(finish), self.outstanding.clone()));
         }
         let mut work = null_mut();
         self.group.call(call, &mut work)?;
@@ -87,10 +91,10 @@ impl<'a> Start<'a> {
         finish: impl FnOnce(&Handle) -> Result<R> + Send + 'a,
     ) -> Work<'a, R> {
         let handle = Handle::new(work);
-        if let Some(lot) = &self.lot {
-            lot.add(&handle);
+        if let Some(outstanding) = &self.outstanding {
+            outstanding.add(&handle);
         }
-        Work::new(handle, Box::new(finish), self.lot.clone())
+        Work::new(handle, Box::new(finish), self.outstanding.clone())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Collectives that run while the caller goes on; collectives.rs has those that do not.
 use crate::calls;
-use crate::error::{c_int, Result};
+use crate::error::{c_int, Error, Result};
 use crate::memory::{Held, Readable, Writable};
 use crate::reduce_op::Operator;
 use crate::start::Start;
@@ -22,7 +22,7 @@ impl<'a> Start<'a> {
     ) -> Result<Work<'a, B>> {
         let (mut data, op) = (Held::new(data), op.into());
         let call = calls::all_reduce(None, data.writing(), op.number());
-        self.begin(call, move |_| give_back(data, op))
+        self.begin(call, move |_| give_back(data, op)).map_err(Error::in_place)
     }
 
     /// See [`Group::all_reduce_into`](crate::Group::all_reduce_into); gives back the output.
@@ -67,7 +67,7 @@ impl<'a> Start<'a> {
     ) -> Result<Work<'a, B>> {
         let (mut data, op) = (Held::new(data), op.into());
         let call = calls::reduce(None, Some(data.writing()), op.number(), c_int(dst, "dst")?);
-        self.begin(call, move |_| give_back(data, op))
+        self.begin(call, move |_| give_back(data, op)).map_err(Error::in_place)
     }
 
     /// See [`Group::reduce_into`](crate::Group::reduce_into); gives back the output.

@@ -1,7 +1,7 @@
 //! Operations that run while the caller goes on.
 use crate::callback::contained;
 use crate::error::{check, static_text, Error, Result, Status};
-use crate::lot::Lot;
+use crate::outstanding::Outstanding;
 use crate::raw;
 use crate::timeout::Timeout;
 use std::fmt;
@@ -93,20 +93,20 @@ pub(crate) type Finish<'a, R> = Box<dyn FnOnce(&Handle) -> Result<R> + Send + 'a
 pub struct Work<'a, R: 'a> {
     handle: Arc<Handle>,
     finish: Option<Finish<'a, R>>,
-    lot: Option<Arc<Lot>>,
+    outstanding: Option<Arc<Outstanding>>,
 }
 
 // Through a shared reference nobody reaches what a work holds.
 unsafe impl<R> Sync for Work<'_, R> {}
 
 impl<'a, R> Work<'a, R> {
-    /// Without a lot, `'a` is `'static`.
+    /// Without any, `'a` is `'static`.
     pub(crate) fn new(
         handle: Arc<Handle>,
         finish: Finish<'a, R>,
-        lot: Option<Arc<Lot>>,
+        outstanding: Option<Arc<Outstanding>>,
     ) -> Work<'a, R> {
-        Work { handle, finish: Some(finish), lot }
+        Work { handle, finish: Some(finish), outstanding }
     }
 
     /// Waits until the operation is done, as long as it may take, and gives back what it has held.
@@ -197,9 +197,9 @@ impl<'a, R> Work<'a, R> {
 impl<'a, R> Work<'a, R> {
     /// Keeps what a running operation holds until it is done.
     fn park(&mut self, held: Box<dyn Send + 'a>) {
-        if let Some(lot) = &self.lot {
-            // Safety: the lot lets go of it before 'a ends.
-            lot.keep(unsafe { transmute::<Box<dyn Send + 'a>, Box<dyn Send>>(held) });
+        if let Some(outstanding) = &self.outstanding {
+            // Safety: it is let go of there before 'a ends.
+            outstanding.keep(unsafe { transmute::<Box<dyn Send + 'a>, Box<dyn Send>>(held) });
             return;
         }
         // It goes to the thread that calls back, as an address, so that it is not freed if it

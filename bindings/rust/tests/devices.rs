@@ -48,9 +48,9 @@ fn without_a_device_every_collective_refuses_it_and_names_it() {
         let (list, none) = ([data.part(0..1), data.part(1..2)], []);
         let gpu = group.on_device();
         refused(gpu.broadcast(data, 0), "data");
-        refused(gpu.all_reduce(data, sum), "output");
+        refused(gpu.all_reduce(data, sum), "data.");
         refused(gpu.all_reduce_into(data, data, sum), "put");
-        refused(gpu.reduce(data, sum, 0), "output");
+        refused(gpu.reduce(data, sum, 0), "data.");
         refused(gpu.reduce_into(data, None, sum, 1 - group.rank()), "put");
         refused(gpu.all_gather(list[0], &list), "put");
         refused(gpu.all_gather_in_place(&list), "outputs[0]");
@@ -88,7 +88,8 @@ fn without_a_device_what_runs_in_the_background_refuses_it() {
     }
     on_ranks(2, |group| {
         let (data, start) = (nowhere(2, 1), group.start());
-        refused(start.all_reduce(data, ReduceOp::SUM), "output");
+        refused(start.all_reduce(data, ReduceOp::SUM), "data.");
+        refused(start.reduce(data, ReduceOp::SUM, 0), "data.");
         refused(start.all_gather(data.part(0..1), vec![data, data]), "put");
         refused(start.send(data, 0, 0), "data");
         refused(start.recv(data, 0, 0), "data");
@@ -98,7 +99,7 @@ fn without_a_device_what_runs_in_the_background_refuses_it() {
         refused(start.batch_isend_irecv(ops()), "ops[0]");
         refused(group.batch_isend_irecv(ops()), "ops[0]");
         refused(start.coalesce_on(Device::cuda(0), |_| Ok(())), "options.device_type");
-        refused(start.coalesce(|all| all.all_reduce(data, ReduceOp::SUM).map(drop)), "output");
+        refused(start.coalesce(|all| all.all_reduce(data, ReduceOp::SUM).map(drop)), "data.");
         group.barrier().unwrap();
     });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <latch>
 #include <thread>
 #include <vector>
 
@@ -143,6 +144,41 @@ void what_takes_time_ends_on_another_thread(void**) {
     assert_true(witness.where != std::this_thread::get_id());
 }
 
+// Each is held up until all are about to end.
+void what_is_held_up_holds_up_nothing_else(void**) {
+    constexpr int count = 20;
+    std::latch all(count);
+    std::atomic<int> ended{0};
+    for (int i = 0; i < count; ++i) {
+        capi::release(capi::hand_out<tutti_store>({static_cast<Store*>(nullptr), [&](Store*) {
+                                                       all.arrive_and_wait();
+                                                       ++ended;
+                                                   }}));
+    }
+    while (ended < count) capi::let_releases_end();
+}
+
+// More than there are threads: each holds up its thread until the test says so.
+void those_that_are_too_many_end_later(void**) {
+    constexpr int count = 200;
+    std::latch opened(1);
+    std::atomic<int> ended{0};
+    for (int i = 0; i < count; ++i) {
+        capi::release(capi::hand_out<tutti_store>({static_cast<Store*>(nullptr), [&](Store*) {
+                                                       opened.wait();
+                                                       ++ended;
+                                                   }}));
+    }
+    assert_int_equal(ended, 0);
+    opened.count_down();
+    capi::end_reaper();
+    assert_int_equal(ended, count);
+    Witness witness;  // another thread is started
+    capi::release(capi::hand_out<tutti_store>(witnessed_store(witness)));
+    capi::end_reaper();
+    assert_int_equal(witness.ended, 1);
+}
+
 // Four threads look up what a fifth hands out and releases: each object ends exactly once, and
 // never while one of them looks at it.
 void lookups_and_releases_race(void**) {
@@ -211,6 +247,8 @@ int main() {
         TUTTI_TEST(a_slot_whose_generations_are_used_up_is_never_used_again),
         TUTTI_TEST(the_table_grows_and_every_handle_keeps_its_object),
         TUTTI_TEST(what_takes_time_ends_on_another_thread),
+        TUTTI_TEST(what_is_held_up_holds_up_nothing_else),
+        TUTTI_TEST(those_that_are_too_many_end_later),
         TUTTI_TEST(lookups_and_releases_race),
         TUTTI_TEST(passing_lookups_never_end_an_object_twice),
     };

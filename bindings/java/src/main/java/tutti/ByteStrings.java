@@ -130,10 +130,11 @@ abstract class ByteStrings extends Objects {
                                                tag, call.options, call.work, call.error));
     }
 
-    /** Receives bytes that were sent with the same tag.
+    /** Receives bytes that were sent with the same tag. Interrupting the thread ends this as it ends
+     *  {@link #recv}.
      *  @param groupSrc  group rank of the sender, or ANY_RANK */
     public BytesMessage recvBytes(int groupSrc, int tag) {
-        return now(call -> recvBytes(call, groupSrc, tag));
+        return receive(groupSrc, call -> recvBytes(call, groupSrc, tag));
     }
 
     /** {@link #recvBytes} that returns at once; also from oneself. */
@@ -142,6 +143,7 @@ abstract class ByteStrings extends Objects {
     }
 
     private Outcome<BytesMessage> recvBytes(Call call, int groupSrc, int tag) {
+        call.receives = true;
         Received<?, BytesMessage> received = Received.bytes(
                 call, 1, (all, source) -> new BytesMessage(all.get(0), source));
         call.check(Raw.tutti_recv_bytes(

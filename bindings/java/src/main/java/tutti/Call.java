@@ -19,13 +19,13 @@ final class Call implements AutoCloseable {
     final long group;
     /** 0 for the defaults. */
     final long options;
-    /** 0 for a synchronous call. */
+    /** Where C writes the work; 0 for a call that C returns from when it is done. */
     final long work;
     final long error;
 
     /** The coalescing that the call is part of, or null. */
     private final Core.Collected collected;
-    /** The registered call; 0 for a synchronous one. */
+    /** The registered call; 0 for one that is done when it ends. */
     private final long user;
     private boolean started;
     /** Tensors and native memory, reachable as long as the call. */
@@ -33,6 +33,20 @@ final class Call implements AutoCloseable {
     private List<Staged> staged = List.of();
     private List<Value> temporary = List.of();
     private ReduceOp op;
+    /** Whether the operation is a receive, which can be cancelled. */
+    boolean receives;
+    /** Whether it works in place: its one tensor is C's input and output. */
+    private boolean inPlace;
+
+    /** How a call ends. */
+    enum End {
+        /** C returns when the operation is done. */
+        RETURNS,
+        /** C gives a work, and this thread waits until it is done. */
+        WAITS,
+        /** C gives a work, which goes on when the call has ended. */
+        STARTS
+    }
 
     /** An array, and a copy of its elements. */
     private static final class Staged {
@@ -48,12 +62,13 @@ final class Call implements AutoCloseable {
         }
     }
 
-    Call(Core core, long timeoutMs, long stream, boolean async) {
+    Call(Core core, long timeoutMs, long stream, End end) {
+        boolean async = end == End.STARTS;
         collected = core.collected;
         group = core.handle(); // throws before anything is taken
         frame = Frame.open();
         error = frame.error();
-        work = async ? frame.slot() : 0;
+        work = end == End.RETURNS ? 0 : frame.slot();
         user = async ? Callbacks.register(this) : 0;
         boolean isDefault = timeoutMs == 0 && stream == 0 && !async;
         options = isDefault ? 0 : frame.take(sizeof_tutti_call_options);
@@ -66,15 +81,27 @@ final class Call implements AutoCloseable {
         frame.putLong(options + tutti_call_options_on_done_user, user);
     }
 
+    /** Whether the operation goes on when the call has ended. */
     boolean isAsync() {
+        return user != 0;
+    }
+
+    /** Whether C gives a work, which knows the results. */
+    boolean hasWork() {
         return work != 0;
     }
 
     /** The end of an operation that has no result but what is in its buffers. */
     Outcome<Void> check(int status) {
-        if (status != TUTTI_OK) throw ReduceOp.explain(op, frame.failure(status));
+        if (status != TUTTI_OK) throw ReduceOp.explain(op, frame.failure(status, inPlace));
         started = true;
         return null;
+    }
+
+    /** Messages name the one tensor of a call in place. */
+    Call inPlace() {
+        inPlace = true;
+        return this;
     }
 
     /** Keeps an object reachable until the operation is done. */
@@ -165,6 +192,7 @@ final class Call implements AutoCloseable {
 
     /** Where a tensor's elements are, or the copy of its array's. */
     long place(String argument, Tensor tensor, boolean output) {
+        if (inPlace) argument = "tensor";
         tensor.checkOpen(argument);
         if (output) tensor.checkWritable(argument);
         if (tensor.direct) {
@@ -240,7 +268,22 @@ final class Call implements AutoCloseable {
 
     /** The work that was started. */
     <T> Work<T> work(Outcome<T> outcome) {
-        return new Work<>(frame.getLong(work), op, outcome);
+        return new Work<>(frame.getLong(work), op, outcome, receives);
+    }
+
+    /** Waits for the work that was started; also until it is done where Java runs out of memory,
+     *  for it uses the frame. */
+    <T> T await(Outcome<T> outcome) {
+        Work<T> waited = null;
+        try {
+            waited = work(outcome);
+            return waited.await();
+        } catch (Error thrown) {
+            Raw.tutti_work_wait(frame.getLong(work), 0, 0);
+            throw thrown;
+        } finally {
+            if (waited != null) waited.close();
+        }
     }
 
     @Override

@@ -32,12 +32,12 @@ abstract class Collectives extends Calls {
     /** Reduces all ranks' tensors, element by element, in place; the result is bitwise identical on
      *  all ranks. */
     public void allReduce(Tensor tensor, ReduceOp op) {
-        allReduce(null, tensor, op);
+        now(call -> allReduce(call.inPlace(), null, tensor, op));
     }
 
     /** {@link #allReduce(Tensor, ReduceOp)} that returns at once. */
     public Work<Void> allReduceAsync(Tensor tensor, ReduceOp op) {
-        return allReduceAsync(null, tensor, op);
+        return start(call -> allReduce(call.inPlace(), null, tensor, op));
     }
 
     /** Reduces all ranks' inputs, element by element.
@@ -205,7 +205,7 @@ abstract class Collectives extends Calls {
     }
 
     private Core beginCoalescing(Device device, boolean async) {
-        try (Call call = new Call(core, 0, 0, false)) {
+        try (Call call = new Call(core, 0, 0, Call.End.RETURNS)) {
             long out = call.frame.slot();
             call.check(Raw.tutti_coalescing_begin(call.group, coalescingOptions(call.frame, device),
                                                   out, call.error));
@@ -223,7 +223,7 @@ abstract class Collectives extends Calls {
     }
 
     private void endCoalescing(Core together) {
-        try (Call call = new Call(core, timeoutMs, stream, false)) {
+        try (Call call = new Call(core, timeoutMs, stream, Call.End.RETURNS)) {
             call.check(Raw.tutti_coalescing_end(together.handle(), call.options, 0, call.error));
             together.collected.calls.forEach(Call::copyBack);
         }

@@ -88,7 +88,14 @@ final class Frame implements AutoCloseable {
 
     /** What the error says. */
     TuttiException failure(int status) {
+        return failure(status, false);
+    }
+
+    /** What the error says.
+     *  @param inPlace  whether the call's one tensor is C's input and output */
+    TuttiException failure(int status, boolean inPlace) {
         String message = Memory.string(base + tutti_error_message);
+        if (inPlace) message = TuttiException.inPlace(status, message);
         return TuttiException.of(status, memory.getInt(tutti_error_rank),
                                  memory.getInt(tutti_error_system_errno), message);
     }

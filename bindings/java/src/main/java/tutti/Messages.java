@@ -30,11 +30,13 @@ abstract class Messages extends Exchanges {
                                          call.options, call.work, call.error));
     }
 
-    /** Receives a message with this tag, count and dtype.
+    /** Receives a message with this tag, count and dtype. Interrupting the thread ends the receive
+     *  as {@link Work#cancel} does, with {@link Status#ABORTED}; if the message has begun to come,
+     *  it is received. The thread stays interrupted.
      *  @param groupSrc  group rank of the sender, or ANY_RANK
      *  @return the sender's group rank */
     public int recv(Tensor tensor, int groupSrc, int tag) {
-        return now(call -> recv(call, tensor, groupSrc, tag));
+        return receive(groupSrc, call -> recv(call, tensor, groupSrc, tag));
     }
 
     /** {@link #recv} that returns at once; also from oneself. */
@@ -43,11 +45,12 @@ abstract class Messages extends Exchanges {
     }
 
     private static Outcome<Integer> recv(Call call, Tensor tensor, int groupSrc, int tag) {
-        long source = call.isAsync() ? 0 : call.frame.slot();
+        call.receives = true;
+        long source = call.hasWork() ? 0 : call.frame.slot();
         call.check(Raw.tutti_recv(call.group, call.output("tensor", tensor), groupSrc, tag,
                                   call.options, source, call.work, call.error));
         Frame frame = call.frame;
-        return call.isAsync() ? Work::source : work -> frame.getInt(source);
+        return call.hasWork() ? Work::source : work -> frame.getInt(source);
     }
 
     /** Starts several messages in their order, and waits for all of them. */
@@ -61,13 +64,14 @@ abstract class Messages extends Exchanges {
      *  @return a work for each, in their order; of a receive it gives the sender's group rank, of a
      *      send -1 */
     public List<Work<Integer>> batchISendIRecv(List<P2POp> ops) {
-        try (Call call = new Call(core, timeoutMs, stream, true)) {
+        try (Call call = new Call(core, timeoutMs, stream, Call.End.STARTS)) {
             long works = call.frame.take(8L * ops.size());
             call.check(Raw.tutti_batch_isend_irecv(call.group, batch(call, ops), ops.size(),
                                                    call.options, works, call.error));
             List<Work<Integer>> started = new ArrayList<>(ops.size());
             for (int i = 0; i < ops.size(); i++) {
-                started.add(new Work<>(call.frame.getLong(works + 8L * i), null, Work::source));
+                started.add(new Work<>(call.frame.getLong(works + 8L * i), null, Work::source,
+                                         ops.get(i).receives()));
             }
             return started;
         } finally {

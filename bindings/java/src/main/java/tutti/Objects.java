@@ -129,11 +129,12 @@ abstract class Objects extends Messages {
                 call.options, call.work, call.error));
     }
 
-    /** Receives objects that were sent with the same tag.
+    /** Receives objects that were sent with the same tag. Interrupting the thread ends this as it
+     *  ends {@link #recv}.
      *  @param count     how many, as the sender sends
      *  @param groupSrc  group rank of the sender, or ANY_RANK */
     public ObjectMessage recvObjectList(int count, int groupSrc, int tag) {
-        return now(call -> recvObjectList(call, count, groupSrc, tag));
+        return receive(groupSrc, call -> recvObjectList(call, count, groupSrc, tag));
     }
 
     /** {@link #recvObjectList} that returns at once; also from oneself. */
@@ -142,6 +143,7 @@ abstract class Objects extends Messages {
     }
 
     private Outcome<ObjectMessage> recvObjectList(Call call, int count, int groupSrc, int tag) {
+        call.receives = true;
         Received<?, ObjectMessage> received = Received.objects(
                 call, Call.notNegative("count", count), ObjectMessage::new);
         call.check(Raw.tutti_recv_object_list(

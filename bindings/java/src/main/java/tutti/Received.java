@@ -24,7 +24,7 @@ final class Received<T, R> implements Outcome<R> {
     private final BiFunction<List<T>, Integer, R> result;
 
     private Received(Call call, int count, Kind<T> kind, BiFunction<List<T>, Integer, R> result) {
-        frame = call.isAsync() ? null : call.frame;
+        frame = call.hasWork() ? null : call.frame;
         out = frame == null ? 0 : frame.take(8L * count);
         outCount = frame == null ? 0 : count;
         outSource = frame == null ? 0 : frame.slot();

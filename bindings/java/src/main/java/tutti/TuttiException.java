@@ -17,6 +17,7 @@ public class TuttiException extends RuntimeException {
     private static final Pattern C_NAMES =
             Pattern.compile("\"[^\"]*\"|"
                             + "\\b(?:options\\.stream|[a-z]+(?:_[a-z0-9]+)+|buffer|NULL)\\b");
+    private static final Pattern IN_PLACE = Pattern.compile("\"[^\"]*\"|\\b(?:in|out)put\\b");
 
     private final Status status;
     private final int rank;
@@ -74,6 +75,15 @@ public class TuttiException extends RuntimeException {
             default:
                 return new TuttiException(status, rank, errno, message);
         }
+    }
+
+    /** The message of a call in place, whose one tensor C calls input and output; what is quoted in
+     *  it stays. */
+    static String inPlace(int code, String message) {
+        Status status = Status.of(code);
+        if (status != Status.INVALID_ARGUMENT && status != Status.UNSUPPORTED) return message;
+        return IN_PLACE.matcher(message).replaceAll(name -> Matcher.quoteReplacement(
+                name.group().startsWith("\"") ? name.group() : "tensor"));
     }
 
     private static String javaName(String name) {

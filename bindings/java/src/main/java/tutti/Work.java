@@ -6,8 +6,11 @@ import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import tutti.raw.Callbacks;
 import tutti.raw.Memory;
 import tutti.raw.Raw;
@@ -26,6 +29,7 @@ public final class Work<T> extends Handle {
 
     private final ReduceOp op;
     private final Outcome<T> outcome;
+    private final boolean receives;
     private T result;
     private boolean hasResult;
     private TuttiException unread;
@@ -33,12 +37,14 @@ public final class Work<T> extends Handle {
     private int futures;
     private volatile boolean closed;
 
-    /** @param op       with which the operation reduces, or null
-     *  @param outcome  null: no result but what is in the buffers */
-    Work(long value, ReduceOp op, Outcome<T> outcome) {
+    /** @param op        with which the operation reduces, or null
+     *  @param outcome   null: no result but what is in the buffers
+     *  @param receives  whether the operation is a receive */
+    Work(long value, ReduceOp op, Outcome<T> outcome, boolean receives) {
         super("work", value, Raw::tutti_work_release);
         this.op = op;
         this.outcome = outcome;
+        this.receives = receives;
     }
 
     /** What await gives, once the operation has succeeded. */
@@ -74,7 +80,8 @@ public final class Work<T> extends Handle {
         throw new UsageException(Status.INVALID_HANDLE, -1, 0, "the work is closed");
     }
 
-    /** Waits until the operation is done, as long as it may take.
+    /** Waits until the operation is done, as long as it may take. Interrupting the thread cancels a
+     *  receive, as {@link #cancel} does, and nothing else; the thread stays interrupted.
      *  @return what it gives
      *  @throws TuttiException  its failure */
     public T await() {
@@ -91,27 +98,24 @@ public final class Work<T> extends Handle {
     }
 
     private T await(long work, long limitMs) {
+        Interruptible wait = receives ? new Interruptible(this::cancelReceive) : null;
         try (Frame frame = Frame.open()) {
             int status = Raw.tutti_work_wait(work, limitMs, frame.error());
             if (status != TUTTI_OK) throw ReduceOp.explain(op, frame.failure(status));
             return result();
         } finally {
+            if (wait != null) wait.over();
             Reference.reachabilityFence(this);
         }
     }
 
     /** A future that ends as the operation does, on a daemon thread that may wait for anything.
      *  Each call gives one of its own. Cancelling one ends it, and cancels a receive for which no
-     *  message has come; any other operation goes on. */
+     *  message has come; any other operation goes on. Interrupting a thread that waits for one with
+     *  get ends its wait with an InterruptedException, and cancels such a receive; if its message
+     *  has begun to come, get returns when it is there, and the thread stays interrupted. */
     public CompletableFuture<T> future() {
-        CompletableFuture<T> future = new CompletableFuture<>() {
-            @Override
-            public boolean cancel(boolean mayInterrupt) {
-                boolean cancelled = super.cancel(mayInterrupt);
-                if (cancelled) cancelIfReceive();
-                return cancelled;
-            }
-        };
+        CompletableFuture<T> future = new Future();
         synchronized (this) {
             long work = open();
             long user = Callbacks.register((Callbacks.Done) () -> ENDS.execute(() -> end(future)));
@@ -124,6 +128,48 @@ public final class Work<T> extends Handle {
             futures++;
         }
         return future;
+    }
+
+    private final class Future extends CompletableFuture<T> {
+        @Override
+        public boolean cancel(boolean mayInterrupt) {
+            boolean cancelled = super.cancel(mayInterrupt);
+            if (cancelled) cancelReceive();
+            return cancelled;
+        }
+
+        @Override
+        public T get() throws InterruptedException, ExecutionException {
+            try {
+                return super.get();
+            } catch (InterruptedException interrupted) {
+                if (!receives || cancelReceive()) throw interrupted;
+            }
+            ending().join();
+            Thread.currentThread().interrupt();
+            return super.get();
+        }
+
+        @Override
+        public T get(long timeout, TimeUnit unit)
+                throws InterruptedException, ExecutionException, TimeoutException {
+            long begun = System.nanoTime();
+            try {
+                return super.get(timeout, unit);
+            } catch (InterruptedException interrupted) {
+                if (!receives || cancelReceive()) throw interrupted;
+            }
+            long rest = unit.toNanos(timeout) - (System.nanoTime() - begun);
+            ending().completeOnTimeout(null, rest, TimeUnit.NANOSECONDS).join();
+            Thread.currentThread().interrupt();
+            if (!isDone()) throw new TimeoutException();
+            return super.get();
+        }
+
+        /** Ends as this one does, without a failure. */
+        private CompletableFuture<Void> ending() {
+            return handle((result, failure) -> null);
+        }
     }
 
     private void end(CompletableFuture<T> future) {
@@ -146,11 +192,15 @@ public final class Work<T> extends Handle {
         return ask(Raw::tutti_work_cancel) != 0;
     }
 
-    private void cancelIfReceive() {
+    /** Cancels a receive for which no message has come, and tells whether it did. */
+    private boolean cancelReceive() {
+        if (!receives) return false;
         try (Frame frame = Frame.open()) {
-            Raw.tutti_work_cancel(handle(), frame.slot(), frame.error());
+            long out = frame.slot();
+            return Raw.tutti_work_cancel(handle(), out, frame.error()) == TUTTI_OK
+                && frame.getInt(out) != 0;
         } catch (UsageException closed) {
-            // Then it is done.
+            return false; // it is done
         }
     }
 

@@ -71,7 +71,7 @@ class DeviceTest {
             ReduceOp sum = ReduceOp.SUM;
             long[] splits = {1, 1};
             refused("tensor", () -> group.broadcast(data, 0));
-            refused("output", () -> group.allReduce(data, sum));
+            refused(": tensor.", () -> group.allReduce(data, sum));
             refused("put", () -> group.allReduce(data, data, sum));
             refused("put", () -> group.allReduceAddends(list, one, sum));
             refused("put", () -> group.reduce(data, null, sum, 1 - group.rank()));
@@ -86,13 +86,13 @@ class DeviceTest {
             refused("put", () -> group.allToAllSingle(data, data, splits, splits));
             refused("tensor", () -> group.send(data, 0, 0));
             refused("tensor", () -> group.recv(data, 0, 0));
-            refused("output", () -> group.allReduceAsync(data, sum));
+            refused(": tensor.", () -> group.allReduceAsync(data, sum));
             refused("tensor", () -> group.irecv(data, 0, 0));
             refused("ops[0]", () -> group.batch(List.of(P2POp.isend(data, 0, 0))));
             refused("ops[0]", () -> group.batchISendIRecv(List.of(P2POp.irecv(data, 0, 0))));
             refused("options", () -> group.coalesce(Device.cuda(0), together -> { }));
             refused("options", () -> group.coalesceAsync(Device.cuda(0), together -> { }));
-            refused("output", () -> group.coalesce(together -> together.allReduce(data, sum)));
+            refused(": tensor.", () -> group.coalesce(together -> together.allReduce(data, sum)));
             refused("options", () -> group.alloc(Device.cuda(0), 8));
             refused("options", () -> group.newGroup(
                 null, null, null, new NewGroupOptions().device(Device.cuda(1))));

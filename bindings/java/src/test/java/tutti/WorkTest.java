@@ -298,7 +298,7 @@ class WorkTest {
         Ranks.run(1, group -> {
             UsageException refused = assertThrows(UsageException.class,
                 () -> group.allReduceAsync(Tensor.of(new double[1]), ReduceOp.SUM));
-            assertTrue(refused.getMessage().startsWith("output: "), refused.getMessage());
+            assertTrue(refused.getMessage().startsWith("tensor: "), refused.getMessage());
             assertThrows(UsageException.class, () -> group.isend(Tensor.of(new int[1]), 0, 0));
         });
     }

@@ -4,10 +4,10 @@ use crate::work::Handle;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The operations of a scope, or calls that become one operation, and what was held by works that
-/// were dropped before they were done. Whoever makes a lot empties it before what is borrowed in
+/// were dropped before they were done. Whoever makes one empties it before what is borrowed in
 /// there ends.
 #[derive(Default)]
-pub(crate) struct Lot {
+pub(crate) struct Outstanding {
     works: Mutex<Running>,
     kept: Mutex<Vec<Box<dyn Send>>>,
 }
@@ -22,7 +22,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Lot {
+impl Outstanding {
     pub(crate) fn add(&self, work: &Arc<Handle>) {
         let mut running = lock(&self.works);
         running.works.push(work.clone());
