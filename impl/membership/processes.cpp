@@ -352,6 +352,15 @@ private:
         on_coordinator_lost(why);
     }
 
+    // No other rank is to blame, and all others are out of reach.
+    void declare_own_lack(const Status& why) {
+        Status lack = why;
+        lack.rank = rank();
+        lack.message = cat("rank ", rank(), " cannot reach the next coordinator: ", why.message);
+        declare_lost(lack);
+        continue_alone();
+    }
+
     // There is nobody else.
     void continue_alone() {
         is_alone_ = true;
@@ -379,6 +388,8 @@ private:
         rejoin_.start(std::move(addresses), [this, next](int descriptor, const Status& why_not) {
             if (next != coordinator_rank_ || is_alone_ || !liveness_) {
                 if (descriptor >= 0) ::close(descriptor);
+            } else if (why_not.code == TUTTI_ERR_OUT_OF_MEMORY) {
+                declare_own_lack(why_not);
             } else if (descriptor < 0) {
                 miss_successor(why_not);
             } else {
