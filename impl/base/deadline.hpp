@@ -1,5 +1,5 @@
 // A point in time that an operation must not pass, made once at the top and handed down. Any
-// thread.
+// thread. All copies are the same point in time.
 #pragma once
 
 #include <algorithm>
@@ -26,11 +26,22 @@ public:
         return Deadline(now + std::chrono::milliseconds(timeout_ms), timeout_ms);
     }
 
-    // Counts from when somebody first asks it: who never waits reads no clock. For one thread; a
-    // copy that was made before counts for itself.
+    // Counts from when somebody first asks it or makes a copy: who never waits reads no clock. For
+    // one thread.
     static Deadline after_ms_of_waiting(int64_t timeout_ms) {
         return Deadline(not_begun, timeout_ms);
     }
+
+    Deadline(const Deadline& other) : when_(other.when()), timeout_ms_(other.timeout_ms_) {}
+    Deadline& operator=(const Deadline& other) {
+        when_ = other.when();
+        timeout_ms_ = other.timeout_ms_;
+        return *this;
+    }
+    Deadline(Deadline&&) = default;
+    Deadline& operator=(Deadline&&) = default;
+    // A copy that takes the place of this one, which nobody asks any more: it has not begun here.
+    [[nodiscard]] Deadline successor() const { return Deadline(when_, timeout_ms_); }
 
     [[nodiscard]] bool is_never() const { return when() == Clock::time_point::max(); }
     [[nodiscard]] bool expired() const { return !is_never() && Clock::now() >= when_; }

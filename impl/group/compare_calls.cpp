@@ -1,6 +1,6 @@
 // Steps that the ranks of a group take by its membership, without a backend: the comparison of what
-// each has called, before any data move, where the debug level is DETAIL; the monitored barrier.
-// Rank 0 decides when to give up.
+// each has called, before any data move, where the debug level is DETAIL; the monitored barrier, in
+// which rank 0 decides when to give up.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@ namespace tutti {
 
 namespace {
 
-constexpr int64_t verdict_ms = 5000;  // what rank 0's reason may take
+constexpr int64_t verdict_ms = 5000;  // what the reason of the rank that gave up may take
 
 std::string list(const std::vector<int>& ranks) {
     constexpr size_t most = 8;
@@ -66,26 +66,31 @@ Status judge(const std::vector<std::string>& claims) {
 
 }  // namespace
 
-// One step of all ranks; TIMEOUT names the missing ones and what they did not do.
+// One step of all ranks; TIMEOUT names the missing ones and what they did not do. The rank whose
+// time was up says so for all.
 std::vector<std::string> Group::take_step(const Fingerprint& call, uint64_t sequence,
                                           const Step& step, const Deadline& deadline) {
     Membership& ranks = *membership_;
     const auto stalled = [&] { ranks.stalled(sequence, to_bytes(call), describe(call, sequence)); };
     try {
         return ranks
-            .take_step(
-                {.key = cat(step.key, "/", sequence), .deadline_rank = 0, .stalled = stalled},
-                step.payload, deadline)
+            .take_step({.key = cat(step.key, "/", sequence),
+                        .deadline_rank = step.rank_0_decides ? 0 : -1,
+                        .stalled = stalled},
+                       step.payload, deadline)
             .payloads;
     } catch (const StepTimedOut& absence) {
         const auto& missing = absence.missing;
-        if (rank_ != 0 && std::ranges::find(missing, 0) == missing.end()) {
+        const bool has_judge = step.rank_0_decides && rank_ != 0;
+        const bool is_told = has_judge ? std::ranges::find(missing, 0) == missing.end()
+                                       : !step.rank_0_decides && !deadline.expired();
+        if (is_told) {
             if (const Status verdict = ranks.await_failure(Deadline::after_ms(verdict_ms));
                 !verdict.ok()) {
                 throw Error(verdict);
             }
         }
-        if (rank_ != 0) throw;
+        if (has_judge || is_told) throw;
         const auto named = step.names_all ? missing : std::vector{missing.front()};
         std::string text;
         for (const int rank : named) text += cat(text.empty() ? "" : ", ", rank);
@@ -113,7 +118,8 @@ bool Group::pass_monitored_barrier(const FlatCall& call, uint64_t sequence,
     take_step(call.fingerprint, sequence,
               {.key = "monitored_barrier",
                .omitted = "failed to pass the monitored barrier",
-               .names_all = call.wait_all_ranks},
+               .names_all = call.wait_all_ranks,
+               .rank_0_decides = true},
               deadline);
     return true;
 }

@@ -177,8 +177,9 @@ private:
     struct Step {
         const char* key;
         std::string payload{};
-        const char* omitted = "";  // "did not call it": of missing ranks
-        bool names_all = true;     // of the missing ranks
+        const char* omitted = "";     // "did not call it": of missing ranks
+        bool names_all = true;        // of the missing ranks
+        bool rank_0_decides = false;  // when the time is up; else any rank does
     };
     std::vector<std::string> take_step(const Fingerprint& call, uint64_t sequence, const Step& step,
                                        const Deadline& deadline);

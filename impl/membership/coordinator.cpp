@@ -65,6 +65,7 @@ void Coordinator::declare_absent_lost() {
 }
 
 Coordinator::~Coordinator() {
+    tell_departures();
     broadcast(encode(Kind::Closing));
 }
 
@@ -78,8 +79,7 @@ void Coordinator::receive(int rank, const std::string& bytes) {
 void Coordinator::depart(int rank) {
     receive(rank, encode(Kind::Bye, 0, std::vector<int>{}));
     clear_suspicions(rank);
-    coverage_.note_change();
-    arbiter_.announce_departures();
+    tell_departures();
 }
 
 void Coordinator::stop_accepting() {
@@ -171,11 +171,15 @@ bool Coordinator::handle(Connection& connection, const Frame& frame) {
     }
 }
 
-// Once for all departures in that time: ranks that end together all leave.
-void Coordinator::flush_departures() {
+void Coordinator::tell_departures() {
     arbiter_.announce_departures();
     coverage_.note_change();
     for (const int rank : std::exchange(leaving_, {})) send(rank, encode(Kind::ByeAck));
+}
+
+// Once for all departures in that time: ranks that end together all leave.
+void Coordinator::flush_departures() {
+    tell_departures();
     if (!has_members() && all_left_) std::exchange(all_left_, nullptr)();
 }
 

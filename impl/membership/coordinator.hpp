@@ -37,14 +37,15 @@ public:
         uint32_t first_group_id = 0;  // of new groups
     };
     void restore(const State& state);
-    // Notifies the members first.
+    // Notifies the members first, and those that have left that it is known.
     ~Coordinator();
     Coordinator(const Coordinator&) = delete;
     Coordinator& operator=(const Coordinator&) = delete;
 
     // Frames of that rank, as if from its connection.
     void receive(int rank, const std::string& bytes);
-    // That rank leaves all groups. The others are told before this returns, as far as possible.
+    // That rank leaves all groups. The others are told before this returns, as far as possible, and
+    // those that have left before that it is known.
     void depart(int rank);
     // No connection is accepted any more; a rank that waits for the next group looks for its
     // invitation.
@@ -100,6 +101,7 @@ private:
     void check_liveness(Connection& connection, bool is_to_be_heard);
     void send(int rank, const std::string& frame);
     void broadcast(const std::string& frame);
+    void tell_departures();
     void flush_departures();
     void declare_absent_lost();
     Connection* find(int id);

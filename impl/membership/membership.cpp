@@ -247,7 +247,8 @@ void Membership::await(const Step& step, const Wait& wait, const Deadline& deadl
         if (until.expired()) {
             if (std::exchange(has_given_up, true)) return;
             world_->send(membership::encode(membership::GiveUp{group_id_, step.key, judge}));
-            const int64_t more_ms = has_judge ? 2 * deadline.timeout_ms() : 0;  // it has expired
+            // A judge that has come in time has given up before that, with the same timeout.
+            const int64_t more_ms = has_judge ? deadline.timeout_ms() : 0;
             until = Deadline::after_ms(outcome_ms + more_ms);
         } else if (next_look.expired()) {
             next_look = Deadline::after_ms(membership::stall_ms);

@@ -265,7 +265,7 @@ private:
             case Kind::ByeAck:
                 return announcements_.on_bye_ack();
             case Kind::Closing:
-                if (coordinator_rank_ != nobody) on_departures(0, {coordinator_rank_});
+                if (coordinator_rank_ != nobody) departed({coordinator_rank_});
                 return;  // the end of the connection follows
             case Kind::Verdict:
                 TUTTI_FAULT_POINT("control.verdict");
@@ -284,7 +284,20 @@ private:
         } else if (frame.kind == Kind::StepFailed) {
             replay_log_.received(membership::decode_step_failed(frame));
         }
-        if (!left_) handle(frame);
+        left_ ? note(frame) : handle(frame);
+    }
+
+    // A rank that has left may still have to find the next coordinator, or to be it, and wait for
+    // those who come to it: none of them is a rank that is gone.
+    void note(const Frame& frame) {
+        if (frame.kind == Kind::Lost) note_loss(membership::decode_status(frame));
+        if (frame.kind != Kind::Left) return;
+        const auto [group, ranks] = membership::decode_ranks(frame);
+        if (group == 0) note_departures(ranks);
+    }
+
+    void departed(const std::vector<int>& ranks) {
+        left_ ? note_departures(ranks) : on_departures(0, ranks);
     }
 
     [[nodiscard]] std::string coordinator_name() const {
@@ -339,6 +352,15 @@ private:
         on_coordinator_lost(why);
     }
 
+    // No other rank is to blame, and all others are out of reach.
+    void declare_own_lack(const Status& why) {
+        Status lack = why;
+        lack.rank = rank();
+        lack.message = cat("rank ", rank(), " cannot reach the next coordinator: ", why.message);
+        declare_lost(lack);
+        continue_alone();
+    }
+
     // There is nobody else.
     void continue_alone() {
         is_alone_ = true;
@@ -366,6 +388,8 @@ private:
         rejoin_.start(std::move(addresses), [this, next](int descriptor, const Status& why_not) {
             if (next != coordinator_rank_ || is_alone_ || !liveness_) {
                 if (descriptor >= 0) ::close(descriptor);
+            } else if (why_not.code == TUTTI_ERR_OUT_OF_MEMORY) {
+                declare_own_lack(why_not);
             } else if (descriptor < 0) {
                 miss_successor(why_not);
             } else {
@@ -395,7 +419,11 @@ private:
 
     void declare_lost(const Status& loss) {
         fail(loss);
-        if (!left_) on_loss(loss);
+        if (left_) {
+            note_loss(loss);
+        } else {
+            on_loss(loss);
+        }
     }
 
     // The first group cannot go on.

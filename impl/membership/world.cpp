@@ -119,33 +119,40 @@ void World::on_verdict(uint32_t group, const Status& verdict) {
 }
 
 void World::on_loss(const Status& loss) {
-    if (loss.rank < 0 || loss.rank >= size_) return;
     const Lock delivery(delivery_);
-    {
-        const Lock lock(mutex_);
-        if (!losses_.emplace(loss.rank, loss).second) return;
-    }
+    if (!note_loss(loss)) return;
     if (gone_) gone_(loss.rank);
     for (const auto& [group_id, group] : groups_) group->on_loss(loss);
 }
 
 // A rank that leaves the first group leaves all of them.
 void World::on_departures(uint32_t group, const std::vector<int>& ranks) {
-    const bool fits =
-        std::ranges::all_of(ranks, [this](int rank) { return rank >= 0 && rank < size_; });
-    if (!fits) return;
+    if (!are_ranks(ranks)) return;
     if (group != 0) {
         return deliver_to(group, [&](Membership& one) { one.on_departures(ranks); });
     }
     const Lock delivery(delivery_);
-    {
-        const Lock lock(mutex_);
-        for (const int rank : ranks) departed_[static_cast<size_t>(rank)] = true;
-    }
+    note_departures(ranks);
     if (gone_) {
         for (const int rank : ranks) gone_(rank);
     }
     for (const auto& [group_id, one] : groups_) one->on_departures(ranks);
+}
+
+bool World::are_ranks(const std::vector<int>& ranks) const {
+    return std::ranges::all_of(ranks, [this](int rank) { return rank >= 0 && rank < size_; });
+}
+
+bool World::note_loss(const Status& loss) {
+    if (!are_ranks({loss.rank})) return false;
+    const Lock lock(mutex_);
+    return losses_.emplace(loss.rank, loss).second;
+}
+
+void World::note_departures(const std::vector<int>& ranks) {
+    if (!are_ranks(ranks)) return;
+    const Lock lock(mutex_);
+    for (const int rank : ranks) departed_[static_cast<size_t>(rank)] = true;
 }
 
 void World::on_step_failure(uint32_t group, const std::string& step, const Status& cause) {

@@ -89,10 +89,14 @@ protected:
     void on_verdict(uint32_t group, const Status& verdict);
     void on_loss(const Status& loss);
     void on_departures(uint32_t group, const std::vector<int>& ranks);
+    // For a rank that has left itself: it knows who is gone, and no group hears of it.
+    bool note_loss(const Status& loss);  // false: that was known
+    void note_departures(const std::vector<int>& ranks);
     void on_step_failure(uint32_t group, const std::string& step, const Status& cause);
 
 private:
     friend class Membership;
+    [[nodiscard]] bool are_ranks(const std::vector<int>& ranks) const;
     void add(uint32_t group_id, Membership* group);
     void remove(uint32_t group_id, const Membership* group) noexcept;
     template <typename Deliver>

@@ -89,7 +89,7 @@ private:
 // It lives on the stack of the caller that waits for it, or on the heap if it has a work.
 struct Operation : Listed {
     Operation(const Deadline& until, std::shared_ptr<Work> its_work)
-        : deadline(until), work(std::move(its_work)) {}
+        : deadline(until.successor()), work(std::move(its_work)) {}
     virtual ~Operation() = default;
 
     const Deadline deadline;

@@ -176,7 +176,8 @@ int Stream::release() {
              "releasing a connection");
     Descriptor descriptor(open_tracked([&] { return ::fcntl(here, F_DUPFD_CLOEXEC, 0); }));
     if (!descriptor.valid()) {
-        throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat("dup: ", errno_text(errno)), -1, errno);
+        const int number = errno;
+        throw system_error(TUTTI_ERR_OUT_OF_MEMORY, "dup", number);
     }
     close();
     return descriptor.release();

@@ -1,5 +1,6 @@
 #include "connector.hpp"
 
+#include <fcntl.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -28,6 +29,7 @@ constexpr int64_t attempt_ms = 30'000;  // what a rank's addresses may take to a
 // What they may take before that rank is asked to call; then twice that, and so on.
 constexpr int64_t first_timeout_ms = 200;
 constexpr int64_t longest_timeout_ms = 3200;
+constexpr int descriptors_beside = 1;  // what a connection's owner opens when it has it
 
 // Its bytes travel as they are.
 struct Handshake {
@@ -42,6 +44,15 @@ net::Descriptor make_event() {
         net::open_tracked([&] { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }));
     if (!event.valid()) throw system_error(TUTTI_ERR_OUT_OF_MEMORY, "eventfd", errno);
     return event;
+}
+
+// Asked before the other side relies on the connection.
+int lacks_descriptors() {
+    return exhaustion_of_descriptors(descriptors_beside);
+}
+
+Error too_few_descriptors(int number) {
+    return system_error(TUTTI_ERR_OUT_OF_MEMORY, "keeping the connection", number);
 }
 
 Status gone() {
@@ -65,7 +76,8 @@ Connector::Connector(World& world, Events events)
         looks_.emplace(*loop_, [this] { miss_answers(); });
         listener_ = std::make_unique<net::Listener>(
             *loop_, std::move(descriptors), [this](int descriptor) { accept(descriptor); },
-            [this](const Status&) { return make_room(); });
+            [this](const Status& exhaustion) { return make_room(exhaustion); });
+        keep_spare();
     });
     world_.on_asked_to_connect([this](int peer) { connect_back(peer); });
     world_.on_gone([this](int peer) { give_up(peer); });
@@ -90,6 +102,7 @@ Connector::~Connector() {
         incoming_.clear();
         greeted_.clear();
         looks_.reset();
+        spare_.reset();
     });
 }
 
@@ -188,10 +201,16 @@ Status Connector::start_connecting(int peer, Attempt attempt) {
     }
 }
 
+// What this process lacks is no fault of that rank. Of one that is gone it is the end anyway.
 void Connector::fail(int peer, Status why) {
-    why.rank = peer;
     why.message = cat("rank ", world_.rank(), " cannot connect to rank ", peer, ": ", why.message);
-    events_.failed(peer, why);
+    why.rank = peer;
+    if (why.code != TUTTI_ERR_OUT_OF_MEMORY || world_.is_gone(peer)) {
+        return events_.failed(peer, why);
+    }
+    why.rank = -1;
+    blame_own_exhaustion(why, world_.rank());
+    events_.lacking(peer, why);
 }
 
 // Incoming connections, on the loop's thread.
@@ -206,12 +225,42 @@ void Connector::accept(int descriptor) {
     };
     incoming_[id].stream = net::Stream::adopt(*loop_, descriptor, std::move(events));
     if (const auto oldest = strangers_.add(id)) incoming_.erase(*oldest);
+    keep_spare();
 }
 
-bool Connector::make_room() {
-    const auto oldest = strangers_.take_oldest();
-    if (oldest) incoming_.erase(*oldest);
-    return oldest.has_value();
+void Connector::keep_spare() noexcept {
+    if (spare_.valid()) return;
+    spare_ = net::Descriptor(
+        net::open_tracked([&] { return fcntl(cancel_.get(), F_DUPFD_CLOEXEC, 0); }));
+}
+
+bool Connector::expects_anyone() {
+    const Lock lock(mutex_);
+    for (int peer = 0; peer < world_.size(); ++peer) {
+        const bool is_other = peer != world_.rank() && !world_.is_gone(peer);
+        if (is_other && peers_[static_cast<size_t>(peer)].state != State::Connected) return true;
+    }
+    return false;
+}
+
+// Who calls may be a stranger, or a rank that waits for this one. If there is no room even to hear
+// which, it is taken for a rank.
+bool Connector::make_room(const Status& exhaustion) {
+    if (spare_.valid()) {
+        spare_.reset();
+        return true;
+    }
+    if (const auto oldest = strangers_.take_oldest()) {
+        incoming_.erase(*oldest);
+        return true;
+    }
+    if (expects_anyone()) {
+        Status why = exhaustion;
+        why.rank = world_.rank();
+        why.message = cat("rank ", world_.rank(), " cannot let others connect: ", why.message);
+        events_.lacking(membership::nobody, why);
+    }
+    return false;
 }
 
 void Connector::receive(int incoming, std::span<const std::byte> bytes) {
@@ -219,27 +268,42 @@ void Connector::receive(int incoming, std::span<const std::byte> bytes) {
     if (found == incoming_.end()) return;
     found->second.received.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (found->second.received.size() < sizeof(Handshake)) return;
-    const Incoming whole = std::move(found->second);
-    incoming_.erase(found);
-    strangers_.remove(incoming);
+    {
+        const Incoming whole = std::move(found->second);
+        incoming_.erase(found);
+        strangers_.remove(incoming);
+        take_call(whole);
+    }
+    keep_spare();
+}
+
+// Who calls is known before anything else is needed for it.
+void Connector::take_call(const Incoming& incoming) {
+    const int peer = find_caller(incoming.received);
     try {
-        accept_peer(net::Socket(whole.stream->release()), whole.received);
+        net::Socket connection(incoming.stream->release());
+        if (peer != membership::nobody) return accept_peer(peer, std::move(connection));
+        log(LogLevel::Warning, "transport: unauthenticated connection from ",
+            connection.remote_address());
     } catch (const Error& error) {
         log(LogLevel::Warning, "transport: a caller was lost: ", error.what());
+        const bool is_lack = error.status().code == TUTTI_ERR_OUT_OF_MEMORY;
+        if (is_lack && peer != membership::nobody) fail(peer, error.status());
     }
 }
 
-void Connector::accept_peer(net::Socket connection, const std::string& received) {
+// The rank that it proves to be, or nobody.
+int Connector::find_caller(const std::string& received) const {
     Handshake handshake{};
     std::memcpy(&handshake, received.data(), sizeof handshake);
     const auto peer = static_cast<int>(handshake.rank);
-    if (received.size() != sizeof handshake || handshake.magic != magic ||
-        handshake.version != version || peer < 0 || peer >= world_.size() ||
-        peer == world_.rank() || handshake.secret != own_.secret) {
-        log(LogLevel::Warning, "transport: unauthenticated connection from ",
-            connection.remote_address());
-        return;
-    }
+    const bool is_right = received.size() == sizeof handshake && handshake.magic == magic &&
+                          handshake.version == version && peer >= 0 && peer < world_.size() &&
+                          peer != world_.rank() && handshake.secret == own_.secret;
+    return is_right ? peer : membership::nobody;
+}
+
+void Connector::accept_peer(int peer, net::Socket connection) {
     {
         const Lock lock(mutex_);
         Peer& there = peers_[static_cast<size_t>(peer)];
@@ -253,6 +317,7 @@ void Connector::accept_peer(net::Socket connection, const std::string& received)
 
 void Connector::answer(int peer, net::Socket connection) {
     membership::Token secret{};
+    const int lack = lacks_descriptors();
     {
         const Lock lock(mutex_);
         Peer& there = peers_[static_cast<size_t>(peer)];
@@ -260,8 +325,9 @@ void Connector::answer(int peer, net::Socket connection) {
         secret = mine_stays ? dropped : there.endpoint.secret;
         // One that is gone has sent nothing that waits for this answer.
         if (there.state == State::Connected || is_ending_ || world_.is_gone(peer)) return;
-        if (!mine_stays) there.state = State::Connected;
+        if (!mine_stays && lack == 0) there.state = State::Connected;
     }
+    if (secret != dropped && lack != 0) return fail(peer, too_few_descriptors(lack).status());
     try {
         connection.send_all(std::as_bytes(std::span(secret)), Deadline::after_ms(attempt_ms),
                             cancel_.get());
@@ -364,6 +430,7 @@ void Connector::shake_hands(int peer, const Endpoint& endpoint, const Attempt& a
     const bool is_last = addresses.size() <= 1;
     const Deadline deadline = Deadline::after_ms(attempt.timeout_ms).or_earlier(attempt.until);
     net::Socket connection = net::Socket::connect(addresses, deadline, cancel_.get());
+    if (const int lack = lacks_descriptors(); lack != 0) throw too_few_descriptors(lack);
     if (!advance(peer, State::Connecting, State::ShakingHands)) return;
     const Handshake handshake{magic, version, static_cast<uint32_t>(world_.rank()),
                               endpoint.secret};

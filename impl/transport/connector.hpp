@@ -37,6 +37,9 @@ public:
         // None is being made any more, and nothing has come from that rank. For a rank that is gone
         // this comes at least once more, after the world knows it, unless there is a connection.
         std::function<void(int peer, const Status& why)> failed;
+        // OUT_OF_MEMORY, and instead of the one before: this process has too little for a
+        // connection to that rank, or for one of a rank that has not said who it is (nobody).
+        std::function<void(int peer, const Status& why)> lacking;
     };
     // Listens from here on.
     Connector(World& world, Events events);
@@ -95,9 +98,13 @@ private:
     };
 
     void accept(int descriptor);
-    bool make_room();
+    bool make_room(const Status& exhaustion);
+    void keep_spare() noexcept;
+    [[nodiscard]] bool expects_anyone();
     void receive(int incoming, std::span<const std::byte> bytes);
-    void accept_peer(net::Socket connection, const std::string& handshake);
+    [[nodiscard]] int find_caller(const std::string& handshake) const;
+    void take_call(const Incoming& incoming);
+    void accept_peer(int peer, net::Socket connection);
     void answer(int peer, net::Socket connection);
     void call_instead(int peer);
     Status start_connecting(int peer, Attempt attempt) TUTTI_REQUIRES(mutex_);
@@ -141,6 +148,8 @@ private:
     std::thread connecting_thread_ TUTTI_GUARDED_BY(mutex_);
 
     // loop thread only
+    // Given up to hear who calls when no other is left: only then it is known whom that concerns.
+    net::Descriptor spare_;
     int last_incoming_ = 0;
     std::map<int, Incoming> incoming_;
     std::map<int, Greeted> greeted_;   // by rank

@@ -94,7 +94,8 @@ void Connector::miss_answers() noexcept {
 // At another address the right one may answer.
 void Connector::lose_answer(int peer, Greeted greeted, Status why) noexcept {
     if (!is_greeting(peer)) return;
-    if (greeted.is_last || world_.is_gone(peer))
+    const bool is_other_way = !greeted.is_last && why.code != TUTTI_ERR_OUT_OF_MEMORY;
+    if (!is_other_way || world_.is_gone(peer))
         return call_again(peer, std::move(greeted.then), why);
     log(LogLevel::Debug, "transport: ", why.message);
     greeted.then.strangers.push_back(greeted.host);

@@ -59,6 +59,33 @@ static void ranks_that_do_not_call_are_all_named(void** state) {
     RUN(4, miss_two);
 }
 
+/* Rank 1 stays away, and rank 0 has time. */
+static void run_out_of_time(rank_context* me) {
+    float value = 1;
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_FLOAT32);
+    tutti_call_options options = TUTTI_CALL_OPTIONS_INIT;
+    options.timeout_ms = 100;
+    if (me->rank == 0) {
+        tutti_work* work = NULL;
+        RANK_OK(me, tutti_broadcast(me->group, &buffer, 0, NULL, &work, &me->error));
+        rank_tell(me, "rank 0 calls");
+        RANK_STATUS(me, tutti_work_wait(work, 0, &me->error), TUTTI_ERR_ABORTED);
+        RANK_SAYS(me, "rank 2 gave up");
+        tutti_work_release(work);
+    } else if (me->rank == 2) {
+        rank_await(me, "rank 0 calls");
+        RANK_STATUS(me, tutti_broadcast(me->group, &buffer, 0, &options, NULL, &me->error),
+                    TUTTI_ERR_TIMEOUT);
+    }
+    if (me->rank != 1) RANK_SAYS(me, "rank 1 did not call it in 100 ms");
+    stay(me);
+}
+
+static void whoever_is_out_of_time_first_says_who_is_missing(void** state) {
+    (void)state;
+    RUN(3, run_out_of_time);
+}
+
 static tutti_status keep(const void* in, void* inout, int64_t count, tutti_dtype dtype, void* user,
                          tutti_error* told) {
     (void)told;
@@ -118,6 +145,7 @@ int main(int argc, char** argv) {
     const struct CMUnitTest tests[] = {
         TEST(every_rank_is_shown_who_called_what_and_no_data_move),
         TEST(ranks_that_do_not_call_are_all_named),
+        TEST(whoever_is_out_of_time_first_says_who_is_missing),
         TEST(what_is_the_same_passes),
         TEST(a_group_keeps_the_level_it_was_made_with),
     };

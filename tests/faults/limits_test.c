@@ -1,5 +1,6 @@
 /* Ranks that may have few descriptors, little address space or small files: their group is not
- * made, or without shared memory, and the error says which limit of which rank it was. */
+ * made, or without shared memory, or ends when they are to connect to each other, and the error
+ * says which limit of which rank it was. */
 #include "faults.h"
 #include "support/sanitizers.h"
 
@@ -41,7 +42,8 @@ static void expect_own(team* all, const outcome* end, const char* limit) {
         strstr(end->message, limit) != NULL) {
         return;
     }
-    print_error("rank 1: status %d, rank %d: %s\n", (int)end->status, (int)end->rank, end->message);
+    print_error("%s: status %d, rank %d: %s\n", end->step, (int)end->status, (int)end->rank,
+                end->message);
     team_fail(all, __FILE__, __LINE__, "not the limit of rank 1");
 }
 
@@ -68,6 +70,72 @@ static void a_rank_with_too_few_descriptors_says_so_over_gloo(void** state) {
 static void a_rank_with_too_few_descriptors_says_so_over_shm(void** state) {
     if (TYPES_SANITIZED && skipped("the sanitizer needs descriptors itself")) skip();
     sweep_descriptors(state, "shm");
+}
+
+/* What the limit of rank 1 ends, once the group has been made: rank 1 calls then, or rank 0 does,
+ * while the other does not; both learn it. */
+static void end_with_limit(void** state, int32_t caller, const char* limit, const char* named) {
+    team* all = (team*)*state;
+    const char* const* variables =
+        LIST("TUTTI_HEARTBEAT_TIMEOUT_MS=0", "TUTTI_FAULTS_BACKEND=gloo");
+    all->size = 2;
+    team_start(all, 0, 0, variables, LIST("init", "pause", "call barrier", "destroy"));
+    team_start(all, 1, 1, variables, LIST("init", limit, "pause", "call barrier", "destroy"));
+    for (int32_t index = 0; index < 2; ++index) EXPECT_DONE(all, index, "init");
+    EXPECT_DONE(all, 1, "limit");
+    for (int32_t index = 0; index < 2; ++index) EXPECT_DONE(all, index, "pause");
+    team_resume(all, caller);
+    EXPECT_STEP(all, caller, "barrier", TUTTI_ERR_OUT_OF_MEMORY, 1, "rank 1 cannot", named);
+    EXPECT_DONE(all, caller, "destroy");
+    team_resume(all, 1 - caller);
+    EXPECT_STEP(all, 1 - caller, "barrier", TUTTI_ERR_OUT_OF_MEMORY, 1, "rank 1 cannot", named);
+    EXPECT_DONE(all, 1 - caller, "destroy");
+    team_expect_ends(all, -1);
+    assert_int_equal(team_close(state), 0);
+    assert_int_equal(team_open(state), 0);
+}
+
+static void a_rank_with_too_few_descriptors_to_connect_says_so(void** state) {
+    if (TYPES_SANITIZED && skipped("the sanitizer needs descriptors itself")) skip();
+    end_with_limit(state, 1, "limit spare=0", "open files (ulimit -n)");
+    end_with_limit(state, 1, "limit spare=1", "open files (ulimit -n)");
+}
+
+static void a_rank_with_too_few_descriptors_to_let_another_connect_says_so(void** state) {
+    if (TYPES_SANITIZED && skipped("the sanitizer needs descriptors itself")) skip();
+    end_with_limit(state, 0, "limit spare=0", "open files (ulimit -n)");
+    end_with_limit(state, 0, "limit spare=1", "open files (ulimit -n)");
+}
+
+static void a_rank_without_memory_for_a_thread_that_connects_says_so(void** state) {
+    if (SANITIZED && skipped("sanitizers need more address space than any limit")) skip();
+    end_with_limit(state, 1, "limit mebibytes=0", "of address space (ulimit -v)");
+}
+
+/* With both at once, and ever more, until there are enough. */
+static void too_few_descriptors_for_a_connection_are_that_ranks_lack(void** state) {
+    if (TYPES_SANITIZED && skipped("the sanitizer needs descriptors itself")) skip();
+    for (int spare = 0, is_enough = 0; !is_enough; ++spare) {
+        team* all = (team*)*state;
+        char limit[32];
+        assert_true(spare < MOST_SPARE);
+        snprintf(limit, sizeof limit, "limit spare=%d", spare);
+        all->size = 2;
+        team_start(all, 0, 0, PATIENT, LIST("init", "pause", "call barrier", "pause", "destroy"));
+        team_start(all, 1, 1, PATIENT, LIST("init", limit, "call barrier", "pause", "destroy"));
+        EXPECT_DONE(all, 0, "init");
+        EXPECT_DONE(all, 1, "init");
+        EXPECT_DONE(all, 1, "limit");
+        EXPECT_DONE(all, 0, "pause");
+        team_resume(all, 0);
+        is_enough = 1;
+        for (int32_t index = 0; index < 2; ++index) {
+            const outcome end = team_next(all, index);
+            if (end.status != TUTTI_OK) expect_own(all, &end, "open files (ulimit -n)");
+            is_enough = is_enough && end.status == TUTTI_OK;
+        }
+        end_pair(state);
+    }
 }
 
 /* A limit under which shm has no room, though there is enough for all else; fails if there is none.
@@ -137,6 +205,10 @@ int main(int argc, char** argv) {
     const struct CMUnitTest tests[] = {
         TEAM_TEST(a_rank_with_too_few_descriptors_says_so_over_gloo),
         TEAM_TEST(a_rank_with_too_few_descriptors_says_so_over_shm),
+        TEAM_TEST(a_rank_with_too_few_descriptors_to_connect_says_so),
+        TEAM_TEST(a_rank_with_too_few_descriptors_to_let_another_connect_says_so),
+        TEAM_TEST(a_rank_without_memory_for_a_thread_that_connects_says_so),
+        TEAM_TEST(too_few_descriptors_for_a_connection_are_that_ranks_lack),
         TEAM_TEST(too_little_address_space_ends_shm_on_all_ranks_and_no_other_group),
         TEAM_TEST(a_limit_of_file_sizes_ends_shm_on_all_ranks_and_no_process),
     };

@@ -37,12 +37,12 @@ public:
             return ChannelBackend::run(call, sequence, deadline);
         }
         const Fingerprint& whole = call.fingerprint;
-        if (team_) team_->begin(whole, sequence, deadline);
+        const Deadline until = deadline;  // it begins here, for the steps of the team and between
+        if (team_) team_->begin(whole, sequence, until);
         const auto go = [&](const FlatCall& one, const Fingerprint& print,
                             const Exchange::Step& step) {
             hierarchy::run(
-                {team_ ? &*team_ : nullptr, hosts_, channel(), print, sequence, deadline, step},
-                one);
+                {team_ ? &*team_ : nullptr, hosts_, channel(), print, sequence, until, step}, one);
         };
         try {
             if (call.kind == FlatCall::Kind::Coalesced) {

@@ -60,7 +60,7 @@ void Team::begin(const Fingerprint& call, uint64_t sequence, const Deadline& dea
     check_not_failed();
     call_ = call;
     sequence_ = sequence;
-    deadline_ = deadline;
+    deadline_ = deadline.successor();
     history_ = mix(history_, sequence);
     history_ = mix(history_, uint64_t{call.dtype} << 32 | static_cast<uint32_t>(call.kind));
     history_ = mix(history_, uint64_t{call.op} << 32 | static_cast<uint32_t>(call.root));

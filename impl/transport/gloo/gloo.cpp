@@ -233,6 +233,8 @@ private:
     void disconnected(Completions& completions, int world_rank) noexcept override {
         then(completions, world_rank, &Ranks::disconnected);
     }
+    [[nodiscard]] const Membership& members() const override { return membership(); }
+
     using Act = void (Ranks::*)(Completions& completions, int peer) noexcept;
     void then(Completions& completions, int world_rank, Act act) noexcept {
         const int peer = membership().rank_of(world_rank);

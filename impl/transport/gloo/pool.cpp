@@ -76,7 +76,8 @@ ConnectionPool::ConnectionPool(World& world)
     connector_.emplace(
         world, Connector::Events{
                    [this](int peer, net::Socket socket) { connected(peer, std::move(socket)); },
-                   [this](int peer, const Status& why) { not_connected(peer, why); }});
+                   [this](int peer, const Status& why) { not_connected(peer, why); },
+                   [this](int peer, const Status& lack) { give_up(peer, lack); }});
 }
 
 ConnectionPool::~ConnectionPool() {
@@ -119,6 +120,11 @@ void ConnectionPool::connected(int peer, net::Socket socket) noexcept {
         take_deferred(completions, peer, connection);
     } catch (...) {
         Status why = current_status();
+        if (why.code == TUTTI_ERR_OUT_OF_MEMORY) {
+            of(peer).closed = true;
+            give_up(peer, why);
+            return tell_disconnected(completions, peer);
+        }
         why.rank = peer;
         lose(completions, peer, why);
     }
@@ -141,6 +147,28 @@ void ConnectionPool::not_connected(int peer, const Status& why) noexcept {
     Completions completions;
     if (!world_.is_gone(peer)) return world_.suspect(why);
     tell_disconnected(completions, peer);
+}
+
+// This rank lacks what the connection needs: the groups that it is for cannot go on, and no other
+// rank is to blame.
+void ConnectionPool::give_up(int peer, const Status& lack) noexcept {
+    std::map<uint32_t, int> groups;  // with the rank that this process has there
+    {
+        const Lock lock(mutex_);
+        for (const auto& [group_id, user] : users_) {
+            const Membership& members = user->members();
+            const bool is_for = peer == membership::nobody || members.rank_of(peer) >= 0;
+            if (is_for) groups.emplace(group_id, members.rank());
+        }
+    }
+    for (const auto& [group_id, own] : groups) {
+        Status cause = lack;
+        cause.rank = own;
+        if (group_id != 0) {
+            cause.message += cat("; global rank ", rank(), " is rank ", own, " of this group");
+        }
+        world_.send(membership::encode(membership::Kind::Report, group_id, cause));
+    }
 }
 
 void ConnectionPool::send_goodbye(Completions& completions, int peer, uint32_t group_id) {

@@ -34,6 +34,7 @@ public:
     virtual void said_goodbye(Completions& completions, int peer) noexcept = 0;
     // Nothing more comes from that rank: the connection is gone, or the rank is and there was none.
     virtual void disconnected(Completions& completions, int peer) noexcept = 0;
+    [[nodiscard]] virtual const Membership& members() const = 0;
 
 protected:
     ~PoolUser() = default;
@@ -101,6 +102,7 @@ private:
     void connected(int peer, net::Socket socket) noexcept;
     Connection& adopt(Completions& completions, int peer, net::Socket socket);
     void not_connected(int peer, const Status& why) noexcept;
+    void give_up(int peer, const Status& lack) noexcept;
     void lose(Completions& completions, int peer, const Status& why) noexcept;
     void tell_disconnected(Completions& completions, int peer) noexcept;
     void take_deferred(Completions& completions, int peer, Connection& connection);

@@ -237,6 +237,29 @@ void a_rank_that_waits_in_another_step_is_no_mismatch(void**) {
     });
 }
 
+// However long the first takes, the others have what is left.
+void all_steps_of_one_operation_have_one_deadline(void**) {
+    ChannelWorld world(2);
+    on_ranks(2, [&](int rank) {
+        Items items;
+        Coalesced all;
+        for (const Make make : {all_reduce, all_gather, reduce_scatter}) {
+            all.calls.push_back(lower(make(items, rank, 2, 5), rank, 2));
+        }
+        const FlatCall whole = lower(Collective(std::move(all)), rank, 2);
+        const auto deadline = Deadline::after_ms_of_waiting(60'000);
+        std::vector<Deadline> of_steps;
+        run_coalesced(
+            whole, [&](const FlatCall& one, const Fingerprint& print, const Exchange::Step& step) {
+                Exchange exchange(world[rank], print, 1, deadline, step);
+                algorithm::run(exchange, one);
+                of_steps.push_back(exchange.deadline());
+            });
+        require(of_steps.size() == 3, "the steps");
+        for (const Deadline& one : of_steps) require(one.when() == deadline.when(), "its end");
+    });
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -246,6 +269,7 @@ int main(int count, char** arguments) {
         TUTTI_TEST(calls_of_any_kind_can_be_issued_as_one),
         TUTTI_TEST(ranks_that_gathered_different_calls_learn_it),
         TUTTI_TEST(a_rank_that_waits_in_another_step_is_no_mismatch),
+        TUTTI_TEST(all_steps_of_one_operation_have_one_deadline),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -217,6 +217,23 @@ void no_host_keeps_memory_if_a_rank_of_another_has_none(void**) {
     for (const int count : wrong) assert_int_equal(count, 0);
 }
 
+// The steps inside a host and those between hosts share it: it has begun when they end.
+void a_call_over_hosts_has_one_deadline(void**) {
+    const HostsVariable variable("0,0,1,1");
+    ChannelWorld world(4);
+    std::vector<std::unique_ptr<Backend>> backends(4);
+    on_ranks(4, [&](int rank) {
+        const auto own = static_cast<size_t>(rank);
+        Membership& membership = world.membership(rank);
+        backends[own] = hierarchy::make(membership, shm::bootstrap(membership, ample()), ample());
+        const auto deadline = Deadline::after_ms_of_waiting(60'000);
+        backends[own]->as_inline()->run(lower(Barrier{}, rank, 4), 1, deadline);
+        const auto latest = Deadline::Clock::now() + std::chrono::minutes(1);
+        require(deadline.when() <= latest, "it begins when somebody else asks");
+    });
+    for (const auto& backend : backends) backend->leave();
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -229,6 +246,7 @@ int main(int count, char** arguments) {
         TUTTI_TEST(a_malformed_list_of_hosts_names_the_variable),
         TUTTI_TEST(failures_among_some_ranks_name_those_of_the_group),
         TUTTI_TEST(no_host_keeps_memory_if_a_rank_of_another_has_none),
+        TUTTI_TEST(a_call_over_hosts_has_one_deadline),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

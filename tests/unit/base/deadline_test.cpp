@@ -75,6 +75,23 @@ void one_of_waiting_counts_from_the_first_question(void**) {
     assert_true(soon.or_later(deadline).when() == begun);
 }
 
+// However late the other one is asked.
+void copies_are_the_same_point_in_time(void**) {
+    const auto deadline = Deadline::after_ms_of_waiting(60'000);
+    const Deadline copy = deadline;
+    Deadline assigned = Deadline::never();
+    assigned = deadline;
+    const auto begun = copy.when();
+    while (Deadline::Clock::now() + std::chrono::minutes(1) <= begun) {
+    }
+    assert_true(deadline.when() == begun && assigned.when() == begun);
+    assert_int_equal(assigned.timeout_ms(), 60'000);
+    const auto other = Deadline::after_ms_of_waiting(60'000);
+    Deadline successor = Deadline::never();
+    successor = other.successor();
+    assert_true(successor.when() > begun);
+}
+
 }  // namespace
 
 int main() {
@@ -86,6 +103,7 @@ int main() {
         TUTTI_TEST(a_far_deadline_fits_what_poll_takes),
         TUTTI_TEST(the_earlier_of_two_counts),
         TUTTI_TEST(one_of_waiting_counts_from_the_first_question),
+        TUTTI_TEST(copies_are_the_same_point_in_time),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

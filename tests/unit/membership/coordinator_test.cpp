@@ -200,6 +200,22 @@ void a_suspicion_counts_once_its_rank_has_answered(void**) {
     }
 }
 
+// At once, if it must be: who has left and does not know that it is known would ask the next one.
+void a_goodbye_that_has_come_is_acknowledged_though_the_coordinator_goes(void**) {
+    for (int round = 0; round < 20; ++round) {  // in some the acknowledgement is not due before
+        Office office(2);
+        Hand stays(office, 0, 2);
+        Hand leaves(office, 1, 2);
+        leaves.await(Kind::Roster);
+        leaves.say(membership::encode(Kind::Bye, 0, std::vector<int>{}) +
+                   membership::encode(Kind::QueryMissing));
+        leaves.await(Kind::Missing);  // the goodbye has come
+        office.close();
+        leaves.await(Kind::ByeAck);
+        stays.await(Kind::Left);
+    }
+}
+
 // Says that some ranks live, as long as it lives.
 class Beat {
 public:
@@ -310,6 +326,7 @@ int main() {
         TUTTI_TEST(when_it_goes_the_lowest_rank_follows_and_none_is_lost),
         TUTTI_TEST(a_suspicion_that_a_farewell_has_explained_is_none_for_the_last_rank),
         TUTTI_TEST(a_suspicion_counts_once_its_rank_has_answered),
+        TUTTI_TEST(a_goodbye_that_has_come_is_acknowledged_though_the_coordinator_goes),
         TUTTI_TEST(who_is_watched_neither_pings_nor_is_pinged),
         TUTTI_TEST(what_its_watcher_sees_of_a_rank_is_believed),
         TUTTI_TEST(a_watcher_that_leaves_leaves_its_ranks_to_themselves_or_the_next),

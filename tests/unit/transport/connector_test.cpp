@@ -6,13 +6,17 @@
 #include <array>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
 #include "base/mutex.hpp"
 #include "membership/invitation.hpp"
+#include "net/loop.hpp"
 #include "net/socket.hpp"
+#include "support/limits.hpp"
+#include "support/sanitizers.h"
 #include "support/unit.hpp"
 
 namespace {
@@ -92,6 +96,9 @@ public:
                             },
                             [this](int peer, const Status& why) {
                                 of(peer).set_exception(std::make_exception_ptr(Error(why)));
+                            },
+                            [this](int peer, const Status& lack) {
+                                of(peer).set_exception(std::make_exception_ptr(Error(lack)));
                             }}) {}
 
     net::Socket connection(int peer) {
@@ -317,6 +324,66 @@ void who_is_on_the_host_of_one_that_cannot_be_called_is_asked_at_once(void**) {
     expect_connected(caller, 0, hidden[1], 2);
 }
 
+// That rank is named, and its limit, whichever of the two it is.
+void expect_lack(Side& side, int peer, int own) {
+    try {
+        (void)side.connection(peer);
+        fail_msg("there is a connection");
+    } catch (const Error& error) {
+        const Status& why = error.status();
+        assert_int_equal(why.code, TUTTI_ERR_OUT_OF_MEMORY);
+        assert_int_equal(why.rank, own);
+        const std::string begin = cat("rank ", own, " cannot connect to rank ", peer, ": ");
+        assert_true(why.message.starts_with(begin));
+        assert_true(why.message.ends_with(" open files (ulimit -n)"));
+    }
+}
+
+void who_has_no_descriptor_to_call_with_lacks_it(void**) {
+    if (TYPES_SANITIZED) skip();  // it needs descriptors itself
+    const Silent other;
+    Place place(0, {here, here});
+    Side caller(place);
+    caller.connector.set_address(1, other.address());
+    const test::NoDescriptors none;
+    caller.connector.ensure_connected(1);
+    expect_lack(caller, 1, 0);
+}
+
+// It still hears who calls: a stranger would be no reason.
+void who_has_no_descriptor_to_be_called_with_lacks_it(void**) {
+    if (TYPES_SANITIZED) skip();  // it needs descriptors itself
+    const Silent other;
+    Place place(0, {here, here});
+    Side called(place);
+    called.connector.set_address(1, other.address());
+    const std::string address = called.connector.address();
+    const int port = std::stoi(address.substr(0, address.find(' ')));
+    net::Socket caller;
+    std::vector<net::Descriptor> others;
+    std::optional<test::LowLimit> limit;
+    const auto call_and_run_out = [&] {
+        limit.reset();
+        net::Loop::shared()->run([&] {  // which accepts nobody meanwhile
+            caller = net::Socket::connect({"127.0.0.1", port}, ample());
+            limit.emplace(RLIMIT_NOFILE, 200);
+            for (int one = ::dup(0); one >= 0; one = ::dup(0)) others.emplace_back(one);
+        });
+    };
+    call_and_run_out();
+    const std::string nonsense(28, 'x');
+    caller.send_all(std::as_bytes(std::span(nonsense)), ample());
+    std::byte nothing{};
+    TUTTI_EXPECT_ERROR(caller.recv_all(std::span(&nothing, 1), ample()), TUTTI_ERR_NETWORK,
+                       "closed");
+    call_and_run_out();
+    const std::array<uint32_t, 3> head{0x44545554, 2, 1};  // who it is
+    const membership::Token secret = called.secret();
+    caller.send_all(std::as_bytes(std::span(head)), ample());
+    caller.send_all(std::as_bytes(std::span(secret)), ample());
+    expect_lack(called, 1, 0);
+}
+
 void who_ends_gives_up_what_is_under_way(void**) {
     Pair none(nowhere, nowhere);
     none.low.connector.ensure_connected(1);
@@ -338,6 +405,8 @@ int main() {
         TUTTI_TEST(the_answer_of_a_rank_that_has_left_is_taken),
         TUTTI_TEST(who_is_another_one_is_passed_over),
         TUTTI_TEST(who_is_on_the_host_of_one_that_cannot_be_called_is_asked_at_once),
+        TUTTI_TEST(who_has_no_descriptor_to_call_with_lacks_it),
+        TUTTI_TEST(who_has_no_descriptor_to_be_called_with_lacks_it),
         TUTTI_TEST(who_ends_gives_up_what_is_under_way),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
