@@ -381,7 +381,16 @@ private:
             return;
         }
         coordinator_rank_ = next;
-        if (next == rank()) become_coordinator();
+        try {
+            if (next == rank()) become_coordinator();
+            call_coordinator(next);
+        } catch (...) {
+            declare_own_lack(current_status());
+        }
+    }
+
+    // Throws if this process lacks what it needs to find the way.
+    void call_coordinator(int next) {
         const auto all = announcements_.endpoints();
         const auto place = static_cast<size_t>(next);
         auto addresses = net::numeric_addresses(addresses_.of(all, rank())[place], all[place].port);

@@ -6,6 +6,9 @@
  *   loop X      calls X until it fails, "." for every call that did not
  *   start X     starts X as a work, to be ended by one of
  *   wait, wait_any, wait_all
+ *   queue       starts works= all_reduces of several sizes, then waits for each in turn: "." for
+ *               one that is well, and after die= of them the process dies; a step "start" or
+ *               "wait" for one that is not
  *   failed      the message of this step is "of" and the failed ranks of the group
  *   destroy     the default group
  *   groups      makes, uses and destroys count= groups, then compares descriptors and threads
@@ -38,7 +41,7 @@
 
 #include "operations.h"
 
-enum { MOST_WORKS = 16 };
+enum { MOST_WORKS = 64 };
 
 static struct {
     tutti_work* works[MOST_WORKS];
@@ -104,19 +107,57 @@ static void start(const char* operation) {
     say("start", status, &error);
 }
 
-/* Each work with a line of its own; all must be done then. */
+/* It must be done then. */
+static tutti_status end_work(size_t index, tutti_error* error) {
+    int32_t completed = 0;
+    const tutti_status status = tutti_work_wait(pending.works[index], 0, error);
+    tutti_work_is_completed(pending.works[index], &completed, NULL);
+    if (!completed) exit(4);
+    tutti_work_release(pending.works[index]);
+    give_back(&pending.borrowed[index]);
+    return status;
+}
+
+/* Each work with a line of its own. */
 static void wait_for_works(void) {
     for (size_t index = 0; index < pending.count; ++index) {
         tutti_error error = TUTTI_ERROR_INIT;
-        int32_t completed = 0;
-        const tutti_status status = tutti_work_wait(pending.works[index], 0, &error);
-        tutti_work_is_completed(pending.works[index], &completed, NULL);
-        if (!completed) exit(4);
-        tutti_work_release(pending.works[index]);
-        give_back(&pending.borrowed[index]);
+        const tutti_status status = end_work(index, &error);
         say("wait", status, &error);
     }
     pending.count = 0;
+}
+
+static void queue(const char* step) {
+    static const int counts[] = {64, 3000, 200000, 1, 40000, 500000};
+    const int64_t works = number_in(step, "works", 1);
+    const size_t last = (size_t)number_in(step, "die", 0);
+    tutti_error error = TUTTI_ERROR_INIT;
+    for (int64_t index = 0; index < works && pending.count < MOST_WORKS; ++index) {
+        memory* lent = &pending.borrowed[pending.count];
+        char call[64];
+        snprintf(call, sizeof call, "all_reduce count=%d",
+                 counts[(size_t)index % (sizeof counts / sizeof *counts)]);
+        const tutti_status status = operate(call, lent, &pending.works[pending.count], &error);
+        if (status == TUTTI_OK) {
+            ++pending.count;
+        } else {
+            give_back(lent);
+            say("start", status, &error);
+        }
+    }
+    for (size_t index = 0; index < pending.count; ++index) {
+        const tutti_status status = end_work(index, &error);
+        if (status != TUTTI_OK) {
+            say("wait", status, &error);
+            continue;
+        }
+        puts(".");
+        fflush(stdout);
+        if (index + 1 == last) kill(getpid(), SIGKILL);
+    }
+    pending.count = 0;
+    say(step, TUTTI_OK, &error);
 }
 
 static void wait_any(void) {
@@ -404,6 +445,7 @@ static void do_step(const char* step) {
     if (begins(step, "wait")) return wait_for_works();
     if (begins(step, "wait_any")) return wait_any();
     if (begins(step, "wait_all")) return wait_all();
+    if (begins(step, "queue")) return queue(step);
     if (begins(step, "failed")) return tell_failed_ranks();
     if (begins(step, "destroy")) return destroy();
     if (begins(step, "groups")) return use_groups(step);

@@ -1,5 +1,6 @@
-// A rank that leaves while the coordinator goes, too, waits for nobody who is gone. The test plays
-// the coordinator, which is rank 0, and ranks that are gone: where those would listen nobody does.
+// A rank whose coordinator goes: if the rank leaves, too, it waits for nobody who is gone, and if it
+// cannot reach the next one for want of descriptors, it blames nobody else. The test plays the
+// coordinator, and ranks that are gone: where those would listen nobody does.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
@@ -13,6 +14,8 @@
 #include "members.hpp"
 #include "membership/protocol.hpp"
 #include "net/interfaces.hpp"
+#include "support/limits.hpp"
+#include "support/sanitizers.h"
 
 namespace {
 
@@ -46,14 +49,18 @@ private:
 
 class PlayedCoordinator {
 public:
-    PlayedCoordinator() : door_(net::ListenSocket::bind("127.0.0.1", 0, 8)) {
+    explicit PlayedCoordinator(int rank) : door_(net::ListenSocket::bind("127.0.0.1", 0, 8)) {
+        where.rank = rank;
         where.port = door_.port();
         where.token = membership::random_token();
         where.host = net::host_identity();
         where.addresses = {"127.0.0.1"};
     }
-    // Until that rank, the only one that is real, has joined.
-    void let_in(int rank) {
+    // That rank, the only one that is real, once it has joined.
+    std::unique_ptr<Member> let_in(int rank) {
+        auto coming = std::async(std::launch::async, [this, rank] {
+            return std::make_unique<Member>(make_hash_store(), rank, ranks, ample(), where);
+        });
         line_ = door_.accept(ample());
         await(Kind::Handshake);
         say(membership::encode(Kind::Welcome));
@@ -62,6 +69,7 @@ public:
             roster[static_cast<size_t>(rank)] = membership::decode_hello(frame).endpoint;
         });
         say(membership::encode(roster));
+        return coming.get();
     }
     void say(const std::string& frame) { line_.send_all(std::as_bytes(std::span(frame)), ample()); }
     void await(Kind kind, const std::function<void(const Frame&)>& use = nullptr) {
@@ -93,13 +101,8 @@ void who_leaves_as_the_coordinator_dies_waits_for_nobody_who_is_gone(void**) {
         std::vector<int> left;  // as the coordinator says when it has the goodbye
     } cases[] = {{1, {2}}, {1, {0, 2}}, {2, {}}, {2, {1}}, {2, {0, 1}}};
     for (const auto& [rank, left] : cases) {
-        PlayedCoordinator coordinator;
-        auto coming = std::async(std::launch::async, [&, own = rank] {
-            return std::make_unique<Member>(make_hash_store(), own, ranks, ample(),
-                                            coordinator.where);
-        });
-        coordinator.let_in(rank);
-        const auto member = coming.get();
+        PlayedCoordinator coordinator(0);
+        const auto member = coordinator.let_in(rank);
         (*member)->world().set_leave_ms(leave_ms);
         const auto began = Deadline::Clock::now();
         auto leaving = std::async(std::launch::async, [&] { member->destroy(); });
@@ -111,12 +114,27 @@ void who_leaves_as_the_coordinator_dies_waits_for_nobody_who_is_gone(void**) {
     }
 }
 
+// The one before was no rank, so nobody is lost with it.
+void who_cannot_reach_the_next_coordinator_for_want_of_descriptors_says_so(void**) {
+    if (TYPES_SANITIZED) skip();  // it needs descriptors itself
+    PlayedCoordinator coordinator(membership::nobody);
+    const auto member = coordinator.let_in(2);
+    const NoDescriptors none;
+    coordinator.die();
+    const Status why = member->failure();
+    assert_int_equal(why.code, TUTTI_ERR_OUT_OF_MEMORY);
+    assert_int_equal(why.rank, 2);
+    assert_true(why.message.starts_with("rank 2 cannot reach the next coordinator: "));
+    assert_true(why.message.ends_with("this process may have 3 open files (ulimit -n)"));
+}
+
 }  // namespace
 
 int main() {
     ::setenv("TUTTI_HEARTBEAT_TIMEOUT_MS", "0", 1);  // a busy machine is no silent coordinator
     const CMUnitTest tests[] = {
         TUTTI_TEST(who_leaves_as_the_coordinator_dies_waits_for_nobody_who_is_gone),
+        TUTTI_TEST(who_cannot_reach_the_next_coordinator_for_want_of_descriptors_says_so),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
