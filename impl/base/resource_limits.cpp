@@ -1,6 +1,6 @@
 #include "resource_limits.hpp"
 
-#include <sys/eventfd.h>
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -109,7 +109,8 @@ void check_file_size(uint64_t bytes, std::string_view what) {
 
 int exhaustion_of_descriptors(int count) noexcept {
     if (count == 0) return 0;
-    const int probe = ::eventfd(0, EFD_CLOEXEC);
+    // It may get the number of a closed standard output, so it is one that cannot be written.
+    const int probe = ::open("/", O_PATH | O_CLOEXEC);
     if (probe < 0) return is_exhaustion(errno) ? errno : 0;
     const int number = exhaustion_of_descriptors(count - 1);
     ::close(probe);

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -33,9 +34,13 @@ template <typename Function>
 std::thread start_thread(const char* name, Function&& function) {
     const SignalsBlocked blocked;
     try {
-        std::thread thread(std::forward<Function>(function));
-        pthread_setname_np(thread.native_handle(), name);
-        return thread;
+        // It names itself, for which no file is opened.
+        return std::thread(
+            [](const std::string& own_name, auto body) {
+                pthread_setname_np(pthread_self(), own_name.c_str());
+                body();
+            },
+            std::string(name), std::forward<Function>(function));
     } catch (const std::system_error& error) {
         throw thread_error(cat("cannot start the thread ", name), error.code().value());
     }

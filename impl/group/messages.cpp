@@ -230,7 +230,9 @@ std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms,
 
 std::vector<std::shared_ptr<Work>> Group::start(std::span<const Message> batch,
                                                 int64_t timeout_ms) {
-    for (const Message& message : batch) check_message(message);
+    for (const Message& message : batch) {
+        std::visit([this](const auto& call) { check_message(call); }, message);
+    }
     const Entry entry(*this, "batch_isend_irecv");
     std::vector<Message> entered_all;
     if (std::ranges::any_of(batch, has_stream)) {  // a fault of one stops all, before any starts

@@ -33,7 +33,8 @@ auto interruptibly(SignalInbox& signals, const Deadline& deadline, int64_t slice
         }
         while (const auto info = signals.next()) {
             const int number = static_cast<int>(info->ssi_signo);
-            if (number != SIGCHLD) throw Interrupted{number};
+            if (ends_job(number)) throw Interrupted{number};
+            if (number == SIGTSTP) stop_this_process();
         }
     }
 }

@@ -46,10 +46,12 @@ std::vector<std::string> command_of(const Options& options) {
 
 }  // namespace
 
-Job::Job(const Options& options, std::span<const char* const> inherited, SignalInbox& signals)
+Job::Job(const Options& options, std::span<const char* const> inherited, SignalInbox& signals,
+         const Guard& guard)
     : options_(options),
       inherited_(inherited),
       signals_(signals),
+      guard_(guard),
       logs_(options),
       bootstrap_(bootstrap_nodes(options, signals, [&](const std::string& sentence) {
           say(sentence);
@@ -108,8 +110,8 @@ Outcome Job::run_attempt() {
         for (int local_rank = 0; local_rank < node.local_size; ++local_rank) {
             folders.push_back(logs_.folder_of(placement.attempt, local_rank));
         }
-        Supervisor supervisor(find_program(options.command.front()), options, signals_, watch,
-                              writer_);
+        Supervisor supervisor(find_program(options.command.front()), options, signals_, guard_,
+                              watch, writer_);
         return supervisor.run(plan_workers(placement, inherited_, folders));
     } catch (const Error& fault) {
         // The other nodes must not wait for ranks that never were.
@@ -243,7 +245,8 @@ void Job::flush() {
         ::poll(entries.data(), entries.size(), -1);
         while (const auto info = signals_.next()) {
             const int number = static_cast<int>(info->ssi_signo);
-            if (number != SIGCHLD && number != SIGPIPE) writer_.clear();
+            if (ends_job(number) && number != SIGPIPE) writer_.clear();
+            if (number == SIGTSTP) stop_this_process();
         }
         writer_.write_some();
     }

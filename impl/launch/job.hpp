@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bootstrap.hpp"
+#include "guard.hpp"
 #include "logs.hpp"
 #include "options.hpp"
 #include "signals.hpp"
@@ -19,7 +20,8 @@ namespace tutti::launch {
 class Job {
 public:
     // `inherited` is the launcher's own environment.
-    Job(const Options& options, std::span<const char* const> inherited, SignalInbox& signals);
+    Job(const Options& options, std::span<const char* const> inherited, SignalInbox& signals,
+        const Guard& guard);
 
     // The exit code. Throws Interrupted while there are no ranks, and Errors of the meeting.
     int run();
@@ -45,6 +47,7 @@ private:
     const Options& options_;
     const std::span<const char* const> inherited_;
     SignalInbox& signals_;
+    const Guard& guard_;
     LineWriter writer_;
     LogFolder logs_;  // outlives the threads of what follows
     BootstrapResult bootstrap_;

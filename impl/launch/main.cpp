@@ -1,6 +1,7 @@
 // tuttirun: parse, then run the job. The store's server and the watch over other nodes have threads
 // of their own; all else happens here, on the main thread.
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +12,7 @@
 
 #include "base/ending.hpp"
 #include "base/environment.hpp"
+#include "guard.hpp"
 #include "interruptible.hpp"
 #include "job.hpp"
 #include "options.hpp"
@@ -44,11 +46,14 @@ int show(const std::string& text) {
 }
 
 int run(const Options& options) {
+    // What is below a rank that ends becomes a child of this process, which sees it to its end.
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    const Guard guard;
     SignalInbox signals(options.signals);
     size_t count = 0;
     while (environ[count] != nullptr) ++count;
     try {
-        return Job(options, {environ, count}, signals).run();
+        return Job(options, {environ, count}, signals, guard).run();
     } catch (const Interrupted& interrupted) {
         complain(
             tutti::cat("got ", tutti::signal_text(interrupted.number), " before the ranks ran"));

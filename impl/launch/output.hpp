@@ -9,7 +9,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "base/deadline.hpp"
 #include "net/descriptor.hpp"
 
 namespace tutti::launch {
@@ -17,11 +19,19 @@ namespace tutti::launch {
 // "File too large (EFBIG): this process may make files of 1 KiB (ulimit -f)" for an errno of write.
 std::string write_fault_text(int number);
 
+class LineReader;
+
 // One queue for standard output and standard error: a line is never cut by another, and the order
-// between the two is kept.
+// between the two is kept. A line may be shown before it is complete; whatever else goes to the
+// same place then ends it first.
 class LineWriter {
 public:
-    void push(int descriptor, std::string_view text);
+    // Whole lines.
+    void push(int descriptor, std::string_view text) { push(descriptor, text, nullptr, false); }
+    // What belongs to the line of a reader, which it ends or leaves open.
+    void push(int descriptor, std::string_view text, const LineReader* owner, bool leaves_open);
+    // Whether the last that went to that place is an open line of this reader.
+    [[nodiscard]] bool is_open(const LineReader* owner) const;
 
     [[nodiscard]] bool empty() const { return blocks_.empty(); }
     // While it is full, nothing should be read that makes new lines.
@@ -47,9 +57,17 @@ private:
         std::string text;
         size_t written = 0;
     };
+    struct OpenLine {
+        int descriptor;
+        const LineReader* owner;
+    };
+
+    void append(int descriptor, std::string_view text);
+
     std::deque<Block> blocks_;
     size_t bytes_ = 0;
     std::optional<Fault> fault_;
+    std::vector<OpenLine> open_;  // one for each place
 };
 
 // One stream of one rank.
@@ -79,14 +97,25 @@ public:
     // Hands on the complete lines of what can be read now; at the end of the stream also the rest.
     // Bytes read; 0 when there are none now or no more at all.
     size_t read_some(LineWriter& writer);
-    // Hands on all that is in the pipe, and closes it: its owner has ended.
+    // Hands on what is in the pipe now.
+    void read_all(LineWriter& writer);
+    // The same, and closes it: its owner has ended.
     void drain(LineWriter& writer);
+
+    // When what has come of a line that is not complete (a question, a progress bar) is to be
+    // shown.
+    [[nodiscard]] const Deadline& due() const { return due_; }
+    void show_beginning(LineWriter& writer);
 
 private:
     // A longer line is handed on in pieces of this size, each a line of its own.
     static constexpr size_t longest_line = size_t{1} << 20;
+    // Programs write a line in pieces as well, and no other should come between them.
+    static constexpr int64_t patience_ms = 100;
 
     void take(std::string_view text, LineWriter& writer);
+    [[nodiscard]] std::string with_prefixes(std::string_view text);
+    void hand_on(std::string_view text, bool is_end, LineWriter& writer);
     void write_log(std::string_view text, LineWriter& writer);
     void push_line(LineWriter& writer);
     void close(LineWriter& writer);
@@ -94,7 +123,11 @@ private:
     net::Descriptor source_;
     int target_;
     std::string prefix_;
-    std::string line_;  // not complete yet
+    std::string line_;       // not complete yet
+    size_t shown_ = 0;       // so many bytes of it are shown
+    bool is_shown_ = false;  // anything of it
+    bool at_margin_ = true;  // what is shown next begins at the left
+    Deadline due_ = Deadline::never();
     net::Descriptor log_;
     std::string log_name_;
     size_t kept_lines_ = 0;

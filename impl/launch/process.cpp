@@ -10,9 +10,16 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
 
 #include "base/environment.hpp"
+#include "base/first_line.hpp"
 #include "base/resource_limits.hpp"
 
 namespace tutti::launch {
@@ -97,7 +104,37 @@ int executable_fault(const std::string& path) {
     return ::access(path.c_str(), X_OK) == 0 ? 0 : errno;
 }
 
+// The group of a process as its stat file has it: "PID (NAME) STATE PARENT GROUP ..."; 0: unknown.
+pid_t group_of(const std::string& process) {
+    const std::string stat = first_line(cat("/proc/", process, "/stat"));
+    int parent = 0;
+    int group = 0;
+    const size_t name_end = stat.rfind(')');
+    if (name_end == stat.npos) return 0;
+    return std::sscanf(stat.c_str() + name_end, ") %*c %d %d", &parent, &group) == 2 ? group : 0;
+}
+
+bool handles_sigterm(const std::string& process) {
+    std::ifstream file(cat("/proc/", process, "/status"));
+    for (std::string line; std::getline(file, line);) {
+        if (!line.starts_with("SigCgt:")) continue;
+        return (std::strtoull(line.c_str() + 7, nullptr, 16) >> (SIGTERM - 1) & 1) != 0;
+    }
+    return true;
+}
+
 }  // namespace
+
+void end_who_missed_the_signal(pid_t group) {
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc", none)) {
+        const std::string name = entry.path().filename();
+        int process = 0;
+        std::from_chars(name.data(), name.data() + name.size(), process);
+        if (process == 0 || group_of(name) != group || handles_sigterm(name)) continue;
+        ::kill(process, SIGTERM);
+    }
+}
 
 std::string find_program(const std::string& name) {
     int fault = ENOENT;

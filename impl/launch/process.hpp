@@ -32,4 +32,8 @@ std::string find_program(const std::string& name);
 Process start_process(const std::string& path, const std::vector<std::string>& arguments,
                       const std::vector<std::string>& environment, int input);
 
+// SIGTERM to each process of that group that does not handle it: one that was just being started
+// when the group got it may have missed it.
+void end_who_missed_the_signal(pid_t group);
+
 }  // namespace tutti::launch

@@ -1,6 +1,10 @@
 // Blocks the signals of the launcher and reads them. Main thread.
 #include "signals.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 
@@ -18,6 +22,15 @@ bool ignored(int number) {
 
 }  // namespace
 
+bool ends_job(int number) {
+    constexpr std::array ending{SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE};
+    return std::ranges::find(ending, number) != ending.end();
+}
+
+void stop_this_process() {
+    ::kill(::getpid(), SIGSTOP);
+}
+
 SignalInbox::SignalInbox(const std::vector<int>& wanted) {
     // An ignored SIGCHLD would make the kernel forget how children ended.
     struct sigaction standard = {};
@@ -27,11 +40,12 @@ SignalInbox::SignalInbox(const std::vector<int>& wanted) {
     sigset_t handled;
     ::sigemptyset(&handled);
     ::sigaddset(&handled, SIGCHLD);
-    for (const int number : wanted) {
+    // A write to a closed pipe raises SIGPIPE: as a signal of its own it ends the job.
+    std::vector<int> all{SIGUSR1, SIGUSR2, SIGTSTP, SIGPIPE};
+    all.insert(all.end(), wanted.begin(), wanted.end());
+    for (const int number : all) {
         if (!ignored(number)) ::sigaddset(&handled, number);
     }
-    // A write to a closed pipe raises SIGPIPE: as a signal of its own it ends the job.
-    if (!ignored(SIGPIPE)) ::sigaddset(&handled, SIGPIPE);
     // Nobody reads this one: a file at its limit (ulimit -f) is an error of write then.
     sigset_t blocked = handled;
     ::sigaddset(&blocked, SIGXFSZ);

@@ -11,10 +11,17 @@
 
 namespace tutti::launch {
 
+// Whether it ends the ranks: SIGTERM, SIGINT, SIGHUP, SIGQUIT, and SIGPIPE, as nobody reads the
+// output then. What else comes is for them to handle, or not.
+bool ends_job(int number);
+
+// Returns when this process is told to go on.
+void stop_this_process();
+
 class SignalInbox {
 public:
-    // Those wanted and SIGPIPE, except the ones that the launcher was started with ignored (nohup,
-    // background jobs), and SIGCHLD.
+    // Those wanted, SIGUSR1, SIGUSR2, SIGTSTP and SIGPIPE, except the ones that the launcher was
+    // started with ignored (nohup, background jobs), and SIGCHLD.
     explicit SignalInbox(const std::vector<int>& wanted);
 
     [[nodiscard]] int descriptor() const { return inbox_.get(); }

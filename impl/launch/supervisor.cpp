@@ -25,6 +25,11 @@ namespace {
 
 // After the first failure the others may say what they saw of it before they are ended.
 constexpr int64_t last_words_ms = 1'000;
+// Processes below a rank may end unseen.
+constexpr int64_t look_ms = 50;
+// A process that was killed is gone soon, unless it hangs in the kernel or is a zombie that nobody
+// takes.
+constexpr int64_t killed_ms = 1'000;
 
 net::Descriptor open_nothing() {
     net::Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -42,24 +47,26 @@ int64_t now_us() {
 }  // namespace
 
 Supervisor::Supervisor(std::string program, const Options& options, SignalInbox& signals,
-                       Watch& watch, LineWriter& writer)
+                       const Guard& guard, Watch& watch, LineWriter& writer)
     : program_(std::move(program)),
       options_(options),
       signals_(signals),
+      guard_(guard),
       watch_(watch),
       writer_(writer) {}
 
 Supervisor::~Supervisor() {
     for (auto& worker : workers_) {
-        if (!worker.alive) continue;
+        if (!worker.alive && !worker.leaves) continue;
         ::kill(-worker.pid, SIGKILL);
-        ::waitpid(worker.pid, nullptr, 0);
+        if (worker.alive) ::waitpid(worker.pid, nullptr, 0);
+        guard_.remove(worker.pid);
     }
 }
 
 Outcome Supervisor::run(const std::vector<WorkerPlan>& plans) {
     start(plans);
-    while (anyone_alive()) wait_for_events();
+    while (anything_left()) wait_for_events();
     report_the_others();
     if (phase_ == Phase::Running) watch_.finished();
     while (!watch_.verdict()) wait_for_events();
@@ -80,6 +87,7 @@ Supervisor::Worker Supervisor::start_worker(const WorkerPlan& plan, int nothing)
     LineReader err = make_reader(plan, standard_error);
     auto process =
         start_process(program_, options_.command, plan.environment, reads ? STDIN_FILENO : nothing);
+    guard_.add(process.pid);
     out.read_from(std::move(process.out));
     err.read_from(std::move(process.err));
     err.keep_last(limits::last_lines, limits::last_line_bytes);
@@ -123,13 +131,19 @@ void Supervisor::wait_for_events() {
         }
     }
     // Interrupted or expired: entries are as they were, and what is due is looked at below.
-    if (::poll(entries.data(), entries.size(), next_step_.poll_ms()) > 0) {
+    if (::poll(entries.data(), entries.size(), next_look().poll_ms()) > 0) {
         for (size_t i = 1; i < entries.size(); ++i) {
             if (readers[i] != nullptr && entries[i].revents != 0) readers[i]->read_some(writer_);
         }
     }
+    for (auto& worker : workers_) {
+        for (LineReader* reader : {&worker.out, &worker.err}) {
+            if (!writer_.full() && reader->due().expired()) reader->show_beginning(writer_);
+        }
+    }
     writer_.write_some();
     take_signals();
+    look_at_what_is_left();
     if (!verdict_taken_ && watch_.verdict()) take_verdict();
     if (next_step_.expired()) take_next_step();
 }
@@ -146,15 +160,36 @@ void Supervisor::take_signals() {
         children_changed = true;
         const bool died = info->ssi_code == CLD_EXITED || info->ssi_code == CLD_KILLED ||
                           info->ssi_code == CLD_DUMPED;
-        if (died && first_dead < 0) first_dead = static_cast<pid_t>(info->ssi_pid);
+        const auto child = static_cast<pid_t>(info->ssi_pid);
+        const bool is_rank = std::ranges::any_of(
+            workers_, [child](const Worker& worker) { return worker.pid == child; });
+        if (died && is_rank && first_dead < 0) first_dead = child;
     }
     if (!children_changed) return;
     notice_stops();
     collect_endings(first_dead);
+    reap_adopted();
+}
+
+// They may handle it, or not; Ctrl-Z stops this process as well.
+void Supervisor::pass_on(int number) {
+    if (anyone_alive()) say(cat("got ", signal_text(number), ", passed on to the ranks"));
+    writer_.write_some();
+    for (auto& worker : workers_) {
+        if (!worker.alive) continue;
+        worker.passed.push_back(number);
+        ::kill(-worker.pid, number);
+    }
+    if (number != SIGTSTP) return;
+    stop_this_process();
+    for (const auto& worker : workers_) {
+        if (worker.alive) ::kill(-worker.pid, SIGCONT);
+    }
 }
 
 void Supervisor::take_signal(int number) {
-    if (!anyone_alive()) {  // only output is left, or other nodes are
+    if (!ends_job(number)) return pass_on(number);
+    if (!anything_left()) {  // only output is left, or other nodes are
         if (number != SIGPIPE) writer_.clear();
         if (job_signal_ == 0) job_signal_ = number;
         watch_.raise(Verdict::Kind::Signal, number);
@@ -185,8 +220,10 @@ void Supervisor::notice_stops() {
         const int wanted = WSTOPPED | WCONTINUED | WNOHANG;
         while (::waitid(P_PID, static_cast<id_t>(worker.pid), &info, wanted) == 0 &&
                info.si_pid != 0) {
-            worker.stopped_by = info.si_code == CLD_STOPPED ? info.si_status : 0;
-            if (phase_ == Phase::Running) {
+            const bool was_stopped =
+                std::exchange(worker.stopped_by,
+                              info.si_code == CLD_STOPPED ? info.si_status : 0) != 0;
+            if (phase_ == Phase::Running && (was_stopped || worker.stopped_by != 0)) {
                 say(cat(name(worker), worker.stopped_by == 0
                                           ? " goes on"
                                           : " is stopped by " + signal_text(worker.stopped_by)));
@@ -216,15 +253,55 @@ bool Supervisor::collect(Worker& worker) {
     if (::waitid(P_PID, id, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
         return false;
     }
-    // Its process group ends with it; until it is reaped the number is surely its own.
-    ::kill(-worker.pid, SIGKILL);
+    // Its process group ends with it, in its own time: below a script is the program. SIGINT and
+    // SIGQUIT are not for all of it, as a shell has its background ignore them. Until the process
+    // is reaped the number is surely its own, and later while others of the group are there.
+    const auto tells_all = [](int number) { return number == SIGTERM || number == SIGHUP; };
+    if (std::ranges::none_of(worker.passed, tells_all)) {
+        ::kill(-worker.pid, SIGTERM);
+        ::kill(-worker.pid, SIGCONT);
+    }
     ::waitid(P_PID, id, &info, WEXITED);
     worker.alive = false;
+    worker.leaves = true;
+    worker.limit = Deadline::after_ms(options_.shutdown_timeout_ms);
     worker.ended_us = now_us();
     worker.ending = Ending{info.si_code != CLD_EXITED, info.si_status, info.si_code == CLD_DUMPED};
-    worker.out.drain(writer_);
-    worker.err.drain(writer_);
+    worker.out.read_all(writer_);
+    worker.err.read_all(writer_);
     return true;
+}
+
+void Supervisor::look_at_what_is_left() {
+    for (auto& worker : workers_) {
+        if (!worker.leaves) continue;
+        bool is_there = ::kill(-worker.pid, 0) == 0 || errno == EPERM;
+        if (is_there && (worker.limit.expired() || phase_ == Phase::Killing) && !worker.is_killed) {
+            ::kill(-worker.pid, SIGKILL);
+            worker.is_killed = true;
+            worker.limit = Deadline::after_ms(killed_ms);
+        }
+        if (worker.is_killed) is_there = is_there && !worker.limit.expired();
+        if (is_there && !worker.is_killed) end_who_missed_the_signal(worker.pid);
+        if (is_there) continue;
+        worker.leaves = false;
+        guard_.remove(worker.pid);
+        worker.out.drain(writer_);
+        worker.err.drain(writer_);
+    }
+}
+
+// What was below a rank that has ended is a child of this process now.
+void Supervisor::reap_adopted() {
+    siginfo_t info = {};
+    while (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
+        const auto is_it = [&](const Worker& worker) {
+            return worker.alive && worker.pid == info.si_pid;
+        };
+        if (std::ranges::any_of(workers_, is_it)) return;  // just now: another signal tells
+        ::waitid(P_PID, static_cast<id_t>(info.si_pid), &info, WEXITED | WNOHANG);
+        info = {};
+    }
 }
 
 // A process that dies closes its connections a moment before its parent can see it dead, so those
@@ -335,6 +412,21 @@ void Supervisor::report_the_others() {
 
 void Supervisor::say(const std::string& sentence) {
     writer_.push(STDERR_FILENO, cat("tuttirun: ", sentence, "\n"));
+}
+
+bool Supervisor::anything_left() const {
+    return std::ranges::any_of(workers_,
+                               [](const Worker& worker) { return worker.alive || worker.leaves; });
+}
+
+Deadline Supervisor::next_look() const {
+    Deadline next = next_step_;
+    for (const auto& worker : workers_) {
+        if (worker.leaves) next = next.or_earlier(Deadline::after_ms(look_ms));
+        if (writer_.full()) continue;
+        next = next.or_earlier(worker.out.due()).or_earlier(worker.err.due());
+    }
+    return next;
 }
 
 bool Supervisor::anyone_alive() const {

@@ -12,6 +12,7 @@
 #include "base/deadline.hpp"
 #include "base/ending.hpp"
 #include "failure.hpp"
+#include "guard.hpp"
 #include "options.hpp"
 #include "output.hpp"
 #include "plan.hpp"
@@ -30,8 +31,8 @@ struct Outcome {
 class Supervisor {
 public:
     // Standard input goes to rank 0 unless it is a terminal.
-    Supervisor(std::string program, const Options& options, SignalInbox& signals, Watch& watch,
-               LineWriter& writer);
+    Supervisor(std::string program, const Options& options, SignalInbox& signals,
+               const Guard& guard, Watch& watch, LineWriter& writer);
     Supervisor(const Supervisor&) = delete;
     Supervisor& operator=(const Supervisor&) = delete;
     ~Supervisor();  // nothing that it started lives on
@@ -52,8 +53,11 @@ private:
         LineReader err;
         std::string folder;  // of its error file
         bool alive = true;
-        int stopped_by = 0;            // signal, or 0
-        std::vector<int> passed = {};  // signals it had from us
+        bool leaves = false;                 // it has ended, others of its process group have not
+        Deadline limit = Deadline::never();  // when those are killed, or no longer waited for
+        bool is_killed = false;              // those
+        int stopped_by = 0;                  // signal, or 0
+        std::vector<int> passed = {};        // signals it had from us
         std::optional<Ending> ending = {};
         int64_t ended_us = 0;  // since 1970
     };
@@ -64,9 +68,12 @@ private:
     void wait_for_events();
     void take_signals();
     void take_signal(int number);
+    void pass_on(int number);
     void notice_stops();
     void collect_endings(pid_t first_dead);
     bool collect(Worker& worker);
+    void look_at_what_is_left();
+    void reap_adopted();
     void suspect(pid_t first_dead);
     void name_the_first();
     void take_verdict();
@@ -77,12 +84,15 @@ private:
     void say(const std::string& sentence);
 
     [[nodiscard]] bool anyone_alive() const;
+    [[nodiscard]] bool anything_left() const;
+    [[nodiscard]] Deadline next_look() const;
     [[nodiscard]] std::string name(const Worker& worker) const;
     [[nodiscard]] std::optional<Failure> first_failure() const;
 
     const std::string program_;  // a path
     const Options& options_;
     SignalInbox& signals_;
+    const Guard& guard_;
     Watch& watch_;
     LineWriter& writer_;
     std::vector<Worker> workers_;

@@ -85,6 +85,7 @@ void Address::set_port(int port) {
 
 std::string Address::host() const {
     char buffer[NI_MAXHOST];
+    const Opening opening;  // the name of an interface is asked of the kernel through a socket
     const int result = getnameinfo(get(), size, buffer, sizeof buffer, nullptr, 0, NI_NUMERICHOST);
     if (result != 0) return "an unknown address";
     const std::string text = buffer;

@@ -15,6 +15,7 @@
 #include "base/first_line.hpp"
 #include "base/hash.hpp"
 #include "base/resource_limits.hpp"
+#include "open_descriptors.hpp"
 
 namespace tutti::net {
 
@@ -34,6 +35,7 @@ bool is_link_local(const sockaddr* address) {
 
 std::vector<InterfaceEntry> all_entries() {
     ifaddrs* head = nullptr;
+    const Opening opening;  // the kernel is asked through sockets
     if (getifaddrs(&head) != 0) throw system_error(TUTTI_ERR_NETWORK, "getifaddrs", errno);
     const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> list(head, &freeifaddrs);
     std::vector<InterfaceEntry> all;

@@ -15,6 +15,7 @@
 #include "base/mutex.hpp"
 #include "base/thread.hpp"
 #include "handle.hpp"
+#include "open_descriptors.hpp"
 
 namespace tutti::net {
 namespace {
@@ -69,6 +70,19 @@ struct Loop::State {
             &wake);
     }
 
+    // What libuv returns.
+    int open() {
+        const Opening opening;
+        int result = uv_loop_init(&loop);
+        if (result < 0) return result;
+        result = uv_async_init(&loop, &wake, [](uv_async_t* woken) {
+            auto* state = static_cast<State*>(woken->data);
+            if (state->run_tasks()) state->close_everything();
+        });
+        if (result < 0) uv_loop_close(&loop);
+        return result;
+    }
+
     void run() noexcept {
         uv_run(&loop, UV_RUN_DEFAULT);
         TUTTI_ASSERT(uv_loop_close(&loop) == 0);
@@ -86,13 +100,7 @@ std::shared_ptr<Loop> Loop::shared() {
 
 Loop::Loop(std::string thread_name) : state_(std::make_unique<State>()) {
     check_descriptors();
-    check_uv(uv_loop_init(&state_->loop), "making an event loop");
-    const int result = uv_async_init(&state_->loop, &state_->wake, [](uv_async_t* wake) {
-        auto* state = static_cast<State*>(wake->data);
-        if (state->run_tasks()) state->close_everything();
-    });
-    if (result < 0) uv_loop_close(&state_->loop);
-    check_uv(result, "making an event loop");
+    check_uv(state_->open(), "making an event loop");
     state_->wake.data = state_.get();
     thread_name.resize(std::min(thread_name.size(), longest_thread_name));
     try {

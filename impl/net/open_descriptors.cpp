@@ -2,12 +2,14 @@
 // atomics only, because a child of fork must not wait for a lock.
 #include "open_descriptors.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <new>
 
@@ -47,6 +49,22 @@ Entry* find(int descriptor, bool make) noexcept {
     return &(*chunk)[static_cast<size_t>(descriptor % chunk_size)];
 }
 
+bool all_standard_are_open() {
+    for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number) {
+        if (::fcntl(number, F_GETFD) < 0) return false;
+    }
+    return true;
+}
+
+// Unless the program has put a file of its own there meanwhile.
+void give_back(int number) {
+    if (Entry* entry = find(number, false); entry != nullptr) {
+        entry->inode.store(0, std::memory_order_release);
+    }
+    const int flags = ::fcntl(number, F_GETFL);
+    if (flags >= 0 && (flags & O_PATH) != 0) ::close(number);
+}
+
 }  // namespace
 
 void track_open(int descriptor) noexcept {
@@ -71,6 +89,33 @@ void close_tracked(int descriptor) noexcept {
 
 Mutex& between_forks() noexcept {
     return gate;
+}
+
+Opening::Opening() noexcept : lock_(gate.native()) {
+    if (all_standard_are_open()) return;
+    // "/" can always be opened so, and a read or write fails as if it were closed.
+    while (count_ < static_cast<int>(taken_.size())) {
+        const int number = ::open("/", O_PATH | O_CLOEXEC);
+        if (number > STDERR_FILENO) ::close(number);
+        if (number < 0 || number > STDERR_FILENO) return;
+        track_open(number);
+        taken_[static_cast<size_t>(count_++)] = number;
+    }
+}
+
+Opening::~Opening() {
+    const int number = errno;
+    while (count_ > 0) give_back(taken_[static_cast<size_t>(--count_)]);
+    errno = number;
+}
+
+int above_standard(int descriptor) noexcept {
+    if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
+    const int other = ::fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    const int number = errno;
+    ::close(descriptor);
+    errno = number;
+    return other;
 }
 
 void before_fork() noexcept TUTTI_NO_THREAD_SAFETY_ANALYSIS {

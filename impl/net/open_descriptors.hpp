@@ -3,7 +3,9 @@
 // and a lock released, whatever the child does. Any thread.
 #pragma once
 
+#include <array>
 #include <cerrno>
+#include <mutex>
 
 #include "base/mutex.hpp"
 
@@ -17,15 +19,34 @@ void track_open(int descriptor) noexcept;
 // Untracks it first: another thread may get the number next.
 void close_tracked(int descriptor) noexcept;
 
-// Calls open(), which returns a descriptor, or -1 with errno set, and tracks it; no fork comes
-// between.
+// While one lives, no fork comes, and what is opened, by a library too, has no number below 3: what
+// a program prints whose standard output is closed must not go into a connection. The closed ones
+// of 0, 1 and 2 are taken by descriptors that cannot be read or written, and are free again
+// afterwards: the program may want to open a file that has one of them.
+class Opening {
+public:
+    Opening() noexcept;
+    ~Opening();
+    Opening(const Opening&) = delete;
+    Opening& operator=(const Opening&) = delete;
+
+private:
+    const std::lock_guard<std::mutex> lock_;
+    std::array<int, 3> taken_{};
+    int count_ = 0;
+};
+
+// The same descriptor, under another number if its own is below 3.
+int above_standard(int descriptor) noexcept;
+
+// Calls open(), which returns a descriptor, or -1 with errno set, and tracks it.
 template <typename Open>
 int open_tracked(Open&& open) noexcept {
     int descriptor = -1;
     int number = 0;
     {
-        const Lock lock(between_forks());
-        descriptor = open();
+        const Opening opening;
+        descriptor = above_standard(open());
         number = errno;
         track_open(descriptor);
     }

@@ -12,6 +12,7 @@
 #include "base/assert.hpp"
 #include "descriptor.hpp"
 #include "handle.hpp"
+#include "open_descriptors.hpp"
 
 namespace tutti::net {
 namespace {
@@ -117,7 +118,10 @@ std::unique_ptr<Stream> Stream::adopt(Loop& loop, int fd, Events events) {
     auto core = std::make_shared<Core>();
     core->loop = &loop;
     core->events = std::move(events);
-    check_uv(uv_tcp_init(loop.native(), &core->tcp), "adopting a connection");
+    {
+        const Opening opening;  // with its first stream a loop opens a descriptor
+        check_uv(uv_tcp_init(loop.native(), &core->tcp), "adopting a connection");
+    }
     Handle::keep(core, &core->tcp);
     auto stream = std::unique_ptr<Stream>(new Stream(core));
     check_uv(uv_tcp_open(&core->tcp, fd), "adopting a connection");

@@ -87,7 +87,9 @@ enum {
 TUTTI_API void tutti_new_group_options_init(tutti_new_group_options* options, size_t size);
 
 /** Makes the default group, TUTTI_GROUP_WORLD. Every rank calls this once. It returns when all
- *  ranks have called it.
+ *  ranks have called it. A process may have its standard input, output or error closed, as a daemon
+ *  has: no descriptor of the library has their numbers, which stay free. Programs that the process
+ *  executes inherit none of the library's descriptors.
  *  @param backend      how the ranks communicate; NULL, the same on all ranks, chooses "shm" if all
  *                      ranks share memory, "hierarchy" if some do, else "gloo":
  *                      "gloo": TCP, any hosts;

@@ -1,12 +1,15 @@
 // Put in front of every file of Gloo while it is compiled (-include), so that its sources stay as
 // Debian ships them. Three things change: what Gloo would print goes to tutti's log, what it writes
-// to a closed connection is an error, not a SIGPIPE, and its descriptors are closed when the program
-// executes another. Both functions are defined in
-// impl/transport/gloo/; their levels are those of impl/base/log.hpp. Called on any thread of Gloo's.
+// to a closed connection is an error, not a SIGPIPE, and its descriptors are opened as tutti's own
+// are: closed when the program executes another, from the moment they are there, and with no number
+// that belongs to a standard stream. The functions are defined in impl/transport/gloo/hooks.cpp; the
+// levels are those of impl/base/log.hpp. Called on any thread of Gloo's.
 #pragma once
 
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -19,6 +22,13 @@ __attribute__((visibility("hidden"))) void tutti_gloo_log(int level, const char*
 __attribute__((visibility("hidden"))) ssize_t tutti_gloo_writev(int descriptor,
                                                                 const struct iovec* pieces,
                                                                 int count);
+__attribute__((visibility("hidden"))) int tutti_gloo_socket(int family, int type, int protocol);
+__attribute__((visibility("hidden"))) int tutti_gloo_accept(int descriptor,
+                                                            struct sockaddr* address,
+                                                            socklen_t* size);
+__attribute__((visibility("hidden"))) int tutti_gloo_epoll(void);
+__attribute__((visibility("hidden"))) int tutti_gloo_pipe(int* ends, int flags);
+__attribute__((visibility("hidden"))) int tutti_gloo_getifaddrs(struct ifaddrs** list);
 }
 
 #undef GLOO_ERROR
@@ -29,5 +39,10 @@ __attribute__((visibility("hidden"))) ssize_t tutti_gloo_writev(int descriptor,
 #define GLOO_INFO(...) ::tutti_gloo_log(3, ::gloo::MakeString(__VA_ARGS__).c_str())
 
 #define writev tutti_gloo_writev
-#define epoll_create(size) epoll_create1(EPOLL_CLOEXEC)
-#define pipe(descriptors) pipe2(descriptors, O_CLOEXEC)
+#define socket(family, type, protocol) tutti_gloo_socket(family, type, protocol)
+// Its class Socket has a function of that name, which has this one then.
+#define accept tutti_gloo_accept
+#define epoll_create(size) tutti_gloo_epoll()
+#define pipe(ends) tutti_gloo_pipe(ends, 0)
+#define pipe2(ends, flags) tutti_gloo_pipe(ends, flags)
+#define getifaddrs(list) tutti_gloo_getifaddrs(list)

@@ -76,6 +76,23 @@ case_output_that_cannot_be_written_is_a_failure() {
     done
 }
 
+# Nothing ends its line, and it waits to be read before it goes on.
+case_a_question_is_seen_before_it_is_answered() {
+    mkfifo "$folder/answer"
+    launch_in_background --nproc-per-node 2 sh -c '
+        if [ "$RANK" = 0 ]; then
+            printf "\303\251t\303\251? "
+            read -r answer <"$folder/answer"
+            printf "%s\n" "$answer"
+        fi'
+    question='[rank 0] été? '
+    [ "$(head -c 16 <&3)" = "$question" ] || fail "the question is not there"
+    echo yes >"$folder/answer"
+    finish
+    expect_code 0
+    [ "$(cat "$folder/out")" = yes ] || fail "not the answer alone: $(cat "$folder/out")"
+}
+
 # Nobody reads; the ranks end well, and their output comes after that.
 case_output_that_nobody_reads_is_a_failure() {
     mkfifo "$folder/both" "$folder/word"
@@ -245,6 +262,109 @@ case_what_a_rank_leaves_behind_ends_with_it() {
     finish
     expect_code 0
     wait_until_released
+}
+
+# What is below a shell that a signal ends at once.
+case_a_program_below_a_script_has_the_time_to_end() {
+    mkfifo "$folder/go.0" "$folder/go.1" "$folder/never"
+    cat >"$folder/program" <<'END'
+exec 7<>"$folder/never"
+trap 'read -r word <"$folder/go.$RANK"; echo "saved after $word"; exit 0' TERM
+echo ready
+read -r word <&7
+END
+    launch_in_background --nproc-per-node 2 --shutdown-timeout 3600 bash -c '
+        echo $$ >"$folder/pid.$RANK"; bash "$folder/program"; exit 0'
+    wait_for_lines ready 2
+    kill -s TERM "$launcher"
+    for rank in 0 1; do
+        while [ -e "/proc/$(cat "$folder/pid.$rank")" ]; do :; done
+    done
+    for rank in 0 1; do echo "the script" >"$folder/go.$rank"; done
+    finish
+    expect_code 143
+    for rank in 0 1; do expect_line out "^\[rank $rank\] saved after the script\$"; done
+}
+
+case_a_program_below_a_script_that_does_not_end_is_killed() {
+    make_held_fifo
+    launch_in_background --shutdown-timeout 1 bash -c '
+        sh -c "trap \"\" TERM; exec 4>\"$folder/held\"; echo ready; exec tail -f /dev/null"; exit 0'
+    wait_for_lines ready 1
+    kill -s TERM "$launcher"
+    finish
+    expect_code 143
+    wait_until_released
+}
+
+case_a_program_below_a_script_ends_when_another_rank_fails() {
+    make_held_fifo
+    mkfifo "$folder/fail"
+    launch_in_background --nproc-per-node 2 bash -c '
+        if [ "$RANK" = 1 ]; then read -r word <"$folder/fail"; exit 6; fi
+        sh -c "exec 4>\"$folder/held\"; echo ready; exec tail -f /dev/null"; exit 0'
+    wait_for_lines ready 1
+    echo now >"$folder/fail"
+    finish
+    expect_code 6
+    wait_until_released
+}
+
+# `tail` would notice that nobody reads its output any more.
+case_a_program_below_a_script_dies_with_the_launcher() {
+    make_held_fifo
+    mkfifo "$folder/never"
+    launch_in_background --nproc-per-node 2 bash -c '
+        sh -c "exec 4>\"$folder/held\" 7<>\"$folder/never\"; echo ready; read -r word <&7"; exit 0'
+    wait_for_lines ready 2
+    kill -s KILL "$launcher"
+    wait_until_released
+}
+
+case_signals_of_the_user_reach_the_ranks_and_end_nothing() {
+    for option in '' --signals-to-handle=SIGTERM,SIGALRM; do
+        for signal in USR1 USR2 ALRM; do
+            [ "$signal" != ALRM ] || [ -n "$option" ] || continue
+            rm -f "$folder/both" "$folder/never"
+            mkfifo "$folder/never"
+            export signal
+            launch_in_background $option --nproc-per-node 2 --shutdown-timeout 0 bash -c '
+                trap "echo got $signal; echo goes on; exit 0" "$signal"
+                exec 7<>"$folder/never"
+                echo ready
+                read -r word <&7'
+            wait_for_lines ready 2
+            kill -s "$signal" "$launcher"
+            finish
+            expect_code 0
+            for rank in 0 1; do
+                expect_line out "^\[rank $rank\] got $signal\$"
+                expect_line out "^\[rank $rank\] goes on\$"
+            done
+        done
+    done
+}
+
+state_of() {
+    sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status"
+}
+
+case_ctrl_z_stops_the_ranks_and_they_go_on_with_the_launcher() {
+    mkfifo "$folder/go.0" "$folder/go.1"
+    launch_in_background --nproc-per-node 2 sh -c '
+        echo $$ >"$folder/pid.$RANK"; echo ready
+        read -r word <"$folder/go.$RANK"; echo "$word"'
+    wait_for_lines ready 2
+    kill -s TSTP "$launcher"
+    for process in "$launcher" "$(cat "$folder/pid.0")" "$(cat "$folder/pid.1")"; do
+        until [ "$(state_of "$process")" = T ]; do :; done
+    done
+    kill -s CONT "$launcher"
+    for rank in 0 1; do echo further >"$folder/go.$rank"; done
+    finish
+    expect_code 0
+    for rank in 0 1; do expect_line out "^\[rank $rank\] further\$"; done
+    expect_no_line out 'is stopped'
 }
 
 case_a_program_that_cannot_be_run_is_named() {

@@ -68,7 +68,6 @@ void seal_listening_socket(const std::shared_ptr<tcp::Device>& device) {
         int descriptor = -1;
         std::from_chars(name.data(), name.data() + name.size(), descriptor);
         if (!is_listening_at(descriptor, port)) continue;
-        net::track_open(descriptor);
         return seal(descriptor);
     }
     log(LogLevel::Warning, "gloo: cannot find its listening socket, which stays open");
@@ -79,12 +78,14 @@ void seal_listening_socket(const std::shared_ptr<tcp::Device>& device) {
 // Readable when the loop shall hurry.
 class Device::Spin : public LoopHandler {
 public:
-    Spin() : descriptor_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC | EFD_SEMAPHORE)) {
+    Spin()
+        : descriptor_(net::open_tracked(
+              [] { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC | EFD_SEMAPHORE); })) {
         if (descriptor_ < 0) {
             throw system_error(TUTTI_ERR_OUT_OF_MEMORY, "eventfd", errno);
         }
     }
-    ~Spin() override { ::close(descriptor_); }
+    ~Spin() override { net::close_tracked(descriptor_); }
     [[nodiscard]] int descriptor() const { return descriptor_; }
     void begin() const noexcept {
         const uint64_t one = 1;

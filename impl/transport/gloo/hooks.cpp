@@ -1,16 +1,29 @@
-// What Gloo calls instead of stderr and writev; packaging/gloo/tutti_gloo_hooks.h puts them in its
-// place. Any thread.
+// What Gloo calls instead of stderr, writev and the calls that open descriptors;
+// packaging/gloo/tutti_gloo_hooks.h puts them in their place. Any thread.
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <cstdint>
 
 #include "base/log.hpp"
+#include "net/open_descriptors.hpp"
+
+using tutti::net::open_tracked;
 
 extern "C" {
 [[gnu::visibility("hidden")]] void tutti_gloo_log(int level, const char* message);
 [[gnu::visibility("hidden")]] ssize_t tutti_gloo_writev(int descriptor, const iovec* pieces,
                                                         int count);
+[[gnu::visibility("hidden")]] int tutti_gloo_socket(int family, int type, int protocol);
+[[gnu::visibility("hidden")]] int tutti_gloo_accept(int descriptor, sockaddr* address,
+                                                    socklen_t* size);
+[[gnu::visibility("hidden")]] int tutti_gloo_epoll();
+[[gnu::visibility("hidden")]] int tutti_gloo_pipe(int* ends, int flags);
+[[gnu::visibility("hidden")]] int tutti_gloo_getifaddrs(ifaddrs** list);
 }
 
 void tutti_gloo_log(int level, const char* message) {
@@ -22,4 +35,31 @@ ssize_t tutti_gloo_writev(int descriptor, const iovec* pieces, int count) {
     message.msg_iov = const_cast<iovec*>(pieces);
     message.msg_iovlen = static_cast<size_t>(count);
     return sendmsg(descriptor, &message, MSG_NOSIGNAL);
+}
+
+int tutti_gloo_socket(int family, int type, int protocol) {
+    return open_tracked([&] { return ::socket(family, type | SOCK_CLOEXEC, protocol); });
+}
+
+int tutti_gloo_accept(int descriptor, sockaddr* address, socklen_t* size) {
+    return open_tracked([&] { return ::accept4(descriptor, address, size, SOCK_CLOEXEC); });
+}
+
+int tutti_gloo_epoll() {
+    return open_tracked([] { return ::epoll_create1(EPOLL_CLOEXEC); });
+}
+
+// It asks the kernel through a socket.
+int tutti_gloo_getifaddrs(ifaddrs** list) {
+    const tutti::net::Opening opening;
+    return ::getifaddrs(list);
+}
+
+int tutti_gloo_pipe(int* ends, int flags) {
+    const tutti::net::Opening opening;
+    const int result = ::pipe2(ends, flags | O_CLOEXEC);
+    if (result != 0) return result;
+    tutti::net::track_open(ends[0]);
+    tutti::net::track_open(ends[1]);
+    return result;
 }

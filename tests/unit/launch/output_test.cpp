@@ -161,6 +161,117 @@ void output_for_a_reader_that_is_gone_is_dropped(void**) {
     assert_int_equal(fixture.writer.fault()->number, EPIPE);
 }
 
+// A question, and what is written behind its answer.
+void the_beginning_of_a_line_is_shown_when_it_is_due(void**) {
+    Fixture fixture;
+    assert_true(fixture.reader.due().is_never());
+    fixture.rank.put("one\nGo on? ");
+    fixture.reader.read_some(fixture.writer);
+    assert_false(fixture.reader.due().is_never());
+    assert_string_equal(fixture.arrived().c_str(), "[rank 7] one\n");
+    fixture.reader.show_beginning(fixture.writer);
+    assert_true(fixture.reader.due().is_never());
+    assert_string_equal(fixture.arrived().c_str(), "[rank 7] Go on? ");
+    fixture.rank.put("yes\nnext\n");
+    fixture.reader.read_some(fixture.writer);
+    assert_true(fixture.reader.due().is_never());
+    assert_string_equal(fixture.arrived().c_str(), "yes\n[rank 7] next\n");
+    assert_true(fixture.writer.empty());
+}
+
+void what_a_carriage_return_overwrites_has_its_prefix_too(void**) {
+    Fixture fixture;
+    for (const char* step : {"\r1 of 3", "\r2 of 3", "\r3 of 3"}) {
+        fixture.rank.put(step);
+        fixture.reader.read_some(fixture.writer);
+        fixture.reader.show_beginning(fixture.writer);
+    }
+    assert_string_equal(fixture.arrived().c_str(),
+                        "\r[rank 7] 1 of 3\r[rank 7] 2 of 3\r[rank 7] 3 of 3");
+    fixture.rank.put("\nas on Windows\r\n");
+    fixture.reader.read_some(fixture.writer);
+    assert_string_equal(fixture.arrived().c_str(), "\n[rank 7] as on Windows\r\n");
+    // The other custom: the return behind the text.
+    fixture.rank.put("1 of 2\r");
+    fixture.reader.read_some(fixture.writer);
+    fixture.reader.show_beginning(fixture.writer);
+    fixture.rank.put("2 of 2\r");
+    fixture.reader.drain(fixture.writer);
+    assert_string_equal(fixture.arrived().c_str(), "[rank 7] 1 of 2\r[rank 7] 2 of 2\r\n");
+}
+
+void a_line_that_is_shown_in_part_is_ended_before_another(void**) {
+    Fixture fixture;
+    Pipe rank;
+    LineReader other(std::move(rank.reading), fixture.output.writing.get(), "[rank 8] ");
+    fixture.rank.put("one");
+    fixture.reader.read_some(fixture.writer);
+    fixture.reader.show_beginning(fixture.writer);
+    rank.put("other\n");
+    other.read_some(fixture.writer);
+    assert_string_equal(fixture.arrived().c_str(), "[rank 7] one\n[rank 8] other\n");
+    fixture.rank.put("\n");  // its line is ended already
+    fixture.reader.read_some(fixture.writer);
+    assert_string_equal(fixture.arrived().c_str(), "");
+    fixture.rank.put("two");
+    fixture.reader.read_some(fixture.writer);
+    fixture.reader.show_beginning(fixture.writer);
+    fixture.writer.push(fixture.output.writing.get(), "tuttirun: so\n");
+    fixture.rank.put(" three\n\n");
+    fixture.reader.read_some(fixture.writer);
+    assert_string_equal(fixture.arrived().c_str(),
+                        "[rank 7] two\ntuttirun: so\n[rank 7]  three\n[rank 7] \n");
+}
+
+void a_line_that_is_shown_in_part_is_ended_at_the_end(void**) {
+    Fixture fixture;
+    fixture.rank.put("100 %");
+    fixture.reader.read_some(fixture.writer);
+    fixture.reader.show_beginning(fixture.writer);
+    fixture.reader.drain(fixture.writer);
+    assert_string_equal(fixture.arrived().c_str(), "[rank 7] 100 %\n");
+}
+
+void no_character_is_shown_in_part(void**) {
+    const std::string characters = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80";
+    Fixture fixture;
+    std::string shown;
+    for (const char byte : characters) {
+        fixture.rank.put(std::string(1, byte));
+        fixture.reader.read_some(fixture.writer);
+        fixture.reader.show_beginning(fixture.writer);
+        const std::string piece = fixture.arrived();
+        if (piece.empty()) continue;
+        shown += piece + "|";
+    }
+    assert_string_equal(shown.c_str(), "[rank 7] a|\xc3\xa9|\xe2\x82\xac|\xf0\x9f\x98\x80|");
+}
+
+void no_character_of_a_long_line_is_cut(void**) {
+    Fixture fixture;
+    std::string line = "x";  // so that the longest length ends within a character
+    while (line.size() < longest_line + 100) line += "\xe2\x82\xac";
+    std::string text;
+    for (size_t sent = 0; sent < line.size(); sent += 10'000) {
+        fixture.rank.put(line.substr(sent, 10'000));
+        fixture.reader.read_some(fixture.writer);
+        text += fixture.arrived();
+    }
+    fixture.reader.drain(fixture.writer);
+    text += fixture.arrived();
+    const size_t first = longest_line - (longest_line - 1) % 3;
+    assert_true(text ==
+                "[rank 7] " + line.substr(0, first) + "\n[rank 7] " + line.substr(first) + "\n");
+}
+
+void a_line_that_is_remembered_is_not_cut_in_a_character(void**) {
+    Fixture fixture;
+    fixture.reader.keep_last(2, 3);
+    fixture.rank.put("ab\xc3\xa9\n");
+    fixture.reader.read_some(fixture.writer);
+    assert_true(fixture.reader.last_lines() == std::deque<std::string>({"ab"}));
+}
+
 void the_last_lines_are_remembered_and_cut(void**) {
     Fixture fixture;
     fixture.reader.keep_last(2, 3);
@@ -195,6 +306,13 @@ int main() {
         TUTTI_TEST(lines_for_two_targets_keep_their_order),
         TUTTI_TEST(a_reader_that_does_not_read_blocks_nothing_and_nothing_is_lost),
         TUTTI_TEST(output_for_a_reader_that_is_gone_is_dropped),
+        TUTTI_TEST(the_beginning_of_a_line_is_shown_when_it_is_due),
+        TUTTI_TEST(what_a_carriage_return_overwrites_has_its_prefix_too),
+        TUTTI_TEST(a_line_that_is_shown_in_part_is_ended_before_another),
+        TUTTI_TEST(a_line_that_is_shown_in_part_is_ended_at_the_end),
+        TUTTI_TEST(no_character_is_shown_in_part),
+        TUTTI_TEST(no_character_of_a_long_line_is_cut),
+        TUTTI_TEST(a_line_that_is_remembered_is_not_cut_in_a_character),
         TUTTI_TEST(the_last_lines_are_remembered_and_cut),
         TUTTI_TEST(a_log_gets_what_was_written_whether_or_not_it_is_shown),
     };
