@@ -49,7 +49,9 @@ public:
         std::string key;                                 // unique within the group
         std::optional<std::vector<int>> participants{};  // ascending; nothing: all ranks
         uint32_t new_groups = 0;                         // how many group ids the step needs
-        int deadline_rank = -1;           // once that rank has arrived, only its deadline counts
+        // Once that rank has arrived, only its deadline counts. Others wait for that as long again
+        // as their own, and then for the answer; they end without it if their time was shorter.
+        int deadline_rank = -1;
         std::function<void()> stalled{};  // after a second without progress; may throw
     };
     struct Outcome {

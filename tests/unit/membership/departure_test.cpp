@@ -1,5 +1,5 @@
-// A rank whose coordinator goes: if the rank leaves, too, it waits for nobody who is gone, and if it
-// cannot reach the next one for want of descriptors, it blames nobody else. The test plays the
+// A rank whose coordinator goes: if the rank leaves, too, it waits for nobody who is gone, and if
+// it cannot reach the next one for want of descriptors, it blames nobody else. The test plays the
 // coordinator, and ranks that are gone: where those would listen nobody does.
 #include <arpa/inet.h>
 #include <sys/socket.h>
