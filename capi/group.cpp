@@ -104,16 +104,6 @@ void init_world(const char* backend, const char* init_method, const char* descri
     make_world(wanted);
 }
 
-// The options of a split, apart from who is in which part.
-tutti::SplitOptions read_split(const char* function, const char* description,
-                               const tutti_new_group_options& options) {
-    tutti::SplitOptions wanted;
-    wanted.function = function;
-    wanted.description = description == nullptr ? "" : description;
-    wanted.timeout_ms = options.timeout_ms;
-    return wanted;
-}
-
 std::optional<bool> read_reproducible(uint32_t choice) {
     if (choice > TUTTI_NOT_REPRODUCIBLE) {
         capi::refuse("options.reproducible is ", choice,
@@ -129,17 +119,36 @@ tutti::Device read_bound(const tutti::Group& parent, const tutti_new_group_optio
     return parent.bound_device_for({options.device_type, options.device_index});
 }
 
-// A fault of this rank's arguments fails the others' calls, which would wait for it. Where only
-// members call, it is not known whom to tell.
+// Whether only members call, also where the options are refused for something else.
+bool is_local(const tutti_new_group_options* options) {
+    if (options == nullptr) return false;
+    const bool has_flag = options->struct_size >= capi::shortest_options &&
+                          options->struct_size <= capi::longest_options;
+    return has_flag && options->use_local_synchronization != 0;
+}
+
+// The options of a new group. A fault of this rank's arguments fails the others' calls, which would
+// wait for it. Where only members call, they are known once `read` has set the callers.
 template <typename Read>
-void read_or_decline(tutti::Group& group, const tutti::SplitOptions& wanted, uint32_t only_members,
-                     Read&& read) {
+tutti::SplitOptions read_or_decline(tutti::Group& group, const char* function,
+                                    const char* description, const tutti_new_group_options* options,
+                                    Read&& read) {
+    tutti::SplitOptions wanted;
+    wanted.function = function;
+    wanted.description = description == nullptr ? "" : description;
     try {
-        read();
+        const tutti_new_group_options given = capi::read_options(options);
+        capi::check_flag(given.use_local_synchronization, "options.use_local_synchronization");
+        wanted.timeout_ms = given.timeout_ms;
+        read(wanted, given);
+        wanted.reproducible = read_reproducible(given.reproducible);
+        wanted.bound = read_bound(group, given);
     } catch (const tutti::Error& error) {
-        if (only_members == 0) group.decline(wanted, error.status());
+        wanted.bound = {};
+        if (wanted.callers || !is_local(options)) group.decline(wanted, error.status());
         throw;
     }
+    return wanted;
 }
 
 // Checked against the ranks of the group that they are chosen from.
@@ -294,23 +303,19 @@ tutti_status tutti_new_group(tutti_group* group, const int32_t* ranks, int64_t c
                              tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
-        const tutti_new_group_options given = capi::read_options(options);
-        capi::check_flag(given.use_local_synchronization, "options.use_local_synchronization");
-        capi::need_output(out_group, "out_group");
-        tutti::SplitOptions wanted = read_split("new_group", description, given);
-        read_or_decline(*pin, wanted, given.use_local_synchronization, [&] {
-            wanted.backend = backend == nullptr ? "" : read_backend(backend);
+        const auto read = [&](tutti::SplitOptions& wanted, const tutti_new_group_options& given) {
             wanted.parts = {read_ranks(ranks, count, pin->size())};
-            wanted.reproducible = read_reproducible(given.reproducible);
-            wanted.bound = read_bound(*pin, given);
-        });
-        if (given.use_local_synchronization != 0) {
-            wanted.callers = wanted.parts.front();
-            if (!std::ranges::binary_search(*wanted.callers, pin->rank())) {
-                capi::refuse("ranks has not this rank, ", pin->rank(),
-                             ", and with options.use_local_synchronization only members call");
+            if (given.use_local_synchronization != 0) {
+                if (!std::ranges::binary_search(wanted.parts.front(), pin->rank())) {
+                    capi::refuse("ranks has not this rank, ", pin->rank(),
+                                 ", and with options.use_local_synchronization only members call");
+                }
+                wanted.callers = wanted.parts.front();
             }
-        }
+            wanted.backend = backend == nullptr ? "" : read_backend(backend);
+            capi::need_output(out_group, "out_group");
+        };
+        const auto wanted = read_or_decline(*pin, "new_group", description, options, read);
         capi::Reserved<tutti_group> slot;
         auto made = pin->split(wanted);
         *out_group = made ? slot.publish(std::move(made)) : TUTTI_GROUP_NON_MEMBER;
@@ -323,18 +328,16 @@ tutti_status tutti_split_group(tutti_group* group, const int32_t* ranks, int64_t
                                tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
-        const tutti_new_group_options given = capi::read_options(options);
-        if (given.use_local_synchronization != 0) {
-            capi::refuse("options.use_local_synchronization is ", given.use_local_synchronization,
-                         "; all ranks split together, so it must be 0");
-        }
-        capi::need_output(out_group, "out_group");
-        tutti::SplitOptions wanted = read_split("split_group", description, given);
-        read_or_decline(*pin, wanted, 0, [&] {
+        const auto read = [&](tutti::SplitOptions& wanted, const tutti_new_group_options& given) {
+            if (given.use_local_synchronization != 0) {
+                capi::refuse("options.use_local_synchronization is ",
+                             given.use_local_synchronization,
+                             "; all ranks split together, so it must be 0");
+            }
             wanted.parts = read_parts(ranks, count, sizes, split_count, pin->size());
-            wanted.reproducible = read_reproducible(given.reproducible);
-            wanted.bound = read_bound(*pin, given);
-        });
+            capi::need_output(out_group, "out_group");
+        };
+        const auto wanted = read_or_decline(*pin, "split_group", description, options, read);
         capi::Reserved<tutti_group> slot;
         auto made = pin->split(wanted);
         *out_group = made ? slot.publish(std::move(made)) : TUTTI_GROUP_NON_MEMBER;

@@ -39,11 +39,14 @@ void* alloc_here(tutti::Group& group, size_t bytes, int64_t timeout_ms) {
     return made.memory->data();
 }
 
+// Also of a device that is not here, which the others hear of.
 void* alloc_on_device(tutti::Group& group, size_t bytes, const tutti_memory_options& options) {
     const tutti::Alloc call{0};
     std::shared_ptr<void> memory;
     tutti::Status why_not;
     try {
+        capi::check_device(options.device_type, options.device_index, "options");
+        group.check_bound({options.device_type, options.device_index}, "the options name");
         memory = tutti::device::Driver::of(options.device_type).alloc(options.device_index, bytes);
     } catch (...) {
         why_not = tutti::current_status();
@@ -75,11 +78,10 @@ tutti_status tutti_memory_alloc(tutti_group* group, int64_t bytes,
         const capi::GroupPin pin = capi::need_group(group);
         const size_t size = capi::read_count(bytes, "bytes");
         const tutti_memory_options given = capi::read_options(options);
-        capi::check_device(given.device_type, given.device_index, "options");
-        pin->check_bound({given.device_type, given.device_index}, "the options name");
         capi::need_output(out_memory, "out_memory");
-        *out_memory = given.device_type == TUTTI_CPU ? alloc_here(*pin, size, given.timeout_ms)
-                                                     : alloc_on_device(*pin, size, given);
+        const bool is_here = given.device_type == TUTTI_CPU && given.device_index == 0;
+        *out_memory =
+            is_here ? alloc_here(*pin, size, given.timeout_ms) : alloc_on_device(*pin, size, given);
     });
 }
 

@@ -276,14 +276,19 @@ tutti_status tutti_mesh_flatten(tutti_mesh* mesh, const char* dim_name,
                                 tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const MeshPin pin(mesh, "mesh");
-        const tutti_group_options given = capi::read_group_options(options);
-        std::optional<bool> reproducible;  // as the mesh was made
-        if (given.reproducible != 0) reproducible = true;
         if (dim_name != nullptr && *dim_name == '\0') capi::refuse("dim_name is empty");
-        capi::need_output(out_mesh, "out_mesh");
+        const std::string name = dim_name == nullptr ? "" : dim_name;
+        tutti::MeshOptions wanted;
+        try {
+            read_group_defaults(options, wanted);
+            wanted.bound = pin->bound_device_for(wanted.bound);
+            capi::need_output(out_mesh, "out_mesh");
+        } catch (const tutti::Error& error) {
+            pin->decline_flatten(name, error.status());
+            throw;
+        }
         *out_mesh =
-            hand_out_mesh(pin->flatten(dim_name == nullptr ? "" : dim_name, given.timeout_ms,
-                                       reproducible, {given.device_type, given.device_index}));
+            hand_out_mesh(pin->flatten(name, wanted.timeout_ms, wanted.reproducible, wanted.bound));
     });
 }
 

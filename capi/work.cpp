@@ -169,7 +169,15 @@ tutti_status tutti_work_synchronize(tutti_work* work, void* stream, tutti_error*
         if (stream == nullptr) return;
         const auto end = pin->stream_end();
         if (!end) capi::refuse("stream is given, and the operation has no buffers on a device");
-        end->hold(stream);
+        try {
+            end->hold(stream);
+        } catch (const tutti::Error& error) {
+            const tutti_status code = error.status().code;
+            const bool is_refusal =
+                code == TUTTI_ERR_INVALID_ARGUMENT || code == TUTTI_ERR_UNSUPPORTED;
+            if (is_refusal) throw capi::Refusal(error.status());
+            throw;
+        }
     });
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/status.hpp"
 #include "fingerprint.hpp"
 #include "pieces.hpp"
 #include "reduce/reduce_op.hpp"
@@ -65,6 +66,7 @@ struct FlatCall {
     // Of a call on a device: the caller's stream, null for none, and what it had before the call.
     void* stream = nullptr;
     std::shared_ptr<const device::Event> begun{};
+    std::shared_ptr<const Status> fault{};  // the device has failed before the call's turn
 
     [[nodiscard]] ConstBytes input() const { return inputs.first(); }
     [[nodiscard]] Bytes output() const { return outputs.first(); }

@@ -36,7 +36,12 @@ bool Event::passed() const {
 }
 
 void Event::hold(void* stream) const {
-    Driver::ask_for_caller(driver_.table_.stream_wait_event, device_, stream, event_);
+    driver_.check_stream(device_, stream, "stream");
+    precede(stream);
+}
+
+void Event::precede(void* stream) const {
+    Driver::ask(driver_.table_.stream_wait_event, device_, stream, event_);
 }
 
 void* Unused::take(int device) {
@@ -127,18 +132,32 @@ void Driver::check_memory(int device, const void* memory, const std::string& arg
     refuse(argument, " is memory of ", name(place), ", not of ", name(device));
 }
 
-EventPointer Driver::record_for_caller(int device, void* stream, const char* argument) {
-    int32_t capturing = 0;
+template <typename Ask>
+void Driver::ask_of_stream(int device, void* stream, const char* argument, Ask&& ask) const {
     try {
-        ask_for_caller(table_.stream_is_capturing, device, stream, &capturing);
-        if (capturing == 0) return std::make_shared<const Event>(*this, device, stream, true);
+        ask();
     } catch (const Error& error) {
         const Status& status = error.status();
         if (status.code != TUTTI_ERR_INVALID_ARGUMENT || stream == nullptr) throw;
         refuse(argument, " is no stream of ", name(device), ": ", status.message);
     }
+}
+
+void Driver::check_stream(int device, void* stream, const char* argument) const {
+    int32_t capturing = 0;
+    ask_of_stream(device, stream, argument,
+                  [&] { ask_for_caller(table_.stream_is_capturing, device, stream, &capturing); });
+    if (capturing == 0) return;
     throw Error(TUTTI_ERR_UNSUPPORTED,
                 cat(argument, " is being captured into a graph, and this operation needs the CPU"));
+}
+
+EventPointer Driver::record_for_caller(int device, void* stream, const char* argument) {
+    check_stream(device, stream, argument);
+    EventPointer event;
+    ask_of_stream(device, stream, argument,
+                  [&] { event = std::make_shared<const Event>(*this, device, stream, true); });
+    return event;
 }
 
 EventPointer Driver::record(int device, void* stream) {
@@ -210,14 +229,21 @@ std::shared_ptr<void> Driver::alloc(int device, size_t bytes) {
     void* memory = nullptr;
     const size_t size = bytes == 0 ? 1 : bytes;
     ask(table_.alloc, device, size, &memory);
+    bool is_in_use = false;  // then nobody knows when it is free, and it stays
     const auto free = [this, device](void* place) { free_later(table_.free, device, place); };
-    std::shared_ptr<void> owned(memory, free);
-    void* const stream = take_stream(device);  // the default one may wait for others
-    const std::shared_ptr<void> taken(stream,
-                                      [this, device](void* one) { give_stream(device, one); });
-    ask(table_.zero, device, memory, size, stream);
-    wait_for(*record(device, stream), Deadline::never(), [] {});
-    return owned;
+    try {
+        void* const stream = take_stream(device);  // the default one may wait for others
+        const std::shared_ptr<void> taken(stream,
+                                          [this, device](void* one) { give_stream(device, one); });
+        ask(table_.zero, device, memory, size, stream);
+        is_in_use = true;
+        wait_for(*record(device, stream), Deadline::never(), [] {});
+        is_in_use = false;
+        return {memory, free};
+    } catch (...) {
+        if (!is_in_use) free(memory);
+        throw;
+    }
 }
 
 }  // namespace tutti::device

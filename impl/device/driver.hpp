@@ -26,7 +26,11 @@ public:
 
     // Whether the device is past it. It stays so.
     [[nodiscard]] bool passed() const;
+    // Throws INVALID_ARGUMENT for what is no stream of the device, UNSUPPORTED for one that is
+    // being captured.
     void hold(void* stream) const override;
+    // The same of a stream that is known to be one.
+    void precede(void* stream) const;
 
 private:
     Driver& driver_;
@@ -72,6 +76,8 @@ public:
     // On a stream of the program. Throws INVALID_ARGUMENT for one of another device, UNSUPPORTED
     // for one that is being captured.
     EventPointer record_for_caller(int device, void* stream, const char* argument);
+    // Throws as that does.
+    void check_stream(int device, void* stream, const char* argument) const;
     // On a stream of our own.
     EventPointer record(int device, void* stream);
 
@@ -106,6 +112,9 @@ private:
         if (status == TUTTI_ERR_INVALID_ARGUMENT) fail(TUTTI_ERR_BACKEND, failure);
         if (status != TUTTI_OK) fail(status, failure);
     }
+    // A refusal names the argument.
+    template <typename Ask>
+    void ask_of_stream(int device, void* stream, const char* argument, Ask&& ask) const;
     using Free = decltype(tutti_device_table::free);
     struct Freed {
         Free free;

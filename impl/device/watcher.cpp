@@ -67,13 +67,13 @@ void Watcher::run() noexcept {
 
 bool Watcher::look(std::list<Wait>& waits) noexcept {
     bool moved = false;
-    std::vector<const void*> held;  // orders whose turn it is not
+    std::vector<Order> held;  // whose turn it is not
     for (auto wait = waits.begin(); wait != waits.end();) {
-        const bool is_held =
-            wait->order != nullptr && std::ranges::find(held, wait->order) != held.end();
+        const bool has_order = wait->order.owner != nullptr;
+        const bool is_held = has_order && std::ranges::find(held, wait->order) != held.end();
         Status status;
-        if (is_held || !is_over(*wait, status)) {
-            if (wait->order != nullptr && !is_held) held.push_back(wait->order);
+        if (!is_over(*wait, is_held, status)) {
+            if (has_order && !is_held) held.push_back(wait->order);
             ++wait;
             continue;
         }
@@ -86,9 +86,10 @@ bool Watcher::look(std::list<Wait>& waits) noexcept {
     return moved;
 }
 
-bool Watcher::is_over(Wait& wait, Status& status) noexcept {
+// One that is held has a deadline all the same.
+bool Watcher::is_over(const Wait& wait, bool is_held, Status& status) noexcept {
     try {
-        if (!wait.event || wait.event->passed()) return true;
+        if (!is_held && (!wait.event || wait.event->passed())) return true;
         if (wait.stop) wait.stop->check();
         if (!wait.deadline.expired()) return false;
         status = {TUTTI_ERR_TIMEOUT, -1, 0,

@@ -30,6 +30,12 @@ private:
 
 class Watcher {
 public:
+    // What must happen one after the other: `number` of an owner's. No owner: no order.
+    struct Order {
+        const void* owner = nullptr;
+        int64_t number = 0;
+        bool operator==(const Order&) const = default;
+    };
     // How one step ended. What it returns is what to wait for before it is called again; null: it
     // is done. Runs on the watcher's thread, throws nothing and waits for nobody.
     using Step = std::function<EventPointer(const Status&)>;
@@ -44,7 +50,7 @@ public:
         // Of the first step only; afterwards the device uses the memory, and will end.
         Deadline deadline = Deadline::never();
         std::shared_ptr<const Stop> stop{};
-        const void* order = nullptr;  // those of one order are called in the order of add()
+        Order order{};  // those of one order are called as they were added, unless one is too late
     };
     // After start_thread().
     void add(Wait wait);
@@ -53,7 +59,7 @@ private:
     [[noreturn]] void run() noexcept;
     // True if anything moved.
     bool look(std::list<Wait>& waits) noexcept;
-    static bool is_over(Wait& wait, Status& status) noexcept;
+    static bool is_over(const Wait& wait, bool is_held, Status& status) noexcept;
 
     Mutex mutex_;
     Condition changed_;

@@ -54,9 +54,9 @@ public:
     [[nodiscard]] const Route& of_messages(tutti_device_type device) const {
         return device == TUTTI_CPU ? routes_.front() : find(device, "messages");
     }
-    // Whether sends that were started before wait for a device still.
-    [[nodiscard]] staged::Staged* waiting_sends() const {
-        return staged_ != nullptr && staged_->has_waiting_sends() ? staged_ : nullptr;
+    // Where sends that were started before and may not be passed by this one wait for a device.
+    [[nodiscard]] staged::Staged* waiting_before(const Send& call) const {
+        return staged_ != nullptr && staged_->has_waiting(call) ? staged_ : nullptr;
     }
 
     // Before the end: see Backend. Any thread, without a lock of theirs.

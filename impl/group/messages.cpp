@@ -119,7 +119,7 @@ Backend& Group::mover_of(const Call& call) const {
         return *backends_.of_messages(call.buffer.device.type).backend;
     }
     if constexpr (std::is_same_v<Call, Send>) {
-        if (staged::Staged* const waiting = backends_.waiting_sends()) return *waiting;
+        if (staged::Staged* const waiting = backends_.waiting_before(call)) return *waiting;
     }
     return *backend_;
 }

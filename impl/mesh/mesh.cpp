@@ -154,8 +154,15 @@ std::shared_ptr<Mesh> Mesh::from_groups(const std::vector<std::shared_ptr<Group>
         }
         dims.push_back({options.names.empty() ? "" : options.names[dim], group, {dim}});
     }
-    auto origin = std::make_shared<Origin>(first, layout, options);
+    MeshOptions of_origin = options;
+    for (const auto& group : groups) of_origin.bound = group->bound_device_for(of_origin.bound);
+    auto origin = std::make_shared<Origin>(first, layout, of_origin);
     return std::shared_ptr<Mesh>(new Mesh(std::move(origin), std::move(layout), std::move(dims)));
+}
+
+Device Mesh::bound_device_for(const Device& wanted) const {
+    const Device& asked = wanted.type == TUTTI_CPU ? origin_->bound : wanted;
+    return origin_->parent->bound_device_for(asked);
 }
 
 tutti_device_type Mesh::device_type() const {
@@ -264,9 +271,8 @@ std::shared_ptr<Mesh> Mesh::slice(const std::vector<std::string>& names) const {
     return std::shared_ptr<Mesh>(new Mesh(origin_, layout_.slice(chosen, here), std::move(dims)));
 }
 
-std::shared_ptr<Mesh> Mesh::flatten(std::string name, int64_t timeout_ms,
-                                    std::optional<bool> reproducible, const Device& bound) const {
-    if (coordinate_.empty()) refuse("this rank, ", rank_, ", is not in the mesh");
+// All dimensions of this mesh as one, which has no group yet.
+Mesh::Dim Mesh::flat_dim(const std::string& name) const {
     Dim dim;
     for (const Dim& one : dims_) {
         if (name.empty() && one.name.empty()) {
@@ -276,7 +282,38 @@ std::shared_ptr<Mesh> Mesh::flatten(std::string name, int64_t timeout_ms,
         dim.origin_dims.insert(dim.origin_dims.end(), one.origin_dims.begin(),
                                one.origin_dims.end());
     }
-    if (!name.empty()) dim.name = std::move(name);
+    if (!name.empty()) dim.name = name;
+    return dim;
+}
+
+SplitOptions Mesh::flat_step(const Dim& dim) const {
+    SplitOptions step;
+    step.function = "mesh_flatten";
+    step.description = cat(origin_->parent->name(), "/mesh:", dim.name);
+    step.arguments = {cat("dim_name \"", dim.name, "\"")};
+    step.parts = origin_->parts(dim.origin_dims);
+    step.callers = origin_->in_parent(origin_->layout.ranks());
+    std::ranges::sort(*step.callers);
+    return step;
+}
+
+void Mesh::decline_flatten(const std::string& name, const Status& why) const noexcept {
+    try {
+        if (coordinate_.empty()) return;
+        const Dim dim = flat_dim(name);
+        {
+            const Lock lock(origin_->mutex);
+            if (origin_->find_flattened(dim.name) != nullptr) return;
+        }
+        origin_->parent->decline(flat_step(dim), why);
+    } catch (const std::exception&) {  // the others' calls fail for the same reason
+    }
+}
+
+std::shared_ptr<Mesh> Mesh::flatten(const std::string& name, int64_t timeout_ms,
+                                    std::optional<bool> reproducible, const Device& bound) const {
+    if (coordinate_.empty()) refuse("this rank, ", rank_, ", is not in the mesh");
+    Dim dim = flat_dim(name);
     if (std::ranges::find(origin_->names, dim.name) != origin_->names.end()) {
         refuse("dim_name is \"", dim.name, "\", which a dimension of the mesh has already");
     }
@@ -287,16 +324,10 @@ std::shared_ptr<Mesh> Mesh::flatten(std::string name, int64_t timeout_ms,
             refuse("dim_name is \"", dim.name, "\", which other flattened dimensions have already");
         }
     }
-    SplitOptions step;
-    step.function = "mesh_flatten";
+    SplitOptions step = flat_step(dim);
     step.timeout_ms = timeout_ms == 0 ? origin_->timeout_ms : timeout_ms;
     step.reproducible = reproducible ? reproducible : origin_->reproducible;
     step.bound = bound.type == TUTTI_CPU ? origin_->bound : bound;
-    step.description = cat(origin_->parent->name(), "/mesh:", dim.name);
-    step.arguments = {cat("dim_name \"", dim.name, "\"")};
-    step.parts = origin_->parts(dim.origin_dims);
-    step.callers = origin_->in_parent(origin_->layout.ranks());
-    std::ranges::sort(*step.callers);
     dim.group = origin_->parent->split(step);
     const Lock lock(origin_->mutex);
     return flattened(origin_->flattened.emplace_back(std::move(dim)));

@@ -54,16 +54,24 @@ public:
     [[nodiscard]] int length(int dim) const;
     // Nothing on a rank that is not in the mesh. Throws INVALID_ARGUMENT.
     [[nodiscard]] std::shared_ptr<Group> group(int dim) const;
+    // What a group that flatten() makes would be bound to. Throws INVALID_ARGUMENT.
+    [[nodiscard]] Device bound_device_for(const Device& wanted) const;
 
     [[nodiscard]] std::shared_ptr<Mesh> slice(const std::vector<std::string>& names) const;
     // `name` empty: made of the dimensions'. A timeout of 0, nothing, and the CPU: as the mesh was
     // made. Every rank of the origin's mesh calls it.
-    [[nodiscard]] std::shared_ptr<Mesh> flatten(std::string name, int64_t timeout_ms,
+    [[nodiscard]] std::shared_ptr<Mesh> flatten(const std::string& name, int64_t timeout_ms,
                                                 std::optional<bool> reproducible,
                                                 const Device& bound) const;
+    // Instead of flatten(), where this rank has wrong arguments: fails the others' calls, unless
+    // there is such a dimension already, so that they wait for nobody.
+    void decline_flatten(const std::string& name, const Status& why) const noexcept;
 
 private:
     struct Origin;
+    struct Dim;
+    [[nodiscard]] Dim flat_dim(const std::string& name) const;
+    [[nodiscard]] SplitOptions flat_step(const Dim& dim) const;
     struct Dim {
         std::string name;
         std::shared_ptr<Group> group;     // nothing on a rank that is not in the mesh

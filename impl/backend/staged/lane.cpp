@@ -33,7 +33,7 @@ device::EventPointer Lane::enqueue(void* stream, Copying&& copying) {
 device::EventPointer Lane::copy_in(const std::vector<Copy>& copies,
                                    const device::EventPointer& before) {
     return enqueue(in_, [&] {
-        if (before) before->hold(in_);
+        if (before) before->precede(in_);
         for (const Copy& one : copies) driver_.copy(device_, one.host, one.device, one.bytes, in_);
     });
 }

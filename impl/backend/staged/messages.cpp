@@ -34,7 +34,7 @@ Receive receive_to(const Receive& call, std::byte* memory) {
 }  // namespace
 
 void Staged::send(const Send& call, const Deadline& deadline) {
-    if (has_waiting_sends()) return Backend::send(call, deadline);  // behind them
+    if (has_waiting(call)) return Backend::send(call, deadline);  // behind them
     wait_for(call.begun, deadline);
     Lane& lane = this->lane(call.buffer.device);
     const device::Pinned memory = lane.take(call.buffer.size());
@@ -75,7 +75,7 @@ public:
         } catch (...) {
             work_->finish(current_status());
         }
-        --staged_.waiting_sends_;
+        staged_.end_waiting(order_of(call_));
         return nullptr;
     }
 
@@ -97,14 +97,38 @@ private:
     std::shared_ptr<device::Pinned> memory_;
 };
 
+bool Staged::has_waiting(int64_t order) const {
+    const Lock lock(mutex_);
+    return waiting_.contains(order);
+}
+
+void Staged::begin_waiting(int64_t order) {
+    const Lock lock(mutex_);
+    ++waiting_[order];
+    ++waiting_sends_;
+}
+
+void Staged::end_waiting(int64_t order) noexcept {
+    const Lock lock(mutex_);
+    const auto waiting = waiting_.find(order);
+    if (--waiting->second == 0) waiting_.erase(waiting);
+    --waiting_sends_;
+}
+
 void Staged::start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work) {
     const auto sending = std::make_shared<Sending>(*this, call, deadline, std::move(work));
-    ++waiting_sends_;
-    watch({.event = call.begun,
-           .step = [sending](const Status& status) { return sending->step(status); },
-           .deadline = deadline,
-           .stop = stop_,
-           .order = this});
+    const int64_t order = order_of(call);
+    begin_waiting(order);
+    try {
+        watch({.event = call.begun,
+               .step = [sending](const Status& status) { return sending->step(status); },
+               .deadline = deadline,
+               .stop = stop_,
+               .order = {this, order}});
+    } catch (...) {
+        end_waiting(order);
+        throw;
+    }
 }
 
 Staged::Landing Staged::prepare(const Receive& call) {

@@ -51,15 +51,26 @@ device::EventPointer Staged::begin(const Device& device, void* stream) {
     return lane(device).driver().record_for_caller(device.index, stream, "options.stream");
 }
 
+// What the caller gave is refused here. What fails otherwise fails in the call's turn, where all
+// ranks hear of it: else this rank's next call would meet the others' present one.
 void Staged::enter(FlatCall& call, void* stream) {
     call.stream = stream;
-    call.begun = begin(call.device, stream);
+    try {
+        call.begun = begin(call.device, stream);
+    } catch (...) {
+        Status status = current_status();
+        const bool is_refusal =
+            status.code == TUTTI_ERR_INVALID_ARGUMENT || status.code == TUTTI_ERR_UNSUPPORTED;
+        if (is_refusal) throw;
+        call.fault = std::make_shared<const Status>(std::move(status));
+    }
 }
 
 // Copies are enqueued once the caller's stream has come to the call: if it fails before, nothing
 // uses its memory.
 device::EventPointer Staged::run_stages(const FlatCall& call, uint64_t sequence,
                                         const Deadline& deadline) {
+    if (call.fault) throw Error(*call.fault);
     wait_for(call.begun, deadline);
     Lane& lane = this->lane(call.device);
     const Plan plan(call, rank_, ranks_);
@@ -106,7 +117,7 @@ void Staged::run(const FlatCall& call, uint64_t sequence, const Deadline& deadli
 
 // The caller's stream waits, or else this thread.
 void Staged::finish_here(const device::Event& end, void* stream) {
-    if (stream != nullptr) return end.hold(stream);
+    if (stream != nullptr) return end.precede(stream);
     device::wait_for(end, Deadline::never(), [] {});
 }
 
@@ -147,7 +158,13 @@ void Staged::watch(device::Watcher::Wait wait) {
         if (--steps_ == 0) no_steps_.notify_all();
         return next;
     };
-    device::Watcher::of_process().add(std::move(wait));
+    try {
+        device::Watcher::of_process().add(std::move(wait));
+    } catch (...) {
+        const Lock lock(mutex_);
+        if (--steps_ == 0) no_steps_.notify_all();
+        throw;
+    }
 }
 
 }  // namespace tutti::staged

@@ -39,8 +39,10 @@ public:
     void send(const Send& call, const Deadline& deadline) override;
     int receive(const Receive& call, const Deadline& deadline) override;
     void start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work) override;
-    // Whether messages that were started still wait for a device: later ones may not pass them.
-    [[nodiscard]] bool has_waiting_sends() const { return waiting_sends_ > 0; }
+    // Whether such messages that were started still wait for a device: later ones may not pass them.
+    [[nodiscard]] bool has_waiting(const Send& call) const {
+        return waiting_sends_ > 0 && has_waiting(order_of(call));
+    }
     // A receive that is started is the CPU's, into memory of the CPU ...
     struct Landing {
         View view;     // of the device
@@ -57,6 +59,14 @@ public:
 private:
     class Sending;
 
+    // Messages to one rank with one tag arrive in the order in which they were sent.
+    static int64_t order_of(const Send& call) {
+        return (int64_t{call.destination} << 32) | static_cast<int64_t>(call.tag);
+    }
+    [[nodiscard]] bool has_waiting(int64_t order) const;
+    void begin_waiting(int64_t order);
+    void end_waiting(int64_t order) noexcept;
+
     Lane& lane(const Device& device);
     device::EventPointer run_stages(const FlatCall& call, uint64_t sequence,
                                     const Deadline& deadline);
@@ -70,7 +80,8 @@ private:
     Capabilities can_;
     const std::shared_ptr<device::Stop> stop_ = std::make_shared<device::Stop>();
     std::atomic<int> waiting_sends_{0};
-    Mutex mutex_;
+    mutable Mutex mutex_;
+    std::map<int64_t, int> waiting_ TUTTI_GUARDED_BY(mutex_);  // those, by order
     Condition no_steps_;
     int steps_ TUTTI_GUARDED_BY(mutex_) = 0;  // that the watcher will call
     std::map<int, std::unique_ptr<Lane>> lanes_ TUTTI_GUARDED_BY(mutex_);  // by device

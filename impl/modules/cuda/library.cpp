@@ -34,9 +34,8 @@ tutti_status status_of(Result result) {
 }  // namespace
 
 struct Library::Primary {
-    std::once_flag made;
-    Context context = nullptr;
-    Result result = Result::Success;
+    std::mutex making;
+    std::atomic<Context> context{nullptr};
 };
 
 const Library& Library::get() {
@@ -104,15 +103,15 @@ Context Library::context(int device) const {
                           std::to_string(devices() - 1)};
     }
     Primary& primary = *contexts_[static_cast<size_t>(device)];
-    std::call_once(primary.made, [&] {
-        DeviceNumber handle = 0;
-        primary.result = device_get(&handle, device);
-        if (primary.result == Result::Success) {
-            primary.result = retain_context(&primary.context, handle);
-        }
-    });
-    check(primary.result, "cuDevicePrimaryCtxRetain");
-    return primary.context;
+    if (const Context made = primary.context.load(std::memory_order_acquire)) return made;
+    const std::lock_guard lock(primary.making);  // what has failed is tried again
+    if (const Context made = primary.context.load(std::memory_order_relaxed)) return made;
+    DeviceNumber handle = 0;
+    Context made{};
+    check(device_get(&handle, device), "cuDeviceGet");
+    check(retain_context(&made, handle), "cuDevicePrimaryCtxRetain");
+    primary.context.store(made, std::memory_order_release);
+    return made;
 }
 
 void Library::check(Result result, const char* function) const {

@@ -51,12 +51,11 @@ tutti_status device_of(const void* memory, int32_t* device, tutti_device_failure
         *device = -1;
         MemoryType type{};
         int ordinal = 0;
-        // Memory that the driver has never heard of is an invalid value to it.
-        if (cuda.pointer_attribute(&type, PointerAttribute::MemoryType, address(memory)) !=
-                Result::Success ||
-            type != MemoryType::Device) {
-            return;
-        }
+        const Result result =
+            cuda.pointer_attribute(&type, PointerAttribute::MemoryType, address(memory));
+        if (result == Result::InvalidValue) return;  // the driver has never heard of it
+        cuda.check(result, "cuPointerGetAttribute");
+        if (type != MemoryType::Device) return;
         cuda.check(
             cuda.pointer_attribute(&ordinal, PointerAttribute::DeviceOrdinal, address(memory)),
             "cuPointerGetAttribute");

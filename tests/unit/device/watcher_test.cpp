@@ -52,7 +52,7 @@ Watcher::Step adds(Calls& calls, char one) {
 }
 
 void add(const EventPointer& event, Watcher::Step step, const void* order = nullptr) {
-    watcher().add({.event = event, .step = std::move(step), .order = order});
+    watcher().add({.event = event, .step = std::move(step), .order = {order}});
 }
 
 // The watcher has looked at all that was added before.
@@ -121,6 +121,26 @@ void a_step_goes_on_after_the_event_that_it_returns(void**) {
     next.pass();
     calls.wait_for(3);
     assert_string_equal(calls.all().c_str(), "abc");
+}
+
+// So it may be told before those in front of it.
+void a_held_step_has_its_deadline(void**) {
+    Calls calls;
+    const Recorded first;
+    const int order = 0;
+    add(first.event, adds(calls, 'a'), &order);
+    watcher().add({.event = nullptr,
+                   .step = adds(calls, 'b'),
+                   .deadline = Deadline::after_ms(1),
+                   .order = {&order}});
+    add(nullptr, adds(calls, 'c'), &order);
+    watcher().add({.event = nullptr, .step = adds(calls, 'd'), .order = {&order, 1}});
+    calls.wait_for(2);
+    let_it_look();
+    first.pass();
+    calls.wait_for(4);
+    const std::string all = calls.all();
+    assert_true(all == "d!ac" || all == "!dac");
 }
 
 Status status_of(Watcher::Wait wait) {
@@ -201,6 +221,7 @@ int main() {
         TUTTI_TEST(a_step_comes_after_its_event),
         TUTTI_TEST(steps_of_one_order_keep_it),
         TUTTI_TEST(a_step_goes_on_after_the_event_that_it_returns),
+        TEST(a_held_step_has_its_deadline),
         TUTTI_TEST(a_wait_that_is_too_long_times_out),
         TUTTI_TEST(only_the_first_wait_has_a_limit),
         TUTTI_TEST(a_wait_that_is_stopped_says_why),
