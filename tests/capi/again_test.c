@@ -1,6 +1,6 @@
 /* Groups one after the other at one address, without a pause: a rank that is early meets the store
- * of the group before, whose server is about to end. The ranks are processes: this program, executed
- * again. */
+ * of the group before, whose server is about to end. The ranks are processes: this program,
+ * executed again. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
