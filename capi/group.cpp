@@ -101,7 +101,17 @@ void init_world(const char* backend, const char* init_method, const char* descri
     wanted.rank = rendezvous.rank;
     wanted.size = rendezvous.world_size;
     wanted.timeout_ms = rendezvous.timeout_ms;
-    make_world(wanted);
+    const tutti::Deadline deadline = tutti::Deadline::after_ms(wanted.timeout_ms);
+    while (true) {
+        try {
+            return make_world(wanted);
+        } catch (const tutti::Error& error) {
+            const bool is_lost =
+                error.status().code == TUTTI_ERR_STORE && wanted.store->has_lost_server();
+            if (!is_lost || !rendezvous.meet_again || deadline.expired()) throw;
+        }
+        wanted.store = rendezvous.meet_again(deadline);
+    }
 }
 
 std::optional<bool> read_reproducible(uint32_t choice) {

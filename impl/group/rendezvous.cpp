@@ -91,8 +91,18 @@ Rendezvous rendezvous_over_tcp(const net::Endpoint& address, bool is_master,
     // wait for the count: making the group waits, and can name the missing ranks.
     options.wait_for_workers = !is_master;
     options.timeout_ms = members.timeout_ms;
-    return rendezvous_at(connect_as(members.rank, [&] { return make_tcp_store(options); }),
-                         members);
+    const auto connect = [members](const TcpStoreOptions& how) {
+        return connect_as(members.rank, [&] { return make_tcp_store(how); });
+    };
+    Rendezvous place = rendezvous_at(connect(options), members);
+    const bool is_served_by_rank_0 = !torchrun_serves_a_store() && !spawn_serves_the_store(address);
+    if (is_master || !is_served_by_rank_0) return place;
+    place.meet_again = [=](const Deadline& deadline) {
+        TcpStoreOptions how = options;
+        how.timeout_ms = deadline.is_never() ? -1 : deadline.poll_ms();
+        return rendezvous_at(connect(how), members).store;
+    };
+    return place;
 }
 
 // Another launcher's variables complete torchrun's. The rank that serves the store needs no

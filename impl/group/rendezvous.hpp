@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -16,6 +17,9 @@ struct Rendezvous {
     int rank = 0;
     int world_size = 1;
     int64_t timeout_ms = 0;  // of making the group, and its default; -1: never
+    // Another store at the same place, where the first one's server has gone before all were there:
+    // it was that of an earlier run. Empty where a server that goes has gone for good.
+    std::function<std::shared_ptr<Store>(const Deadline&)> meet_again = {};
 };
 
 // Rank and world size may be arguments (-1: not given), in the URL, or, with env://, in the

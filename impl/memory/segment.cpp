@@ -10,10 +10,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/control_group.hpp"
 #include "base/first_line.hpp"
@@ -76,6 +80,47 @@ void check_exhaustion(const Address& address) {
                 code);
 }
 
+// The other threads of a process. Its own number stands for its first thread, and leads nowhere
+// once that has ended and others go on.
+std::vector<int32_t> other_threads(int32_t process) {
+    std::vector<int32_t> threads;
+    std::error_code none;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(cat("/proc/", process, "/task"), none)) {
+        const std::string name = entry.path().filename();
+        int32_t thread = 0;
+        std::from_chars(name.data(), name.data() + name.size(), thread);
+        if (thread != process) threads.push_back(thread);
+    }
+    return threads;
+}
+
+// Where the descriptor is found. Throws UNSUPPORTED if it is nowhere.
+std::string path_of(const Address& address) {
+    struct stat facts {};
+    const std::string usual = cat("/proc/", address.process, "/fd/", address.descriptor);
+    if (::stat(usual.c_str(), &facts) == 0) return usual;
+    const int number = errno;
+    for (const int32_t thread : other_threads(address.process)) {
+        const std::string path =
+            cat("/proc/", address.process, "/task/", thread, "/fd/", address.descriptor);
+        if (::stat(path.c_str(), &facts) == 0) return path;
+    }
+    refuse_other(address, usual.c_str(), number);
+}
+
+// Like process_vm_readv, of all threads of a process.
+ssize_t read_process(int32_t process, const iovec& into, const iovec& from) {
+    ssize_t count = ::process_vm_readv(process, &into, 1, &from, 1, 0);
+    if (count >= 0 || errno != ESRCH) return count;
+    for (const int32_t thread : other_threads(process)) {
+        count = ::process_vm_readv(thread, &into, 1, &from, 1, 0);
+        if (count >= 0) return count;
+    }
+    errno = ESRCH;
+    return -1;
+}
+
 }  // namespace
 
 size_t available_memory() {
@@ -91,7 +136,7 @@ bool read_memory(int32_t process, uint64_t place, std::span<std::byte> into) {
     while (!into.empty()) {
         const iovec local{into.data(), std::min(into.size(), most_at_once)};
         const iovec remote{reinterpret_cast<void*>(place), local.iov_len};
-        const ssize_t count = ::process_vm_readv(process, &local, 1, &remote, 1, 0);
+        const ssize_t count = read_process(process, local, remote);
         if (count <= 0) return false;
         place += static_cast<uint64_t>(count);
         into = into.subspan(static_cast<size_t>(count));
@@ -184,12 +229,12 @@ Segment Segment::open(const Address& address, size_t bytes, Access access) {
     if (address.host == 0 || address.host != this_host()) {
         refuse_other(address, "it is on another host, or in another container");
     }
-    const std::string path = cat("/proc/", address.process, "/fd/", address.descriptor);
     // It may be anything else by now, which opening must not disturb.
     constexpr int careful = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     const auto is_segment = [&](const struct stat& facts) {
         return S_ISREG(facts.st_mode) && static_cast<size_t>(facts.st_size) == bytes + front_page;
     };
+    const std::string path = path_of(address);
     struct stat facts {};
     if (::stat(path.c_str(), &facts) != 0) refuse_other(address, path.c_str(), errno);
     if (!is_segment(facts)) refuse_other(address, "something else is there");

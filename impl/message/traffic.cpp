@@ -162,13 +162,21 @@ void Traffic::wait_for_message(Receiving& receiving) {
 
 void Traffic::stop_waiting(Receiving& receiving) {
     matching_.remove(receiving);
+    if (receiving.call.source == any_source) ++taken_from_any_;
     if (Peer* const asked = asked_by(receiving.call)) asked->remove_waiting(receiving.call.tag);
 }
 
 bool Traffic::advance() {
     bool moved = false;
     if (matching_.waits_for_any()) {
-        for (const int peer : driven_) moved |= advance(peer);
+        // Peers that always have a message take turns.
+        const size_t first = first_asked_;
+        for (size_t step = 0; step < driven_.size(); ++step) {
+            const size_t index = (first + step) % driven_.size();
+            const uint64_t taken = taken_from_any_;
+            moved |= advance(driven_[index]);
+            if (taken_from_any_ != taken) first_asked_ = (index + 1) % driven_.size();
+        }
         return moved;
     }
     for (size_t word = 0; word < in_use_.size(); ++word) {

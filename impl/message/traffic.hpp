@@ -121,6 +121,8 @@ private:
     std::vector<std::unique_ptr<Peer>> peers_;  // by rank; null: this one
     std::unique_ptr<Peer> anybody_;             // may be null
     std::vector<int> driven_;                   // peers that a thread has to advance
+    size_t first_asked_ = 0;                    // of those, for a message from any source
+    uint64_t taken_from_any_ = 0;               // messages
     std::vector<uint64_t> in_use_;  // a bit for each of them that something may be going on with
     List<Operation> ended_;
     std::vector<std::function<void()>> calls_;

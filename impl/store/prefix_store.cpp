@@ -105,6 +105,7 @@ public:
         return store_->remote_addresses();
     }
     [[nodiscard]] bool only_this_host() const override { return store_->only_this_host(); }
+    [[nodiscard]] bool has_lost_server() const override { return store_->has_lost_server(); }
 
 private:
     [[nodiscard]] std::vector<std::string> with_prefix(Keys keys) const {

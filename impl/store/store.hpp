@@ -69,6 +69,9 @@ public:
     [[nodiscard]] virtual std::optional<std::string> remote_address() const { return std::nullopt; }
     // All addresses of the name by which it was given.
     [[nodiscard]] virtual std::vector<std::string> remote_addresses() const { return {}; }
+    // Whether a call has failed because its server is gone, as far as this process knows. Another
+    // one may serve there soon.
+    [[nodiscard]] virtual bool has_lost_server() const { return false; }
     // Whether it can be reached from this host alone, as far as this process knows.
     [[nodiscard]] virtual bool only_this_host() const { return false; }
 

@@ -228,6 +228,7 @@ void TcpClient::fail(const StoreCall& call, const Error& error, const std::strin
     // The connection stood and broke: the store is lost, or it refused and hung up.
     if (status.code == TUTTI_ERR_NETWORK) {
         status.code = TUTTI_ERR_STORE;
+        has_lost_server_ = reason.empty();
         if (reason.empty())
             status.message += "; the server has ended or refused the request";
         else

@@ -31,6 +31,8 @@ public:
     [[nodiscard]] const net::Address& remote() const { return remote_; }
     [[nodiscard]] const std::string& local_address() const { return local_address_; }
     [[nodiscard]] bool server_is_tutti() const { return server_is_tutti_; }
+    // Whether a call has failed because the connection broke, for no reason that the server knows.
+    [[nodiscard]] bool has_lost_server() const { return has_lost_server_; }
     [[nodiscard]] const StoreLimits& limits() const { return limits_; }
     // The limits for a call that brings a value of this size.
     StoreLimits limits_for(const StoreCall& call, size_t value_bytes);
@@ -96,6 +98,7 @@ private:
     const bool server_is_tutti_;
     const StoreLimits limits_;
     enum class Known : int { NotYet, Yes, No };
+    mutable std::atomic<bool> has_lost_server_{false};
     std::atomic<Known> queues_{Known::NotYet};  // of a server that is not tutti's
 
     Mutex mutex_;

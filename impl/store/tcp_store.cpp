@@ -1,5 +1,6 @@
 // A TCP store: each operation as its dialogue with the server, and what is particular to servers of
 // PyTorch. Any thread.
+#include <chrono>
 #include <utility>
 
 #include "base/resource_limits.hpp"
@@ -18,6 +19,7 @@ using protocol::Writer;
 
 // From here on a second system call costs less than a copy.
 constexpr size_t large_value_bytes = size_t{64} << 10;
+constexpr auto pause_after_a_loss = std::chrono::milliseconds(5);
 
 // What a handle knows of where its server is.
 struct ServerPlace {
@@ -65,6 +67,7 @@ public:
         return place_.addresses;
     }
     [[nodiscard]] bool only_this_host() const override { return place_.only_this_host; }
+    [[nodiscard]] bool has_lost_server() const override { return client_.has_lost_server(); }
     [[nodiscard]] int port() const { return client_.remote().port(); }
     [[nodiscard]] const std::string& host() const { return place_.host; }
     // Says that this client is there, and on the master waits for the others.
@@ -363,6 +366,23 @@ void check_own_connection() {
         throw system_error(TUTTI_ERR_NETWORK, "TCP store: connecting to its own server", number);
 }
 
+std::shared_ptr<TcpStore> connect_store(const TcpStoreOptions& options,
+                                        const net::Endpoint& endpoint,
+                                        std::shared_ptr<TcpServer> server,
+                                        const Deadline& deadline) {
+    auto connection = connect_to_store(options.host, endpoint, deadline);
+    ServerPlace place{.host = options.host, .addresses = {}};
+    std::string no_answer;  // of a resolver that has answered before
+    for (const auto& one : net::resolve(endpoint, &no_answer)) {
+        place.addresses.push_back(one.host());
+    }
+    place.only_this_host = server ? server->only_this_host() : means_this_host(options.host);
+    auto store =
+        std::make_shared<TcpStore>(std::move(place), std::move(server), std::move(connection));
+    store->set_timeout_ms(options.timeout_ms);
+    return store;
+}
+
 }  // namespace
 
 std::shared_ptr<Store> make_tcp_store(const TcpStoreOptions& options) {
@@ -374,19 +394,18 @@ std::shared_ptr<Store> make_tcp_store(const TcpStoreOptions& options) {
         server = serve_store(options, endpoint);
         check_own_connection();
     }
-    auto connection = connect_to_store(options.host, endpoint, deadline);
-    ServerPlace place{.host = options.host, .addresses = {}};
-    std::string no_answer;  // of a resolver that has answered before
-    for (const auto& one : net::resolve(endpoint, &no_answer)) {
-        place.addresses.push_back(one.host());
+    while (true) {
+        auto store = connect_store(options, endpoint, server, deadline);
+        try {
+            if (options.wait_for_workers && options.world_size > 0)
+                store->join(options.world_size, deadline);
+            return store;
+        } catch (const Error&) {
+            // It was the server of an earlier run, which ends just now: ours is there soon.
+            if (server || !store->has_lost_server() || deadline.expired()) throw;
+        }
+        WaitLimit(deadline).sleep(pause_after_a_loss);
     }
-    place.only_this_host = server ? server->only_this_host() : means_this_host(options.host);
-    auto store =
-        std::make_shared<TcpStore>(std::move(place), std::move(server), std::move(connection));
-    store->set_timeout_ms(options.timeout_ms);
-    if (options.wait_for_workers && options.world_size > 0)
-        store->join(options.world_size, deadline);
-    return store;
 }
 
 std::optional<int> tcp_store_port(const Store& store) {

@@ -102,7 +102,8 @@ TUTTI_API void tutti_new_group_options_init(tutti_new_group_options* options, si
  *                      "env://": at MASTER_ADDR and MASTER_PORT, with RANK and WORLD_SIZE. Without
  *                        the last two, the variables of Open MPI, PMI or Slurm count. Without
  *                        MASTER_ADDR, rank 0 serves at every address;
- *                      "tcp://host:port": rank 0 serves there; an IPv6 address is in brackets;
+ *                      "tcp://host:port": rank 0 serves there; an IPv6 address is in brackets.
+ *                        The store of an earlier group that ends just now is waited out;
  *                      "file:///path": in a file that all ranks can reach. The file must not exist
  *                        before. A rank whose place is taken is refused: by another process, or by
  *                        a process of an earlier run that did not destroy its group. Then remove

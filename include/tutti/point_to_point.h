@@ -4,7 +4,10 @@
  * whose data has not begun to move. A transfer that has begun continues to its end, unless a rank
  * dies or stops. So a message is either received or was never sent. Messages are independent of
  * collectives: a waiting receive delays nothing else. A tutti_send waits for its receiver. If all
- * ranks send before they receive, they need a `work`. */
+ * ranks send before they receive, they need a `work`. A server of many ranks receives from any rank
+ * (-1), which serves them in turn. With a receive for each rank, started again when it is done,
+ * tutti_work_wait_any returns the lowest index that is done, so that ranks with low indices come
+ * first; to serve all, begin with the works behind the one that was served last. */
 #ifndef TUTTI_POINT_TO_POINT_H
 #define TUTTI_POINT_TO_POINT_H
 
@@ -38,7 +41,7 @@ TUTTI_API tutti_status tutti_send(tutti_group* group, const tutti_buffer* buffer
  *  @param group          TUTTI_GROUP_WORLD or a group this process is a member of
  *  @param buffer         room for `count` elements, borrowed until done
  *  @param group_src      group rank of the sender, this rank only with a `work`; -1: any rank but
- *                        this one
+ *                        this one. Ranks that all have messages ready are served in turn
  *  @param tag            0 or more
  *  @param options        NULL: defaults
  *  @param out_group_src  NULL, or receives the sender's group rank; must be NULL with a `work`,

@@ -1,8 +1,8 @@
 // Put in front of every file of Gloo while it is compiled (-include), so that its sources stay as
 // Debian ships them. Three things change: what Gloo would print goes to tutti's log, what it writes
-// to a closed connection is an error, not a SIGPIPE, and its descriptors are opened as tutti's own
-// are: closed when the program executes another, from the moment they are there, and with no number
-// that belongs to a standard stream. The functions are defined in impl/transport/gloo/hooks.cpp; the
+// to a closed connection is an error, not a SIGPIPE, and descriptors are opened as tutti's own are:
+// closed when the program executes another, from the moment they are there, and with no number that
+// belongs to a standard stream. The functions are defined in impl/transport/gloo/hooks.cpp; the
 // levels are those of impl/base/log.hpp. Called on any thread of Gloo's.
 #pragma once
 

@@ -2,13 +2,17 @@
 #include "memory/segment.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "base/error.hpp"
 #include "support/limits.hpp"
@@ -155,6 +159,56 @@ void too_little_to_make_or_open_one_is_named(void**) {
                        space);
 }
 
+// In a child, whose first thread ends while another goes on until the pipe is closed.
+[[noreturn]] void make_and_end_the_first_thread(int to_parent, int from_parent) {
+    static const Segment mine = Segment::make(size);
+    std::memset(mine.data(), 5, size);
+    std::thread([=] {
+        const Address& address = mine.address();
+        char nothing = 0;
+        if (write(to_parent, &address, sizeof address) == sizeof address) {
+            (void)!read(from_parent, &nothing, 1);
+        }
+        _exit(0);
+    }).detach();
+    syscall(SYS_exit, 0);  // this thread alone; what pthread_exit ends with
+    _exit(1);
+}
+
+bool is_zombie(pid_t process) {
+    std::ifstream file(cat("/proc/", process, "/status"));
+    for (std::string line; std::getline(file, line);) {
+        if (line.starts_with("State:")) return line.find('Z') != line.npos;
+    }
+    return false;
+}
+
+void a_process_whose_first_thread_has_ended_shares_its_memory_too(void**) {
+    int from_child[2];
+    int to_child[2];
+    assert_int_equal(pipe(from_child), 0);
+    assert_int_equal(pipe(to_child), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        close(to_child[1]);
+        make_and_end_the_first_thread(from_child[1], to_child[0]);
+    }
+    close(from_child[1]);
+    Address address;
+    assert_int_equal(read(from_child[0], &address, sizeof address), sizeof address);
+    while (!is_zombie(child)) sched_yield();
+    {
+        const Segment theirs = Segment::open(address, size, Segment::Access::ReadOnly);
+        const std::string fives(size, '\5');
+        assert_memory_equal(theirs.data(), fives.data(), size);
+        assert_true(theirs.lets_read_memory());
+    }
+    for (const int end : {from_child[0], to_child[0], to_child[1]}) close(end);
+    int ended = -1;
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_int_equal(ended, 0);
+}
+
 // The limit of file sizes counts for memory without a name, too, and raises SIGXFSZ.
 void a_limit_of_file_sizes_is_an_error_and_no_signal(void**) {
     const test::LowLimit limit(RLIMIT_FSIZE, 8192);
@@ -175,6 +229,7 @@ int main() {
         TUTTI_TEST(it_cannot_shrink_and_only_its_owner_s_kind_are_opened),
         TUTTI_TEST(nothing_of_it_stays),
         TUTTI_TEST(what_is_locked_is_given_up_too),
+        TUTTI_TEST(a_process_whose_first_thread_has_ended_shares_its_memory_too),
         TUTTI_TEST(too_little_to_make_or_open_one_is_named),
         TUTTI_TEST(a_limit_of_file_sizes_is_an_error_and_no_signal),
     };

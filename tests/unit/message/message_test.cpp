@@ -81,6 +81,27 @@ void a_receive_from_any_source_takes_from_all_and_says_from_whom(void**) {
     }
 }
 
+// Everybody has a message ready at all times.
+void receives_from_any_source_serve_all_in_turn(void**) {
+    constexpr int size = 4;
+    constexpr int of_each = 20;
+    if (channel_name() == "gloo") return;  // in the order in which they arrive, by any connection
+    PostOffice office(size);
+    std::vector<Letter> sent;
+    for (int number = 0; number < of_each; ++number) {
+        for (int rank = 1; rank < size; ++rank) sent.push_back(office.send(rank, 0, 0, 8, rank));
+    }
+    std::vector<int> served(size, 0);
+    for (int number = 1; number <= of_each * (size - 1); ++number) {
+        const auto received = office.receive(0, any_source, 0, 8);
+        require(received.end().ok(), received.end().message);
+        ++served[static_cast<size_t>(received.work->source_rank())];
+        const int least = *std::min_element(served.begin() + 1, served.end());
+        if (number == of_each) require(least >= 3, cat("one rank was served ", least, " times"));
+    }
+    for (const Letter& letter : sent) expect_gone(letter, "a send");
+}
+
 // The receive that gave up had asked for a message of rank 1, which the receive from any takes.
 void a_receive_from_one_source_hears_of_it_after_one_from_any_took_its_message(void**) {
     PostOffice office(3);
@@ -360,6 +381,7 @@ int main(int count, char** arguments) {
         TUTTI_TEST(messages_of_one_source_and_tag_arrive_in_order),
         TUTTI_TEST(tags_are_apart),
         TUTTI_TEST(a_receive_from_any_source_takes_from_all_and_says_from_whom),
+        TUTTI_TEST(receives_from_any_source_serve_all_in_turn),
         TUTTI_TEST(a_receive_from_one_source_hears_of_it_after_one_from_any_took_its_message),
         TUTTI_TEST(a_receive_from_any_hears_of_others_after_one_from_one_source_took_its_message),
         TUTTI_TEST(a_rank_sends_to_itself_in_either_order),
