@@ -46,7 +46,7 @@ void* alloc_on_device(tutti::Group& group, size_t bytes, const tutti_memory_opti
     tutti::Status why_not;
     try {
         capi::check_device(options.device_type, options.device_index, "options");
-        group.check_bound({options.device_type, options.device_index}, "the options name");
+        group.check_bound({options.device_type, options.device_index}, "options.device_type and device_index name");
         memory = tutti::device::Driver::of(options.device_type).alloc(options.device_index, bytes);
     } catch (...) {
         why_not = tutti::current_status();
@@ -57,7 +57,10 @@ void* alloc_on_device(tutti::Group& group, size_t bytes, const tutti_memory_opti
     } catch (const tutti::Error&) {
         const bool is_memory = why_not.ok() || why_not.code == TUTTI_ERR_OUT_OF_MEMORY;
         if (is_memory) throw;
-        throw tutti::Error(why_not);  // the others hear that this rank has none
+        // The others hear that this rank has none.
+        if (why_not.code != TUTTI_ERR_BACKEND) throw capi::Refusal(why_not);
+        why_not.message = tutti::cat("memory_alloc on ", group.label(), ": ", why_not.message);
+        throw tutti::Error(why_not);
     }
     tutti::HeldMemory::of_process().add(memory, bytes);
     return memory.get();

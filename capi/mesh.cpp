@@ -283,8 +283,8 @@ tutti_status tutti_mesh_flatten(tutti_mesh* mesh, const char* dim_name,
             read_group_defaults(options, wanted);
             wanted.bound = pin->bound_device_for(wanted.bound);
             capi::need_output(out_mesh, "out_mesh");
-        } catch (const tutti::Error& error) {
-            pin->decline_flatten(name, error.status());
+        } catch (const tutti::Error& fault) {
+            pin->decline_flatten(name, fault.status());
             throw;
         }
         *out_mesh =

@@ -171,11 +171,11 @@ tutti_status tutti_work_synchronize(tutti_work* work, void* stream, tutti_error*
         if (!end) capi::refuse("stream is given, and the operation has no buffers on a device");
         try {
             end->hold(stream);
-        } catch (const tutti::Error& error) {
-            const tutti_status code = error.status().code;
+        } catch (const tutti::Error& fault) {
+            const tutti_status code = fault.status().code;
             const bool is_refusal =
                 code == TUTTI_ERR_INVALID_ARGUMENT || code == TUTTI_ERR_UNSUPPORTED;
-            if (is_refusal) throw capi::Refusal(error.status());
+            if (is_refusal) throw capi::Refusal(fault.status());
             throw;
         }
     });

@@ -32,7 +32,7 @@ bool can_be_coalesced(const FlatCall& call) {
 Coalescing::Coalescing(std::shared_ptr<Group> group, const Device& device)
     : group_(std::move(group)), device_(device) {
     group_->check_coalescing();
-    group_->check_bound(device_, "the options name");
+    group_->check_bound(device_, "options.device_type and device_index name");
 }
 
 void Coalescing::check_not_ended() const {

@@ -133,7 +133,7 @@ std::string Group::label() const {
 
 Device Group::bound_device_for(const Device& wanted) const {
     if (wanted.type == TUTTI_CPU) return bound_;
-    check_bound(wanted, "the options name");
+    check_bound(wanted, "options.device_type and device_index name");
     return wanted;
 }
 

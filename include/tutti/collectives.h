@@ -385,7 +385,7 @@ TUTTI_API void tutti_coalescing_options_init(tutti_coalescing_options* options, 
  *  @param error          NULL, or filled in if the call fails
  *  Blocks:  never
  *  Threads: any; several threads may call collectives on one handle
- *  Fails:   INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED (no such device here)
+ *  Fails:   INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED (no such type of device here)
  *  Source:  torch.distributed._coalescing_manager
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_coalescing_begin(tutti_group* group,

@@ -59,7 +59,8 @@ typedef struct tutti_new_group_options {
                               same on all ranks that call */
     tutti_device_type device_type; /**< with device_index the device that the group is bound to;
                                         TUTTI_CPU: that of the parent group, if it has one */
-    int32_t device_index;          /**< 0 for the CPU; that of the parent group, if it has one */
+    int32_t device_index;          /**< 0 for the CPU; that of the parent group, if it has one; each
+                                        rank has its own */
     uint32_t reserved;             /**< must be 0 */
 } tutti_new_group_options;
 
@@ -120,7 +121,7 @@ TUTTI_API void tutti_new_group_options_init(tutti_new_group_options* options, si
  *  Fails:   INVALID_ARGUMENT (names a missing or malformed variable or part of the URL; already
  *           initialised), TIMEOUT (names the missing ranks, and ranks that were refused), NETWORK
  *           (also if no process serves at the address of tcp:// or env://; shows each attempt),
- *           STORE, UNSUPPORTED (also: this process has no device as in the options), MISMATCH
+ *           STORE, UNSUPPORTED (also: no device of the options' type is here), MISMATCH
  *           (options.reproducible differs between the ranks), OUT_OF_MEMORY (descriptors, threads
  *           or memory; names the rank and the limit)
  *  Source:  torch.distributed.init_process_group

@@ -53,9 +53,10 @@ TUTTI_API void tutti_memory_options_init(tutti_memory_options* options, size_t s
  *  @param error       NULL, or filled in if the call fails
  *  Blocks:  until all ranks have called, up to the timeout
  *  Threads: any; calls take effect in arrival order
- *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE; UNSUPPORTED (no such device here); OUT_OF_MEMORY
- *           (names a rank that cannot allocate, or the largest request if together they exceed the
- *           memory of the host or of the control group); MISMATCH, PEER_LOST, TIMEOUT, ABORTED
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE; UNSUPPORTED (no such type of device here);
+ *           OUT_OF_MEMORY (names a rank that cannot allocate, or the largest request if together
+ *           they exceed the memory of the host or of the control group); MISMATCH, PEER_LOST,
+ *           TIMEOUT, ABORTED
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_memory_alloc(tutti_group* group, int64_t bytes,
                                           const tutti_memory_options* options, void** out_memory,

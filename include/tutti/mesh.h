@@ -22,11 +22,13 @@ extern "C" {
  *  @param device_type  the device type of the groups' data
  *  @param options      NULL: defaults. timeout_ms is for making the groups, and their default; 0:
  *                      that of `group`. reproducible 1: the groups are reproducible; 0: as `group`
+ *                      device_type and device_index: this rank's device, to which they are bound;
+ *                      TUTTI_CPU: as `group`
  *  @param out_mesh     receives an owned mesh
  *  @param error        NULL, or filled in if the call fails
  *  Blocks:  until all ranks have called and the groups are made, up to the timeout
  *  Threads: any, one at a time for each `group`
- *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE, UNSUPPORTED (no such device here); MISMATCH,
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE, UNSUPPORTED (no such type of device here); MISMATCH,
  *           and otherwise as tutti_new_group
  *  Source:  torch.distributed.device_mesh.init_device_mesh
  *  @since 0.1 */

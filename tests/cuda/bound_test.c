@@ -96,7 +96,8 @@ static void another_device_is_refused(rank_context* me) {
     RANK_REFUSES(me, tutti_send(group, &buffer, peer, 0, NULL, NULL, &me->error), bound);
     RANK_REFUSES(me, tutti_recv(group, &buffer, peer, 0, NULL, NULL, &work, &me->error), bound);
     RANK_EXPECT(me, work == NULL);
-    snprintf(bound, sizeof bound, "options name cuda:%d, and group \"bound\"", (int)(1 - device));
+    snprintf(bound, sizeof bound, "device_index name cuda:%d, and group \"bound\"",
+             (int)(1 - device));
     coalesced.device_type = memory.device_type = TUTTI_CUDA;
     coalesced.device_index = memory.device_index = 1 - device;
     RANK_REFUSES(me, tutti_coalescing_begin(group, &coalesced, &coalescing, &me->error), bound);
@@ -190,7 +191,7 @@ static void a_fault_of_one_ends_the_call_of_all(rank_context* me) {
     if (me->rank == 1) {
         options.device_type = of_mesh.device_type = TUTTI_CUDA;
         options.device_index = of_mesh.device_index = 1 - device;
-        snprintf(fragment, sizeof fragment, "the options name cuda:%d, and group \"bound\"",
+        snprintf(fragment, sizeof fragment, "device_index name cuda:%d, and group \"bound\"",
                  (int)(1 - device));
         RANK_REFUSES(me, tutti_new_group(group, NULL, 0, NULL, NULL, &options, &made, &me->error),
                      fragment);
@@ -201,12 +202,12 @@ static void a_fault_of_one_ends_the_call_of_all(rank_context* me) {
     } else {
         RANK_STATUS(me, tutti_new_group(group, NULL, 0, NULL, NULL, &options, &made, &me->error),
                     TUTTI_ERR_MISMATCH);
-        RANK_SAYS(me, "the options name cuda:");
+        RANK_SAYS(me, "device_index name cuda:");
         RANK_STATUS(
             me,
             tutti_init_device_mesh(group, shape, 1, NULL, TUTTI_CUDA, &of_mesh, &mesh, &me->error),
             TUTTI_ERR_MISMATCH);
-        RANK_SAYS(me, "the options name cuda:");
+        RANK_SAYS(me, "device_index name cuda:");
     }
     RANK_EXPECT(me, made == NULL && mesh == NULL);
     expect_sums(me, group, device);
@@ -215,6 +216,74 @@ static void a_fault_of_one_ends_the_call_of_all(rank_context* me) {
 
 RANK_TEST(a_fault_of_one_ends_the_call_of_all, 2)
 
+/* The same for the calls of members alone, for flattening a mesh, and for memory; and what comes
+ * next is not taken for what has failed. */
+static void a_fault_of_one_does_no_harm(rank_context* me) {
+    const int32_t device = use_device(me), nowhere = device_count();
+    const int32_t members[] = {0, 1};
+    const int64_t shape[] = {1, 2};
+    const int is_wrong = me->rank == 1;
+    const tutti_status refused = is_wrong ? TUTTI_ERR_INVALID_ARGUMENT : TUTTI_ERR_MISMATCH;
+    tutti_new_group_options local = TUTTI_NEW_GROUP_OPTIONS_INIT;
+    tutti_group_options of_mesh = TUTTI_GROUP_OPTIONS_INIT;
+    tutti_memory_options of_memory = TUTTI_MEMORY_OPTIONS_INIT;
+    tutti_group* made = NULL;
+    tutti_mesh *mesh = NULL, *flat = NULL;
+    void* memory = NULL;
+    local.use_local_synchronization = 1;
+    local.device_type = of_mesh.device_type = of_memory.device_type = TUTTI_CUDA;
+    local.device_index = of_mesh.device_index = of_memory.device_index =
+        is_wrong ? nowhere : device;
+#define MAKE_LOCAL() tutti_new_group(me->group, members, 2, NULL, NULL, &local, &made, &me->error)
+    RANK_STATUS(me, MAKE_LOCAL(), refused);
+    local.device_index = device;
+    RANK_OK(me, MAKE_LOCAL());
+    RANK_EXPECT(me, is_bound(made, TUTTI_CUDA, device));
+    tutti_group_release(made);
+    RANK_OK(me,
+            tutti_init_device_mesh(me->group, shape, 2, NULL, TUTTI_CUDA, NULL, &mesh, &me->error));
+    RANK_STATUS(me, tutti_mesh_flatten(mesh, "all", &of_mesh, &flat, &me->error), refused);
+    of_mesh.device_index = device;
+    RANK_OK(me, tutti_mesh_flatten(mesh, "all", &of_mesh, &flat, &me->error));
+    tutti_mesh_release(flat);
+    tutti_mesh_release(mesh);
+    RANK_STATUS(me, tutti_memory_alloc(me->group, 100, &of_memory, &memory, &me->error),
+                is_wrong ? TUTTI_ERR_INVALID_ARGUMENT : TUTTI_ERR_OUT_OF_MEMORY);
+    of_memory.device_index = device;
+    RANK_OK(me, tutti_memory_alloc(me->group, 100, &of_memory, &memory, &me->error));
+    tutti_memory_release(memory);
+    expect_sums(me, me->group, device);
+}
+
+RANK_TEST(a_fault_of_one_does_no_harm, 2)
+
+static void a_mesh_of_groups_is_bound_as_they_are(rank_context* me) {
+    const int32_t device = use_device(me);
+    tutti_group_options options = TUTTI_GROUP_OPTIONS_INIT;
+    tutti_group *const group = bind_group(me, device), *whole = NULL;
+    tutti_mesh *mesh = NULL, *flat = NULL;
+    if (group == NULL) return;
+    RANK_OK(me, tutti_mesh_from_group(&group, NULL, NULL, 1, NULL, TUTTI_CUDA, NULL, &mesh,
+                                      &me->error));
+    RANK_OK(me, tutti_mesh_flatten(mesh, "all", NULL, &flat, &me->error));
+    RANK_OK(me, tutti_mesh_get_group(flat, -1, &whole, &me->error));
+    RANK_EXPECT(me, is_bound(whole, TUTTI_CUDA, device));
+    tutti_group_release(whole);
+    tutti_mesh_release(flat);
+    tutti_mesh_release(mesh);
+    if (device_count() > 1) {
+        options.device_type = TUTTI_CUDA;
+        options.device_index = 1 - device;
+        RANK_REFUSES(me,
+                     tutti_mesh_from_group(&group, NULL, NULL, 1, NULL, TUTTI_CUDA, &options, &mesh,
+                                           &me->error),
+                     "device_index name cuda:");
+    }
+    tutti_group_release(group);
+}
+
+RANK_TEST(a_mesh_of_groups_is_bound_as_they_are, 2)
+
 int main(int argc, char** argv) {
     const struct CMUnitTest tests[] = {
         TEST(a_group_says_what_it_is_bound_to_on_ranks),
@@ -222,6 +291,8 @@ int main(int argc, char** argv) {
         TEST(groups_inherit_it_on_ranks),
         TEST(a_mesh_binds_its_groups_on_ranks),
         TEST(a_fault_of_one_ends_the_call_of_all_on_ranks),
+        TEST(a_fault_of_one_does_no_harm_on_ranks),
+        TEST(a_mesh_of_groups_is_bound_as_they_are_on_ranks),
     };
     if (argc > 1) backend = argv[1];
     const int skipped = without_device();

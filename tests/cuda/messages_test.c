@@ -70,6 +70,51 @@ static void send_behind_a_gate(rank_context* me) {
 
 RANK_TEST(send_behind_a_gate, 2)
 
+/* Messages to another rank, or with another tag, need not wait for the device. Those that must have
+ * their timeouts. */
+static void send_beside_a_gate(rank_context* me) {
+    const int32_t device = use_device(me);
+    int32_t here[COUNT];
+    const tutti_buffer buffer = on_cpu(here, COUNT);
+    fill(here, me->rank);
+    if (me->rank == 0) {
+        void* const stream = cuda_make_stream();
+        gate* const held = gate_make();
+        const tutti_call_options options = on_stream(stream);
+        tutti_call_options short_time = TUTTI_CALL_OPTIONS_INIT;
+        int32_t* const numbers = numbers_of(COUNT, 7);
+        const tutti_buffer gated = on_cuda(device, numbers, COUNT, TUTTI_INT32);
+        tutti_work* work = NULL;
+        short_time.timeout_ms = 50;
+        gate_close(held, stream);
+        RANK_OK(me, tutti_send(me->group, &gated, 1, 0, &options, &work, &me->error));
+        RANK_OK(me, tutti_send(me->group, &buffer, 1, 1, NULL, NULL, &me->error));
+        RANK_OK(me, tutti_send(me->group, &buffer, 2, 0, NULL, NULL, &me->error));
+        RANK_STATUS(me, tutti_send(me->group, &buffer, 1, 0, &short_time, NULL, &me->error),
+                    TUTTI_ERR_TIMEOUT);
+        rank_tell(me, "beside");
+        rank_await(me, "received");
+        gate_open(held);
+        wait_and_release(me, work);
+        cuda_wait(stream);
+        cuda_end_stream(stream);
+        cuda_free(numbers);
+        gate_end(held);
+    } else {
+        RANK_OK(me, tutti_recv(me->group, &buffer, 0, me->rank == 1 ? 1 : 0, NULL, NULL, NULL,
+                               &me->error));
+        RANK_EXPECT(me, here[0] == 0 && here[COUNT - 1] == 0);
+        rank_await(me, "beside");
+        if (me->rank == 1) {
+            rank_tell(me, "received");
+            RANK_OK(me, tutti_recv(me->group, &buffer, 0, 0, NULL, NULL, NULL, &me->error));
+            RANK_EXPECT(me, here[0] == 7 && here[COUNT - 1] == 7);
+        }
+    }
+}
+
+RANK_TEST(send_beside_a_gate, 3)
+
 /* A call that returns when it has sent is behind them, too. */
 static void send_at_once_behind_a_gate(rank_context* me) {
     const int32_t device = use_device(me);
@@ -334,6 +379,7 @@ RANK_TEST(time_out, 2)
 int main(int argc, char** argv) {
     const struct CMUnitTest tests[] = {
         TEST(send_behind_a_gate_on_ranks),
+        TEST(send_beside_a_gate_on_ranks),
         TEST(send_at_once_behind_a_gate_on_ranks),
         TEST(send_from_one_kind_of_memory_to_another_on_ranks),
         TEST(send_a_batch_on_ranks),

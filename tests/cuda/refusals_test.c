@@ -242,6 +242,28 @@ static void give_a_stream_that_is_captured(rank_context* me) {
 
 RANK_TEST(give_a_stream_that_is_captured, 2)
 
+static void synchronize_a_stream_that_is_captured(rank_context* me) {
+    const int32_t device = use_device(me);
+    int32_t* const numbers = numbers_of(COUNT, 5);
+    const tutti_buffer buffer = on_cuda(device, numbers, COUNT, TUTTI_INT32);
+    void* const stream = cuda_make_stream();
+    tutti_work* work = NULL;
+    RANK_OK(me, tutti_barrier(me->group, NULL, NULL, &me->error));
+    RANK_OK(me, tutti_broadcast(me->group, &buffer, 0, NULL, &work, &me->error));
+    begin_capture(stream);
+    UNSUPPORTED(tutti_work_synchronize(work, stream, &me->error),
+                "tutti_work_synchronize: stream is being captured");
+    end_capture(stream); /* it goes on */
+    RANK_OK(me, tutti_work_synchronize(work, stream, &me->error));
+    RANK_OK(me, tutti_work_wait(work, 0, &me->error));
+    tutti_work_release(work);
+    cuda_wait(stream);
+    cuda_end_stream(stream);
+    expect_nothing_moved(me, device, numbers);
+}
+
+RANK_TEST(synchronize_a_stream_that_is_captured, 2)
+
 /* Of a batch all is checked before the first message starts. */
 static void give_a_batch_what_one_of_it_cannot_have(rank_context* me) {
     const int32_t device = use_device(me);
@@ -341,6 +363,7 @@ int main(int argc, char** argv) {
         TEST(give_a_stream_without_need_on_ranks),
         TEST(give_a_stream_of_another_device_on_ranks),
         TEST(give_a_stream_that_is_captured_on_ranks),
+        TEST(synchronize_a_stream_that_is_captured_on_ranks),
         TEST(give_a_batch_what_one_of_it_cannot_have_on_ranks),
         TEST(call_beside_a_capture_on_ranks),
         TEST(name_other_types_of_device_on_ranks),

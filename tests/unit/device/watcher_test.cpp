@@ -221,7 +221,7 @@ int main() {
         TUTTI_TEST(a_step_comes_after_its_event),
         TUTTI_TEST(steps_of_one_order_keep_it),
         TUTTI_TEST(a_step_goes_on_after_the_event_that_it_returns),
-        TEST(a_held_step_has_its_deadline),
+        TUTTI_TEST(a_held_step_has_its_deadline),
         TUTTI_TEST(a_wait_that_is_too_long_times_out),
         TUTTI_TEST(only_the_first_wait_has_a_limit),
         TUTTI_TEST(a_wait_that_is_stopped_says_why),
