@@ -39,8 +39,8 @@ void check_memory(const tutti_buffer& buffer, const Argument& argument) {
         device::Driver::of(buffer.device_type)
             .check_memory(buffer.device_index, buffer.data, argument.text() + ".data");
     } catch (const Error& error) {
-        // A device that has failed is no fault of the buffer's: the call itself finds out, and tells
-        // the other ranks.
+        // A device that has failed is no fault of the buffer's: the call finds out, and tells the
+        // other ranks.
         const bool has_failed = error.status().code == TUTTI_ERR_BACKEND;
         if (!has_failed) throw Refusal(error.status());
     }

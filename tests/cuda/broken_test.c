@@ -1,5 +1,5 @@
-/* A device that fails while a call begins, which the double is told to do to one of the ranks: all of
- * them hear of it, and no rank's next call meets another one's present call. The first argument is
+/* A device that fails while a call begins, which the double is told to do to one of the ranks: all
+ * of them hear of it, and no rank's next call meets another one's present call. The first argument is
  * the backend. */
 #include "capi/on_ranks.h"
 #include "on_devices.h"
@@ -18,7 +18,7 @@ static void call_while_one_device_fails(rank_context* me) {
     tutti_work_release(work);
     RANK_EXPECT(me, status == TUTTI_ERR_OUT_OF_MEMORY || status == TUTTI_ERR_BACKEND);
     RANK_EXPECT(me, me->error.rank >= 0);
-    RANK_SAYS(me, "all_reduce #1");
+    RANK_SAYS(me, "all_reduce #2");
     const int is_lost = status == TUTTI_ERR_BACKEND; /* then nothing works on it any more */
     status = add_up(me, &buffer, NULL, NULL);
     RANK_EXPECT(me, status != TUTTI_OK);

@@ -39,7 +39,7 @@ public:
     void send(const Send& call, const Deadline& deadline) override;
     int receive(const Receive& call, const Deadline& deadline) override;
     void start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work) override;
-    // Whether such messages that were started still wait for a device: later ones may not pass them.
+    // Whether such messages that were started wait for a device still: no later one may pass them.
     [[nodiscard]] bool has_waiting(const Send& call) const {
         return waiting_sends_ > 0 && has_waiting(order_of(call));
     }
