@@ -1,8 +1,8 @@
 // The queue runs through the slots themselves: nothing is allocated, so nothing can fail. One
-// thread stays and waits for releases. What is released while all threads are held up, by slow peers, gets
-// a helper, which stays until the queue is empty: no end waits for another one, unless there are
-// very many. At exit the process gives the threads a moment for what was released before, so that a
-// file store's file goes and a peer sees a proper end; static destructors do nothing here.
+// thread stays and waits for releases. What is released while all threads are held up, by slow
+// peers, gets a helper, which stays until the queue is empty: no end waits for another one, unless
+// there are very many. At exit the process gives the threads a moment for what was released before,
+// so that the file of a file store goes and a peer sees a proper end. Static destructors do nothing.
 #include "reaper.hpp"
 
 #include <pthread.h>

@@ -111,7 +111,7 @@ private:
     // A longer line is handed on in pieces of this size, each a line of its own.
     static constexpr size_t longest_line = size_t{1} << 20;
     // Programs write a line in pieces as well, and no other should come between them.
-    static constexpr int64_t patience_ms = 100;
+    static constexpr int64_t patience_ms = 1000;
 
     void take(std::string_view text, LineWriter& writer);
     [[nodiscard]] std::string with_prefixes(std::string_view text);

@@ -1,6 +1,6 @@
 /* A device that fails while a call begins, which the double is told to do to one of the ranks: all
- * of them hear of it, and no rank's next call meets another one's present call. The first argument is
- * the backend. */
+ * of them hear of it, and no rank's next call meets another one's present call. The first argument
+ * is the backend; a second one makes it a work. */
 #include "capi/on_ranks.h"
 #include "on_devices.h"
 
