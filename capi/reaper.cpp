@@ -2,7 +2,7 @@
 // thread stays and waits for releases. What is released while all threads are held up, by slow
 // peers, gets a helper, which stays until the queue is empty: no end waits for another one, unless
 // there are very many. At exit the process gives the threads a moment for what was released before,
-// so that the file of a file store goes and a peer sees a proper end. Static destructors do nothing.
+// so that the file of a file store goes and a peer sees a proper end. Statics do nothing.
 #include "reaper.hpp"
 
 #include <pthread.h>
