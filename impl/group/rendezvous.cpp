@@ -17,6 +17,7 @@
 #include "membership/address.hpp"
 #include "membership/heartbeat.hpp"
 #include "reduce/dispatch.hpp"
+#include "store/job_end.hpp"
 
 namespace tutti {
 
@@ -63,7 +64,7 @@ struct Members {
 };
 
 Rendezvous rendezvous_at(std::shared_ptr<Store> store, const Members& members) {
-    store = make_prefix_store("default_pg", std::move(store));
+    store = make_prefix_store(default_group_prefix, std::move(store));
     store->set_timeout_ms(members.timeout_ms);
     return {std::move(store), members.rank, members.world_size, members.timeout_ms};
 }

@@ -12,11 +12,13 @@
 
 #include "base/environment.hpp"
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "fields.hpp"
 #include "interruptible.hpp"
 #include "keys.hpp"
 #include "limits.hpp"
 #include "process.hpp"
+#include "store/job_end.hpp"
 
 namespace tutti::launch {
 
@@ -24,6 +26,7 @@ namespace {
 
 constexpr int cannot_run_code = 127;
 constexpr int failure_code = 1;
+constexpr int64_t tell_ms = 1'000;
 
 int signal_code(int number) {
     return 128 + number;
@@ -111,7 +114,7 @@ Outcome Job::run_attempt() {
             folders.push_back(logs_.folder_of(placement.attempt, local_rank));
         }
         Supervisor supervisor(find_program(options.command.front()), options, signals_, guard_,
-                              watch, writer_);
+                              watch, writer_, [this](int rank) { tell_ranks_of_end(rank); });
         return supervisor.run(plan_workers(placement, inherited_, folders));
     } catch (const Error& fault) {
         // The other nodes must not wait for ranks that never were.
@@ -124,6 +127,22 @@ Outcome Job::run_attempt() {
         const auto now = std::chrono::system_clock::now().time_since_epoch();
         failure.time_us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
         return {*watch.verdict(), failure, 0};
+    }
+}
+
+// The ranks that still meet at the workers' store need not wait for it. Once is enough.
+void Job::tell_ranks_of_end(int rank) {
+    const Placement& placement = bootstrap_.placement;
+    if (std::exchange(told_of_end_in_, placement.attempt) == placement.attempt) return;
+    TcpStoreOptions options;
+    options.host = placement.master_addr;
+    options.port = placement.master_port;
+    options.wait_for_workers = false;
+    options.timeout_ms = tell_ms;
+    try {
+        tell_end(*make_tcp_store(options), rank, Deadline::after_ms(tell_ms));
+    } catch (const Error& error) {  // then they wait until their time is over
+        log(LogLevel::Info, "tuttirun: ", error.what());
     }
 }
 

@@ -34,6 +34,7 @@ private:
     };
 
     void open_workers_store();
+    void tell_ranks_of_end(int rank);
     Outcome run_attempt();
     Statement state(const Outcome& outcome) const;
     // The statements of all nodes but the lost one; fewer if they do not come in time.
@@ -51,6 +52,7 @@ private:
     LineWriter writer_;
     LogFolder logs_;  // outlives the threads of what follows
     BootstrapResult bootstrap_;
+    int told_of_end_in_ = -1;                     // the last attempt of which ranks were told
     std::unique_ptr<StoreServer> workers_store_;  // if it is not the meeting's
 };
 

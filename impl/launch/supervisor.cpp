@@ -47,12 +47,14 @@ int64_t now_us() {
 }  // namespace
 
 Supervisor::Supervisor(std::string program, const Options& options, SignalInbox& signals,
-                       const Guard& guard, Watch& watch, LineWriter& writer)
+                       const Guard& guard, Watch& watch, LineWriter& writer,
+                       std::function<void(int rank)> ended)
     : program_(std::move(program)),
       options_(options),
       signals_(signals),
       guard_(guard),
       watch_(watch),
+      ended_(std::move(ended)),
       writer_(writer) {}
 
 Supervisor::~Supervisor() {
@@ -288,6 +290,7 @@ void Supervisor::look_at_what_is_left() {
         guard_.remove(worker.pid);
         worker.out.drain(writer_);
         worker.err.drain(writer_);
+        if (worker.ending->exit_code() == 0 && anyone_alive()) ended_(worker.rank);
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,8 +32,10 @@ struct Outcome {
 class Supervisor {
 public:
     // Standard input goes to rank 0 unless it is a terminal.
+    // `ended` hears of every rank that ends with exit code 0, when nothing of it is left.
     Supervisor(std::string program, const Options& options, SignalInbox& signals,
-               const Guard& guard, Watch& watch, LineWriter& writer);
+               const Guard& guard, Watch& watch, LineWriter& writer,
+               std::function<void(int rank)> ended);
     Supervisor(const Supervisor&) = delete;
     Supervisor& operator=(const Supervisor&) = delete;
     ~Supervisor();  // nothing that it started lives on
@@ -94,6 +97,7 @@ private:
     SignalInbox& signals_;
     const Guard& guard_;
     Watch& watch_;
+    const std::function<void(int rank)> ended_;
     LineWriter& writer_;
     std::vector<Worker> workers_;
     bool verdict_taken_ = false;

@@ -6,10 +6,12 @@
 #include <thread>
 
 #include "address.hpp"
+#include "base/environment.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "missing_ranks.hpp"
 #include "net/interfaces.hpp"
+#include "store/job_end.hpp"
 
 namespace tutti::membership {
 
@@ -18,6 +20,7 @@ namespace {
 const std::string invitation_key = "tutti/control";
 constexpr int64_t attempt_ms = 2000;  // what all addresses of an invitation get together
 constexpr int64_t withdrawal_ms = 1000;
+constexpr int64_t look_ms = 1000;  // between two looks for ranks that have ended
 constexpr auto first_pause = std::chrono::milliseconds(5);
 constexpr auto longest_pause = std::chrono::milliseconds(300);
 
@@ -105,16 +108,42 @@ bool still_answers(const Invitation& invitation, const JoiningRank& rank_0,
     }
 }
 
-std::string read_invitation(Store& store, const Deadline& deadline) {
-    try {
-        return store.get(invitation_key, deadline);
-    } catch (const Error& error) {
-        if (error.status().code != TUTTI_ERR_TIMEOUT) throw;
-        throw missing_ranks_error("0");
-    }
+// Of a group of all ranks of a job whose launcher serves the store: a rank that ends before is
+// missing for good.
+bool is_of_whole_job(int size) {
+    return environment("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True" &&
+           environment("WORLD_SIZE").value_or("") == std::to_string(size);
+}
+
+std::string read_invitation(const JoiningRank& caller, const Deadline& deadline) {
+    std::string invitation;
+    const auto wait = [&](const Deadline& slice) {
+        try {
+            invitation = caller.store.get(invitation_key, slice);
+            return true;
+        } catch (const Error& error) {
+            if (error.status().code != TUTTI_ERR_TIMEOUT) throw;
+            return false;
+        }
+    };
+    if (!wait_for_ranks(caller, deadline, wait)) throw missing_ranks_error("0");
+    return invitation;
 }
 
 }  // namespace
+
+bool wait_for_ranks(const JoiningRank& caller, const Deadline& deadline,
+                    const std::function<bool(const Deadline&)>& wait) {
+    if (!is_of_whole_job(caller.size)) return wait(deadline);
+    while (!wait(deadline.or_earlier(Deadline::after_ms(look_ms)))) {
+        if (deadline.expired()) return false;
+        if (const auto rank = read_end(caller.store, deadline)) {
+            throw Error(TUTTI_ERR_PEER_LOST, cat("rank ", *rank, " has ended, before all had met"),
+                        *rank);
+        }
+    }
+    return true;
+}
 
 void publish_invitation(const JoiningRank& rank_0, const Invitation& mine,
                         const Deadline& deadline) {
@@ -165,7 +194,7 @@ Rank0Connection find_coordinator(const JoiningRank& caller, const std::optional<
     for (auto pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
         const auto next = Deadline::Clock::now() + pause;
         Invitation invitation =
-            known ? *known : Invitation::parse(read_invitation(caller.store, deadline));
+            known ? *known : Invitation::parse(read_invitation(caller, deadline));
         try {
             net::Socket socket = reach(invitation, caller, deadline);
             return {std::move(socket), std::move(invitation)};

@@ -3,6 +3,7 @@
 // group, so that a second process of some rank is told, not left waiting. Any thread.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -36,6 +37,11 @@ struct Rank0Connection {
 // INVALID_ARGUMENT if the coordinator refuses this process.
 Rank0Connection find_coordinator(const JoiningRank& caller, const std::optional<Invitation>& known,
                                  const Deadline& deadline);
+// Waits in slices, and looks between them whether the launcher has seen a rank of the job end: then
+// not all will come. `wait` is false as long as it waits in vain. Returns what it said last; throws
+// PEER_LOST if a rank has ended.
+bool wait_for_ranks(const JoiningRank& caller, const Deadline& deadline,
+                    const std::function<bool(const Deadline&)>& wait);
 // In sentences: "rank 0", "the coordinator".
 std::string name_of_coordinator(int rank);
 

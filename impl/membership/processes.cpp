@@ -173,7 +173,11 @@ private:
             if (stream_) stream_->write(hello());
         });
         TUTTI_FAULT_POINT("control.hello");
-        if (!announcements_.await_all(deadline)) {
+        const membership::JoiningRank caller{*store_, rank(), size(), addresses_.host()};
+        const auto wait = [this](const Deadline& slice) { return announcements_.await_all(slice); };
+        // The others hear from rank 0 of a rank that has ended.
+        const bool looks = rank() == 0;
+        if (!(looks ? membership::wait_for_ranks(caller, deadline, wait) : wait(deadline))) {
             loop_->post([this] {
                 if (stream_) stream_->write(membership::encode(Kind::QueryMissing));
             });

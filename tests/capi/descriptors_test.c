@@ -30,9 +30,17 @@ static int is_open(int number) {
     return fcntl(number, F_GETFD) >= 0;
 }
 
+/* While another thread of the library opens something, the closed ones are taken by what cannot be
+ * read or written. */
+static int is_placeholder(int number) {
+    const int flags = fcntl(number, F_GETFL);
+    return flags >= 0 && (flags & O_PATH) != 0;
+}
+
 static int are_standard_numbers_as(int closed) {
     for (int number = 0; number <= LAST_STANDARD; ++number) {
-        if (is_open(number) == (closed >> number & 1)) return 0;
+        const int is_closed = !is_open(number) || is_placeholder(number);
+        if (is_closed != (closed >> number & 1)) return 0;
     }
     return 1;
 }
@@ -88,13 +96,16 @@ static int use_group(int32_t size) {
     return GOOD;
 }
 
-/* A file that the program opens gets the lowest number that is free. */
+/* A file that the program opens gets the lowest number that is free, unless the library is opening
+ * something: then the next one does. */
 static int opens_the_lowest(int closed) {
-    int lowest = 0;
+    int lowest = 0, right = 0;
     while (lowest <= LAST_STANDARD && (closed >> lowest & 1) == 0) ++lowest;
-    const int number = open("/dev/null", O_RDONLY | O_CLOEXEC); /* not to be printed to */
-    const int right = lowest > LAST_STANDARD ? number > LAST_STANDARD : number == lowest;
-    (void)close(number);
+    for (int turn = 0; turn < 10000 && !right; ++turn) {
+        const int number = open("/dev/null", O_RDONLY | O_CLOEXEC); /* not to be printed to */
+        right = lowest > LAST_STANDARD ? number > LAST_STANDARD : number == lowest;
+        (void)close(number);
+    }
     return right;
 }
 

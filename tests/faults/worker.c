@@ -287,9 +287,15 @@ static tutti_status use_group(int64_t prefix, tutti_error* error) {
     return status;
 }
 
-/* Descriptors and threads. */
+/* Descriptors and threads. If a thread ends meanwhile, the system may list too few: the most of
+ * several looks counts. */
 static int open_descriptors(void) {
-    return entries_of("/proc/self/fd") + entries_of("/proc/self/task");
+    int most = 0;
+    for (int look = 0; look < 20; ++look) {
+        const int count = entries_of("/proc/self/fd") + entries_of("/proc/self/task");
+        if (count > most) most = count;
+    }
+    return most;
 }
 
 /* The first group leaves behind what a process makes once. The last objects of a group go in the
@@ -302,8 +308,11 @@ static void use_groups(const char* step) {
     for (int64_t prefix = 1; prefix <= count && status == TUTTI_OK; ++prefix) {
         status = use_group(prefix, &error);
     }
-    for (int look = 0; look < 2000 && open_descriptors() > before; ++look) poll(NULL, 0, 5);
-    const int after = open_descriptors();
+    int after = open_descriptors();
+    for (int look = 0; look < 2000 && after > before; ++look) {
+        poll(NULL, 0, 5);
+        after = open_descriptors();
+    }
     if (status == TUTTI_OK && after > before) {
         status = TUTTI_ERR_INTERNAL;
         snprintf(error.message, sizeof error.message, "%d descriptors and threads, then %d", before,

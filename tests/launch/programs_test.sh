@@ -74,6 +74,16 @@ run_as_slurm_does() {
     expect_sums
 }
 
+# Whichever rank it is, on one node or on another: the others would wait for half an hour.
+case_a_rank_that_ends_before_init_is_named_to_the_others() {
+    for absent in 1 0; do
+        # shellcheck disable=SC2016
+        launch --nproc-per-node 3 sh -c '[ "$RANK" = "$0" ] || exec "$1"' $absent "$program"
+        [ "$code" -ne 0 ] || fail "rank $absent was not missed"
+        expect_line err "rank $absent has ended, before all had met"
+    done
+}
+
 case_it_meets_under_tuttirun() {
     shows tuttirun --nproc-per-node 4 all_reduce
     launch --nproc-per-node 4 "$program"
