@@ -41,7 +41,7 @@ public:
     void drain(const Deadline& deadline) noexcept {
         Lock lock(mutex_);
         if (!running_ || reaping) return;
-        while ((first_ != nullptr || busy_ > 0) && changed_.wait(lock, deadline)) {
+        while (!is_done() && changed_.wait(lock, deadline)) {
         }
     }
 

@@ -327,7 +327,7 @@ std::shared_ptr<Mesh> Mesh::flatten(const std::string& name, int64_t timeout_ms,
     SplitOptions step = flat_step(dim);
     step.timeout_ms = timeout_ms == 0 ? origin_->timeout_ms : timeout_ms;
     step.reproducible = reproducible ? reproducible : origin_->reproducible;
-    step.bound = bound.type == TUTTI_CPU ? origin_->bound : bound;
+    step.bound = bound_device_for(bound);
     dim.group = origin_->parent->split(step);
     const Lock lock(origin_->mutex);
     return flattened(origin_->flattened.emplace_back(std::move(dim)));

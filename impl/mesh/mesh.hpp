@@ -69,9 +69,6 @@ public:
 
 private:
     struct Origin;
-    struct Dim;
-    [[nodiscard]] Dim flat_dim(const std::string& name) const;
-    [[nodiscard]] SplitOptions flat_step(const Dim& dim) const;
     struct Dim {
         std::string name;
         std::shared_ptr<Group> group;     // nothing on a rank that is not in the mesh
@@ -79,6 +76,8 @@ private:
     };
 
     Mesh(std::shared_ptr<Origin> origin, Layout layout, std::vector<Dim> dims);
+    [[nodiscard]] Dim flat_dim(const std::string& name) const;
+    [[nodiscard]] SplitOptions flat_step(const Dim& dim) const;
     [[nodiscard]] std::vector<std::string> own_names() const;
     [[nodiscard]] const Dim* own_dim(const std::string& name) const;
     [[nodiscard]] const Dim* find(int dim) const;

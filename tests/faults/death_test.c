@@ -4,19 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "faults.h"
+#include "rounds.h"
 #include "support/sanitizers.h"
-#include "support/seed.h"
-
-static uint64_t seed;
-static int rounds = SANITIZED ? 1 : 2;
-
-static int below(int limit) { /* xorshift */
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return (int)(seed % (unsigned)limit);
-}
 
 /* `named`: what the message calls the operation. */
 static void expect_all_to_name(team* all, int32_t victim, const char* operation,
@@ -310,15 +299,6 @@ static void after_a_failure_calls_are_refused_and_a_new_group_can_be_made(void**
     team_expect_ends(all, 2);
 }
 
-static void read_arguments(int argc, char** argv) {
-    if (argc < 2) exit(2);
-    worker_program = argv[1];
-    for (int index = 2; index + 1 < argc; index += 2) {
-        if (strcmp(argv[index], "--rounds") == 0) rounds = atoi(argv[index + 1]);
-        if (strcmp(argv[index], "--seed") == 0) seed = strtoull(argv[index + 1], NULL, 10);
-    }
-}
-
 int main(int argc, char** argv) {
     const struct CMUnitTest tests[] = {
         TEAM_TEST(a_rank_killed_in_small_all_reduces_is_named_by_all_others),
@@ -335,8 +315,6 @@ int main(int argc, char** argv) {
         TEAM_TEST(works_that_wait_for_a_dead_rank_all_finish),
         TEAM_TEST(after_a_failure_calls_are_refused_and_a_new_group_can_be_made),
     };
-    seed = test_seed();
-    read_arguments(argc, argv);
-    print_message("--seed %llu\n", (unsigned long long)seed);
+    read_arguments(argc, argv, SANITIZED ? 1 : 2);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

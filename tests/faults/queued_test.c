@@ -3,19 +3,8 @@
  *   queued_test WORKER [--rounds N] [--seed S] */
 #include <sys/wait.h>
 
-#include "faults.h"
+#include "rounds.h"
 #include "support/sanitizers.h"
-#include "support/seed.h"
-
-static uint64_t seed;
-static int rounds = SANITIZED ? 1 : 4;
-
-static int below(int limit) { /* xorshift */
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return (int)(seed % (unsigned)limit);
-}
 
 /* Works that ran end with the death, those behind may end with what it did to the group. */
 static void expect_to_name(team* all, int32_t index, const outcome* end, int32_t victim) {
@@ -64,21 +53,10 @@ static void every_work_behind_a_death_names_the_rank_that_died(void** state) {
     }
 }
 
-static void read_arguments(int argc, char** argv) {
-    if (argc < 2) exit(2);
-    worker_program = argv[1];
-    for (int index = 2; index + 1 < argc; index += 2) {
-        if (strcmp(argv[index], "--rounds") == 0) rounds = atoi(argv[index + 1]);
-        if (strcmp(argv[index], "--seed") == 0) seed = strtoull(argv[index + 1], NULL, 10);
-    }
-}
-
 int main(int argc, char** argv) {
     const struct CMUnitTest tests[] = {
         TEAM_TEST(every_work_behind_a_death_names_the_rank_that_died),
     };
-    seed = test_seed();
-    read_arguments(argc, argv);
-    print_message("--seed %llu\n", (unsigned long long)seed);
+    read_arguments(argc, argv, SANITIZED ? 1 : 4);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
