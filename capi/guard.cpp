@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "base/mutex.hpp"
-#include "net/open_descriptors.hpp"
+#include "base/open_descriptors.hpp"
 
 namespace tutti::capi {
 
@@ -58,10 +58,10 @@ void enter_slowly() {
     }
     const Lock lock(entrance);
     if (process_state == Process::Entered) return;
-    const int failed = pthread_atfork(net::before_fork, net::after_fork, [] {
+    const int failed = pthread_atfork(before_fork, after_fork, [] {
         process_state = Process::Forked;
-        net::after_fork();
-        net::close_in_forked_child();
+        after_fork();
+        close_in_forked_child();
     });
     if (failed != 0) {
         throw Refusal(TUTTI_ERR_OUT_OF_MEMORY, cat("pthread_atfork: ", errno_text(failed)), -1,

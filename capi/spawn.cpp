@@ -10,6 +10,7 @@
 
 #include "arguments.hpp"
 #include "base/log.hpp"
+#include "base/open_descriptors.hpp"
 #include "base/thread.hpp"
 #include "guard.hpp"
 #include "handle.hpp"
@@ -35,6 +36,7 @@ void refuse_living(size_t count, const char* noun, const char* ending) {
 }
 
 std::string read_thread_name(const std::filesystem::path& of) {
+    const tutti::StandardPlaceholders held;
     std::ifstream file(of / "comm");
     std::string name;
     std::getline(file, name);
@@ -44,6 +46,7 @@ std::string read_thread_name(const std::filesystem::path& of) {
 // The name of one of tutti's threads in this process; empty if there is none. A program's first
 // thread and those it starts have the program's name, which may begin as ours do.
 std::string find_thread() {
+    const tutti::StandardPlaceholders held;
     std::error_code none;
     const std::string program = read_thread_name("/proc/self");
     for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", none)) {

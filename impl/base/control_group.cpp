@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hash.hpp"
+#include "open_descriptors.hpp"
 #include "text.hpp"
 
 namespace tutti {
@@ -36,6 +37,7 @@ void add_groups(const std::string& mount, std::string path, bool is_version_2,
 // Those that may limit what the controller, "cpu", counts.
 std::vector<Group> groups_of(const std::string& controller, const std::string& root) {
     std::vector<Group> groups;
+    const StandardPlaceholders held;
     std::ifstream file(root + "/proc/self/cgroup");
     // "0::/path" of version 2, "4:cpu,cpuacct:/path" of version 1
     for (std::string line; std::getline(file, line);) {
@@ -59,6 +61,7 @@ std::vector<Group> groups_of(const std::string& controller, const std::string& r
 // None where there is no such file or no number in it, as in "max".
 template <typename Number>
 std::optional<Number> read_number(const std::string& path) {
+    const StandardPlaceholders held;
     Number number{};
     if (std::ifstream(path) >> number) return number;
     return std::nullopt;
@@ -68,6 +71,7 @@ uint64_t cached_files(const Group& group) {
     const std::string_view prefix = group.is_version_2 ? "" : "total_";
     const std::string inactive = cat(prefix, "inactive_file");
     const std::string active = cat(prefix, "active_file");
+    const StandardPlaceholders held;
     std::ifstream file(group.folder + "/memory.stat");
     uint64_t sum = 0;
     uint64_t number = 0;
@@ -100,6 +104,7 @@ std::optional<double> quota_in(const Group& group) {
         // "max 100000" or "150000 100000": so much of each so many microseconds
         double quota = 0;
         double period = 0;
+        const StandardPlaceholders held;
         if (!(std::ifstream(group.folder + "/cpu.max") >> quota >> period)) return std::nullopt;
         return period > 0 ? std::optional(quota / period) : std::nullopt;
     }

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "open_descriptors.hpp"
 #include "text.hpp"
 
 namespace tutti {
@@ -24,6 +25,7 @@ std::string describe(const Ending& ending) {
 
 bool is_exiting(pid_t child) {
     constexpr unsigned long exiting_flag = 0x4;  // PF_EXITING of the kernel
+    const StandardPlaceholders held;
     std::ifstream file(cat("/proc/", static_cast<int>(child), "/stat"));
     std::string text;
     std::getline(file, text, '\0');

@@ -3,11 +3,13 @@
 #include <cerrno>
 #include <fstream>
 
+#include "open_descriptors.hpp"
 #include "resource_limits.hpp"
 
 namespace tutti {
 
 std::string first_line(const std::string& path) {
+    const StandardPlaceholders held;
     errno = 0;
     std::ifstream file(path);
     if (!file && is_exhaustion(errno)) {

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <optional>
 
+#include "open_descriptors.hpp"
+
 namespace tutti {
 
 namespace {
@@ -109,7 +111,7 @@ void check_file_size(uint64_t bytes, std::string_view what) {
 
 int exhaustion_of_descriptors(int count) noexcept {
     if (count == 0) return 0;
-    // It may get the number of a closed standard output, so it is one that cannot be written.
+    const StandardPlaceholders held;
     const int probe = ::open("/", O_PATH | O_CLOEXEC);
     if (probe < 0) return is_exhaustion(errno) ? errno : 0;
     const int number = exhaustion_of_descriptors(count - 1);

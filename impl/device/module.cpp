@@ -9,6 +9,7 @@
 #include "base/device.hpp"
 #include "base/environment.hpp"
 #include "base/error.hpp"
+#include "base/open_descriptors.hpp"
 
 namespace tutti::device {
 
@@ -37,6 +38,7 @@ std::vector<std::string> places(tutti_device_type type) {
 }  // namespace
 
 const tutti_device_table& find_module(tutti_device_type type) {
+    const StandardPlaceholders held;
     std::string reasons;
     for (const std::string& place : places(type)) {
         void* const library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -83,6 +83,7 @@ void check_exhaustion(const Address& address) {
 // The other threads of a process. Its own number stands for its first thread, and leads nowhere
 // once that has ended and others go on.
 std::vector<int32_t> other_threads(int32_t process) {
+    const StandardPlaceholders held;
     std::vector<int32_t> threads;
     std::error_code none;
     for (const auto& entry :
@@ -124,6 +125,7 @@ ssize_t read_process(int32_t process, const iovec& into, const iovec& from) {
 }  // namespace
 
 size_t available_memory() {
+    const StandardPlaceholders held;
     std::ifstream file("/proc/meminfo");
     for (std::string name; file >> name;) {
         size_t kibibytes = 0;
@@ -166,8 +168,8 @@ Segment::~Segment() {
 
 Segment Segment::make(size_t bytes) {
     check_file_size(bytes + front_page, cat("cannot make ", bytes, " bytes of shared memory"));
-    net::Descriptor file(net::open_tracked(
-        [&] { return ::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING); }));
+    net::Descriptor file(
+        open_tracked([&] { return ::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING); }));
     if (!file.valid()) refuse_memory("cannot make", bytes);
     const int number = file.get();
     constexpr unsigned seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
@@ -239,7 +241,7 @@ Segment Segment::open(const Address& address, size_t bytes, Access access) {
     if (::stat(path.c_str(), &facts) != 0) refuse_other(address, path.c_str(), errno);
     if (!is_segment(facts)) refuse_other(address, "something else is there");
     const int mode = access == Access::ReadOnly ? O_RDONLY : O_RDWR;
-    net::Descriptor file(net::open_tracked([&] { return ::open(path.c_str(), mode | careful); }));
+    net::Descriptor file(open_tracked([&] { return ::open(path.c_str(), mode | careful); }));
     if (!file.valid()) {
         check_exhaustion(address);
         refuse_other(address, path.c_str(), errno);

@@ -112,6 +112,7 @@ std::vector<Address> resolve(const Endpoint& endpoint, std::string* temporary) {
     hints.ai_family = AF_UNSPEC;
     hints.ai_socktype = SOCK_STREAM;
     hints.ai_flags = AI_NUMERICSERV | (endpoint.host.empty() ? AI_PASSIVE : 0);
+    const StandardPlaceholders held;  // the resolver opens files and sockets
     addrinfo* list = nullptr;
     const std::string service = std::to_string(endpoint.port);
     // A machine whose /etc/hosts is not there or empty, as containers may have it, has this name

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "open_descriptors.hpp"
+#include "base/open_descriptors.hpp"
 
 namespace tutti::net {
 

@@ -14,8 +14,8 @@
 
 #include "base/first_line.hpp"
 #include "base/hash.hpp"
+#include "base/open_descriptors.hpp"
 #include "base/resource_limits.hpp"
-#include "open_descriptors.hpp"
 
 namespace tutti::net {
 

@@ -13,9 +13,9 @@
 
 #include "base/assert.hpp"
 #include "base/mutex.hpp"
+#include "base/open_descriptors.hpp"
 #include "base/thread.hpp"
 #include "handle.hpp"
-#include "open_descriptors.hpp"
 
 namespace tutti::net {
 namespace {

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/open_descriptors.hpp"
+
 namespace tutti::net {
 
 namespace {
@@ -25,6 +27,7 @@ size_t free_descriptors() {
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
         return SIZE_MAX;
     }
+    const StandardPlaceholders held;
     const std::unique_ptr<DIR, CloseFolder> folder(::opendir("/proc/self/fd"));
     if (!folder) return 0;
     size_t open = 0;

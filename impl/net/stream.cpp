@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "base/open_descriptors.hpp"
 #include "descriptor.hpp"
 #include "handle.hpp"
-#include "open_descriptors.hpp"
 
 namespace tutti::net {
 namespace {

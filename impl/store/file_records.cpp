@@ -101,7 +101,7 @@ std::optional<LockedFile> LockedFile::open(const std::string& path, Mode mode, b
     const int flags = (mode == Mode::Write ? O_RDWR : O_RDONLY) | O_CLOEXEC | (make ? O_CREAT : 0);
     auto pause = first_pause;
     for (int replaced = 0; replaced < store_limits::file_openings;) {
-        net::Descriptor fd(net::open_tracked([&] { return ::open(path.c_str(), flags, 0644); }));
+        net::Descriptor fd(open_tracked([&] { return ::open(path.c_str(), flags, 0644); }));
         if (!fd.valid()) {
             if (errno == EINTR) continue;
             if (errno == ENOENT && !make) return std::nullopt;

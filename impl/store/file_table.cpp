@@ -127,7 +127,7 @@ bool FileTable::read_until(const WaitLimit& limit, const Look& look) {
 bool FileTable::look_again(const WaitLimit& limit, const Look& look) {
     struct stat status {};
     const net::Descriptor fd(
-        net::open_tracked([&] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC); }));
+        open_tracked([&] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC); }));
     const bool there = fd.valid() && ::fstat(fd.get(), &status) == 0;
     {
         const Lock lock(mutex_);

@@ -36,7 +36,7 @@ int Interruption::descriptor() {
     const Lock lock(mutex_);
     if (descriptor_.valid()) return descriptor_.get();
     descriptor_ =
-        net::Descriptor(net::open_tracked([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }));
+        net::Descriptor(open_tracked([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }));
     if (!descriptor_.valid()) throw system_error(TUTTI_ERR_OUT_OF_MEMORY, "eventfd", errno);
     if (happened()) make_readable(descriptor_.get());
     return descriptor_.get();

@@ -40,8 +40,7 @@ struct Handshake {
 };
 
 net::Descriptor make_event() {
-    net::Descriptor event(
-        net::open_tracked([&] { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }));
+    net::Descriptor event(open_tracked([&] { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }));
     if (!event.valid()) throw system_error(TUTTI_ERR_OUT_OF_MEMORY, "eventfd", errno);
     return event;
 }
@@ -230,8 +229,8 @@ void Connector::accept(int descriptor) {
 
 void Connector::keep_spare() noexcept {
     if (spare_.valid()) return;
-    spare_ = net::Descriptor(
-        net::open_tracked([&] { return fcntl(cancel_.get(), F_DUPFD_CLOEXEC, 0); }));
+    spare_ =
+        net::Descriptor(open_tracked([&] { return fcntl(cancel_.get(), F_DUPFD_CLOEXEC, 0); }));
 }
 
 bool Connector::expects_anyone() {

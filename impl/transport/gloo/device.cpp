@@ -20,10 +20,10 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/mutex.hpp"
+#include "base/open_descriptors.hpp"
 #include "base/resource_limits.hpp"
 #include "base/thread.hpp"
 #include "loop_handler.hpp"
-#include "net/open_descriptors.hpp"
 
 namespace tutti::gloo_channel {
 
@@ -62,6 +62,7 @@ void seal(int descriptor) {
 
 void seal_listening_socket(const std::shared_ptr<tcp::Device>& device) {
     const int port = listening_port(device);
+    const StandardPlaceholders held;
     std::error_code none;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", none)) {
         const std::string name = entry.path().filename();
@@ -79,13 +80,13 @@ void seal_listening_socket(const std::shared_ptr<tcp::Device>& device) {
 class Device::Spin : public LoopHandler {
 public:
     Spin()
-        : descriptor_(net::open_tracked(
-              [] { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC | EFD_SEMAPHORE); })) {
+        : descriptor_(
+              open_tracked([] { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC | EFD_SEMAPHORE); })) {
         if (descriptor_ < 0) {
             throw system_error(TUTTI_ERR_OUT_OF_MEMORY, "eventfd", errno);
         }
     }
-    ~Spin() override { net::close_tracked(descriptor_); }
+    ~Spin() override { close_tracked(descriptor_); }
     [[nodiscard]] int descriptor() const { return descriptor_; }
     void begin() const noexcept {
         const uint64_t one = 1;

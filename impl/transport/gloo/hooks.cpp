@@ -10,9 +10,9 @@
 #include <cstdint>
 
 #include "base/log.hpp"
-#include "net/open_descriptors.hpp"
+#include "base/open_descriptors.hpp"
 
-using tutti::net::open_tracked;
+using tutti::open_tracked;
 
 extern "C" {
 [[gnu::visibility("hidden")]] void tutti_gloo_log(int level, const char* message);
@@ -51,15 +51,15 @@ int tutti_gloo_epoll() {
 
 // It asks the kernel through a socket.
 int tutti_gloo_getifaddrs(ifaddrs** list) {
-    const tutti::net::Opening opening;
+    const tutti::Opening opening;
     return ::getifaddrs(list);
 }
 
 int tutti_gloo_pipe(int* ends, int flags) {
-    const tutti::net::Opening opening;
+    const tutti::Opening opening;
     const int result = ::pipe2(ends, flags | O_CLOEXEC);
     if (result != 0) return result;
-    tutti::net::track_open(ends[0]);
-    tutti::net::track_open(ends[1]);
+    tutti::track_open(ends[0]);
+    tutti::track_open(ends[1]);
     return result;
 }

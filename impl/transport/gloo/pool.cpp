@@ -132,7 +132,7 @@ void ConnectionPool::connected(int peer, net::Socket socket) noexcept {
 
 Connection& ConnectionPool::adopt(Completions& completions, int peer, net::Socket socket) {
     net::Descriptor kept(
-        net::open_tracked([&] { return fcntl(socket.descriptor(), F_DUPFD_CLOEXEC, 0); }));
+        open_tracked([&] { return fcntl(socket.descriptor(), F_DUPFD_CLOEXEC, 0); }));
     if (!kept.valid()) {
         const int error = errno;
         throw system_error(TUTTI_ERR_OUT_OF_MEMORY,

@@ -12,8 +12,9 @@
 #include <cerrno>
 #include <cstdint>
 #include <new>
+#include <utility>
 
-namespace tutti::net {
+namespace tutti {
 
 namespace {
 
@@ -30,6 +31,9 @@ using Chunk = std::array<Entry, chunk_size>;
 constinit std::array<std::atomic<Chunk*>, chunk_count> chunks{};
 constinit std::atomic<int> highest{-1};
 constinit Mutex gate;
+// Both belong to the gate.
+constinit int holders = 0;
+constinit std::array<bool, 3> is_taken{};
 
 // nullptr if there is no chunk, and none is to be made or none can be.
 Entry* find(int descriptor, bool make) noexcept {
@@ -65,6 +69,25 @@ void give_back(int number) {
     if (flags >= 0 && (flags & O_PATH) != 0) ::close(number);
 }
 
+void hold_standard() {
+    ++holders;
+    while (!all_standard_are_open()) {
+        // "/" can always be opened so, and a read or write fails as if it were closed.
+        const int number = ::open("/", O_PATH | O_CLOEXEC);
+        if (number > STDERR_FILENO) ::close(number);  // the program has opened the last one
+        if (number < 0 || number > STDERR_FILENO) return;
+        track_open(number);
+        is_taken[static_cast<size_t>(number)] = true;
+    }
+}
+
+void leave_standard() {
+    if (--holders > 0) return;
+    for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number) {
+        if (std::exchange(is_taken[static_cast<size_t>(number)], false)) give_back(number);
+    }
+}
+
 }  // namespace
 
 void track_open(int descriptor) noexcept {
@@ -87,25 +110,27 @@ void close_tracked(int descriptor) noexcept {
     ::close(descriptor);
 }
 
-Mutex& between_forks() noexcept {
-    return gate;
+StandardPlaceholders::StandardPlaceholders() noexcept {
+    const Lock lock(gate);
+    hold_standard();
+}
+
+StandardPlaceholders::~StandardPlaceholders() {
+    const int number = errno;
+    {
+        const Lock lock(gate);
+        leave_standard();
+    }
+    errno = number;
 }
 
 Opening::Opening() noexcept : lock_(gate.native()) {
-    if (all_standard_are_open()) return;
-    // "/" can always be opened so, and a read or write fails as if it were closed.
-    while (count_ < static_cast<int>(taken_.size())) {
-        const int number = ::open("/", O_PATH | O_CLOEXEC);
-        if (number > STDERR_FILENO) ::close(number);
-        if (number < 0 || number > STDERR_FILENO) return;
-        track_open(number);
-        taken_[static_cast<size_t>(count_++)] = number;
-    }
+    hold_standard();
 }
 
 Opening::~Opening() {
     const int number = errno;
-    while (count_ > 0) give_back(taken_[static_cast<size_t>(--count_)]);
+    leave_standard();
     errno = number;
 }
 
@@ -127,6 +152,8 @@ void after_fork() noexcept TUTTI_NO_THREAD_SAFETY_ANALYSIS {
 }
 
 void close_in_forked_child() noexcept {
+    holders = 0;
+    is_taken = {};
     const int last = highest.load(std::memory_order_relaxed);
     for (int descriptor = 0; descriptor <= last; ++descriptor) {
         Entry* entry = find(descriptor, false);
@@ -143,4 +170,4 @@ void close_in_forked_child() noexcept {
     }
 }
 
-}  // namespace tutti::net
+}  // namespace tutti

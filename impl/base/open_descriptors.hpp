@@ -3,26 +3,33 @@
 // and a lock released, whatever the child does. Any thread.
 #pragma once
 
-#include <array>
 #include <cerrno>
 #include <mutex>
 
-#include "base/mutex.hpp"
+#include "mutex.hpp"
 
-namespace tutti::net {
-
-// Held while a descriptor is opened and tracked, or untracked and closed. Short.
-Mutex& between_forks() noexcept;
+namespace tutti {
 
 // Descriptors that libuv and Gloo close need no untracking: the inode is compared.
 void track_open(int descriptor) noexcept;
 // Untracks it first: another thread may get the number next.
 void close_tracked(int descriptor) noexcept;
 
-// While one lives, no fork comes, and what is opened, by a library too, has no number below 3: what
-// a program prints whose standard output is closed must not go into a connection. The closed ones
-// of 0, 1 and 2 are taken by descriptors that cannot be read or written, and are free again
-// afterwards: the program may want to open a file that has one of them.
+// While one lives, what is opened, by a library too, has no number below 3: what a program prints
+// whose standard output is closed must not go into a connection, and libuv ends a process that gave
+// it such a number. The closed ones of 0, 1 and 2 are taken by descriptors that cannot be read or
+// written, and are free again after the last: the program may want to open a file that has one of
+// them. Whatever is open for a moment needs one as well: the number that it leaves is the next to
+// be had, in the middle of what another thread opens.
+class StandardPlaceholders {
+public:
+    StandardPlaceholders() noexcept;
+    ~StandardPlaceholders();
+    StandardPlaceholders(const StandardPlaceholders&) = delete;
+    StandardPlaceholders& operator=(const StandardPlaceholders&) = delete;
+};
+
+// While one lives, no fork comes either. Short; its thread makes and ends no other meanwhile.
 class Opening {
 public:
     Opening() noexcept;
@@ -32,8 +39,6 @@ public:
 
 private:
     const std::lock_guard<std::mutex> lock_;
-    std::array<int, 3> taken_{};
-    int count_ = 0;
 };
 
 // The same descriptor, under another number if its own is below 3.
@@ -61,4 +66,4 @@ void after_fork() noexcept;  // in parent and child
 // Only in a child of fork, while it has one thread; async-signal-safe.
 void close_in_forked_child() noexcept;
 
-}  // namespace tutti::net
+}  // namespace tutti
