@@ -64,6 +64,11 @@ void Coordinator::declare_absent_lost() {
     }
 }
 
+// Whoever comes, leaves or is lost may have been the last that was awaited.
+void Coordinator::note_arrivals() {
+    if (all_have_come_ && !awaits_members()) std::exchange(all_have_come_, nullptr)();
+}
+
 Coordinator::~Coordinator() {
     tell_departures();
     broadcast(encode(Kind::Closing));
@@ -174,6 +179,7 @@ bool Coordinator::handle(Connection& connection, const Frame& frame) {
 void Coordinator::tell_departures() {
     arbiter_.announce_departures();
     coverage_.note_change();
+    note_arrivals();
     for (const int rank : std::exchange(leaving_, {})) send(rank, encode(Kind::ByeAck));
 }
 
@@ -238,6 +244,7 @@ bool Coordinator::join(Connection& connection, const Frame& frame) {
         if (suspicion.why.rank == hello.rank) doubt(suspicion);
     }
     coverage_.note_change();
+    note_arrivals();
     if (!is_successor_ &&
         std::ranges::all_of(endpoints_, [](const auto& one) { return one.has_value(); })) {
         std::vector<Endpoint> roster;
@@ -324,6 +331,7 @@ void Coordinator::declare_lost(const Status& loss) {
     clear_suspicions(loss.rank);
     arbiter_.declare_lost(loss);
     coverage_.note_change();
+    note_arrivals();
     departures_.start(departures_ms, 0);  // it may have been the last
 }
 

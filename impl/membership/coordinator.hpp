@@ -56,6 +56,10 @@ public:
     [[nodiscard]] bool awaits_members() const {
         return is_successor_ && !arbiter_.awaited().empty();
     }
+    // Called once, when none is awaited any more.
+    void when_all_have_come(std::function<void()> all_have_come) {
+        all_have_come_ = std::move(all_have_come);
+    }
     void when_all_left(std::function<void()> all_left) { all_left_ = std::move(all_left); }
 
 private:
@@ -104,6 +108,7 @@ private:
     void tell_departures();
     void flush_departures();
     void declare_absent_lost();
+    void note_arrivals();
     Connection* find(int id);
     Connection* member(int rank);
     [[nodiscard]] std::string own_name() const;
@@ -125,6 +130,7 @@ private:
     std::vector<Suspicion> suspicions_;                       // unexplained, the oldest first
     std::vector<int> leaving_;                                // get ByeAck when the others know
     std::function<void()> all_left_;
+    std::function<void()> all_have_come_;
     Arbiter arbiter_;
     Coverage coverage_;
     HeartbeatClock heartbeat_clock_;

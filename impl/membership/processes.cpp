@@ -1,6 +1,5 @@
 #include "processes.hpp"
 
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "address.hpp"
 #include "announcements.hpp"
 #include "base/error.hpp"
+#include "base/event.hpp"
 #include "base/fault_point.hpp"
 #include "base/log.hpp"
 #include "bootstrap.hpp"
@@ -27,6 +27,7 @@
 #include "reachable_addresses.hpp"
 #include "rejoin.hpp"
 #include "replay_log.hpp"
+#include "succession.hpp"
 
 namespace tutti {
 
@@ -38,6 +39,7 @@ using membership::Frame;
 using membership::Invitation;
 using membership::Kind;
 using membership::nobody;
+using membership::Succession;
 
 constexpr uint32_t unseen_groups = 1 << 16;  // that a coordinator may have made meanwhile
 constexpr int keep_alive_s = 60;             // of a connection on which nothing travels
@@ -51,13 +53,14 @@ public:
           store_(std::move(store)),
           heartbeat_(membership::Heartbeat::from_environment()),
           rejoin_(*loop_),
-          own_(loop_, heartbeat_, rank, size) {}
+          own_(loop_, heartbeat_, rank, size),
+          succession_(rank, size) {}
 
     ~ProcessWorld() override {
         end_resources();
         // Whoever coordinates, this one or the next, knows that this rank has left.
         announcements_.await_bye_ack(Deadline::after_ms(leave_ms()));
-        loop_->run([this] { is_ending_ = true; });
+        loop_->run([this] { succession_.end(); });
         rejoin_.join();
         await_members();
         if (has_published_) membership::withdraw_invitation(*store_, invitation_);
@@ -65,7 +68,7 @@ public:
             ticks_.reset();
             liveness_.reset();
             stream_.reset();
-            left_ ? own_.leave() : own_.abandon();
+            is_muted() ? own_.leave() : own_.abandon();
         });
     }
 
@@ -87,7 +90,7 @@ public:
             found.socket.local_address());
         if (rank() != invitation_.rank) own_.listen(addresses_);
         loop_->run([&] {
-            coordinator_rank_ = invitation_.rank;
+            succession_.met(invitation_.rank, invitation_.host);
             liveness_ = std::make_unique<membership::Liveness>(
                 *loop_, heartbeat_, rank(),
                 membership::Liveness::Hooks{
@@ -95,7 +98,7 @@ public:
                         if (stream_) stream_->write(frame);
                     },
                     [this](int rank) { return is_gone(rank); },
-                    [this](const Status& why) { give_up_coordinator(why); }});
+                    [this](const Status& why) { on_coordinator_silent(why); }});
             adopt_connection(found.socket.release());
         });
     }
@@ -143,14 +146,14 @@ public:
     void leave() noexcept override {
         announcements_.said_goodbye();
         loop_->post([this] {
-            left_ = true;
+            mute();
             if (liveness_) liveness_->end();
         });
     }
     void abandon() noexcept override {
         loop_->run([this] {
-            left_ = true;  // no more events
-            continue_alone();
+            mute();
+            go_on_alone();
             liveness_.reset();
             stream_.reset();
             own_.abandon();
@@ -161,10 +164,14 @@ private:
     // Those who come to this rank as the next coordinator hear that it leaves.
     void await_members() noexcept {
         const Deadline deadline = Deadline::after_ms(leave_ms());
-        for (bool awaits = true; awaits && !deadline.expired();) {
-            loop_->run([&] { awaits = own_.get() && left_ && own_.get()->awaits_members(); });
-            if (awaits) ::poll(nullptr, 0, 1);
-        }
+        const auto have_come = std::make_shared<Event>();
+        const uint32_t ticket = have_come->ticket();
+        bool awaits = false;
+        loop_->run([&] {
+            awaits = is_muted() && own_.get() && own_.get()->awaits_members();
+            if (awaits) own_.get()->when_all_have_come([have_come] { have_come->notify(); });
+        });
+        if (awaits) (void)have_come->wait(ticket, deadline);
     }
 
     // Returns when all have come or the group has failed.
@@ -188,12 +195,12 @@ private:
     // The rest runs on the loop's thread.
 
     void send_now(const std::string& frame) {
-        if (left_ && membership::frame_kind(frame) != Kind::Bye) return;
+        if (is_muted() && membership::frame_kind(frame) != Kind::Bye) return;
         const bool reports = membership::frame_kind(frame) == Kind::Report;
         replay_log_.sent(frame);
         if (own_.get() && reports) {
             own_.get()->receive(rank(), frame);  // what it told itself it might read too late
-        } else if (is_alone_) {
+        } else if (succession_.is_alone()) {
             handle_locally(frame);
         } else if (stream_) {
             stream_->write(frame);
@@ -222,7 +229,7 @@ private:
         net::Stream::Events events;
         events.data = [this](std::span<const std::byte> bytes) { read(bytes); };
         events.closed = [this](const Status& why) { on_coordinator_lost(why); };
-        liveness_->adopt_connection(coordinator_rank_);
+        liveness_->adopt_connection(succession_.coordinator());
         stream_ = net::Stream::adopt(*loop_, descriptor, std::move(events));
         // From then on also between two coordinators: a rank whose timer rests looks stopped.
         if (!ticks_) {
@@ -269,7 +276,8 @@ private:
             case Kind::ByeAck:
                 return announcements_.on_bye_ack();
             case Kind::Closing:
-                if (coordinator_rank_ != nobody) departed({coordinator_rank_});
+                if (succession_.coordinator() != nobody)
+                    on_departures(0, {succession_.coordinator()});
                 return;  // the end of the connection follows
             case Kind::Verdict:
                 TUTTI_FAULT_POINT("control.verdict");
@@ -288,72 +296,74 @@ private:
         } else if (frame.kind == Kind::StepFailed) {
             replay_log_.received(membership::decode_step_failed(frame));
         }
-        left_ ? note(frame) : handle(frame);
-    }
-
-    // A rank that has left may still have to find the next coordinator, or to be it, and wait for
-    // those who come to it: none of them is a rank that is gone.
-    void note(const Frame& frame) {
-        if (frame.kind == Kind::Lost) note_loss(membership::decode_status(frame));
-        if (frame.kind != Kind::Left) return;
-        const auto [group, ranks] = membership::decode_ranks(frame);
-        if (group == 0) note_departures(ranks);
-    }
-
-    void departed(const std::vector<int>& ranks) {
-        left_ ? note_departures(ranks) : on_departures(0, ranks);
+        handle(frame);
     }
 
     [[nodiscard]] std::string coordinator_name() const {
-        return membership::name_of_coordinator(coordinator_rank_);
+        return membership::name_of_coordinator(succession_.coordinator());
     }
 
-    // Its rank, if it is one, has left or died.
+    [[nodiscard]] Succession::Known known() const {
+        Succession::Known all;
+        all.all_have_joined = announcements_.all_are_known();
+        all.is_acknowledged = announcements_.has_bye_ack();
+        for (int rank = 0; rank < size(); ++rank) all.is_gone.push_back(is_gone(rank));
+        all.hosts.resize(all.is_gone.size());
+        const auto endpoints = announcements_.endpoints();
+        for (size_t rank = 0; rank < endpoints.size(); ++rank)
+            all.hosts[rank] = endpoints[rank].host;
+        return all;
+    }
+
     void on_coordinator_lost(const Status& why) {
         stream_.reset();
-        if (is_alone_ || is_ending_ || announcements_.has_bye_ack()) return;
-        if (!announcements_.all_are_known()) {
-            return fail({TUTTI_ERR_PEER_LOST, coordinator_rank_, why.system_errno,
-                         cat(coordinator_name(), " left before all ranks had joined")});
-        }
-        if (coordinator_rank_ != nobody && !has_departed(coordinator_rank_)) {
-            declare_lost(membership::death_error(coordinator_rank_, why));
-        }
-        change_coordinator();
+        const int before = succession_.coordinator();
+        follow(succession_.ended(known()), before, why, membership::death_error(before, why));
     }
 
-    // It does not answer, or does not run.
-    void give_up_coordinator(const Status& why) {
-        silent_host_ = host_of(coordinator_rank_);
-        if (coordinator_rank_ != nobody && !has_departed(coordinator_rank_)) {
-            // It reads this when it wakes, before the end of the connection.
-            if (stream_) stream_->write(membership::encode(Kind::Report, 0, why));
-            declare_lost(why);
-        }
-        on_coordinator_lost({});
+    void on_coordinator_silent(const Status& why) {
+        const int before = succession_.coordinator();
+        const auto decision = succession_.fell_silent(known());
+        // It reads this when it wakes, before the end of the connection.
+        if (stream_ && !decision.lost.empty())
+            stream_->write(membership::encode(Kind::Report, 0, why));
+        stream_.reset();
+        follow(decision, before, {}, why);
     }
 
-    [[nodiscard]] std::string host_of(int rank) const {
-        return rank == nobody ? invitation_.host : announcements_.host_of(rank);
+    void on_coordinator_missed(const Status& why) {
+        const int before = succession_.coordinator();
+        follow(succession_.missed(known(), why.system_errno), before, why,
+               membership::death_error(before, why));
     }
 
-    // Nothing leads to the rank that was to coordinate. If it refuses, its process is gone; if
-    // nothing answers, and a coordinator before it on that host fell silent, the host is: to try
-    // its ranks one after the other would take as many times as long.
-    void miss_successor(const Status& why) {
-        const std::string host = host_of(coordinator_rank_);
-        const int number = why.system_errno;
-        const bool is_cut_off =
-            number == ETIMEDOUT || number == EHOSTUNREACH || number == ENETUNREACH;
-        if (is_cut_off && host == silent_host_ && host != addresses_.host()) {
-            log(LogLevel::Info, "control: the host of rank ", coordinator_rank_, " is cut off");
-            for (int one = 0; one < size(); ++one) {
-                const bool is_there = one != coordinator_rank_ && one != rank() && !is_gone(one);
-                if (is_there && host_of(one) == host)
-                    declare_lost(membership::is_cut_off(one, why));
-            }
+    // `loss` is what is said of the coordinator before, if it is lost.
+    void follow(const Succession::Decision& decision, int before, const Status& why,
+                const Status& loss) {
+        for (const int rank : decision.lost)
+            declare_lost(rank == before ? loss : membership::is_cut_off(rank, why));
+        switch (decision.action) {
+            case Succession::Action::Nothing:
+                return;
+            case Succession::Action::Fail:
+                return fail({TUTTI_ERR_PEER_LOST, before, why.system_errno,
+                             cat(membership::name_of_coordinator(before),
+                                 " left before all ranks had joined")});
+            case Succession::Action::GoOnAlone:
+                go_on_alone();
+                for (const std::string& frame : replay_log_.frames()) handle_locally(frame);
+                return;
+            case Succession::Action::Coordinate:
+            case Succession::Action::Call:
+                break;
         }
-        on_coordinator_lost(why);
+        frames_ = {};
+        try {
+            if (decision.action == Succession::Action::Coordinate) become_coordinator();
+            call_coordinator(succession_.coordinator());
+        } catch (...) {
+            declare_own_lack(current_status());
+        }
     }
 
     // No other rank is to blame, and all others are out of reach.
@@ -362,35 +372,14 @@ private:
         lack.rank = rank();
         lack.message = cat("rank ", rank(), " cannot reach the next coordinator: ", why.message);
         declare_lost(lack);
-        continue_alone();
+        go_on_alone();
     }
 
     // There is nobody else.
-    void continue_alone() {
-        is_alone_ = true;
+    void go_on_alone() {
+        succession_.go_on_alone();
         if (ticks_) ticks_->stop();
         announcements_.on_bye_ack();
-    }
-
-    // The lowest rank that is left coordinates from now on: all ranks find the same one.
-    void change_coordinator() {
-        frames_ = {};
-        int next = 0;
-        int others = 0;
-        while (next < size() && is_gone(next)) ++next;
-        for (int one = 0; one < size(); ++one) others += one != rank() && !is_gone(one) ? 1 : 0;
-        if (others == 0 || is_gone(rank())) {
-            continue_alone();
-            for (const std::string& frame : replay_log_.frames()) handle_locally(frame);
-            return;
-        }
-        coordinator_rank_ = next;
-        try {
-            if (next == rank()) become_coordinator();
-            call_coordinator(next);
-        } catch (...) {
-            declare_own_lack(current_status());
-        }
     }
 
     // Throws if this process lacks what it needs to find the way.
@@ -399,14 +388,14 @@ private:
         const auto place = static_cast<size_t>(next);
         auto addresses = net::numeric_addresses(addresses_.of(all, rank())[place], all[place].port);
         rejoin_.start(std::move(addresses), [this, next](int descriptor, const Status& why_not) {
-            if (next != coordinator_rank_ || is_alone_ || !liveness_) {
+            if (!liveness_ || !succession_.is_calling(next)) {
                 if (descriptor >= 0) ::close(descriptor);
             } else if (why_not.code == TUTTI_ERR_OUT_OF_MEMORY) {
                 declare_own_lack(why_not);
             } else if (descriptor < 0) {
-                miss_successor(why_not);
+                on_coordinator_missed(why_not);
             } else {
-                silent_host_.clear();
+                succession_.reached();
                 adopt_connection(descriptor);
                 stream_->write(hello());
                 for (const std::string& frame : replay_log_.frames()) stream_->write(frame);
@@ -432,17 +421,12 @@ private:
 
     void declare_lost(const Status& loss) {
         fail(loss);
-        if (left_) {
-            note_loss(loss);
-        } else {
-            on_loss(loss);
-        }
+        on_loss(loss);
     }
 
     // The first group cannot go on.
     void fail(const Status& status) {
-        if (!announcements_.failed(status)) return;
-        if (!left_) on_verdict(0, status);
+        if (announcements_.failed(status) && !is_muted()) on_verdict(0, status);
     }
 
     const std::shared_ptr<net::Loop> loop_;
@@ -456,15 +440,11 @@ private:
     membership::Rejoin rejoin_;
     membership::OwnCoordinator own_;
 
+    Succession succession_;
     // loop thread only, once all have come
     Endpoint endpoint_;
-    int coordinator_rank_ = 0;    // nobody: a process that is no rank
-    std::string silent_host_;     // of a coordinator that did not answer
     uint32_t last_group_id_ = 0;  // of a new group, that this rank has heard of
     membership::ReplayLog replay_log_;
-    bool left_ = false;
-    bool is_alone_ = false;  // there is nobody else
-    bool is_ending_ = false;
     membership::FrameReader frames_;
     std::unique_ptr<membership::Liveness> liveness_;
     std::unique_ptr<net::Timer> ticks_;

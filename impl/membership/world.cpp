@@ -72,6 +72,7 @@ void World::deliver_to(uint32_t group_id, Deliver&& deliver) {
 }
 
 void World::handle(const membership::Frame& frame) {
+    if (is_muted_ && frame.kind != Kind::Lost && frame.kind != Kind::Left) return;
     switch (frame.kind) {
         case Kind::Verdict: {
             const auto [group, verdict] = membership::decode_group_status(frame);
@@ -120,7 +121,7 @@ void World::on_verdict(uint32_t group, const Status& verdict) {
 
 void World::on_loss(const Status& loss) {
     const Lock delivery(delivery_);
-    if (!note_loss(loss)) return;
+    if (!note_loss(loss) || is_muted_) return;
     if (gone_) gone_(loss.rank);
     for (const auto& [group_id, group] : groups_) group->on_loss(loss);
 }
@@ -129,10 +130,15 @@ void World::on_loss(const Status& loss) {
 void World::on_departures(uint32_t group, const std::vector<int>& ranks) {
     if (!are_ranks(ranks)) return;
     if (group != 0) {
+        if (is_muted_) return;
         return deliver_to(group, [&](Membership& one) { one.on_departures(ranks); });
     }
     const Lock delivery(delivery_);
-    note_departures(ranks);
+    {
+        const Lock lock(mutex_);
+        for (const int rank : ranks) departed_[static_cast<size_t>(rank)] = true;
+    }
+    if (is_muted_) return;
     if (gone_) {
         for (const int rank : ranks) gone_(rank);
     }
@@ -147,12 +153,6 @@ bool World::note_loss(const Status& loss) {
     if (!are_ranks({loss.rank})) return false;
     const Lock lock(mutex_);
     return losses_.emplace(loss.rank, loss).second;
-}
-
-void World::note_departures(const std::vector<int>& ranks) {
-    if (!are_ranks(ranks)) return;
-    const Lock lock(mutex_);
-    for (const int rank : ranks) departed_[static_cast<size_t>(rank)] = true;
 }
 
 void World::on_step_failure(uint32_t group, const std::string& step, const Status& cause) {

@@ -85,18 +85,20 @@ protected:
     void end_resources() noexcept;
     // A frame from the arbiter, in order. Throws NETWORK if it is malformed.
     void handle(const membership::Frame& frame);
+    // This rank has left: no group hears of anything any more, and it notes only who is gone, since
+    // it may still have to find the next coordinator, or to be it.
+    void mute() { is_muted_ = true; }
+    [[nodiscard]] bool is_muted() const { return is_muted_; }
     // The same events, from this rank itself.
     void on_verdict(uint32_t group, const Status& verdict);
     void on_loss(const Status& loss);
     void on_departures(uint32_t group, const std::vector<int>& ranks);
-    // For a rank that has left itself: it knows who is gone, and no group hears of it.
-    bool note_loss(const Status& loss);  // false: that was known
-    void note_departures(const std::vector<int>& ranks);
     void on_step_failure(uint32_t group, const std::string& step, const Status& cause);
 
 private:
     friend class Membership;
     [[nodiscard]] bool are_ranks(const std::vector<int>& ranks) const;
+    bool note_loss(const Status& loss);  // false: that was known
     void add(uint32_t group_id, Membership* group);
     void remove(uint32_t group_id, const Membership* group) noexcept;
     template <typename Deliver>
@@ -105,6 +107,7 @@ private:
     const int rank_;
     const int size_;
     std::atomic<int64_t> leave_ms_{2000};
+    std::atomic<bool> is_muted_{false};
     Mutex resources_mutex_;
     std::map<std::type_index, std::shared_ptr<void>> resources_ TUTTI_GUARDED_BY(resources_mutex_);
     Mutex delivery_;       // held while groups are notified; before their locks
