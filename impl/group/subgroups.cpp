@@ -122,8 +122,10 @@ private:
             members.report({status.code, status.rank < 0 ? members.rank() : status.rank, 0,
                             cat("rank ", members.rank(), " gave up: ", status.message)});
             if (status.rank >= 0) {
-                const int global = result.global_ranks[static_cast<size_t>(status.rank)];
-                status.rank = global_to_parent(global);
+                const int own = status.rank;
+                status.rank = global_to_parent(result.global_ranks[static_cast<size_t>(own)]);
+                status.message = cat(status.message, "; rank ", own, " of the new group is rank ",
+                                     status.rank, " of this one");
             }
             throw Error(status);
         }

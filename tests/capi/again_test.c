@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "held_port.h"
+#include "support/held_port.h"
 #include "support/contract.h"
 
 enum { RANKS = 3, ROUNDS = 60 };

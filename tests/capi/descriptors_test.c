@@ -7,9 +7,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,7 +29,8 @@ enum {
     NOT_LOWEST,   /* a file that the program opened did not get the number that was free */
     INHERITED,    /* a descriptor is not closed by exec */
     CHILD_INHERITED,
-    WRONG_SUM
+    WRONG_SUM,
+    CONNECTED /* data has a connection, and needs none */
 };
 
 static int is_open(int number) {
@@ -113,6 +116,60 @@ static int opens_the_lowest(int closed) {
     return right;
 }
 
+static int port_of(const struct sockaddr_storage* address) {
+    if (address->ss_family == AF_INET) {
+        struct sockaddr_in four;
+        memcpy(&four, address, sizeof four);
+        return ntohs(four.sin_port);
+    }
+    struct sockaddr_in6 six;
+    memcpy(&six, address, sizeof six);
+    return ntohs(six.sin6_port);
+}
+
+/* Of this process, over TCP, but for those to the store. */
+static int count_connections(void) {
+    const int store = atoi(getenv("MASTER_PORT"));
+    int count = 0;
+    for (int number = 0; number < 1024; ++number) {
+        struct sockaddr_storage peer;
+        socklen_t size = sizeof peer;
+        if (getpeername(number, (struct sockaddr*)&peer, &size) != 0) continue;
+        const int is_tcp = peer.ss_family == AF_INET || peer.ss_family == AF_INET6;
+        if (is_tcp && port_of(&peer) != store) ++count;
+    }
+    return count;
+}
+
+static int send_and_receive(tutti_group* group, int64_t count) {
+    int64_t* const numbers = (int64_t*)calloc((size_t)count, sizeof *numbers);
+    if (numbers == NULL) return 1;
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(numbers, count, TUTTI_INT64);
+    const int failed = tutti_get_rank(group) == 0
+                           ? tutti_send(group, &buffer, 1, 0, NULL, NULL, &error)
+                           : tutti_recv(group, &buffer, 0, 0, NULL, NULL, NULL, &error);
+    free(numbers);
+    return failed;
+}
+
+/* What rank 1 has over shared memory: the connection to the coordinator. */
+static int be_rank_over_shared_memory(void) {
+    enum { OF_MEMBERSHIP = 1, LARGE = 1000000 };
+    tutti_group* split = NULL;
+    tutti_group_options options = TUTTI_GROUP_OPTIONS_INIT;
+    options.timeout_ms = 30000;
+    int failed = tutti_init_process_group("shm", NULL, NULL, -1, -1, &options, &error) ||
+                 use_group(RANKS) != GOOD || send_and_receive(TUTTI_GROUP_WORLD, 1) ||
+                 send_and_receive(TUTTI_GROUP_WORLD, LARGE) ||
+                 tutti_new_group(TUTTI_GROUP_WORLD, NULL, 0, NULL, NULL, NULL, &split, &error) ||
+                 send_and_receive(split, LARGE) || tutti_barrier(split, NULL, NULL, &error);
+    const int too_many =
+        tutti_get_rank(TUTTI_GROUP_WORLD) == 1 && count_connections() != OF_MEMBERSHIP;
+    failed = failed || tutti_barrier(TUTTI_GROUP_WORLD, NULL, NULL, &error) ||
+             tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error);
+    return failed ? CALL_FAILED : too_many ? CONNECTED : GOOD;
+}
+
 static int with_stores_and_groups(const char* backend, int closed) {
     char path[] = "/tmp/tutti.descriptors.XXXXXX";
     tutti_store *tcp = NULL, *file = NULL;
@@ -148,6 +205,7 @@ static int with_stores_and_groups(const char* backend, int closed) {
 }
 
 static int be_rank(const char* backend, int closed) {
+    if (strcmp(backend, "only shm") == 0) return be_rank_over_shared_memory();
     printer self = {closed, 1, 0};
     pthread_t thread;
     if (pthread_create(&thread, NULL, print, &self) != 0) return CALL_FAILED;
@@ -229,6 +287,11 @@ RUNS_WITHOUT_ANY_OF_THEM(gloo)
 RUNS_WITHOUT_ANY_OF_THEM(shm)
 RUNS_WITHOUT_ANY_OF_THEM(hierarchy)
 
+static void shm_opens_no_connection(void** state) {
+    (void)state;
+    runs("only shm", 0);
+}
+
 int main(int count, char** arguments) {
     if (count > 1 && strcmp(arguments[1], "inherited") == 0) {
         for (int number = LAST_STANDARD + 1; number < 1024; ++number) {
@@ -244,6 +307,7 @@ int main(int count, char** arguments) {
         TEST(gloo_keeps_nothing_open_across_exec),
         TEST(shm_runs_without_standard_streams),
         TEST(shm_keeps_nothing_open_across_exec),
+        TEST(shm_opens_no_connection),
         TEST(hierarchy_runs_without_standard_streams),
         TEST(hierarchy_keeps_nothing_open_across_exec),
     };

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "held_port.h"
+#include "support/held_port.h"
 #include "support/contract.h"
 
 static const tutti_status bad = TUTTI_ERR_INVALID_ARGUMENT;

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "held_port.h"
+#include "support/held_port.h"
 #include "support/contract.h"
 
 static const tutti_status bad = TUTTI_ERR_INVALID_ARGUMENT;

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "held_port.h"
+#include "support/held_port.h"
 #include "support/contract.h"
 #include "support/ranks.h"
 

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "held_port.h"
+#include "support/held_port.h"
 #include "support/stores.h"
 
 static void stores_are_refused_what_they_cannot_be_made_from(void** state) {

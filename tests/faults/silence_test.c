@@ -1,5 +1,6 @@
 /* Ranks that live and do not answer: stopped ones, and those that never make the call. */
 #include "faults.h"
+#include "support/held_port.h"
 
 /* Long enough that a rank that is only kept waiting for a processor is not taken for stopped. */
 #define WATCHFUL LIST("TUTTI_HEARTBEAT_MS=50", "TUTTI_HEARTBEAT_TIMEOUT_MS=3000")
@@ -37,6 +38,40 @@ static void a_stopped_last_rank_of_four_is_named_by_all_others(void** state) {
 
 static void a_stopped_rank_0_is_named_by_all_others_and_learns_that_it_was_dropped(void** state) {
     stop_in_a_loop((team*)*state, 4, 0);
+}
+
+/* Rank 0 serves the store and coordinates, and is stopped before it makes the group. */
+static void make_groups_without_rank_0(team* all, const char* maker, const char* function) {
+    char port[64];
+    const held_port held = hold_port();
+    snprintf(port, sizeof port, "MASTER_PORT=%d", (int)held.number);
+    const char* const variables[] = {"TUTTI_HEARTBEAT_MS=50", "TUTTI_HEARTBEAT_TIMEOUT_MS=3000",
+                                     "TORCHELASTIC_USE_AGENT_STORE=False", port, NULL};
+    const char* const steps[] = {"init", "pause", maker, "destroy", NULL};
+    team_start_all(all, 4, variables, steps);
+    for (int32_t index = 0; index < 4; ++index) {
+        EXPECT_DONE(all, index, "init");
+        EXPECT_DONE(all, index, "pause");
+    }
+    team_stop(all, 0);
+    for (int32_t index = 1; index < 4; ++index) team_resume(all, index);
+    for (int32_t index = 1; index < 4; ++index) {
+        EXPECT_STEP(all, index, "group", TUTTI_ERR_PEER_LOST, 0, function, "on group \"world\"",
+                    "rank 0 has not answered for 3000 ms");
+        EXPECT_DONE(all, index, "destroy");
+        assert_int_equal(team_await_end(all, index), 0);
+    }
+    team_signal(all, 0, SIGKILL);
+    (void)team_await_end(all, 0);
+    close(held.holder);
+}
+
+static void a_stopped_rank_that_serves_the_store_is_named_by_new_group(void** state) {
+    make_groups_without_rank_0((team*)*state, "group", "new_group");
+}
+
+static void a_stopped_rank_that_serves_the_store_is_named_by_split_group(void** state) {
+    make_groups_without_rank_0((team*)*state, "group split=1", "split_group");
 }
 
 static void without_a_heartbeat_limit_a_stopped_rank_ends_calls_at_their_timeout(void** state) {
@@ -133,6 +168,8 @@ int main(int argc, char** argv) {
         TEAM_TEST(a_stopped_rank_is_named_by_all_others_and_learns_that_it_was_dropped),
         TEAM_TEST(a_stopped_last_rank_of_four_is_named_by_all_others),
         TEAM_TEST(a_stopped_rank_0_is_named_by_all_others_and_learns_that_it_was_dropped),
+        TEAM_TEST(a_stopped_rank_that_serves_the_store_is_named_by_new_group),
+        TEAM_TEST(a_stopped_rank_that_serves_the_store_is_named_by_split_group),
         TEAM_TEST(without_a_heartbeat_limit_a_stopped_rank_ends_calls_at_their_timeout),
         TEAM_TEST(a_rank_that_leaves_gives_a_stopped_rank_0_its_time),
         TEAM_TEST(a_call_that_times_out_tells_the_others_who_gave_up),

@@ -69,9 +69,8 @@ static void a_subgroup_goes_on_without_those_it_is_not_made_of(void** state) {
     assert_int_equal(team_await_end(all, 3), 0);
 }
 
-static void a_rank_killed_while_a_group_is_made_is_named(void** state) {
-    team* all = (team*)*state;
-    const char* const makers[] = {"init", "group to=1", "destroy", NULL};
+static void kill_before_a_group_is_made(team* all, const char* maker) {
+    const char* const makers[] = {"init", maker, "destroy", NULL};
     const char* const late[] = {"init", "pause", NULL};
     all->size = 4;
     for (int32_t index = 0; index < 4; ++index) {
@@ -79,7 +78,7 @@ static void a_rank_killed_while_a_group_is_made_is_named(void** state) {
     }
     for (int32_t index = 0; index < 4; ++index) EXPECT_DONE(all, index, "init");
     EXPECT_DONE(all, 2, "pause");
-    kill_one(all, 2); /* not even a member */
+    kill_one(all, 2);
     for (int32_t index = 0; index < 4; ++index) {
         if (index == 2) continue;
         EXPECT_STEP(all, index, "group", TUTTI_ERR_PEER_LOST, 2, "new_group on group \"world\"",
@@ -87,6 +86,36 @@ static void a_rank_killed_while_a_group_is_made_is_named(void** state) {
         EXPECT_DONE(all, index, "destroy");
     }
     team_expect_ends(all, 2);
+}
+
+static void a_rank_killed_while_a_group_is_made_is_named(void** state) {
+    kill_before_a_group_is_made((team*)*state, "group to=1"); /* not even a member */
+}
+
+static void a_rank_killed_while_a_group_of_another_backend_is_made_is_named(void** state) {
+    kill_before_a_group_is_made((team*)*state, "group from=1 other=1");
+}
+
+/* All have agreed to make it, and then a member has no descriptor left for its memory. */
+static void a_group_that_cannot_be_opened_is_told_in_ranks_of_its_parent(void** state) {
+    team* all = (team*)*state;
+    if (getenv("TUTTI_FAULTS_BACKEND") != NULL) return; /* needs shm as the other backend */
+    all->size = 3;
+    const char* const makers[] = {"init", "group from=1 other=1", "call barrier", "destroy", NULL};
+    const char* const limited[] = {"init",         "limit spare=0", "group from=1 other=1",
+                                   "call barrier", "destroy",       NULL};
+    for (int32_t index = 0; index < 3; ++index) {
+        team_start(all, index, index, PATIENT, index == 2 ? limited : makers);
+    }
+    for (int32_t index = 0; index < 3; ++index) EXPECT_DONE(all, index, "init");
+    EXPECT_DONE(all, 2, "limit");
+    EXPECT_DONE(all, 0, "group");
+    for (int32_t index = 1; index < 3; ++index) {
+        EXPECT_STEP(all, index, "group", TUTTI_ERR_OUT_OF_MEMORY, 2, "new_group on group \"world\"",
+                    "rank 1: ", "rank 1 of the new group is rank 2 of this one");
+    }
+    team_signal(all, 0, SIGKILL);
+    (void)team_await_end(all, 0);
 }
 
 static void a_rank_that_stops_in_a_subgroup_is_named(void** state) {
@@ -155,6 +184,8 @@ int main(int count, char** arguments) {
         TEAM_TEST(a_rank_killed_in_a_call_of_a_subgroup_is_named),
         TEAM_TEST(a_subgroup_goes_on_without_those_it_is_not_made_of),
         TEAM_TEST(a_rank_killed_while_a_group_is_made_is_named),
+        TEAM_TEST(a_rank_killed_while_a_group_of_another_backend_is_made_is_named),
+        TEAM_TEST(a_group_that_cannot_be_opened_is_told_in_ranks_of_its_parent),
         TEAM_TEST(a_rank_that_stops_in_a_subgroup_is_named),
         TEAM_TEST(a_call_given_up_leaves_other_groups_whole),
         TEAM_TEST(thousands_of_groups_leave_nothing_behind),

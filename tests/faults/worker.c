@@ -13,7 +13,8 @@
  *   destroy     the default group
  *   groups      makes, uses and destroys count= groups, then compares descriptors and threads
  *   group       makes a group of the default group's ranks from= to to=, which the calls that
- *               follow are for, if this rank is in it; timeout=;  world: back to the default group
+ *               follow are for, if this rank is in it; timeout=; other=1: of another backend;
+ *               split=1: splits the default group into halves instead;  world: back to the default
  *   subgroups   makes, uses and destroys count= groups of the default group, then compares
  *               descriptors, threads, memory and keys of the store
  *   serve       serves a store; the rank it prints is the port
@@ -321,23 +322,40 @@ static void use_groups(const char* step) {
     say(step, status, &error);
 }
 
-static tutti_status make_subgroup(int32_t from, int32_t to, int64_t timeout_ms, tutti_group** group,
-                                  tutti_error* error) {
+static tutti_status make_subgroup(int32_t from, int32_t to, const char* its_backend,
+                                  int64_t timeout_ms, tutti_group** group, tutti_error* error) {
     int32_t ranks[64];
-    size_t count = 0;
+    int64_t count = 0;
     tutti_new_group_options options = TUTTI_NEW_GROUP_OPTIONS_INIT;
     options.timeout_ms = timeout_ms;
     for (int32_t rank = from; rank <= to; ++rank) ranks[count++] = rank;
-    return tutti_new_group(TUTTI_GROUP_WORLD, ranks, count, NULL, "some", &options, group, error);
+    return tutti_new_group(TUTTI_GROUP_WORLD, ranks, count, its_backend, "some", &options, group,
+                           error);
+}
+
+static tutti_status split_in_halves(int32_t size, tutti_group** group, tutti_error* error) {
+    int32_t ranks[64];
+    for (int32_t rank = 0; rank < size; ++rank) ranks[rank] = rank;
+    const int64_t sizes[2] = {size / 2, size - size / 2};
+    return tutti_split_group(TUTTI_GROUP_WORLD, ranks, size, sizes, 2, "half", NULL, group, error);
+}
+
+static const char* other_backend(void) {
+    const char* const own = backend();
+    return own != NULL && strcmp(own, "shm") == 0 ? "gloo" : "shm";
 }
 
 static void make_group(const char* step) {
     tutti_error error = TUTTI_ERROR_INIT;
     tutti_group* group = NULL;
     const int32_t last = tutti_get_world_size(TUTTI_GROUP_WORLD) - 1;
+    const char* const its_backend = number_in(step, "other", 0) != 0 ? other_backend() : NULL;
     const tutti_status status =
-        make_subgroup((int32_t)number_in(step, "from", 0), (int32_t)number_in(step, "to", last),
-                      number_in(step, "timeout", 0), &group, &error);
+        number_in(step, "split", 0) != 0
+            ? split_in_halves(last + 1, &group, &error)
+            : make_subgroup((int32_t)number_in(step, "from", 0),
+                            (int32_t)number_in(step, "to", last), its_backend,
+                            number_in(step, "timeout", 0), &group, &error);
     if (status == TUTTI_OK && group != TUTTI_GROUP_NON_MEMBER) operations_group = group;
     say(step, status, &error);
 }
@@ -348,7 +366,7 @@ static tutti_status use_subgroup(int64_t number, tutti_error* error) {
     const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_INT64);
     const int32_t last = tutti_get_world_size(TUTTI_GROUP_WORLD) - 1 - (int32_t)(number % 2);
     tutti_group* group = NULL;
-    tutti_status status = make_subgroup(0, last, 0, &group, error);
+    tutti_status status = make_subgroup(0, last, NULL, 0, &group, error);
     if (status != TUTTI_OK || group == TUTTI_GROUP_NON_MEMBER) return status;
     status = tutti_all_reduce(group, NULL, &buffer, TUTTI_SUM, NULL, NULL, error);
     const int32_t rank = tutti_get_rank(group);
