@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "support/held_port.h"
 #include "support/contract.h"
+#include "support/held_port.h"
 
 enum { RANKS = 3, ROUNDS = 60 };
 

@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "support/held_port.h"
 #include "support/contract.h"
+#include "support/held_port.h"
 
 static const tutti_status bad = TUTTI_ERR_INVALID_ARGUMENT;
 static char directory[] = "/tmp/tutti_group_test_XXXXXX";

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "support/held_port.h"
 #include "support/contract.h"
+#include "support/held_port.h"
 
 static const tutti_status bad = TUTTI_ERR_INVALID_ARGUMENT;
 

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "support/held_port.h"
 #include "support/contract.h"
+#include "support/held_port.h"
 #include "support/ranks.h"
 
 static const tutti_status bad = TUTTI_ERR_INVALID_ARGUMENT;
