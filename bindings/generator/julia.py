@@ -21,8 +21,22 @@ and constants. The module `Tutti` is what programs use.
 """
 module Raw
 
-"The library, by the name that its loader knows; `Tutti` loads it when it starts."
+"The library, by the name that the system's loader knows."
 const libtutti = "libtutti.so.0"
+
+"A function of the library: where it is, once `Tutti` has loaded that. Looked up by name at each call,
+it would be found by Julia's loader, which may take another library, and in another way."
+mutable struct Entry
+    name::Symbol
+    address::Ptr{Cvoid}
+end
+
+const entries = Entry[]
+
+function entry(name)
+    push!(entries, Entry(name, C_NULL))
+    last(entries)
+end
 
 "What a function returns and takes, in C: `signature(tutti_get_rank)`."
 function signature end
@@ -113,11 +127,12 @@ class Writer:
         heading = f"    {name}({listed})\n\n"
         call = "".join(f", {one}" for one in names)
         return (
+            f"const entry_of_{name} = entry(:{name})\n"
             f"{docstring(function.comment, heading)}"
             f"@inline {name}({listed}) =\n"
-            f"    ccall((:{name}, libtutti), {result}, {tuple_}{call})\n"
+            f"    ccall(entry_of_{name}.address, {result}, {tuple_}{call})\n"
             f"signature(::typeof({name})) = ({result}, {tuple_})\n"
-            f"address(::typeof({name})) = cglobal((:{name}, libtutti))\n")
+            f"address(::typeof({name})) = entry_of_{name}.address\n")
 
 
 def main(xml: str, include: str, output: str):

@@ -23,6 +23,7 @@ using LinearAlgebra: LinearAlgebra, Adjoint, Bidiagonal, Diagonal, Hermitian, Sy
 
 include("paths.jl")
 include("raw.jl")
+include("library.jl")
 include("errors.jl")
 include("handle.jl")
 include("options.jl")

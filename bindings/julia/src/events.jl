@@ -32,24 +32,12 @@ end
 forget(id) = lock(() -> pop!(expected, id, nothing), expected_lock)
 look_up(id) = lock(() -> get(expected, id, nothing), expected_lock)
 
-const library_handles = Ptr{Cvoid}[]
-
-"Finds both libraries: where they were built, or else where the system's loader looks."
-function load_libraries()
-    empty!(library_handles)
-    for (variable, built, name) in (("TUTTI_LIBRARY", built_library, Raw.libtutti),
-                                    ("TUTTI_JULIA_LIBRARY", built_helper, libtutti_julia))
-        path = get(ENV, variable, isfile(built) ? built : name)
-        push!(library_handles, Libdl.dlopen(path, Libdl.RTLD_NOW | Libdl.RTLD_GLOBAL))
-    end
-end
-
 function start_events()
     ccall(:jl_generating_output, Cint, ()) == 0 || return
     condition = Base.AsyncCondition()
-    ccall((:tutti_julia_start, libtutti_julia), Cvoid, (Ptr{Cvoid}, Ptr{Cvoid}),
-          cglobal(:uv_async_send), condition.handle)
-    atexit(() -> ccall((:tutti_julia_stop, libtutti_julia), Cvoid, ()))
+    ccall(helper_start.address, Cvoid, (Ptr{Cvoid}, Ptr{Cvoid}), cglobal(:uv_async_send),
+          condition.handle)
+    atexit(() -> ccall(helper_stop.address, Cvoid, ()))
     listener[] = @async listen(condition)
 end
 
@@ -74,7 +62,7 @@ end
 
 function serve_events()
     event = Ref{Event}()
-    while ccall((:tutti_julia_take, libtutti_julia), Int32, (Ptr{Event},), event) != 0
+    while ccall(helper_take.address, Int32, (Ptr{Event},), event) != 0
         try
             serve(event[])
         catch exception
@@ -115,6 +103,6 @@ function answer(f, event::Event)
     catch exception
         status, text = Raw.TUTTI_ERR_BACKEND, sprint(showerror, exception)
     end
-    ccall((:tutti_julia_answer, libtutti_julia), Cvoid, (Ptr{Cvoid}, Int32, Cstring), event.answer,
-          status, replace(text, '\0' => ' '))
+    ccall(helper_answer.address, Cvoid, (Ptr{Cvoid}, Int32, Cstring), event.answer, status,
+          replace(text, '\0' => ' '))
 end

@@ -125,8 +125,7 @@ function Group(allgather, rank::Integer, world_size::Integer; backend = nothing,
     id = expect((allgather, Int(world_size)))
     try
         call_waiting(Raw.tutti_group_create_with_allgather, optional(backend),
-                    Libdl.dlsym(library_handles[2], :tutti_julia_allgather),
-                    Ptr{Cvoid}(UInt(id)), optional(description), place...,
+                    helper_allgather.address, Ptr{Cvoid}(UInt(id)), optional(description), place...,
                     group_options(timeout, reproducible, device), slot)
     finally
         forget(id)

@@ -102,7 +102,7 @@ end
 function announce(pending::Pending, id, handle)
     lock(() -> expected[id] = (pending, handle), expected_lock)
     error = new_error()
-    status = ccall((:tutti_julia_expect, libtutti_julia), Int32,
+    status = ccall(helper_expect.address, Int32,
                    (Ptr{Raw.tutti_work}, UInt64, Ptr{Raw.tutti_error}), handle, id, error)
     if status != Raw.TUTTI_OK  # no memory to be told: it is waited for here
         Raw.tutti_work_wait(handle, 0, C_NULL)

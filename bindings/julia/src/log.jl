@@ -25,8 +25,8 @@ function set_log_callback(f, level::Symbol = :info)
     number === nothing && throw(ArgumentError("level is :$level, not one of $log_levels"))
     lines = Channel{Tuple{Symbol, String}}(Inf)
     id = expect(LogListener(f, lines))
-    call(Raw.tutti_set_log_callback, Libdl.dlsym(library_handles[2], :tutti_julia_log),
-         Ptr{Cvoid}(UInt(id)), C_NULL, number - 1)
+    call(Raw.tutti_set_log_callback, helper_log.address, Ptr{Cvoid}(UInt(id)), C_NULL,
+         number - 1)
     replace_listener(id)
     @async for (level, message) in lines
         shown_if_it_fails(f, level, message)

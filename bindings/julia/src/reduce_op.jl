@@ -49,8 +49,7 @@ mutable struct ReduceOp
         wanted = options(Raw.tutti_reduce_op_options; non_commutative = !commutative)
         # While an operation runs it is this op that it holds, so the address is good as long.
         call(Raw.tutti_reduce_op_create_user, name,
-             Libdl.dlsym(library_handles[2], :tutti_julia_reduce), pointer_from_objref(op),
-             C_NULL, Ref(wanted), slot)
+             helper_reduce.address, pointer_from_objref(op), C_NULL, Ref(wanted), slot)
         op.code = slot[]
         finalizer(close, op)
     end

@@ -51,9 +51,8 @@ function run_on_thread(f, args...)
     words = UInt[word(Base.unsafe_convert(type, root)) for (type, root) in zip(types, roots)]
     made = ThreadCall((args, roots), 0, Base.Event())
     id = expect(made)
-    failed = ccall((:tutti_julia_call, libtutti_julia), Int32,
-                   (Ptr{Cvoid}, Ptr{UInt}, Csize_t, UInt64), Raw.address(f), words, length(words),
-                   id)
+    failed = ccall(helper_call.address, Int32, (Ptr{Cvoid}, Ptr{UInt}, Csize_t, UInt64),
+                   Raw.address(f), words, length(words), id)
     if failed != 0
         forget(id)
         throw(ResourceError(-1, failed, "no thread for a call: $(Libc.strerror(failed))"))
