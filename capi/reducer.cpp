@@ -102,6 +102,8 @@ tutti::Compression read_compression(tutti_compression compression) {
             return tutti::Compression::Float16;
         case TUTTI_COMPRESSION_BFLOAT16:
             return tutti::Compression::BFloat16;
+        case TUTTI_COMPRESSION_QUANTISED:
+            return tutti::Compression::Quantised;
         default:
             capi::refuse("compression is ", compression, "; there is no such one");
     }

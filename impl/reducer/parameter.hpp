@@ -22,8 +22,8 @@ struct Parameter {
 using Parameters = std::vector<Parameter>;
 using Indices = std::vector<size_t>;
 
-// How gradients travel: as they are, or floats as shorter ones.
-enum class Compression : uint8_t { None, Float16, BFloat16 };
+// How gradients travel: as they are, or floats as shorter numbers.
+enum class Compression : uint8_t { None, Float16, BFloat16, Quantised };
 
 struct ReducerOptions {
     bool find_unused_parameters = false;

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/thread.hpp"
 #include "group/coalescing.hpp"
+#include "quantised.hpp"
 #include "short_floats.hpp"
 #include "verification.hpp"
 
@@ -223,6 +224,9 @@ void Reducer::set_compression(Compression compression) {
     for (const Parameter& one : parameters_) most += floats_of({nullptr, one.count, one.dtype});
     const auto dtype = compression == Compression::Float16 ? TUTTI_FLOAT16 : TUTTI_BFLOAT16;
     try {
+        if (compression == Compression::Quantised) {
+            return set_reduction(std::make_unique<Quantised>(group_, options_, most));
+        }
         set_reduction(std::make_unique<ShortFloats>(group_, options_, dtype, most));
     } catch (const Error& error) {
         fail(error.status());

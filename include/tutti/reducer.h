@@ -38,7 +38,9 @@ typedef struct tutti_reducer_options {
     uint32_t keep_micro_batches; /**< of a reproducible group: the gradients of up to so many passes
                                       that are not synchronised are kept apart, not accumulated, so
                                       that results do not depend on how ranks share micro-batches.
-                                      Each takes as much memory as the gradients */
+                                      Each takes as much memory as the gradients. Means are then of
+                                      all passes of all ranks, as in tutti_all_reduce_addends. After
+                                      such a pass the places of gradients are zero */
     uint32_t reserved;           /**< must be 0 */
     int64_t bucket_cap_bytes;    /**< a bucket is full from this size on; 0: 26,214,400 */
     int64_t first_bucket_cap_bytes; /**< of the first bucket; 0: 1,048,576, or bucket_cap_bytes if
@@ -74,8 +76,12 @@ typedef struct tutti_bucket {
 typedef uint32_t tutti_compression;
 enum {
     TUTTI_COMPRESSION_NONE = 0,
-    TUTTI_COMPRESSION_FLOAT16 = 1, /**< as float16, averaged in float32 (fp16_compress_hook) */
-    TUTTI_COMPRESSION_BFLOAT16 = 2 /**< as bfloat16, averaged in float32 (bf16_compress_hook) */
+    TUTTI_COMPRESSION_FLOAT16 = 1,  /**< as float16, averaged in float32 (fp16_compress_hook) */
+    TUTTI_COMPRESSION_BFLOAT16 = 2, /**< as bfloat16, averaged in float32 (bf16_compress_hook) */
+    TUTTI_COMPRESSION_QUANTISED = 3 /**< as 8-bit numbers with a scale and an offset for each bucket
+                                         and rank, gathered and averaged by every rank
+                                         (quantization_pertensor_hook). A bucket with an infinity or
+                                         NaN becomes NaN */
 };
 
 /** Reduces a bucket in the program's own way, instead of the all_reduce and the division. Called on
@@ -321,7 +327,7 @@ TUTTI_API tutti_status tutti_reducer_set_hook(tutti_reducer* reducer, tutti_buck
                                               tutti_error* error);
 
 /** Makes gradients travel in fewer bytes: float32, float64, complex64 and complex128; others travel
- *  as they are. All ranks call it between the same passes. It replaces the hook before it.
+ *  as they are. Quantised ones have no part in options.predivide. All ranks call it between the same passes. It replaces the hook before it.
  *  @param reducer      borrowed
  *  @param compression  a TUTTI_COMPRESSION_ value, the same on all ranks
  *  @param error        NULL, or filled in if the call fails

@@ -173,6 +173,32 @@ static void gradients_travel_in_half_the_bytes(rank_context* me) {
 }
 RANK_TEST(gradients_travel_in_half_the_bytes, 4)
 
+/* The values of a bucket lie from -4 to 4, so that a step is 8 / 255. */
+static void gradients_travel_as_small_numbers(rank_context* me) {
+    const tutti_dtype dtypes[] = {TUTTI_FLOAT32, TUTTI_FLOAT64, TUTTI_FLOAT16};
+    model of = model_of(me, dtypes, 3);
+    const tutti_reducer_options options = small_buckets();
+    RANK_OK(me, model_create(&of, me->group, &options));
+    RANK_OK(me, tutti_reducer_set_compression(of.reducer, TUTTI_COMPRESSION_QUANTISED, &me->error));
+    for (int64_t pass = 0; pass < 3 && !me->failed; ++pass) {
+        mark_all(&of, pass);
+        RANK_OK(me, tutti_reducer_finish(of.reducer, NULL, &me->error));
+        expect_means(&of, pass, 1, 4.0 / 255);
+    }
+    RANK_EXPECT(me, logged(&of, "communicated_bytes") * 3 < logged(&of, "gradient_bytes"));
+    const tutti_buffer place = gradient_of(&of, 3, 0);
+    put_element(place.dtype, place.data, 0, real_number(me->rank == 1 ? HUGE_VAL : 1));
+    RANK_OK(me, tutti_reducer_begin(of.reducer, 1, &me->error));
+    for (int64_t i = 0; i < of.count; ++i) {
+        RANK_OK(me, tutti_reducer_mark_ready(of.reducer, i, NULL, &me->error));
+    }
+    RANK_OK(me, tutti_reducer_finish(of.reducer, NULL, &me->error));
+    RANK_EXPECT(me, isnan(get_element(place.dtype, place.data, 0).real));
+    RANK_EXPECT(me, isnan(get_element(place.dtype, place.data, 99).real));
+    model_free(&of);
+}
+RANK_TEST(gradients_travel_as_small_numbers, 4)
+
 /* float64 is rounded on the way; large numbers do not overflow before the mean is taken. */
 static void short_floats_hold_what_they_can(rank_context* me) {
     double values[3] = {1e6, 60000, 1.0 / 3};
@@ -287,6 +313,7 @@ int main(int count, char** arguments) {
         TEST(buckets_come_one_after_the_other_on_ranks),
         TEST(a_hook_takes_the_place_of_the_reduction_on_ranks),
         TEST(gradients_travel_in_half_the_bytes_on_ranks),
+        TEST(gradients_travel_as_small_numbers_on_ranks),
         TEST(short_floats_hold_what_they_can_on_ranks),
         TEST(any_number_of_ranks_gets_the_same_bits),
         TEST(what_a_reducer_does_is_told_on_ranks),
