@@ -36,4 +36,5 @@ typedef unsigned long size_t;
 %include <tutti/object.h>
 %include <tutti/object_collectives.h>
 %include <tutti/object_point_to_point.h>
+%include <tutti/reducer.h>
 %include <tutti/spawn.h>

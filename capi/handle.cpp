@@ -21,8 +21,8 @@ constexpr uint64_t state_mask = 0xffff'ffff;  // all but the generation
 
 // Chunk k has 64 << k slots.
 constexpr uint32_t first_chunk = 64;
-constexpr size_t chunk_count = 22;  // 2^28 slots
-static_assert(uint64_t{first_chunk} << chunk_count == uint64_t{1} << 28);
+constexpr size_t chunk_count = 21;  // 2^27 slots
+static_assert(uint64_t{first_chunk} << chunk_count == uint64_t{1} << 27);
 
 class Table {
 public:
@@ -84,9 +84,9 @@ private:
 
 constinit Table table;
 
-// A value: 1, kind (3 bits), slot (28), generation (32).
+// A value: 1, kind (4 bits), slot (27), generation (32).
 constexpr uintptr_t top_bit = uintptr_t{1} << 63;
-constexpr int kind_shift = 60;
+constexpr int kind_shift = 59;
 constexpr int slot_shift = 32;
 
 uintptr_t value_of(Kind kind, uint32_t index, uint32_t generation) {
@@ -94,10 +94,10 @@ uintptr_t value_of(Kind kind, uint32_t index, uint32_t generation) {
            uintptr_t{index} << slot_shift | generation;
 }
 uint64_t kind_number(uintptr_t value) {
-    return value >> kind_shift & 7;
+    return value >> kind_shift & 15;
 }
 uint32_t index_of(uintptr_t value) {
-    return static_cast<uint32_t>(value >> slot_shift & 0x0fff'ffff);
+    return static_cast<uint32_t>(value >> slot_shift & 0x07ff'ffff);
 }
 
 // Ends the generation of a released slot that nobody pins. Of several threads that come here at
@@ -132,6 +132,8 @@ const char* name_of(uint64_t kind) {
             return "mesh";
         case Kind::Coalescing:
             return "coalescing";
+        case Kind::Reducer:
+            return "reducer";
     }
     return nullptr;
 }

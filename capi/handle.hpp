@@ -16,6 +16,7 @@
 #include "group/coalescing.hpp"
 #include "group/group.hpp"
 #include "mesh/mesh.hpp"
+#include "reducer/reducer.hpp"
 #include "store/store.hpp"
 #include "tutti/types.h"
 #include "work/work.hpp"
@@ -33,7 +34,8 @@ enum class Kind : uint32_t {
     Bytes = 4,
     Object = 5,
     Mesh = 6,
-    Coalescing = 7
+    Coalescing = 7,
+    Reducer = 8
 };
 
 // What tutti_coalescing_begin gives as a tutti_group.
@@ -77,7 +79,12 @@ struct Noun<tutti_mesh> {
     static constexpr Kind kind = Kind::Mesh;
     static constexpr bool slow_to_end = true;
 };
-
+template <>
+struct Noun<tutti_reducer> {
+    using Object = Reducer;
+    static constexpr Kind kind = Kind::Reducer;
+    static constexpr bool slow_to_end = true;
+};
 template <>
 struct Noun<tutti_object> {
     using Object = Draft;

@@ -4,9 +4,9 @@
 #include "arguments.hpp"
 #include "base/error.hpp"
 #include "buffers.hpp"
-#include "call/alloc.hpp"
 #include "device/driver.hpp"
 #include "group.hpp"
+#include "group/alloc_memory.hpp"
 #include "guard.hpp"
 #include "memory/held_memory.hpp"
 #include "options.hpp"
@@ -14,30 +14,6 @@
 namespace capi = tutti::capi;
 
 namespace {
-
-// Some rank has none: `why_not`, if it is this one.
-[[noreturn]] void refuse_all(const tutti::Group& group, int without, const tutti::Status& why_not) {
-    const std::string reason =
-        why_not.ok() ? tutti::cat("rank ", without, " can have no memory") : why_not.message;
-    throw tutti::Error(TUTTI_ERR_OUT_OF_MEMORY,
-                       tutti::cat("memory_alloc on ", group.label(), ": ", reason), without,
-                       why_not.system_errno);
-}
-
-// All ranks learn whether each of them has its memory.
-tutti::Alloc::Outcome run_alloc(tutti::Group& group, const tutti::Alloc& call, int64_t timeout_ms) {
-    group.run(call, timeout_ms);
-    const auto& made = *call.outcome;
-    if (made.without >= 0) refuse_all(group, made.without, made.why_not);
-    return made;
-}
-
-void* alloc_here(tutti::Group& group, size_t bytes, int64_t timeout_ms) {
-    const auto made = run_alloc(group, tutti::Alloc{bytes}, timeout_ms);
-    made.memory->close();  // who sees it has mapped it
-    tutti::HeldMemory::of_process().add(made.memory);
-    return made.memory->data();
-}
 
 // Also of a device that is not here, which the others hear of.
 void* alloc_on_device(tutti::Group& group, size_t bytes, const tutti_memory_options& options) {
@@ -54,7 +30,7 @@ void* alloc_on_device(tutti::Group& group, size_t bytes, const tutti_memory_opti
         call.refuse(why_not);
     }
     try {
-        run_alloc(group, call, options.timeout_ms);
+        tutti::run_alloc(group, call, options.timeout_ms);
     } catch (const tutti::Error&) {
         const bool is_memory = why_not.ok() || why_not.code == TUTTI_ERR_OUT_OF_MEMORY;
         if (is_memory) throw;
@@ -84,8 +60,8 @@ tutti_status tutti_memory_alloc(tutti_group* group, int64_t bytes,
         const tutti_memory_options given = capi::read_options(options);
         capi::need_output(out_memory, "out_memory");
         const bool is_here = given.device_type == TUTTI_CPU && given.device_index == 0;
-        *out_memory =
-            is_here ? alloc_here(*pin, size, given.timeout_ms) : alloc_on_device(*pin, size, given);
+        *out_memory = is_here ? tutti::alloc_memory(*pin, size, given.timeout_ms)
+                              : alloc_on_device(*pin, size, given);
     });
 }
 

@@ -74,6 +74,7 @@ void refuse_threads() {
 void clear_the_process() {
     refuse_living(capi::count_handles(capi::Kind::Group), "group", "destroy and release it");
     refuse_living(capi::count_handles(capi::Kind::Coalescing), "coalescing", "end it");
+    refuse_living(capi::count_handles(capi::Kind::Reducer), "reducer", "release it");
     refuse_living(capi::count_handles(capi::Kind::Work), "work", "release it");
     refuse_living(capi::count_handles(capi::Kind::Store), "store", "release it");
     refuse_living(tutti::HeldMemory::of_process().count(), "piece of tutti_memory_alloc's memory",

@@ -38,6 +38,7 @@ typedef unsigned long size_t;
 
 // Structs are laid out by hand with the numbers below, so they need no classes.
 %ignore tutti_error;
+%ignore tutti_bucket;
 %ignore tutti_buffer;
 %ignore tutti_call_options;
 %ignore tutti_coalescing_options;
@@ -49,6 +50,7 @@ typedef unsigned long size_t;
 %ignore tutti_object_options;
 %ignore tutti_p2p_op;
 %ignore tutti_reduce_op_options;
+%ignore tutti_reducer_options;
 %ignore tutti_spawn_options;
 %ignore tutti_store_call_options;
 %ignore tutti_store_options;

@@ -45,30 +45,34 @@ void network_initialise(double* weights, unsigned long long* state) {
     }
 }
 
-double network_add_gradient(const double* weights, const digit* image, double* gradient) {
-    double hidden[NETWORK_HIDDEN], hidden_gradient[NETWORK_HIDDEN];
-    double scores[DIGITS_CLASSES], score_gradient[DIGITS_CLASSES];
-    forward(weights, image, hidden, scores);
-
+double network_forward(const double* weights, const digit* image, network_activations* out) {
+    double scores[DIGITS_CLASSES];
+    forward(weights, image, out->hidden, scores);
     double total = 0.0;
     double top = scores[highest(scores)]; /* subtracted, so that exp does not overflow */
     for (int k = 0; k < DIGITS_CLASSES; ++k) total += exp(scores[k] - top);
-    double loss = log(total) + top - scores[image->label];
     for (int k = 0; k < DIGITS_CLASSES; ++k) {
-        score_gradient[k] = exp(scores[k] - top) / total - (k == image->label ? 1.0 : 0.0);
+        out->score_gradient[k] = exp(scores[k] - top) / total - (k == image->label ? 1.0 : 0.0);
     }
+    return log(total) + top - scores[image->label];
+}
+
+void network_add_second_gradient(const network_activations* of, double* gradient) {
+    add_layer_gradient(gradient, of->hidden, NETWORK_HIDDEN, of->score_gradient, DIGITS_CLASSES);
+}
+
+void network_add_first_gradient(const double* weights, const digit* image,
+                                const network_activations* of, double* gradient) {
+    double hidden_gradient[NETWORK_HIDDEN];
     const double* second = weights + NETWORK_FIRST;
     for (int j = 0; j < NETWORK_HIDDEN; ++j) {
         double sum = 0.0;
         for (int k = 0; k < DIGITS_CLASSES; ++k) {
-            sum += score_gradient[k] * second[k * (NETWORK_HIDDEN + 1) + j];
+            sum += of->score_gradient[k] * second[k * (NETWORK_HIDDEN + 1) + j];
         }
-        hidden_gradient[j] = sum * (1.0 - hidden[j] * hidden[j]);
+        hidden_gradient[j] = sum * (1.0 - of->hidden[j] * of->hidden[j]);
     }
-    add_layer_gradient(gradient + NETWORK_FIRST, hidden, NETWORK_HIDDEN, score_gradient,
-                       DIGITS_CLASSES);
     add_layer_gradient(gradient, image->pixels, DIGITS_PIXELS, hidden_gradient, NETWORK_HIDDEN);
-    return loss;
 }
 
 int network_classify(const double* weights, const digit* image) {

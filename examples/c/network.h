@@ -1,5 +1,5 @@
 /* A small neural network: 64 pixels, 64 hidden units (tanh), 10 classes (softmax). Its weights are
- * one flat array, and so is a gradient: what is sent to other ranks needs no packing. */
+ * one flat array, layer by layer. */
 #ifndef NETWORK_H
 #define NETWORK_H
 
@@ -15,8 +15,20 @@ enum {
 /* Random weights, small enough that no unit starts saturated. */
 void network_initialise(double* weights, unsigned long long* state);
 
-/* Adds the gradient of the loss (cross entropy) of one image to `gradient`; returns the loss. */
-double network_add_gradient(const double* weights, const digit* image, double* gradient);
+/* What the backward pass needs of an image. */
+typedef struct {
+    double hidden[NETWORK_HIDDEN];
+    double score_gradient[DIGITS_CLASSES];
+} network_activations;
+
+/* The loss (cross entropy) of one image. */
+double network_forward(const double* weights, const digit* image, network_activations* out);
+
+/* The backward pass adds the gradient of one image's loss, from the last layer to the first: by the
+ * NETWORK_SECOND weights, then by the NETWORK_FIRST ones. */
+void network_add_second_gradient(const network_activations* of, double* gradient);
+void network_add_first_gradient(const double* weights, const digit* image,
+                                const network_activations* of, double* gradient);
 
 /* The class that the network takes the image for. */
 int network_classify(const double* weights, const digit* image);

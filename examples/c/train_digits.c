@@ -1,7 +1,7 @@
-/* Data-parallel training: the ranks share the images of every batch, and one all_reduce adds up
- * their gradients. All ranks then take the same step, so their weights stay the same without being
- * sent. The sums run over the same images however many ranks there are: 1, 2 and 4 ranks reach the
- * same model to rounding. Start it with
+/* Data-parallel training: the ranks share the images of every batch, and a reducer adds up their
+ * gradients, those of the last layer while the first one's are computed. All ranks then take the
+ * same step, so their weights stay the same without being sent. The sums run over the same images
+ * however many ranks there are: 1, 2 and 4 ranks reach the same model to rounding. Start it with
  *     tuttirun --nproc-per-node 4 train_digits [--epochs N] [--data FILE] [--save FILE] */
 #include <math.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 #include "network.h"
 
 enum { BATCH = 64 };
+enum { FIRST_LAYER, SECOND_LAYER, LAYERS }; /* the reducer's parameters */
 static const double LEARNING_RATE = 0.1;
 static const double MOMENTUM = 0.9;
 static const double TRAINING_SHARE = 0.8; /* of the images; the others test */
@@ -30,7 +31,12 @@ typedef struct {
     size_t testing_count;
     double weights[NETWORK_WEIGHTS];
     double velocity[NETWORK_WEIGHTS];
+    network_activations activations[BATCH];
+    tutti_reducer* reducer;
 } training;
+
+static const size_t layer_begin[LAYERS] = {0, NETWORK_FIRST};
+static const size_t layer_weights[LAYERS] = {NETWORK_FIRST, NETWORK_SECOND};
 
 /* Ends this rank when a call has failed; tuttirun ends the others. */
 static void check(tutti_status status, const tutti_error* error) {
@@ -46,10 +52,30 @@ static void sum_over_ranks(double* values, int64_t count) {
           &error);
 }
 
-static void copy_from_rank_0(double* values, int64_t count) {
+/* All ranks begin with the weights of rank 0. */
+static void make_reducer(training* run) {
+    static const char* const names[LAYERS] = {"first layer", "second layer"};
+    tutti_reducer_options choice = TUTTI_REDUCER_OPTIONS_INIT;
     tutti_error error = TUTTI_ERROR_INIT;
-    tutti_buffer buffer = TUTTI_BUFFER_INIT(values, count, TUTTI_FLOAT64);
-    check(tutti_broadcast(TUTTI_GROUP_WORLD, &buffer, 0, NULL, NULL, &error), &error);
+    tutti_buffer parameters[LAYERS];
+    for (int layer = 0; layer < LAYERS; ++layer) {
+        tutti_buffer weights = TUTTI_BUFFER_INIT(run->weights + layer_begin[layer],
+                                                 layer_weights[layer], TUTTI_FLOAT64);
+        parameters[layer] = weights;
+    }
+    choice.sum = 1; /* the ranks' parts of a batch differ in size */
+    choice.first_bucket_cap_bytes = NETWORK_SECOND * (int64_t)sizeof(double);
+    check(tutti_reducer_create(TUTTI_GROUP_WORLD, parameters, names, NULL, LAYERS, &choice,
+                               &run->reducer, &error),
+          &error);
+}
+
+/* Where the reducer has a layer's gradient, which the optimizer and the ranks share. */
+static double* gradient_of(const training* run, int layer) {
+    tutti_error error = TUTTI_ERROR_INIT;
+    tutti_buffer place;
+    check(tutti_reducer_gradient(run->reducer, layer, &place, &error), &error);
+    return (double*)place.data;
 }
 
 /* Where this rank's part of `count` images begins; the next rank's begins where it ends. */
@@ -57,20 +83,45 @@ static size_t share_begin(size_t count, int rank) {
     return count * (size_t)rank / (size_t)tutti_get_world_size(TUTTI_GROUP_WORLD);
 }
 
-/* One step on one batch; returns the batch's loss, summed over its images. */
+/* The gradients of this rank's images, layer by layer. */
+static void backward(const training* run, const digit* images, size_t count) {
+    tutti_error error = TUTTI_ERROR_INIT;
+    check(tutti_reducer_begin(run->reducer, 1, &error), &error);
+    for (int layer = SECOND_LAYER; layer >= FIRST_LAYER; --layer) {
+        double* gradient = gradient_of(run, layer);
+        memset(gradient, 0, layer_weights[layer] * sizeof *gradient);
+        for (size_t i = 0; i < count; ++i) {
+            if (layer == SECOND_LAYER) {
+                network_add_second_gradient(&run->activations[i], gradient);
+            } else {
+                network_add_first_gradient(run->weights, &images[i], &run->activations[i],
+                                           gradient);
+            }
+        }
+        check(tutti_reducer_mark_ready(run->reducer, layer, NULL, &error), &error);
+    }
+    check(tutti_reducer_finish(run->reducer, NULL, &error), &error);
+}
+
+/* One step on one batch; returns the loss of this rank's images, summed. */
 static double train_batch(training* run, const digit* batch, size_t count) {
-    double sums[NETWORK_WEIGHTS + 1]; /* the gradient, and the loss behind it */
     int rank = tutti_get_rank(TUTTI_GROUP_WORLD);
-    memset(sums, 0, sizeof sums);
-    for (size_t i = share_begin(count, rank); i < share_begin(count, rank + 1); ++i) {
-        sums[NETWORK_WEIGHTS] += network_add_gradient(run->weights, &batch[i], sums);
+    size_t begin = share_begin(count, rank), end = share_begin(count, rank + 1);
+    double loss = 0.0;
+    for (size_t i = begin; i < end; ++i) {
+        loss += network_forward(run->weights, &batch[i], &run->activations[i - begin]);
     }
-    sum_over_ranks(sums, NETWORK_WEIGHTS + 1);
-    for (int i = 0; i < NETWORK_WEIGHTS; ++i) {
-        run->velocity[i] = MOMENTUM * run->velocity[i] - LEARNING_RATE * sums[i] / (double)count;
-        run->weights[i] += run->velocity[i];
+    backward(run, batch + begin, end - begin);
+    for (int layer = 0; layer < LAYERS; ++layer) {
+        const double* sums = gradient_of(run, layer);
+        double* weights = run->weights + layer_begin[layer];
+        double* velocity = run->velocity + layer_begin[layer];
+        for (size_t i = 0; i < layer_weights[layer]; ++i) {
+            velocity[i] = MOMENTUM * velocity[i] - LEARNING_RATE * sums[i] / (double)count;
+            weights[i] += velocity[i];
+        }
     }
-    return sums[NETWORK_WEIGHTS];
+    return loss;
 }
 
 /* One pass over the images for training, in a new order; returns the mean loss. */
@@ -81,6 +132,7 @@ static double train_epoch(training* run, unsigned long long* random) {
         size_t left = run->training_count - start;
         loss += train_batch(run, run->digits + start, left < BATCH ? left : BATCH);
     }
+    sum_over_ranks(&loss, 1);
     return loss / (double)run->training_count;
 }
 
@@ -109,7 +161,7 @@ static void prepare(training* run, const options* chosen, unsigned long long* ra
         unsigned long long own = SEED;
         network_initialise(run->weights, &own);
     }
-    copy_from_rank_0(run->weights, NETWORK_WEIGHTS);
+    make_reducer(run);
 }
 
 static void print_model(const training* run) {
@@ -158,6 +210,7 @@ static void train(const options* chosen) {
         print_model(&run);
         if (chosen->save != NULL) save_model(&run, chosen->save);
     }
+    tutti_reducer_release(run.reducer);
     free(run.digits);
 }
 

@@ -68,6 +68,17 @@ Status Group::fail(Status status, const Fingerprint& call, uint64_t sequence,
     return status;
 }
 
+void Group::abandon(const Status& cause) noexcept {
+    {
+        const Lock lock(mutex_);
+        if (destroyed_ || !failure_.ok()) return;
+        failure_ = cause;
+        inside_.fetch_or(harmed);
+    }
+    membership_->report(cause);
+    backends_.abort(cause);
+}
+
 void Group::refuse_addends() const {
     throw Error(TUTTI_ERR_INVALID_ARGUMENT,
                 cat("all_reduce_addends needs a group that was made with options.reproducible, "

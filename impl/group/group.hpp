@@ -136,6 +136,10 @@ public:
     // cannot has a work that has failed.
     std::vector<std::shared_ptr<Work>> start(std::span<const Message> batch, int64_t timeout_ms);
 
+    // The group cannot go on, for a reason that its user has found: calls of all ranks end with it,
+    // unless another came first.
+    void abandon(const Status& cause) noexcept;
+
     // Ranks that are known to be lost, ascending.
     [[nodiscard]] std::vector<int> failed_ranks();
 

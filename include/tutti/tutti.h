@@ -16,6 +16,7 @@
 #include <tutti/object_point_to_point.h>
 #include <tutti/point_to_point.h>
 #include <tutti/reduce_op.h>
+#include <tutti/reducer.h>
 #include <tutti/spawn.h>
 #include <tutti/store.h>
 #include <tutti/types.h>

@@ -158,12 +158,13 @@ typedef struct tutti_object_item {
  *  it once. After fork, tutti continues in the parent. In the child, tutti's descriptors are
  *  closed, every call that can fail gives TUTTI_ERR_UNSUPPORTED, and releases do nothing.
  *  tutti_spawn starts processes that can use tutti. */
-typedef struct tutti_store tutti_store;   /**< a key-value store (tutti/store.h) */
-typedef struct tutti_group tutti_group;   /**< a process group (tutti/group.h) */
-typedef struct tutti_work tutti_work;     /**< an asynchronous operation (tutti/work.h) */
-typedef struct tutti_bytes tutti_bytes;   /**< bytes from the library (tutti/bytes.h) */
-typedef struct tutti_object tutti_object; /**< a typed value (tutti/object.h) */
-typedef struct tutti_mesh tutti_mesh;     /**< a device mesh (tutti/mesh.h) */
+typedef struct tutti_store tutti_store;     /**< a key-value store (tutti/store.h) */
+typedef struct tutti_group tutti_group;     /**< a process group (tutti/group.h) */
+typedef struct tutti_work tutti_work;       /**< an asynchronous operation (tutti/work.h) */
+typedef struct tutti_bytes tutti_bytes;     /**< bytes from the library (tutti/bytes.h) */
+typedef struct tutti_object tutti_object;   /**< a typed value (tutti/object.h) */
+typedef struct tutti_mesh tutti_mesh;       /**< a device mesh (tutti/mesh.h) */
+typedef struct tutti_reducer tutti_reducer; /**< gradient buckets (tutti/reducer.h) */
 
 #ifdef __cplusplus
 }

@@ -60,13 +60,13 @@ function write_call(result, name, argument, noun, list, i,   call) {
 }
 
 BEGIN {
-    split("tutti_store tutti_group tutti_work tutti_bytes tutti_object tutti_mesh", nouns)
+    split("tutti_store tutti_group tutti_work tutti_bytes tutti_object tutti_mesh tutti_reducer", nouns)
     for (i in nouns) {
         handle[nouns[i]]
         sample[nouns[i] "**"] = "&out." substr(nouns[i], length("tutti_") + 1)
     }
     split("call coalescing destroy group memory new_group store store_call tcp_store spawn object" \
-          " reduce_op", options)
+          " reduce_op reducer", options)
     for (i in options) {
         type = "tutti_" options[i] "_options*"
         sample[type] = sample["const " type] = "NULL"
@@ -107,7 +107,9 @@ BEGIN {
     sample["tutti_debug_level"] = "TUTTI_DEBUG_OFF"
     sample["const tutti_buffer*"] = "&buffer"
     sample["tutti_buffer*"] = "&out.buffer"
-    sample["tutti_spawn_function"] = "NULL"
+    sample["tutti_spawn_function"] = sample["tutti_bucket_hook"] = "NULL"
+    sample["tutti_bucket*"] = "&out.bucket"
+    sample["tutti_compression"] = "TUTTI_COMPRESSION_NONE"
     sample["const tutti_object_item*"] = "&item"
     sample["const int64_t*"] = "&extent"
     sample["tutti_object_item*"] = "&out.item"

@@ -5,7 +5,7 @@
 #include "support/contract.h"
 
 /* What the calls of the table get for their other arguments. */
-static struct { void *store, *group, *work, *bytes, *object, *mesh; } living, stale;
+static struct { void *store, *group, *work, *bytes, *object, *mesh, *reducer; } living, stale;
 typedef struct outputs {
     int32_t int32;
     int64_t int64;
@@ -22,6 +22,8 @@ typedef struct outputs {
     double real;
     const char* text;
     tutti_mesh* mesh;
+    tutti_reducer* reducer;
+    tutti_bucket bucket;
 } outputs;
 static outputs out, untouched;
 static unsigned char byte;
@@ -59,9 +61,12 @@ enum { calls = sizeof handle_calls / sizeof *handle_calls };
 /* A hash store, a group of one, a finished work of that group, bytes, an object, and a mesh of one.
  */
 static void make_all(void** store, void** group, void** work, void** bytes, void** object,
-                     void** mesh) {
+                     void** mesh, void** reducer) {
     const int64_t length = 1;
+    float value = 0;
+    const tutti_buffer parameter = TUTTI_BUFFER_INIT(&value, 1, TUTTI_FLOAT32);
     tutti_mesh* new_mesh = NULL;
+    tutti_reducer* new_reducer = NULL;
     tutti_store* new_store = NULL;
     tutti_group* new_group = NULL;
     tutti_work* new_work = NULL;
@@ -77,17 +82,22 @@ static void make_all(void** store, void** group, void** work, void** bytes, void
     EXPECT_OK(tutti_object_add_nil(new_object, &error));
     EXPECT_OK(
         tutti_init_device_mesh(new_group, &length, 1, NULL, TUTTI_CPU, NULL, &new_mesh, &error));
+    EXPECT_OK(
+        tutti_reducer_create(new_group, &parameter, NULL, NULL, 1, NULL, &new_reducer, &error));
     *store = new_store;
     *group = new_group;
     *work = new_work;
     *bytes = new_bytes;
     *object = new_object;
     *mesh = new_mesh;
+    *reducer = new_reducer;
 }
 
 static int set_up(void** state) {
     (void)state;
-    make_all(&stale.store, &stale.group, &stale.work, &stale.bytes, &stale.object, &stale.mesh);
+    make_all(&stale.store, &stale.group, &stale.work, &stale.bytes, &stale.object, &stale.mesh,
+             &stale.reducer);
+    tutti_reducer_release((tutti_reducer*)stale.reducer);
     tutti_mesh_release((tutti_mesh*)stale.mesh);
     tutti_object_release((tutti_object*)stale.object);
     tutti_work_release((tutti_work*)stale.work);
@@ -95,7 +105,7 @@ static int set_up(void** state) {
     tutti_group_release((tutti_group*)stale.group);
     tutti_store_release((tutti_store*)stale.store);
     make_all(&living.store, &living.group, &living.work, &living.bytes, &living.object,
-             &living.mesh);
+             &living.mesh, &living.reducer);
     return 0;
 }
 
@@ -111,6 +121,8 @@ static int tear_down(void** state) {
     EXPECT_OK(tutti_work_wait((tutti_work*)living.work, 0, &error));
     EXPECT_OK(tutti_store_set((tutti_store*)living.store, "key", "", 0, &error));
     assert_int_equal(tutti_mesh_get_rank((tutti_mesh*)living.mesh), 0);
+    assert_int_equal(tutti_reducer_generation((tutti_reducer*)living.reducer), 0);
+    tutti_reducer_release((tutti_reducer*)living.reducer);
     tutti_mesh_release((tutti_mesh*)living.mesh);
     tutti_work_release((tutti_work*)living.work);
     tutti_bytes_release((tutti_bytes*)living.bytes);
@@ -137,7 +149,8 @@ static void null_is_refused(void** state) {
 
 static void released_handles_are_refused(void** state) {
     (void)state;
-    void* bad[] = {stale.store, stale.group, stale.work, stale.bytes, stale.object, stale.mesh};
+    void* bad[] = {stale.store,  stale.group, stale.work,   stale.bytes,
+                   stale.object, stale.mesh,  stale.reducer};
     enum { bads = sizeof bad / sizeof *bad };
     for (int i = 0; i < calls; ++i) {
         for (int kind = 0; kind < bads; ++kind) {
@@ -151,9 +164,10 @@ static void handles_of_another_kind_are_refused(void** state) {
     const struct {
         const char* noun;
         void* handle;
-    } others[] = {{"tutti_store", living.store},   {"tutti_group", living.group},
-                  {"tutti_work", living.work},     {"tutti_bytes", living.bytes},
-                  {"tutti_object", living.object}, {"tutti_mesh", living.mesh}};
+    } others[] = {{"tutti_store", living.store},    {"tutti_group", living.group},
+                  {"tutti_work", living.work},      {"tutti_bytes", living.bytes},
+                  {"tutti_object", living.object},  {"tutti_mesh", living.mesh},
+                  {"tutti_reducer", living.reducer}};
     enum { kinds = sizeof others / sizeof *others };
     for (int i = 0; i < calls; ++i) {
         for (int kind = 0; kind < kinds; ++kind) {

@@ -9,6 +9,8 @@
  *   queue       starts works= all_reduces of several sizes, then waits for each in turn: "." for
  *               one that is well, and after die= of them the process dies; a step "start" or
  *               "wait" for one that is not
+ *   train       passes of a reducer until one fails, "." for each bucket; after die= of them the
+ *               process dies
  *   failed      the message of this step is "of" and the failed ranks of the group
  *   destroy     the default group
  *   groups      makes, uses and destroys count= groups, then compares descriptors and threads
@@ -41,6 +43,7 @@
 #include <unistd.h>
 
 #include "operations.h"
+#include "training.h"
 
 enum { MOST_WORKS = 64 };
 
@@ -473,6 +476,11 @@ static void do_step(const char* step) {
     if (begins(step, "wait_any")) return wait_any();
     if (begins(step, "wait_all")) return wait_all();
     if (begins(step, "queue")) return queue(step);
+    if (begins(step, "train")) {
+        tutti_error error = TUTTI_ERROR_INIT;
+        const tutti_status status = train(step, &error);
+        return say(step, status, &error);
+    }
     if (begins(step, "failed")) return tell_failed_ranks();
     if (begins(step, "destroy")) return destroy();
     if (begins(step, "groups")) return use_groups(step);

@@ -1,0 +1,331 @@
+// tutti/reducer.h. Any thread.
+#include "tutti/reducer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "arguments.hpp"
+#include "buffers.hpp"
+#include "group.hpp"
+#include "guard.hpp"
+#include "handle.hpp"
+#include "object.hpp"
+#include "options.hpp"
+#include "reducer/reducer.hpp"
+#include "reducer/verification.hpp"
+#include "user.hpp"
+
+namespace capi = tutti::capi;
+
+namespace {
+
+using ReducerPin = capi::Pin<tutti_reducer>;
+
+ReducerPin find_reducer(tutti_reducer* reducer) noexcept {
+    return ReducerPin(capi::forked() ? nullptr : reducer);
+}
+
+// The model of a program, as a reducer takes it.
+struct Model {
+    tutti::Parameters parameters;
+    tutti::Views values;
+    tutti::Indices order;
+    tutti::ReducerOptions options;
+};
+
+size_t read_cap(int64_t cap, size_t otherwise, const char* argument) {
+    if (cap < 0) capi::refuse(argument, " is ", cap, "; it must be 0 or more");
+    return cap == 0 ? otherwise : static_cast<size_t>(cap);
+}
+
+tutti::ReducerOptions read_options(const tutti_reducer_options* given) {
+    const tutti_reducer_options read = capi::read_options(given);
+    capi::check_flag(read.find_unused_parameters, "options.find_unused_parameters");
+    capi::check_flag(read.static_graph, "options.static_graph");
+    capi::check_flag(read.keep_buckets, "options.keep_buckets");
+    capi::check_flag(read.no_initial_broadcast, "options.no_initial_broadcast");
+    capi::check_flag(read.sum, "options.sum");
+    tutti::ReducerOptions options;
+    options.find_unused_parameters = read.find_unused_parameters != 0;
+    options.static_graph = read.static_graph != 0;
+    options.keep_buckets = read.keep_buckets != 0;
+    options.initial_broadcast = read.no_initial_broadcast == 0;
+    options.sum = read.sum != 0;
+    options.keep_micro_batches = read.keep_micro_batches;
+    options.bucket_cap =
+        read_cap(read.bucket_cap_bytes, options.bucket_cap, "options.bucket_cap_bytes");
+    options.first_bucket_cap = read_cap(read.first_bucket_cap_bytes,
+                                        std::min(options.first_bucket_cap, options.bucket_cap),
+                                        "options.first_bucket_cap_bytes");
+    options.timeout_ms = read.timeout_ms;
+    options.predivide = read.predivide == 0 ? 1 : read.predivide;
+    return options;
+}
+
+tutti::Indices read_indices(const int64_t* indices, size_t count) {
+    return tutti::Indices(indices, indices + count);
+}
+
+tutti::Indices backwards(size_t count) {
+    tutti::Indices order(count);
+    std::iota(order.rbegin(), order.rend(), size_t{0});
+    return order;
+}
+
+Model read_model(const tutti_buffer* parameters, const char* const* names, const int64_t* order,
+                 int64_t count, const tutti_reducer_options* options) {
+    if (count == 0) capi::refuse("count is 0; a reducer has at least one parameter");
+    const size_t number = capi::read_count(count, "count");
+    Model model;
+    model.options = read_options(options);
+    model.values = capi::read_buffers(parameters, number, "parameters");
+    for (size_t i = 0; i < number; ++i) {
+        const tutti::View& value = model.values[i];
+        tutti::Parameter one{value.count, value.dtype, value.device};
+        if (names != nullptr) one.name = capi::read_text(names[i], capi::indexed("names", i));
+        model.parameters.push_back(std::move(one));
+    }
+    model.order = order == nullptr ? backwards(number) : read_indices(order, number);
+    return model;
+}
+
+tutti::Compression read_compression(tutti_compression compression) {
+    switch (compression) {
+        case TUTTI_COMPRESSION_NONE:
+            return tutti::Compression::None;
+        case TUTTI_COMPRESSION_FLOAT16:
+            return tutti::Compression::Float16;
+        case TUTTI_COMPRESSION_BFLOAT16:
+            return tutti::Compression::BFloat16;
+        case TUTTI_COMPRESSION_QUANTISED:
+            return tutti::Compression::Quantised;
+        default:
+            capi::refuse("compression is ", compression, "; there is no such one");
+    }
+}
+
+void write_bucket(const std::optional<tutti::Reducer::Bucket>& from, tutti_bucket* out) {
+    tutti_bucket bucket = TUTTI_BUCKET_INIT;
+    if (from) {
+        const tutti::BucketLayout::Bucket& layout = *from->layout;
+        bucket.index = static_cast<int32_t>(from->index);
+        bucket.bucket_count = static_cast<int32_t>(from->bucket_count);
+        bucket.is_last = from->index + 1 == from->bucket_count ? 1 : 0;
+        bucket.gradients =
+            TUTTI_BUFFER_INIT(from->gradients.data, from->gradients.count, from->gradients.dtype);
+        bucket.parameters = layout.parameters.data();
+        bucket.offsets = layout.offsets.data();
+        bucket.counts = layout.counts.data();
+        bucket.parameter_count = static_cast<int64_t>(layout.parameters.size());
+    }
+    bucket.struct_size = out->struct_size;
+    std::memcpy(out, &bucket, std::min<size_t>(bucket.struct_size, sizeof bucket));
+}
+
+void need_bucket(const tutti_bucket* out) {
+    capi::need_output(out, "out_bucket");
+    if (out->struct_size >= capi::shortest_options && out->struct_size <= capi::longest_options)
+        return;
+    capi::refuse("out_bucket.struct_size is ", out->struct_size,
+                 "; initialise the bucket with TUTTI_BUCKET_INIT or tutti_bucket_init");
+}
+
+// What the reducer calls for the program's hook, which has the reducer's group as its own.
+class HookCaller {
+public:
+    HookCaller(tutti_bucket_hook hook, std::shared_ptr<capi::User> user, tutti::Reducer& reducer)
+        : hook_(hook),
+          user_(std::move(user)),
+          reducer_(reducer),
+          group_(capi::hand_out_group(reducer.group())) {}
+    ~HookCaller() { capi::release(group_); }
+    HookCaller(const HookCaller&) = delete;
+    HookCaller& operator=(const HookCaller&) = delete;
+
+    void call(size_t index) const {
+        tutti_error error = TUTTI_ERROR_INIT;
+        tutti_bucket bucket = TUTTI_BUCKET_INIT;
+        write_bucket(reducer_.bucket(index), &bucket);
+        tutti::Status status = capi::status_of(hook_(group_, &bucket, user_->get(), &error), error);
+        if (status.ok()) return;
+        const tutti::Group& group = *reducer_.group();
+        status.rank = error.rank >= 0 ? error.rank : group.rank();
+        status.message = tutti::cat("the hook of rank ", group.rank(), " failed for bucket ", index,
+                                    status.message.empty() ? "" : ": ", status.message);
+        throw tutti::Error(std::move(status));
+    }
+
+private:
+    const tutti_bucket_hook hook_;
+    const std::shared_ptr<capi::User> user_;
+    tutti::Reducer& reducer_;  // which has this
+    tutti_group* const group_;
+};
+
+}  // namespace
+
+extern "C" {
+
+void tutti_reducer_options_init(tutti_reducer_options* options, size_t size) {
+    capi::write_default_options(options, size);
+}
+
+void tutti_bucket_init(tutti_bucket* bucket, size_t size) {
+    capi::write_default_options(bucket, size);
+    if (bucket != nullptr && size >= capi::shortest_options && size <= capi::longest_options)
+        bucket->index = -1;
+}
+
+tutti_status tutti_reducer_create(tutti_group* group, const tutti_buffer* parameters,
+                                  const char* const* names, const int64_t* order, int64_t count,
+                                  const tutti_reducer_options* options, tutti_reducer** out_reducer,
+                                  tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        Model model;
+        try {
+            model = read_model(parameters, names, order, count, options);
+            capi::need_output(out_reducer, "out_reducer");
+        } catch (const tutti::Error& fault) {
+            tutti::decline_reducer_group(*pin, fault.status());
+            throw;
+        }
+        capi::Reserved<tutti_reducer> slot;
+        *out_reducer =
+            slot.publish(tutti::Reducer::create(*pin, std::move(model.parameters), model.values,
+                                                std::move(model.order), model.options));
+    });
+}
+
+tutti_status tutti_reducer_gradient(tutti_reducer* reducer, int64_t index, tutti_buffer* out_buffer,
+                                    tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const ReducerPin pin(reducer, "reducer");
+        capi::need_output(out_buffer, "out_buffer");
+        const tutti::View view = pin->gradient(static_cast<size_t>(index));
+        *out_buffer = TUTTI_BUFFER_INIT(view.data, view.count, view.dtype);
+    });
+}
+
+int64_t tutti_reducer_generation(tutti_reducer* reducer) {
+    const ReducerPin pin = find_reducer(reducer);
+    return pin ? pin->generation() : -1;
+}
+
+tutti_status tutti_reducer_get_bucket(tutti_reducer* reducer, int32_t index,
+                                      tutti_bucket* out_bucket, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const ReducerPin pin(reducer, "reducer");
+        need_bucket(out_bucket);
+        write_bucket(pin->bucket(static_cast<size_t>(index)), out_bucket);
+    });
+}
+
+tutti_status tutti_reducer_begin_forward(tutti_reducer* reducer, tutti_error* error) {
+    return capi::guard(__func__, error, [&] { ReducerPin(reducer, "reducer")->begin_forward(); });
+}
+
+tutti_status tutti_reducer_begin(tutti_reducer* reducer, uint32_t synchronise, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const ReducerPin pin(reducer, "reducer");
+        capi::check_flag(synchronise, "synchronise");
+        pin->begin(synchronise != 0);
+    });
+}
+
+tutti_status tutti_reducer_mark_ready(tutti_reducer* reducer, int64_t index,
+                                      const tutti_buffer* gradient, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const ReducerPin pin(reducer, "reducer");
+        const auto parameter = static_cast<size_t>(index);
+        if (gradient == nullptr) return pin->mark_ready(parameter, nullptr);
+        const tutti::View own = capi::read_buffer(gradient, "gradient");
+        pin->mark_ready(parameter, &own);
+    });
+}
+
+tutti_status tutti_reducer_mark_unused(tutti_reducer* reducer, const int64_t* indices,
+                                       int64_t count, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const ReducerPin pin(reducer, "reducer");
+        const size_t number = capi::read_count(count, "count");
+        capi::need_array(indices, number, "indices");
+        pin->mark_unused(read_indices(indices, number));
+    });
+}
+
+tutti_status tutti_reducer_finish(tutti_reducer* reducer, tutti_work** work, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const ReducerPin pin(reducer, "reducer");
+        if (work == nullptr) return pin->finish();
+        capi::Reserved<tutti_work> slot;
+        *work = slot.publish(pin->start_finish());
+    });
+}
+
+tutti_status tutti_reducer_next_bucket(tutti_reducer* reducer, tutti_bucket* out_bucket,
+                                       tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const ReducerPin pin(reducer, "reducer");
+        need_bucket(out_bucket);
+        write_bucket(pin->next_bucket(), out_bucket);
+    });
+}
+
+int32_t tutti_reducer_is_used(tutti_reducer* reducer, int64_t index) {
+    const ReducerPin pin = find_reducer(reducer);
+    if (!pin || index < 0 || static_cast<size_t>(index) >= pin->parameter_count()) return -1;
+    return pin->is_used(static_cast<size_t>(index)) ? 1 : 0;
+}
+
+tutti_status tutti_reducer_sync_buffers(tutti_reducer* reducer, const tutti_buffer* buffers,
+                                        int64_t count, int32_t group_src, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const ReducerPin pin(reducer, "reducer");
+        const size_t number = capi::read_count(count, "count");
+        capi::need_array(buffers, number, "buffers");
+        pin->sync_buffers(capi::read_buffers(buffers, number, "buffers"), group_src);
+    });
+}
+
+tutti_status tutti_reducer_set_hook(tutti_reducer* reducer, tutti_bucket_hook hook, void* user,
+                                    tutti_release_function release_user, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const ReducerPin pin(reducer, "reducer");
+        const auto owned = std::make_shared<capi::User>(user, release_user);
+        if (hook == nullptr) {
+            pin->set_hook(nullptr);
+        } else {
+            const auto caller = std::make_shared<const HookCaller>(hook, owned, *pin);
+            pin->set_hook([caller](size_t bucket) { caller->call(bucket); });
+        }
+        owned->give();
+    });
+}
+
+tutti_status tutti_reducer_set_compression(tutti_reducer* reducer, tutti_compression compression,
+                                           tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        ReducerPin(reducer, "reducer")->set_compression(read_compression(compression));
+    });
+}
+
+tutti_status tutti_reducer_logging_data(tutti_reducer* reducer, tutti_object** out_object,
+                                        tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const ReducerPin pin(reducer, "reducer");
+        capi::need_output(out_object, "out_object");
+        *out_object = capi::hand_out_object(pin->logging_data());
+    });
+}
+
+void tutti_reducer_release(tutti_reducer* reducer) {
+    if (!capi::forked()) capi::release(reducer);
+}
+
+}  // extern "C"

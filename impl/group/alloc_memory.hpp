@@ -1,0 +1,19 @@
+// Memory of tutti_memory_alloc: a step of a group, after which every rank has some or none has. The
+// caller's thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "call/alloc.hpp"
+#include "group.hpp"
+
+namespace tutti {
+
+// All ranks learn whether each of them has its memory. Throws OUT_OF_MEMORY if one has none.
+Alloc::Outcome run_alloc(Group& group, const Alloc& call, int64_t timeout_ms);
+
+// Memory of the CPU, zeroed, which HeldMemory keeps until it is released there; never null.
+void* alloc_memory(Group& group, size_t bytes, int64_t timeout_ms);
+
+}  // namespace tutti

@@ -1,0 +1,69 @@
+#include "bucket_reduction.hpp"
+
+#include "group/alloc_memory.hpp"
+#include "memory/held_memory.hpp"
+#include "reduce/reduce.hpp"
+#include "short_floats.hpp"
+
+namespace tutti {
+
+namespace {
+
+ReduceOp times(double factor) {
+    const tutti_reduce_op number = ReduceOp::make(Factor(&factor, TUTTI_FLOAT64));
+    ReduceOp op(number);  // keeps it
+    ReduceOp::release(number);
+    return op;
+}
+
+}  // namespace
+
+SharedMemory::SharedMemory(Group& group, size_t size)
+    : data_(static_cast<std::byte*>(alloc_memory(group, size, 0))) {}
+
+SharedMemory::~SharedMemory() {
+    HeldMemory::of_process().release(data_);
+}
+
+Averaging::Averaging(const ReducerOptions& options, int ranks)
+    : op_(options.sum ? TUTTI_SUM : TUTTI_AVG) {
+    if (options.predivide == 1) return;
+    op_ = times(1 / options.predivide);
+    rest_ = times(options.predivide / (options.sum ? 1 : ranks));
+    has_rest_ = true;
+}
+
+void Averaging::run(Group& group, const View& numbers) const {
+    if (numbers.count == 0) return;
+    group.run(AllReduce{numbers, numbers, op_}, 0);
+    if (!has_rest_) return;
+    begin_reduction(numbers.data, numbers.data, static_cast<size_t>(numbers.count), numbers.dtype,
+                    rest_);
+}
+
+AllReducing::AllReducing(std::shared_ptr<Group> group, const ReducerOptions& options)
+    : group_(std::move(group)), averaging_(options, group_->size()) {}
+
+void AllReducing::run(size_t /*bucket*/, const View& gradients) {
+    averaging_.run(*group_, gradients);
+    count(gradients);
+}
+
+ShortFloats::ShortFloats(std::shared_ptr<Group> group, const ReducerOptions& options,
+                         tutti_dtype dtype, int64_t most)
+    : group_(std::move(group)),
+      averaging_(options, group_->size()),
+      dtype_(dtype),
+      memory_(*group_, static_cast<size_t>(most) * element_size(dtype)) {}
+
+void ShortFloats::run(size_t /*bucket*/, const View& gradients) {
+    const bool is_compressed = is_shortened(gradients.dtype);
+    const View sent =
+        is_compressed ? View{memory_.data(), floats_of(gradients), dtype_} : gradients;
+    if (is_compressed) shorten(sent, gradients);
+    averaging_.run(*group_, sent);
+    if (is_compressed) lengthen(gradients, sent);
+    count(sent);
+}
+
+}  // namespace tutti

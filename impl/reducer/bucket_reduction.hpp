@@ -1,0 +1,99 @@
+// What is done to a bucket whose gradients are there: all_reduce and division, the same in fewer
+// bytes, or a function of the program. On the reducer's thread, but for the making.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "group/group.hpp"
+#include "parameter.hpp"
+
+namespace tutti {
+
+// Memory that all ranks of a host see, as of tutti_memory_alloc. All ranks make it.
+class SharedMemory {
+public:
+    SharedMemory(Group& group, size_t size);
+    ~SharedMemory();
+    SharedMemory(const SharedMemory&) = delete;
+    SharedMemory& operator=(const SharedMemory&) = delete;
+
+    [[nodiscard]] std::byte* data() const { return data_; }
+
+private:
+    std::byte* const data_;
+};
+
+class BucketReduction {
+public:
+    virtual ~BucketReduction() = default;
+    // In place. Throws what calls of the group throw.
+    virtual void run(size_t bucket, const View& gradients) = 0;
+    // "allreduce_hook": as torch's logs call it.
+    [[nodiscard]] virtual const char* name() const = 0;
+    // Bytes that this rank has given to collectives.
+    [[nodiscard]] int64_t communicated() const { return communicated_; }
+
+protected:
+    void count(const View& sent) { communicated_ += static_cast<int64_t>(sent.size()); }
+
+private:
+    std::atomic<int64_t> communicated_{0};
+};
+
+// The sum or mean over the ranks, with a division before it if options say so.
+class Averaging {
+public:
+    explicit Averaging(const ReducerOptions& options, int ranks);
+    void run(Group& group, const View& numbers) const;
+
+private:
+    ReduceOp op_;
+    ReduceOp rest_ = TUTTI_SUM;  // what remains to be multiplied afterwards
+    bool has_rest_ = false;
+};
+
+class AllReducing final : public BucketReduction {
+public:
+    AllReducing(std::shared_ptr<Group> group, const ReducerOptions& options);
+    void run(size_t bucket, const View& gradients) override;
+    [[nodiscard]] const char* name() const override { return "allreduce_hook"; }
+
+private:
+    const std::shared_ptr<Group> group_;
+    const Averaging averaging_;
+};
+
+// All ranks make it.
+class ShortFloats final : public BucketReduction {
+public:
+    // `most`: floats of the largest bucket.
+    ShortFloats(std::shared_ptr<Group> group, const ReducerOptions& options, tutti_dtype dtype,
+                int64_t most);
+    void run(size_t bucket, const View& gradients) override;
+    [[nodiscard]] const char* name() const override {
+        return dtype_ == TUTTI_FLOAT16 ? "fp16_compress_hook" : "bf16_compress_hook";
+    }
+
+private:
+    const std::shared_ptr<Group> group_;
+    const Averaging averaging_;
+    const tutti_dtype dtype_;
+    const SharedMemory memory_;
+};
+
+// A function of the program; throws what shall fail the reducer.
+class Hooked final : public BucketReduction {
+public:
+    using Hook = std::function<void(size_t bucket)>;
+    explicit Hooked(Hook hook) : hook_(std::move(hook)) {}
+    void run(size_t bucket, const View& /*gradients*/) override { hook_(bucket); }
+    [[nodiscard]] const char* name() const override { return "hook"; }
+
+private:
+    const Hook hook_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,26 @@
+// How ranks find out whether they make a reducer of the same model. The caller's thread.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "group/group.hpp"
+#include "parameter.hpp"
+
+namespace tutti {
+
+// A group of all the ranks of `parent`, for a reducer. All ranks throw MISMATCH, with both sides,
+// if they differ.
+std::shared_ptr<Group> make_reducer_group(Group& parent, const Parameters& parameters,
+                                          std::span<const size_t> order,
+                                          const ReducerOptions& options);
+// Instead of that, where this rank has wrong arguments: fails the others' calls.
+void decline_reducer_group(Group& parent, const Status& why) noexcept;
+
+// Throws INVALID_ARGUMENT or UNSUPPORTED for what no reducer can have.
+void check_parameters(const Parameters& parameters, std::span<const View> values,
+                      std::span<const size_t> order);
+void check_options(const Parameters& parameters, const ReducerOptions& options,
+                   const Group& parent);
+
+}  // namespace tutti

@@ -1,0 +1,376 @@
+/* tutti/reducer.h: gradient buckets for data-parallel training, as DistributedDataParallel has
+ * them. A reducer groups the gradients of a model's parameters into buckets and all_reduces each
+ * bucket as soon as its gradients are ready, on a thread of its own, while the program computes
+ * the others. One training step is
+ *
+ *     tutti_reducer_begin        all ranks; 0 for a backward pass that only accumulates
+ *     tutti_reducer_mark_ready   for each parameter, as soon as its gradient is complete
+ *     tutti_reducer_finish       all ranks; afterwards every rank has the same gradients
+ *
+ * The reducer makes a group of its own, so the program may use its group meanwhile. If a step
+ * fails, the reducer has failed on all ranks: later calls give the same reason. */
+#ifndef TUTTI_REDUCER_H
+#define TUTTI_REDUCER_H
+
+#include <tutti/group.h>
+#include <tutti/work.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Options of tutti_reducer_create; zero is every field's default. The same on all ranks, but for
+ *  timeout_ms. */
+typedef struct tutti_reducer_options {
+    uint32_t struct_size; /**< sizeof the struct: the INIT macro or the init function sets it */
+    uint32_t find_unused_parameters; /**< 1: some parameters may get no gradient in a pass. Ranks
+                                          exchange a byte for each parameter beside the buckets */
+    uint32_t static_graph;           /**< 1: every pass marks the same parameters equally often. The
+                                          first one finds out which and how often, so it does not
+                                          overlap computation and communication */
+    uint32_t keep_buckets;           /**< 1: buckets never change. 0: after the first synchronised
+                                          pass they follow the order in which rank 0 marked its
+                                          parameters, unless find_unused_parameters is 1 and
+                                          static_graph is 0 */
+    uint32_t no_initial_broadcast;   /**< 1: parameters stay as they are. 0: all ranks begin with
+                                          those of rank 0 */
+    uint32_t sum;                    /**< 1: results are sums over the ranks; 0: means */
+    uint32_t keep_micro_batches; /**< of a reproducible group: the gradients of up to so many passes
+                                      that are not synchronised are kept apart, not accumulated, so
+                                      that results do not depend on how ranks share micro-batches.
+                                      Each takes as much memory as the gradients. Means are then of
+                                      all passes of all ranks, as in tutti_all_reduce_addends. After
+                                      such a pass the places of gradients are zero */
+    uint32_t reserved;           /**< must be 0 */
+    int64_t bucket_cap_bytes;    /**< a bucket is full from this size on; 0: 26,214,400 */
+    int64_t first_bucket_cap_bytes; /**< of the first bucket; 0: 1,048,576, or bucket_cap_bytes if
+                                         that is less */
+    int64_t timeout_ms;             /**< of each bucket's communication; 0: the group's */
+    double predivide;               /**< gradients are divided by it before they are added up, and
+                                         by the rest afterwards, so that sums of float16 do not
+                                         overflow; 0: 1 */
+} tutti_reducer_options;
+
+/** Options with every field at its default. */
+#define TUTTI_REDUCER_OPTIONS_INIT \
+    { sizeof(tutti_reducer_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0 }
+
+/** A bucket: the gradients of some parameters of one dtype, one after the other. */
+typedef struct tutti_bucket {
+    uint32_t struct_size;   /**< sizeof the struct: the INIT macro or the init function sets it */
+    int32_t index;          /**< buckets are reduced in this order, from 0; -1: no bucket is left */
+    int32_t bucket_count;   /**< of the reducer */
+    uint32_t is_last;       /**< 1: the bucket with the highest index */
+    tutti_buffer gradients; /**< of all its parameters; NULL and empty if index is -1 */
+    const int64_t* parameters; /**< indices of its parameters, in their order in the bucket */
+    const int64_t* offsets;    /**< for each, where its gradient begins in `gradients`; elements */
+    const int64_t* counts;     /**< for each, the elements of its gradient */
+    int64_t parameter_count;   /**< of the three lists */
+} tutti_bucket;
+
+/** A bucket that a call can fill in. */
+#define TUTTI_BUCKET_INIT \
+    { sizeof(tutti_bucket), -1, 0, 0, TUTTI_BUFFER_INIT(NULL, 0, 0), NULL, NULL, NULL, 0 }
+
+/** How gradients travel. */
+typedef uint32_t tutti_compression;
+enum {
+    TUTTI_COMPRESSION_NONE = 0,
+    TUTTI_COMPRESSION_FLOAT16 = 1,  /**< as float16, averaged in float32 (fp16_compress_hook) */
+    TUTTI_COMPRESSION_BFLOAT16 = 2, /**< as bfloat16, averaged in float32 (bf16_compress_hook) */
+    TUTTI_COMPRESSION_QUANTISED = 3 /**< as 8-bit numbers with a scale and an offset for each bucket
+                                         and rank, gathered and averaged by every rank
+                                         (quantization_pertensor_hook). A bucket with an infinity or
+                                         NaN becomes NaN */
+};
+
+/** Reduces a bucket in the program's own way, instead of the all_reduce and the division. Called on
+ *  a thread of the reducer, one bucket at a time, in the order of their indices, so blocking calls
+ *  are fine. Ranks need not be at the same place of their computation, but all call it for the same
+ *  bucket. It must not throw, longjmp, end its thread, or call functions of this reducer.
+ *  @param group   the reducer's own group, which the hook has for itself; borrowed until it returns
+ *  @param bucket  the bucket, with this rank's gradients; their result is to be written in place.
+ *                 Borrowed until the hook returns
+ *  @param user    the `user` of tutti_reducer_set_hook
+ *  @param error   initialised; a message that the hook writes here becomes part of the reducer's
+ *                 error
+ *  @return TUTTI_OK; any other value makes the reducer fail, on all ranks */
+typedef tutti_status (*tutti_bucket_hook)(tutti_group* group, const tutti_bucket* bucket,
+                                          void* user, tutti_error* error);
+
+/** Sets every field to its default, for callers that have no C macros.
+ *  @param options  memory of the caller; NULL does nothing
+ *  @param size     bytes of that memory, all of which are written: the caller's sizeof. Of an older
+ *                  caller it is smaller than this library's, of a newer one larger. A size below 8
+ *                  or above 256 is no options struct's: only struct_size is written, as 0, and
+ *                  calls refuse the options
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   never
+ *  @since 0.1 */
+TUTTI_API void tutti_reducer_options_init(tutti_reducer_options* options, size_t size);
+
+/** As TUTTI_BUCKET_INIT, for callers that have no C macros.
+ *  @param bucket  memory of the caller; NULL does nothing
+ *  @param size    bytes of that memory: the caller's sizeof, as in tutti_reducer_options_init
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   never
+ *  @since 0.1 */
+TUTTI_API void tutti_bucket_init(tutti_bucket* bucket, size_t size);
+
+/** Makes a reducer for the parameters of a model. All ranks of the group call it, with as many
+ *  parameters of the same names, counts and dtypes in the same order; if they differ, all ranks get
+ *  MISMATCH with both sides. The reducer makes a group of its own with these ranks. It allocates
+ *  gradients as tutti_memory_alloc does, zeroed, so a program can compute them in place
+ *  (tutti_reducer_gradient); a program with gradients of its own passes them to
+ *  tutti_reducer_mark_ready. Parameters are grouped by dtype in the given order until a bucket has
+ *  reached its cap; a parameter is never split.
+ *  @param group        TUTTI_GROUP_WORLD or a group this process is a member of
+ *  @param parameters   `count` buffers with the parameters' values, on the CPU; borrowed until the
+ *                      call returns. They receive the values of rank 0, unless options say
+ *                      otherwise. A count of 0 elements is allowed. Floating point and complex;
+ *                      with options.sum also integers
+ *  @param names        `count` names for messages, copied; NULL: parameters go by their indices
+ *  @param order        `count` indices, each once: the order in which gradients are expected; NULL:
+ *                      from the last parameter to the first. The same on all ranks
+ *  @param count        1 or more
+ *  @param options      NULL: defaults
+ *  @param out_reducer  receives an owned reducer
+ *  @param error        NULL, or filled in if the call fails
+ *  Blocks:  until all ranks have called, up to the timeout
+ *  Threads: any, one at a time for each `group`, in the same order on all ranks
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE; UNSUPPORTED (a parameter is not on the CPU);
+ *           MISMATCH (ranks differ, or one rank's argument was refused); OUT_OF_MEMORY; otherwise
+ *           as tutti_new_group
+ *  Source:  torch.nn.parallel.DistributedDataParallel
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_reducer_create(tutti_group* group, const tutti_buffer* parameters,
+                                            const char* const* names, const int64_t* order,
+                                            int64_t count, const tutti_reducer_options* options,
+                                            tutti_reducer** out_reducer, tutti_error* error);
+
+/** The place of a parameter's gradient in its bucket. The program may read and write it, but not
+ *  between marking the parameter and the end of the pass. Between passes it keeps what is there, so
+ *  a program that accumulates sets it to zero when it begins anew.
+ *  @param reducer     borrowed
+ *  @param index       of the parameter, from 0
+ *  @param out_buffer  receives the place; valid until tutti_reducer_generation changes, or until
+ *                     the reducer is released
+ *  @param error       NULL, or filled in if the call fails
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE
+ *  Source:  gradient_as_bucket_view of torch.nn.parallel.DistributedDataParallel
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_reducer_gradient(tutti_reducer* reducer, int64_t index,
+                                              tutti_buffer* out_buffer, tutti_error* error);
+
+/** How often gradients have moved: 0 at first. Only tutti_reducer_begin moves them, at most once,
+ *  with what they contain.
+ *  @param reducer  borrowed
+ *  @return the number; -1 for an invalid handle
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   never: gives -1
+ *  @since 0.1 */
+TUTTI_API int64_t tutti_reducer_generation(tutti_reducer* reducer);
+
+/** One of the buckets, as they are now.
+ *  @param reducer     borrowed
+ *  @param index       from 0; every reducer has a bucket 0, which says how many there are
+ *  @param out_bucket  initialised; receives the bucket, which is valid until the next
+ *                     tutti_reducer_begin, or until the reducer is released
+ *  @param error       NULL, or filled in if the call fails
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE
+ *  Source:  torch.distributed.GradBucket
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_reducer_get_bucket(tutti_reducer* reducer, int32_t index,
+                                                tutti_bucket* out_bucket, tutti_error* error);
+
+/** Says that a forward pass begins, so that logs can tell how long it takes. Nothing else needs it.
+ *  @param reducer  borrowed
+ *  @param error    NULL, or filled in if the call fails
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   INVALID_HANDLE
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_reducer_begin_forward(tutti_reducer* reducer, tutti_error* error);
+
+/** Begins a backward pass. A pass that is not synchronised sends nothing; what it computes counts
+ *  in the next pass that is, in which a parameter that was marked before but is not marked now
+ *  keeps its gradient. Ranks may differ in how many passes they do not synchronise, not in the
+ *  others. In the first pass after the first synchronised one the buckets may change
+ *  (tutti_reducer_generation).
+ *  @param reducer      borrowed
+ *  @param synchronise  1: the gradients are reduced; 0: as torch's no_sync()
+ *  @param error        NULL, or filled in if the call fails
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   INVALID_ARGUMENT (the pass before has not ended; more passes without synchronisation
+ *           than options.keep_micro_batches), INVALID_HANDLE; otherwise the failure of the reducer
+ *  Source:  torch.nn.parallel.DistributedDataParallel.no_sync
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_reducer_begin(tutti_reducer* reducer, uint32_t synchronise,
+                                           tutti_error* error);
+
+/** Says that a parameter's gradient is complete on this rank. When all of a bucket are, and those
+ *  of all buckets before it, the reducer reduces it in the background.
+ *  @param reducer   borrowed
+ *  @param index     of the parameter, from 0; once in a pass, or as often as in the first pass if
+ *                   options.static_graph is 1
+ *  @param gradient  NULL: the gradient is in its place in the bucket; else the program's own, of the
+ *                   parameter's count and dtype. It is copied into the bucket, in a pass that is
+ *                   synchronised, and the result is copied back before the pass ends. Borrowed until
+ *                   a synchronised pass has ended. A program that accumulates gives all that it has
+ *                   accumulated; with options.keep_micro_batches, this pass's gradient alone
+ *  @param error     NULL, or filled in if the call fails
+ *  Blocks:  never
+ *  Threads: any, also several at once
+ *  Fails:   INVALID_ARGUMENT (also: it was marked before in this pass; no pass has begun),
+ *           INVALID_HANDLE; otherwise the failure of the reducer
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_reducer_mark_ready(tutti_reducer* reducer, int64_t index,
+                                                const tutti_buffer* gradient, tutti_error* error);
+
+/** Says early that parameters get no gradient in this pass, so that their buckets need not wait for
+ *  tutti_reducer_finish.
+ *  @param reducer  borrowed
+ *  @param indices  `count` indices of parameters
+ *  @param count    0 or more
+ *  @param error    NULL, or filled in if the call fails
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   INVALID_ARGUMENT (also: options.find_unused_parameters is 0; it was marked before),
+ *           INVALID_HANDLE; otherwise the failure of the reducer
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_reducer_mark_unused(tutti_reducer* reducer, const int64_t* indices,
+                                                 int64_t count, tutti_error* error);
+
+/** Ends a backward pass: parameters that were not marked get no gradient from this rank. Without
+ *  options.find_unused_parameters or options.static_graph that is MISMATCH on all ranks, with their
+ *  names. Where no rank has a gradient, the place in the bucket is zero and the program's own
+ *  gradient stays as it was (tutti_reducer_is_used).
+ *  @param reducer  borrowed
+ *  @param work     NULL: return when all buckets are reduced; else receives an owned work at once
+ *  @param error    NULL, or filled in if the call fails
+ *  Blocks:  only if work is NULL
+ *  Threads: any; marks of other threads come before
+ *  Fails:   INVALID_ARGUMENT (no pass has begun), INVALID_HANDLE; MISMATCH (parameters got no
+ *           gradient; names them), PEER_LOST, TIMEOUT, ABORTED, now or through the work
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_reducer_finish(tutti_reducer* reducer, tutti_work** work,
+                                            tutti_error* error);
+
+/** The next bucket of this pass whose gradients are reduced, in the order of their indices, each
+ *  once: an optimizer may update its parameters while later buckets travel.
+ *  @param reducer     borrowed
+ *  @param out_bucket  initialised; receives the bucket, which is valid until the next
+ *                     tutti_reducer_begin. Its index is -1 after the last bucket, and in a pass that
+ *                     is not synchronised
+ *  @param error       NULL, or filled in if the call fails
+ *  Blocks:  until the bucket is reduced, or the reducer's timeout has passed. Call it after
+ *           tutti_reducer_finish with a work, or on another thread than the one that marks
+ *  Threads: any, one at a time
+ *  Fails:   PENDING (the wait expired; the pass continues), INVALID_ARGUMENT (no pass has begun),
+ *           INVALID_HANDLE; otherwise the failure of the reducer
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_reducer_next_bucket(tutti_reducer* reducer, tutti_bucket* out_bucket,
+                                                 tutti_error* error);
+
+/** Whether any rank had a gradient for a parameter in the last synchronised pass, or since the one
+ *  before it. It is known when the parameter's bucket is reduced.
+ *  @param reducer  borrowed
+ *  @param index    of the parameter, from 0
+ *  @return 1 or 0; -1 for an invalid handle or index
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   never: gives -1
+ *  @since 0.1 */
+TUTTI_API int32_t tutti_reducer_is_used(tutti_reducer* reducer, int64_t index);
+
+/** Copies buffers of one rank to all ranks, for instance running statistics before a forward pass.
+ *  All ranks call it between two passes.
+ *  @param reducer    borrowed
+ *  @param buffers    `count` buffers on the CPU, read on `group_src`, written on the others; the
+ *                    same counts and dtypes on all ranks; none overlaps another
+ *  @param count      0 or more
+ *  @param group_src  group rank of the source, the same on every rank
+ *  @param error      NULL, or filled in if the call fails
+ *  Blocks:  until done, up to the timeout
+ *  Threads: any, one at a time
+ *  Fails:   INVALID_ARGUMENT (also: a pass has begun and not ended), INVALID_HANDLE, UNSUPPORTED;
+ *           MISMATCH, PEER_LOST, TIMEOUT, ABORTED: the reducer has failed
+ *  Source:  broadcast_buffers of torch.nn.parallel.DistributedDataParallel
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_reducer_sync_buffers(tutti_reducer* reducer,
+                                                  const tutti_buffer* buffers, int64_t count,
+                                                  int32_t group_src, tutti_error* error);
+
+/** Has a function of the program reduce the buckets. All ranks set it before the same pass. It
+ *  replaces the compression and the hook before it.
+ *  @param reducer       borrowed
+ *  @param hook          see tutti_bucket_hook; NULL: the reducer reduces buckets again
+ *  @param user          passed to the hook unchanged
+ *  @param release_user  NULL, or called with `user` once the hook is not called any more
+ *  @param error         NULL, or filled in if the call fails
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   INVALID_ARGUMENT (a pass has begun and not ended; options.keep_micro_batches is not 0),
+ *           INVALID_HANDLE
+ *  Source:  torch.nn.parallel.DistributedDataParallel.register_comm_hook
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_reducer_set_hook(tutti_reducer* reducer, tutti_bucket_hook hook,
+                                              void* user, tutti_release_function release_user,
+                                              tutti_error* error);
+
+/** Makes gradients travel in fewer bytes: float32, float64, complex64 and complex128; others travel
+ *  as they are. Quantised ones have no part in options.predivide. All ranks call it between the same passes. It replaces the hook before it.
+ *  @param reducer      borrowed
+ *  @param compression  a TUTTI_COMPRESSION_ value, the same on all ranks
+ *  @param error        NULL, or filled in if the call fails
+ *  Blocks:  until all ranks have called, up to the timeout
+ *  Threads: any, one at a time
+ *  Fails:   INVALID_ARGUMENT (no such compression; a pass has begun and not ended;
+ *           options.keep_micro_batches is not 0), INVALID_HANDLE; OUT_OF_MEMORY, MISMATCH,
+ *           PEER_LOST, TIMEOUT, ABORTED: the reducer has failed
+ *  Source:  torch.distributed.algorithms.ddp_comm_hooks.default_hooks
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_reducer_set_compression(tutti_reducer* reducer,
+                                                     tutti_compression compression,
+                                                     tutti_error* error);
+
+/** What the reducer is and has done, as a map: the keys of torch's _get_ddp_logging_data that have
+ *  a meaning here, for instance "world_size", "bucket_sizes", "rebuilt_bucket_sizes",
+ *  "has_rebuilt_buckets", "unused_parameters" (names, of the last synchronised pass); the mean
+ *  times of synchronised passes in nanoseconds, "avg_forward_compute_time",
+ *  "avg_backward_compute_time", "avg_backward_comm_time" and
+ *  "avg_backward_compute_comm_overlap_time"; and "gradient_bytes", all that was reduced, beside
+ *  "communicated_bytes", what that took after compression (without what a hook sends).
+ *  @param reducer     borrowed
+ *  @param out_object  receives an owned object
+ *  @param error       NULL, or filled in if the call fails
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE
+ *  Source:  torch.nn.parallel.DistributedDataParallel._get_ddp_logging_data
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_reducer_logging_data(tutti_reducer* reducer, tutti_object** out_object,
+                                                  tutti_error* error);
+
+/** Releases the reducer, its gradients and its group. If other ranks wait for this one in a pass,
+ *  they get an error.
+ *  @param reducer  owned until now; NULL and stale handles are ignored
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   never
+ *  @since 0.1 */
+TUTTI_API void tutti_reducer_release(tutti_reducer* reducer);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

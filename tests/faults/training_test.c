@@ -1,0 +1,42 @@
+/* A rank is killed between two buckets of a reducer: all others end with an error that names it.
+ * The victim and the moment are random.
+ *   training_test WORKER [--rounds N] [--seed S] */
+#include <sys/wait.h>
+
+#include "rounds.h"
+#include "support/sanitizers.h"
+
+static void a_rank_killed_between_two_buckets_is_named_by_all_others(void** state) {
+    for (int round = 0; round < rounds; ++round) {
+        team* all = (team*)*state;
+        const int32_t victim = below(4);
+        char dies[64], rank[32];
+        snprintf(dies, sizeof dies, "train die=%d", 1 + below(40));
+        snprintf(rank, sizeof rank, "rank %d died", (int)victim);
+        print_message("rank %d of 4: %s\n", (int)victim, dies);
+        all->size = 4;
+        for (int32_t index = 0; index < 4; ++index) {
+            const char* const step = index == victim ? dies : "train";
+            team_start(all, index, index, PATIENT, LIST("init", step, "destroy"));
+        }
+        for (int32_t index = 0; index < 4; ++index) EXPECT_DONE(all, index, "init");
+        for (int32_t index = 0; index < 4; ++index) {
+            if (index == victim) continue;
+            EXPECT_STEP(all, index, "train", TUTTI_ERR_PEER_LOST, victim, rank,
+                        "group \"world/reducer\"");
+            EXPECT_DONE(all, index, "destroy");
+        }
+        team_expect_ends(all, victim);
+        assert_true(WIFSIGNALED(team_await_end(all, victim)));
+        assert_int_equal(team_close(state), 0);
+        assert_int_equal(team_open(state), 0);
+    }
+}
+
+int main(int argc, char** argv) {
+    const struct CMUnitTest tests[] = {
+        TEAM_TEST(a_rank_killed_between_two_buckets_is_named_by_all_others),
+    };
+    read_arguments(argc, argv, SANITIZED ? 1 : 4);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
