@@ -1,5 +1,5 @@
 /* libtutti-BAD_NAME.so, a library for tests with one fault, which another definition says.
- * BAD_OPEN: all is well until its last rank opens it; BAD_CROSSED: the name in it is another one. */
+ * BAD_OPEN: all is well until its last rank opens it; BAD_CROSSED: its name is another one. */
 #include <stdio.h>
 #include <string.h>
 #include <tutti/ext.h>
