@@ -19,7 +19,7 @@ int64_t tutti_dtype_size(tutti_dtype dtype) {
 }
 
 int32_t tutti_is_backend_available(const char* name) {
-    return name != nullptr && *name != '\0' && tutti::is_backend_available(name) ? 1 : 0;
+    return name != nullptr && *name != '\0' && tutti::why_not_available(name).empty() ? 1 : 0;
 }
 
 }  // extern "C"

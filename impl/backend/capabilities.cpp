@@ -1,5 +1,7 @@
 #include "capabilities.hpp"
 
+#include <vector>
+
 #include "base/text.hpp"
 #include "reduce/reduce.hpp"
 
@@ -34,9 +36,31 @@ Data data_of(Kind kind) {
     return Data::None;
 }
 
-bool can_reduce(const Capabilities& can, const ReduceOp& op) {
+bool can_reduce(const Capabilities& can, tutti_dtype dtype, const ReduceOp& op) {
     if (op.user_function() != nullptr) return can.user_functions;
-    return can.ops.has(op.fingerprint());  // for a factor's, TUTTI_PREMUL_SUM
+    return can.ops.has(dtype, op.fingerprint());  // for a factor's, TUTTI_PREMUL_SUM
+}
+
+// Whether there is such a reduction at all.
+bool is_one(tutti_dtype dtype, tutti_reduce_op op) {
+    if (op == TUTTI_PREMUL_SUM) return dtype != TUTTI_BOOL;
+    return !why_not_reducible(dtype, op);
+}
+
+// Of an op that some dtypes have, "BXOR_of_int8"; of one that none has, "BXOR".
+std::vector<std::string> lacking_reductions(const Capabilities& can, tutti_reduce_op op) {
+    std::vector<std::string> lacking;
+    bool has_any = false;
+    for (tutti_dtype dtype = 0; dtype <= TUTTI_BOOL; ++dtype) {
+        if (!is_one(dtype, op) || !can.dtypes.has(dtype)) continue;
+        if (can.ops.has(dtype, op)) {
+            has_any = true;
+        } else {
+            lacking.push_back(cat(describe_op(op), "_of_", dtype_name(dtype)));
+        }
+    }
+    if (!has_any && !lacking.empty()) return {describe_op(op)};
+    return lacking;
 }
 
 class Words {
@@ -64,7 +88,12 @@ std::string beyond(const Capabilities& can, const FlatCall& call) {
         return cat(name, " of ", dtype_name(print.dtype));
     }
     if (data == Data::Reduced) {
-        if (!can_reduce(can, call.op)) return cat(name, " with ", describe_op(print.op));
+        if (!can_reduce(can, print.dtype, call.op)) {
+            const std::string op = describe_op(print.op);
+            const auto lacking = lacking_reductions(can, print.op);
+            const bool is_of_all = lacking.empty() || lacking.front() == op;
+            return cat(name, is_of_all ? "" : cat(" of ", dtype_name(print.dtype)), " with ", op);
+        }
         if (!can.reproducible && call.op.is_reproducible() &&
             must_combine_at_once(print.dtype, call.op, several)) {
             return cat("reproducible ", name, " of ", dtype_name(print.dtype), " with ",
@@ -88,11 +117,12 @@ std::string lacks_of(const Capabilities& can) {
         words.add_if(!can.dtypes.has(dtype), dtype_name(dtype));
     }
     for (uint32_t op = 0; op <= TUTTI_PREMUL_SUM; ++op) {
-        words.add_if(!can.ops.has(op), describe_op(op));
+        for (const std::string& word : lacking_reductions(can, op)) words.add_if(true, word);
     }
     words.add_if(!can.user_functions, "functions");
     words.add_if(!can.reproducible, "reproducible");
     words.add_if(!can.messages, "messages");
+    words.add_if(can.messages && !can.byte_messages, "byte_messages");
     for (uint32_t type = 0; type < 64; ++type) {
         const bool is_here = can.devices.has(type);
         if (is_here == everything.devices.has(type)) continue;

@@ -2,6 +2,7 @@
 // moves. Plain data.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -30,6 +31,9 @@ public:
     [[nodiscard]] constexpr NumberSet without(NumberSet others) const {
         return NumberSet(bits_ & ~others.bits_);
     }
+    [[nodiscard]] constexpr NumberSet with(NumberSet others) const {
+        return NumberSet(bits_ | others.bits_);
+    }
     template <typename Number>
     [[nodiscard]] constexpr bool has(Number number) const {
         const auto value = static_cast<uint64_t>(number);
@@ -37,10 +41,36 @@ public:
     }
     bool operator==(const NumberSet&) const = default;
 
-private:
+    constexpr NumberSet() = default;
     constexpr explicit NumberSet(uint64_t bits) : bits_(bits) {}
+
+private:
     static constexpr uint64_t bit(uint64_t number) { return uint64_t{1} << number; }
-    uint64_t bits_;
+    uint64_t bits_ = 0;
+};
+
+// For each dtype, the reduce ops.
+class OpSets {
+public:
+    static constexpr OpSets all() { return OpSets(NumberSet::all()); }
+    template <typename... Ops>
+    static constexpr OpSets of(Ops... ops) {
+        return OpSets(NumberSet::of(ops...));
+    }
+    [[nodiscard]] constexpr OpSets without(NumberSet ops) const {
+        OpSets fewer = *this;
+        for (NumberSet& set : fewer.sets_) set = set.without(ops);
+        return fewer;
+    }
+    constexpr void set(tutti_dtype dtype, NumberSet ops) { sets_.at(dtype) = ops; }
+    [[nodiscard]] constexpr bool has(tutti_dtype dtype, tutti_reduce_op op) const {
+        return dtype < sets_.size() && sets_[dtype].has(op);
+    }
+    bool operator==(const OpSets&) const = default;
+
+private:
+    constexpr explicit OpSets(NumberSet every) { sets_.fill(every); }
+    std::array<NumberSet, TUTTI_BOOL + 1> sets_{};
 };
 
 // No backend serves a new kind of collective until it is listed here.
@@ -59,10 +89,11 @@ struct Capabilities {
     NumberSet devices = NumberSet::of(TUTTI_CPU);  // tutti_device_type
     NumberSet kinds = every_kind;                  // CallKind
     NumberSet dtypes = NumberSet::all();           // of calls that have elements
-    NumberSet ops = NumberSet::all();              // tutti_reduce_op; also TUTTI_PREMUL_SUM
+    OpSets ops = OpSets::all();                    // also TUTTI_PREMUL_SUM
     bool user_functions = true;                    // functions of the program as ops
     bool reproducible = true;                      // sums that are exact and rounded once
     bool messages = true;                          // between two ranks
+    bool byte_messages = true;                     // those whose size the receiver does not know
 
     bool operator==(const Capabilities&) const = default;
 };

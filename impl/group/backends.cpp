@@ -66,10 +66,15 @@ void Backends::check(const Route& route, const FlatCall& call) {
     throw Error(TUTTI_ERR_UNSUPPORTED, cat("backend \"", route.name, "\" does not support ", what));
 }
 
-void Backends::check_messages() const {
-    if (cpu().can.messages) return;
-    throw Error(TUTTI_ERR_UNSUPPORTED,
-                cat("backend \"", cpu().name, "\" does not support messages between two ranks"));
+void Backends::check_messages(bool has_bytes) const {
+    if (!cpu().can.messages) {
+        throw Error(TUTTI_ERR_UNSUPPORTED, cat("backend \"", cpu().name,
+                                               "\" does not support messages between two ranks"));
+    }
+    if (!has_bytes || cpu().can.byte_messages) return;
+    throw Error(TUTTI_ERR_UNSUPPORTED, cat("backend \"", cpu().name,
+                                           "\" does not support messages whose size the receiver "
+                                           "does not know: objects and byte strings"));
 }
 
 void Backends::abort(const Status& status) noexcept {

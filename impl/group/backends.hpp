@@ -49,7 +49,8 @@ public:
     void check(const FlatCall& call) const {
         if (const Route& route = of(call); !route.can_all) check(route, call);
     }
-    void check_messages() const;
+    // Also of messages; `has_bytes`: of as many bytes as come.
+    void check_messages(bool has_bytes) const;
     // Of messages with buffers on that type of device.
     [[nodiscard]] const Route& of_messages(tutti_device_type device) const {
         return device == TUTTI_CPU ? routes_.front() : find(device, "messages");

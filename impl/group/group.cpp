@@ -21,14 +21,15 @@ constexpr int most_ranks = 1 << 16;
 // What all ranks must say alike.
 std::string same_on_all(const GroupOptions& options, const std::string& backend) {
     std::string lacks;
-    std::string names = backend.empty() ? "not given" : backend;
+    std::string names = backend.empty() ? "not given" : static_backend_name(backend);
     const auto add = [&lacks](const std::string& name) {
-        lacks += cat("\nbackend ", name, " lacks ", lacks_of(capabilities_of(name)));
+        lacks += cat("\nbackend ", static_backend_name(name), " lacks ",
+                     lacks_of(capabilities_of(name)));
     };
     if (!backend.empty()) add(backend);  // those that are chosen from lack nothing
     for (const auto& [device, given] : options.devices) {
         const std::string name = resolve_backend(given);
-        names += cat(",device_", device, ":", name);
+        names += cat(",device_", device, ":", static_backend_name(name));
         add(name);
     }
     return cat("options.reproducible is ", options.reproducible ? 1 : 0, "\nbackend is ", names,
@@ -87,10 +88,13 @@ Group::Group(const GroupOptions& options)
 
 void Group::make_backends(const std::string& backend, const GroupOptions& options,
                           const Deadline& deadline) {
-    backends_.add(TUTTI_CPU, make_backend(backend, *membership_, deadline));
+    store_ = options.store;
+    backends_.add(TUTTI_CPU, make_backend(backend, {*membership_, deadline, store_}));
     backend_ = backends_.cpu().backend.get();
     for (const auto& [device, name] : options.devices) {
-        backends_.add(device, make_backend(resolve_backend(name), *membership_, deadline));
+        const Device first{device, options.bound.type == device ? options.bound.index : 0};
+        backends_.add(device,
+                      make_backend(resolve_backend(name), {*membership_, deadline, store_, first}));
     }
     backends_.stage(TUTTI_CUDA, rank_, size_);
     backend_name_ = static_backend_name(backend_->name());

@@ -152,6 +152,7 @@ private:
     friend class Coalescing;
     class Entry;
     class Posted;
+    class MessageWork;
     class ReceiveWork;
     class Splitting;
     // The start of a group made from another one.
@@ -245,6 +246,8 @@ private:
     // A failure of `act` names the call.
     template <typename Call, typename Act>
     void with_context(const Call& call, Act&& act) const;
+    template <typename Call>
+    int await_message(const Call& call, int64_t timeout_ms);
     template <typename Call, typename Run>
     void run_message(const Call& call, Run&& run, int64_t timeout_ms);
     template <typename Call>
@@ -276,6 +279,7 @@ private:
     bool same_memory_ = false;
     const std::shared_ptr<Group> first_;  // root of the tree, kept alive; null: this one
     const std::shared_ptr<GroupTree> tree_;
+    std::shared_ptr<Store> store_;  // where the ranks of the first group met
 
     mutable Mutex mutex_;
     Condition idle_;

@@ -47,11 +47,46 @@ MemoryUse memory_of(const Receive& call) {
 
 }  // namespace
 
-// A receive can be cancelled until its message comes.
-class Group::ReceiveWork final : public Work {
+// A message. Of a backend that is polled, whoever waits for it polls, else the poller's thread; and
+// the end of the group waits until the backend is done with it, which others see to themselves.
+class Group::MessageWork : public Work {
 public:
-    ReceiveWork(Group& group, Describe describe, const char* operation)
-        : Work(std::move(describe), operation), group_(group.weak_from_this()) {}
+    MessageWork(Describe describe, const char* operation, std::shared_ptr<Poller> poller,
+                std::shared_ptr<Entry> entry)
+        : Work(std::move(describe), operation),
+          poller_(std::move(poller)),
+          entry_(std::move(entry)) {
+        if (!poller_) return;
+        poller_->begin_background();
+        is_polled_for_ = true;
+    }
+    // It was never started, if it is polled for still.
+    ~MessageWork() override { end_polling(); }
+
+protected:
+    [[nodiscard]] std::shared_ptr<Progress> progress() const override { return poller_; }
+    std::shared_ptr<void> settle(Status& /*status*/) noexcept override {
+        end_polling();
+        return std::move(entry_);
+    }
+
+private:
+    void end_polling() noexcept {
+        if (std::exchange(is_polled_for_, false)) poller_->end_background();
+    }
+
+    const std::shared_ptr<Poller> poller_;  // null: it is not polled
+    std::shared_ptr<Entry> entry_;
+    bool is_polled_for_ = false;
+};
+
+// A receive can be cancelled until its message comes.
+class Group::ReceiveWork final : public MessageWork {
+public:
+    ReceiveWork(Group& group, Describe describe, const char* operation,
+                std::shared_ptr<Poller> poller = nullptr, std::shared_ptr<Entry> entry = nullptr)
+        : MessageWork(std::move(describe), operation, std::move(poller), std::move(entry)),
+          group_(group.weak_from_this()) {}
 
     // The message is received by another work, and delivered then.
     void deliver_from(const std::shared_ptr<Work>& moving) {
@@ -86,7 +121,7 @@ template <typename Call>
 void Group::check_message(const Call& call) const {
     check(call, size_);
     check_bound(place_of(call), "the buffer is on");
-    backends_.check_messages();
+    backends_.check_messages(call.content != Content::Elements);
 }
 
 template <typename Call>
@@ -94,10 +129,13 @@ std::shared_ptr<Work> Group::work_of(const Call& call) {
     const auto what = [name = call_name(call), detail = detail(call), label = label()] {
         return cat(name, detail, " on ", label);
     };
+    const Route& route = backends_.cpu();
+    const auto entry =
+        route.inlined == nullptr ? std::make_shared<Entry>(*this, call_name(call)) : nullptr;
     if constexpr (std::is_same_v<Call, Receive>) {
-        return std::make_shared<ReceiveWork>(*this, what, call_name(call));
+        return std::make_shared<ReceiveWork>(*this, what, call_name(call), route.poller, entry);
     } else {
-        return std::make_shared<Work>(what, call_name(call));
+        return std::make_shared<MessageWork>(what, call_name(call), route.poller, entry);
     }
 }
 
@@ -155,6 +193,17 @@ void Group::run_message(const Call& call, Run&& run, int64_t timeout_ms) {
     if (staged == nullptr) return;
     staged->keep(call.buffer.device, call.stream,
                  std::make_shared<const MemoryUse>(std::move(use)));
+}
+
+// The same of a backend that does not end it in one call.
+template <typename Call>
+int Group::await_message(const Call& call, int64_t timeout_ms) {
+    check_message(call);
+    const Entry entry(*this, call_name(call));
+    const auto work = start_message(call, deadline(timeout_ms));
+    work->wait(Deadline::never());  // its own deadline ends it
+    if (const Status status = *work->status(); !status.ok()) throw Error(status);
+    return work->source_rank();
 }
 
 template <typename Call>
@@ -265,6 +314,10 @@ void Group::run(const Send& call, int64_t timeout_ms) {
                     cat("group_dst is ", call.destination,
                         ", this rank itself, which only a send with a work can reach"));
     }
+    if (backends_.cpu().inlined == nullptr) {
+        await_message(call, timeout_ms);
+        return;
+    }
     run_message(
         call,
         [this](const Send& begun, const Deadline& until) { mover_of(begun).send(begun, until); },
@@ -277,6 +330,7 @@ int Group::run(const Receive& call, int64_t timeout_ms) {
                     cat("group_src is ", call.source,
                         ", this rank itself, from which only a receive with a work can receive"));
     }
+    if (backends_.cpu().inlined == nullptr) return await_message(call, timeout_ms);
     int source = -1;
     run_message(
         call,

@@ -102,8 +102,8 @@ private:
         std::vector<std::string> phrases = options_.arguments;
         if (options_.parts.empty()) return phrases;
         phrases.push_back(parts_text(options_.parts));
-        phrases.push_back(
-            cat("backend ", backend_, " lacking ", lacks_of(capabilities_of(backend_))));
+        phrases.push_back(cat("backend ", static_backend_name(backend_), " lacking ",
+                              lacks_of(capabilities_of(backend_))));
         phrases.push_back(cat("reproducible ", reproducible_ ? "on" : "off"));
         return phrases;
     }
@@ -116,7 +116,7 @@ private:
         // Opening may take time, in which the parent may be destroyed.
         entry_.reset();
         try {
-            result.backend = make_backend(backend_, members, deadline_);
+            result.backend = make_backend(backend_, {members, deadline_, parent_.store_});
         } catch (const Error& error) {
             Status status = error.status();
             members.report({status.code, status.rank < 0 ? members.rank() : status.rank, 0,
@@ -169,6 +169,7 @@ Group::Group(SplitResult result, Group& parent)
       global_ranks_(std::move(result.global_ranks)),
       first_(parent.first_ ? parent.first_ : parent.shared_from_this()),
       tree_(parent.tree_),
+      store_(parent.store_),
       membership_(std::move(result.membership)),
       ticket_queue_(std::make_unique<TicketQueue>()) {
     membership_->set_compares_first(compares_first_);

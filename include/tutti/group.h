@@ -97,6 +97,8 @@ TUTTI_API void tutti_new_group_options_init(tutti_new_group_options* options, si
  *                      "shm": shared memory, ranks of one host;
  *                      "hierarchy": shared memory inside each host, TCP between hosts;
  *                      "loopback": ranks that are threads of one process.
+ *                      Another name: a backend that was registered, or one in a library
+ *                      libtutti-NAME.so (tutti/ext.h).
  *                      A backend's settings follow its name as in a URL:
  *                      "name?setting=value&setting=value". The backends above have no settings
  *  @param init_method  where the ranks meet; NULL: "env://":

@@ -127,6 +127,8 @@ BEGIN {
     sample["tutti_object* const*"] = "(tutti_object* const*)&living.object"
     sample["const int32_t*"] = "&number"
 
+    sample["const tutti_backend_table*"] = sample["const tutti_store_table*"] = "NULL"
+
     print "/* Made from the public headers by handle_calls.awk. */\n"
 }
 

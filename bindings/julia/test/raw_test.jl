@@ -4,7 +4,8 @@
 function declared_functions()
     found = Dict{String, Int}()
     folder = joinpath(Tutti.built_headers, "tutti")
-    for file in filter(endswith(".h"), readdir(folder))
+    # ext.h is for authors of backends and stores in C: generator/headers.py.
+    for file in filter(name -> endswith(name, ".h") && name != "ext.h", readdir(folder))
         text = replace(read(joinpath(folder, file), String), r"/\*.*?\*/"s => "")
         for match in eachmatch(r"TUTTI_API\s[^;]*?\b(tutti_\w+)\s*\(([^;]*)\)\s*;"s, text)
             parameters = strip(match.captures[2])

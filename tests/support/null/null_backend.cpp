@@ -1,154 +1,151 @@
-#include "null_backend.hpp"
-
+// A backend for tests, by tutti/ext.h alone, which can do some collectives only and no messages.
+// Ranks are threads of one process. It is built into four libraries, as which NULL_NAME and
+// NULL_COMPLETION say:
+//   null         ends its collectives on a thread of its own
+//   null_polled  ends them when it is asked
+//   null_inline  ends them when the call returns; gathers none
+//   null_wrong   as null_inline, but fails all_reduces of int8 and gives wrong results for float16
+// Settings: "older=1" cannot reduce, as if the build were an older one.
+#include <cstring>
 #include <map>
 #include <memory>
-#include <utility>
+#include <string>
 
-#include "backend/inline_backend.hpp"
-#include "backend/registry.hpp"
-#include "base/error.hpp"
 #include "null_hub.hpp"
 
-namespace tutti::test {
+namespace null {
 
 namespace {
 
-thread_local bool is_older = false;
+constexpr tutti_completion completion = NULL_COMPLETION;
+const std::string own_name = NULL_NAME;
+
+// A rank of a group.
+struct Member {
+    std::shared_ptr<Hub> hub;
+    int32_t rank;
+};
+
+tutti_status tell(const End& how, tutti_error* error) {
+    error->rank = how.rank;
+    std::strncpy(error->message, how.message.c_str(), sizeof error->message - 1);
+    return how.status;
+}
+
+Member& member_of(void* backend) {
+    return *static_cast<Member*>(backend);
+}
 
 // The hubs of this process, by the identity of their groups: the first rank that comes makes it.
-std::shared_ptr<NullHub> hub_of(const std::string& group, int size, Completion completion) {
-    static Mutex mutex;
-    static std::map<std::string, std::weak_ptr<NullHub>> hubs;
-    const Lock lock(mutex);
-    auto& there = hubs[group];
+std::shared_ptr<Hub> hub_of(const tutti_backend_place& place) {
+    static std::mutex mutex;
+    static std::map<std::string, std::weak_ptr<Hub>> hubs;
+    const std::unique_lock<std::mutex> lock(mutex);
+    auto& there = hubs[place.group];
     auto hub = there.lock();
-    if (!hub) there = hub = std::make_shared<NullHub>(group, size, completion);
+    // An inline one needs a thread that ends its collectives as well.
+    const bool has_thread = completion != TUTTI_COMPLETION_POLLED;
+    if (!hub) there = hub = std::make_shared<Hub>(place.size, has_thread, place.host);
     return hub;
 }
 
-// What a rank of any null backend is.
-struct Place {
-    const char* name;
-    std::shared_ptr<NullHub> hub;
-    int rank;
-    Capabilities can;
-};
-
-Place come(const char* name, Completion completion, Membership& membership,
-           const Deadline& deadline) {
-    // An inline one needs a thread that ends its collectives as well.
-    const auto ends = completion == Completion::Polled ? completion : Completion::Callback;
-    auto hub = hub_of(cat(name, " ", membership.identity()), membership.size(), ends);
-    membership.all_gather(name, "", deadline);  // or a rank that comes and goes would take it away
-    return {name, std::move(hub), membership.rank(), null_capabilities(completion)};
-}
-
-class NullBackend : public Backend {
-public:
-    explicit NullBackend(Place place) : at_(std::move(place)) {}
-
-    [[nodiscard]] const char* name() const override { return at_.name; }
-    [[nodiscard]] const Capabilities& capabilities() const override { return at_.can; }
-    void post(Request request, std::shared_ptr<Work> work) override {
-        at_.hub->post(at_.rank, std::move(request), std::move(work));
+tutti_status describe(void* /*user*/, const char* settings, tutti_backend_capabilities* can,
+                      tutti_error* error) {
+    const bool is_older = std::strcmp(settings, "older=1") == 0;
+    if (!is_older && *settings != '\0') {
+        return tell({TUTTI_ERR_INVALID_ARGUMENT, -1, own_name + " has no such setting"}, error);
     }
-    bool test() noexcept override { return at_.hub->test(at_.rank); }
-    void abort(const Status& status) noexcept override { at_.hub->end(at_.rank, status); }
-    void left(int rank) noexcept override { at_.hub->leave(rank); }
-
-private:
-    const Place at_;
-};
-
-class NullInlineBackend : public InlineBackend {
-public:
-    explicit NullInlineBackend(Place place) : at_(std::move(place)) {}
-
-    [[nodiscard]] const char* name() const override { return at_.name; }
-    [[nodiscard]] const Capabilities& capabilities() const override { return at_.can; }
-    void run(const FlatCall& call, uint64_t sequence, const Deadline& deadline) override {
-        const auto work = std::make_shared<Work>();
-        at_.hub->post(at_.rank, {call, sequence, deadline}, work);
-        if (!work->wait(deadline)) {
-            abort(
-                {TUTTI_ERR_TIMEOUT, -1, 0, cat("timed out after ", deadline.timeout_ms(), " ms")});
-            work->wait(Deadline::never());
-        }
-        if (const Status status = *work->status(); !status.ok()) throw Error(status);
+    can->completion = completion;
+    can->devices = TUTTI_BIT(TUTTI_CPU) | TUTTI_BIT(TUTTI_CUDA);
+    can->kinds = TUTTI_BIT(TUTTI_CALL_BROADCAST) | TUTTI_BIT(TUTTI_CALL_ALL_REDUCE) |
+                 TUTTI_BIT(TUTTI_CALL_BARRIER) | TUTTI_BIT(TUTTI_CALL_REDUCE) |
+                 TUTTI_BIT(TUTTI_CALL_ALL_GATHER) | TUTTI_BIT(TUTTI_CALL_ALL_GATHER_INTO_TENSOR) |
+                 TUTTI_BIT(TUTTI_CALL_REDUCE_SCATTER_TENSOR) |
+                 TUTTI_BIT(TUTTI_CALL_ALL_TO_ALL_SINGLE);
+    if (completion != TUTTI_COMPLETION_INLINE) can->kinds |= TUTTI_BIT(TUTTI_CALL_COALESCED);
+    if (is_older) can->kinds &= ~TUTTI_BIT(TUTTI_CALL_REDUCE);
+    can->dtypes = TUTTI_ALL_BITS & ~TUTTI_BIT(TUTTI_BFLOAT16) & ~TUTTI_BIT(TUTTI_COMPLEX128);
+    for (uint64_t& ops : can->ops) {
+        ops = TUTTI_BIT(TUTTI_SUM) | TUTTI_BIT(TUTTI_AVG) | TUTTI_BIT(TUTTI_PRODUCT) |
+              TUTTI_BIT(TUTTI_MIN) | TUTTI_BIT(TUTTI_MAX);
     }
-    void abort(const Status& status) noexcept override { at_.hub->end(at_.rank, status); }
-    void left(int rank) noexcept override { at_.hub->leave(rank); }
+    return TUTTI_OK;
+}
 
-private:
-    const Place at_;
-};
+tutti_status open(void* /*user*/, const tutti_backend_place* place, void** out_backend,
+                  tutti_error* error) {
+    auto hub = hub_of(*place);
+    // Or a rank that comes and goes would take it away.
+    const tutti_status status = place->host->all_gather(place, nullptr, 0, nullptr, error);
+    if (status != TUTTI_OK) return status;
+    *out_backend = new Member{std::move(hub), place->rank};
+    return TUTTI_OK;
+}
 
-class NullWrongBackend final : public NullInlineBackend {
-public:
-    using NullInlineBackend::NullInlineBackend;
-    void run(const FlatCall& call, uint64_t sequence, const Deadline& deadline) override {
-        if (call.kind != FlatCall::Kind::AllReduce) {
-            return NullInlineBackend::run(call, sequence, deadline);
-        }
-        if (call.dtype == TUTTI_INT8) throw Error(TUTTI_ERR_BACKEND, "this one always fails");
-        NullInlineBackend::run(call, sequence, deadline);
-        const Bytes output = call.output();
-        if (call.dtype == TUTTI_FLOAT16 && !output.empty()) output.front() ^= std::byte{1};
+void close(void* backend) {
+    delete &member_of(backend);
+}
+
+#ifdef NULL_IS_WRONG
+tutti_status go_wrong(Member& member, const tutti_backend_call* call, tutti_error* error) {
+    if (call->dtype == TUTTI_INT8) {
+        return tell({TUTTI_ERR_BACKEND, -1, "this one always fails"}, error);
     }
+    const tutti_status status = tell(member.hub->run(member.rank, call), error);
+    const tutti_piece& output = call->outputs[0];
+    if (status == TUTTI_OK && call->dtype == TUTTI_FLOAT16 && output.count > 0) {
+        *static_cast<unsigned char*>(output.data) ^= 1;
+    }
+    return status;
+}
+#endif
+
+tutti_status post(void* backend, tutti_backend_call* call, tutti_error* error) {
+    Member& member = member_of(backend);
+#ifdef NULL_IS_WRONG
+    if (call->kind == TUTTI_CALL_ALL_REDUCE) return go_wrong(member, call, error);
+#endif
+    if (completion == TUTTI_COMPLETION_INLINE) {
+        return tell(member.hub->run(member.rank, call), error);
+    }
+    return tell(member.hub->post(member.rank, call), error);
+}
+
+int32_t test(void* backend) {
+    return member_of(backend).hub->test(member_of(backend).rank) ? 1 : 0;
+}
+
+void abort(void* backend, tutti_status status, const char* why) {
+    member_of(backend).hub->end(member_of(backend).rank, {status, -1, why});
+}
+
+void left(void* backend, int32_t rank) {
+    member_of(backend).hub->leave(rank);
+}
+
+const tutti_backend_table table = {
+    sizeof(tutti_backend_table),
+    TUTTI_EXT_VERSION,
+    NULL_NAME,
+    nullptr,
+    describe,
+    open,
+    close,
+    post,
+    completion == TUTTI_COMPLETION_POLLED ? test : nullptr,
+    abort,
+    left,
+    nullptr,
+    nullptr,
+    nullptr,
 };
 
-std::unique_ptr<Backend> open_null(Membership& membership, const Deadline& deadline) {
-    return std::make_unique<NullBackend>(come("null", Completion::Callback, membership, deadline));
-}
-
-std::unique_ptr<Backend> open_polled(Membership& membership, const Deadline& deadline) {
-    return std::make_unique<NullBackend>(
-        come("null_polled", Completion::Polled, membership, deadline));
-}
-
-std::unique_ptr<Backend> open_inline(Membership& membership, const Deadline& deadline) {
-    return std::make_unique<NullInlineBackend>(
-        come("null_inline", Completion::Inline, membership, deadline));
-}
-
-std::unique_ptr<Backend> open_wrong(Membership& membership, const Deadline& deadline) {
-    return std::make_unique<NullWrongBackend>(
-        come("null_wrong", Completion::Inline, membership, deadline));
-}
+const tutti_module module_of_this = {sizeof(tutti_module), TUTTI_EXT_VERSION, &table, nullptr};
 
 }  // namespace
 
-Capabilities null_capabilities(Completion completion) {
-    Capabilities can;
-    can.completion = completion;
-    can.devices = NumberSet::of(TUTTI_CPU, null_device);
-    can.kinds =
-        NumberSet::of(CallKind::Broadcast, CallKind::AllReduce, CallKind::Barrier, CallKind::Reduce,
-                      CallKind::AllGather, CallKind::AllGatherIntoTensor,
-                      CallKind::ReduceScatterTensor, CallKind::AllToAllSingle, CallKind::Coalesced);
-    if (completion == Completion::Inline) {
-        can.kinds = can.kinds.without(NumberSet::of(CallKind::Coalesced));
-        if (is_older) can.kinds = can.kinds.without(NumberSet::of(CallKind::Reduce));
-    }
-    can.dtypes = NumberSet::all().without(NumberSet::of(TUTTI_BFLOAT16, TUTTI_COMPLEX128));
-    can.ops = NumberSet::of(TUTTI_SUM, TUTTI_AVG, TUTTI_PRODUCT, TUTTI_MIN, TUTTI_MAX);
-    can.user_functions = false;
-    can.reproducible = false;
-    can.messages = false;
-    return can;
-}
+}  // namespace null
 
-void use_older_null_inline() {
-    is_older = true;
+extern "C" TUTTI_API const tutti_module* tutti_module_get(uint32_t /*host_version*/) {
+    return &null::module_of_this;
 }
-
-void register_null_backends() {
-    const auto inline_can = [] { return null_capabilities(Completion::Inline); };
-    register_backend("null", open_null, [] { return null_capabilities(Completion::Callback); });
-    register_backend("null_polled", open_polled,
-                     [] { return null_capabilities(Completion::Polled); });
-    register_backend("null_inline", open_inline, inline_can);
-    register_backend("null_wrong", open_wrong, inline_can);
-}
-
-}  // namespace tutti::test

@@ -2,67 +2,81 @@
 // thread of the hub's, or the ranks that poll. Never waits for a rank. Any thread.
 #pragma once
 
+#include <tutti/ext.h>
+
+#include <condition_variable>
 #include <deque>
 #include <map>
-#include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "backend/backend.hpp"
-#include "base/mutex.hpp"
+namespace null {
 
-namespace tutti::test {
+// How a collective ends.
+struct End {
+    tutti_status status = TUTTI_OK;
+    int32_t rank = -1;
+    std::string message;
+};
 
-class NullHub {
+class Hub {
 public:
-    NullHub(std::string name, int size, Completion completion);
+    Hub(int32_t size, bool has_thread, const tutti_backend_host* host);
     // All ranks have gone.
-    ~NullHub();
-    NullHub(const NullHub&) = delete;
-    NullHub& operator=(const NullHub&) = delete;
+    ~Hub();
+    Hub(const Hub&) = delete;
+    Hub& operator=(const Hub&) = delete;
 
-    [[nodiscard]] const std::string& name() const { return name_; }
-    void post(int rank, Request request, std::shared_ptr<Work> work);
-    // What ends here are works of `rank`. True if anything has moved.
-    bool test(int rank) noexcept;
+    // Nothing, or why the rank brings nothing any more.
+    End post(int32_t rank, const tutti_backend_call* call);
+    // What ends here are calls of `rank`. True if anything has moved.
+    bool test(int32_t rank);
     // Ends all of the rank's, now and later; only the first counts.
-    void end(int rank, const Status& status) noexcept;
-    void leave(int rank) noexcept;
+    void end(int32_t rank, const End& how);
+    void leave(int32_t rank);
+
+    // Brings a collective and waits for its end.
+    End run(int32_t rank, const tutti_backend_call* call);
 
 private:
     struct Posted {
-        Request request;
-        std::shared_ptr<Work> work;  // null: has not come, or has ended before the others came
+        const tutti_backend_call* call = nullptr;  // null: has not come, or ended before the others
     };
     struct Ended {
-        std::shared_ptr<Work> work;
-        Status status;
+        const tutti_backend_call* call;
+        End how;
     };
     struct Member {
-        Status end;  // of all that it brings
+        End end;  // of all that it brings
         bool has_left = false;
         std::deque<Ended> ended;  // to be told
+        // Of run(): the call that it waits for, and how that ended.
+        const tutti_backend_call* awaited = nullptr;
+        End how;
     };
     using Round = std::vector<Posted>;  // by rank
+    using Lock = std::unique_lock<std::mutex>;
 
-    void run() noexcept;
+    void serve();
     // The next round to which all have come, which is this thread's then; none: nothing.
-    Round take_round() TUTTI_REQUIRES(mutex_);
-    static std::vector<Status> move(const Round& round);
-    void end_hopeless(int rank) TUTTI_REQUIRES(mutex_);
-    [[nodiscard]] Status hopeless(int rank, const Round& round) const TUTTI_REQUIRES(mutex_);
+    Round take_round();
+    std::vector<End> move(const Round& round) const;
+    void end_hopeless(int32_t rank);
+    [[nodiscard]] End hopeless(int32_t rank, const Round& round) const;
+    void tell(Member& member, const Ended& one);
 
-    const std::string name_;
-    const int size_;
-    Mutex mutex_;
-    Condition changed_;
-    std::map<uint64_t, Round> rounds_ TUTTI_GUARDED_BY(mutex_);
-    std::vector<Member> members_ TUTTI_GUARDED_BY(mutex_);
-    bool moving_ TUTTI_GUARDED_BY(mutex_) = false;  // a thread has a round
-    bool news_ TUTTI_GUARDED_BY(mutex_) = false;    // for the thread
-    bool stopping_ TUTTI_GUARDED_BY(mutex_) = false;
+    const int32_t size_;
+    const tutti_backend_host* const host_;
+    std::mutex mutex_;  // of all below
+    std::condition_variable changed_;
+    std::map<uint64_t, Round> rounds_;
+    std::vector<Member> members_;
+    bool moving_ = false;  // a thread has a round
+    bool news_ = false;    // for the thread
+    bool stopping_ = false;
     std::thread thread_;
 };
 
-}  // namespace tutti::test
+}  // namespace null

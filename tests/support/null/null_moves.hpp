@@ -1,13 +1,15 @@
 // What the null backend does to memory when all ranks of a collective have come. Any thread.
 #pragma once
 
+#include <tutti/ext.h>
+
 #include <vector>
 
-#include "call/flat.hpp"
+namespace null {
 
-namespace tutti::test {
+using Calls = std::vector<const tutti_backend_call*>;
 
-// The calls of all ranks, by rank, which are alike; of the kinds that null_capabilities() has.
-void move_data(const std::vector<const FlatCall*>& calls);
+// The calls of all ranks, by rank, which are alike; of the kinds that the backend says it has.
+void move_data(const tutti_backend_host& host, const Calls& calls);
 
-}  // namespace tutti::test
+}  // namespace null

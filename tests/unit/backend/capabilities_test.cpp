@@ -7,7 +7,7 @@
 
 #include "backend/registry.hpp"
 #include "support/collective.hpp"
-#include "support/null/null_backend.hpp"
+#include "support/null/null.hpp"
 #include "support/unit.hpp"
 
 namespace {
@@ -27,7 +27,7 @@ FlatCall flat(Collective call) {
 }
 
 std::string beyond_null(Collective call) {
-    return beyond(null_capabilities(Completion::Callback), flat(std::move(call)));
+    return beyond(null_capabilities("null"), flat(std::move(call)));
 }
 
 void a_set_has_what_was_put_into_it(void**) {
@@ -120,23 +120,29 @@ void what_is_lacking_is_in_words(void**) {
 }
 
 void a_backend_is_added_by_name(void**) {
-    assert_false(is_backend_available("null"));
-    register_null_backends();
-    assert_true(is_backend_available("Null") && is_backend_available("gloo"));
+    assert_string_equal(why_not_available("Null").c_str(), "");
+    assert_string_equal(why_not_available("gloo").c_str(), "");
     assert_string_equal(resolve_backend("NULL").c_str(), "null");
-    assert_string_equal(static_backend_name("null_polled"), "null_polled");
+    assert_string_equal(static_backend_name(resolve_backend("null_polled")), "null_polled");
     TUTTI_EXPECT_ERROR(resolve_backend("pigeon"), TUTTI_ERR_UNSUPPORTED,
                        "\"pigeon\"; this build knows: ");
+    TUTTI_EXPECT_ERROR(resolve_backend("pigeon"), TUTTI_ERR_UNSUPPORTED,
+                       "libtutti-pigeon.so: cannot");
+    TUTTI_EXPECT_ERROR(resolve_backend("null?swift=1"), TUTTI_ERR_INVALID_ARGUMENT,
+                       "backend is \"null?swift=1\"; null has no such setting");
+    TUTTI_EXPECT_ERROR(register_backend("Gloo", nullptr, nullptr), TUTTI_ERR_INVALID_ARGUMENT,
+                       "there is a backend \"gloo\" already");
     Membership alone(world_of_one(), 0, {0});
-    const auto one = make_backend("null", alone, Deadline::never());
+    const auto one = make_backend("null", {alone, Deadline::never()});
     assert_true(one->as_inline() == nullptr && !one->capabilities().messages);
-    const auto other = make_backend("gloo", alone, Deadline::never());
+    const auto other = make_backend("gloo", {alone, Deadline::never()});
     assert_true(other->as_inline() != nullptr && other->capabilities() == everything);
 }
 
 }  // namespace
 
 int main() {
+    find_null_backends();
     const CMUnitTest tests[] = {
         TUTTI_TEST(a_set_has_what_was_put_into_it),
         TUTTI_TEST(nothing_is_beyond_everything),

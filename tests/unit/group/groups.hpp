@@ -8,7 +8,7 @@
 #include "backend/registry.hpp"
 #include "base/error.hpp"
 #include "group/group.hpp"
-#include "support/null/null_backend.hpp"
+#include "support/null/null.hpp"
 #include "unit/transport/ranks.hpp"
 
 namespace tutti::test {
@@ -17,13 +17,13 @@ using Groups = std::vector<std::shared_ptr<Group>>;
 
 // First in main: backends of the library and of tests can be named.
 inline void choose_backend(int count, char** arguments) {
-    register_null_backends();
+    find_null_backends();
     choose_channel(count, arguments);
 }
 
 // What the backend can do.
 inline Capabilities abilities() {
-    return capabilities_of(channel_name());
+    return capabilities_of(resolve_backend(channel_name()));
 }
 
 inline bool has_messages() {

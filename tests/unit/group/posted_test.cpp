@@ -196,7 +196,7 @@ void what_the_backend_cannot_do_is_refused_before_anything_moves(void**) {
         refuses(lacks_words, "all_reduce of bfloat16", [&] {
             group.run(AllReduce{words, words, TUTTI_SUM}, 0);
         });
-        refuses(!can.ops.has(TUTTI_BAND), "all_reduce with BAND", [&] {
+        refuses(!can.ops.has(TUTTI_INT32, TUTTI_BAND), "all_reduce with BAND", [&] {
             group.start(AllReduce{view, view, TUTTI_BAND}, 0);
         });
         const std::string messages = "messages between two ranks";

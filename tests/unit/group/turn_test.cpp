@@ -78,10 +78,10 @@ void a_call_that_waits_for_its_turn_behind_one_that_fails_does_not_begin(void**)
 int main() {
     register_backend(
         "failing",
-        [](Membership&, const Deadline&) -> std::unique_ptr<Backend> {
+        [](const BackendPlace&) -> std::unique_ptr<Backend> {
             return std::make_unique<FailingBackend>();
         },
-        [] { return Capabilities{}; });
+        [](const std::string&) { return Capabilities{}; });
     const CMUnitTest tests[] = {
         TUTTI_TEST(works_behind_one_that_fails_do_not_begin),
         TUTTI_TEST(a_call_that_waits_for_its_turn_behind_one_that_fails_does_not_begin),

@@ -13,44 +13,44 @@ template <typename Make>
 void expect_told(const std::string& fragment, Make&& make) {
     const auto store = make_hash_store();
     on_ranks(size, [&](int rank) {
-        if (rank == size - 1) use_older_null_inline();
         GroupOptions wanted = options(store, rank, size);
-        const Status status = status_of([&] { make(wanted); });
+        const std::string backend = rank == size - 1 ? "null_inline?older=1" : "null_inline";
+        const Status status = status_of([&] { make(wanted, backend); });
         require(status.code == TUTTI_ERR_MISMATCH && status.rank == size - 1, status.message);
         require(contains(status.message, fragment), status.message);
     });
 }
 
-const std::string older = "lacks " + lacks_of([] {
-                              Capabilities can = null_capabilities(Completion::Inline);
-                              can.kinds = can.kinds.without(NumberSet::of(CallKind::Reduce));
-                              return can;
-                          }());
+std::string older() {
+    return "lacks " + lacks_of(null_capabilities("null_inline?older=1"));
+}
 
 void ranks_learn_it_when_they_make_a_group(void**) {
-    expect_told("backend null_inline " + older + " on rank 2 and ", [](GroupOptions& wanted) {
-        wanted.backend = "null_inline";
-        Group::create(wanted);
-    });
+    expect_told("backend null_inline " + older() + " on rank 2 and ",
+                [](GroupOptions& wanted, const std::string& backend) {
+                    wanted.backend = backend;
+                    Group::create(wanted);
+                });
 }
 
 void ranks_learn_it_of_backends_for_other_devices(void**) {
-    expect_told("backend null_inline " + older + " on rank 2 and ", [](GroupOptions& wanted) {
-        wanted.backend = "gloo";
-        wanted.devices = {{null_device, "null_inline"}};
-        Group::create(wanted);
-    });
+    expect_told("backend null_inline " + older() + " on rank 2 and ",
+                [](GroupOptions& wanted, const std::string& backend) {
+                    wanted.backend = "gloo";
+                    wanted.devices = {{null_device, backend}};
+                    Group::create(wanted);
+                });
 }
 
 void ranks_learn_it_when_they_make_a_group_of_a_group(void**) {
     expect_told("rank 2 called new_group with backend null_inline lacking ",
-                [](GroupOptions& wanted) {
+                [](GroupOptions& wanted, const std::string& backend) {
                     wanted.backend = "gloo";
                     const auto whole = Group::create(wanted);
                     SplitOptions part;
                     part.function = "new_group";
                     part.parts = {{0, 1, 2}};
-                    part.backend = "null_inline";
+                    part.backend = backend;
                     Status status = status_of([&] { whole->split(part); });
                     whole->run(Barrier{}, 0);  // it goes on
                     whole->destroy();

@@ -3,8 +3,11 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <string_view>
 
 #include "store/store.hpp"
+#include "store/user_store.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/unit.hpp"
 
@@ -40,6 +43,46 @@ inline Opened open_tcp() {
     return {nullptr, master, make_tcp_store(options)};
 }
 
+// A hash store as a stranger's table of functions gives it, which has what it must have, and keys.
+inline tutti_status exchange(void* store, const tutti_slice* key, const tutti_slice* expected,
+                             const tutti_slice* desired, int32_t* out_was_set,
+                             tutti_give_function give, void* to, tutti_error* error) {
+    static std::mutex mutex;
+    const std::lock_guard<std::mutex> lock(mutex);
+    const tutti_store_table& ours = table_of_stores();
+    int32_t is_there = 0;
+    std::string old;
+    const auto take = [](void* text, const void* data, size_t size) {
+        static_cast<std::string*>(text)->assign(static_cast<const char*>(data), size);
+    };
+    ours.check(store, key, 1, &is_there, error);
+    if (is_there != 0) ours.get(store, key, 0, take, &old, error);
+    const std::string_view wanted(static_cast<const char*>(expected->data), expected->size);
+    *out_was_set = old == wanted ? 1 : 0;
+    if (*out_was_set != 0) {
+        give(to, desired->data, desired->size);
+        return ours.set(store, key, desired, error);
+    }
+    if (is_there != 0) give(to, old.data(), old.size());
+    return TUTTI_OK;
+}
+
+inline tutti_status give_keys(void* store, tutti_give_function give, void* to, tutti_error*) {
+    const auto keys = static_cast<Store*>(store)->list_keys(Deadline::never());
+    for (const std::string& key : keys) give(to, key.data(), key.size());
+    return TUTTI_OK;
+}
+
+inline Opened open_user() {
+    auto hash = make_hash_store();
+    tutti_store_table table = table_of_stores();
+    table.name = "strange";
+    table.compare_set = exchange;
+    table.list_keys = give_keys;
+    auto store = make_user_store(table, hash.get());
+    return {hash, store, store->clone(Deadline::never())};
+}
+
 inline Opened with_prefix(Opened opened) {
     // Keys outside the prefix must not be mistaken for those inside.
     opened.first->set("value", "of another", Deadline::never());
@@ -65,6 +108,7 @@ int run_for_every_kind(const CMUnitTest (&tests)[count]) {
         {"prefix store over hash store", [] { return with_prefix(open_hash()); }},
         {"file store", open_file},
         {"TCP store", open_tcp},
+        {"store of functions", open_user},
         {"prefix store over TCP store", [] { return with_prefix(open_tcp()); }},
     };
     int failures = 0;

@@ -1,0 +1,46 @@
+// What the library does for backends from outside: tutti_backend_host. Any thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "membership/membership.hpp"
+#include "posted_call.hpp"
+
+namespace tutti::ext {
+
+const tutti_backend_host& host();
+
+// What `host_data` of a place leads to.
+struct Opening {
+    Membership& membership;
+    const Deadline deadline;
+    const std::string key;  // unique in the group
+    int gathered = 0;
+};
+
+// An instance of a backend, as works that it has know it.
+class Instance {
+public:
+    virtual ~Instance() = default;
+    Instance(const Instance&) = delete;
+    Instance& operator=(const Instance&) = delete;
+    // How a work of it ends, before the work is told.
+    virtual void ending(const PostedCall& call, Status& status) noexcept = 0;
+
+protected:
+    Instance() = default;
+};
+
+// The calls that backends have, which finish() of the host takes away.
+void keep(const std::shared_ptr<PostedCall>& call, const std::shared_ptr<Instance>& owner);
+// It never began.
+void forget(const PostedCall& call) noexcept;
+// Null: it has ended.
+std::shared_ptr<PostedCall> find(const tutti_backend_call* raw) noexcept;
+std::shared_ptr<PostedCall> find(const Instance& owner, const Work& work) noexcept;
+// Takes all of an instance away, for what the backend may do to them is no longer known: they stay
+// in memory for good.
+std::vector<std::shared_ptr<PostedCall>> give_up(const Instance& owner);
+
+}  // namespace tutti::ext

@@ -1,0 +1,234 @@
+// A backend from outside as one of ours: what the group asks goes to the table, what the backend
+// finishes comes by host.cpp. Any thread.
+#include "module.hpp"
+
+#include <atomic>
+#include <utility>
+
+#include "backend/inline_backend.hpp"
+#include "base/log.hpp"
+#include "capabilities.hpp"
+#include "host.hpp"
+#include "store/user_store.hpp"
+#include "work/alarm.hpp"
+
+namespace tutti::ext {
+
+namespace {
+
+// For the end of its calls after an abort.
+constexpr int64_t grace_ms = 5'000;
+
+Status timed_out(const Deadline& deadline) {
+    return {TUTTI_ERR_TIMEOUT, -1, 0, cat("timed out after ", deadline.timeout_ms(), " ms")};
+}
+
+// The backend on one rank of one group. Kept alive by the calls that the backend has.
+class Opened final : public Instance, public std::enable_shared_from_this<Opened> {
+public:
+    Opened(const tutti_backend_table& with_table, const char* known_as, const BackendPlace& at)
+        : table(with_table),
+          name(known_as),
+          rank(at.membership.rank()),
+          size(at.membership.size()),
+          can(describe(table, at.settings)) {
+        if (at.store) {
+            store_ = make_prefix_store(cat("tutti/backend/", name, "/", at.membership.identity()),
+                                       at.store);
+        }
+    }
+    // All works have ended; calls may still be on their way out of finish(). Of a backend that has
+    // been given up nothing is known any more.
+    void close() noexcept {
+        deadlines_->clear(abort_alarm_);
+        if (!is_given_up_) table.close(instance);
+    }
+
+    void open(const BackendPlace& at) {
+        Opening opening{at.membership, at.deadline, cat("module/", name, "/", at.device.type)};
+        const std::string group = at.membership.identity();
+        tutti_backend_place place{};
+        place.struct_size = sizeof place;
+        place.rank = rank;
+        place.size = size;
+        place.device_type = at.device.type;
+        place.device_index = at.device.index;
+        place.group = group.c_str();
+        place.settings = at.settings.c_str();
+        place.timeout_ms = at.deadline.poll_ms();
+        place.host = &host();
+        place.store_table = &table_of_stores();
+        place.store = store_.get();
+        place.host_data = &opening;
+        ext::call(cat("opening backend \"", name, "\": "), table.open, table.user,
+                  static_cast<const tutti_backend_place*>(&place), &instance);
+    }
+
+    // Throws for a call that never began.
+    void post(std::shared_ptr<PostedCall> call) {
+        keep(call, shared_from_this());
+        try {
+            ext::call("", table.post, instance, call->raw());
+        } catch (...) {
+            forget(*call);
+            throw;
+        }
+    }
+
+    void start(std::shared_ptr<PostedCall> message) {
+        const Deadline deadline = message->deadline();
+        const auto rings = [weak = weak_from_this(), of = std::weak_ptr(message)] {
+            const auto self = weak.lock();
+            const auto late = of.lock();
+            if (self && late && find(late->raw()) == late) self->end_late(*late);
+        };
+        message->attach(std::make_shared<AlarmOff>(deadlines_, deadlines_->set(deadline, rings)));
+        post(std::move(message));
+    }
+
+    bool cancel(const Work& receive) noexcept {
+        if (table.cancel == nullptr) return false;
+        const auto call = find(*this, receive);
+        if (!call) return false;
+        call->end_as(PostedCall::Ending::Cancelled);
+        if (table.cancel(instance, call->raw()) != 0) return true;
+        call->end_as(PostedCall::Ending::None);
+        return false;
+    }
+
+    void abort(const Status& status) noexcept {
+        if (is_aborted_.exchange(true)) return;
+        const auto gives_up = [weak = weak_from_this()] {
+            if (const auto self = weak.lock()) self->give_up_calls();
+        };
+        abort_alarm_ = deadlines_->set(Deadline::after_ms(grace_ms), gives_up);
+        table.abort(instance, status.code, status.message.c_str());
+    }
+
+    void ending(const PostedCall& call, Status& status) noexcept override {
+        if (status.ok()) return;
+        if (call.ending() == PostedCall::Ending::Late) {
+            status = timed_out(call.deadline());
+        } else if (call.ending() == PostedCall::Ending::Cancelled) {
+            status = {TUTTI_ERR_ABORTED, -1, 0, "it was cancelled"};
+        }
+    }
+
+    const tutti_backend_table table;
+    const char* const name;
+    const int rank;
+    const int size;
+    const Capabilities can;
+    void* instance = nullptr;
+
+private:
+    // Clears it when the call has ended.
+    struct AlarmOff {
+        AlarmOff(std::shared_ptr<Alarm> of, Alarm::Id set) : alarms(std::move(of)), id(set) {}
+        ~AlarmOff() {
+            if (id != 0) alarms->clear(id);
+        }
+        AlarmOff(const AlarmOff&) = delete;
+        AlarmOff& operator=(const AlarmOff&) = delete;
+        const std::shared_ptr<Alarm> alarms;
+        const Alarm::Id id;
+    };
+
+    // A message whose time is up.
+    void end_late(PostedCall& call) noexcept {
+        call.end_as(PostedCall::Ending::Late);
+        if (table.cancel == nullptr) return abort(timed_out(call.deadline()));
+        if (table.cancel(instance, call.raw()) == 0) call.end_as(PostedCall::Ending::None);
+    }
+
+    void give_up_calls() noexcept {
+        const auto calls = give_up(*this);
+        if (calls.empty()) return;
+        is_given_up_ = true;
+        const std::string why =
+            cat("backend \"", name, "\" has not ended ", calls.size(), " calls within ", grace_ms,
+                " ms of their abort; their memory may still be in use");
+        log(LogLevel::Error, why);
+        for (const auto& call : calls) call->work()->finish({TUTTI_ERR_BACKEND, -1, 0, why});
+    }
+
+    const std::shared_ptr<Alarm> deadlines_ = Alarm::shared();
+    std::shared_ptr<Store> store_;
+    std::atomic<bool> is_aborted_{false};
+    std::atomic<bool> is_given_up_{false};
+    std::atomic<Alarm::Id> abort_alarm_{0};
+};
+
+// What the two kinds have in common.
+template <typename Base>
+class Module : public Base {
+public:
+    explicit Module(std::shared_ptr<Opened> opened) : at_(std::move(opened)) {}
+    ~Module() override { at_->close(); }
+    Module(const Module&) = delete;
+    Module& operator=(const Module&) = delete;
+    [[nodiscard]] const char* name() const override { return at_->name; }
+    [[nodiscard]] const Capabilities& capabilities() const override { return at_->can; }
+    void abort(const Status& status) noexcept override { at_->abort(status); }
+    void left(int rank) noexcept override {
+        if (at_->table.left != nullptr) at_->table.left(at_->instance, rank);
+    }
+    void leave() noexcept override {
+        if (at_->table.leave != nullptr) at_->table.leave(at_->instance);
+    }
+
+protected:
+    const std::shared_ptr<Opened> at_;
+};
+
+class InlineModule final : public Module<InlineBackend> {
+public:
+    using Module::Module;
+    void run(const FlatCall& call, uint64_t sequence, const Deadline& deadline) override {
+        PostedCall posted(call, sequence, deadline, at_->rank, at_->size);
+        ext::call("", at_->table.post, at_->instance, posted.raw());
+    }
+};
+
+class PostingModule final : public Module<Backend> {
+public:
+    using Module::Module;
+    void post(Request request, std::shared_ptr<Work> work) override {
+        at_->post(std::make_shared<PostedCall>(std::move(request.call), request.sequence,
+                                               request.deadline, at_->rank, at_->size,
+                                               std::move(work)));
+    }
+    bool test() noexcept override { return at_->table.test(at_->instance) != 0; }
+    void start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work) override {
+        at_->start(std::make_shared<PostedCall>(call, deadline, at_->rank, std::move(work)));
+    }
+    void start(const Receive& call, const Deadline& deadline, std::shared_ptr<Work> work) override {
+        at_->start(std::make_shared<PostedCall>(call, deadline, at_->rank, std::move(work)));
+    }
+    bool cancel(const Work& receive) noexcept override { return at_->cancel(receive); }
+};
+
+std::unique_ptr<Backend> open(const tutti_backend_table& table, const BackendPlace& at) {
+    const auto opened = std::make_shared<Opened>(table, static_backend_name(table.name), at);
+    opened->open(at);
+    if (opened->can.completion == Completion::Inline) return std::make_unique<InlineModule>(opened);
+    return std::make_unique<PostingModule>(opened);
+}
+
+}  // namespace
+
+LoadedBackend backend_of(const tutti_backend_table& table) {
+    return {[table](const BackendPlace& at) { return open(table, at); },
+            [table](const std::string& settings) { return describe(table, settings); }};
+}
+
+LoadedBackend load_backend(const std::string& name) {
+    const Library library = find_library(name);
+    const std::string owner = cat(library.place, ": ");
+    if (library.module.backend == nullptr) {
+        throw Error(TUTTI_ERR_UNSUPPORTED, owner + "there is no backend in it");
+    }
+    return backend_of(read_table(library.module.backend, owner));
+}
+
+}  // namespace tutti::ext

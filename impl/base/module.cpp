@@ -1,0 +1,73 @@
+#include "module.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <vector>
+
+#include "environment.hpp"
+#include "error.hpp"
+#include "open_descriptors.hpp"
+
+namespace tutti {
+
+namespace {
+
+// Where this code lies, if it lies in a file.
+std::string own_folder() {
+    Dl_info info{};
+    if (dladdr(reinterpret_cast<const void*>(&own_folder), &info) == 0) return {};
+    return std::filesystem::path(info.dli_fname).parent_path();
+}
+
+std::string variable_of(const std::string& name) {
+    std::string middle = name;
+    std::ranges::transform(middle, middle.begin(), [](unsigned char c) {
+        return c == '-' ? '_' : static_cast<char>(std::toupper(c));
+    });
+    return cat("TUTTI_", middle, "_MODULE");
+}
+
+std::vector<std::string> places(const std::string& name) {
+    const std::string variable = variable_of(name);
+    if (auto given = environment(variable.c_str())) {
+        if (given->front() != '/') {
+            throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                        cat(variable, " is \"", *given, "\", which is no absolute path"));
+        }
+        return {*given};
+    }
+    const std::string file = cat("libtutti-", name, ".so");
+    std::vector<std::string> all;
+    if (const std::string folder = own_folder(); !folder.empty()) {
+        all.push_back(cat(folder, "/", file));
+    }
+    all.push_back(file);
+    return all;
+}
+
+}  // namespace
+
+Module load_module(const std::string& name, const char* symbol) {
+    const StandardPlaceholders held;
+    std::string reasons;
+    for (const std::string& place : places(name)) {
+        void* const library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+        if (library == nullptr) {
+            const char* const why = dlerror();
+            reasons += cat(reasons.empty() ? "" : "; ", why != nullptr ? why : place.c_str());
+            continue;
+        }
+        void* const entry = dlsym(library, symbol);
+        if (entry == nullptr) {
+            throw Error(TUTTI_ERR_UNSUPPORTED,
+                        cat(place, " is no module of tutti's: it has no ", symbol));
+        }
+        return {place, entry};
+    }
+    throw NoModule(reasons);
+}
+
+}  // namespace tutti
