@@ -55,15 +55,15 @@ func (o *ReducerOptions) forC(timeout int64) *raw.Tutti_reducer_options {
 	return made
 }
 
-// Compression is how gradients travel.
-type Compression uint32
+// GradientCompression is how gradients travel.
+type GradientCompression uint32
 
-// The compressions.
+// The ways.
 const (
-	NoCompression       = Compression(raw.TUTTI_COMPRESSION_NONE)
-	Float16Compression  = Compression(raw.TUTTI_COMPRESSION_FLOAT16)
-	BFloat16Compression = Compression(raw.TUTTI_COMPRESSION_BFLOAT16)
-	Quantised           = Compression(raw.TUTTI_COMPRESSION_QUANTISED) // 8 bits
+	AsTheyAre    = GradientCompression(raw.TUTTI_COMPRESSION_NONE)
+	AsFloat16    = GradientCompression(raw.TUTTI_COMPRESSION_FLOAT16)
+	AsBFloat16   = GradientCompression(raw.TUTTI_COMPRESSION_BFLOAT16)
+	AsQuantised8 = GradientCompression(raw.TUTTI_COMPRESSION_QUANTISED)
 )
 
 // Reducer adds the gradients of a model up over the ranks, in buckets, while the program computes
@@ -278,7 +278,7 @@ func (r *Reducer) IsUsed(parameter int) bool {
 }
 
 // SetCompression chooses how gradients travel; every rank calls it between the same passes.
-func (r *Reducer) SetCompression(compression Compression) error {
+func (r *Reducer) SetCompression(compression GradientCompression) error {
 	return r.attempt(func(h raw.Tutti_reducer, e *raw.Tutti_error) int32 {
 		return raw.Tutti_reducer_set_compression(h, uint32(compression), e)
 	})

@@ -43,7 +43,7 @@ func TestGradientsBecomeMeans(t *testing.T) {
 					[]float64{2.5, 2.5, 5})
 				is(t, r.IsUsed(0), true)
 			}
-			data := must(r.LoggingData()).(Map)
+			data := must(r.LoggingData()).(map[string]any)
 			is(t, data["iteration"], int64(4))
 		})
 	}
@@ -56,7 +56,7 @@ func TestAParameterWithoutGradientIsNamed(t *testing.T) {
 		failsWith(t, r.MarkReady(0), ErrInvalidArgument)
 		_, err := Gradient[float64](r, 0)
 		failsWith(t, err, ErrInvalidArgument)
-		check(t, r.SetCompression(BFloat16Compression))
+		check(t, r.SetCompression(AsBFloat16))
 		running := []float32{float32(g.Rank())}
 		check(t, r.SyncBuffers(1, Param("running", running)))
 		is(t, running[0], float32(1))
