@@ -314,7 +314,8 @@ TUTTI_API tutti_status tutti_reducer_sync_buffers(tutti_reducer* reducer,
  *  @param reducer       borrowed
  *  @param hook          see tutti_bucket_hook; NULL: the reducer reduces buckets again
  *  @param user          passed to the hook unchanged
- *  @param release_user  NULL, or called with `user` once the hook is not called any more
+ *  @param release_user  NULL, or called with `user` once the hook is not called any more; after
+ *                       tutti_reducer_release that is in the background
  *  @param error         NULL, or filled in if the call fails
  *  Blocks:  never
  *  Threads: any
