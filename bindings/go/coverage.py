@@ -27,16 +27,12 @@ OTHERWISE = {
         tutti_error_init tutti_store_options_init tutti_store_call_options_init
         tutti_tcp_store_options_init tutti_reduce_op_options_init tutti_group_options_init
         tutti_new_group_options_init tutti_destroy_options_init tutti_call_options_init
-        tutti_coalescing_options_init tutti_memory_options_init tutti_object_options_init""",
+        tutti_coalescing_options_init tutti_memory_options_init tutti_object_options_init
+        tutti_reducer_options_init tutti_bucket_init""",
     "slices go in as they are; tensors of DLPack come from C": """
         tutti_buffer_from_dlpack tutti_buffer_from_dlpack_versioned""",
-    "the reducer has no form of Go's own yet: internal/raw alone has it": """
-        tutti_reducer_create tutti_reducer_gradient tutti_reducer_generation
-        tutti_reducer_get_bucket tutti_reducer_begin_forward tutti_reducer_begin
-        tutti_reducer_mark_ready tutti_reducer_mark_unused tutti_reducer_finish
-        tutti_reducer_next_bucket tutti_reducer_is_used tutti_reducer_sync_buffers
-        tutti_reducer_set_hook tutti_reducer_set_compression tutti_reducer_logging_data
-        tutti_reducer_release tutti_reducer_options_init tutti_bucket_init""",
+    "not yet: hooks, buckets one by one, passes that end as a work": """
+        tutti_reducer_set_hook tutti_reducer_next_bucket tutti_reducer_get_bucket""",
     "a process of Go has threads, and so cannot fork": "tutti_spawn tutti_spawn_options_init",
 }
 

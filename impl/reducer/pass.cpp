@@ -230,7 +230,7 @@ std::optional<Reducer::Bucket> Reducer::next_bucket() {
         throw Error(TUTTI_ERR_PENDING, cat("bucket ", taken_, " is not reduced after ",
                                            group_->timeout_ms(), " ms; the pass continues"));
     }
-    check_sound();
+    if (!failure_.ok()) throw Error(failure_);
     return make_bucket(taken_++);
 }
 

@@ -102,7 +102,7 @@ private:
     void exchange_used(const BucketLayout::Bucket& bucket);
     void give_own(const BucketLayout::Bucket& bucket);
     void exchange_arrivals();
-    void end_buckets();
+    void end_buckets() TUTTI_REQUIRES(mutex_);
     void fail(Status status) noexcept;
 
     void check_idle() const TUTTI_REQUIRES(mutex_);

@@ -221,11 +221,11 @@ TUTTI_API tutti_status tutti_reducer_begin(tutti_reducer* reducer, uint32_t sync
  *  @param reducer   borrowed
  *  @param index     of the parameter, from 0; once in a pass, or as often as in the first pass if
  *                   options.static_graph is 1
- *  @param gradient  NULL: the gradient is in its place in the bucket; else the program's own, of the
- *                   parameter's count and dtype. It is copied into the bucket, in a pass that is
- *                   synchronised, and the result is copied back before the pass ends. Borrowed until
- *                   a synchronised pass has ended. A program that accumulates gives all that it has
- *                   accumulated; with options.keep_micro_batches, this pass's gradient alone
+ *  @param gradient  NULL: the gradient is in its place in the bucket; else the program's own, with
+ *                   the parameter's count and dtype. It is copied into the bucket, in a pass that
+ *                   is synchronised, and the result is copied back before the pass ends. Borrowed
+ *                   until a synchronised pass has ended. A program that accumulates gives all that
+ *                   it has accumulated; with options.keep_micro_batches, this pass's gradient alone
  *  @param error     NULL, or filled in if the call fails
  *  Blocks:  never
  *  Threads: any, also several at once
@@ -268,8 +268,8 @@ TUTTI_API tutti_status tutti_reducer_finish(tutti_reducer* reducer, tutti_work**
  *  once: an optimizer may update its parameters while later buckets travel.
  *  @param reducer     borrowed
  *  @param out_bucket  initialised; receives the bucket, which is valid until the next
- *                     tutti_reducer_begin. Its index is -1 after the last bucket, and in a pass that
- *                     is not synchronised
+ *                     tutti_reducer_begin. Its index is -1 after the last bucket, and in a pass
+ *                     that is not synchronised
  *  @param error       NULL, or filled in if the call fails
  *  Blocks:  until the bucket is reduced, or the reducer's timeout has passed. Call it after
  *           tutti_reducer_finish with a work, or on another thread than the one that marks
@@ -314,7 +314,8 @@ TUTTI_API tutti_status tutti_reducer_sync_buffers(tutti_reducer* reducer,
  *  @param reducer       borrowed
  *  @param hook          see tutti_bucket_hook; NULL: the reducer reduces buckets again
  *  @param user          passed to the hook unchanged
- *  @param release_user  NULL, or called with `user` once the hook is not called any more
+ *  @param release_user  NULL, or called with `user` once the hook is not called any more; after
+ *                       tutti_reducer_release that is in the background
  *  @param error         NULL, or filled in if the call fails
  *  Blocks:  never
  *  Threads: any
@@ -327,7 +328,8 @@ TUTTI_API tutti_status tutti_reducer_set_hook(tutti_reducer* reducer, tutti_buck
                                               tutti_error* error);
 
 /** Makes gradients travel in fewer bytes: float32, float64, complex64 and complex128; others travel
- *  as they are. Quantised ones have no part in options.predivide. All ranks call it between the same passes. It replaces the hook before it.
+ *  as they are. Quantised ones have no part in options.predivide. All ranks call it between the
+ *  same passes. It replaces the hook before it.
  *  @param reducer      borrowed
  *  @param compression  a TUTTI_COMPRESSION_ value, the same on all ranks
  *  @param error        NULL, or filled in if the call fails

@@ -111,26 +111,28 @@ static void count_release(void* user) {
 static void a_hook_takes_the_place_of_the_reduction(rank_context* me) {
     model of = model_of(me, floats, 1);
     const tutti_reducer_options options = small_buckets();
-    hooked mine = {0, 0, 0, -1}, other = {0, 0, 0, 1};
+    /* The last one is released in the background, with the reducer. */
+    static hooked first[2], last[2];
+    hooked *const mine = &first[me->rank], *const other = &last[me->rank];
+    mine->fails_at = -1;
+    other->fails_at = me->rank == 1 ? 1 : -1;
     tutti_bucket bucket = TUTTI_BUCKET_INIT;
     RANK_OK(me, model_create(&of, me->group, &options));
-    RANK_OK(me,
-            tutti_reducer_set_hook(of.reducer, twice_the_sum, &mine, count_release, &me->error));
+    RANK_OK(me, tutti_reducer_set_hook(of.reducer, twice_the_sum, mine, count_release, &me->error));
     mark_all(&of, 0);
     RANK_OK(me, tutti_reducer_finish(of.reducer, NULL, &me->error));
     expect_means(&of, 0, 2.0 * me->size, 0);
     RANK_OK(me, tutti_reducer_get_bucket(of.reducer, 0, &bucket, &me->error));
-    RANK_EXPECT(me, mine.calls == bucket.bucket_count && mine.next == 0 && mine.releases == 0);
+    RANK_EXPECT(me, mine->calls == bucket.bucket_count && mine->next == 0 && mine->releases == 0);
     RANK_OK(me, tutti_reducer_set_hook(of.reducer, NULL, NULL, NULL, &me->error));
-    RANK_EXPECT(me, mine.releases == 1);
+    RANK_EXPECT(me, mine->releases == 1);
     mark_all(&of, 1);
     RANK_OK(me, tutti_reducer_finish(of.reducer, NULL, &me->error));
     expect_means(&of, 1, 1, 0);
     /* One that fails on one rank fails the reducers of all. */
-    if (me->rank != 1) other.fails_at = -1;
     RANK_EXPECT(me, rank_sum(me, me->group, 1) == me->size);
     RANK_OK(me,
-            tutti_reducer_set_hook(of.reducer, twice_the_sum, &other, count_release, &me->error));
+            tutti_reducer_set_hook(of.reducer, twice_the_sum, other, count_release, &me->error));
     RANK_OK(me, tutti_reducer_begin(of.reducer, 1, &me->error));
     for (int64_t i = 0; i < of.count; ++i) {
         const tutti_status marked = tutti_reducer_mark_ready(of.reducer, i, NULL, &me->error);
@@ -308,6 +310,59 @@ static void what_a_reducer_does_is_told(rank_context* me) {
 }
 RANK_TEST(what_a_reducer_does_is_told, 2)
 
+static char said[8192];
+
+static void hear(tutti_log_level level, const char* message, void* user) {
+    (void)level, (void)user;
+    strncat(said, message, sizeof said - strlen(said) - 1);
+    strncat(said, "\n", sizeof said - strlen(said) - 1);
+}
+
+static void two_layers(rank_context* me) {
+    model of;
+    memset(&of, 0, sizeof of);
+    of.me = me;
+    model_add(&of, "a.weight", 100, TUTTI_FLOAT32);
+    model_add(&of, "b.weight", 10, TUTTI_FLOAT32);
+    tutti_reducer_options options = TUTTI_REDUCER_OPTIONS_INIT;
+    options.find_unused_parameters = 1;
+    RANK_OK(me, model_create(&of, me->group, &options));
+    RANK_OK(me, tutti_reducer_begin(of.reducer, 1, &me->error));
+    RANK_OK(me, tutti_reducer_mark_ready(of.reducer, 1, NULL, &me->error));
+    RANK_OK(me, tutti_reducer_finish(of.reducer, NULL, &me->error));
+    model_free(&of);
+}
+
+/* torch's document shows them for a model of 440 bytes. */
+static void the_log_tells_of_the_reducer_and_its_passes(void** state) {
+    static const char* const lines[] = {"[Rank 0]: DDP Initialized with:",
+                                        "bucket_cap_bytes: 26214400",
+                                        "find_unused_parameters: 1",
+                                        "num_parameter_tensors: 2",
+                                        "total_parameter_size_bytes: 440",
+                                        "world_size: 1",
+                                        "bucket_sizes: 440",
+                                        "dtypes: float32",
+                                        "unused_parameter_size=400",
+                                        "Unused parameters: 0 \"a.weight\"",
+                                        "Avg forward compute time: 0",
+                                        "Avg backward compute time: ",
+                                        "Avg backward comm. time: ",
+                                        "Avg backward comm/comp overlap time: "};
+    const tutti_debug_level before = tutti_get_debug_level();
+    (void)state;
+    EXPECT_OK(tutti_set_log_callback(hear, NULL, NULL, TUTTI_LOG_INFO, &error));
+    EXPECT_OK(tutti_set_debug_level(TUTTI_DEBUG_DETAIL, &error));
+    RUN(1, two_layers);
+    EXPECT_OK(tutti_set_debug_level(before, &error));
+    EXPECT_OK(tutti_set_log_callback(NULL, NULL, NULL, TUTTI_LOG_OFF, &error));
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i) {
+        if (strstr(said, lines[i]) != NULL) continue;
+        print_error("no \"%s\" in:\n%s", lines[i], said);
+        fail();
+    }
+}
+
 int main(int count, char** arguments) {
     const struct CMUnitTest tests[] = {
         TEST(buckets_come_one_after_the_other_on_ranks),
@@ -317,6 +372,7 @@ int main(int count, char** arguments) {
         TEST(short_floats_hold_what_they_can_on_ranks),
         TEST(any_number_of_ranks_gets_the_same_bits),
         TEST(what_a_reducer_does_is_told_on_ranks),
+        TEST(the_log_tells_of_the_reducer_and_its_passes),
     };
     if (count > 1) backend = arguments[1];
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -192,7 +192,7 @@ static void unused_parameters_flip_at_random(rank_context* me) {
     tutti_reducer_options options = small_buckets();
     options.find_unused_parameters = 1;
     RANK_OK(me, model_create(&of, me->group, &options));
-    for (int64_t pass = 0; pass < 40 && !me->failed; ++pass) {
+    for (int64_t pass = 0; pass < 200 && !me->failed; ++pass) {
         RANK_OK(me, tutti_reducer_begin(of.reducer, 1, &me->error));
         for (int64_t i = of.count - 1; i >= 0; --i) {
             const int is_own = (pass + i) % 2 == 0;
