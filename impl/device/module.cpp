@@ -29,6 +29,7 @@ std::vector<std::string> places(tutti_device_type type) {
     std::vector<std::string> all;
     if (const std::string folder = own_folder(); !folder.empty()) {
         all.push_back(cat(folder, "/", file));
+        all.push_back(cat(folder, "/tutti/", file));
     }
     all.push_back(file);
     return all;
