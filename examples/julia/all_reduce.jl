@@ -4,5 +4,5 @@ using Tutti
 
 init_process_group() do
     sum = allreduce(get_rank() + 1.0, +)
-    println("rank ", get_rank(), " of ", get_world_size(), ": sum = ", sum)
+    println("rank $(get_rank()) of $(get_world_size()): sum = $sum")
 end

@@ -43,6 +43,7 @@ std::vector<std::string> places(const std::string& name) {
     std::vector<std::string> all;
     if (const std::string folder = own_folder(); !folder.empty()) {
         all.push_back(cat(folder, "/", file));
+        all.push_back(cat(folder, "/tutti/", file));
     }
     all.push_back(file);
     return all;
