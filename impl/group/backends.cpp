@@ -17,10 +17,10 @@ bool has_no_device(const FlatCall& call) {
 }
 
 // What stands in memory of the CPU, if it is on no other device.
-bool has_buffers(const FlatCall& call) {
+bool needs_memory(const FlatCall& call) {
     const bool has_none = call.kind == FlatCall::Kind::Barrier || has_no_device(call);
-    return !has_none &&
-           (call.kind != FlatCall::Kind::Coalesced || std::ranges::any_of(call.calls, has_buffers));
+    return !has_none && (call.kind != FlatCall::Kind::Coalesced ||
+                         std::ranges::any_of(call.calls, needs_memory));
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ void Backends::refuse_cpu(const char* calls) const {
 }
 
 void Backends::check(const Route& route, const FlatCall& call) const {
-    if (!only_others_.empty() && route.device == TUTTI_CPU && has_buffers(call)) {
+    if (!only_others_.empty() && route.device == TUTTI_CPU && needs_memory(call)) {
         refuse_cpu(call_name(call));
     }
     const std::string what = beyond(route.can, call);

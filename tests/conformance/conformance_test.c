@@ -99,15 +99,15 @@ static verdict try_cell(attempt* me, const settings* chosen, const collective* w
     if (status != TUTTI_OK) return complain(me, message, status);
     status = what->call(me);
     tutti_reduce_op_release(me->op); /* a call that runs keeps it */
+    if (chosen->may_refuse && status == TUTTI_ERR_UNSUPPORTED) {
+        return expect_refusal(me, status, TUTTI_ERR_UNSUPPORTED,
+                              strstr(message, chosen->backend) != NULL);
+    }
     if (is_refusal(chosen, what, me->cell)) {
         return expect_refusal(me, status, TUTTI_ERR_INVALID_ARGUMENT,
                               names_op_and_dtype(message, me->cell));
     }
     if (is_lacking(chosen->lacks, what, me->cell)) {
-        return expect_refusal(me, status, TUTTI_ERR_UNSUPPORTED,
-                              strstr(message, chosen->backend) != NULL);
-    }
-    if (chosen->may_refuse && status == TUTTI_ERR_UNSUPPORTED) {
         return expect_refusal(me, status, TUTTI_ERR_UNSUPPORTED,
                               strstr(message, chosen->backend) != NULL);
     }
