@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "arguments.hpp"
-#include "backend/registry.hpp"
+#include "backend/backend_map.hpp"
 #include "base/environment.hpp"
 #include "buffers.hpp"
 #include "group/all_gather.hpp"
@@ -42,9 +42,10 @@ tutti_group* existing_world() {
 // A name that is not known, or a malformed variable, is refused before anybody meets.
 std::string read_backend(const char* backend) {
     try {
-        std::string resolved = tutti::resolve_backend(backend == nullptr ? "" : backend);
+        const std::string given = backend == nullptr ? "" : backend;
+        tutti::resolve_backends(given);
         tutti::check_environment();
-        return resolved;
+        return given;
     } catch (const tutti::Error& error) {
         throw capi::Refusal(error.status());  // the function's name goes first
     }

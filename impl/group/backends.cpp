@@ -16,24 +16,51 @@ bool has_no_device(const FlatCall& call) {
            call.kind == FlatCall::Kind::MonitoredBarrier || call.kind == FlatCall::Kind::Alloc;
 }
 
+// What stands in memory of the CPU, if it is on no other device.
+bool needs_memory(const FlatCall& call) {
+    const bool has_none = call.kind == FlatCall::Kind::Barrier || has_no_device(call);
+    return !has_none && (call.kind != FlatCall::Kind::Coalesced ||
+                         std::ranges::any_of(call.calls, needs_memory));
+}
+
 }  // namespace
 
-void Backends::add(tutti_device_type device, std::unique_ptr<Backend> backend) {
+void Backends::open(BackendMap& map, const BackendPlace& place) {
+    if (!map.has_cpu) only_others_ = map.name();
+    for (BackendMap::Entry& entry : map.entries) {
+        const auto is_same = [&](const Route& route) { return route.known_as == entry.name; };
+        const auto found = std::ranges::find_if(routes_, is_same);
+        const bool is_open = found != routes_.end() && !entry.name.empty();
+        if (is_open) {
+            add(entry.device, *found->backend, nullptr);
+        } else {
+            BackendPlace there = place;
+            there.device = {entry.device,
+                            place.device.type == entry.device ? place.device.index : 0};
+            auto backend = make_backend(entry.name, there);
+            Backend& opened = *backend;
+            add(entry.device, opened, std::move(backend));
+        }
+        if (entry.name.empty()) entry.name = static_backend_name(routes_.back().name);
+        routes_.back().known_as = entry.name;
+    }
+}
+
+void Backends::add(tutti_device_type device, Backend& backend, std::unique_ptr<Backend> owned) {
     Route route;
     route.device = device;
-    route.inlined = backend->as_inline();
-    route.name = backend->name();
-    route.can = backend->capabilities();
-    route.can_all = route.can == Capabilities{};
-    if (!route.can.devices.has(device)) {
-        throw Error(TUTTI_ERR_UNSUPPORTED,
-                    cat("backend \"", route.name, "\" does not serve devices of type ", device));
-    }
+    route.backend = &backend;
+    route.inlined = backend.as_inline();
+    route.name = backend.name();
+    route.can = backend.capabilities();
+    route.can_all = route.can == Capabilities{} && (device != TUTTI_CPU || only_others_.empty());
     if (route.can.completion == Completion::Polled) {
-        route.poller = std::make_shared<Poller>(*backend);
+        const auto same =
+            std::ranges::find(routes_, &backend, [](const Route& other) { return other.backend; });
+        route.poller = same != routes_.end() ? same->poller : std::make_shared<Poller>(backend);
     }
     if (route.inlined == nullptr) route.deadlines = Alarm::shared();
-    route.backend = std::move(backend);
+    route.owned = std::move(owned);
     routes_.push_back(std::move(route));
 }
 
@@ -44,7 +71,7 @@ void Backends::stage(tutti_device_type device, int rank, int ranks) {
     if (cpu_backend == nullptr || has_one) return;
     auto backend = std::make_unique<staged::Staged>(device, *cpu_backend, rank, ranks);
     staged_ = backend.get();
-    add(device, std::move(backend));
+    add(device, *staged_, std::move(backend));
     routes_.back().staged = staged_;
 }
 
@@ -60,39 +87,61 @@ const Route& Backends::find(tutti_device_type device, const char* calls) const {
                     device_type_name(device)));
 }
 
-void Backends::check(const Route& route, const FlatCall& call) {
+void Backends::refuse_cpu(const char* calls) const {
+    throw Error(TUTTI_ERR_UNSUPPORTED,
+                cat(calls, ": backend \"", only_others_, "\" does not serve devices of type cpu"));
+}
+
+void Backends::check(const Route& route, const FlatCall& call) const {
+    if (!only_others_.empty() && route.device == TUTTI_CPU && needs_memory(call)) {
+        refuse_cpu(call_name(call));
+    }
     const std::string what = beyond(route.can, call);
     if (what.empty()) return;
     throw Error(TUTTI_ERR_UNSUPPORTED, cat("backend \"", route.name, "\" does not support ", what));
 }
 
-void Backends::check_messages(bool has_bytes) const {
-    if (!cpu().can.messages) {
-        throw Error(TUTTI_ERR_UNSUPPORTED, cat("backend \"", cpu().name,
+void Backends::check_messages(tutti_device_type device, bool has_bytes) const {
+    const Route& route = has_bytes ? cpu() : of_messages(device);
+    if (!only_others_.empty() && !has_bytes && device == TUTTI_CPU) refuse_cpu("messages");
+    if (!route.can.messages) {
+        throw Error(TUTTI_ERR_UNSUPPORTED, cat("backend \"", route.name,
                                                "\" does not support messages between two ranks"));
     }
-    if (!has_bytes || cpu().can.byte_messages) return;
-    throw Error(TUTTI_ERR_UNSUPPORTED, cat("backend \"", cpu().name,
+    if (!has_bytes || route.can.byte_messages) return;
+    throw Error(TUTTI_ERR_UNSUPPORTED, cat("backend \"", route.name,
                                            "\" does not support messages whose size the receiver "
                                            "does not know: objects and byte strings"));
 }
 
+bool Backends::cancel(const Work& receive) noexcept {
+    return std::ranges::any_of(routes_,
+                               [&](const Route& route) { return route.backend->cancel(receive); });
+}
+
 void Backends::abort(const Status& status) noexcept {
-    for (const Route& route : routes_) route.backend->abort(status);
+    for (const Route& route : routes_) {
+        if (route.owned) route.owned->abort(status);
+    }
 }
 
 void Backends::leave() noexcept {
-    for (const Route& route : routes_) route.backend->leave();
+    for (const Route& route : routes_) {
+        if (route.owned) route.owned->leave();
+    }
 }
 
 void Backends::left(int rank) noexcept {
-    for (const Route& route : routes_) route.backend->left(rank);
+    for (const Route& route : routes_) {
+        if (route.owned) route.owned->left(rank);
+    }
 }
 
 void Backends::close() noexcept {
     for (auto route = routes_.rbegin(); route != routes_.rend(); ++route) {
+        if (!route->owned) continue;
         if (route->poller) route->poller->close();
-        route->backend.reset();  // the CPU's last: others may use it
+        route->owned.reset();  // the CPU's last: others may use it
     }
 }
 

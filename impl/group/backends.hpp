@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "backend/backend_map.hpp"
 #include "backend/inline_backend.hpp"
+#include "backend/registry.hpp"
 #include "backend/staged/staged.hpp"
 #include "poller.hpp"
 #include "work/alarm.hpp"
@@ -23,10 +25,12 @@ inline tutti_device_type device_of(const FlatCall& call) {
 // gone.
 struct Route {
     tutti_device_type device = TUTTI_CPU;
-    std::unique_ptr<Backend> backend;
+    Backend* backend = nullptr;
+    std::unique_ptr<Backend> owned;    // the same, of the first route that it serves
     InlineBackend* inlined = nullptr;  // the same, if its collectives end inline
     staged::Staged* staged = nullptr;  // the same, if it copies data to the CPU's backend
     std::string name;
+    std::string known_as;  // in the map
     Capabilities can;
     bool can_all = false;              // all calls for the CPU
     std::shared_ptr<Poller> poller;    // of a polled one
@@ -35,10 +39,12 @@ struct Route {
 
 class Backends {
 public:
-    // The CPU's first. UNSUPPORTED if the backend does not serve the device.
-    void add(tutti_device_type device, std::unique_ptr<Backend> backend);
+    // Opens all of the map, and notes which the ranks have chosen. All ranks of the group call it.
+    void open(BackendMap& map, const BackendPlace& place);
     // Calls on that type of device go through memory of the CPU, unless there is a backend for it.
     void stage(tutti_device_type device, int rank, int ranks);
+    // Takes a receive back, of whichever has it.
+    bool cancel(const Work& receive) noexcept;
     // UNSUPPORTED, naming the device, if the group has no backend for it.
     [[nodiscard]] const Route& of(const FlatCall& call) const {
         return device_of(call) == TUTTI_CPU ? routes_.front() : find(call);
@@ -50,7 +56,7 @@ public:
         if (const Route& route = of(call); !route.can_all) check(route, call);
     }
     // Also of messages; `has_bytes`: of as many bytes as come.
-    void check_messages(bool has_bytes) const;
+    void check_messages(tutti_device_type device, bool has_bytes) const;
     // Of messages with buffers on that type of device.
     [[nodiscard]] const Route& of_messages(tutti_device_type device) const {
         return device == TUTTI_CPU ? routes_.front() : find(device, "messages");
@@ -69,11 +75,14 @@ public:
     void close() noexcept;
 
 private:
-    static void check(const Route& route, const FlatCall& call);
+    void add(tutti_device_type device, Backend& backend, std::unique_ptr<Backend> owned);
+    void check(const Route& route, const FlatCall& call) const;
+    [[noreturn]] void refuse_cpu(const char* calls) const;
     [[nodiscard]] const Route& find(const FlatCall& call) const;
     [[nodiscard]] const Route& find(tutti_device_type device, const char* calls) const;
 
     std::vector<Route> routes_;  // the CPU's first
+    std::string only_others_;    // the backend that serves other devices than the CPU; "": none
     staged::Staged* staged_ = nullptr;
 };
 

@@ -19,29 +19,18 @@ namespace {
 constexpr int most_ranks = 1 << 16;
 
 // What all ranks must say alike.
-std::string same_on_all(const GroupOptions& options, const std::string& backend) {
-    std::string lacks;
-    std::string names = backend.empty() ? "not given" : static_backend_name(backend);
-    const auto add = [&lacks](const std::string& name) {
-        lacks += cat("\nbackend ", static_backend_name(name), " lacks ",
-                     lacks_of(capabilities_of(name)));
-    };
-    if (!backend.empty()) add(backend);  // those that are chosen from lack nothing
-    for (const auto& [device, given] : options.devices) {
-        const std::string name = resolve_backend(given);
-        names += cat(",device_", device, ":", static_backend_name(name));
-        add(name);
-    }
-    return cat("options.reproducible is ", options.reproducible ? 1 : 0, "\nbackend is ", names,
-               lacks);
+std::string same_on_all(const GroupOptions& options, const BackendMap& map) {
+    return cat("options.reproducible is ", options.reproducible ? 1 : 0, "\nbackend is ",
+               map.text(), map.lacks());
 }
 
 // All ranks: processes, or threads of one process if the backend joins those.
-std::shared_ptr<World> bootstrap(const GroupOptions& options, const std::string& backend,
+std::shared_ptr<World> bootstrap(const GroupOptions& options, const BackendMap& map,
                                  const Deadline& deadline) {
     if (options.size == 1) return world_of_one();
-    const std::string same = same_on_all(options, backend);
-    auto* const how = joins_threads(backend) ? bootstrap_threads : bootstrap_processes;
+    const std::string same = same_on_all(options, map);
+    const bool has_threads = joins_threads(map.entries.front().name);
+    auto* const how = has_threads ? bootstrap_threads : bootstrap_processes;
     return how(options.store, options.rank, options.size, same, deadline);
 }
 
@@ -70,13 +59,15 @@ Group::Group(const GroupOptions& options)
       global_ranks_(all_ranks(options.size)),
       tree_(std::make_shared<GroupTree>()),
       ticket_queue_(std::make_unique<TicketQueue>()) {
-    const std::string backend = resolve_backend(options.backend);
+    backend_map_ = resolve_backends(options.backend);
     const Deadline deadline = Deadline::after_ms(options.timeout_ms);
     try {
-        membership_ = std::make_unique<Membership>(bootstrap(options, backend, deadline), 0,
+        membership_ = std::make_unique<Membership>(bootstrap(options, backend_map_, deadline), 0,
                                                    all_ranks(options.size));
         membership_->set_compares_first(compares_first_);
-        make_backends(backend, options, deadline);
+        store_ = options.store;
+        backends_.open(backend_map_, {*membership_, deadline, store_, bound_});
+        adopt_backends();
     } catch (...) {
         Status status = current_status();
         blame_own_exhaustion(status, rank_);
@@ -86,18 +77,11 @@ Group::Group(const GroupOptions& options)
     }
 }
 
-void Group::make_backends(const std::string& backend, const GroupOptions& options,
-                          const Deadline& deadline) {
-    store_ = options.store;
-    backends_.add(TUTTI_CPU, make_backend(backend, {*membership_, deadline, store_}));
-    backend_ = backends_.cpu().backend.get();
-    for (const auto& [device, name] : options.devices) {
-        const Device first{device, options.bound.type == device ? options.bound.index : 0};
-        backends_.add(device,
-                      make_backend(resolve_backend(name), {*membership_, deadline, store_, first}));
-    }
+void Group::adopt_backends() {
     backends_.stage(TUTTI_CUDA, rank_, size_);
-    backend_name_ = static_backend_name(backend_->name());
+    backend_ = backends_.cpu().backend;
+    backend_name_ =
+        backend_map_.has_cpu ? static_backend_name(backend_->name()) : backend_map_.name();
     learn_hosts();
     membership_->subscribe(listener_);
 }

@@ -29,7 +29,7 @@ namespace tutti {
 class Coalescing;
 
 struct GroupOptions {
-    std::string backend;  // "" chooses for the CPU
+    std::string backend;  // of a name, or of each type of device: "cpu:gloo,cuda:nccl"
     std::shared_ptr<Store> store;
     int rank = 0;
     int size = 1;
@@ -37,8 +37,6 @@ struct GroupOptions {
     int64_t timeout_ms = 1'800'000;  // -1: never
     bool reproducible = false;       // the same on all ranks
     Device bound{};                  // the one device of this rank's calls; the CPU: none
-    // Backends for other devices than the CPU, by type; the same on all ranks.
-    std::vector<std::pair<tutti_device_type, std::string>> devices{};
 };
 
 // How a collective is issued, beside what it is.
@@ -163,7 +161,8 @@ private:
         Device bound;
         std::vector<int> global_ranks;
         std::unique_ptr<Membership> membership;
-        std::unique_ptr<Backend> backend;
+        BackendMap backend_map;
+        Backends backends;
     };
     // Passes events of the membership on.
     class Listener final : public MembershipListener {
@@ -195,8 +194,7 @@ private:
     void compare_calls(const FlatCall& call, uint64_t sequence, const Deadline& deadline);
     // False if the call is no monitored barrier.
     bool pass_monitored_barrier(const FlatCall& call, uint64_t sequence, const Deadline& deadline);
-    void make_backends(const std::string& backend, const GroupOptions& options,
-                       const Deadline& deadline);
+    void adopt_backends();
     void give_up(const Status& status) noexcept;
     void learn_hosts();
     // Takes the call apart.
@@ -295,6 +293,7 @@ private:
     uint64_t steps_ TUTTI_GUARDED_BY(mutex_) = 0;
     std::map<uint64_t, uint64_t> steps_of_some_ TUTTI_GUARDED_BY(mutex_);
     std::unique_ptr<Membership> membership_;
+    BackendMap backend_map_;
     Backends backends_;
     Backend* backend_ = nullptr;  // the CPU's
     Listener listener_{backends_};

@@ -21,6 +21,11 @@ std::string detail(const Receive& call) {
                                      : cat(" from rank ", call.source, " (tag ", call.tag, ")");
 }
 
+// Not in the call that starts it.
+bool ends_later(const Route& route) {
+    return route.inlined == nullptr;
+}
+
 template <typename Call>
 const Device& place_of(const Call& call) {
     return call.buffer.device;
@@ -111,7 +116,7 @@ private:
 bool Group::cancel(const Work& receive) noexcept {
     try {
         const Entry entry(*this, "cancel");
-        return backend_->cancel(receive);
+        return backends_.cancel(receive);
     } catch (...) {
         return false;
     }
@@ -121,7 +126,7 @@ template <typename Call>
 void Group::check_message(const Call& call) const {
     check(call, size_);
     check_bound(place_of(call), "the buffer is on");
-    backends_.check_messages(call.content != Content::Elements);
+    backends_.check_messages(place_of(call).type, call.content != Content::Elements);
 }
 
 template <typename Call>
@@ -129,9 +134,9 @@ std::shared_ptr<Work> Group::work_of(const Call& call) {
     const auto what = [name = call_name(call), detail = detail(call), label = label()] {
         return cat(name, detail, " on ", label);
     };
-    const Route& route = backends_.cpu();
+    const Route& route = backends_.of_messages(place_of(call).type);
     const auto entry =
-        route.inlined == nullptr ? std::make_shared<Entry>(*this, call_name(call)) : nullptr;
+        ends_later(route) ? std::make_shared<Entry>(*this, call_name(call)) : nullptr;
     if constexpr (std::is_same_v<Call, Receive>) {
         return std::make_shared<ReceiveWork>(*this, what, call_name(call), route.poller, entry);
     } else {
@@ -209,7 +214,10 @@ int Group::await_message(const Call& call, int64_t timeout_ms) {
 template <typename Call>
 std::shared_ptr<Work> Group::start_message(const Call& call, const Deadline& until) {
     if constexpr (std::is_same_v<Call, Receive>) {
-        if (call.buffer.device.type != TUTTI_CPU) return start_landing(call, until);
+        const tutti_device_type device = call.buffer.device.type;
+        if (device != TUTTI_CPU && backends_.of_messages(device).staged != nullptr) {
+            return start_landing(call, until);
+        }
     }
     auto work = work_of(call);
     keep_until_done(*work, memory_of(call));
@@ -314,7 +322,7 @@ void Group::run(const Send& call, int64_t timeout_ms) {
                     cat("group_dst is ", call.destination,
                         ", this rank itself, which only a send with a work can reach"));
     }
-    if (backends_.cpu().inlined == nullptr) {
+    if (ends_later(backends_.of_messages(place_of(call).type))) {
         await_message(call, timeout_ms);
         return;
     }
@@ -330,7 +338,8 @@ int Group::run(const Receive& call, int64_t timeout_ms) {
                     cat("group_src is ", call.source,
                         ", this rank itself, from which only a receive with a work can receive"));
     }
-    if (backends_.cpu().inlined == nullptr) return await_message(call, timeout_ms);
+    if (ends_later(backends_.of_messages(place_of(call).type)))
+        return await_message(call, timeout_ms);
     int source = -1;
     run_message(
         call,

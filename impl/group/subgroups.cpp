@@ -43,8 +43,7 @@ public:
     Splitting(Group& parent, const SplitOptions& options)
         : parent_(parent),
           options_(options),
-          backend_(options.backend.empty() ? parent.backend_name_
-                                           : resolve_backend(options.backend)),
+          map_(options.backend.empty() ? parent.backend_map_ : resolve_backends(options.backend)),
           reproducible_(options.reproducible.value_or(parent.reproducible_)),
           bound_(parent.bound_device_for(options.bound)),
           deadline_(parent.deadline(options.timeout_ms)) {
@@ -102,8 +101,7 @@ private:
         std::vector<std::string> phrases = options_.arguments;
         if (options_.parts.empty()) return phrases;
         phrases.push_back(parts_text(options_.parts));
-        phrases.push_back(cat("backend ", static_backend_name(backend_), " lacking ",
-                              lacks_of(capabilities_of(backend_))));
+        phrases.push_back(cat("backend ", map_.described()));
         phrases.push_back(cat("reproducible ", reproducible_ ? "on" : "off"));
         return phrases;
     }
@@ -116,7 +114,8 @@ private:
         // Opening may take time, in which the parent may be destroyed.
         entry_.reset();
         try {
-            result.backend = make_backend(backend_, {members, deadline_, parent_.store_});
+            result.backend_map = map_;
+            result.backends.open(result.backend_map, {members, deadline_, parent_.store_, bound_});
         } catch (const Error& error) {
             Status status = error.status();
             members.report({status.code, status.rank < 0 ? members.rank() : status.rank, 0,
@@ -149,7 +148,7 @@ private:
 
     Group& parent_;
     const SplitOptions& options_;
-    const std::string backend_;
+    const BackendMap map_;
     const bool reproducible_;
     const Device bound_;
     const Deadline deadline_;
@@ -171,14 +170,11 @@ Group::Group(SplitResult result, Group& parent)
       tree_(parent.tree_),
       store_(parent.store_),
       membership_(std::move(result.membership)),
+      backend_map_(std::move(result.backend_map)),
+      backends_(std::move(result.backends)),
       ticket_queue_(std::make_unique<TicketQueue>()) {
     membership_->set_compares_first(compares_first_);
-    backends_.add(TUTTI_CPU, std::move(result.backend));
-    backends_.stage(TUTTI_CUDA, rank_, size_);
-    backend_ = backends_.cpu().backend.get();
-    backend_name_ = static_backend_name(backend_->name());
-    learn_hosts();
-    membership_->subscribe(listener_);
+    adopt_backends();
 }
 
 // Every rank counts the groups it helps to make, so all know the next one by the same name.

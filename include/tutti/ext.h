@@ -191,7 +191,7 @@ typedef struct tutti_backend_host {
     void (*finish)(const tutti_backend_call* call, tutti_status status, int32_t source,
                    const tutti_error* error);
     /** Gives `size` bytes, any number, and receives those of all ranks at `output`, in their order;
-     *  `size` is the same on all. Only inside `open` and `split`, on all ranks in one order.
+     *  `size` is the same on all. Only inside `open`, on all ranks in one order.
      *  Blocks until all have called it, or one of them failed. */
     tutti_status (*all_gather)(const tutti_backend_place* place, const void* input, size_t size,
                                void* output, tutti_error* error);
@@ -213,11 +213,11 @@ typedef struct tutti_backend_host {
                              tutti_error* error);
 } tutti_backend_host;
 
-/** Where a backend is opened: one rank of a group. Valid during `open` and `split`; `host`, `store`
- *  and `store_table` until `close` returns. */
+/** Where a backend is opened: one rank of a group. Valid during `open`; `host`, `store` and
+ *  `store_table` until `close` returns. */
 struct tutti_backend_place {
     uint32_t struct_size;                 /**< of the host's struct */
-    int32_t rank;                         /**< 0 to size - 1; -1 in `split`: of no new group */
+    int32_t rank;                         /**< 0 to size - 1 */
     int32_t size;                         /**< 1 or more */
     tutti_device_type device_type;        /**< the first that it is to serve */
     int32_t device_index;                 /**< that the group is bound to, or 0 */
@@ -237,7 +237,8 @@ struct tutti_backend_place {
 
 /** A backend. The functions return TUTTI_OK or a failure, of which they may write the message, rank
  *  and errno into `error`, which is initialised. They must not throw, longjmp, end their thread or
- *  call functions that wait for the same group. `backend` is what `open` or `split` gave. */
+ *  call functions that wait for the same group. `backend` is what `open` gave. A
+ *  group made from a group opens its own. */
 typedef struct tutti_backend_table {
     uint32_t struct_size; /**< sizeof(tutti_backend_table) */
     uint32_t version;     /**< TUTTI_EXT_VERSION */
@@ -282,11 +283,6 @@ typedef struct tutti_backend_table {
      *  Called when the time of a message is up, or the program cancels a receive. Any thread. NULL:
      *  a message whose time is up makes the host abort the backend. */
     int32_t (*cancel)(void* backend, const tutti_backend_call* call);
-    /** Opens it for the parts of a group that are made together, on all ranks of the parent, in the
-     *  same order; `place->rank` is -1 on ranks of no part, where nothing is given. Ranks of one
-     *  part have the same `part`, 0 or more. NULL, or where only members make a group: `open`. */
-    tutti_status (*split)(void* parent, const tutti_backend_place* place, int32_t part,
-                          void** out_backend, tutti_error* error);
 } tutti_backend_table;
 
 /** What a library gives: `name` in `libtutti-name.so`. */

@@ -100,7 +100,12 @@ TUTTI_API void tutti_new_group_options_init(tutti_new_group_options* options, si
  *                      Another name: a backend that was registered, or one in a library
  *                      libtutti-NAME.so (tutti/ext.h).
  *                      A backend's settings follow its name as in a URL:
- *                      "name?setting=value&setting=value". The backends above have no settings
+ *                      "name?setting=value&setting=value". The backends above have no settings.
+ *                      A name stands for every type of device that the backend serves. A map names
+ *                      one for each type: "cpu:gloo,cuda:other". Calls go by the device of their
+ *                      buffers; calls without, objects and byte strings go to the CPU's. Without a
+ *                      backend for the CPU the ranks choose one for these, and buffers of the CPU
+ *                      are refused. Backends for the CPU alone serve CUDA through its memory
  *  @param init_method  where the ranks meet; NULL: "env://":
  *                      "env://": at MASTER_ADDR and MASTER_PORT, with RANK and WORLD_SIZE. Without
  *                        the last two, the variables of Open MPI, PMI or Slurm count. Without

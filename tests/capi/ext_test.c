@@ -50,6 +50,23 @@ static void a_library_with_a_fault_says_which(void** state) {
     assert_int_equal(tutti_is_backend_available("mailbox"), 1);
 }
 
+static void a_map_names_a_backend_for_each_device(void** state) {
+    tutti_group* group = NULL;
+    (void)state;
+    EXPECT_OK(create("cpu:Mailbox", &group));
+    assert_string_equal(tutti_get_backend(group), "mailbox");
+    EXPECT_OK(tutti_barrier(group, NULL, NULL, &error));
+    tutti_group_release(group);
+    group = NULL;
+    EXPECT_ERROR(create("cpu:gloo,cuda:mailbox", &group), TUTTI_ERR_UNSUPPORTED,
+                 "backend \"mailbox\" does not serve devices of type cuda");
+    EXPECT_ERROR(create("cpu:mailbox?speed=9", &group), TUTTI_ERR_INVALID_ARGUMENT,
+                 "backend is \"mailbox?speed=9\"; mailbox has no settings");
+    EXPECT_ERROR(create("cpu:gloo,moon:gloo", &group), TUTTI_ERR_INVALID_ARGUMENT,
+                 "there is no type of device \"moon\", only cpu, cuda and xpu");
+    assert_null(group);
+}
+
 static void a_variable_names_the_file(void** state) {
     tutti_group* group = NULL;
     (void)state;
@@ -271,6 +288,7 @@ static void calls_that_differ_are_shown(void** state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_library_with_a_fault_says_which),
+        TEST(a_map_names_a_backend_for_each_device),
         TEST(a_variable_names_the_file),
         TEST(a_backend_that_fails_to_open_fails_for_all),
         TEST(a_table_is_checked_when_it_is_registered),

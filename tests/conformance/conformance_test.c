@@ -1,4 +1,4 @@
-/* Does a backend do what the contract says? conformance_test BACKEND [full] [part] [processes]
+/* Does a backend do what the contract says? tutti-conformance BACKEND [full] [part] [processes]
  * [shared|mixed|cuda] [seed N] [ranks N] [only NAME] [lacks NAME/NAME...] tries the matrix with
  * ranks that are threads, and prints what came of every cell. With "processes" each rank is a
  * process that a launcher has started with these arguments, and their number is that of the ranks.
@@ -6,7 +6,8 @@
  * With "part" the ranks are a group made from one that has another rank as well.
  * With "shared" all data lie in memory of tutti_memory_alloc, with "mixed" on every other rank;
  * with "cuda" on a CUDA device, of which each rank has one as far as there are any.
- * "lacks" names collectives, dtypes and ops that the backend says it cannot do, and must refuse.
+ * "lacks" names collectives, dtypes and ops that the backend says it cannot do, and must refuse;
+ * with "may-refuse" it may refuse any. With "store" ranks that are threads meet at that store.
  * A cell that fails ends its group; those behind it are tried in groups of their own. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ typedef struct settings {
     int32_t fewest, most;
     uint64_t seed;
     int is_full, is_part, is_on_device, is_of_processes;
+    int may_refuse; /* what it refuses it lacks */
     enum { OWN, SHARED, MIXED } memory;
 } settings;
 
@@ -97,6 +99,10 @@ static verdict try_cell(attempt* me, const settings* chosen, const collective* w
     if (status != TUTTI_OK) return complain(me, message, status);
     status = what->call(me);
     tutti_reduce_op_release(me->op); /* a call that runs keeps it */
+    if (chosen->may_refuse && status == TUTTI_ERR_UNSUPPORTED) {
+        return expect_refusal(me, status, TUTTI_ERR_UNSUPPORTED,
+                              strstr(message, chosen->backend) != NULL);
+    }
     if (is_refusal(chosen, what, me->cell)) {
         return expect_refusal(me, status, TUTTI_ERR_INVALID_ARGUMENT,
                               names_op_and_dtype(message, me->cell));
@@ -287,7 +293,7 @@ static void try_collective(const settings* chosen, const collective* what, int32
 }
 
 static settings read_arguments(int argc, char** argv) {
-    settings chosen = {NULL, NULL, "", 1, MOST_RANKS, test_seed(), 0, 0, 0, 0, OWN};
+    settings chosen = {NULL, NULL, "", 1, MOST_RANKS, test_seed(), 0, 0, 0, 0, 0, OWN};
     for (int i = 1; i < argc; ++i) {
         const char* const value = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "full") == 0) {
@@ -308,6 +314,10 @@ static settings read_arguments(int argc, char** argv) {
             chosen.fewest = chosen.most = (int32_t)strtol(value, NULL, 10), ++i;
         } else if (strcmp(argv[i], "only") == 0) {
             chosen.only = value, ++i;
+        } else if (strcmp(argv[i], "may-refuse") == 0) {
+            chosen.may_refuse = 1;
+        } else if (strcmp(argv[i], "store") == 0) {
+            run_ranks_store = value, ++i;
         } else if (strcmp(argv[i], "lacks") == 0) {
             chosen.lacks = value, ++i;
         } else {
@@ -317,8 +327,9 @@ static settings read_arguments(int argc, char** argv) {
     if (chosen.backend == NULL || chosen.fewest < 1 || chosen.most > MOST_RANKS ||
         (chosen.is_part && chosen.is_of_processes)) {
         fprintf(stderr,
-                "conformance_test BACKEND [full] [part|processes] [shared|mixed|cuda] [seed N] "
-                "[ranks 1..%d] [only NAME] [lacks NAME/NAME...]\n",
+                "tutti-conformance BACKEND [full] [part|processes] [shared|mixed|cuda] [seed N] "
+                "[ranks 1..%d] [only NAME] [lacks NAME/NAME...] [may-refuse] "
+                "[store NAME:ADDRESS]\n",
                 MOST_RANKS);
         exit(2);
     }

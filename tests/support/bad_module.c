@@ -70,7 +70,6 @@ static const tutti_backend_table table = {
     abort_it,
     NULL,
     NULL,
-    NULL,
     NULL};
 
 static const tutti_module module = {sizeof(tutti_module),

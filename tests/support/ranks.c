@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tutti/ext.h>
+#include <unistd.h>
 
 /* Long enough for any machine; a test that means a timeout gives its own. */
 static const int64_t group_timeout_ms = 60000;
@@ -74,11 +76,33 @@ static void must(int happened, const char* what) {
     abort();
 }
 
+const char* run_ranks_store = NULL;
+
+/* Empty: where there may be keys of others, behind a prefix of its own. */
+static tutti_store* open_store(void) {
+    static int runs;
+    tutti_error error = TUTTI_ERROR_INIT;
+    tutti_store *store = NULL, *fresh = NULL;
+    char name[64] = "", prefix[64];
+    if (run_ranks_store == NULL) {
+        must(tutti_hash_store_create(&store, NULL) == TUTTI_OK, "no hash store");
+        return store;
+    }
+    const char* const colon = strchr(run_ranks_store, ':');
+    must(colon != NULL && (size_t)(colon - run_ranks_store) < sizeof name, "no NAME:ADDRESS");
+    memcpy(name, run_ranks_store, (size_t)(colon - run_ranks_store));
+    const tutti_status status = tutti_store_open(name, colon + 1, 0, &store, &error);
+    must(status == TUTTI_OK, error.message);
+    (void)snprintf(prefix, sizeof prefix, "%d-%d", (int)getpid(), ++runs);
+    must(tutti_prefix_store_create(store, prefix, &fresh, NULL) == TUTTI_OK, "no prefix store");
+    tutti_store_release(store);
+    return fresh;
+}
+
 int run_ranks(const char* backend, int32_t size, rank_function function, void* user) {
     rank_thread* threads = (rank_thread*)calloc((size_t)size, sizeof *threads);
-    tutti_store *store, *meeting;
+    tutti_store *const store = open_store(), *meeting;
     must(threads != NULL, "out of memory");
-    must(tutti_hash_store_create(&store, NULL) == TUTTI_OK, "no hash store");
     must(tutti_prefix_store_create(store, "group", &meeting, NULL) == TUTTI_OK, "no prefix store");
     for (int32_t rank = 0; rank < size; ++rank) {
         rank_thread* thread = &threads[rank];

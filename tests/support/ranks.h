@@ -23,6 +23,9 @@ typedef struct rank_context {
 
 typedef void (*rank_function)(rank_context* me);
 
+/* Where they meet: "NAME:ADDRESS" of a store in a library (tutti/ext.h); NULL: a hash store. */
+extern const char* run_ranks_store;
+
 /* Returns how many ranks failed; what they said is on stderr. Each rank destroys its group in the
  * end, unless it set me->group to NULL. */
 int run_ranks(const char* backend, int32_t size, rank_function function, void* user);

@@ -33,8 +33,9 @@ public:
           size(at.membership.size()),
           can(describe(table, at.settings)) {
         if (at.store) {
-            store_ = make_prefix_store(cat("tutti/backend/", name, "/", at.membership.identity()),
-                                       at.store);
+            store_ = make_prefix_store(
+                cat("tutti/backend/", name, "/", at.device.type, "/", at.membership.identity()),
+                at.store);
         }
     }
     // All works have ended; calls may still be on their way out of finish(). Of a backend that has
@@ -46,7 +47,7 @@ public:
 
     void open(const BackendPlace& at) {
         Opening opening{at.membership, at.deadline, cat("module/", name, "/", at.device.type)};
-        const std::string group = at.membership.identity();
+        const std::string group = cat(at.membership.identity(), "/", at.device.type);
         tutti_backend_place place{};
         place.struct_size = sizeof place;
         place.rank = rank;

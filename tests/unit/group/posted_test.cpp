@@ -304,25 +304,84 @@ void who_waits_for_a_rank_that_destroyed_its_group_learns_it(void**) {
     assert_int_equal(work->status()->rank, 2);
 }
 
+View on_device(View view) {
+    view.device = {null_device, 0};
+    return view;
+}
+
+// Calls go by their buffers to the backend of the device; what has none goes to the CPU's.
+void use_both(Group& group) {
+    Numbers mine(4, 1);
+    group.run(mine.sum(), 0);
+    require(mine.data[0] == group.size(), "the sum on the CPU");
+    const View there = on_device(mine.view());
+    group.run(AllReduce{there, there, TUTTI_SUM}, 0);
+    require(mine.data[3] == group.size() * group.size(), "the sum on the device");
+    const Status lacking = status_of([&] { group.run(Gather{there, {}, group.size()}, 0); });
+    require(lacking.code != TUTTI_OK, "the device's backend cannot gather");
+    group.run(MonitoredBarrier{}, 0);
+    group.run(Barrier{}, 0);
+}
+
 void a_group_has_backends_for_several_devices(void**) {
+    only_if(abilities().devices.has(null_device));
+    const auto store = make_hash_store();
+    on_ranks(3, [&](int rank) {
+        GroupOptions wanted = options(store, rank, 3);
+        wanted.backend = cat("cpu:loopback,cuda:", channel_name());
+        const auto group = Group::create(wanted);
+        require(group->backend_name() == std::string("loopback"), "the CPU's gives the name");
+        use_both(*group);
+        SplitOptions split;
+        split.function = "new_group";
+        split.parts = {{0, 2}};
+        if (const auto part = group->split(split)) use_both(*part);
+        group->destroy();
+    });
+}
+
+void a_bare_name_stands_for_all_that_the_backend_serves(void**) {
+    only_if(abilities().devices.has(null_device));
+    const Groups groups = make(2);
+    on_ranks(2, [&](int rank) { use_both(*groups[static_cast<size_t>(rank)]); });
+}
+
+void a_map_without_the_cpu_refuses_its_buffers(void**) {
     only_if(abilities().devices.has(null_device));
     const auto store = make_hash_store();
     on_ranks(2, [&](int rank) {
         GroupOptions wanted = options(store, rank, 2);
-        wanted.backend = "loopback";
-        wanted.devices = {{null_device, channel_name()}};
+        wanted.backend = cat("cuda:", channel_name());
         const auto group = Group::create(wanted);
-        require(group->backend_name() == std::string("loopback"), "the CPU's gives the name");
+        require(group->backend_name() == channel_name(), group->backend_name());
         Numbers mine(4, 1);
-        group->run(mine.sum(), 0);
-        require(mine.data[0] == 2, "the sum");
-        group->run(MonitoredBarrier{}, 0);  // which the other backend cannot do
-        group->destroy();
+        const Status status = status_of([&] { group->run(mine.sum(), 0); });
+        require(status.code == TUTTI_ERR_UNSUPPORTED &&
+                    status.message == cat("all_reduce: backend \"", channel_name(),
+                                          "\" does not serve devices of type cpu"),
+                status.message);
+        group->run(Barrier{}, 0);
+        group->run(MonitoredBarrier{}, 0);
     });
-    GroupOptions wrong = options(store, 0, 1);
-    wrong.devices = {{null_device, "loopback"}};
-    TUTTI_EXPECT_ERROR(Group::create(wrong), TUTTI_ERR_UNSUPPORTED,
-                       "backend \"loopback\" does not serve devices of type 1");
+}
+
+void wrong_maps_are_refused(void**) {
+    const auto refuses = [](const std::string& map, tutti_status code, const std::string& words) {
+        const Status status = status_of([&] { resolve_backends(map); });
+        if (status.code != code || !contains(status.message, words)) {
+            fail_msg("%s: %s", map.c_str(), status.message.c_str());
+        }
+    };
+    refuses("cpu:gloo,cuda:hierarchy", TUTTI_ERR_UNSUPPORTED,
+            "backend \"hierarchy\" does not serve devices of type cuda");
+    refuses("cpu:gloo,cpu:shm", TUTTI_ERR_INVALID_ARGUMENT, "it names cpu twice");
+    refuses("cpu:gloo,tpu:shm", TUTTI_ERR_INVALID_ARGUMENT, "there is no type of device \"tpu\"");
+    refuses("cpu:gloo,", TUTTI_ERR_INVALID_ARGUMENT, "\"\" is not \"device:backend\"");
+    refuses("cpu:", TUTTI_ERR_INVALID_ARGUMENT, "\"cpu:\" is not \"device:backend\"");
+    refuses("cpu:pigeon", TUTTI_ERR_UNSUPPORTED, "backend is \"pigeon\"; this build knows");
+    refuses("xpu:shm", TUTTI_ERR_UNSUPPORTED, "does not serve devices of type xpu");
+    assert_string_equal(resolve_backends("cpu:GLOO,cuda:gloo").text().c_str(), "gloo");
+    assert_string_equal(resolve_backends("cuda:null,cpu:shm").text().c_str(), "cpu:shm,cuda:null");
 }
 
 }  // namespace
@@ -345,6 +404,9 @@ int main(int count, char** arguments) {
         TUTTI_TEST(groups_end_amid_their_calls),
         TUTTI_TEST(who_waits_for_a_rank_that_destroyed_its_group_learns_it),
         TUTTI_TEST(a_group_has_backends_for_several_devices),
+        TUTTI_TEST(a_bare_name_stands_for_all_that_the_backend_serves),
+        TUTTI_TEST(a_map_without_the_cpu_refuses_its_buffers),
+        TUTTI_TEST(wrong_maps_are_refused),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

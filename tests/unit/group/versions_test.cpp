@@ -36,8 +36,7 @@ void ranks_learn_it_when_they_make_a_group(void**) {
 void ranks_learn_it_of_backends_for_other_devices(void**) {
     expect_told("backend null_inline " + older() + " on rank 2 and ",
                 [](GroupOptions& wanted, const std::string& backend) {
-                    wanted.backend = "gloo";
-                    wanted.devices = {{null_device, backend}};
+                    wanted.backend = cat("cpu:gloo,cuda:", backend);
                     Group::create(wanted);
                 });
 }
