@@ -7,6 +7,7 @@
 
 #include "backend/inline_backend.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "capabilities.hpp"
 #include "host.hpp"
 #include "store/user_store.hpp"
@@ -99,6 +100,10 @@ public:
 
     void abort(const Status& status) noexcept {
         if (is_aborted_.exchange(true)) return;
+        {
+            const Lock lock(mutex_);
+            abort_cause_ = status;
+        }
         const auto gives_up = [weak = weak_from_this()] {
             if (const auto self = weak.lock()) self->give_up_calls();
         };
@@ -112,7 +117,16 @@ public:
             status = timed_out(call.deadline());
         } else if (call.ending() == PostedCall::Ending::Cancelled) {
             status = {TUTTI_ERR_ABORTED, -1, 0, "it was cancelled"};
+        } else {
+            status = with_cause(std::move(status));
         }
+    }
+    // A table's abort takes a status and a reason; the rank at fault is known here.
+    [[nodiscard]] Status with_cause(Status status) noexcept {
+        const Lock lock(mutex_);
+        const bool is_by_abort =
+            status.rank < 0 && !abort_cause_.ok() && status.code == abort_cause_.code;
+        return is_by_abort ? abort_cause_ : status;
     }
 
     const tutti_backend_table table;
@@ -156,6 +170,8 @@ private:
     const std::shared_ptr<Alarm> deadlines_ = Alarm::shared();
     std::shared_ptr<Store> store_;
     std::atomic<bool> is_aborted_{false};
+    Mutex mutex_;
+    Status abort_cause_ TUTTI_GUARDED_BY(mutex_);
     std::atomic<bool> is_given_up_{false};
     std::atomic<Alarm::Id> abort_alarm_{0};
 };
@@ -187,7 +203,11 @@ public:
     using Module::Module;
     void run(const FlatCall& call, uint64_t sequence, const Deadline& deadline) override {
         PostedCall posted(call, sequence, deadline, at_->rank, at_->size);
-        ext::call("", at_->table.post, at_->instance, posted.raw());
+        try {
+            ext::call("", at_->table.post, at_->instance, posted.raw());
+        } catch (const Error& error) {
+            throw Error(at_->with_cause(error.status()));
+        }
     }
 };
 
