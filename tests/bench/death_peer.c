@@ -1,5 +1,5 @@
 /* A rank that sums in a loop until that fails, and says then when it learnt of whom.
- *   tutti_death_peer COUNT    the environment of env://; COUNT float32s
+ *   tutti_death_peer [COUNT [BACKEND]]    the environment of env://; COUNT float32s
  * Prints "ready", and at the end "STATUS RANK NANOSECONDS", by CLOCK_MONOTONIC. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,12 +15,13 @@ static int give_up(const char* what) {
 }
 
 int main(int argc, char** argv) {
+    const char* const backend = argc > 2 ? argv[2] : NULL;
     const long count = argc > 1 ? strtol(argv[1], NULL, 10) : 4096;
     float* const values = calloc((size_t)count, sizeof *values);
     const tutti_buffer buffer = TUTTI_BUFFER_INIT(values, count, TUTTI_FLOAT32);
     struct timespec now;
     if (values == NULL) return 1;
-    if (tutti_init_process_group(NULL, NULL, NULL, -1, -1, NULL, &error) != TUTTI_OK)
+    if (tutti_init_process_group(backend, NULL, NULL, -1, -1, NULL, &error) != TUTTI_OK)
         return give_up("init");
     puts("ready");
     fflush(stdout);
