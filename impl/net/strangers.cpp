@@ -1,8 +1,11 @@
 #include "strangers.hpp"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 
@@ -16,9 +19,28 @@ namespace {
 constexpr size_t least = 16;
 constexpr size_t most = 1024;
 
+// Without /proc only the lowest are looked at, since each takes a call.
+constexpr size_t most_looks = 4096;
+
 struct CloseFolder {
     void operator()(DIR* folder) const { ::closedir(folder); }
 };
+
+size_t open_descriptors(size_t limit) {
+    const StandardPlaceholders held;
+    size_t open = 0;
+    if (const std::unique_ptr<DIR, CloseFolder> folder(::opendir("/proc/self/fd")); folder) {
+        while (const dirent* entry = ::readdir(folder.get())) {
+            if (entry->d_name[0] != '.') ++open;
+        }
+        return open - 1;  // without the folder's own
+    }
+    if (errno == EMFILE) return limit;
+    for (size_t descriptor = 0; descriptor < std::min(limit, most_looks); ++descriptor) {
+        if (::fcntl(static_cast<int>(descriptor), F_GETFD) >= 0) ++open;
+    }
+    return open;
+}
 
 }  // namespace
 
@@ -27,14 +49,7 @@ size_t free_descriptors() {
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
         return SIZE_MAX;
     }
-    const StandardPlaceholders held;
-    const std::unique_ptr<DIR, CloseFolder> folder(::opendir("/proc/self/fd"));
-    if (!folder) return 0;
-    size_t open = 0;
-    while (const dirent* entry = ::readdir(folder.get())) {
-        if (entry->d_name[0] != '.') ++open;
-    }
-    --open;  // the folder's own
+    const size_t open = open_descriptors(limit.rlim_cur);
     return limit.rlim_cur > open ? limit.rlim_cur - open : 0;
 }
 

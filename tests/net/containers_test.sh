@@ -1,9 +1,9 @@
 #!/bin/bash
-# Do ranks share memory where they can, and only there? containers_test.sh MEET: two ranks on one
-# host, with the same process numbers and with numbers of their own, as in containers. Exits with 77
-# where there are no namespaces.
+# Do ranks share memory where they can, and only there? containers_test.sh MEET TUTTIRUN: two ranks
+# on one host, with the same process numbers and with numbers of their own, as in containers, and
+# a whole job that has no /proc. Exits with 77 where there are no namespaces.
 set -uo pipefail
-meet=$1
+meet=$1 tuttirun=$2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 if ! unshare --pid --fork true 2>/dev/null; then
@@ -39,4 +39,14 @@ inside=(unshare --pid --fork)
 pair in_containers any '^rank [01] of 2 over gloo: sum 3'
 pair in_containers_by_name shm \
     'UNSUPPORTED: .*backend shm joins ranks of one host: rank 0 does not see the memory of rank 1: .*another container'
+
+# shellcheck disable=SC2016
+said=$(unshare --mount sh -c 'umount -l /proc && exec "$0" --standalone --nproc-per-node 2 "$@"' \
+    "$tuttirun" "$meet" env:// 1 any 2>&1)
+if [ "$(grep -c 'rank [01] of 2 over .*: sum 3' <<<"$said")" -eq 2 ]; then
+    echo "without /proc: $said"
+else
+    echo "FAILED: without /proc two ranks say: $said"
+    bad=1
+fi
 exit $bad
