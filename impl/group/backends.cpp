@@ -53,7 +53,7 @@ void Backends::add(tutti_device_type device, Backend& backend, std::unique_ptr<B
     route.inlined = backend.as_inline();
     route.name = backend.name();
     route.can = backend.capabilities();
-    route.can_all = route.can == Capabilities{} && (device != TUTTI_CPU || only_others_.empty());
+    route.can_all = route.can == Capabilities{} && has_buffers(route);
     if (route.can.completion == Completion::Polled) {
         const auto same =
             std::ranges::find(routes_, &backend, [](const Route& other) { return other.backend; });
@@ -73,6 +73,22 @@ void Backends::stage(tutti_device_type device, int rank, int ranks) {
     staged_ = backend.get();
     add(device, *staged_, std::move(backend));
     routes_.back().staged = staged_;
+    routes_.back().known_as = cpu().known_as;
+}
+
+const char* Backends::name_for(tutti_device_type device) const {
+    const auto found = std::ranges::find(routes_, device, &Route::device);
+    const bool has_one = found != routes_.end() && has_buffers(*found);
+    return has_one ? static_backend_name(found->name) : nullptr;
+}
+
+std::string Backends::config() const {
+    std::string all;
+    for (const Route& route : routes_) {
+        if (!has_buffers(route)) continue;
+        all += cat(all.empty() ? "" : ",", device_type_name(route.device), ":", route.known_as);
+    }
+    return all;
 }
 
 const Route& Backends::find(const FlatCall& call) const {

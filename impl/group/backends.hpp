@@ -50,6 +50,10 @@ public:
         return device_of(call) == TUTTI_CPU ? routes_.front() : find(call);
     }
     [[nodiscard]] const Route& cpu() const { return routes_.front(); }
+    // The name of the one for that type of device, static; null: the group has none.
+    [[nodiscard]] const char* name_for(tutti_device_type device) const;
+    // All of them: "cpu:gloo,cuda:nccl", with their settings.
+    [[nodiscard]] std::string config() const;
 
     // Throw UNSUPPORTED, naming the backend, if its capabilities exclude the call.
     void check(const FlatCall& call) const {
@@ -78,6 +82,10 @@ private:
     void add(tutti_device_type device, Backend& backend, std::unique_ptr<Backend> owned);
     void check(const Route& route, const FlatCall& call) const;
     [[noreturn]] void refuse_cpu(const char* calls) const;
+    // Whether buffers on such devices may be used.
+    [[nodiscard]] bool has_buffers(const Route& route) const {
+        return route.device != TUTTI_CPU || only_others_.empty();
+    }
     [[nodiscard]] const Route& find(const FlatCall& call) const;
     [[nodiscard]] const Route& find(tutti_device_type device, const char* calls) const;
 

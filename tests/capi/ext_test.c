@@ -46,8 +46,42 @@ static void a_library_with_a_fault_says_which(void** state) {
         EXPECT_ERROR(create(faults[i].name, &group), faults[i].status, faults[i].says);
         assert_null(group);
         assert_int_equal(tutti_is_backend_available(faults[i].name), 0);
+        EXPECT_ERROR(tutti_check_backend_available(faults[i].name, &error), faults[i].status,
+                     faults[i].says);
     }
     assert_int_equal(tutti_is_backend_available("mailbox"), 1);
+    EXPECT_OK(tutti_check_backend_available("mailbox", &error));
+    EXPECT_ERROR(tutti_check_backend_available("mailbox?speed=9", &error),
+                 TUTTI_ERR_INVALID_ARGUMENT, "mailbox has no settings");
+}
+
+static void expect_config(tutti_group* group, const char* wanted) {
+    tutti_bytes* config = NULL;
+    EXPECT_OK(tutti_get_backend_config(group, &config, &error));
+    assert_string_equal((const char*)tutti_bytes_data(config), wanted);
+    assert_int_equal(tutti_bytes_size(config), strlen(wanted));
+    tutti_bytes_release(config);
+}
+
+static void a_group_tells_its_backends_by_device(void** state) {
+    tutti_group *group = NULL, *again = NULL;
+    tutti_bytes* config = NULL;
+    (void)state;
+    EXPECT_OK(create("GLOO", &group));
+    assert_string_equal(tutti_get_backend_for_device(group, TUTTI_CPU), "gloo");
+    assert_string_equal(tutti_get_backend_for_device(group, TUTTI_CUDA), "gloo");
+    assert_null(tutti_get_backend_for_device(group, TUTTI_XPU));
+    assert_null(tutti_get_backend_for_device(group, 77));
+    expect_config(group, "cpu:gloo,cuda:gloo");
+    EXPECT_OK(create("cpu:gloo,cuda:gloo", &again)); /* that text makes the same backends */
+    expect_config(again, "cpu:gloo,cuda:gloo");
+    EXPECT_ERROR(tutti_get_backend_config(group, NULL, &error), TUTTI_ERR_INVALID_ARGUMENT,
+                 "tutti_get_backend_config: out_config is NULL");
+    tutti_group_release(group);
+    tutti_group_release(again);
+    assert_null(tutti_get_backend_for_device(group, TUTTI_CPU));
+    EXPECT_ERROR(tutti_get_backend_config(group, &config, &error), TUTTI_ERR_INVALID_HANDLE,
+                 "tutti_get_backend_config: ");
 }
 
 static void a_map_names_a_backend_for_each_device(void** state) {
@@ -55,6 +89,9 @@ static void a_map_names_a_backend_for_each_device(void** state) {
     (void)state;
     EXPECT_OK(create("cpu:Mailbox", &group));
     assert_string_equal(tutti_get_backend(group), "mailbox");
+    assert_string_equal(tutti_get_backend_for_device(group, TUTTI_CPU), "mailbox");
+    assert_null(tutti_get_backend_for_device(group, TUTTI_CUDA));
+    expect_config(group, "cpu:mailbox");
     EXPECT_OK(tutti_barrier(group, NULL, NULL, &error));
     tutti_group_release(group);
     group = NULL;
@@ -75,6 +112,9 @@ static void a_variable_names_the_file(void** state) {
                  "TUTTI_OWL_POST_MODULE is \"libtutti-mailbox.so\", which is no absolute path");
     assert_int_equal(setenv("TUTTI_OWL_POST_MODULE", "/nowhere/x.so", 1), 0);
     EXPECT_ERROR(create("owl-post", &group), TUTTI_ERR_UNSUPPORTED, "/nowhere/x.so: cannot open");
+    assert_int_equal(setenv("TUTTI_OWL_POST_MODULE", "/proc/self/comm", 1), 0);
+    EXPECT_ERROR(tutti_check_backend_available("owl-post", &error), TUTTI_ERR_UNSUPPORTED,
+                 "/proc/self/comm cannot be loaded: ");
 }
 
 /* The others learn of it, and other groups of theirs go on. */
@@ -288,6 +328,7 @@ static void calls_that_differ_are_shown(void** state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_library_with_a_fault_says_which),
+        TEST(a_group_tells_its_backends_by_device),
         TEST(a_map_names_a_backend_for_each_device),
         TEST(a_variable_names_the_file),
         TEST(a_backend_that_fails_to_open_fails_for_all),
