@@ -62,7 +62,8 @@ enum {
 };
 
 /** What a backend can do. The host refuses other calls before anything moves, with UNSUPPORTED and
- *  the backend's name. The ranks compare these when they meet. Zeroed when `describe` is called. */
+ *  the backend's name. What has no kind here, byte strings, objects and memory of
+ *  tutti_memory_alloc, goes by a backend of the host's own beside it. The ranks compare these when they meet. Zeroed when `describe` is called. */
 typedef struct tutti_backend_capabilities {
     uint32_t struct_size;        /**< of the host's struct: write no further */
     tutti_completion completion; /**< of all calls */
