@@ -1,12 +1,10 @@
 // tutti/ext.h: backends, stores and ways to meet from outside. Any thread.
 #include "tutti/ext.h"
 
-#include "arguments.hpp"
 #include "backend/module/module.hpp"
 #include "group/schemes.hpp"
 #include "guard.hpp"
 #include "handle.hpp"
-#include "options.hpp"
 #include "store.hpp"
 #include "store/user_store.hpp"
 

@@ -189,9 +189,9 @@ func everyStore(t *testing.T, function func(t *testing.T, s *Store)) {
 
 func TestTheStoreOfALibrary(t *testing.T) {
 	everyStore(t, func(t *testing.T, s *Store) {
-		check(t, s.Set(background, "key", []byte("value")))
+		check(t, s.Set("key", []byte("value")))
 		is(t, string(must(s.Get(background, "key"))), "value")
-		is(t, must(s.Add(background, "count", 3)), 3)
+		is(t, must(s.Add("count", 3)), 3)
 	})
 	_, err := OpenStore(background, "pigeon", "", nil)
 	failsWith(t, err, ErrUnsupported)

@@ -1,7 +1,7 @@
 /* tutti/ext.h: backends, stores and ways to meet from outside the library, as tables of C functions.
- * For their authors, in C or in what can declare C's structs; tutti/tutti.h does not include it. A table is
- * registered by a call, or exported by a library that is found by its name. All structs may grow at
- * their end: their `struct_size` says how long they are. */
+ * For their authors, in C or in what can declare C's structs; tutti/tutti.h does not include it. A
+ * table is registered by a call, or exported by a library that is found by its name. All structs may
+ * grow at their end: their `struct_size` says how long they are. */
 #ifndef TUTTI_EXT_H
 #define TUTTI_EXT_H
 
@@ -63,7 +63,8 @@ enum {
 
 /** What a backend can do. The host refuses other calls before anything moves, with UNSUPPORTED and
  *  the backend's name. What has no kind here, byte strings, objects and memory of
- *  tutti_memory_alloc, goes by a backend of the host's own beside it. The ranks compare these when they meet. Zeroed when `describe` is called. */
+ *  tutti_memory_alloc, goes by a backend of the host's own beside it. The ranks compare these when
+ *  they meet. Zeroed when `describe` is called. */
 typedef struct tutti_backend_capabilities {
     uint32_t struct_size;        /**< of the host's struct: write no further */
     tutti_completion completion; /**< of all calls */
@@ -332,8 +333,8 @@ typedef struct tutti_module {
 
 /** The one symbol of such a library, TUTTI_MODULE_SYMBOL: a function that returns its module,
  *  constant and for good. A library that can be of several versions returns that of the host, if it
- *  has it. The library is never unloaded. Searched for by the name of a backend, store
- *  or scheme that is not known otherwise, in this order:
+ *  has it. The library is never unloaded. Searched for by the name of a backend, store or scheme
+ *  that is not known otherwise, in this order:
  *    1. the file that the variable TUTTI_NAME_MODULE names, by an absolute path: NAME in
  *       capitals, with _ for -; if the variable is set, nowhere else;
  *    2. libtutti-NAME.so beside libtutti.so;
