@@ -1,6 +1,6 @@
 /* A store that is a folder of files, one for each key, for processes of one host, and a way to meet
- * there: of tutti/ext.h alone. A lock on the folder makes each function atomic. Nothing waits here: the host asks again.
- */
+ * there: of tutti/ext.h alone. A lock on the folder makes each function atomic. Nothing waits here:
+ * the host asks again. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

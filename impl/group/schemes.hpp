@@ -1,5 +1,5 @@
-// Ways to meet from outside, by the schemes of their init methods: registered, or found as libraries
-// (tutti/ext.h). Any thread.
+// Ways to meet from outside, by the schemes of their init methods: registered, or found as
+// libraries (tutti/ext.h). Any thread.
 #pragma once
 
 #include "init_url.hpp"
@@ -20,8 +20,8 @@ struct MetOutside {
     int world_size;  // below 1: not known
 };
 
-// Meets where the URL says; rank and world size are -1 if they are not known. INVALID_ARGUMENT for a
-// scheme that is not known.
+// Meets where the URL says; rank and world size are -1 if they are not known. INVALID_ARGUMENT for
+// a scheme that is not known.
 MetOutside meet_outside(const InitUrl& url, int rank, int world_size, int64_t timeout_ms,
                         const AdoptStore& adopt);
 

@@ -1,7 +1,7 @@
-/* tutti/ext.h: backends, stores and ways to meet from outside the library, as tables of C functions.
- * For their authors, in C or in what can declare C's structs; tutti/tutti.h does not include it. A
- * table is registered by a call, or exported by a library that is found by its name. All structs may
- * grow at their end: their `struct_size` says how long they are. */
+/* tutti/ext.h: backends, stores and ways to meet from outside the library, as tables of C
+ * functions. For their authors, in C or in what can declare C's structs; tutti/tutti.h does not
+ * include it. A table is registered by a call, or exported by a library that is found by its name.
+ * All structs may grow at their end: their `struct_size` says how long they are. */
 #ifndef TUTTI_EXT_H
 #define TUTTI_EXT_H
 

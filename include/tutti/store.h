@@ -40,8 +40,8 @@ typedef struct tutti_store_call_options {
  *  @since 0.1 */
 TUTTI_API void tutti_store_call_options_init(tutti_store_call_options* options, size_t size);
 
-/** Options of tutti_file_store_create, tutti_store_open and tutti_store_clone; zero is every field's
- *  default. */
+/** Options of tutti_file_store_create, tutti_store_open and tutti_store_clone; zero is every
+ *  field's default. */
 typedef struct tutti_store_options {
     uint32_t struct_size; /**< sizeof the struct: the INIT macro or the init function sets it */
     uint32_t reserved;    /**< must be 0 */

@@ -1,5 +1,5 @@
-/* The matrix of a store: every call × what is asked of it. Every rank opens the store by itself, and
- * all ranks do each cell together. Public headers only; C99. stores.c opens and reports,
+/* The matrix of a store: every call × what is asked of it. Every rank opens the store by itself,
+ * and all ranks do each cell together. Public headers only; C99. stores.c opens and reports,
  * store_calls.c, store_queues.c and store_handles.c say what each cell is. */
 #ifndef TUTTI_TESTS_CONFORMANCE_STORES_H
 #define TUTTI_TESTS_CONFORMANCE_STORES_H
