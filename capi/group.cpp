@@ -77,6 +77,12 @@ void check_membership(int32_t rank, int32_t world_size) {
     }
 }
 
+std::shared_ptr<tutti::Store> adopt_store(tutti_store* store) {
+    auto shared = capi::Pin(store, "the store that it gave").share();
+    capi::release(store);
+    return shared;
+}
+
 void make_world(const tutti::GroupOptions& options) {
     capi::Reserved<tutti_group> slot;
     tutti_group* made = slot.publish(tutti::Group::create(options));
@@ -96,8 +102,9 @@ void init_world(const char* backend, const char* init_method, const char* descri
     wanted.reproducible = given.reproducible != 0;
     wanted.bound = {given.device_type, given.device_index};
     capi::let_releases_end();
-    const tutti::Rendezvous rendezvous = tutti::rendezvous(
-        init_method == nullptr ? "env://" : init_method, rank, world_size, given.timeout_ms);
+    const tutti::Rendezvous rendezvous =
+        tutti::rendezvous(init_method == nullptr ? "env://" : init_method, rank, world_size,
+                          given.timeout_ms, adopt_store);
     wanted.store = rendezvous.store;
     wanted.rank = rendezvous.rank;
     wanted.size = rendezvous.world_size;

@@ -30,6 +30,21 @@ const char* tutti_get_backend(tutti_group* group) {
     return pin ? pin->backend_name() : nullptr;
 }
 
+const char* tutti_get_backend_for_device(tutti_group* group, tutti_device_type device_type) {
+    const capi::GroupPin pin = capi::find_group(group);
+    return pin ? pin->backends().name_for(device_type) : nullptr;
+}
+
+tutti_status tutti_get_backend_config(tutti_group* group, tutti_bytes** out_config,
+                                      tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin pin = capi::need_group(group);
+        capi::need_output(out_config, "out_config");
+        *out_config = capi::hand_out<tutti_bytes>(
+            std::make_shared<const std::string>(pin->backends().config()));
+    });
+}
+
 int32_t tutti_group_is_reproducible(tutti_group* group) {
     const capi::GroupPin pin = capi::find_group(group);
     return pin ? static_cast<int32_t>(pin->is_reproducible()) : -1;

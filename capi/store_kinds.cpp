@@ -4,6 +4,7 @@
 #include "reaper.hpp"
 #include "store.hpp"
 #include "store/limits.hpp"
+#include "store/user_store.hpp"
 
 namespace capi = tutti::capi;
 using capi::effective_timeout;
@@ -72,6 +73,20 @@ tutti_status tutti_file_store_create(const char* path, int32_t world_size,
             tutti::make_file_store(name, world_size, -1, tutti::Deadline::after_ms(timeout_ms));
         store->set_timeout_ms(timeout_ms);
         *out_store = capi::hand_out<tutti_store>(std::move(store));
+    });
+}
+
+tutti_status tutti_store_open(const char* name, const char* address,
+                              const tutti_store_options* options, tutti_store** out_store,
+                              tutti_error* error) {
+    return capi::guard<capi::Naming::All>(__func__, error, [&] {
+        const std::string library = capi::read_text(name, "name");
+        const std::string given = address == nullptr ? "" : capi::read_text(address, "address");
+        const int64_t timeout_ms = effective_timeout(capi::read_options(options).timeout_ms,
+                                                     tutti::store_limits::default_timeout_ms);
+        capi::need_output(out_store, "out_store");
+        *out_store =
+            capi::hand_out<tutti_store>(tutti::open_store_of_library(library, given, timeout_ms));
     });
 }
 

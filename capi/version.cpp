@@ -1,7 +1,9 @@
 // tutti/version.h: facts, which a forked child may ask for too. Any thread.
 #include "tutti/version.h"
 
+#include "arguments.hpp"
 #include "backend/registry.hpp"
+#include "guard.hpp"
 #include "reduce/reduce.hpp"
 
 extern "C" {
@@ -19,7 +21,14 @@ int64_t tutti_dtype_size(tutti_dtype dtype) {
 }
 
 int32_t tutti_is_backend_available(const char* name) {
-    return name != nullptr && *name != '\0' && tutti::why_not_available(name).empty() ? 1 : 0;
+    return name != nullptr && tutti::why_not_available(name).ok() ? 1 : 0;
+}
+
+tutti_status tutti_check_backend_available(const char* name, tutti_error* error) {
+    return tutti::capi::guard<tutti::capi::Naming::All>(__func__, error, [&] {
+        const auto why = tutti::why_not_available(tutti::capi::read_text(name, "name"));
+        if (!why.ok()) throw tutti::Error(why);
+    });
 }
 
 }  // extern "C"

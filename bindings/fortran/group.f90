@@ -10,7 +10,7 @@ module tutti_groups
   public :: tutti_group, group_handle, operator(==), operator(/=)
   public :: tutti_get_rank, tutti_get_world_size, tutti_get_backend, tutti_group_is_reproducible
   public :: tutti_get_group_rank, tutti_get_global_rank, tutti_get_process_group_ranks
-  public :: tutti_group_get_bound_device
+  public :: tutti_get_backend_for_device, tutti_get_backend_config, tutti_group_get_bound_device
   public :: tutti_group_set_timeout, tutti_group_get_timeout, tutti_group_get_name
   public :: tutti_group_retain, tutti_get_failed_ranks
 
@@ -91,6 +91,32 @@ contains
     character(text_length(c_tutti_get_backend(group%handle))) :: name
     name = from_c(c_tutti_get_backend(group%handle))
   end function
+
+  !> The name of the backend for the group's buffers on a type of device, TUTTI_CPU or TUTTI_CUDA;
+  !> empty if the group refuses them.
+  function tutti_get_backend_for_device(device_type, group) result(name)
+    integer, intent(in) :: device_type
+    type(tutti_group), optional, intent(in) :: group
+    character(:), allocatable :: name
+    name = from_c(c_tutti_get_backend_for_device(group_handle(group), int(device_type, c_int32_t)))
+  end function
+
+  !> The group's backends by type of device, "cpu:gloo,cuda:gloo", with the settings of each: a text
+  !> by which another group is made.
+  subroutine tutti_get_backend_config(config, group, ierr, errmsg)
+    character(:), allocatable, intent(out) :: config
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    integer(c_intptr_t) :: bytes
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    bytes = 0
+    status = c_tutti_get_backend_config(group_handle(group), bytes, error)
+    call take_text(bytes, config)
+    call finish(status, error, ierr, errmsg)
+  end subroutine
 
   !> Whether the group's sums are exact and rounded once: made with `reproducible`.
   logical function tutti_group_is_reproducible(group)

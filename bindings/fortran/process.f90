@@ -9,6 +9,7 @@ module tutti_process
   implicit none
   private
   public :: tutti_version, tutti_version_string, tutti_dtype_size, tutti_is_backend_available
+  public :: tutti_check_backend_available
   public :: tutti_get_default_backend_for_device, tutti_is_torchelastic_launched
   public :: tutti_set_debug_level, tutti_set_debug_level_from_env, tutti_get_debug_level
   public :: tutti_set_log_callback, tutti_spawn
@@ -35,6 +36,18 @@ contains
     character(*), intent(in) :: name
     tutti_is_backend_available = c_tutti_is_backend_available(to_c(name)) /= 0
   end function
+
+  !> Succeeds if a group can be made with the backend of this name, else says why not.
+  subroutine tutti_check_backend_available(name, ierr, errmsg)
+    character(*), intent(in) :: name
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    status = c_tutti_check_backend_available(to_c(name), error)
+    call finish(status, error, ierr, errmsg)
+  end subroutine
 
   !> The backend that torch would choose for a device, "cpu" or "cuda:1"; empty for others.
   function tutti_get_default_backend_for_device(device) result(name)

@@ -8,7 +8,7 @@ module tutti_store_creation
   implicit none
   private
   public :: tutti_hash_store_create, tutti_file_store_create, tutti_tcp_store_create
-  public :: tutti_prefix_store_create
+  public :: tutti_prefix_store_create, tutti_store_open
 contains
   !> Makes a store that lives in this process only, for ranks that are threads.
   subroutine tutti_hash_store_create(store, ierr, errmsg)
@@ -39,6 +39,27 @@ contains
     if (present(world_size)) ranks = int(world_size, c_int32_t)
     options%timeout_ms = milliseconds(timeout_ms)
     status = c_tutti_file_store_create(to_c(path), ranks, options, store%handle, error)
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+
+  !> Opens the store of a library libtutti-NAME.so, which says what `address` is; absent: "".
+  !> `timeout_ms`: of opening, and of the store's calls.
+  subroutine tutti_store_open(name, store, address, timeout_ms, ierr, errmsg)
+    character(*), intent(in) :: name
+    type(tutti_store), intent(out) :: store
+    character(*), optional, intent(in) :: address
+    integer, optional, intent(in) :: timeout_ms
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    character(:), allocatable :: place
+    type(tutti_store_options) :: options
+    type(tutti_error) :: error
+    integer(c_int32_t) :: status
+
+    place = ""
+    if (present(address)) place = address
+    options%timeout_ms = milliseconds(timeout_ms)
+    status = c_tutti_store_open(to_c(name), to_c(place), options, store%handle, error)
     call finish(status, error, ierr, errmsg)
   end subroutine
 

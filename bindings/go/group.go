@@ -163,6 +163,22 @@ func (g *Group) Backend() string {
 	return goString(raw.Tutti_get_backend(g.handle()))
 }
 
+// BackendForDevice is the name of the backend that serves the group's slices on a type of device;
+// "" if the group refuses them.
+func (g *Group) BackendForDevice(device DeviceType) string {
+	defer runtime.KeepAlive(g)
+	return goString(raw.Tutti_get_backend_for_device(g.handle(), int32(device)))
+}
+
+// BackendConfig is the group's backends by type of device, "cpu:gloo,cuda:gloo", with the settings
+// of each: a text that [Init] takes.
+func (g *Group) BackendConfig() (string, error) {
+	config, err := askBytes(func(config *raw.Tutti_bytes, e *raw.Tutti_error) int32 {
+		return raw.Tutti_get_backend_config(g.handle(), config, e)
+	})
+	return string(config), err
+}
+
 // IsReproducible tells whether the group was made with Reproducible: SUM, AVG and PREMUL_SUM of
 // floating-point and complex numbers are then the exact sum of what all ranks contribute, rounded
 // once: the same bits with every backend, size and order of ranks. See [AllReduceAddends].

@@ -207,6 +207,9 @@ func TestEveryBackend(t *testing.T) {
 		is(t, IsBackendAvailable(backend), true)
 		onBackend(t, backend, 2, nil, func(t *testing.T, g *Group) {
 			is(t, g.Backend(), backend)
+			is(t, g.BackendForDevice(CPU), backend)
+			is(t, g.BackendForDevice(DeviceType(12)), "")
+			is(t, must(g.BackendConfig()), "cpu:"+backend+",cuda:"+backend)
 			big := make([]float32, 100000)
 			for i := range big {
 				big[i] = float32(i)
@@ -216,6 +219,9 @@ func TestEveryBackend(t *testing.T) {
 		})
 	}
 	is(t, IsBackendAvailable("pigeon"), false)
+	check(t, CheckBackendAvailable("gloo"))
+	failsWith(t, CheckBackendAvailable("pigeon"), ErrUnsupported)
+	failsWith(t, CheckBackendAvailable("gloo?colour=red"), ErrInvalidArgument)
 	is(t, DefaultBackendForDevice("cpu"), "gloo")
 	is(t, DefaultBackendForDevice("abacus"), "")
 	is(t, IsTorchelasticLaunched(), false)

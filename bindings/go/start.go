@@ -184,6 +184,18 @@ func IsBackendAvailable(name string) bool {
 	return err == nil && raw.Tutti_is_backend_available(text) == 1
 }
 
+// CheckBackendAvailable is nil if a group can be made with the backend of this name, else an error
+// that says why not.
+func CheckBackendAvailable(name string) error {
+	text, err := cText("name", name)
+	if err != nil {
+		return err
+	}
+	return attempt(func(e *raw.Tutti_error) int32 {
+		return raw.Tutti_check_backend_available(text, e)
+	})
+}
+
 // DefaultBackendForDevice is the backend that torch would choose for a device, "cpu", "cuda" or
 // "xpu"; "" for any other.
 func DefaultBackendForDevice(device string) string {

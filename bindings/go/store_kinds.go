@@ -14,7 +14,7 @@ import (
 // HashStore makes a store that lives in this process only, for ranks that are goroutines.
 func HashStore() (*Store, error) { return makeStore(raw.Tutti_hash_store_create) }
 
-// StoreOptions are the options of [FileStore] and [Store.Clone]; zero is every field's default, and
+// StoreOptions are the options of [FileStore], [OpenStore] and [Store.Clone]; zero is every field's default, and
 // so is a nil pointer.
 type StoreOptions struct {
 	// Of making the store, and of its calls; 0: 300 seconds, of a clone that of its store.
@@ -59,6 +59,23 @@ func FileStore(ctx context.Context, path string, worldSize int,
 	return options.makeWithin(ctx, always(defaultStoreTimeout),
 		func(o *raw.Tutti_store_options, store *raw.Tutti_store, e *raw.Tutti_error) int32 {
 			return raw.Tutti_file_store_create(text, toInt32(worldSize), o, store, e)
+		})
+}
+
+// OpenStore opens the store of a library libtutti-NAME.so, of which the library's author says what
+// the address is.
+func OpenStore(ctx context.Context, name, address string, options *StoreOptions) (*Store, error) {
+	library, err := cText("name", name)
+	if err != nil {
+		return nil, err
+	}
+	text, err := cText("address", address)
+	if err != nil {
+		return nil, err
+	}
+	return options.makeWithin(ctx, always(defaultStoreTimeout),
+		func(o *raw.Tutti_store_options, store *raw.Tutti_store, e *raw.Tutti_error) int32 {
+			return raw.Tutti_store_open(library, text, o, store, e)
 		})
 }
 

@@ -176,14 +176,29 @@ func everyStore(t *testing.T, function func(t *testing.T, s *Store)) {
 	hash := must(HashStore())
 	file := must(FileStore(background, filepath.Join(t.TempDir(), "store"), 1, nil))
 	tcp := must(TCPStore(background, "127.0.0.1", 0, -1, true, nil))
+	library := must(OpenStore(background, "folder", filepath.Join(t.TempDir(), "keys"), nil))
 	for name, s := range map[string]*Store{
-		"hash": hash, "file": file, "tcp": tcp, "prefix": must(PrefixStore(tcp, "prefix")),
+		"hash": hash, "library": library, "file": file, "tcp": tcp, "prefix": must(PrefixStore(tcp, "prefix")),
 	} {
 		t.Run(name, func(t *testing.T) { function(t, s) })
 	}
-	for _, s := range []*Store{hash, file, tcp} {
+	for _, s := range []*Store{hash, file, tcp, library} {
 		check(t, s.Close())
 	}
+}
+
+func TestTheStoreOfALibrary(t *testing.T) {
+	everyStore(t, func(t *testing.T, s *Store) {
+		check(t, s.Set("key", []byte("value")))
+		is(t, string(must(s.Get(background, "key"))), "value")
+		is(t, must(s.Add("count", 3)), 3)
+	})
+	_, err := OpenStore(background, "pigeon", "", nil)
+	failsWith(t, err, ErrUnsupported)
+	_, err = OpenStore(background, "folder", "/nowhere/at/all", nil)
+	failsWith(t, err, ErrStore)
+	_, err = OpenStore(background, "folder", "a\x00b", nil)
+	failsWith(t, err, ErrInvalidArgument)
 }
 
 func TestCancellingEndsEachWaitOfAStore(t *testing.T) {

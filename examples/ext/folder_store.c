@@ -1,6 +1,6 @@
-/* A store that is a folder of files, one for each key, for processes of one host: of tutti/ext.h
- * alone. A lock on the folder makes each function atomic. Nothing waits here: the host asks again.
- */
+/* A store that is a folder of files, one for each key, for processes of one host, and a way to meet
+ * there: of tutti/ext.h alone. A lock on the folder makes each function atomic. Nothing waits here:
+ * the host asks again. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -231,7 +231,21 @@ static const tutti_store_table table = {sizeof(tutti_store_table),
                                         delete_key,
                                         NULL,
                                         list_keys};
-static const tutti_module module = {sizeof(tutti_module), TUTTI_EXT_VERSION, NULL, &table};
+
+/* "folder:///PATH": the processes meet in that folder, which must not be there, or be empty. */
+static tutti_status meet(void* user, tutti_rendezvous* at, tutti_error* error) {
+    if (at->parameters[0] != '\0') {
+        (void)snprintf(error->message, sizeof error->message,
+                       "folder has no parameters, not \"%s\"", at->parameters);
+        return TUTTI_ERR_INVALID_ARGUMENT;
+    }
+    at->store_table = &table;
+    return open_folder(user, at->address, at->timeout_ms, &at->opened, error);
+}
+
+static const tutti_rendezvous_table scheme = {sizeof(tutti_rendezvous_table), TUTTI_EXT_VERSION,
+                                              "folder", NULL, meet};
+static const tutti_module module = {sizeof(tutti_module), TUTTI_EXT_VERSION, NULL, &table, &scheme};
 
 TUTTI_API const tutti_module* tutti_module_get(uint32_t host_version);
 TUTTI_API const tutti_module* tutti_module_get(uint32_t host_version) {

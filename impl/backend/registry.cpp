@@ -170,13 +170,13 @@ void register_backend(const std::string& name, OpenBackend open, DescribeBackend
     }
 }
 
-std::string why_not_available(const std::string& name) {
+Status why_not_available(const std::string& name) {
     try {
-        if (name.empty()) return "the name is empty";
+        if (name.empty()) refuse("name is empty");
         resolve_backend(name);
         return {};
-    } catch (const Error& error) {
-        return error.status().message;
+    } catch (...) {
+        return current_status();
     }
 }
 

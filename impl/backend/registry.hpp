@@ -29,8 +29,8 @@ using DescribeBackend = std::function<Capabilities(const std::string& settings)>
 // in lower case, is taken. It is opened for a group of one rank as well.
 void register_backend(const std::string& name, OpenBackend open, DescribeBackend can);
 
-// Why no group can be made with it; "" if one can. A library of that name is loaded.
-std::string why_not_available(const std::string& name);
+// Why no group can be made with it; OK if one can. A library of that name is loaded.
+Status why_not_available(const std::string& name);
 
 // The lower-case name of the backend that `name` stands for, with its settings, "a?b=c"; "" stays:
 // the ranks choose together. Where none is known, a library of that name is loaded. UNSUPPORTED,

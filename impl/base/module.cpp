@@ -49,16 +49,27 @@ std::vector<std::string> places(const std::string& name) {
     return all;
 }
 
+bool is_file(const std::string& place) {
+    std::error_code ignored;
+    return place.front() == '/' && std::filesystem::exists(place, ignored);
+}
+
 }  // namespace
 
 Module load_module(const std::string& name, const char* symbol) {
     const StandardPlaceholders held;
-    std::string reasons;
+    std::string missing;
+    std::string broken;
     for (const std::string& place : places(name)) {
         void* const library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
         if (library == nullptr) {
-            const char* const why = dlerror();
-            reasons += cat(reasons.empty() ? "" : "; ", why != nullptr ? why : place.c_str());
+            const char* const told = dlerror();
+            const std::string why = told != nullptr ? told : place;
+            if (is_file(place)) {
+                broken += cat(broken.empty() ? "" : "; ", place, " cannot be loaded: ", why);
+            } else {
+                missing += cat(missing.empty() ? "" : "; ", why);
+            }
             continue;
         }
         void* const entry = dlsym(library, symbol);
@@ -68,7 +79,7 @@ Module load_module(const std::string& name, const char* symbol) {
         }
         return {place, entry};
     }
-    throw NoModule(reasons);
+    throw NoModule(broken.empty() ? missing : broken);
 }
 
 }  // namespace tutti

@@ -14,7 +14,8 @@ struct Module {
     void* entry = nullptr;  // the symbol
 };
 
-// Nothing with that name is there; says where it was looked for.
+// Nothing with that name can be loaded; says what is there but broken, else where it was looked
+// for.
 class NoModule : public std::runtime_error {
 public:
     using runtime_error::runtime_error;

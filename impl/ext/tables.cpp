@@ -12,6 +12,7 @@ namespace {
 // Of the first version, which was complete; and the most that is believed.
 constexpr size_t least_backend = offsetof(tutti_backend_table, cancel) + sizeof(void*);
 constexpr size_t least_store = offsetof(tutti_store_table, list_keys) + sizeof(void*);
+constexpr size_t least_rendezvous = offsetof(tutti_rendezvous_table, meet) + sizeof(void*);
 constexpr size_t least_module = offsetof(tutti_module, store) + sizeof(void*);
 constexpr size_t most = 4096;
 constexpr size_t longest_name = 32;
@@ -92,6 +93,14 @@ tutti_store_table read_table(const tutti_store_table* given, const std::string& 
     return table;
 }
 
+tutti_rendezvous_table read_table(const tutti_rendezvous_table* given, const std::string& owner) {
+    const tutti_rendezvous_table table =
+        read_struct(given, least_rendezvous, owner, "rendezvous table");
+    need_name(table.name, owner);
+    need(table.meet, "meet", owner);
+    return table;
+}
+
 Library find_library(const std::string& name) {
     const Module found = load_module(name, TUTTI_MODULE_SYMBOL);
     const std::string owner = cat(found.place, ": ");
@@ -100,6 +109,7 @@ Library find_library(const std::string& name) {
                     read_struct(get(TUTTI_EXT_VERSION), least_module, owner, "module")};
     need_same_name(library.module.backend, name, owner);
     need_same_name(library.module.store, name, owner);
+    need_same_name(library.module.rendezvous, name, owner);
     return library;
 }
 

@@ -14,6 +14,7 @@ namespace tutti::ext {
 // no version has, INVALID_ARGUMENT for what else is wrong.
 tutti_backend_table read_table(const tutti_backend_table* given, const std::string& owner);
 tutti_store_table read_table(const tutti_store_table* given, const std::string& owner);
+tutti_rendezvous_table read_table(const tutti_rendezvous_table* given, const std::string& owner);
 
 // A library of that name, if there is one. Throws NoModule (base/module.hpp), and as read_table()
 // does.

@@ -23,6 +23,11 @@ bool needs_memory(const FlatCall& call) {
                          std::ranges::any_of(call.calls, needs_memory));
 }
 
+// Byte strings, objects and memory.
+bool moves_bytes(const Capabilities& can) {
+    return can.messages && can.byte_messages && can.kinds == Capabilities{}.kinds;
+}
+
 }  // namespace
 
 void Backends::open(BackendMap& map, const BackendPlace& place) {
@@ -44,16 +49,26 @@ void Backends::open(BackendMap& map, const BackendPlace& place) {
         if (entry.name.empty()) entry.name = static_backend_name(routes_.back().name);
         routes_.back().known_as = entry.name;
     }
+    if (moves_bytes(cpu().can)) return;
+    auto backend = make_backend("", place);
+    Backend& opened = *backend;
+    beside_ = route_to(TUTTI_CPU, opened, std::move(backend));
+    beside_->can_all = true;
 }
 
 void Backends::add(tutti_device_type device, Backend& backend, std::unique_ptr<Backend> owned) {
+    routes_.push_back(route_to(device, backend, std::move(owned)));
+}
+
+Route Backends::route_to(tutti_device_type device, Backend& backend,
+                         std::unique_ptr<Backend> owned) const {
     Route route;
     route.device = device;
     route.backend = &backend;
     route.inlined = backend.as_inline();
     route.name = backend.name();
     route.can = backend.capabilities();
-    route.can_all = route.can == Capabilities{} && (device != TUTTI_CPU || only_others_.empty());
+    route.can_all = route.can == Capabilities{} && has_buffers(route);
     if (route.can.completion == Completion::Polled) {
         const auto same =
             std::ranges::find(routes_, &backend, [](const Route& other) { return other.backend; });
@@ -61,7 +76,7 @@ void Backends::add(tutti_device_type device, Backend& backend, std::unique_ptr<B
     }
     if (route.inlined == nullptr) route.deadlines = Alarm::shared();
     route.owned = std::move(owned);
-    routes_.push_back(std::move(route));
+    return route;
 }
 
 // The CPU's backend need not end its calls inline; then it would have to be asked in other ways.
@@ -73,10 +88,26 @@ void Backends::stage(tutti_device_type device, int rank, int ranks) {
     staged_ = backend.get();
     add(device, *staged_, std::move(backend));
     routes_.back().staged = staged_;
+    routes_.back().known_as = cpu().known_as;
+}
+
+const char* Backends::name_for(tutti_device_type device) const {
+    const auto found = std::ranges::find(routes_, device, &Route::device);
+    const bool has_one = found != routes_.end() && has_buffers(*found);
+    return has_one ? static_backend_name(found->name) : nullptr;
+}
+
+std::string Backends::config() const {
+    std::string all;
+    for (const Route& route : routes_) {
+        if (!has_buffers(route)) continue;
+        all += cat(all.empty() ? "" : ",", device_type_name(route.device), ":", route.known_as);
+    }
+    return all;
 }
 
 const Route& Backends::find(const FlatCall& call) const {
-    return has_no_device(call) ? routes_.front() : find(device_of(call), call_name(call));
+    return has_no_device(call) ? of_bytes() : find(device_of(call), call_name(call));
 }
 
 const Route& Backends::find(tutti_device_type device, const char* calls) const {
@@ -102,7 +133,7 @@ void Backends::check(const Route& route, const FlatCall& call) const {
 }
 
 void Backends::check_messages(tutti_device_type device, bool has_bytes) const {
-    const Route& route = has_bytes ? cpu() : of_messages(device);
+    const Route& route = has_bytes ? of_bytes() : of_messages(device);
     if (!only_others_.empty() && !has_bytes && device == TUTTI_CPU) refuse_cpu("messages");
     if (!route.can.messages) {
         throw Error(TUTTI_ERR_UNSUPPORTED, cat("backend \"", route.name,
@@ -114,30 +145,35 @@ void Backends::check_messages(tutti_device_type device, bool has_bytes) const {
                                            "does not know: objects and byte strings"));
 }
 
+template <typename Act>
+void Backends::for_each_owned(Act&& act) noexcept {
+    for (const Route& route : routes_) {
+        if (route.owned) act(*route.owned);
+    }
+    if (beside_) act(*beside_->owned);
+}
+
 bool Backends::cancel(const Work& receive) noexcept {
-    return std::ranges::any_of(routes_,
-                               [&](const Route& route) { return route.backend->cancel(receive); });
+    bool is_cancelled = false;
+    for_each_owned(
+        [&](Backend& backend) { is_cancelled = is_cancelled || backend.cancel(receive); });
+    return is_cancelled;
 }
 
 void Backends::abort(const Status& status) noexcept {
-    for (const Route& route : routes_) {
-        if (route.owned) route.owned->abort(status);
-    }
+    for_each_owned([&](Backend& backend) { backend.abort(status); });
 }
 
 void Backends::leave() noexcept {
-    for (const Route& route : routes_) {
-        if (route.owned) route.owned->leave();
-    }
+    for_each_owned([](Backend& backend) { backend.leave(); });
 }
 
 void Backends::left(int rank) noexcept {
-    for (const Route& route : routes_) {
-        if (route.owned) route.owned->left(rank);
-    }
+    for_each_owned([&](Backend& backend) { backend.left(rank); });
 }
 
 void Backends::close() noexcept {
+    if (beside_) beside_->owned.reset();
     for (auto route = routes_.rbegin(); route != routes_.rend(); ++route) {
         if (!route->owned) continue;
         if (route->poller) route->poller->close();

@@ -1,9 +1,11 @@
 // The backends of a group: one for the CPU, always, and at most one for each other type of device.
-// A call goes to the backend of its buffers' device, a call without buffers to the CPU's. All exist
-// from the making of the group to its end, so nothing here needs a lock.
+// A call goes to the backend of its buffers' device, a call without buffers to the CPU's, or, where
+// that one moves no byte strings, to one of the library's beside it. All exist from the making of
+// the group to its end, so nothing here needs a lock.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,9 +49,13 @@ public:
     bool cancel(const Work& receive) noexcept;
     // UNSUPPORTED, naming the device, if the group has no backend for it.
     [[nodiscard]] const Route& of(const FlatCall& call) const {
-        return device_of(call) == TUTTI_CPU ? routes_.front() : find(call);
+        return device_of(call) == TUTTI_CPU && !beside_ ? routes_.front() : find(call);
     }
     [[nodiscard]] const Route& cpu() const { return routes_.front(); }
+    // The name of the one for that type of device, static; null: the group has none.
+    [[nodiscard]] const char* name_for(tutti_device_type device) const;
+    // All of them: "cpu:gloo,cuda:nccl", with their settings.
+    [[nodiscard]] std::string config() const;
 
     // Throw UNSUPPORTED, naming the backend, if its capabilities exclude the call.
     void check(const FlatCall& call) const {
@@ -60,6 +66,12 @@ public:
     // Of messages with buffers on that type of device.
     [[nodiscard]] const Route& of_messages(tutti_device_type device) const {
         return device == TUTTI_CPU ? routes_.front() : find(device, "messages");
+    }
+    // Of a Send or a Receive.
+    template <typename Call>
+    [[nodiscard]] const Route& of_message(const Call& call) const {
+        return call.content == Content::Elements ? of_messages(call.buffer.device.type)
+                                                 : of_bytes();
     }
     // Where sends that were started before and may not be passed by this one wait for a device.
     [[nodiscard]] staged::Staged* waiting_before(const Send& call) const {
@@ -75,14 +87,25 @@ public:
     void close() noexcept;
 
 private:
+    [[nodiscard]] Route route_to(tutti_device_type device, Backend& backend,
+                                 std::unique_ptr<Backend> owned) const;
     void add(tutti_device_type device, Backend& backend, std::unique_ptr<Backend> owned);
+    // Of what has no device, and of messages of as many bytes as come.
+    [[nodiscard]] const Route& of_bytes() const { return beside_ ? *beside_ : routes_.front(); }
+    template <typename Act>
+    void for_each_owned(Act&& act) noexcept;
     void check(const Route& route, const FlatCall& call) const;
     [[noreturn]] void refuse_cpu(const char* calls) const;
+    // Whether buffers on such devices may be used.
+    [[nodiscard]] bool has_buffers(const Route& route) const {
+        return route.device != TUTTI_CPU || only_others_.empty();
+    }
     [[nodiscard]] const Route& find(const FlatCall& call) const;
     [[nodiscard]] const Route& find(tutti_device_type device, const char* calls) const;
 
-    std::vector<Route> routes_;  // the CPU's first
-    std::string only_others_;    // the backend that serves other devices than the CPU; "": none
+    std::vector<Route> routes_;    // the CPU's first
+    std::optional<Route> beside_;  // for of_bytes(), if the CPU's cannot
+    std::string only_others_;      // the backend that serves other devices than the CPU; "": none
     staged::Staged* staged_ = nullptr;
 };
 

@@ -45,11 +45,16 @@ void read_parameter(InitUrl& url, const std::string& text) {
     if (name == "rank") return give(url.rank, name, value, 0, url);
     if (name == "world_size") return give(url.world_size, name, value, 1, url);
     if (name == "timeout") return give_timeout(url, value);
-    refuse_url(url, cat("the parameter \"", name,
-                        "\" is not known; there are rank, world_size and timeout"));
+    url.others += cat(url.others.empty() ? "" : "&", text);
 }
 
 }  // namespace
+
+void refuse_others(const InitUrl& url) {
+    if (url.others.empty()) return;
+    refuse_url(url, cat("the parameter \"", url.others.substr(0, url.others.find_first_of("=&")),
+                        "\" is not known; there are rank, world_size and timeout"));
+}
 
 InitUrl parse_init_url(const std::string& text) {
     InitUrl url{.text = text, .scheme = {}, .place = {}};

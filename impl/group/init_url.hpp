@@ -17,7 +17,11 @@ struct InitUrl {
     std::optional<int> rank = {};
     std::optional<int> world_size = {};
     std::optional<int64_t> timeout_ms = {};  // seconds in the text, with decimals if need be
+    std::string others = {};                 // other parameters: "a=b&c=d"
 };
+
+// Throws if there are parameters that no scheme of ours has.
+void refuse_others(const InitUrl& url);
 
 InitUrl parse_init_url(const std::string& text);
 

@@ -134,7 +134,7 @@ std::shared_ptr<Work> Group::work_of(const Call& call) {
     const auto what = [name = call_name(call), detail = detail(call), label = label()] {
         return cat(name, detail, " on ", label);
     };
-    const Route& route = backends_.of_messages(place_of(call).type);
+    const Route& route = backends_.of_message(call);
     const auto entry =
         ends_later(route) ? std::make_shared<Entry>(*this, call_name(call)) : nullptr;
     if constexpr (std::is_same_v<Call, Receive>) {
@@ -158,13 +158,12 @@ void Group::with_context(const Call& call, Act&& act) const {
 // The backend that moves it. No send passes one that was started before and waits for a device.
 template <typename Call>
 Backend& Group::mover_of(const Call& call) const {
-    if (call.buffer.device.type != TUTTI_CPU) {
-        return *backends_.of_messages(call.buffer.device.type).backend;
-    }
     if constexpr (std::is_same_v<Call, Send>) {
-        if (staged::Staged* const waiting = backends_.waiting_before(call)) return *waiting;
+        const bool is_here = call.buffer.device.type == TUTTI_CPU;
+        staged::Staged* const waiting = is_here ? backends_.waiting_before(call) : nullptr;
+        if (waiting != nullptr) return *waiting;
     }
-    return *backend_;
+    return *backends_.of_message(call).backend;
 }
 
 // What its stream has by now comes before it, unless that was found out before.
@@ -322,7 +321,7 @@ void Group::run(const Send& call, int64_t timeout_ms) {
                     cat("group_dst is ", call.destination,
                         ", this rank itself, which only a send with a work can reach"));
     }
-    if (ends_later(backends_.of_messages(place_of(call).type))) {
+    if (ends_later(backends_.of_message(call))) {
         await_message(call, timeout_ms);
         return;
     }
@@ -338,8 +337,7 @@ int Group::run(const Receive& call, int64_t timeout_ms) {
                     cat("group_src is ", call.source,
                         ", this rank itself, from which only a receive with a work can receive"));
     }
-    if (ends_later(backends_.of_messages(place_of(call).type)))
-        return await_message(call, timeout_ms);
+    if (ends_later(backends_.of_message(call))) return await_message(call, timeout_ms);
     int source = -1;
     run_message(
         call,

@@ -17,6 +17,7 @@
 #include "membership/address.hpp"
 #include "membership/heartbeat.hpp"
 #include "reduce/dispatch.hpp"
+#include "schemes.hpp"
 #include "store/job_end.hpp"
 
 namespace tutti {
@@ -164,6 +165,13 @@ Rendezvous rendezvous_at_file(const InitUrl& url, const Members& members) {
     return rendezvous_at(connect_as(members.rank, open), members);
 }
 
+Rendezvous rendezvous_outside(const InitUrl& url, const Members& known, const AdoptStore& adopt) {
+    MetOutside met = meet_outside(url, known.rank, known.world_size, known.timeout_ms, adopt);
+    const Members members{met.rank, met.world_size, known.timeout_ms};
+    check_members(members, url);
+    return rendezvous_at(std::move(met.store), members);
+}
+
 // The arguments and the values of the URL. `given` below `lowest` is not given.
 template <typename Number>
 Number agree(const char* name, Number given, Number lowest, const std::optional<Number>& told,
@@ -192,15 +200,15 @@ Members agree(int rank, int world_size, int64_t timeout_ms, const InitUrl& url) 
 
 }  // namespace
 
-Rendezvous rendezvous(const std::string& init_method, int rank, int world_size,
-                      int64_t timeout_ms) {
+Rendezvous rendezvous(const std::string& init_method, int rank, int world_size, int64_t timeout_ms,
+                      const AdoptStore& adopt) {
     const auto url = parse_init_url(init_method);
+    if (is_scheme_of_ours(url.scheme)) refuse_others(url);
     const auto members = agree(rank, world_size, timeout_ms, url);
     if (url.scheme == "env") return rendezvous_by_environment(url, members);
     if (url.scheme == "tcp") return rendezvous_by_address(url, members);
     if (url.scheme == "file") return rendezvous_at_file(url, members);
-    refuse("init method \"", init_method,
-           "\" is not known; there are env://, tcp://host:port and file:///path");
+    return rendezvous_outside(url, members, adopt);
 }
 
 void check_environment() {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "store/store.hpp"
+#include "tutti/types.h"
 
 namespace tutti {
 
@@ -22,12 +23,17 @@ struct Rendezvous {
     std::function<std::shared_ptr<Store>(const Deadline&)> meet_again = {};
 };
 
+// The store behind a handle that a way to meet from outside has made, which is given back.
+using AdoptStore = std::function<std::shared_ptr<Store>(tutti_store*)>;
+
 // Rank and world size may be arguments (-1: not given), in the URL, or, with env://, in the
 // environment, in this order; the timeout an argument (0: not given) or in the URL, else it is the
 // default. An argument and the URL must agree. The timeout bounds the connecting and becomes the
 // store's own. INVALID_ARGUMENT names the argument, the variable or the part of the URL that is
 // missing, malformed or in conflict.
-Rendezvous rendezvous(const std::string& init_method, int rank, int world_size, int64_t timeout_ms);
+// Other schemes than ours are those from outside (schemes.hpp).
+Rendezvous rendezvous(const std::string& init_method, int rank, int world_size, int64_t timeout_ms,
+                      const AdoptStore& adopt);
 
 // Throws INVALID_ARGUMENT naming the malformed variable of tutti, or of torch: before any rank
 // connects, so that none waits for one that cannot.

@@ -1,7 +1,7 @@
-/* tutti/ext.h: backends and stores from outside the library, as tables of C functions. For their
- * authors, in C or in what can declare C's structs; tutti/tutti.h does not include it. A table is
- * registered by a call, or exported by a library that is found by its name. All structs may grow at
- * their end: their `struct_size` says how long they are. */
+/* tutti/ext.h: backends, stores and ways to meet from outside the library, as tables of C
+ * functions. For their authors, in C or in what can declare C's structs; tutti/tutti.h does not
+ * include it. A table is registered by a call, or exported by a library that is found by its name.
+ * All structs may grow at their end: their `struct_size` says how long they are. */
 #ifndef TUTTI_EXT_H
 #define TUTTI_EXT_H
 
@@ -62,7 +62,9 @@ enum {
 };
 
 /** What a backend can do. The host refuses other calls before anything moves, with UNSUPPORTED and
- *  the backend's name. The ranks compare these when they meet. Zeroed when `describe` is called. */
+ *  the backend's name. What has no kind here, byte strings, objects and memory of
+ *  tutti_memory_alloc, goes by a backend of the host's own beside it. The ranks compare these when
+ *  they meet. Zeroed when `describe` is called. */
 typedef struct tutti_backend_capabilities {
     uint32_t struct_size;        /**< of the host's struct: write no further */
     tutti_completion completion; /**< of all calls */
@@ -285,18 +287,54 @@ typedef struct tutti_backend_table {
     int32_t (*cancel)(void* backend, const tutti_backend_call* call);
 } tutti_backend_table;
 
+/** How a process of the default group meets the others: the init method that the program gave, and
+ *  what becomes of it. Valid during `meet`. */
+typedef struct tutti_rendezvous {
+    uint32_t struct_size;   /**< of the host's struct */
+    int32_t rank;           /**< in: what the program or the URL says, -1: neither; out: 0 to
+                                 world_size - 1 */
+    int32_t world_size;     /**< in: likewise; out: 1 or more, the same on all ranks */
+    uint32_t reserved;      /**< must be 0 */
+    const char* url;        /**< as the program gave it */
+    const char* address;    /**< what stands between "://" and "?" */
+    const char* parameters; /**< "a=b&c=d": those of the URL but rank, world_size and timeout */
+    int64_t timeout_ms;     /**< for meeting; -1: no limit. The store's calls get it as well */
+    tutti_store* store; /**< out: where the ranks meet; the host takes this handle over. The same
+                                 store on all ranks, and no earlier group has met there */
+    const tutti_store_table* store_table; /**< out, without `store`: a store of functions, as for
+                                               tutti_store_create_user; stays for good */
+    void* opened;                         /**< out: for the functions of `store_table` */
+} tutti_rendezvous;
+
+/** Ways to meet of one's own: a scheme of init methods, as "tcp" in "tcp://host:port". */
+typedef struct tutti_rendezvous_table {
+    uint32_t struct_size; /**< sizeof(tutti_rendezvous_table) */
+    uint32_t version;     /**< TUTTI_EXT_VERSION */
+    const char* name;     /**< the scheme: 1 to 32 of a-z, 0-9, - and _ */
+    void* user;           /**< for `meet` */
+
+    /** Finds the store, and the rank and world size if they are not known. It need not wait for
+     *  other ranks: the making of the group does. A parameter that it does not have, or an address
+     *  that is malformed: TUTTI_ERR_INVALID_ARGUMENT. May block until the timeout, on the thread
+     *  that calls tutti_init_process_group. Returns TUTTI_OK or a failure, of which it may write
+     *  the message, rank and errno into `error`, which is initialised; then it keeps what it has
+     *  written into `rendezvous`. It must not throw, longjmp or end its thread. */
+    tutti_status (*meet)(void* user, tutti_rendezvous* rendezvous, tutti_error* error);
+} tutti_rendezvous_table;
+
 /** What a library gives: `name` in `libtutti-name.so`. */
 typedef struct tutti_module {
-    uint32_t struct_size;               /**< sizeof(tutti_module) */
-    uint32_t version;                   /**< TUTTI_EXT_VERSION */
-    const tutti_backend_table* backend; /**< of the same name; NULL: it has none */
-    const tutti_store_table* store;     /**< of the same name; NULL: it has none */
+    uint32_t struct_size;                     /**< sizeof(tutti_module) */
+    uint32_t version;                         /**< TUTTI_EXT_VERSION */
+    const tutti_backend_table* backend;       /**< of the same name; NULL: it has none */
+    const tutti_store_table* store;           /**< of the same name; NULL: it has none */
+    const tutti_rendezvous_table* rendezvous; /**< of the same name; NULL: it has none */
 } tutti_module;
 
 /** The one symbol of such a library, TUTTI_MODULE_SYMBOL: a function that returns its module,
  *  constant and for good. A library that can be of several versions returns that of the host, if it
- *  has it. The library is never unloaded. Searched for by the name of a backend or store that is
- *  not known otherwise, in this order:
+ *  has it. The library is never unloaded. Searched for by the name of a backend, store or scheme
+ *  that is not known otherwise, in this order:
  *    1. the file that the variable TUTTI_NAME_MODULE names, by an absolute path: NAME in
  *       capitals, with _ for -; if the variable is set, nowhere else;
  *    2. libtutti-NAME.so beside libtutti.so;
@@ -319,6 +357,18 @@ typedef const tutti_module* (*tutti_module_function)(uint32_t host_version);
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_backend_register(const tutti_backend_table* table, tutti_error* error);
 
+/** Registers a scheme of init methods, for tutti_init_process_group until the end of the process.
+ *  @param table  read during the call; what its pointers lead to must stay for good
+ *  @param error  NULL, or filled in if the call fails
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   INVALID_ARGUMENT (an entry that is missing, a name that is wrong or taken);
+ *           UNSUPPORTED (another version, or a size that no version has)
+ *  Source:  torch.distributed.rendezvous.register_rendezvous_handler
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_rendezvous_register(const tutti_rendezvous_table* table,
+                                                 tutti_error* error);
+
 /** Makes a store of functions of the caller. They are not called after the last use of the handle
  *  and its clones, when `close` of the table is called.
  *  @param table      read during the call; `open` is not called
@@ -333,20 +383,6 @@ TUTTI_API tutti_status tutti_backend_register(const tutti_backend_table* table, 
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_store_create_user(const tutti_store_table* table, void* store,
                                                tutti_store** out_store, tutti_error* error);
-
-/** Opens the store of a library, which is found as described at tutti_module_function.
- *  @param name        of the library
- *  @param address     what its `open` gets; NULL: ""
- *  @param timeout_ms  for opening, and the default of the handle; 0: that of other stores
- *  @param out_store   receives an owned store
- *  @param error       NULL, or filled in if the call fails
- *  Blocks:  as the store's `open` does, up to the timeout
- *  Threads: any
- *  Fails:   INVALID_ARGUMENT; UNSUPPORTED (no such library, another version, no store in it);
- *           whatever its `open` fails with
- *  @since 0.1 */
-TUTTI_API tutti_status tutti_store_open(const char* name, const char* address, int64_t timeout_ms,
-                                        tutti_store** out_store, tutti_error* error);
 
 #ifdef __cplusplus
 }

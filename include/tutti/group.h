@@ -343,6 +343,31 @@ TUTTI_API int32_t tutti_get_world_size(tutti_group* group);
  *  @since 0.1 */
 TUTTI_API const char* tutti_get_backend(tutti_group* group);
 
+/** The name of the backend that serves the group's buffers on a type of device.
+ *  @param group        borrowed
+ *  @param device_type  TUTTI_CPU, TUTTI_CUDA or TUTTI_XPU
+ *  @return a static string; NULL if the group is not valid, or refuses such buffers
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   never: gives NULL
+ *  Source:  torch.distributed.ProcessGroup._get_backend
+ *  @since 0.1 */
+TUTTI_API const char* tutti_get_backend_for_device(tutti_group* group,
+                                                   tutti_device_type device_type);
+
+/** The group's backends by type of device, for instance "cpu:gloo,cuda:gloo", with the settings of
+ *  each. tutti_init_process_group takes such a text.
+ *  @param group       borrowed
+ *  @param out_config  receives owned bytes: UTF-8
+ *  @param error       NULL, or filled in if the call fails
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE
+ *  Source:  torch.distributed.get_backend_config
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_get_backend_config(tutti_group* group, tutti_bytes** out_config,
+                                                tutti_error* error);
+
 /** Whether the group was made with `reproducible`. In such a group, tutti_all_reduce, tutti_reduce,
  *  tutti_reduce_scatter and tutti_reduce_scatter_tensor compute SUM of floating-point and complex
  *  numbers exactly and round it once to nearest even. The bits are the same with every backend,

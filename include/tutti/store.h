@@ -40,7 +40,8 @@ typedef struct tutti_store_call_options {
  *  @since 0.1 */
 TUTTI_API void tutti_store_call_options_init(tutti_store_call_options* options, size_t size);
 
-/** Options of tutti_file_store_create and tutti_store_clone; zero is every field's default. */
+/** Options of tutti_file_store_create, tutti_store_open and tutti_store_clone; zero is every
+ *  field's default. */
 typedef struct tutti_store_options {
     uint32_t struct_size; /**< sizeof the struct: the INIT macro or the init function sets it */
     uint32_t reserved;    /**< must be 0 */
@@ -90,6 +91,22 @@ TUTTI_API tutti_status tutti_hash_store_create(tutti_store** out_store, tutti_er
 TUTTI_API tutti_status tutti_file_store_create(const char* path, int32_t world_size,
                                                const tutti_store_options* options,
                                                tutti_store** out_store, tutti_error* error);
+
+/** Opens the store of a library `libtutti-NAME.so`, which tutti/ext.h describes.
+ *  @param name       of the library: 1 to 32 of a-z, 0-9, - and _; NUL-terminated
+ *  @param address    what the store is to open, in a form of its own; NUL-terminated; NULL: ""
+ *  @param options    NULL: defaults
+ *  @param out_store  receives an owned store
+ *  @param error      NULL, or filled in if the call fails
+ *  Blocks:  while the library is loaded, and as its store does, up to the timeout
+ *  Threads: any
+ *  Fails:   INVALID_ARGUMENT; UNSUPPORTED (no such library, another version, no store in it);
+ *           OUT_OF_MEMORY; whatever the store fails with
+ *  Source:  a class derived from torch.distributed.Store
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_store_open(const char* name, const char* address,
+                                        const tutti_store_options* options, tutti_store** out_store,
+                                        tutti_error* error);
 
 /** Options of tutti_tcp_store_create; zero is every field's default. The limits are the server's,
  *  so only the master sets them. The server tells them to its clients, which then refuse larger

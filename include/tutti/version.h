@@ -2,7 +2,7 @@
 #ifndef TUTTI_VERSION_H
 #define TUTTI_VERSION_H
 
-#include <tutti/types.h>
+#include <tutti/error.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,16 +41,29 @@ TUTTI_API const char* tutti_version_string(void);
  *  @since 0.1 */
 TUTTI_API int64_t tutti_dtype_size(tutti_dtype dtype);
 
-/** Whether a group can be made with a backend.
- *  @param name  "gloo", "shm", "hierarchy" or "loopback", in upper or lower case; NUL-terminated;
- *               NULL gives 0
+/** Whether a group can be made with a backend. tutti_check_backend_available says why not.
+ *  @param name  "gloo", "shm", "hierarchy", "loopback", a name that was registered or that of a
+ *               library (tutti/ext.h), in upper or lower case; may have settings ("name?a=b");
+ *               NUL-terminated; NULL gives 0
  *  @return 1 or 0
- *  Blocks:  never
+ *  Blocks:  while a library is loaded
  *  Threads: any
  *  Fails:   never
  *  Source:  torch.distributed.is_backend_available
  *  @since 0.1 */
 TUTTI_API int32_t tutti_is_backend_available(const char* name);
+
+/** Succeeds if a group can be made with a backend, else says why not.
+ *  @param name   as in tutti_is_backend_available
+ *  @param error  NULL, or filled in if the call fails
+ *  Blocks:  while a library is loaded
+ *  Threads: any
+ *  Fails:   UNSUPPORTED (the name is not known and no such library is installed; a library is
+ *           installed but cannot be loaded, is of another version, or has no backend);
+ *           INVALID_ARGUMENT (NULL, empty, a table with an entry that is missing, a setting that
+ *           the backend does not have)
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_check_backend_available(const char* name, tutti_error* error);
 
 #ifdef __cplusplus
 }

@@ -16,7 +16,7 @@ static void a_store_of_a_library_does_what_ours_do(void** state) {
     const char* const missing = "missing";
     (void)state;
     soon.timeout_ms = 20;
-    EXPECT_OK(tutti_store_open("folder", folder, 0, &store, &error));
+    EXPECT_OK(tutti_store_open("folder", folder, NULL, &store, &error));
     EXPECT_OK(tutti_store_clone(store, NULL, &other, &error));
     EXPECT_OK(tutti_store_set(store, "a", "one", 3, &error));
     EXPECT_OK(tutti_store_append(other, "a", "two", 3, &error));
@@ -43,13 +43,13 @@ static void a_store_of_a_library_does_what_ours_do(void** state) {
 static void a_store_that_cannot_be_opened_says_why(void** state) {
     tutti_store* store = NULL;
     (void)state;
-    EXPECT_ERROR(tutti_store_open("folder", "/nowhere/at/all", 0, &store, &error), TUTTI_ERR_STORE,
-                 "opening store \"folder\": /nowhere/at/all: No such file");
-    EXPECT_ERROR(tutti_store_open("mailbox", "", 0, &store, &error), TUTTI_ERR_UNSUPPORTED,
+    EXPECT_ERROR(tutti_store_open("folder", "/nowhere/at/all", NULL, &store, &error),
+                 TUTTI_ERR_STORE, "opening store \"folder\": /nowhere/at/all: No such file");
+    EXPECT_ERROR(tutti_store_open("mailbox", "", NULL, &store, &error), TUTTI_ERR_UNSUPPORTED,
                  "libtutti-mailbox.so: there is no store in it");
-    EXPECT_ERROR(tutti_store_open("pigeon", NULL, 0, &store, &error), TUTTI_ERR_UNSUPPORTED,
+    EXPECT_ERROR(tutti_store_open("pigeon", NULL, NULL, &store, &error), TUTTI_ERR_UNSUPPORTED,
                  "store \"pigeon\" is in no library here (");
-    EXPECT_ERROR(tutti_store_open("../x", NULL, 0, &store, &error), TUTTI_ERR_INVALID_ARGUMENT,
+    EXPECT_ERROR(tutti_store_open("../x", NULL, NULL, &store, &error), TUTTI_ERR_INVALID_ARGUMENT,
                  "name is \"../x\"");
     EXPECT_ERROR(tutti_store_create_user(NULL, NULL, &store, &error), TUTTI_ERR_INVALID_ARGUMENT,
                  "the store table is NULL");

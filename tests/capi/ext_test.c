@@ -46,8 +46,42 @@ static void a_library_with_a_fault_says_which(void** state) {
         EXPECT_ERROR(create(faults[i].name, &group), faults[i].status, faults[i].says);
         assert_null(group);
         assert_int_equal(tutti_is_backend_available(faults[i].name), 0);
+        EXPECT_ERROR(tutti_check_backend_available(faults[i].name, &error), faults[i].status,
+                     faults[i].says);
     }
     assert_int_equal(tutti_is_backend_available("mailbox"), 1);
+    EXPECT_OK(tutti_check_backend_available("mailbox", &error));
+    EXPECT_ERROR(tutti_check_backend_available("mailbox?speed=9", &error),
+                 TUTTI_ERR_INVALID_ARGUMENT, "mailbox has no settings");
+}
+
+static void expect_config(tutti_group* group, const char* wanted) {
+    tutti_bytes* config = NULL;
+    EXPECT_OK(tutti_get_backend_config(group, &config, &error));
+    assert_string_equal((const char*)tutti_bytes_data(config), wanted);
+    assert_int_equal(tutti_bytes_size(config), strlen(wanted));
+    tutti_bytes_release(config);
+}
+
+static void a_group_tells_its_backends_by_device(void** state) {
+    tutti_group *group = NULL, *again = NULL;
+    tutti_bytes* config = NULL;
+    (void)state;
+    EXPECT_OK(create("GLOO", &group));
+    assert_string_equal(tutti_get_backend_for_device(group, TUTTI_CPU), "gloo");
+    assert_string_equal(tutti_get_backend_for_device(group, TUTTI_CUDA), "gloo");
+    assert_null(tutti_get_backend_for_device(group, TUTTI_XPU));
+    assert_null(tutti_get_backend_for_device(group, 77));
+    expect_config(group, "cpu:gloo,cuda:gloo");
+    EXPECT_OK(create("cpu:gloo,cuda:gloo", &again)); /* that text makes the same backends */
+    expect_config(again, "cpu:gloo,cuda:gloo");
+    EXPECT_ERROR(tutti_get_backend_config(group, NULL, &error), TUTTI_ERR_INVALID_ARGUMENT,
+                 "tutti_get_backend_config: out_config is NULL");
+    tutti_group_release(group);
+    tutti_group_release(again);
+    assert_null(tutti_get_backend_for_device(group, TUTTI_CPU));
+    EXPECT_ERROR(tutti_get_backend_config(group, &config, &error), TUTTI_ERR_INVALID_HANDLE,
+                 "tutti_get_backend_config: ");
 }
 
 static void a_map_names_a_backend_for_each_device(void** state) {
@@ -55,6 +89,9 @@ static void a_map_names_a_backend_for_each_device(void** state) {
     (void)state;
     EXPECT_OK(create("cpu:Mailbox", &group));
     assert_string_equal(tutti_get_backend(group), "mailbox");
+    assert_string_equal(tutti_get_backend_for_device(group, TUTTI_CPU), "mailbox");
+    assert_null(tutti_get_backend_for_device(group, TUTTI_CUDA));
+    expect_config(group, "cpu:mailbox");
     EXPECT_OK(tutti_barrier(group, NULL, NULL, &error));
     tutti_group_release(group);
     group = NULL;
@@ -75,6 +112,9 @@ static void a_variable_names_the_file(void** state) {
                  "TUTTI_OWL_POST_MODULE is \"libtutti-mailbox.so\", which is no absolute path");
     assert_int_equal(setenv("TUTTI_OWL_POST_MODULE", "/nowhere/x.so", 1), 0);
     EXPECT_ERROR(create("owl-post", &group), TUTTI_ERR_UNSUPPORTED, "/nowhere/x.so: cannot open");
+    assert_int_equal(setenv("TUTTI_OWL_POST_MODULE", "/proc/self/comm", 1), 0);
+    EXPECT_ERROR(tutti_check_backend_available("owl-post", &error), TUTTI_ERR_UNSUPPORTED,
+                 "/proc/self/comm cannot be loaded: ");
 }
 
 /* The others learn of it, and other groups of theirs go on. */
@@ -285,9 +325,80 @@ static void calls_that_differ_are_shown(void** state) {
     assert_int_equal(run_ranks("mailbox", 2, call_differently, NULL), 0);
 }
 
+/* ---- What no table has: by a backend of the library's beside the one from outside ---- */
+
+static void expect_text(rank_context* me, tutti_bytes* bytes, const char* wanted) {
+    const int is_right = bytes != NULL && tutti_bytes_size(bytes) == strlen(wanted) &&
+                         memcmp(tutti_bytes_data(bytes), wanted, strlen(wanted)) == 0;
+    tutti_bytes_release(bytes);
+    RANK_EXPECT(me, is_right);
+}
+
+static void move_bytes_and_memory(rank_context* me) {
+    char mine[] = "rank 0";
+    tutti_bytes *all[3] = {NULL, NULL, NULL}, *told = NULL;
+    tutti_work *receiving = NULL, *reducing = NULL;
+    int32_t source = -1;
+    void* shared = NULL;
+    mine[5] = (char)('0' + me->rank);
+    RANK_OK(me, tutti_memory_alloc(me->group, 800, NULL, &shared, &me->error));
+    int64_t* const sums = (int64_t*)shared;
+    for (int i = 0; i < 100; ++i) sums[i] = i + me->rank;
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(sums, 100, TUTTI_INT64);
+    /* The backend has a call, and both kinds of messages are under way, while bytes move. */
+    RANK_OK(me, tutti_all_reduce(me->group, NULL, &buffer, TUTTI_SUM, NULL, &reducing, &me->error));
+    if (me->rank == 2) {
+        RANK_OK(me,
+                tutti_recv_bytes(me->group, -1, 5, 0, NULL, NULL, NULL, &receiving, &me->error));
+    }
+    RANK_OK(me, tutti_all_gather_bytes(me->group, mine, 6, 0, NULL, all, 3, NULL, &me->error));
+    expect_text(me, all[0], "rank 0");
+    expect_text(me, all[1], "rank 1");
+    expect_text(me, all[2], "rank 2");
+    if (me->rank == 1) {
+        RANK_OK(me, tutti_send_bytes(me->group, mine, 6, 2, 5, NULL, NULL, &me->error));
+        RANK_OK(me, tutti_recv_bytes(me->group, 0, 0, 0, NULL, &told, &source, NULL, &me->error));
+        expect_text(me, told, "rank 0");
+    }
+    if (me->rank == 0) {
+        RANK_OK(me, tutti_send_bytes(me->group, mine, 6, 1, 0, NULL, NULL, &me->error));
+    }
+    if (receiving != NULL) {
+        RANK_OK(me, tutti_work_wait(receiving, 0, &me->error));
+        RANK_OK(me, tutti_work_source_rank(receiving, &source, &me->error));
+        RANK_EXPECT(me, source == 1);
+        RANK_OK(me, tutti_work_take_bytes(receiving, &told, 1, &me->error));
+        expect_text(me, told, "rank 1");
+        tutti_work_release(receiving);
+    }
+    RANK_OK(me, tutti_work_wait(reducing, 0, &me->error));
+    tutti_work_release(reducing);
+    for (int i = 0; i < 100; ++i) RANK_EXPECT(me, sums[i] == 3 * i + 3);
+    tutti_memory_release(shared);
+}
+
+static void bytes_and_memory_go_beside_a_backend_from_outside(void** state) {
+    (void)state;
+    assert_int_equal(run_ranks("mailbox", 3, move_bytes_and_memory, NULL), 0);
+}
+
+static void die_in_bytes(rank_context* me) {
+    tutti_bytes* told = NULL;
+    if (me->rank == 1) return;
+    RANK_STATUS(me, tutti_recv_bytes(me->group, 1, 0, 0, NULL, &told, NULL, NULL, &me->error),
+                TUTTI_ERR_PEER_LOST);
+    RANK_EXPECT(me, me->error.rank == 1);
+}
+
+static void a_rank_that_leaves_is_named_to_who_waits_for_bytes(void** state) {
+    (void)state;
+    assert_int_equal(run_ranks("mailbox", 2, die_in_bytes, NULL), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_library_with_a_fault_says_which),
+        TEST(a_group_tells_its_backends_by_device),
         TEST(a_map_names_a_backend_for_each_device),
         TEST(a_variable_names_the_file),
         TEST(a_backend_that_fails_to_open_fails_for_all),
@@ -297,6 +408,8 @@ int main(void) {
         TEST(messages_of_a_backend_from_outside_end_in_time_or_are_cancelled),
         TEST(a_rank_that_leaves_is_named),
         TEST(calls_that_differ_are_shown),
+        TEST(bytes_and_memory_go_beside_a_backend_from_outside),
+        TEST(a_rank_that_leaves_is_named_to_who_waits_for_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,6 +47,23 @@ static void backends_are_found_by_name(void** state) {
     assert_int_equal(tutti_is_backend_available("telegraph"), 0);
     assert_int_equal(tutti_is_backend_available(""), 0);
     assert_int_equal(tutti_is_backend_available(NULL), 0);
+    assert_int_equal(tutti_is_backend_available("gloo?colour=red"), 0);
+}
+
+static void it_says_why_a_backend_is_not_available(void** state) {
+    (void)state;
+    EXPECT_OK(tutti_check_backend_available("Shm", &error));
+    EXPECT_ERROR(
+        tutti_check_backend_available("telegraph", &error), TUTTI_ERR_UNSUPPORTED,
+        "tutti_check_backend_available: backend is \"telegraph\"; this build knows: gloo, ");
+    EXPECT_ERROR(tutti_check_backend_available("telegraph", &error), TUTTI_ERR_UNSUPPORTED,
+                 "libtutti-telegraph.so");
+    EXPECT_ERROR(tutti_check_backend_available("gloo?colour=red", &error),
+                 TUTTI_ERR_INVALID_ARGUMENT, "gloo has no setting \"colour\"");
+    EXPECT_ERROR(tutti_check_backend_available("", &error), TUTTI_ERR_INVALID_ARGUMENT,
+                 "name is empty");
+    EXPECT_ERROR(tutti_check_backend_available(NULL, &error), TUTTI_ERR_INVALID_ARGUMENT,
+                 "name is NULL");
 }
 
 int main(void) {
@@ -55,6 +72,7 @@ int main(void) {
         TEST(the_headers_and_the_library_agree),
         TEST(every_dtype_has_a_size),
         TEST(backends_are_found_by_name),
+        TEST(it_says_why_a_backend_is_not_available),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
  * With "part" the ranks are a group made from one that has another rank as well.
  * With "shared" all data lie in memory of tutti_memory_alloc, with "mixed" on every other rank;
  * with "cuda" on a CUDA device, of which each rank has one as far as there are any.
+ * With "--store" the calls of a store are tried instead, see stores.h.
  * "lacks" names collectives, dtypes and ops that the backend says it cannot do, and must refuse;
  * with "may-refuse" it may refuse any. With "store" ranks that are threads meet at that store.
  * A cell that fails ends its group; those behind it are tried in groups of their own. */
@@ -15,12 +16,14 @@
 
 #include "conformance.h"
 #include "processes.h"
+#include "stores.h"
 #include "support/seed.h"
 
 typedef struct settings {
     const char* backend;
     const char* only;  /* NULL: every collective */
     const char* lacks; /* "": nothing */
+    const char* store; /* the one whose calls are tried; NULL: a backend is */
     int32_t fewest, most;
     uint64_t seed;
     int is_full, is_part, is_on_device, is_of_processes;
@@ -293,7 +296,7 @@ static void try_collective(const settings* chosen, const collective* what, int32
 }
 
 static settings read_arguments(int argc, char** argv) {
-    settings chosen = {NULL, NULL, "", 1, MOST_RANKS, test_seed(), 0, 0, 0, 0, 0, OWN};
+    settings chosen = {NULL, NULL, "", NULL, 1, MOST_RANKS, test_seed(), 0, 0, 0, 0, 0, OWN};
     for (int i = 1; i < argc; ++i) {
         const char* const value = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "full") == 0) {
@@ -318,19 +321,23 @@ static settings read_arguments(int argc, char** argv) {
             chosen.may_refuse = 1;
         } else if (strcmp(argv[i], "store") == 0) {
             run_ranks_store = value, ++i;
+        } else if (strcmp(argv[i], "--store") == 0) {
+            chosen.store = value, ++i;
         } else if (strcmp(argv[i], "lacks") == 0) {
             chosen.lacks = value, ++i;
         } else {
             chosen.backend = argv[i];
         }
     }
-    if (chosen.backend == NULL || chosen.fewest < 1 || chosen.most > MOST_RANKS ||
-        (chosen.is_part && chosen.is_of_processes)) {
+    if ((chosen.backend == NULL) == (chosen.store == NULL) || chosen.fewest < 1 ||
+        chosen.most > MOST_RANKS || (chosen.is_part && chosen.is_of_processes)) {
         fprintf(stderr,
                 "tutti-conformance BACKEND [full] [part|processes] [shared|mixed|cuda] [seed N] "
                 "[ranks 1..%d] [only NAME] [lacks NAME/NAME...] [may-refuse] "
-                "[store NAME:ADDRESS]\n",
-                MOST_RANKS);
+                "[store NAME:ADDRESS]\n"
+                "tutti-conformance --store hash|file:PATH|tcp:HOST:PORT|NAME:ADDRESS|prefix:... "
+                "[processes] [ranks 1..%d]\n",
+                MOST_RANKS, MOST_RANKS);
         exit(2);
     }
     return chosen;
@@ -350,6 +357,11 @@ int main(int argc, char** argv) {
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
     if (chosen.is_on_device && !device_is_here()) return 77;
     if (chosen.is_of_processes) meet(&chosen);
+    if (chosen.store != NULL) {
+        const int faults = try_store(chosen.store, chosen.most, chosen.is_of_processes);
+        if (chosen.is_of_processes) processes_end();
+        return faults == 0 ? 0 : 1;
+    }
     printf("%s of the matrix over %s%s, seed %llu\n", chosen.is_full ? "the whole" : "pairs",
            chosen.backend, chosen.is_part ? ", in a part of a group" : "",
            (unsigned long long)chosen.seed);

@@ -78,7 +78,7 @@ static const tutti_module module = {sizeof(tutti_module),
 #else
                                     TUTTI_EXT_VERSION,
 #endif
-                                    &table, NULL};
+                                    &table, NULL, NULL};
 
 #ifdef BAD_SYMBOL
 #define tutti_module_get tutti_module_got

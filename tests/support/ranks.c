@@ -91,7 +91,7 @@ static tutti_store* open_store(void) {
     const char* const colon = strchr(run_ranks_store, ':');
     must(colon != NULL && (size_t)(colon - run_ranks_store) < sizeof name, "no NAME:ADDRESS");
     memcpy(name, run_ranks_store, (size_t)(colon - run_ranks_store));
-    const tutti_status status = tutti_store_open(name, colon + 1, 0, &store, &error);
+    const tutti_status status = tutti_store_open(name, colon + 1, NULL, &store, &error);
     must(status == TUTTI_OK, error.message);
     (void)snprintf(prefix, sizeof prefix, "%d-%d", (int)getpid(), ++runs);
     must(tutti_prefix_store_create(store, prefix, &fresh, NULL) == TUTTI_OK, "no prefix store");

@@ -105,6 +105,10 @@ contains
 
     call check([tutti_is_initialized(), tutti_get_pg_count() == 1], "one group")
     call check(len(tutti_get_backend()) > 0, "it has a backend")
+    call check(tutti_get_backend_for_device(TUTTI_CPU) == tutti_get_backend(), "the CPU's")
+    call check(len(tutti_get_backend_for_device(TUTTI_XPU)) == 0, "none for another device")
+    call tutti_get_backend_config(name)
+    call check(index(name, "cpu:" // tutti_get_backend()) == 1, "its backends by device")
     call tutti_get_process_group_ranks(members)
     call check(all(members == [(i, i=0, ranks - 1)]), "its members")
     call check(tutti_get_group_rank(rank) == rank, "group ranks of the world")

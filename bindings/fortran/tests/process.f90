@@ -43,11 +43,15 @@ program process_test
   call passed()
 contains
   subroutine facts()
+    integer :: status
     call check(tutti_version() >= 100, "a version")
     call check(index(tutti_version_string(), ".") > 0, tutti_version_string())
     call check(tutti_dtype_size(TUTTI_COMPLEX128) == 16, "the size of a dtype")
     call check(tutti_is_backend_available("shm"), "shm is there")
     call check(.not. tutti_is_backend_available("pigeon"), "pigeon is not")
+    call tutti_check_backend_available("shm")
+    call tutti_check_backend_available("pigeon", status)
+    call check_status(status, TUTTI_ERR_UNSUPPORTED, "pigeon is not available")
     call check(tutti_get_default_backend_for_device("cpu") == "gloo", "for the CPU")
     call check(tutti_get_default_backend_for_device("abacus") == "", "for nothing else")
     call check(.not. tutti_is_torchelastic_launched(), "started by hand")

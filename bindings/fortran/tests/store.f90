@@ -192,6 +192,22 @@ contains
     call file%path(name)
     call check(text == "kept" .and. name == trim(folder), "a store in a file")
     call file%release()
+    call of_a_library(trim(folder) // ".keys")
+  end subroutine
+
+  subroutine of_a_library(folder)
+    character(*), intent(in) :: folder
+    type(tutti_store) :: store
+    integer :: status
+    character(200) :: message
+
+    call tutti_store_open("folder", store, folder, timeout_ms=20000)
+    call values(store)
+    call queues(store)
+    call store%release()
+    call execute_command_line("rm -r " // folder)
+    call tutti_store_open("pigeon", store, ierr=status, errmsg=message)
+    call check_status(status, TUTTI_ERR_UNSUPPORTED, "the store of a library that is not there")
   end subroutine
 
   subroutine connected()

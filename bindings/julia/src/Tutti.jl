@@ -55,12 +55,12 @@ include("version.jl")
 export TuttiError, InvalidArgumentError, InvalidHandleError, UnsupportedError, TimeoutError,
     AbortedError, PeerLostError, MismatchError, BackendError, NetworkError, StoreError,
     QueueEmptyError, ResourceError, InternalError, PendingError
-export Store, HashStore, FileStore, TCPStore, PrefixStore, add!, compare_set!,
+export Store, HashStore, FileStore, TCPStore, PrefixStore, LibraryStore, add!, compare_set!,
     delete_key!, multi_get, multi_set!, num_keys, list_keys, queue_push!, queue_pop!, queue_length
 export Group, WORLD, NON_MEMBER, init_process_group, destroy_process_group, is_initialized,
     new_group, split_group, get_rank, get_world_size, get_backend, is_member, is_reproducible,
     get_group_rank, get_global_rank, get_process_group_ranks, get_pg_count, get_name,
-    get_bound_device, get_failed_ranks
+    get_backend_config, get_bound_device, get_failed_ranks
 export Work, waitany, waitall, iscompleted, issuccess, source_rank, then, cancel, op_type,
     sequence_number, duration, synchronize
 export ReduceOp, PremulSum, SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR

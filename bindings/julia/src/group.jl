@@ -204,6 +204,27 @@ end
 "The name of the group's backend, also where it was chosen; `nothing` if the group is not valid."
 get_backend(group::Group = WORLD) = text_or_nothing(Raw.tutti_get_backend(group))
 
+"""
+    get_backend(group, device_type)
+
+The name of the backend for the group's arrays on a type of device, `:cpu` or `:cuda`; `nothing` if
+the group refuses them.
+"""
+get_backend(group::Group, device_type::Symbol) =
+    text_or_nothing(Raw.tutti_get_backend_for_device(group, device_number(device_type)))
+
+"""
+    get_backend_config(group = WORLD)
+
+The group's backends by type of device, `"cpu:gloo,cuda:gloo"`, with the settings of each: a text by
+which another group is made.
+"""
+function get_backend_config(group::Group = WORLD)
+    slot = bytes_slot()
+    call(Raw.tutti_get_backend_config, group, slot)
+    take_string(slot)
+end
+
 "Whether sums in the group have the same bits from any number of ranks."
 is_reproducible(group::Group = WORLD) = Raw.tutti_group_is_reproducible(group) == 1
 

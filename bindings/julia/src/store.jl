@@ -19,7 +19,7 @@ mutable struct Interruptions
     Interruptions() = new(0, Store[], ReentrantLock())
 end
 
-for Kind in (:HashStore, :FileStore, :TCPStore, :AnyStore)
+for Kind in (:HashStore, :FileStore, :TCPStore, :LibraryStore, :AnyStore)
     @eval mutable struct $Kind <: Store
         handle::Ptr{Raw.tutti_store}
         interruptions::Interruptions
@@ -86,6 +86,15 @@ FileStore(path::AbstractString, world_size::Union{Integer, Nothing} = nothing; t
                int32(something(world_size, -1), :world_size), store_options(timeout))
 
 """
+    LibraryStore(name, address = ""; timeout = nothing)
+
+The store of a library `libtutti-NAME.so`, which says what its `address` is. `timeout` is of opening
+and of the store's calls.
+"""
+LibraryStore(name::AbstractString, address::AbstractString = ""; timeout = nothing) =
+    open_store(LibraryStore, Raw.tutti_store_open, name, address, store_options(timeout))
+
+"""
     TCPStore(host, port; is_master = false, world_size = nothing, timeout = nothing, limits...)
 
 Connects to a store served over TCP, and serves it if this process is the master (port 0: any free
@@ -128,7 +137,7 @@ function PrefixStore(prefix::AbstractString, store::Store)
     PrefixStore(slot[], store.interruptions)
 end
 
-for Kind in (:HashStore, :FileStore, :TCPStore, :PrefixStore)
+for Kind in (:HashStore, :FileStore, :TCPStore, :LibraryStore, :PrefixStore)
     @eval $Kind(f::Function, args...; options...) = closing(f, $Kind(args...; options...))
 end
 

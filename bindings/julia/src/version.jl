@@ -12,6 +12,9 @@ version_string() = unsafe_string(Raw.tutti_version_string())
 "Whether a group can be made with the backend of this name."
 is_backend_available(name::AbstractString) = Raw.tutti_is_backend_available(name) == 1
 
+"Does nothing if a group can be made with the backend of this name, else throws why not."
+check_backend_available(name::AbstractString) = call(Raw.tutti_check_backend_available, name)
+
 "The backend that torch would choose for a device, \"cpu\" or \"cuda:1\"; `nothing` for others."
 get_default_backend_for_device(device::AbstractString) =
     text_or_nothing(Raw.tutti_get_default_backend_for_device(device))

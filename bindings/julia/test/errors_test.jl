@@ -97,6 +97,8 @@ end
     @test Tutti.version() >= v"0.1.0"
     @test Tutti.version_string() == string(Tutti.version())
     @test Tutti.is_backend_available("gloo") && !Tutti.is_backend_available("none")
+    @test Tutti.check_backend_available("gloo") === nothing
+    @test_throws UnsupportedError Tutti.check_backend_available("none")
     @test Tutti.get_default_backend_for_device("cpu") == "gloo"
     @test Tutti.get_default_backend_for_device("toaster") === nothing
     @test Tutti.is_torchelastic_launched() == haskey(ENV, "TORCHELASTIC_RUN_ID")

@@ -94,6 +94,9 @@ end
         again = copy(named)
         close(named)
         @test occursin("the named one", get_name(again)) && get_rank(again) == 0
+        @test get_backend(again, :cpu) == get_backend(again)
+        @test get_backend(again, :xpu) === nothing
+        @test startswith(get_backend_config(again), "cpu:$(get_backend(again))")
         close(again)
         @test_throws ArgumentError Tutti.set_timeout!(other, -1)
         close(other)

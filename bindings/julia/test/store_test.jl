@@ -6,6 +6,7 @@ function each_store(f)
     f(HashStore())
     mktempdir() do folder
         f(FileStore(joinpath(folder, "store"), 1))
+        f(LibraryStore("folder", joinpath(folder, "keys")))
     end
     f(TCPStore("localhost", 0; is_master = true, wait_for_workers = false))
     f(PrefixStore("prefix", HashStore()))
@@ -100,6 +101,12 @@ end
     @test_throws InvalidHandleError store["key"] = "value"
     @test_throws InvalidHandleError copy(store)
     @test_throws ArgumentError HashStore()["a\0b"]
+end
+
+@testset "a library that is not there, and a store that cannot be opened" begin
+    @test_throws UnsupportedError LibraryStore("pigeon"; timeout = 1)
+    @test_throws StoreError LibraryStore("folder", "/nowhere/at/all")
+    @test_throws ArgumentError LibraryStore("folder", "a\0b")
 end
 
 @testset "a wait at a store can be interrupted" begin

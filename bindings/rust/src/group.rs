@@ -202,6 +202,20 @@ impl Group {
         unsafe { static_text(raw::tutti_get_backend(self.raw())) }
     }
 
+    /// The name of the backend for the group's slices on a type of device; nothing if the group
+    /// refuses them.
+    pub fn backend_for_device(&self, device: DeviceType) -> Option<&'static str> {
+        unsafe { static_text(raw::tutti_get_backend_for_device(self.raw(), device)) }
+    }
+
+    /// The group's backends by type of device, "cpu:gloo,cuda:gloo", with the settings of each: a
+    /// text by which another group is made.
+    pub fn backend_config(&self) -> Result<String> {
+        let mut config = null_mut();
+        check(|error| unsafe { raw::tutti_get_backend_config(self.raw(), &mut config, error) })?;
+        Ok(String::from_utf8_lossy(&unsafe { Bytes::adopt(config) }).into_owned())
+    }
+
     /// Whether sums of floating-point and complex numbers are exact and rounded once: the same
     /// bits with every backend, size and order of ranks.
     pub fn is_reproducible(&self) -> bool {

@@ -123,3 +123,9 @@ pub fn is_backend_available(name: &str) -> bool {
     c_text(name, "name")
         .map_or(false, |name| unsafe { raw::tutti_is_backend_available(name.as_ptr()) != 0 })
 }
+
+/// Fails, and says why, if no group can be made with the backend of this name.
+pub fn check_backend_available(name: &str) -> Result<()> {
+    let name = c_text(name, "name")?;
+    check(|error| unsafe { raw::tutti_check_backend_available(name.as_ptr(), error) })
+}

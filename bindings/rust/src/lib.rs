@@ -68,8 +68,9 @@ pub use element::{bf16, dtype_size, f16, Bool, Complex, Dtype, Element};
 pub use error::{status_name, Error, Result, Status};
 pub use group::{world, Group};
 pub use init::{
-    default_backend_for_device, init_process_group, init_process_group_with_store,
-    is_backend_available, is_initialized, is_torchelastic_launched, pg_count, GroupOptions, Init,
+    check_backend_available, default_backend_for_device, init_process_group,
+    init_process_group_with_store, is_backend_available, is_initialized, is_torchelastic_launched,
+    pg_count, GroupOptions, Init,
 };
 pub use map::{Key, Map};
 pub use memory::{Readable, Writable};

@@ -151,6 +151,24 @@ impl Store {
         })
     }
 
+    /// Opens the store of a library `libtutti-NAME.so`, which says what its `address` is.
+    pub fn open(name: &str, address: &str) -> Result<Store> {
+        Store::open_with_timeout(name, address, Timeout::Default)
+    }
+
+    /// As [`Store::open`], with a timeout of opening, and of the store's calls.
+    pub fn open_with_timeout(
+        name: &str,
+        address: &str,
+        timeout: impl Into<Timeout>,
+    ) -> Result<Store> {
+        let (name, address) = (c_text(name, "name")?, c_text(address, "address")?);
+        let options = store_options(timeout.into());
+        Store::make(|store, error| unsafe {
+            raw::tutti_store_open(name.as_ptr(), address.as_ptr(), &options, store, error)
+        })
+    }
+
     /// Connects to a store served over TCP, and serves it if this process is the master (torch:
     /// `TCPStore`, which may be the other side). Port 0 is any free one ([`Store::port`]). Blocks
     /// until connected, and the master of a given `world_size` until all clients have come.

@@ -22,6 +22,10 @@ fn facts() {
     assert_eq!(tutti::version_string().split('.').count(), 3);
     assert!(tutti::is_backend_available("gloo") && !tutti::is_backend_available("telegraph"));
     assert!(!tutti::is_backend_available("g\0oo"));
+    tutti::check_backend_available("gloo").unwrap();
+    let why = tutti::check_backend_available("telegraph").unwrap_err();
+    assert_eq!(why.status(), Status::UNSUPPORTED);
+    assert!(why.to_string().contains("libtutti-telegraph.so"), "{why}");
     assert_eq!(tutti::default_backend_for_device("cuda:1"), Some("nccl"));
     assert_eq!(tutti::default_backend_for_device("abacus"), None);
     let launched = std::env::var_os("TORCHELASTIC_RUN_ID").is_some();

@@ -13,6 +13,7 @@ fn stores() -> Vec<Store> {
         Store::file(&new_path("store"), None).unwrap(),
         Store::tcp("127.0.0.1", 0, None, true, &options).unwrap(),
         Store::hash().unwrap().prefix("folder").unwrap(),
+        Store::open("folder", &new_path("keys")).unwrap(),
     ]
 }
 
@@ -35,6 +36,14 @@ fn values_counters_and_lists_of_keys() {
         assert!(!store.delete_key("key").unwrap());
         assert!(store.has_extended_api().unwrap());
     }
+}
+
+#[test]
+fn a_store_of_a_library_says_why_it_does_not_open() {
+    let status = |name, address| Store::open(name, address).unwrap_err().status();
+    assert_eq!(status("pigeon", ""), Status::UNSUPPORTED);
+    assert_eq!(status("folder", "/nowhere/at/all"), Status::STORE);
+    assert_eq!(status("folder", "a\0b"), Status::INVALID_ARGUMENT);
 }
 
 #[test]

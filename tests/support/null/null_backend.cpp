@@ -139,7 +139,8 @@ const tutti_backend_table table = {
     nullptr,
 };
 
-const tutti_module module_of_this = {sizeof(tutti_module), TUTTI_EXT_VERSION, &table, nullptr};
+const tutti_module module_of_this = {sizeof(tutti_module), TUTTI_EXT_VERSION, &table, nullptr,
+                                     nullptr};
 
 }  // namespace
 

@@ -120,8 +120,8 @@ void what_is_lacking_is_in_words(void**) {
 }
 
 void a_backend_is_added_by_name(void**) {
-    assert_string_equal(why_not_available("Null").c_str(), "");
-    assert_string_equal(why_not_available("gloo").c_str(), "");
+    assert_true(why_not_available("Null").ok());
+    assert_true(why_not_available("gloo").ok());
     assert_string_equal(resolve_backend("NULL").c_str(), "null");
     assert_string_equal(static_backend_name(resolve_backend("null_polled")), "null_polled");
     TUTTI_EXPECT_ERROR(resolve_backend("pigeon"), TUTTI_ERR_UNSUPPORTED,

@@ -16,9 +16,12 @@
 namespace {
 
 using tutti::Deadline;
-using tutti::rendezvous;
 
 constexpr int64_t timeout_ms = 60'000;
+
+tutti::Rendezvous rendezvous(const std::string& method, int rank, int world_size, int64_t timeout) {
+    return tutti::rendezvous(method, rank, world_size, timeout, nullptr);
+}
 
 void unset_all() {
     for (const char* name :
@@ -55,7 +58,7 @@ private:
 };
 
 void an_unknown_scheme_is_named_with_the_known_ones(void**) {
-    for (const char* method : {"mpi://somewhere", "somewhere", "", "://", "ENV://"}) {
+    for (const char* method : {"pigeon://somewhere", "somewhere", "", "://", "ENV://"}) {
         TUTTI_EXPECT_ERROR(rendezvous(method, 0, 1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,
                            tutti::cat("\"", method, "\" is not known"));
         TUTTI_EXPECT_ERROR(rendezvous(method, 0, 1, timeout_ms), TUTTI_ERR_INVALID_ARGUMENT,

@@ -206,6 +206,19 @@ public final class Group extends ByteStrings {
         return core.ask((frame, group) -> Memory.string(Raw.tutti_get_backend(group)));
     }
 
+    /** The name of the backend for tensors on a type of device; null if the group refuses them. */
+    public String backend(DeviceType device) {
+        return core.ask((frame, group) -> Memory.string(
+                Raw.tutti_get_backend_for_device(group, device.code())));
+    }
+
+    /** The backends by type of device, "cpu:gloo,cuda:gloo", with the settings of each: a text by
+     *  which another group is made. */
+    public String backendConfig() {
+        return Bytes.text(core.number((frame, group, out) -> Raw.tutti_get_backend_config(
+                group, out, frame.error())));
+    }
+
     /** Whether sums are exact, see {@link GroupOptions#reproducible}. */
     public boolean isReproducible() {
         return ask(Raw::tutti_group_is_reproducible) == 1;

@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import tutti.raw.Raw;
 
-/** A key-value store, where processes meet: {@link HashStore}, {@link FileStore},
+/** A key-value store, where processes meet: {@link HashStore}, {@link FileStore}, {@link LibraryStore},
  *  {@link TCPStore}, {@link PrefixStore}. Keys are strings of at most 8192 bytes, values bytes. Any
  *  thread may make any call; one that waits does not delay others.
  *

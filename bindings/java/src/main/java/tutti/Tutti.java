@@ -86,6 +86,14 @@ public final class Tutti {
         }
     }
 
+    /** Does nothing if a group can be made with the backend of this name, else throws why not. */
+    public static void checkBackendAvailable(String name) {
+        try (Frame frame = Frame.open()) {
+            frame.check(Raw.tutti_check_backend_available(frame.string("name", name),
+                                                          frame.error()));
+        }
+    }
+
     /** The backend that torch would choose for a device, "cpu" or "cuda:1"; null for others. */
     public static String defaultBackendForDevice(String device) {
         try (Frame frame = Frame.open()) {

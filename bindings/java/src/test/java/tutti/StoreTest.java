@@ -103,6 +103,17 @@ class StoreTest {
     }
 
     @Test
+    void the_store_of_a_library_does_what_others_do(@TempDir Path folder) {
+        try (LibraryStore store = new LibraryStore("folder", folder.toString())) {
+            everyCallWorks(store);
+        }
+        TuttiException missing = assertThrows(TuttiException.class,
+                () -> new LibraryStore("pigeon", "", Duration.ofSeconds(1)));
+        assertEquals(Status.UNSUPPORTED, missing.status());
+        assertThrows(StoreException.class, () -> new LibraryStore("folder", "/nowhere/at/all"));
+    }
+
+    @Test
     void a_prefix_store_outlives_the_store_it_shows() {
         HashStore store = new HashStore();
         PrefixStore prefix = new PrefixStore("p", store);

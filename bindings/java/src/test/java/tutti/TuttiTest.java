@@ -20,6 +20,11 @@ class TuttiTest {
         assertTrue(Tutti.isBackendAvailable("GLOO"));
         assertFalse(Tutti.isBackendAvailable("pigeon"));
         assertFalse(Tutti.isBackendAvailable(null));
+        Tutti.checkBackendAvailable("gloo");
+        TuttiException why = assertThrows(TuttiException.class,
+                () -> Tutti.checkBackendAvailable("pigeon"));
+        assertEquals(Status.UNSUPPORTED, why.status());
+        assertTrue(why.getMessage().contains("libtutti-pigeon.so"), why.getMessage());
         assertEquals("nccl", Tutti.defaultBackendForDevice("cuda:1"));
         assertNull(Tutti.defaultBackendForDevice("abacus"));
         assertEquals(System.getenv("TORCHELASTIC_RUN_ID") != null, Tutti.isTorchelasticLaunched());
@@ -33,6 +38,9 @@ class TuttiTest {
         String method = "file://" + folder.resolve("meet");
         try (Group world = Tutti.initProcessGroup("gloo", method, 0, 1, null)) {
             assertTrue(Tutti.isInitialized());
+            assertEquals("gloo", world.backend(DeviceType.CPU));
+            assertNull(world.backend(DeviceType.XPU));
+            assertEquals("cpu:gloo,cuda:gloo", world.backendConfig());
             assertEquals(1, Tutti.groupCount());
             world.barrier();
             Tutti.world().barrier();
