@@ -26,7 +26,10 @@ bool needs_memory(const FlatCall& call) {
 }  // namespace
 
 void Backends::open(BackendMap& map, const BackendPlace& place) {
-    if (!map.has_cpu) only_others_ = map.name();
+    if (!map.has_cpu) {
+        only_others_ = map.name();
+        with_cpu_ = cat("cpu:gloo,", device_type_name(map.entries.at(1).device), ":", only_others_);
+    }
     for (BackendMap::Entry& entry : map.entries) {
         const auto is_same = [&](const Route& route) { return route.known_as == entry.name; };
         const auto found = std::ranges::find_if(routes_, is_same);
@@ -54,7 +57,10 @@ void Backends::add(tutti_device_type device, Backend& backend, std::unique_ptr<B
     route.name = backend.name();
     route.can = backend.capabilities();
     route.can_all = route.can == Capabilities{} && (device != TUTTI_CPU || only_others_.empty());
-    if (route.can.completion == Completion::Polled) {
+    route.streams = backend.as_stream_calls();
+    const bool is_polled = route.can.completion == Completion::Polled ||
+                           (route.can.completion == Completion::Stream && route.inlined == nullptr);
+    if (is_polled) {
         const auto same =
             std::ranges::find(routes_, &backend, [](const Route& other) { return other.backend; });
         route.poller = same != routes_.end() ? same->poller : std::make_shared<Poller>(backend);
@@ -89,7 +95,8 @@ const Route& Backends::find(tutti_device_type device, const char* calls) const {
 
 void Backends::refuse_cpu(const char* calls) const {
     throw Error(TUTTI_ERR_UNSUPPORTED,
-                cat(calls, ": backend \"", only_others_, "\" does not serve devices of type cpu"));
+                cat(calls, ": backend \"", only_others_,
+                    "\" does not serve devices of type cpu; \"", with_cpu_, "\" does"));
 }
 
 void Backends::check(const Route& route, const FlatCall& call) const {
@@ -117,6 +124,18 @@ void Backends::check_messages(tutti_device_type device, bool has_bytes) const {
 bool Backends::cancel(const Work& receive) noexcept {
     return std::ranges::any_of(routes_,
                                [&](const Route& route) { return route.backend->cancel(receive); });
+}
+
+void Backends::begin_together() noexcept {
+    for (const Route& route : routes_) {
+        if (route.owned) route.owned->begin_together();
+    }
+}
+
+void Backends::end_together() noexcept {
+    for (const Route& route : routes_) {
+        if (route.owned) route.owned->end_together();
+    }
 }
 
 void Backends::abort(const Status& status) noexcept {
