@@ -121,6 +121,18 @@ void Backends::check_messages(tutti_device_type device, bool has_bytes) const {
                                            "does not know: objects and byte strings"));
 }
 
+void Backends::check_plain(tutti_device_type device, int tag, int peer, int rank) const {
+    const Route& route = of_messages(device);
+    if (route.can.tags) return;
+    const char* what = nullptr;
+    if (tag != 0) what = "tags: tag must be 0";
+    if (peer == rank) what = "messages of a rank to itself";
+    if (peer == any_source) what = "receives from any rank";
+    if (what == nullptr) return;
+    throw Error(TUTTI_ERR_UNSUPPORTED, cat("backend \"", route.name, "\" does not support ", what,
+                                           "; \"gloo\" does"));
+}
+
 bool Backends::cancel(const Work& receive) noexcept {
     return std::ranges::any_of(routes_,
                                [&](const Route& route) { return route.backend->cancel(receive); });

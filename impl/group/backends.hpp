@@ -58,6 +58,8 @@ public:
     }
     // Also of messages; `has_bytes`: of as many bytes as come.
     void check_messages(tutti_device_type device, bool has_bytes) const;
+    // UNSUPPORTED for a message that the backend has no tag for, or no such peer.
+    void check_plain(tutti_device_type device, int tag, int peer, int rank) const;
     // Of messages with buffers on that type of device.
     [[nodiscard]] const Route& of_messages(tutti_device_type device) const {
         return device == TUTTI_CPU ? routes_.front() : find(device, "messages");

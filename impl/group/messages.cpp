@@ -134,6 +134,7 @@ void Group::check_message(const Call& call) const {
     check(call, size_);
     check_bound(place_of(call), "the buffer is on");
     backends_.check_messages(place_of(call).type, call.content != Content::Elements);
+    backends_.check_plain(place_of(call).type, call.tag, peer_of(call), rank_);
 }
 
 template <typename Call>

@@ -60,8 +60,10 @@ enum {
 /** `flags` of tutti_backend_capabilities. */
 enum {
     TUTTI_BACKEND_USER_FUNCTIONS = 1, /**< it reduces with functions of the program */
-    TUTTI_BACKEND_REPRODUCIBLE = 2    /**< it reduces as groups with `reproducible` ask for: all
+    TUTTI_BACKEND_REPRODUCIBLE = 2,   /**< it reduces as groups with `reproducible` ask for: all
                                            inputs of an element at once, by the host's `reduce` */
+    TUTTI_BACKEND_PLAIN_MESSAGES = 4  /**< its messages have tag 0, and go from one rank to another
+                                           one, which both name */
 };
 
 /** What a backend can do. The host refuses other calls before anything moves, with UNSUPPORTED and

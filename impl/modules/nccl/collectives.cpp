@@ -1,5 +1,7 @@
 #include "collectives.hpp"
 
+#include <unordered_set>
+
 #include "mapping.hpp"
 
 namespace tutti::nccl {
@@ -16,11 +18,16 @@ DataType type_of(tutti_dtype dtype) {
 
 }  // namespace
 
-bool is_overwritten(const tutti_backend_call& call, int64_t input) {
-    const tutti_piece& piece = call.inputs[input];
-    if (piece.count == 0) return false;
+bool has_overwritten(const tutti_backend_call& call) {
+    const bool is_one =
+        call.kind == TUTTI_CALL_ALL_TO_ALL || call.kind == TUTTI_CALL_ALL_TO_ALL_SINGLE;
+    if (!is_one) return false;
+    std::unordered_set<const void*> outputs;
     for (int64_t output = 0; output < call.output_count; ++output) {
-        if (call.outputs[output].data == piece.data) return true;
+        if (call.outputs[output].count > 0) outputs.insert(call.outputs[output].data);
+    }
+    for (int64_t input = 0; input < call.input_count; ++input) {
+        if (call.inputs[input].count > 0 && outputs.count(call.inputs[input].data) > 0) return true;
     }
     return false;
 }

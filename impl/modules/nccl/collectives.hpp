@@ -15,8 +15,8 @@ struct Part {
     RedOp op = RedOp::Sum;            // of a reduction
 };
 
-// Whether all_to_all's outputs take the place of this input.
-bool is_overwritten(const tutti_backend_call& call, int64_t input);
+// Whether outputs of all_to_all take the place of inputs.
+bool has_overwritten(const tutti_backend_call& call);
 bool is_reduction(const tutti_backend_call& call);
 
 // Inside a group. Throws Failure.

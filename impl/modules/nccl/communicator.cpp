@@ -44,18 +44,6 @@ Communicator::Communicator(const Library& nccl, const tutti_backend_place& place
 
 void Communicator::post(const tutti_backend_call* call) {
     const bool is_message = call->kind == TUTTI_CALL_SEND || call->kind == TUTTI_CALL_RECEIVE;
-    if (is_message && call->tag != 0) {
-        throw Failure{TUTTI_ERR_UNSUPPORTED, 0,
-                      "backend \"nccl\" has no tags: tag must be 0 (\"gloo\" has them)"};
-    }
-    if (is_message && call->peer < 0) {
-        throw Failure{TUTTI_ERR_UNSUPPORTED, 0,
-                      "backend \"nccl\" cannot receive from any rank (\"gloo\" can)"};
-    }
-    if (is_message && call->peer == rank_) {
-        throw Failure{TUTTI_ERR_UNSUPPORTED, 0,
-                      "backend \"nccl\" has no messages of a rank to itself (\"gloo\" has them)"};
-    }
     Batch failed;
     {
         const Lock lock(mutex_);
@@ -238,26 +226,30 @@ void Communicator::prepare(const tutti_backend_call* call, Stream stream, size_t
                     "ncclRedOpCreatePreMulSum", comm_);
         ops_.push_back(part.op);
     }
-    const bool is_all_to_all =
-        call->kind == TUTTI_CALL_ALL_TO_ALL || call->kind == TUTTI_CALL_ALL_TO_ALL_SINGLE;
-    bool is_in_place = false;
-    for (int64_t input = 0; is_all_to_all && input < call->input_count; ++input) {
-        is_in_place = is_in_place || is_overwritten(*call, input);
+    if (has_overwritten(*call)) copy_inputs(part, stream, used);
+    parts.push_back(std::move(part));
+}
+
+// Behind each other, as they are in a tensor.
+void Communicator::copy_inputs(Part& part, Stream stream, size_t& used) {
+    const tutti_backend_call& call = *part.call;
+    size_t bytes = 0;
+    for (int64_t input = 0; input < call.input_count; ++input) {
+        bytes += static_cast<size_t>(call.inputs[input].count) * call.element_size;
     }
-    for (int64_t input = 0; is_in_place && input < call->input_count; ++input) {
-        const tutti_piece& piece = call->inputs[input];
-        const size_t bytes = static_cast<size_t>(piece.count) * call->element_size;
-        const cuda::DevicePointer copy = scratch(used, bytes);
-        if (bytes > 0) {
-            nccl_.driver().check(
-                nccl_.driver().copy_async(
-                    copy, reinterpret_cast<cuda::DevicePointer>(piece.data), bytes, stream),
-                "cuMemcpyAsync");
+    cuda::DevicePointer copy = scratch(used, bytes);
+    used += bytes;
+    for (int64_t input = 0; input < call.input_count; ++input) {
+        const tutti_piece& piece = call.inputs[input];
+        const size_t size = static_cast<size_t>(piece.count) * call.element_size;
+        const auto from = reinterpret_cast<cuda::DevicePointer>(piece.data);
+        if (size > 0) {
+            nccl_.driver().check(nccl_.driver().copy_async(copy, from, size, stream),
+                                 "cuMemcpyAsync");
         }
         part.inputs.push_back(reinterpret_cast<const void*>(copy));
-        used += bytes;
+        copy += size;
     }
-    parts.push_back(std::move(part));
 }
 
 // Uses of it follow each other on the stream. What is too small stays where it is, in use.

@@ -59,6 +59,7 @@ private:
     [[nodiscard]] Stream stream_of(const tutti_backend_call* call) const;
     void prepare(const tutti_backend_call* call, Stream stream, size_t& used,
                  std::vector<Part>& parts);
+    void copy_inputs(Part& part, Stream stream, size_t& used);
     cuda::DevicePointer scratch(size_t offset, size_t bytes);
     void end_issue();
     void end(const Failure& why, Batch& failed);

@@ -100,6 +100,7 @@ void describe(tutti_backend_capabilities& can) {
     can.devices = TUTTI_BIT(TUTTI_CUDA);
     can.kinds = TUTTI_ALL_BITS & ~TUTTI_BIT(TUTTI_CALL_BARRIER);  // the CPU's
     can.dtypes = TUTTI_ALL_BITS;
+    can.flags = TUTTI_BACKEND_PLAIN_MESSAGES;
     for (tutti_dtype dtype = 0; dtype < sizeof can.ops / sizeof *can.ops; ++dtype) {
         can.ops[dtype] = of_numbers;
     }
