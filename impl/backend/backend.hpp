@@ -16,6 +16,7 @@
 namespace tutti {
 
 class InlineBackend;
+class StreamCalls;
 
 // A collective for a backend. Its memory is borrowed until its work is finished.
 struct Request {
@@ -37,13 +38,15 @@ public:
     [[nodiscard]] virtual const Capabilities& capabilities() const = 0;
     // Itself, if its collectives end when the call that starts them returns.
     [[nodiscard]] virtual InlineBackend* as_inline() { return nullptr; }
+    // Itself, if its calls have a place on their callers' streams.
+    [[nodiscard]] virtual StreamCalls* as_stream_calls() { return nullptr; }
 
     // Starts a collective and returns without waiting for another rank, unless the backend is
     // inline. The work finishes later, once; then the backend is done with the memory, on the other
     // ranks as well. The finishing thread holds no lock: abort() may be called from within. One
     // call at a time. Throws for a call that never began.
     virtual void post(Request request, std::shared_ptr<Work> work) = 0;
-    // A polled backend finishes works in here; it does not wait. True if anything moved. One call
+    // A polled backend finishes works in here, and so may one on streams; it does not wait. True if anything moved. One call
     // at a time, on any thread, concurrent with all other calls.
     virtual bool test() noexcept { return false; }
 
@@ -51,6 +54,10 @@ public:
     // what check() could not know.
     virtual void start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work);
     virtual void start(const Receive& call, const Deadline& deadline, std::shared_ptr<Work> work);
+
+    // Messages that this thread starts in between are under way at the same time.
+    virtual void begin_together() noexcept {}
+    virtual void end_together() noexcept {}
 
     // Ends a receive that was started here, if no message has come for it: true if so.
     virtual bool cancel(const Work& /*receive*/) noexcept { return false; }

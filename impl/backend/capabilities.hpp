@@ -93,6 +93,7 @@ struct Capabilities {
     bool user_functions = true;                    // functions of the program as ops
     bool reproducible = true;                      // sums that are exact and rounded once
     bool messages = true;                          // between two ranks
+    bool tags = true;                              // of messages; and to itself, and from any
     bool byte_messages = true;                     // those whose size the receiver does not know
 
     bool operator==(const Capabilities&) const = default;

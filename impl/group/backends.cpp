@@ -31,7 +31,10 @@ bool moves_bytes(const Capabilities& can) {
 }  // namespace
 
 void Backends::open(BackendMap& map, const BackendPlace& place) {
-    if (!map.has_cpu) only_others_ = map.name();
+    if (!map.has_cpu) {
+        only_others_ = map.name();
+        with_cpu_ = cat("cpu:gloo,", device_type_name(map.entries.at(1).device), ":", only_others_);
+    }
     for (BackendMap::Entry& entry : map.entries) {
         const auto is_same = [&](const Route& route) { return route.known_as == entry.name; };
         const auto found = std::ranges::find_if(routes_, is_same);
@@ -69,7 +72,10 @@ Route Backends::route_to(tutti_device_type device, Backend& backend,
     route.name = backend.name();
     route.can = backend.capabilities();
     route.can_all = route.can == Capabilities{} && has_buffers(route);
-    if (route.can.completion == Completion::Polled) {
+    route.streams = backend.as_stream_calls();
+    const bool is_polled = route.can.completion == Completion::Polled ||
+                           (route.can.completion == Completion::Stream && route.inlined == nullptr);
+    if (is_polled) {
         const auto same =
             std::ranges::find(routes_, &backend, [](const Route& other) { return other.backend; });
         route.poller = same != routes_.end() ? same->poller : std::make_shared<Poller>(backend);
@@ -120,7 +126,8 @@ const Route& Backends::find(tutti_device_type device, const char* calls) const {
 
 void Backends::refuse_cpu(const char* calls) const {
     throw Error(TUTTI_ERR_UNSUPPORTED,
-                cat(calls, ": backend \"", only_others_, "\" does not serve devices of type cpu"));
+                cat(calls, ": backend \"", only_others_,
+                    "\" does not serve devices of type cpu; \"", with_cpu_, "\" does"));
 }
 
 void Backends::check(const Route& route, const FlatCall& call) const {
@@ -145,6 +152,18 @@ void Backends::check_messages(tutti_device_type device, bool has_bytes) const {
                                            "does not know: objects and byte strings"));
 }
 
+void Backends::check_plain(tutti_device_type device, int tag, int peer, int rank) const {
+    const Route& route = of_messages(device);
+    if (route.can.tags) return;
+    const char* what = nullptr;
+    if (tag != 0) what = "tags: tag must be 0";
+    if (peer == rank) what = "messages of a rank to itself";
+    if (peer == any_source) what = "receives from any rank";
+    if (what == nullptr) return;
+    throw Error(TUTTI_ERR_UNSUPPORTED, cat("backend \"", route.name, "\" does not support ", what,
+                                           "; \"gloo\" does"));
+}
+
 template <typename Act>
 void Backends::for_each_owned(Act&& act) noexcept {
     for (const Route& route : routes_) {
@@ -158,6 +177,14 @@ bool Backends::cancel(const Work& receive) noexcept {
     for_each_owned(
         [&](Backend& backend) { is_cancelled = is_cancelled || backend.cancel(receive); });
     return is_cancelled;
+}
+
+void Backends::begin_together() noexcept {
+    for_each_owned([](Backend& backend) { backend.begin_together(); });
+}
+
+void Backends::end_together() noexcept {
+    for_each_owned([](Backend& backend) { backend.end_together(); });
 }
 
 void Backends::abort(const Status& status) noexcept {

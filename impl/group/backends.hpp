@@ -31,11 +31,12 @@ struct Route {
     std::unique_ptr<Backend> owned;    // the same, of the first route that it serves
     InlineBackend* inlined = nullptr;  // the same, if its collectives end inline
     staged::Staged* staged = nullptr;  // the same, if it copies data to the CPU's backend
+    StreamCalls* streams = nullptr;    // the same, if its calls have a place on streams
     std::string name;
     std::string known_as;  // in the map
     Capabilities can;
     bool can_all = false;              // all calls for the CPU
-    std::shared_ptr<Poller> poller;    // of a polled one
+    std::shared_ptr<Poller> poller;    // of one that is polled
     std::shared_ptr<Alarm> deadlines;  // of works in the background, unless it is inline
 };
 
@@ -63,6 +64,8 @@ public:
     }
     // Also of messages; `has_bytes`: of as many bytes as come.
     void check_messages(tutti_device_type device, bool has_bytes) const;
+    // UNSUPPORTED for a message that the backend has no tag for, or no such peer.
+    void check_plain(tutti_device_type device, int tag, int peer, int rank) const;
     // Of messages with buffers on that type of device.
     [[nodiscard]] const Route& of_messages(tutti_device_type device) const {
         return device == TUTTI_CPU ? routes_.front() : find(device, "messages");
@@ -77,6 +80,10 @@ public:
     [[nodiscard]] staged::Staged* waiting_before(const Send& call) const {
         return staged_ != nullptr && staged_->has_waiting(call) ? staged_ : nullptr;
     }
+
+    // Around messages of this thread that are under way at the same time.
+    void begin_together() noexcept;
+    void end_together() noexcept;
 
     // Before the end: see Backend. Any thread, without a lock of theirs.
     void abort(const Status& status) noexcept;
@@ -106,7 +113,19 @@ private:
     std::vector<Route> routes_;    // the CPU's first
     std::optional<Route> beside_;  // for of_bytes(), if the CPU's cannot
     std::string only_others_;      // the backend that serves other devices than the CPU; "": none
+    std::string with_cpu_;         // a map with that and one for the CPU
     staged::Staged* staged_ = nullptr;
+};
+
+class Together {
+public:
+    explicit Together(Backends& backends) : backends_(backends) { backends_.begin_together(); }
+    ~Together() { backends_.end_together(); }
+    Together(const Together&) = delete;
+    Together& operator=(const Together&) = delete;
+
+private:
+    Backends& backends_;
 };
 
 }  // namespace tutti

@@ -14,7 +14,7 @@ namespace {
 
 // Before the call's turn, or what the caller does with its stream next might come first.
 void enter(const Route& route, FlatCall& call, void* stream) {
-    if (route.staged != nullptr) return route.staged->enter(call, stream);
+    if (route.streams != nullptr) return route.streams->enter(call, stream);
     if (stream == nullptr) return;
     throw Error(TUTTI_ERR_INVALID_ARGUMENT,
                 "options.stream is given, and the call has no buffers on a device with streams");
@@ -120,7 +120,7 @@ void Group::run_flat(FlatCall call, const Terms& terms) {
     const Route& route = backends_.of(call);
     enter(route, call, terms.stream);
     if (route.inlined == nullptr) {
-        return run_posted(route, std::move(call), deadline(terms.timeout_ms));
+        return run_posted(route, std::move(call), deadline(terms.timeout_ms), std::move(use));
     }
     const Deadline until = deadline_here(terms.timeout_ms);
     take_turn(call, until, [&](uint64_t sequence) {
@@ -140,16 +140,29 @@ void Group::run_flat(FlatCall call, const Terms& terms) {
 }
 
 // The turn is over when the call is posted: what comes next need not wait for its end.
-void Group::run_posted(const Route& route, FlatCall call, const Deadline& until) {
+// With a stream, that waits for the end, and nobody here does.
+void Group::run_posted(const Route& route, FlatCall call, const Deadline& until, MemoryUse use) {
     const auto work = std::make_shared<Posted>(*this, route, call);
+    void* const stream = call.stream;
+    if (stream != nullptr) {
+        keep_until_done(*work, std::move(use));
+        Posted::put_in_background(work, route, until);
+    }
     take_turn(call, until, [&](uint64_t sequence) {
         post(route, {std::move(call), sequence, until}, work);
     });
+    if (stream != nullptr) return hold(*work, stream);
     if (!work->wait(until)) {
         work->expire(until);
         work->wait(Deadline::never());
     }
     if (const Status status = *work->status(); !status.ok()) throw Error(status);
+}
+
+void Group::hold(const Work& work, void* stream) {
+    work.wait_enqueued();
+    if (const auto status = work.status(); status && !status->ok()) throw Error(*status);
+    if (const auto end = work.stream_end()) end->hold(stream);
 }
 
 void Group::post(const Route& route, Request request,

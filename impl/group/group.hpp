@@ -237,7 +237,9 @@ private:
                 bool had_begun = true) noexcept;
     template <typename Job>
     void take_turn(const FlatCall& call, const Deadline& until, Job&& job);
-    void run_posted(const Route& route, FlatCall call, const Deadline& until);
+    void run_posted(const Route& route, FlatCall call, const Deadline& until, MemoryUse use);
+    // The stream waits for a work that others poll for; this thread until it is enqueued.
+    static void hold(const Work& work, void* stream);
     void post(const Route& route, Request request, const std::shared_ptr<Posted>& work) noexcept;
     template <typename Call>
     void check_message(const Call& call) const;

@@ -34,6 +34,13 @@ const Device& place_of(const Message& message) {
     return std::visit([](const auto& call) -> const Device& { return place_of(call); }, message);
 }
 
+int peer_of(const Send& call) {
+    return call.destination;
+}
+int peer_of(const Receive& call) {
+    return call.source;
+}
+
 bool has_stream(const Message& message) {
     return place_of(message).type != TUTTI_CPU ||
            std::visit([](const auto& call) { return call.stream != nullptr; }, message);
@@ -127,6 +134,7 @@ void Group::check_message(const Call& call) const {
     check(call, size_);
     check_bound(place_of(call), "the buffer is on");
     backends_.check_messages(place_of(call).type, call.content != Content::Elements);
+    backends_.check_plain(place_of(call).type, call.tag, peer_of(call), rank_);
 }
 
 template <typename Call>
@@ -175,8 +183,8 @@ Call Group::entered(const Call& call) const {
         if (call.stream == nullptr) return begun;
         refuse("options.stream is given, and the buffer is in memory of the CPU");
     }
-    staged::Staged* const staged = backends_.of_messages(call.buffer.device.type).staged;
-    if (staged != nullptr) begun.begun = staged->begin(call.buffer.device, call.stream);
+    StreamCalls* const streams = backends_.of_messages(call.buffer.device.type).streams;
+    if (streams != nullptr) begun.begun = streams->begin(call.buffer.device, call.stream);
     return begun;
 }
 
@@ -205,6 +213,10 @@ int Group::await_message(const Call& call, int64_t timeout_ms) {
     check_message(call);
     const Entry entry(*this, call_name(call));
     const auto work = start_message(call, deadline(timeout_ms));
+    if (call.stream != nullptr) {
+        hold(*work, call.stream);
+        return peer_of(call);
+    }
     work->wait(Deadline::never());  // its own deadline ends it
     if (const Status status = *work->status(); !status.ok()) throw Error(status);
     return work->source_rank();
@@ -303,6 +315,7 @@ std::vector<std::shared_ptr<Work>> Group::start(std::span<const Message> batch,
     }
     const Deadline until = deadline(timeout_ms);
     std::vector<std::shared_ptr<Work>> works(batch.size());
+    const Together together(backends_);
     for (size_t index = 0; index < batch.size(); ++index) {
         try {
             works[index] = std::visit([&](const auto& call) { return start_message(call, until); },

@@ -51,14 +51,19 @@ typedef uint32_t tutti_completion;
 enum {
     TUTTI_COMPLETION_INLINE = 0,   /**< when `post` returns, on the thread that called it */
     TUTTI_COMPLETION_CALLBACK = 1, /**< when the backend calls `finish`, on a thread of its own */
-    TUTTI_COMPLETION_POLLED = 2    /**< when the backend calls `finish` inside `test` */
+    TUTTI_COMPLETION_POLLED = 2,   /**< when the backend calls `finish` inside `test` */
+    TUTTI_COMPLETION_STREAM = 3    /**< when the device has done what the backend has put on the
+                                        call's stream: see `stream` and `enqueued` of the host. Not
+                                        of a backend that serves the CPU */
 };
 
 /** `flags` of tutti_backend_capabilities. */
 enum {
     TUTTI_BACKEND_USER_FUNCTIONS = 1, /**< it reduces with functions of the program */
-    TUTTI_BACKEND_REPRODUCIBLE = 2    /**< it reduces as groups with `reproducible` ask for: all
+    TUTTI_BACKEND_REPRODUCIBLE = 2,   /**< it reduces as groups with `reproducible` ask for: all
                                            inputs of an element at once, by the host's `reduce` */
+    TUTTI_BACKEND_PLAIN_MESSAGES = 4  /**< its messages have tag 0, and go from one rank to another
+                                           one, which both name */
 };
 
 /** What a backend can do. The host refuses other calls before anything moves, with UNSUPPORTED and
@@ -213,6 +218,13 @@ typedef struct tutti_backend_host {
      *  Returns TUTTI_ERR_MISMATCH, to give to `finish` with the error. */
     tutti_status (*mismatch)(const tutti_backend_call* call, int32_t peer, const void* theirs,
                              tutti_error* error);
+    /** STREAM: gives the stream of a call, right before the backend puts something of the call on
+     *  it; what comes there from now on comes after what the caller's stream had before the call.
+     *  Of one backend always the same stream, which waits for no other by itself. */
+    tutti_status (*stream)(const tutti_backend_call* call, void** out_stream, tutti_error* error);
+    /** STREAM: all of the call is on its stream, in the place of `finish`. The call is not the
+     *  backend's any more, and ends when the device has done it. Calls back nothing. */
+    void (*enqueued)(const tutti_backend_call* call);
 } tutti_backend_host;
 
 /** Where a backend is opened: one rank of a group. Valid during `open`; `host`, `store` and
@@ -263,13 +275,14 @@ typedef struct tutti_backend_table {
      *  time, and posts to one rank with one tag arrive in their order. A failure means that the
      *  call never began: `finish` is not called then. INLINE: the result is that of the call. */
     tutti_status (*post)(void* backend, tutti_backend_call* call, tutti_error* error);
-    /** POLLED, else NULL: makes progress without waiting, and calls `finish` for what has ended; 1
-     *  if anything has moved, else 0. One call at a time, on any thread, also at the same time as
-     *  all others. */
+    /** POLLED, and STREAM if it is not NULL there: makes progress without waiting, and calls
+     *  `finish` for what has ended, or `enqueued`; 1 if anything has moved, else 0. One call at a
+     *  time, on any thread, also at the same time as all others. */
     int32_t (*test)(void* backend);
     /** All calls end soon, with this status, and what is posted later fails with it; only the first
-     *  abort counts. The calls end in here or, of POLLED, in `test`, which is called on. An INLINE
-     *  post under way on another thread returns. Any thread, also within `finish` and before the
+     *  abort counts. The calls end in here or, of POLLED, in `test`, which is called on; of STREAM,
+     *  those that are on the stream when the device is done with them, which is to be soon. An
+     *  INLINE post under way on another thread returns. Any thread, also within `finish` and before the
      *  end of any group. A backend whose calls do not end within 5 seconds is given up: the calls
      *  fail, their memory may be in use, and `close` is never called. */
     void (*abort)(void* backend, tutti_status status, const char* why);
@@ -285,6 +298,12 @@ typedef struct tutti_backend_table {
      *  Called when the time of a message is up, or the program cancels a receive. Any thread. NULL:
      *  a message whose time is up makes the host abort the backend. */
     int32_t (*cancel)(void* backend, const tutti_backend_call* call);
+    /** Messages that this thread posts between a call with 1 and one with 0 are to be under way at
+     *  the same time: none waits for another one of them. NULL: no message ever waits for another. */
+    void (*together)(void* backend, int32_t begins);
+    /** STREAM: whether what is on the stream goes on as it should; a failure ends the group. Called
+     *  now and then while calls are there, as `test`. NULL: it does. */
+    tutti_status (*check)(void* backend, tutti_error* error);
 } tutti_backend_table;
 
 /** How a process of the default group meets the others: the init method that the program gave, and

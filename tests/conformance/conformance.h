@@ -111,6 +111,8 @@ void device_write(attempt* me, const char* image, size_t bytes);
 void device_read(attempt* me);
 
 /* ops.c */
+/* Whether bools that are reduced are 0 or 1: else any byte. */
+extern int bools_are_bits;
 const char* op_text(int op);
 int is_op_of(tutti_dtype dtype, int op);
 /* Sets me->op to that of the cell. */

@@ -8,7 +8,8 @@
  * with "cuda" on a CUDA device, of which each rank has one as far as there are any.
  * With "--store" the calls of a store are tried instead, see stores.h.
  * "lacks" names collectives, dtypes and ops that the backend says it cannot do, and must refuse;
- * with "may-refuse" it may refuse any. With "store" ranks that are threads meet at that store.
+ * with "may-refuse" it may refuse any. Of one that lacks "byte_bools" no bool is reduced but 0 and
+ * 1. With "store" ranks that are threads meet at that store.
  * A cell that fails ends its group; those behind it are tried in groups of their own. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -354,6 +355,7 @@ static void meet(settings* chosen) {
 
 int main(int argc, char** argv) {
     settings chosen = read_arguments(argc, argv);
+    bools_are_bits = is_listed(chosen.lacks, "byte_bools");
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
     if (chosen.is_on_device && !device_is_here()) return 77;
     if (chosen.is_of_processes) meet(&chosen);

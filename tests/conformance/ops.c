@@ -4,6 +4,8 @@
  * make of them. */
 #include "conformance.h"
 
+int bools_are_bits;
+
 static int is_made(int op) {
     return op >= PREMUL_SUM;
 }
@@ -66,7 +68,7 @@ number op_element(const cell* of, int32_t source, int32_t piece, int index) {
         value.imaginary = map_of(7 * source + 2 * i);
     }
     if (of->dtype == TUTTI_BOOL)
-        value.real = (double)((3 * source + i) % (is_made(of->op) ? 2 : 4));
+        value.real = (double)((3 * source + i) % (is_made(of->op) || bools_are_bits ? 2 : 4));
     if (of->op == TUTTI_AVG) value.real *= of->ranks, value.imaginary *= of->ranks;
     if (of->op == NOT_COMMUTING) return value;
     if (!is_unsigned(of->dtype) && (source + i) % 2 == 1) value.real = -value.real;

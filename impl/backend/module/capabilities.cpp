@@ -41,6 +41,8 @@ Completion read_completion(tutti_completion completion, const tutti_backend_tabl
         case TUTTI_COMPLETION_POLLED:
             if (table.test != nullptr) return Completion::Polled;
             throw Error(TUTTI_ERR_UNSUPPORTED, owner + "it is to be polled, and test is NULL");
+        case TUTTI_COMPLETION_STREAM:
+            return Completion::Stream;
         default:
             throw Error(TUTTI_ERR_UNSUPPORTED, cat(owner, "its completion is ", completion,
                                                    ", which is none that this library knows"));
@@ -54,6 +56,11 @@ void check(const tutti_backend_capabilities& said, const std::string& owner) {
     }
     if (sends && said.completion == TUTTI_COMPLETION_INLINE) {
         throw Error(TUTTI_ERR_UNSUPPORTED, owner + "it has messages, and its completion is inline");
+    }
+    if (said.completion == TUTTI_COMPLETION_STREAM &&
+        (said.devices & TUTTI_BIT(TUTTI_CPU)) != 0) {
+        throw Error(TUTTI_ERR_UNSUPPORTED,
+                    owner + "it completes on streams, and serves the CPU, which has none");
     }
     if (said.devices == 0) throw Error(TUTTI_ERR_UNSUPPORTED, owner + "it serves no device");
 }
@@ -79,6 +86,7 @@ Capabilities describe(const tutti_backend_table& table, const std::string& setti
     can.reproducible = (said.flags & TUTTI_BACKEND_REPRODUCIBLE) != 0;
     can.messages = (said.kinds & messages) != 0;
     can.byte_messages = false;
+    can.tags = (said.flags & TUTTI_BACKEND_PLAIN_MESSAGES) == 0;
     return can;
 }
 

@@ -31,6 +31,12 @@ Calls& calls() {
     return all;
 }
 
+Kept find_kept(const tutti_backend_call* raw) noexcept {
+    const Lock lock(calls().mutex);
+    const auto found = calls().kept.find(raw);
+    return found == calls().kept.end() ? Kept{} : found->second;
+}
+
 Kept take(const tutti_backend_call* raw) noexcept {
     const Lock lock(calls().mutex);
     const auto found = calls().kept.find(raw);
@@ -40,17 +46,18 @@ Kept take(const tutti_backend_call* raw) noexcept {
     return taken;
 }
 
-void finish(const tutti_backend_call* raw, tutti_status code, int32_t source,
-            const tutti_error* error) {
-    const Kept kept = take(raw);
-    if (!kept.call) {
-        log(LogLevel::Error, "a backend has finished a call that it does not have");
-        return;
-    }
-    tutti_error none = empty_error();
-    Status status = status_of(code, error == nullptr ? none : *error);
-    kept.owner->ending(*kept.call, status);
-    kept.call->work()->finish(std::move(status), source);
+tutti_status stream(const tutti_backend_call* raw, void** out_stream, tutti_error* error) {
+    return guard(error, [&] {
+        const Kept kept = find_kept(raw);
+        if (!kept.call) throw Error(TUTTI_ERR_INTERNAL, "it has no such call");
+        *out_stream = kept.owner->stream(*kept.call);
+    });
+}
+
+void enqueued(const tutti_backend_call* raw) {
+    const Kept kept = find_kept(raw);
+    if (kept.call) return kept.owner->enqueued(kept.call);
+    log(LogLevel::Error, "a backend has enqueued a call that it does not have");
 }
 
 tutti_status all_gather(const tutti_backend_place* place, const void* input, size_t size,
@@ -104,6 +111,19 @@ tutti_status tell_mismatch(const tutti_backend_call* raw, int32_t peer, const vo
 
 }  // namespace
 
+void finish(const tutti_backend_call* raw, tutti_status code, int32_t source,
+            const tutti_error* error) {
+    const Kept kept = take(raw);
+    if (!kept.call) {
+        log(LogLevel::Error, "a backend has finished a call that it does not have");
+        return;
+    }
+    tutti_error none = empty_error();
+    Status status = status_of(code, error == nullptr ? none : *error);
+    kept.owner->ending(*kept.call, status);
+    kept.call->work()->finish(std::move(status), source);
+}
+
 const tutti_backend_host& host() {
     static constexpr tutti_backend_host functions{
         .struct_size = sizeof(tutti_backend_host),
@@ -114,6 +134,8 @@ const tutti_backend_host& host() {
         .reduce = reduce,
         .reduce_end = reduce_end,
         .mismatch = tell_mismatch,
+        .stream = stream,
+        .enqueued = enqueued,
     };
     return functions;
 }
@@ -128,9 +150,7 @@ void forget(const PostedCall& call) noexcept {
 }
 
 std::shared_ptr<PostedCall> find(const tutti_backend_call* raw) noexcept {
-    const Lock lock(calls().mutex);
-    const auto found = calls().kept.find(raw);
-    return found == calls().kept.end() ? nullptr : found->second.call;
+    return find_kept(raw).call;
 }
 
 std::shared_ptr<PostedCall> find(const Instance& owner, const Work& work) noexcept {

@@ -10,6 +10,9 @@
 namespace tutti::ext {
 
 const tutti_backend_host& host();
+// As its `finish`.
+void finish(const tutti_backend_call* raw, tutti_status code, int32_t source,
+            const tutti_error* error);
 
 // What `host_data` of a place leads to.
 struct Opening {
@@ -27,6 +30,9 @@ public:
     Instance& operator=(const Instance&) = delete;
     // How a work of it ends, before the work is told.
     virtual void ending(const PostedCall& call, Status& status) noexcept = 0;
+    // Of one that completes on streams: the stream of a call, and that all of it is there.
+    virtual void* stream(const PostedCall& call) = 0;
+    virtual void enqueued(const std::shared_ptr<PostedCall>& call) noexcept = 0;
 
 protected:
     Instance() = default;

@@ -6,10 +6,12 @@
 #include <utility>
 
 #include "backend/inline_backend.hpp"
+#include "backend/stream_calls.hpp"
 #include "base/log.hpp"
 #include "base/mutex.hpp"
 #include "capabilities.hpp"
 #include "host.hpp"
+#include "on_stream.hpp"
 #include "store/user_store.hpp"
 #include "work/alarm.hpp"
 
@@ -19,6 +21,8 @@ namespace {
 
 // For the end of its calls after an abort.
 constexpr int64_t grace_ms = 5'000;
+// For the end of calls on a stream after a rank has left.
+constexpr int64_t left_ms = 2'000;
 
 Status timed_out(const Deadline& deadline) {
     return {TUTTI_ERR_TIMEOUT, -1, 0, cat("timed out after ", deadline.timeout_ms(), " ms")};
@@ -68,6 +72,7 @@ public:
 
     // Throws for a call that never began.
     void post(std::shared_ptr<PostedCall> call) {
+        check_left();
         keep(call, shared_from_this());
         try {
             ext::call("", table.post, instance, call->raw());
@@ -75,6 +80,48 @@ public:
             forget(*call);
             throw;
         }
+    }
+
+    void* stream(const PostedCall& call) override { return on_stream_.stream(call); }
+    void enqueued(const std::shared_ptr<PostedCall>& call) noexcept override {
+        try {
+            on_stream_.enqueued(call);
+        } catch (...) {
+            const Status status = current_status();
+            tutti_error error = empty_error();
+            tell(status, &error);
+            finish(call->raw(), status.code, -1, &error);
+        }
+    }
+
+    // Of one that completes on a stream: asks the backend, and ends what the device has done.
+    bool look() noexcept {
+        bool moved = table.test != nullptr && table.test(instance) != 0;
+        try {
+            const bool has_calls = !on_stream_.empty();
+            if (has_calls && table.check != nullptr && !is_aborted_) {
+                ext::call("", table.check, instance);
+            }
+            if (has_calls && left_rank_ >= 0 && end_of_left_.expired()) check_left();
+            moved |= on_stream_.look([this](const PostedCall& call) {
+                finish(const_cast<PostedCall&>(call).raw(), code_at_end(), -1, nullptr);
+            });
+        } catch (...) {
+            abort(current_status());
+        }
+        return moved;
+    }
+
+    // On a stream all ranks are needed. What is there may be done with that rank already.
+    void left(int left_rank) noexcept {
+        if (table.left != nullptr) table.left(instance, left_rank);
+        if (can.completion != Completion::Stream || left_rank_ >= 0) return;
+        end_of_left_ = Deadline::after_ms(left_ms);
+        left_rank_ = left_rank;
+    }
+
+    device::EventPointer begin(const Device& device, void* stream) {
+        return on_stream_.begin(device, stream);
     }
 
     void start(std::shared_ptr<PostedCall> message) {
@@ -160,6 +207,7 @@ private:
         const auto calls = give_up(*this);
         if (calls.empty()) return;
         is_given_up_ = true;
+        on_stream_.give_up();
         const std::string why =
             cat("backend \"", name, "\" has not ended ", calls.size(), " calls within ", grace_ms,
                 " ms of their abort; their memory may still be in use");
@@ -167,10 +215,25 @@ private:
         for (const auto& call : calls) call->work()->finish({TUTTI_ERR_BACKEND, -1, 0, why});
     }
 
+    void check_left() const {
+        if (left_rank_ < 0) return;
+        throw Error(TUTTI_ERR_PEER_LOST, cat("rank ", left_rank_.load(), " has left the group"),
+                    left_rank_);
+    }
+    // An abort may have ended what the device did.
+    [[nodiscard]] tutti_status code_at_end() const {
+        if (!is_aborted_) return TUTTI_OK;
+        const Lock lock(mutex_);
+        return abort_cause_.code;
+    }
+
     const std::shared_ptr<Alarm> deadlines_ = Alarm::shared();
     std::shared_ptr<Store> store_;
     std::atomic<bool> is_aborted_{false};
-    Mutex mutex_;
+    OnStream on_stream_;
+    std::atomic<int> left_rank_{-1};
+    Deadline end_of_left_ = Deadline::never();  // set before left_rank_ is
+    mutable Mutex mutex_;
     Status abort_cause_ TUTTI_GUARDED_BY(mutex_);
     std::atomic<bool> is_given_up_{false};
     std::atomic<Alarm::Id> abort_alarm_{0};
@@ -187,9 +250,7 @@ public:
     [[nodiscard]] const char* name() const override { return at_->name; }
     [[nodiscard]] const Capabilities& capabilities() const override { return at_->can; }
     void abort(const Status& status) noexcept override { at_->abort(status); }
-    void left(int rank) noexcept override {
-        if (at_->table.left != nullptr) at_->table.left(at_->instance, rank);
-    }
+    void left(int rank) noexcept override { at_->left(rank); }
     void leave() noexcept override {
         if (at_->table.leave != nullptr) at_->table.leave(at_->instance);
     }
@@ -211,7 +272,7 @@ public:
     }
 };
 
-class PostingModule final : public Module<Backend> {
+class PostingModule : public Module<Backend> {
 public:
     using Module::Module;
     void post(Request request, std::shared_ptr<Work> work) override {
@@ -227,12 +288,34 @@ public:
         at_->start(std::make_shared<PostedCall>(call, deadline, at_->rank, std::move(work)));
     }
     bool cancel(const Work& receive) noexcept override { return at_->cancel(receive); }
+    void begin_together() noexcept override { together(1); }
+    void end_together() noexcept override { together(0); }
+
+private:
+    void together(int32_t begins) noexcept {
+        if (at_->table.together != nullptr) at_->table.together(at_->instance, begins);
+    }
+};
+
+class StreamModule final : public PostingModule, public StreamCalls {
+public:
+    using PostingModule::PostingModule;
+    [[nodiscard]] StreamCalls* as_stream_calls() override { return this; }
+    device::EventPointer begin(const Device& device, void* stream) override {
+        return at_->begin(device, stream);
+    }
+    void post(Request request, std::shared_ptr<Work> work) override {
+        if (request.call.fault) throw Error(*request.call.fault);
+        PostingModule::post(std::move(request), std::move(work));
+    }
+    bool test() noexcept override { return at_->look(); }
 };
 
 std::unique_ptr<Backend> open(const tutti_backend_table& table, const BackendPlace& at) {
     const auto opened = std::make_shared<Opened>(table, static_backend_name(table.name), at);
     opened->open(at);
     if (opened->can.completion == Completion::Inline) return std::make_unique<InlineModule>(opened);
+    if (opened->can.completion == Completion::Stream) return std::make_unique<StreamModule>(opened);
     return std::make_unique<PostingModule>(opened);
 }
 

@@ -26,6 +26,7 @@ PostedCall::PostedCall(FlatCall call, uint64_t sequence, const Deadline& deadlin
       size_(size),
       deadline_(deadline),
       work_(std::move(work)),
+      begun_(call_.begun),
       inputs_(pieces_of(call_.inputs, call_.dtype)),
       outputs_(pieces_of(call_.outputs, call_.dtype)),
       fingerprint_(to_bytes(call_.fingerprint)) {
@@ -50,6 +51,7 @@ PostedCall::PostedCall(const Send& message, const Deadline& deadline, int rank,
       size_(0),
       deadline_(deadline),
       work_(std::move(work)),
+      begun_(message.begun),
       inputs_{{const_cast<void*>(message.buffer.data), message.buffer.count}} {
     begin(message.buffer.dtype, message.buffer.device, deadline);
     raw_.kind = TUTTI_CALL_SEND;
@@ -65,6 +67,7 @@ PostedCall::PostedCall(const Receive& message, const Deadline& deadline, int ran
       size_(0),
       deadline_(deadline),
       work_(std::move(work)),
+      begun_(message.begun),
       outputs_{{message.buffer.data, message.buffer.count}} {
     begin(message.buffer.dtype, message.buffer.device, deadline);
     raw_.kind = TUTTI_CALL_RECEIVE;

@@ -30,6 +30,8 @@ public:
     [[nodiscard]] int size() const { return size_; }
     [[nodiscard]] const std::shared_ptr<Work>& work() const { return work_; }
     [[nodiscard]] const Deadline& deadline() const { return deadline_; }
+    // What its caller's stream had before it; null: its device has no streams.
+    [[nodiscard]] const std::shared_ptr<const device::Event>& begun() const { return begun_; }
     // Of a struct that a backend gives back.
     static const PostedCall& of(const tutti_backend_call* raw) {
         return *static_cast<const PostedCall*>(raw->host_data);
@@ -53,6 +55,7 @@ private:
     const int size_;
     const Deadline deadline_;
     const std::shared_ptr<Work> work_;
+    const std::shared_ptr<const device::Event> begun_;
     std::vector<tutti_piece> inputs_;
     std::vector<tutti_piece> outputs_;
     std::vector<std::unique_ptr<PostedCall>> parts_;

@@ -51,21 +51,6 @@ device::EventPointer Staged::begin(const Device& device, void* stream) {
     return lane(device).driver().record_for_caller(device.index, stream, "options.stream");
 }
 
-// What the caller gave is refused here. What fails otherwise fails in the call's turn, where all
-// ranks hear of it: else this rank's next call would meet the others' present one.
-void Staged::enter(FlatCall& call, void* stream) {
-    call.stream = stream;
-    try {
-        call.begun = begin(call.device, stream);
-    } catch (...) {
-        Status status = current_status();
-        const bool is_refusal =
-            status.code == TUTTI_ERR_INVALID_ARGUMENT || status.code == TUTTI_ERR_UNSUPPORTED;
-        if (is_refusal) throw;
-        call.fault = std::make_shared<const Status>(std::move(status));
-    }
-}
-
 // Copies are enqueued once the caller's stream has come to the call: if it fails before, nothing
 // uses its memory.
 device::EventPointer Staged::run_stages(const FlatCall& call, uint64_t sequence,

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "backend/inline_backend.hpp"
+#include "backend/stream_calls.hpp"
 #include "base/mutex.hpp"
 #include "device/driver.hpp"
 #include "device/pinned.hpp"
@@ -17,7 +18,7 @@ namespace tutti::staged {
 
 class Lane;
 
-class Staged final : public InlineBackend {
+class Staged final : public InlineBackend, public StreamCalls {
 public:
     // Of a group's rank. The CPU's backend lives longer, and ends its calls inline.
     Staged(tutti_device_type type, InlineBackend& cpu, int rank, int ranks);
@@ -26,10 +27,8 @@ public:
     [[nodiscard]] const char* name() const override { return cpu_.name(); }
     [[nodiscard]] const Capabilities& capabilities() const override { return can_; }
 
-    // What the stream has by now comes before the call. Before its turn; then the caller may go on
-    // with the stream.
-    void enter(FlatCall& call, void* stream);
-    device::EventPointer begin(const Device& device, void* stream);
+    [[nodiscard]] StreamCalls* as_stream_calls() override { return this; }
+    device::EventPointer begin(const Device& device, void* stream) override;
     // If the call has a stream, that stream waits for the results; else this thread has waited.
     void run(const FlatCall& call, uint64_t sequence, const Deadline& deadline) override;
     // After a call that has a stream: what it used, until the stream is past it.

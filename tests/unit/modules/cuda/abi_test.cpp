@@ -2,38 +2,12 @@
 // and enumerations have other names there: only what the call of a function depends on is compared.
 #include <cuda.h>  // first: it names its functions by macros
 
+#include "erased.hpp"
 #include "support/fake_cuda/functions.hpp"
 
 #include <cstdio>
-#include <type_traits>
 
 namespace tutti::cuda {
-
-struct AnyHandle;  // for all structures: they are only pointed to
-template <size_t size>
-struct AnyEnumeration;
-
-template <class Type>
-struct Erased {
-    using type = std::conditional_t<std::is_class_v<Type>, AnyHandle, Type>;
-};
-template <class Type>
-requires std::is_enum_v<Type>
-struct Erased<Type> {
-    using type = AnyEnumeration<sizeof(Type)>*;
-};
-template <class Type>
-struct Erased<const Type> {
-    using type = const typename Erased<Type>::type;
-};
-template <class Type>
-struct Erased<Type*> {
-    using type = typename Erased<Type>::type*;
-};
-template <class Returned, class... Parameters>
-struct Erased<Returned(Parameters...)> {
-    using type = typename Erased<Returned>::type(typename Erased<Parameters>::type...);
-};
 
 #define TUTTI_COMPARE(member, symbol, ...)                                                   \
     static_assert(                                                                           \
@@ -42,8 +16,6 @@ struct Erased<Returned(Parameters...)> {
 TUTTI_CUDA_FUNCTIONS(TUTTI_COMPARE)
 TUTTI_FAKE_CUDA_FUNCTIONS(TUTTI_COMPARE)
 
-#define TUTTI_EQUAL(ours, theirs) \
-    static_assert(static_cast<long long>(ours) == static_cast<long long>(theirs), #theirs);
 TUTTI_EQUAL(Result::Success, CUDA_SUCCESS)
 TUTTI_EQUAL(Result::InvalidValue, CUDA_ERROR_INVALID_VALUE)
 TUTTI_EQUAL(Result::OutOfMemory, CUDA_ERROR_OUT_OF_MEMORY)

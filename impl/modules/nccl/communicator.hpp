@@ -1,0 +1,96 @@
+// A communicator of NCCL on one rank of a group, made with the first call, and the calls on their
+// way to its stream. NCCL works in the background: a call that it has taken is on the stream only
+// when NCCL says so, and until then no other may follow. Any thread.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "collectives.hpp"
+#include "library.hpp"
+#include "tutti/ext.h"
+
+namespace tutti::nccl {
+
+class Communicator : public std::enable_shared_from_this<Communicator> {
+public:
+    Communicator(const Library& nccl, const tutti_backend_place& place, const UniqueId& id,
+                 const Config& config);
+
+    // Throw Failure.
+    void post(const tutti_backend_call* call);
+    void check();
+    // See tutti_backend_table.
+    bool test();
+    void together(bool begins);
+    void abort(tutti_status status, const std::string& why);
+    void leave();
+    void close();
+
+private:
+    using Lock = std::unique_lock<std::mutex>;
+    enum class Stage { Unused, Starting, Ready, Left, Ended };
+    // Calls that stand in one group of NCCL's.
+    using Batch = std::vector<const tutti_backend_call*>;
+    // A communicator that is being made; by a thread of its own if NCCL blocks.
+    struct Start {
+        Comm comm = nullptr;
+        Result result = Result::InProgress;
+        std::atomic<bool> has_returned{false};
+    };
+    // Memory of the device, for what outputs take the place of.
+    struct Scratch {
+        cuda::DevicePointer memory;
+        size_t bytes;
+    };
+
+    // With the lock.
+    bool go_on(Batch& failed);
+    bool step();
+    void start();
+    bool has_started();
+    bool is_settled();
+    void issue(const Batch& batch);
+    [[nodiscard]] Stream stream_of(const tutti_backend_call* call) const;
+    void prepare(const tutti_backend_call* call, Stream stream, size_t& used,
+                 std::vector<Part>& parts);
+    void copy_inputs(Part& part, Stream stream, size_t& used);
+    cuda::DevicePointer scratch(size_t offset, size_t bytes);
+    void end_issue();
+    void end(const Failure& why, Batch& failed);
+    bool take_device();
+    void give_device();
+    // Without it.
+    void finish(const Batch& calls) const;
+    void end_comm(Comm comm, Batch calls) noexcept;
+    void release() noexcept;
+
+    const Library& nccl_;
+    const tutti_backend_host& host_;
+    const int rank_;
+    const int size_;
+    const UniqueId id_;
+    const Config config_;
+
+    std::mutex mutex_;
+    std::condition_variable ended_;
+    Stage stage_ = Stage::Unused;
+    Failure why_{};  // of Ended
+    int device_ = 0;
+    std::shared_ptr<Start> start_;
+    Comm comm_ = nullptr;
+    std::deque<Batch> waiting_;
+    Batch under_way_;  // NCCL has it, and has not said that it is on the stream
+    std::vector<RedOp> ops_;  // made for that
+    Batch gathered_;  // messages that go together
+    int together_ = 0;
+    std::vector<Scratch> scratch_;  // the last is the largest
+    int enders_ = 0;  // threads that end the communicator
+};
+
+}  // namespace tutti::nccl

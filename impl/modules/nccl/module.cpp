@@ -1,0 +1,137 @@
+// libtutti-nccl.so: the backend "nccl", by the table of tutti/ext.h. Any thread.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "communicator.hpp"
+#include "library.hpp"
+#include "mapping.hpp"
+#include "settings.hpp"
+#include "tutti/ext.h"
+
+namespace tutti::nccl {
+
+namespace {
+
+// What open() gives.
+struct Backend {
+    std::shared_ptr<Communicator> communicator;
+};
+
+Communicator& of(void* backend) {
+    return *static_cast<Backend*>(backend)->communicator;
+}
+
+tutti_status tell(const Failure& failure, tutti_error* error) {
+    const size_t length = std::min(failure.message.size(), sizeof error->message - 1);
+    std::memcpy(error->message, failure.message.data(), length);
+    error->message[length] = '\0';
+    return failure.status;
+}
+
+// The one place where exceptions end.
+template <typename Body>
+tutti_status guard(tutti_error* error, Body&& body) {
+    try {
+        body();
+        return TUTTI_OK;
+    } catch (const Failure& failure) {
+        return tell(failure, error);
+    } catch (const std::exception& wrong) {
+        return tell({TUTTI_ERR_OUT_OF_MEMORY, 0, wrong.what()}, error);
+    }
+}
+
+tutti_status describe_backend(void* /*user*/, const char* settings,
+                              tutti_backend_capabilities* can, tutti_error* error) {
+    return guard(error, [&] {
+        config_of(settings, Library::get().version());
+        describe(*can);
+    });
+}
+
+// All ranks get the id that rank 0 makes.
+UniqueId agree(const Library& nccl, const tutti_backend_place& place) {
+    UniqueId mine{};
+    if (place.rank == 0) nccl.check(nccl.get_unique_id(&mine), "ncclGetUniqueId");
+    std::vector<UniqueId> all(static_cast<size_t>(place.size));
+    tutti_error error{};
+    error.struct_size = sizeof error;
+    const tutti_status status =
+        place.host->all_gather(&place, &mine, sizeof mine, all.data(), &error);
+    if (status != TUTTI_OK) throw Failure{status, 0, error.message};
+    return all.front();
+}
+
+tutti_status open_backend(void* /*user*/, const tutti_backend_place* place, void** backend,
+                          tutti_error* error) {
+    return guard(error, [&] {
+        const Library& nccl = Library::get();
+        const Config config = config_of(place->settings, nccl.version());
+        *backend = new Backend{
+            std::make_shared<Communicator>(nccl, *place, agree(nccl, *place), config)};
+    });
+}
+
+void close_backend(void* backend) {
+    of(backend).close();
+    delete static_cast<Backend*>(backend);
+}
+
+tutti_status post(void* backend, tutti_backend_call* call, tutti_error* error) {
+    return guard(error, [&] { of(backend).post(call); });
+}
+
+int32_t test(void* backend) {
+    return of(backend).test() ? 1 : 0;
+}
+
+void abort_backend(void* backend, tutti_status status, const char* why) {
+    of(backend).abort(status, why);
+}
+
+void leave(void* backend) {
+    of(backend).leave();
+}
+
+void together(void* backend, int32_t begins) {
+    of(backend).together(begins != 0);
+}
+
+tutti_status check(void* backend, tutti_error* error) {
+    return guard(error, [&] { of(backend).check(); });
+}
+
+constexpr tutti_backend_table table{
+    .struct_size = sizeof(tutti_backend_table),
+    .version = TUTTI_EXT_VERSION,
+    .name = "nccl",
+    .user = nullptr,
+    .describe = describe_backend,
+    .open = open_backend,
+    .close = close_backend,
+    .post = post,
+    .test = test,
+    .abort = abort_backend,
+    .left = nullptr,
+    .leave = leave,
+    .cancel = nullptr,
+    .together = together,
+    .check = check,
+};
+
+constexpr tutti_module module{
+    .struct_size = sizeof(tutti_module),
+    .version = TUTTI_EXT_VERSION,
+    .backend = &table,
+    .store = nullptr,
+};
+
+}  // namespace
+
+}  // namespace tutti::nccl
+
+extern "C" __attribute__((visibility("default"))) const tutti_module* tutti_module_get(
+    uint32_t /*host_version*/) {
+    return &tutti::nccl::module;
+}

@@ -1,0 +1,246 @@
+// Does the double of NCCL find what is wrong with how it is used? Each mistake is made in a process
+// of its own, which must end with a report. Two communicators on two devices are two ranks.
+#include <cuda.h>
+#include <nccl.h>
+
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdarg>
+#include <csetjmp>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+
+extern "C" {
+#include <cmocka.h>
+}
+
+namespace {
+
+constexpr size_t count = 100000;
+
+void* library(const char* variable) {
+    void* const opened = dlopen(std::getenv(variable), RTLD_NOW | RTLD_LOCAL);
+    if (opened == nullptr) std::_Exit(2);
+    return opened;
+}
+
+template <typename Function>
+Function* find(void* from, const char* symbol) {
+    void* const found = dlsym(from, symbol);
+    if (found == nullptr) std::_Exit(2);
+    return reinterpret_cast<Function*>(found);
+}
+
+void* const cuda = library("TUTTI_CUDA_LIBRARY");
+void* const nccl = library("TUTTI_NCCL_LIBRARY");
+#define CUDA(name) find<decltype(name)>(cuda, #name)
+#define STRING(name) #name
+#define VERSIONED(name) find<decltype(name)>(cuda, STRING(name))
+#define NCCL(name) find<decltype(name)>(nccl, #name)
+
+void ok(int result) {
+    if (result != 0 && result != ncclInProgress) std::_Exit(3);
+}
+
+// One of the two ranks.
+struct Rank {
+    CUcontext context = nullptr;
+    CUstream stream = nullptr, other = nullptr;
+    CUevent event = nullptr;
+    CUdeviceptr memory = 0;
+    ncclComm_t comm = nullptr;
+
+    void use() const { ok(VERSIONED(cuCtxSetCurrent)(context)); }
+    void open(int device) {
+        ok(CUDA(cuDevicePrimaryCtxRetain)(&context, device));
+        use();
+        ok(CUDA(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING));
+        ok(CUDA(cuStreamCreate)(&other, CU_STREAM_NON_BLOCKING));
+        ok(CUDA(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING));
+        ok(VERSIONED(cuMemAlloc)(&memory, count));
+        ok(VERSIONED(cuMemsetD8Async)(memory, 1, count, stream));
+    }
+    void join(const ncclUniqueId& id, int rank) {
+        ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+        config.version = 22800;
+        config.blocking = 0;
+        use();
+        ok(NCCL(ncclCommInitRankConfig)(&comm, 2, id, rank, &config));
+    }
+    [[nodiscard]] bool is_settled() const {
+        ncclResult_t result = ncclSuccess;
+        ok(NCCL(ncclCommGetAsyncError)(comm, &result));
+        ok(result);
+        return result == ncclSuccess;
+    }
+    [[nodiscard]] ncclResult_t sum(CUstream on) const {
+        use();
+        void* const data = reinterpret_cast<void*>(memory);
+        return NCCL(ncclAllReduce)(data, data, count, ncclUint8, ncclSum, comm,
+                                   reinterpret_cast<cudaStream_t>(on));
+    }
+};
+
+struct Ranks {
+    Ranks() {
+        ok(CUDA(cuInit)(0));
+        ncclUniqueId id;
+        ok(NCCL(ncclGetUniqueId)(&id));
+        for (int rank = 0; rank < 2; ++rank) both[rank].open(rank);
+        for (int rank = 0; rank < 2; ++rank) both[rank].join(id, rank);
+        settle();
+    }
+    void settle() {
+        for (const Rank& one : both) {
+            while (!one.is_settled()) {
+            }
+        }
+    }
+    void wait() {
+        for (const Rank& one : both) {
+            while (CUDA(cuStreamQuery)(one.stream) != CUDA_SUCCESS ||
+                   CUDA(cuStreamQuery)(both[0].stream) != CUDA_SUCCESS) {
+            }
+        }
+    }
+    // Until NCCL does not do it at once.
+    void sum_until_in_progress() {
+        for (int turn = 0; turn < 100; ++turn) {
+            const ncclResult_t first = both[0].sum(both[0].stream);
+            if (first == ncclInProgress) return;
+            ok(both[1].sum(both[1].stream));
+            settle();
+        }
+        std::_Exit(4);
+    }
+    Rank both[2];
+};
+
+// The text of standard error of a process that makes the mistake; it must have ended by abort().
+std::string report_of(const std::function<void(Ranks&)>& mistake) {
+    int ends[2];
+    if (pipe(ends) != 0) std::_Exit(2);
+    const pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        Ranks ranks;
+        mistake(ranks);
+        std::_Exit(0);
+    }
+    close(ends[1]);
+    std::string text;
+    char part[512];
+    for (ssize_t got; (got = read(ends[0], part, sizeof part)) > 0;) {
+        text.append(part, static_cast<size_t>(got));
+    }
+    close(ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    print_message("status %x: %s\n", static_cast<unsigned>(status), text.c_str());
+    return WIFSIGNALED(status) || WEXITSTATUS(status) != 0 ? text : "nothing was found";
+}
+
+void expect(const char* wanted, const std::function<void(Ranks&)>& mistake) {
+    const std::string report = report_of(mistake);
+    assert_non_null(std::strstr(report.c_str(), wanted));
+}
+
+void what_is_right_is_not_reported(void**) {
+    const std::string report = report_of([](Ranks& ranks) {
+        for (Rank& one : ranks.both) ok(one.sum(one.stream));
+        ranks.settle();
+        ranks.wait();
+    });
+    assert_string_equal(report.c_str(), "nothing was found");
+}
+
+void a_call_while_one_is_in_progress_is_found(void**) {
+    expect("in progress", [](Ranks& ranks) {
+        ranks.sum_until_in_progress();
+        ok(ranks.both[0].sum(ranks.both[0].stream));
+    });
+}
+
+void two_communicators_of_a_device_at_once_are_found(void**) {
+    expect("two communicators", [](Ranks& ranks) {
+        ncclUniqueId id;
+        Rank more[2] = {ranks.both[0], ranks.both[1]};
+        ok(NCCL(ncclGetUniqueId)(&id));
+        for (int rank = 0; rank < 2; ++rank) more[rank].join(id, rank);
+        for (const Rank& one : more) {
+            while (!one.is_settled()) {
+            }
+        }
+        ranks.sum_until_in_progress();
+        ok(more[0].sum(more[0].other));
+    });
+}
+
+// The event of the end is recorded before NCCL has put the call on the stream.
+void an_end_that_is_recorded_too_early_is_found(void**) {
+    expect("RACE", [](Ranks& ranks) {
+        ranks.sum_until_in_progress();
+        const Rank& first = ranks.both[0];
+        first.use();
+        ok(CUDA(cuEventRecord)(first.event, first.stream));
+        ok(CUDA(cuStreamWaitEvent)(first.other, first.event, 0));
+        ok(VERSIONED(cuMemsetD8Async)(first.memory, 2, count, first.other));
+        ok(ranks.both[1].sum(ranks.both[1].stream));
+        ranks.settle();
+        ranks.wait();
+        while (CUDA(cuStreamQuery)(first.other) != CUDA_SUCCESS) {
+        }
+    });
+}
+
+void inputs_that_are_not_waited_for_are_found(void**) {
+    expect("RACE", [](Ranks& ranks) {
+        for (Rank& one : ranks.both) ok(one.sum(one.other));
+        ranks.settle();
+        for (const Rank& one : ranks.both) {
+            while (CUDA(cuStreamQuery)(one.other) != CUDA_SUCCESS ||
+                   CUDA(cuStreamQuery)(ranks.both[0].other) != CUDA_SUCCESS) {
+            }
+        }
+        ranks.wait();
+    });
+}
+
+void memory_that_is_freed_too_early_is_found(void**) {
+    expect("FREED", [](Ranks& ranks) {
+        for (Rank& one : ranks.both) ok(one.sum(one.stream));
+        ranks.settle();
+        ranks.both[0].use();
+        ok(VERSIONED(cuMemFree)(ranks.both[0].memory));
+    });
+}
+
+void a_destroy_before_the_flush_is_found(void**) {
+    expect("has not been flushed", [](Ranks& ranks) {
+        ok(ranks.both[0].sum(ranks.both[0].stream));
+        while (!ranks.both[0].is_settled()) {
+        }
+        ok(NCCL(ncclCommDestroy)(ranks.both[0].comm));
+    });
+}
+
+}  // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_right_is_not_reported),
+        cmocka_unit_test(a_call_while_one_is_in_progress_is_found),
+        cmocka_unit_test(two_communicators_of_a_device_at_once_are_found),
+        cmocka_unit_test(an_end_that_is_recorded_too_early_is_found),
+        cmocka_unit_test(inputs_that_are_not_waited_for_are_found),
+        cmocka_unit_test(memory_that_is_freed_too_early_is_found),
+        cmocka_unit_test(a_destroy_before_the_flush_is_found),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

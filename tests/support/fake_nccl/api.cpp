@@ -1,0 +1,285 @@
+// The functions of nccl.h that tutti uses.
+#include <nccl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include <unistd.h>
+
+#include "communicator.hpp"
+
+using namespace fake_nccl;
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+// The group that a thread has open.
+struct Group {
+    int depth = 0;
+    ncclResult_t error = ncclSuccess;
+    std::vector<Call> calls;
+};
+thread_local Group group;
+
+Communicator& of(ncclComm_t comm) {
+    if (comm == nullptr) report("a call on no communicator");
+    return *reinterpret_cast<Communicator*>(comm);
+}
+
+// A thread in a call on a communicator.
+class Inside {
+public:
+    explicit Inside(Communicator& comm) : comm_(comm) { ++comm_.inside; }
+    ~Inside() { --comm_.inside; }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+private:
+    Communicator& comm_;
+};
+
+ncclResult_t end_group() {
+    std::vector<Call> calls = std::exchange(group.calls, {});
+    if (group.error != ncclSuccess) return std::exchange(group.error, ncclSuccess);
+    ncclResult_t result = ncclSuccess;
+    while (!calls.empty()) {
+        Communicator& comm = *calls.front().comm;
+        const auto others = std::stable_partition(
+            calls.begin(), calls.end(), [&](const Call& call) { return call.comm == &comm; });
+        std::vector<Call> its(calls.begin(), others);
+        calls.erase(calls.begin(), others);
+        const std::lock_guard lock(mutex());
+        const Inside inside(comm);
+        const ncclResult_t one = take(comm, std::move(its));
+        if (one != ncclSuccess && (result == ncclSuccess || result == ncclInProgress)) result = one;
+    }
+    return result;
+}
+
+// One that stands alone may return before it is on the stream.
+ncclResult_t add(Call call, ncclComm_t comm, cudaStream_t stream) {
+    call.comm = &of(comm);
+    call.stream = stream;
+    const bool is_alone = group.depth == 0;
+    group.calls.push_back(std::move(call));
+    if (!is_alone) return ncclSuccess;
+    const ncclResult_t result = end_group();
+    return result == ncclInProgress && group.calls.empty() ? ncclSuccess : result;
+}
+
+unsigned long long address(const void* memory) {
+    return reinterpret_cast<unsigned long long>(memory);
+}
+
+ncclResult_t collective(Kind kind, const void* in, void* out, size_t count, ncclDataType_t type,
+                        int op, int root, ncclComm_t comm, cudaStream_t stream) {
+    if (type < 0 || type > ncclBfloat16) return ncclInvalidArgument;
+    if (count == 0) return ncclSuccess;
+    Call call;
+    call.collective.shape = {kind, type, std::min<int>(op, ncclNumOps), root, count};
+    call.collective.in = address(in);
+    call.collective.out = address(out);
+    if (op >= ncclNumOps) {
+        const std::lock_guard lock(mutex());
+        const auto made = of(comm).ops.find(op);
+        if (made == of(comm).ops.end()) report("an op that was never made, or is gone");
+        call.collective.has_factor = true;
+        call.collective.factor = made->second.value;
+        call.collective.whole_factor = made->second.whole;
+        call.collective.shape.op = ncclNumOps;
+    }
+    return add(std::move(call), comm, stream);
+}
+
+ncclResult_t message(bool sends, const void* memory, size_t count, ncclDataType_t type, int peer,
+                     ncclComm_t comm, cudaStream_t stream) {
+    if (type < 0 || type > ncclBfloat16) return ncclInvalidArgument;
+    if (peer < 0 || peer >= of(comm).shared->ranks) return ncclInvalidArgument;
+    Call call;
+    call.is_message = true;
+    call.message = {sends, peer, address(memory), count * width_of(type), 0};
+    return add(std::move(call), comm, stream);
+}
+
+// Of a blocking communicator, and of the end of any.
+ncclResult_t wait_for(Communicator& comm) {
+    for (;;) {
+        {
+            const std::lock_guard lock(mutex());
+            const ncclResult_t result = poll(comm);
+            if (result != ncclInProgress) return result;
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+}
+
+void let_go(Communicator* comm) {
+    forget(comm->name);
+    comm->shared->is_aborted = true;
+    delete comm;
+}
+
+}  // namespace
+
+EXPORT ncclResult_t ncclGetVersion(int* version) {
+    *version = FAKE_NCCL_VERSION;
+    return ncclSuccess;
+}
+
+EXPORT const char* ncclGetErrorString(ncclResult_t result) {
+    static const char* const texts[] = {"no error",         "unhandled cuda error",
+                                        "system error",     "internal error",
+                                        "invalid argument", "invalid usage",
+                                        "remote process exited or there was a network error",
+                                        "NCCL operation in progress"};
+    return result >= 0 && result < ncclNumResults ? texts[result] : "unknown result code";
+}
+
+EXPORT const char* ncclGetLastError(ncclComm_t) {
+    return "";
+}
+
+EXPORT ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+    static std::atomic<int> number{0};
+    const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+    std::memset(id, 0, sizeof *id);
+    (void)std::snprintf(id->internal, sizeof id->internal, "/tutti_fake_nccl_%d_%d_%llx",
+                        static_cast<int>(getpid()), number++, static_cast<long long>(now));
+    return ncclSuccess;
+}
+
+EXPORT ncclResult_t ncclCommInitRankConfig(ncclComm_t* made, int ranks, ncclUniqueId id, int rank,
+                                           ncclConfig_t* config) {
+    if (ranks < 1 || ranks > most_ranks || rank < 0 || rank >= ranks) return ncclInvalidArgument;
+    if (config->magic != 0xcafebeef || config->version > FAKE_NCCL_VERSION) {
+        return ncclInvalidArgument;
+    }
+    auto* const comm = new Communicator;
+    comm->name = id.internal;
+    comm->shared = std::make_shared<Shared>();
+    comm->shared->segment = attach(comm->name);
+    comm->shared->rank = rank;
+    comm->shared->ranks = ranks;
+    comm->blocks = config->blocking != 0;
+    comm->delay = comm->blocks ? 0 : draw_delay();
+    if (comm->shared->segment == nullptr || driver().context_device(&comm->device) != 0) {
+        delete comm;
+        return ncclSystemError;
+    }
+    Segment& segment = *comm->shared->segment;
+    segment.pid[rank] = static_cast<int>(getpid());
+    segment.device[rank] = comm->device;
+    ++segment.attached;
+    *made = reinterpret_cast<ncclComm_t>(comm);
+    return comm->blocks ? wait_for(*comm) : ncclInProgress;
+}
+
+EXPORT ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
+    const Inside inside(of(comm));
+    const std::lock_guard lock(mutex());
+    *error = poll(of(comm));
+    return ncclSuccess;
+}
+
+EXPORT ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+    Communicator& one = of(comm);
+    {
+        const std::lock_guard lock(mutex());
+        if (one.state != Communicator::Ready || !one.deferred.empty()) {
+            report("ncclCommFinalize of a communicator that is in progress");
+        }
+        one.state = Communicator::Finalizing;
+        ++one.shared->segment->finalized;
+    }
+    return one.blocks ? wait_for(one) : ncclInProgress;
+}
+
+EXPORT ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+    Communicator& one = of(comm);
+    if (one.shared->done != one.shared->launched) {
+        report("ncclCommDestroy of a communicator that has not been flushed");
+    }
+    let_go(&one);
+    return ncclSuccess;
+}
+
+EXPORT ncclResult_t ncclCommAbort(ncclComm_t comm) {
+    if (of(comm).inside > 0) report("ncclCommAbort while another thread is in a call");
+    let_go(&of(comm));
+    return ncclSuccess;
+}
+
+EXPORT ncclResult_t ncclGroupStart() {
+    ++group.depth;
+    return ncclSuccess;
+}
+
+EXPORT ncclResult_t ncclGroupEnd() {
+    if (group.depth == 0) return ncclInvalidUsage;
+    return --group.depth > 0 ? ncclSuccess : end_group();
+}
+
+EXPORT ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataType_t type,
+                                             ncclScalarResidence_t residence, ncclComm_t comm) {
+    if (residence != ncclScalarHostImmediate) return ncclInvalidUsage;
+    static int next = ncclNumOps;
+    Factor factor;
+    read_factor(type, scalar, factor.value, factor.whole);
+    const std::lock_guard lock(mutex());
+    *op = static_cast<ncclRedOp_t>(next++);
+    of(comm).ops[*op] = factor;
+    return ncclSuccess;
+}
+
+EXPORT ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm) {
+    const std::lock_guard lock(mutex());
+    return of(comm).ops.erase(op) == 1 ? ncclSuccess : ncclInvalidArgument;
+}
+
+EXPORT ncclResult_t ncclAllReduce(const void* in, void* out, size_t count, ncclDataType_t type,
+                                  ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+    return collective(AllReduce, in, out, count, type, op, 0, comm, stream);
+}
+
+EXPORT ncclResult_t ncclBroadcast(const void* in, void* out, size_t count, ncclDataType_t type,
+                                  int root, ncclComm_t comm, cudaStream_t stream) {
+    return collective(Broadcast, in, out, count, type, 0, root, comm, stream);
+}
+
+EXPORT ncclResult_t ncclReduce(const void* in, void* out, size_t count, ncclDataType_t type,
+                               ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
+    return collective(Reduce, in, out, count, type, op, root, comm, stream);
+}
+
+EXPORT ncclResult_t ncclAllGather(const void* in, void* out, size_t count, ncclDataType_t type,
+                                  ncclComm_t comm, cudaStream_t stream) {
+    return collective(AllGather, in, out, count, type, 0, 0, comm, stream);
+}
+
+EXPORT ncclResult_t ncclReduceScatter(const void* in, void* out, size_t count, ncclDataType_t type,
+                                      ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+    return collective(ReduceScatter, in, out, count, type, op, 0, comm, stream);
+}
+
+#if FAKE_NCCL_VERSION >= 22803
+EXPORT ncclResult_t ncclAlltoAll(const void* in, void* out, size_t count, ncclDataType_t type,
+                                 ncclComm_t comm, cudaStream_t stream) {
+    return collective(AllToAll, in, out, count, type, 0, 0, comm, stream);
+}
+#endif
+
+EXPORT ncclResult_t ncclSend(const void* memory, size_t count, ncclDataType_t type, int peer,
+                             ncclComm_t comm, cudaStream_t stream) {
+    return message(true, memory, count, type, peer, comm, stream);
+}
+
+EXPORT ncclResult_t ncclRecv(void* memory, size_t count, ncclDataType_t type, int peer,
+                             ncclComm_t comm, cudaStream_t stream) {
+    return message(false, memory, count, type, peer, comm, stream);
+}

@@ -1,0 +1,122 @@
+#include "communicator.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include <dlfcn.h>
+#include <errno.h>
+
+namespace fake_nccl {
+
+namespace {
+
+// Of each device, the communicator whose calls are under way.
+std::map<int, const Communicator*>& issuing() {
+    static auto* const all = new std::map<int, const Communicator*>;
+    return *all;
+}
+
+const char* setting(const char* name, const char* otherwise) {
+    const char* const given = std::getenv(name);
+    return given != nullptr ? given : otherwise;
+}
+
+bool has_dead(const Shared& of) {
+    for (int rank = 0; rank < of.ranks; ++rank) {
+        const int pid = of.segment->pid[rank];
+        if (pid != 0 && kill(pid, 0) != 0 && errno == ESRCH) return true;
+    }
+    return false;
+}
+
+ncclResult_t poll_start(Communicator& comm) {
+    const Shared& of = *comm.shared;
+    if (of.segment->attached < of.ranks) return ncclInProgress;
+    if (comm.delay-- > 0) return ncclInProgress;
+    for (int one = 0; one < of.ranks; ++one) {
+        for (int other = 0; other < one; ++other) {
+            if (of.segment->device[one] == of.segment->device[other]) {
+                return comm.error = ncclInvalidUsage;  // "Duplicate GPU detected"
+            }
+        }
+    }
+    forget(comm.name);
+    comm.state = Communicator::Ready;
+    return ncclSuccess;
+}
+
+ncclResult_t launch_deferred(Communicator& comm) {
+    const int result = launch(comm, std::exchange(comm.deferred, {}));
+    issuing().erase(comm.device);
+    return result == 0 ? ncclSuccess : comm.error = ncclUnhandledCudaError;
+}
+
+}  // namespace
+
+std::mutex& mutex() {
+    static auto* const one = new std::mutex;
+    return *one;
+}
+
+void report(const std::string& what) {
+    std::fprintf(stderr, "fake_nccl: %s\n", what.c_str());
+    std::abort();
+}
+
+int draw_delay() {
+    static const unsigned seed =
+        static_cast<unsigned>(std::atoi(setting("TUTTI_FAKE_NCCL_DELAYS", "1")));
+    static auto* const random = new std::minstd_rand(seed);
+    return seed == 0 ? 0 : static_cast<int>((*random)() % 4);
+}
+
+ncclResult_t poll(Communicator& comm) {
+    if (comm.error != ncclSuccess) return comm.error;
+    const Shared& of = *comm.shared;
+    if (comm.state == Communicator::Starting) return poll_start(comm);
+    static const bool tells_death =
+        std::strcmp(setting("TUTTI_FAKE_NCCL_DEATH", "silent"), "error") == 0;
+    if (tells_death && has_dead(of)) return comm.error = ncclRemoteError;
+    if (comm.state == Communicator::Finalizing) {
+        const bool is_over = of.segment->finalized >= of.ranks && of.done == of.launched;
+        return is_over ? ncclSuccess : ncclInProgress;
+    }
+    if (comm.deferred.empty()) return ncclSuccess;
+    return comm.delay-- > 0 ? ncclInProgress : launch_deferred(comm);
+}
+
+ncclResult_t take(Communicator& comm, std::vector<Call> calls) {
+    if (comm.error != ncclSuccess) return comm.error;
+    if (comm.state != Communicator::Ready || !comm.deferred.empty()) {
+        report("a call on a communicator that is in progress");
+    }
+    const auto [other, is_first] = issuing().emplace(comm.device, &comm);
+    if (!is_first) report("calls for one device on two communicators at the same time");
+    comm.deferred = std::move(calls);
+    comm.delay = comm.blocks ? 0 : draw_delay();
+    return comm.delay > 0 ? ncclInProgress : launch_deferred(comm);
+}
+
+const Driver& driver() {
+    static const Driver* const found = [] {
+        void* const library =
+            dlopen(setting("TUTTI_CUDA_LIBRARY", "libcuda.so.1"), RTLD_NOW | RTLD_LOCAL);
+        if (library == nullptr) report("no double of the driver");
+        auto* const made = new Driver;
+        const auto find = [&](const char* symbol, auto& place) {
+            void* const address = dlsym(library, symbol);
+            if (address == nullptr) report(std::string("the driver has no ") + symbol);
+            place = reinterpret_cast<std::remove_reference_t<decltype(place)>>(address);
+        };
+        find("fake_cuda_launch", made->launch);
+        find("fake_cuda_memory", made->memory);
+        find("cuCtxGetDevice", made->context_device);
+        return made;
+    }();
+    return *found;
+}
+
+}  // namespace fake_nccl

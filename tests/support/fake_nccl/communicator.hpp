@@ -1,0 +1,61 @@
+// Communicators, and what is wrong with how they are used: that is reported on standard error, and
+// the process aborts. One mutex guards all of them, but for what kernels touch.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernel.hpp"
+
+namespace fake_nccl {
+
+struct Factor {
+    double value = 1;
+    uint64_t whole = 1;
+};
+
+// What kernels keep alive.
+struct Shared {
+    std::shared_ptr<Segment> segment;
+    int rank = 0;
+    int ranks = 0;
+    std::atomic<bool> is_aborted{false};
+    std::atomic<uint64_t> launched{0}, done{0};  // kernels
+    uint64_t pieces = 0;                         // of all collectives so far
+};
+
+struct Communicator {
+    std::string name;
+    std::shared_ptr<Shared> shared;
+    int device = 0;
+    bool blocks = true;
+    enum State { Starting, Ready, Finalizing } state = Starting;
+    int delay = 0;                // polls until what is under way is done
+    std::vector<Call> deferred;   // in progress: not launched yet
+    std::map<int, Factor> ops;
+    std::atomic<int> inside{0};   // threads in a call
+    ncclResult_t error = ncclSuccess;
+};
+
+std::mutex& mutex();
+[[noreturn]] void report(const std::string& what);
+// Polls until something ends; 0 if TUTTI_FAKE_NCCL_DELAYS is 0.
+int draw_delay();
+// A step of what is under way; the result of ncclCommGetAsyncError.
+ncclResult_t poll(Communicator& comm);
+// Of one group and one communicator.
+ncclResult_t take(Communicator& comm, std::vector<Call> calls);
+
+struct Driver {
+    int (*launch)(void*, const char*, const fake_cuda_range*, size_t, int (*)(void*), void*);
+    void* (*memory)(unsigned long long);
+    int (*context_device)(int*);
+};
+const Driver& driver();
+
+}  // namespace fake_nccl

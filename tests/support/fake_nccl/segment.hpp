@@ -1,0 +1,56 @@
+// What the ranks of a communicator share: memory that its id names. Each rank has a lane, where it
+// publishes its data piece by piece, and a pipe to each other rank.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <sys/types.h>
+
+namespace fake_nccl {
+
+constexpr int most_ranks = 8;
+constexpr size_t piece_bytes = 64 << 10;
+constexpr size_t pipe_bytes = 16 << 10;
+
+// What ranks must call alike: else nothing ever goes on, as in reality.
+struct Shape {
+    int kind;
+    int type;
+    int op;
+    int root;
+    size_t count;
+    bool operator==(const Shape&) const = default;
+};
+
+struct Lane {
+    std::atomic<uint64_t> posted;             // pieces
+    std::atomic<uint64_t> taken[most_ranks];  // of these, by each rank
+    Shape shape;
+    double factor;           // of floating point
+    uint64_t whole_factor;   // of integers
+    alignas(64) char data[piece_bytes];
+};
+
+struct Pipe {
+    std::atomic<uint64_t> posted, taken;
+    size_t bytes;  // of the whole message
+    alignas(64) char data[pipe_bytes];
+};
+
+struct Segment {
+    std::atomic<int> attached, finalized;
+    std::atomic<int> pid[most_ranks];
+    std::atomic<int> device[most_ranks];
+    Lane lanes[most_ranks];
+    Pipe pipes[most_ranks][most_ranks];  // from, to
+};
+
+// Mapped; the name goes when all ranks have it. Null if the system refuses.
+std::shared_ptr<Segment> attach(const std::string& name);
+void forget(const std::string& name);
+
+}  // namespace fake_nccl
