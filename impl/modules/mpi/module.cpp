@@ -1,5 +1,7 @@
 // libtutti-mpi-openmpi.so, libtutti-mpi-mpich.so: the backend "mpi" over one MPI. Opening a group,
 // and the table.
+#include <unistd.h>
+
 #include <charconv>
 #include <chrono>
 #include <cstring>
@@ -17,7 +19,7 @@ namespace {
 
 // What ranks know of each other before they make communicators.
 struct Process {
-    int32_t world_rank, world_size;
+    int32_t world_rank, world_size, id;
     char job[96];  // MPI, its version, the launcher's name of the job
 };
 
@@ -68,6 +70,7 @@ Settings read_settings(std::string_view text) {
 
 Process this_process() {
     Process me{};
+    me.id = getpid();
     MPI_Comm_rank(MPI_COMM_WORLD, &me.world_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &me.world_size);
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -91,21 +94,22 @@ void check(const std::vector<Process>& all, int rank) {
             "ranks " + std::to_string(rank) + " and " + std::to_string(other);
         const auto with = static_cast<int>(other);
         if (other == static_cast<size_t>(rank)) continue;
+        if (it.world_rank == me.world_rank && it.id == me.id) {
+            throw Failure{TUTTI_ERR_UNSUPPORTED,
+                          both + " are one process, rank " + std::to_string(me.world_rank) +
+                              " of the MPI job; each rank must be a process of its own",
+                          with};
+        }
         if (it.world_size == 1 || me.world_size == 1) {
             throw Failure{TUTTI_ERR_UNSUPPORTED,
                           both + " are not in one MPI job: mpirun did not start both", with};
         }
-        if (std::strcmp(it.job, me.job) != 0 || it.world_size != me.world_size) {
+        if (std::strcmp(it.job, me.job) != 0 || it.world_size != me.world_size ||
+            it.world_rank == me.world_rank) {
             throw Failure{TUTTI_ERR_UNSUPPORTED,
                           both + " are not in one MPI job: \"" + me.job + "\" of " +
                               std::to_string(me.world_size) + " and \"" + it.job + "\" of " +
                               std::to_string(it.world_size),
-                          with};
-        }
-        if (it.world_rank == me.world_rank) {
-            throw Failure{TUTTI_ERR_UNSUPPORTED,
-                          both + " are one process, rank " + std::to_string(me.world_rank) +
-                              " of the MPI job; each rank must be a process of its own",
                           with};
         }
     }
