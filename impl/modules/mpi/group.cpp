@@ -16,19 +16,15 @@ Group::Group(const tutti_backend_place& place, const Settings& settings, MPI_Com
       last_of_(static_cast<size_t>(size_), -1),
       has_left_(static_cast<size_t>(size_)) {}
 
-// Communicators that MPI still uses stay.
+// On any thread, when the program may be calling MPI: so MPI is not called here.
 Group::~Group() {
     Library& library = Library::get();
     const std::lock_guard lock(library.mutex);
     for (Operation& one : operations_) abandon(std::move(one.flight));
     for (Message& one : moving_) abandon(std::move(one.flight));
-    if (!library.may_call()) return;
-    for (Arrived& one : arrived_) {
-        abandon(receive_anywhere(one.message, one.bytes, settings_.most_bytes));
-    }
-    library.sweep();
-    if (!has_said_goodbye_ || uses_.use_count() > 1) return;
-    library.close({collectives_, messages_, size_ - 1 - goodbyes_});
+    // Of a group that failed nobody knows when they are free.
+    if (!has_said_goodbye_) return;
+    library.close({collectives_, messages_, size_ - 1 - goodbyes_, std::move(arrived_), uses_});
 }
 
 void Group::need_alive() const {
@@ -187,7 +183,10 @@ bool Group::test() {
             end_all(may_call);
         } else if (may_call) {
             if (!operations_.empty()) progress_operations();
-            if (!waiting_.empty() || !moving_.empty() || leavers_ > goodbyes_) progress_messages();
+            const bool has_calls = !operations_.empty() || !waiting_.empty() || !moving_.empty();
+            if (!waiting_.empty() || !moving_.empty() || (has_calls && leavers_ > goodbyes_)) {
+                progress_messages();
+            }
         }
         ended.swap(ended_);
     }

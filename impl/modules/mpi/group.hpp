@@ -46,14 +46,6 @@ struct Message {
     int source = -1;
 };
 
-// A message that has come before its receive.
-struct Arrived {
-    MPI_Message message;
-    int source, tag;
-    tutti_dtype dtype;
-    MPI_Count bytes;
-};
-
 class Group {
 public:
     Group(const tutti_backend_place& place, const Settings& settings, MPI_Comm collectives,
@@ -138,7 +130,7 @@ private:
     size_t begun_ = 0;                   // of them, the first ones
     std::list<Message> waiting_;         // receives
     std::list<Message> moving_;          // sends, and receives that are matched
-    std::list<Arrived> arrived_;
+    std::vector<Arrived> arrived_;
     std::vector<Ended> ended_;
     uint64_t last_sequence_ = 0;         // of what was posted
     std::vector<int64_t> last_of_;       // of ranks that said goodbye; else -1

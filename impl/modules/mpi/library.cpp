@@ -142,6 +142,10 @@ InFlight receive_anywhere(MPI_Message message, int64_t bytes, int64_t most_bytes
 }
 
 bool Closed::test(std::vector<InFlight>& thrown_away) {
+    for (const Arrived& one : arrived) {
+        thrown_away.push_back(receive_anywhere(one.message, one.bytes, most_bytes_of_all));
+    }
+    arrived.clear();
     for (int has_come = 1; goodbyes_to_come > 0 && has_come != 0;) {
         MPI_Message message = MPI_MESSAGE_NULL;
         MPI_Status status;
@@ -153,7 +157,7 @@ bool Closed::test(std::vector<InFlight>& thrown_away) {
         thrown_away.push_back(receive_anywhere(message, bytes, most_bytes_of_all));
         if (status.MPI_TAG % tags_of_a_message == goodbye) --goodbyes_to_come;
     }
-    return goodbyes_to_come == 0;
+    return goodbyes_to_come == 0 && owner.use_count() == 1;
 }
 
 Library& Library::get() {
@@ -163,7 +167,10 @@ Library& Library::get() {
 
 // MPI_Finalize calls it first of all.
 int Library::forget(MPI_Comm, int, void*, void*) {
-    get().is_over_ = true;
+    Library& self = get();
+    const std::lock_guard lock(self.mutex);
+    self.sweep_for_the_last_time();
+    self.is_over_ = true;
     return MPI_SUCCESS;
 }
 
@@ -171,12 +178,16 @@ void Library::finalize() {
     Library& self = get();
     // A child of fork has no part in it.
     if (self.is_over_ || self.process_ != getpid()) return;
+    MPI_Finalize();
+}
+
+// Whose other ranks are alive comes to its end soon; the rest never does.
+void Library::sweep_for_the_last_time() {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
     do {
-        self.sweep();
-    } while (!(self.closed_.empty() && self.abandoned_.empty()) &&
+        sweep();
+    } while (!(closed_.empty() && abandoned_.empty()) &&
              std::chrono::steady_clock::now() < until);
-    MPI_Finalize();
 }
 
 void Library::begin() {
@@ -222,9 +233,8 @@ void Library::abandon(InFlight&& what) {
     if (!what.requests.empty()) abandoned_.push_back(std::move(what));
 }
 
-void Library::close(const Closed& group) {
-    closed_.push_back(group);
-    sweep();
+void Library::close(Closed&& group) {
+    closed_.push_back(std::move(group));
 }
 
 void Library::sweep() {

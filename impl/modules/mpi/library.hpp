@@ -64,11 +64,22 @@ struct InFlight {
 constexpr int tags_of_a_message = 16;
 constexpr int goodbye = tags_of_a_message - 1;
 
-// The communicators of a group that is closed. They are freed when all ranks have said goodbye.
+// A message that has come before its receive.
+struct Arrived {
+    MPI_Message message;
+    int source, tag;
+    tutti_dtype dtype;
+    MPI_Count bytes;
+};
+
+// The communicators of a group that is closed. They are freed when all ranks have said goodbye, and
+// MPI is done with what has been abandoned.
 struct Closed {
     MPI_Comm collectives, messages;
     int goodbyes_to_come;
-    // What comes is thrown away; whether all have said it.
+    std::vector<Arrived> arrived;  // for nobody
+    std::shared_ptr<void> owner;
+    // What comes is thrown away; whether they can be freed.
     bool test(std::vector<InFlight>& thrown_away);
 };
 
@@ -86,8 +97,9 @@ public:
     void need() const;
     // With the lock: memory of calls that have ended before MPI was done with it.
     void abandon(InFlight&& what);
-    void close(const Closed& group);
-    // What has come to its end since.
+    void close(Closed&& group);
+    // Ends what has come to its end since. Only inside calls of the program's: else it may call MPI
+    // itself.
     void sweep();
 
     // One group at a time makes its communicators, on all of its ranks.
@@ -96,6 +108,7 @@ public:
 private:
     static int forget(MPI_Comm, int, void*, void*);
     static void finalize();
+    void sweep_for_the_last_time();
 
     std::atomic<bool> has_begun_{false};
     std::atomic<bool> is_over_{false};

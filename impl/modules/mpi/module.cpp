@@ -181,6 +181,7 @@ std::unique_ptr<Group> open_group(const tutti_backend_place& place) {
         const std::lock_guard lock(library.mutex);
         library.begin();
         library.need();
+        library.sweep();
         me = this_process();
     }
     const std::vector<Process> all = all_gather(place, me);
