@@ -1,0 +1,215 @@
+// Messages: MPI gives them up as they come (MPI_Improbe), and they are matched with receives here,
+// so that a receive can end without MPI. A message's tag at MPI is its tag and its dtype.
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "group.hpp"
+
+namespace tutti::mpi {
+
+namespace {
+
+static_assert(TUTTI_BOOL < goodbye);
+
+bool suits(const tutti_backend_call& receive, int source, int tag) {
+    return receive.tag == tag && (receive.peer < 0 || receive.peer == source);
+}
+
+int64_t bytes_of(const tutti_piece& piece, const tutti_backend_call& call) {
+    return piece.count * call.element_size;
+}
+
+int highest_tag(MPI_Comm comm) {
+    int* highest = nullptr;
+    int is_set = 0;
+    must(MPI_Comm_get_attr(comm, MPI_TAG_UB, &highest, &is_set), "MPI_Comm_get_attr");
+    return (is_set != 0 ? *highest : 32767) / tags_of_a_message - 1;
+}
+
+}  // namespace
+
+void Group::send(const tutti_backend_call* call) {
+    if (call->tag > highest_tag(messages_)) {
+        throw Failure{TUTTI_ERR_UNSUPPORTED, "tag is " + std::to_string(call->tag) +
+                                                 "; this MPI has tags up to " +
+                                                 std::to_string(highest_tag(messages_))};
+    }
+    if (last_of_[static_cast<size_t>(call->peer)] >= 0) {
+        throw Failure{TUTTI_ERR_PEER_LOST,
+                      "rank " + std::to_string(call->peer) + " has left the group", call->peer};
+    }
+    const int64_t bytes = bytes_of(*call->inputs, *call);
+    Message message{call, {}};
+    message.flight.memory.push_back(take(static_cast<size_t>(bytes)));
+    char* const data = message.flight.memory[0].get();
+    if (bytes > 0) std::memcpy(data, call->inputs->data, static_cast<size_t>(bytes));
+    const Typed all = message.flight.typed(bytes, settings_.most_bytes);
+    must(MPI_Isend(data, all.count, all.type, call->peer,
+                   call->tag * tags_of_a_message + static_cast<int>(call->dtype), messages_,
+                   &message.flight.requests.emplace_back(MPI_REQUEST_NULL)),
+         "MPI_Isend");
+    moving_.push_back(std::move(message));
+}
+
+bool Group::nobody_sends(const tutti_backend_call* call) const {
+    const auto has_gone = [](int64_t last) { return last >= 0; };
+    if (call->peer >= 0) return has_gone(last_of_[static_cast<size_t>(call->peer)]);
+    return size_ > 1 && std::ranges::count_if(last_of_, has_gone) == size_ - 1;
+}
+
+void Group::receive(const tutti_backend_call* call) {
+    Message message{call, {}};
+    const auto found = std::ranges::find_if(
+        arrived_, [&](const Arrived& one) { return suits(*call, one.source, one.tag); });
+    if (found != arrived_.end()) {
+        const Arrived arrived = *found;
+        arrived_.erase(found);
+        return match(message, arrived);
+    }
+    waiting_.push_back(std::move(message));
+}
+
+// What has come is received in any case: where it belongs, or to be thrown away.
+void Group::match(Message& message, const Arrived& arrived) {
+    const tutti_backend_call& call = *message.call;
+    const int64_t bytes = bytes_of(*call.outputs, call);
+    const bool fits = arrived.dtype == call.dtype && arrived.bytes == bytes;
+    char* data = static_cast<char*>(call.outputs->data);
+    if (!settings_.is_direct || !fits) {
+        message.flight.memory.push_back(take(static_cast<size_t>(arrived.bytes)));
+        data = message.flight.memory[0].get();
+    }
+    message.source = arrived.source;
+    const Typed all = message.flight.typed(arrived.bytes, settings_.most_bytes);
+    MPI_Message taken = arrived.message;
+    must(MPI_Imrecv(data, all.count, all.type, &taken,
+                    &message.flight.requests.emplace_back(MPI_REQUEST_NULL)),
+         "MPI_Imrecv");
+    if (fits) {
+        moving_.push_back(std::move(message));
+        return;
+    }
+    abandon(std::move(message.flight));
+    end(&call,
+        {TUTTI_ERR_MISMATCH,
+         "rank " + std::to_string(arrived.source) + " sends " + std::to_string(arrived.bytes) +
+             " bytes of dtype " + std::to_string(arrived.dtype) + ", and this receive is for " +
+             std::to_string(bytes) + " of dtype " + std::to_string(call.dtype),
+         arrived.source});
+}
+
+void Group::take_goodbye(const Arrived& arrived) {
+    int64_t last = 0;
+    MPI_Message taken = arrived.message;
+    must(MPI_Mrecv(&last, sizeof last, MPI_BYTE, &taken, MPI_STATUS_IGNORE), "MPI_Mrecv");
+    last_of_[static_cast<size_t>(arrived.source)] = last;
+    ++goodbyes_;
+    end_without_those_that_left();
+    std::erase_if(waiting_, [&](const Message& one) {
+        if (!nobody_sends(one.call)) return false;
+        end(one.call,
+            {TUTTI_ERR_PEER_LOST,
+             "rank " + std::to_string(arrived.source) + " has left the group", arrived.source});
+        return true;
+    });
+}
+
+// Whether a message has come.
+bool Group::probe() {
+    Arrived one{};
+    int has_come = 0;
+    MPI_Status status;
+    must(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, messages_, &has_come, &one.message, &status),
+         "MPI_Improbe");
+    if (has_come == 0) return false;
+    one.source = status.MPI_SOURCE;
+    one.tag = status.MPI_TAG / tags_of_a_message;
+    one.dtype = static_cast<tutti_dtype>(status.MPI_TAG % tags_of_a_message);
+    must(MPI_Get_elements_x(&status, MPI_BYTE, &one.bytes), "MPI_Get_elements_x");
+    if (one.dtype == goodbye) {
+        take_goodbye(one);
+        return true;
+    }
+    const auto wanted = std::ranges::find_if(
+        waiting_, [&](const Message& it) { return suits(*it.call, one.source, one.tag); });
+    if (wanted == waiting_.end()) {
+        arrived_.push_back(one);
+        return true;
+    }
+    Message message = std::move(*wanted);
+    waiting_.erase(wanted);
+    match(message, one);
+    return true;
+}
+
+void Group::progress_messages() {
+    while ((!waiting_.empty() || leavers_ > goodbyes_) && probe()) {
+    }
+    std::erase_if(moving_, [&](Message& one) {
+        Failure failure;
+        try {
+            if (!one.flight.test()) return false;
+        } catch (const Failure& caught) {
+            failure = caught;
+        }
+        const tutti_backend_call& call = *one.call;
+        const bool is_here = failure.status == TUTTI_OK && !one.flight.memory.empty();
+        if (call.kind == TUTTI_CALL_RECEIVE && is_here && call.outputs->count > 0) {
+            std::memcpy(call.outputs->data, one.flight.memory[0].get(),
+                        static_cast<size_t>(bytes_of(*call.outputs, call)));
+        }
+        one.flight.free_types();
+        end(&call, failure, call.kind == TUTTI_CALL_RECEIVE ? one.source : -1);
+        return true;
+    });
+}
+
+// A send ends without MPI, in whose hands its copy stays.
+bool Group::cancel(const tutti_backend_call* call) {
+    const std::lock_guard lock(Library::get().mutex);
+    const auto is_it = [call](const Message& one) { return one.call == call; };
+    std::list<Message>& list = call->kind == TUTTI_CALL_SEND ? moving_ : waiting_;
+    const auto found = std::ranges::find_if(list, is_it);
+    if (found == list.end()) return false;
+    end(call, {TUTTI_ERR_ABORTED, "it was cancelled"});
+    abandon(std::move(found->flight));
+    list.erase(found);
+    return true;
+}
+
+// Tells the others which collectives this rank was in, behind all that it has sent them.
+void Group::leave() {
+    Library& library = Library::get();
+    InFlight flight;
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    {
+        const std::lock_guard lock(library.mutex);
+        if (is_aborted_ || !library.may_call()) return;
+        has_said_goodbye_ = true;
+        flight.memory.push_back(take(sizeof(int64_t)));
+        const auto last = static_cast<int64_t>(last_sequence_);
+        std::memcpy(flight.memory[0].get(), &last, sizeof last);
+        flight.requests.reserve(static_cast<size_t>(size_));
+        for (int rank = 0; rank < size_; ++rank) {
+            if (rank == rank_) continue;
+            must(MPI_Isend(flight.memory[0].get(), sizeof last, MPI_BYTE, rank, goodbye, messages_,
+                           &flight.requests.emplace_back(MPI_REQUEST_NULL)),
+                 "MPI_Isend");
+        }
+    }
+    for (bool is_done = false; !is_done;) {
+        std::this_thread::yield();
+        const std::lock_guard lock(library.mutex);
+        if (!library.may_call()) return;
+        is_done = flight.test() && std::ranges::all_of(moving_, [](Message& one) {
+                      return one.call->kind != TUTTI_CALL_SEND || one.flight.test();
+                  });
+        if (is_done || std::chrono::steady_clock::now() > until) {
+            return abandon(std::move(flight));
+        }
+    }
+}
+
+}  // namespace tutti::mpi

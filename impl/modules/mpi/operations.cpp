@@ -1,0 +1,167 @@
+// Collectives that move and do not compute. They work on the program's memory, if that was asked
+// for, its pieces follow each other, and no input is also an output; else on copies.
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include "group.hpp"
+
+namespace tutti::mpi {
+
+namespace {
+
+using Given = std::span<const tutti_piece>;
+
+Given inputs_of(const tutti_backend_call& call) {
+    return {call.inputs, static_cast<size_t>(call.input_count)};
+}
+Given outputs_of(const tutti_backend_call& call) {
+    return {call.outputs, static_cast<size_t>(call.output_count)};
+}
+
+std::vector<int64_t> bytes_of(Given pieces, const tutti_backend_call& call) {
+    std::vector<int64_t> bytes;
+    for (const tutti_piece& one : pieces) bytes.push_back(one.count * call.element_size);
+    return bytes;
+}
+
+size_t total_of(Given pieces, const tutti_backend_call& call) {
+    size_t bytes = 0;
+    for (const tutti_piece& one : pieces) bytes += static_cast<size_t>(one.count) * call.element_size;
+    return bytes;
+}
+
+// Where the pieces begin if each follows the one before it; else null.
+char* as_one(Given pieces, const tutti_backend_call& call) {
+    char* begin = nullptr;
+    char* next = nullptr;
+    for (const tutti_piece& one : pieces) {
+        if (one.count == 0) continue;
+        char* const data = static_cast<char*>(one.data);
+        if (begin == nullptr) begin = data;
+        if (next != nullptr && data != next) return nullptr;
+        next = data + one.count * call.element_size;
+    }
+    return begin;
+}
+
+bool overlap(const tutti_backend_call& call) {
+    for (const tutti_piece& in : inputs_of(call)) {
+        for (const tutti_piece& out : outputs_of(call)) {
+            const auto* const a = static_cast<const char*>(in.data);
+            const auto* const b = static_cast<const char*>(out.data);
+            if (a < b + out.count * call.element_size && b < a + in.count * call.element_size) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+const char* Group::inputs(Operation& operation) {
+    const tutti_backend_call& call = *operation.call;
+    const Given pieces = inputs_of(call);
+    if (operation.is_direct && !overlap(call)) {
+        if (const char* const there = as_one(pieces, call)) return there;
+    }
+    char* const copy =
+        operation.flight.memory.emplace_back(take(total_of(pieces, call))).get();
+    char* next = copy;
+    for (const tutti_piece& one : pieces) {
+        const size_t bytes = static_cast<size_t>(one.count) * call.element_size;
+        if (bytes > 0) std::memcpy(next, one.data, bytes);
+        next += bytes;
+    }
+    return copy;
+}
+
+char* Group::outputs(Operation& operation) {
+    const tutti_backend_call& call = *operation.call;
+    const Given pieces = outputs_of(call);
+    if (operation.is_direct) {
+        if (char* const there = as_one(pieces, call)) return there;
+    }
+    char* const copy =
+        operation.flight.memory.emplace_back(take(total_of(pieces, call))).get();
+    operation.then = [&call, copy] {
+        const char* next = copy;
+        for (const tutti_piece& one : outputs_of(call)) {
+            const size_t bytes = static_cast<size_t>(one.count) * call.element_size;
+            if (bytes > 0) std::memcpy(one.data, next, bytes);
+            next += bytes;
+        }
+    };
+    return copy;
+}
+
+void Group::begin(Operation& operation) {
+    switch (operation.call->kind) {
+        case TUTTI_CALL_BARRIER:
+            return must(MPI_Ibarrier(collectives_, &operation.flight.requests.emplace_back(
+                                                       MPI_REQUEST_NULL)),
+                        "MPI_Ibarrier");
+        case TUTTI_CALL_BROADCAST:
+            return broadcast(operation);
+        case TUTTI_CALL_ALL_GATHER:
+        case TUTTI_CALL_ALL_GATHER_INTO_TENSOR:
+            return all_gather(operation);
+        case TUTTI_CALL_GATHER:
+            return gather(operation);
+        case TUTTI_CALL_SCATTER:
+            return scatter(operation);
+        case TUTTI_CALL_ALL_TO_ALL:
+        case TUTTI_CALL_ALL_TO_ALL_SINGLE:
+            return all_to_all(operation);
+        default:
+            return reduce(operation);
+    }
+}
+
+void Group::broadcast(Operation& operation) {
+    const tutti_backend_call& call = *operation.call;
+    const bool is_root = call.root == rank_;
+    char* const data = is_root ? const_cast<char*>(inputs(operation)) : outputs(operation);
+    const int64_t bytes =
+        static_cast<int64_t>(total_of(is_root ? inputs_of(call) : outputs_of(call), call));
+    const Typed all = operation.flight.typed(bytes, settings_.most_bytes);
+    must(MPI_Ibcast(data, all.count, all.type, call.root, collectives_,
+                    &operation.flight.requests.emplace_back(MPI_REQUEST_NULL)),
+         "MPI_Ibcast");
+}
+
+void Group::all_gather(Operation& operation) {
+    const tutti_backend_call& call = *operation.call;
+    const char* const from = inputs(operation);
+    move_to_all(operation, from, outputs(operation), bytes_of(outputs_of(call), call));
+}
+
+void Group::gather(Operation& operation) {
+    const tutti_backend_call& call = *operation.call;
+    const char* const from = inputs(operation);
+    char* const to = call.root == rank_ ? outputs(operation) : nullptr;
+    const int64_t mine = call.inputs->count * call.element_size;
+    const std::vector<int64_t> bytes(static_cast<size_t>(size_), mine);
+    move_to_root(operation, from, to, bytes, call.root);
+}
+
+void Group::scatter(Operation& operation) {
+    const tutti_backend_call& call = *operation.call;
+    const char* const from = call.root == rank_ ? inputs(operation) : nullptr;
+    const int64_t mine = call.outputs->count * call.element_size;
+    const std::vector<int64_t> bytes(static_cast<size_t>(size_), mine);
+    move_from_root(operation, from, outputs(operation), bytes, call.root);
+}
+
+void Group::all_to_all(Operation& operation) {
+    const tutti_backend_call& call = *operation.call;
+    const char* const from = inputs(operation);
+    const bool is_even = (call.flags & TUTTI_CALL_EVEN) != 0;
+    const auto most = is_even ? static_cast<int64_t>(total_of(inputs_of(call), call)) : -1;
+    char* const to = outputs(operation);
+    move_between_all(operation, from, bytes_of(inputs_of(call), call), to,
+                     bytes_of(outputs_of(call), call), most);
+}
+
+}  // namespace tutti::mpi

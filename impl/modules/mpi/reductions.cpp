@@ -1,0 +1,242 @@
+// Reductions: by MPI's own ops where these compute what tutti's do, else by the host, which gets
+// the inputs of all ranks at once: each rank reduces a part, and the parts are shared.
+#include <algorithm>
+#include <cstring>
+
+#include "group.hpp"
+
+namespace tutti::mpi {
+
+namespace {
+
+struct Native {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Op op = MPI_OP_NULL;
+};
+
+MPI_Datatype type_of(tutti_dtype dtype) {
+    switch (dtype) {
+        case TUTTI_INT8: return MPI_INT8_T;
+        case TUTTI_UINT8: return MPI_UINT8_T;
+        case TUTTI_INT16: return MPI_INT16_T;
+        case TUTTI_UINT16: return MPI_UINT16_T;
+        case TUTTI_INT32: return MPI_INT32_T;
+        case TUTTI_UINT32: return MPI_UINT32_T;
+        case TUTTI_INT64: return MPI_INT64_T;
+        case TUTTI_UINT64: return MPI_UINT64_T;
+        case TUTTI_FLOAT32: return MPI_FLOAT;
+        case TUTTI_FLOAT64: return MPI_DOUBLE;
+        case TUTTI_COMPLEX64: return MPI_C_FLOAT_COMPLEX;
+        case TUTTI_COMPLEX128: return MPI_C_DOUBLE_COMPLEX;
+        default: return MPI_DATATYPE_NULL;  // MPI does not compute with it
+    }
+}
+
+// Bytes that are 0 or 1.
+MPI_Op op_of_bool(tutti_reduce_op op) {
+    switch (op) {
+        case TUTTI_SUM:
+        case TUTTI_MAX:
+        case TUTTI_BOR: return MPI_BOR;
+        case TUTTI_PRODUCT:
+        case TUTTI_MIN:
+        case TUTTI_BAND: return MPI_BAND;
+        case TUTTI_BXOR: return MPI_BXOR;
+        default: return MPI_OP_NULL;
+    }
+}
+
+MPI_Op op_of(tutti_reduce_op op, bool is_integer) {
+    switch (op) {
+        case TUTTI_SUM:
+        case TUTTI_AVG:
+        case TUTTI_PREMUL_SUM: return MPI_SUM;
+        case TUTTI_PRODUCT: return MPI_PROD;
+        // MPI's take a NaN or not, as it comes.
+        case TUTTI_MIN: return is_integer ? MPI_MIN : MPI_OP_NULL;
+        case TUTTI_MAX: return is_integer ? MPI_MAX : MPI_OP_NULL;
+        case TUTTI_BAND: return is_integer ? MPI_BAND : MPI_OP_NULL;
+        case TUTTI_BOR: return is_integer ? MPI_BOR : MPI_OP_NULL;
+        case TUTTI_BXOR: return is_integer ? MPI_BXOR : MPI_OP_NULL;
+        default: return MPI_OP_NULL;
+    }
+}
+
+Native native(const tutti_backend_call& call) {
+    if (call.dtype == TUTTI_BOOL) return {MPI_UINT8_T, op_of_bool(call.op)};
+    const MPI_Datatype type = type_of(call.dtype);
+    if (type == MPI_DATATYPE_NULL) return {};
+    return {type, op_of(call.op, call.dtype <= TUTTI_UINT64)};
+}
+
+// Whether what a rank brings is its input as it is.
+bool brings_input(const tutti_backend_call& call) {
+    return call.op != TUTTI_PREMUL_SUM && call.dtype != TUTTI_BOOL;
+}
+
+bool is_scatter(const tutti_backend_call& call) {
+    return call.kind == TUTTI_CALL_REDUCE_SCATTER || call.kind == TUTTI_CALL_REDUCE_SCATTER_TENSOR;
+}
+
+size_t bytes_of(int64_t count, const tutti_backend_call& call) {
+    return static_cast<size_t>(count) * call.element_size;
+}
+
+int64_t total_count(const tutti_backend_call& call) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < call.input_count; ++i) count += call.inputs[i].count;
+    return count;
+}
+
+}  // namespace
+
+void Group::reduce(Operation& operation) {
+    const tutti_backend_call& call = *operation.call;
+    const Native it = native(call);
+    if (it.op == MPI_OP_NULL || settings_.is_reproducible) return reduce_at_once(operation);
+    if (is_scatter(call)) {
+        // MPI's has an int for the number of all elements.
+        const auto bytes = static_cast<int64_t>(bytes_of(total_count(call), call));
+        if (bytes > settings_.most_bytes) return reduce_at_once(operation);
+        return reduce_scatter_natively(operation, it.type, it.op);
+    }
+    reduce_natively(operation, it.type, it.op);
+}
+
+// all_reduce and reduce, in parts that MPI's int can count.
+void Group::reduce_natively(Operation& operation, MPI_Datatype type, MPI_Op op) {
+    const tutti_backend_call& call = *operation.call;
+    InFlight& flight = operation.flight;
+    const bool is_all = call.kind == TUTTI_CALL_ALL_REDUCE;
+    const bool has_result = is_all || call.root == rank_;
+    const int64_t count = call.inputs->count;
+    const void* const input = call.inputs->data;
+    const bool is_as_it_is = operation.is_direct && brings_input(call);
+    char* result = has_result && operation.is_direct ? static_cast<char*>(call.outputs->data) : nullptr;
+    const char* from = static_cast<const char*>(input);
+    if (result == nullptr && !(is_as_it_is && !has_result)) {
+        result = flight.memory.emplace_back(take(bytes_of(count, call))).get();
+    }
+    if (!is_as_it_is) host_.reduce_begin(&call, input, result, count);
+    if (!is_as_it_is) from = result;
+    const int64_t part = std::max<int64_t>(settings_.most_bytes / call.element_size, 1);
+    int64_t done = 0;
+    do {
+        const auto now = static_cast<int>(std::min(count - done, part));
+        const size_t place = bytes_of(done, call);
+        char* const to = result == nullptr ? nullptr : result + place;
+        const bool is_in_place = from == result && has_result;
+        const void* const what = is_in_place ? MPI_IN_PLACE : from + place;
+        MPI_Request* const request = &flight.requests.emplace_back(MPI_REQUEST_NULL);
+        if (is_all) {
+            must(MPI_Iallreduce(what, to, now, type, op, collectives_, request), "MPI_Iallreduce");
+        } else {
+            must(MPI_Ireduce(what, has_result ? to : nullptr, now, type, op, call.root,
+                             collectives_, request),
+                 "MPI_Ireduce");
+        }
+        done += now;
+    } while (done < count);
+    if (!has_result) return;
+    operation.then = [this, &call, result, count] {
+        host_.reduce_end(&call, result, count);
+        if (result != call.outputs->data && count > 0) {
+            std::memcpy(call.outputs->data, result, bytes_of(count, call));
+        }
+    };
+}
+
+// What this rank brings, one piece after the other.
+char* Group::begun_inputs(Operation& operation) {
+    const tutti_backend_call& call = *operation.call;
+    char* const all =
+        operation.flight.memory.emplace_back(take(bytes_of(total_count(call), call))).get();
+    char* next = all;
+    for (int64_t i = 0; i < call.input_count; ++i) {
+        const tutti_piece& piece = call.inputs[i];
+        host_.reduce_begin(&call, piece.data, next, piece.count);
+        next += bytes_of(piece.count, call);
+    }
+    return all;
+}
+
+void Group::reduce_scatter_natively(Operation& operation, MPI_Datatype type, MPI_Op op) {
+    const tutti_backend_call& call = *operation.call;
+    InFlight& flight = operation.flight;
+    const char* const from = brings_input(call) ? inputs(operation) : begun_inputs(operation);
+    const int64_t count = call.outputs->count;
+    char* const result = operation.is_direct
+                             ? static_cast<char*>(call.outputs->data)
+                             : flight.memory.emplace_back(take(bytes_of(count, call))).get();
+    std::vector<int> counts;
+    for (int64_t i = 0; i < call.input_count; ++i) {
+        counts.push_back(static_cast<int>(call.inputs[i].count));
+    }
+    const int* const kept = flight.numbers.emplace_back(std::move(counts)).data();
+    MPI_Request* const request = &flight.requests.emplace_back(MPI_REQUEST_NULL);
+    if ((call.flags & TUTTI_CALL_EVEN) != 0) {
+        must(MPI_Ireduce_scatter_block(from, result, kept[0], type, op, collectives_, request),
+             "MPI_Ireduce_scatter_block");
+    } else {
+        must(MPI_Ireduce_scatter(from, result, kept, type, op, collectives_, request),
+             "MPI_Ireduce_scatter");
+    }
+    operation.then = [this, &call, result, count] {
+        host_.reduce_end(&call, result, count);
+        if (result != call.outputs->data && count > 0) {
+            std::memcpy(call.outputs->data, result, bytes_of(count, call));
+        }
+    };
+}
+
+void Group::reduce_at_once(Operation& operation) {
+    const tutti_backend_call& call = *operation.call;
+    const char* const from = begun_inputs(operation);
+    std::vector<int64_t> parts;  // bytes
+    const int64_t count = total_count(call);
+    for (int rank = 0; rank < size_; ++rank) {
+        const int64_t part = is_scatter(call)
+                                 ? call.inputs[rank].count
+                                 : count * (rank + 1) / size_ - count * rank / size_;
+        parts.push_back(static_cast<int64_t>(bytes_of(part, call)));
+    }
+    const int64_t mine = parts[static_cast<size_t>(rank_)];
+    const std::vector<int64_t> receives(parts.size(), mine);
+    char* const all = operation.flight.memory
+                          .emplace_back(take(static_cast<size_t>(mine) * parts.size()))
+                          .get();
+    char* const result =
+        operation.flight.memory.emplace_back(take(static_cast<size_t>(mine))).get();
+    operation.blocks = !is_scatter(call);
+    operation.then = [this, &operation, &call, parts, all, result, mine] {
+        std::vector<const void*> ranks;
+        for (size_t rank = 0; rank < parts.size(); ++rank) {
+            ranks.push_back(all + rank * static_cast<size_t>(mine));
+        }
+        const int64_t elements = mine / call.element_size;
+        tutti_error error = TUTTI_ERROR_INIT;
+        const tutti_status status =
+            host_.reduce(&call, ranks.data(), size_, result, elements, &error);
+        if (status != TUTTI_OK) throw Failure{status, error.message, error.rank};
+        host_.reduce_end(&call, result, elements);
+        if (!is_scatter(call)) return share_result(operation, result, parts);
+        if (mine > 0) std::memcpy(call.outputs->data, result, static_cast<size_t>(mine));
+    };
+    const int64_t most = *std::ranges::max_element(parts) * size_;
+    move_between_all(operation, from, parts, all, receives, most);
+}
+
+// The second step: of what each rank has reduced.
+void Group::share_result(Operation& operation, const char* result,
+                         const std::vector<int64_t>& parts) {
+    const tutti_backend_call& call = *operation.call;
+    operation.blocks = false;
+    if (call.kind == TUTTI_CALL_ALL_REDUCE) {
+        move_to_all(operation, result, outputs(operation), parts);
+    } else {
+        char* const to = call.root == rank_ ? outputs(operation) : nullptr;
+        move_to_root(operation, result, to, parts, call.root);
+    }
+}
+
+}  // namespace tutti::mpi

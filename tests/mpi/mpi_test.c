@@ -1,0 +1,328 @@
+/* A program that has MPI and tutti's backend "mpi", under mpirun: one case for each word of its
+ * first argument. Public headers only; C99. */
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tutti/tutti.h>
+
+static const char* backend = "mpi";
+static int rank, size;
+static tutti_error error = TUTTI_ERROR_INIT;
+
+#define EXPECT(condition)                                                                      \
+    do {                                                                                       \
+        if (!(condition)) {                                                                    \
+            fprintf(stderr, "%s:%d: rank %d: %s; the last error: %s\n", __FILE__, __LINE__,    \
+                    rank, #condition, error.message);                                          \
+            exit(1);                                                                           \
+        }                                                                                      \
+    } while (0)
+#define OK(call) EXPECT((call) == TUTTI_OK)
+#define SAYS(text) EXPECT(strstr(error.message, text) != NULL)
+
+static tutti_status gather(const void* input, void* output, size_t bytes, void* user,
+                           tutti_error* out) {
+    (void)user;
+    (void)out;
+    const int code = MPI_Allgather(input, (int)bytes, MPI_BYTE, output, (int)bytes, MPI_BYTE,
+                                   MPI_COMM_WORLD);
+    return code == MPI_SUCCESS ? TUTTI_OK : TUTTI_ERR_NETWORK;
+}
+
+static void begin_mpi(int level) {
+    int provided;
+    MPI_Init_thread(NULL, NULL, level, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+}
+
+static tutti_status meet(tutti_group** group) {
+    return tutti_group_create_with_allgather(backend, gather, NULL, NULL, rank, size, NULL, group,
+                                             &error);
+}
+
+static void leave(tutti_group* group) {
+    OK(tutti_destroy_process_group(group, NULL, &error));
+    tutti_group_release(group);
+}
+
+static void expect_sum(tutti_group* group, int ranks) {
+    double value = tutti_get_rank(group) + 1;
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_FLOAT64);
+    OK(tutti_all_reduce(group, NULL, &buffer, TUTTI_SUM, NULL, NULL, &error));
+    EXPECT(value == ranks * (ranks + 1) / 2.0);
+}
+
+static void expect_mpi_works(void) {
+    int sum = 1;
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    EXPECT(sum == size);
+}
+
+/* Works in the background, between MPI's own calls on the same ranks. */
+static void works_in_background(tutti_group* group) {
+    enum { WORKS = 8, COUNT = 1000 };
+    static float values[WORKS][COUNT];
+    tutti_work* works[WORKS];
+    for (int i = 0; i < WORKS; ++i) {
+        for (int k = 0; k < COUNT; ++k) values[i][k] = (float)(rank + i + k);
+        const tutti_buffer buffer = TUTTI_BUFFER_INIT(values[i], COUNT, TUTTI_FLOAT32);
+        const tutti_reduce_op op = i % 2 ? TUTTI_SUM : TUTTI_MAX; /* natively, and by the host */
+        OK(tutti_all_reduce(group, NULL, &buffer, op, NULL, &works[i], &error));
+    }
+    for (int i = WORKS - 1; i >= 0; --i) {
+        OK(tutti_work_wait(works[i], 0, &error));
+        tutti_work_release(works[i]);
+        for (int k = 0; k < COUNT; ++k) {
+            const int last = size - 1 + i + k;
+            const float sum = (float)(size * (i + k) + size * (size - 1) / 2);
+            EXPECT(values[i][k] == (i % 2 ? sum : (float)last));
+        }
+    }
+}
+
+static void in_turn(int level) {
+    tutti_group *group, *half;
+    int32_t members[64], count = 0;
+    begin_mpi(level);
+    OK(meet(&group));
+    for (int i = 0; i < 20; ++i) {
+        expect_mpi_works();
+        expect_sum(group, size);
+    }
+    works_in_background(group);
+    expect_mpi_works();
+    for (int32_t other = rank % 2; other < size; other += 2) members[count++] = other;
+    for (int parity = 0; parity < 2; ++parity) {
+        tutti_group* mine;
+        count = 0;
+        for (int32_t other = parity; other < size; other += 2) members[count++] = other;
+        if (count == 0) continue;
+        OK(tutti_new_group(group, members, count, NULL, NULL, NULL, &mine, &error));
+        if (mine == TUTTI_GROUP_NON_MEMBER) continue;
+        half = mine;
+        expect_sum(half, count);
+        leave(half);
+    }
+    expect_sum(group, size);
+    leave(group);
+    expect_mpi_works();
+    MPI_Finalize();
+}
+
+static void case_in_turn(void) {
+    in_turn(MPI_THREAD_SERIALIZED);
+}
+static void case_in_turn_with_all_threads(void) {
+    in_turn(MPI_THREAD_MULTIPLE);
+}
+/* The main thread waits, so it alone calls MPI. */
+static void case_in_turn_with_one_thread(void) {
+    in_turn(MPI_THREAD_SINGLE);
+}
+
+/* MPI is the module's to initialise, and to finalise at the end of the program. */
+static void case_alone(void) {
+    int is_there = 1;
+    MPI_Initialized(&is_there);
+    EXPECT(!is_there);
+    OK(tutti_init_process_group(backend, NULL, NULL, -1, -1, NULL, &error));
+    size = tutti_get_world_size(TUTTI_GROUP_WORLD);
+    rank = tutti_get_rank(TUTTI_GROUP_WORLD);
+    MPI_Initialized(&is_there);
+    EXPECT(is_there);
+    expect_sum(TUTTI_GROUP_WORLD, size);
+    expect_mpi_works();
+    OK(tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error));
+    expect_mpi_works();
+    MPI_Finalized(&is_there);
+    EXPECT(!is_there);
+}
+
+static void* call_elsewhere(void* group) {
+    double value = 1;
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_FLOAT64);
+    const tutti_status status =
+        tutti_all_reduce((tutti_group*)group, NULL, &buffer, TUTTI_SUM, NULL, NULL, &error);
+    EXPECT(status == TUTTI_ERR_UNSUPPORTED);
+    SAYS("the program has initialised MPI for one thread");
+    EXPECT(value == 1);
+    return NULL;
+}
+
+static void case_another_thread_is_refused(void) {
+    tutti_group* group;
+    pthread_t thread;
+    begin_mpi(MPI_THREAD_FUNNELED);
+    OK(meet(&group));
+    expect_sum(group, size);
+    EXPECT(pthread_create(&thread, NULL, call_elsewhere, group) == 0);
+    pthread_join(thread, NULL);
+    tutti_group_release(group);
+    expect_mpi_works();
+    MPI_Finalize();
+}
+
+/* Rank 0 calls what nobody else does: its time is up, and its memory is its own again. */
+static void case_time_is_up(void) {
+    enum { COUNT = 100000 };
+    tutti_group* group;
+    begin_mpi(MPI_THREAD_SERIALIZED);
+    OK(meet(&group));
+    expect_sum(group, size);
+    if (rank == 0) {
+        tutti_call_options options = TUTTI_CALL_OPTIONS_INIT;
+        float* const values = (float*)malloc(COUNT * sizeof *values);
+        EXPECT(values != NULL);
+        for (int i = 0; i < COUNT; ++i) values[i] = 7;
+        const tutti_buffer buffer = TUTTI_BUFFER_INIT(values, COUNT, TUTTI_FLOAT32);
+        options.timeout_ms = 50;
+        EXPECT(tutti_all_reduce(group, NULL, &buffer, TUTTI_SUM, &options, NULL, &error) ==
+               TUTTI_ERR_TIMEOUT);
+        for (int i = 0; i < COUNT; ++i) EXPECT(values[i] == 7);
+        free(values);
+    } else {
+        double value = 0;
+        const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_FLOAT64);
+        EXPECT(tutti_recv(group, &buffer, 0, 1, NULL, NULL, NULL, &error) != TUTTI_OK);
+        SAYS("rank 0 gave up: all_reduce #2");
+        EXPECT(error.rank == 0);
+    }
+    tutti_group_release(group);
+    expect_mpi_works();
+    OK(meet(&group));
+    expect_sum(group, size);
+    leave(group);
+    expect_mpi_works();
+    MPI_Finalize();
+}
+
+static void case_a_rank_leaves(void) {
+    tutti_group* group;
+    begin_mpi(MPI_THREAD_SERIALIZED);
+    OK(meet(&group));
+    if (rank == 1) {
+        /* What it sends is there, although nobody receives it until it has gone. */
+        int64_t value = 11;
+        const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_INT64);
+        if (size > 2) OK(tutti_send(group, &buffer, 2, 3, NULL, NULL, &error));
+        leave(group);
+    } else {
+        tutti_status status;
+        int64_t value = 0;
+        const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_INT64);
+        if (rank == 2) {
+            OK(tutti_recv(group, &buffer, 1, 3, NULL, NULL, NULL, &error));
+            EXPECT(value == 11);
+        }
+        status = tutti_all_reduce(group, NULL, &buffer, TUTTI_SUM, NULL, NULL, &error);
+        EXPECT(status == TUTTI_ERR_PEER_LOST);
+        EXPECT(error.rank == 1);
+        tutti_group_release(group);
+    }
+    expect_mpi_works();
+    MPI_Finalize();
+}
+
+static void case_messages(void) {
+    tutti_group* group;
+    enum { COUNT = 50000 };
+    static int32_t values[2][COUNT];
+    begin_mpi(MPI_THREAD_SERIALIZED);
+    OK(meet(&group));
+    tutti_buffer first = TUTTI_BUFFER_INIT(values[0], COUNT, TUTTI_INT32);
+    tutti_buffer second = TUTTI_BUFFER_INIT(values[1], 3, TUTTI_INT32);
+    if (rank == 1) {
+        for (int i = 0; i < COUNT; ++i) values[0][i] = i;
+        values[1][0] = -1;
+        tutti_work* works[2];
+        OK(tutti_send(group, &first, 0, 5, NULL, &works[0], &error));
+        OK(tutti_send(group, &second, 0, 5, NULL, &works[1], &error));
+        for (int i = 0; i < 2; ++i) {
+            OK(tutti_work_wait(works[i], 0, &error));
+            tutti_work_release(works[i]);
+        }
+        OK(tutti_send(group, &second, 0, 6, NULL, NULL, &error));
+        second.dtype = TUTTI_FLOAT32;
+        OK(tutti_send(group, &second, 0, 7, NULL, NULL, &error));
+        second.count = 2;
+        OK(tutti_send(group, &second, 0, 8, NULL, NULL, &error));
+        EXPECT(tutti_send(group, &second, 0, INT32_MAX, NULL, NULL, &error) ==
+               TUTTI_ERR_UNSUPPORTED);
+        SAYS("tag is 2147483647");
+    } else if (rank == 0) {
+        int32_t source = -1;
+        tutti_call_options brief = TUTTI_CALL_OPTIONS_INIT;
+        brief.timeout_ms = 20;
+        OK(tutti_recv(group, &first, 1, 5, NULL, NULL, NULL, &error));
+        for (int i = 0; i < COUNT; ++i) EXPECT(values[0][i] == i);
+        OK(tutti_recv(group, &second, -1, 5, NULL, &source, NULL, &error));
+        EXPECT(values[1][0] == -1 && source == 1);
+        EXPECT(tutti_recv(group, &second, 1, 9, &brief, NULL, NULL, &error) == TUTTI_ERR_TIMEOUT);
+        OK(tutti_recv(group, &second, 1, 6, NULL, NULL, NULL, &error));
+        values[1][0] = 77;
+        EXPECT(tutti_recv(group, &second, 1, 7, NULL, NULL, NULL, &error) == TUTTI_ERR_MISMATCH);
+        EXPECT(tutti_recv(group, &second, 1, 8, NULL, NULL, NULL, &error) == TUTTI_ERR_MISMATCH);
+        EXPECT(error.rank == 1 && values[1][0] == 77);
+    }
+    OK(tutti_barrier(group, NULL, NULL, &error));
+    leave(group);
+    MPI_Finalize();
+}
+
+static void case_after_the_end(void) {
+    tutti_group* group;
+    begin_mpi(MPI_THREAD_SERIALIZED);
+    OK(meet(&group));
+    leave(group);
+    MPI_Finalize();
+    tutti_store* store;
+    OK(tutti_hash_store_create(&store, &error));
+    EXPECT(tutti_group_create(backend, store, NULL, 0, 1, NULL, &group, &error) ==
+           TUTTI_ERR_UNSUPPORTED);
+    SAYS("MPI_Finalize has been called");
+    tutti_store_release(store);
+}
+
+/* Run without a launcher: a rank is a process of MPI's job. */
+static void case_without_mpirun(void) {
+    tutti_store* store;
+    tutti_group* group;
+    OK(tutti_hash_store_create(&store, &error));
+    OK(tutti_group_create(backend, store, NULL, 0, 1, NULL, &group, &error));
+    expect_sum(group, 1);
+    leave(group);
+    EXPECT(tutti_group_create("mpi?memory=indirect", store, NULL, 0, 1, NULL, &group, &error) ==
+           TUTTI_ERR_INVALID_ARGUMENT);
+    SAYS("mpi has no setting \"memory=indirect\"");
+    tutti_store_release(store);
+}
+
+static const struct {
+    const char* name;
+    void (*run)(void);
+} cases[] = {
+    {"in_turn", case_in_turn},
+    {"in_turn_with_all_threads", case_in_turn_with_all_threads},
+    {"in_turn_with_one_thread", case_in_turn_with_one_thread},
+    {"alone", case_alone},
+    {"another_thread_is_refused", case_another_thread_is_refused},
+    {"time_is_up", case_time_is_up},
+    {"a_rank_leaves", case_a_rank_leaves},
+    {"messages", case_messages},
+    {"after_the_end", case_after_the_end},
+    {"without_mpirun", case_without_mpirun},
+};
+
+int main(int argc, char** argv) {
+    if (argc > 2) backend = argv[2];
+    for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; ++i) {
+        if (strcmp(argv[1], cases[i].name) != 0) continue;
+        cases[i].run();
+        return 0;
+    }
+    fprintf(stderr, "mpi_test CASE [BACKEND]\n");
+    return 2;
+}
