@@ -139,6 +139,7 @@ FIELD(tutti_power_sgd_options, start_iteration)
 FIELD(tutti_power_sgd_options, min_compression_rate)
 FIELD(tutti_power_sgd_options, orthogonalization_epsilon)
 FIELD(tutti_power_sgd_options, random_seed)
+
 LAYOUT(tutti_reducer_options)
 FIELD(tutti_reducer_options, struct_size)
 FIELD(tutti_reducer_options, find_unused_parameters)
