@@ -26,8 +26,8 @@ static const test_case cases[] = {{"plain", 50, 0, 0, 1, 0},
                                   {"no_sync", 60, 0, 0, 3, 0},
                                   {"unused", 1000, 1, 0, 1, 0},
                                   {"static_graph", 50, 0, 1, 1, 0},
-                                  {"power_sgd_rank_1", 30, 0, 0, 1, 1},
-                                  {"power_sgd_rank_4", 30, 0, 0, 1, 4}};
+                                  {"power_sgd_rank_1", 12, 0, 0, 1, 1},
+                                  {"power_sgd_rank_4", 12, 0, 0, 1, 4}};
 
 static uint64_t seed;
 static int32_t rank;
