@@ -38,9 +38,10 @@ struct Model {
     tutti::ReducerOptions options;
 };
 
-size_t read_cap(int64_t cap, size_t otherwise, const char* argument) {
-    if (cap < 0) capi::refuse(argument, " is ", cap, "; it must be 0 or more");
-    return cap == 0 ? otherwise : static_cast<size_t>(cap);
+// 0: the default.
+size_t read_number(int64_t number, size_t otherwise, const char* argument) {
+    const size_t read = capi::read_count(number, argument);
+    return read == 0 ? otherwise : read;
 }
 
 tutti::ReducerOptions read_options(const tutti_reducer_options* given) {
@@ -58,10 +59,10 @@ tutti::ReducerOptions read_options(const tutti_reducer_options* given) {
     options.sum = read.sum != 0;
     options.keep_micro_batches = read.keep_micro_batches;
     options.bucket_cap =
-        read_cap(read.bucket_cap_bytes, options.bucket_cap, "options.bucket_cap_bytes");
-    options.first_bucket_cap = read_cap(read.first_bucket_cap_bytes,
-                                        std::min(options.first_bucket_cap, options.bucket_cap),
-                                        "options.first_bucket_cap_bytes");
+        read_number(read.bucket_cap_bytes, options.bucket_cap, "options.bucket_cap_bytes");
+    options.first_bucket_cap = read_number(read.first_bucket_cap_bytes,
+                                           std::min(options.first_bucket_cap, options.bucket_cap),
+                                           "options.first_bucket_cap_bytes");
     options.timeout_ms = read.timeout_ms;
     options.predivide = read.predivide == 0 ? 1 : read.predivide;
     return options;
@@ -109,13 +110,34 @@ tutti::Compression read_compression(tutti_compression compression) {
     }
 }
 
-void write_bucket(const std::optional<tutti::Reducer::Bucket>& from, tutti_bucket* out) {
+tutti::PowerSgdOptions read_power_sgd(const int64_t* rows, int64_t count,
+                                      const tutti_power_sgd_options* given) {
+    const tutti_power_sgd_options read = capi::read_options(given);
+    capi::check_flag(read.no_error_feedback, "options.no_error_feedback");
+    capi::check_flag(read.no_warm_start, "options.no_warm_start");
+    tutti::PowerSgdOptions options;
+    const size_t number = capi::read_count(count, "count");
+    capi::need_array(rows, number, "rows");
+    options.rows.assign(rows, rows + number);
+    options.error_feedback = read.no_error_feedback == 0;
+    options.warm_start = read.no_warm_start == 0;
+    options.start_iteration =
+        read_number(read.start_iteration, options.start_iteration, "options.start_iteration");
+    options.rank = read_number(read.matrix_approximation_rank, options.rank,
+                               "options.matrix_approximation_rank");
+    if (read.min_compression_rate != 0) options.min_compression_rate = read.min_compression_rate;
+    options.orthogonalization_epsilon = read.orthogonalization_epsilon;
+    options.seed = static_cast<uint64_t>(read.random_seed);
+    return options;
+}
+
+void write_bucket(const std::optional<tutti::GradientBucket>& from, tutti_bucket* out) {
     tutti_bucket bucket = TUTTI_BUCKET_INIT;
     if (from) {
         const tutti::BucketLayout::Bucket& layout = *from->layout;
         bucket.index = static_cast<int32_t>(from->index);
         bucket.bucket_count = static_cast<int32_t>(from->bucket_count);
-        bucket.is_last = from->index + 1 == from->bucket_count ? 1 : 0;
+        bucket.is_last = from->is_last() ? 1 : 0;
         bucket.gradients =
             TUTTI_BUFFER_INIT(from->gradients.data, from->gradients.count, from->gradients.dtype);
         bucket.parameters = layout.parameters.data();
@@ -138,32 +160,33 @@ void need_bucket(const tutti_bucket* out) {
 // What the reducer calls for the program's hook, which has the reducer's group as its own.
 class HookCaller {
 public:
-    HookCaller(tutti_bucket_hook hook, std::shared_ptr<capi::User> user, tutti::Reducer& reducer)
+    HookCaller(tutti_bucket_hook hook, std::shared_ptr<capi::User> user,
+               const tutti::Reducer& reducer)
         : hook_(hook),
           user_(std::move(user)),
-          reducer_(reducer),
+          rank_(reducer.group()->rank()),
           group_(capi::hand_out_group(reducer.group())) {}
     ~HookCaller() { capi::release(group_); }
     HookCaller(const HookCaller&) = delete;
     HookCaller& operator=(const HookCaller&) = delete;
 
-    void call(size_t index) const {
+    void call(const tutti::GradientBucket& gradients) const {
         tutti_error error = TUTTI_ERROR_INIT;
         tutti_bucket bucket = TUTTI_BUCKET_INIT;
-        write_bucket(reducer_.bucket(index), &bucket);
+        write_bucket(gradients, &bucket);
         tutti::Status status = capi::status_of(hook_(group_, &bucket, user_->get(), &error), error);
         if (status.ok()) return;
-        const tutti::Group& group = *reducer_.group();
-        status.rank = error.rank >= 0 ? error.rank : group.rank();
-        status.message = tutti::cat("the hook of rank ", group.rank(), " failed for bucket ", index,
-                                    status.message.empty() ? "" : ": ", status.message);
+        status.rank = error.rank >= 0 ? error.rank : rank_;
+        status.message =
+            tutti::cat("the hook of rank ", rank_, " failed for bucket ", gradients.index,
+                       status.message.empty() ? "" : ": ", status.message);
         throw tutti::Error(std::move(status));
     }
 
 private:
     const tutti_bucket_hook hook_;
     const std::shared_ptr<capi::User> user_;
-    tutti::Reducer& reducer_;  // which has this
+    const int rank_;
     tutti_group* const group_;
 };
 
@@ -302,7 +325,7 @@ tutti_status tutti_reducer_set_hook(tutti_reducer* reducer, tutti_bucket_hook ho
             pin->set_hook(nullptr);
         } else {
             const auto caller = std::make_shared<const HookCaller>(hook, owned, *pin);
-            pin->set_hook([caller](size_t bucket) { caller->call(bucket); });
+            pin->set_hook([caller](const tutti::GradientBucket& bucket) { caller->call(bucket); });
         }
         owned->give();
     });
@@ -312,6 +335,26 @@ tutti_status tutti_reducer_set_compression(tutti_reducer* reducer, tutti_compres
                                            tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         ReducerPin(reducer, "reducer")->set_compression(read_compression(compression));
+    });
+}
+
+void tutti_power_sgd_options_init(tutti_power_sgd_options* options, size_t size) {
+    capi::write_default_options(options, size);
+}
+
+tutti_status tutti_reducer_set_power_sgd(tutti_reducer* reducer, const int64_t* rows, int64_t count,
+                                         const tutti_power_sgd_options* options,
+                                         tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const ReducerPin pin(reducer, "reducer");
+        tutti::PowerSgdOptions read;
+        try {
+            read = read_power_sgd(rows, count, options);
+        } catch (const tutti::Error& fault) {
+            pin->decline_power_sgd(fault.status());
+            throw;
+        }
+        pin->set_power_sgd(read);
     });
 }
 

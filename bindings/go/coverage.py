@@ -33,6 +33,7 @@ OTHERWISE = {
         tutti_buffer_from_dlpack tutti_buffer_from_dlpack_versioned""",
     "not yet: hooks, buckets one by one, passes that end as a work": """
         tutti_reducer_set_hook tutti_reducer_next_bucket tutti_reducer_get_bucket""",
+    "not yet: PowerSGD": "tutti_reducer_set_power_sgd tutti_power_sgd_options_init",
     "a process of Go has threads, and so cannot fork": "tutti_spawn tutti_spawn_options_init",
 }
 

@@ -49,6 +49,7 @@ typedef unsigned long size_t;
 %ignore tutti_object_item;
 %ignore tutti_object_options;
 %ignore tutti_p2p_op;
+%ignore tutti_power_sgd_options;
 %ignore tutti_reduce_op_options;
 %ignore tutti_reducer_options;
 %ignore tutti_spawn_options;

@@ -2,7 +2,8 @@
  * gradients, those of the last layer while the first one's are computed. All ranks then take the
  * same step, so their weights stay the same without being sent. The sums run over the same images
  * however many ranks there are: 1, 2 and 4 ranks reach the same model to rounding. Start it with
- *     tuttirun --nproc-per-node 4 train_digits [--epochs N] [--data FILE] [--save FILE] */
+ *     tuttirun --nproc-per-node 4 train_digits [--epochs N] [--data FILE] [--save FILE]
+ * With --power-sgd RANK the gradients travel as products of two matrices with RANK columns. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ typedef struct {
     int epochs;
     const char* data;
     const char* save; /* NULL: nowhere */
+    int power_sgd;    /* columns of the factors of gradients; 0: gradients travel as they are */
 } options;
 
 typedef struct {
@@ -68,6 +70,15 @@ static void make_reducer(training* run) {
     check(tutti_reducer_create(TUTTI_GROUP_WORLD, parameters, names, NULL, LAYERS, &choice,
                                &run->reducer, &error),
           &error);
+}
+
+static void compress_gradients(training* run, int columns) {
+    static const int64_t rows[LAYERS] = {NETWORK_HIDDEN, DIGITS_CLASSES};
+    tutti_power_sgd_options choice = TUTTI_POWER_SGD_OPTIONS_INIT;
+    tutti_error error = TUTTI_ERROR_INIT;
+    choice.matrix_approximation_rank = columns;
+    choice.start_iteration = 10; /* of hundreds */
+    check(tutti_reducer_set_power_sgd(run->reducer, rows, LAYERS, &choice, &error), &error);
 }
 
 /* Where the reducer has a layer's gradient, which the optimizer and the ranks share. */
@@ -162,6 +173,7 @@ static void prepare(training* run, const options* chosen, unsigned long long* ra
         network_initialise(run->weights, &own);
     }
     make_reducer(run);
+    if (chosen->power_sgd > 0) compress_gradients(run, chosen->power_sgd);
 }
 
 static void print_model(const training* run) {
@@ -215,7 +227,7 @@ static void train(const options* chosen) {
 }
 
 static options parse(int count, char** arguments) {
-    options chosen = {20, DIGITS_FILE, NULL};
+    options chosen = {20, DIGITS_FILE, NULL, 0};
     int i = 1;
     for (; i + 1 < count; i += 2) {
         if (strcmp(arguments[i], "--epochs") == 0) {
@@ -224,12 +236,16 @@ static options parse(int count, char** arguments) {
             chosen.data = arguments[i + 1];
         } else if (strcmp(arguments[i], "--save") == 0) {
             chosen.save = arguments[i + 1];
+        } else if (strcmp(arguments[i], "--power-sgd") == 0) {
+            chosen.power_sgd = atoi(arguments[i + 1]);
         } else {
             break;
         }
     }
     if (i != count || chosen.epochs < 1) {
-        fprintf(stderr, "usage: train_digits [--epochs N] [--data FILE] [--save FILE]\n");
+        fprintf(stderr,
+                "usage: train_digits [--epochs N] [--data FILE] [--save FILE]"
+                " [--power-sgd RANK]\n");
         exit(2);
     }
     return chosen;

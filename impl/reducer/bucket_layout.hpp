@@ -57,4 +57,14 @@ private:
     size_t size_ = 0;
 };
 
+// A bucket with the gradients that are in it.
+struct GradientBucket {
+    const BucketLayout::Bucket* layout = nullptr;  // until buckets change
+    View gradients{};
+    size_t index = 0;
+    size_t bucket_count = 0;
+
+    [[nodiscard]] bool is_last() const { return index + 1 == bucket_count; }
+};
+
 }  // namespace tutti

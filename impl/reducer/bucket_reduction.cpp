@@ -44,9 +44,9 @@ void Averaging::run(Group& group, const View& numbers) const {
 AllReducing::AllReducing(std::shared_ptr<Group> group, const ReducerOptions& options)
     : group_(std::move(group)), averaging_(options, group_->size()) {}
 
-void AllReducing::run(size_t /*bucket*/, const View& gradients) {
-    averaging_.run(*group_, gradients);
-    count(gradients);
+void AllReducing::run(const GradientBucket& bucket) {
+    averaging_.run(*group_, bucket.gradients);
+    count(bucket.gradients);
 }
 
 ShortFloats::ShortFloats(std::shared_ptr<Group> group, const ReducerOptions& options,
@@ -56,7 +56,8 @@ ShortFloats::ShortFloats(std::shared_ptr<Group> group, const ReducerOptions& opt
       dtype_(dtype),
       memory_(*group_, static_cast<size_t>(most) * element_size(dtype)) {}
 
-void ShortFloats::run(size_t /*bucket*/, const View& gradients) {
+void ShortFloats::run(const GradientBucket& bucket) {
+    const View& gradients = bucket.gradients;
     const bool is_compressed = is_shortened(gradients.dtype);
     const View sent =
         is_compressed ? View{memory_.data(), floats_of(gradients), dtype_} : gradients;

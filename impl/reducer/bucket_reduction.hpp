@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "bucket_layout.hpp"
 #include "group/group.hpp"
 #include "parameter.hpp"
 
@@ -30,7 +31,7 @@ class BucketReduction {
 public:
     virtual ~BucketReduction() = default;
     // In place. Throws what calls of the group throw.
-    virtual void run(size_t bucket, const View& gradients) = 0;
+    virtual void run(const GradientBucket& bucket) = 0;
     // "allreduce_hook": as torch's logs call it.
     [[nodiscard]] virtual const char* name() const = 0;
     // Bytes that this rank has given to collectives.
@@ -58,7 +59,7 @@ private:
 class AllReducing final : public BucketReduction {
 public:
     AllReducing(std::shared_ptr<Group> group, const ReducerOptions& options);
-    void run(size_t bucket, const View& gradients) override;
+    void run(const GradientBucket& bucket) override;
     [[nodiscard]] const char* name() const override { return "allreduce_hook"; }
 
 private:
@@ -72,7 +73,7 @@ public:
     // `most`: floats of the largest bucket.
     ShortFloats(std::shared_ptr<Group> group, const ReducerOptions& options, tutti_dtype dtype,
                 int64_t most);
-    void run(size_t bucket, const View& gradients) override;
+    void run(const GradientBucket& bucket) override;
     [[nodiscard]] const char* name() const override {
         return dtype_ == TUTTI_FLOAT16 ? "fp16_compress_hook" : "bf16_compress_hook";
     }
@@ -87,9 +88,9 @@ private:
 // A function of the program; throws what shall fail the reducer.
 class Hooked final : public BucketReduction {
 public:
-    using Hook = std::function<void(size_t bucket)>;
+    using Hook = std::function<void(const GradientBucket&)>;
     explicit Hooked(Hook hook) : hook_(std::move(hook)) {}
-    void run(size_t bucket, const View& /*gradients*/) override { hook_(bucket); }
+    void run(const GradientBucket& bucket) override { hook_(bucket); }
     [[nodiscard]] const char* name() const override { return "hook"; }
 
 private:

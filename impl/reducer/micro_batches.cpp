@@ -21,7 +21,8 @@ void MicroBatches::keep() {
     ++kept_;
 }
 
-void MicroBatches::run(size_t /*bucket*/, const View& gradients) {
+void MicroBatches::run(const GradientBucket& bucket) {
+    const View& gradients = bucket.gradients;
     if (gradients.count == 0) return;
     const auto place = gradients.bytes().data() - memory_;
     AllReduceAddends call{{gradients}, gradients, op_};

@@ -21,7 +21,7 @@ public:
     void keep();
     void forget() { kept_ = 0; }
 
-    void run(size_t bucket, const View& gradients) override;
+    void run(const GradientBucket& bucket) override;
     [[nodiscard]] const char* name() const override { return "allreduce_hook"; }
 
 private:

@@ -220,7 +220,7 @@ std::shared_ptr<Work> Reducer::start_finish() {
     return work;
 }
 
-std::optional<Reducer::Bucket> Reducer::next_bucket() {
+std::optional<GradientBucket> Reducer::next_bucket() {
     const Deadline until = Deadline::after_ms(group_->timeout_ms());
     Lock lock(mutex_);
     if (!has_begun_) refuse("no pass has begun; tutti_reducer_begin begins one");

@@ -67,7 +67,8 @@ void Quantised::exchange(int64_t count, const Scale& own) {
     this->count({nullptr, 2, TUTTI_FLOAT64});
 }
 
-void Quantised::run(size_t /*bucket*/, const View& gradients) {
+void Quantised::run(const GradientBucket& bucket) {
+    const View& gradients = bucket.gradients;
     if (!is_shortened(gradients.dtype)) {
         averaging_.run(*group_, gradients);
         return count(gradients);

@@ -12,7 +12,7 @@ class Quantised final : public BucketReduction {
 public:
     // `most`: floats of the largest bucket. All ranks make it.
     Quantised(std::shared_ptr<Group> group, const ReducerOptions& options, int64_t most);
-    void run(size_t bucket, const View& gradients) override;
+    void run(const GradientBucket& bucket) override;
     [[nodiscard]] const char* name() const override { return "quantization_pertensor_hook"; }
 
 private:

@@ -124,12 +124,12 @@ View Reducer::gradient(size_t parameter) const {
     return place_of(parameter);
 }
 
-Reducer::Bucket Reducer::make_bucket(size_t index) const {
+GradientBucket Reducer::make_bucket(size_t index) const {
     return {&layout_->buckets()[index], layout_->bucket(index, memory_.data()), index,
             layout_->buckets().size()};
 }
 
-Reducer::Bucket Reducer::bucket(size_t index) const {
+GradientBucket Reducer::bucket(size_t index) const {
     const Lock lock(mutex_);
     if (index < layout_->buckets().size()) return make_bucket(index);
     refuse("index is ", static_cast<int64_t>(index), "; the reducer has ",
@@ -208,15 +208,17 @@ void Reducer::set_hook(Hooked::Hook hook) {
     set_reduction(std::make_unique<Hooked>(std::move(hook)));
 }
 
-void Reducer::set_compression(Compression compression) {
+void Reducer::check_can_compress() const {
     if (micro_batches_ != nullptr) {
         refuse("options.keep_micro_batches is not 0; exact sums are not compressed");
     }
-    {
-        const Lock lock(mutex_);
-        check_sound();
-        check_idle();
-    }
+    const Lock lock(mutex_);
+    check_sound();
+    check_idle();
+}
+
+void Reducer::set_compression(Compression compression) {
+    check_can_compress();
     if (compression == Compression::None) {
         return set_reduction(std::make_unique<AllReducing>(group_, options_));
     }
@@ -232,6 +234,28 @@ void Reducer::set_compression(Compression compression) {
         fail(error.status());
         throw;
     }
+}
+
+void Reducer::set_power_sgd(const PowerSgdOptions& options) {
+    try {
+        check_can_compress();
+        check_power_sgd(parameters_, options);
+    } catch (const Error& error) {
+        decline_power_sgd(error.status());
+        throw;
+    }
+    compare_power_sgd(*group_, parameters_, options);
+    try {
+        set_reduction(
+            std::make_unique<PowerSgd>(group_, options_, options, parameters_, used_.get()));
+    } catch (const Error& error) {
+        fail(error.status());
+        throw;
+    }
+}
+
+void Reducer::decline_power_sgd(const Status& why) noexcept {
+    tutti::decline_power_sgd(*group_, why);
 }
 
 }  // namespace tutti

@@ -19,6 +19,7 @@
 #include "micro_batches.hpp"
 #include "object/object.hpp"
 #include "parameter.hpp"
+#include "power_sgd.hpp"
 #include "timing.hpp"
 #include "work/work.hpp"
 
@@ -35,17 +36,10 @@ public:
     Reducer(const Reducer&) = delete;
     Reducer& operator=(const Reducer&) = delete;
 
-    struct Bucket {
-        const BucketLayout::Bucket* layout = nullptr;  // until buckets change
-        View gradients{};
-        size_t index = 0;
-        size_t bucket_count = 0;
-    };
-
     [[nodiscard]] const std::shared_ptr<Group>& group() const { return group_; }
     // Throws INVALID_ARGUMENT for an index that there is not.
     [[nodiscard]] View gradient(size_t parameter) const;
-    [[nodiscard]] Bucket bucket(size_t index) const;
+    [[nodiscard]] GradientBucket bucket(size_t index) const;
     [[nodiscard]] int64_t generation() const { return generation_; }
     [[nodiscard]] size_t parameter_count() const { return parameters_.size(); }
     // Of an index that there is.
@@ -60,12 +54,16 @@ public:
     void finish();
     std::shared_ptr<Work> start_finish();
     // Nothing after the last one. Throws PENDING when the timeout passes.
-    std::optional<Bucket> next_bucket();
+    std::optional<GradientBucket> next_bucket();
 
     void sync_buffers(std::span<const View> buffers, int root);
     // An empty hook: the reducer reduces buckets itself.
     void set_hook(Hooked::Hook hook);
     void set_compression(Compression compression);
+    // All ranks throw MISMATCH, and stay as they were, if they differ.
+    void set_power_sgd(const PowerSgdOptions& options);
+    // Instead of that, where this rank has wrong arguments: fails the others' calls.
+    void decline_power_sgd(const Status& why) noexcept;
     [[nodiscard]] std::shared_ptr<const Object> logging_data() const;
 
 private:
@@ -108,8 +106,9 @@ private:
     void check_idle() const TUTTI_REQUIRES(mutex_);
     void check_sound() const TUTTI_REQUIRES(mutex_);
     void rebuild() TUTTI_REQUIRES(mutex_);
+    void check_can_compress() const;
     void set_reduction(std::unique_ptr<BucketReduction> reduction);
-    [[nodiscard]] Bucket make_bucket(size_t index) const TUTTI_REQUIRES(mutex_);
+    [[nodiscard]] GradientBucket make_bucket(size_t index) const;
     [[nodiscard]] View place_of(size_t parameter) const {
         return layout_->gradient(parameter, parameters_[parameter].count, memory_.data());
     }

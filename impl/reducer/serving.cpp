@@ -50,10 +50,10 @@ void Reducer::serve() noexcept {
 }
 
 void Reducer::reduce(size_t index) {
-    const BucketLayout::Bucket& bucket = layout_->buckets()[index];
-    exchange_used(bucket);
-    reduction_->run(index, layout_->bucket(index, memory_.data()));
-    give_own(bucket);
+    const GradientBucket bucket = make_bucket(index);
+    exchange_used(*bucket.layout);
+    reduction_->run(bucket);
+    give_own(*bucket.layout);
 }
 
 // Without a static graph's knowledge a byte for each parameter, or'ed over the ranks; parameters

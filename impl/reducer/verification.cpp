@@ -39,11 +39,27 @@ std::vector<std::string> option_phrases(const ReducerOptions& options) {
             cat("predivide ", options.predivide)};
 }
 
+std::vector<std::string> option_phrases(const PowerSgdOptions& options) {
+    return {cat("matrix_approximation_rank ", options.rank),
+            cat("start_iteration ", options.start_iteration),
+            cat("no_error_feedback ", options.error_feedback ? 0 : 1),
+            cat("no_warm_start ", options.warm_start ? 0 : 1),
+            cat("min_compression_rate ", options.min_compression_rate),
+            cat("orthogonalization_epsilon ", options.orthogonalization_epsilon),
+            cat("random_seed ", options.seed)};
+}
+
 SplitOptions step_for(const Group& parent, int64_t timeout_ms) {
     SplitOptions step;
     step.function = "reducer_create";
     step.timeout_ms = timeout_ms;
     step.description = cat(parent.name(), "/reducer");
+    return step;
+}
+
+SplitOptions power_sgd_step() {
+    SplitOptions step;
+    step.function = "reducer_set_power_sgd";
     return step;
 }
 
@@ -120,6 +136,28 @@ std::shared_ptr<Group> make_reducer_group(Group& parent, const Parameters& param
 
 void decline_reducer_group(Group& parent, const Status& why) noexcept {
     parent.decline(step_for(parent, 0), why);
+}
+
+void compare_power_sgd(Group& group, const Parameters& parameters, const PowerSgdOptions& options) {
+    SplitOptions step = power_sgd_step();
+    step.arguments = option_phrases(options);
+    group.compare(step);
+    step.arguments.clear();
+    for (size_t i = 0; i < parameters.size(); ++i) {
+        step.arguments.push_back(
+            cat("parameter ", label_of(parameters, i), " of ", options.rows[i], " rows"));
+    }
+    try {
+        group.compare(step);
+    } catch (const Error& error) {
+        if (error.status().code != TUTTI_ERR_MISMATCH) throw;
+        find_difference(group, step, step.arguments);
+        throw;
+    }
+}
+
+void decline_power_sgd(Group& group, const Status& why) noexcept {
+    group.decline(power_sgd_step(), why);
 }
 
 void check_parameters(const Parameters& parameters, std::span<const View> values,

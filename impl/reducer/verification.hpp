@@ -6,6 +6,7 @@
 
 #include "group/group.hpp"
 #include "parameter.hpp"
+#include "power_sgd.hpp"
 
 namespace tutti {
 
@@ -16,6 +17,10 @@ std::shared_ptr<Group> make_reducer_group(Group& parent, const Parameters& param
                                           const ReducerOptions& options);
 // Instead of that, where this rank has wrong arguments: fails the others' calls.
 void decline_reducer_group(Group& parent, const Status& why) noexcept;
+
+// All ranks throw MISMATCH, with both sides, if they differ. `group` is a reducer's.
+void compare_power_sgd(Group& group, const Parameters& parameters, const PowerSgdOptions& options);
+void decline_power_sgd(Group& group, const Status& why) noexcept;
 
 // Throws INVALID_ARGUMENT or UNSUPPORTED for what no reducer can have.
 void check_parameters(const Parameters& parameters, std::span<const View> values,

@@ -344,6 +344,63 @@ TUTTI_API tutti_status tutti_reducer_set_compression(tutti_reducer* reducer,
                                                      tutti_compression compression,
                                                      tutti_error* error);
 
+/** Options of tutti_reducer_set_power_sgd; zero is every field's default. The same on all ranks. */
+typedef struct tutti_power_sgd_options {
+    uint32_t struct_size; /**< sizeof the struct: the INIT macro or the init function sets it */
+    uint32_t no_error_feedback; /**< 1: what a pass leaves out is lost. 0: it is added to the next
+                                     pass's gradient, which takes as much memory as the matrix */
+    uint32_t no_warm_start; /**< 1: each pass begins with random directions. 0: with those of the
+                                     pass before, which are better */
+    uint32_t reserved;      /**< must be 0 */
+    int64_t matrix_approximation_rank; /**< columns of each factor: more are more accurate, and take
+                                            more bytes; 0: 1 */
+    int64_t start_iteration;     /**< so many synchronised passes are all_reduced before the first
+                                      one that is compressed; 0: 1000 */
+    double min_compression_rate; /**< a matrix travels as it is if its factors times this are not
+                                      fewer numbers; 0: 2 */
+    double orthogonalization_epsilon; /**< added to norms before a division by them; 0 needs none: a
+                                           column of zeros stays zero */
+    int64_t random_seed;              /**< of the random directions */
+} tutti_power_sgd_options;
+
+/** Options with every field at its default. */
+#define TUTTI_POWER_SGD_OPTIONS_INIT \
+    { sizeof(tutti_power_sgd_options), 0, 0, 0, 0, 0, 0.0, 0.0, 0 }
+
+/** As tutti_reducer_options_init.
+ *  @param options  memory of the caller; NULL does nothing
+ *  @param size     bytes of that memory: the caller's sizeof
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   never
+ *  @since 0.1 */
+TUTTI_API void tutti_power_sgd_options_init(tutti_power_sgd_options* options, size_t size);
+
+/** Makes gradients travel as products of two matrices with few columns (PowerSGD): M as P times the
+ *  transpose of Q. float32 and float64; others, vectors and small matrices travel as they are. What
+ *  a pass leaves out is not lost (error feedback), so the sums over many passes are right. A matrix
+ *  in which a rank has an infinity or NaN becomes NaN on all ranks, and begins anew. Where no rank
+ *  has a gradient, what was left out waits. Compressed gradients have no part in options.predivide.
+ *  All ranks call it between the same passes; it replaces the compression and the hook before it.
+ *  @param reducer  borrowed
+ *  @param rows     for each parameter, the rows of its matrix: its first extent. They divide its
+ *                  count, row after row. 0: it is no matrix
+ *  @param count    of rows: the parameters of the reducer
+ *  @param options  NULL: defaults
+ *  @param error    NULL, or filled in if the call fails
+ *  Blocks:  until all ranks have called, up to the timeout
+ *  Threads: any, one at a time
+ *  Fails:   INVALID_ARGUMENT (also: a pass has begun and not ended; options.keep_micro_batches of
+ *           the reducer is not 0), INVALID_HANDLE; MISMATCH (ranks differ, or one rank's argument
+ *           was refused: the reducer stays as it was); OUT_OF_MEMORY, PEER_LOST, TIMEOUT, ABORTED:
+ *           the reducer has failed
+ *  Source:  torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_reducer_set_power_sgd(tutti_reducer* reducer, const int64_t* rows,
+                                                   int64_t count,
+                                                   const tutti_power_sgd_options* options,
+                                                   tutti_error* error);
+
 /** What the reducer is and has done, as a map: the keys of torch's _get_ddp_logging_data that have
  *  a meaning here, for instance "world_size", "bucket_sizes", "rebuilt_bucket_sizes",
  *  "has_rebuilt_buckets", "unused_parameters" (names, of the last synchronised pass); the mean

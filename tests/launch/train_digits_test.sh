@@ -1,5 +1,6 @@
 #!/bin/sh
-# Do 1 rank and several reach the same model, to rounding, and does it recognise digits?
+# Do 1 rank and several reach the same model, to rounding, and does it recognise digits? Does it also
+# with gradients that are compressed?
 # train_digits_test.sh TUTTIRUN TRAIN_DIGITS RANKS...
 set -eu
 tuttirun=$1 train_digits=$2
@@ -21,6 +22,16 @@ for ranks in 1 "$@"; do
     awk '/\] test accuracy:/ { found = 1; good = $5 > 95 } END { exit !(found && good) }' \
         "$folder/out.$ranks" || fail "$ranks ranks: the test accuracy is not above 95 %"
 done
+
+# A part of 360 images.
+accuracy_in() {
+    awk '/\] test accuracy:/ { print $5 }' "$1"
+}
+"$tuttirun" --nproc-per-node "$1" "$train_digits" --power-sgd 2 >"$folder/out.compressed"
+echo "$1 ranks, PowerSGD:"
+tail -n 2 "$folder/out.compressed"
+echo "$(accuracy_in "$folder/out.1") $(accuracy_in "$folder/out.compressed")" |
+    awk 'NF != 2 || $2 < $1 - 0.5 { exit 1 }' || fail "PowerSGD costs more than 0.5 % of accuracy"
 
 [ "$(wc -l <"$folder/model.1")" -eq 4810 ] || fail "the model has not 64*65 + 10*65 weights"
 for ranks in "$@"; do

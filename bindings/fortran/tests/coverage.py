@@ -16,6 +16,8 @@ import headers  # noqa: E402
 # Arrays go in as they are; tensors of DLPack come from C, and tutti_c is for those.
 NOT_CALLED = {"tutti_buffer_from_dlpack", "tutti_buffer_from_dlpack_versioned"}
 
+NOT_CALLED |= {"tutti_reducer_set_power_sgd"}  # tutti_c has it
+
 # The reducer has no form of Fortran's own yet; tutti_c has it.
 NOT_CALLED |= set("""
     tutti_reducer_create tutti_reducer_gradient tutti_reducer_generation

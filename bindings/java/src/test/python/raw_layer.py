@@ -22,6 +22,9 @@ NOT_CALLED = {
     "tutti_spawn_options_init": "as tutti_spawn",
 }
 
+NOT_CALLED |= dict.fromkeys(("tutti_reducer_set_power_sgd", "tutti_power_sgd_options_init"),
+                            "not yet; tutti.raw has it")
+
 # The reducer has no form of Java's own yet; tutti.raw has it.
 NOT_CALLED |= dict.fromkeys("""
     tutti_reducer_options_init tutti_bucket_init tutti_reducer_create tutti_reducer_gradient
