@@ -1,4 +1,4 @@
-// What C passes as pointers and lengths, checked and copied. Any thread.
+// Checks and copies arrays that C passes as pointers and lengths. Any thread.
 #pragma once
 
 #include <algorithm>

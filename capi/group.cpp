@@ -55,7 +55,7 @@ std::string read_description(const char* description, const char* otherwise) {
     return description == nullptr || *description == '\0' ? otherwise : description;
 }
 
-// What the caller's options say of a group that meets at a store.
+// Reads the caller's options of a group that meets at a store.
 tutti::GroupOptions read_group(const std::string& name, int32_t rank, int32_t world_size,
                                const tutti_group_options* options) {
     const tutti_group_options given = capi::read_group_options(options);

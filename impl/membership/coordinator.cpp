@@ -64,7 +64,7 @@ void Coordinator::declare_absent_lost() {
     }
 }
 
-// Whoever comes, leaves or is lost may have been the last that was awaited.
+// A rank that comes, leaves or is lost may have been the last that was awaited.
 void Coordinator::note_arrivals() {
     if (all_have_come_ && !awaits_members()) std::exchange(all_have_come_, nullptr)();
 }
@@ -306,7 +306,7 @@ bool Coordinator::is_answered(const Suspicion& suspicion) {
     return connection != nullptr && suspicion.doubt > 0 && connection->answers >= suspicion.doubt;
 }
 
-// That rank has left, which explains its broken connections.
+// Rank `rank` has left, which explains its broken connections.
 void Coordinator::clear_suspicions(int rank) {
     const auto cleared =
         std::erase_if(suspicions_, [rank](const Suspicion& one) { return one.why.rank == rank; });
@@ -335,9 +335,10 @@ void Coordinator::declare_lost(const Status& loss) {
     departures_.start(departures_ms, 0);  // it may have been the last
 }
 
-// What the watcher of a rank's host has seen of it, again at every tick of its own. A rank that has
-// not connected to this coordinator yet has the grace for that, unless its process has ended. The
-// connection of a process that has ended may hold a goodbye still, which is read first.
+// Takes the report of the watcher of a rank's host, which comes again at every tick of the watcher.
+// A rank that has not connected to this coordinator yet has the grace for that, unless its process
+// has ended. The connection of a process that has ended may hold a goodbye still, which is read
+// first.
 void Coordinator::believe(int watcher, const Status& seen) {
     if (seen.rank < 0 || seen.rank >= size_ || !arbiter_.is_member(watcher)) return;
     const bool is_news = !arbiter_.has_left(seen.rank) && !arbiter_.is_lost(seen.rank);

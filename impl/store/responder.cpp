@@ -245,7 +245,7 @@ void Responder::hold(StoreClient& client, size_t bytes) noexcept {
     client.held = bytes;
 }
 
-// What is small is let in, so that a full server can still be read and emptied.
+// Small requests are let in, so that a full server can still be read and emptied.
 void Responder::admit(StoreClient& client) noexcept {
     if (client.held <= store_limits::admitted_bytes || held() <= limits_.memory_bytes) return;
     try {

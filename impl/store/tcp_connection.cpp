@@ -274,7 +274,8 @@ std::optional<std::string> TcpConnection::wait_and_pop(const std::string& key,
                                     .take();
     in_time = wait(request, 0, limit);
     if (in_time) return read_popped(limit);
-    // What was popped for us in the last moment is ours, so its answer is waited for.
+    // A value that was popped for this client in the last moment is this client's, so its answer is
+    // waited for.
     const Deadline last_word = Deadline::after_ms(store_limits::last_word_ms);
     std::optional<std::string> value;
     uint8_t answer = read_byte(last_word);

@@ -13,7 +13,7 @@ namespace tutti::staged {
 
 namespace {
 
-// Of a lane's own memory; a call that needs more has it for itself.
+// The size of a slot in a lane's own memory; a call that needs more gets memory for itself.
 constexpr size_t most_slot = size_t{16} << 20;
 
 }  // namespace
@@ -36,7 +36,7 @@ Lane& Staged::lane(const Device& device) {
     const Lock lock(mutex_);
     auto& lane = lanes_[device.index];
     if (!lane) {
-        // What happens after a call needs the thread, and must not fail for it.
+        // The steps that follow a call need the thread, and must not fail for lack of it.
         device::Watcher::of_process().start_thread();
         lane = std::make_unique<Lane>(driver, device.index);
     }
@@ -51,8 +51,8 @@ device::EventPointer Staged::begin(const Device& device, void* stream) {
     return lane(device).driver().record_for_caller(device.index, stream, "options.stream");
 }
 
-// What the caller gave is refused here. What fails otherwise fails in the call's turn, where all
-// ranks hear of it: else this rank's next call would meet the others' present one.
+// Faults of the caller's arguments are refused here. Other failures end the call in its turn, where
+// all ranks hear of them: else this rank's next call would meet the others' present one.
 void Staged::enter(FlatCall& call, void* stream) {
     call.stream = stream;
     try {

@@ -19,15 +19,15 @@ class Lane;
 
 class Staged final : public InlineBackend {
 public:
-    // Of a group's rank. The CPU's backend lives longer, and ends its calls inline.
+    // For one rank of a group. The CPU's backend lives longer, and ends its calls inline.
     Staged(tutti_device_type type, InlineBackend& cpu, int rank, int ranks);
     ~Staged() override;
 
     [[nodiscard]] const char* name() const override { return cpu_.name(); }
     [[nodiscard]] const Capabilities& capabilities() const override { return can_; }
 
-    // What the stream has by now comes before the call. Before its turn; then the caller may go on
-    // with the stream.
+    // Puts the work that is on the stream by now before the call. Called before the call's turn;
+    // then the caller may go on with the stream.
     void enter(FlatCall& call, void* stream);
     device::EventPointer begin(const Device& device, void* stream);
     // If the call has a stream, that stream waits for the results; else this thread has waited.
