@@ -318,8 +318,9 @@ tutti_status tutti_new_group(tutti_group* group, const int32_t* ranks, int64_t c
             wanted.parts = {read_ranks(ranks, count, pin->size())};
             if (given.use_local_synchronization != 0) {
                 if (!std::ranges::binary_search(wanted.parts.front(), pin->rank())) {
-                    capi::refuse("ranks has not this rank, ", pin->rank(),
-                                 ", and with options.use_local_synchronization only members call");
+                    capi::refuse("this rank, ", pin->rank(),
+                                 ", is not in ranks; with options.use_local_synchronization only "
+                                 "members may call");
                 }
                 wanted.callers = wanted.parts.front();
             }

@@ -60,7 +60,7 @@ public:
         if (first_.size() != sizeof size + begins) {
             const int sender = exchange_.group_rank(source_);
             throw Error(TUTTI_ERR_INTERNAL,
-                        cat("rank ", sender, " cut its data differently: ", first_.size(),
+                        cat("rank ", sender, " segmented its data differently: ", first_.size(),
                             " bytes where ", sizeof size + begins, " were expected"),
                         sender);
         }

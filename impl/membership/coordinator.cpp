@@ -124,7 +124,8 @@ bool Coordinator::make_room(const Status& exhaustion) {
     if (!arbiter_.awaited().empty()) {  // it may be one of them
         Status cause = exhaustion;
         cause.rank = own_rank_;
-        cause.message = cat(own_name(), " cannot let the others in: ", exhaustion.message);
+        cause.message =
+            cat(own_name(), " cannot accept the connections of the others: ", exhaustion.message);
         arbiter_.decide(cause);
     }
     return false;
@@ -400,7 +401,7 @@ bool Coordinator::ping(Connection& connection) {
 
 void Coordinator::check_liveness(Connection& connection, bool is_to_be_heard) {
     if (connection.stream->queued() > longest_queue) {
-        drop(connection.id, {TUTTI_ERR_NETWORK, -1, 0, "it does not read"});
+        drop(connection.id, {TUTTI_ERR_NETWORK, -1, 0, "it does not read its messages"});
     } else if (!is_to_be_heard || !heartbeat_clock_.is_overdue(connection.last_received)) {
         return;
     } else if (connection.rank < 0 && connection.waits) {

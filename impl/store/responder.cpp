@@ -49,7 +49,7 @@ void Responder::begin(StoreClient& client, const Request& request) {
     if (!client.validated) {
         if (request.query != Query::Validate ||
             request.number != int64_t{protocol::validation_magic})
-            throw Error(TUTTI_ERR_STORE, "it did not begin as clients of PyTorch 2 do");
+            throw Error(TUTTI_ERR_STORE, "it did not send the handshake of PyTorch 2");
         client.validated = true;
         return;
     }

@@ -60,7 +60,7 @@ public:
     // over first: the answer is read later, and the connection is as good as before.
     bool confirm(const WaitLimit& limit);
 
-    // True if the server has closed an idle connection, or sent what nobody asked for.
+    // True if the server has closed an idle connection, or sent an unsolicited reply.
     [[nodiscard]] bool broken() const {
         if (confirmations_due_ > 0) return false;  // what comes is expected
         return !received_.empty() || socket_.readable();
