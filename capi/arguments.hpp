@@ -1,4 +1,4 @@
-// What C passes as pointers and lengths, checked and copied. Any thread.
+// Checks and copies arrays that C passes as pointers and lengths. Any thread.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,8 @@ inline std::string read_text(const char* text, const std::string& argument) {
 inline std::span<const std::byte> read_memory(const void* data, size_t size,
                                               const std::string& argument) {
     if (data == nullptr && size > 0) refuse(argument, " is NULL but its size is ", size);
-    if (size > PTRDIFF_MAX) refuse("the size of ", argument, " is ", size, ", which cannot be");
+    if (size > PTRDIFF_MAX)
+        refuse("the size of ", argument, " is ", size, "; the maximum is ", PTRDIFF_MAX);
     return {static_cast<const std::byte*>(data), size};
 }
 

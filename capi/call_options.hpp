@@ -9,7 +9,7 @@
 
 namespace tutti::capi {
 
-// Of a call that moves no buffers of the caller's.
+// For calls that move no buffers of the caller's.
 inline void refuse_stream(const tutti_call_options& options) {
     if (options.stream == nullptr) return;
     refuse("options.stream is given, and this call has no buffers on a device with streams");

@@ -55,7 +55,7 @@ std::string read_description(const char* description, const char* otherwise) {
     return description == nullptr || *description == '\0' ? otherwise : description;
 }
 
-// What the caller's options say of a group that meets at a store.
+// Reads the caller's options of a group that meets at a store.
 tutti::GroupOptions read_group(const std::string& name, int32_t rank, int32_t world_size,
                                const tutti_group_options* options) {
     const tutti_group_options given = capi::read_group_options(options);
@@ -325,8 +325,9 @@ tutti_status tutti_new_group(tutti_group* group, const int32_t* ranks, int64_t c
             wanted.parts = {read_ranks(ranks, count, pin->size())};
             if (given.use_local_synchronization != 0) {
                 if (!std::ranges::binary_search(wanted.parts.front(), pin->rank())) {
-                    capi::refuse("ranks has not this rank, ", pin->rank(),
-                                 ", and with options.use_local_synchronization only members call");
+                    capi::refuse("this rank, ", pin->rank(),
+                                 ", is not in ranks; with options.use_local_synchronization only "
+                                 "members may call");
                 }
                 wanted.callers = wanted.parts.front();
             }

@@ -1,4 +1,4 @@
-// What tutti/group.h tells of groups, and of the process. Any thread.
+// The functions of tutti/group.h that tell about groups and about the process. Any thread.
 #include <algorithm>
 #include <string_view>
 #include <vector>

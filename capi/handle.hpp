@@ -38,7 +38,7 @@ enum class Kind : uint32_t {
     Reducer = 8
 };
 
-// What tutti_coalescing_begin gives as a tutti_group.
+// The object behind the tutti_group that tutti_coalescing_begin gives.
 struct CoalescingHandle;
 
 template <typename Handle>

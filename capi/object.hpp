@@ -1,4 +1,4 @@
-// What the handle of an object holds: a value while it is built, and after. Built by one thread at
+// The contents of an object's handle: a value while it is built, and after. Built by one thread at
 // a time, read by any.
 #pragma once
 

@@ -46,8 +46,8 @@ capi::Open<tutti_object> open_root(capi::Reading reading, size_t count, int root
     };
 }
 
-// What this rank gave itself has not travelled: it is the value that was given, or, if that lies
-// in the caller's memory, a copy.
+// This rank's own value does not travel: it is the value that was given, or a copy if that lies in
+// the caller's memory.
 ObjectPointer own_value(const ObjectPointer& given) {
     if (!given->borrows()) return given;
     tutti::Builder builder;

@@ -21,7 +21,8 @@ struct Reading {
     ObjectSettings settings;
 };
 
-// What rank `source` sent, exactly so many. Throws MISMATCH naming that rank.
+// Opens the list that rank `source` sent. Throws MISMATCH naming that rank unless it has `count`
+// values.
 std::vector<std::shared_ptr<Draft>> open_list(OwnedBytes message, size_t count, int source,
                                               const Reading& reading);
 

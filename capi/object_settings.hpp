@@ -57,7 +57,7 @@ inline ObjectSettings read_settings(const tutti_object_options* given, bool comp
     return settings;
 }
 
-// Of a call between ranks of the group.
+// For a call between ranks of the group.
 inline ObjectSettings read_settings(const Group& group, const tutti_object_options* given) {
     ObjectSettings settings = read_settings(given, true);
     settings.same_memory = group.same_memory();

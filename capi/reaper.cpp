@@ -57,11 +57,11 @@ public:
         while (helpers_ > 0) changed_.wait(lock);
         running_ = false;
         stopping_ = false;
-        // Somebody may have released something meanwhile.
+        // Another thread may have released something meanwhile.
         if (first_ != nullptr) running_ = start();
     }
 
-    // Nobody joins the thread any more.
+    // From now on no thread joins the reaper.
     void let_go() noexcept {
         const Lock lock(mutex_);
         leaving_ = true;

@@ -1,6 +1,6 @@
-// What the boundary itself refuses: a NULL pointer, a stale handle, a number out of range. The
-// guard puts the function's name before the sentence, as it does for every fault of an argument,
-// and for all else where the engine does not name the operation. Any thread.
+// Faults that the boundary itself refuses: a NULL pointer, a stale handle, a number out of range.
+// The guard puts the function's name before the sentence, as it does for every fault of an
+// argument, and for all else where the engine does not name the operation. Any thread.
 #pragma once
 
 #include "base/error.hpp"

@@ -70,7 +70,7 @@ void refuse_threads() {
     }
 }
 
-// What a fork would tear apart is not there.
+// Refuses if the process has anything that a fork would tear apart.
 void clear_the_process() {
     refuse_living(capi::count_handles(capi::Kind::Group), "group", "destroy and release it");
     refuse_living(capi::count_handles(capi::Kind::Coalescing), "coalescing", "end it");

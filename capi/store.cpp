@@ -13,7 +13,7 @@ using capi::StorePin;
 
 namespace {
 
-// What is longer than any store takes is not copied first.
+// A value that is longer than any store takes is refused before it is copied.
 std::string read_value(const void* value, size_t size, const std::string& argument) {
     const auto memory = capi::read_memory(value, size, argument);
     constexpr size_t most = tutti::store_limits::most_value_bytes;

@@ -1,4 +1,4 @@
-// What the functions of tutti/store.h share. Any thread.
+// Helpers that the functions of tutti/store.h share. Any thread.
 #pragma once
 
 #include "handle.hpp"

@@ -29,7 +29,8 @@ namespace {
 
 using Resume = void (*)(_Unwind_Exception*);
 
-// Of the unwinder that libstdc++ raises with: found when the library is loaded, it never changes.
+// _Unwind_Resume of the unwinder that libstdc++ raises with. It is found when the library is loaded
+// and never changes.
 constinit std::atomic<Resume> resume_where_raised = nullptr;
 
 // _Unwind_Resume of the library that has this code.

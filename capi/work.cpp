@@ -24,7 +24,7 @@ tutti::Deadline read_limit(int64_t timeout_ms) {
     return tutti::Deadline::after_ms(timeout_ms == 0 ? -1 : timeout_ms);
 }
 
-// Those that are not NULL, and where they stand.
+// The works that are not NULL, and their indexes in the caller's array.
 struct SharedWorks {
     std::vector<std::shared_ptr<tutti::Work>> all;
     std::vector<size_t> indexes;

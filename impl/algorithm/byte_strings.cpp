@@ -12,7 +12,7 @@ namespace tutti::algorithm {
 
 namespace {
 
-// Of the byte string, behind its size.
+// The part of a byte string that travels with its size.
 constexpr size_t first_bytes = Exchange::eager_bytes - sizeof(uint64_t);
 
 ConstBytes beginning_of(ConstBytes byte_string) {
@@ -60,7 +60,7 @@ public:
         if (first_.size() != sizeof size + begins) {
             const int sender = exchange_.group_rank(source_);
             throw Error(TUTTI_ERR_INTERNAL,
-                        cat("rank ", sender, " cut its data differently: ", first_.size(),
+                        cat("rank ", sender, " segmented its data differently: ", first_.size(),
                             " bytes where ", sizeof size + begins, " were expected"),
                         sender);
         }
@@ -112,7 +112,7 @@ void broadcast(Exchange& exchange, const ByteStrings& call) {
     exchange.wait_all();
 }
 
-// Of all ranks but this one.
+// Expects the byte strings of all other ranks.
 std::vector<Arrival> expect_all(Exchange& exchange) {
     std::vector<Arrival> arrivals;
     for (int distance = 1; distance < exchange.size(); ++distance) {
@@ -175,8 +175,8 @@ void scatter(Exchange& exchange, const ByteStrings& call) {
 
 }  // namespace
 
-// What comes in is written where the call has it: on failure the Exchange uses that memory longer
-// than these functions run.
+// Incoming data are written where the call has them: on failure the Exchange uses that memory
+// longer than these functions run.
 void byte_strings(Exchange& exchange, const ByteStrings& call) {
     call.received->clear();
     switch (call.pattern) {

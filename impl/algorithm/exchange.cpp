@@ -193,7 +193,7 @@ void Exchange::check_opening(const Message& message) const {
     if (message.head.bytes < sizeof(Head)) {
         throw Error(TUTTI_ERR_MISMATCH,
                     cat("rank ", sender, " sent a first message of ", message.head.bytes,
-                        " bytes, which is no fingerprint"),
+                        " bytes, which is too short for a header"),
                     sender);
     }
     const Head& head = message.opening->head;
@@ -204,7 +204,8 @@ void Exchange::check_opening(const Message& message) const {
     }
     const size_t eager = message.has_body ? 0 : message.expected();
     if (message.head.bytes != sizeof(Head) + eager) {
-        throw Error(TUTTI_ERR_INTERNAL, cat("rank ", sender, " cut its data differently"), sender);
+        throw Error(TUTTI_ERR_INTERNAL, cat("rank ", sender, " segmented its data differently"),
+                    sender);
     }
 }
 

@@ -55,7 +55,7 @@ public:
     }
 
 private:
-    // Of the piece: every rank's, one after the other.
+    // Receives this piece of every rank, one after the other.
     void receive(size_t index) {
         const size_t bytes = piece_of(output_, index, length_).size();
         auto& tickets = arriving_[index % banks];

@@ -1,6 +1,6 @@
-// What a rank has so far of a reduction that is made in rounds: its contribution, then what came of
-// several ranks'. Sums that accumulate in float32, of more than two ranks, are float32 from the
-// first round on; others stay where the contribution was. On the thread of the call.
+// A rank's part so far of a reduction in rounds: its contribution, then the combination of several
+// ranks' contributions. Sums that accumulate in float32, of more than two ranks, are float32 from
+// the first round on; others stay where the contribution was. On the thread of the call.
 #pragma once
 
 #include "exchange.hpp"

@@ -10,11 +10,12 @@ namespace tutti::algorithm {
 struct Reduction {
     tutti_dtype dtype = TUTTI_UINT8;
     ReduceOp op = TUTTI_SUM;
-    // Of an op that accumulates in float32: combine_all() leaves its result as float32, not ended.
+    // For ops that accumulate in float32: combine_all() leaves its result as float32, not rounded
+    // to the dtype.
     bool is_partial = false;
 
     [[nodiscard]] size_t element() const { return element_size(dtype); }
-    // What combine_all() makes of so many bytes of each contribution.
+    // The size of combine_all()'s result, from so many bytes of each contribution.
     [[nodiscard]] size_t combined_size(size_t bytes) const {
         return is_partial ? bytes / element() * sizeof(float) : bytes;
     }

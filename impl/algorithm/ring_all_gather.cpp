@@ -11,7 +11,8 @@ void ring_all_gather(Exchange& exchange, std::span<const Bytes> parts) {
     const auto part = [&](int step) {
         return parts[static_cast<size_t>(around(exchange.rank(), -step, size))];
     };
-    // What came in at one step goes on at the next; the last one has been everywhere.
+    // Each step passes on the piece that the step before received; the last piece has been
+    // everywhere.
     std::deque<Exchange::Ticket> arriving;
     for (int step = 1; step < size; ++step) {
         for (size_t index = 0; index < segments_of(part(step).size()); ++index) {

@@ -25,7 +25,7 @@ public:
           previous_(around(exchange.rank(), -1, exchange.size())) {}
 
     void run() {
-        // What goes out at step s came in at step s - 1; at the first step it is this rank's own.
+        // Step s sends the part that step s - 1 received; the first step sends this rank's own.
         send_part(exchange_.rank() - 1);
         room_ = exchange_.room(segment_bytes * segments_ahead);
         reduce_round();

@@ -31,9 +31,9 @@ public:
             if (step == 0) first_ = segments;
             if (step == exchange.size() - 1) last_ = mine_.size() - segments;
         }
-        // What has come can only leave when the part before it has left. With as many rooms as a
-        // part and the receives ahead need, whoever waits for a room waits for a rank that has not
-        // got as far as itself; so never do all ranks wait.
+        // A segment that has come can only leave when the part before it has left. With as many
+        // rooms as a part and the receives ahead need, a rank that waits for a room waits for a
+        // rank that has not got as far as itself; so never do all ranks wait.
         rooms_ = most + segments_ahead;
         room_ = exchange.room(rooms_ * longest_);
     }

@@ -9,8 +9,8 @@ namespace {
 
 using Kind = FlatCall::Kind;
 
-// What is left to do of it where there is one rank: an input becomes an output. Reductions make
-// every bool 0 or 1, and multiply by their factor, as they do with more ranks.
+// With one rank, an input becomes an output. Reductions make every bool 0 or 1, and multiply by
+// their factor, as they do with more ranks.
 void move_alone(const FlatCall& call) {
     copy(call.output(), call.input());
 }

@@ -90,12 +90,12 @@ bool is_ordered(const Reduction& reduction, int ranks) {
     return !reduction.op.is_commutative() || reduction.must_combine_at_once(ranks);
 }
 
-// Of algorithms in several rounds some do not round between those.
+// Some of the algorithms in several rounds do not round between the rounds.
 bool is_short_float_sum(const Reduction& reduction, int ranks) {
     return reduction.accumulates_in_float32() && reduction.must_combine_at_once(ranks);
 }
 
-// What this rank brings into a reduction.
+// The data that this rank brings into a reduction.
 ConstBytes contribution(Exchange& exchange, ConstBytes input, const Reduction& reduction) {
     if (!reduction.changes_input()) return input;
     const Bytes room = exchange.room(input.size());

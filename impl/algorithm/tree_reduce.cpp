@@ -5,7 +5,7 @@ namespace tutti::algorithm {
 
 namespace {
 
-// What comes from one child, in segments, with room for a few of them.
+// The data of one child, in segments, with room for a few of them.
 class Stream {
 public:
     Stream(Exchange& exchange, int child, ConstBytes like)

@@ -7,7 +7,7 @@ void tree_scatter(Exchange& exchange, std::span<const ConstBytes> inputs, Bytes 
     const int size = exchange.size();
     const Tree tree = tree_at(exchange.rank(), size, root);
     const auto bytes = [&](int ranks) { return static_cast<size_t>(ranks) * output.size(); };
-    // What goes to this rank's subtree, its own piece first.
+    // The pieces of this rank's subtree, its own first.
     const Bytes all = tree.children.empty() ? output : exchange.room(bytes(tree.ranks));
     if (tree.parent) {
         exchange.wait(exchange.receive(*tree.parent, all));

@@ -1,4 +1,4 @@
-// What a backend need not have: messages, and a way to do them here and now. The caller's thread.
+// Defaults of a backend: no messages, and operations that run here and now. The caller's thread.
 #include "backend.hpp"
 
 #include "base/error.hpp"

@@ -69,8 +69,8 @@ public:
     // Ends all operations, now and later, with this status; only the first counts. The works finish
     // in here or soon afterwards, those of a polled backend in test(). Any thread.
     virtual void abort(const Status& status) noexcept = 0;
-    // That rank has left the group: operations that wait for it end with PEER_LOST when all that it
-    // sent has arrived. Any thread.
+    // Rank `rank` has left the group: operations that wait for it end with PEER_LOST when all that
+    // it sent has arrived. Any thread.
     virtual void left(int /*rank*/) noexcept {}
     // Before this rank leaves, of its own will or after a failure: all that it sent arrives.
     virtual void leave() noexcept {}

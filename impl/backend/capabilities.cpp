@@ -47,7 +47,7 @@ bool is_one(tutti_dtype dtype, tutti_reduce_op op) {
     return !why_not_reducible(dtype, op);
 }
 
-// Of an op that some dtypes have, "BXOR_of_int8"; of one that none has, "BXOR".
+// Gives "BXOR_of_int8" for an op that works with some dtypes, "BXOR" for one that works with none.
 std::vector<std::string> lacking_reductions(const Capabilities& can, tutti_reduce_op op) {
     std::vector<std::string> lacking;
     bool has_any = false;
@@ -74,7 +74,7 @@ private:
     std::string text_;
 };
 
-// Of how few contributions the order shows in the result.
+// The least number of contributions whose order shows in the result.
 constexpr size_t several = 3;
 
 }  // namespace

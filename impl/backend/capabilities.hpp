@@ -1,5 +1,5 @@
-// What a backend can do, known when a group is made; a call beyond it is refused before anything
-// moves. Plain data.
+// The capabilities of a backend, known when a group is made; a call beyond them is refused before
+// anything moves. Plain data.
 #pragma once
 
 #include <array>
@@ -102,9 +102,9 @@ struct Capabilities {
 // The part of a call that is beyond these: "all_reduce of bfloat16"; "" if none is.
 std::string beyond(const Capabilities& can, const FlatCall& call);
 
-// What it cannot do of all that a backend for the CPU can, and which other devices it has:
-// "gather,bfloat16,messages,+device_1"; "nothing". Ranks compare it: how their collectives end is
-// each one's own matter.
+// Lists the parts of a CPU backend's abilities that are missing, and the other devices that are
+// there: "gather,bfloat16,messages,+device_1"; "nothing". Ranks compare the list; how their
+// collectives end is each rank's own matter.
 std::string lacks_of(const Capabilities& can);
 
 }  // namespace tutti

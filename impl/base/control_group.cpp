@@ -34,7 +34,7 @@ void add_groups(const std::string& mount, std::string path, bool is_version_2,
     }
 }
 
-// Those that may limit what the controller, "cpu", counts.
+// The groups that may limit what the controller, "cpu", counts.
 std::vector<Group> groups_of(const std::string& controller, const std::string& root) {
     std::vector<Group> groups;
     const StandardPlaceholders held;

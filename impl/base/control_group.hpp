@@ -1,5 +1,5 @@
-// What the control groups of this process, and those above them, leave it: of version 2 and of
-// version 1, where they are usually mounted. Reads files at each call; any thread.
+// The limits that the control groups of this process, and those above them, set: of version 2 and
+// of version 1, where they are usually mounted. Reads files at each call; any thread.
 #pragma once
 
 #include <cstdint>

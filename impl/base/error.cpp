@@ -12,7 +12,7 @@ namespace tutti {
 
 namespace {
 
-// What Gloo and what was made before it may have had open when it failed.
+// Descriptors that Gloo, and the parts made before it, may have had open when it failed.
 constexpr int descriptors_of_a_foreign_part = 32;
 
 // Gloo tells an errno in words, or not at all. What it held when it failed is closed again by now.

@@ -34,7 +34,7 @@ private:
     uint64_t taken_ TUTTI_GUARDED_BY(mutex_) = 0;      // out of lines_, so far
     uint64_t delivered_ TUTTI_GUARDED_BY(mutex_) = 0;  // of those, what the listener has heard
     uint64_t dropped_ TUTTI_GUARDED_BY(mutex_) = 0;    // since the last line that found room
-    // Somebody sets a listener: the one before hears so many lines and no more.
+    // Set while a listener is replaced: the previous one hears lines up to this number and no more.
     uint64_t end_ TUTTI_GUARDED_BY(mutex_) = no_end;
     bool running_ TUTTI_GUARDED_BY(mutex_) = false;
     pthread_t thread_ TUTTI_GUARDED_BY(mutex_){};

@@ -21,7 +21,7 @@ namespace {
 constexpr int chunk_size = 1'024;
 constexpr int chunk_count = 1'024;  // a million descriptors; what is beyond is not noted
 
-// Of what kind a descriptor was; no file has inode 0.
+// Identifies the file behind a descriptor; no file has inode 0.
 struct Entry {
     std::atomic<uint64_t> device{0};
     std::atomic<uint64_t> inode{0};

@@ -65,7 +65,7 @@ bool is_exhaustion(int number) noexcept {
 }
 
 void blame_own_exhaustion(Status& status, int own_rank) {
-    // Of a rank that others told of, the rank is known.
+    // A status that others reported already names its rank.
     const bool is_unmarked = status.code == TUTTI_ERR_OUT_OF_MEMORY && status.rank < 0;
     if (!status.is_own_exhaustion && !is_unmarked) return;
     status.rank = own_rank;

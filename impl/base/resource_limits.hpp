@@ -1,4 +1,4 @@
-// What to say when the system refuses this process descriptors, memory, threads or file size:
+// Errors for descriptors, memory, threads or file size that the system refuses this process:
 // OUT_OF_MEMORY, with the limit by the name under which a person can raise it. Any thread.
 #pragma once
 
@@ -21,10 +21,10 @@ void blame_own_exhaustion(Status& status, int own_rank);
 // thread that cannot be started has, the limits that are set. Empty where no limit is known.
 std::string limit_text(int number);
 
-// Of a system call that failed with that errno: "WHAT: Too many open files (EMFILE): this process
+// For a system call that failed with that errno: "WHAT: Too many open files (EMFILE): this process
 // may ...". OUT_OF_MEMORY after an exhaustion, else the status given.
 Error system_error(tutti_status otherwise, std::string_view what, int number, int rank = -1);
-// Of a thread that could not be started: OUT_OF_MEMORY.
+// For a thread that could not be started: OUT_OF_MEMORY.
 Error thread_error(std::string_view what, int number);
 
 // Throws OUT_OF_MEMORY, saying `what`, if a file may not become so large: a file that did would

@@ -1,5 +1,5 @@
-// What calls check before anything moves, by the names that the C functions give their parameters.
-// Any thread.
+// The checks of calls before anything moves, by the names that the C functions give their
+// parameters. Any thread.
 #include <algorithm>
 
 #include "base/assert.hpp"
@@ -13,7 +13,7 @@ namespace tutti {
 
 namespace {
 
-// Of an argument: "input", "outputs[3]".
+// The name of an argument: "input", "outputs[3]".
 struct Name {
     const char* name;
     int index = -1;
@@ -40,7 +40,7 @@ inline void check_device(const ConstView& view, Name name) {
     if (view.device != Device{}) check_other_device(view, name);
 }
 
-// Of one dtype, on one device.
+// Both have one dtype and are on one device.
 void check_same_dtype(const ConstView& one, Name name, const ConstView& other, Name other_name) {
     check_device(one, name);
     check_device(other, other_name);

@@ -1,4 +1,4 @@
-// What goes into the fingerprint of each call, and how it reads in messages. Any thread.
+// Makes the fingerprint of each call, and its text for messages. Any thread.
 #include "fingerprint.hpp"
 
 #include <array>

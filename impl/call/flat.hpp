@@ -40,7 +40,7 @@ struct FlatCall {
         Alloc,             // as `alloc` says
         Coalesced          // `calls`, none of which is one
     };
-    // What ranks know about the sizes of the pieces, where there is one for each rank.
+    // The ranks' knowledge of the sizes of the pieces, where there is one for each rank.
     enum class Sizes : uint8_t {
         Even,     // parts of one size that follow each other in one tensor, on all ranks
         Known,    // every rank knows all of them
@@ -63,7 +63,7 @@ struct FlatCall {
     std::shared_ptr<const Alloc> alloc{};
     std::vector<FlatCall> calls{};
 
-    // Of a call on a device: the caller's stream, null for none, and what it had before the call.
+    // For a call on a device: the caller's stream, null for none, and what it had before the call.
     void* stream = nullptr;
     std::shared_ptr<const device::Event> begun{};
     std::shared_ptr<const Status> fault{};  // the device has failed before the call's turn

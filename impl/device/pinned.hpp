@@ -48,7 +48,7 @@ public:
 
     // At least so many bytes, at a multiple of 4096. Throws OUT_OF_MEMORY.
     Pinned take(int device, size_t bytes);
-    // What is kept for the next.
+    // The bytes that are kept for later use.
     [[nodiscard]] size_t unused_bytes() const;
 
     static constexpr size_t most_unused = size_t{128} << 20;

@@ -1,4 +1,4 @@
-// What the engine asks of a kind of device, as a table of C functions: a module such as
+// The table of C functions through which the engine uses a kind of device. A module such as
 // libtutti-cuda.so exports one. All functions are callable from any thread, and none waits for a
 // device unless it says so. They return a tutti_status and describe a failure.
 #pragma once
@@ -10,7 +10,7 @@
 
 extern "C" {
 
-// What went wrong: a sentence.
+// A failure, in a sentence.
 struct tutti_device_failure {
     int32_t code;  // the driver's own number, or 0
     char message[508];
@@ -61,5 +61,5 @@ struct tutti_device_table {
 }  // extern "C"
 
 constexpr uint32_t tutti_device_table_version = 1;
-// What a module exports: `const tutti_device_table* tutti_device_module(void)`.
+// The symbol that a module exports: `const tutti_device_table* tutti_device_module(void)`.
 constexpr const char* tutti_device_module_symbol = "tutti_device_module";

@@ -1,5 +1,5 @@
-// What is to be done when a device has come so far: a thread of the process looks, while there is
-// something to look for. Any thread.
+// Runs steps when a device has come so far. A thread of the process looks, while there is something
+// to look for. Any thread.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ private:
 
 class Watcher {
 public:
-    // What must happen one after the other: `number` of an owner's. No owner: no order.
+    // Steps of one order run one after the other: `number` of an owner's. No owner: no order.
     struct Order {
         const void* owner = nullptr;
         int64_t number = 0;
@@ -47,7 +47,7 @@ public:
     struct Wait {
         EventPointer event;  // null: has passed
         Step step;
-        // Of the first step only; afterwards the device uses the memory, and will end.
+        // For the first step only; afterwards the device uses the memory, and will end.
         Deadline deadline = Deadline::never();
         std::shared_ptr<const Stop> stop{};
         Order order{};  // those of one order are called as they were added, unless one is too late

@@ -16,7 +16,7 @@ struct Agreement {
     std::string key;                // unique
     std::vector<int> participants;  // ranks of the group, ascending
     std::string function;           // "new_group"
-    // What must be the same on all ranks, as phrases: "ranks 0-3", "backend gloo".
+    // Facts that must be the same on all ranks, as phrases: "ranks 0-3", "backend gloo".
     std::vector<std::string> arguments;
     uint32_t new_groups = 0;  // how many ids it needs
 };

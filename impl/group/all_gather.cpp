@@ -17,7 +17,7 @@ namespace tutti {
 namespace {
 
 constexpr uint64_t magic = 0x3152454854414754;  // "TGATHER1", in this byte order
-// What a store may take to prove that it is rank 0's before the next address is tried.
+// The time that a store may take to prove that it is rank 0's before the next address is tried.
 constexpr int64_t answer_ms = 2000;
 const std::string proof_key = "tutti/all_gather";
 

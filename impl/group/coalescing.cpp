@@ -11,7 +11,7 @@ namespace tutti {
 
 namespace {
 
-// What is not written, or not read, by others at the same time.
+// No other call writes the inputs, or touches the outputs, at the same time.
 bool is_free(const Claims& claims, const FlatCall& call) {
     return std::ranges::all_of(call.outputs, [&](Bytes one) { return claims.may_write(one); }) &&
            std::ranges::all_of(call.inputs, [&](ConstBytes one) { return claims.may_read(one); });

@@ -20,7 +20,7 @@ void enter(const Route& route, FlatCall& call, void* stream) {
                 "options.stream is given, and the call has no buffers on a device with streams");
 }
 
-// Nobody waits for this rank in it.
+// No rank waits for this one in such a call.
 bool is_nothing(const FlatCall& call) {
     return call.kind == FlatCall::Kind::Coalesced && call.calls.empty();
 }

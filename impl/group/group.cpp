@@ -18,7 +18,7 @@ namespace {
 
 constexpr int most_ranks = 1 << 16;
 
-// What all ranks must say alike.
+// The facts that must be the same on all ranks.
 std::string same_on_all(const GroupOptions& options, const BackendMap& map) {
     return cat("options.reproducible is ", options.reproducible ? 1 : 0, "\nbackend is ",
                map.text(), map.lacks());
@@ -163,7 +163,7 @@ void Group::check_not_failed(const char* operation) const {
     throw Error(status);
 }
 
-// What was made from this group goes first: it may move its data through the same connections.
+// Groups made from this one end first: they may move their data through the same connections.
 void Group::end_tree() noexcept {
     for (const auto& group : tree_->end()) {
         try {

@@ -80,7 +80,7 @@ public:
     [[nodiscard]] bool is_reproducible() const { return reproducible_; }
     // The one device that this rank's calls may use; the CPU: any.
     [[nodiscard]] const Device& bound_device() const { return bound_; }
-    // That of a group that is made from this one with such options. Throws INVALID_ARGUMENT.
+    // The device of a group that is made from this one with such options. Throws INVALID_ARGUMENT.
     [[nodiscard]] Device bound_device_for(const Device& wanted) const;
     // Throws INVALID_ARGUMENT for what is on another device: "the buffers are on".
     void check_bound(const Device& device, const char* what) const {
@@ -207,7 +207,7 @@ private:
         admit(flat);
         return flat;
     }
-    // What the group itself asks of a call, and its backend.
+    // Checks the call against the group's own terms and its backend's.
     void admit(FlatCall& call) const {
         if (reproducible_) {
             call.op.make_reproducible();  // those of a Coalesced are, each

@@ -174,7 +174,8 @@ Backend& Group::mover_of(const Call& call) const {
     return *backends_.of_message(call).backend;
 }
 
-// What its stream has by now comes before it, unless that was found out before.
+// The work that is on the stream by now comes before the message, unless an earlier call has
+// recorded it.
 template <typename Call>
 Call Group::entered(const Call& call) const {
     Call begun = call;

@@ -19,7 +19,7 @@ namespace tutti {
 
 namespace {
 
-// Of a list of ranks, for keys; the list itself is compared as well.
+// Hashes a list of ranks, for keys; the list itself is compared as well.
 uint64_t hash(const std::vector<int>& ranks) {
     std::string bytes;
     for (const int rank : ranks) {

@@ -60,7 +60,7 @@ std::shared_ptr<Store> serve_store(const Options& options) {
         return open_store(options, true, Deadline::after_ms(options.times.join_ms));
     } catch (const Error& error) {
         if (error.status().system_errno != EADDRINUSE) throw;
-        // Of several nodes on one machine, one is the first.
+        // The first of several nodes on one machine serves the store.
         if (!told) {
             log(LogLevel::Info, "tuttirun: ", error.status().message, "; connecting to it");
             return nullptr;
@@ -73,8 +73,8 @@ std::shared_ptr<Store> serve_store(const Options& options) {
     }
 }
 
-// Of a job with another name this node would never see a sign; and the ranks of two jobs at one
-// store would take each other for their own.
+// The nodes must be of one job: this node would never get a sign of a job with another name, and
+// the ranks of two jobs at one store would take each other for their own.
 void check_job(const Options& options, Store& store, const std::string& place,
                const Deadline& deadline) {
     const auto there = store.compare_set(keys::job, "", options.run_id, deadline);

@@ -221,7 +221,7 @@ int Job::conclude(const Outcome& outcome, bool& again) {
     return first ? failures[*first].ending.exit_code() : failure_code;
 }
 
-// Whoever serves the store stays until the others need it no more.
+// The node that serves the store stays until the others need it no more.
 void Job::leave(const Verdict& verdict) {
     const Placement& placement = bootstrap_.placement;
     if (verdict.kind == Verdict::Kind::Lost && verdict.node < 0) return;
@@ -256,7 +256,7 @@ int Job::code_with_output(int code) {
     return fault->number == EPIPE ? signal_code(SIGPIPE) : failure_code;
 }
 
-// Whoever signals now does not wait for the rest of the output.
+// A signal ends the wait for the rest of the output.
 void Job::flush() {
     while (!writer_.empty()) {
         std::array<pollfd, 2> entries{pollfd{signals_.descriptor(), POLLIN, 0},

@@ -27,7 +27,7 @@ public:
     int run();
 
 private:
-    // What a node says of an attempt that did not end well.
+    // A node's account of an attempt that did not end well.
     struct Statement {
         bool final = false;  // starting again is of no use, or not wanted
         std::optional<Failure> failure = {};

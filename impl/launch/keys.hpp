@@ -11,12 +11,12 @@ namespace tutti::launch::keys {
 // How long a call may take that need not wait for others.
 constexpr int64_t call_timeout_ms = 5'000;
 
-// Of the whole store, for tuttiruns of different jobs: which job meets there, claimed by
+// Keys of the whole store, for tuttiruns of different jobs: which job meets there, claimed by
 // compare_set, and which one was turned away last.
 inline const std::string job = "tuttirun.job";
 inline const std::string other_job = "tuttirun.other_job";
 
-// Who is node `rank`; claimed by compare_set.
+// The identity of node `rank`; claimed by compare_set.
 inline std::string node(int rank) {
     return cat("node/", rank);
 }
@@ -28,8 +28,8 @@ inline std::string pulse(int rank) {
 inline std::string left(int rank) {
     return cat("left/", rank);
 }
-// Of one attempt: the port of the workers' store, how the attempt ends, how many nodes' ranks have
-// ended well, and what each node has to say of it.
+// Keys of one attempt: the port of the workers' store, how the attempt ends, how many nodes' ranks
+// have ended well, and what each node has to say of it.
 inline std::string port(int attempt) {
     return cat("attempt/", attempt, "/port");
 }

@@ -14,10 +14,11 @@ constexpr int64_t seconds = 31 * 86'400;
 constexpr int64_t pulse_seconds = 3'600;
 constexpr int64_t missed_pulses = 1'000;
 
-// What is kept of each rank's standard error for the report of a failure.
+// The end of each rank's standard error that is kept for the report of a failure.
 constexpr size_t last_lines = 20;
 constexpr size_t last_line_bytes = 1'000;
-// What is read of the file in which a program may say why it failed, and what is shown of that.
+// The bytes that are read of the file in which a program may say why it failed, and the bytes
+// shown.
 constexpr size_t error_file_bytes = 1024 * 1024;
 constexpr size_t error_message_bytes = 16 * 1024;
 

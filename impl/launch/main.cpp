@@ -38,7 +38,7 @@ void complain(const std::string& sentence) {
     std::fprintf(stderr, "tuttirun: %s\n", sentence.c_str());
 }
 
-// What was asked for has not been given if it cannot be read.
+// Output that cannot be written is a failure.
 int show(const std::string& text) {
     if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
     complain(tutti::cat("cannot write to standard output: ", tutti::errno_text(errno)));
@@ -46,7 +46,8 @@ int show(const std::string& text) {
 }
 
 int run(const Options& options) {
-    // What is below a rank that ends becomes a child of this process, which sees it to its end.
+    // Descendants of a rank that ends become children of this process, which sees them to their
+    // end.
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     const Guard guard;
     SignalInbox signals(options.signals);

@@ -111,7 +111,7 @@ void check_nodes(const Options& options) {
     }
 }
 
-// That a number is none of this node's is known when all has been read.
+// Checked last: only then the number of this node's ranks is known.
 void check_local_ranks(const Options& options) {
     const auto check = [&](const char* option, int rank) {
         if (rank < options.nproc_per_node) return;
@@ -145,7 +145,7 @@ Python choose_python(const Parsed& parsed) {
 Options parse_options(std::span<const char* const> arguments, const Lookup& lookup) {
     Parsed parsed;
     parsed.options.signals = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
-    // Whoever asks for help on the command line has it whatever the environment says.
+    // A request for help on the command line is granted whatever the environment says.
     Parsed spoken = parsed;
     static_cast<void>(read_arguments(spoken, arguments));
     if (spoken.options.action != Options::Action::Run) return spoken.options;

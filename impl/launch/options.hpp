@@ -1,5 +1,5 @@
-// What tuttirun was asked to do: its command line, and the PET_ variables that stand in for it, as
-// a value. Any thread; "cpu" and "gpu" look at this machine.
+// The options of tuttirun, as a value: its command line, and the PET_ variables that stand in for
+// it. Any thread; "cpu" and "gpu" look at this machine.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@
 
 namespace tutti::launch {
 
-// What is given to Python: a file.py that is no program, every file, a module, or nothing.
+// The programs that are given to Python: a file.py that is no program, every file, a module, or
+// none.
 enum class Python { Scripts, File, Module, Never };
 
 struct Options {

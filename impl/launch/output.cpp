@@ -160,7 +160,7 @@ void LineReader::show_beginning(LineWriter& writer) {
     if (end <= shown_) return;
     hand_on(std::string_view(line_).substr(shown_, end - shown_), false, writer);
     shown_ = end;
-    // What a carriage return has had overwritten is not needed any more.
+    // Text that a carriage return has had overwritten is not needed any more.
     const size_t overwritten = line_.size() < 2 ? line_.npos : line_.rfind('\r', line_.size() - 2);
     if (overwritten == line_.npos || overwritten >= shown_) return;
     line_.erase(0, overwritten + 1);

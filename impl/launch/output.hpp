@@ -28,7 +28,7 @@ class LineWriter {
 public:
     // Whole lines.
     void push(int descriptor, std::string_view text) { push(descriptor, text, nullptr, false); }
-    // What belongs to the line of a reader, which it ends or leaves open.
+    // Text that belongs to the line of a reader, which it ends or leaves open.
     void push(int descriptor, std::string_view text, const LineReader* owner, bool leaves_open);
     // Whether the last that went to that place is an open line of this reader.
     [[nodiscard]] bool is_open(const LineReader* owner) const;
@@ -80,7 +80,7 @@ public:
         : source_(std::move(source)), target_(target), prefix_(std::move(prefix)) {}
 
     void read_from(net::Descriptor source) { source_ = std::move(source); }
-    // What is read goes, as it is, to this file too.
+    // The bytes that are read go, as they are, to this file too.
     void log_to(net::Descriptor file, std::string name) {
         log_ = std::move(file);
         log_name_ = std::move(name);

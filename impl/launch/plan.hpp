@@ -10,7 +10,7 @@
 
 namespace tutti::launch {
 
-// What every node knows of each.
+// A node, as all nodes know it.
 struct Node {
     std::string host;
     std::string role = "default";

@@ -58,7 +58,7 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
     return result;
 }
 
-// What the child needs between fork and exec.
+// The data that the child needs between fork and exec.
 struct Birth {
     const char* path;
     char* const* arguments;

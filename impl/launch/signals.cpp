@@ -46,7 +46,8 @@ SignalInbox::SignalInbox(const std::vector<int>& wanted) {
     for (const int number : all) {
         if (!ignored(number)) ::sigaddset(&handled, number);
     }
-    // Nobody reads this one: a file at its limit (ulimit -f) is an error of write then.
+    // SIGXFSZ is only blocked, never read: a file at its limit (ulimit -f) is an error of write
+    // then.
     sigset_t blocked = handled;
     ::sigaddset(&blocked, SIGXFSZ);
     if (const int fault = ::pthread_sigmask(SIG_SETMASK, &blocked, nullptr); fault != 0) {

@@ -20,8 +20,8 @@ void stop_this_process();
 
 class SignalInbox {
 public:
-    // Those wanted, SIGUSR1, SIGUSR2, SIGTSTP and SIGPIPE, except the ones that the launcher was
-    // started with ignored (nohup, background jobs), and SIGCHLD.
+    // Takes the signals wanted, SIGUSR1, SIGUSR2, SIGTSTP and SIGPIPE, except the ones that the
+    // launcher was started with ignored (nohup, background jobs), and SIGCHLD.
     explicit SignalInbox(const std::vector<int>& wanted);
 
     [[nodiscard]] int descriptor() const { return inbox_.get(); }

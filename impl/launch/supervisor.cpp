@@ -209,7 +209,7 @@ void Supervisor::take_signal(int number) {
     if (number != SIGPIPE) {
         say(cat("got ", signal_text(number), ", passed on to the ranks"));
     }
-    // Of SIGPIPE the ranks know nothing: their own pipes are whole.
+    // The ranks get no SIGPIPE: their own pipes are whole.
     terminate(number == SIGPIPE ? SIGTERM : number);
     watch_.raise(Verdict::Kind::Signal, job_signal_);
 }
@@ -240,7 +240,7 @@ void Supervisor::collect_endings(pid_t first_dead) {
     for (auto& worker : workers_) {
         if (worker.alive && collect(worker)) failed = failed || worker.ending->failed();
     }
-    // What fails within moments of a failure on another node may be the cause of both.
+    // A rank that fails within moments of a failure on another node may be the cause of both.
     const bool early = phase_ == Phase::Running || phase_ == Phase::LastWords;
     if (failed && early && suspects_.empty()) suspect(first_dead);
     const bool all_dead = std::none_of(suspects_.begin(), suspects_.end(),
@@ -294,7 +294,7 @@ void Supervisor::look_at_what_is_left() {
     }
 }
 
-// What was below a rank that has ended is a child of this process now.
+// The children of a rank that has ended are children of this process now.
 void Supervisor::reap_adopted() {
     siginfo_t info = {};
     while (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
@@ -322,9 +322,9 @@ void Supervisor::suspect(pid_t first_dead) {
     watch_.raise(Verdict::Kind::Failed);
 }
 
-// Of the suspects, one that a signal killed is the cause of the others' failures (an abort may be a
-// program's own answer to a failure, like an exit, and comes second); else the one whose death was
-// signalled first.
+// Names the cause among the suspects. A suspect that a signal killed is the cause of the others'
+// failures (an abort may be a program's own answer to a failure, like an exit, and comes second);
+// else it is the one whose death was signalled first.
 void Supervisor::name_the_first() {
     const auto order = [&](const Worker& worker) {
         const bool by_signal = worker.ending->by_signal;
@@ -365,7 +365,7 @@ void Supervisor::terminate(int number) {
     next_step_ = Deadline::after_ms(options_.shutdown_timeout_ms);
 }
 
-// What other nodes have to say; what this node said itself it has acted upon.
+// Takes the verdict of other nodes; this node has acted upon its own already.
 void Supervisor::take_verdict() {
     verdict_taken_ = true;
     const Verdict verdict = *watch_.verdict();

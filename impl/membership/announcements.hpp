@@ -1,5 +1,5 @@
-// What a rank hears from the coordinator, for the threads of the program that wait for it: who has
-// come, why all cannot go on, that its goodbye has arrived. Any thread; one mutex, a leaf.
+// News from the coordinator, for the threads of the program that wait for it: who has come, why all
+// cannot go on, that its goodbye has arrived. Any thread; one mutex, a leaf.
 #pragma once
 
 #include <optional>
@@ -16,12 +16,12 @@ namespace tutti::membership {
 class Announcements {
 public:
     void all_have_joined(std::vector<Endpoint> roster);
-    // What the coordinator answers to Who.
+    // The coordinator's answer to Kind::Who.
     void are_missing(std::string ranks);
     void were_refused(std::string who);
     // False if something else had failed before.
     bool failed(const Status& cause);
-    // Somebody waits for the farewell from now on, or none will come any more.
+    // From now on a thread waits for the farewell, or none will come any more.
     void said_goodbye();
     void on_bye_ack();
 

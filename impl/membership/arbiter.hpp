@@ -28,12 +28,13 @@ public:
     // Ranks that neither have entered nor are known to be gone.
     [[nodiscard]] std::vector<int> awaited() const;
 
-    // That rank can receive from now on, and first receives what it missed.
+    // Rank `rank` can receive from now on, and first receives what it missed.
     void enter(int rank);
     // A frame from a rank; kinds that are not about groups and steps are ignored. Throws NETWORK if
     // it is malformed.
     void handle(int rank, const Frame& frame);
-    // That rank died or is unreachable: the first group cannot go on, nor can the others it is in.
+    // The rank of `loss` died or is unreachable: the first group cannot go on, nor can the others
+    // it is in.
     void declare_lost(const Status& loss);
     // Why the first group cannot go on; the first cause counts.
     void decide(const Status& verdict);

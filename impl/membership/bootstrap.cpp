@@ -108,8 +108,8 @@ bool still_answers(const Invitation& invitation, const JoiningRank& rank_0,
     }
 }
 
-// Of a group of all ranks of a job whose launcher serves the store: a rank that ends before is
-// missing for good.
+// True for a group of all ranks of a job whose launcher serves the store: a rank that ends before
+// is missing for good.
 bool is_of_whole_job(int size) {
     return environment("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True" &&
            environment("WORLD_SIZE").value_or("") == std::to_string(size);

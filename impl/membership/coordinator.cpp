@@ -64,7 +64,7 @@ void Coordinator::declare_absent_lost() {
     }
 }
 
-// Whoever comes, leaves or is lost may have been the last that was awaited.
+// A rank that comes, leaves or is lost may have been the last that was awaited.
 void Coordinator::note_arrivals() {
     if (all_have_come_ && !awaits_members()) std::exchange(all_have_come_, nullptr)();
 }
@@ -124,7 +124,8 @@ bool Coordinator::make_room(const Status& exhaustion) {
     if (!arbiter_.awaited().empty()) {  // it may be one of them
         Status cause = exhaustion;
         cause.rank = own_rank_;
-        cause.message = cat(own_name(), " cannot let the others in: ", exhaustion.message);
+        cause.message =
+            cat(own_name(), " cannot accept the connections of the others: ", exhaustion.message);
         arbiter_.decide(cause);
     }
     return false;
@@ -306,7 +307,7 @@ bool Coordinator::is_answered(const Suspicion& suspicion) {
     return connection != nullptr && suspicion.doubt > 0 && connection->answers >= suspicion.doubt;
 }
 
-// That rank has left, which explains its broken connections.
+// Rank `rank` has left, which explains its broken connections.
 void Coordinator::clear_suspicions(int rank) {
     const auto cleared =
         std::erase_if(suspicions_, [rank](const Suspicion& one) { return one.why.rank == rank; });
@@ -335,9 +336,10 @@ void Coordinator::declare_lost(const Status& loss) {
     departures_.start(departures_ms, 0);  // it may have been the last
 }
 
-// What the watcher of a rank's host has seen of it, again at every tick of its own. A rank that has
-// not connected to this coordinator yet has the grace for that, unless its process has ended. The
-// connection of a process that has ended may hold a goodbye still, which is read first.
+// Takes the report of the watcher of a rank's host, which comes again at every tick of the watcher.
+// A rank that has not connected to this coordinator yet has the grace for that, unless its process
+// has ended. The connection of a process that has ended may hold a goodbye still, which is read
+// first.
 void Coordinator::believe(int watcher, const Status& seen) {
     if (seen.rank < 0 || seen.rank >= size_ || !arbiter_.is_member(watcher)) return;
     const bool is_news = !arbiter_.has_left(seen.rank) && !arbiter_.is_lost(seen.rank);
@@ -399,7 +401,7 @@ bool Coordinator::ping(Connection& connection) {
 
 void Coordinator::check_liveness(Connection& connection, bool is_to_be_heard) {
     if (connection.stream->queued() > longest_queue) {
-        drop(connection.id, {TUTTI_ERR_NETWORK, -1, 0, "it does not read"});
+        drop(connection.id, {TUTTI_ERR_NETWORK, -1, 0, "it does not read its messages"});
     } else if (!is_to_be_heard || !heartbeat_clock_.is_overdue(connection.last_received)) {
         return;
     } else if (connection.rank < 0 && connection.waits) {

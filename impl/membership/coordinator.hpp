@@ -28,7 +28,7 @@ public:
     // Takes the listening descriptors. `own_rank` is the rank of this process, or nobody.
     Coordinator(net::Loop& loop, std::vector<int> listening, int own_rank, int size,
                 const Token& token, const Heartbeat& heartbeat);
-    // What the previous coordinator knew. A member that does not reconnect in time is lost.
+    // The knowledge of the previous coordinator. A member that does not reconnect in time is lost.
     struct State {
         std::vector<Endpoint> endpoints;
         std::set<int> left;
@@ -44,8 +44,8 @@ public:
 
     // Frames of that rank, as if from its connection.
     void receive(int rank, const std::string& bytes);
-    // That rank leaves all groups. The others are told before this returns, as far as possible, and
-    // those that have left before that it is known.
+    // Rank `rank` leaves all groups. The others are told before this returns, as far as possible,
+    // and those that have left before that it is known.
     void depart(int rank);
     // No connection is accepted any more; a rank that waits for the next group looks for its
     // invitation.

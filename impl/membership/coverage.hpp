@@ -16,12 +16,12 @@ public:
     // The rank that coordinates needs no word of itself; it may be no rank.
     Coverage(int size, int own_rank);
 
-    // What that rank watches from now on.
+    // Rank `rank` watches these ranks from now on.
     void set_watched(int rank, const std::vector<int>& ranks);
     [[nodiscard]] bool watches(int rank, int watched) const;
-    // Who is a member has changed.
+    // The members have changed.
     void note_change() { changed_ = true; }
-    // Of those whose watcher has changed: the rank, and its watcher or nobody.
+    // Returns each rank whose watcher has changed, and its watcher or nobody.
     template <typename IsMember>
     std::vector<std::pair<int, int>> update(IsMember&& is_member) {
         if (!std::exchange(changed_, false)) return {};
@@ -31,7 +31,7 @@ public:
         }
         return find_changes(members);
     }
-    // Nobody, while it has to speak for itself.
+    // The watcher of a rank; nobody while the rank has to speak for itself.
     [[nodiscard]] int watcher_of(int rank) const { return watchers_[static_cast<size_t>(rank)]; }
 
 private:

@@ -26,12 +26,12 @@ public:
     // `was_suspended` could not see whether they ran.
     void look(const std::function<bool(int)>& is_gone, HeartbeatClock::Clock::time_point now,
               bool was_suspended);
-    // Those that can be watched, of those that are to be.
+    // The ranks that can be watched, among the ranks that are to be.
     [[nodiscard]] const std::vector<int>& watched() const { return watched_; }
-    // Of those, who has died or has not run for too long, and not left, as far as is known here.
-    // One whose process has ended has ESRCH.
+    // The watched ranks that died or have not run for too long, and have not left, as far as is
+    // known here. One whose process has ended has ESRCH.
     [[nodiscard]] std::vector<Status> findings(HeartbeatClock::Clock::time_point now) const;
-    // Those that this rank watches shall ask the coordinator themselves.
+    // Tells the ranks that this rank watches to ask the coordinator themselves.
     void send_to_ask() const;
 
 private:

@@ -22,7 +22,7 @@ struct Invitation {
     std::vector<std::string> addresses;  // best first
     int rank = 0;                        // that coordinates, or nobody
 
-    // Of rank 0: "port token-in-hex host address,address".
+    // The invitation of rank 0: "port token-in-hex host address,address".
     [[nodiscard]] std::string text() const;
     // Throws STORE for anything else.
     static Invitation parse(const std::string& text);

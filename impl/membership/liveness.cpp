@@ -55,7 +55,7 @@ void Liveness::heard() {
     asks_ = false;
 }
 
-// Whoever answers for this rank does not hear the coordinator any more, or does not run.
+// The rank that answers for this one does not hear the coordinator any more, or does not run.
 void Liveness::ask() {
     if (!is_covered() || watcher_ == own_rank_ || asks_) return;
     asks_ = true;

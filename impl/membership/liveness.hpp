@@ -27,7 +27,7 @@ public:
     };
     Liveness(net::Loop& loop, const Heartbeat& heartbeat, int own_rank, Hooks hooks);
 
-    // What others need to watch this rank.
+    // Adds the facts that others need to watch this rank.
     void describe(Endpoint& endpoint) const;
     // All have come.
     void begin(const std::vector<Endpoint>& endpoints);

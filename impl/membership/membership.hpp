@@ -35,7 +35,7 @@ class MembershipListener {
 public:
     // The group cannot go on, and why.
     virtual void failed(const Status& cause) noexcept = 0;
-    // That rank has left of its own will.
+    // Rank `rank` has left of its own will.
     virtual void left(int /*rank*/) noexcept {}
 
 protected:

@@ -58,7 +58,7 @@ public:
 
     ~ProcessWorld() override {
         end_resources();
-        // Whoever coordinates, this one or the next, knows that this rank has left.
+        // The coordinator, this one or the next, knows that this rank has left.
         announcements_.await_bye_ack(Deadline::after_ms(leave_ms()));
         loop_->run([this] { succession_.end(); });
         rejoin_.join();
@@ -161,7 +161,7 @@ public:
     }
 
 private:
-    // Those who come to this rank as the next coordinator hear that it leaves.
+    // Ranks that come to this one as the next coordinator hear that it leaves.
     void await_members() noexcept {
         const Deadline deadline = Deadline::after_ms(leave_ms());
         const auto have_come = std::make_shared<Event>();
@@ -207,7 +207,7 @@ private:
         }  // else the next coordinator gets it
     }
 
-    // Nobody is left to ask.
+    // For when no coordinator is left to ask.
     void handle_locally(const std::string& bytes) {
         membership::FrameReader().feed(std::as_bytes(std::span(bytes)), [&](const Frame& frame) {
             if (frame.kind == Kind::Report) {

@@ -23,7 +23,7 @@ constexpr size_t most_addresses = 256;  // of a rank; those beyond are not told
 template <typename One, typename Type>
 concept A = std::same_as<std::remove_const_t<One>, Type>;
 
-// What goes over the wire of each, in this order: both ways go by the same list.
+// The fields of each type on the wire, in this order: both ways go by the same list.
 auto fields(A<Status> auto& it) {
     return std::tie(it.code, it.rank, it.system_errno, it.message);
 }

@@ -155,7 +155,7 @@ OfGroup<Status> decode_group_status(const Frame& frame);
 OfGroup<std::vector<int>> decode_ranks(const Frame& frame);
 OfGroup<Stall> decode_stall(const Frame& frame);
 
-// Of a complete frame.
+// The kind of a complete frame.
 Kind frame_kind(const std::string& frame);
 
 constexpr size_t longest_frame = 64 * 1024 * 1024;  // a roster of a third of a million ranks

@@ -24,9 +24,9 @@ public:
     // From the invitation and the connection to rank 0 follow the addresses of this rank.
     void connected(const Invitation& by, const net::Socket& connection);
 
-    // Of this rank: like rank 0's if it is on the same host.
+    // The addresses of this rank: like rank 0's if it is on the same host.
     [[nodiscard]] std::vector<std::string> own() const;
-    // Of each rank as this one sees it, in the order to try.
+    // The addresses of each rank as this one sees it, in the order to try.
     [[nodiscard]] std::vector<std::vector<std::string>> of(const std::vector<Endpoint>& endpoints,
                                                            int rank) const;
 

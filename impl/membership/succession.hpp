@@ -13,7 +13,7 @@ class Succession {
 public:
     Succession(int rank, int size) : rank_(rank), size_(size) {}
 
-    // What the rank knows when something happens; the vectors have one entry for each rank.
+    // The rank's knowledge when something happens; the vectors have one entry for each rank.
     struct Known {
         bool all_have_joined = false;
         bool is_acknowledged = false;  // this rank's goodbye

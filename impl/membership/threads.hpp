@@ -14,7 +14,7 @@ namespace tutti {
 std::shared_ptr<World> bootstrap_threads(const std::shared_ptr<Store>& store, int rank, int size,
                                          const std::string& options, const Deadline& deadline);
 
-// Of a single rank.
+// The world of a single rank.
 std::shared_ptr<World> world_of_one();
 
 }  // namespace tutti

@@ -39,7 +39,7 @@ void World::on_gone(std::function<void(int rank)> act) {
     gone_ = std::move(act);
 }
 
-// What happened before concerns it as well.
+// Earlier losses and departures concern the new group as well.
 void World::add(uint32_t group_id, Membership* group) {
     const Lock delivery(delivery_);
     groups_[group_id] = group;

@@ -27,7 +27,7 @@ public:
     [[nodiscard]] size_t count() const;
     // Whether there may be any, also one that only operations still use.
     [[nodiscard]] bool may_have_any() const { return any_.load(std::memory_order_relaxed); }
-    // What `place` lies in, to be kept while it is used; null: in none.
+    // The piece that `place` lies in, to be kept while it is used; null: it lies in none.
     [[nodiscard]] std::shared_ptr<const void> find(const void* place) const;
 
 private:
@@ -45,7 +45,7 @@ private:
     std::atomic<bool> any_{false};
 };
 
-// What an operation uses of it. Costs nothing in a program that has none.
+// Keeps the pieces that an operation uses. Costs nothing in a program that has none.
 class MemoryUse {
 public:
     MemoryUse() : is_off_(!HeldMemory::of_process().may_have_any()) {}

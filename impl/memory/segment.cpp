@@ -67,7 +67,7 @@ uint64_t random_mark() {
                        errno);
 }
 
-// What this process lacks is not the other one's fault.
+// An exhausted limit of this process is not the other one's fault.
 void check_exhaustion(const Address& address) {
     if (!is_exhaustion(errno)) return;
     throw system_error(TUTTI_ERR_OUT_OF_MEMORY,

@@ -36,7 +36,7 @@ public:
                                          std::vector<int> coordinate) const;
     // All of these: the mesh, cut into parts.
     [[nodiscard]] std::vector<std::vector<int>> parts(const std::vector<size_t>& dims) const;
-    // What the one at `coordinate` sees along these dimensions.
+    // The part that the rank at `coordinate` sees along these dimensions.
     [[nodiscard]] Layout slice(const std::vector<size_t>& dims,
                                const std::vector<int>& coordinate) const;
 

@@ -140,7 +140,7 @@ std::shared_ptr<Mesh> Mesh::from_groups(const std::vector<std::shared_ptr<Group>
     checked_ranks(ranks, first->size());
     Layout layout(shape, std::move(ranks));
     const std::vector<int> here = layout.coordinate(global_rank(*first));
-    if (here.empty()) refuse("ranks has not this rank, ", global_rank(*first));
+    if (here.empty()) refuse("this rank, ", global_rank(*first), ", is not in ranks");
     std::vector<Dim> dims;
     for (size_t dim = 0; dim < shape.size(); ++dim) {
         const auto& group = groups[dim];

@@ -54,7 +54,7 @@ public:
     [[nodiscard]] int length(int dim) const;
     // Nothing on a rank that is not in the mesh. Throws INVALID_ARGUMENT.
     [[nodiscard]] std::shared_ptr<Group> group(int dim) const;
-    // What a group that flatten() makes would be bound to. Throws INVALID_ARGUMENT.
+    // The device that a group made by flatten() would be bound to. Throws INVALID_ARGUMENT.
     [[nodiscard]] Device bound_device_for(const Device& wanted) const;
 
     [[nodiscard]] std::shared_ptr<Mesh> slice(const std::vector<std::string>& names) const;

@@ -104,7 +104,7 @@ void Messages::begin(std::unique_ptr<Kind> operation) {
     if (is_first_late) enter([](Traffic& /*traffic*/) {});  // only now that a channel has it
 }
 
-// What is to be done without the lock, and the alarm for what is late first.
+// Collects what is to be done without the lock, and first sets the alarm for the next expiry.
 void Messages::leave(Deferred& after) noexcept {
     traffic_.take(after);
     try {

@@ -62,7 +62,7 @@ public:
     [[nodiscard]] TimePoint next_expiry() const { return next_expiry_; }
     // Ends all, now and later; only the first status counts.
     void fail(const Status& status);
-    // That rank is gone.
+    // Rank `peer` is gone.
     void fail(int peer, const Status& status);
 
     // Ranks whose loss only this engine can report to waiting operations.

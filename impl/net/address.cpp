@@ -35,8 +35,9 @@ std::string resolver_text(int result) {
     return gai_strerror(result);
 }
 
-// What the resolver says where it has no descriptor or no memory is anything, "temporary failure"
-// among others; so the system is asked. The errno, or 0 if it is something else.
+// The errno of an exhausted limit, or 0 if the resolver failed for another reason. Without a
+// descriptor or memory the resolver may report anything, "temporary failure" among others; so the
+// system is asked.
 int exhaustion_behind(int result) {
     if (result == EAI_MEMORY) return ENOMEM;
     if (result == EAI_SYSTEM && is_exhaustion(errno)) return errno;
@@ -45,7 +46,7 @@ int exhaustion_behind(int result) {
     return probe.valid() || !is_exhaustion(errno) ? 0 : errno;
 }
 
-// Else the resolver asks a name server for it, even for localhost.
+// For a name that the file does not have the resolver asks a name server, even for localhost.
 bool hosts_file_knows(const std::string& name) {
     std::ifstream file("/etc/hosts");
     for (std::string line; std::getline(file, line);) {

@@ -39,8 +39,8 @@ struct Address {
 // failure that may pass (EAI_AGAIN) is told there and gives an empty list and its reason instead.
 std::vector<Address> resolve(const Endpoint& endpoint, std::string* temporary = nullptr);
 
-// Those of numeric hosts, in their order. What is none is left out, as is a link-local address of
-// an interface that is not here.
+// The addresses of numeric hosts, in their order. A host that is no address is left out, as is a
+// link-local address of an interface that is not here.
 std::vector<Address> numeric_addresses(std::span<const std::string> hosts, int port);
 
 constexpr int highest_port = 65535;

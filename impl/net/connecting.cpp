@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t first_pause_ms = 5;
 constexpr int64_t longest_pause_ms = 300;
-// What an address gets before the next one is tried beside it.
+// The time that an address gets before the next one is tried beside it.
 constexpr int64_t head_start_ms = 100;
 // With several addresses a round ends after this, and another one resolves the name anew.
 constexpr int64_t longest_round_ms = 5'000;
@@ -94,7 +94,7 @@ private:
         }
     }
 
-    // What this process lacks it lacks for every address, and waiting does not bring it.
+    // A limit that this process has reached stops every address, and waiting does not help.
     void cannot_start(const Address& address, int number) {
         if (running_.empty() && is_exhaustion(number))
             throw system_error(TUTTI_ERR_NETWORK, what_, number);

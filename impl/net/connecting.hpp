@@ -12,7 +12,7 @@
 
 namespace tutti::net {
 
-// What the attempts have met so far.
+// The results of the attempts so far.
 struct Attempts {
     std::vector<std::string> reasons;  // "10.0.0.1: Connection refused (ECONNREFUSED)"
     int last_errno = 0;

@@ -7,15 +7,15 @@
 
 namespace tutti::net {
 
-// Those of all interfaces that are up: loopback last, link-local ones only where an interface has
-// nothing else.
+// The addresses of all interfaces that are up: loopback last, link-local ones only where an
+// interface has nothing else.
 std::vector<std::string> addresses_of_this_host();
 
-// Those of the interface that has this address, which comes first; it alone if none has it.
+// The addresses of the interface that has this address, which comes first; it alone if none has it.
 std::vector<std::string> addresses_beside(const std::string& address);
 
-// Those of the interfaces in a comma list, in its order. INVALID_ARGUMENT naming `variable` for an
-// empty name, or one that no interface here has that is up and has an address.
+// The addresses of the interfaces in a comma list, in its order. INVALID_ARGUMENT naming `variable`
+// for an empty name, or one that no interface here has that is up and has an address.
 std::vector<std::string> addresses_of_interfaces(const std::string& names,
                                                  const std::string& variable);
 

@@ -70,7 +70,7 @@ struct Loop::State {
             &wake);
     }
 
-    // What libuv returns.
+    // Returns libuv's result.
     int open() {
         const Opening opening;
         int result = uv_loop_init(&loop);
@@ -160,7 +160,7 @@ bool Loop::on_thread() const {
 void Loop::let_gather(bool gather) {
     TUTTI_ASSERT(on_thread());
     if (gather == state_->gathers) return;
-    // What the program has chosen for its threads stays. 0: this thread.
+    // A policy that the program has chosen for its threads stays. 0: this thread.
     const int from = gather ? SCHED_OTHER : SCHED_BATCH;
     const int to = gather ? SCHED_BATCH : SCHED_OTHER;
     const sched_param none{};

@@ -47,7 +47,7 @@ private:
     static constexpr size_t largest_chunk = size_t{1} << 20;
 
     std::byte* take_chunk(size_t size) {
-        // What is large stands alone, and the chunk that is in use stays so.
+        // A large piece gets a chunk of its own, and the chunk that is in use stays so.
         const bool alone = size > chunk_ / 2;
         chunks_.push_back(std::make_unique_for_overwrite<std::byte[]>(alone ? size : chunk_));
         std::byte* place = chunks_.back().get();

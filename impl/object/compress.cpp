@@ -18,7 +18,7 @@ namespace tutti {
 
 namespace {
 
-// Of a call that cannot fail but for want of memory.
+// For a zstd call that fails only for want of memory.
 size_t sure(size_t result) {
     if (ZSTD_isError(result) == 0) return result;
     if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation) throw std::bad_alloc();

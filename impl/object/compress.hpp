@@ -18,7 +18,7 @@ bool is_compressed(std::span<const std::byte> message);
 // Bytes after level 1, without a frame's frills: what a sample tells of the whole.
 size_t compressed_size(std::span<const std::byte> sample);
 
-// What is written to it goes on to the sink as one frame.
+// Writes its input to the sink, compressed as one frame.
 class Compressor : public Sink {
 public:
     // All of it, or, of what is long, one part in object_limits::compressed_parts.

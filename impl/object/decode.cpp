@@ -13,7 +13,7 @@ namespace tutti {
 
 namespace {
 
-// Whoever holds the message decides whether strings may stay in it: they want a NUL behind them,
+// The owner of the message decides whether strings may stay in it: they want a NUL behind them,
 // which is written there as soon as the byte it replaces has been read.
 enum class Strings { Stay, Copied };
 

@@ -15,7 +15,7 @@ namespace tutti {
 
 namespace {
 
-// What an element is in memory, and how it becomes a value of a list and returns.
+// How an element lies in memory, and how it becomes a value of a list and returns.
 template <typename Number>
 struct Integer {
     using Element = Number;

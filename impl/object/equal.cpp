@@ -20,7 +20,7 @@ bool same_array(const Array& a, const Array& b, size_t count) {
            same_bytes(a.data, b.data, count * element_size(a.dtype));
 }
 
-// Of two nodes without what they contain.
+// Compares two nodes without their contents.
 bool same_node(const Node& a, const Node& b) {
     if (a.kind() != b.kind() || a.size() != b.size()) return false;
     switch (a.kind()) {
@@ -54,7 +54,7 @@ public:
     }
 
 private:
-    // What lists and maps contain is left for later.
+    // The contents of lists and maps are compared later.
     bool meet(size_t node_a, size_t node_b) {
         if (!same_node(a_[node_a], b_[node_b])) return false;
         if (a_[node_a].extent() > 1) open_.emplace_back(node_a, node_b);

@@ -49,7 +49,7 @@ enum Tag : uint8_t {
 constexpr int8_t timestamp = -1;
 constexpr int8_t array = 84;
 
-// Of an array, in front of its shape: dtype, dimensions, padding, 0.
+// The header of an array, in front of its shape: dtype, dimensions, padding, 0.
 constexpr size_t array_header = 4;
 // The elements of an array begin at a multiple of this from the beginning of the message.
 constexpr size_t array_alignment = 8;

@@ -39,7 +39,8 @@ private:
         size_t count = 0;  // values so far, keys too
     };
 
-    // What stands in front of a value or key; returns the end of the list or map when it is cut.
+    // Writes the separator before a value or key; returns the end of the list or map when it is
+    // cut.
     size_t separate(size_t node) {
         Open& last = open_.back();
         if (node == last.end) return node;

@@ -6,11 +6,11 @@
 
 namespace tutti::object_limits {
 
-// Of one value: nodes are numbered with 32 bits.
+// The nodes of one value, which are numbered with 32 bits.
 constexpr size_t nodes = UINT32_MAX;
-// Of an array, as NumPy has it.
+// The dimensions of an array, as NumPy has it.
 constexpr int dimensions = 64;
-// What MessagePack's headers can count: bytes, values of a list, pairs of a map.
+// The counts of MessagePack's headers: bytes, values of a list, pairs of a map.
 constexpr size_t encoded_count = UINT32_MAX;
 // Lists of other than scalars, and maps, that have more than this get an index.
 constexpr size_t unindexed = 8;

@@ -19,14 +19,14 @@ void pack(const Object& object, const ObjectSettings& settings, std::string& out
 
 // Throw INVALID_ARGUMENT with the byte where it goes wrong.
 
-// Of a message that the object may keep, with one more byte behind it.
+// Unpacks a message that the object may keep, with one more byte behind it.
 std::shared_ptr<const Object> unpack(std::span<std::byte> message,
                                      const std::shared_ptr<const void>& memory,
                                      const ObjectSettings& settings);
 // Bytes and arrays stay in the message if it is not compressed; it outlives the object then.
 std::shared_ptr<const Object> unpack_borrowed(std::span<const std::byte> message,
                                               const ObjectSettings& settings);
-// Of a message in memory of the caller, copied.
+// Unpacks a copy of a message in memory of the caller.
 std::shared_ptr<const Object> unpack_copied(std::span<const std::byte> message,
                                             const ObjectSettings& settings);
 

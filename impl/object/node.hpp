@@ -48,7 +48,7 @@ public:
     }
     void close(uint64_t size, uint64_t extent) { *this = Node(kind(), size, extent); }
 
-    // Of a bool, an integer, a timestamp (seconds).
+    // The bits of a bool, an integer, a timestamp (seconds).
     [[nodiscard]] uint64_t bits() const { return word_; }
     [[nodiscard]] double real() const { return std::bit_cast<double>(word_); }
     [[nodiscard]] const void* memory() const { return std::bit_cast<const void*>(word_); }

@@ -46,8 +46,9 @@ private:
     friend class Builder;
     Object() = default;
 
-    // Of a large list: where its values are, counted from the list. Of a large map: a hash table of
-    // where its keys are, counted likewise; 0 is an empty place, and their number a power of 2.
+    // The index of a large list: where its values are, counted from the list. The index of a large
+    // map: a hash table of where its keys are, counted likewise; 0 is an empty place, and their
+    // number a power of 2.
     struct Index {
         uint32_t node = 0;
         std::vector<uint32_t> places;

@@ -13,7 +13,8 @@ enum class CpuLevel : int { Baseline = 0, Avx2 = 1, Avx512 = 2 };
 
 CpuLevel best_cpu_level();
 
-// What TUTTI_CPU asks for, but never above `best`; INVALID_ARGUMENT if it is no such name.
+// The level that TUTTI_CPU asks for, but never above `best`; INVALID_ARGUMENT if it is no such
+// name.
 CpuLevel choose_cpu_level(const std::optional<std::string>& wanted, CpuLevel best);
 
 // A level above best_cpu_level() may be looked up, not run.

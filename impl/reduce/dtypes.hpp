@@ -1,4 +1,4 @@
-// What the dtypes of types.h are called and how large they are. Plain data.
+// The names and sizes of the dtypes of types.h. Plain data.
 #pragma once
 
 #include <cstddef>

@@ -15,8 +15,8 @@ namespace tutti {
 
 class ExactSums {
 public:
-    // Of nothing yet. The dtype is of floating point or complex. Numbers of hostile sizes take
-    // 0.6 KiB each, so work a piece at a time.
+    // The sum of nothing yet. The dtype is of floating point or complex. Numbers of hostile sizes
+    // take 0.6 KiB each, so work a piece at a time.
     ExactSums(size_t count, tutti_dtype dtype);
 
     // Adds `count` elements; any alignment.
@@ -33,8 +33,8 @@ private:
     size_t numbers_;
     size_t leading_per_number_;
     std::vector<double> leading_;
-    // What the leading doubles do not hold. Not asked for a number whose first one is no finite
-    // number: that is the sum, whatever else was added.
+    // The parts that the leading doubles do not hold. Not asked for a number whose first double is
+    // not finite: that is the sum, whatever else was added.
     std::map<size_t, Superaccumulator> rest_;
 };
 

@@ -14,7 +14,7 @@ namespace {
 template <size_t bytes>
 using Doubles = Lanes<double, bytes>;
 
-// What stands in one vector of float32, as doubles.
+// The numbers of one vector of float32, as doubles.
 template <size_t bytes>
 struct DoublePair {
     Doubles<bytes> low;
@@ -24,7 +24,7 @@ struct DoublePair {
 template <size_t bytes>
 inline Doubles<bytes> wider(Lanes<float, bytes / 2> x) {
 #if defined(__AVX512F__)
-    // Of the other form gcc 12 makes three instructions.
+    // For the other form gcc 12 makes three instructions.
     if constexpr (bytes == 64) return _mm512_maskz_cvtps_pd(0xff, x);
 #endif
     return __builtin_convertvector(x, Doubles<bytes>);

@@ -1,4 +1,4 @@
-// What is done to a pair of vectors: one struct per kind of operation, for sweep(). Part of the
+// The operations on a pair of vectors: one struct per kind of operation, for sweep(). Part of the
 // kernels: sweep.hpp says what that means. Any thread.
 #pragma once
 

@@ -1,8 +1,8 @@
-// What a reduction does to two pieces of memory: dtype x op, with the best kernels this processor
-// has. The same bits come out on every processor, whatever the alignment and the count, and
-// op(a, b) is op(b, a) to the last bit (README.md says how), provided that the calling threads have
-// the same floating-point environment (rounding, flushing of subnormals). Any thread; touches the
-// memory it is given and nothing else.
+// Reduces two pieces of memory: dtype x op, with the best kernels this processor has. The same bits
+// come out on every processor, whatever the alignment and the count, and op(a, b) is op(b, a) to
+// the last bit (README.md says how), provided that the calling threads have the same floating-point
+// environment (rounding, flushing of subnormals). Any thread; touches the memory it is given and
+// nothing else.
 #pragma once
 
 #include <cstddef>

@@ -62,8 +62,8 @@ public:
     void make_reproducible() { is_reproducible_ = true; }
     [[nodiscard]] bool is_reproducible() const { return is_reproducible_; }
 
-    // What the ranks of a call compare: the number of a built-in op; for any PREMUL_SUM 8, for each
-    // rank has its factor; for a user's function a mark of its name.
+    // The number by which the ranks of a call compare their ops: that of a built-in op; for any
+    // PREMUL_SUM 8, for each rank has its factor; for a user's function a mark of its name.
     [[nodiscard]] uint32_t fingerprint() const;
 
     // Numbers of ops that callers made start here: 0, 1, generation (15 bits), place (15 bits), so

@@ -30,7 +30,7 @@ struct LanesOf {
 template <typename T, size_t bytes>
 using Lanes = typename LanesOf<T, bytes>::Type;
 
-// What is loaded and stored; an operation looks at it as its own lanes with as().
+// The bytes that are loaded and stored; an operation looks at them as its own lanes with as().
 template <size_t bytes>
 using Raw = Lanes<uint8_t, bytes>;
 

@@ -1,5 +1,5 @@
-// What a child says to its parent when its function returns, in memory that both share. The child
-// writes, the parent reads once the child has ended. Plain data: no locks, no pointers.
+// The report of a child to its parent when its function returns, in memory that both share. The
+// child writes, the parent reads once the child has ended. Plain data: no locks, no pointers.
 #pragma once
 
 #include <array>

@@ -38,8 +38,8 @@ std::string store_host() {
 // A rank that others saw die is seen dead by its parent moments later.
 constexpr int64_t dying_ms = 1'000;
 
-// What the parent has read ahead of its standard input is not the child's, and several processes
-// that read one input get pieces of it.
+// Text that the parent has read ahead of its standard input is not the child's, and several
+// processes that read one input get pieces of it.
 void empty_standard_input() noexcept {
     ::__fpurge(stdin);
     const int nothing = ::open("/dev/null", O_RDONLY);
@@ -57,7 +57,7 @@ void set_variables(int rank, int count, int port) {
     for (const char* name : {"WORLD_SIZE", "LOCAL_WORLD_SIZE"}) set(name, std::to_string(count));
     set("MASTER_ADDR", store_host());
     set("MASTER_PORT", std::to_string(port));
-    // Of this address alone: a function that chooses another one serves there itself.
+    // For this address alone: a function that chooses another one serves there itself.
     set("TUTTI_STORE_SERVED_AT", cat(store_host(), ":", port));
     ::unsetenv("TORCHELASTIC_USE_AGENT_STORE");
 }
@@ -118,8 +118,8 @@ private:
         return shared_[rank].returned && !(child.ending && child.ending->by_signal);
     }
 
-    // Who failed first, if anyone has: of all that are dead or dying now, for those that fail
-    // because of another's death may be seen first.
+    // The rank that failed first, if any has: looked for among all that are dead or dying now,
+    // since a rank that fails because of another's death may be seen first.
     std::optional<int> first_failure() {
         std::vector<int> suspects;
         bool any = false;

@@ -28,7 +28,7 @@ class Spawn {
 public:
     // Starts all or none. Needs a process in which nothing of tutti runs.
     explicit Spawn(const Plan& plan);
-    // Whoever still runs is killed.
+    // Kills the children that still run.
     ~Spawn();
     Spawn(const Spawn&) = delete;
     Spawn& operator=(const Spawn&) = delete;

@@ -17,7 +17,7 @@ class FileTable {
 public:
     // Makes the file if it is not there. world_size -1: not fixed; rank -1: none is taken.
     FileTable(const std::string& path, int world_size, const WaitLimit& limit, int rank = -1);
-    // Of `world_size`, the last one removes the file.
+    // If `world_size` is fixed, the last of the ranks removes the file.
     ~FileTable();
     FileTable(const FileTable&) = delete;
     FileTable& operator=(const FileTable&) = delete;
@@ -25,7 +25,7 @@ public:
     [[nodiscard]] const std::string& path() const { return path_; }  // absolute
 
     using Look = std::function<bool(const Table&)>;
-    // What `look` says of the table as it is now.
+    // Returns what `look` says of the table as it is now.
     bool read(const WaitLimit& limit, const Look& look);
     // Looks again until `look` says yes; false if the wait was over first.
     bool read_until(const WaitLimit& limit, const Look& look);

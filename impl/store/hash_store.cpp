@@ -10,8 +10,8 @@ namespace {
 
 constexpr const char* name_in_errors = "hash store";
 
-// Somebody at a barrier. Whoever comes last marks the others, so that they need not find the count,
-// which may be deleted by then.
+// A caller at a barrier. The caller that comes last marks the others, so that they need not find
+// the count, which may be deleted by then.
 struct Waiter {
     const std::string& key;
     int64_t world_size;

@@ -1,5 +1,5 @@
-// What a launcher tells the ranks of its job that still meet at its store: another rank has ended
-// with exit code 0. They would wait for it. Any thread.
+// The word of a launcher to the ranks of its job that still meet at its store: another rank has
+// ended with exit code 0. They would wait for it. Any thread.
 #pragma once
 
 #include <optional>

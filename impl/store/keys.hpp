@@ -1,4 +1,4 @@
-// What all stores say about keys and counters: limits, their text in messages, common errors. Any
+// Keys and counters, alike for all stores: limits, their text in messages, common errors. Any
 // thread.
 #pragma once
 
@@ -24,8 +24,8 @@ void check_barrier(const std::string& key, int64_t world_size, const StoreLimits
 std::string key_text(const std::string& key);
 std::string keys_text(Store::Keys keys);
 
-// Of a wait that is over. TIMEOUT: `get of key "a" at the hash store: timed out`; ABORTED if it was
-// interrupted.
+// Ends a call whose wait is over. TIMEOUT: `get of key "a" at the hash store: timed out`; ABORTED
+// if it was interrupted.
 [[noreturn]] void fail_wait(std::string_view operation, Store::Keys keys, std::string_view where,
                             const WaitLimit& limit);
 // QUEUE_EMPTY: `queue_pop of key "a" at the hash store: the queue is empty`.

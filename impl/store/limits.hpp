@@ -8,10 +8,10 @@
 
 namespace tutti {
 
-// What a server takes; its clients are told and keep it. The defaults are every store's.
+// The limits of a server; its clients are told and keep them. The defaults are every store's.
 struct StoreLimits {
-    // Of a key as the caller gives it, prefixes included. On the wire and in files "/" comes
-    // before it.
+    // The length of a key as the caller gives it, prefixes included. On the wire and in files "/"
+    // comes before it.
     size_t key_bytes = 8 * 1024;
     size_t value_bytes = size_t{1} << 30;
     size_t keys_per_request = 128 * 1024;
@@ -27,7 +27,7 @@ struct StoreLimits {
 
 namespace store_limits {
 
-// Of making a store and of its calls, unless the caller says otherwise.
+// For making a store and for its calls, unless the caller says otherwise.
 constexpr int64_t default_timeout_ms = 300'000;
 
 // The most that a server can be told to take.
@@ -37,19 +37,19 @@ constexpr size_t most_keys_per_request = size_t{1} << 24;
 constexpr size_t most_connections = size_t{1} << 24;
 constexpr size_t most_memory_bytes = size_t{1} << 50;
 
-// What PyTorch's server takes, with libuv; without, it has no limits.
+// The limits of PyTorch's server over libuv; without libuv it has none.
 constexpr StoreLimits pytorch = {
     .key_bytes = 8 * 1024 - 1, .value_bytes = size_t{8} << 20, .keys_per_request = 128 * 1024};
 
-// Of a key of the protocol's own.
+// The length of a key of the protocol's own.
 constexpr size_t own_key_bytes = 128;
-// What a key or a value costs beside its bytes.
+// The memory that a key or a value costs beside its bytes.
 constexpr size_t entry_overhead = 128;
-// Of a counter's value, at most.
+// The length of a counter's value, at most.
 constexpr size_t number_text_bytes = 20;
 // Answers are handed to the socket when this much has gathered, at the latest.
 constexpr size_t gathered_answer_bytes = size_t{64} << 10;
-// What each client may hold of half a request though the server is full.
+// The bytes of half a request that each client may hold though the server is full.
 constexpr size_t admitted_bytes = size_t{64} << 10;
 // A client that asks for more while this much of earlier answers is unread is cut off.
 constexpr size_t unread_answer_bytes = size_t{64} << 20;
@@ -62,7 +62,7 @@ constexpr size_t refusals_remembered = 256;
 
 // How often a file is opened anew that was removed or replaced by the time it was locked.
 constexpr int file_openings = 100;
-// What a key in a file may have in front of it, of ours.
+// The length of the prefix that tutti may put before a key in a file.
 constexpr size_t file_key_overhead = 64;
 
 // A connection that was found sound is believed to be for so long, before what has no answer is

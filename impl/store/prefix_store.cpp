@@ -48,7 +48,7 @@ public:
         for (const auto& [key, value] : pairs) prefixed.emplace_back(prefix_ + key, value);
         store_->multi_set(prefixed, deadline);
     }
-    // Of the whole store: no protocol counts the keys of a prefix.
+    // The number of keys of the whole store: no protocol counts the keys of a prefix.
     int64_t num_keys(const Deadline& deadline) override { return store_->num_keys(deadline); }
 
     std::vector<std::string> list_keys(const Deadline& deadline) override {

@@ -49,7 +49,7 @@ void Responder::begin(StoreClient& client, const Request& request) {
     if (!client.validated) {
         if (request.query != Query::Validate ||
             request.number != int64_t{protocol::validation_magic})
-            throw Error(TUTTI_ERR_STORE, "it did not begin as clients of PyTorch 2 do");
+            throw Error(TUTTI_ERR_STORE, "it did not send the handshake of PyTorch 2");
         client.validated = true;
         return;
     }
@@ -245,7 +245,7 @@ void Responder::hold(StoreClient& client, size_t bytes) noexcept {
     client.held = bytes;
 }
 
-// What is small is let in, so that a full server can still be read and emptied.
+// Small requests are let in, so that a full server can still be read and emptied.
 void Responder::admit(StoreClient& client) noexcept {
     if (client.held <= store_limits::admitted_bytes || held() <= limits_.memory_bytes) return;
     try {

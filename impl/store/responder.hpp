@@ -1,5 +1,5 @@
-// What the server of a TCP store answers to which request: the table, and who waits for what. Knows
-// clients by what they have said and are to be told, and no sockets. One thread.
+// The answers of a TCP store's server: the table, and who waits for what. Knows clients by what
+// they have said and are to be told, and no sockets. One thread.
 #pragma once
 
 #include <deque>

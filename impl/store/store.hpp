@@ -42,7 +42,7 @@ public:
     virtual std::vector<std::string> multi_get(Keys keys, const WaitLimit&) = 0;
     virtual void multi_set(Pairs pairs, const Deadline&) = 0;
     virtual int64_t num_keys(const Deadline&) = 0;
-    // Those that this handle can name, in no order.
+    // The keys that this handle can name, in no order.
     virtual std::vector<std::string> list_keys(const Deadline&) = 0;
 
     // Queues are apart from values, but check and wait find those that are not empty.
@@ -80,7 +80,7 @@ public:
     void set_timeout_ms(int64_t timeout_ms) { timeout_ms_ = timeout_ms; }
     [[nodiscard]] Deadline default_deadline() const { return Deadline::after_ms(timeout_ms_); }
 
-    // What ends a call on this handle when the handle is interrupted; for its WaitLimit.
+    // The object that ends a call on this handle when the handle is interrupted; for its WaitLimit.
     [[nodiscard]] std::shared_ptr<Interruption> interruption() { return interruptible_.current(); }
     // Ends every call that was given it before: ABORTED.
     void interrupt() {

@@ -19,10 +19,10 @@ public:
     // A value or a queue that is not empty.
     [[nodiscard]] bool has(const std::string& key) const;
     [[nodiscard]] bool has_all(Store::Keys keys) const;
-    // Of values alone.
+    // The number of values; queues do not count.
     [[nodiscard]] size_t size() const { return values_.size(); }
     [[nodiscard]] std::vector<std::string> keys() const;
-    // What it holds, about; and what a value would add to that.
+    // About how many bytes it holds, and how many a value would add.
     [[nodiscard]] size_t bytes() const { return bytes_; }
     [[nodiscard]] size_t growth(const std::string& key, size_t value_bytes) const;
 

@@ -35,7 +35,7 @@ TcpClient::Turn::~Turn() {
     client_.turn_over_.notify_one();
 }
 
-// What can fail before a dialogue does so here: in the middle it would cost the connection.
+// Failures that can come before a dialogue come here: in the middle they would cost the connection.
 void TcpClient::begin(const StoreCall& call) const {
     if (call.limit.interrupted()) fail_wait(call.operation, call.keys, where_, call.limit);
     try {
@@ -60,8 +60,9 @@ void TcpClient::refresh_command(const StoreCall& call) {
     if (command_ == nullptr) command_ = connect(call.limit);
 }
 
-// What has no answer would be lost on a connection that the server has closed. Whether it is closed
-// is looked at once in a while; what is lost in between is reported by the next call.
+// A request that has no answer would be lost on a connection that the server has closed. Whether it
+// is closed is looked at once in a while; a request that is lost in between is reported by the next
+// call.
 void TcpClient::send_only(const StoreCall& call, const std::string& message,
                           const std::string& behind) {
     command(call, [&](TcpConnection& connection) {

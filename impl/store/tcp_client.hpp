@@ -15,7 +15,7 @@
 
 namespace tutti {
 
-// What a call says about itself when it fails.
+// The description of a call, for its failure.
 struct StoreCall {
     const char* operation;
     Store::Keys keys;
@@ -105,8 +105,9 @@ private:
     Condition turn_over_;
     bool command_busy_ TUTTI_GUARDED_BY(mutex_) = false;
     std::vector<std::unique_ptr<TcpConnection>> idle_ TUTTI_GUARDED_BY(mutex_);
-    // Whose turn it is: the connection, and what was sent without an answer on those before it and
-    // may be lost, which the next flush tells, with the reason of the last.
+    // Owned by the call whose turn it is: the connection, and the unanswered requests on the
+    // connections before it. They may be lost, which the next flush tells, with the reason of the
+    // last.
     std::unique_ptr<TcpConnection> command_;
     Unconfirmed lost_;
     std::string lost_reason_;

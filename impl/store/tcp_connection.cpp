@@ -110,7 +110,7 @@ void TcpConnection::await_confirmations(const WaitLimit& limit) {
         receive(1, limit);
         const auto answer = static_cast<uint8_t>(received_.front());
         if (answer != protocol::check_ready && answer != protocol::check_not_ready)
-            throw Error(TUTTI_ERR_STORE, "the server sent what nobody asked for");
+            throw Error(TUTTI_ERR_STORE, "the server sent an unsolicited reply");
         received_.remove_prefix(1);
     }
 }
@@ -236,7 +236,8 @@ bool TcpConnection::wait(const std::string& request, size_t values, const WaitLi
     try {
         await_first_byte(limit);
         if (read_byte(limit) != protocol::wait_over)
-            throw Error(TUTTI_ERR_STORE, "the server broke off a wait that nobody called off");
+            throw Error(TUTTI_ERR_STORE,
+                        "the server cancelled a wait that this client had not cancelled");
         return true;
     } catch (const Error& error) {
         const tutti_status code = error.status().code;
@@ -274,7 +275,8 @@ std::optional<std::string> TcpConnection::wait_and_pop(const std::string& key,
                                     .take();
     in_time = wait(request, 0, limit);
     if (in_time) return read_popped(limit);
-    // What was popped for us in the last moment is ours, so its answer is waited for.
+    // A value that was popped for this client in the last moment is this client's, so its answer is
+    // waited for.
     const Deadline last_word = Deadline::after_ms(store_limits::last_word_ms);
     std::optional<std::string> value;
     uint8_t answer = read_byte(last_word);

@@ -36,7 +36,7 @@ public:
     // Only such a server holds back what is sent behind a wait until the wait is over, and answers
     // GET for a key that is not there: requests to it may be sent in one piece.
     [[nodiscard]] bool server_is_tutti() const { return server_is_tutti_; }
-    // What the server takes: one of tutti says so, one of PyTorch has them built in.
+    // The limits of the server: one of tutti tells them, those of PyTorch are built in.
     [[nodiscard]] const StoreLimits& limits() const { return limits_; }
     // By which a server of tutti knows this connection; nobody else has it.
     [[nodiscard]] const std::string& name() const { return name_; }
@@ -44,8 +44,8 @@ public:
     [[nodiscard]] const net::Address& remote() const { return remote_; }
 
     void send(const std::string& message, const WaitLimit& limit);
-    // What was sent has no answer of its own: it may be lost if the connection breaks before the
-    // next answer.
+    // The request that was sent has no answer of its own: it may be lost if the connection breaks
+    // before the next answer.
     void note_unconfirmed(const char* operation, const std::string& key);
     uint8_t read_byte(const WaitLimit& limit);
     uint32_t read_number32(const WaitLimit& limit);
@@ -60,7 +60,7 @@ public:
     // over first: the answer is read later, and the connection is as good as before.
     bool confirm(const WaitLimit& limit);
 
-    // True if the server has closed an idle connection, or sent what nobody asked for.
+    // True if the server has closed an idle connection, or sent an unsolicited reply.
     [[nodiscard]] bool broken() const {
         if (confirmations_due_ > 0) return false;  // what comes is expected
         return !received_.empty() || socket_.readable();

@@ -157,7 +157,7 @@ private:
         recount(connection);
     }
 
-    // Whoever got answers; that may be others than the one who sent.
+    // Sends to every client that got answers; these may be others than the one who asked.
     void send_all() noexcept {
         while (StoreClient* client = responder_.next_touched()) {
             auto& connection = static_cast<Connection&>(*client);

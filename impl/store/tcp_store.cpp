@@ -21,7 +21,7 @@ using protocol::Writer;
 constexpr size_t large_value_bytes = size_t{64} << 10;
 constexpr auto pause_after_a_loss = std::chrono::milliseconds(5);
 
-// What a handle knows of where its server is.
+// The place of a handle's server.
 struct ServerPlace {
     std::string host;                    // as it was given
     std::vector<std::string> addresses;  // numeric

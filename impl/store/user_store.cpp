@@ -54,7 +54,7 @@ struct Given {
     }
 };
 
-// What handles share.
+// State that handles share.
 class Opened {
 public:
     Opened(const tutti_store_table& with_table, void* opened)

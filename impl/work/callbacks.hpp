@@ -23,9 +23,9 @@ struct Callback {
 
 class Callbacks {
 public:
-    // Those of the program, which may take any time.
+    // Callbacks of the program, which may take any time.
     static Callbacks& of_program();
-    // Those of this library, which only work, and wait for nobody.
+    // Callbacks of this library, which only work, and wait for nobody.
     static Callbacks& of_library();
 
     // Throws OUT_OF_MEMORY if the system has no thread to give.

@@ -9,14 +9,14 @@ public:
     StreamEvent(const StreamEvent&) = delete;
     StreamEvent& operator=(const StreamEvent&) = delete;
 
-    // What is enqueued on the stream from now on waits for it; the caller does not. Throws.
+    // Later work on the stream waits for this event; the caller does not. Throws.
     virtual void hold(void* stream) const = 0;
 
 protected:
     StreamEvent() = default;
 };
 
-// Of what nothing moves for: nobody needs to wait.
+// The event of an operation that moves nothing: no stream needs to wait.
 class NoStreamEvent final : public StreamEvent {
 public:
     void hold(void* /*stream*/) const override {}

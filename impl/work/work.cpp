@@ -33,7 +33,7 @@ std::shared_ptr<const StreamEvent> Work::stream_end() const {
 void Work::finish(Status status, int source) noexcept {
     if (ending_.exchange(true)) return;
     if (!status.ok() && describe_) status.message = cat(describe_(), ": ", status.message);
-    // Whoever waits may free this work as soon as it is finished; this goes after that.
+    // A waiting thread may free this work as soon as it is finished; `settled` goes after that.
     const std::shared_ptr<void> settled = settle(status);
     std::vector<std::shared_ptr<Waiter>> waiters;
     std::vector<std::unique_ptr<Callback>> callbacks;

@@ -21,7 +21,7 @@
 
 namespace tutti {
 
-// What an operation received for its caller to take.
+// The data that an operation received for its caller to take.
 class Results {
 public:
     virtual ~Results() = default;
@@ -29,7 +29,7 @@ public:
 
 class Work {
 public:
-    // What the operation is, for the message of a failure; asked only then.
+    // Describes the operation in the message of a failure; asked only then.
     using Describe = std::function<std::string()>;
 
     // `operation` is a literal: "all_reduce".
@@ -73,7 +73,7 @@ public:
     void keep(std::shared_ptr<const void> resource);
 
     [[nodiscard]] const char* operation() const { return operation_; }
-    // Of a collective: which one of its group it is, from 1 on; else 0.
+    // For a collective: which one of its group it is, from 1 on; else 0.
     void set_sequence_number(uint64_t sequence_number);
     [[nodiscard]] uint64_t sequence_number() const;
     // From its making to its end; nothing before.
@@ -87,7 +87,7 @@ protected:
     // Once, when it ends, on the thread that finishes it and before anybody learns of it: how it
     // ended may be said otherwise. What is returned goes once all who wait have been woken.
     virtual std::shared_ptr<void> settle(Status& /*status*/) noexcept { return nullptr; }
-    // What a thread that waits has to poll; null: nothing. The same from its making on.
+    // The progress that a waiting thread has to poll; null: nothing. The same from its making on.
     [[nodiscard]] virtual std::shared_ptr<Progress> progress() const { return nullptr; }
 
 private:

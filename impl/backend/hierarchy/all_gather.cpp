@@ -8,7 +8,7 @@ namespace tutti::hierarchy {
 
 namespace {
 
-// What this rank's lane carries, in both directions.
+// Exchanges the pieces of this rank's lane, in both directions.
 void across(const CallContext& context, int lanes, std::span<const Bytes> outputs) {
     const Hosts& hosts = context.hosts;
     std::vector<Joined> blocks;
@@ -26,7 +26,7 @@ void across(const CallContext& context, int lanes, std::span<const Bytes> output
     }
 }
 
-// What came from one host goes to all ranks of this one.
+// Gives the pieces that came from one host to all ranks of this one.
 void spread(const CallContext& context, int host, int lanes, std::span<const Bytes> outputs,
             bool is_whole) {
     if (lanes == 1) {

@@ -6,7 +6,7 @@ namespace tutti::hierarchy {
 
 namespace {
 
-// What a rank brings that is alone on its host.
+// The contribution of a rank that is alone on its host.
 void bring_alone(ConstBytes input, Bytes output, const Reduction& reduction) {
     if (!reduction.is_partial) return reduction.begin(output, input);
     const Block room(reduction.changes_input() ? input.size() : 0);

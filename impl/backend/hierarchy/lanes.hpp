@@ -41,7 +41,7 @@ inline size_t rows(const Hosts& hosts, int host, int lanes) {
     return (hosts.on(host).size() + length - 1) / length;
 }
 
-// That host's pieces, in rank order. If all pieces are contiguous, on all ranks, those of
+// The pieces of that host, in rank order. If all pieces are contiguous, on all ranks, the pieces of
 // consecutive ranks are one.
 template <typename Byte>
 std::vector<std::span<Byte>> runs(const Hosts& hosts, int host, bool is_whole,

@@ -35,7 +35,7 @@ private:
         return column(hosts_, host, lane, lanes_, inputs_);
     }
 
-    // What this host brings for the ranks of that one: this rank's lane of it.
+    // Combines this host's contributions for the ranks of that one: this rank's lane of them.
     void combine_for(int host) {
         size_t bytes = 0;
         for (const ConstBytes& piece : column_of(host, hosts_.local_rank())) {

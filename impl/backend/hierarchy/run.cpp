@@ -1,4 +1,5 @@
-// What serves which call over hosts: the one place in this folder that knows the kinds of calls.
+// The function for each call over hosts: the one place in this folder that knows the kinds of
+// calls.
 #include "backend/shm/collectives.hpp"
 #include "call/alloc.hpp"
 #include "collectives.hpp"
@@ -15,7 +16,7 @@ bool is_whole(const FlatCall& call) {
     return call.sizes == FlatCall::Sizes::Even;
 }
 
-// That all have some, all ranks must know before those of a host share theirs, and keep it.
+// All ranks agree that every rank has its memory before the ranks of a host share and keep theirs.
 void alloc(const CallContext& context, const FlatCall& call) {
     if (context.team != nullptr) shm::refuse_excess(*context.team, *call.alloc);
     Exchange exchange = context.among_all();

@@ -12,7 +12,7 @@ namespace {
 
 using algorithm::unwritten;
 
-// What a line has room for.
+// The contents of one line.
 struct Head {
     uint64_t size;
     std::array<std::byte, Line::most - sizeof(uint64_t)> beginning;

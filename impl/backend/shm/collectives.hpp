@@ -44,8 +44,8 @@ void scatter(Team& team, std::span<const ConstBytes> inputs, Bytes output, size_
 // All of one length.
 void scatter_evenly(Team& team, std::span<const ConstBytes> inputs, Bytes output, int source);
 void all_to_all(Team& team, std::span<const ConstBytes> inputs, std::span<const Bytes> outputs);
-// Of any lengths, which ranks first exchange. Throws MISMATCH, the same on all ranks, if two of
-// them disagree. `in_place`: outputs take the place of inputs.
+// Pieces of any lengths, which ranks first exchange. Throws MISMATCH, the same on all ranks, if two
+// of them disagree. `in_place`: outputs take the place of inputs.
 void uneven_all_to_all(Team& team, std::span<const ConstBytes> inputs,
                        std::span<const Bytes> outputs, bool in_place, tutti_dtype dtype);
 void byte_strings(Team& team, const ByteStrings& call);

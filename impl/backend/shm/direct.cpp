@@ -11,7 +11,7 @@ namespace tutti::shm {
 
 namespace {
 
-// Of no data: wherever they are, there is nothing to read.
+// The place of no data: there is nothing to read.
 constexpr Place anywhere = UINT64_MAX;
 
 }  // namespace

@@ -16,8 +16,8 @@ namespace {
 constexpr std::chrono::milliseconds shortest_stay{1};
 constexpr std::chrono::milliseconds longest_stay{128};
 
-// Of the first thread, before anything else can change it. Empty if it is not known: then every
-// thread counts as not bound.
+// The processors of the first thread, before anything else can change them. Empty if they are not
+// known: then every thread counts as not bound.
 const cpu_set_t mask_at_start = [] {
     cpu_set_t processors;
     CPU_ZERO(&processors);

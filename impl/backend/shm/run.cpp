@@ -1,5 +1,5 @@
-// What serves which call over shared memory: the one place in this folder that knows the kinds of
-// calls.
+// The function for each call over shared memory: the one place in this folder that knows the kinds
+// of calls.
 #include <algorithm>
 
 #include "collectives.hpp"

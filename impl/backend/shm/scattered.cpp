@@ -41,7 +41,8 @@ public:
     }
 
 private:
-    // What is the rank's own share it takes from its input, if it is that.
+    // Copies the piece without this rank's own share, which is read from the input, unless the
+    // reduction changes its inputs.
     void stage(ConstBytes piece, Bytes slot) const {
         if (reduction_.changes_input()) return reduction_.begin(slot.first(piece.size()), piece);
         const Share own = share_of_piece(piece.size(), team_.rank(), team_.size());

@@ -116,7 +116,7 @@ public:
     [[nodiscard]] bool is_still_posted(int peer, uint64_t step) const {
         return line(part(peer), step).step.load(std::memory_order_acquire) == step;
     }
-    // That rank is known to have failed: throws why as soon as the membership says it.
+    // Rank `peer` is known to have failed: throws the reason as soon as the membership tells it.
     [[noreturn]] void await_trouble(int peer);
     // This rank has read that step and all before it; `bytes` as for stage().
     void finish(uint64_t step, size_t bytes);

@@ -1,5 +1,6 @@
-// What a group has of one device: a stream for each direction, and memory of the CPU for the stages
-// that are under way. Streams: any thread. Slots: in the group's turns, one call at a time.
+// The resources of a group on one device: a stream for each direction, and memory of the CPU for
+// the stages that are under way. Streams: any thread. Slots: in the group's turns, one call at a
+// time.
 #pragma once
 
 #include <array>

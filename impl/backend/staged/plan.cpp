@@ -12,11 +12,11 @@ namespace {
 
 using Kind = FlatCall::Kind;
 
-// What the pieces of a stage have together: long enough for the copies to be fast, short enough for
+// The size of a stage's pieces together: long enough for the copies to be fast, short enough for
 // several stages to be under way.
 constexpr size_t stage_target = size_t{4} << 20;
 constexpr size_t alignment = 64;
-// Of a call whose ranks differ in the number of their inputs.
+// For calls whose ranks differ in the number of their inputs.
 constexpr size_t addends_column = size_t{256} << 10;
 
 size_t aligned(size_t bytes) {
@@ -102,7 +102,7 @@ class Plan::Builder {
 public:
     Builder(const Plan& plan, size_t index) : plan_(plan), begin_(index * plan.column_) {}
 
-    // What the stage needs.
+    // The memory that the stage needs.
     [[nodiscard]] size_t bytes() const {
         size_t sum = 0;
         size_t index = 0;
@@ -213,7 +213,7 @@ void Plan::find_extents(const FlatCall& call) {
     for (const FlatCall& one : call.calls) find_extents(one);
 }
 
-// What overlaps or touches is one: what is the same memory, or follows each other, stays so.
+// Extents that overlap or touch become one, so that memory which is the same, or adjoins, stays so.
 void Plan::place_extents() {
     std::ranges::sort(extents_, {}, &Extent::begin);
     std::vector<Extent> merged;

@@ -1,4 +1,5 @@
-// What is under way over the channel keeps itself and the engine until it is done.
+// Messages over a channel. A transfer that is under way keeps itself and the engine until it is
+// done.
 #include "lanes.hpp"
 
 #include <cstring>

@@ -40,7 +40,7 @@ public:
 
     // False: it could not be posted, and has ended with the reason.
     bool post() noexcept;
-    // Of a send. True: nothing of it has moved, and nothing will; end() is not called.
+    // Takes back a send. True: no data have moved, and none will; end() is not called.
     bool stop() noexcept;
     void transfer_done(Transfer& transfer) noexcept override;
 

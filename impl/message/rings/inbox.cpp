@@ -23,7 +23,7 @@ constexpr size_t read_at_once = size_t{32} * 1024;  // of the stream at a time
 constexpr size_t read_there_at_once = size_t{512} * 1024;
 constexpr size_t most_kept = size_t{4} * 1024 * 1024;  // data of messages that came early
 
-// Of data that came with the descriptor; nothing if they did not.
+// The size of the data that came with the descriptor; nothing if they did not.
 std::optional<size_t> eager_size(const Descriptor::Head& head) {
     if (head.count < 0 || head.count > static_cast<int64_t>(eager_bytes)) return std::nullopt;
     const size_t size = static_cast<size_t>(head.count) * element_size(head.dtype);
@@ -205,8 +205,8 @@ bool Inbox::read_there() {
     return true;
 }
 
-// What could not be read comes in the stream. If the sender gave it up meanwhile, nothing does, and
-// the receive ends for the same reason as the sender.
+// Data that could not be read come in the stream. If the sender gave the message up meanwhile, none
+// come, and the receive ends for the same reason as the sender.
 void Inbox::end_reading(Receiving& receiving, bool has_all) {
     receiving.leave_list();
     const bool is_mine = settle(receiving.sequence, receiving.offer, State::BeingRead,
@@ -255,7 +255,7 @@ bool Inbox::read_head(uint64_t all) {
     return true;
 }
 
-// What is there of the current message, in one piece.
+// Reads the part of the current message that is there, in one piece.
 void Inbox::read_data(size_t length) {
     Receiving& receiving = *current_;
     const size_t bytes = receiving.room.size();

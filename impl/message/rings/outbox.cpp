@@ -1,5 +1,5 @@
-// What the receiver writes is believed as far as it does no harm: at most this rank waits until its
-// deadline, or its message counts as received.
+// Sends over shared memory. The receiver's words are believed as far as they do no harm: at most
+// this rank waits until its deadline, or its message counts as received.
 #include "outbox.hpp"
 
 #include <algorithm>

@@ -199,7 +199,7 @@ void a_first_message_too_short_for_a_fingerprint_is_refused(void**) {
     Exchange exchange(world[0], small, 1, ample());
     const auto coming = exchange.receive(1, data);
     TUTTI_EXPECT_ERROR(exchange.wait(coming), TUTTI_ERR_MISMATCH,
-                       "rank 1 sent a first message of 2 bytes, which is no fingerprint");
+                       "rank 1 sent a first message of 2 bytes, which is too short for a header");
 }
 
 void a_first_message_of_the_wrong_length_is_refused(void**) {
@@ -214,7 +214,7 @@ void a_first_message_of_the_wrong_length_is_refused(void**) {
         Exchange exchange(world[0], small, 1, ample());
         const auto coming = exchange.receive(1, data);
         TUTTI_EXPECT_ERROR(exchange.wait(coming), TUTTI_ERR_INTERNAL,
-                           "rank 1 cut its data differently");
+                           "rank 1 segmented its data differently");
     }
 }
 
