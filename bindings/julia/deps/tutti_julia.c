@@ -15,7 +15,7 @@
 
 #define API __attribute__((visibility("default")))
 
-enum { WORK_DONE = 1, CALL_RETURNED = 2, LOG_LINE = 3, REDUCE = 4, ALLGATHER = 5 };
+enum { WORK_DONE = 1, CALL_RETURNED = 2, LOG_LINE = 3, REDUCE = 4, ALLGATHER = 5, HOOK = 6 };
 enum { MAX_WORDS = 12 };
 
 /* What Julia reads; as the struct of this name in src/events.jl. */
@@ -26,7 +26,7 @@ struct event {
     const void* input; /* WORK_DONE: the failure, LOG_LINE: the text; Julia frees them */
     void* output;
     int64_t count;
-    struct post* answer; /* REDUCE, ALLGATHER: where the answer goes */
+    struct post* answer; /* REDUCE, ALLGATHER, HOOK: where the answer goes */
 };
 
 struct post {
@@ -188,6 +188,13 @@ API tutti_status tutti_julia_allgather(const void* input, void* output, size_t s
                               .input = input,
                               .output = output,
                               .count = (int64_t)size},
+               error);
+}
+
+/* A tutti_bucket_hook; Julia takes the bucket's address as the input's. */
+API tutti_status tutti_julia_hook(tutti_group* group, const tutti_bucket* bucket, void* user,
+                                  tutti_error* error) {
+    return ask((struct event){.kind = HOOK, .id = (uintptr_t)user, .input = bucket, .output = group},
                error);
 }
 

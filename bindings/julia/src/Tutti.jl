@@ -49,6 +49,8 @@ include("object_collectives.jl")
 include("byte_collectives.jl")
 include("object_point_to_point.jl")
 include("mesh.jl")
+include("bucket.jl")
+include("reducer.jl")
 include("log.jl")
 include("version.jl")
 
@@ -72,6 +74,9 @@ export bcast_object_list!, allgather_object, gather_object, scatter_object_list,
     recv_object_list
 export bcast_bytes, allgather_bytes, gather_bytes, scatter_bytes, send_bytes, recv_bytes
 export alloc, HostArray
+export Reducer, Bucket, GradientArray, get_gradient, get_bucket, next_bucket!, generation,
+    begin_forward!, begin_backward!, mark_ready!, mark_unused!, finish!, backward!, is_used,
+    sync_buffers!, set_hook!, set_compression!, logging_data
 export Mesh, init_device_mesh, find_dim, get_group, get_all_groups, get_local_rank,
     get_coordinate, ranks,
     dim_names, flatten

@@ -2,7 +2,7 @@
 # such a thread leaves an event in libtutti_julia (deps/tutti_julia.c) and wakes Julia's event loop;
 # one task here takes the events and serves them.
 
-const WORK_DONE, CALL_RETURNED, LOG_LINE, REDUCE, ALLGATHER = UInt32.(1:5)
+const WORK_DONE, CALL_RETURNED, LOG_LINE, REDUCE, ALLGATHER, HOOK = UInt32.(1:6)
 
 "As the struct of this name in deps/tutti_julia.c."
 struct Event
@@ -82,6 +82,8 @@ function serve(event::Event)
         @async answer(reduce_event, event)
     elseif event.kind == ALLGATHER
         @async answer(allgather_event, event)
+    elseif event.kind == HOOK
+        @async answer(hook_event, event)
     end
 end
 

@@ -1,7 +1,7 @@
 # handle.jl: what the library has made for Julia, until `close` or the collector gives it back.
 
 """
-A store, group, work, object or mesh. Calls take the value itself, not its `handle`, so that it is
+A store, group, work, object, mesh or reducer. Calls take the value itself, not its `handle`, so that it is
 held until they have returned, and is not collected before.
 """
 abstract type Handle end
@@ -17,7 +17,8 @@ check_open(owner::Handle) = owner.handle == C_NULL &&
     throw(InvalidHandleError(-1, 0, "the $(kind(owner)) was closed"))
 
 """
-    close(store), close(group), close(work), close(object), close(mesh)
+    close(store), close(group), close(work), close(object), close(mesh),
+    close(reducer)
 
 Gives it back; using it afterwards is an `InvalidHandleError`. May be repeated. What a call or an
 operation still uses is not touched by it. A group that was not destroyed is ended in the

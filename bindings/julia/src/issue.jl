@@ -74,11 +74,11 @@ function issue_directly(f::F, finish, roots, group, args...) where {F}
 end
 
 "Starts the operation, with all it borrows held before."
-function start(f::F, pending::Pending, group::Group, args...) where {F}
+function start(f::F, pending::Pending, owner::Handle, args...) where {F}
     slot = Ref(Ptr{Raw.tutti_work}(C_NULL))
     id = hold(pending)
     try
-        call(f, group, args..., slot)
+        call(f, owner, args..., slot)
     catch
         drop(pending, id)
         rethrow()

@@ -1,10 +1,16 @@
 # memory.jl: arrays in memory that the ranks of a host share.
 
 """
+A dense array in memory of the library's, at `data`, with `lengths`; `open_data` throws once that is
+gone.
+"""
+abstract type NativeArray{T, N} <: DenseArray{T, N} end
+
+"""
 An array that `alloc` made. It is used as any dense array; reading it when it was closed is an
 `InvalidHandleError`.
 """
-mutable struct HostArray{T, N} <: DenseArray{T, N}
+mutable struct HostArray{T, N} <: NativeArray{T, N}
     data::Ptr{T}  # C_NULL: it was closed
     lengths::NTuple{N, Int}
 end
@@ -81,24 +87,24 @@ function open_data(array::HostArray)
 end
 
 # The copy would have the same memory, and nobody to give it back.
-Base.deepcopy_internal(::HostArray, ::IdDict) = throw(ArgumentError(
-    "an array of alloc cannot be in a deep copy; its copy is an Array"))
+Base.deepcopy_internal(::NativeArray, ::IdDict) = throw(ArgumentError(
+    "an array of alloc or of a reducer cannot be in a deep copy; its copy is an Array"))
 
-is_writable(::HostArray) = true
+is_writable(::NativeArray) = true
 
-Base.size(array::HostArray) = array.lengths
-Base.sizeof(array::HostArray{T}) where {T} = sizeof(T) * length(array)
-Base.IndexStyle(::Type{<:HostArray}) = IndexLinear()
-Base.elsize(::Type{HostArray{T, N}}) where {T, N} = sizeof(T)
-Base.unsafe_convert(::Type{Ptr{T}}, array::HostArray{T}) where {T} = open_data(array)
-Base.dataids(array::HostArray) = (UInt(array.data),)
+Base.size(array::NativeArray) = array.lengths
+Base.sizeof(array::NativeArray{T}) where {T} = sizeof(T) * length(array)
+Base.IndexStyle(::Type{<:NativeArray}) = IndexLinear()
+Base.elsize(::Type{NativeArray{T, N}}) where {T, N} = sizeof(T)
+Base.unsafe_convert(::Type{Ptr{T}}, array::NativeArray{T}) where {T} = open_data(array)
+Base.dataids(array::NativeArray) = (UInt(array.data),)
 
-@inline function Base.getindex(array::HostArray, i::Int)
+@inline function Base.getindex(array::NativeArray, i::Int)
     @boundscheck checkbounds(array, i)
     GC.@preserve array unsafe_load(open_data(array), i)
 end
 
-@inline function Base.setindex!(array::HostArray{T}, value, i::Int) where {T}
+@inline function Base.setindex!(array::NativeArray{T}, value, i::Int) where {T}
     @boundscheck checkbounds(array, i)
     element = convert(T, value)
     GC.@preserve array unsafe_store!(open_data(array), element, i)

@@ -8,8 +8,8 @@ include("on_ranks.jl")
 
 files = isempty(ARGS) ?
     ["raw", "store", "group", "collectives", "pieces", "buffer", "reduce_op", "work", "tasks",
-     "point_to_point", "object", "object_collectives", "mesh", "memory", "device", "errors",
-     "log"] : ARGS
+     "point_to_point", "object", "object_collectives", "mesh", "memory", "reducer", "device",
+     "errors", "log"] : ARGS
 
 @testset "Tutti" begin
     for file in files

@@ -19,6 +19,7 @@
 #![warn(missing_docs, missing_debug_implementations, rust_2018_idioms)]
 
 mod array;
+mod bucket;
 mod buffer;
 mod builder;
 mod byte_collectives;
@@ -45,9 +46,11 @@ mod object_options;
 mod on_device;
 mod outgoing;
 mod outstanding;
+mod pass;
 mod point_to_point;
 pub mod raw;
 mod reduce_op;
+mod reducer;
 mod scope;
 mod spawn;
 mod start;
@@ -60,6 +63,7 @@ mod version;
 mod work;
 
 pub use array::Array;
+pub use bucket::{Bucket, BucketMut};
 pub use buffer::Buffer;
 pub use builder::ObjectBuilder;
 pub use bytes::Bytes;
@@ -81,9 +85,11 @@ pub use object::Object;
 pub use object_options::{Compress, ObjectOptions};
 pub use on_device::OnDevice;
 pub use outgoing::Outgoing;
+pub use pass::{Finishing, Gradient, Pass};
 pub use point_to_point::{P2pOp, Source};
 pub use raw::ObjectKind;
 pub use reduce_op::{CustomOp, Operator, ReduceOp};
+pub use reducer::{Compression, Parameter, Reducer, ReducerOptions};
 pub use scope::{scope, Scope};
 pub use spawn::{spawn, spawn_and_go_on, SpawnOptions, Spawned};
 pub use start::Start;

@@ -2,11 +2,13 @@
 use crate::buffer::Buffer;
 use crate::device::DeviceSlice;
 use crate::element::Element;
+use crate::error::{Error, Result};
 use crate::raw::{self, Dtype};
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::os::raw::c_void;
 use std::ptr::null_mut;
+use std::slice;
 
 /// A piece of memory for C. It borrows nothing in Rust's eyes: who makes one sees to that.
 pub(crate) type CBuffer = raw::tutti_buffer;
@@ -43,6 +45,25 @@ fn writing_of<B: Writable>(data: &mut B) -> CBuffer {
     match data.on_device() {
         Some(slice) => slice.buffer(),
         None => writing(data.elements_mut()),
+    }
+}
+
+/// The elements of a buffer that C has filled in; an error that names `owner` if they are of another
+/// type.
+///
+/// # Safety
+/// The memory is there as long as the lifetime says, and nobody else has access to it.
+pub(crate) unsafe fn elements_of<'a, T: Element>(
+    buffer: &CBuffer,
+    owner: impl FnOnce() -> String,
+) -> Result<&'a mut [T]> {
+    if buffer.dtype != T::DTYPE {
+        let message = format!("{} is of {:?}, not {:?}", owner(), buffer.dtype, T::DTYPE);
+        return Err(Error::argument(message));
+    }
+    match buffer.count {
+        0 => Ok(&mut []),
+        count => Ok(slice::from_raw_parts_mut(buffer.data.cast(), count as usize)),
     }
 }
 

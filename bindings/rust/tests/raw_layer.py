@@ -14,25 +14,14 @@ import headers  # noqa: E402
 # Options are filled in where they are made, field by field.
 NOT_USED = {f"tutti_{noun}_options_init" for noun in
             ("tcp_store", "group", "new_group", "call", "reduce_op", "object", "spawn",
-             "coalescing", "destroy", "memory", "store", "store_call")}
-# A Group is shared by Arc.
-NOT_USED |= {"tutti_group_retain"}
+             "coalescing", "destroy", "memory", "store", "store_call", "reducer")}
 # Slices go in as they are; a tensor of DLPack is an address, which only unsafe code can give.
 NOT_USED |= {"tutti_buffer_from_dlpack", "tutti_buffer_from_dlpack_versioned"}
 NOT_USED |= {"tutti_error_init"}  # check() in error.rs writes the head of an error itself
+NOT_USED |= {"tutti_bucket_init"}  # as empty_bucket() in bucket.rs does
 
 # PowerSGD has no form of Rust's own yet; the raw layer has it.
 NOT_USED |= {"tutti_reducer_set_power_sgd", "tutti_power_sgd_options_init"}
-
-# The reducer has no form of Rust's own yet; the raw layer has it.
-NOT_USED |= set("""
-    tutti_reducer_create tutti_reducer_gradient tutti_reducer_generation
-    tutti_reducer_get_bucket tutti_reducer_begin_forward tutti_reducer_begin
-    tutti_reducer_mark_ready tutti_reducer_mark_unused tutti_reducer_finish
-    tutti_reducer_next_bucket tutti_reducer_is_used tutti_reducer_sync_buffers
-    tutti_reducer_set_hook tutti_reducer_set_compression tutti_reducer_logging_data
-    tutti_reducer_release tutti_reducer_options_init tutti_bucket_init
-""".split())
 
 
 def written(raw: str) -> dict[str, int]:

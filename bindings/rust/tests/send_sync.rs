@@ -1,8 +1,9 @@
 //! What may go to another thread and what may be shared with one, both ways: this is compiled or
 //! it is not.
 use tutti::{
-    Buffer, Bytes, CustomOp, DeviceBuffer, DeviceSlice, Error, Group, Map, Mesh, Node, Object,
-    ObjectBuilder, Operator, Scope, Spawned, Start, Store, Value, Work,
+    Bucket, Buffer, Bytes, CustomOp, DeviceBuffer, DeviceSlice, Error, Finishing, Gradient, Group,
+    Map, Mesh, Node, Object, ObjectBuilder, Operator, Pass, Reducer, Scope, Spawned, Start, Store,
+    Value, Work,
 };
 
 const fn send<T: Send>() {}
@@ -35,6 +36,8 @@ fn handles_go_to_any_thread_and_are_shared() {
     sync::<(Buffer<f32>, Work<'static, Buffer<f32>>)>();
     send::<(DeviceSlice<f32>, DeviceBuffer<f32>, Work<'static, DeviceSlice<f32>>)>();
     sync::<(DeviceSlice<f32>, DeviceBuffer<f32>, Work<'static, DeviceSlice<f32>>)>();
+    send::<(Reducer, Pass<'_, '_>, Gradient<'_, f32>, Finishing<'_, '_>, Bucket<'_>)>();
+    sync::<(Reducer, Pass<'_, '_>, Gradient<'_, f32>, Finishing<'_, '_>, Bucket<'_>)>();
     send::<(Error, Node<'_>, Scope<'_, '_>, Start<'_>)>();
     sync::<(Error, Node<'_>, Scope<'_, '_>, Start<'_>)>();
     send::<(Work<'static, Vec<f32>>, Work<'_, &mut [f32]>, Work<'_, ()>)>();

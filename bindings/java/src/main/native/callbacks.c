@@ -10,7 +10,7 @@
 
 static JavaVM* machine;
 static jclass callbacks;
-static jmethodID done_method, reduce_method, all_gather_method, log_method, release_method;
+static jmethodID done_method, reduce_method, all_gather_method, hook_method, log_method, release_method;
 static pthread_key_t attached;
 
 static void detach(void* env) {
@@ -65,6 +65,16 @@ static tutti_status all_gather(const void* input, void* output, size_t size, voi
     return result_of(env, status);
 }
 
+static tutti_status hook(tutti_group* group, const tutti_bucket* bucket, void* user,
+                         tutti_error* error) {
+    JNIEnv* env = environment();
+    if (!env) return TUTTI_ERR_BACKEND;
+    jint status = (*env)->CallStaticIntMethod(
+        env, callbacks, hook_method, (jlong)(intptr_t)user, (jlong)(intptr_t)group,
+        (jlong)(intptr_t)bucket, (jlong)(intptr_t)error);
+    return result_of(env, status);
+}
+
 static void log_line(tutti_log_level level, const char* message, void* user) {
     JNIEnv* env = environment();
     if (!env) return;
@@ -90,6 +100,8 @@ JNIEXPORT jint JNICALL Java_tutti_raw_Callbacks_bind(JNIEnv* env, jclass type) {
     if (!reduce_method) return -1;
     all_gather_method = (*env)->GetStaticMethodID(env, type, "allGather", "(JJJJJ)I");
     if (!all_gather_method) return -1;
+    hook_method = (*env)->GetStaticMethodID(env, type, "hook", "(JJJJ)I");
+    if (!hook_method) return -1;
     log_method = (*env)->GetStaticMethodID(env, type, "log", "(JIJ)V");
     if (!log_method) return -1;
     release_method = (*env)->GetStaticMethodID(env, type, "remove", "(J)V");
@@ -113,6 +125,12 @@ JNIEXPORT jlong JNICALL Java_tutti_raw_Callbacks_allGatherFunction(JNIEnv* env, 
     (void)env;
     (void)type;
     return (jlong)(intptr_t)all_gather;
+}
+
+JNIEXPORT jlong JNICALL Java_tutti_raw_Callbacks_hookFunction(JNIEnv* env, jclass type) {
+    (void)env;
+    (void)type;
+    return (jlong)(intptr_t)hook;
 }
 
 JNIEXPORT jlong JNICALL Java_tutti_raw_Callbacks_logFunction(JNIEnv* env, jclass type) {

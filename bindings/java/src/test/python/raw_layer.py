@@ -25,16 +25,6 @@ NOT_CALLED = {
 NOT_CALLED |= dict.fromkeys(("tutti_reducer_set_power_sgd", "tutti_power_sgd_options_init"),
                             "not yet; tutti.raw has it")
 
-# The reducer has no form of Java's own yet; tutti.raw has it.
-NOT_CALLED |= dict.fromkeys("""
-    tutti_reducer_options_init tutti_bucket_init tutti_reducer_create tutti_reducer_gradient
-    tutti_reducer_generation tutti_reducer_get_bucket tutti_reducer_begin_forward
-    tutti_reducer_begin tutti_reducer_mark_ready tutti_reducer_mark_unused
-    tutti_reducer_finish tutti_reducer_next_bucket tutti_reducer_is_used
-    tutti_reducer_sync_buffers tutti_reducer_set_hook tutti_reducer_set_compression
-    tutti_reducer_logging_data tutti_reducer_release
-""".split(), "not yet")
-
 
 def java_type(model, type_):
     enumerations = {enumeration.name: enumeration.underlying for enumeration in model.enumerations}

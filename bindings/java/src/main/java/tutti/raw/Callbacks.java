@@ -24,6 +24,11 @@ public final class Callbacks {
         int allGather(long input, long output, long size, long error);
     }
 
+    /** Reduces the bucket at an address; a failure puts its text into the error. */
+    public interface Hook {
+        int reduce(long group, long bucket, long error);
+    }
+
     /** Hears a line of the log. */
     public interface Log {
         void line(int level, String message);
@@ -47,6 +52,8 @@ public final class Callbacks {
     public static native long reduceFunction();
 
     public static native long allGatherFunction();
+
+    public static native long hookFunction();
 
     public static native long logFunction();
 
@@ -90,6 +97,14 @@ public final class Callbacks {
     static int allGather(long user, long input, long output, long size, long error) {
         try {
             return ((AllGather) REGISTERED.get(user)).allGather(input, output, size, error);
+        } catch (Throwable thrown) {
+            return tell(error, thrown);
+        }
+    }
+
+    static int hook(long user, long group, long bucket, long error) {
+        try {
+            return ((Hook) REGISTERED.get(user)).reduce(group, bucket, error);
         } catch (Throwable thrown) {
             return tell(error, thrown);
         }

@@ -1,0 +1,11 @@
+package tutti;
+
+/** Reduces buckets in the program's own way, see {@link Reducer#setHook}. */
+@FunctionalInterface
+public interface BucketHook {
+    /** Puts the result in the place of this rank's gradients. What it throws fails the reducer, on
+     *  all ranks.
+     *  @param group   the reducer's own, which this call has for itself; closed afterwards
+     *  @param bucket  means nothing after the call */
+    void reduce(Group group, Bucket bucket) throws Exception;
+}

@@ -1,0 +1,282 @@
+package tutti;
+
+import static tutti.raw.RawConstants.*;
+
+import java.lang.ref.Reference;
+import java.util.ArrayList;
+import java.util.List;
+import tutti.raw.Callbacks;
+import tutti.raw.Raw;
+
+/** Adds the gradients of a model up over the ranks, in buckets, while the program computes others
+ *  (torch: DistributedDataParallel). It has a group of its own, so the program may use its group
+ *  meanwhile. If a pass fails, the reducer has failed on all ranks: later calls give the same
+ *  reason. {@link #markReady} may be called by several threads at once. */
+public final class Reducer extends Handle {
+    private final Core core;
+    private final ReducerMemory memory;
+    private Tensor[] gradients = new Tensor[0];
+    private long generation;
+    private boolean synchronised;
+    private volatile Hook hook;
+
+    private Reducer(Core core, ReducerMemory memory) {
+        super("reducer", memory.reducer, reducer -> memory.letGo());
+        this.core = core;
+        this.memory = memory;
+    }
+
+    /** Makes a reducer for the parameters of a model. Every rank of the group calls it with
+     *  parameters of the same names, counts and dtypes, in the same order; if they differ, all get
+     *  {@link Status#MISMATCH} with both sides. The parameters receive the values of rank 0, unless
+     *  options say otherwise. Their gradients are zero.
+     *  @param options  null: defaults */
+    public static Reducer create(Group group, List<Parameter> parameters, ReducerOptions options) {
+        List<Tensor> values = new ArrayList<>();
+        List<String> names = new ArrayList<>();
+        for (Parameter parameter : parameters) {
+            values.add(parameter.values());
+            names.add(parameter.name());
+        }
+        try (Call call = new Call(group.core, 0, 0, Call.End.RETURNS)) {
+            long out = call.frame.slot();
+            int count = values.size();
+            call.check(Raw.tutti_reducer_create(
+                    call.group, call.outputs("parameters", values),
+                    call.frame.strings("names", names),
+                    ReducerOptions.order(call.frame, options, count), count,
+                    ReducerOptions.struct(call.frame, options), out, call.error));
+            Reducer made = new Reducer(group.core,
+                                       new ReducerMemory(call.frame.getLong(out)));
+            call.finish();
+            return made;
+        } finally {
+            Reference.reachabilityFence(group);
+        }
+    }
+
+    /** Indices for C. */
+    static long indices(Frame frame, int[] indices) {
+        return frame.longs(java.util.Arrays.stream(indices).asLongStream().toArray());
+    }
+
+    /** Where the reducer has the gradient of a parameter: compute it there, through
+     *  {@link Tensor#buffer()}. It belongs to the reducer from markReady to the end of the pass, and
+     *  is good until {@link #generation()} changes. It keeps what is there, so a program that
+     *  accumulates sets it to zero when it begins anew. */
+    public synchronized Tensor gradient(int parameter) {
+        long now = generation();
+        if (now != generation) gradients = new Tensor[0];
+        generation = now;
+        if (parameter >= 0 && parameter < gradients.length && gradients[parameter] != null) {
+            return gradients[parameter];
+        }
+        Tensor gradient = ask((frame, reducer) -> {
+            long buffer = frame.take(sizeof_tutti_buffer);
+            frame.check(Raw.tutti_reducer_gradient(reducer, parameter, buffer, frame.error()));
+            return memory.tensor(buffer);
+        });
+        if (parameter >= gradients.length) {
+            gradients = java.util.Arrays.copyOf(gradients, parameter + 1);
+        }
+        gradients[parameter] = gradient;
+        return gradient;
+    }
+
+    /** How often gradients have moved, which only {@link #begin} does. */
+    public long generation() {
+        return ask((frame, reducer) -> Raw.tutti_reducer_generation(reducer));
+    }
+
+    /** One of the buckets, as they are now.
+     *  @param index  from 0; there is always a bucket 0, which says how many there are */
+    public Bucket bucket(int index) {
+        return bucket((frame, reducer, out) -> Raw.tutti_reducer_get_bucket(reducer, index, out,
+                                                                            frame.error()));
+    }
+
+    private Bucket bucket(Question question) {
+        return ask((frame, reducer) -> {
+            long bucket = frame.take(sizeof_tutti_bucket);
+            Raw.tutti_bucket_init(bucket, sizeof_tutti_bucket);
+            frame.check(question.ask(frame, reducer, bucket));
+            return frame.getInt(bucket + tutti_bucket_index) < 0 ? null
+                : new Bucket(memory, bucket);
+        });
+    }
+
+    /** Says that a forward pass begins, so that {@link #loggingData} can tell how long it takes. */
+    public void beginForward() {
+        act((frame, reducer) -> Raw.tutti_reducer_begin_forward(reducer, frame.error()));
+    }
+
+    /** Begins a backward pass.
+     *  @param synchronise  false: the pass sends nothing, and counts in the next one that does
+     *                      (torch: no_sync) */
+    public synchronized void begin(boolean synchronise) {
+        attempt((frame, reducer) -> Raw.tutti_reducer_begin(reducer, synchronise ? 1 : 0,
+                                                            frame.error()));
+        if (synchronised) memory.takeBack(); // the pass before is over
+        synchronised = synchronise;
+    }
+
+    /** Says that the gradient of a parameter is complete in its place. */
+    public void markReady(int parameter) {
+        attempt((frame, reducer) -> Raw.tutti_reducer_mark_ready(reducer, parameter, 0,
+                                                                 frame.error()));
+    }
+
+    /** Says that the gradient of a parameter is complete, in memory of the program's own, which
+     *  receives the result. It belongs to the reducer until a synchronised pass has ended. A program
+     *  that accumulates gives all that it has accumulated.
+     *  @param gradient  a direct tensor of the parameter's count and dtype */
+    public void markReady(int parameter, Tensor gradient) {
+        gradient.checkOpen("gradient");
+        gradient.checkWritable("gradient");
+        if (!gradient.isDirect()) {
+            throw TuttiException.invalid("gradient", "the reducer cannot keep an array in place: "
+                + "give it a direct buffer, such as Tensor.allocate makes");
+        }
+        memory.lend(gradient);
+        attempt((frame, reducer) -> Raw.tutti_reducer_mark_ready(
+                reducer, parameter, Call.struct(frame, gradient, gradient.begin), frame.error()));
+    }
+
+    /** Says early that parameters get no gradient in this pass. */
+    public void markUnused(int... parameters) {
+        act((frame, reducer) -> Raw.tutti_reducer_mark_unused(
+                reducer, indices(frame, parameters), parameters.length, frame.error()));
+    }
+
+    /** Ends a backward pass, and returns when all buckets are reduced: every rank then has the same
+     *  gradients, if the pass was synchronised. Parameters that were not marked get no gradient from
+     *  this rank; where options do not allow that, all ranks get {@link Status#MISMATCH} with their
+     *  names. */
+    public void finish() {
+        attempt((frame, reducer) -> Raw.tutti_reducer_finish(reducer, 0, frame.error()));
+    }
+
+    /** {@link #finish} that returns at once. */
+    public Work<Void> finishAsync() {
+        return new Work<>(number((frame, reducer, out) -> Raw.tutti_reducer_finish(
+                reducer, out, frame.error())), null, null, false);
+    }
+
+    /** A whole backward pass: {@link #begin}, the function, which marks each gradient that it has
+     *  computed, and {@link #finish}. If the function throws, the pass has not ended, and the
+     *  reducer is of no more use but to be closed. */
+    public void backward(boolean synchronise, Runnable compute) {
+        begin(synchronise);
+        compute.run();
+        finish();
+    }
+
+    /** The next bucket of this pass whose gradients are reduced, when it is: an optimizer may update
+     *  its parameters while later ones travel. Call it after {@link #finishAsync}, or on another
+     *  thread than those that mark.
+     *  @return null after the last one, and in a pass that is not synchronised
+     *  @throws PendingException  the reducer's timeout has passed; the pass goes on */
+    public Bucket nextBucket() {
+        return bucket((frame, reducer, out) -> Raw.tutti_reducer_next_bucket(reducer, out,
+                                                                             frame.error()));
+    }
+
+    /** Whether any rank had a gradient for a parameter in the last synchronised pass. */
+    public boolean isUsed(int parameter) {
+        return ask((frame, reducer) -> Raw.tutti_reducer_is_used(reducer, parameter)) == 1;
+    }
+
+    /** Copies buffers of one rank to all, for instance running statistics. All ranks call it between
+     *  two passes. */
+    public void syncBuffers(List<Tensor> buffers, int groupSrc) {
+        try (Call call = new Call(core, 0, 0, Call.End.RETURNS)) {
+            call.check(Raw.tutti_reducer_sync_buffers(
+                    handle(), call.outputs("buffers", buffers), buffers.size(), groupSrc,
+                    call.error));
+            call.finish();
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    /** Has a function reduce each bucket instead of the allReduce and the division. It is called on
+     *  a thread of the reducer, one bucket after the other, in the same order on all ranks, and must
+     *  not call this reducer. All ranks set it before the same pass. It replaces the compression and
+     *  the hook before it.
+     *  @param reduce  null: the reducer reduces buckets itself again */
+    public synchronized void setHook(BucketHook reduce) {
+        Hook made = reduce == null ? null : new Hook(reduce, memory);
+        long user = made == null ? 0 : Callbacks.register(made);
+        try {
+            act((frame, reducer) -> Raw.tutti_reducer_set_hook(
+                    reducer, made == null ? 0 : Callbacks.hookFunction(), user,
+                    made == null ? 0 : Callbacks.releaseFunction(), frame.error()));
+        } catch (RuntimeException failure) {
+            Callbacks.remove(user);
+            throw failure;
+        }
+        hook = made;
+    }
+
+    /** Calls the library; what the hook threw is the cause of the failure it led to. */
+    private void attempt(Action action) {
+        try {
+            act(action);
+        } catch (BackendException failure) {
+            Hook called = hook;
+            if (called != null && called.thrown != null) failure.initCause(called.thrown);
+            throw failure;
+        }
+    }
+
+    /** A hook that C calls, registered until C says that it no longer will. Does not refer to the
+     *  reducer, which can so be collected. */
+    private static final class Hook implements Callbacks.Hook {
+        private final BucketHook hook;
+        private final ReducerMemory memory;
+        private volatile Throwable thrown;
+
+        Hook(BucketHook hook, ReducerMemory memory) {
+            this.hook = hook;
+            this.memory = memory;
+        }
+
+        @Override
+        public int reduce(long group, long bucket, long error) {
+            try (Group own = Group.shared(make((frame, out) -> Raw.tutti_group_retain(
+                    group, out, frame.error())))) {
+                hook.reduce(own, new Bucket(memory, bucket));
+                return TUTTI_OK;
+            } catch (Throwable failure) {
+                thrown = failure;
+                return Callbacks.tell(error, failure);
+            }
+        }
+    }
+
+    /** Chooses how gradients travel; all ranks call it between the same passes, and it returns when
+     *  they have. It replaces the hook before it. */
+    public void setCompression(GradientCompression compression) {
+        act((frame, reducer) -> Raw.tutti_reducer_set_compression(reducer, compression.code(),
+                                                                  frame.error()));
+    }
+
+    /** What the reducer is and has done: a map with the keys of torch's _get_ddp_logging_data, whose
+     *  times are in nanoseconds. */
+    public Object loggingData() {
+        try (Value value = Value.owned(number((frame, reducer, out) ->
+                Raw.tutti_reducer_logging_data(reducer, out, frame.error())))) {
+            return value.get();
+        }
+    }
+
+    /** Ends its use; no pass may be under way. The library frees the gradients when no buffer shows
+     *  them any more, so a buffer that the program has kept stays readable. */
+    @Override
+    public synchronized void close() {
+        if (isClosed()) return;
+        gradients = new Tensor[0];
+        release();
+        if (memory.isUsed()) System.gc(); // buffers are small to it, and what they show is not
+    }
+}

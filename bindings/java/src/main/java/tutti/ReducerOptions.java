@@ -1,0 +1,127 @@
+package tutti;
+
+import static tutti.raw.RawConstants.*;
+
+import java.time.Duration;
+import tutti.raw.Raw;
+
+/** Options of {@link Reducer#create}, the same on all ranks but for the timeout; what is not set is
+ *  the default. */
+public final class ReducerOptions {
+    private boolean findUnusedParameters;
+    private boolean staticGraph;
+    private boolean keepBuckets;
+    private boolean initialBroadcast = true;
+    private boolean sum;
+    private int keepMicroBatches;
+    private long bucketCapBytes;
+    private long firstBucketCapBytes;
+    private long timeoutMs;
+    private double predivide;
+    private int[] order;
+
+    /** Every option at its default. */
+    public ReducerOptions() {}
+
+    /** Some parameters may get no gradient in a pass. */
+    public ReducerOptions findUnusedParameters(boolean find) {
+        findUnusedParameters = find;
+        return this;
+    }
+
+    /** Every pass marks the same parameters equally often, which the first one finds out. */
+    public ReducerOptions staticGraph(boolean isStatic) {
+        staticGraph = isStatic;
+        return this;
+    }
+
+    /** Buckets never follow the order in which gradients come. */
+    public ReducerOptions keepBuckets(boolean keep) {
+        keepBuckets = keep;
+        return this;
+    }
+
+    /** Whether parameters receive the values of rank 0; so if it is not set. */
+    public ReducerOptions initialBroadcast(boolean broadcast) {
+        initialBroadcast = broadcast;
+        return this;
+    }
+
+    /** Results are sums over the ranks, not means. */
+    public ReducerOptions sum(boolean sum) {
+        this.sum = sum;
+        return this;
+    }
+
+    /** Of a reproducible group: the gradients of so many passes that are not synchronised are kept
+     *  apart, so that results do not depend on how ranks share micro-batches. */
+    public ReducerOptions keepMicroBatches(int passes) {
+        keepMicroBatches = Call.notNegative("passes", passes);
+        return this;
+    }
+
+    /** From which size on a bucket is full; 25 MiB if it is not set. */
+    public ReducerOptions bucketCapBytes(long bytes) {
+        bucketCapBytes = bytes;
+        return this;
+    }
+
+    /** The same of the first bucket; 1 MiB if it is not set. */
+    public ReducerOptions firstBucketCapBytes(long bytes) {
+        firstBucketCapBytes = bytes;
+        return this;
+    }
+
+    /** How long each bucket's communication may take; the group's timeout if it is not set. */
+    public ReducerOptions timeout(Duration timeout) {
+        timeoutMs = Frame.timeout(timeout);
+        return this;
+    }
+
+    /** Gradients are divided by it before they are added up, and by the rest afterwards. */
+    public ReducerOptions predivide(double divisor) {
+        predivide = divisor;
+        return this;
+    }
+
+    /** The order in which gradients are expected: each index of a parameter once; from the last one
+     *  to the first if it is not set. */
+    public ReducerOptions order(int... indices) {
+        order = indices.clone();
+        return this;
+    }
+
+    static long order(Frame frame, ReducerOptions options, int parameters) {
+        if (options == null || options.order == null) return 0;
+        int count = options.order.length;
+        if (count != parameters) {
+            throw TuttiException.invalid("order", count + " indices for " + parameters
+                                         + " parameters");
+        }
+        return Reducer.indices(frame, options.order);
+    }
+
+    static long struct(Frame frame, ReducerOptions options) {
+        if (options == null) return 0;
+        long struct = frame.take(sizeof_tutti_reducer_options);
+        Raw.tutti_reducer_options_init(struct, sizeof_tutti_reducer_options);
+        flag(frame, struct + tutti_reducer_options_find_unused_parameters,
+             options.findUnusedParameters);
+        flag(frame, struct + tutti_reducer_options_static_graph, options.staticGraph);
+        flag(frame, struct + tutti_reducer_options_keep_buckets, options.keepBuckets);
+        flag(frame, struct + tutti_reducer_options_no_initial_broadcast, !options.initialBroadcast);
+        flag(frame, struct + tutti_reducer_options_sum, options.sum);
+        frame.putInt(struct + tutti_reducer_options_keep_micro_batches, options.keepMicroBatches);
+        frame.putLong(struct + tutti_reducer_options_bucket_cap_bytes, options.bucketCapBytes);
+        frame.putLong(struct + tutti_reducer_options_first_bucket_cap_bytes,
+                      options.firstBucketCapBytes);
+        frame.putLong(struct + tutti_reducer_options_timeout_ms, options.timeoutMs);
+        frame.putLong(struct + tutti_reducer_options_predivide,
+                      Double.doubleToRawLongBits(options.predivide));
+        return struct;
+    }
+
+    private static void flag(Frame frame, long place, boolean value) {
+        frame.putInt(place, value ? 1 : 0);
+    }
+}
