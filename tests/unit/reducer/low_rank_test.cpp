@@ -96,9 +96,9 @@ void numbers_depend_on_the_seed_alone(void**) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(a_matrix_is_the_product_of_factors_of_full_rank),
-        cmocka_unit_test(columns_that_depend_on_others_become_zero),
-        cmocka_unit_test(numbers_depend_on_the_seed_alone),
+        TUTTI_TEST(a_matrix_is_the_product_of_factors_of_full_rank),
+        TUTTI_TEST(columns_that_depend_on_others_become_zero),
+        TUTTI_TEST(numbers_depend_on_the_seed_alone),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
