@@ -172,8 +172,8 @@ void PowerSgd::project(const Part<Number>& part, size_t parameter) {
     multiply(part.matrix, part.q, part.p);
 }
 
-// The mean from P and the sum of all Q. An infinity or NaN of any rank is in every Q: then all begin
-// anew with this matrix.
+// The mean from P and the sum of all Q. An infinity or NaN of any rank is in every Q: then all
+// ranks begin anew with this matrix.
 template <typename Number>
 void PowerSgd::restore(const Part<Number>& part) {
     State& state = *part.state;

@@ -117,7 +117,7 @@ static void find_distance(rank_context* me, uint32_t no_error_feedback, double* 
         for (int at = 0; at < COUNT; ++at) sums[at] += ((const float*)place.data)[at];
     }
     for (int at = 0; at < COUNT; ++at) {
-        const double off = fabs(sums[at] / PASSES - mean_of(&of, 0, PARAMETER, at));
+        const double off = fabs(sums[at] / (double)PASSES - mean_of(&of, 0, PARAMETER, at));
         *most = off > *most ? off : *most;
     }
     model_free(&of);

@@ -1,5 +1,6 @@
-"""Has PyTorch's DistributedDataParallel, over Gloo, reduce what reducer_peer.c reduced, and compares:
-reducer.py WORK SEED RANKS. The tables, and numbers drawn by the seed, are those of reducer_peer.c."""
+"""Has PyTorch's DistributedDataParallel, over Gloo, reduce what reducer_peer.c reduced, and
+compares: reducer.py WORK SEED RANKS. The tables, and the numbers that the seed determines, are those
+of reducer_peer.c."""
 
 import os
 import sys
@@ -127,7 +128,8 @@ def compress(ddp, model, seed, rank):
 def run_case(work, seed, rank, name):
     passes, find_unused, static_graph, every, power_sgd_rank, most = CASES[name]
     model = Model(seed, rank, find_unused, static_graph)
-    # torch's hook waits on the two threads that Gloo completes calls on: two buckets block each other.
+    # torch's hook waits on the two threads on which Gloo completes calls: two buckets block each
+    # other.
     cap = 25 if power_sgd_rank else CAP / 2**20
     ddp = DistributedDataParallel(model, bucket_cap_mb=cap, static_graph=static_graph,
                                   find_unused_parameters=find_unused)

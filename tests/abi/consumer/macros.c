@@ -16,6 +16,7 @@ void every_macro(void) {
     tutti_destroy_options destroy = TUTTI_DESTROY_OPTIONS_INIT;
     tutti_memory_options memory_options = TUTTI_MEMORY_OPTIONS_INIT;
     tutti_object_options object = TUTTI_OBJECT_OPTIONS_INIT;
+    tutti_power_sgd_options power_sgd = TUTTI_POWER_SGD_OPTIONS_INIT;
     tutti_reduce_op_options reduce_op = TUTTI_REDUCE_OP_OPTIONS_INIT;
     tutti_reducer_options reducer = TUTTI_REDUCER_OPTIONS_INIT;
     tutti_bucket bucket = TUTTI_BUCKET_INIT;
@@ -34,7 +35,7 @@ void every_macro(void) {
     store_call.timeout_ms = TUTTI_DEFAULT_TIMEOUT;
     (void)error, (void)call, (void)coalescing, (void)group, (void)new_group, (void)destroy;
     (void)memory_options, (void)object, (void)reduce_op, (void)spawn, (void)store_call, (void)store;
-    (void)reducer, (void)bucket;
+    (void)reducer, (void)bucket, (void)power_sgd;
     (void)tcp_store, (void)input, (void)output, (void)empty, (void)messages;
     (void)tutti_all_reduce(TUTTI_GROUP_WORLD, &input, &output, TUTTI_SUM, &call, NULL, &error);
 }
