@@ -128,6 +128,7 @@ BEGIN {
     sample["const int32_t*"] = "&number"
 
     sample["const tutti_backend_table*"] = sample["const tutti_store_table*"] = "NULL"
+    sample["const tutti_rendezvous_table*"] = "NULL"
 
     print "/* Made from the public headers by handle_calls.awk. */\n"
 }

@@ -62,7 +62,7 @@ static void pop_at_once(store_visit* me) {
         push(me, queue, &drawn, sizeof drawn);
         given += drawn;
     }
-    for (int round = 0; round < ROUNDS; ++round) {
+    for (int round = 0; round < ROUNDS && me->how == PASSED; ++round) {
         tutti_bytes* value = NULL;
         int32_t drawn = 0;
         STORE_OK(me, tutti_store_queue_pop(me->store, queue, 1, NULL, &value, &me->error));
