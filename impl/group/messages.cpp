@@ -1,4 +1,4 @@
-// How a group issues messages between two ranks, here or in the background. Any thread.
+// The messages of a group between two ranks, issued here or in the background. Any thread.
 #include <algorithm>
 #include <optional>
 #include <type_traits>

@@ -1,6 +1,7 @@
-// How ranks find the coordinator. Rank 0 leaves an invitation at the store, they read it and knock
-// at its addresses until one answers that proves to be it. The invitation stays for the life of the
-// group, so that a second process of some rank is told, not left waiting. Any thread.
+// The ranks' search for the coordinator. Rank 0 leaves an invitation at the store; the others read
+// it and knock at its addresses until one answers that proves to be it. The invitation stays for
+// the life of the group, so that a second process of some rank is told, not left waiting. Any
+// thread.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// Where callbacks of finished works run: a thread of the process, started with the first of them
-// and kept; in the order in which the works finished. Any thread.
+// The thread on which callbacks of finished works run: one of the process, started with the first
+// of them and kept; in the order in which the works finished. Any thread.
 #pragma once
 
 #include <functional>
