@@ -1,5 +1,5 @@
-// Log lines on their way to a listener: queued by whoever logs, perhaps under locks of its own, and
-// delivered by one thread, tutti-log, which lives as long as somebody listens.
+// Log lines on their way to a listener: queued by any thread, perhaps under locks of its own, and
+// delivered by one thread, tutti-log, which lives as long as there is a listener.
 #pragma once
 
 #include <cstdint>

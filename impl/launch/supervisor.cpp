@@ -308,7 +308,7 @@ void Supervisor::reap_adopted() {
 }
 
 // A process that dies closes its connections a moment before its parent can see it dead, so those
-// that fail because of it may be seen first: whoever is dying now is a suspect, too.
+// that fail because of it may be seen first: a rank that is dying now is a suspect, too.
 void Supervisor::suspect(pid_t first_dead) {
     for (size_t i = 0; i < workers_.size(); ++i) {
         const Worker& worker = workers_[i];

@@ -34,8 +34,8 @@ struct Rank0Connection {
     net::Socket socket;  // the coordinator has said welcome on it
     Invitation invitation;
 };
-// Rank 0, or whoever is known to coordinate in its place. Throws TIMEOUT if rank 0 does not come,
-// INVALID_ARGUMENT if the coordinator refuses this process.
+// Finds rank 0, or the coordinator that is known to be there in its place. Throws TIMEOUT if rank 0
+// does not come, INVALID_ARGUMENT if the coordinator refuses this process.
 Rank0Connection find_coordinator(const JoiningRank& caller, const std::optional<Invitation>& known,
                                  const Deadline& deadline);
 // Waits in slices, and looks between them whether the launcher has seen a rank of the job end: then

@@ -69,7 +69,7 @@ private:
 class Interruptible {
 public:
     [[nodiscard]] std::shared_ptr<Interruption> current();
-    // Makes it happen; whoever asks later gets another.
+    // Makes it happen; later calls get another.
     void interrupt();
 
 private:
