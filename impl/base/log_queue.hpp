@@ -14,7 +14,7 @@ namespace tutti {
 
 class LogQueue {
 public:
-    // False if nobody listens.
+    // False if there is no listener.
     bool add(LogLevel level, const std::string& text);
     // As set_log_listener(). Throws OUT_OF_MEMORY if no thread can be started.
     void set_listener(LogListener listener);

@@ -25,7 +25,7 @@ class Callbacks {
 public:
     // Callbacks of the program, which may take any time.
     static Callbacks& of_program();
-    // Callbacks of this library, which only work, and wait for nobody.
+    // Callbacks of this library, which only work, and never wait.
     static Callbacks& of_library();
 
     // Throws OUT_OF_MEMORY if the system has no thread to give.

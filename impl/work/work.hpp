@@ -107,7 +107,7 @@ private:
     const char* const operation_;
     std::shared_ptr<Results> results_;
     const Clock::time_point started_ = Clock::now();
-    std::atomic<bool> ending_{false};  // somebody finishes it
+    std::atomic<bool> ending_{false};  // a thread is finishing it
     mutable Mutex mutex_;
     mutable Condition finished_;
     State state_ TUTTI_GUARDED_BY(mutex_) = State::Running;
