@@ -27,8 +27,8 @@ namespace {
 constexpr int64_t last_words_ms = 1'000;
 // Processes below a rank may end unseen.
 constexpr int64_t look_ms = 50;
-// A process that was killed is gone soon, unless it hangs in the kernel or is a zombie that no process
-// takes.
+// A process that was killed is gone soon, unless it hangs in the kernel or is a zombie that no
+// process takes.
 constexpr int64_t killed_ms = 1'000;
 
 net::Descriptor open_nothing() {
