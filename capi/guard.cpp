@@ -1,4 +1,4 @@
-// How a failure is written into the caller's memory, and the mark that fork leaves. Any thread; the
+// Writes a failure into the caller's memory, and keeps the mark that fork leaves. Any thread; the
 // handler of fork runs in the child.
 #include "guard.hpp"
 

@@ -2,8 +2,8 @@
 // the generation of that slot, so a stale or foreign one is an error, not a crash; its top bit
 // makes it an address that no machine maps.
 // Any thread. Looking one up is wait-free (two atomic additions): a Pin keeps the object alive
-// while others release the handle. Whoever drops the last pin of a released handle ends the object:
-// here if that is cheap, through the reaper if it takes time.
+// while others release the handle. The thread that drops the last pin of a released handle ends the
+// object: here if that is cheap, through the reaper if it takes time.
 #pragma once
 
 #include <atomic>

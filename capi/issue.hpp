@@ -1,5 +1,5 @@
-// How every collective and message starts: here and now, as a work, or as part of a coalescing. Any
-// thread.
+// The start of every collective and message: here and now, as a work, or as part of a coalescing.
+// Any thread.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// How a call that goes over a channel is run: the one place in this folder that knows the kinds of
-// calls. On the thread of the call.
+// Runs a call over a channel: the one place in this folder that knows the kinds of calls. On the
+// thread of the call.
 #include "algorithm.hpp"
 #include "base/assert.hpp"
 

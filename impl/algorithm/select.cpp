@@ -1,5 +1,5 @@
-// Which algorithm serves which call: the tables by size and number of ranks, and the algorithms
-// that they choose from.
+// The choice of the algorithm for each call: the tables by size and number of ranks, and the
+// algorithms that they choose from.
 #include "algorithm.hpp"
 
 namespace tutti::algorithm {

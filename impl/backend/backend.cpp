@@ -1,4 +1,5 @@
-// Defaults of a backend: no messages, and operations that run here and now. The caller's thread.
+// Defaults of a backend: it refuses messages; a blocking message is started and waited for. The
+// caller's thread.
 #include "backend.hpp"
 
 #include "base/error.hpp"

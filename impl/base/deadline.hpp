@@ -26,8 +26,8 @@ public:
         return Deadline(now + std::chrono::milliseconds(timeout_ms), timeout_ms);
     }
 
-    // Counts from when somebody first asks it or makes a copy: who never waits reads no clock. For
-    // one thread.
+    // Starts when it is first asked or copied, so a call that never waits never reads the clock.
+    // For one thread.
     static Deadline after_ms_of_waiting(int64_t timeout_ms) {
         return Deadline(not_begun, timeout_ms);
     }

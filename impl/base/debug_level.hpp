@@ -1,5 +1,5 @@
 // torch's debug level, a value of the process: OFF, INFO or DETAIL. TORCH_DISTRIBUTED_DEBUG says
-// which until somebody sets it. Any thread.
+// which until a call sets it. Any thread.
 #pragma once
 
 namespace tutti {

@@ -1,4 +1,4 @@
-// How a process ended, in words and as an exit code, and whether it is about to. Any thread.
+// The end of a process, in words and as an exit code, and whether it is about to come. Any thread.
 #pragma once
 
 #include <sys/types.h>

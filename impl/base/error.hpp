@@ -1,4 +1,4 @@
-// The one exception of the engine: a Status on its way down to whoever called. Callers, peers and
+// The one exception of the engine: a Status on its way down to the caller. Callers, peers and
 // the system are at fault; our own mistakes are assertions (assert.hpp). Any thread.
 #pragma once
 

@@ -1,5 +1,5 @@
-// A count that threads wait on: whoever changes something that is waited for notifies, whoever
-// waits looks again. Costs a system call only when somebody sleeps. Any thread.
+// A count that threads wait on: a thread that changes something notifies, and the threads that wait
+// for it look again. Costs a system call only when a thread sleeps. Any thread.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
-// Log lines: on stderr, or to whoever listens. Silent unless the environment or a listener asks for
-// them. Whoever detects a fault words it and logs it, once. Any thread; on stderr one line is one
-// write.
+// Log lines: on stderr, or to a listener. Silent unless the environment or a listener asks for
+// them. The code that detects a fault words it and logs it, once. Any thread; on stderr one line is
+// one write.
 #pragma once
 
 #include <functional>
@@ -27,8 +27,8 @@ LogLevel log_level_by_environment();
 
 // From now on lines up to this level go to `listener` and none to stderr. It is called on a thread
 // of its own, one line at a time, with no lock held. An empty one: stderr again, and the level of
-// the environment. Returns when the one before has heard all that was said until now and will not
-// be called again; called by that one itself, at once.
+// the environment. Blocks until the previous listener has heard all lines until now and will not
+// be called again, unless that listener itself is the caller.
 using LogListener = std::function<void(LogLevel level, const std::string& text)>;
 void set_log_listener(LogListener listener, LogLevel level);
 bool log_is_listened_to();

@@ -1,5 +1,5 @@
-// Log lines on their way to a listener: queued by whoever logs, perhaps under locks of its own, and
-// delivered by one thread, tutti-log, which lives as long as somebody listens.
+// Log lines on their way to a listener: queued by any thread, perhaps under locks of its own, and
+// delivered by one thread, tutti-log, which lives as long as there is a listener.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace tutti {
 
 class LogQueue {
 public:
-    // False if nobody listens.
+    // False if there is no listener.
     bool add(LogLevel level, const std::string& text);
     // As set_log_listener(). Throws OUT_OF_MEMORY if no thread can be started.
     void set_listener(LogListener listener);

@@ -1,4 +1,4 @@
-// How an operation ended, as a value. Travels up through Work; becomes a tutti_error at the C
+// The result of an operation, as a value. Travels up through Work; becomes a tutti_error at the C
 // boundary. Plain data, any thread.
 #pragma once
 

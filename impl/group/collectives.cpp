@@ -1,5 +1,5 @@
-// How a group issues its collectives, here or in the background, and what a failure does to it.
-// Any thread.
+// The collectives of a group, issued here or in the background, and the effect of a failure on the
+// group. Any thread.
 #include <utility>
 
 #include "base/error.hpp"

@@ -1,4 +1,4 @@
-// How a group issues messages between two ranks, here or in the background. Any thread.
+// The messages of a group between two ranks, issued here or in the background. Any thread.
 #include <algorithm>
 #include <optional>
 #include <type_traits>
@@ -59,8 +59,8 @@ MemoryUse memory_of(const Receive& call) {
 
 }  // namespace
 
-// A message. Of a backend that is polled, whoever waits for it polls, else the poller's thread; and
-// the end of the group waits until the backend is done with it, which others see to themselves.
+// A message. With a backend that is polled, the waiting thread polls, else the poller's thread; and
+// the end of the group waits until the backend is done with it, as other backends do themselves.
 class Group::MessageWork : public Work {
 public:
     MessageWork(Describe describe, const char* operation, std::shared_ptr<Poller> poller,

@@ -1,4 +1,4 @@
-// How the ranks of the default group find each other: an init method ("env://", "tcp://host:port",
+// The rendezvous of the default group's ranks: an init method ("env://", "tcp://host:port",
 // "file:///path") becomes a store, a rank and a world size. Runs on the caller's thread; reads the
 // environment.
 #pragma once

@@ -1,4 +1,4 @@
-// How nodes find each other. Main thread of the launcher.
+// The rendezvous of nodes. Main thread of the launcher.
 #include "bootstrap.hpp"
 
 #include <unistd.h>

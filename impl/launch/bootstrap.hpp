@@ -1,4 +1,4 @@
-// How tuttiruns of several nodes find each other: one serves a store at the endpoint, all claim a
+// The rendezvous of tuttiruns of several nodes: one serves a store at the endpoint, all claim a
 // rank there, and each learns of the others. Main thread of the launcher.
 #pragma once
 

@@ -245,7 +245,7 @@ void Job::leave(const Verdict& verdict) {
     }
 }
 
-// Ranks that ended well have not when nobody could read what they said.
+// Ranks that ended well count as failed when their output could not be written.
 int Job::code_with_output(int code) {
     const auto& fault = writer_.fault();
     if (!fault) return code;

@@ -1,5 +1,4 @@
-// Which processes a launcher starts, and what each finds in its environment. Any thread, no side
-// effects.
+// The processes that a launcher starts, and the environment of each. Any thread, no side effects.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// How many processes suit this machine. Any thread; reads /dev, the affinity mask and the
-// environment.
+// The number of processes that suits this machine. Any thread; reads /dev, the affinity mask and
+// the environment.
 #pragma once
 
 #include <optional>

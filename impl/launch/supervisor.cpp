@@ -27,8 +27,8 @@ namespace {
 constexpr int64_t last_words_ms = 1'000;
 // Processes below a rank may end unseen.
 constexpr int64_t look_ms = 50;
-// A process that was killed is gone soon, unless it hangs in the kernel or is a zombie that nobody
-// takes.
+// A process that was killed is gone soon, unless it hangs in the kernel or is a zombie that no
+// process takes.
 constexpr int64_t killed_ms = 1'000;
 
 net::Descriptor open_nothing() {
@@ -308,7 +308,7 @@ void Supervisor::reap_adopted() {
 }
 
 // A process that dies closes its connections a moment before its parent can see it dead, so those
-// that fail because of it may be seen first: whoever is dying now is a suspect, too.
+// that fail because of it may be seen first: a rank that is dying now is a suspect, too.
 void Supervisor::suspect(pid_t first_dead) {
     for (size_t i = 0; i < workers_.size(); ++i) {
         const Worker& worker = workers_[i];

@@ -1,4 +1,4 @@
-// How an attempt ends, the same on all nodes: the first to say so decides. Any thread.
+// The end of an attempt, the same on all nodes: the first to say so decides. Any thread.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
-// How ranks find the coordinator. Rank 0 leaves an invitation at the store, they read it and knock
-// at its addresses until one answers that proves to be it. The invitation stays for the life of the
-// group, so that a second process of some rank is told, not left waiting. Any thread.
+// The ranks' search for the coordinator. Rank 0 leaves an invitation at the store; the others read
+// it and knock at its addresses until one answers that proves to be it. The invitation stays for
+// the life of the group, so that a second process of some rank is told, not left waiting. Any
+// thread.
 #pragma once
 
 #include <functional>
@@ -33,8 +34,8 @@ struct Rank0Connection {
     net::Socket socket;  // the coordinator has said welcome on it
     Invitation invitation;
 };
-// Rank 0, or whoever is known to coordinate in its place. Throws TIMEOUT if rank 0 does not come,
-// INVALID_ARGUMENT if the coordinator refuses this process.
+// Finds rank 0, or the coordinator that is known to be there in its place. Throws TIMEOUT if rank 0
+// does not come, INVALID_ARGUMENT if the coordinator refuses this process.
 Rank0Connection find_coordinator(const JoiningRank& caller, const std::optional<Invitation>& known,
                                  const Deadline& deadline);
 // Waits in slices, and looks between them whether the launcher has seen a rank of the job end: then

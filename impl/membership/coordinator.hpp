@@ -1,7 +1,7 @@
-// Where all ranks of a group of processes connect to: waits until they have come, tells everyone
-// where the others are, notices who dies or falls silent, and hands what they say to the arbiter.
-// Where it runs is not its business, nor whether a rank runs there: it has listening descriptors
-// and a secret. Loop thread only.
+// The server to which all ranks of a group of processes connect. It waits until they have come,
+// tells everyone where the others are, notices who dies or falls silent, and hands their frames to
+// the arbiter. It does not know where it runs, nor whether a rank runs there: it has listening
+// descriptors and a secret. Loop thread only.
 #pragma once
 
 #include <functional>

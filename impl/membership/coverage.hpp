@@ -1,4 +1,4 @@
-// Which ranks need not say that they live, since another one sees that they do: a watcher covers
+// The ranks that need not say that they live, since another one sees that they do: a watcher covers
 // those that it watches and that watch it. Plain data, one thread at a time.
 #pragma once
 

@@ -1,6 +1,6 @@
-// Where a coordinator is called, and the token that proves the caller belongs there. Rank 0 leaves
-// its own at the store for the others; one that is no rank is made known by whoever runs it. Any
-// thread.
+// The address of a coordinator, and the token that proves the caller belongs there. Rank 0 leaves
+// its own at the store for the others; the process that runs a coordinator that is no rank makes it
+// known. Any thread.
 #pragma once
 
 #include <string>

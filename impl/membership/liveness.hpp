@@ -1,6 +1,6 @@
-// How one rank knows that the coordinator lives and that it is known to live itself: by pings both
-// ways, or through the rank that watches its host, which then answers for it. Whoever relies on
-// another's word asks for itself when that falls silent. Loop thread only.
+// Heartbeats between one rank and the coordinator: by pings both ways, or through the rank that
+// watches its host, which then answers for it. A rank that relies on another's word asks for itself
+// when that falls silent. Loop thread only.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// How a rank reaches the next coordinator without holding up its loop: on a thread of its own,
+// Connects a rank to the next coordinator without holding up its loop: on a thread of its own,
 // tutti-rejoin. Loop thread only, but for join().
 #pragma once
 

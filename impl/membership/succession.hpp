@@ -1,6 +1,6 @@
-// Which coordinator a rank follows, and what it does once that one has gone: decided from what the
-// rank knows, without connections, time or threads. The lowest rank that is left coordinates, so
-// all ranks find the same one.
+// The choice of the coordinator that a rank follows, and the steps once that one has gone: decided
+// from the rank's knowledge, without connections, time or threads. The lowest rank that is left
+// coordinates, so all ranks find the same one.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Where ranks stand in a mesh: arithmetic on row-major grids, no communication. Any thread.
+// The places of ranks in a mesh: arithmetic on row-major grids, no communication. Any thread.
 #pragma once
 
 #include <cstddef>

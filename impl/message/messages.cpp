@@ -1,5 +1,5 @@
 // The doorbell of a rank wakes its sleeping threads: callers that wait, and the mover if none does.
-// Works are finished, channels used and troubles asked for without the lock.
+// Finishing works, calling channels and asking for trouble happen without the lock.
 #include "messages.hpp"
 
 #include <sched.h>

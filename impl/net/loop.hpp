@@ -31,8 +31,8 @@ public:
     // Posts, waits until the task has run, and rethrows what it threw. Any thread but the loop's.
     void run(std::function<void()> task);
     [[nodiscard]] bool on_thread() const;
-    // Whether what comes may gather: a thread that is woken for it does not push aside the one that
-    // sends, who would pay for it. Loop thread only.
+    // Whether events may gather: the loop thread, when it is woken, does not push aside the thread
+    // that sends, which would pay for it. Loop thread only.
     void let_gather(bool gather);
 
     // For net/ alone, loop thread only: the loop, and memory that a read may use until its

@@ -53,7 +53,7 @@ public:
     [[nodiscard]] int descriptor() const { return descriptor_.get(); }
     [[nodiscard]] bool valid() const { return descriptor_.valid(); }
     [[nodiscard]] int release() { return descriptor_.release(); }
-    // Wakes whoever is blocked in this socket, with an Error; the descriptor stays. Any thread.
+    // Wakes the threads blocked in this socket, with an Error; the descriptor stays. Any thread.
     void shut_down() noexcept;
     void close() { descriptor_.reset(); }
 

@@ -62,7 +62,7 @@ public:
     // `exhausted` is told, with OUT_OF_MEMORY and the limit's name, that the process has no
     // descriptor or memory for a caller. It returns whether it has made one free, by closing a
     // connection: then the listener tries again at once, else it rests before it does. The callers
-    // wait until then, so it should tell whoever waits for them in this process.
+    // wait until then, so it should tell the threads of this process that wait for them.
     using Exhausted = std::function<bool(const Status&)>;
     Listener(Loop& loop, std::vector<int> descriptors, std::function<void(int fd)> accepted,
              Exhausted exhausted = {});

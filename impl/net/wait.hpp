@@ -15,7 +15,7 @@ Waited wait_descriptor(int fd, short events, const Deadline& deadline, int cance
 // The same for any of several.
 Waited wait_descriptors(std::span<const int> fds, short events, const Deadline& deadline,
                         int cancel_fd);
-// How whoever was cancelled ends: throws ABORTED.
+// Ends a wait that was cancelled: throws ABORTED.
 [[noreturn]] void fail_cancelled(const std::string& what);
 
 }  // namespace tutti::net

@@ -1,4 +1,4 @@
-// Whether two values are the same. Any thread.
+// Compares two values. Any thread.
 #pragma once
 
 #include "object.hpp"

@@ -1,4 +1,4 @@
-// Every maximum of the values, in one place, and what holds where nobody says otherwise.
+// Every maximum of the values, in one place, and the default of each.
 #pragma once
 
 #include <cstddef>

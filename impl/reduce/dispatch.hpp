@@ -1,4 +1,4 @@
-// Which instruction set the kernels use: the best this processor has, or a lower one that TUTTI_CPU
+// The instruction set of the kernels: the best this processor has, or a lower one that TUTTI_CPU
 // (baseline, avx2, avx512) names. Any thread.
 #pragma once
 

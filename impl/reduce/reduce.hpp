@@ -20,8 +20,9 @@ namespace tutti {
 const char* reduce_op_name(tutti_reduce_op op);
 
 // Nothing if the op makes sense for the dtype, else why not: "AVG is not defined for int32, only
-// for floating point and complex". Whoever lets a reduction in asks this first; the calls below
-// assert it. A malformed TUTTI_CPU is an Error (INVALID_ARGUMENT) here, so never amid a collective.
+// for floating point and complex". The code that accepts a reduction asks this first; the calls
+// below assert it. A malformed TUTTI_CPU is an Error (INVALID_ARGUMENT) here, so never amid a
+// collective.
 std::optional<std::string> why_not_reducible(tutti_dtype dtype, const ReduceOp& op);
 
 // A reduction is three steps: what each rank brings, the op between two parts as often as needed,

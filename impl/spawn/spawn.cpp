@@ -112,7 +112,7 @@ private:
         if (!child.ending) return !shared_[rank].returned || shared_[rank].code != TUTTI_OK;
         return child.ending->failed();
     }
-    // By its own account; whoever a signal killed may have returned before.
+    // By its own account; a child that a signal killed may have returned before.
     [[nodiscard]] bool returned(int rank) {
         const Child& child = children_.all()[static_cast<size_t>(rank)];
         return shared_[rank].returned && !(child.ending && child.ending->by_signal);

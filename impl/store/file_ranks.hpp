@@ -1,4 +1,4 @@
-// Which ranks of tutti are at a file: a line for each in one record, which PyTorch passes over. One
+// The ranks of tutti at a file: a line for each in one record, which PyTorch passes over. One
 // thread; the file is locked meanwhile.
 #pragma once
 

@@ -109,8 +109,8 @@ std::optional<LockedFile> LockedFile::open(const std::string& path, Mode mode, b
         }
         LockedFile file(path, std::move(fd));
         if (!file.lock(mode, limit)) file.fail_locking(limit);
-        // The last user of a file removes it; whoever had it open by then starts over. A network
-        // file system keeps what is open under another name, so the name is looked at.
+        // The last user of a file removes it; a user that had it open by then starts over. A
+        // network file system keeps what is open under another name, so the name is looked at.
         const struct stat status = status_of(path, file.descriptor_.get());
         if (!S_ISREG(status.st_mode)) fail(path, "use", EINVAL);
         struct stat named {};

@@ -1,4 +1,4 @@
-// How waits on a handle of a store end early: each call that may wait has its handle's current
+// Ends waits on a handle of a store early: each call that may wait has its handle's current
 // Interruption, and interrupting the handle makes that one happen and replaces it, so that later
 // calls are not concerned. Any thread.
 #pragma once
@@ -69,7 +69,7 @@ private:
 class Interruptible {
 public:
     [[nodiscard]] std::shared_ptr<Interruption> current();
-    // Makes it happen; whoever asks later gets another.
+    // Makes it happen; later calls get another.
     void interrupt();
 
 private:

@@ -42,7 +42,7 @@ void Responder::barrier(StoreClient& client, const std::string& key, int64_t siz
     waiting_[key].push_back(&client);
 }
 
-// The key may be new: whoever waits for it looks again.
+// The key may be new: the clients that wait for it look again.
 void Responder::changed(const std::string& key) {
     if (waiting_.empty()) return;
     auto node = waiting_.extract(key);

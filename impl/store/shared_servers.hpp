@@ -11,7 +11,7 @@
 namespace tutti {
 
 // The server that a master asks for, and in `endpoint` where to reach it. With multi_tenant, the
-// one at the port that somebody else shares; if there is none, or the port is 0, a new one, shared
+// one at the port that another handle shares; if there is none, or the port is 0, a new one, shared
 // from now on while somebody keeps it.
 std::shared_ptr<TcpServer> serve_store(const TcpStoreOptions& options, net::Endpoint& endpoint);
 

@@ -103,9 +103,9 @@ std::shared_ptr<Store> make_hash_store();
 std::shared_ptr<Store> make_prefix_store(std::string prefix, std::shared_ptr<Store> store);
 // The store behind a prefix store; nothing for another kind.
 std::shared_ptr<Store> prefix_store_underlying(const Store& store);
-// world_size -1: not fixed. A rank, if one is given, is taken until the store closes, and
-// INVALID_ARGUMENT if somebody has it: another process of tutti, or one that ended without closing.
-// The deadline is of opening, which waits while others lock the file.
+// world_size -1: not fixed. A rank, if one is given, is taken until the store closes;
+// INVALID_ARGUMENT if another process of tutti has it, or had it and ended without closing. The
+// deadline is of opening, which waits while others lock the file.
 std::shared_ptr<Store> make_file_store(
     const std::string& path, int world_size, int rank = -1,
     const Deadline& deadline = Deadline::after_ms(store_limits::default_timeout_ms));

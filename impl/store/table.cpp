@@ -1,4 +1,4 @@
-// The rules of the stores' operations. Whoever owns the table sees to threads.
+// The rules of the stores' operations. The owner of the table sees to threads.
 #include "table.hpp"
 
 #include <algorithm>

@@ -55,7 +55,7 @@ StoreLimits TcpClient::limits_for(const StoreCall& call, size_t value_bytes) {
 }
 
 // A server hangs up on what it refuses; the next call starts on a new connection. One attempt: if
-// nobody listens there any more, the store is gone.
+// there is no listener any more, the store is gone.
 void TcpClient::refresh_command(const StoreCall& call) {
     if (command_ == nullptr) command_ = connect(call.limit);
 }

@@ -102,9 +102,9 @@ private:
     std::optional<size_t> called_off_;      // a wait with so many values behind it
 };
 
-// A connection to a store's server. Tries again with back-off while nobody listens, or what listens
-// hangs up before it has answered, until the deadline. Throws NETWORK with each attempt's reason,
-// TIMEOUT, STORE; with `host`, as the caller gave it, in front.
+// Connects to a store's server. Tries again with back-off while there is no listener, or the
+// listener hangs up before it has answered, until the deadline. Throws NETWORK with each attempt's
+// reason, TIMEOUT, STORE; with `host`, as the caller gave it, in front.
 std::unique_ptr<TcpConnection> connect_to_store(const std::string& host,
                                                 const net::Endpoint& endpoint,
                                                 const WaitLimit& limit);

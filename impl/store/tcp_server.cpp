@@ -101,7 +101,7 @@ private:
         drop(connection);
     }
 
-    // True if a connection was closed for whoever comes.
+    // True if a connection was closed for the next one.
     bool exhausted(const Status& status) noexcept {
         if (const auto oldest = strangers_.take_oldest()) {
             drop_stranger(**oldest);

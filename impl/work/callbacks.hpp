@@ -1,5 +1,5 @@
-// Where callbacks of finished works run: a thread of the process, started with the first of them
-// and kept; in the order in which the works finished. Any thread.
+// The thread on which callbacks of finished works run: one of the process, started with the first
+// of them and kept; in the order in which the works finished. Any thread.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,7 @@ class Callbacks {
 public:
     // Callbacks of the program, which may take any time.
     static Callbacks& of_program();
-    // Callbacks of this library, which only work, and wait for nobody.
+    // Callbacks of this library, which only work, and never wait.
     static Callbacks& of_library();
 
     // Throws OUT_OF_MEMORY if the system has no thread to give.

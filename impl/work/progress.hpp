@@ -1,4 +1,4 @@
-// Operations that move on only when somebody asks for it: whoever waits for one polls. Any thread.
+// Operations that move on only when a thread polls: the one that waits for them. Any thread.
 #pragma once
 
 #include <memory>

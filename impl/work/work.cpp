@@ -47,7 +47,7 @@ void Work::finish(Status status, int source) noexcept {
         waiters.swap(waiters_);
         callbacks.swap(callbacks_);
         for (const auto& callback : callbacks) callback->status = status_;
-        // Under the lock: whoever waits may free this work as soon as it sees the state.
+        // Under the lock: a waiting thread may free this work as soon as it sees the state.
         finished_.notify_all();
     }
     for (const auto& waiter : waiters) {

@@ -84,8 +84,8 @@ public:
                                           const Deadline& deadline);
 
 protected:
-    // Once, when it ends, on the thread that finishes it and before anybody learns of it: how it
-    // ended may be said otherwise. What is returned goes once all who wait have been woken.
+    // Called once, when it ends, on the thread that finishes it and before others learn of it; may
+    // rewrite the status. The returned object lives until all waiting threads have been woken.
     virtual std::shared_ptr<void> settle(Status& /*status*/) noexcept { return nullptr; }
     // The progress that a waiting thread has to poll; null: nothing. The same from its making on.
     [[nodiscard]] virtual std::shared_ptr<Progress> progress() const { return nullptr; }
@@ -107,7 +107,7 @@ private:
     const char* const operation_;
     std::shared_ptr<Results> results_;
     const Clock::time_point started_ = Clock::now();
-    std::atomic<bool> ending_{false};  // somebody finishes it
+    std::atomic<bool> ending_{false};  // a thread is finishing it
     mutable Mutex mutex_;
     mutable Condition finished_;
     State state_ TUTTI_GUARDED_BY(mutex_) = State::Running;

@@ -1,4 +1,4 @@
-// Which ranks are on which host: ranks of one host see each other's memory, and a network connects
+// The hosts of a group's ranks: ranks of one host see each other's memory, and a network connects
 // the hosts. Plain data, the same on all ranks but for this rank's own place.
 #pragma once
 

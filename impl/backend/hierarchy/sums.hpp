@@ -1,4 +1,4 @@
-// Where the sums of a host's ranks are until those of all hosts have come together. Any thread.
+// The place of the sums of a host's ranks until those of all hosts have come together. Any thread.
 #pragma once
 
 #include "base/block.hpp"

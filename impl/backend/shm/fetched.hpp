@@ -7,8 +7,8 @@
 
 namespace tutti::shm {
 
-// out = the others' data at that offset combined with `mine`, as long as it. The workplace has room
-// for as much of every rank, if their data are not visible.
+// Combines the others' data at that offset with `mine` into `out`, which is as long. The workplace
+// has out.size() bytes for each rank, if their data are not visible.
 void combine_fetched(const Direct& direct, const algorithm::Reduction& reduction, Bytes out,
                      ConstBytes mine, size_t offset, Bytes workplace, Stores stores);
 

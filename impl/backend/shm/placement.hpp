@@ -1,8 +1,7 @@
-// Moves ranks between processors where they outnumber those: three on one and one on the next wait
-// for each other longer than two and two, and the system is slow to balance that. So a rank moves
-// itself: the waiting thread, often the caller's, is moved to another processor of its affinity
-// mask. Never if the program or anything else has bound that thread, nor if TUTTI_PLACEMENT is 0.
-// Not thread-safe.
+// Moves ranks between processors where they outnumber those: with an uneven spread ranks wait for
+// each other longer, and the system is slow to balance that. So a rank moves itself: the waiting
+// thread, often the caller's, is moved to another processor of its affinity mask. Never if the
+// program or anything else has bound that thread, nor if TUTTI_PLACEMENT is 0. Not thread-safe.
 #pragma once
 
 #include <sched.h>

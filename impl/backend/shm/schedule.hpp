@@ -1,5 +1,5 @@
-// Which parts of the pieces of an uneven all_to_all ranks post in each step. Plain data, the same
-// on all ranks.
+// The schedule of an uneven all_to_all: the parts of the pieces that ranks post in each step. Plain
+// data, the same on all ranks.
 #pragma once
 
 #include <cstddef>

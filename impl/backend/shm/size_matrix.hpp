@@ -1,5 +1,5 @@
-// How much every rank sends to every other in an all_to_all, which at first only the two know:
-// ranks exchange their rows. On the thread of the call; throws what Team throws.
+// The sizes that every rank sends to every other in an all_to_all. At first only the two ranks know
+// each; ranks exchange their rows. On the thread of the call; throws what Team throws.
 #pragma once
 
 #include <cstdint>

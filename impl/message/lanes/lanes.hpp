@@ -37,7 +37,7 @@ public:
     // For pending transfers of the channel: keeps the engine, and with it the lanes.
     [[nodiscard]] std::shared_ptr<Lanes> keep() { return {messages_.shared_from_this(), this}; }
 
-    // One more, or one fewer, receive waits; any_source: for anybody. Under the lock.
+    // One more, or one fewer, receive waits; any_source: for any rank. Under the lock.
     void add_waiting(Traffic& traffic, int source, int tag);
     void remove_waiting(int source, int tag) noexcept;
     // An announcement has arrived, or failed. The channel calls in the order of arrival.

@@ -1,5 +1,5 @@
-// Nothing that the sender writes is believed: a descriptor and the head of data are copied once,
-// and then looked at. What is wrong ends what comes from there, and touches nothing.
+// Reads with suspicion: a descriptor and the head of data are copied once, and then checked. Bytes
+// that are no message end the messages from that rank, and touch nothing.
 #include "inbox.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Which rings join this rank with its neighbours. On the thread that makes the group.
+// The rings between this rank and its neighbours. On the thread that makes the group.
 #include "rings.hpp"
 
 #include <algorithm>
