@@ -155,7 +155,7 @@ void Exchange::await(Transfer& transfer, int peer, const char* doing, const Dead
     while (!transfer.done.load(std::memory_order_acquire)) {
         const uint32_t ticket = event_->ticket();
         if (transfer.done.load(std::memory_order_acquire)) break;
-        if (event_->wait(ticket, deadline.or_earlier(stall_deadline_))) {
+        if (channel_.wait(*event_, ticket, deadline.or_earlier(stall_deadline_))) {
             if (reported_stall_) check_arrived();
             continue;
         }
@@ -236,13 +236,13 @@ void Exchange::wait(Ticket ticket, const Deadline& deadline) {
 }
 
 // The peer withdrew its message, because its call failed. It has reported why to the group, which
-// ends messages that no receive takes any more.
+// ends all that is under way.
 void Exchange::await_reason(int peer) {
     for (;;) {
-        Transfer untaken;
-        untaken.listener = listener_;
-        channel_.post_send(untaken, group_rank(peer), slot(), nullptr, 0);
-        await(untaken, peer, "waiting for", deadline_);
+        Transfer never;
+        never.listener = listener_;
+        channel_.post_receive(never, group_rank(peer), Slot::silence(), nullptr, 0);
+        await(never, peer, "waiting for", deadline_);
     }
 }
 

@@ -49,6 +49,7 @@ public:
     void abort(const Status& status) noexcept override { channel_.abort(status); }
     void left(int peer) noexcept override { channel_.left(peer); }
     void leave() noexcept override { channel_.leave(); }
+    [[nodiscard]] Driver* driver() const override { return channel_.driver(); }
 
 private:
     Channel& channel_;
