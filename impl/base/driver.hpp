@@ -27,4 +27,20 @@ protected:
     Driver() = default;
 };
 
+// enter() and leave() of a driver, if there is one.
+class Driving {
+public:
+    explicit Driving(Driver* driver) noexcept : driver_(driver) {
+        if (driver_ != nullptr) driver_->enter();
+    }
+    ~Driving() {
+        if (driver_ != nullptr) driver_->leave();
+    }
+    Driving(const Driving&) = delete;
+    Driving& operator=(const Driving&) = delete;
+
+private:
+    Driver* const driver_;
+};
+
 }  // namespace tutti

@@ -99,14 +99,11 @@ void Pool::post(Mailbox& mailbox, Transfer& transfer, int peer, Slot slot, void*
     auto request = std::make_unique<Request>(*this, mailbox, transfer, peer, slot, data, bytes);
     {
         const Lock lock(mutex_);
+        if (!mailbox.aborted.ok()) throw Error(mailbox.aborted);
         Request& posted = *request;
         mailbox.enter(posted);
         transfer.hold = std::move(request);
-        if (!mailbox.aborted.ok()) {
-            mailbox.finish(posted, mailbox.aborted, 0);
-        } else {
-            begin(posted);
-        }
+        begin(posted);
     }
     if (!slot.is_collective()) waiting_->employ();
     tell();
@@ -194,7 +191,7 @@ bool Pool::stop(Request& request) noexcept {
     return true;
 }
 
-// Progress.
+// Moving.
 
 bool Pool::advance() noexcept {
     bool has_moved = false;
