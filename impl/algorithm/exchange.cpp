@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <exception>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -72,10 +73,17 @@ Exchange::Exchange(Channel& channel, const Fingerprint& fingerprint, uint64_t se
       step_(step),
       deadline_(deadline),
       stall_deadline_(Deadline::after_ms(membership::stall_ms)),
+      exceptions_(std::uncaught_exceptions()),
       event_(listener_of_this_thread(), &listener_of_this_thread()->event),
       listener_(listener_of_this_thread()) {}
 
-Exchange::~Exchange() = default;
+// After a failure the others shall hear of that, not go on with what they find.
+Exchange::~Exchange() {
+    if (std::uncaught_exceptions() <= exceptions_) return;
+    for (const Peer& one : peers_) {
+        if (one.greeted) channel_.take_back(group_rank(one.rank), slot());
+    }
+}
 
 Exchange::Peer& Exchange::peer(int rank) {
     const auto found = std::ranges::find(peers_, rank, &Peer::rank);

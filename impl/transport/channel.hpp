@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "base/deadline.hpp"
-#include "base/event.hpp"
 #include "base/driver.hpp"
+#include "base/event.hpp"
 #include "base/status.hpp"
 #include "membership/membership.hpp"
 
@@ -116,6 +116,10 @@ public:
     virtual void post_receive(Transfer& transfer, int peer, Slot slot, void* data,
                               size_t bytes) = 0;
     virtual void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) = 0;
+
+    // The call that they are of has failed: messages to that rank in that slot which are done here,
+    // but which no receive has taken, become empty.
+    virtual void take_back(int /*peer*/, Slot /*slot*/) noexcept {}
 
     // Ends all transfers of this rank, now and later, with this status; only the first abort
     // counts.

@@ -13,6 +13,7 @@ enum class Kind : uint32_t {
     Accept,       // of the offer with that id: its data are awaited
     Refuse,       // of the offer with that id: they are not
     Data,         // of an accepted offer; none if the sender has taken it back
+    TakeBack,     // Messages in that slot that no receive has taken are empty
     Goodbye,      // the sender leaves that group
     Credit,       // nothing else
 };

@@ -109,6 +109,15 @@ void Link::say_goodbye(uint32_t group) {
     flush();
 }
 
+void Link::take_back_sent(uint32_t group, Slot slot) {
+    Head head{};
+    head.slot = slot.value();
+    head.group = group;
+    head.kind = Kind::TakeBack;
+    push(head);
+    flush();
+}
+
 void Link::accept(Request& request, uint32_t id, size_t length) {
     Head head{};
     head.id = id;
@@ -307,6 +316,8 @@ bool Link::begin_message() {
             return answer_offer();
         case Kind::Data:
             return begin_data();
+        case Kind::TakeBack:
+            return empty_arrivals();
         case Kind::Goodbye:
             owner_.said_goodbye(peer_, head_.group);
             return true;
@@ -332,9 +343,8 @@ bool Link::begin_eager() {
         into_ = request->data;
         return true;
     }
-    arrival_ =
-        &mailbox->add({this, peer_, head_.slot, head_.length, false, 0,
-                       std::make_unique_for_overwrite<std::byte[]>(head_.length), false, nullptr});
+    arrival_ = &mailbox->add({this, peer_, head_.slot, head_.length, false, 0,
+                              std::make_unique_for_overwrite<std::byte[]>(head_.length), false});
     into_ = arrival_->data.get();
     return true;
 }
@@ -345,9 +355,13 @@ bool Link::begin_offer() {
     if (Request* const request = mailbox->match(peer_, head_.slot)) {
         accept(*request, head_.id, head_.length);
     } else {
-        mailbox->add(
-            {this, peer_, head_.slot, head_.length, true, head_.id, nullptr, true, nullptr});
+        mailbox->add({this, peer_, head_.slot, head_.length, true, head_.id, nullptr, true});
     }
+    return true;
+}
+
+bool Link::empty_arrivals() {
+    if (Mailbox* const mailbox = owner_.mailbox(head_.group)) mailbox->empty(peer_, head_.slot);
     return true;
 }
 
@@ -408,10 +422,11 @@ void Link::take(Arrival& arrival, Request& request) {
     if (arrival.is_offer) {
         accept(request, arrival.id, arrival.length);
     } else {
-        if (arrival.length > 0 && arrival.length <= request.bytes) {
-            std::memcpy(request.data, arrival.data.get(), arrival.length);
+        const size_t length = arrival.is_taken_back ? 0 : arrival.length;
+        if (length > 0 && length <= request.bytes) {
+            std::memcpy(request.data, arrival.data.get(), length);
         }
-        mailbox.finish_receive(request, arrival.length);
+        mailbox.finish_receive(request, length);
         owe(arrival.length);
     }
     mailbox.remove(arrival);

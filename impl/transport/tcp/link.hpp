@@ -54,6 +54,7 @@ public:
 
     void send(Request& request);
     void say_goodbye(uint32_t group);
+    void take_back_sent(uint32_t group, Slot slot);
     // A message that came before is for that receive.
     void take(Arrival& arrival, Request& request);
     // It is for nobody, nor are the data of it that are still to come.
@@ -94,6 +95,7 @@ private:
     bool begin_message();
     bool begin_eager();
     bool begin_offer();
+    bool empty_arrivals();
     bool begin_data();
     bool answer_offer();
     void end_message();

@@ -41,6 +41,12 @@ void Mailbox::remove(const Arrival& arrival) {
     arrivals_.remove_if([&](const Arrival& one) { return &one == &arrival; });
 }
 
+void Mailbox::empty(int peer, uint64_t slot) {
+    for (Arrival& one : arrivals_) {
+        if (one.peer == peer && one.slot == slot && !one.is_offer) one.is_taken_back = true;
+    }
+}
+
 void Mailbox::drop(Request& request) noexcept {
     if (!std::exchange(request.is_pending, false)) return;
     if (!request.slot.is_collective()) --unattended_;

@@ -30,7 +30,8 @@ struct Arrival {
     uint32_t id;                        // of the offer
     std::unique_ptr<std::byte[]> data;  // of a message
     bool is_whole;                      // else its data are coming,
-    Request* receiver;                  // for that one, if any
+    Request* receiver = nullptr;        // for that one, if any
+    bool is_taken_back = false;
 };
 
 class Mailbox {
@@ -53,6 +54,8 @@ public:
     Arrival* find(const Request& request);
     Arrival& add(Arrival arrival) { return arrivals_.emplace_back(std::move(arrival)); }
     void remove(const Arrival& arrival);
+    // Messages of that rank in that slot are taken back.
+    void empty(int peer, uint64_t slot);
     std::list<Arrival>& arrivals() { return arrivals_; }
 
     // Its transfer is done. Only the first end counts.

@@ -137,6 +137,14 @@ void Pool::receive(Mailbox& mailbox, Transfer& transfer, int peer, Slot slot, vo
     post(mailbox, transfer, from, slot, data, bytes, begin);
 }
 
+void Pool::take_back(Mailbox& mailbox, int peer, Slot slot) noexcept {
+    {
+        const Lock lock(mutex_);
+        link(mailbox.members()->world_rank(peer)).take_back_sent(mailbox.group(), slot);
+    }
+    tell();
+}
+
 void Pool::abort(Mailbox& mailbox, const Status& status) noexcept {
     {
         const Lock lock(mutex_);

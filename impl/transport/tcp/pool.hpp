@@ -49,6 +49,7 @@ public:
               size_t bytes);
     void receive(Mailbox& mailbox, Transfer& transfer, int peer, Slot slot, void* data,
                  size_t bytes);
+    void take_back(Mailbox& mailbox, int peer, Slot slot) noexcept;
     void abort(Mailbox& mailbox, const Status& status) noexcept;
     void left(Mailbox& mailbox, int peer) noexcept;
     void leave(Mailbox& mailbox) noexcept;

@@ -32,6 +32,9 @@ public:
     void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) override {
         pool_->receive(mailbox_, transfer, -1, slot, data, bytes);
     }
+    void take_back(int peer, Slot slot) noexcept override {
+        pool_->take_back(mailbox_, peer, slot);
+    }
     void abort(const Status& status) noexcept override { pool_->abort(mailbox_, status); }
     void left(int peer) noexcept override { pool_->left(mailbox_, peer); }
     void leave() noexcept override { pool_->leave(mailbox_); }

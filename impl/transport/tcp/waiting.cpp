@@ -20,7 +20,8 @@ namespace tutti::tcp {
 namespace {
 
 constexpr int yields = 400;
-constexpr int64_t tick_ms = 20;  // without a call, after which the thread of our own looks
+constexpr int waits_without_spins = 64;  // after one in which others needed the processor
+constexpr int64_t tick_ms = 20;          // without a call, after which the thread of our own looks
 
 int open_event() {
     const int event = open_tracked([] { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
@@ -121,15 +122,18 @@ void Waiting::end(Event& event) noexcept {
 }
 
 bool Waiting::lead(Event& event, uint32_t ticket, const Deadline& deadline) noexcept {
+    const bool is_crowded = crowded_waits_ > 0;
+    if (is_crowded) --crowded_waits_;
+    const int spins = is_crowded ? 0 : spins_;
     for (int idle = 0; event.ticket() == ticket;) {
         if (advance_()) {
             idle = 0;
-        } else if (++idle <= spins_) {
+        } else if (++idle <= spins) {
             pause();
         } else if (deadline.expired()) {
             return event.ticket() != ticket;
-        } else if (idle <= spins_ + yields) {
-            if (yields_to_workers()) idle = spins_ + yields;
+        } else if (crowded_waits_ == 0 && idle <= spins + yields) {
+            if (yields_to_workers()) crowded_waits_ = waits_without_spins;
         } else {
             sleep(event, ticket, deadline);
         }

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/mutex.hpp"
 #include "base/driver.hpp"
+#include "base/mutex.hpp"
 #include "net/descriptor.hpp"
 
 namespace tutti::tcp {
@@ -59,6 +59,8 @@ private:
     std::atomic<uint64_t> entered_{0};
     std::atomic<size_t> unattended_{0};
     std::atomic<bool> is_asleep_{false};  // the leader
+    std::atomic<int> crowded_waits_{
+        0};  // of the leader, which sleeps at once: others need the processor
     std::atomic<bool> is_parked_{false};  // the thread of our own
     std::atomic<bool> is_called_{false};
 

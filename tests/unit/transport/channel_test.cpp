@@ -261,6 +261,24 @@ void a_send_that_is_stopped_is_empty_in_its_turn(void**) {
     assert_false(before->transfer.hold->stop());  // it is done
 }
 
+// Whether they are done already or not.
+void messages_of_a_call_that_failed_are_empty(void**) {
+    CollectiveRanks it;
+    Mail sent = it.send(0, 1, "x");
+    const Mail other = it.send(0, 1, "y", 6);
+    it.settle();
+    it.world[0].take_back(1, it.slot_of(5));
+    sent->transfer.hold.reset();
+    it.settle();
+    const Mail nothing = it.receive(1, 0, ".");
+    const Mail whole = it.receive(1, 0, ".", 6);
+    assert_true(whole->end().ok() && other->end().ok());
+    assert_string_equal(whole->data.c_str(), "y");
+    it.settle();
+    assert_true(nothing->waits() || nothing->transfer.bytes == 0);
+    assert_string_equal(nothing->data.c_str(), ".");
+}
+
 // Whatever becomes of a message for it, or of it.
 void what_was_withdrawn_is_left_alone(void**) {
     Ranks it;
@@ -373,6 +391,7 @@ int main(int count, char** arguments) {
         TUTTI_TEST(
             a_message_longer_than_its_receive_is_a_mismatch_for_the_receiver<CollectiveRanks>),
         TUTTI_TEST(a_send_that_is_stopped_is_empty_in_its_turn),
+        TUTTI_TEST(messages_of_a_call_that_failed_are_empty),
         TUTTI_TEST(what_was_withdrawn_is_left_alone),
         TUTTI_TEST(an_abort_ends_what_the_rank_posted_now_and_later),
         TUTTI_TEST(who_waits_for_a_rank_that_left_learns_it),
