@@ -50,7 +50,7 @@ public:
     // Moves what can be moved, both ways; true if anything was.
     bool advance() noexcept;
     bool flush() noexcept;
-    void close(const std::string& reason) noexcept;
+    void close(const std::string& reason) noexcept;  // "": it is not the other side's fault
 
     void send(Request& request);
     void say_goodbye(uint32_t group);

@@ -265,11 +265,12 @@ void Pool::connected(int peer, net::Socket socket) noexcept {
         adopt(peer, std::move(socket));
     } catch (...) {
         const Status why = current_status();
+        const bool is_lack = why.code == TUTTI_ERR_OUT_OF_MEMORY;
         {
             const Lock lock(mutex_);
-            link(peer).close(why.message);
+            link(peer).close(is_lack ? "" : why.message);
         }
-        if (why.code == TUTTI_ERR_OUT_OF_MEMORY) give_up(peer, why);
+        if (is_lack) give_up(peer, why);
         tell();
     }
 }
@@ -318,7 +319,7 @@ void Pool::closed(Link& link, const std::string& reason) TUTTI_NO_THREAD_SAFETY_
         mailbox->forget(link);
         if (mailbox->left.contains(peer)) mailbox->lose(peer);
     }
-    if (is_ending_ || world_.is_gone(peer)) return;
+    if (reason.empty() || is_ending_ || world_.is_gone(peer)) return;
     completions_.then([this, peer, reason] {
         world_.suspect({TUTTI_ERR_PEER_LOST, peer, 0,
                         cat("the connection between rank ", world_.rank(), " and rank ", peer,
