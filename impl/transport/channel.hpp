@@ -1,8 +1,7 @@
 // Messages between two ranks of a group: the interface that every algorithm is written against.
-// Messages of one sender in one slot arrive in order. In a slot of messages they move only when both
-// sides have posted, and their listeners are called in that order, if the receives of the slot are
-// posted one after the other. In a slot of a collective a send may be done before its receive is
-// posted. Any thread.
+// Messages of one sender in one slot arrive in order, and are done only when both sides have posted.
+// In a slot of messages their listeners are called in that order, if the receives of the slot are
+// posted one after the other. Any thread.
 #pragma once
 
 #include <atomic>
@@ -117,8 +116,8 @@ public:
                               size_t bytes) = 0;
     virtual void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) = 0;
 
-    // The call that they are of has failed: messages to that rank in that slot which are done here,
-    // but which no receive has taken, become empty.
+    // The call that they are of has failed: messages to that rank in that slot that have gone, but
+    // that no receive has taken, become empty.
     virtual void take_back(int /*peer*/, Slot /*slot*/) noexcept {}
 
     // Ends all transfers of this rank, now and later, with this status; only the first abort

@@ -8,10 +8,10 @@
 namespace tutti::tcp {
 
 enum class Kind : uint32_t {
-    Message = 1,  // a short message of a collective, which asks for nothing
+    Message = 1,  // a short message of a collective, sent unasked
     Offer,        // of a message with that length, which its sender keeps until it is accepted
     Accept,       // of the offer with that id: its data are awaited
-    Refuse,       // of the offer with that id: they are not
+    Taken,        // the Message or the offer with that id: its sender is done with it
     Data,         // of an accepted offer; none if the sender has taken it back
     TakeBack,     // Messages in that slot that no receive has taken are empty
     Goodbye,      // the sender leaves that group
@@ -22,7 +22,7 @@ struct Head {
     uint64_t slot;
     uint64_t length;  // bytes
     uint32_t group;   // the id in the world
-    uint32_t id;      // of an offer, by its sender
+    uint32_t id;      // of a Message or an offer, by its sender
     uint32_t credit;  // bytes of Messages that the receiver of this may send more
     Kind kind;
 };

@@ -56,12 +56,12 @@ void Link::close(const std::string& reason) noexcept {
         if (request != nullptr) request->link = nullptr;
     };
     for (const Outgoing& frame : out_) let_go(frame.request);
-    for (const auto& [id, request] : offers_) let_go(request);
+    for (const auto& [id, one] : untaken_) let_go(one.request);
     for (const Accepted& one : accepted_) let_go(one.request);
     let_go(receiver_);
     if (arrival_ != nullptr) let_go(arrival_->receiver);
     out_.clear();
-    offers_.clear();
+    untaken_.clear();
     accepted_.clear();
     receiver_ = nullptr;
     arrival_ = nullptr;
@@ -86,6 +86,7 @@ void Link::send(Request& request) {
     head.slot = request.slot.value();
     head.length = request.bytes;
     head.group = request.mailbox.group();
+    head.id = ++last_id_;
     const uint32_t charge = charge_of(request.bytes);
     if (request.slot.is_collective() && request.bytes <= eager_bytes && charge <= window_) {
         window_ -= charge;
@@ -93,10 +94,11 @@ void Link::send(Request& request) {
         push(head, &request);
     } else {
         head.kind = Kind::Offer;
-        head.id = ++last_offer_;
         push(head);
-        offers_[head.id] = &request;
+    }
+    if (!is_closed_) {
         request.link = this;
+        untaken_[head.id] = {&request, head.kind == Kind::Offer};
     }
     flush();
 }
@@ -119,14 +121,24 @@ void Link::take_back_sent(uint32_t group, Slot slot) {
 }
 
 void Link::accept(Request& request, uint32_t id, size_t length) {
+    if (length > request.bytes) {
+        say_taken(id);
+        return request.mailbox.finish_receive(request, length);
+    }
     Head head{};
     head.id = id;
     head.length = length;
-    head.kind = length > request.bytes ? Kind::Refuse : Kind::Accept;
+    head.kind = Kind::Accept;
     push(head);
-    if (head.kind == Kind::Refuse) return request.mailbox.finish_receive(request, length);
     request.link = this;
     accepted_.push_back({id, length, &request});
+}
+
+void Link::say_taken(uint32_t id) {
+    Head head{};
+    head.id = id;
+    head.kind = Kind::Taken;
+    push(head);
 }
 
 void Link::owe(uint64_t length) {
@@ -185,7 +197,7 @@ void Link::pass(size_t bytes) {
         frame.pass(of_frame);
         bytes -= of_frame;
         if (frame.left() > 0) return;
-        Request* const request = frame.request;
+        Request* const request = frame.head.kind == Kind::Data ? frame.request : nullptr;
         out_.pop_front();
         if (request == nullptr) continue;
         request->link = nullptr;
@@ -193,17 +205,28 @@ void Link::pass(size_t bytes) {
     }
 }
 
+// A Message that has gone cannot be taken back alone.
 bool Link::take_back(Request& request) noexcept {
-    for (auto& [id, offered] : offers_) {
-        if (offered != &request) continue;
-        offered = nullptr;
-        return true;
-    }
     const auto frame = std::ranges::find(out_, &request, &Outgoing::request);
-    if (frame == out_.end() || frame->head_sent > 0) return false;
-    if (frame->head.kind == Kind::Message) window_ += static_cast<uint32_t>(frame->head.length);
-    frame->empty();
+    if (frame == out_.end()) {
+        const bool is_offer = std::ranges::any_of(untaken_, [&](const auto& entry) {
+            return entry.second.request == &request && entry.second.is_offer;
+        });
+        if (!is_offer) return false;
+    } else {
+        if (frame->head_sent > 0) return false;
+        if (frame->head.kind == Kind::Message) window_ += static_cast<uint32_t>(frame->data.size());
+        frame->empty();
+    }
+    forget_untaken(request);
     return true;
+}
+
+// What the other side says of it later is for nobody.
+void Link::forget_untaken(const Request& request) noexcept {
+    for (auto& [id, one] : untaken_) {
+        if (one.request == &request) one.request = nullptr;
+    }
 }
 
 void Link::release(Request& request) noexcept {
@@ -217,8 +240,9 @@ void Link::release(Request& request) noexcept {
     } else if (const auto found = std::ranges::find(accepted_, &request, &Accepted::request);
                found != accepted_.end()) {
         found->request = nullptr;
-    } else if (!take_back(request) && !keep_rest_of(request)) {
-        close("no memory is left for the rest of a message");
+    } else if (!take_back(request)) {
+        forget_untaken(request);
+        if (!keep_rest_of(request)) close("no memory is left for the rest of a message");
     }
 }
 
@@ -312,8 +336,9 @@ bool Link::begin_message() {
         case Kind::Offer:
             return begin_offer();
         case Kind::Accept:
-        case Kind::Refuse:
-            return answer_offer();
+            return accepted();
+        case Kind::Taken:
+            return taken();
         case Kind::Data:
             return begin_data();
         case Kind::TakeBack:
@@ -334,6 +359,7 @@ bool Link::begin_eager() {
     Mailbox* const mailbox = owner_.mailbox(head_.group);
     if (mailbox == nullptr) return true;
     if (Request* const request = mailbox->match(peer_, head_.slot)) {
+        say_taken(head_.id);
         if (head_.length > request->bytes) {
             mailbox->finish_receive(*request, head_.length);
             return true;
@@ -343,7 +369,7 @@ bool Link::begin_eager() {
         into_ = request->data;
         return true;
     }
-    arrival_ = &mailbox->add({this, peer_, head_.slot, head_.length, false, 0,
+    arrival_ = &mailbox->add({this, peer_, head_.slot, head_.length, false, head_.id,
                               std::make_unique_for_overwrite<std::byte[]>(head_.length), false});
     into_ = arrival_->data.get();
     return true;
@@ -365,15 +391,30 @@ bool Link::empty_arrivals() {
     return true;
 }
 
-bool Link::answer_offer() {
-    const auto offer = offers_.extract(head_.id);
-    if (!offer) return false;
-    Request* const request = offer.mapped();
+// What the other side says of is out of this rank's hands: all of it has gone, or nothing yet.
+Request* Link::extract_untaken(bool& is_known) {
+    const auto found = untaken_.find(head_.id);
+    is_known = found != untaken_.end() &&
+               (found->second.request == nullptr ||
+                std::ranges::find(out_, found->second.request, &Outgoing::request) == out_.end());
+    if (!is_known) return nullptr;
+    Request* const request = found->second.request;
+    untaken_.erase(found);
     if (request != nullptr) request->link = nullptr;
-    if (head_.kind == Kind::Refuse) {
-        if (request != nullptr) request->mailbox.finish(*request, {}, request->bytes);
-        return true;
-    }
+    return request;
+}
+
+bool Link::taken() {
+    bool is_known = false;
+    Request* const request = extract_untaken(is_known);
+    if (request != nullptr) request->mailbox.finish(*request, {}, request->bytes);
+    return is_known;
+}
+
+bool Link::accepted() {
+    bool is_known = false;
+    Request* const request = extract_untaken(is_known);
+    if (!is_known) return false;
     Head head{};
     head.kind = Kind::Data;
     head.id = head_.id;
@@ -408,12 +449,13 @@ void Link::end_arrival(Arrival& arrival) {
     Request* const request = std::exchange(arrival.receiver, nullptr);
     if (request == nullptr) return;
     request->link = nullptr;
-    take(arrival, *request);
+    deliver(arrival, *request);
 }
 
 void Link::take(Arrival& arrival, Request& request) {
     Mailbox& mailbox = request.mailbox;
     request.peer = peer_;
+    if (!arrival.is_offer) say_taken(arrival.id);
     if (!arrival.is_whole) {
         arrival.receiver = &request;
         request.link = this;
@@ -421,16 +463,22 @@ void Link::take(Arrival& arrival, Request& request) {
     }
     if (arrival.is_offer) {
         accept(request, arrival.id, arrival.length);
+        mailbox.remove(arrival);
     } else {
-        const size_t length = arrival.is_taken_back ? 0 : arrival.length;
-        if (length > 0 && length <= request.bytes) {
-            std::memcpy(request.data, arrival.data.get(), length);
-        }
-        mailbox.finish_receive(request, length);
-        owe(arrival.length);
+        deliver(arrival, request);
     }
-    mailbox.remove(arrival);
     flush();
+}
+
+void Link::deliver(const Arrival& arrival, Request& request) {
+    const size_t length = arrival.is_taken_back ? 0 : arrival.length;
+    if (length > 0 && length <= request.bytes) {
+        std::memcpy(request.data, arrival.data.get(), length);
+    }
+    Mailbox& mailbox = request.mailbox;
+    mailbox.finish_receive(request, length);
+    owe(arrival.length);
+    mailbox.remove(arrival);
 }
 
 void Link::abandon(const Arrival& arrival) noexcept {

@@ -77,6 +77,10 @@ private:
         void pass(size_t bytes);
         void empty();
     };
+    struct Untaken {
+        Request* request;  // null: its owner let go of it
+        bool is_offer;
+    };
     struct Accepted {
         uint32_t id;
         size_t length;
@@ -85,6 +89,8 @@ private:
 
     void push(const Head& head, Request* request = nullptr);
     void accept(Request& request, uint32_t id, size_t length);
+    void say_taken(uint32_t id);
+    void forget_untaken(const Request& request) noexcept;
     void owe(uint64_t length);
     void pass(size_t bytes);
     bool keep_rest_of(Request& request) noexcept;
@@ -97,9 +103,12 @@ private:
     bool begin_offer();
     bool empty_arrivals();
     bool begin_data();
-    bool answer_offer();
+    bool accepted();
+    bool taken();
+    Request* extract_untaken(bool& is_known);
     void end_message();
     void end_arrival(Arrival& arrival);
+    void deliver(const Arrival& arrival, Request& request);
 
     const int peer_;
     LinkOwner& owner_;
@@ -108,8 +117,8 @@ private:
     bool wants_to_send_ = false;
 
     std::deque<Outgoing> out_;
-    std::map<uint32_t, Request*> offers_;  // by their ids; null: taken back
-    uint32_t last_offer_ = 0;
+    std::map<uint32_t, Untaken> untaken_;  // Messages and offers, by their ids
+    uint32_t last_id_ = 0;
     uint32_t window_ = window_bytes;  // what may be sent in Messages
     uint32_t owed_ = 0;               // what the other side may send more than it knows
 

@@ -27,7 +27,7 @@ struct Arrival {
     uint64_t slot;
     size_t length;
     bool is_offer;
-    uint32_t id;                        // of the offer
+    uint32_t id;
     std::unique_ptr<std::byte[]> data;  // of a message
     bool is_whole;                      // else its data are coming,
     Request* receiver = nullptr;        // for that one, if any

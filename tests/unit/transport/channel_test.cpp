@@ -124,7 +124,7 @@ struct Ranks {
     }
 };
 
-// In a slot of a collective a send may be done before its receive is posted.
+// In slots of collectives messages may go before their receives are posted.
 struct CollectiveRanks : Ranks {
     CollectiveRanks() {
         slot_of = [](int number) { return Slot::collective(static_cast<uint64_t>(number)); };
