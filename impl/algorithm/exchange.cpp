@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <exception>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -72,10 +73,17 @@ Exchange::Exchange(Channel& channel, const Fingerprint& fingerprint, uint64_t se
       step_(step),
       deadline_(deadline),
       stall_deadline_(Deadline::after_ms(membership::stall_ms)),
+      exceptions_(std::uncaught_exceptions()),
       event_(listener_of_this_thread(), &listener_of_this_thread()->event),
       listener_(listener_of_this_thread()) {}
 
-Exchange::~Exchange() = default;
+// After a failure the others shall hear of that, not go on with what they find.
+Exchange::~Exchange() {
+    if (std::uncaught_exceptions() <= exceptions_) return;
+    for (const Peer& one : peers_) {
+        if (one.greeted) channel_.take_back(group_rank(one.rank), slot());
+    }
+}
 
 Exchange::Peer& Exchange::peer(int rank) {
     const auto found = std::ranges::find(peers_, rank, &Peer::rank);
@@ -155,7 +163,7 @@ void Exchange::await(Transfer& transfer, int peer, const char* doing, const Dead
     while (!transfer.done.load(std::memory_order_acquire)) {
         const uint32_t ticket = event_->ticket();
         if (transfer.done.load(std::memory_order_acquire)) break;
-        if (event_->wait(ticket, deadline.or_earlier(stall_deadline_))) {
+        if (channel_.wait(*event_, ticket, deadline.or_earlier(stall_deadline_))) {
             if (reported_stall_) check_arrived();
             continue;
         }
@@ -237,13 +245,13 @@ void Exchange::wait(Ticket ticket, const Deadline& deadline) {
 }
 
 // The peer withdrew its message, because its call failed. It has reported why to the group, which
-// ends messages that no receive takes any more.
+// ends all that is under way.
 void Exchange::await_reason(int peer) {
     for (;;) {
-        Transfer untaken;
-        untaken.listener = listener_;
-        channel_.post_send(untaken, group_rank(peer), slot(), nullptr, 0);
-        await(untaken, peer, "waiting for", deadline_);
+        Transfer never;
+        never.listener = listener_;
+        channel_.post_receive(never, group_rank(peer), Slot::silence(), nullptr, 0);
+        await(never, peer, "waiting for", deadline_);
     }
 }
 

@@ -115,6 +115,7 @@ private:
     const Deadline deadline_;
     Deadline stall_deadline_;  // then the others learn where this rank waits
     bool reported_stall_ = false;
+    const int exceptions_;  // in flight when it began
     std::shared_ptr<Event> event_;
     std::shared_ptr<TransferListener> listener_;
     std::vector<Peer> peers_;

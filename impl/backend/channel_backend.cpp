@@ -9,7 +9,8 @@ namespace tutti {
 
 ChannelBackend::ChannelBackend(std::unique_ptr<Channel> channel,
                                const message::Neighbours& neighbours)
-    : MessagingBackend(channel->membership(), neighbours), channel_(std::move(channel)) {
+    : MessagingBackend(channel->membership(), neighbours, channel->driver()),
+      channel_(std::move(channel)) {
     message::Lanes::add_to(messages(), *channel_, [&](int rank) { return neighbours.has(rank); });
 }
 

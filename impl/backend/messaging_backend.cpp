@@ -6,17 +6,21 @@ namespace tutti {
 
 namespace {
 
-message::Messages::Setting setting_of(Membership& membership,
-                                      const message::Neighbours& neighbours) {
-    return {membership.rank(), membership.size(),
+message::Messages::Setting setting_of(Membership& membership, const message::Neighbours& neighbours,
+                                      Driver* driver) {
+    return {membership.rank(),
+            membership.size(),
             [&membership](int rank) { return membership.trouble(rank); },
-            neighbours.doorbell_of(membership.rank()), neighbours.spins};
+            neighbours.doorbell_of(membership.rank()),
+            neighbours.spins,
+            driver};
 }
 
 }  // namespace
 
-MessagingBackend::MessagingBackend(Membership& membership, const message::Neighbours& neighbours)
-    : messages_(std::make_shared<message::Messages>(setting_of(membership, neighbours))),
+MessagingBackend::MessagingBackend(Membership& membership, const message::Neighbours& neighbours,
+                                   Driver* driver)
+    : messages_(std::make_shared<message::Messages>(setting_of(membership, neighbours, driver))),
       rings_(*messages_, neighbours, membership.rank()) {}
 
 void MessagingBackend::end_messages() noexcept {

@@ -23,7 +23,8 @@ public:
 
 protected:
     // The membership lives longer.
-    MessagingBackend(Membership& membership, const message::Neighbours& neighbours);
+    MessagingBackend(Membership& membership, const message::Neighbours& neighbours,
+                     Driver* driver = nullptr);
     ~MessagingBackend() override { end_messages(); }
 
     [[nodiscard]] message::Messages& messages() { return *messages_; }

@@ -17,6 +17,7 @@
 #include "ext/tables.hpp"
 #include "transport/gloo/gloo.hpp"
 #include "transport/loopback/loopback.hpp"
+#include "transport/tcp/tcp.hpp"
 
 namespace tutti {
 
@@ -32,6 +33,10 @@ struct Entry {
 
 std::unique_ptr<Backend> open_gloo(const BackendPlace& at) {
     return std::make_unique<ChannelBackend>(gloo_channel::open(at.membership, at.deadline));
+}
+
+std::unique_ptr<Backend> open_tcp(const BackendPlace& at) {
+    return std::make_unique<ChannelBackend>(tcp::open(at.membership, at.deadline));
 }
 
 std::unique_ptr<Backend> open_loopback(const BackendPlace& at) {
@@ -81,6 +86,7 @@ public:
         entries_.push_back({"hierarchy", open_hierarchy});
         entries_.push_back({.name = "loopback", .open = open_loopback, .joins_threads = true});
         entries_.push_back({"shm", open_shm});
+        entries_.push_back({"tcp", open_tcp});
     }
 
     // Null: the name is taken.

@@ -32,6 +32,7 @@ Messages::Messages(Setting setting)
     : rank_(setting.rank),
       trouble_(std::move(setting.trouble)),
       spins_(setting.spins),
+      driver_(setting.driver),
       alarm_(Alarm::shared()),
       doorbell_(setting.doorbell == nullptr ? own_doorbell_ : *setting.doorbell),
       traffic_(setting.rank, setting.size) {}
@@ -62,6 +63,7 @@ void Messages::start(const Receive& call, const Deadline& deadline, std::shared_
 
 template <typename Kind>
 void Messages::run(Kind& operation) {
+    const Driving driving(driver_);
     Deferred after;
     bool looks = false;
     bool waits = false;
@@ -165,13 +167,11 @@ void Messages::uncount_mover() {
     is_counted_ = false;
 }
 
-// Once the operation is done, this thread no longer counts as one that waits. A transport whose
-// connections are moved by the waiting thread would be asked here, without the lock, and in doze()
-// the thread would sleep on its descriptors instead of the doorbell.
+// Once the operation is done, this thread no longer counts as one that waits.
 Messages::Step Messages::step(Operation& operation) {
-    if (!mutex_.try_lock()) return Step::Nothing;
+    Step step = driver_ != nullptr && driver_->advance() ? Step::Moved : Step::Nothing;
+    if (!mutex_.try_lock()) return step;
     traffic_.set_driver(&operation);
-    Step step = Step::Nothing;
     if (!operation.done.load(std::memory_order_relaxed) && traffic_.advance()) step = Step::Moved;
     if (operation.done.load(std::memory_order_relaxed)) {
         step = Step::Done;
@@ -184,7 +184,7 @@ Messages::Step Messages::step(Operation& operation) {
     return step;
 }
 
-// A driven operation is looked at often at first; for any other the doorbell rings.
+// An operation that this thread moves is looked at often at first; for any other the doorbell rings.
 template <typename Kind>
 void Messages::await(Kind& operation, bool is_driven) {
     TUTTI_FAULT_POINT("shm.message");
@@ -193,7 +193,7 @@ void Messages::await(Kind& operation, bool is_driven) {
         shm::pause();
     }
     auto moved = Clock::now();
-    if (!is_driven) moved -= waiter_yields;
+    if (!is_driven && driver_ == nullptr) moved -= waiter_yields;
     for (auto looked = moved;;) {
         const Step last = step(operation);
         if (last == Step::Done) return;
@@ -236,7 +236,11 @@ void Messages::doze(Operation& operation, Clock::duration longest) {
         if (traffic.in_background() > 0)
             longest = std::min<Clock::duration>(longest, between_looks);
     });
-    if (!moved) shm::await_ring(doorbell_, heard, longest);
+    if (!moved) {
+        if (driver_ != nullptr) driver_->leave();
+        shm::await_ring(doorbell_, heard, longest);
+        if (driver_ != nullptr) driver_->enter();
+    }
     doorbell_.sleepers.fetch_sub(1, std::memory_order_seq_cst);
 }
 

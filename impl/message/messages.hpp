@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/deadline.hpp"
+#include "base/driver.hpp"
 #include "base/mutex.hpp"
 #include "call/message.hpp"
 #include "memory/waiting.hpp"
@@ -36,6 +37,7 @@ public:
         Trouble trouble;                    // asked about driven peers and this rank
         shm::Doorbell* doorbell = nullptr;  // that driven peers ring; null: there are none
         int spins = 0;                      // how often to look before others may run
+        Driver* driver = nullptr;           // of the channel; null: there is none to move
     };
     explicit Messages(Setting setting);
     ~Messages();
@@ -100,6 +102,7 @@ private:
     const int rank_;
     const Trouble trouble_;
     const int spins_;
+    Driver* const driver_;
     const std::shared_ptr<Alarm> alarm_;
     shm::Doorbell own_doorbell_{};
     shm::Doorbell& doorbell_;

@@ -1,7 +1,7 @@
 // Messages between two ranks of a group: the interface that every algorithm is written against.
-// Messages of one sender in one slot arrive in order, and move only when both sides have posted.
-// Their listeners are called in that order, if the receives of the slot are posted one after the
-// other. Any thread.
+// Messages of one sender in one slot arrive in order, and are done only when both sides have posted.
+// In a slot of messages their listeners are called in that order, if the receives of the slot are
+// posted one after the other. Any thread.
 #pragma once
 
 #include <atomic>
@@ -11,6 +11,9 @@
 #include <memory>
 #include <utility>
 
+#include "base/deadline.hpp"
+#include "base/driver.hpp"
+#include "base/event.hpp"
 #include "base/status.hpp"
 #include "membership/membership.hpp"
 
@@ -66,7 +69,13 @@ public:
     // The payload of one announced message; `sequence` counts the sender's messages.
     static Slot payload(uint64_t sequence) { return Slot(payload_bit | (sequence & low)); }
 
+    // A stream in which nobody sends: who receives there learns only how the peer or the group ends.
+    static Slot silence() { return Slot(announcement_bit | uint64_t{1} << (low_bits - 1)); }
+
     [[nodiscard]] uint64_t value() const { return value_; }
+    [[nodiscard]] bool is_collective() const {
+        return (value_ & (announcement_bit | payload_bit)) == 0;
+    }
     static constexpr int low_bits = 38;
     static constexpr uint64_t low = (uint64_t{1} << low_bits) - 1;
 
@@ -107,6 +116,10 @@ public:
                               size_t bytes) = 0;
     virtual void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) = 0;
 
+    // The call that they are of has failed: messages to that rank in that slot that have gone, but
+    // that no receive has taken, become empty.
+    virtual void take_back(int /*peer*/, Slot /*slot*/) noexcept {}
+
     // Ends all transfers of this rank, now and later, with this status; only the first abort
     // counts.
     virtual void abort(const Status& status) noexcept = 0;
@@ -115,6 +128,15 @@ public:
     virtual void left(int peer) noexcept = 0;
     // Before this rank leaves: what it sent arrives.
     virtual void leave() noexcept = 0;
+
+    // What moves its messages, if that is who waits for them; null: they move by themselves.
+    [[nodiscard]] virtual Driver* driver() const { return nullptr; }
+    // Until a notify() of the event after the ticket was read; false if the deadline passed first.
+    bool wait(Event& event, uint32_t ticket, const Deadline& deadline) const {
+        Driver* const moving = driver();
+        return moving == nullptr ? event.wait(ticket, deadline)
+                                 : moving->wait(event, ticket, deadline);
+    }
 
 protected:
     explicit Channel(Membership& membership) : membership_(membership) {}

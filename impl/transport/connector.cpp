@@ -129,6 +129,14 @@ void Connector::set_address(int peer, const std::string& address) {
     if (early.valid()) answer(peer, std::move(early));
 }
 
+void Connector::exchange_addresses(Membership& group, const char* key, const Deadline& deadline) {
+    const auto addresses = group.all_gather(key, address(), deadline);
+    for (int rank = 0; rank < group.size(); ++rank) {
+        if (rank == group.rank()) continue;
+        set_address(group.world_rank(rank), addresses[static_cast<size_t>(rank)]);
+    }
+}
+
 void Connector::ensure_connected(int peer) {
     Status failure;
     bool asks = false;

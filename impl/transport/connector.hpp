@@ -19,6 +19,7 @@
 #include "base/deadline.hpp"
 #include "base/mutex.hpp"
 #include "base/status.hpp"
+#include "membership/membership.hpp"
 #include "membership/world.hpp"
 #include "net/descriptor.hpp"
 #include "net/loop.hpp"
@@ -52,6 +53,8 @@ public:
     [[nodiscard]] std::string address() const;
     // The address() of that rank.
     void set_address(int peer, const std::string& address);
+    // Each gets the others' address(). All members of the group call this.
+    void exchange_addresses(Membership& group, const char* key, const Deadline& deadline);
     // Connects to that rank, whose address is set, unless that was done or has begun.
     void ensure_connected(int peer);
     // Whether there is a connection to that rank, or there was one, or one is being made: of that

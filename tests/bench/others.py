@@ -98,10 +98,11 @@ class Pytorch:
 
 
 class Mpi:
-    """An MPI that is installed."""
+    """An MPI that is installed; over TCP alone, if its kind says so."""
 
     def __init__(self, kind, compiler, launcher, options, folder):
         self.kind, self.launcher, self.options = kind, launcher, options
+        self.is_mpich, self.is_tcp = kind.startswith("mpich"), kind.endswith("-tcp")
         self.processors = len(os.sched_getaffinity(0))
         self.program = folder / f"mpi_peer_{kind}"
         sources = [here / f"{name}.c" for name in "mpi_peer cells contents measure numbers".split()]
@@ -111,20 +112,22 @@ class Mpi:
     def launch(self, ranks):
         """How it is started at its best: bound where each rank has a processor, else yielding
         where it can."""
-        if self.kind == "mpich":
-            return "mpich", [self.launcher, "-n", str(ranks)]
+        if self.is_mpich:
+            over = "-genv MPIR_CVAR_NOLOCAL 1 -genv FI_PROVIDER tcp".split() if self.is_tcp else []
+            return self.kind, [self.launcher, *over, "-n", str(ranks)]
         command = [self.launcher, "--allow-run-as-root", "--oversubscribe"]
-        command += "--mca btl self,vader --mca pml ob1".split()
+        command += ["--mca", "btl", "self,tcp" if self.is_tcp else "self,vader"]
+        command += "--mca pml ob1".split()
         if ranks <= self.processors:
-            return "openmpi", command + ["--bind-to", "core", "-n", str(ranks)]
+            return self.kind, command + ["--bind-to", "core", "-n", str(ranks)]
         command += "--bind-to none --mca mpi_yield_when_idle 1".split()
-        return "openmpi-yield", command + ["-n", str(ranks)]
+        return f"{self.kind}-yield", command + ["-n", str(ranks)]
 
     def command(self, operation, ranks, sizes):
         """Nothing where it is left out."""
         if operation.startswith("store_") or "object" in operation:
             return None
-        if self.kind == "mpich" and ranks > self.processors:
+        if self.is_mpich and ranks > self.processors:
             sizes = [size for size in sizes if size >= least_of_mpich]
             if not sizes or operation.endswith("_loop") or operation == "barrier":
                 return None
@@ -139,8 +142,9 @@ class Mpi:
 
 def find_mpi(kind):
     """Its compiler and its launcher, if it is there."""
-    sign = {"openmpi": "Open MPI", "mpich": "HYDRA"}[kind]
-    for ending in (f".{kind}", ""):
+    name = kind.removesuffix("-tcp")
+    sign = {"openmpi": "Open MPI", "mpich": "HYDRA"}[name]
+    for ending in (f".{name}", ""):
         compiler, launcher = shutil.which("mpicc" + ending), shutil.which("mpirun" + ending)
         if compiler and launcher:
             version = subprocess.run([launcher, "--version"], capture_output=True, text=True)
@@ -166,7 +170,7 @@ def find_one_mpi(kind, options, folder):
     if options.dtype in ("float16", "bfloat16", "bool"):
         return None, f"MPI adds no {options.dtype}s"
     if found is None:
-        return None, f"not installed (Debian: {kind}, lib{kind}-dev; openmpi-bin)"
+        return None, f"not installed (Debian: mpich, libmpich-dev; openmpi-bin, libopenmpi-dev)"
     return Mpi(kind, *found, options, folder), ""
 
 

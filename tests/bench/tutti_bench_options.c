@@ -55,7 +55,8 @@ static const char usage[] =
     "                       standard output, without a table\n"
     "\n"
     "Compare with others (needs python3)\n"
-    "  --against WHO,...    openmpi, mpich, both (of these), pytorch: alternating rounds, and\n"
+    "  --against WHO,...    openmpi, mpich, both (of these), openmpi-tcp, mpich-tcp (over TCP\n"
+    "                       inside a host as well), pytorch: alternating rounds, and\n"
     "                       ratios; plain: tutti without --reproducible\n"
     "  --plot FILE.svg      plot time and bandwidth by size\n"
     "  --rounds N           number of rounds (5)\n"
@@ -186,9 +187,16 @@ static void read_memory(const char* option, const char* which, options* out) {
 }
 
 static void check_other(const char* option, const char* word, options* out) {
-    if (strcmp(word, "openmpi") != 0 && strcmp(word, "mpich") != 0 && strcmp(word, "both") != 0 &&
-        strcmp(word, "pytorch") != 0 && strcmp(word, "plain") != 0)
-        refuse("%s %s: must be openmpi, mpich, both of them, pytorch or plain", option, word);
+    static const char* const known[] = {"openmpi",   "mpich",   "both", "openmpi-tcp",
+                                        "mpich-tcp", "pytorch", "plain"};
+    int is_known = 0;
+    for (size_t index = 0; index < sizeof known / sizeof *known; ++index)
+        if (strcmp(word, known[index]) == 0) is_known = 1;
+    if (!is_known)
+        refuse(
+            "%s %s: must be openmpi, mpich, both of them, openmpi-tcp, mpich-tcp, pytorch or "
+            "plain",
+            option, word);
     if (strcmp(word, "plain") == 0) out->plain = 1;
 }
 

@@ -67,6 +67,11 @@ static void a_rank_with_too_few_descriptors_says_so_over_gloo(void** state) {
     sweep_descriptors(state, "gloo");
 }
 
+static void a_rank_with_too_few_descriptors_says_so_over_tcp(void** state) {
+    if (TYPES_SANITIZED && skipped("the sanitizer needs descriptors itself")) skip();
+    sweep_descriptors(state, "tcp");
+}
+
 static void a_rank_with_too_few_descriptors_says_so_over_shm(void** state) {
     if (TYPES_SANITIZED && skipped("the sanitizer needs descriptors itself")) skip();
     sweep_descriptors(state, "shm");
@@ -204,6 +209,7 @@ int main(int argc, char** argv) {
     worker_program = argv[1];
     const struct CMUnitTest tests[] = {
         TEAM_TEST(a_rank_with_too_few_descriptors_says_so_over_gloo),
+        TEAM_TEST(a_rank_with_too_few_descriptors_says_so_over_tcp),
         TEAM_TEST(a_rank_with_too_few_descriptors_says_so_over_shm),
         TEAM_TEST(a_rank_with_too_few_descriptors_to_connect_says_so),
         TEAM_TEST(a_rank_with_too_few_descriptors_to_let_another_connect_says_so),

@@ -3,19 +3,15 @@
 #include "pool.hpp"
 
 #include <fcntl.h>
-#include <linux/sockios.h>
-#include <poll.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <iterator>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/resource_limits.hpp"
+#include "transport/delivery.hpp"
+#include "transport/shortage.hpp"
 
 namespace tutti::gloo_channel {
 
@@ -92,12 +88,7 @@ ConnectionPool::~ConnectionPool() {
 }
 
 void ConnectionPool::exchange_addresses(Membership& group, const Deadline& deadline) {
-    const auto addresses = group.all_gather("transport/gloo", connector_->address(), deadline);
-    for (int rank = 0; rank < group.size(); ++rank) {
-        if (rank != group.rank()) {
-            connector_->set_address(group.world_rank(rank), addresses[static_cast<size_t>(rank)]);
-        }
-    }
+    connector_->exchange_addresses(group, "transport/gloo", deadline);
 }
 
 void ConnectionPool::defer(Completions& completions, int peer, Use use) {
@@ -161,14 +152,7 @@ void ConnectionPool::give_up(int peer, const Status& lack) noexcept {
             if (is_for) groups.emplace(group_id, members.rank());
         }
     }
-    for (const auto& [group_id, own] : groups) {
-        Status cause = lack;
-        cause.rank = own;
-        if (group_id != 0) {
-            cause.message += cat("; global rank ", rank(), " is rank ", own, " of this group");
-        }
-        world_.send(membership::encode(membership::Kind::Report, group_id, cause));
-    }
+    report_shortage(world_, groups, lack);
 }
 
 void ConnectionPool::send_goodbye(Completions& completions, int peer, uint32_t group_id) {
@@ -228,18 +212,7 @@ void ConnectionPool::detach(uint32_t group_id, const std::vector<int>& peers,
         const Lock lock(mutex_);
         users_.erase(group_id);
         early_goodbyes_.erase(group_id);
-        // Ranges that meet become one, so a long row of groups costs one entry.
-        uint32_t last = group_id;
-        if (const auto after = ended_.find(group_id + 1); after != ended_.end()) {
-            last = after->second;
-            ended_.erase(after);
-        }
-        const auto next = ended_.upper_bound(group_id);
-        if (next != ended_.begin() && std::prev(next)->second + 1 == group_id) {
-            std::prev(next)->second = last;
-        } else {
-            ended_[group_id] = last;
-        }
+        ended_.add(group_id);
     }
     if (group_id == 0 || !untidy) return;
     for (const int peer : peers) {
@@ -283,35 +256,23 @@ void ConnectionPool::control_received(Completions& completions, int peer, WireSl
 bool ConnectionPool::awaits(WireSlot slot) noexcept {
     if (slot.group() == 0) return true;
     const Lock lock(mutex_);
-    const auto after = ended_.upper_bound(slot.group());
-    return after == ended_.begin() || std::prev(after)->second < slot.group();
+    return !ended_.contains(slot.group());
 }
 
-// What this rank has sent and the kernel still holds is delivered before the sockets go.
+// Ranks that are lost, or have closed their ends, read nothing more.
 void ConnectionPool::flush() noexcept {
-    for (const Peer& peer : peers_) {
-        if (peer.kept.valid()) shutdown(peer.kept.get(), SHUT_WR);
-    }
-    const Deadline flush_deadline = Deadline::after_ms(world_.leave_ms());
-    while (has_unsent() && !flush_deadline.expired()) {
-        poll(nullptr, 0, 1);  // the kernel has no event for it
-    }
-}
-
-// For ranks that are alive, and had not closed their ends: nobody would read it there.
-bool ConnectionPool::has_unsent() noexcept {
-    bool found = false;
+    std::map<int, int> ranks;  // by socket
+    std::vector<int> sockets;
     for (int rank = 0; rank < size(); ++rank) {
-        const int socket = of(rank).kept.get();
-        if (!of(rank).kept.valid() || of(rank).closed || !world_.loss_of(rank).ok()) continue;
-        // Input that nobody read would make the kernel drop our output.
-        std::array<char, 4096> nowhere;
-        while (recv(socket, nowhere.data(), nowhere.size(), MSG_DONTWAIT) > 0) {
-        }
-        int unsent = 0;
-        found |= ioctl(socket, SIOCOUTQ, &unsent) == 0 && unsent > 0;
+        if (!of(rank).kept.valid()) continue;
+        sockets.push_back(of(rank).kept.get());
+        ranks[sockets.back()] = rank;
     }
-    return found;
+    const auto is_of_use = [&](int socket) {
+        const int rank = ranks.at(socket);
+        return !of(rank).closed && world_.loss_of(rank).ok();
+    };
+    deliver(sockets, is_of_use, Deadline::after_ms(world_.leave_ms()));
 }
 
 }  // namespace tutti::gloo_channel

@@ -24,6 +24,7 @@
 #include "net/descriptor.hpp"
 #include "net/socket.hpp"
 #include "transport/connector.hpp"
+#include "transport/ended_groups.hpp"
 
 namespace tutti::gloo_channel {
 
@@ -107,7 +108,6 @@ private:
     void tell_disconnected(Completions& completions, int peer) noexcept;
     void take_deferred(Completions& completions, int peer, Connection& connection);
     void flush() noexcept;
-    bool has_unsent() noexcept;
 
     void connection_closed(Completions& completions, int peer,
                            const std::string& reason) noexcept override;
@@ -122,7 +122,7 @@ private:
     Mutex mutex_;  // taken with a connection's lock held, and before a user's own
     std::map<uint32_t, PoolUser*> users_ TUTTI_GUARDED_BY(mutex_);
     std::map<uint32_t, std::vector<int>> early_goodbyes_ TUTTI_GUARDED_BY(mutex_);
-    std::map<uint32_t, uint32_t> ended_ TUTTI_GUARDED_BY(mutex_);  // numbers, from first to last
+    EndedGroups ended_ TUTTI_GUARDED_BY(mutex_);
 
     std::shared_ptr<Device> device_;
     std::shared_ptr<::gloo::transport::tcp::Context> context_;

@@ -85,7 +85,9 @@ void a_receive_from_any_source_takes_from_all_and_says_from_whom(void**) {
 void receives_from_any_source_serve_all_in_turn(void**) {
     constexpr int size = 4;
     constexpr int of_each = 20;
-    if (channel_name() == "gloo") return;  // in the order in which they arrive, by any connection
+    if (channel_name() == "gloo" || channel_name() == "tcp") {
+        return;  // in the order in which they arrive, by any connection
+    }
     PostOffice office(size);
     std::vector<Letter> sent;
     for (int number = 0; number < of_each; ++number) {

@@ -21,6 +21,7 @@
 #include "transport/channel.hpp"
 #include "transport/gloo/gloo.hpp"
 #include "transport/loopback/loopback.hpp"
+#include "transport/tcp/tcp.hpp"
 
 namespace tutti::test {
 
@@ -85,6 +86,7 @@ inline const ChannelKind& channel_kind() {
                     },
                     bootstrap_threads},
         ChannelKind{"gloo", gloo_channel::open, bootstrap_processes},
+        ChannelKind{"tcp", tcp::open, bootstrap_processes},
     };
     // Ways of messages beside a loopback channel (message/post_office.hpp).
     constexpr std::array ways{"shm", "shm_direct", "mixed"};

@@ -46,9 +46,11 @@ public:
     void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) override {
         channel_.post_receive_any(transfer, slot, data, bytes);
     }
+    void take_back(int peer, Slot slot) noexcept override { channel_.take_back(peer, slot); }
     void abort(const Status& status) noexcept override { channel_.abort(status); }
     void left(int peer) noexcept override { channel_.left(peer); }
     void leave() noexcept override { channel_.leave(); }
+    [[nodiscard]] Driver* driver() const override { return channel_.driver(); }
 
 private:
     Channel& channel_;

@@ -1,0 +1,20 @@
+#include "shortage.hpp"
+
+#include "base/text.hpp"
+#include "membership/protocol.hpp"
+
+namespace tutti {
+
+void report_shortage(World& world, const std::map<uint32_t, int>& groups, const Status& lack) {
+    for (const auto& [group, own] : groups) {
+        Status cause = lack;
+        cause.rank = own;
+        if (group != 0) {
+            cause.message +=
+                cat("; global rank ", world.rank(), " is rank ", own, " of this group");
+        }
+        world.send(membership::encode(membership::Kind::Report, group, cause));
+    }
+}
+
+}  // namespace tutti

@@ -1,0 +1,39 @@
+// What travels on a connection: heads, each with the data of its message behind it. Little endian,
+// as it is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tutti::tcp {
+
+enum class Kind : uint32_t {
+    Message = 1,  // a short message of a collective, sent unasked
+    Offer,        // of a message with that length, which its sender keeps until it is accepted
+    Accept,       // of the offer with that id: its data are awaited
+    Taken,        // the Message or the offer with that id: its sender is done with it
+    Data,         // of an accepted offer; none if the sender has taken it back
+    TakeBack,     // Messages in that slot that no receive has taken are empty
+    Goodbye,      // the sender leaves that group
+    Credit,       // nothing else
+};
+
+struct Head {
+    uint64_t slot;
+    uint64_t length;  // bytes
+    uint32_t group;   // the id in the world
+    uint32_t id;      // of a Message or an offer, by its sender
+    uint32_t credit;  // bytes of Messages that the receiver of this may send more
+    Kind kind;
+};
+static_assert(sizeof(Head) == 32);
+
+// The longest Message, and what a rank may send in Messages before the other one has taken them:
+// that much memory they can take there.
+constexpr size_t eager_bytes = size_t{64} * 1024;
+constexpr uint32_t window_bytes = 1024 * 1024;
+constexpr uint32_t charge_of(uint64_t length) {
+    return static_cast<uint32_t>(sizeof(Head) + length);
+}
+
+}  // namespace tutti::tcp

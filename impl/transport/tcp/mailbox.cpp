@@ -1,0 +1,116 @@
+#include "mailbox.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/text.hpp"
+#include "link.hpp"
+#include "membership/missing_ranks.hpp"
+
+namespace tutti::tcp {
+
+void Mailbox::enter(Request& request) {
+    request.place = pending_.size();
+    pending_.push_back(&request);
+    request.has_entered = request.is_pending = true;
+    if (!request.slot.is_collective()) ++unattended_;
+    ++requests;
+}
+
+Request* Mailbox::match(int peer, uint64_t slot) {
+    const auto found = std::ranges::find_if(posted_, [&](const Request* one) {
+        return one->slot.value() == slot && (one->peer == peer || one->peer < 0);
+    });
+    if (found == posted_.end()) return nullptr;
+    Request* const request = *found;
+    posted_.erase(found);
+    request->peer = peer;
+    return request;
+}
+
+Arrival* Mailbox::find(const Request& request) {
+    const auto found = std::ranges::find_if(arrivals_, [&](const Arrival& one) {
+        return one.slot == request.slot.value() && one.receiver == nullptr &&
+               (one.peer == request.peer || request.peer < 0);
+    });
+    return found == arrivals_.end() ? nullptr : &*found;
+}
+
+void Mailbox::remove(const Arrival& arrival) {
+    arrivals_.remove_if([&](const Arrival& one) { return &one == &arrival; });
+}
+
+void Mailbox::empty(int peer, uint64_t slot) {
+    for (Arrival& one : arrivals_) {
+        if (one.peer == peer && one.slot == slot && !one.is_offer) one.is_taken_back = true;
+    }
+}
+
+void Mailbox::drop(Request& request) noexcept {
+    if (!std::exchange(request.is_pending, false)) return;
+    if (!request.slot.is_collective()) --unattended_;
+    pending_[request.place] = pending_.back();
+    pending_[request.place]->place = request.place;
+    pending_.pop_back();
+    if (Link* const link = std::exchange(request.link, nullptr)) {
+        link->release(request);
+    } else {
+        std::erase(posted_, &request);
+    }
+}
+
+void Mailbox::finish(Request& request, Status status, size_t bytes) noexcept {
+    if (!request.is_pending) return;
+    drop(request);
+    Transfer& transfer = request.transfer;
+    transfer.status = std::move(status);
+    transfer.peer = rank_of(request.peer);
+    transfer.bytes = bytes;
+    completions_.add(transfer.listener, transfer);
+    transfer.done.store(true, std::memory_order_release);
+}
+
+void Mailbox::finish_receive(Request& request, size_t length) noexcept {
+    Status status;
+    if (length > request.bytes) {
+        const int sender = rank_of(request.peer);
+        status = {TUTTI_ERR_MISMATCH, sender, 0,
+                  cat("rank ", sender, " sent ", length, " bytes where ", request.bytes,
+                      " were expected")};
+    }
+    finish(request, std::move(status), length);
+}
+
+void Mailbox::finish_all(const Status& status) noexcept {
+    while (!pending_.empty()) finish(*pending_.back(), status, 0);
+}
+
+void Mailbox::lose(int peer) noexcept {
+    gone_.insert(peer);
+    arrivals_.remove_if([&](const Arrival& one) { return one.peer == peer && one.is_offer; });
+    const auto fail_those_of = [&](int one) {
+        std::vector<Request*> theirs;
+        std::ranges::copy_if(pending_, std::back_inserter(theirs),
+                             [&](const Request* request) { return request->peer == one; });
+        for (Request* const request : theirs) finish(*request, why_gone(one), 0);
+    };
+    fail_those_of(peer);
+    if (is_gone(-1)) fail_those_of(-1);
+}
+
+bool Mailbox::is_gone(int peer) const {
+    if (peer >= 0 || members_ == nullptr) return gone_.contains(peer);
+    return !gone_.empty() && static_cast<int>(gone_.size()) + 1 == members_->size();
+}
+
+Status Mailbox::why_gone(int peer) const {
+    return peer < 0 ? membership::all_others_left_error() : membership::left_error(rank_of(peer));
+}
+
+void Mailbox::forget(const Link& link) noexcept {
+    arrivals_.remove_if(
+        [&](const Arrival& one) { return one.link == &link && (one.is_offer || !one.is_whole); });
+}
+
+}  // namespace tutti::tcp

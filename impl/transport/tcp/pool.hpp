@@ -1,0 +1,99 @@
+// The connections of this rank to the others of its world over which its groups move data: each made
+// with the first message between the two. One lock guards them and all messages; nothing waits with
+// it, and nobody is called. Any thread.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "base/mutex.hpp"
+#include "completions.hpp"
+#include "link.hpp"
+#include "mailbox.hpp"
+#include "membership/membership.hpp"
+#include "membership/world.hpp"
+#include "net/descriptor.hpp"
+#include "net/socket.hpp"
+#include "request.hpp"
+#include "transport/connector.hpp"
+#include "transport/ended_groups.hpp"
+#include "waiting.hpp"
+
+namespace tutti::tcp {
+
+class Pool final : public LinkOwner {
+public:
+    // As World::resource() makes it.
+    explicit Pool(World& world);
+    // What was sent arrives first, as far as the others read.
+    ~Pool();
+    Pool(const Pool&) = delete;
+    Pool& operator=(const Pool&) = delete;
+
+    // All members of a group call this before they send each other anything: it exchanges their
+    // addresses.
+    Mailbox& attach(Membership& group, const Deadline& deadline);
+    // After its abort. Returns when all its requests have lost their owners.
+    void detach(Mailbox& mailbox) noexcept;
+    [[nodiscard]] Driver& driver() { return *waiting_; }
+
+    // Ranks are those of the group.
+    void send(Mailbox& mailbox, Transfer& transfer, int peer, Slot slot, const void* data,
+              size_t bytes);
+    void receive(Mailbox& mailbox, Transfer& transfer, int peer, Slot slot, void* data,
+                 size_t bytes);
+    void take_back(Mailbox& mailbox, int peer, Slot slot) noexcept;
+    void abort(Mailbox& mailbox, const Status& status) noexcept;
+    void left(Mailbox& mailbox, int peer) noexcept;
+    void leave(Mailbox& mailbox) noexcept;
+
+    // By the request.
+    void withdraw(Request& request) noexcept;
+    bool stop(Request& request) noexcept;
+
+private:
+    template <typename Begin>
+    void post(Mailbox& mailbox, Transfer& transfer, int peer, Slot slot, void* data, size_t bytes,
+              Begin&& begin);
+    [[nodiscard]] Link& link(int peer) TUTTI_REQUIRES(mutex_) {
+        return *links_[static_cast<size_t>(peer)];
+    }
+    bool advance() noexcept;
+    bool move() TUTTI_REQUIRES(mutex_);
+    void tell(bool however_deep = false) noexcept;
+    void watch(Link& link, int operation, bool for_output);
+    void adopt(int peer, net::Socket socket);
+    void flush() noexcept;
+    [[nodiscard]] bool has_output() TUTTI_REQUIRES(mutex_);
+
+    void connected(int peer, net::Socket socket) noexcept;
+    void not_connected(int peer, const Status& why) noexcept;
+    void give_up(int peer, const Status& lack) noexcept;
+
+    // By links, under the lock.
+    Mailbox* mailbox(uint32_t group) override;
+    void said_goodbye(int peer, uint32_t group) override;
+    void wants_to_send(Link& link, bool wants) override;
+    void closed(Link& link, const std::string& reason) override;
+
+    World& world_;
+    const net::Descriptor sockets_;  // epoll's
+    Completions completions_;
+    Mutex mutex_;
+    bool is_ending_ TUTTI_GUARDED_BY(mutex_) = false;
+    std::vector<std::unique_ptr<Link>> links_ TUTTI_GUARDED_BY(mutex_);  // by rank
+    std::vector<Link*> open_ TUTTI_GUARDED_BY(mutex_);
+    std::map<uint32_t, std::unique_ptr<Mailbox>> mailboxes_ TUTTI_GUARDED_BY(mutex_);
+    EndedGroups ended_ TUTTI_GUARDED_BY(mutex_);
+    std::optional<Waiting> waiting_;
+    std::optional<Connector> connector_;  // last: its events use all of this
+};
+
+}  // namespace tutti::tcp
