@@ -92,7 +92,8 @@ std::string BackendMap::joined(Word&& word) const {
     std::string all;
     for (const auto& [device, backend] : entries) {
         if (device == TUTTI_CPU && !has_cpu) continue;
-        all += cat(all.empty() ? "" : ",", device_type_name(device), ":", word(backend));
+        all += cat(all.empty() ? "" : ",", device_type_name(device), ":",
+                   backend.empty() ? "not given" : word(backend));
     }
     return all;
 }
@@ -112,6 +113,14 @@ std::string BackendMap::lacks() const {
                    lacks_of(capabilities_of(backend)));
     }
     return all;
+}
+
+BackendMap resolve_backends(const std::string& text, tutti_device_type bound) {
+    BackendMap map = resolve_backends(text);
+    if (text.empty() && bound == TUTTI_CUDA && why_not_available("nccl").empty()) {
+        map.entries.push_back({TUTTI_CUDA, "nccl"});
+    }
+    return map;
 }
 
 BackendMap resolve_backends(const std::string& text) {

@@ -36,5 +36,8 @@ private:
 // resolve_backend(); INVALID_ARGUMENT for a malformed map, UNSUPPORTED for a backend that does not
 // serve its device.
 BackendMap resolve_backends(const std::string& text);
+// The same of a group that is bound to a device: of "", NCCL beside what the ranks choose, if it is
+// here.
+BackendMap resolve_backends(const std::string& text, tutti_device_type bound);
 
 }  // namespace tutti

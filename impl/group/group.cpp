@@ -59,7 +59,9 @@ Group::Group(const GroupOptions& options)
       global_ranks_(all_ranks(options.size)),
       tree_(std::make_shared<GroupTree>()),
       ticket_queue_(std::make_unique<TicketQueue>()) {
-    backend_map_ = resolve_backends(options.backend);
+    // NCCL has no sums that can be reproduced.
+    backend_map_ =
+        resolve_backends(options.backend, options.reproducible ? TUTTI_CPU : options.bound.type);
     const Deadline deadline = Deadline::after_ms(options.timeout_ms);
     try {
         membership_ = std::make_unique<Membership>(bootstrap(options, backend_map_, deadline), 0,

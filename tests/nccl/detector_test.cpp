@@ -82,8 +82,10 @@ struct Rank {
     [[nodiscard]] ncclResult_t sum(CUstream on) const {
         use();
         void* const data = reinterpret_cast<void*>(memory);
-        return NCCL(ncclAllReduce)(data, data, count, ncclUint8, ncclSum, comm,
-                                   reinterpret_cast<cudaStream_t>(on));
+        ok(NCCL(ncclGroupStart)());
+        ok(NCCL(ncclAllReduce)(data, data, count, ncclUint8, ncclSum, comm,
+                               reinterpret_cast<cudaStream_t>(on)));
+        return NCCL(ncclGroupEnd)();
     }
 };
 

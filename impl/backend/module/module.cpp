@@ -98,13 +98,10 @@ public:
     bool look() noexcept {
         bool moved = table.test != nullptr && table.test(instance) != 0;
         try {
-            const bool has_calls = !on_stream_.empty();
-            if (has_calls && table.check != nullptr && !is_aborted_) {
-                ext::call("", table.check, instance);
-            }
-            if (has_calls && left_rank_ >= 0 && end_of_left_.expired()) check_left();
-            moved |= on_stream_.look([this](const PostedCall& call) {
-                finish(const_cast<PostedCall&>(call).raw(), code_at_end(), -1, nullptr);
+            if (!is_aborted_ && !on_stream_.empty()) check();
+            moved |= on_stream_.look([this](PostedCall& call) {
+                const bool receives = call.raw()->kind == TUTTI_CALL_RECEIVE;
+                finish(call.raw(), code_at_end(), receives ? call.raw()->peer : -1, nullptr);
             });
         } catch (...) {
             abort(current_status());
@@ -215,6 +212,11 @@ private:
         for (const auto& call : calls) call->work()->finish({TUTTI_ERR_BACKEND, -1, 0, why});
     }
 
+    // Whether what is on the stream can end well.
+    void check() const {
+        if (table.check != nullptr) ext::call("", table.check, instance);
+        if (left_rank_ >= 0 && end_of_left_.expired()) check_left();
+    }
     void check_left() const {
         if (left_rank_ < 0) return;
         throw Error(TUTTI_ERR_PEER_LOST, cat("rank ", left_rank_.load(), " has left the group"),

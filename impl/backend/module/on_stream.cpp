@@ -46,7 +46,7 @@ bool OnStream::empty() const {
     return endings_.empty();
 }
 
-bool OnStream::look(const std::function<void(const PostedCall&)>& ends) {
+bool OnStream::look(const std::function<void(PostedCall&)>& ends) {
     for (bool moved = false;; moved = true) {
         std::shared_ptr<PostedCall> ended;
         {

@@ -28,7 +28,7 @@ public:
     [[nodiscard]] bool empty() const;
     // Calls `ends` with those that the device has done, in their order, without a lock; true if
     // there were any. One call at a time. Throws if the device has failed.
-    bool look(const std::function<void(const PostedCall&)>& ends);
+    bool look(const std::function<void(PostedCall&)>& ends);
     // Nobody knows any more what the device does with them.
     void give_up() noexcept;
 
