@@ -177,7 +177,7 @@ int Library::forget(MPI_Comm, int, void*, void*) {
 void Library::finalize() {
     Library& self = get();
     // A child of fork has no part in it.
-    if (self.is_over_ || self.process_ != getpid()) return;
+    if (self.is_over_ || self.has_lost_a_process || self.process_ != getpid()) return;
     MPI_Finalize();
 }
 
