@@ -12,13 +12,13 @@ static const char* backend = "mpi";
 static int rank, size;
 static tutti_error error = TUTTI_ERROR_INIT;
 
-#define EXPECT(condition)                                                                      \
-    do {                                                                                       \
-        if (!(condition)) {                                                                    \
-            fprintf(stderr, "%s:%d: rank %d: %s; the last error: %s\n", __FILE__, __LINE__,    \
-                    rank, #condition, error.message);                                          \
-            exit(1);                                                                           \
-        }                                                                                      \
+#define EXPECT(condition)                                                                         \
+    do {                                                                                          \
+        if (!(condition)) {                                                                       \
+            fprintf(stderr, "%s:%d: rank %d: %s; the last error: %s\n", __FILE__, __LINE__, rank, \
+                    #condition, error.message);                                                   \
+            exit(1);                                                                              \
+        }                                                                                         \
     } while (0)
 #define OK(call) EXPECT((call) == TUTTI_OK)
 #define SAYS(text) EXPECT(strstr(error.message, text) != NULL)
@@ -27,8 +27,8 @@ static tutti_status gather(const void* input, void* output, size_t bytes, void* 
                            tutti_error* out) {
     (void)user;
     (void)out;
-    const int code = MPI_Allgather(input, (int)bytes, MPI_BYTE, output, (int)bytes, MPI_BYTE,
-                                   MPI_COMM_WORLD);
+    const int code =
+        MPI_Allgather(input, (int)bytes, MPI_BYTE, output, (int)bytes, MPI_BYTE, MPI_COMM_WORLD);
     return code == MPI_SUCCESS ? TUTTI_OK : TUTTI_ERR_NETWORK;
 }
 

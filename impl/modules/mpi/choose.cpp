@@ -49,8 +49,9 @@ const Choice* choose(std::string& why) {
     if (has_mpich) return &mpich;
     if (is_set("OMPI_COMM_WORLD_SIZE")) return &open_mpi;
     if (is_set("PMI_RANK") || is_set("PMI_SIZE")) return &mpich;
-    why = "this process has loaded neither Open MPI nor MPICH, and neither's mpirun has started "
-          "it; ";
+    why =
+        "this process has loaded neither Open MPI nor MPICH, and neither's mpirun has started "
+        "it; ";
     return nullptr;
 }
 
@@ -66,8 +67,8 @@ const tutti_backend_table* load(const Choice& choice, std::string& why) {
     }
     if (library == nullptr) library = dlopen(file.c_str(), flags);
     if (library == nullptr) {
-        why = std::string(choice.title) + " is this process's MPI, and its library cannot be loaded: " +
-              dlerror();
+        why = std::string(choice.title) +
+              " is this process's MPI, and its library cannot be loaded: " + dlerror();
         return nullptr;
     }
     const auto get = reinterpret_cast<tutti_module_function>(dlsym(library, TUTTI_MODULE_SYMBOL));
