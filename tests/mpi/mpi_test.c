@@ -6,18 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tutti/tutti.h>
+#include <unistd.h>
 
 static const char* backend = "mpi";
 static int rank, size;
 static tutti_error error = TUTTI_ERROR_INIT;
 
-#define EXPECT(condition)                                                                      \
-    do {                                                                                       \
-        if (!(condition)) {                                                                    \
-            fprintf(stderr, "%s:%d: rank %d: %s; the last error: %s\n", __FILE__, __LINE__,    \
-                    rank, #condition, error.message);                                          \
-            exit(1);                                                                           \
-        }                                                                                      \
+#define EXPECT(condition)                                                                         \
+    do {                                                                                          \
+        if (!(condition)) {                                                                       \
+            fprintf(stderr, "%s:%d: rank %d: %s; the last error: %s\n", __FILE__, __LINE__, rank, \
+                    #condition, error.message);                                                   \
+            exit(1);                                                                              \
+        }                                                                                         \
     } while (0)
 #define OK(call) EXPECT((call) == TUTTI_OK)
 #define SAYS(text) EXPECT(strstr(error.message, text) != NULL)
@@ -26,8 +27,8 @@ static tutti_status gather(const void* input, void* output, size_t bytes, void* 
                            tutti_error* out) {
     (void)user;
     (void)out;
-    const int code = MPI_Allgather(input, (int)bytes, MPI_BYTE, output, (int)bytes, MPI_BYTE,
-                                   MPI_COMM_WORLD);
+    const int code =
+        MPI_Allgather(input, (int)bytes, MPI_BYTE, output, (int)bytes, MPI_BYTE, MPI_COMM_WORLD);
     return code == MPI_SUCCESS ? TUTTI_OK : TUTTI_ERR_NETWORK;
 }
 
@@ -226,6 +227,22 @@ static void case_a_rank_leaves(void) {
     MPI_Finalize();
 }
 
+/* In the middle of the others' call. */
+static void case_a_rank_dies(void) {
+    enum { COUNT = 300000 };
+    static float values[COUNT];
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(values, COUNT, TUTTI_FLOAT32);
+    OK(tutti_init_process_group(backend, NULL, NULL, -1, -1, NULL, &error));
+    rank = tutti_get_rank(TUTTI_GROUP_WORLD);
+    OK(tutti_all_reduce(TUTTI_GROUP_WORLD, NULL, &buffer, TUTTI_SUM, NULL, NULL, &error));
+    if (rank == 1) _exit(0);
+    EXPECT(tutti_all_reduce(TUTTI_GROUP_WORLD, NULL, &buffer, TUTTI_SUM, NULL, NULL, &error) ==
+           TUTTI_ERR_PEER_LOST);
+    EXPECT(error.rank == 1);
+    SAYS("rank 1 died");
+    printf("rank %d knows\n", rank);
+}
+
 static void case_messages(void) {
     tutti_group* group;
     enum { COUNT = 50000 };
@@ -311,6 +328,7 @@ static const struct {
     {"another_thread_is_refused", case_another_thread_is_refused},
     {"time_is_up", case_time_is_up},
     {"a_rank_leaves", case_a_rank_leaves},
+    {"a_rank_dies", case_a_rank_dies},
     {"messages", case_messages},
     {"after_the_end", case_after_the_end},
     {"without_mpirun", case_without_mpirun},

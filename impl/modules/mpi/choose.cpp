@@ -1,7 +1,6 @@
 // libtutti-mpi.so: the backend "mpi" of the MPI that this process has or was started by. It needs
 // no MPI itself; every function leads to the library of the one that was chosen.
 #include <dlfcn.h>
-#include <link.h>
 #include <tutti/ext.h>
 
 #include <algorithm>
@@ -27,18 +26,11 @@ const char* const how_to =
     "TUTTI_MPI_MODULE: libtutti-mpi-openmpi.so for Open MPI (libmpi.so.40), libtutti-mpi-mpich.so "
     "for MPICH (libmpich.so.12)";
 
-struct Loaded {
-    bool open_mpi = false;
-    bool mpich = false;
-};
-
-int look(dl_phdr_info* info, size_t, void* found) {
-    const char* const slash = std::strrchr(info->dlpi_name, '/');
-    const std::string file = slash == nullptr ? info->dlpi_name : slash + 1;
-    auto& loaded = *static_cast<Loaded*>(found);
-    loaded.open_mpi |= file.starts_with(open_mpi.library);
-    loaded.mpich |= file.starts_with(mpich.library);
-    return 0;
+// By its soname, whatever file it was loaded from.
+bool is_loaded(const Choice& mpi) {
+    void* const library = dlopen(mpi.library, RTLD_NOW | RTLD_NOLOAD);
+    if (library != nullptr) dlclose(library);
+    return library != nullptr;
 }
 
 bool is_set(const char* variable) {
@@ -47,18 +39,19 @@ bool is_set(const char* variable) {
 
 // Null, and the reason, if it cannot be told.
 const Choice* choose(std::string& why) {
-    Loaded loaded;
-    dl_iterate_phdr(look, &loaded);
-    if (loaded.open_mpi && loaded.mpich) {
+    const bool has_open_mpi = is_loaded(open_mpi);
+    const bool has_mpich = is_loaded(mpich);
+    if (has_open_mpi && has_mpich) {
         why = "this process has loaded both Open MPI and MPICH; ";
         return nullptr;
     }
-    if (loaded.open_mpi) return &open_mpi;
-    if (loaded.mpich) return &mpich;
+    if (has_open_mpi) return &open_mpi;
+    if (has_mpich) return &mpich;
     if (is_set("OMPI_COMM_WORLD_SIZE")) return &open_mpi;
     if (is_set("PMI_RANK") || is_set("PMI_SIZE")) return &mpich;
-    why = "this process has loaded neither Open MPI nor MPICH, and neither's mpirun has started "
-          "it; ";
+    why =
+        "this process has loaded neither Open MPI nor MPICH, and neither's mpirun has started "
+        "it; ";
     return nullptr;
 }
 
@@ -74,8 +67,8 @@ const tutti_backend_table* load(const Choice& choice, std::string& why) {
     }
     if (library == nullptr) library = dlopen(file.c_str(), flags);
     if (library == nullptr) {
-        why = std::string(choice.title) + " is this process's MPI, and its library cannot be loaded: " +
-              dlerror();
+        why = std::string(choice.title) +
+              " is this process's MPI, and its library cannot be loaded: " + dlerror();
         return nullptr;
     }
     const auto get = reinterpret_cast<tutti_module_function>(dlsym(library, TUTTI_MODULE_SYMBOL));

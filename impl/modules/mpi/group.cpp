@@ -202,6 +202,7 @@ void Group::abort(tutti_status status, const char* why) noexcept {
     const std::lock_guard lock(why_mutex_);
     if (is_aborted_) return;
     aborted_ = {status, why};
+    if (status == TUTTI_ERR_PEER_LOST) Library::get().has_lost_a_process = true;
     is_aborted_ = true;
 }
 

@@ -11,9 +11,9 @@
 namespace tutti::mpi {
 
 struct Settings {
-    bool is_direct = false;                   // MPI works on the program's memory
-    bool is_reproducible = false;             // all inputs of a reduction at once
-    int64_t most_bytes = most_bytes_of_all;   // of one MPI call
+    bool is_direct = false;                  // MPI works on the program's memory
+    bool is_reproducible = false;            // all inputs of a reduction at once
+    int64_t most_bytes = most_bytes_of_all;  // of one MPI call
 };
 
 // A call that has ended, to be finished.
@@ -101,8 +101,7 @@ private:
                         const std::vector<int64_t>& bytes, int root);
     // `most_of_any_rank`: bytes, the same on all ranks; -1: only pairs of ranks know their sizes.
     void move_between_all(Operation& operation, const char* from, const std::vector<int64_t>& sends,
-                          char* to, const std::vector<int64_t>& receives,
-                          int64_t most_of_any_rank);
+                          char* to, const std::vector<int64_t>& receives, int64_t most_of_any_rank);
     void exchange(Operation& operation, const std::vector<Span>& sends,
                   const std::vector<Span>& receives);
     [[nodiscard]] static std::vector<Span> spans(const char* data,
@@ -126,14 +125,14 @@ private:
     const Settings settings_;
     const int rank_, size_;
     MPI_Comm collectives_, messages_;
-    std::deque<Operation> operations_;   // in the order of the ranks' posts
-    size_t begun_ = 0;                   // of them, the first ones
-    std::list<Message> waiting_;         // receives
-    std::list<Message> moving_;          // sends, and receives that are matched
+    std::deque<Operation> operations_;  // in the order of the ranks' posts
+    size_t begun_ = 0;                  // of them, the first ones
+    std::list<Message> waiting_;        // receives
+    std::list<Message> moving_;         // sends, and receives that are matched
     std::vector<Arrived> arrived_;
     std::vector<Ended> ended_;
-    uint64_t last_sequence_ = 0;         // of what was posted
-    std::vector<int64_t> last_of_;       // of ranks that said goodbye; else -1
+    uint64_t last_sequence_ = 0;    // of what was posted
+    std::vector<int64_t> last_of_;  // of ranks that said goodbye; else -1
     std::vector<std::atomic<bool>> has_left_;
     int goodbyes_ = 0;
     bool has_said_goodbye_ = false;

@@ -119,8 +119,10 @@ Typed InFlight::typed(int64_t bytes, int64_t most_bytes, int64_t begin) {
     if (bytes <= most_bytes && begin == 0) return {static_cast<int>(bytes), MPI_BYTE};
     MPI_Datatype block = MPI_DATATYPE_NULL;
     MPI_Datatype all = MPI_DATATYPE_NULL;
-    must(MPI_Type_contiguous(static_cast<int>(most_bytes), MPI_BYTE, &block), "MPI_Type_contiguous");
-    const int counts[2] = {static_cast<int>(bytes / most_bytes), static_cast<int>(bytes % most_bytes)};
+    must(MPI_Type_contiguous(static_cast<int>(most_bytes), MPI_BYTE, &block),
+         "MPI_Type_contiguous");
+    const int counts[2] = {static_cast<int>(bytes / most_bytes),
+                           static_cast<int>(bytes % most_bytes)};
     const MPI_Aint places[2] = {begin, begin + bytes / most_bytes * most_bytes};
     const MPI_Datatype kinds[2] = {block, MPI_BYTE};
     const int code = MPI_Type_create_struct(2, counts, places, kinds, &all);
@@ -177,7 +179,7 @@ int Library::forget(MPI_Comm, int, void*, void*) {
 void Library::finalize() {
     Library& self = get();
     // A child of fork has no part in it.
-    if (self.is_over_ || self.process_ != getpid()) return;
+    if (self.is_over_ || self.has_lost_a_process || self.process_ != getpid()) return;
     MPI_Finalize();
 }
 
@@ -186,8 +188,7 @@ void Library::sweep_for_the_last_time() {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
     do {
         sweep();
-    } while (!(closed_.empty() && abandoned_.empty()) &&
-             std::chrono::steady_clock::now() < until);
+    } while (!(closed_.empty() && abandoned_.empty()) && std::chrono::steady_clock::now() < until);
 }
 
 void Library::begin() {

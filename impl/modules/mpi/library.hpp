@@ -102,6 +102,8 @@ public:
     // itself.
     void sweep();
 
+    // A process of MPI's job has died: MPI_Finalize would wait for it.
+    std::atomic<bool> has_lost_a_process{false};
     // One group at a time makes its communicators, on all of its ranks.
     std::atomic_flag is_opening = ATOMIC_FLAG_INIT;
 

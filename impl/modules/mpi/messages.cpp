@@ -110,8 +110,8 @@ void Group::take_goodbye(const Arrived& arrived) {
     std::erase_if(waiting_, [&](const Message& one) {
         if (!nobody_sends(one.call)) return false;
         end(one.call,
-            {TUTTI_ERR_PEER_LOST,
-             "rank " + std::to_string(arrived.source) + " has left the group", arrived.source});
+            {TUTTI_ERR_PEER_LOST, "rank " + std::to_string(arrived.source) + " has left the group",
+             arrived.source});
         return true;
     });
 }

@@ -4,9 +4,9 @@
 
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <random>
-#include <cstdlib>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -90,8 +90,7 @@ void check(const std::vector<Process>& all, int rank) {
     const Process& me = all[static_cast<size_t>(rank)];
     for (size_t other = 0; other < all.size(); ++other) {
         const Process& it = all[other];
-        const std::string both =
-            "ranks " + std::to_string(rank) + " and " + std::to_string(other);
+        const std::string both = "ranks " + std::to_string(rank) + " and " + std::to_string(other);
         const auto with = static_cast<int>(other);
         if (other == static_cast<size_t>(rank)) continue;
         if (it.world_rank == me.world_rank && it.id == me.id) {

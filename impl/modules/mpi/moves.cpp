@@ -95,13 +95,12 @@ void Group::move_to_root(Operation& operation, const char* from, char* to,
     if (is_large(bytes)) {
         std::vector<Span> sends(bytes.size(), Span{nullptr, 0});
         sends[static_cast<size_t>(root)] = {const_cast<char*>(from), mine};
-        return exchange(operation, sends,
-                        rank_ == root ? spans(to, bytes) : std::vector<Span>{});
+        return exchange(operation, sends, rank_ == root ? spans(to, bytes) : std::vector<Span>{});
     }
-    must(MPI_Igatherv(from, static_cast<int>(mine), MPI_BYTE, to, keep(flight, counts_of(bytes)),
-                      keep(flight, places_of(bytes)), MPI_BYTE, root, collectives_,
-                      request(flight)),
-         "MPI_Igatherv");
+    must(
+        MPI_Igatherv(from, static_cast<int>(mine), MPI_BYTE, to, keep(flight, counts_of(bytes)),
+                     keep(flight, places_of(bytes)), MPI_BYTE, root, collectives_, request(flight)),
+        "MPI_Igatherv");
 }
 
 void Group::move_from_root(Operation& operation, const char* from, char* to,

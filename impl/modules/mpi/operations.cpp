@@ -27,7 +27,8 @@ std::vector<int64_t> bytes_of(Given pieces, const tutti_backend_call& call) {
 
 size_t total_of(Given pieces, const tutti_backend_call& call) {
     size_t bytes = 0;
-    for (const tutti_piece& one : pieces) bytes += static_cast<size_t>(one.count) * call.element_size;
+    for (const tutti_piece& one : pieces)
+        bytes += static_cast<size_t>(one.count) * call.element_size;
     return bytes;
 }
 
@@ -66,8 +67,7 @@ const char* Group::inputs(Operation& operation) {
     if (operation.is_direct && !overlap(call)) {
         if (const char* const there = as_one(pieces, call)) return there;
     }
-    char* const copy =
-        operation.flight.memory.emplace_back(take(total_of(pieces, call))).get();
+    char* const copy = operation.flight.memory.emplace_back(take(total_of(pieces, call))).get();
     char* next = copy;
     for (const tutti_piece& one : pieces) {
         const size_t bytes = static_cast<size_t>(one.count) * call.element_size;
@@ -83,8 +83,7 @@ char* Group::outputs(Operation& operation) {
     if (operation.is_direct) {
         if (char* const there = as_one(pieces, call)) return there;
     }
-    char* const copy =
-        operation.flight.memory.emplace_back(take(total_of(pieces, call))).get();
+    char* const copy = operation.flight.memory.emplace_back(take(total_of(pieces, call))).get();
     operation.then = [&call, copy] {
         const char* next = copy;
         for (const tutti_piece& one : outputs_of(call)) {
@@ -99,8 +98,8 @@ char* Group::outputs(Operation& operation) {
 void Group::begin(Operation& operation) {
     switch (operation.call->kind) {
         case TUTTI_CALL_BARRIER:
-            return must(MPI_Ibarrier(collectives_, &operation.flight.requests.emplace_back(
-                                                       MPI_REQUEST_NULL)),
+            return must(MPI_Ibarrier(collectives_,
+                                     &operation.flight.requests.emplace_back(MPI_REQUEST_NULL)),
                         "MPI_Ibarrier");
         case TUTTI_CALL_BROADCAST:
             return broadcast(operation);

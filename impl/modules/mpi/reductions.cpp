@@ -16,19 +16,32 @@ struct Native {
 
 MPI_Datatype type_of(tutti_dtype dtype) {
     switch (dtype) {
-        case TUTTI_INT8: return MPI_INT8_T;
-        case TUTTI_UINT8: return MPI_UINT8_T;
-        case TUTTI_INT16: return MPI_INT16_T;
-        case TUTTI_UINT16: return MPI_UINT16_T;
-        case TUTTI_INT32: return MPI_INT32_T;
-        case TUTTI_UINT32: return MPI_UINT32_T;
-        case TUTTI_INT64: return MPI_INT64_T;
-        case TUTTI_UINT64: return MPI_UINT64_T;
-        case TUTTI_FLOAT32: return MPI_FLOAT;
-        case TUTTI_FLOAT64: return MPI_DOUBLE;
-        case TUTTI_COMPLEX64: return MPI_C_FLOAT_COMPLEX;
-        case TUTTI_COMPLEX128: return MPI_C_DOUBLE_COMPLEX;
-        default: return MPI_DATATYPE_NULL;  // MPI does not compute with it
+        case TUTTI_INT8:
+            return MPI_INT8_T;
+        case TUTTI_UINT8:
+            return MPI_UINT8_T;
+        case TUTTI_INT16:
+            return MPI_INT16_T;
+        case TUTTI_UINT16:
+            return MPI_UINT16_T;
+        case TUTTI_INT32:
+            return MPI_INT32_T;
+        case TUTTI_UINT32:
+            return MPI_UINT32_T;
+        case TUTTI_INT64:
+            return MPI_INT64_T;
+        case TUTTI_UINT64:
+            return MPI_UINT64_T;
+        case TUTTI_FLOAT32:
+            return MPI_FLOAT;
+        case TUTTI_FLOAT64:
+            return MPI_DOUBLE;
+        case TUTTI_COMPLEX64:
+            return MPI_C_FLOAT_COMPLEX;
+        case TUTTI_COMPLEX128:
+            return MPI_C_DOUBLE_COMPLEX;
+        default:
+            return MPI_DATATYPE_NULL;  // MPI does not compute with it
     }
 }
 
@@ -37,12 +50,16 @@ MPI_Op op_of_bool(tutti_reduce_op op) {
     switch (op) {
         case TUTTI_SUM:
         case TUTTI_MAX:
-        case TUTTI_BOR: return MPI_BOR;
+        case TUTTI_BOR:
+            return MPI_BOR;
         case TUTTI_PRODUCT:
         case TUTTI_MIN:
-        case TUTTI_BAND: return MPI_BAND;
-        case TUTTI_BXOR: return MPI_BXOR;
-        default: return MPI_OP_NULL;
+        case TUTTI_BAND:
+            return MPI_BAND;
+        case TUTTI_BXOR:
+            return MPI_BXOR;
+        default:
+            return MPI_OP_NULL;
     }
 }
 
@@ -50,15 +67,23 @@ MPI_Op op_of(tutti_reduce_op op, bool is_integer) {
     switch (op) {
         case TUTTI_SUM:
         case TUTTI_AVG:
-        case TUTTI_PREMUL_SUM: return MPI_SUM;
-        case TUTTI_PRODUCT: return MPI_PROD;
+        case TUTTI_PREMUL_SUM:
+            return MPI_SUM;
+        case TUTTI_PRODUCT:
+            return MPI_PROD;
         // MPI's take a NaN or not, as it comes.
-        case TUTTI_MIN: return is_integer ? MPI_MIN : MPI_OP_NULL;
-        case TUTTI_MAX: return is_integer ? MPI_MAX : MPI_OP_NULL;
-        case TUTTI_BAND: return is_integer ? MPI_BAND : MPI_OP_NULL;
-        case TUTTI_BOR: return is_integer ? MPI_BOR : MPI_OP_NULL;
-        case TUTTI_BXOR: return is_integer ? MPI_BXOR : MPI_OP_NULL;
-        default: return MPI_OP_NULL;
+        case TUTTI_MIN:
+            return is_integer ? MPI_MIN : MPI_OP_NULL;
+        case TUTTI_MAX:
+            return is_integer ? MPI_MAX : MPI_OP_NULL;
+        case TUTTI_BAND:
+            return is_integer ? MPI_BAND : MPI_OP_NULL;
+        case TUTTI_BOR:
+            return is_integer ? MPI_BOR : MPI_OP_NULL;
+        case TUTTI_BXOR:
+            return is_integer ? MPI_BXOR : MPI_OP_NULL;
+        default:
+            return MPI_OP_NULL;
     }
 }
 
@@ -112,7 +137,8 @@ void Group::reduce_natively(Operation& operation, MPI_Datatype type, MPI_Op op) 
     const int64_t count = call.inputs->count;
     const void* const input = call.inputs->data;
     const bool is_as_it_is = operation.is_direct && brings_input(call);
-    char* result = has_result && operation.is_direct ? static_cast<char*>(call.outputs->data) : nullptr;
+    char* result =
+        has_result && operation.is_direct ? static_cast<char*>(call.outputs->data) : nullptr;
     const char* from = static_cast<const char*>(input);
     if (result == nullptr && !(is_as_it_is && !has_result)) {
         result = flight.memory.emplace_back(take(bytes_of(count, call))).get();
@@ -195,16 +221,14 @@ void Group::reduce_at_once(Operation& operation) {
     std::vector<int64_t> parts;  // bytes
     const int64_t count = total_count(call);
     for (int rank = 0; rank < size_; ++rank) {
-        const int64_t part = is_scatter(call)
-                                 ? call.inputs[rank].count
-                                 : count * (rank + 1) / size_ - count * rank / size_;
+        const int64_t part = is_scatter(call) ? call.inputs[rank].count
+                                              : count * (rank + 1) / size_ - count * rank / size_;
         parts.push_back(static_cast<int64_t>(bytes_of(part, call)));
     }
     const int64_t mine = parts[static_cast<size_t>(rank_)];
     const std::vector<int64_t> receives(parts.size(), mine);
-    char* const all = operation.flight.memory
-                          .emplace_back(take(static_cast<size_t>(mine) * parts.size()))
-                          .get();
+    char* const all =
+        operation.flight.memory.emplace_back(take(static_cast<size_t>(mine) * parts.size())).get();
     char* const result =
         operation.flight.memory.emplace_back(take(static_cast<size_t>(mine))).get();
     operation.blocks = !is_scatter(call);
