@@ -26,8 +26,8 @@ module tutti_reducers
     !> the reducer's memory: compute it there. It belongs to the reducer from mark_ready to the end
     !> of the pass, and is good until `generation` changes or the reducer is released. It keeps what
     !> is there, so a program that accumulates sets it to zero when it begins anew.
-    generic :: gradient => gradient_int8, gradient_int16, gradient_int32, gradient_int64
-    generic :: gradient => gradient_real32, gradient_real64, gradient_complex32, gradient_complex64
+    generic :: gradient => gradient_int8, gradient_int16, gradient_int32, gradient_int64, &
+      gradient_real32, gradient_real64, gradient_complex32, gradient_complex64
     procedure :: generation, get_bucket, begin_forward, begin, mark_ready, mark_unused
     procedure :: finish => finish_pass
     procedure :: next_bucket, is_used, sync_buffers, set_hook, set_compression, logging_data

@@ -150,7 +150,7 @@ func run(arguments []string) error {
 	r.shuffle(images)
 	forTraining, forTesting := images[:len(images)*4/5], images[len(images)*4/5:]
 
-	world, err := tutti.Init(context.Background(), nil)
+	world, err := tutti.InitProcessGroup(context.Background(), nil)
 	if err != nil {
 		return err
 	}
