@@ -27,6 +27,7 @@ module tutti
   use tutti_piece_collectives
   use tutti_process
   use tutti_reduce_ops
+  use tutti_reducers
   use tutti_store_creation
   use tutti_stores
   use tutti_works

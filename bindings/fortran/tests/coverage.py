@@ -18,16 +18,6 @@ NOT_CALLED = {"tutti_buffer_from_dlpack", "tutti_buffer_from_dlpack_versioned"}
 
 NOT_CALLED |= {"tutti_reducer_set_power_sgd"}  # tutti_c has it
 
-# The reducer has no form of Fortran's own yet; tutti_c has it.
-NOT_CALLED |= set("""
-    tutti_reducer_create tutti_reducer_gradient tutti_reducer_generation
-    tutti_reducer_get_bucket tutti_reducer_begin_forward tutti_reducer_begin
-    tutti_reducer_mark_ready tutti_reducer_mark_unused tutti_reducer_finish
-    tutti_reducer_next_bucket tutti_reducer_is_used tutti_reducer_sync_buffers
-    tutti_reducer_set_hook tutti_reducer_set_compression tutti_reducer_logging_data
-    tutti_reducer_release
-""".split())
-
 
 def of_raw(path):
     """How many parameters each function has in its interface body, by the name of the linker."""

@@ -47,7 +47,7 @@ function Bucket(owner::Handle, bucket::Raw.tutti_bucket)
 end
 
 Base.show(io::IO, bucket::Bucket) =
-    print(io, "Bucket(", bucket.index, " of ", bucket.count, ", parameters ", bucket.parameters, ")")
+    print(io, "Bucket(", bucket.index, " of ", bucket.count, ", of ", bucket.parameters, ")")
 
 "A bucket for the library to fill in."
 function bucket_slot()

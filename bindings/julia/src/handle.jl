@@ -1,8 +1,8 @@
 # handle.jl: what the library has made for Julia, until `close` or the collector gives it back.
 
 """
-A store, group, work, object, mesh or reducer. Calls take the value itself, not its `handle`, so that it is
-held until they have returned, and is not collected before.
+A store, group, work, object, mesh or reducer. Calls take the value itself, not its `handle`, so that
+it is held until they have returned, and is not collected before.
 """
 abstract type Handle end
 

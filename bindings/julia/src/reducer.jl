@@ -1,4 +1,4 @@
-# reducer.jl: gradients of a model that are added up over the ranks while the program computes others.
+# reducer.jl: gradients of a model that are added up over the ranks while others are computed.
 
 """
     Reducer(parameters; group = WORLD, names = nothing, order = nothing,

@@ -5,6 +5,7 @@ function model(group; options...)
     weights, bias = zeros(50, 60), [get_rank(group) + 7.0]
     reducer = Reducer((weights = weights, bias = bias, nothing_at_all = Float64[]); group = group,
                       bucket_cap_bytes = 1000, first_bucket_cap_bytes = 8, options...)
+    barrier(group = group)  # a rank that fails now finds no other still making it
     reducer, bias
 end
 

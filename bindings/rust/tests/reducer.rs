@@ -20,7 +20,9 @@ fn model(group: &Group, options: ReducerOptions<'_>) -> (Reducer, Vec<f64>) {
         Parameter::new::<f64>("nothing", &mut []),
     ];
     let options = ReducerOptions { bucket_cap_bytes: 1000, first_bucket_cap_bytes: 8, ..options };
-    (Reducer::new(group, &parameters, &options).unwrap(), bias.to_vec())
+    let reducer = Reducer::new(group, &parameters, &options).unwrap();
+    group.barrier().unwrap(); // a rank that fails now finds no other still making it
+    (reducer, bias.to_vec())
 }
 
 /// What this rank's gradient of a parameter is in the tests.

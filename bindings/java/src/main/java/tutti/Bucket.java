@@ -20,7 +20,8 @@ public final class Bucket {
 
     /** @param address  of a bucket that C has filled in */
     Bucket(ReducerMemory memory, long address) {
-        ByteBuffer bucket = Memory.view(address, sizeof_tutti_bucket).order(ByteOrder.nativeOrder());
+        ByteBuffer bucket = Memory.view(address, sizeof_tutti_bucket)
+                .order(ByteOrder.nativeOrder());
         index = bucket.getInt(tutti_bucket_index);
         count = bucket.getInt(tutti_bucket_bucket_count);
         last = bucket.getInt(tutti_bucket_is_last) != 0;
