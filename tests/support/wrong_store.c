@@ -1,7 +1,7 @@
 /* libtutti-wrong_store.so, a library for tests: the store of examples/ext that is a folder, but its
  * delete_key says of every key that it was there. */
 #define tutti_module_get right_module_get
-#include "../../examples/ext/folder_store.c"
+#include "examples/ext/folder_store.c"
 #undef tutti_module_get
 
 static tutti_status wrong_delete(void* store, const tutti_slice* key, int32_t* out_deleted,
