@@ -117,7 +117,7 @@ std::string BackendMap::lacks() const {
 
 BackendMap resolve_backends(const std::string& text, tutti_device_type bound) {
     BackendMap map = resolve_backends(text);
-    if (text.empty() && bound == TUTTI_CUDA && why_not_available("nccl").empty()) {
+    if (text.empty() && bound == TUTTI_CUDA && why_not_available("nccl").code == TUTTI_OK) {
         map.entries.push_back({TUTTI_CUDA, "nccl"});
     }
     return map;

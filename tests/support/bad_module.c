@@ -70,6 +70,8 @@ static const tutti_backend_table table = {
     abort_it,
     NULL,
     NULL,
+    NULL,
+    NULL,
     NULL};
 
 static const tutti_module module = {sizeof(tutti_module),

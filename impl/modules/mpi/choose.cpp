@@ -135,8 +135,10 @@ constexpr tutti_backend_table table{
     .leave = [](void* backend) { it().leave(backend); },
     .cancel = [](void* backend,
                  const tutti_backend_call* call) { return it().cancel(backend, call); },
+    .together = nullptr,
+    .check = nullptr,
 };
-constexpr tutti_module module{sizeof(tutti_module), TUTTI_EXT_VERSION, &table, nullptr};
+constexpr tutti_module module{sizeof(tutti_module), TUTTI_EXT_VERSION, &table, nullptr, nullptr};
 
 }  // namespace
 

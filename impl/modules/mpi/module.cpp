@@ -255,8 +255,10 @@ constexpr tutti_backend_table table{
     .left = left,
     .leave = leave,
     .cancel = cancel,
+    .together = nullptr,
+    .check = nullptr,
 };
-constexpr tutti_module module{sizeof(tutti_module), TUTTI_EXT_VERSION, &table, nullptr};
+constexpr tutti_module module{sizeof(tutti_module), TUTTI_EXT_VERSION, &table, nullptr, nullptr};
 
 }  // namespace
 

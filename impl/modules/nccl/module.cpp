@@ -125,6 +125,7 @@ constexpr tutti_module module{
     .version = TUTTI_EXT_VERSION,
     .backend = &table,
     .store = nullptr,
+    .rendezvous = nullptr,
 };
 
 }  // namespace
