@@ -46,8 +46,8 @@ public:
     // ranks as well. The finishing thread holds no lock: abort() may be called from within. One
     // call at a time. Throws for a call that never began.
     virtual void post(Request request, std::shared_ptr<Work> work) = 0;
-    // A polled backend finishes works in here, and so may one on streams; it does not wait. True if anything moved. One call
-    // at a time, on any thread, concurrent with all other calls.
+    // A polled backend finishes works in here, and so does one on streams; it does not wait. True
+    // if anything moved. One call at a time, on any thread, concurrent with all other calls.
     virtual bool test() noexcept { return false; }
 
     // Start a message; the work finishes on any thread, at the deadline at the latest. Throw only

@@ -160,8 +160,8 @@ void Backends::check_plain(tutti_device_type device, int tag, int peer, int rank
     if (peer == rank) what = "messages of a rank to itself";
     if (peer == any_source) what = "receives from any rank";
     if (what == nullptr) return;
-    throw Error(TUTTI_ERR_UNSUPPORTED, cat("backend \"", route.name, "\" does not support ", what,
-                                           "; \"gloo\" does"));
+    throw Error(TUTTI_ERR_UNSUPPORTED,
+                cat("backend \"", route.name, "\" does not support ", what, "; \"gloo\" does"));
 }
 
 template <typename Act>

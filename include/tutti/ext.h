@@ -282,9 +282,9 @@ typedef struct tutti_backend_table {
     /** All calls end soon, with this status, and what is posted later fails with it; only the first
      *  abort counts. The calls end in here or, of POLLED, in `test`, which is called on; of STREAM,
      *  those that are on the stream when the device is done with them, which is to be soon. An
-     *  INLINE post under way on another thread returns. Any thread, also within `finish` and before the
-     *  end of any group. A backend whose calls do not end within 5 seconds is given up: the calls
-     *  fail, their memory may be in use, and `close` is never called. */
+     *  INLINE post under way on another thread returns. Any thread, also within `finish` and
+     *  before the end of any group. A backend whose calls do not end within 5 seconds is given
+     *  up: the calls fail, their memory may be in use, and `close` is never called. */
     void (*abort)(void* backend, tutti_status status, const char* why);
 
     /** That rank has left the group: calls that need it fail with TUTTI_ERR_PEER_LOST. Deaths are
@@ -299,7 +299,7 @@ typedef struct tutti_backend_table {
      *  a message whose time is up makes the host abort the backend. */
     int32_t (*cancel)(void* backend, const tutti_backend_call* call);
     /** Messages that this thread posts between a call with 1 and one with 0 are to be under way at
-     *  the same time: none waits for another one of them. NULL: no message ever waits for another. */
+     *  the same time: none waits for another one of them. NULL: none ever does. */
     void (*together)(void* backend, int32_t begins);
     /** STREAM: whether what is on the stream goes on as it should; a failure ends the group. Called
      *  now and then while calls are there, as `test`. NULL: it does. */

@@ -49,9 +49,8 @@ static void messages_of_a_batch_are_under_way_together(void) {
     tutti_p2p_op ops[4];
     tutti_work* works[4];
     for (int i = 0; i < 4; ++i) {
-        const tutti_p2p_op op =
-            TUTTI_P2P_OP_INIT(i % 2 == 0 ? TUTTI_ISEND : TUTTI_IRECV, NULL, 0, TUTTI_INT32,
-                              peers[i], 0);
+        const tutti_p2p_op op = TUTTI_P2P_OP_INIT(i % 2 == 0 ? TUTTI_ISEND : TUTTI_IRECV, NULL, 0,
+                                                  TUTTI_INT32, peers[i], 0);
         ops[i] = op;
         ops[i].buffer = of(memory[i], COUNT);
     }
@@ -143,10 +142,9 @@ static void a_call_that_some_omit_times_out(void) {
     const tutti_buffer buffer = of(memory, COUNT);
     tutti_call_options options = TUTTI_CALL_OPTIONS_INIT;
     options.timeout_ms = 300;
-    const tutti_status status =
-        me.rank == 0 ? TUTTI_OK
-                     : tutti_all_reduce(me.group, NULL, &buffer, TUTTI_SUM, &options, NULL,
-                                        &me.error);
+    const tutti_status status = me.rank == 0 ? TUTTI_OK
+                                             : tutti_all_reduce(me.group, NULL, &buffer, TUTTI_SUM,
+                                                                &options, NULL, &me.error);
     if (me.rank != 0) EXPECT(status == TUTTI_ERR_TIMEOUT || status == TUTTI_ERR_ABORTED);
     cuda_free(memory);
 }

@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdarg>
 #include <csetjmp>
+#include <cstdarg>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>

@@ -57,8 +57,7 @@ void check(const tutti_backend_capabilities& said, const std::string& owner) {
     if (sends && said.completion == TUTTI_COMPLETION_INLINE) {
         throw Error(TUTTI_ERR_UNSUPPORTED, owner + "it has messages, and its completion is inline");
     }
-    if (said.completion == TUTTI_COMPLETION_STREAM &&
-        (said.devices & TUTTI_BIT(TUTTI_CPU)) != 0) {
+    if (said.completion == TUTTI_COMPLETION_STREAM && (said.devices & TUTTI_BIT(TUTTI_CPU)) != 0) {
         throw Error(TUTTI_ERR_UNSUPPORTED,
                     owner + "it completes on streams, and serves the CPU, which has none");
     }

@@ -74,29 +74,30 @@ struct Config {
 
 // Every function, by the name that the library has it under: F(member, symbol, parameters...). All
 // of them are in 2.19.
-#define TUTTI_NCCL_FUNCTIONS(F)                                                                    \
-    F(get_version, ncclGetVersion, int*)                                                           \
-    F(get_unique_id, ncclGetUniqueId, UniqueId*)                                                   \
-    F(comm_init, ncclCommInitRankConfig, Comm*, int, UniqueId, int, Config*)                       \
-    F(comm_finalize, ncclCommFinalize, Comm)                                                       \
-    F(comm_destroy, ncclCommDestroy, Comm)                                                         \
-    F(comm_abort, ncclCommAbort, Comm)                                                             \
-    F(async_error, ncclCommGetAsyncError, Comm, Result*)                                           \
-    F(group_start, ncclGroupStart)                                                                 \
-    F(group_end, ncclGroupEnd)                                                                     \
-    F(all_reduce, ncclAllReduce, const void*, void*, size_t, DataType, RedOp, Comm, Stream)        \
-    F(broadcast, ncclBroadcast, const void*, void*, size_t, DataType, int, Comm, Stream)           \
-    F(reduce, ncclReduce, const void*, void*, size_t, DataType, RedOp, int, Comm, Stream)          \
-    F(all_gather, ncclAllGather, const void*, void*, size_t, DataType, Comm, Stream)               \
-    F(reduce_scatter, ncclReduceScatter, const void*, void*, size_t, DataType, RedOp, Comm, Stream) \
-    F(send, ncclSend, const void*, size_t, DataType, int, Comm, Stream)                            \
-    F(receive, ncclRecv, void*, size_t, DataType, int, Comm, Stream)                               \
-    F(redop_create, ncclRedOpCreatePreMulSum, RedOp*, void*, DataType, Residence, Comm)            \
+#define TUTTI_NCCL_FUNCTIONS(F)                                                             \
+    F(get_version, ncclGetVersion, int*)                                                    \
+    F(get_unique_id, ncclGetUniqueId, UniqueId*)                                            \
+    F(comm_init, ncclCommInitRankConfig, Comm*, int, UniqueId, int, Config*)                \
+    F(comm_finalize, ncclCommFinalize, Comm)                                                \
+    F(comm_destroy, ncclCommDestroy, Comm)                                                  \
+    F(comm_abort, ncclCommAbort, Comm)                                                      \
+    F(async_error, ncclCommGetAsyncError, Comm, Result*)                                    \
+    F(group_start, ncclGroupStart)                                                          \
+    F(group_end, ncclGroupEnd)                                                              \
+    F(all_reduce, ncclAllReduce, const void*, void*, size_t, DataType, RedOp, Comm, Stream) \
+    F(broadcast, ncclBroadcast, const void*, void*, size_t, DataType, int, Comm, Stream)    \
+    F(reduce, ncclReduce, const void*, void*, size_t, DataType, RedOp, int, Comm, Stream)   \
+    F(all_gather, ncclAllGather, const void*, void*, size_t, DataType, Comm, Stream)        \
+    F(reduce_scatter, ncclReduceScatter, const void*, void*, size_t, DataType, RedOp, Comm, \
+      Stream)                                                                               \
+    F(send, ncclSend, const void*, size_t, DataType, int, Comm, Stream)                     \
+    F(receive, ncclRecv, void*, size_t, DataType, int, Comm, Stream)                        \
+    F(redop_create, ncclRedOpCreatePreMulSum, RedOp*, void*, DataType, Residence, Comm)     \
     F(redop_destroy, ncclRedOpDestroy, RedOp, Comm)
 
 // Those that return a text.
-#define TUTTI_NCCL_TEXTS(F)                       \
-    F(error_string, ncclGetErrorString, Result)   \
+#define TUTTI_NCCL_TEXTS(F)                     \
+    F(error_string, ncclGetErrorString, Result) \
     F(last_error, ncclGetLastError, Comm)
 
 // Those that only later releases have; null if not.

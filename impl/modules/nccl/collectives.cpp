@@ -45,19 +45,17 @@ void Putting::put(const Part& part) const {
             return broadcast(call);
         case TUTTI_CALL_ALL_REDUCE:
             if (call.outputs[0].count == 0) return;
-            return nccl_.check(
-                nccl_.all_reduce(call.inputs[0].data, call.outputs[0].data,
-                                 count_of(call.outputs[0].count, call.dtype), type, part.op, comm_,
-                                 stream_),
-                "ncclAllReduce", comm_);
+            return nccl_.check(nccl_.all_reduce(call.inputs[0].data, call.outputs[0].data,
+                                                count_of(call.outputs[0].count, call.dtype), type,
+                                                part.op, comm_, stream_),
+                               "ncclAllReduce", comm_);
         case TUTTI_CALL_REDUCE: {
             const tutti_piece& input = call.inputs[0];
             if (input.count == 0) return;
             void* const output = rank_ == call.root ? call.outputs[0].data : input.data;
-            return nccl_.check(
-                nccl_.reduce(input.data, output, count_of(input.count, call.dtype), type, part.op,
-                             call.root, comm_, stream_),
-                "ncclReduce", comm_);
+            return nccl_.check(nccl_.reduce(input.data, output, count_of(input.count, call.dtype),
+                                            type, part.op, call.root, comm_, stream_),
+                               "ncclReduce", comm_);
         }
         case TUTTI_CALL_ALL_GATHER:
         case TUTTI_CALL_ALL_GATHER_INTO_TENSOR:
@@ -167,11 +165,10 @@ void Putting::all_to_all(const Part& part) const {
     };
     if (is_even && nccl_.all_to_all != nullptr) {
         if (call.inputs[0].count == 0) return;
-        return nccl_.check(
-            nccl_.all_to_all(input_at(0), call.outputs[0].data,
-                             count_of(call.inputs[0].count, call.dtype), type_of(call.dtype), comm_,
-                             stream_),
-            "ncclAlltoAll", comm_);
+        return nccl_.check(nccl_.all_to_all(input_at(0), call.outputs[0].data,
+                                            count_of(call.inputs[0].count, call.dtype),
+                                            type_of(call.dtype), comm_, stream_),
+                           "ncclAlltoAll", comm_);
     }
     for (int peer = 0; peer < size_; ++peer) {
         send(input_at(peer), call.inputs[peer].count, call.dtype, peer);
@@ -181,16 +178,14 @@ void Putting::all_to_all(const Part& part) const {
 
 void Putting::send(const void* data, int64_t count, tutti_dtype dtype, int to) const {
     if (count == 0) return;
-    nccl_.check(
-        nccl_.send(data, count_of(count, dtype), type_of(dtype), to, comm_, stream_), "ncclSend",
-        comm_);
+    nccl_.check(nccl_.send(data, count_of(count, dtype), type_of(dtype), to, comm_, stream_),
+                "ncclSend", comm_);
 }
 
 void Putting::receive(void* data, int64_t count, tutti_dtype dtype, int from) const {
     if (count == 0) return;
-    nccl_.check(
-        nccl_.receive(data, count_of(count, dtype), type_of(dtype), from, comm_, stream_),
-        "ncclRecv", comm_);
+    nccl_.check(nccl_.receive(data, count_of(count, dtype), type_of(dtype), from, comm_, stream_),
+                "ncclRecv", comm_);
 }
 
 }  // namespace tutti::nccl

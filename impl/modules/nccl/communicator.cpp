@@ -134,7 +134,7 @@ void Communicator::start() {
     stage_ = Stage::Starting;
     start_ = std::make_shared<Start>();
     auto make = [&nccl = nccl_, started = start_, id = id_, rank = rank_, size = size_,
-                       device = device_, config = config_]() mutable {
+                 device = device_, config = config_]() mutable {
         try {
             const cuda::InContext context(nccl.driver(), device);
             started->result = nccl.comm_init(&started->comm, size, id, rank, &config);

@@ -85,12 +85,12 @@ private:
     std::shared_ptr<Start> start_;
     Comm comm_ = nullptr;
     std::deque<Batch> waiting_;
-    Batch under_way_;  // NCCL has it, and has not said that it is on the stream
+    Batch under_way_;         // NCCL has it, and has not said that it is on the stream
     std::vector<RedOp> ops_;  // made for that
-    Batch gathered_;  // messages that go together
+    Batch gathered_;          // messages that go together
     int together_ = 0;
     std::vector<Scratch> scratch_;  // the last is the largest
-    int enders_ = 0;  // threads that end the communicator
+    int enders_ = 0;                // threads that end the communicator
 };
 
 }  // namespace tutti::nccl

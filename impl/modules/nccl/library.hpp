@@ -26,8 +26,12 @@ public:
 #undef TUTTI_NCCL_TEXT
 
     // 22809 is 2.28.9.
-    [[nodiscard]] int version() const { return version_; }
-    [[nodiscard]] const cuda::Library& driver() const { return *driver_; }
+    [[nodiscard]] int version() const {
+        return version_;
+    }
+    [[nodiscard]] const cuda::Library& driver() const {
+        return *driver_;
+    }
 
     // Throws Failure unless the result is Success or InProgress.
     void check(Result result, const char* function, Comm comm = nullptr) const;

@@ -42,8 +42,8 @@ tutti_status guard(tutti_error* error, Body&& body) {
     }
 }
 
-tutti_status describe_backend(void* /*user*/, const char* settings,
-                              tutti_backend_capabilities* can, tutti_error* error) {
+tutti_status describe_backend(void* /*user*/, const char* settings, tutti_backend_capabilities* can,
+                              tutti_error* error) {
     return guard(error, [&] {
         config_of(settings, Library::get().version());
         describe(*can);
@@ -68,8 +68,8 @@ tutti_status open_backend(void* /*user*/, const tutti_backend_place* place, void
     return guard(error, [&] {
         const Library& nccl = Library::get();
         const Config config = config_of(place->settings, nccl.version());
-        *backend = new Backend{
-            std::make_shared<Communicator>(nccl, *place, agree(nccl, *place), config)};
+        *backend =
+            new Backend{std::make_shared<Communicator>(nccl, *place, agree(nccl, *place), config)};
     });
 }
 

@@ -58,7 +58,7 @@ int blocking_of(int version) {
 
 Config config_of(const char* settings, int version) {
     Config config;
-    config.version = static_cast<unsigned>(std::min<int>(version, static_cast<int>(config.version)));
+    config.version = std::min(static_cast<unsigned>(version), config.version);
     config.blocking = blocking_of(version);
     for (std::string_view rest = settings; !rest.empty();) {
         const size_t end = std::min(rest.find('&'), rest.size());

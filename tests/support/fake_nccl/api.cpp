@@ -133,9 +133,12 @@ EXPORT ncclResult_t ncclGetVersion(int* version) {
 }
 
 EXPORT const char* ncclGetErrorString(ncclResult_t result) {
-    static const char* const texts[] = {"no error",         "unhandled cuda error",
-                                        "system error",     "internal error",
-                                        "invalid argument", "invalid usage",
+    static const char* const texts[] = {"no error",
+                                        "unhandled cuda error",
+                                        "system error",
+                                        "internal error",
+                                        "invalid argument",
+                                        "invalid usage",
                                         "remote process exited or there was a network error",
                                         "NCCL operation in progress"};
     return result >= 0 && result < ncclNumResults ? texts[result] : "unknown result code";

@@ -35,10 +35,10 @@ struct Communicator {
     int device = 0;
     bool blocks = true;
     enum State { Starting, Ready, Finalizing } state = Starting;
-    int delay = 0;                // polls until what is under way is done
-    std::vector<Call> deferred;   // in progress: not launched yet
+    int delay = 0;               // polls until what is under way is done
+    std::vector<Call> deferred;  // in progress: not launched yet
     std::map<int, Factor> ops;
-    std::atomic<int> inside{0};   // threads in a call
+    std::atomic<int> inside{0};  // threads in a call
     ncclResult_t error = ncclSuccess;
 };
 

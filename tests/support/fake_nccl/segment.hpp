@@ -30,8 +30,8 @@ struct Lane {
     std::atomic<uint64_t> posted;             // pieces
     std::atomic<uint64_t> taken[most_ranks];  // of these, by each rank
     Shape shape;
-    double factor;           // of floating point
-    uint64_t whole_factor;   // of integers
+    double factor;          // of floating point
+    uint64_t whole_factor;  // of integers
     alignas(64) char data[piece_bytes];
 };
 
