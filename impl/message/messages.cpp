@@ -184,7 +184,7 @@ Messages::Step Messages::step(Operation& operation) {
     return step;
 }
 
-// An operation that this thread moves is looked at often at first; for any other the doorbell rings.
+// What this thread moves is looked at often at first; for anything else the doorbell rings.
 template <typename Kind>
 void Messages::await(Kind& operation, bool is_driven) {
     TUTTI_FAULT_POINT("shm.message");

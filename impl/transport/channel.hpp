@@ -1,7 +1,7 @@
 // Messages between two ranks of a group: the interface that every algorithm is written against.
-// Messages of one sender in one slot arrive in order, and are done only when both sides have posted.
-// In a slot of messages their listeners are called in that order, if the receives of the slot are
-// posted one after the other. Any thread.
+// Messages of one sender in one slot arrive in order, and are done only when both sides have
+// posted. In a slot of messages their listeners are called in that order, if the receives of the
+// slot are posted one after the other. Any thread.
 #pragma once
 
 #include <atomic>
@@ -69,7 +69,7 @@ public:
     // The payload of one announced message; `sequence` counts the sender's messages.
     static Slot payload(uint64_t sequence) { return Slot(payload_bit | (sequence & low)); }
 
-    // A stream in which nobody sends: who receives there learns only how the peer or the group ends.
+    // A stream in which nobody sends: a receive there ends only with the peer or the group.
     static Slot silence() { return Slot(announcement_bit | uint64_t{1} << (low_bits - 1)); }
 
     [[nodiscard]] uint64_t value() const { return value_; }

@@ -20,9 +20,9 @@ public:
     // Behind those that were added so far.
     void then(std::function<void()> act);
 
-    // Without a lock; true if any were told. What a listener completes is told in there, unless listeners are within
-    // listeners too deep for the stack: then the outer ones go on. Who waits for the end of it says
-    // `however_deep`.
+    // Without a lock; true if any were told. What a listener completes is told in there, unless
+    // listeners are within listeners too deep for the stack: then the outer ones go on. Who waits
+    // for the end of it says `however_deep`.
     bool tell(bool however_deep = false) noexcept;
 
 private:

@@ -1,6 +1,6 @@
-// The connections of this rank to the others of its world over which its groups move data: each made
-// with the first message between the two. One lock guards them and all messages; nothing waits with
-// it, and nobody is called. Any thread.
+// The connections of this rank to the others of its world over which its groups move data: each
+// made with the first message between the two. One lock guards them and all messages; nothing waits
+// with it, and nobody is called. Any thread.
 #pragma once
 
 #include <atomic>

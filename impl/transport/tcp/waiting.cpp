@@ -40,8 +40,8 @@ void pause() noexcept {
 #endif
 }
 
-// Whether those who ran meanwhile have work to do: then a thread that sleeps gets the processor back
-// sooner than one that yields it.
+// Whether those that ran meanwhile have work to do: then a thread that sleeps gets the processor
+// back sooner than one that yields it.
 bool yields_to_workers() noexcept {
     const auto before = Deadline::Clock::now();
     ::sched_yield();

@@ -1,7 +1,7 @@
 // Which thread moves a rank's connections. One of those that wait for something does: it looks for
 // a while, then sleeps until a socket has something or another thread has told it. The others sleep
-// until they are told. While none waits, a thread of our own does: at once if something is under way
-// that nobody waits for, else after a while. Any thread.
+// until they are told. While none waits, a thread of our own does: at once if something is under
+// way that nobody waits for, else after a while. Any thread.
 #pragma once
 
 #include <atomic>
