@@ -358,7 +358,8 @@ void a_map_without_the_cpu_refuses_its_buffers(void**) {
         const Status status = status_of([&] { group->run(mine.sum(), 0); });
         require(status.code == TUTTI_ERR_UNSUPPORTED &&
                     status.message == cat("all_reduce: backend \"", channel_name(),
-                                          "\" does not serve devices of type cpu"),
+                                          "\" does not serve devices of type cpu; \"cpu:gloo,cuda:",
+                                          channel_name(), "\" does"),
                 status.message);
         group->run(Barrier{}, 0);
         group->run(MonitoredBarrier{}, 0);
