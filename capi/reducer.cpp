@@ -157,7 +157,7 @@ void need_bucket(const tutti_bucket* out) {
                  "; initialise the bucket with TUTTI_BUCKET_INIT or tutti_bucket_init");
 }
 
-// What the reducer calls for the program's hook, which has the reducer's group as its own.
+// Calls the program's hook, which has the reducer's group as its own.
 class HookCaller {
 public:
     HookCaller(tutti_bucket_hook hook, std::shared_ptr<capi::User> user,

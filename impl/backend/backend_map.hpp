@@ -32,7 +32,7 @@ private:
     [[nodiscard]] std::string joined(Word&& word) const;
 };
 
-// Of a bare name: that backend for all that it serves; of "": the ranks choose together. Throws as
+// A bare name means that backend for all that it serves; "": the ranks choose together. Throws as
 // resolve_backend(); INVALID_ARGUMENT for a malformed map, UNSUPPORTED for a backend that does not
 // serve its device.
 BackendMap resolve_backends(const std::string& text);

@@ -132,7 +132,7 @@ struct Named {
     std::string settings;
 };
 
-// Of a backend that has none: "setting=value&setting=value".
+// For a backend without settings: "setting=value&setting=value".
 void refuse_settings(const std::string& backend, const std::string& settings) {
     for (size_t begin = 0; begin < settings.size();) {
         const size_t end = std::min(settings.find('&', begin), settings.size());

@@ -22,7 +22,7 @@ struct BackendPlace {
 };
 using OpenBackend = std::function<std::unique_ptr<Backend>(const BackendPlace& place)>;
 
-// What it can do when it is opened with such settings. INVALID_ARGUMENT for one it does not have.
+// Its capabilities with such settings. INVALID_ARGUMENT for a setting that it does not have.
 using DescribeBackend = std::function<Capabilities(const std::string& settings)>;
 
 // Adds one to those that are built in, until the end of the process. INVALID_ARGUMENT if the name,
@@ -41,15 +41,15 @@ std::string resolve_backend(const std::string& name);
 // Without the settings, as a static string.
 const char* static_backend_name(const std::string& name);
 
-// What a backend of such a name can do here; of "", what every one can that may be chosen. Ranks
+// The capabilities of a backend here; of "", of every one that may be chosen. Ranks
 // compare it before they open one.
 Capabilities capabilities_of(const std::string& name);
 
 // Whether a backend, by such a name, joins threads of one process; else processes.
 bool joins_threads(const std::string& name);
 
-// Of "": shm if all ranks see each other's memory, hierarchy if some do, else gloo. All ranks call
-// this. Local errors are thrown only here.
+// "" chooses: shm if all ranks see each other's memory, hierarchy if some do, else gloo. All ranks
+// call this. Local errors are thrown only here.
 std::unique_ptr<Backend> make_backend(const std::string& name, BackendPlace place);
 
 }  // namespace tutti

@@ -6,8 +6,8 @@
 
 namespace tutti {
 
-// What the caller gave is refused here. What fails otherwise fails in the call's turn, where all
-// ranks hear of it: else this rank's next call would meet the others' present one.
+// Wrong arguments are refused here. Other failures end the call in its turn, where all
+// ranks hear of them: else this rank's next call would meet the others' present one.
 void StreamCalls::enter(FlatCall& call, void* stream) {
     call.stream = stream;
     try {

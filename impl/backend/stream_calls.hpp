@@ -12,8 +12,8 @@ public:
     StreamCalls(const StreamCalls&) = delete;
     StreamCalls& operator=(const StreamCalls&) = delete;
 
-    // What the stream has by now comes before the call. Before its turn; then the caller may go on
-    // with the stream.
+    // Puts the work that is on the stream before the call. Called before its turn; then the caller
+    // may go on with the stream.
     void enter(FlatCall& call, void* stream);
     // The same of a message. Throws for what the caller gave wrongly.
     virtual device::EventPointer begin(const Device& device, void* stream) = 0;

@@ -1,4 +1,4 @@
-// What moves only while a thread moves it, such as the connections of a rank. A thread that waits
+// Moves only while a thread moves it, such as the connections of a rank. A thread that waits
 // for it moves it meanwhile, or makes sure that another one does. Any thread.
 #pragma once
 

@@ -9,7 +9,7 @@ namespace tutti::ext {
 
 namespace {
 
-// Of the first version, which was complete; and the most that is believed.
+// The sizes of the first version, which was complete; and the most that is believed.
 constexpr size_t least_backend = offsetof(tutti_backend_table, cancel) + sizeof(void*);
 constexpr size_t least_store = offsetof(tutti_store_table, list_keys) + sizeof(void*);
 constexpr size_t least_rendezvous = offsetof(tutti_rendezvous_table, meet) + sizeof(void*);

@@ -29,7 +29,7 @@ bool is_name(const std::string& name);
 
 // An error for a function to write into.
 tutti_error empty_error();
-// What a function returned, with what it wrote.
+// The result of a function, with the error that it wrote.
 Status status_of(tutti_status code, const tutti_error& error);
 // Calls a function of a table whose last parameter is an error; a failure is thrown, behind
 // `prefix`.

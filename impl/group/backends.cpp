@@ -10,13 +10,13 @@ namespace tutti {
 
 namespace {
 
-// What the library moves for itself, or what ranks of any device have in common.
+// The library moves these for itself, or ranks of any device have in common.
 bool has_no_device(const FlatCall& call) {
     return call.kind == FlatCall::Kind::ByteStrings ||
            call.kind == FlatCall::Kind::MonitoredBarrier || call.kind == FlatCall::Kind::Alloc;
 }
 
-// What stands in memory of the CPU, if it is on no other device.
+// Its buffers are in memory of the CPU, if it is on no other device.
 bool needs_memory(const FlatCall& call) {
     const bool has_none = call.kind == FlatCall::Kind::Barrier || has_no_device(call);
     return !has_none && (call.kind != FlatCall::Kind::Coalesced ||

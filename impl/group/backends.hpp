@@ -66,11 +66,11 @@ public:
     void check_messages(tutti_device_type device, bool has_bytes) const;
     // UNSUPPORTED for a message that the backend has no tag for, or no such peer.
     void check_plain(tutti_device_type device, int tag, int peer, int rank) const;
-    // Of messages with buffers on that type of device.
+    // The route of messages with buffers on that type of device.
     [[nodiscard]] const Route& of_messages(tutti_device_type device) const {
         return device == TUTTI_CPU ? routes_.front() : find(device, "messages");
     }
-    // Of a Send or a Receive.
+    // Takes a Send or a Receive.
     template <typename Call>
     [[nodiscard]] const Route& of_message(const Call& call) const {
         return call.content == Content::Elements ? of_messages(call.buffer.device.type)
@@ -97,7 +97,7 @@ private:
     [[nodiscard]] Route route_to(tutti_device_type device, Backend& backend,
                                  std::unique_ptr<Backend> owned) const;
     void add(tutti_device_type device, Backend& backend, std::unique_ptr<Backend> owned);
-    // Of what has no device, and of messages of as many bytes as come.
+    // The route of calls without a device, and of messages of as many bytes as come.
     [[nodiscard]] const Route& of_bytes() const { return beside_ ? *beside_ : routes_.front(); }
     template <typename Act>
     void for_each_owned(Act&& act) noexcept;

@@ -74,7 +74,7 @@ public:
     // "group \"world\" (rank 0 of 4)".
     [[nodiscard]] std::string label() const;
     [[nodiscard]] const char* backend_name() const { return backend_name_; }
-    // Of each type of device; see Backends.
+    // One for each type of device; see Backends.
     [[nodiscard]] const Backends& backends() const { return backends_; }
     // Whether floating-point sums are exact and rounded once.
     [[nodiscard]] bool is_reproducible() const { return reproducible_; }

@@ -71,7 +71,7 @@ tutti_rendezvous_table load_scheme(const InitUrl& url) {
     return table;
 }
 
-// What the function gave, of which one store is the host's from here on.
+// Takes the store that the function gave, which is the host's from here on.
 std::shared_ptr<Store> take_store(const tutti_rendezvous& met, const std::string& prefix,
                                   const AdoptStore& adopt) {
     if (met.store != nullptr) return adopt(met.store);

@@ -44,7 +44,7 @@ public:
 
     [[nodiscard]] const std::vector<Bucket>& buckets() const { return buckets_; }
     [[nodiscard]] const Place& place_of(size_t parameter) const { return places_[parameter]; }
-    // Of all buckets, each aligned to a cache line.
+    // The size of all buckets, each aligned to a cache line.
     [[nodiscard]] size_t size() const { return size_; }
     // In `memory`, which has all buckets.
     [[nodiscard]] View bucket(size_t index, std::byte* memory) const;

@@ -1,4 +1,4 @@
-// What is done to a bucket whose gradients are there: all_reduce and division, the same in fewer
+// Reduces a bucket whose gradients are there: all_reduce and division, the same in fewer
 // bytes, or a function of the program. On the reducer's thread, but for the making.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a reducer tells of itself: a map for programs, and torch's lines in the log.
+// The facts that a reducer tells of itself: a map for programs, and torch's lines in the log.
 #include <algorithm>
 #include <string>
 

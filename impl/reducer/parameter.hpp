@@ -1,4 +1,4 @@
-// What a reducer knows of a parameter, and what a program asks of a reducer. Plain data.
+// A reducer's facts of a parameter, and what a program asks of a reducer. Plain data.
 #pragma once
 
 #include <cstddef>

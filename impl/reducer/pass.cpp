@@ -110,8 +110,8 @@ void Reducer::complete(size_t parameter) {
     changed_.notify_all();
 }
 
-// What this rank adds for a parameter without a mark in this pass: what it has from passes before,
-// or nothing.
+// This rank's contribution for a parameter without a mark in this pass: what it has from passes
+// before, or nothing.
 void Reducer::fill_unmarked(size_t parameter) {
     const Slot& slot = slots_[parameter];
     const View place = place_of(parameter);

@@ -42,7 +42,7 @@ public:
     [[nodiscard]] GradientBucket bucket(size_t index) const;
     [[nodiscard]] int64_t generation() const { return generation_; }
     [[nodiscard]] size_t parameter_count() const { return parameters_.size(); }
-    // Of an index that there is.
+    // Takes an index that there is.
     [[nodiscard]] bool is_used(size_t parameter) const { return used_[parameter] != 0; }
 
     void begin_forward();
@@ -134,7 +134,7 @@ private:
     std::atomic<size_t> arrival_count_{0};
     std::atomic<int64_t> generation_{0};
     std::atomic<size_t> launched_{0};  // buckets of this pass that are reduced or being reduced
-    // Of this pass; written before it opens.
+    // Describes this pass; written before it opens.
     bool synchronises_ = false;
     bool is_counting_ = false;     // complete buckets are reduced at once
     bool notes_arrivals_ = false;  // in the first synchronised pass

@@ -35,7 +35,7 @@ public:
 class TransferHold {
 public:
     virtual ~TransferHold() = default;
-    // Of a send. True: nothing of it has moved, nothing will, and the listener is not called; the
+    // For a send. True: nothing of it has moved, nothing will, and the listener is not called; the
     // receiver gets an empty message in its place. False: it is on its way, or done.
     virtual bool stop() noexcept = 0;
 };
@@ -129,7 +129,7 @@ public:
     // Before this rank leaves: what it sent arrives.
     virtual void leave() noexcept = 0;
 
-    // What moves its messages, if that is who waits for them; null: they move by themselves.
+    // Moves its messages, if the waiting thread has to; null: they move by themselves.
     [[nodiscard]] virtual Driver* driver() const { return nullptr; }
     // Until a notify() of the event after the ticket was read; false if the deadline passed first.
     bool wait(Event& event, uint32_t ticket, const Deadline& deadline) const {

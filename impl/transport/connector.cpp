@@ -26,7 +26,7 @@ constexpr uint32_t magic = 0x44545554;  // "TUTD"
 constexpr uint32_t version = 2;
 constexpr int backlog = 4096;
 constexpr int64_t attempt_ms = 30'000;  // what a rank's addresses may take to answer
-// What they may take before that rank is asked to call; then twice that, and so on.
+// The time they may take before that rank is asked to call; then twice that, and so on.
 constexpr int64_t first_timeout_ms = 200;
 constexpr int64_t longest_timeout_ms = 3200;
 constexpr int descriptors_beside = 1;  // what a connection's owner opens when it has it

@@ -1,4 +1,4 @@
-// Who it is that answers a call. The loop's thread.
+// Checks the process that answers a call. The loop's thread.
 #include <cstring>
 #include <utility>
 
@@ -45,7 +45,7 @@ void Connector::receive_answer(int peer, std::span<const std::byte> bytes) noexc
     }
 }
 
-// Whoever answers must be that rank: on another host the same address may lead elsewhere.
+// The process that answers must be that rank: on another host the same address may lead elsewhere.
 void Connector::take_answer(int peer, Greeted& greeted) {
     membership::Token secret{};
     std::memcpy(&secret, greeted.received.data(), sizeof secret);
@@ -76,7 +76,7 @@ void Connector::take_answer(int peer, Greeted& greeted) {
 void Connector::miss_answers() noexcept {
     std::vector<int> late;
     for (auto& [peer, greeted] : greeted_) {
-        // What it sent before it left may be on its way, for as long as it would stay for that.
+        // Messages sent before it left may be on its way, for as long as it would stay for that.
         if (world_.has_departed(peer)) {
             greeted.until = greeted.until.or_earlier(Deadline::after_ms(world_.leave_ms()));
         }

@@ -1,5 +1,5 @@
-// What this process lacks for a connection ends the groups that it is for, and no other rank is to
-// blame. Any thread.
+// A shortage of this process, met for a connection, ends the groups that it is for, and no other
+// rank is to blame. Any thread.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ static_assert(TUTTI_CALL_BROADCAST == static_cast<uint32_t>(CallKind::Broadcast)
               TUTTI_CALL_ALL_TO_ALL_SINGLE == static_cast<uint32_t>(CallKind::AllToAllSingle) &&
               TUTTI_CALL_COALESCED == static_cast<uint32_t>(CallKind::Coalesced));
 
-// What a table can name. A monitored barrier is the group's own.
+// The calls that a table can name. A monitored barrier is the group's own.
 constexpr uint64_t collectives =
     TUTTI_BIT(TUTTI_CALL_BROADCAST) | TUTTI_BIT(TUTTI_CALL_ALL_REDUCE) |
     TUTTI_BIT(TUTTI_CALL_BARRIER) | TUTTI_BIT(TUTTI_CALL_REDUCE) |

@@ -1,4 +1,4 @@
-// What a table says that its backend can do, in the engine's words. Any thread.
+// The capabilities that a table describes, in the engine's words. Any thread.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What the library does for backends from outside: tutti_backend_host. Any thread.
+// The library's side of backends from outside: tutti_backend_host. Any thread.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ const tutti_backend_host& host();
 void finish(const tutti_backend_call* raw, tutti_status code, int32_t source,
             const tutti_error* error);
 
-// What `host_data` of a place leads to.
+// `host_data` of a place leads to one.
 struct Opening {
     Membership& membership;
     const Deadline deadline;
@@ -30,7 +30,7 @@ public:
     Instance& operator=(const Instance&) = delete;
     // How a work of it ends, before the work is told.
     virtual void ending(const PostedCall& call, Status& status) noexcept = 0;
-    // Of one that completes on streams: the stream of a call, and that all of it is there.
+    // For a backend that completes on streams: the stream of a call, and that all of it is there.
     virtual void* stream(const PostedCall& call) = 0;
     virtual void enqueued(const std::shared_ptr<PostedCall>& call) noexcept = 0;
 

@@ -94,7 +94,8 @@ public:
         }
     }
 
-    // Of one that completes on a stream: asks the backend, and ends what the device has done.
+    // For a backend that completes on a stream: asks the backend, and ends what the device has
+    // done.
     bool look() noexcept {
         bool moved = table.test != nullptr && table.test(instance) != 0;
         try {
@@ -241,7 +242,7 @@ private:
     std::atomic<Alarm::Id> abort_alarm_{0};
 };
 
-// What the two kinds have in common.
+// The common part of the two kinds.
 template <typename Base>
 class Module : public Base {
 public:

@@ -14,8 +14,8 @@ struct LoadedBackend {
 
 // `table` as read_table() returned it.
 LoadedBackend backend_of(const tutti_backend_table& table);
-// That of the library of this name. Throws NoModule (base/module.hpp); UNSUPPORTED, saying why, for
-// a library that is no use.
+// The backend of the library of this name. Throws NoModule (base/module.hpp); UNSUPPORTED, saying
+// why, for a library that is no use.
 LoadedBackend load_backend(const std::string& name);
 
 }  // namespace tutti::ext

@@ -19,7 +19,7 @@ public:
     OnStream(const OnStream&) = delete;
     OnStream& operator=(const OnStream&) = delete;
 
-    // What a caller's stream has by now. Throws for another device than the first.
+    // Records the present end of a caller's stream. Throws for another device than the first.
     device::EventPointer begin(const Device& device, void* stream);
     // The backend's stream, which waits for what the call's caller had before it.
     void* stream(const PostedCall& call);
@@ -29,7 +29,7 @@ public:
     // Calls `ends` with those that the device has done, in their order, without a lock; true if
     // there were any. One call at a time. Throws if the device has failed.
     bool look(const std::function<void(PostedCall&)>& ends);
-    // Nobody knows any more what the device does with them.
+    // The device may use their memory for ever.
     void give_up() noexcept;
 
 private:

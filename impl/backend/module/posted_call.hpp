@@ -30,9 +30,9 @@ public:
     [[nodiscard]] int size() const { return size_; }
     [[nodiscard]] const std::shared_ptr<Work>& work() const { return work_; }
     [[nodiscard]] const Deadline& deadline() const { return deadline_; }
-    // What its caller's stream had before it; null: its device has no streams.
+    // The end of its caller's stream before it; null: its device has no streams.
     [[nodiscard]] const std::shared_ptr<const device::Event>& begun() const { return begun_; }
-    // Of a struct that a backend gives back.
+    // Finds the call of a struct that a backend gives back.
     static const PostedCall& of(const tutti_backend_call* raw) {
         return *static_cast<const PostedCall*>(raw->host_data);
     }

@@ -13,7 +13,7 @@ namespace tutti::staged {
 
 namespace {
 
-// Of a lane's own memory; a call that needs more has it for itself.
+// The limit of a lane's own memory; a call that needs more has it for itself.
 constexpr size_t most_slot = size_t{16} << 20;
 
 }  // namespace
@@ -36,7 +36,7 @@ Lane& Staged::lane(const Device& device) {
     const Lock lock(mutex_);
     auto& lane = lanes_[device.index];
     if (!lane) {
-        // What happens after a call needs the thread, and must not fail for it.
+        // The end of a call needs the thread, and must not fail for it.
         device::Watcher::of_process().start_thread();
         lane = std::make_unique<Lane>(driver, device.index);
     }

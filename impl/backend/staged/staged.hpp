@@ -20,7 +20,7 @@ class Lane;
 
 class Staged final : public InlineBackend, public StreamCalls {
 public:
-    // Of a group's rank. The CPU's backend lives longer, and ends its calls inline.
+    // For one rank of a group. The CPU's backend lives longer, and ends its calls inline.
     Staged(tutti_device_type type, InlineBackend& cpu, int rank, int ranks);
     ~Staged() override;
 

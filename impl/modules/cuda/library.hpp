@@ -9,7 +9,7 @@
 
 namespace tutti::cuda {
 
-// What ended a call of the module.
+// The failure that ended a call of the module.
 struct Failure {
     tutti_status status;
     int code;  // the driver's

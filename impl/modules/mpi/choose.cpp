@@ -55,7 +55,7 @@ const Choice* choose(std::string& why) {
     return nullptr;
 }
 
-// What libtutti-mpi-NAME.so, which lies beside this one or where the system looks, says; or null.
+// The table of libtutti-mpi-NAME.so, beside this library or where the system looks; or null.
 const tutti_backend_table* load(const Choice& choice, std::string& why) {
     const std::string file = std::string("libtutti-mpi-") + choice.name + ".so";
     Dl_info own{};

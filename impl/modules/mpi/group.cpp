@@ -22,7 +22,7 @@ Group::~Group() {
     const std::lock_guard lock(library.mutex);
     for (Operation& one : operations_) abandon(std::move(one.flight));
     for (Message& one : moving_) abandon(std::move(one.flight));
-    // Of a group that failed nobody knows when they are free.
+    // A failed group cannot tell when they are free.
     if (!has_said_goodbye_) return;
     library.close({collectives_, messages_, size_ - 1 - goodbyes_, std::move(arrived_), uses_});
 }

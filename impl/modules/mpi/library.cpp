@@ -183,7 +183,7 @@ void Library::finalize() {
     MPI_Finalize();
 }
 
-// Whose other ranks are alive comes to its end soon; the rest never does.
+// Requests to living ranks end soon; the others never do.
 void Library::sweep_for_the_last_time() {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
     do {

@@ -33,7 +33,7 @@ struct GiveBack {
 using Buffer = std::unique_ptr<char[], GiveBack>;
 [[nodiscard]] Buffer take(size_t bytes);
 
-// Of one MPI call.
+// The limit of one MPI call.
 constexpr int64_t most_bytes_of_all = int64_t{1} << 30;
 
 struct Typed {
@@ -41,7 +41,7 @@ struct Typed {
     MPI_Datatype type;
 };
 
-// What MPI works on until the requests are complete.
+// The memory that MPI works on until the requests are complete.
 struct InFlight {
     std::vector<MPI_Request> requests;
     std::vector<Buffer> memory;
@@ -79,7 +79,7 @@ struct Closed {
     int goodbyes_to_come;
     std::vector<Arrived> arrived;  // for nobody
     std::shared_ptr<void> owner;
-    // What comes is thrown away; whether they can be freed.
+    // Their messages are thrown away; true if they can be freed.
     bool test(std::vector<InFlight>& thrown_away);
 };
 

@@ -71,7 +71,7 @@ void Group::receive(const tutti_backend_call* call) {
     waiting_.push_back(std::move(message));
 }
 
-// What has come is received in any case: where it belongs, or to be thrown away.
+// A message that has come is received in any case: where it belongs, or to be thrown away.
 void Group::match(Message& message, const Arrived& arrived) {
     const tutti_backend_call& call = *message.call;
     const int64_t bytes = bytes_of(*call.outputs, call);

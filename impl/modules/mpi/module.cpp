@@ -17,7 +17,7 @@ namespace tutti::mpi {
 
 namespace {
 
-// What ranks know of each other before they make communicators.
+// Ranks know this of each other before they make communicators.
 struct Process {
     int32_t world_rank, world_size, id;
     char job[96];  // MPI, its version, the launcher's name of the job
@@ -152,7 +152,7 @@ private:
     bool is_mine_ = false;
 };
 
-// Of the group's ranks, in their order. The tag is this module's.
+// The communicators of the group's ranks, in their order. The tag is this module's.
 std::pair<MPI_Comm, MPI_Comm> make_communicators(const std::vector<Process>& all) {
     constexpr int tag = 28'277;
     std::vector<int> ranks;

@@ -119,7 +119,7 @@ void Group::move_from_root(Operation& operation, const char* from, char* to,
          "MPI_Iscatterv");
 }
 
-// Of pieces for MPI_Ialltoallw: their own types if MPI's int does not reach all of them.
+// The types of pieces for MPI_Ialltoallw: their own types if MPI's int does not reach all of them.
 Group::Pieces Group::typed_pieces(InFlight& flight, const std::vector<int64_t>& bytes) const {
     std::vector<MPI_Datatype>& types =
         flight.type_lists.emplace_back(bytes.size(), MPI_DATATYPE_NULL);

@@ -172,7 +172,7 @@ void Group::reduce_natively(Operation& operation, MPI_Datatype type, MPI_Op op) 
     };
 }
 
-// What this rank brings, one piece after the other.
+// This rank's inputs, one piece after the other.
 char* Group::begun_inputs(Operation& operation) {
     const tutti_backend_call& call = *operation.call;
     char* const all =

@@ -95,12 +95,12 @@ struct Config {
     F(redop_create, ncclRedOpCreatePreMulSum, RedOp*, void*, DataType, Residence, Comm)     \
     F(redop_destroy, ncclRedOpDestroy, RedOp, Comm)
 
-// Those that return a text.
+// Functions that return a text.
 #define TUTTI_NCCL_TEXTS(F)                     \
     F(error_string, ncclGetErrorString, Result) \
     F(last_error, ncclGetLastError, Comm)
 
-// Those that only later releases have; null if not.
+// Functions that only later releases have; null if not.
 #define TUTTI_NCCL_LATER_FUNCTIONS(F) \
     F(all_to_all, ncclAlltoAll, const void*, void*, size_t, DataType, Comm, Stream)
 

@@ -207,7 +207,7 @@ Stream Communicator::stream_of(const tutti_backend_call* call) const {
     return static_cast<Stream>(stream);
 }
 
-// What comes before the group: ops are made, and what would be overwritten is copied.
+// Runs before the group: ops are made, and what would be overwritten is copied.
 void Communicator::prepare(const tutti_backend_call* call, Stream stream, size_t& used,
                            std::vector<Part>& parts) {
     if (call->kind == TUTTI_CALL_COALESCED) {
@@ -331,7 +331,7 @@ void Communicator::abort(tutti_status status, const std::string& why) {
     finish(failed);
 }
 
-// What is on the stream ends, on all ranks.
+// Waits until the calls on the stream end, on all ranks.
 void Communicator::leave() {
     Lock lock(mutex_);
     if (stage_ != Stage::Ready || !under_way_.empty() || !waiting_.empty()) return;

@@ -9,7 +9,7 @@
 
 namespace tutti::nccl {
 
-// What ended a call of the module.
+// The failure that ended a call of the module.
 using cuda::Failure;
 
 class Library {

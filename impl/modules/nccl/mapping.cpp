@@ -10,7 +10,7 @@ namespace {
 constexpr uint64_t sums = TUTTI_BIT(TUTTI_SUM) | TUTTI_BIT(TUTTI_AVG);
 constexpr uint64_t of_numbers = sums | TUTTI_BIT(TUTTI_PRODUCT) | TUTTI_BIT(TUTTI_MIN) |
                                 TUTTI_BIT(TUTTI_MAX) | TUTTI_BIT(TUTTI_PREMUL_SUM);
-// Of bytes that are 0 or 1.
+// Right for bytes that are 0 or 1.
 constexpr uint64_t of_bools = TUTTI_BIT(TUTTI_SUM) | TUTTI_BIT(TUTTI_PRODUCT) |
                               TUTTI_BIT(TUTTI_MIN) | TUTTI_BIT(TUTTI_MAX) | TUTTI_BIT(TUTTI_BAND) |
                               TUTTI_BIT(TUTTI_BOR);

@@ -15,7 +15,7 @@ struct Elements {
 };
 Elements elements_of(tutti_dtype dtype);
 
-// Of an op that is no PREMUL_SUM.
+// Takes any op but PREMUL_SUM.
 RedOp op_of(tutti_reduce_op op, tutti_dtype dtype);
 
 // Writes the number 1 of a dtype that has PREMUL_SUM; returns its bytes.

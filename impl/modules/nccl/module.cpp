@@ -13,7 +13,7 @@ namespace tutti::nccl {
 
 namespace {
 
-// What open() gives.
+// open() gives one.
 struct Backend {
     std::shared_ptr<Communicator> communicator;
 };

@@ -1,11 +1,12 @@
-// What follows the name: "nccl?max_ctas=4". NCCL's own variables have the last word.
+// The settings that follow the name: "nccl?max_ctas=4". NCCL's own variables have the last word.
 #pragma once
 
 #include "abi.hpp"
 
 namespace tutti::nccl {
 
-// Of a communicator, for this version of NCCL. Throws Failure, naming the setting.
+// The configuration of a communicator, for this version of NCCL. Throws Failure, naming the
+// setting.
 Config config_of(const char* settings, int version);
 
 }  // namespace tutti::nccl

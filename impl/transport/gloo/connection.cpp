@@ -184,7 +184,7 @@ bool Connection::examine() {
     return is_notice ? examine_notice() : examine_data();
 }
 
-// What is about a group that has ended is dropped: nobody would ever take it back.
+// A notice of a group that has ended is dropped: nobody would ever take it back.
 bool Connection::examine_notice() {
     const WireSlot slot(rx_.preamble.slot);
     if (slot.is_control()) {

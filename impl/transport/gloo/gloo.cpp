@@ -25,8 +25,8 @@ std::vector<int> ranks_of(const Membership& membership) {
     return ranks;
 }
 
-// What is under way, and which ranks it can no longer come from. Whoever tells of the latter may do
-// so when the channel has gone.
+// The requests under way, and which ranks it can no longer come from. Whoever tells of the latter
+// may do so when the channel has gone.
 class Ranks {
 public:
     explicit Ranks(const Membership& membership)

@@ -1,4 +1,4 @@
-// What Gloo calls instead of stderr, writev and the calls that open descriptors;
+// Gloo calls these instead of stderr, writev and the calls that open descriptors;
 // packaging/gloo/tutti_gloo_hooks.h puts them in their place. Any thread.
 #include <fcntl.h>
 #include <ifaddrs.h>

@@ -45,7 +45,7 @@ class ConnectionPool final : public ConnectionOwner {
 public:
     // As World::resource() makes it.
     explicit ConnectionPool(World& world);
-    // What was sent arrives first, as far as the others read.
+    // Messages that were sent arrive first, as far as the others read.
     ~ConnectionPool();
     ConnectionPool(const ConnectionPool&) = delete;
     ConnectionPool& operator=(const ConnectionPool&) = delete;

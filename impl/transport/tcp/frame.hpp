@@ -1,4 +1,4 @@
-// What travels on a connection: heads, each with the data of its message behind it. Little endian,
+// A connection carries heads, each with the data of its message behind it. Little endian,
 // as it is.
 #pragma once
 

@@ -16,7 +16,7 @@ namespace {
 
 // In one call, while something is to come from the other side: it would wait meanwhile.
 constexpr size_t most_at_once = size_t{512} * 1024;
-// Of a message that has more to come nothing is read ahead.
+// While a message has more to come nothing is read ahead.
 constexpr size_t short_rest = 2048;
 
 }  // namespace
@@ -69,7 +69,7 @@ void Link::close(const std::string& reason) noexcept {
     socket_.close();
 }
 
-// What is sent.
+// Sending.
 
 void Link::push(const Head& head, Request* request) {
     if (is_closed_) return;
@@ -222,7 +222,7 @@ bool Link::take_back(Request& request) noexcept {
     return true;
 }
 
-// What the other side says of it later is for nobody.
+// Later answers of the other side are dropped.
 void Link::forget_untaken(const Request& request) noexcept {
     for (auto& [id, one] : untaken_) {
         if (one.request == &request) one.request = nullptr;
@@ -257,7 +257,7 @@ bool Link::keep_rest_of(Request& request) noexcept {
     return true;
 }
 
-// What comes.
+// Receiving.
 
 // Stops where the socket had less than there was room for: it is empty then.
 bool Link::receive() {
@@ -391,7 +391,8 @@ bool Link::empty_arrivals() {
     return true;
 }
 
-// What the other side says of is out of this rank's hands: all of it has gone, or nothing yet.
+// A message that the other side decides about is out of this rank's hands: all of it has gone, or
+// nothing yet.
 Request* Link::extract_untaken(bool& is_known) {
     const auto found = untaken_.find(head_.id);
     is_known = found != untaken_.end() &&

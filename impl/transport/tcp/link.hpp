@@ -22,7 +22,8 @@ class Link;
 
 class LinkOwner {
 public:
-    // Of the group with that id, which this rank may be about to make; null: it has ended.
+    // The mailbox of the group with that id, which this rank may be about to make; null: it has
+    // ended.
     virtual Mailbox* mailbox(uint32_t group) = 0;
     virtual void said_goodbye(int peer, uint32_t group) = 0;
     // Whether the link has something to send that waits for its socket.
@@ -62,7 +63,7 @@ public:
     // The request is none of this link's any more. Of a send that has not begun the receiver gets
     // an empty message; the rest of one that has goes from a copy.
     void release(Request& request) noexcept;
-    // Of a send: only if it has not begun.
+    // For a send: only if it has not begun.
     bool take_back(Request& request) noexcept;
 
 private:

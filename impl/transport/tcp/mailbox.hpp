@@ -45,7 +45,7 @@ public:
     [[nodiscard]] Membership* members() const { return members_; }
     void attach(Membership& members) { members_ = &members; }
 
-    // Of a post. It is pending until finish().
+    // Adds a post. It is pending until finish().
     void enter(Request& request);
     void await(Request& request) { posted_.push_back(&request); }
     // Takes the first receive for such a message; null: there is none.

@@ -259,7 +259,8 @@ void Pool::wants_to_send(Link& link, bool wants) {
     watch(link, EPOLL_CTL_MOD, wants);
 }
 
-// What waits for it is sent by who moves the connections: this thread has something else to do.
+// Waiting messages are sent by the thread that moves the connections: this thread has something
+// else to do.
 void Pool::connected(int peer, net::Socket socket) noexcept {
     try {
         adopt(peer, std::move(socket));

@@ -32,7 +32,7 @@ class Pool final : public LinkOwner {
 public:
     // As World::resource() makes it.
     explicit Pool(World& world);
-    // What was sent arrives first, as far as the others read.
+    // Messages that were sent arrive first, as far as the others read.
     ~Pool();
     Pool(const Pool&) = delete;
     Pool& operator=(const Pool&) = delete;

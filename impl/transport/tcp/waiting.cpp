@@ -141,8 +141,8 @@ bool Waiting::lead(Event& event, uint32_t ticket, const Deadline& deadline) noex
     return true;
 }
 
-// Whoever tells this thread something looks whether it sleeps, and this one looks for that when it
-// has said that it does.
+// A thread that tells this one something looks whether it sleeps, and this one looks for that when
+// it has said that it does.
 void Waiting::sleep(const Event& event, uint32_t ticket, const Deadline& deadline) noexcept {
     is_asleep_.exchange(true);
     if (event.ticket() == ticket) await_either(sockets_, alarm_.get(), deadline.poll_ms());

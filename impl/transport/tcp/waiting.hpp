@@ -29,11 +29,11 @@ public:
     void leave() noexcept override;
     bool wait(Event& event, uint32_t ticket, const Deadline& deadline) noexcept override;
 
-    // What is under way that nobody may wait for.
+    // The requests under way that no thread may be waiting for.
     [[nodiscard]] std::atomic<size_t>& unattended() { return unattended_; }
     // There is more of that.
     void employ() noexcept;
-    // Somebody has been told, who may sleep.
+    // Wakes a thread that has been told, and may sleep.
     void wake() noexcept;
 
     // The thread of our own. Throws OUT_OF_MEMORY.
