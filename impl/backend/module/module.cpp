@@ -75,7 +75,7 @@ public:
         check_left();
         keep(call, shared_from_this());
         try {
-            ext::call("", table.post, instance, call->raw());
+            hand_over(*call);
         } catch (...) {
             forget(*call);
             throw;
@@ -164,6 +164,13 @@ public:
             status = {TUTTI_ERR_ABORTED, -1, 0, "it was cancelled"};
         } else {
             status = with_cause(std::move(status));
+        }
+    }
+    void hand_over(PostedCall& call) {
+        try {
+            ext::call("", table.post, instance, call.raw());
+        } catch (const Error& error) {
+            throw Error(with_cause(error.status()));
         }
     }
     // A table's abort takes a status and a reason; the rank at fault is known here.
@@ -267,11 +274,7 @@ public:
     using Module::Module;
     void run(const FlatCall& call, uint64_t sequence, const Deadline& deadline) override {
         PostedCall posted(call, sequence, deadline, at_->rank, at_->size);
-        try {
-            ext::call("", at_->table.post, at_->instance, posted.raw());
-        } catch (const Error& error) {
-            throw Error(at_->with_cause(error.status()));
-        }
+        at_->hand_over(posted);
     }
 };
 
