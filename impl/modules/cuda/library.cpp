@@ -1,19 +1,11 @@
 #include "library.hpp"
 
-#include <dlfcn.h>
-
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
 
 namespace tutti::cuda {
 
 namespace {
-
-std::string library_name() {
-    const char* const given = std::getenv("TUTTI_CUDA_LIBRARY");
-    return given != nullptr && *given != '\0' ? given : "libcuda.so.1";
-}
 
 tutti_status status_of(Result result) {
     switch (result) {
@@ -39,40 +31,17 @@ struct Library::Primary {
 };
 
 const Library& Library::get() {
-    // Never destroyed: the driver may be in use at the very end of the process. One that failed is
-    // tried again.
-    static std::atomic<const Library*> library{nullptr};
-    if (const Library* const loaded = library.load(std::memory_order_acquire)) return *loaded;
-    static std::mutex loading;
-    const std::lock_guard lock(loading);
-    if (library.load(std::memory_order_relaxed) == nullptr) {
-        library.store(new Library, std::memory_order_release);
-    }
-    return *library.load(std::memory_order_relaxed);
+    return loaded_once<Library>([] { return new Library; });
 }
 
-Library::Library() : path_(library_name()) {
-    handle_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle_ == nullptr) {
-        const char* const why = dlerror();
-        throw Failure{
-            TUTTI_ERR_UNSUPPORTED, 0,
-            std::string("NVIDIA's driver is not here (") + (why != nullptr ? why : "dlopen") + ")"};
-    }
+Library::Library() : loaded_("NVIDIA's driver", "TUTTI_CUDA_LIBRARY", "libcuda.so.1") {
     find_functions();
     find_devices();
 }
 
 void Library::find_functions() {
-    const auto find = [this](const char* symbol) {
-        void* const found = dlsym(handle_, symbol);
-        if (found == nullptr) {
-            throw Failure{TUTTI_ERR_UNSUPPORTED, 0, path_ + " is too old: it has no " + symbol};
-        }
-        return found;
-    };
 #define TUTTI_CUDA_FIND(member, symbol, ...) \
-    member = reinterpret_cast<decltype(member)>(find(#symbol));
+    member = reinterpret_cast<decltype(member)>(loaded_.find(#symbol));
     TUTTI_CUDA_FUNCTIONS(TUTTI_CUDA_FIND)
 #undef TUTTI_CUDA_FIND
 }
@@ -86,7 +55,7 @@ void Library::find_devices() {
     }
     if (begun == Result::StubLibrary) {
         throw Failure{TUTTI_ERR_UNSUPPORTED, static_cast<int>(begun),
-                      path_ + " is for linking programs, and no driver"};
+                      loaded_.path() + " is for linking programs, and no driver"};
     }
     if (begun != Result::Success) {  // of another version than its kernel module, for instance
         Failure failure = failure_of(begun, "cuInit");

@@ -5,16 +5,9 @@
 #include <vector>
 
 #include "abi.hpp"
-#include "tutti/types.h"
+#include "loading.hpp"
 
 namespace tutti::cuda {
-
-// The failure that ended a call of the module.
-struct Failure {
-    tutti_status status;
-    int code;  // the driver's
-    std::string message;
-};
 
 class Library {
 public:
@@ -42,8 +35,7 @@ private:
     [[nodiscard]] Failure failure_of(Result result, const char* function) const;
 
     struct Primary;
-    void* handle_ = nullptr;
-    std::string path_;
+    LoadedLibrary loaded_;
     std::vector<Primary*> contexts_;  // by device; as long as the process
 };
 

@@ -44,8 +44,7 @@ private:
     void find_driver();
 
     const cuda::Library* driver_ = nullptr;
-    void* handle_ = nullptr;
-    std::string path_;
+    cuda::LoadedLibrary loaded_;
     int version_ = 0;
 };
 
