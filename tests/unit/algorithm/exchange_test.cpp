@@ -237,9 +237,9 @@ void data_of_the_wrong_length_are_a_mismatch(void**) {
         std::vector<std::byte> data(100'000);
         const Fingerprint large{CallKind::Broadcast, TUTTI_UINT8, 0, 0, 100'000};
         const std::vector<std::byte> body(bytes);
-        Raw first(world[1]);
-        Raw second(world[1]);
         const Exchange::Head head{large, data.size(), Exchange::unsaid};
+        Raw first(world[1]);  // ends before the memory that it sends
+        Raw second(world[1]);
         first.send(0, 1, &head, sizeof head);
         second.send(0, 1, body.data(), body.size());
         Exchange exchange(world[0], large, 1, ample());
@@ -255,9 +255,9 @@ void a_message_that_was_taken_back_is_not_blamed_on_the_receiver_s_call(void**) 
         ChannelWorld world(2);
         std::vector<std::byte> data(100'000);
         const Fingerprint large{CallKind::Broadcast, TUTTI_UINT8, 0, 0, 100'000};
+        const Exchange::Head head{large, data.size(), Exchange::unsaid};
         Raw first(world[1]);
         Raw second(world[1]);
-        const Exchange::Head head{large, data.size(), Exchange::unsaid};
         first.send(0, 1, &head, body ? sizeof head : 0);
         if (body) second.send(0, 1, nullptr, 0);
         std::thread other([&] {
