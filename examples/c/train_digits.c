@@ -3,7 +3,8 @@
  * same step, so their weights stay the same without being sent. The sums run over the same images
  * however many ranks there are: 1, 2 and 4 ranks reach the same model to rounding. Start it with
  *     tuttirun --nproc-per-node 4 train_digits [--epochs N] [--data FILE] [--save FILE]
- * With --power-sgd RANK the gradients travel as products of two matrices with RANK columns. */
+ * or by mpirun. With --power-sgd RANK the gradients travel as products of two matrices with RANK
+ * columns; with --backend NAME they go by that backend: "mpi", say, or "cpu:gloo,cuda:nccl". */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ typedef struct {
     const char* data;
     const char* save; /* NULL: nowhere */
     int power_sgd;    /* columns of the factors of gradients; 0: gradients travel as they are */
+    const char* backend; /* NULL: the best that there is */
 } options;
 
 typedef struct {
@@ -227,7 +229,7 @@ static void train(const options* chosen) {
 }
 
 static options parse(int count, char** arguments) {
-    options chosen = {20, DIGITS_FILE, NULL, 0};
+    options chosen = {20, DIGITS_FILE, NULL, 0, NULL};
     int i = 1;
     for (; i + 1 < count; i += 2) {
         if (strcmp(arguments[i], "--epochs") == 0) {
@@ -238,6 +240,8 @@ static options parse(int count, char** arguments) {
             chosen.save = arguments[i + 1];
         } else if (strcmp(arguments[i], "--power-sgd") == 0) {
             chosen.power_sgd = atoi(arguments[i + 1]);
+        } else if (strcmp(arguments[i], "--backend") == 0) {
+            chosen.backend = arguments[i + 1];
         } else {
             break;
         }
@@ -245,7 +249,7 @@ static options parse(int count, char** arguments) {
     if (i != count || chosen.epochs < 1) {
         fprintf(stderr,
                 "usage: train_digits [--epochs N] [--data FILE] [--save FILE]"
-                " [--power-sgd RANK]\n");
+                " [--power-sgd RANK] [--backend NAME]\n");
         exit(2);
     }
     return chosen;
@@ -254,13 +258,8 @@ static options parse(int count, char** arguments) {
 int main(int count, char** arguments) {
     tutti_error error = TUTTI_ERROR_INIT;
     options chosen = parse(count, arguments);
-    if (getenv("RANK") == NULL) {
-        fprintf(stderr, "RANK is not set. Start me with tuttirun --nproc-per-node 4 %s\n",
-                arguments[0]);
-        return 2;
-    }
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* each epoch is to be seen when it is done */
-    check(tutti_init_process_group(NULL, "env://", NULL, -1, -1, NULL, &error), &error);
+    check(tutti_init_process_group(chosen.backend, "env://", NULL, -1, -1, NULL, &error), &error);
     train(&chosen);
     check(tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error), &error);
     return 0;

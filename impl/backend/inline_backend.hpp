@@ -16,6 +16,8 @@ public:
 
     [[nodiscard]] const Capabilities& capabilities() const override;
     [[nodiscard]] InlineBackend* as_inline() final { return this; }
+    // Whether its messages end in test().
+    [[nodiscard]] virtual bool polls_messages() const { return false; }
     // run() and then the end of the work.
     void post(Request request, std::shared_ptr<Work> work) override;
 };

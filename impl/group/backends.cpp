@@ -73,8 +73,10 @@ Route Backends::route_to(tutti_device_type device, Backend& backend,
     route.can = backend.capabilities();
     route.can_all = route.can == Capabilities{} && has_buffers(route);
     route.streams = backend.as_stream_calls();
-    const bool is_polled = route.can.completion == Completion::Polled ||
-                           (route.can.completion == Completion::Stream && route.inlined == nullptr);
+    const bool is_polled = route.inlined != nullptr
+                               ? route.inlined->polls_messages()
+                               : route.can.completion == Completion::Polled ||
+                                     route.can.completion == Completion::Stream;
     if (is_polled) {
         const auto same =
             std::ranges::find(routes_, &backend, [](const Route& other) { return other.backend; });
@@ -89,7 +91,7 @@ Route Backends::route_to(tutti_device_type device, Backend& backend,
 void Backends::stage(tutti_device_type device, int rank, int ranks) {
     InlineBackend* const cpu_backend = cpu().inlined;
     const bool has_one = std::ranges::find(routes_, device, &Route::device) != routes_.end();
-    if (cpu_backend == nullptr || has_one) return;
+    if (cpu_backend == nullptr || cpu().poller || has_one) return;
     auto backend = std::make_unique<staged::Staged>(device, *cpu_backend, rank, ranks);
     staged_ = backend.get();
     add(device, *staged_, std::move(backend));

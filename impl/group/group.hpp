@@ -244,7 +244,7 @@ private:
     template <typename Call>
     void check_message(const Call& call) const;
     template <typename Call>
-    [[nodiscard]] std::shared_ptr<Work> work_of(const Call& call);
+    [[nodiscard]] std::shared_ptr<MessageWork> work_of(const Call& call);
     // A failure of `act` names the call.
     template <typename Call, typename Act>
     void with_context(const Call& call, Act&& act) const;

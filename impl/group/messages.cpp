@@ -12,18 +12,9 @@ namespace tutti {
 
 namespace {
 
-// "to rank 3 (tag 5)".
-std::string detail(const Send& call) {
-    return cat(" to rank ", call.destination, " (tag ", call.tag, ")");
-}
-std::string detail(const Receive& call) {
-    return call.source == any_source ? cat(" from any rank (tag ", call.tag, ")")
-                                     : cat(" from rank ", call.source, " (tag ", call.tag, ")");
-}
-
 // Not in the call that starts it.
 bool ends_later(const Route& route) {
-    return route.inlined == nullptr;
+    return route.inlined == nullptr || route.poller != nullptr;
 }
 
 template <typename Call>
@@ -40,6 +31,15 @@ int peer_of(const Send& call) {
 int peer_of(const Receive& call) {
     return call.source;
 }
+
+// "send to rank 3 (tag 5)".
+std::string described(const char* name, bool sends, int peer, int tag) {
+    const std::string rank = peer == any_source ? "any rank" : cat("rank ", peer);
+    return cat(name, sends ? " to " : " from ", rank, " (tag ", tag, ")");
+}
+
+template <typename Call>
+constexpr bool is_send = std::is_same_v<Call, Send>;
 
 bool has_stream(const Message& message) {
     return place_of(message).type != TUTTI_CPU ||
@@ -63,11 +63,14 @@ MemoryUse memory_of(const Receive& call) {
 // the end of the group waits until the backend is done with it, as other backends do themselves.
 class Group::MessageWork : public Work {
 public:
-    MessageWork(Describe describe, const char* operation, std::shared_ptr<Poller> poller,
-                std::shared_ptr<Entry> entry)
+    MessageWork(Describe describe, const char* operation, std::shared_ptr<Poller> poller = nullptr,
+                std::shared_ptr<Entry> entry = nullptr)
         : Work(std::move(describe), operation),
           poller_(std::move(poller)),
-          entry_(std::move(entry)) {
+          entry_(std::move(entry)) {}
+
+    // The caller does not wait for it at once.
+    void put_in_background() {
         if (!poller_) return;
         poller_->begin_background();
         is_polled_for_ = true;
@@ -95,10 +98,9 @@ private:
 // A receive can be cancelled until its message comes.
 class Group::ReceiveWork final : public MessageWork {
 public:
-    ReceiveWork(Group& group, Describe describe, const char* operation,
-                std::shared_ptr<Poller> poller = nullptr, std::shared_ptr<Entry> entry = nullptr)
-        : MessageWork(std::move(describe), operation, std::move(poller), std::move(entry)),
-          group_(group.weak_from_this()) {}
+    template <typename... Others>
+    explicit ReceiveWork(Group& group, Others&&... others)
+        : MessageWork(std::forward<Others>(others)...), group_(group.weak_from_this()) {}
 
     // The message is received by another work, and delivered then.
     void deliver_from(const std::shared_ptr<Work>& moving) {
@@ -138,9 +140,10 @@ void Group::check_message(const Call& call) const {
 }
 
 template <typename Call>
-std::shared_ptr<Work> Group::work_of(const Call& call) {
-    const auto what = [name = call_name(call), detail = detail(call), label = label()] {
-        return cat(name, detail, " on ", label);
+std::shared_ptr<Group::MessageWork> Group::work_of(const Call& call) {
+    // It ends before the group does.
+    const auto what = [this, name = call_name(call), peer = peer_of(call), tag = call.tag] {
+        return cat(described(name, is_send<Call>, peer, tag), " on ", label());
     };
     const Route& route = backends_.of_message(call);
     const auto entry =
@@ -158,7 +161,8 @@ void Group::with_context(const Call& call, Act&& act) const {
         act();
     } catch (...) {
         Status status = current_status();
-        status.message = cat(call_name(call), detail(call), " on ", label(), ": ", status.message);
+        status.message = cat(described(call_name(call), is_send<Call>, peer_of(call), call.tag),
+                             " on ", label(), ": ", status.message);
         throw Error(status);
     }
 }
@@ -166,7 +170,7 @@ void Group::with_context(const Call& call, Act&& act) const {
 // The backend that moves it. No send passes one that was started before and waits for a device.
 template <typename Call>
 Backend& Group::mover_of(const Call& call) const {
-    if constexpr (std::is_same_v<Call, Send>) {
+    if constexpr (is_send<Call>) {
         const bool is_here = call.buffer.device.type == TUTTI_CPU;
         staged::Staged* const waiting = is_here ? backends_.waiting_before(call) : nullptr;
         if (waiting != nullptr) return *waiting;
@@ -213,11 +217,14 @@ template <typename Call>
 int Group::await_message(const Call& call, int64_t timeout_ms) {
     check_message(call);
     const Entry entry(*this, call_name(call));
-    const auto work = start_message(call, deadline(timeout_ms));
+    const Deadline until = deadline(timeout_ms);
     if (call.stream != nullptr) {
-        hold(*work, call.stream);
+        hold(*start_message(call, until), call.stream);
         return peer_of(call);
     }
+    const MemoryUse use = memory_of(call);
+    const auto work = work_of(call);
+    start_message(call, until, work);
     work->wait(Deadline::never());  // its own deadline ends it
     if (const Status status = *work->status(); !status.ok()) throw Error(status);
     return work->source_rank();
@@ -231,7 +238,8 @@ std::shared_ptr<Work> Group::start_message(const Call& call, const Deadline& unt
             return start_landing(call, until);
         }
     }
-    auto work = work_of(call);
+    const auto work = work_of(call);
+    work->put_in_background();
     keep_until_done(*work, memory_of(call));
     start_message(call, until, work);
     return work;
@@ -246,6 +254,7 @@ std::shared_ptr<Work> Group::start_landing(const Receive& call, const Deadline& 
     const auto work = std::make_shared<ReceiveWork>(*this, nullptr, call_name(call));
     keep_until_done(*work, memory_of(call));
     const auto moving = work_of(call);
+    moving->put_in_background();
     work->deliver_from(moving);
     const Receive host = landing->host;
     moving->then(
@@ -281,6 +290,7 @@ std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms,
     auto entry = std::make_shared<Entry>(*this, call_name(call));
     const auto work = std::make_shared<ReceiveWork>(*this, nullptr, call_name(call));
     const auto moving = work_of(call);
+    moving->put_in_background();
     work->deliver_from(moving);
     moving->then(
         [work, entry, deliver = std::move(deliver), incoming = call.incoming](const Status& moved) {

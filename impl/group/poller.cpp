@@ -20,7 +20,7 @@ void Poller::begin_waiting() noexcept {
 
 void Poller::end_waiting() noexcept {
     const Lock lock(mutex_);
-    if (--waiting_ == 0) changed_.notify_all();
+    if (--waiting_ == 0 && background_ > 0) changed_.notify_all();
 }
 
 void Poller::begin_background() {
@@ -28,7 +28,7 @@ void Poller::begin_background() {
     if (!thread_.joinable()) thread_ = start_thread("tutti-poll", [this] { run(); });
     ++background_;
     begun_ = true;
-    changed_.notify_all();
+    if (waiting_ == 0) changed_.notify_all();
 }
 
 void Poller::end_background() noexcept {

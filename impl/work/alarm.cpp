@@ -17,6 +17,8 @@ struct Alarm::State {
     Id last TUTTI_GUARDED_BY(mutex) = 0;
     std::map<Key, std::function<void()>> alarms TUTTI_GUARDED_BY(mutex);
     std::map<Id, Deadline::Clock::time_point> times TUTTI_GUARDED_BY(mutex);
+    // When the thread wakes by itself; only for an earlier alarm it must be woken.
+    Deadline::Clock::time_point wakes TUTTI_GUARDED_BY(mutex) = Deadline::Clock::time_point::max();
     bool stopping TUTTI_GUARDED_BY(mutex) = false;
     std::thread thread TUTTI_GUARDED_BY(mutex);
 };
@@ -56,9 +58,12 @@ Alarm::Id Alarm::set(const Deadline& deadline, std::function<void()> rings) {
         state.thread = start_thread("tutti-alarm", [shared = state_] { watch(shared); });
     }
     const Id id = ++state.last;
-    const auto [place, _] = state.alarms.emplace(State::Key{deadline.when(), id}, std::move(rings));
+    state.alarms.emplace(State::Key{deadline.when(), id}, std::move(rings));
     state.times.emplace(id, deadline.when());
-    if (place == state.alarms.begin()) state.changed.notify_one();
+    if (deadline.when() < state.wakes) {
+        state.wakes = deadline.when();
+        state.changed.notify_one();
+    }
     return id;
 }
 
@@ -79,11 +84,13 @@ void Alarm::watch(const std::shared_ptr<State>& shared) {
     Lock lock(state.mutex);
     while (!state.stopping) {
         if (state.alarms.empty()) {
+            state.wakes = Deadline::Clock::time_point::max();
             state.changed.wait(lock);
             continue;
         }
         const auto first = state.alarms.begin();
         if (const auto when = first->first.first; Deadline::Clock::now() < when) {
+            state.wakes = when;
             state.changed.wait(lock, Deadline::at(when));
             continue;
         }

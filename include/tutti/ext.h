@@ -49,7 +49,8 @@ enum {
 /** Where the calls of a backend end. */
 typedef uint32_t tutti_completion;
 enum {
-    TUTTI_COMPLETION_INLINE = 0,   /**< when `post` returns, on the thread that called it */
+    TUTTI_COMPLETION_INLINE = 0,   /**< when `post` returns, on the thread that called it; messages,
+                                        if it has them, as with POLLED */
     TUTTI_COMPLETION_CALLBACK = 1, /**< when the backend calls `finish`, on a thread of its own */
     TUTTI_COMPLETION_POLLED = 2,   /**< when the backend calls `finish` inside `test` */
     TUTTI_COMPLETION_STREAM = 3    /**< when the device has done what the backend has put on the
@@ -72,9 +73,9 @@ enum {
  *  they meet. Zeroed when `describe` is called. */
 typedef struct tutti_backend_capabilities {
     uint32_t struct_size;        /**< of the host's struct: write no further */
-    tutti_completion completion; /**< of all calls */
+    tutti_completion completion; /**< of all calls, but for INLINE's messages */
     uint64_t devices;            /**< set of tutti_device_type */
-    uint64_t kinds;   /**< set of tutti_call_kind; messages: SEND and RECEIVE, not with INLINE */
+    uint64_t kinds;   /**< set of tutti_call_kind; messages: SEND and RECEIVE */
     uint64_t dtypes;  /**< set of tutti_dtype: what it moves */
     uint64_t flags;   /**< TUTTI_BACKEND_USER_FUNCTIONS, ... */
     uint64_t ops[32]; /**< for each dtype the set of tutti_reduce_op that it reduces. An op that the
@@ -275,9 +276,9 @@ typedef struct tutti_backend_table {
      *  time, and posts to one rank with one tag arrive in their order. A failure means that the
      *  call never began: `finish` is not called then. INLINE: the result is that of the call. */
     tutti_status (*post)(void* backend, tutti_backend_call* call, tutti_error* error);
-    /** POLLED, and STREAM if it is not NULL there: makes progress without waiting, and calls
-     *  `finish` for what has ended, or `enqueued`; 1 if anything has moved, else 0. One call at a
-     *  time, on any thread, also at the same time as all others. */
+    /** POLLED, messages of INLINE, and STREAM if it is not NULL there: makes progress without
+     *  waiting, and calls `finish` for what has ended, or `enqueued`; 1 if anything has moved, else
+     *  0. One call at a time, on any thread, also at the same time as all others. */
     int32_t (*test)(void* backend);
     /** All calls end soon, with this status, and what is posted later fails with it; only the first
      *  abort counts. The calls end in here or, of POLLED, in `test`, which is called on; of STREAM,
@@ -294,9 +295,10 @@ typedef struct tutti_backend_table {
      *  happens. */
     void (*leave)(void* backend);
     /** Ends a message that nobody can receive, or that has not come: its `finish` is called in here
-     *  or soon, with any failure, and 1 is returned; 0 if it has begun to move, or just ended.
-     *  Called when the time of a message is up, or the program cancels a receive. Any thread. NULL:
-     *  a message whose time is up makes the host abort the backend. */
+     *  or soon, with any failure, and 1 is returned; 0 if it has begun to move, or just ended; -1
+     *  if it cannot end alone. Called when the time of a message is up, or the program cancels a
+     *  receive. Any thread. NULL: as if it returned -1, and then a message whose time is up makes
+     *  the host abort the backend. */
     int32_t (*cancel)(void* backend, const tutti_backend_call* call);
     /** Messages that this thread posts between a call with 1 and one with 0 are to be under way at
      *  the same time: none waits for another one of them. NULL: none ever does. */

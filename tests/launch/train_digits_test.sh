@@ -1,6 +1,6 @@
 #!/bin/sh
 # Do 1 rank and several reach the same model, to rounding, and does it recognise digits? Does it also
-# with gradients that are compressed?
+# with gradients that are compressed, and with a backend for each type of device?
 # train_digits_test.sh TUTTIRUN TRAIN_DIGITS RANKS...
 set -eu
 tuttirun=$1 train_digits=$2
@@ -32,6 +32,10 @@ echo "$1 ranks, PowerSGD:"
 tail -n 2 "$folder/out.compressed"
 echo "$(accuracy_in "$folder/out.1") $(accuracy_in "$folder/out.compressed")" |
     awk 'NF != 2 || $2 < $1 - 0.5 { exit 1 }' || fail "PowerSGD costs more than 0.5 % of accuracy"
+
+"$tuttirun" --nproc-per-node "$1" "$train_digits" --backend cpu:shm,cuda:null >"$folder/out.map"
+[ "$(accuracy_in "$folder/out.1")" = "$(accuracy_in "$folder/out.map")" ] ||
+    fail "$1 ranks reach another accuracy with a device map"
 
 [ "$(wc -l <"$folder/model.1")" -eq 4810 ] || fail "the model has not 64*65 + 10*65 weights"
 for ranks in "$@"; do

@@ -245,11 +245,11 @@ static void case_a_rank_dies(void) {
     printf("rank %d knows\n", rank);
 }
 
-static void case_messages(void) {
+static void messages(int level) {
     tutti_group* group;
     enum { COUNT = 50000 };
     static int32_t values[2][COUNT];
-    begin_mpi(MPI_THREAD_SERIALIZED);
+    begin_mpi(level);
     OK(meet(&group));
     tutti_buffer first = TUTTI_BUFFER_INIT(values[0], COUNT, TUTTI_INT32);
     tutti_buffer second = TUTTI_BUFFER_INIT(values[1], 3, TUTTI_INT32);
@@ -288,6 +288,79 @@ static void case_messages(void) {
     }
     OK(tutti_barrier(group, NULL, NULL, &error));
     leave(group);
+    MPI_Finalize();
+}
+
+static void case_messages(void) {
+    messages(MPI_THREAD_SERIALIZED);
+}
+static void case_messages_with_all_threads(void) {
+    messages(MPI_THREAD_MULTIPLE);
+}
+
+/* Rank 1 comes to a collective only when rank 0, which waits there, has answered a message on
+ * another thread. */
+static void* answer(void* with) {
+    tutti_group* const group = (tutti_group*)with;
+    int32_t value = 0;
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_INT32);
+    OK(tutti_recv(group, &buffer, 1, 4, NULL, NULL, NULL, &error));
+    value += 1;
+    OK(tutti_send(group, &buffer, 1, 4, NULL, NULL, &error));
+    return NULL;
+}
+
+static void case_beside_messages(void) {
+    tutti_group* group;
+    begin_mpi(MPI_THREAD_MULTIPLE);
+    OK(meet(&group));
+    for (int32_t i = 0; i < 20; ++i) {
+        pthread_t thread;
+        int32_t value = i;
+        const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_INT32);
+        if (rank == 0) EXPECT(pthread_create(&thread, NULL, answer, group) == 0);
+        if (rank == 1) {
+            OK(tutti_send(group, &buffer, 0, 4, NULL, NULL, &error));
+            OK(tutti_recv(group, &buffer, 0, 4, NULL, NULL, NULL, &error));
+            EXPECT(value == i + 1);
+        }
+        expect_sum(group, size);
+        if (rank == 0) pthread_join(thread, NULL);
+    }
+    works_in_background(group);
+    leave(group);
+    MPI_Finalize();
+}
+
+/* The others know that a rank has left when they call a collective that it does not. */
+static void case_a_rank_leaves_before(void) {
+    tutti_group* group;
+    double value = 1;
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_FLOAT64);
+    begin_mpi(MPI_THREAD_MULTIPLE);
+    OK(meet(&group));
+    expect_sum(group, size);
+    if (rank == 1) {
+        leave(group);
+    } else {
+        EXPECT(tutti_recv(group, &buffer, 1, 3, NULL, NULL, NULL, &error) == TUTTI_ERR_PEER_LOST);
+        EXPECT(tutti_all_reduce(group, NULL, &buffer, TUTTI_SUM, NULL, NULL, &error) ==
+               TUTTI_ERR_PEER_LOST);
+        EXPECT(error.rank == 1);
+        SAYS("rank 1 has left the group");
+        EXPECT(value == 1);
+        tutti_group_release(group);
+    }
+    expect_mpi_works();
+    MPI_Finalize();
+}
+
+static void case_too_few_threads(void) {
+    tutti_group* group;
+    begin_mpi(MPI_THREAD_SERIALIZED);
+    EXPECT(meet(&group) == TUTTI_ERR_UNSUPPORTED);
+    SAYS("calls=blocking needs MPI_THREAD_MULTIPLE");
+    expect_mpi_works();
     MPI_Finalize();
 }
 
@@ -331,7 +404,11 @@ static const struct {
     {"time_is_up", case_time_is_up},
     {"a_rank_leaves", case_a_rank_leaves},
     {"a_rank_dies", case_a_rank_dies},
+    {"a_rank_leaves_before", case_a_rank_leaves_before},
     {"messages", case_messages},
+    {"messages_with_all_threads", case_messages_with_all_threads},
+    {"beside_messages", case_beside_messages},
+    {"too_few_threads", case_too_few_threads},
     {"after_the_end", case_after_the_end},
     {"without_mpirun", case_without_mpirun},
 };

@@ -49,13 +49,15 @@ Completion read_completion(tutti_completion completion, const tutti_backend_tabl
     }
 }
 
-void check(const tutti_backend_capabilities& said, const std::string& owner) {
+void check(const tutti_backend_capabilities& said, const tutti_backend_table& table,
+           const std::string& owner) {
     const bool sends = (said.kinds & messages) == messages;
     if (!sends && (said.kinds & messages) != 0) {
         throw Error(TUTTI_ERR_UNSUPPORTED, owner + "it has only one of SEND and RECEIVE");
     }
-    if (sends && said.completion == TUTTI_COMPLETION_INLINE) {
-        throw Error(TUTTI_ERR_UNSUPPORTED, owner + "it has messages, and its completion is inline");
+    if (sends && said.completion == TUTTI_COMPLETION_INLINE && table.test == nullptr) {
+        throw Error(TUTTI_ERR_UNSUPPORTED,
+                    owner + "it has messages, its completion is inline, and test is NULL");
     }
     if (said.completion == TUTTI_COMPLETION_STREAM && (said.devices & TUTTI_BIT(TUTTI_CPU)) != 0) {
         throw Error(TUTTI_ERR_UNSUPPORTED,
@@ -71,7 +73,7 @@ Capabilities describe(const tutti_backend_table& table, const std::string& setti
     said.struct_size = sizeof said;
     call("", table.describe, table.user, settings.c_str(), &said);
     const std::string owner = cat("backend \"", table.name, "\" is of no use: ");
-    check(said, owner);
+    check(said, table, owner);
     Capabilities can;
     can.completion = read_completion(said.completion, table, owner);
     can.devices = NumberSet(said.devices);

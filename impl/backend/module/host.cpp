@@ -118,8 +118,8 @@ void finish(const tutti_backend_call* raw, tutti_status code, int32_t source,
         log(LogLevel::Error, "a backend has finished a call that it does not have");
         return;
     }
-    tutti_error none = empty_error();
-    Status status = status_of(code, error == nullptr ? none : *error);
+    Status status;
+    if (code != TUTTI_OK) status = status_of(code, error == nullptr ? empty_error() : *error);
     kept.owner->ending(*kept.call, status);
     kept.call->work()->finish(std::move(status), source);
 }

@@ -138,7 +138,7 @@ public:
         const auto call = find(*this, receive);
         if (!call) return false;
         call->end_as(PostedCall::Ending::Cancelled);
-        if (table.cancel(instance, call->raw()) != 0) return true;
+        if (table.cancel(instance, call->raw()) > 0) return true;
         call->end_as(PostedCall::Ending::None);
         return false;
     }
@@ -204,8 +204,10 @@ private:
     // A message whose time is up.
     void end_late(PostedCall& call) noexcept {
         call.end_as(PostedCall::Ending::Late);
-        if (table.cancel == nullptr) return abort(timed_out(call.deadline()));
-        if (table.cancel(instance, call.raw()) == 0) call.end_as(PostedCall::Ending::None);
+        const int32_t has_ended =
+            table.cancel == nullptr ? -1 : table.cancel(instance, call.raw());
+        if (has_ended < 0) return abort(timed_out(call.deadline()));
+        if (has_ended == 0) call.end_as(PostedCall::Ending::None);
     }
 
     void give_up_calls() noexcept {
@@ -264,28 +266,6 @@ public:
     void leave() noexcept override {
         if (at_->table.leave != nullptr) at_->table.leave(at_->instance);
     }
-
-protected:
-    const std::shared_ptr<Opened> at_;
-};
-
-class InlineModule final : public Module<InlineBackend> {
-public:
-    using Module::Module;
-    void run(const FlatCall& call, uint64_t sequence, const Deadline& deadline) override {
-        PostedCall posted(call, sequence, deadline, at_->rank, at_->size);
-        at_->hand_over(posted);
-    }
-};
-
-class PostingModule : public Module<Backend> {
-public:
-    using Module::Module;
-    void post(Request request, std::shared_ptr<Work> work) override {
-        at_->post(std::make_shared<PostedCall>(std::move(request.call), request.sequence,
-                                               request.deadline, at_->rank, at_->size,
-                                               std::move(work)));
-    }
     bool test() noexcept override { return at_->table.test(at_->instance) != 0; }
     void start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work) override {
         at_->start(std::make_shared<PostedCall>(call, deadline, at_->rank, std::move(work)));
@@ -297,9 +277,32 @@ public:
     void begin_together() noexcept override { together(1); }
     void end_together() noexcept override { together(0); }
 
+protected:
+    const std::shared_ptr<Opened> at_;
+
 private:
     void together(int32_t begins) noexcept {
         if (at_->table.together != nullptr) at_->table.together(at_->instance, begins);
+    }
+};
+
+class InlineModule final : public Module<InlineBackend> {
+public:
+    using Module::Module;
+    void run(const FlatCall& call, uint64_t sequence, const Deadline& deadline) override {
+        PostedCall posted(call, sequence, deadline, at_->rank, at_->size);
+        at_->hand_over(posted);
+    }
+    [[nodiscard]] bool polls_messages() const override { return at_->can.messages; }
+};
+
+class PostingModule : public Module<Backend> {
+public:
+    using Module::Module;
+    void post(Request request, std::shared_ptr<Work> work) override {
+        at_->post(std::make_shared<PostedCall>(std::move(request.call), request.sequence,
+                                               request.deadline, at_->rank, at_->size,
+                                               std::move(work)));
     }
 };
 

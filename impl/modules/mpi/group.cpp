@@ -35,6 +35,8 @@ void Group::need_alive() const {
 }
 
 void Group::post(const tutti_backend_call* call) {
+    const bool is_message = call->kind == TUTTI_CALL_SEND || call->kind == TUTTI_CALL_RECEIVE;
+    if (settings_.is_blocking && !is_message) return run(call);
     Library& library = Library::get();
     const std::lock_guard lock(library.mutex);
     need_alive();
@@ -53,6 +55,39 @@ void Group::post(const tutti_backend_call* call) {
     }
     if (entry->open_operations == 0) end(call);
     begin_ready();
+}
+
+// A collective from its beginning to its end, here. Without the lock: messages move meanwhile. MPI
+// is done with the program's memory then.
+void Group::run(const tutti_backend_call* call) {
+    {
+        const std::lock_guard lock(Library::get().mutex);
+        need_alive();
+        last_sequence_ = call->sequence;
+        if (leavers_ > goodbyes_) progress_messages();
+        if (Failure failure = left_before(call->sequence); failure.status != TUTTI_OK) {
+            throw failure;
+        }
+    }
+    if (call->kind != TUTTI_CALL_COALESCED) return run_operation(call);
+    for (int64_t i = 0; i < call->call_count; ++i) run_operation(call->calls[i]);
+}
+
+void Group::run_operation(const tutti_backend_call* call) {
+    Operation one{nullptr, call, true};
+    try {
+        begin(one);
+        for (one.flight.wait(); one.then; one.flight.wait()) {
+            const auto next = std::move(one.then);
+            one.then = nullptr;
+            next();
+        }
+        one.flight.free_types();
+    } catch (...) {
+        const std::lock_guard lock(Library::get().mutex);
+        abandon(std::move(one.flight));
+        throw;
+    }
 }
 
 // An operation that has a second step holds up those behind it: all ranks begin all steps in one
@@ -122,14 +157,19 @@ void Group::progress_operations() {
 }
 
 // A rank that has left takes no part in what it has not called.
+Failure Group::left_before(uint64_t sequence) const {
+    for (int rank = 0; rank < size_; ++rank) {
+        const int64_t last = last_of_[static_cast<size_t>(rank)];
+        if (last < 0 || sequence <= static_cast<uint64_t>(last)) continue;
+        return {TUTTI_ERR_PEER_LOST, "rank " + std::to_string(rank) + " has left the group", rank};
+    }
+    return {};
+}
+
 void Group::end_without_those_that_left() {
     for (Operation& one : operations_) {
-        for (int rank = 0; rank < size_; ++rank) {
-            const int64_t last = last_of_[static_cast<size_t>(rank)];
-            if (last < 0 || one.entry->call->sequence <= static_cast<uint64_t>(last)) continue;
-            fail(*one.entry, {TUTTI_ERR_PEER_LOST,
-                              "rank " + std::to_string(rank) + " has left the group", rank});
-        }
+        const Failure failure = left_before(one.entry->call->sequence);
+        if (failure.status != TUTTI_OK) fail(*one.entry, failure);
     }
 }
 
@@ -163,8 +203,7 @@ void Group::end_all(bool may_call) {
     for (Message& one : waiting_) end(one.call, why);
     waiting_.clear();
     std::erase_if(moving_, [&](Message& one) {
-        const bool is_direct = one.call->kind == TUTTI_CALL_RECEIVE && one.flight.memory.empty();
-        if (is_direct && is_in_use(one.flight)) return false;
+        if (one.is_direct && is_in_use(one.flight)) return false;
         end(one.call, why);
         abandon(std::move(one.flight));
         return true;
@@ -191,9 +230,12 @@ bool Group::test() {
         ended.swap(ended_);
     }
     for (const Ended& one : ended) {
+        if (one.failure.status == TUTTI_OK) {
+            host_.finish(one.call, TUTTI_OK, one.source, nullptr);
+            continue;
+        }
         tutti_error error = TUTTI_ERROR_INIT;
-        const tutti_status status = tell(one.failure, &error);
-        host_.finish(one.call, status, one.source, &error);
+        host_.finish(one.call, tell(one.failure, &error), one.source, &error);
     }
     return !ended.empty();
 }

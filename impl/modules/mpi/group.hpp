@@ -12,6 +12,7 @@ namespace tutti::mpi {
 
 struct Settings {
     bool is_direct = false;                  // MPI works on the program's memory
+    bool is_blocking = false;                // MPI's blocking collectives, on the thread that calls
     bool is_reproducible = false;            // all inputs of a reduction at once
     int64_t most_bytes = most_bytes_of_all;  // of one MPI call
 };
@@ -33,16 +34,17 @@ struct Entry {
 struct Operation {
     std::shared_ptr<Entry> entry;
     const tutti_backend_call* call;
-    InFlight flight;
-    bool is_direct = false;
+    bool is_direct = false;  // MPI works on the program's memory
+    InFlight flight{};
     bool has_begun = false;
     bool blocks = false;  // a step follows, so operations behind it must not begin yet
-    std::function<void()> then;
+    std::function<void()> then{};
 };
 
 struct Message {
     const tutti_backend_call* call;
-    InFlight flight;
+    InFlight flight{};
+    bool is_direct = false;
     int source = -1;
 };
 
@@ -59,19 +61,29 @@ public:
     void abort(tutti_status status, const char* why) noexcept;
     void left(int rank) noexcept;
     void leave();
-    bool cancel(const tutti_backend_call* call);
+    int32_t cancel(const tutti_backend_call* call);
 
 private:
     // group.cpp
     void need_alive() const;
+    void run(const tutti_backend_call* call);
+    void run_operation(const tutti_backend_call* call);
     void begin_ready();
     [[nodiscard]] bool advance(Operation& first);
     void progress_operations();
+    [[nodiscard]] Failure left_before(uint64_t sequence) const;
     void end_without_those_that_left();
     void end_all(bool may_call);
     void fail(Entry& entry, const Failure& failure);
     void abandon(InFlight&& flight);
     void end(const tutti_backend_call* call, Failure failure = {}, int source = -1);
+    // Calls MPI: `blocking` if calls are to block, else `begun`, which has a request as well.
+    template <typename Blocking, typename Begun, typename... Arguments>
+    void call_mpi(InFlight& flight, const char* name, Blocking blocking, Begun begun,
+                  Arguments... arguments) const {
+        if (settings_.is_blocking) return must(blocking(arguments...), name);
+        must(begun(arguments..., flight.request()), name);
+    }
     // operations.cpp
     void begin(Operation& operation);
     void broadcast(Operation& operation);

@@ -91,6 +91,19 @@ Buffer take(size_t bytes) {
     return {new char[room], GiveBack{room}};
 }
 
+namespace {
+
+void must_all(int code, const std::vector<MPI_Status>& statuses, const char* call) {
+    if (code == MPI_ERR_IN_STATUS) {
+        for (const MPI_Status& status : statuses) {
+            if (status.MPI_ERROR != MPI_ERR_PENDING) must(status.MPI_ERROR, call);
+        }
+    }
+    must(code, call);
+}
+
+}  // namespace
+
 bool InFlight::test() {
     if (requests.empty()) return true;
     int is_done = 0;
@@ -100,14 +113,17 @@ bool InFlight::test() {
     }
     std::vector<MPI_Status> statuses(requests.size());
     const auto count = static_cast<int>(requests.size());
-    const int code = MPI_Testall(count, requests.data(), &is_done, statuses.data());
-    if (code == MPI_ERR_IN_STATUS) {
-        for (const MPI_Status& status : statuses) {
-            if (status.MPI_ERROR != MPI_ERR_PENDING) must(status.MPI_ERROR, "MPI_Testall");
-        }
-    }
-    must(code, "MPI_Testall");
+    must_all(MPI_Testall(count, requests.data(), &is_done, statuses.data()), statuses,
+             "MPI_Testall");
     return is_done != 0;
+}
+
+void InFlight::wait() {
+    if (requests.empty()) return;
+    std::vector<MPI_Status> statuses(requests.size());
+    const auto count = static_cast<int>(requests.size());
+    must_all(MPI_Waitall(count, requests.data(), statuses.data()), statuses, "MPI_Waitall");
+    requests.clear();
 }
 
 void InFlight::free_types() noexcept {
@@ -137,8 +153,7 @@ InFlight receive_anywhere(MPI_Message message, int64_t bytes, int64_t most_bytes
     InFlight flight;
     flight.memory.push_back(take(static_cast<size_t>(bytes)));
     const Typed all = flight.typed(bytes, most_bytes);
-    must(MPI_Imrecv(flight.memory[0].get(), all.count, all.type, &message,
-                    &flight.requests.emplace_back(MPI_REQUEST_NULL)),
+    must(MPI_Imrecv(flight.memory[0].get(), all.count, all.type, &message, flight.request()),
          "MPI_Imrecv");
     return flight;
 }
@@ -200,13 +215,14 @@ void Library::begin() {
     MPI_Initialized(&has);
     if (has == 0) {
         make_global();
-        must(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level), "MPI_Init_thread");
+        must(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread");
         process_ = getpid();
         std::atexit(finalize);
     } else {
         MPI_Query_thread(&level);
     }
     is_for_one_thread_ = level < MPI_THREAD_SERIALIZED;
+    is_for_all_threads_ = level >= MPI_THREAD_MULTIPLE;
     int key = MPI_KEYVAL_INVALID;
     must(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &key, nullptr),
          "MPI_Comm_create_keyval");

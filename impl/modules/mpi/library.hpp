@@ -49,8 +49,11 @@ struct InFlight {
     std::vector<std::vector<MPI_Datatype>> type_lists;
     std::vector<MPI_Datatype> types;  // those that are to be freed
     std::shared_ptr<void> owner;      // whose communicator it uses, once that has given it up
+    MPI_Request* request() { return &requests.emplace_back(MPI_REQUEST_NULL); }
     // Whether all requests are complete; throws if one failed.
     bool test();
+    // Until they are.
+    void wait();
     void free_types() noexcept;
     // So many bytes as a count of one type, which MPI's int can tell. They begin so far behind the
     // address that MPI gets.
@@ -91,6 +94,8 @@ public:
 
     // With the lock. Initialises MPI, unless the program has.
     void begin();
+    // Whether several threads may call it at the same time.
+    [[nodiscard]] bool is_for_all_threads() const { return is_for_all_threads_; }
     // Whether MPI lives, and this thread may call it.
     [[nodiscard]] bool may_call() const;
     // Throws what is in the way, if it may not.
@@ -115,6 +120,7 @@ private:
     std::atomic<bool> has_begun_{false};
     std::atomic<bool> is_over_{false};
     bool is_for_one_thread_ = false;
+    bool is_for_all_threads_ = false;
     int process_ = 0;  // that initialised it
     std::vector<InFlight> abandoned_;
     std::vector<Closed> closed_;

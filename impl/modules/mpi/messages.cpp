@@ -41,14 +41,16 @@ void Group::send(const tutti_backend_call* call) {
                       "rank " + std::to_string(call->peer) + " has left the group", call->peer};
     }
     const int64_t bytes = bytes_of(*call->inputs, *call);
-    Message message{call, {}};
-    message.flight.memory.push_back(take(static_cast<size_t>(bytes)));
-    char* const data = message.flight.memory[0].get();
-    if (bytes > 0) std::memcpy(data, call->inputs->data, static_cast<size_t>(bytes));
+    Message message{call, {}, settings_.is_direct && bytes > 0};
+    const void* data = call->inputs->data;
+    if (!message.is_direct && bytes > 0) {
+        message.flight.memory.push_back(take(static_cast<size_t>(bytes)));
+        data = std::memcpy(message.flight.memory[0].get(), data, static_cast<size_t>(bytes));
+    }
     const Typed all = message.flight.typed(bytes, settings_.most_bytes);
     must(MPI_Isend(data, all.count, all.type, call->peer,
                    call->tag * tags_of_a_message + static_cast<int>(call->dtype), messages_,
-                   &message.flight.requests.emplace_back(MPI_REQUEST_NULL)),
+                   message.flight.request()),
          "MPI_Isend");
     moving_.push_back(std::move(message));
 }
@@ -60,7 +62,7 @@ bool Group::nobody_sends(const tutti_backend_call* call) const {
 }
 
 void Group::receive(const tutti_backend_call* call) {
-    Message message{call, {}};
+    Message message{call};
     const auto found = std::ranges::find_if(
         arrived_, [&](const Arrived& one) { return suits(*call, one.source, one.tag); });
     if (found != arrived_.end()) {
@@ -77,16 +79,15 @@ void Group::match(Message& message, const Arrived& arrived) {
     const int64_t bytes = bytes_of(*call.outputs, call);
     const bool fits = arrived.dtype == call.dtype && arrived.bytes == bytes;
     char* data = static_cast<char*>(call.outputs->data);
-    if (!settings_.is_direct || !fits) {
+    message.is_direct = fits && settings_.is_direct;
+    if (!message.is_direct) {
         message.flight.memory.push_back(take(static_cast<size_t>(arrived.bytes)));
         data = message.flight.memory[0].get();
     }
     message.source = arrived.source;
     const Typed all = message.flight.typed(arrived.bytes, settings_.most_bytes);
     MPI_Message taken = arrived.message;
-    must(MPI_Imrecv(data, all.count, all.type, &taken,
-                    &message.flight.requests.emplace_back(MPI_REQUEST_NULL)),
-         "MPI_Imrecv");
+    must(MPI_Imrecv(data, all.count, all.type, &taken, message.flight.request()), "MPI_Imrecv");
     if (fits) {
         moving_.push_back(std::move(message));
         return;
@@ -155,7 +156,7 @@ void Group::progress_messages() {
             failure = caught;
         }
         const tutti_backend_call& call = *one.call;
-        const bool is_here = failure.status == TUTTI_OK && !one.flight.memory.empty();
+        const bool is_here = failure.status == TUTTI_OK && !one.is_direct;
         if (call.kind == TUTTI_CALL_RECEIVE && is_here && call.outputs->count > 0) {
             std::memcpy(call.outputs->data, one.flight.memory[0].get(),
                         static_cast<size_t>(bytes_of(*call.outputs, call)));
@@ -166,17 +167,18 @@ void Group::progress_messages() {
     });
 }
 
-// A send ends without MPI, in whose hands its copy stays.
-bool Group::cancel(const tutti_backend_call* call) {
+// A send of a copy ends without MPI, in whose hands the copy stays.
+int32_t Group::cancel(const tutti_backend_call* call) {
     const std::lock_guard lock(Library::get().mutex);
     const auto is_it = [call](const Message& one) { return one.call == call; };
     std::list<Message>& list = call->kind == TUTTI_CALL_SEND ? moving_ : waiting_;
     const auto found = std::ranges::find_if(list, is_it);
-    if (found == list.end()) return false;
+    if (found == list.end()) return 0;
+    if (found->is_direct) return -1;
     end(call, {TUTTI_ERR_ABORTED, "it was cancelled"});
     abandon(std::move(found->flight));
     list.erase(found);
-    return true;
+    return 1;
 }
 
 // Tells the others which collectives this rank was in, behind all that it has sent them.
@@ -195,7 +197,7 @@ void Group::leave() {
         for (int rank = 0; rank < size_; ++rank) {
             if (rank == rank_) continue;
             must(MPI_Isend(flight.memory[0].get(), sizeof last, MPI_BYTE, rank, goodbye, messages_,
-                           &flight.requests.emplace_back(MPI_REQUEST_NULL)),
+                           flight.request()),
                  "MPI_Isend");
         }
     }

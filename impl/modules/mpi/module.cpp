@@ -38,7 +38,8 @@ tutti_status guard(tutti_error* error, Body&& body) noexcept {
 [[noreturn]] void refuse_setting(std::string_view text) {
     throw Failure{TUTTI_ERR_INVALID_ARGUMENT,
                   "mpi has no setting \"" + std::string(text) +
-                      "\", only memory=direct, reproducible=1 and most=BYTES, from 4096 to " +
+                      "\", only calls=blocking, memory=direct, reproducible=1 and "
+                      "most=BYTES, from 4096 to " +
                       std::to_string(Settings{}.most_bytes)};
 }
 
@@ -50,6 +51,8 @@ Settings read_settings(std::string_view text) {
         constexpr std::string_view most = "most=";
         if (one == "memory=direct") {
             settings.is_direct = true;
+        } else if (one == "calls=blocking") {
+            settings.is_blocking = true;
         } else if (one == "reproducible=1") {
             settings.is_reproducible = true;
         } else if (one.starts_with(most)) {
@@ -180,6 +183,11 @@ std::unique_ptr<Group> open_group(const tutti_backend_place& place) {
         const std::lock_guard lock(library.mutex);
         library.begin();
         library.need();
+        if (settings.is_blocking && !library.is_for_all_threads()) {
+            throw Failure{TUTTI_ERR_UNSUPPORTED,
+                          "calls=blocking needs MPI_THREAD_MULTIPLE, and MPI was initialised with "
+                          "less"};
+        }
         library.sweep();
         me = this_process();
     }
@@ -199,7 +207,8 @@ tutti_status describe(void*, const char* text, tutti_backend_capabilities* out,
                       tutti_error* error) {
     return guard(error, [&] {
         const Settings settings = read_settings(text);
-        out->completion = TUTTI_COMPLETION_POLLED;
+        out->completion =
+            settings.is_blocking ? TUTTI_COMPLETION_INLINE : TUTTI_COMPLETION_POLLED;
         out->devices = TUTTI_BIT(TUTTI_CPU);
         out->kinds = TUTTI_ALL_BITS;
         out->dtypes = TUTTI_ALL_BITS;
@@ -238,7 +247,7 @@ void leave(void* backend) {
 }
 
 int32_t cancel(void* backend, const tutti_backend_call* call) {
-    return group_of(backend).cancel(call) ? 1 : 0;
+    return group_of(backend).cancel(call);
 }
 
 constexpr tutti_backend_table table{

@@ -31,10 +31,6 @@ const int* keep(InFlight& flight, std::vector<int> numbers) {
     return flight.numbers.emplace_back(std::move(numbers)).data();
 }
 
-MPI_Request* request(InFlight& flight) {
-    return &flight.requests.emplace_back(MPI_REQUEST_NULL);
-}
-
 }  // namespace
 
 bool Group::is_large(const std::vector<int64_t>& bytes) const {
@@ -48,14 +44,14 @@ void Group::exchange(Operation& operation, const std::vector<Span>& sends,
         const Span& one = receives[static_cast<size_t>(rank)];
         if (one.bytes == 0) continue;
         const Typed all = flight.typed(one.bytes, settings_.most_bytes);
-        must(MPI_Irecv(one.data, all.count, all.type, rank, 0, collectives_, request(flight)),
+        must(MPI_Irecv(one.data, all.count, all.type, rank, 0, collectives_, flight.request()),
              "MPI_Irecv");
     }
     for (int rank = 0; rank < static_cast<int>(sends.size()); ++rank) {
         const Span& one = sends[static_cast<size_t>(rank)];
         if (one.bytes == 0) continue;
         const Typed all = flight.typed(one.bytes, settings_.most_bytes);
-        must(MPI_Isend(one.data, all.count, all.type, rank, 0, collectives_, request(flight)),
+        must(MPI_Isend(one.data, all.count, all.type, rank, 0, collectives_, flight.request()),
              "MPI_Isend");
     }
 }
@@ -79,13 +75,12 @@ void Group::move_to_all(Operation& operation, const char* from, char* to,
     }
     const auto own = static_cast<int>(mine);
     if (are_even(bytes)) {
-        must(MPI_Iallgather(from, own, MPI_BYTE, to, own, MPI_BYTE, collectives_, request(flight)),
-             "MPI_Iallgather");
-        return;
+        return call_mpi(flight, "MPI_Allgather", MPI_Allgather, MPI_Iallgather, from, own, MPI_BYTE,
+                        to, own, MPI_BYTE, collectives_);
     }
-    must(MPI_Iallgatherv(from, own, MPI_BYTE, to, keep(flight, counts_of(bytes)),
-                         keep(flight, places_of(bytes)), MPI_BYTE, collectives_, request(flight)),
-         "MPI_Iallgatherv");
+    call_mpi(flight, "MPI_Allgatherv", MPI_Allgatherv, MPI_Iallgatherv, from, own, MPI_BYTE, to,
+             keep(flight, counts_of(bytes)), keep(flight, places_of(bytes)), MPI_BYTE,
+             collectives_);
 }
 
 void Group::move_to_root(Operation& operation, const char* from, char* to,
@@ -97,10 +92,9 @@ void Group::move_to_root(Operation& operation, const char* from, char* to,
         sends[static_cast<size_t>(root)] = {const_cast<char*>(from), mine};
         return exchange(operation, sends, rank_ == root ? spans(to, bytes) : std::vector<Span>{});
     }
-    must(
-        MPI_Igatherv(from, static_cast<int>(mine), MPI_BYTE, to, keep(flight, counts_of(bytes)),
-                     keep(flight, places_of(bytes)), MPI_BYTE, root, collectives_, request(flight)),
-        "MPI_Igatherv");
+    call_mpi(flight, "MPI_Gatherv", MPI_Gatherv, MPI_Igatherv, from, static_cast<int>(mine),
+             MPI_BYTE, to, keep(flight, counts_of(bytes)), keep(flight, places_of(bytes)), MPI_BYTE,
+             root, collectives_);
 }
 
 void Group::move_from_root(Operation& operation, const char* from, char* to,
@@ -113,10 +107,9 @@ void Group::move_from_root(Operation& operation, const char* from, char* to,
         return exchange(operation, rank_ == root ? spans(from, bytes) : std::vector<Span>{},
                         receives);
     }
-    must(MPI_Iscatterv(from, keep(flight, counts_of(bytes)), keep(flight, places_of(bytes)),
-                       MPI_BYTE, to, static_cast<int>(mine), MPI_BYTE, root, collectives_,
-                       request(flight)),
-         "MPI_Iscatterv");
+    call_mpi(flight, "MPI_Scatterv", MPI_Scatterv, MPI_Iscatterv, from,
+             keep(flight, counts_of(bytes)), keep(flight, places_of(bytes)), MPI_BYTE, to,
+             static_cast<int>(mine), MPI_BYTE, root, collectives_);
 }
 
 // The types of pieces for MPI_Ialltoallw: their own types if MPI's int does not reach all of them.
@@ -150,21 +143,19 @@ void Group::move_between_all(Operation& operation, const char* from,
     if (most_of_any_rank < 0) {
         const Pieces out = typed_pieces(flight, sends);
         const Pieces in = typed_pieces(flight, receives);
-        must(MPI_Ialltoallw(from, out.counts, out.places, out.types, to, in.counts, in.places,
-                            in.types, collectives_, request(flight)),
-             "MPI_Ialltoallw");
+        call_mpi(flight, "MPI_Alltoallw", MPI_Alltoallw, MPI_Ialltoallw, from, out.counts,
+                 out.places, out.types, to, in.counts, in.places, in.types, collectives_);
     } else if (most_of_any_rank > settings_.most_bytes) {
         exchange(operation, spans(from, sends), spans(to, receives));
     } else if (are_even(sends)) {
-        must(MPI_Ialltoall(from, static_cast<int>(sends[0]), MPI_BYTE, to,
-                           static_cast<int>(receives[0]), MPI_BYTE, collectives_, request(flight)),
-             "MPI_Ialltoall");
+        call_mpi(flight, "MPI_Alltoall", MPI_Alltoall, MPI_Ialltoall, from,
+                 static_cast<int>(sends[0]), MPI_BYTE, to, static_cast<int>(receives[0]), MPI_BYTE,
+                 collectives_);
     } else {
-        must(MPI_Ialltoallv(from, keep(flight, counts_of(sends)), keep(flight, places_of(sends)),
-                            MPI_BYTE, to, keep(flight, counts_of(receives)),
-                            keep(flight, places_of(receives)), MPI_BYTE, collectives_,
-                            request(flight)),
-             "MPI_Ialltoallv");
+        call_mpi(flight, "MPI_Alltoallv", MPI_Alltoallv, MPI_Ialltoallv, from,
+                 keep(flight, counts_of(sends)), keep(flight, places_of(sends)), MPI_BYTE, to,
+                 keep(flight, counts_of(receives)), keep(flight, places_of(receives)), MPI_BYTE,
+                 collectives_);
     }
 }
 

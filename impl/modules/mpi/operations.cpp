@@ -98,9 +98,8 @@ char* Group::outputs(Operation& operation) {
 void Group::begin(Operation& operation) {
     switch (operation.call->kind) {
         case TUTTI_CALL_BARRIER:
-            return must(MPI_Ibarrier(collectives_,
-                                     &operation.flight.requests.emplace_back(MPI_REQUEST_NULL)),
-                        "MPI_Ibarrier");
+            return call_mpi(operation.flight, "MPI_Barrier", MPI_Barrier, MPI_Ibarrier,
+                            collectives_);
         case TUTTI_CALL_BROADCAST:
             return broadcast(operation);
         case TUTTI_CALL_ALL_GATHER:
@@ -125,9 +124,8 @@ void Group::broadcast(Operation& operation) {
     const int64_t bytes =
         static_cast<int64_t>(total_of(is_root ? inputs_of(call) : outputs_of(call), call));
     const Typed all = operation.flight.typed(bytes, settings_.most_bytes);
-    must(MPI_Ibcast(data, all.count, all.type, call.root, collectives_,
-                    &operation.flight.requests.emplace_back(MPI_REQUEST_NULL)),
-         "MPI_Ibcast");
+    call_mpi(operation.flight, "MPI_Bcast", MPI_Bcast, MPI_Ibcast, data, all.count, all.type,
+             call.root, collectives_);
 }
 
 void Group::all_gather(Operation& operation) {

@@ -145,6 +145,11 @@ void Group::reduce_natively(Operation& operation, MPI_Datatype type, MPI_Op op) 
     }
     if (!is_as_it_is) host_.reduce_begin(&call, input, result, count);
     if (!is_as_it_is) from = result;
+    // MPICH 4.0's MPI_Reduce reads at MPI_IN_PLACE as if it were an address.
+    if (settings_.is_blocking && !is_all && has_result && from == result && count > 0) {
+        char* const copy = flight.memory.emplace_back(take(bytes_of(count, call))).get();
+        from = static_cast<const char*>(std::memcpy(copy, result, bytes_of(count, call)));
+    }
     const int64_t part = std::max<int64_t>(settings_.most_bytes / call.element_size, 1);
     int64_t done = 0;
     do {
@@ -153,13 +158,12 @@ void Group::reduce_natively(Operation& operation, MPI_Datatype type, MPI_Op op) 
         char* const to = result == nullptr ? nullptr : result + place;
         const bool is_in_place = from == result && has_result;
         const void* const what = is_in_place ? MPI_IN_PLACE : from + place;
-        MPI_Request* const request = &flight.requests.emplace_back(MPI_REQUEST_NULL);
         if (is_all) {
-            must(MPI_Iallreduce(what, to, now, type, op, collectives_, request), "MPI_Iallreduce");
+            call_mpi(flight, "MPI_Allreduce", MPI_Allreduce, MPI_Iallreduce, what, to, now, type,
+                     op, collectives_);
         } else {
-            must(MPI_Ireduce(what, has_result ? to : nullptr, now, type, op, call.root,
-                             collectives_, request),
-                 "MPI_Ireduce");
+            call_mpi(flight, "MPI_Reduce", MPI_Reduce, MPI_Ireduce, what, has_result ? to : nullptr,
+                     now, type, op, call.root, collectives_);
         }
         done += now;
     } while (done < count);
@@ -199,13 +203,12 @@ void Group::reduce_scatter_natively(Operation& operation, MPI_Datatype type, MPI
         counts.push_back(static_cast<int>(call.inputs[i].count));
     }
     const int* const kept = flight.numbers.emplace_back(std::move(counts)).data();
-    MPI_Request* const request = &flight.requests.emplace_back(MPI_REQUEST_NULL);
     if ((call.flags & TUTTI_CALL_EVEN) != 0) {
-        must(MPI_Ireduce_scatter_block(from, result, kept[0], type, op, collectives_, request),
-             "MPI_Ireduce_scatter_block");
+        call_mpi(flight, "MPI_Reduce_scatter_block", MPI_Reduce_scatter_block,
+                 MPI_Ireduce_scatter_block, from, result, kept[0], type, op, collectives_);
     } else {
-        must(MPI_Ireduce_scatter(from, result, kept, type, op, collectives_, request),
-             "MPI_Ireduce_scatter");
+        call_mpi(flight, "MPI_Reduce_scatter", MPI_Reduce_scatter, MPI_Ireduce_scatter, from,
+                 result, kept, type, op, collectives_);
     }
     operation.then = [this, &call, result, count] {
         host_.reduce_end(&call, result, count);
