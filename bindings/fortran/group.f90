@@ -27,7 +27,7 @@ module tutti_groups
   !> is given none; it is destroyed, never released.
   type(tutti_group), parameter, public :: TUTTI_GROUP_WORLD = tutti_group(world)
 
-  !> What a rank that is in none of the new groups receives instead of one.
+  !> A rank that is in none of the new groups receives this instead of one.
   type(tutti_group), parameter, public :: TUTTI_GROUP_NON_MEMBER = tutti_group(non_member)
 
   !> tutti_get_backend(group): the name of the group's backend, for instance "shm"; empty if the
@@ -148,7 +148,7 @@ contains
   !> The timeout of the group's operations in milliseconds, or TUTTI_NO_TIMEOUT.
   wrap tutti_group_get_timeout(timeout_ms, group)
 
-  !> What messages call the group: its description, or a name that tutti gave it.
+  !> The name of the group in messages: its description, or a name that tutti gave it.
   wrap tutti_group_get_name(name, group)
 
   !> Another handle of the same group, which ends when the last of them is released.

@@ -123,7 +123,7 @@ module tutti_objects
   end interface
 
   interface
-    !> What a value is: TUTTI_OBJECT_NIL, TUTTI_OBJECT_MAP, ...; -1 if there is no such node.
+    !> The kind of a value: TUTTI_OBJECT_NIL, TUTTI_OBJECT_MAP, ...; -1 if there is no such node.
     module integer function kind_of(self, node)
       class(tutti_object), intent(in) :: self
       integer(int64), optional, intent(in) :: node

@@ -1,4 +1,4 @@
-!> What is done with a whole object.
+!> Calls on a whole object.
 submodule(tutti_objects) object_whole
   use tutti_constants
   use tutti_base

@@ -364,7 +364,7 @@ contains
   !> passes, and it returns when they have. It replaces the hook before it.
   wrap tutti_reducer_set_compression(self, compression) as set_compression
 
-  !> What the reducer is and has done: a map with the keys of torch's _get_ddp_logging_data, whose
+  !> The reducer's state and statistics: a map with the keys of torch's _get_ddp_logging_data, whose
   !> times are in nanoseconds. The object is released by the caller.
   wrap tutti_reducer_logging_data(self, object) as logging_data
 

@@ -71,7 +71,7 @@ contains
   !> false if it has begun or is done.
   wrap tutti_work_cancel(self, logical cancelled) as cancel
 
-  !> What kind of operation it is, for instance "all_reduce"; empty for an invalid handle.
+  !> The kind of the operation, for instance "all_reduce"; empty for an invalid handle.
   function op_type(self) result(name)
     class(tutti_work), intent(in) :: self
     character(text_length(c_tutti_work_get_op_type(self%handle))) :: name

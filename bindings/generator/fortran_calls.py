@@ -23,7 +23,7 @@ import model as headers
 
 WRAP = re.compile(r"^  wrap (\w+)\((.*)\)(?: as (\w+))?$")
 DUMMY = re.compile(r"^(\[?)(?:(logical|int64|bytes|inout) )?(\w+)\]?(?: = (\S+))?$")
-# What every call that may start a work takes behind its own arguments.
+# The last arguments of every call that may start a work.
 LAST = ["timeout_ms", "options", "work"]
 ARRAY = "type(*), dimension(..){optional}, target, asynchronous, intent({intent}) :: {name}"
 

@@ -1,4 +1,4 @@
-# What ctest runs of the Rust binding: cargo's own tests, its documentation, what must not compile,
+# The tests of the Rust binding: cargo's own tests, its documentation, what must not compile,
 # the raw layer against the headers, and programs of several ranks.
 add_custom_target(
   rust_tests ALL

@@ -281,7 +281,7 @@ public final class Group extends AsyncCalls {
                                                                frame.error()));
     }
 
-    /** What errors call the group: its description, or the name that it got without one. */
+    /** The group's name in errors: its description, or the name that it got without one. */
     public String name() {
         return Bytes.text(core.number((frame, group, out) -> Raw.tutti_group_get_name(
                 group, out, frame.error())));
