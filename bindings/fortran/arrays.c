@@ -1,4 +1,4 @@
-/* What an array argument of Fortran is to C: a tutti_buffer of its elements, by the descriptor
+/* An array argument of Fortran in C: a tutti_buffer of its elements, by the descriptor
  * that the compiler makes. Elements that do not stand one behind the other, and logicals that take
  * more than a byte, go through a copy, which only a call that has done its work when it returns
  * may make. On the caller's thread. */
@@ -306,7 +306,7 @@ tutti_status tutti_fortran_fill(const CFI_cdesc_t* array, const char* argument, 
                           "%lld",
                           argument, (long long)array->dim[i].extent, i + 1,
                           (long long)shape[dimensions - 1 - i]);
-    /* What is packed is only read. */
+    /* A packed array is only read. */
     if (elements_of(array) > 0) copy_elements(array, (char*)(uintptr_t)data, dtype, 1);
     return TUTTI_OK;
 }

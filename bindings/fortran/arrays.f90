@@ -147,12 +147,9 @@ contains
   function tutti_buffer_of(array, dtype, ierr, errmsg) result(buffer)
     type(*), dimension(..), target, asynchronous, intent(inout) :: array
     integer, optional, intent(in) :: dtype
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     type(tutti_buffer) :: buffer
     type(array_argument) :: opened
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     status = TUTTI_OK
     call open_array("array", array, dtype, .false., opened, status, error, .true.)
@@ -221,12 +218,9 @@ contains
     type(*), dimension(..), target, asynchronous, intent(inout) :: array
     integer(int64), intent(in) :: counts(:)
     integer, optional, intent(in) :: dtype
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     type(tutti_buffer) :: buffers(size(counts))
     type(array_argument) :: opened
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     status = TUTTI_OK
     call open_array("array", array, dtype, .false., opened, status, error, .true.)

@@ -1,4 +1,4 @@
-!> What every part of the binding stands on: how a call ends, and how texts go to C and come back.
+!> The ground of all parts of the binding: how a call ends, and how texts go to C and come back.
 module tutti_base
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int32
@@ -121,7 +121,7 @@ contains
     name = from_c(c_tutti_status_name(int(status, c_int32_t)))
   end function
 
-  !> What the last call of this thread that failed had to say: status, the group rank at fault or
+  !> The last failure of a call of this thread: status, the group rank at fault or
   !> -1, the errno behind it or 0, and the message.
   function tutti_last_error() result(error)
     type(tutti_error) :: error
@@ -246,7 +246,7 @@ contains
     end do
   end subroutine
 
-  !> What a callback is to be given, as C takes it.
+  !> A callback's `user` as C takes it.
   pure type(c_ptr) function or_null(user)
     type(c_ptr), optional, intent(in) :: user
     or_null = c_null_ptr

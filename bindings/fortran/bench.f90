@@ -1,4 +1,4 @@
-!> What calls cost: nanoseconds of a raw call of tutti_get_rank, microseconds of a synchronous
+!> The price of calls: nanoseconds of a raw call of tutti_get_rank, microseconds of a synchronous
 !> all_reduce of 8 bytes and of 1 MiB. Start it with two ranks; rank 0 prints
 !> fortran,get_rank_ns,8B_us,1MiB_us
 program bench

@@ -335,11 +335,8 @@ contains
   subroutine tutti_work_take_bytes(work, bytes, ierr, errmsg)
     type(tutti_work), intent(in) :: work
     type(tutti_bytes), intent(inout) :: bytes(:)
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     integer(c_intptr_t) :: handles(size(bytes))
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     handles = 0
     status = c_tutti_work_take_bytes(work%handle, handles, size(handles, kind=c_int64_t), error)

@@ -1,4 +1,4 @@
-!> What all collectives and messages have in common: the group, the timeout, the work, the arrays
+!> The common part of all collectives and messages: the group, the timeout, the work, the arrays
 !> that are opened before and closed behind.
 module tutti_calls
   use, intrinsic :: iso_c_binding

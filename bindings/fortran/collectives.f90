@@ -17,66 +17,16 @@ module tutti_collectives
   public :: tutti_barrier, tutti_monitored_barrier, tutti_coalescing_begin, tutti_coalescing_end
 contains
   !> Copies the array of the rank `group_src` to all ranks.
-  subroutine tutti_broadcast(buffer, group_src, group, dtype, timeout_ms, options, work, ierr, &
-                             errmsg)
-    type(*), dimension(..), target, asynchronous, intent(inout) :: buffer
-    integer, intent(in) :: group_src
-    integer, optional, intent(in) :: dtype
-    include "call.inc"
-    type(argument), target :: data
-
-    call begin_call(this, group, timeout_ms, options, work)
-    call take(this, data, "buffer", buffer, dtype)
-    if (this%status == TUTTI_OK) &
-      this%status = c_tutti_broadcast(this%group, data%buffer, int(group_src, c_int32_t), &
-                                      this%options, this%work, this%error)
-    call give_back(this, data, buffer, .true.)
-    call end_call(this, work, ierr, errmsg)
-  end subroutine
+  wrap tutti_broadcast(inout buffer, group_src)
 
   !> Reduces all ranks' inputs, element by element; every rank receives the same result in
   !> `output`. `input` absent: taken from `output`. `op` absent: TUTTI_SUM.
-  subroutine tutti_all_reduce(output, op, input, group, dtype, timeout_ms, options, work, ierr, &
-                              errmsg)
-    type(*), dimension(..), target, asynchronous, intent(inout) :: output
-    type(tutti_reduce_op), optional, intent(in) :: op
-    type(*), dimension(..), optional, target, asynchronous, intent(in) :: input
-    integer, optional, intent(in) :: dtype
-    include "call.inc"
-    type(argument), target :: out, in
-
-    call begin_call(this, group, timeout_ms, options, work)
-    call take(this, out, "output", output, dtype)
-    call take(this, in, "input", input, dtype)
-    if (this%status == TUTTI_OK) &
-      this%status = c_tutti_all_reduce(this%group, in%buffer, out%buffer, op_number(op), &
-                                       this%options, this%work, this%error)
-    call give_back(this, out, output, .true.)
-    call give_back(this, in, input, .false.)
-    call end_call(this, work, ierr, errmsg)
-  end subroutine
+  wrap tutti_all_reduce(inout output, [op], [input])
 
   !> Adds all buffers that the ranks contribute, each rank as many as it has: the exact sum, rounded
   !> once, however they are spread. Only for a group made with `reproducible`. `op`: TUTTI_SUM or
   !> TUTTI_AVG.
-  subroutine tutti_all_reduce_addends(output, inputs, op, group, dtype, timeout_ms, options, work, &
-                                      ierr, errmsg)
-    type(*), dimension(..), target, asynchronous, intent(inout) :: output
-    type(tutti_buffer), intent(in) :: inputs(:)
-    type(tutti_reduce_op), optional, intent(in) :: op
-    integer, optional, intent(in) :: dtype
-    include "call.inc"
-    type(argument), target :: out
-
-    call begin_call(this, group, timeout_ms, options, work)
-    call take(this, out, "output", output, dtype)
-    if (this%status == TUTTI_OK) &
-      this%status = c_tutti_all_reduce_addends( &
-        this%group, inputs, size(inputs, kind=c_int64_t), out%buffer, op_number(op), this%options, &
-        this%work, this%error)
-    call give_back(this, out, output, .true.)
-    call end_call(this, work, ierr, errmsg)
-  end subroutine
+  wrap tutti_all_reduce_addends(inout output, inputs, [op])
 
   !> Reduces all ranks' inputs; `group_dst` alone receives the result. `input` absent: taken from
   !> `output`, which other ranks that give `input` may leave out.
@@ -133,10 +83,7 @@ contains
     type(tutti_group), intent(out) :: coalescing
     type(tutti_group), optional, intent(in) :: group
     type(tutti_coalescing_options), optional, intent(in) :: options
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
+    include "error.inc"
 
     status = c_tutti_coalescing_begin(group_handle(group), options, coalescing%handle, error)
     coalescing%coalesces = .true.

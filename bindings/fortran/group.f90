@@ -27,7 +27,7 @@ module tutti_groups
   !> is given none; it is destroyed, never released.
   type(tutti_group), parameter, public :: TUTTI_GROUP_WORLD = tutti_group(world)
 
-  !> What a rank that is in none of the new groups receives instead of one.
+  !> A rank that is in none of the new groups receives this instead of one.
   type(tutti_group), parameter, public :: TUTTI_GROUP_NON_MEMBER = tutti_group(non_member)
 
   !> tutti_get_backend(group): the name of the group's backend, for instance "shm"; empty if the
@@ -103,20 +103,7 @@ contains
 
   !> The group's backends by type of device, "cpu:gloo,cuda:gloo", with the settings of each: a text
   !> by which another group is made.
-  subroutine tutti_get_backend_config(config, group, ierr, errmsg)
-    character(:), allocatable, intent(out) :: config
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    integer(c_intptr_t) :: bytes
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    bytes = 0
-    status = c_tutti_get_backend_config(group_handle(group), bytes, error)
-    call take_text(bytes, config)
-    call finish(status, error, ierr, errmsg)
-  end subroutine
+  wrap tutti_get_backend_config(config, group)
 
   !> Whether the group's sums are exact and rounded once: made with `reproducible`.
   logical function tutti_group_is_reproducible(group)
@@ -127,22 +114,7 @@ contains
   !> The one device that this rank works on in the group, absent: in the world: that with which it,
   !> or the group that it was made from, was made; TUTTI_CPU and 0 if there is none. Calls with
   !> buffers on another device of that type are refused.
-  subroutine tutti_group_get_bound_device(device_type, device_index, group, ierr, errmsg)
-    integer, intent(out) :: device_type, device_index
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    integer(c_int32_t) :: kind, index
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    kind = 0
-    index = 0
-    status = c_tutti_group_get_bound_device(group_handle(group), kind, index, error)
-    device_type = kind
-    device_index = index
-    call finish(status, error, ierr, errmsg)
-  end subroutine
+  wrap tutti_group_get_bound_device(device_type, device_index, group)
 
   !> The rank in the group of a global rank; -1 if it is not a member.
   integer function tutti_get_group_rank(global_rank, group)
@@ -162,10 +134,7 @@ contains
   subroutine tutti_get_process_group_ranks(ranks, group, ierr, errmsg)
     integer, allocatable, intent(out) :: ranks(:)
     type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
+    include "error.inc"
 
     allocate (ranks(max(tutti_get_world_size(group), 0)), source=-1)
     status = c_tutti_get_process_group_ranks(group_handle(group), ranks, &
@@ -174,74 +143,25 @@ contains
   end subroutine
 
   !> Sets the timeout of the group's operations from the next one on: above 0, or TUTTI_NO_TIMEOUT.
-  subroutine tutti_group_set_timeout(timeout_ms, group, ierr, errmsg)
-    integer, intent(in) :: timeout_ms
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    status = c_tutti_group_set_timeout(group_handle(group), int(timeout_ms, c_int64_t), error)
-    call finish(status, error, ierr, errmsg)
-  end subroutine
+  wrap tutti_group_set_timeout(timeout_ms, group)
 
   !> The timeout of the group's operations in milliseconds, or TUTTI_NO_TIMEOUT.
-  subroutine tutti_group_get_timeout(timeout_ms, group, ierr, errmsg)
-    integer, intent(out) :: timeout_ms
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    integer(c_int64_t) :: now
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
+  wrap tutti_group_get_timeout(timeout_ms, group)
 
-    now = 0
-    status = c_tutti_group_get_timeout(group_handle(group), now, error)
-    timeout_ms = int(min(now, int(huge(timeout_ms), c_int64_t)))
-    call finish(status, error, ierr, errmsg)
-  end subroutine
-
-  !> What messages call the group: its description, or a name that tutti gave it.
-  subroutine tutti_group_get_name(name, group, ierr, errmsg)
-    character(:), allocatable, intent(out) :: name
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    integer(c_intptr_t) :: bytes
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    bytes = 0
-    status = c_tutti_group_get_name(group_handle(group), bytes, error)
-    call take_text(bytes, name)
-    call finish(status, error, ierr, errmsg)
-  end subroutine
+  !> The name of the group in messages: its description, or a name that tutti gave it.
+  wrap tutti_group_get_name(name, group)
 
   !> Another handle of the same group, which ends when the last of them is released.
-  subroutine tutti_group_retain(another, group, ierr, errmsg)
-    type(tutti_group), intent(out) :: another
-    type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    status = c_tutti_group_retain(group_handle(group), another%handle, error)
-    call finish(status, error, ierr, errmsg)
-  end subroutine
+  wrap tutti_group_retain(another, group)
 
   !> The ranks of the group that are known to be lost: they died, or were silent for too long. Ranks
   !> that left by destroying the group are not among them.
   subroutine tutti_get_failed_ranks(ranks, group, ierr, errmsg)
     integer, allocatable, intent(out) :: ranks(:)
     type(tutti_group), optional, intent(in) :: group
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     integer, allocatable :: found(:)
     integer(c_int64_t) :: count
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     allocate (found(max(tutti_get_world_size(group), 0)))
     count = 0

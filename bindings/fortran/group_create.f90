@@ -38,11 +38,8 @@ contains
     character(*), optional, intent(in) :: description
     integer, optional, intent(in) :: rank, world_size, timeout_ms, device_type, device_index
     logical, optional, intent(in) :: reproducible
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     character(:, kind=c_char), allocatable :: c_backend, c_method, c_description
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     call name_or_null(backend, c_backend)
     call name_or_null(init_method, c_method)
@@ -60,11 +57,8 @@ contains
     character(*), optional, intent(in) :: backend, description
     integer, optional, intent(in) :: timeout_ms, device_type, device_index
     logical, optional, intent(in) :: reproducible
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     character(:, kind=c_char), allocatable :: c_backend, c_description
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     call name_or_null(backend, c_backend)
     call name_or_null(description, c_description)
@@ -86,11 +80,8 @@ contains
   subroutine tutti_destroy_process_group(group, timeout_ms, ierr, errmsg)
     type(tutti_group), optional, intent(in) :: group
     integer, optional, intent(in) :: timeout_ms
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     type(tutti_destroy_options) :: options
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     options%timeout_ms = milliseconds(timeout_ms)
     status = c_tutti_destroy_process_group(group_handle(group), options, error)
@@ -106,11 +97,8 @@ contains
     character(*), optional, intent(in) :: backend, description
     integer, optional, intent(in) :: timeout_ms, device_type, device_index
     logical, optional, intent(in) :: reproducible
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     character(:, kind=c_char), allocatable :: c_backend, c_description
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     call name_or_null(backend, c_backend)
     call name_or_null(description, c_description)
@@ -133,11 +121,8 @@ contains
     character(*), optional, intent(in) :: backend, description
     integer, optional, intent(in) :: timeout_ms, device_type, device_index
     logical, optional, intent(in) :: reproducible
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     character(:, kind=c_char), allocatable :: c_backend, c_description
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     call name_or_null(backend, c_backend)
     call name_or_null(description, c_description)
@@ -210,12 +195,9 @@ contains
     type(tutti_group), optional, intent(in) :: group
     character(*), optional, intent(in) :: description
     integer, optional, intent(in) :: timeout_ms, reproducible, device_type, device_index
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     character(:, kind=c_char), allocatable :: c_description
     type(tutti_new_group_options) :: options
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     status = TUTTI_OK
     if (sum(sizes) /= size(ranks)) &

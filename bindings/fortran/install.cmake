@@ -1,4 +1,4 @@
-# What is installed: the library, its modules, what pkg-config and CMake need to find them.
+# The installed files: the library, its modules, what pkg-config and CMake need to find them.
 include(CMakePackageConfigHelpers)
 # Programs that know where this library is need not know where libtutti.so is.
 set_target_properties(tutti_fortran PROPERTIES INSTALL_RPATH "$ORIGIN")

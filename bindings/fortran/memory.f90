@@ -153,13 +153,10 @@ contains
     integer, intent(in) :: count, bits
     type(tutti_group), optional, intent(in) :: group
     integer, optional, intent(in) :: timeout_ms
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     type(tutti_memory_options), optional, intent(in) :: given
     type(c_ptr) :: memory
     type(tutti_memory_options) :: options
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     memory = c_null_ptr
     status = TUTTI_OK

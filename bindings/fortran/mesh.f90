@@ -34,12 +34,9 @@ contains
     type(tutti_group), optional, intent(in) :: group
     integer, optional, intent(in) :: device_type, device_index, timeout_ms
     logical, optional, intent(in) :: reproducible
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     type(text_list), target :: names
     type(tutti_group_options) :: options
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     options = options_of(timeout_ms, reproducible, device_type, device_index)
     call take_names(dim_names, size(shape), names, status, error)
@@ -61,12 +58,9 @@ contains
     type(tutti_group), optional, intent(in) :: group
     integer, optional, intent(in) :: device_type, device_index, timeout_ms
     logical, optional, intent(in) :: reproducible
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     type(text_list), target :: names
     type(tutti_group_options) :: options
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     options = options_of(timeout_ms, reproducible, device_type, device_index)
     call take_names(dim_names, size(shape), names, status, error)
@@ -89,13 +83,10 @@ contains
     character(*), optional, intent(in) :: dim_names(:)
     integer, optional, intent(in) :: device_type, device_index, timeout_ms
     logical, optional, intent(in) :: reproducible
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     integer(c_int64_t), allocatable :: lengths(:)
     type(text_list), target :: names
     type(tutti_group_options) :: options
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     options = options_of(timeout_ms, reproducible, device_type, device_index)
     call take_names(dim_names, size(groups), names, status, error)
@@ -187,10 +178,8 @@ contains
     class(tutti_mesh), intent(in) :: self
     character(*), intent(in) :: dim_name
     integer, intent(out) :: dim
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status, found
+    include "error.inc"
+    integer(c_int32_t) :: found
 
     found = -1
     status = c_tutti_mesh_find_dim(self%handle, to_c(dim_name), found, error)
@@ -220,11 +209,8 @@ contains
   subroutine get_all_groups(self, groups, ierr, errmsg)
     class(tutti_mesh), intent(in) :: self
     type(tutti_group), allocatable, intent(out) :: groups(:)
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     integer(c_intptr_t) :: handles(max(self%ndim(), 0))
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     handles = 0
     status = c_tutti_mesh_get_all_groups(self%handle, handles, size(handles, kind=c_int64_t), error)
@@ -257,10 +243,7 @@ contains
   subroutine get_coordinate(self, coordinate, ierr, errmsg)
     class(tutti_mesh), intent(in) :: self
     integer, allocatable, intent(out) :: coordinate(:)
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
+    include "error.inc"
 
     allocate (coordinate(max(self%ndim(), 0)), source=-1)
     status = c_tutti_mesh_get_coordinate(self%handle, coordinate, &
@@ -297,11 +280,8 @@ contains
   subroutine mesh_shape(self, lengths, ierr, errmsg)
     class(tutti_mesh), intent(in) :: self
     integer, allocatable, intent(out) :: lengths(:)
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     integer(c_int64_t), allocatable :: found(:)
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     allocate (found(max(self%ndim(), 0)), source=-1_c_int64_t)
     status = c_tutti_mesh_shape(self%handle, found, size(found, kind=c_int64_t), error)
@@ -313,10 +293,7 @@ contains
   subroutine ranks(self, numbers, ierr, errmsg)
     class(tutti_mesh), intent(in) :: self
     integer, allocatable, intent(out) :: numbers(:)
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
+    include "error.inc"
 
     allocate (numbers(max(self%size(), 0)), source=-1)
     status = c_tutti_mesh_ranks(self%handle, numbers, size(numbers, kind=c_int64_t), error)
@@ -332,21 +309,7 @@ contains
   end function
 
   !> The part of the mesh that this rank sees along the dimensions of these names.
-  subroutine slice(self, dim_names, mesh, ierr, errmsg)
-    class(tutti_mesh), intent(in) :: self
-    character(*), intent(in) :: dim_names(:)
-    type(tutti_mesh), intent(out) :: mesh
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(text_list), target :: names
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    call list_texts(dim_names, names)
-    status = c_tutti_mesh_slice(self%handle, names%addresses, size(dim_names, kind=c_int64_t), &
-                                mesh%handle, error)
-    call finish(status, error, ierr, errmsg)
-  end subroutine
+  wrap tutti_mesh_slice(self, dim_names, mesh) as slice
 
   !> The mesh in one dimension, with a group of all its ranks; all of them call it. `dim_name`
   !> absent: the names of the dimensions, joined by "_".
@@ -356,12 +319,9 @@ contains
     character(*), optional, intent(in) :: dim_name
     integer, optional, intent(in) :: timeout_ms
     logical, optional, intent(in) :: reproducible
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     character(:, kind=c_char), allocatable :: name
     type(tutti_group_options) :: options
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     call name_or_null(dim_name, name)
     options%timeout_ms = milliseconds(timeout_ms)

@@ -5,8 +5,9 @@
 module tutti_objects
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
-  use tutti_constants, only: tutti_object_item, tutti_object_options
-  use tutti_functions, only: c_tutti_object_release
+  use tutti_constants, only: tutti_error, tutti_object_item, tutti_object_options
+  use tutti_base
+  use tutti_functions
   implicit none
   private
   public :: tutti_object
@@ -67,29 +68,6 @@ module tutti_objects
       character(*), optional, intent(inout) :: errmsg
     end subroutine
 
-    !> Adds nil.
-    module subroutine add_nil(self, ierr, errmsg)
-      class(tutti_object), intent(in) :: self
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
-    !> Adds a character key where a key is due.
-    module subroutine add_key(self, key, ierr, errmsg)
-      class(tutti_object), intent(in) :: self
-      character(*), intent(in) :: key
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
-    !> Adds an integer whose 64 bits are read without a sign.
-    module subroutine add_uint64(self, bits, ierr, errmsg)
-      class(tutti_object), intent(in) :: self
-      integer(int64), intent(in) :: bits
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
     !> Adds bytes, copied: the memory of an array of any kind.
     module subroutine add_bytes(self, data, ierr, errmsg)
       class(tutti_object), intent(in) :: self
@@ -113,27 +91,6 @@ module tutti_objects
       class(tutti_object), intent(in) :: self
       type(*), dimension(..), target, asynchronous, intent(in) :: array
       integer, optional, intent(in) :: dtype
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
-    !> Begins a list: what is added until end is in it.
-    module subroutine begin_list(self, ierr, errmsg)
-      class(tutti_object), intent(in) :: self
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
-    !> Begins a map: keys and values are added in turn until end.
-    module subroutine begin_map(self, ierr, errmsg)
-      class(tutti_object), intent(in) :: self
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
-    !> Ends the list or map that was begun last.
-    module subroutine end(self, ierr, errmsg)
-      class(tutti_object), intent(in) :: self
       integer, optional, intent(out) :: ierr
       character(*), optional, intent(inout) :: errmsg
     end subroutine
@@ -166,7 +123,7 @@ module tutti_objects
   end interface
 
   interface
-    !> What a value is: TUTTI_OBJECT_NIL, TUTTI_OBJECT_MAP, ...; -1 if there is no such node.
+    !> The kind of a value: TUTTI_OBJECT_NIL, TUTTI_OBJECT_MAP, ...; -1 if there is no such node.
     module integer function kind_of(self, node)
       class(tutti_object), intent(in) :: self
       integer(int64), optional, intent(in) :: node
@@ -210,14 +167,6 @@ module tutti_objects
       integer(int64) :: found
     end function
 
-    module subroutine get_logical(self, value, node, ierr, errmsg)
-      class(tutti_object), intent(in) :: self
-      logical, intent(out) :: value
-      integer(int64), optional, intent(in) :: node
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
     module subroutine get_int32(self, value, node, ierr, errmsg)
       class(tutti_object), intent(in) :: self
       integer(int32), intent(out) :: value
@@ -226,34 +175,9 @@ module tutti_objects
       character(*), optional, intent(inout) :: errmsg
     end subroutine
 
-    module subroutine get_int64(self, value, node, ierr, errmsg)
-      class(tutti_object), intent(in) :: self
-      integer(int64), intent(out) :: value
-      integer(int64), optional, intent(in) :: node
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
-    !> Reads an integer from 0 to 2^64 - 1 as 64 bits: those from 2^63 on are negative numbers here.
-    module subroutine get_uint64(self, bits, node, ierr, errmsg)
-      class(tutti_object), intent(in) :: self
-      integer(int64), intent(out) :: bits
-      integer(int64), optional, intent(in) :: node
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
     module subroutine get_real32(self, value, node, ierr, errmsg)
       class(tutti_object), intent(in) :: self
       real(real32), intent(out) :: value
-      integer(int64), optional, intent(in) :: node
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
-    module subroutine get_real64(self, value, node, ierr, errmsg)
-      class(tutti_object), intent(in) :: self
-      real(real64), intent(out) :: value
       integer(int64), optional, intent(in) :: node
       integer, optional, intent(out) :: ierr
       character(*), optional, intent(inout) :: errmsg
@@ -270,16 +194,6 @@ module tutti_objects
     module subroutine get_bytes(self, value, node, ierr, errmsg)
       class(tutti_object), intent(in) :: self
       integer(int8), allocatable, intent(out) :: value(:)
-      integer(int64), optional, intent(in) :: node
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
-    !> Reads a point in time.
-    module subroutine get_timestamp(self, seconds, nanoseconds, node, ierr, errmsg)
-      class(tutti_object), intent(in) :: self
-      integer(int64), intent(out) :: seconds
-      integer, intent(out) :: nanoseconds
       integer(int64), optional, intent(in) :: node
       integer, optional, intent(out) :: ierr
       character(*), optional, intent(inout) :: errmsg
@@ -340,15 +254,6 @@ module tutti_objects
       character(*), optional, intent(inout) :: errmsg
     end subroutine
 
-    !> Copies a value into an object of its own.
-    module subroutine copy(self, object, node, ierr, errmsg)
-      class(tutti_object), intent(in) :: self
-      type(tutti_object), intent(out) :: object
-      integer(int64), optional, intent(in) :: node
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
     !> Writes a value as JSON for people: with `indent` spaces for each level, and about `limit`
     !> bytes of it; 0 or absent: one line, all of it.
     module subroutine to_json(self, json, node, indent, limit, ierr, errmsg)
@@ -359,17 +264,44 @@ module tutti_objects
       integer, optional, intent(out) :: ierr
       character(*), optional, intent(inout) :: errmsg
     end subroutine
-
-    !> Writes the object as MessagePack; `options` absent: not compressed.
-    module subroutine encode(self, message, options, ierr, errmsg)
-      class(tutti_object), intent(in) :: self
-      integer(int8), allocatable, intent(out) :: message(:)
-      type(tutti_object_options), optional, intent(in) :: options
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
   end interface
 contains
+  !> Adds nil.
+  wrap tutti_object_add_nil(self) as add_nil
+
+  !> Adds a character key where a key is due.
+  wrap tutti_object_add_key(self, key) as add_key
+
+  !> Adds an integer whose 64 bits are read without a sign.
+  wrap tutti_object_add_uint64(self, int64 bits) as add_uint64
+
+  !> Begins a list: what is added until end is in it.
+  wrap tutti_object_begin_list(self) as begin_list
+
+  !> Begins a map: keys and values are added in turn until end.
+  wrap tutti_object_begin_map(self) as begin_map
+
+  !> Ends the list or map that was begun last.
+  wrap tutti_object_end(self) as end
+
+  wrap tutti_object_get_bool(self, logical value, [int64 node]) as get_logical
+
+  wrap tutti_object_get_int64(self, int64 value, [int64 node]) as get_int64
+
+  !> Reads an integer from 0 to 2^64 - 1 as 64 bits: those from 2^63 on are negative numbers here.
+  wrap tutti_object_get_uint64(self, int64 bits, [int64 node]) as get_uint64
+
+  wrap tutti_object_get_float64(self, value, [int64 node]) as get_real64
+
+  !> Reads a point in time.
+  wrap tutti_object_get_timestamp(self, int64 seconds, nanoseconds, [int64 node]) as get_timestamp
+
+  !> Copies a value into an object of its own.
+  wrap tutti_object_copy(self, object, [int64 node]) as copy
+
+  !> Writes the object as MessagePack; `options` absent: not compressed.
+  wrap tutti_object_encode(self, bytes message, [options]) as encode
+
   !> Gives an object back, or each of several. What was released, or never made, is passed over.
   impure elemental subroutine release(self)
     class(tutti_object), intent(inout) :: self

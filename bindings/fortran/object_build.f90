@@ -67,30 +67,6 @@ contains
     end if
   end procedure
 
-  module procedure add_nil
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    status = c_tutti_object_add_nil(self%handle, error)
-    call finish(status, error, ierr, errmsg)
-  end procedure
-
-  module procedure add_key
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    status = c_tutti_object_add_key(self%handle, to_c(key), error)
-    call finish(status, error, ierr, errmsg)
-  end procedure
-
-  module procedure add_uint64
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    status = c_tutti_object_add_uint64(self%handle, bits, error)
-    call finish(status, error, ierr, errmsg)
-  end procedure
-
   module procedure add_bytes
     type(array_argument) :: opened
     type(tutti_error) :: error
@@ -131,30 +107,6 @@ contains
                                         extents, size(extents, kind=c_int32_t), 0_c_int32_t, error)
     call close_array(array, .false., opened)
     call end_array(opened, status, error, ierr, errmsg)
-  end procedure
-
-  module procedure begin_list
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    status = c_tutti_object_begin_list(self%handle, error)
-    call finish(status, error, ierr, errmsg)
-  end procedure
-
-  module procedure begin_map
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    status = c_tutti_object_begin_map(self%handle, error)
-    call finish(status, error, ierr, errmsg)
-  end procedure
-
-  module procedure end
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    status = c_tutti_object_end(self%handle, error)
-    call finish(status, error, ierr, errmsg)
   end procedure
 
   module procedure add_elements

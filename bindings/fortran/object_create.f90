@@ -13,10 +13,7 @@ contains
   !> Makes an object that waits for its value.
   subroutine tutti_object_create(object, ierr, errmsg)
     type(tutti_object), intent(out) :: object
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
+    include "error.inc"
 
     status = c_tutti_object_create(object%handle, error)
     call finish(status, error, ierr, errmsg)
@@ -28,12 +25,9 @@ contains
     integer(int8), intent(in) :: message(:)
     type(tutti_object), intent(out) :: object
     type(tutti_object_options), optional, intent(in) :: options
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     integer(int8), allocatable, target :: bytes(:)
     type(tutti_object_options) :: copying
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     if (present(options)) copying = options
     copying%flags = 0  ! the message is the caller's, who may change it

@@ -58,16 +58,6 @@ contains
     status = c_tutti_object_at(self%handle, node_or_all(node), int(index - 1, c_int64_t), found)
   end procedure
 
-  module procedure get_logical
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status, flag
-
-    flag = 0
-    status = c_tutti_object_get_bool(self%handle, node_or_all(node), flag, error)
-    value = flag /= 0
-    call finish(status, error, ierr, errmsg)
-  end procedure
-
   module procedure get_int32
     integer(c_int64_t) :: wide
     type(tutti_error) :: error
@@ -76,24 +66,6 @@ contains
     wide = 0
     status = c_tutti_object_get_int64(self%handle, node_or_all(node), wide, error)
     call narrow(wide, value, status, error)
-    call finish(status, error, ierr, errmsg)
-  end procedure
-
-  module procedure get_int64
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    value = 0
-    status = c_tutti_object_get_int64(self%handle, node_or_all(node), value, error)
-    call finish(status, error, ierr, errmsg)
-  end procedure
-
-  module procedure get_uint64
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    bits = 0
-    status = c_tutti_object_get_uint64(self%handle, node_or_all(node), bits, error)
     call finish(status, error, ierr, errmsg)
   end procedure
 
@@ -109,15 +81,6 @@ contains
       wide = 0
     end if
     value = real(wide, real32)
-    call finish(status, error, ierr, errmsg)
-  end procedure
-
-  module procedure get_real64
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    value = 0
-    status = c_tutti_object_get_float64(self%handle, node_or_all(node), value, error)
     call finish(status, error, ierr, errmsg)
   end procedure
 
@@ -144,18 +107,6 @@ contains
     count = 0
     status = c_tutti_object_get_bytes(self%handle, node_or_all(node), data, count, error)
     call copy_bytes(data, count, value)
-    call finish(status, error, ierr, errmsg)
-  end procedure
-
-  module procedure get_timestamp
-    integer(c_int32_t) :: after
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    seconds = 0
-    after = 0
-    status = c_tutti_object_get_timestamp(self%handle, node_or_all(node), seconds, after, error)
-    nanoseconds = after
     call finish(status, error, ierr, errmsg)
   end procedure
 

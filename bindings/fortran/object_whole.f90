@@ -1,4 +1,4 @@
-!> What is done with a whole object.
+!> Calls on a whole object.
 submodule(tutti_objects) object_whole
   use tutti_constants
   use tutti_base
@@ -16,14 +16,6 @@ contains
     call finish(status, error, ierr, errmsg)
   end procedure
 
-  module procedure copy
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    status = c_tutti_object_copy(self%handle, node_or_all(node), object%handle, error)
-    call finish(status, error, ierr, errmsg)
-  end procedure
-
   module procedure to_json
     integer(c_intptr_t) :: bytes
     integer(c_int32_t) :: spaces
@@ -38,17 +30,6 @@ contains
     bytes = 0
     status = c_tutti_object_to_json(self%handle, node_or_all(node), spaces, most, bytes, error)
     call take_text(bytes, json)
-    call finish(status, error, ierr, errmsg)
-  end procedure
-
-  module procedure encode
-    integer(c_intptr_t) :: bytes
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    bytes = 0
-    status = c_tutti_object_encode(self%handle, options, bytes, error)
-    call take_bytes(bytes, message)
     call finish(status, error, ierr, errmsg)
   end procedure
 end submodule object_whole

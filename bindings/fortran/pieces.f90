@@ -30,127 +30,27 @@ module tutti_piece_collectives
 contains
   !> Every rank receives every rank's input, which may differ in count. `input` absent: taken from
   !> this rank's output.
-  subroutine tutti_all_gather(outputs, input, group, dtype, timeout_ms, options, work, ierr, errmsg)
-    type(tutti_buffer), intent(in) :: outputs(:)
-    type(*), dimension(..), optional, target, asynchronous, intent(in) :: input
-    integer, optional, intent(in) :: dtype
-    include "call.inc"
-    type(argument), target :: in
-
-    call begin_call(this, group, timeout_ms, options, work)
-    call take(this, in, "input", input, dtype)
-    if (this%status == TUTTI_OK) &
-      this%status = c_tutti_all_gather(this%group, in%buffer, outputs, &
-                                       size(outputs, kind=c_int64_t), this%options, this%work, &
-                                       this%error)
-    call give_back(this, in, input, .false.)
-    call end_call(this, work, ierr, errmsg)
-  end subroutine
+  wrap tutti_all_gather(outputs, [input])
 
   !> Every rank receives every rank's input, one after the other in one array. `input` absent: taken
   !> from this rank's place in `output`.
-  subroutine tutti_all_gather_into_tensor(output, input, group, dtype, timeout_ms, options, work, &
-                                          ierr, errmsg)
-    type(*), dimension(..), target, asynchronous, intent(inout) :: output
-    type(*), dimension(..), optional, target, asynchronous, intent(in) :: input
-    integer, optional, intent(in) :: dtype
-    include "call.inc"
-    type(argument), target :: out, in
-
-    call begin_call(this, group, timeout_ms, options, work)
-    call take(this, out, "output", output, dtype)
-    call take(this, in, "input", input, dtype)
-    if (this%status == TUTTI_OK) &
-      this%status = c_tutti_all_gather_into_tensor(this%group, in%buffer, out%buffer, &
-                                                   this%options, this%work, this%error)
-    call give_back(this, out, output, .true.)
-    call give_back(this, in, input, .false.)
-    call end_call(this, work, ierr, errmsg)
-  end subroutine
+  wrap tutti_all_gather_into_tensor(inout output, [input])
 
   !> The rank `group_dst` receives every rank's input; it alone gives `outputs`. `input` absent,
   !> there: taken from its output.
-  subroutine tutti_gather(input, group_dst, outputs, group, dtype, timeout_ms, options, work, &
-                          ierr, errmsg)
-    type(*), dimension(..), optional, target, asynchronous, intent(in) :: input
-    integer, intent(in) :: group_dst
-    type(tutti_buffer), optional, intent(in) :: outputs(:)
-    integer, optional, intent(in) :: dtype
-    include "call.inc"
-    type(argument), target :: in
-
-    call begin_call(this, group, timeout_ms, options, work)
-    call take(this, in, "input", input, dtype)
-    if (this%status == TUTTI_OK) &
-      this%status = c_tutti_gather(this%group, in%buffer, outputs, count_of(outputs), &
-                                   int(group_dst, c_int32_t), this%options, this%work, this%error)
-    call give_back(this, in, input, .false.)
-    call end_call(this, work, ierr, errmsg)
-  end subroutine
+  wrap tutti_gather([input], group_dst, [outputs])
 
   !> Every rank receives its piece of what the rank `group_src` has, which alone gives `inputs`.
   !> `output` absent, there: its piece stays where it is.
-  subroutine tutti_scatter(output, group_src, inputs, group, dtype, timeout_ms, options, work, &
-                           ierr, errmsg)
-    type(*), dimension(..), optional, target, asynchronous, intent(inout) :: output
-    integer, intent(in) :: group_src
-    type(tutti_buffer), optional, intent(in) :: inputs(:)
-    integer, optional, intent(in) :: dtype
-    include "call.inc"
-    type(argument), target :: out
-
-    call begin_call(this, group, timeout_ms, options, work)
-    call take(this, out, "output", output, dtype)
-    if (this%status == TUTTI_OK) &
-      this%status = c_tutti_scatter(this%group, inputs, count_of(inputs), out%buffer, &
-                                    int(group_src, c_int32_t), this%options, this%work, this%error)
-    call give_back(this, out, output, .true.)
-    call end_call(this, work, ierr, errmsg)
-  end subroutine
+  wrap tutti_scatter([inout output], group_src, [inputs])
 
   !> Reduces the ranks' lists of inputs, buffer by buffer; each rank receives the result of the
   !> buffer that has its place in the list.
-  subroutine tutti_reduce_scatter(output, inputs, op, group, dtype, timeout_ms, options, work, &
-                                  ierr, errmsg)
-    type(*), dimension(..), target, asynchronous, intent(inout) :: output
-    type(tutti_buffer), intent(in) :: inputs(:)
-    type(tutti_reduce_op), optional, intent(in) :: op
-    integer, optional, intent(in) :: dtype
-    include "call.inc"
-    type(argument), target :: out
-
-    call begin_call(this, group, timeout_ms, options, work)
-    call take(this, out, "output", output, dtype)
-    if (this%status == TUTTI_OK) &
-      this%status = c_tutti_reduce_scatter(this%group, inputs, size(inputs, kind=c_int64_t), &
-                                           out%buffer, op_number(op), this%options, this%work, &
-                                           this%error)
-    call give_back(this, out, output, .true.)
-    call end_call(this, work, ierr, errmsg)
-  end subroutine
+  wrap tutti_reduce_scatter(inout output, inputs, [op])
 
   !> Reduces all ranks' inputs, ranks times as many elements as `output` has, and leaves to each
   !> rank its part of the result.
-  subroutine tutti_reduce_scatter_tensor(output, input, op, group, dtype, timeout_ms, options, &
-                                         work, ierr, errmsg)
-    type(*), dimension(..), target, asynchronous, intent(inout) :: output
-    type(*), dimension(..), target, asynchronous, intent(in) :: input
-    type(tutti_reduce_op), optional, intent(in) :: op
-    integer, optional, intent(in) :: dtype
-    include "call.inc"
-    type(argument), target :: out, in
-
-    call begin_call(this, group, timeout_ms, options, work)
-    call take(this, out, "output", output, dtype)
-    call take(this, in, "input", input, dtype)
-    if (this%status == TUTTI_OK) &
-      this%status = c_tutti_reduce_scatter_tensor(this%group, in%buffer, out%buffer, &
-                                                  op_number(op), this%options, this%work, &
-                                                  this%error)
-    call give_back(this, out, output, .true.)
-    call give_back(this, in, input, .false.)
-    call end_call(this, work, ierr, errmsg)
-  end subroutine
+  wrap tutti_reduce_scatter_tensor(inout output, input, [op])
 
   subroutine from_lists(outputs, inputs, group, timeout_ms, options, work, ierr, errmsg)
     type(tutti_buffer), intent(in) :: outputs(:), inputs(:)

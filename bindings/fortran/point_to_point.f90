@@ -19,22 +19,7 @@ module tutti_messages
   integer, parameter :: TUTTI_ANY_RANK = -1
 contains
   !> Sends an array to one rank, which receives it with tutti_recv and the same tag; absent: 0.
-  subroutine tutti_send(buffer, group_dst, tag, group, dtype, timeout_ms, options, work, ierr, &
-                        errmsg)
-    type(*), dimension(..), target, asynchronous, intent(in) :: buffer
-    integer, intent(in) :: group_dst
-    integer, optional, intent(in) :: tag, dtype
-    include "call.inc"
-    type(argument), target :: data
-
-    call begin_call(this, group, timeout_ms, options, work)
-    call take(this, data, "buffer", buffer, dtype)
-    if (this%status == TUTTI_OK) &
-      this%status = c_tutti_send(this%group, data%buffer, int(group_dst, c_int32_t), tag_of(tag), &
-                                 this%options, this%work, this%error)
-    call give_back(this, data, buffer, .false.)
-    call end_call(this, work, ierr, errmsg)
-  end subroutine
+  wrap tutti_send(buffer, group_dst, [tag])
 
   !> Receives a message that one rank, or with TUTTI_ANY_RANK any, sent with the same tag, count and
   !> dtype. `out_group_src` receives the sender's rank; with a `work`, its source_rank tells it.

@@ -38,16 +38,7 @@ contains
   end function
 
   !> Succeeds if a group can be made with the backend of this name, else says why not.
-  subroutine tutti_check_backend_available(name, ierr, errmsg)
-    character(*), intent(in) :: name
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    status = c_tutti_check_backend_available(to_c(name), error)
-    call finish(status, error, ierr, errmsg)
-  end subroutine
+  wrap tutti_check_backend_available(name)
 
   !> The backend that torch would choose for a device, "cpu" or "cuda:1"; empty for others.
   function tutti_get_default_backend_for_device(device) result(name)
@@ -62,23 +53,11 @@ contains
   end function
 
   !> Sets the debug level of this process: TUTTI_DEBUG_OFF, TUTTI_DEBUG_INFO or TUTTI_DEBUG_DETAIL.
-  subroutine tutti_set_debug_level(level, ierr, errmsg)
-    integer, intent(in) :: level
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    status = c_tutti_set_debug_level(int(level, c_int32_t), error)
-    call finish(status, error, ierr, errmsg)
-  end subroutine
+  wrap tutti_set_debug_level(level)
 
   !> Sets the debug level to what TORCH_DISTRIBUTED_DEBUG says.
   subroutine tutti_set_debug_level_from_env(ierr, errmsg)
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
+    include "error.inc"
 
     status = c_tutti_set_debug_level_from_env(error)
     call finish(status, error, ierr, errmsg)
@@ -122,12 +101,9 @@ contains
     type(c_ptr), optional, intent(in) :: user
     type(tutti_spawn_options), optional, intent(in) :: options
     type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     integer(c_intptr_t), pointer :: started
     integer(c_intptr_t), target :: handle
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     handle = 0
     nullify (started)

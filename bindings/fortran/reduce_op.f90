@@ -54,11 +54,8 @@ contains
     type(*), dimension(..), intent(in), target, asynchronous :: factor
     type(tutti_reduce_op), intent(out) :: op
     integer, optional, intent(in) :: dtype
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     type(array_argument) :: opened
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     status = TUTTI_OK
     call open_array("factor", factor, dtype, .true., opened, status, error)
@@ -82,12 +79,9 @@ contains
     type(c_ptr), optional, intent(in) :: user
     procedure(tutti_release_function), optional :: release_user
     logical, optional, intent(in) :: non_commutative
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     type(tutti_reduce_op_options) :: options
     type(c_funptr) :: release
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     release = c_null_funptr
     if (present(release_user)) release = c_funloc(release_user)

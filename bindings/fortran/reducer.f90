@@ -52,12 +52,9 @@ contains
     integer, optional, intent(in) :: order(:)
     type(tutti_group), optional, intent(in) :: group
     type(tutti_reducer_options), optional, intent(in) :: options
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     integer(c_int64_t), allocatable :: places(:)
     type(text_list), target :: list
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     status = TUTTI_OK
     if (present(order)) then
@@ -96,11 +93,8 @@ contains
     class(tutti_reducer), intent(in) :: self
     integer, intent(in) :: index
     integer(c_int32_t), intent(in) :: dtype
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     type(tutti_buffer) :: place
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     status = c_tutti_reducer_gradient(self%handle, place_in_c(index), place, error)
     if (status == TUTTI_OK .and. place%dtype /= dtype) &
@@ -239,34 +233,21 @@ contains
     class(tutti_reducer), intent(in) :: self
     integer, intent(in) :: index
     type(tutti_bucket), intent(out) :: bucket
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
+    include "error.inc"
     status = c_tutti_reducer_get_bucket(self%handle, int(index - 1, c_int32_t), bucket, error)
     call finish(status, error, ierr, errmsg)
   end subroutine
 
   !> Says that a forward pass begins, so that logging_data can tell how long it takes.
-  subroutine begin_forward(self, ierr, errmsg)
-    class(tutti_reducer), intent(in) :: self
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-    status = c_tutti_reducer_begin_forward(self%handle, error)
-    call finish(status, error, ierr, errmsg)
-  end subroutine
+  wrap tutti_reducer_begin_forward(self) as begin_forward
 
   !> Begins a backward pass. With `synchronise` .false. it sends nothing, and counts in the next one
   !> that does (torch: no_sync).
   subroutine begin(self, synchronise, ierr, errmsg)
     class(tutti_reducer), intent(in) :: self
     logical, optional, intent(in) :: synchronise
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status, flag
+    include "error.inc"
+    integer(c_int32_t) :: flag
     flag = 1
     if (present(synchronise)) flag = number(synchronise)
     status = c_tutti_reducer_begin(self%handle, flag, error)
@@ -281,12 +262,9 @@ contains
     class(tutti_reducer), intent(in) :: self
     integer, intent(in) :: index
     type(*), dimension(..), optional, target, asynchronous, intent(in) :: gradient
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     integer, allocatable :: no_dtype
     type(array_argument), target :: opened
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     status = TUTTI_OK
     if (.not. present(gradient)) then
@@ -305,10 +283,7 @@ contains
   subroutine mark_unused(self, indices, ierr, errmsg)
     class(tutti_reducer), intent(in) :: self
     integer, intent(in) :: indices(:)
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
+    include "error.inc"
     status = c_tutti_reducer_mark_unused(self%handle, int(indices, c_int64_t) - 1, &
                                          size(indices, kind=c_int64_t), error)
     call finish(status, error, ierr, errmsg)
@@ -321,10 +296,7 @@ contains
   subroutine finish_pass(self, work, ierr, errmsg)
     class(tutti_reducer), intent(in) :: self
     type(tutti_work), optional, intent(out) :: work
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
+    include "error.inc"
     if (present(work)) then
       status = c_tutti_reducer_finish(self%handle, work%handle, error)
     else
@@ -340,10 +312,7 @@ contains
     class(tutti_reducer), intent(in) :: self
     type(tutti_bucket), intent(out) :: bucket
     logical, intent(out) :: found
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
+    include "error.inc"
     bucket%index = -1
     status = c_tutti_reducer_next_bucket(self%handle, bucket, error)
     found = status == TUTTI_OK .and. bucket%index >= 0
@@ -362,10 +331,7 @@ contains
     class(tutti_reducer), intent(in) :: self
     type(tutti_buffer), intent(in) :: buffers(:)
     integer, intent(in) :: src
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
+    include "error.inc"
     status = c_tutti_reducer_sync_buffers(self%handle, buffers, size(buffers, kind=c_int64_t), &
                                           int(src, c_int32_t), error)
     call finish(status, error, ierr, errmsg)
@@ -396,29 +362,11 @@ contains
 
   !> Chooses how gradients travel, a TUTTI_COMPRESSION_ constant; all ranks call it between the same
   !> passes, and it returns when they have. It replaces the hook before it.
-  subroutine set_compression(self, compression, ierr, errmsg)
-    class(tutti_reducer), intent(in) :: self
-    integer, intent(in) :: compression
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-    status = c_tutti_reducer_set_compression(self%handle, int(compression, c_int32_t), error)
-    call finish(status, error, ierr, errmsg)
-  end subroutine
+  wrap tutti_reducer_set_compression(self, compression) as set_compression
 
-  !> What the reducer is and has done: a map with the keys of torch's _get_ddp_logging_data, whose
+  !> The reducer's state and statistics: a map with the keys of torch's _get_ddp_logging_data, whose
   !> times are in nanoseconds. The object is released by the caller.
-  subroutine logging_data(self, object, ierr, errmsg)
-    class(tutti_reducer), intent(in) :: self
-    type(tutti_object), intent(out) :: object
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-    status = c_tutti_reducer_logging_data(self%handle, object%handle, error)
-    call finish(status, error, ierr, errmsg)
-  end subroutine
+  wrap tutti_reducer_logging_data(self, object) as logging_data
 
   !> Gives a reducer back with its gradients, or each of several. No pass may be under way. One that
   !> was released is passed over.

@@ -1,4 +1,4 @@
-/* What the Fortran layer remembers between calls: the last failure of each thread. Any thread. */
+/* The memory of the Fortran layer between calls: the last failure of each thread. Any thread. */
 #include "state.h"
 
 static _Thread_local tutti_error last = TUTTI_ERROR_INIT;

@@ -1,4 +1,4 @@
-/* What the Fortran layer remembers between calls. */
+/* The memory of the Fortran layer between calls. */
 #ifndef TUTTI_FORTRAN_STATE_H
 #define TUTTI_FORTRAN_STATE_H
 

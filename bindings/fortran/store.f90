@@ -3,8 +3,9 @@
 module tutti_stores
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int32, int64
-  use tutti_base, only: tutti_text
-  use tutti_functions, only: c_tutti_store_release
+  use tutti_constants, only: tutti_error
+  use tutti_base
+  use tutti_functions
   implicit none
   private
   public :: tutti_store
@@ -84,24 +85,6 @@ module tutti_stores
       character(*), optional, intent(inout) :: errmsg
     end subroutine
 
-    module subroutine get_text(self, key, value, timeout_ms, ierr, errmsg)
-      class(tutti_store), intent(in) :: self
-      character(*), intent(in) :: key
-      character(:), allocatable, intent(out) :: value
-      integer, optional, intent(in) :: timeout_ms
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
-    module subroutine get_bytes(self, key, value, timeout_ms, ierr, errmsg)
-      class(tutti_store), intent(in) :: self
-      character(*), intent(in) :: key
-      integer(int8), allocatable, intent(out) :: value(:)
-      integer, optional, intent(in) :: timeout_ms
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
     module subroutine pop_text(self, key, value, block, timeout_ms, ierr, errmsg)
       class(tutti_store), intent(in) :: self
       character(*), intent(in) :: key
@@ -157,24 +140,6 @@ module tutti_stores
       character(*), optional, intent(inout) :: errmsg
     end subroutine
 
-    !> Whether all of several keys are there.
-    module subroutine check(self, keys, found, ierr, errmsg)
-      class(tutti_store), intent(in) :: self
-      character(*), intent(in) :: keys(:)
-      logical, intent(out) :: found
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
-    !> Waits until all of several keys are there.
-    module subroutine wait(self, keys, timeout_ms, ierr, errmsg)
-      class(tutti_store), intent(in) :: self
-      character(*), intent(in) :: keys(:)
-      integer, optional, intent(in) :: timeout_ms
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
     !> Reads several values at once; waits until all keys are there.
     module subroutine multi_get(self, keys, values, timeout_ms, ierr, errmsg)
       class(tutti_store), intent(in) :: self
@@ -193,102 +158,10 @@ module tutti_stores
       character(*), optional, intent(inout) :: errmsg
     end subroutine
 
-    !> Removes a key; `deleted` tells whether it was there.
-    module subroutine delete_key(self, key, deleted, ierr, errmsg)
-      class(tutti_store), intent(in) :: self
-      character(*), intent(in) :: key
-      logical, optional, intent(out) :: deleted
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
-    !> How many values a queue holds; 0 if there is no such queue.
-    module subroutine queue_len(self, key, length, ierr, errmsg)
-      class(tutti_store), intent(in) :: self
-      character(*), intent(in) :: key
-      integer, intent(out) :: length
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
     !> The keys that are there, in no order.
     module subroutine list_keys(self, keys, ierr, errmsg)
       class(tutti_store), intent(in) :: self
       type(tutti_text), allocatable, intent(out) :: keys(:)
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
-    !> How many keys there are; in a TCP store that waited for its workers one more, "init/".
-    module subroutine num_keys(self, count, ierr, errmsg)
-      class(tutti_store), intent(in) :: self
-      integer, intent(out) :: count
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
-    !> Waits until `world_size` callers have come to the barrier of this key, which serves once.
-    module subroutine barrier(self, key, world_size, timeout_ms, ierr, errmsg)
-      class(tutti_store), intent(in) :: self
-      character(*), intent(in) :: key
-      integer, intent(in) :: world_size
-      integer, optional, intent(in) :: timeout_ms
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
-    !> Whether append, multi_get and multi_set work on this store.
-    module subroutine has_extended_api(self, has, ierr, errmsg)
-      class(tutti_store), intent(in) :: self
-      logical, intent(out) :: has
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
-    !> Sets the timeout that calls on this handle use by default: above 0, or TUTTI_NO_TIMEOUT.
-    module subroutine set_timeout(self, timeout_ms, ierr, errmsg)
-      class(tutti_store), intent(in) :: self
-      integer, intent(in) :: timeout_ms
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
-    !> The timeout that calls on this handle use by default, or TUTTI_NO_TIMEOUT.
-    module subroutine get_timeout(self, timeout_ms, ierr, errmsg)
-      class(tutti_store), intent(in) :: self
-      integer, intent(out) :: timeout_ms
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
-    !> The port a TCP store is served at.
-    module subroutine port(self, number, ierr, errmsg)
-      class(tutti_store), intent(in) :: self
-      integer, intent(out) :: number
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
-    !> The host of a TCP store, as it was given.
-    module subroutine host(self, name, ierr, errmsg)
-      class(tutti_store), intent(in) :: self
-      character(:), allocatable, intent(out) :: name
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
-    !> The path of a file store's file, absolute.
-    module subroutine path(self, name, ierr, errmsg)
-      class(tutti_store), intent(in) :: self
-      character(:), allocatable, intent(out) :: name
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
-    !> The store whose keys a prefix store shows.
-    module subroutine underlying_store(self, store, ierr, errmsg)
-      class(tutti_store), intent(in) :: self
-      type(tutti_store), intent(out) :: store
       integer, optional, intent(out) :: ierr
       character(*), optional, intent(inout) :: errmsg
     end subroutine
@@ -301,25 +174,59 @@ module tutti_stores
       integer, optional, intent(out) :: ierr
       character(*), optional, intent(inout) :: errmsg
     end subroutine
-
-    !> Waits until the server has taken every set, append and queue_push of this handle, and fails
-    !> if it refused one.
-    module subroutine flush(self, timeout_ms, ierr, errmsg)
-      class(tutti_store), intent(in) :: self
-      integer, optional, intent(in) :: timeout_ms
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
-
-    !> Ends the calls of other threads that are waiting on this handle at this moment: they fail with
-    !> TUTTI_ERR_ABORTED. Later calls work as before.
-    module subroutine interrupt(self, ierr, errmsg)
-      class(tutti_store), intent(in) :: self
-      integer, optional, intent(out) :: ierr
-      character(*), optional, intent(inout) :: errmsg
-    end subroutine
   end interface
 contains
+  wrap tutti_store_get(self, key, value, [timeout_ms]) as get_text
+
+  wrap tutti_store_get(self, key, bytes value, [timeout_ms]) as get_bytes
+
+  !> Whether all of several keys are there.
+  wrap tutti_store_check(self, keys, logical found) as check
+
+  !> Waits until all of several keys are there.
+  wrap tutti_store_wait(self, keys, [timeout_ms]) as wait
+
+  !> Removes a key; `deleted` tells whether it was there.
+  wrap tutti_store_delete_key(self, key, [logical deleted]) as delete_key
+
+  !> How many values a queue holds; 0 if there is no such queue.
+  wrap tutti_store_queue_len(self, key, length) as queue_len
+
+  !> How many keys there are; in a TCP store that waited for its workers one more, "init/".
+  wrap tutti_store_num_keys(self, count) as num_keys
+
+  !> Waits until `world_size` callers have come to the barrier of this key, which serves once.
+  wrap tutti_store_barrier(self, key, world_size, [timeout_ms]) as barrier
+
+  !> Whether append, multi_get and multi_set work on this store.
+  wrap tutti_store_has_extended_api(self, logical has) as has_extended_api
+
+  !> Sets the timeout that calls on this handle use by default: above 0, or TUTTI_NO_TIMEOUT.
+  wrap tutti_store_set_timeout(self, timeout_ms) as set_timeout
+
+  !> The timeout that calls on this handle use by default, or TUTTI_NO_TIMEOUT.
+  wrap tutti_store_get_timeout(self, timeout_ms) as get_timeout
+
+  !> The port a TCP store is served at.
+  wrap tutti_tcp_store_port(self, number) as port
+
+  !> The host of a TCP store, as it was given.
+  wrap tutti_tcp_store_host(self, name) as host
+
+  !> The path of a file store's file, absolute.
+  wrap tutti_file_store_path(self, name) as path
+
+  !> The store whose keys a prefix store shows.
+  wrap tutti_prefix_store_underlying_store(self, store) as underlying_store
+
+  !> Waits until the server has taken every set, append and queue_push of this handle, and fails
+  !> if it refused one.
+  wrap tutti_store_flush(self, [timeout_ms]) as flush
+
+  !> Ends the calls of other threads that are waiting on this handle at this moment: they fail with
+  !> TUTTI_ERR_ABORTED. Later calls work as before.
+  wrap tutti_store_interrupt(self) as interrupt
+
   !> Gives a store back, or each of several; groups and prefix stores made from it keep what they
   !> need. What was released, or never made, is passed over.
   impure elemental subroutine release(self)

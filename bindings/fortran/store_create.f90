@@ -11,16 +11,7 @@ module tutti_store_creation
   public :: tutti_prefix_store_create, tutti_store_open
 contains
   !> Makes a store that lives in this process only, for ranks that are threads.
-  subroutine tutti_hash_store_create(store, ierr, errmsg)
-    type(tutti_store), intent(out) :: store
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    status = c_tutti_hash_store_create(store%handle, error)
-    call finish(status, error, ierr, errmsg)
-  end subroutine
+  wrap tutti_hash_store_create(store)
 
   !> Opens a store in a file that all processes can reach and lock; PyTorch's FileStore layout.
   !> `world_size`: how many processes will open it; absent: not fixed, and the file stays.
@@ -29,11 +20,9 @@ contains
     character(*), intent(in) :: path
     type(tutti_store), intent(out) :: store
     integer, optional, intent(in) :: world_size, timeout_ms
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     type(tutti_store_options) :: options
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status, ranks
+    integer(c_int32_t) :: ranks
 
     ranks = -1
     if (present(world_size)) ranks = int(world_size, c_int32_t)
@@ -49,12 +38,9 @@ contains
     type(tutti_store), intent(out) :: store
     character(*), optional, intent(in) :: address
     integer, optional, intent(in) :: timeout_ms
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     character(:), allocatable :: place
     type(tutti_store_options) :: options
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     place = ""
     if (present(address)) place = address
@@ -75,11 +61,9 @@ contains
     logical, optional, intent(in) :: is_master, wait_for_workers
     integer, optional, intent(in) :: world_size, timeout_ms
     type(tutti_tcp_store_options), optional, intent(in) :: options
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     type(tutti_tcp_store_options) :: c_options
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status, ranks
+    integer(c_int32_t) :: ranks
 
     if (present(options)) c_options = options
     if (present(timeout_ms)) c_options%timeout_ms = timeout_ms
@@ -96,10 +80,7 @@ contains
     type(tutti_store), intent(in) :: underlying
     character(*), intent(in) :: prefix
     type(tutti_store), intent(out) :: store
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
+    include "error.inc"
 
     status = c_tutti_prefix_store_create(underlying%handle, to_c(prefix), store%handle, error)
     call finish(status, error, ierr, errmsg)

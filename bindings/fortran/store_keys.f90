@@ -1,6 +1,6 @@
-!> Keys, counters and queues of a store.
+!> Keys and counters of a store, and other handles of it.
 submodule(tutti_stores) store_keys
-  use tutti_constants, only: tutti_error
+  use tutti_constants, only: tutti_error, tutti_store_options
   use tutti_base
   use tutti_functions
   implicit none
@@ -24,30 +24,6 @@ contains
     now = 0
     status = c_tutti_store_add(self%handle, to_c(key), int(amount, c_int64_t), now, error)
     if (present(value)) call narrow(now, value, status, error)
-    call finish(status, error, ierr, errmsg)
-  end procedure
-
-  module procedure check
-    type(text_list), target :: list
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status, flag
-
-    call list_texts(keys, list)
-    flag = 0
-    status = c_tutti_store_check(self%handle, list%addresses, size(keys, kind=c_int64_t), flag, &
-                                 error)
-    found = flag /= 0
-    call finish(status, error, ierr, errmsg)
-  end procedure
-
-  module procedure wait
-    type(text_list), target :: list
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    call list_texts(keys, list)
-    status = c_tutti_store_wait(self%handle, list%addresses, size(keys, kind=c_int64_t), &
-                                waiting(timeout_ms), error)
     call finish(status, error, ierr, errmsg)
   end procedure
 
@@ -82,27 +58,6 @@ contains
     call finish(status, error, ierr, errmsg)
   end procedure
 
-  module procedure delete_key
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status, flag
-
-    flag = 0
-    status = c_tutti_store_delete_key(self%handle, to_c(key), flag, error)
-    if (present(deleted)) deleted = flag /= 0
-    call finish(status, error, ierr, errmsg)
-  end procedure
-
-  module procedure queue_len
-    integer(c_int64_t) :: count
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    count = 0
-    status = c_tutti_store_queue_len(self%handle, to_c(key), count, error)
-    length = int(count)
-    call finish(status, error, ierr, errmsg)
-  end procedure
-
   module procedure list_keys
     integer(c_intptr_t) :: bytes
     integer(c_int64_t) :: count
@@ -118,23 +73,13 @@ contains
     call finish(status, error, ierr, errmsg)
   end procedure
 
-  module procedure num_keys
-    integer(c_int64_t) :: keys
+  module procedure clone
+    type(tutti_store_options) :: options
     type(tutti_error) :: error
     integer(c_int32_t) :: status
 
-    keys = 0
-    status = c_tutti_store_num_keys(self%handle, keys, error)
-    count = int(keys)
-    call finish(status, error, ierr, errmsg)
-  end procedure
-
-  module procedure barrier
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    status = c_tutti_store_barrier(self%handle, to_c(key), int(world_size, c_int32_t), &
-                                   waiting(timeout_ms), error)
+    options%timeout_ms = milliseconds(timeout_ms)
+    status = c_tutti_store_clone(self%handle, options, store%handle, error)
     call finish(status, error, ierr, errmsg)
   end procedure
 

@@ -29,28 +29,6 @@ contains
     call put(c_tutti_store_queue_push, self, key, value, ierr, errmsg)
   end procedure
 
-  module procedure get_text
-    integer(c_intptr_t) :: bytes
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    bytes = 0
-    status = c_tutti_store_get(self%handle, to_c(key), waiting(timeout_ms), bytes, error)
-    call take_text(bytes, value)
-    call finish(status, error, ierr, errmsg)
-  end procedure
-
-  module procedure get_bytes
-    integer(c_intptr_t) :: bytes
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    bytes = 0
-    status = c_tutti_store_get(self%handle, to_c(key), waiting(timeout_ms), bytes, error)
-    call take_bytes(bytes, value)
-    call finish(status, error, ierr, errmsg)
-  end procedure
-
   module procedure pop_text
     integer(c_intptr_t) :: bytes
 
@@ -85,11 +63,8 @@ contains
     class(tutti_store), intent(in) :: self
     character(*), intent(in) :: key
     integer(int8), intent(in) :: value(:)
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     integer(int8), allocatable, target :: bytes(:)
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     allocate (bytes, source=[value, 0_int8])
     status = how(self%handle, to_c(key), c_loc(bytes), size(value, kind=c_int64_t), error)
@@ -102,10 +77,8 @@ contains
     integer(c_intptr_t), intent(out) :: bytes
     logical, optional, intent(in) :: block
     integer, optional, intent(in) :: timeout_ms
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status, may_wait
+    include "error.inc"
+    integer(c_int32_t) :: may_wait
 
     bytes = 0
     may_wait = 1
@@ -120,11 +93,8 @@ contains
     character(*), intent(in) :: key
     integer(int8), intent(in) :: expected(:), desired(:)
     integer(c_intptr_t), intent(out) :: bytes
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     integer(int8), allocatable, target :: before(:), after(:)
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     bytes = 0
     allocate (before, source=[expected, 0_int8])

@@ -23,47 +23,13 @@ module tutti_works
 contains
   !> Waits until the operation is done and tells how it ended. With `timeout_ms` this wait alone is
   !> limited: TUTTI_ERR_PENDING then says that the operation goes on.
-  subroutine wait(self, timeout_ms, ierr, errmsg)
-    class(tutti_work), intent(in) :: self
-    integer, optional, intent(in) :: timeout_ms
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    status = c_tutti_work_wait(self%handle, milliseconds(timeout_ms), error)
-    call finish(status, error, ierr, errmsg)
-  end subroutine
+  wrap tutti_work_wait(self, [timeout_ms]) as wait
 
   !> Whether the operation is done, successfully or not.
-  subroutine is_completed(self, completed, ierr, errmsg)
-    class(tutti_work), intent(in) :: self
-    logical, intent(out) :: completed
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status, flag
-
-    flag = 0
-    status = c_tutti_work_is_completed(self%handle, flag, error)
-    completed = flag /= 0
-    call finish(status, error, ierr, errmsg)
-  end subroutine
+  wrap tutti_work_is_completed(self, logical completed) as is_completed
 
   !> Whether the operation is done and successful.
-  subroutine is_success(self, success, ierr, errmsg)
-    class(tutti_work), intent(in) :: self
-    logical, intent(out) :: success
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status, flag
-
-    flag = 0
-    status = c_tutti_work_is_success(self%handle, flag, error)
-    success = flag /= 0
-    call finish(status, error, ierr, errmsg)
-  end subroutine
+  wrap tutti_work_is_success(self, logical success) as is_success
 
   !> How the operation failed: TUTTI_OK while it is running and if it succeeded. Never stops.
   subroutine exception(self, status, errmsg)
@@ -79,19 +45,7 @@ contains
 
   !> The group rank that a finished receive received from; -1 while nothing has come and for other
   !> operations.
-  subroutine source_rank(self, rank, ierr, errmsg)
-    class(tutti_work), intent(in) :: self
-    integer, intent(out) :: rank
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status, found
-
-    found = -1
-    status = c_tutti_work_source_rank(self%handle, found, error)
-    rank = found
-    call finish(status, error, ierr, errmsg)
-  end subroutine
+  wrap tutti_work_source_rank(self, rank = -1) as source_rank
 
   !> Has a bind(C) procedure called once the operation is done, on a thread of the library, never
   !> inside this call. `user` is passed to it as it is, and to `release_user` behind it.
@@ -100,11 +54,8 @@ contains
     procedure(tutti_work_callback) :: callback
     type(c_ptr), optional, intent(in) :: user
     procedure(tutti_release_function), optional :: release_user
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     type(c_funptr) :: release
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     release = c_null_funptr
     if (present(release_user)) release = c_funloc(release_user)
@@ -114,35 +65,13 @@ contains
 
   !> Waits until the operation is done, as `wait` does; with a stream of a device, makes that stream
   !> wait instead.
-  subroutine synchronize(self, stream, ierr, errmsg)
-    class(tutti_work), intent(in) :: self
-    type(c_ptr), optional, intent(in) :: stream
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    status = c_tutti_work_synchronize(self%handle, or_null(stream), error)
-    call finish(status, error, ierr, errmsg)
-  end subroutine
+  wrap tutti_work_synchronize(self, [stream]) as synchronize
 
   !> Cancels a receive that has not begun, which then ends with TUTTI_ERR_ABORTED. `cancelled` is
   !> false if it has begun or is done.
-  subroutine cancel(self, cancelled, ierr, errmsg)
-    class(tutti_work), intent(in) :: self
-    logical, intent(out) :: cancelled
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status, flag
+  wrap tutti_work_cancel(self, logical cancelled) as cancel
 
-    flag = 0
-    status = c_tutti_work_cancel(self%handle, flag, error)
-    cancelled = flag /= 0
-    call finish(status, error, ierr, errmsg)
-  end subroutine
-
-  !> What kind of operation it is, for instance "all_reduce"; empty for an invalid handle.
+  !> The kind of the operation, for instance "all_reduce"; empty for an invalid handle.
   function op_type(self) result(name)
     class(tutti_work), intent(in) :: self
     character(text_length(c_tutti_work_get_op_type(self%handle))) :: name
@@ -150,32 +79,10 @@ contains
   end function
 
   !> Which collective of its group it is, from 1 on; 0 for messages.
-  subroutine sequence_number(self, sequence, ierr, errmsg)
-    class(tutti_work), intent(in) :: self
-    integer(int64), intent(out) :: sequence
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    sequence = 0
-    status = c_tutti_work_get_sequence_number(self%handle, sequence, error)
-    call finish(status, error, ierr, errmsg)
-  end subroutine
+  wrap tutti_work_get_sequence_number(self, int64 sequence) as sequence_number
 
   !> How long the operation took, in milliseconds; -1 while it is running.
-  subroutine duration(self, ms, ierr, errmsg)
-    class(tutti_work), intent(in) :: self
-    real(real64), intent(out) :: ms
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
-
-    ms = -1
-    status = c_tutti_work_get_duration(self%handle, ms, error)
-    call finish(status, error, ierr, errmsg)
-  end subroutine
+  wrap tutti_work_get_duration(self, ms = -1) as duration
 
   !> Gives a work back, or each of several. An unfinished operation goes on: its buffers must stay
   !> until `on_done` of its options is called, or its group is destroyed. What was released, or never
@@ -191,10 +98,7 @@ contains
   subroutine tutti_wait_all(works, timeout_ms, ierr, errmsg)
     type(tutti_work), intent(in) :: works(:)
     integer, optional, intent(in) :: timeout_ms
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
+    include "error.inc"
 
     status = c_tutti_work_wait_all(works%handle, size(works, kind=c_int64_t), &
                                    milliseconds(timeout_ms), error)
@@ -207,11 +111,8 @@ contains
     type(tutti_work), intent(in) :: works(:)
     integer, intent(out) :: index
     integer, optional, intent(in) :: timeout_ms
-    integer, optional, intent(out) :: ierr
-    character(*), optional, intent(inout) :: errmsg
+    include "error.inc"
     integer(c_int64_t) :: found
-    type(tutti_error) :: error
-    integer(c_int32_t) :: status
 
     found = 0
     status = c_tutti_work_wait_any(works%handle, size(works, kind=c_int64_t), &

@@ -13,7 +13,7 @@ contains
     error stop 1
   end subroutine
 
-  !> What this rank tells of itself.
+  !> The value that this rank sends of itself.
   function introduction(rank) result(map)
     integer, intent(in) :: rank
     type(tutti_object) :: map

@@ -9,9 +9,6 @@ import (
 // Barrier returns when every rank of the group has called it.
 func (g *Group) Barrier(ctx context.Context) error { return g.barrier().run(ctx) }
 
-// BarrierAsync starts what [Group.Barrier] does.
-func (g *Group) BarrierAsync(ctx context.Context) (*Work, error) { return g.barrier().async(ctx) }
-
 func (g *Group) barrier() *call {
 	c := newCall(g)
 	c.start = func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32 {

@@ -1,6 +1,6 @@
 //go:build ignore
 
-// What calls cost in Go: one raw call, and all_reduces of 8 bytes and 1 MiB.
+// The price of calls in Go: one raw call, and all_reduces of 8 bytes and 1 MiB.
 //
 //	tuttirun --nproc-per-node 2 go_bench
 //

@@ -17,12 +17,6 @@ func BroadcastBytes(ctx context.Context, g *Group, data *[]byte, src int,
 	return broadcastBytes(g, data, src, options).run(ctx)
 }
 
-// BroadcastBytesAsync starts what [BroadcastBytes] does.
-func BroadcastBytesAsync(ctx context.Context, g *Group, data *[]byte, src int,
-	options *ObjectOptions) (*Work, error) {
-	return broadcastBytes(g, data, src, options).async(ctx)
-}
-
 func broadcastBytes(g *Group, data *[]byte, src int, options *ObjectOptions) *call {
 	c := newCall(g)
 	var from unsafe.Pointer
@@ -50,12 +44,6 @@ func AllGatherBytes(ctx context.Context, g *Group, outputs [][]byte, data []byte
 	return allGatherBytes(g, outputs, data, options).run(ctx)
 }
 
-// AllGatherBytesAsync starts what [AllGatherBytes] does.
-func AllGatherBytesAsync(ctx context.Context, g *Group, outputs [][]byte, data []byte,
-	options *ObjectOptions) (*Work, error) {
-	return allGatherBytes(g, outputs, data, options).async(ctx)
-}
-
 func allGatherBytes(g *Group, outputs [][]byte, data []byte, options *ObjectOptions) *call {
 	c := newCall(g)
 	c.oneOfEach("outputs", len(outputs), true)
@@ -73,12 +61,6 @@ func GatherBytes(ctx context.Context, g *Group, outputs [][]byte, data []byte, d
 	return gatherBytes(g, outputs, data, dst, options).run(ctx)
 }
 
-// GatherBytesAsync starts what [GatherBytes] does.
-func GatherBytesAsync(ctx context.Context, g *Group, outputs [][]byte, data []byte, dst int,
-	options *ObjectOptions) (*Work, error) {
-	return gatherBytes(g, outputs, data, dst, options).async(ctx)
-}
-
 func gatherBytes(g *Group, outputs [][]byte, data []byte, dst int, options *ObjectOptions) *call {
 	c := newCall(g)
 	c.oneOfEach("outputs", len(outputs), g.Rank() == dst)
@@ -94,12 +76,6 @@ func gatherBytes(g *Group, outputs [][]byte, data []byte, dst int, options *Obje
 func ScatterBytes(ctx context.Context, g *Group, output *[]byte, inputs [][]byte, src int,
 	options *ObjectOptions) error {
 	return scatterBytes(g, output, inputs, src, options).run(ctx)
-}
-
-// ScatterBytesAsync starts what [ScatterBytes] does.
-func ScatterBytesAsync(ctx context.Context, g *Group, output *[]byte, inputs [][]byte, src int,
-	options *ObjectOptions) (*Work, error) {
-	return scatterBytes(g, output, inputs, src, options).async(ctx)
 }
 
 func scatterBytes(g *Group, output *[]byte, inputs [][]byte, src int,
@@ -129,11 +105,6 @@ func SendBytes(ctx context.Context, g *Group, data []byte, dst, tag int) error {
 	return sendBytes(g, data, dst, tag).run(ctx)
 }
 
-// SendBytesAsync starts what [SendBytes] does.
-func SendBytesAsync(ctx context.Context, g *Group, data []byte, dst, tag int) (*Work, error) {
-	return sendBytes(g, data, dst, tag).async(ctx)
-}
-
 func sendBytes(g *Group, data []byte, dst, tag int) *call {
 	c := newCall(g)
 	from := c.giveBytes(data)
@@ -148,16 +119,7 @@ func sendBytes(g *Group, data []byte, dst, tag int) *call {
 // rank they came from.
 func RecvBytes(ctx context.Context, g *Group, output *[]byte, src, tag int,
 	options *ObjectOptions) (int, error) {
-	c, from := recvBytes(g, output, src, tag, options), -1
-	c.deliverAlso(func() error { return c.receivedFrom(&from) })
-	err := c.run(ctx)
-	return from, err
-}
-
-// RecvBytesAsync starts what [RecvBytes] does; [Work.SourceRank] tells the sender.
-func RecvBytesAsync(ctx context.Context, g *Group, output *[]byte, src, tag int,
-	options *ObjectOptions) (*Work, error) {
-	return recvBytes(g, output, src, tag, options).async(ctx)
+	return recvBytes(g, output, src, tag, options).runRecv(ctx)
 }
 
 func recvBytes(g *Group, output *[]byte, src, tag int, options *ObjectOptions) *call {

@@ -33,7 +33,7 @@ type call struct {
 	inPlace  bool  // on one buffer, which C calls input and output
 	owed     bool  // starts whatever the context says, as the other ranks count on it
 	start    func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32
-	// What to do once the operation has succeeded.
+	// Called once the operation has succeeded.
 	deliver func() error
 	also    func() // what else is let go of with its buffers
 }

@@ -82,11 +82,6 @@ func (g *Group) CoalescingBegin() (*Group, error) {
 // done: the other ranks count on them. It closes that Group.
 func (g *Group) CoalescingEnd(ctx context.Context) error { return g.coalescingEnd().run(ctx) }
 
-// CoalescingEndAsync starts the calls collected on a Group of CoalescingBegin, and closes it.
-func (g *Group) CoalescingEndAsync(ctx context.Context) (*Work, error) {
-	return g.coalescingEnd().async(ctx)
-}
-
 func (g *Group) coalescingEnd() *call {
 	c := newCall(nil)
 	c.owed = true

@@ -5,9 +5,10 @@ import (
 )
 
 // Every rank of a group calls its collectives in the same order. A call returns when its result is
-// there; the one whose name ends in Async starts the operation and returns a [Work], and until that
-// is done its slices must not be written, nor the results read. The slices are not copied. Outputs
-// share no memory with each other or with inputs, except where a call says that it works in place.
+// there; the one whose name ends in Async (async.go, which bindings/generator/twins.py writes) starts
+// the operation and returns a [Work], and until that is done its slices must not be written, nor the
+// results read. The slices are not copied. Outputs share no memory with each other or with inputs,
+// except where a call says that it works in place.
 //
 // The deadline of the context is the operation's timeout (without one it is the group's), and a
 // context that is done starts nothing. A context that is cancelled while a call waits ends the
@@ -20,32 +21,15 @@ func Broadcast[T Element](ctx context.Context, g *Group, buffer []T, src int) er
 	return broadcast(g, buffer, src).run(ctx)
 }
 
-// BroadcastAsync starts what [Broadcast] does.
-func BroadcastAsync[T Element](ctx context.Context, g *Group, buffer []T, src int) (*Work, error) {
-	return broadcast(g, buffer, src).async(ctx)
-}
-
 // AllReduce reduces all ranks' buffers, element by element; every rank receives the result in its
 // buffer, with the same bits on all.
 func AllReduce[T Element](ctx context.Context, g *Group, buffer []T, op ReduceOp) error {
 	return allReduce(g, buffer, op).run(ctx)
 }
 
-// AllReduceAsync starts what [AllReduce] does.
-func AllReduceAsync[T Element](ctx context.Context, g *Group, buffer []T, op ReduceOp,
-) (*Work, error) {
-	return allReduce(g, buffer, op).async(ctx)
-}
-
 // AllReduceInto is [AllReduce] from one slice into another.
 func AllReduceInto[T Element](ctx context.Context, g *Group, output, input []T, op ReduceOp) error {
 	return allReduceInto(g, output, input, op).run(ctx)
-}
-
-// AllReduceIntoAsync starts what [AllReduceInto] does.
-func AllReduceIntoAsync[T Element](ctx context.Context, g *Group, output, input []T, op ReduceOp,
-) (*Work, error) {
-	return allReduceInto(g, output, input, op).async(ctx)
 }
 
 // AllReduceAddends adds all slices that the ranks contribute, each as many as it has, also none,
@@ -57,23 +41,10 @@ func AllReduceAddends[T Element](
 	return allReduceAddends(g, output, inputs, op).run(ctx)
 }
 
-// AllReduceAddendsAsync starts what [AllReduceAddends] does.
-func AllReduceAddendsAsync[T Element](
-	ctx context.Context, g *Group, output []T, inputs [][]T, op ReduceOp,
-) (*Work, error) {
-	return allReduceAddends(g, output, inputs, op).async(ctx)
-}
-
 // Reduce reduces all ranks' buffers, element by element; rank dst alone receives the result in its
 // buffer, the others' stay as they are.
 func Reduce[T Element](ctx context.Context, g *Group, buffer []T, op ReduceOp, dst int) error {
 	return reduce(g, buffer, op, dst).run(ctx)
-}
-
-// ReduceAsync starts what [Reduce] does.
-func ReduceAsync[T Element](ctx context.Context, g *Group, buffer []T, op ReduceOp, dst int,
-) (*Work, error) {
-	return reduce(g, buffer, op, dst).async(ctx)
 }
 
 // ReduceInto is [Reduce] from one slice into another; on other ranks than dst output is nil.
@@ -82,23 +53,10 @@ func ReduceInto[T Element](ctx context.Context, g *Group, output, input []T, op 
 	return reduceInto(g, output, input, op, dst).run(ctx)
 }
 
-// ReduceIntoAsync starts what [ReduceInto] does.
-func ReduceIntoAsync[T Element](
-	ctx context.Context, g *Group, output, input []T, op ReduceOp, dst int,
-) (*Work, error) {
-	return reduceInto(g, output, input, op, dst).async(ctx)
-}
-
 // AllGather gives every rank's input to every rank: outputs has a slice for each rank, of what
 // lengths the inputs are, the same on every rank. A nil input is taken from the rank's own output.
 func AllGather[T Element](ctx context.Context, g *Group, outputs [][]T, input []T) error {
 	return allGather(g, outputs, input).run(ctx)
-}
-
-// AllGatherAsync starts what [AllGather] does.
-func AllGatherAsync[T Element](ctx context.Context, g *Group, outputs [][]T, input []T,
-) (*Work, error) {
-	return allGather(g, outputs, input).async(ctx)
 }
 
 // AllGatherIntoTensor gives every rank's input to every rank, one after the other in one slice. A
@@ -107,34 +65,16 @@ func AllGatherIntoTensor[T Element](ctx context.Context, g *Group, output, input
 	return allGatherIntoTensor(g, output, input).run(ctx)
 }
 
-// AllGatherIntoTensorAsync starts what [AllGatherIntoTensor] does.
-func AllGatherIntoTensorAsync[T Element](ctx context.Context, g *Group, output, input []T,
-) (*Work, error) {
-	return allGatherIntoTensor(g, output, input).async(ctx)
-}
-
 // Gather gives every rank's input to rank dst; elsewhere outputs is nil. All have one length. A nil
 // input on dst is taken from its own output.
 func Gather[T Element](ctx context.Context, g *Group, outputs [][]T, input []T, dst int) error {
 	return gather(g, outputs, input, dst).run(ctx)
 }
 
-// GatherAsync starts what [Gather] does.
-func GatherAsync[T Element](ctx context.Context, g *Group, outputs [][]T, input []T, dst int,
-) (*Work, error) {
-	return gather(g, outputs, input, dst).async(ctx)
-}
-
 // Scatter gives every rank its slice of those that rank src has; elsewhere inputs is nil. All have
 // one length. With a nil output on src its piece stays where it is.
 func Scatter[T Element](ctx context.Context, g *Group, output []T, inputs [][]T, src int) error {
 	return scatter(g, output, inputs, src).run(ctx)
-}
-
-// ScatterAsync starts what [Scatter] does.
-func ScatterAsync[T Element](ctx context.Context, g *Group, output []T, inputs [][]T, src int,
-) (*Work, error) {
-	return scatter(g, output, inputs, src).async(ctx)
 }
 
 // ReduceScatter reduces the ranks' lists, slice by slice; each rank receives the result of the
@@ -144,35 +84,16 @@ func ReduceScatter[T Element](ctx context.Context, g *Group, output []T, inputs 
 	return reduceScatter(g, output, inputs, op).run(ctx)
 }
 
-// ReduceScatterAsync starts what [ReduceScatter] does.
-func ReduceScatterAsync[T Element](
-	ctx context.Context, g *Group, output []T, inputs [][]T, op ReduceOp,
-) (*Work, error) {
-	return reduceScatter(g, output, inputs, op).async(ctx)
-}
-
 // ReduceScatterTensor reduces all ranks' inputs and leaves to each rank its part of the result.
 func ReduceScatterTensor[T Element](ctx context.Context, g *Group, output, input []T, op ReduceOp,
 ) error {
 	return reduceScatterTensor(g, output, input, op).run(ctx)
 }
 
-// ReduceScatterTensorAsync starts what [ReduceScatterTensor] does.
-func ReduceScatterTensorAsync[T Element](
-	ctx context.Context, g *Group, output, input []T, op ReduceOp,
-) (*Work, error) {
-	return reduceScatterTensor(g, output, input, op).async(ctx)
-}
-
 // AllToAll gives inputs[r] of every rank to rank r, in whose outputs it has the giver's place. The
 // slices may differ in length. With nil inputs the outputs are also the inputs.
 func AllToAll[T Element](ctx context.Context, g *Group, outputs, inputs [][]T) error {
 	return allToAll(g, outputs, inputs).run(ctx)
-}
-
-// AllToAllAsync starts what [AllToAll] does.
-func AllToAllAsync[T Element](ctx context.Context, g *Group, outputs, inputs [][]T) (*Work, error) {
-	return allToAll(g, outputs, inputs).async(ctx)
 }
 
 // AllToAllSingle gives every rank a piece of input and receives the pieces in output, in rank
@@ -182,11 +103,4 @@ func AllToAllSingle[T Element](
 	ctx context.Context, g *Group, output, input []T, outputSplits, inputSplits []int,
 ) error {
 	return allToAllSingle(g, output, input, outputSplits, inputSplits).run(ctx)
-}
-
-// AllToAllSingleAsync starts what [AllToAllSingle] does.
-func AllToAllSingleAsync[T Element](
-	ctx context.Context, g *Group, output, input []T, outputSplits, inputSplits []int,
-) (*Work, error) {
-	return allToAllSingle(g, output, input, outputSplits, inputSplits).async(ctx)
 }

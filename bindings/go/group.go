@@ -50,7 +50,7 @@ func (g *Group) handle() raw.Tutti_group {
 
 // GroupOptions are the options of a group; zero is every field's default, and so is a nil pointer.
 type GroupOptions struct {
-	// Of making the group, and the default of its operations; 0: 30 minutes.
+	// For making the group, and the default of its operations; 0: 30 minutes.
 	Timeout time.Duration
 	// The group's name in errors; "": "world" for the default group, "unnamed" for others.
 	Description string

@@ -17,12 +17,6 @@ func BroadcastObjectList(ctx context.Context, g *Group, list []any, src int,
 	return broadcastObjectList(g, list, src, options).run(ctx)
 }
 
-// BroadcastObjectListAsync starts what [BroadcastObjectList] does.
-func BroadcastObjectListAsync(ctx context.Context, g *Group, list []any, src int,
-	options *ObjectOptions) (*Work, error) {
-	return broadcastObjectList(g, list, src, options).async(ctx)
-}
-
 func broadcastObjectList(g *Group, list []any, src int, options *ObjectOptions) *call {
 	c := newCall(g)
 	var objects *raw.Tutti_object
@@ -46,12 +40,6 @@ func AllGatherObject(ctx context.Context, g *Group, values []any, value any,
 	return allGatherObject(g, values, value, options).run(ctx)
 }
 
-// AllGatherObjectAsync starts what [AllGatherObject] does.
-func AllGatherObjectAsync(ctx context.Context, g *Group, values []any, value any,
-	options *ObjectOptions) (*Work, error) {
-	return allGatherObject(g, values, value, options).async(ctx)
-}
-
 func allGatherObject(g *Group, values []any, value any, options *ObjectOptions) *call {
 	c := newCall(g)
 	c.oneOfEach("values", len(values), true)
@@ -70,12 +58,6 @@ func GatherObject(ctx context.Context, g *Group, values []any, value any, dst in
 	return gatherObject(g, values, value, dst, options).run(ctx)
 }
 
-// GatherObjectAsync starts what [GatherObject] does.
-func GatherObjectAsync(ctx context.Context, g *Group, values []any, value any, dst int,
-	options *ObjectOptions) (*Work, error) {
-	return gatherObject(g, values, value, dst, options).async(ctx)
-}
-
 func gatherObject(g *Group, values []any, value any, dst int, options *ObjectOptions) *call {
 	c := newCall(g)
 	c.oneOfEach("values", len(values), g.Rank() == dst)
@@ -92,12 +74,6 @@ func gatherObject(g *Group, values []any, value any, dst int, options *ObjectOpt
 func ScatterObjectList(ctx context.Context, g *Group, value *any, values []any, src int,
 	options *ObjectOptions) error {
 	return scatterObjectList(g, value, values, src, options).run(ctx)
-}
-
-// ScatterObjectListAsync starts what [ScatterObjectList] does.
-func ScatterObjectListAsync(ctx context.Context, g *Group, value *any, values []any, src int,
-	options *ObjectOptions) (*Work, error) {
-	return scatterObjectList(g, value, values, src, options).async(ctx)
 }
 
 func scatterObjectList(g *Group, value *any, values []any, src int, options *ObjectOptions) *call {
@@ -119,12 +95,6 @@ func SendObjectList(ctx context.Context, g *Group, list []any, dst, tag int,
 	return sendObjectList(g, list, dst, tag, options).run(ctx)
 }
 
-// SendObjectListAsync starts what [SendObjectList] does.
-func SendObjectListAsync(ctx context.Context, g *Group, list []any, dst, tag int,
-	options *ObjectOptions) (*Work, error) {
-	return sendObjectList(g, list, dst, tag, options).async(ctx)
-}
-
 func sendObjectList(g *Group, list []any, dst, tag int, options *ObjectOptions) *call {
 	c := newCall(g)
 	objects, limits := c.give(list), options.forC()
@@ -139,16 +109,7 @@ func sendObjectList(g *Group, list []any, dst, tag int, options *ObjectOptions) 
 // the rank they came from.
 func RecvObjectList(ctx context.Context, g *Group, list []any, src, tag int,
 	options *ObjectOptions) (int, error) {
-	c, from := recvObjectList(g, list, src, tag, options), -1
-	c.deliverAlso(func() error { return c.receivedFrom(&from) })
-	err := c.run(ctx)
-	return from, err
-}
-
-// RecvObjectListAsync starts what [RecvObjectList] does; [Work.SourceRank] tells the sender.
-func RecvObjectListAsync(ctx context.Context, g *Group, list []any, src, tag int,
-	options *ObjectOptions) (*Work, error) {
-	return recvObjectList(g, list, src, tag, options).async(ctx)
+	return recvObjectList(g, list, src, tag, options).runRecv(ctx)
 }
 
 func recvObjectList(g *Group, list []any, src, tag int, options *ObjectOptions) *call {

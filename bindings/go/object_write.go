@@ -23,7 +23,7 @@ type builder struct {
 
 const (
 	itemsAtOnce = 512
-	// What contains itself would be endless; C's own limit is of messages.
+	// A value that contains itself would be endless; C's own limit is of messages.
 	deepest = 10000
 )
 

@@ -20,11 +20,6 @@ func Send[T Element](ctx context.Context, g *Group, buffer []T, dst, tag int) er
 	return send(g, buffer, dst, tag).run(ctx)
 }
 
-// Isend starts what [Send] does.
-func Isend[T Element](ctx context.Context, g *Group, buffer []T, dst, tag int) (*Work, error) {
-	return send(g, buffer, dst, tag).async(ctx)
-}
-
 func send[T Element](g *Group, buffer []T, dst, tag int) *call {
 	c := newCall(g)
 	data := view(c, &c.frame.first, buffer)
@@ -40,16 +35,7 @@ func send[T Element](g *Group, buffer []T, dst, tag int) *call {
 // begun to come: it ends with [ErrAborted] and the context's error, and a message that comes later
 // goes to the next receive.
 func Recv[T Element](ctx context.Context, g *Group, buffer []T, src, tag int) (int, error) {
-	c, from := recv(g, buffer, src, tag), -1
-	c.deliver = func() error { return c.receivedFrom(&from) }
-	err := c.run(ctx)
-	return from, err
-}
-
-// Irecv starts what [Recv] does; [Work.SourceRank] tells the sender. The context counts until the
-// work is done or closed.
-func Irecv[T Element](ctx context.Context, g *Group, buffer []T, src, tag int) (*Work, error) {
-	return recv(g, buffer, src, tag).async(ctx)
+	return recv(g, buffer, src, tag).runRecv(ctx)
 }
 
 func recv[T Element](g *Group, buffer []T, src, tag int) *call {
@@ -61,6 +47,14 @@ func recv[T Element](g *Group, buffer []T, src, tag int) *call {
 			c.sender(work), work, &c.frame.err)
 	}
 	return c
+}
+
+// runRecv runs a receive, and returns the rank it received from.
+func (c *call) runRecv(ctx context.Context) (int, error) {
+	from := -1
+	c.deliverAlso(func() error { return c.receivedFrom(&from) })
+	err := c.run(ctx)
+	return from, err
 }
 
 // sender is where C tells whom a receive received from: a work tells by itself.

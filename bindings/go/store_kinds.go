@@ -17,7 +17,7 @@ func HashStore() (*Store, error) { return makeStore(raw.Tutti_hash_store_create)
 // StoreOptions are the options of [FileStore], [OpenStore] and [Store.Clone]; zero is every field's default, and
 // so is a nil pointer.
 type StoreOptions struct {
-	// Of making the store, and of its calls; 0: 300 seconds, of a clone that of its store.
+	// For making the store, and for its calls; 0: 300 seconds, of a clone that of its store.
 	Timeout time.Duration
 }
 

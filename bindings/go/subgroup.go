@@ -11,7 +11,7 @@ import (
 // Reproducibility is whether a group that is made from another one sums exactly.
 type Reproducibility uint32
 
-// What a group that is made from another one may be.
+// Options of a group that is made from another one.
 const (
 	AsParent        = Reproducibility(raw.TUTTI_AS_PARENT)
 	Reproducible    = Reproducibility(raw.TUTTI_REPRODUCIBLE)

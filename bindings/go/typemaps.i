@@ -67,7 +67,7 @@ GO_POINTER(const char**, *uintptr)
 GO_POINTER(const void**, *uintptr)
 GO_POINTER(void**, *uintptr)
 GO_POINTER(const int64_t**, *uintptr)
-// What C hands to a callback as it is: the number of a cgo.Handle.
+// C hands this to a callback as it is: the number of a cgo.Handle.
 %typemap(gotype) void* user "uintptr"
 %typemap(imtype) void* user "uintptr"
 %typemap(goin) void* user "$result = $input"

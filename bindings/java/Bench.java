@@ -7,9 +7,9 @@ import tutti.Tutti;
 import tutti.raw.Raw;
 import tutti.raw.RawConstants;
 
-/** What Java's calls cost: nanoseconds of a raw call of tutti_get_rank, microseconds of all_reduce
- *  of 8 bytes and of 1 MiB of float64 in direct memory. Rank 0 prints them in one line. Needs the
- *  raw layer, which the module does not export, so it runs from the class path. */
+/** The price of Java's calls: nanoseconds of a raw call of tutti_get_rank, microseconds of
+ *  all_reduce of 8 bytes and of 1 MiB of float64 in direct memory. Rank 0 prints them in one line.
+ *  Needs the raw layer, which the module does not export, so it runs from the class path. */
 public final class Bench {
     private static final int CALLS = 2_000_000;
 

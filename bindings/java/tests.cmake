@@ -77,13 +77,11 @@ tutti_on_devices(java "${Java_JAVA_EXECUTABLE}" -ea -cp "${class_path}" org.juni
 # The raw layer is what the headers are.
 java_test(raw_layer 60 "${TUTTI_PYTHON}" -B
           "${CMAKE_CURRENT_SOURCE_DIR}/src/test/python/raw_layer.py" "${raw}/tutti/raw"
-          "${TUTTI_TREE}" "${PROJECT_SOURCE_DIR}/include"
-          "${CMAKE_CURRENT_SOURCE_DIR}/src/main/java/tutti"
-          "${TUTTI_GENERATOR}")
+          "${TUTTI_TREE}" "${PROJECT_SOURCE_DIR}/include" "${TUTTI_GENERATOR}")
+tutti_coverage(java "${raw}/tutti/raw/Raw.java" "${CMAKE_CURRENT_SOURCE_DIR}/src/main/java/tutti")
 
 java_test(readme 120 "${TUTTI_PYTHON}" -B
-          "${CMAKE_CURRENT_SOURCE_DIR}/src/test/python/readme.py"
-          "${CMAKE_CURRENT_SOURCE_DIR}/README.md"
+          "${TUTTI_GENERATOR}/readme.py" java "${CMAKE_CURRENT_SOURCE_DIR}/README.md"
           "${PROJECT_SOURCE_DIR}/examples/java/AllReduce.java"
           "${Java_JAVAC_EXECUTABLE}" "${jar}")
 

@@ -59,7 +59,7 @@ typedef unsigned long size_t;
 
 %include "java/layout.i"
 
-// Whoever touches the raw layer has the library loaded.
+// Touching the raw layer loads the library.
 %pragma(java) jniclasscode=%{
   static {
     Library.load();

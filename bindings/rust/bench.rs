@@ -1,4 +1,4 @@
-//! What a call costs from Rust: rank 0 prints
+//! The price of a call from Rust: rank 0 prints
 //!     rust,ns of tutti_get_rank,µs of an all_reduce of 8 bytes,µs of one of 1 MiB
 //! Started with 2 ranks; `--short` is for seeing that it works.
 use std::time::Instant;

@@ -1,4 +1,4 @@
-# What ctest runs of the Rust binding: cargo's own tests, its documentation, what must not compile,
+# The tests of the Rust binding: cargo's own tests, its documentation, what must not compile,
 # the raw layer against the headers, and programs of several ranks.
 add_custom_target(
   rust_tests ALL
@@ -7,13 +7,11 @@ add_custom_target(
   COMMENT "Rust: the tests")
 add_dependencies(rust_tests rust_programs)
 
-add_test(NAME rust_raw_layer
-         COMMAND "${TUTTI_PYTHON}" -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/raw_layer.py"
-                 "${PROJECT_SOURCE_DIR}/include" "${crate}/src")
+tutti_coverage(rust "${crate}/src/raw.rs" "${crate}/src")
 add_test(NAME rust_cargo_test
          COMMAND ${cargo} test --jobs 2 --manifest-path "${crate}/Cargo.toml")
 tutti_on_devices(rust ${cargo} test --test devices --manifest-path "${crate}/Cargo.toml")
-set_tests_properties(rust_raw_layer rust_cargo_test PROPERTIES TIMEOUT 600 LABELS bindings)
+set_tests_properties(rust_cargo_test PROPERTIES TIMEOUT 600 LABELS bindings)
 set_tests_properties(rust_cargo_test rust_on_devices PROPERTIES RESOURCE_LOCK cargo)
 if(TUTTI_LONG_TESTS)
   add_test(NAME rust_doc

@@ -14,7 +14,7 @@ fn expect<T: PartialEq + Debug>(what: &str, got: T, wanted: T) -> Checked {
     Err(format!("{what}: got {got:?} instead of {wanted:?}").into())
 }
 
-/// What a rank says of itself.
+/// The value that a rank sends of itself.
 fn card(language: &str, rank: usize) -> Result<Value, tutti::Error> {
     let numbers: Vec<i32> = (0..6).map(|number| number + rank as i32).collect();
     let mut card = Map::new();

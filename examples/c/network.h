@@ -15,7 +15,7 @@ enum {
 /* Random weights, small enough that no unit starts saturated. */
 void network_initialise(double* weights, unsigned long long* state);
 
-/* What the backward pass needs of an image. */
+/* The values of an image that the backward pass needs. */
 typedef struct {
     double hidden[NETWORK_HIDDEN];
     double score_gradient[DIGITS_CLASSES];

@@ -59,7 +59,7 @@ int main(void) {
     tutti_work* work = NULL;
     ok(tutti_all_reduce(TUTTI_GROUP_WORLD, NULL, &buffer, TUTTI_SUM, &options, &work, &error));
 
-    /* What comes next on this stream finds the sums. Without this line it might copy what was
+    /* The next call on this stream finds the sums. Without this line it might copy what was
      * there before. */
     ok(tutti_work_synchronize(work, consumer, &error));
     cuda_ok(cuMemcpyAsync(kept, output, COUNT * sizeof(int32_t), consumer));

@@ -121,7 +121,7 @@ impl From<io::Error> for Fault {
     }
 }
 
-/// What a function of a table returns; no panic leaves it.
+/// The result of a function of a table; no panic leaves it.
 unsafe fn answer(error: Why, body: impl FnOnce() -> Result<(), Fault>) -> Status {
     let fault = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => return OK,

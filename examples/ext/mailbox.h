@@ -36,7 +36,7 @@ typedef struct mailbox {
     counter* counters; /* of test() alone */
 } mailbox;
 
-/* What this rank brings to a call: writes it at `out`, unless that is NULL; returns the bytes. */
+/* This rank's part of a call: writes it at `out`, unless that is NULL; returns the bytes. */
 size_t pack(const mailbox* me, const tutti_backend_call* call, char* out);
 const char* fingerprint_of(const char* part);
 /* Makes the outputs of what all ranks bring. */

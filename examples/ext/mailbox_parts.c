@@ -1,4 +1,4 @@
-/* What ranks tell each other of a collective, and what they make of it; see mailbox.h. Touches the
+/* The parts of a collective that ranks tell each other, and its results; see mailbox.h. Touches the
  * memory of the call and nothing else. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -100,7 +100,7 @@ contains
     close (unit)
   end subroutine
 
-  !> What the hidden units say to images, with a 1 below, and the scores.
+  !> The outputs of the hidden units for images, with a 1 below, and the scores.
   subroutine forward(these, units, scores)
     integer, intent(in) :: these(:)
     real(real64), intent(out) :: units(hidden + 1, size(these)), scores(classes, size(these))

@@ -31,7 +31,7 @@ public final class TrainDigits {
     /** An image, its pixels from 0 to 1, and the digit that it shows. */
     private record Digit(double[] pixels, int label) {}
 
-    /** What the backward pass needs of an image. */
+    /** The values of an image that the backward pass needs. */
     private record Activations(double[] hidden, double[] scoreGradient, double loss) {}
 
     /** Weights and bias of each unit of both layers, row after row, the bias last. */

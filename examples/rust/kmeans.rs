@@ -15,7 +15,7 @@ const MOST_STEPS: usize = 100;
 /// The centres, one after the other.
 type Centres = [f64; CLUSTERS * PIXELS];
 
-/// What a step adds up: the pixels of each cluster's images, how many these are, and how many
+/// The sums of a step: the pixels of each cluster's images, how many these are, and how many
 /// images have moved to another cluster.
 struct Sums {
     pixels: Centres,

@@ -4,7 +4,7 @@ use crate::images::{Image, PIXELS};
 pub const CLASSES: usize = 10;
 const HIDDEN: usize = 64;
 
-/// Of each layer: weights and bias of each unit, row after row, the bias last.
+/// For each layer: weights and bias of each unit, row after row, the bias last.
 pub const WEIGHTS: [usize; 2] = [HIDDEN * (PIXELS + 1), CLASSES * (HIDDEN + 1)];
 
 /// A generator of random numbers, the same on every machine: splitmix64, by Sebastiano Vigna.
@@ -30,7 +30,7 @@ pub struct Network {
     pub layers: [Vec<f64>; 2],
 }
 
-/// What the backward pass needs of an image.
+/// The values of an image that the backward pass needs.
 pub struct Activations {
     hidden: [f64; HIDDEN],
     score_gradient: [f64; CLASSES],

@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let size: usize = variable("WORLD_SIZE")?.parse()?;
     let store = open_store()?.prefix("rendezvous")?;
 
-    // Who comes first is rank 0: each takes the next number.
+    // The first to come is rank 0: each takes the next number.
     let rank = store.add("tickets", 1)? as usize - 1;
     store.set(&format!("process/{rank}"), std::process::id().to_string())?;
 

@@ -62,7 +62,7 @@ fn main() -> Result<(), Error> {
         fill(output.as_ptr() as u64, world.rank() as c_uint + 1, COUNT, producer);
         let work = world.with_stream(producer).start().all_reduce(output, ReduceOp::SUM)?;
 
-        // What comes next on this stream finds the sums.
+        // The next call on this stream finds the sums.
         work.synchronize(consumer)?;
         let copy = cuda.find::<CopyAsync>("cuMemcpyAsync");
         copy(result.as_ptr() as u64, output.as_ptr() as u64, BYTES, consumer);

@@ -48,7 +48,7 @@ static void add_values(tutti_object* card) {
     must(tutti_object_end(card, &error), "values");
 }
 
-/* What a rank says of itself. */
+/* The value that a rank sends of itself. */
 static tutti_object* card_of(const char* language, size_t length, int of_rank) {
     static const unsigned char bytes[] = {0, 1, 0xff};
     const int64_t shape[] = {2, 3};

@@ -1,4 +1,4 @@
-# What every target of tutti is compiled with: the interface target tutti_compiler_options.
+# The compiler's options for every target of tutti: the interface target tutti_compiler_options.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)

@@ -1,6 +1,6 @@
-/* What tutti-bench measures, and how. Shared with the program that does the same over MPI, so that
- * both call, count and check alike; knows no library. A cell is one number of the table: an
- * operation at a size, among so many ranks. */
+/* The cells that tutti-bench measures, and how. Shared with the program that does the same over
+ * MPI, so that both call, count and check alike; knows no library. A cell is one number of the
+ * table: an operation at a size, among so many ranks. */
 #ifndef TUTTI_BENCH_CELLS_H
 #define TUTTI_BENCH_CELLS_H
 
@@ -30,7 +30,7 @@ typedef enum operation_kind {
     SCATTER_OBJECT_LIST
 } operation_kind;
 
-/* What an operation needs to be told. */
+/* The properties of an operation. */
 typedef enum family { OF_SIZE, WITHOUT_SIZE, ON_STORE, ON_STORE_WITHOUT_SIZE, ON_OBJECTS } family;
 
 typedef struct operation {

@@ -59,8 +59,8 @@ static int64_t input_count(const cell* of, int rank, int ranks) {
     }
 }
 
-/* What is written on a rank: equal parts, each a section of what a rank contributed, or of the sum
- * over all of them. Parts after the first are of the ranks after that one. */
+/* The memory written on a rank: equal parts, each a section of what a rank contributed, or of the
+ * sum over all of them. Parts after the first are of the ranks after that one. */
 enum { OF_ALL = -1 };
 
 typedef struct writing {
@@ -140,7 +140,7 @@ static void put(int element, unsigned char* to, double value) {
         memcpy(to, &value, sizeof value);
 }
 
-/* What the elements from `first` on are, as long as they do not repeat. */
+/* The elements from `first` on, as long as they do not repeat. */
 static void make_period(const cell* of, int source, int64_t first, int ranks,
                         unsigned char* period) {
     const size_t size = element_types[of->element].size;

@@ -15,7 +15,7 @@ tutti_error failure = TUTTI_ERROR_INIT;
 
 enum { RANKS = 3, FLOATS = 2049, BYTES = FLOATS * 4 };
 
-/* What each rank contributes, at most RANKS pieces. */
+/* The contribution of each rank, at most RANKS pieces. */
 static float given[RANKS][FLOATS * RANKS];
 static float result_of_all[FLOATS * RANKS];
 static int own_rank, spoilt, calls, barriers;

@@ -20,7 +20,8 @@ void use_data(int kind);             /* from now on; WHOLE at first */
 /* Whether the sum of all ranks has no error in any order. */
 int sums_are_exact(void);
 double number_of(int element, int rank, int64_t index);
-/* Of so many ranks; `slack` is set to how far one that is rounded at each step may be off. */
+/* The sum over so many ranks; `slack` is set to how far one that is rounded at each step may be
+ * off. */
 double sum_of(int element, int ranks, int64_t index, double* slack);
 
 #endif

@@ -19,7 +19,7 @@ from support.peers import Peers, skip_without_pytorch, tests
 
 shm, gloo = "tutti over shm", "tutti over gloo"
 pytorch, shared, tcp = "PyTorch", "mpi4py", "mpi4py over TCP"
-# Whose time is divided by whose; of PyTorch's, tutti's is to be the shorter.
+# The two times that are divided; of PyTorch's, tutti's is to be the shorter.
 compared = [(shm, shared), (shm, pytorch), (shm, gloo), (gloo, pytorch), (gloo, tcp)]
 on_wire = [gloo, pytorch, tcp]
 operations = ["broadcast", "all_gather", "gather", "scatter"]

@@ -109,7 +109,7 @@ static void measure(bench* run) {
     }
 }
 
-/* Of all parameters but the last one, which would complete the bucket. */
+/* For all parameters but the last one, which would complete the bucket. */
 static double mark_ns(void) {
     static float values[MARKS];
     tutti_buffer* const parameters = (tutti_buffer*)need(calloc(MARKS, sizeof *parameters));

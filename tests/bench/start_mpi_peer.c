@@ -1,4 +1,4 @@
-/* What start_peer.c does, by MPI. */
+/* The same as start_peer.c, by MPI. */
 #include <mpi.h>
 
 int main(int argc, char** argv) {

@@ -13,7 +13,7 @@ from support.peers import Peers, hold_port, skip_without_pytorch
 
 tutti, pytorch = "tutti", "PyTorch"
 
-# What, the command in front of the port, the most that tutti may need of PyTorch's time.
+# The name, the command in front of the port, the most that tutti may need of PyTorch's time.
 latencies = [
     ("set", "time set 8 {n}", 1.05),
     ("get", "time get 8 {n}", 0.6),

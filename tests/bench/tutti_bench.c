@@ -8,7 +8,7 @@
 #include "numbers.h"
 #include "tutti_bench.h"
 
-/* What each process of a job has a copy of. */
+/* Each process of a job has a copy of this. */
 typedef struct job {
     const options* asked;
     int ranks;      /* of --ranks; under a launcher 0 */

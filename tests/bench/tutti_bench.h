@@ -24,7 +24,7 @@ typedef struct options {
     int ways;
     method how;
     const char* csv;
-    /* What against.py does. */
+    /* The comparison by against.py. */
     const char* against;
     const char* plot;
     int rounds, patience, judge, plain;

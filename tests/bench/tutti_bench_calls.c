@@ -5,7 +5,7 @@
 
 tutti_error failure = TUTTI_ERROR_INIT;
 
-/* Of the cell that is measured, so that a call need not make them. */
+/* Arguments of the cell that is measured, so that a call need not make them. */
 static tutti_buffer input, output, bucket[DDP_BUCKETS], part[MOST_RANKS];
 static size_t part_count;
 static int32_t rank;
@@ -52,7 +52,7 @@ static tutti_status ping_pong(void) {
     return status;
 }
 
-/* What gradients in buckets do: all are issued, then all are waited for. */
+/* The pattern of gradients in buckets: all are issued, then all are waited for. */
 static tutti_status reduce_buckets(void) {
     tutti_work* works[DDP_BUCKETS] = {NULL};
     tutti_status status = TUTTI_OK;

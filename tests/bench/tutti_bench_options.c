@@ -1,4 +1,4 @@
-/* What tutti-bench is asked: reads the command line. */
+/* The options of tutti-bench: reads the command line. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
@@ -244,7 +244,7 @@ static void read_iterations(const char* text, options* out) {
     out->how.iterations = by_time ? 0 : read_number("--iterations", text, 1, 10000000);
 }
 
-/* Those without a value. */
+/* Options without a value. */
 static int read_flag(int option, options* out) {
     switch (option) {
         case 'e':

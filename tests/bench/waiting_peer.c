@@ -36,7 +36,7 @@ static double seconds(const struct timeval* time) {
     return (double)time->tv_sec + (double)time->tv_usec * 1e-6;
 }
 
-/* Of all threads. */
+/* The processor time of all threads. */
 static double processor_time(void) {
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
@@ -54,7 +54,7 @@ static int wait_once(const tutti_buffer* buffer) {
     return 1;
 }
 
-/* Of all threads, as the kernel counts it. */
+/* For all threads, as the kernel counts it. */
 static long written(const char* what) {
     char line[64];
     long count = -1;

@@ -10,7 +10,7 @@ never = re.compile(
     r"TUTTI_ERR_MISMATCH|while rank \d+ called|Sanitizer|runtime error:|double free|corrupt"
     r"|Segmentation|SIG(SEGV|BUS|ILL|FPE)\b|signal (4|7|8|11)\b|not what was expected|Assertion")
 late = re.compile(r"TUTTI_ERR_TIMEOUT|timed out|TimeoutException|DeadlineExceeded")
-# What tests/support/processes.c says when a rank does not end.
+# The words of tests/support/processes.c when a rank does not end.
 hangs = re.compile(r"somebody hangs")
 # Somebody's TIMEOUT ends the group for the others, and the programs that get it end.
 follows = re.compile(r"PEER_LOST|ABORTED|\bdied\b|\bended\b|\bexit|\bleft\b|gave up")
@@ -22,7 +22,7 @@ complaint = re.compile(
     r"|^trial \d+, rank|^= \S+ [1-9]\d* |^tuttirun: |^no line|^prints: |PEER_LOST|ABORTED"
     r"|^ERROR|Exception|^panic")
 prefix = re.compile(r"^\[rank \d+\] ")  # of tuttirun
-# What a test wanted to see is not what it saw; that a rank is stopped is our doing.
+# A test saw something else than it wanted; that a rank is stopped is our doing.
 neutral = re.compile(r"\bwanted\b|^tuttirun: rank .* (is stopped by signal|goes on)")
 crashes = {-4, -7, -8, -11}
 

@@ -32,7 +32,7 @@ tests = {
 }
 names = [*tests, "workers"]
 
-# Of these a TIMEOUT cannot come sooner: tests/support/ranks.c gives every group a minute.
+# For these a TIMEOUT cannot come sooner: tests/support/ranks.c gives every group a minute.
 least_timeout_s = {"conformance": 60, "schedules": 60, "mismatches": 60}
 # These stop ranks themselves, and nobody else may let those go on.
 stop_ranks_themselves = re.compile(r"subgroups_test\w*")

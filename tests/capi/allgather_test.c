@@ -20,7 +20,7 @@ extern char** environ;
 
 static const tutti_status bad = TUTTI_ERR_INVALID_ARGUMENT;
 
-/* What the callbacks of a test do with what they have gathered. */
+/* The things that the callbacks of a test do with what they have gathered. */
 typedef enum fault {
     NONE,
     ZEROS,       /* nothing is written */

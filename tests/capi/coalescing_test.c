@@ -44,7 +44,7 @@ static void collected_calls_are_done_at_the_end(void** state) {
     for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, collect_and_issue);
 }
 
-/* What a thread does on the group between another thread's begin and end is done when it returns:
+/* A thread's call on the group between another thread's begin and end is done when it returns:
  * the handle alone collects. */
 static void call_the_group_meanwhile(rank_context* me) {
     int64_t later = 1, now = 1;
@@ -141,7 +141,8 @@ static void collect_what_cannot_be(rank_context* me) {
     RANK_OK(me, tutti_all_reduce(coalescing, NULL, &pair, TUTTI_SUM, NULL, NULL, &me->error));
     RANK_STATUS(me, tutti_broadcast(coalescing, &shifted, 0, NULL, NULL, &me->error), bad);
     RANK_EXPECT(me, rank_says(me, "overlaps the memory of an earlier call"));
-    /* What was refused is not among what is done; an end whose arguments are refused is none. */
+    /* A refused call is not among those that are done; an end whose arguments are refused is none.
+     * */
     hurried.timeout_ms = -2;
     RANK_STATUS(me, tutti_coalescing_end(coalescing, &hurried, NULL, &me->error), bad);
     RANK_OK(me, tutti_coalescing_end(coalescing, NULL, NULL, &me->error));

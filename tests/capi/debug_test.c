@@ -1,5 +1,5 @@
-/* What ranks do before every collective under the debug level DETAIL. Ranks are threads. The first
- * argument is the backend. */
+/* The step of ranks before every collective under the debug level DETAIL. Ranks are threads. The
+ * first argument is the backend. */
 #include "on_ranks.h"
 
 /* Until every rank has what it waits for: else a rank that leaves is the news. */
@@ -93,7 +93,7 @@ static tutti_status keep(const void* in, void* inout, int64_t count, tutti_dtype
     return TUTTI_OK;
 }
 
-/* What matches passes: everything that is a collective, in groups made later, too. */
+/* Matching calls pass: everything that is a collective, in groups made later, too. */
 static void call_the_same(rank_context* me) {
     int32_t values[3] = {me->rank, 1, 2};
     tutti_reduce_op op = 0;

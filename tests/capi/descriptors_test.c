@@ -20,7 +20,7 @@
 
 enum { RANKS = 2, LAST_STANDARD = 2, ALL_CLOSED = 7 };
 
-/* What a rank ends with. */
+/* The exit status of a rank. */
 enum {
     GOOD,
     CALL_FAILED,
@@ -52,7 +52,7 @@ static int are_standard_numbers_as(int closed) {
     return 1;
 }
 
-/* Of those above the standard ones; -1: none. */
+/* A descriptor above the standard ones; -1: none. */
 static int one_that_exec_keeps(void) {
     int found = -1;
     DIR* const all = opendir("/proc/self/fd");
@@ -127,7 +127,7 @@ static int port_of(const struct sockaddr_storage* address) {
     return ntohs(six.sin6_port);
 }
 
-/* Of this process, over TCP, but for those to the store. */
+/* The connections of this process over TCP, but for those to the store. */
 static int count_connections(void) {
     const int store = atoi(getenv("MASTER_PORT"));
     int count = 0;
@@ -152,7 +152,7 @@ static int send_and_receive(tutti_group* group, int64_t count) {
     return failed;
 }
 
-/* What rank 1 has over shared memory: the connection to the coordinator. */
+/* Rank 1's only connection over shared memory: the connection to the coordinator. */
 static int be_rank_over_shared_memory(void) {
     enum { OF_MEMBERSHIP = 1, LARGE = 1000000 };
     tutti_group* split = NULL;
@@ -300,7 +300,7 @@ int main(int count, char** arguments) {
         return 0;
     }
     if (count > 3) return be_rank(arguments[2], arguments[3][0] - '0');
-    /* What the one who started this test left open is not the library's. */
+    /* Descriptors that were open before this test are not the library's. */
     for (int number = LAST_STANDARD + 1; number < 1024; ++number) (void)close(number);
     const struct CMUnitTest tests[] = {
         TEST(gloo_runs_without_standard_streams),

@@ -31,7 +31,7 @@ static versioned versioned_of(const tensor* inner, uint64_t flags) {
     return made;
 }
 
-/* What both functions make of it, which is the same. */
+/* The result of both functions, which is the same. */
 static tutti_buffer imported(const tensor* inner) {
     const managed given = managed_of(inner);
     const versioned given_too = versioned_of(inner, 0);

@@ -1,4 +1,4 @@
-/* What tests of reproducible groups begin with. C99 and C++. */
+/* The beginning of tests of reproducible groups. C99 and C++. */
 #ifndef TUTTI_TESTS_EXACT_ON_RANKS_H
 #define TUTTI_TESTS_EXACT_ON_RANKS_H
 

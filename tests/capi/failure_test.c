@@ -54,7 +54,7 @@ static void a_work_ends_at_the_timeout_of_its_call(void** state) {
     RUN(2, time_out_in_the_background);
 }
 
-/* What is in front of it has no timeout to speak of, and would wait for rank 1. */
+/* The call in front of it has no timeout to speak of, and would wait for rank 1. */
 static void time_out_behind_another(rank_context* me) {
     if (me->rank == 1) {
         rank_await(me, "given up");

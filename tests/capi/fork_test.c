@@ -1,4 +1,4 @@
-/* What a child of fork finds of its parent's tutti: nothing that is open, and calls that say so. */
+/* A child of fork and its parent's tutti: nothing that is open, and calls that say so. */
 #include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
@@ -32,12 +32,12 @@ static int count_open(void) {
 /* Before the first use of tutti. */
 static int at_start;
 
-/* What was released ends in the background. */
+/* A released handle ends in the background. */
 static void wait_for_the_end_of_all(void) {
     while (count_open() != at_start) (void)sched_yield();
 }
 
-/* What the child counted and said; 99 if a call of tutti did not say what it should. */
+/* The child's count and exit status; 99 if a call of tutti did not say what it should. */
 static int ask_child(tutti_group* group) {
     int ended = -1;
     const pid_t child = fork();

@@ -1,4 +1,4 @@
-/* What a group says of itself: its name, its timeout, its handles; and the names of backends. The
+/* The identity of a group: its name, its timeout, its handles; and the names of backends. The
  * first argument is the backend. */
 #include <stdio.h>
 

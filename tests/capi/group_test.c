@@ -177,7 +177,7 @@ static void groups_are_independent(void** state) {
     assert_int_equal(tutti_is_initialized(), 0);
 }
 
-/* What a call in the child said, as the exit status of the child. */
+/* The status of a call in the child, as the exit status of the child. */
 static int ask_child(int (*question)(void* argument), void* argument) {
     int ended = -1;
     const pid_t child = fork();

@@ -4,7 +4,7 @@
 
 #include "support/contract.h"
 
-/* What the calls of the table get for their other arguments. */
+/* The other arguments of the calls of the table. */
 static struct { void *store, *group, *work, *bytes, *object, *mesh, *reducer; } living, stale;
 typedef struct outputs {
     int32_t int32;

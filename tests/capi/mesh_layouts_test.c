@@ -44,7 +44,7 @@ static layout draw_layout(int32_t size) {
     return drawn;
 }
 
-/* Of the place in the rows, along each dimension. */
+/* For the place in the rows, along each dimension. */
 static void place_to_coordinate(const layout* mesh, int32_t place, int32_t* coordinate) {
     for (int32_t dim = mesh->ndim; dim-- > 0;) {
         coordinate[dim] = place % (int32_t)mesh->shape[dim];

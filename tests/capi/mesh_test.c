@@ -294,7 +294,8 @@ static void wrong_arguments_of_one_rank_fail_the_call_of_all(rank_context* me) {
     tutti_mesh_release(mesh);
 }
 
-/* Those that flatten made have the numbers behind the mesh's own, in a slice behind the slice's. */
+/* Dimensions that flatten made have the numbers behind the mesh's own, in a slice behind the
+ * slice's. */
 static void flattened_dimensions_have_numbers(rank_context* me) {
     const int64_t shape[] = {2, 2, 1};
     const char* const ab[] = {"a", "b"};

@@ -68,7 +68,7 @@ static void processes_of_one_host_get_the_fastest_default_group(void** state) {
     EXPECT_OK(tutti_spawn(lay_the_world_out, &create, 3, NULL, NULL, &error));
 }
 
-/* What is wrong is found before ranks meet. */
+/* Wrong arguments are found before ranks meet. */
 static void no_default_group_is_made_for_wrong_arguments(void** state) {
     (void)state;
     const int64_t length = 1;

@@ -176,7 +176,7 @@ static void gather_and_scatter_speak_with_their_root_only(void** state) {
     for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, gather_and_scatter_everything);
 }
 
-/* What rank `from` gives rank `to`. */
+/* The data from rank `from` to rank `to`. */
 static int64_t count_between(int32_t from, int32_t to, int64_t most, int even) {
     return even ? most / MOST_RANKS : most * ((from + 2 * to) % 3) / (2 * MOST_RANKS);
 }

@@ -137,7 +137,7 @@ static void scatter_gives_each_its_own(void** state) {
     for (int32_t size = 1; size <= MOST_RANKS; ++size) RUN(size, scatter);
 }
 
-/* What a rank gives itself does not travel, and is a value of its own all the same. */
+/* A value that a rank gives itself does not travel, and is a value of its own all the same. */
 static void give_borrowed(rank_context* me) {
     enum { SIZE = 5000 };
     unsigned char* memory = bytes_of(me->rank, SIZE);

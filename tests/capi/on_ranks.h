@@ -1,5 +1,5 @@
-/* What tests of ranks that are threads begin with: the backend they run over, and how a test runs a
- * function on each rank. C99 and C++. */
+/* The beginning of tests of ranks that are threads: the backend they run over, and how a test runs
+ * a function on each rank. C99 and C++. */
 #ifndef TUTTI_TESTS_ON_RANKS_H
 #define TUTTI_TESTS_ON_RANKS_H
 

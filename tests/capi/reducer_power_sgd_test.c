@@ -4,7 +4,7 @@
 
 static const tutti_dtype floats[] = {TUTTI_FLOAT32};
 static const tutti_dtype mixed[] = {TUTTI_FLOAT32, TUTTI_FLOAT64, TUTTI_FLOAT16};
-/* Of the parameters of model_of(); 0 has no matrix. */
+/* The rows of the parameters of model_of(); 0 has no matrix. */
 static const int64_t rows[] = {20, 0, 0, 50, 0, 1, 30, 8, 0, 0};
 
 /* From the second pass on. */
@@ -147,7 +147,7 @@ static void bytes_are_those_of_the_factors(rank_context* me) {
     const int64_t vectors = 1 + 33 + 1 + 64 + 257 + 3;
     const int64_t factors = 2 * (20 + 35 + 50 + 100 + 30 + 40);
     RANK_EXPECT(me, logged(&of, "communicated_bytes") - all == 4 * (vectors + factors));
-    /* What is not compressed is exact. */
+    /* Gradients that are not compressed are exact. */
     const tutti_buffer bias = gradient_of(&of, 4, 0);
     RANK_EXPECT(me,
                 is_about(get_element(bias.dtype, bias.data, 5).real, mean_of(&of, 1, 4, 5), 1e-6));

@@ -7,7 +7,7 @@
 
 static const tutti_dtype mixed[] = {TUTTI_FLOAT32, TUTTI_FLOAT64, TUTTI_FLOAT32};
 
-/* What all ranks' parts of one element add up to, over passes from `first` to `last`. */
+/* The sum of all ranks' parts of one element, over passes from `first` to `last`. */
 static double sum_of(const model* of, int64_t first, int64_t last, int64_t parameter, int64_t at) {
     double sum = 0;
     for (int64_t rank = 0; rank < of->me->size; ++rank) {

@@ -4,7 +4,7 @@
 
 #include "exact_on_ranks.h"
 
-/* What one rank works with: its numbers, and as much memory for results. */
+/* The memory of one rank: its numbers, and as much memory for results. */
 typedef struct bench {
     const numbers* given;
     tutti_group* group;

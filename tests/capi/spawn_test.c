@@ -16,7 +16,7 @@
 static const tutti_status bad = TUTTI_ERR_INVALID_ARGUMENT;
 static const char* program;
 
-/* What the processes tell the test. */
+/* The results that the processes tell the test. */
 enum { MOST = 8 };
 typedef struct notes {
     volatile int32_t rank[MOST], count[MOST];

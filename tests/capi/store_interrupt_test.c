@@ -78,7 +78,7 @@ static void every_call_that_waits_ends(void** state) {
                 if (strstr(one.error.message, keys[call]) == NULL)
                     fail_msg("%s", one.error.message);
             }
-            /* What comes later works as ever. */
+            /* Later calls work as ever. */
             EXPECT_ERROR(tutti_store_wait(under[i], keys, 1, &brief, &error), TUTTI_ERR_TIMEOUT,
                          "get");
             EXPECT_OK(tutti_store_set(under[i], "get", "value", 5, &error));
@@ -202,7 +202,7 @@ static void a_pop_that_is_interrupted_loses_no_value(void** state) {
     }
 }
 
-/* Somebody has the file locked and keeps it so. */
+/* Another process has the file locked and keeps it so. */
 static void a_lock_that_others_hold_is_waited_for_no_longer_than_told(void** state) {
     (void)state;
     waiter one;

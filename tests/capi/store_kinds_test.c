@@ -1,5 +1,5 @@
-/* What the kinds of store have of their own: how they are made, how long they live, what is left of
- * them after the release. */
+/* The differences between the kinds of store: how they are made, how long they live, what is left
+ * of them after the release. */
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -84,7 +84,7 @@ static void wrong_options_of_a_server_are_named(void** state) {
     assert_null(store);
 }
 
-/* What a caller says who was built against the first version of the struct. */
+/* The size of a caller that was built against the first version of the struct. */
 static void options_of_an_older_caller_are_read(void** state) {
     (void)state;
     tutti_store* store = NULL;

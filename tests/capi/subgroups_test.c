@@ -161,7 +161,7 @@ static void a_rank_that_does_not_come_is_named(rank_context* me) {
     } else {
         options.timeout_ms = SHORT_MS;
     }
-    /* Who comes late learns that the others have gone. */
+    /* A rank that comes late learns that the others have gone. */
     RANK_STATUS(me, tutti_new_group(me->group, NULL, 0, NULL, NULL, &options, &group, &me->error),
                 TUTTI_ERR_TIMEOUT);
     RANK_SAYS(me, "new_group on group");
@@ -276,7 +276,7 @@ static void a_group_outlives_the_handle_of_its_parent(rank_context* me) {
     tutti_group_release(group);
 }
 
-/* What a completed send has sent arrives, though the group ends at once. */
+/* The data of a completed send arrive, though the group ends at once. */
 static void nothing_sent_is_lost_when_a_group_ends(rank_context* me) {
     enum { COUNT = 100000 };
     const int32_t pair[] = {0, 1};

@@ -32,7 +32,7 @@ typedef struct cell {
     int salt; /* so that the same piece has other elements in other cells; 0 in the matrix */
 } cell;
 
-/* What the elements of a piece of memory are. */
+/* The elements of a piece of memory. */
 typedef struct content {
     enum { JUNK, DATA, REDUCED } kind;
     int32_t source; /* DATA: the rank that gave it */
@@ -117,7 +117,7 @@ const char* op_text(int op);
 int is_op_of(tutti_dtype dtype, int op);
 /* Sets me->op to that of the cell. */
 tutti_status make_op(attempt* me);
-/* What a rank gives to a reduction, and what comes out of what all have given. */
+/* The input of a rank to a reduction, and the result of all inputs. */
 number op_element(const cell* of, int32_t source, int32_t piece, int index);
 number op_result(const cell* of, const number* values);
 

@@ -32,13 +32,13 @@ typedef struct settings {
     enum { OWN, SHARED, MIXED } memory;
 } settings;
 
-/* What a rank says of the cell that it failed in. */
+/* A rank's report of the cell that it failed in. */
 typedef struct complaint {
     tutti_status status;
     char text[600]; /* "": nothing */
 } complaint;
 
-/* What the ranks of one collective and number of ranks share. */
+/* The state shared by the ranks of one collective and number of ranks. */
 typedef struct trial {
     const settings* chosen;
     const collective* what;
@@ -49,7 +49,8 @@ typedef struct trial {
     complaint complaints[MOST_RANKS];    /* of the group */
 } trial;
 
-/* Of complaints that are printed, and of cells that hang for a minute before the rest is left. */
+/* The most complaints that are printed, and cells that hang for a minute before the rest is left.
+ * */
 enum { MOST_LINES = 60, MOST_TIMEOUTS = 3 };
 static int timeouts;
 
@@ -84,7 +85,7 @@ static verdict complain(attempt* me, const char* why, tutti_status status) {
     return FAILED;
 }
 
-/* What a call that must be refused said of it. */
+/* The error of a call that must be refused. */
 static verdict expect_refusal(attempt* me, tutti_status status, tutti_status wanted,
                               int names_why) {
     if (status != wanted) return complain(me, "was not refused as it must be", status);
@@ -197,7 +198,7 @@ static int is_right(const trial* of, size_t i) {
     return how == PASSED || how == REFUSED;
 }
 
-/* What each process has found on its own rank, all of them know then. */
+/* All processes then know the findings of each. */
 static void share_findings(trial* of) {
     const size_t count = of->cells->count;
     unsigned char* const all = (unsigned char*)malloc((size_t)of->ranks * count);
@@ -254,7 +255,7 @@ static void print_complaints(const trial* of, const char* where) {
     }
 }
 
-/* What ranks say of cells behind one that failed may be that one's doing, and so may be what a rank
+/* Reports of cells behind one that failed may be that one's doing, and so may be what a rank
  * says that was still in one before it: each is tried in a group of its own. */
 static void try_in_own_groups(trial* of, size_t wrong) {
     const trial together = *of;
@@ -344,7 +345,7 @@ static settings read_arguments(int argc, char** argv) {
     return chosen;
 }
 
-/* Of many processes the first one prints. */
+/* With many processes the first one prints. */
 static void meet(settings* chosen) {
     processes_begin();
     chosen->fewest = chosen->most = process_ranks();

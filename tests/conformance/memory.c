@@ -1,5 +1,6 @@
-/* What a collective reads and writes; see conformance.h. The elements repeat with a prime period,
- * so that a piece that lands at the wrong place shows, and filling is a matter of memcpy. */
+/* The memory that a collective reads and writes; see conformance.h. The elements repeat with a
+ * prime period, so that a piece that lands at the wrong place shows, and filling is a matter of
+ * memcpy. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -36,10 +36,10 @@ static double compose(double first, double second) {
     return 5 * (a * c % 5) + (b * c + d) % 5;
 }
 
-/* What comes from the lower ranks is on the left. */
+/* The value of the lower ranks is on the left. */
 static double combine(tutti_dtype dtype, int op, double left, double right) {
     if (op == NOT_COMMUTING) {
-        /* Of two values, only to keep one side does not commute. */
+        /* With two values, only to keep one side does not commute. */
         return dtype == TUTTI_BOOL ? left : compose(left, right);
     }
     return absolute(left) > absolute(right) ? absolute(left) : absolute(right);

@@ -12,7 +12,7 @@ void processes_begin(void);
 void processes_end(void);
 int32_t process_rank(void);
 int32_t process_ranks(void);
-/* What rank 0 has. */
+/* Returns the value of rank 0. */
 uint64_t processes_agree(uint64_t value);
 /* `bytes` of each rank, by rank: every process gives its own, and receives those of the others. */
 void processes_share(void* all, size_t bytes);

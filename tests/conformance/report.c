@@ -1,4 +1,4 @@
-/* What came of the cells; see conformance.h. */
+/* The results of the cells; see conformance.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 enum { MOST_COLLECTIVES = 64 };
 static size_t counts[MOST_COLLECTIVES][VERDICTS];
-/* Of reductions: what became of each dtype and op. */
+/* For reductions: what became of each dtype and op. */
 static size_t pairs[DTYPES][MATRIX_OPS][VERDICTS];
 
 void report_cell(const collective* what, const cell* which, verdict how) {

@@ -20,7 +20,7 @@ typedef struct trial {
 
 enum { FACTORS = TUTTI_PREMUL_SUM };
 
-/* What a rank gives, before its factor. */
+/* The input of a rank, before its factor. */
 static double given(const trial* of, int32_t rank, int32_t size, int64_t index) {
     const int is_float16 = of->dtype == TUTTI_FLOAT16;
     const int64_t i = index % PERIOD;

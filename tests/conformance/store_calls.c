@@ -1,4 +1,4 @@
-/* What the calls on keys of a store must do; see stores.h. */
+/* The rules of the calls on keys of a store; see stores.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What calls on a store as a whole, and on its handles, must do; see stores.h. */
+/* The rules of calls on a store as a whole, and on its handles; see stores.h. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What the calls on queues of a store must do; see stores.h. */
+/* The rules of the calls on queues of a store; see stores.h. */
 #include <string.h>
 
 #include "stores.h"

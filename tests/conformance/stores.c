@@ -14,7 +14,7 @@ static const char* const questions[QUESTIONS] = {"alone",   "others",   "at once
                                                  "waiting", "time-out", "bytes"};
 static const int64_t longest_wait_ms = 20000;
 
-/* What all ranks of the program share: with processes, those that it runs. */
+/* The state that all ranks of the program share: with processes, those that it runs. */
 typedef struct store_trial {
     const char* where;
     tutti_store* first; /* that of rank 0, for ranks that are threads */
@@ -90,7 +90,7 @@ tutti_store_call_options store_within(int64_t timeout_ms) {
 
 /* ---- Opening ---- */
 
-/* What follows "NAME:" or "NAME://"; NULL: it is another name. */
+/* The text behind "NAME:" or "NAME://"; NULL: it is another name. */
 static const char* behind(const char* where, const char* name) {
     const size_t length = strlen(name);
     if (strncmp(where, name, length) != 0 || where[length] != ':') return NULL;

@@ -16,7 +16,7 @@ typedef struct store_visit {
     tutti_error error;
 } store_visit;
 
-/* What is asked of a call. */
+/* The demands on a call. */
 typedef enum store_question {
     ALONE,    /* by each rank on keys of its own */
     OTHERS,   /* one rank's doing, as others see it */

@@ -1,4 +1,5 @@
-// What the double of the driver takes for granted of captures. driver_facts.cpp runs these.
+// The facts of captures that the double of the driver takes for granted. driver_facts.cpp runs
+// these.
 #include "capture_facts.hpp"
 
 #include "device.hpp"

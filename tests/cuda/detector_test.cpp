@@ -273,7 +273,7 @@ static bool run(const Case& each, bool bug, const char* reports) {
     return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// What is wrong with the detector, in words; nothing, if it is right.
+// The fault of the detector, in words; nothing, if it is right.
 static std::string judge(const Case& each, bool bug) {
     char path[] = "/tmp/detector_test_XXXXXX";
     const int file = mkstemp(path);

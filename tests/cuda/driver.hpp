@@ -1,5 +1,5 @@
-// What the programs of this folder share: the driver, loaded as tutti loads it, and checks without
-// a test library, so that a program runs on a machine with a GPU and little else.
+// The common part of the programs of this folder: the driver, loaded as tutti loads it, and checks
+// without a test library, so that a program runs on a machine with a GPU and little else.
 #pragma once
 
 #include "support/fake_cuda/functions.hpp"

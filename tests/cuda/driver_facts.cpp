@@ -1,6 +1,5 @@
-// What the double of the driver takes for granted, each fact as a small program: here they hold of
-// the double, on a machine with a GPU of the driver.
-//     driver_facts [PART OF A NAME]
+// The facts that the double of the driver takes for granted, each as a small program: here they
+// hold of the double, on a machine with a GPU of the driver. driver_facts [PART OF A NAME]
 #include "device.hpp"
 
 #include "capture_facts.hpp"
@@ -298,7 +297,7 @@ static void a_stream_in_hand_needs_no_current_context() {
     TUTTI_WORKS(cuda.push_context(context));
 }
 
-// What was looked at, if there is a second device.
+// The facts looked at, if there is a second device.
 static void event_belongs_to_the_context_of_its_stream() {
     int devices = 0;
     TUTTI_WORKS(cuda.device_count(&devices));

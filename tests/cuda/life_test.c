@@ -1,4 +1,4 @@
-/* What groups leave behind on devices, and what a child of fork has of them. The first argument is
+/* The remains of groups on devices, and a child of fork's part of them. The first argument is
  * the backend; with "groups" as the second one it is the process that makes them. */
 #include <dirent.h>
 #include <sched.h>

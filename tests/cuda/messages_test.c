@@ -309,7 +309,7 @@ static void send_to_itself(rank_context* me) {
 
 RANK_TEST(send_to_itself, 1)
 
-/* What a failed message leaves: its place as it was, and the group. */
+/* The remains of a failed message: its place as it was, and the group. */
 static void receive_another_count(rank_context* me) {
     const int32_t device = use_device(me);
     int32_t* const numbers = numbers_of(COUNT, 7);

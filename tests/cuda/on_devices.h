@@ -1,6 +1,7 @@
-/* What tests of data on CUDA devices begin with: buffers on a device, and streams that a gate holds
- * back. Public headers and the driver's functions only, so the same programs run on a GPU and on
- * the double of the driver. A call of the driver that fails ends the program. C99; any thread. */
+/* The beginning of tests of data on CUDA devices: buffers on a device, and streams that a gate
+ * holds back. Public headers and the driver's functions only, so the same programs run on a GPU and
+ * on the double of the driver. A call of the driver that fails ends the program. C99; any thread.
+ * */
 #ifndef TUTTI_TESTS_ON_DEVICES_H
 #define TUTTI_TESTS_ON_DEVICES_H
 
@@ -18,7 +19,7 @@ int on_the_double(void);
 /* The device of this rank, for all that its thread does from now on. */
 int32_t use_device(const rank_context* me);
 
-/* What is left of the current device's memory. */
+/* The rest of the current device's memory. */
 size_t free_bytes(void);
 
 /* Elements of `data` on a device. */
@@ -39,7 +40,7 @@ int stream_is_done(void* stream);
 
 /* Like cuda_make_stream, but it waits for the default stream, as that waits for it. */
 void* make_blocking_stream(void);
-/* What is enqueued on it until its end becomes part of a graph, which is thrown away. */
+/* Work enqueued on it until its end becomes part of a graph, which is thrown away. */
 void begin_capture(void* stream);
 void end_capture(void* stream);
 

@@ -1,5 +1,5 @@
-/* What a call on a device cannot have is refused by a sentence that names the argument, before
- * anything moves. The first argument is the backend. */
+/* An argument that a call on a device cannot have is refused by a sentence that names the argument,
+ * before anything moves. The first argument is the backend. */
 #include "capi/on_ranks.h"
 #include "on_devices.h"
 
@@ -264,7 +264,7 @@ static void synchronize_a_stream_that_is_captured(rank_context* me) {
 
 RANK_TEST(synchronize_a_stream_that_is_captured, 2)
 
-/* Of a batch all is checked before the first message starts. */
+/* All of a batch is checked before the first message starts. */
 static void give_a_batch_what_one_of_it_cannot_have(rank_context* me) {
     const int32_t device = use_device(me);
     int32_t* const numbers = numbers_of(COUNT, 5);

@@ -72,7 +72,7 @@ static void move_much(rank_context* me) {
 
 RANK_TEST(move_much, 2)
 
-/* What rank r gives to rank s, in elements: some nothing, some more than a stage. */
+/* The elements from rank r to rank s: some nothing, some more than a stage. */
 static int64_t share_of(int32_t from, int32_t to) {
     static const int64_t shares[] = {0, 1, 700001, 33, 250000, 4096, 0, 900000};
     return shares[(3 * from + 5 * to) % 8];
@@ -124,7 +124,7 @@ static void exchange_pieces_of_different_sizes(rank_context* me) {
 
 RANK_TEST(exchange_pieces_of_different_sizes, 4)
 
-/* Of two allocations that follow each other no copy may reach from one into the other. */
+/* No copy may reach from one of two neighbouring allocations into the other. */
 static void gather_into_neighbours(rank_context* me) {
     enum { COUNT = 128, MANY = 64 };
     const int32_t device = use_device(me);

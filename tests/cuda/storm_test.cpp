@@ -15,7 +15,7 @@ using namespace tutti::cuda::test;
 constexpr int threads = 4;
 constexpr int rounds = 200;
 
-// What goes from thread to thread: whoever has it knows that the device is done with it.
+// A token goes from thread to thread: whoever has it knows that the device is done with it.
 struct Buffers {
     DevicePointer device = 0;
     void* pinned = nullptr;

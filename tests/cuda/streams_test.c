@@ -22,7 +22,7 @@ static int64_t now_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* What all of these tests have. */
+/* The common state of these tests. */
 typedef struct held {
     int32_t device;
     void* stream;
@@ -106,7 +106,7 @@ static void run_into_the_limit(rank_context* me) {
         RANK_SAYS(me, "rank 1");
     }
     RANK_EXPECT(me, now_ms() - begun < 30000);
-    /* Nobody touches the memory any more: the double would see it. */
+    /* Nothing touches the memory any more: the double would see it. */
     int32_t* const numbers = all.numbers;
     gate_open(all.gate);
     cuda_wait(all.stream);

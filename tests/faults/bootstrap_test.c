@@ -143,7 +143,7 @@ static void a_process_too_many_is_refused_when_the_group_is_complete(void** stat
     team_expect_ends(all, -1);
 }
 
-/* What it left at the store keeps nobody from meeting there again. */
+/* Its remains at the store keep no rank from meeting there again. */
 static void ranks_meet_again_where_a_rank_0_was_killed(void** state) {
     enum { AGAIN = 4 };
     team* all = (team*)*state;

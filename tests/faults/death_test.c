@@ -32,7 +32,7 @@ static void kill_in_a_loop(team* all, int32_t size, const char* operation, const
     for (int32_t index = 0; index < size; ++index) EXPECT_DONE(all, index, "init");
     team_await_progress(all, victim, moment);
     team_signal(all, victim, SIGKILL);
-    /* What it needs memory for may be found in the alloc before it. */
+    /* Its memory may be found in the alloc before it. */
     expect_all_to_name(all, victim, operation, strstr(step, " shared=1") ? "" : operation);
 }
 
@@ -154,7 +154,7 @@ static void the_ranks_that_died_are_listed(void** state) {
     team_expect_ends(all, 2);
 }
 
-/* Whoever of the two it is, and wherever the data are: long ones are on their way for a while. */
+/* Either of the two may die, wherever the data are: long ones are on their way for a while. */
 static void a_rank_that_dies_amid_a_message_is_named_by_its_peer(void** state) {
     for (int round = 0; round < 2 * rounds; ++round) {
         team* all = (team*)*state;
@@ -215,7 +215,7 @@ static void two_ranks_killed_at_once_end_the_calls_of_the_others(void** state) {
     }
 }
 
-/* Nobody may blame a survivor that went away because of the failure. */
+/* No rank may blame a survivor that went away because of the failure. */
 static void survivors_that_leave_at_once_are_not_blamed(void** state) {
     team* all = (team*)*state;
     all->size = 4;

@@ -1,5 +1,5 @@
-/* What the fault tests share: a row of a list of tests, each with a team of its own, and who is
- * asked to notice deaths. */
+/* The common part of the fault tests: a row of a list of tests, each with a team of its own, and
+ * who is asked to notice deaths. */
 #ifndef TUTTI_TESTS_FAULTS_H
 #define TUTTI_TESTS_FAULTS_H
 

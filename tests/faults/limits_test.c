@@ -20,7 +20,7 @@ static void start_pair(team* all, const char* backend, const char* limit) {
     team_start(all, 1, 1, variables, LIST(limit, "init", "call barrier", "destroy"));
 }
 
-/* Of rank 1, which the limit is for. */
+/* The outcome on rank 1, which the limit is for. */
 static outcome first_end(team* all) {
     outcome made = team_next(all, 1); /* of the step that sets the limit */
     assert_int_equal(made.status, TUTTI_OK);
@@ -77,8 +77,8 @@ static void a_rank_with_too_few_descriptors_says_so_over_shm(void** state) {
     sweep_descriptors(state, "shm");
 }
 
-/* What the limit of rank 1 ends, once the group has been made: rank 1 calls then, or rank 0 does,
- * while the other does not; both learn it. */
+/* The call that the limit of rank 1 ends, once the group has been made: rank 1 calls then, or rank
+ * 0 does, while the other does not; both learn it. */
 static void end_with_limit(void** state, int32_t caller, const char* limit, const char* named) {
     team* all = (team*)*state;
     const char* const* variables =
@@ -166,7 +166,7 @@ static int64_t find_address_space(void** state) {
     return 0;
 }
 
-/* What takes the place of shared memory may want more than there is left, too: then both ranks say
+/* The substitute for shared memory may want more than there is left, too: then both ranks say
  * so. */
 static void expect_group_without_shared_memory(team* all, const char* limit) {
     start_pair(all, "", limit);

@@ -9,7 +9,7 @@ tutti_group* operations_group = TUTTI_GROUP_WORLD;
 
 enum { MOST_PIECES = 8 };
 
-/* What a call of any kind may need. */
+/* The arguments that a call of any kind may need. */
 typedef struct request {
     const char* words;
     tutti_call_options options;

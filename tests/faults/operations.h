@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <tutti/tutti.h>
 
-/* What an operation works on. */
+/* The memory an operation works on. */
 typedef struct memory {
     unsigned char* bytes;
     size_t size;

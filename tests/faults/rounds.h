@@ -1,4 +1,4 @@
-/* What tests with dice begin with: TEST WORKER [--rounds N] [--seed S]. */
+/* The beginning of tests with dice: TEST WORKER [--rounds N] [--seed S]. */
 #ifndef TUTTI_TESTS_FAULTS_ROUNDS_H
 #define TUTTI_TESTS_FAULTS_ROUNDS_H
 

@@ -384,7 +384,7 @@ static tutti_status use_subgroup(int64_t number, tutti_error* error) {
     return status;
 }
 
-/* What malloc has given out, all its arenas; not what the sanitizers give. */
+/* The memory that malloc has given out, all its arenas; not what the sanitizers give. */
 static size_t memory_in_use(void) {
     const struct mallinfo2 all = mallinfo2();
     return all.uordblks + all.hblkhd;

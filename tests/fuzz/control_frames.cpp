@@ -12,7 +12,7 @@ namespace {
 using namespace tutti::membership;
 using Bytes = std::span<const std::byte>;
 
-// What was understood of a frame, written anew; empty if it was not.
+// The frame as it was understood, written anew; empty if it was not.
 std::string understood(const Frame& frame) {
     try {
         switch (frame.kind) {

@@ -1,4 +1,4 @@
-// What every fuzz target includes: the input, taken from its front. A target is one function that
+// The header of every fuzz target: the input, taken from its front. A target is one function that
 // libFuzzer calls over and over on one thread; what must hold is checked with FUZZ_EXPECT, which
 // ends the process so that the input is kept.
 #pragma once

@@ -28,7 +28,7 @@ public:
         : listener_(ListenSocket::bind("127.0.0.1", 0, 64)), thread_([this] { serve(); }) {}
 
     [[nodiscard]] int port() const { return listener_.port(); }
-    // Who connected for an earlier script, and was late, gets a piece of this one.
+    // A client that connected for an earlier script, and was late, gets a piece of this one.
     void start(std::span<const std::byte> script) {
         const Lock lock(mutex_);
         connections_.clear();
@@ -111,7 +111,7 @@ void call(tutti::Store& store, uint8_t which) {
     }
 }
 
-// What goes beyond the limits that the server told, the client refuses by itself.
+// The client refuses by itself what exceeds the limits that the server told.
 void expect_named(const tutti::Error& error) {
     if (error.status().code == TUTTI_ERR_INVALID_ARGUMENT) return;
     FUZZ_EXPECT(error.status().message.find("127.0.0.1") != std::string::npos);

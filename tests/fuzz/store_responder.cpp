@@ -1,7 +1,7 @@
-// What a store's server answers to four clients that may say anything, without sockets and threads:
-// nobody waits for what is there, nobody is answered unasked, what is held back is counted.
-// Input: a byte that chooses the limits; then moves: a byte, client + 4 * length, and so many bytes
-// that it sends; the largest length is that it leaves, and another takes its place.
+// The answers of a store's server to four clients that may say anything, without sockets and
+// threads: nobody waits for what is there, nobody is answered unasked, what is held back is
+// counted. Input: a byte that chooses the limits; then moves: a byte, client + 4 * length, and so
+// many bytes that it sends; the largest length is that it leaves, and another takes its place.
 #include "store/responder.hpp"
 
 #include <array>

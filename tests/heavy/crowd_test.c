@@ -43,7 +43,7 @@ typedef struct client {
         }                                                                                      \
     } while (0)
 
-/* Nobody passes until all have come. */
+/* No rank passes until all have come. */
 static tutti_status meet(tutti_store* store, const char* place, int round, tutti_error* fault) {
     char counter[64], open[64];
     const char* const key = open;

@@ -90,7 +90,7 @@ class Model(torch.nn.Module):
 
     def forward(self, step):
         loss = torch.zeros(())
-        # What is computed first is differentiated last.
+        # The layer that is computed first is differentiated last.
         for i in reversed(shuffled(self.seed, len(ROWS), 3000 + self.rank, step)):
             if not self.uses(step, i):
                 continue

@@ -1,7 +1,7 @@
-/* What tutti's reducer makes of models and gradients that a seed determines, for reducer.py, which
- * has PyTorch make the same. Writes into FOLDER a file for each case and rank, and the buckets of
- * random models. Under tuttirun:
- *     tuttirun --nproc-per-node 3 tutti_reducer_interop_peer FOLDER SEED BACKEND */
+/* The results of tutti's reducer for models and gradients that a seed determines, for reducer.py,
+ * which has PyTorch make the same. Writes into FOLDER a file for each case and rank, and the
+ * buckets of random models. Under tuttirun: tuttirun --nproc-per-node 3 tutti_reducer_interop_peer
+ * FOLDER SEED BACKEND */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "support/draw.h"
 
 enum { PARAMETERS = 9, MOST_PARAMETERS = 40, MODELS = 200, UNUSED_BY_ALL = 4 };
-/* Of the model of the cases. Vectors have one column. */
+/* The parameters of the cases' model. Vectors have one column. */
 static const int64_t rows[PARAMETERS] = {20, 1, 50, 33, 7, 30, 8, 64, 3};
 static const int64_t columns[PARAMETERS] = {35, 1, 100, 1, 9, 40, 8, 1, 3};
 
@@ -105,7 +105,7 @@ static void run_pass(const test_case* of, tutti_reducer* reducer, int64_t pass) 
     check(tutti_reducer_finish(reducer, NULL, &error), &error);
 }
 
-/* Of each parameter whether it is used, then its gradient; all are zero afterwards. */
+/* For each parameter whether it is used, then its gradient; all are zero afterwards. */
 static void write_gradients(tutti_reducer* reducer, FILE* file) {
     for (int64_t i = 0; i < PARAMETERS; ++i) {
         const tutti_buffer place = place_of(reducer, i);

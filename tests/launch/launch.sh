@@ -1,6 +1,6 @@
-# What the scripts of this folder share; to be sourced. SCRIPT TUTTIRUN CASE runs one case, a
-# function below; every function named case_... is a test of ctest. Nothing is timed: who must wait,
-# waits for a line or for the end of a fifo. A rank that is to live until it is ended runs
+# The common part of the scripts of this folder; to be sourced. SCRIPT TUTTIRUN CASE runs one case,
+# a function below; every function named case_... is a test of ctest. Nothing is timed: who must
+# wait, waits for a line or for the end of a fifo. A rank that is to live until it is ended runs
 # `tail -f /dev/null`.
 set -eu
 

@@ -45,7 +45,7 @@ need_pytorch() {
     # In that root the host's name may be known to nobody, and PyTorch asks for it.
     in_root="$in_root GLOO_SOCKET_IFNAME=lo"
     cp "$@" "$here/pytorch/sitecustomize.py" "$away"
-    # What a program needs beside the C and C++ run time, unless it is there.
+    # The libraries that a program needs beside the C and C++ run time, unless it is there.
     ldd "$1" 2>/dev/null | sed -nE 's/.* => (.*lib(tutti|uv)\.so[^ ]*) .*/\1/p' |
         while read -r needed; do
             [ -n "$(find "$TUTTI_PYTORCH_ROOT"/usr/lib* -name "${needed##*/}" -print -quit)" ] ||

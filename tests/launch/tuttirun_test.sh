@@ -93,7 +93,7 @@ case_a_question_is_seen_before_it_is_answered() {
     [ "$(cat "$folder/out")" = yes ] || fail "not the answer alone: $(cat "$folder/out")"
 }
 
-# Nobody reads; the ranks end well, and their output comes after that.
+# The output is not read; the ranks end well, and their output comes after that.
 case_output_that_nobody_reads_is_a_failure() {
     mkfifo "$folder/both" "$folder/word"
     for ignored in '' PIPE; do
@@ -264,7 +264,7 @@ case_what_a_rank_leaves_behind_ends_with_it() {
     wait_until_released
 }
 
-# What is below a shell that a signal ends at once.
+# The processes below a shell that a signal ends at once.
 case_a_program_below_a_script_has_the_time_to_end() {
     mkfifo "$folder/go.0" "$folder/go.1" "$folder/never"
     cat >"$folder/program" <<'END'

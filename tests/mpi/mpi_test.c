@@ -159,7 +159,8 @@ static void case_another_thread_is_refused(void) {
     begin_mpi(MPI_THREAD_FUNNELED);
     OK(meet(&group));
     expect_sum(group, size);
-    /* Else a rank's refusal, which ends the group, may come before another rank has its sum. */
+    /* Otherwise a rank's refusal, which ends the group, may come before another rank has its sum.
+     * */
     OK(tutti_monitored_barrier(group, 0, NULL, &error));
     EXPECT(pthread_create(&thread, NULL, call_elsewhere, group) == 0);
     pthread_join(thread, NULL);
@@ -207,7 +208,7 @@ static void case_a_rank_leaves(void) {
     begin_mpi(MPI_THREAD_SERIALIZED);
     OK(meet(&group));
     if (rank == 1) {
-        /* What it sends is there, although nobody receives it until it has gone. */
+        /* Its message is there, although no rank receives it until it has gone. */
         int64_t value = 11;
         const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_INT64);
         if (size > 2) OK(tutti_send(group, &buffer, 2, 3, NULL, NULL, &error));

@@ -1,5 +1,5 @@
-/* What the backend "nccl" has beyond the conformance matrix: messages, deadlines, refusals, and
- * groups one after the other. Each rank is a process that tuttirun has started. */
+/* The features of the backend "nccl" beyond the conformance matrix: messages, deadlines, refusals,
+ * and groups one after the other. Each rank is a process that tuttirun has started. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -144,8 +144,8 @@ static tutti_status broadcast_object(site* here) {
     return give_numbers(here);
 }
 
-/* What may go out of a host and come in, when `whole` bytes are reduced, or given to all, or cut
- * into parts for the ranks. Of more than two hosts some pass on what is not theirs. */
+/* The bytes that may go out of a host and come in, when `whole` bytes are reduced, or given to all,
+ * or cut into parts for the ranks. Of more than two hosts some pass on what is not theirs. */
 static traffic all_of_it(const site* here, int32_t host, int64_t whole) {
     (void)host;
     const int64_t each = 2 * whole * (here->hosts - 1) / here->hosts;
@@ -235,7 +235,7 @@ static int is_first_of_host(const site* here) {
     return 1;
 }
 
-/* What all hosts sent again. Every rank calls it. */
+/* The bytes that all hosts sent again. Every rank calls it. */
 static int64_t sent_again_by_all(site* here, int64_t by_this_host) {
     int64_t again = is_first_of_host(here) ? by_this_host : 0;
     const tutti_buffer sum = TUTTI_BUFFER_INIT(&again, 1, TUTTI_INT64);

@@ -17,7 +17,7 @@ static void keep(rank_life* life, tutti_group* group) {
     life->groups[life->group_count++] = group;
 }
 
-/* Of random ranks, called by all or by the members alone. */
+/* Groups of random ranks, called by all or by the members alone. */
 static void make_some(rank_life* life, uint64_t which) {
     int32_t ranks[MOST_RANKS];
     size_t count = 0;

@@ -9,7 +9,7 @@
 enum { LONGEST = 4000, OPTIONS_OF_STEP = 1000 };
 enum way { BATCH, BATCH_AND_WAIT, RECEIVE_FIRST, SEND_FIRST, WAYS };
 
-/* What message `order` of a step has in it. */
+/* The contents of message `order` of a step. */
 static int64_t element_of(const mail* of, int order, int64_t index) {
     return (int64_t)(of->thread * 1000003 + of->step * 101 + (uint64_t)order * 7) + index;
 }
@@ -109,7 +109,7 @@ static void post(player* one, mail* of, const tutti_p2p_op* ops, enum way how) {
             if (next->is_receive != (pass == 0 ? how == RECEIVE_FIRST : how == SEND_FIRST)) {
                 continue;
             }
-            /* What comes first has a work; so has what goes to oneself. */
+            /* The first message has a work; so has one to oneself. */
             const int waits = pass == 1 && ops[i].group_peer != mine && ops[i].group_peer != -1;
             if (next->is_receive) {
                 receive_one(one, of, next, &ops[i], waits);

@@ -13,7 +13,7 @@
 #include "support/draw.h"
 #include "support/seed.h"
 
-/* Of ranks that wait for each other, it takes a second to be sure: several trials at a time. */
+/* It takes a second to be sure that ranks wait for each other: several trials at a time. */
 enum { LANES = 8, CALLS = 5, COLLECTIVES = 13 };
 enum difference {
     OTHER_COLLECTIVE,
@@ -37,7 +37,7 @@ typedef struct call {
     cell cell;
 } call;
 
-/* What the ranks of one trial share. */
+/* The state that the ranks of one trial share. */
 typedef struct trial {
     uint64_t index;
     int32_t ranks;
@@ -57,7 +57,7 @@ static uint64_t draw(const trial* of, uint64_t what, uint64_t below) {
     return draw_at(chosen.seed, of->index, 0, what) % below;
 }
 
-/* Those that look different to the other ranks in all that may differ: the uneven ones are the even
+/* Calls that look different to the other ranks in all that may differ: the uneven ones are the even
  * ones when there is little to share. */
 static const collective* collective_at(uint64_t index) {
     static const char* const names[COLLECTIVES] = {"broadcast",

@@ -18,8 +18,8 @@ typedef struct settings {
     int processes; /* else the ranks are threads, too */
 } settings;
 
-/* What all threads of one rank share. A group is used by the thread whose number is its own, modulo
- * the number of threads. */
+/* The state that all threads of one rank share. A group is used by the thread whose number is its
+ * own, modulo the number of threads. */
 typedef struct rank_life {
     const settings* of;
     rank_context* me;

@@ -1,4 +1,4 @@
-/* What every test of the C functions includes: cmocka, in the order of headers it needs, tutti's
+/* The header of every test of the C functions: cmocka, in the order of headers it needs, tutti's
  * public headers, and assertions that show the error's message. C99 and C++. Only the thread that
  * runs the test may assert. */
 #ifndef TUTTI_TESTS_CONTRACT_H
@@ -20,7 +20,7 @@ extern "C" {
 }
 #endif
 
-/* What the last call said. */
+/* The error of the last call. */
 __attribute__((unused)) static tutti_error error = TUTTI_ERROR_INIT;
 
 #define TEST(function) \

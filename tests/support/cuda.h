@@ -1,4 +1,4 @@
-/* What tests use of NVIDIA's driver: found in the running system, or a double of it where
+/* The part of NVIDIA's driver that tests use: found in the running system, or a double of it where
  * TUTTI_CUDA_LIBRARY names one. Public headers only; C99. A call of the driver that fails ends the
  * test. Any thread. */
 #ifndef TUTTI_TESTS_CUDA_H

@@ -1,4 +1,4 @@
-/* What ranks reduce: elements so small that every result is exact in every dtype, whatever the
+/* The elements that ranks reduce: so small that every result is exact in every dtype, whatever the
  * order, and whether some memory holds their reduction. C99 and C++. */
 #ifndef TUTTI_TESTS_ELEMENTS_H
 #define TUTTI_TESTS_ELEMENTS_H

@@ -14,8 +14,8 @@ typedef struct held_port {
     int32_t number;
 } held_port;
 
-/* Nobody else is given it until close(holder): it is bound, by a socket that does not listen, so
- * that whoever is told of it can. */
+/* No other socket is given it until close(holder): it is bound, by a socket that does not listen,
+ * so that whoever is told of it can. */
 static held_port hold_port(void) {
     held_port port;
     struct sockaddr_in address;

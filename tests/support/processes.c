@@ -78,7 +78,7 @@ int team_close(void** state) {
     }
     tutti_store_release(all->store);
     free(all);
-    /* Nobody has children that we do not know of. */
+    /* No process has children that we do not know of. */
     return waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD ? 0 : -1;
 }
 
@@ -101,7 +101,8 @@ void team_look_again(team* all, const char* failure) {
     poll(NULL, 0, look_again_ms);
 }
 
-/* What the launcher says; the caller frees the list and the first `own` strings. */
+/* The environment that the launcher gives; the caller frees the list and the first `own` strings.
+ * */
 enum { OWN_VARIABLES = 5, MOST_VARIABLES = 16 };
 static char** make_environment(const team* all, int32_t rank, const char* const* variables) {
     size_t inherited = 0;

@@ -55,7 +55,7 @@ static void live(rank_thread* thread) {
     RANK_OK(me, tutti_group_create(thread->backend, thread->meeting, NULL, me->rank, me->size,
                                    &options, &me->group, &me->error));
     tutti_group* group = me->group;
-    /* Else the others may fail, as tests do, before this rank's group is made. */
+    /* Otherwise the others may fail, as tests do, before this rank's group is made. */
     RANK_OK(me, tutti_store_barrier(me->store, "made", me->size, NULL, &me->error));
     thread->function(me);
     if (me->group != NULL && !me->failed) {

@@ -26,7 +26,7 @@ int is_floating(tutti_dtype dtype); /* complex is not */
 int is_complex(tutti_dtype dtype);
 int is_unsigned(tutti_dtype dtype);
 
-/* What the contract of tutti_all_reduce says. */
+/* As the contract of tutti_all_reduce says. */
 int is_reducible(tutti_dtype dtype, tutti_reduce_op op);
 
 /* The reduction of what `size` ranks have: values[0] to values[size - 1]. */

@@ -24,7 +24,7 @@ enum { TYPES_SANITIZED = 1 };
 enum { TYPES_SANITIZED = 0 };
 #endif
 
-/* Of a function that works out what a test gives or expects, on memory of one thread: the thread
+/* For a function that works out what a test gives or expects, on memory of one thread: the thread
  * sanitizer would look at every element. Functions that it calls are watched. */
 #if defined(__GNUC__)
 #define UNWATCHED __attribute__((no_sanitize("thread")))

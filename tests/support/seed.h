@@ -1,4 +1,4 @@
-/* What a random test begins with, so that a failure can be had again. C99 and C++. */
+/* The beginning of a random test, so that a failure can be had again. C99 and C++. */
 #ifndef TUTTI_TESTS_SEED_H
 #define TUTTI_TESTS_SEED_H
 

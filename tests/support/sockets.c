@@ -1,4 +1,4 @@
-/* What /proc knows of TCP sockets; see sockets.h. */
+/* The facts of TCP sockets in /proc; see sockets.h. */
 #include "sockets.h"
 
 #include <arpa/inet.h>

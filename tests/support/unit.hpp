@@ -1,4 +1,4 @@
-// What every unit test includes: cmocka, in the order of headers it needs, and an assertion for
+// The header of every unit test: cmocka, in the order of headers it needs, and an assertion for
 // calls that must throw. A list of tests is written
 //     const CMUnitTest tests[] = {TUTTI_TEST(get_waits_for_the_key), ...};
 //     return cmocka_run_group_tests(tests, nullptr, nullptr);

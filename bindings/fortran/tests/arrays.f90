@@ -117,7 +117,7 @@ contains
     call check(nint(a1(1)) == ranks, "arrays of no elements")
   end subroutine
 
-  !> What is not contiguous is copied to and fro, and nothing beside it is touched.
+  !> An array that is not contiguous is copied to and fro, and nothing beside it is touched.
   subroutine sections()
     integer :: a(4, 5), b(3, 3, 3), expected(4, 5), sums(2), i, j
 
@@ -256,7 +256,8 @@ contains
     call unallocated(nothing)
   end subroutine
 
-  !> What the compiler does not describe well; the message of such a call is in tutti_last_error.
+  !> Arguments that the compiler does not describe well; the message of such a call is in
+  !> tutti_last_error.
   subroutine refused_texts()
     character(4) :: text
     real(real128) :: wide

@@ -1,4 +1,4 @@
-!> What a failure tells, and that it stops a program that does not ask.
+!> A failure tells its cause, and stops a program that does not ask.
 program errors_test
   use checks
   use tutti

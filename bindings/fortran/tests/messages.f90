@@ -159,7 +159,7 @@ contains
     call pending(1)%wait(ierr=status, errmsg=message)
     call check_status(status, TUTTI_ERR_INVALID_HANDLE, "a work that was released")
 
-    ! Nobody sends: the wait is limited, then the receive itself times out.
+    ! No rank sends: the wait is limited, then the receive itself times out.
     call tutti_recv(x, right, tag=99, timeout_ms=200, work=pending(1))
     call pending(1)%wait(timeout_ms=1, ierr=status)
     call check_status(status, TUTTI_ERR_PENDING, "a limited wait")
@@ -311,7 +311,7 @@ contains
     call later%release()
   end subroutine
 
-  !> What comes is in a work or in `bytes`, never in both, and nowhere else.
+  !> Received values are in a work or in `bytes`, never in both, and nowhere else.
   subroutine refused_bytes()
     type(tutti_bytes) :: bytes, too_many(ranks + 1)
     type(tutti_work) :: work

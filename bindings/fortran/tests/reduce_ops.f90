@@ -5,7 +5,7 @@ module own_ops
                    tutti_set_error_message
   implicit none
 
-  !> What happened to a procedure's `user`.
+  !> The fate of a procedure's `user`.
   type, bind(C) :: tally
     integer(c_int) :: calls = 0, releases = 0
   end type

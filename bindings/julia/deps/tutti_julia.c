@@ -18,7 +18,7 @@
 enum { WORK_DONE = 1, CALL_RETURNED = 2, LOG_LINE = 3, REDUCE = 4, ALLGATHER = 5, HOOK = 6 };
 enum { MAX_WORDS = 12 };
 
-/* What Julia reads; as the struct of this name in src/events.jl. */
+/* Julia reads this; as the struct of this name in src/events.jl. */
 struct event {
     uint32_t kind;
     int32_t number;    /* the status; of LOG_LINE: the level; of REDUCE: the dtype */

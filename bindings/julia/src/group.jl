@@ -89,7 +89,7 @@ function init_process_group(f::Function, arguments...; options...)
         finished = true
         result
     finally
-        # What the program failed with is more telling than what ending the group may fail with.
+        # The program's own failure is more telling than what ending the group may fail with.
         finished ? destroy_process_group() : try destroy_process_group() catch end
     end
 end

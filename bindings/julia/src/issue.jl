@@ -167,7 +167,7 @@ function coalescing(f; group::Group = WORLD, async::Bool = false, timeout = noth
         failure = exception
     end
     together.collected = nothing
-    # What was collected is done also if f has failed: the other ranks have called it.
+    # The collected calls are done also if f has failed: the other ranks have called it.
     manner = Manner(async = async, asks_julia = any(last, collected.calls))
     ended = try
         issue(Raw.tutti_coalescing_end, manner, handle -> nothing, (collected, together), together,

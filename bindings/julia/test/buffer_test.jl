@@ -1,4 +1,4 @@
-# What may be a buffer: arrays of bits, dense or not.
+# Arguments that may be a buffer: arrays of bits, dense or not.
 using LinearAlgebra: Diagonal, Hermitian, Symmetric, Tridiagonal, UnitLowerTriangular,
     UpperTriangular
 
@@ -17,7 +17,7 @@ end
         allreduce!(view(matrix, :, 2:3), +; group = group)
         @test matrix[:, 1] == fill(r + 1, 3) && matrix[:, 2:3] == fill(3, 3, 2)
 
-        # What is not dense is copied, there and back.
+        # An array that is not dense is copied, there and back.
         allreduce!(view(matrix, 2, :), +; group = group)
         @test matrix[2, :] == [3, 6, 6, 3]
         allreduce!(view(matrix, 1:2:3, 1)', *; group = group)

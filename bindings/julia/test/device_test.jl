@@ -109,7 +109,7 @@ end
         @test refused(() -> allreduce!([1], +; group = group, stream = stream))
         @test refused(() -> allreduce!([1], +; group = group, stream = stream, async = true))
         @test refused(() -> recv!([1]; group = group, stream = stream))
-        # Of a batch either at once, or by its works.
+        # A batch, either at once, or by its works.
         @test refused(() -> wait(batch_isend_irecv([P2POp(send, [1], 0)]; group = group,
                                                    stream = stream)[1]))
         @test refused(() -> blocking(() -> barrier(; group = group, stream = stream)))

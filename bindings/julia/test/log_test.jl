@@ -1,4 +1,4 @@
-# What the library says of its work.
+# The log of the library.
 using Sockets: connect
 
 @testset "a function hears the log" begin

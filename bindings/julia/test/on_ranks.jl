@@ -8,7 +8,7 @@ function on_ranks(f, count; backend = "loopback", options...)
     HashStore() do store
         tasks = map(0:(count - 1)) do rank
             @async begin
-                # What a rank tests counts where the ranks were called.
+                # The tests of a rank count where the ranks were called.
                 testset === nothing || task_local_storage(:__BASETESTNEXT__, testset)
                 group = Group(store, rank, count; backend = backend, timeout = 60, options...)
                 try

@@ -44,7 +44,7 @@ impl Array {
         Array::copy(dtype, shape, data.cast(), count * dtype_size(dtype))
     }
 
-    /// What its elements are.
+    /// The type of its elements.
     pub fn dtype(&self) -> Dtype {
         self.dtype
     }

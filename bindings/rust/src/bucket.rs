@@ -117,7 +117,7 @@ impl<'a> Deref for BucketMut<'a> {
     }
 }
 
-/// What a program has given to reduce buckets.
+/// The function that a program has given to reduce buckets.
 pub(crate) type Hook = Box<dyn FnMut(&Group, &mut BucketMut<'_>) -> Result<()> + Send>;
 
 /// Calls C with a hook, which is C's from then on if it succeeds.

@@ -10,7 +10,7 @@ pub struct Bytes {
     size: usize,
 }
 
-// Nobody writes them, and the library releases them on any thread.
+// They are never written, and the library releases them on any thread.
 unsafe impl Send for Bytes {}
 unsafe impl Sync for Bytes {}
 

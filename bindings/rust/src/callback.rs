@@ -1,4 +1,4 @@
-//! What C calls back.
+//! Functions that C calls back.
 use std::mem::forget;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 

@@ -14,14 +14,14 @@ pub use crate::raw::DeviceType;
 /// A device that memory is on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Device {
-    /// Of which kind it is.
+    /// The kind of the device.
     pub kind: DeviceType,
     /// Its number, as the device's own library counts.
     pub index: usize,
 }
 
 impl Device {
-    /// Of NVIDIA.
+    /// A device of NVIDIA.
     pub const fn cuda(index: usize) -> Device {
         Device { kind: DeviceType::CUDA, index }
     }

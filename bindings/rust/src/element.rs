@@ -1,4 +1,4 @@
-//! What arrays that travel are made of.
+//! The elements of arrays that travel.
 use crate::raw;
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What a call that failed tells.
+//! The error of a call that failed.
 use crate::raw;
 use std::ffi::{CStr, CString};
 use std::fmt;
@@ -17,7 +17,7 @@ pub struct Error {
     message: String,
 }
 
-/// What the calls of this crate return.
+/// The result of the calls of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
@@ -26,7 +26,7 @@ impl Error {
         Error { status, rank: None, system_errno: 0, message: message.into() }
     }
 
-    /// What kind of failure it is; the values say what the caller can do next.
+    /// The kind of failure; the values say what the caller can do next.
     pub fn status(&self) -> Status {
         self.status
     }
@@ -46,7 +46,7 @@ impl Error {
         &self.message
     }
 
-    /// Of a call in place, whose one buffer C calls input and output.
+    /// For a call in place, whose one buffer C calls input and output.
     pub(crate) fn in_place(self) -> Error {
         let message = translate_all(&self.message, &[("input", "data"), ("output", "data")]);
         Error { message, ..self }
@@ -56,7 +56,7 @@ impl Error {
         Error::new(Status::INVALID_ARGUMENT, message)
     }
 
-    /// What C has filled in beside the status it returned.
+    /// The fields that C has filled in beside the status it returned.
     ///
     /// # Safety
     /// The head of `error` and its message up to the NUL are initialised.
@@ -96,10 +96,10 @@ impl Error {
     }
 }
 
-/// What something is called there, and what it is called here.
+/// The name of something there, and its name here.
 type Names = &'static [(&'static str, &'static str)];
 
-/// What C calls an argument, and what it is called here.
+/// The name of an argument in C, and its name here.
 const NAMES: Names = &[
     ("NULL", "none"),
     ("TUTTI_NO_TIMEOUT", "Timeout::Never"),

@@ -47,7 +47,7 @@ impl Drop for Own {
     }
 }
 
-/// What a call hands to C beside its own arguments.
+/// The arguments of a call in C beside its own.
 pub(crate) struct Call {
     pub group: *mut raw::tutti_group,
     pub options: *const raw::tutti_call_options,
@@ -162,7 +162,7 @@ impl Group {
         check(|error| unsafe { raw::tutti_destroy_process_group(self.raw(), &options, error) })
     }
 
-    /// What messages call the group: its description, or a name that the library gave it.
+    /// The group's name in messages: its description, or a name that the library gave it.
     pub fn name(&self) -> Result<String> {
         let mut name = null_mut();
         check(|error| unsafe { raw::tutti_group_get_name(self.raw(), &mut name, error) })?;

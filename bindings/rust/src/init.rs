@@ -11,7 +11,7 @@ use std::mem::size_of;
 /// Options of a group.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GroupOptions<'a> {
-    /// What messages call the group; the library gives it a name if it is not given. A mesh and
+    /// The group's name in messages; the library gives it a name if it is not given. A mesh and
     /// [`Mesh::flatten`](crate::Mesh::flatten) do not take one.
     pub description: Option<&'a str>,
     /// The one device that this rank works on ([`Group::bound_device`]); for a mesh: as its group
@@ -20,7 +20,8 @@ pub struct GroupOptions<'a> {
     /// Sums of floating-point and complex numbers are exact and rounded once
     /// ([`Group::is_reproducible`]); the same on all ranks.
     pub reproducible: bool,
-    /// Of making the group, and the default of its operations; 30 minutes if it is not given.
+    /// The timeout of making the group, and the default of its operations; 30 minutes if it is not
+    /// given.
     pub timeout: Timeout,
 }
 
@@ -53,7 +54,7 @@ pub struct Init<'a> {
     pub rank: Option<usize>,
     /// How many ranks there are; the init method tells it if it is not given.
     pub world_size: Option<usize>,
-    /// Of the group.
+    /// The timeout of the group.
     pub options: GroupOptions<'a>,
 }
 

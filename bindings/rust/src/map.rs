@@ -146,7 +146,7 @@ impl fmt::Debug for Map {
 }
 
 impl<K: Into<Key>, V: Into<Value>> FromIterator<(K, V)> for Map {
-    /// Of a key that comes twice the last value counts.
+    /// For a key that comes twice the last value counts.
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Map {
         let (mut all, mut places) = (Vec::new(), HashMap::new());
         for (key, value) in pairs {

@@ -82,7 +82,7 @@ pub(crate) fn writing_each<T: Element>(list: &mut [&mut [T]]) -> Vec<CBuffer> {
 /// # Safety
 /// What `elements` and `on_device` return stays where it is, and readable, when the value is moved.
 pub unsafe trait Readable: Send {
-    /// What it is made of.
+    /// The parts it is made of.
     type Element: Element;
     /// The elements; none if they are on a device.
     fn elements(&self) -> &[Self::Element];
@@ -140,8 +140,8 @@ writable! {
     {T: Element, const N: usize} &mut [T; N];
 }
 
-/// What an operation holds until it is done. Moving it moves no more than bytes: in Rust's eyes
-/// the library's pointers into it stay good.
+/// The values that an operation holds until it is done. Moving it moves no more than bytes: in
+/// Rust's eyes the library's pointers into it stay good.
 pub(crate) struct Held<B> {
     value: MaybeUninit<B>,
     owner: PhantomData<B>,

@@ -12,14 +12,15 @@ use std::ptr::{null, null_mut};
 pub struct NewGroupOptions<'a> {
     /// As in [`Init`](crate::Init); that of the other group if it is not given.
     pub backend: Option<&'a str>,
-    /// What errors call the group; its parent's name and a number if it is not given.
+    /// The group's name in errors; its parent's name and a number if it is not given.
     pub description: Option<&'a str>,
     /// The one device that this rank works on ([`Group::bound_device`]); that of the other group
     /// if it is not given.
     pub device: Option<Device>,
     /// Only the members of the new group call, and only they wait for each other.
     pub use_local_synchronization: bool,
-    /// Of making the group, and the default of its operations; the other group's by default.
+    /// The timeout of making the group, and the default of its operations; the other group's by
+    /// default.
     pub timeout: Timeout,
     /// See [`Group::is_reproducible`]; as the other group if it is not given.
     pub reproducible: Option<bool>,

@@ -68,7 +68,7 @@ impl<'a> Node<'a> {
         Ok(items[0])
     }
 
-    /// What kind of value it is.
+    /// The kind of the value.
     pub fn kind(&self) -> Result<ObjectKind> {
         Ok(self.item()?.kind)
     }

@@ -172,7 +172,7 @@ pub(crate) const EMPTY: tutti_object_item = tutti_object_item {
     end: 0,
 };
 
-/// What remains to be written.
+/// The values that remain to be written.
 enum Part<'a> {
     Value(&'a Value),
     Key(&'a Key),

@@ -39,7 +39,7 @@ impl<T> Out<T> {
     }
 }
 
-/// What C hands out in lists.
+/// The handles that C hands out in lists.
 pub(crate) trait Incoming: Sized {
     type Taken;
     /// # Safety
@@ -102,7 +102,7 @@ impl<T: Incoming> Room<T> {
         Room(vec![null_mut(); count])
     }
 
-    /// What C is told of it.
+    /// The arguments that tell C of it.
     pub(crate) fn out(&mut self) -> Out<T> {
         let place = if self.0.is_empty() { null_mut() } else { self.0.as_mut_ptr() };
         Out { place, count: self.0.len() as i64 }
@@ -147,7 +147,7 @@ fn list(handles: &[*mut tutti_object]) -> *const *mut tutti_object {
 /// A call, and what gives its result once the operation is done. It keeps what is sent until then.
 type Started<Call, Finish> = Result<(Call, Finish)>;
 
-/// Of `count` values; on rank `src`, which sends them, nothing is received.
+/// Room for `count` values; on rank `src`, which sends them, nothing is received.
 pub(crate) fn broadcast<'a>(
     group: &Group,
     sent: Vec<Packed<'a>>,

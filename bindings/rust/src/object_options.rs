@@ -18,9 +18,9 @@ pub enum Compress {
 /// environment variable of the same meaning is taken. The limits hold before memory is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ObjectOptions {
-    /// Of a message; 4 GiB. Also for bytes that are received.
+    /// The limit of a message; 4 GiB. Also for bytes that are received.
     pub max_bytes: i64,
-    /// Of a message that was compressed; 1 GiB.
+    /// The limit of a message that was compressed; 1 GiB.
     pub max_decompressed_bytes: i64,
     /// Values in a message; 2^26.
     pub max_values: i64,

@@ -1,4 +1,4 @@
-//! What goes out in object collectives and messages.
+//! The values that go out in object collectives and messages.
 use crate::error::Result;
 use crate::memory::Held;
 use crate::object::Object;
@@ -6,8 +6,8 @@ use crate::raw;
 use crate::value::Value;
 use std::fmt;
 
-/// What an object collective sends: a [`Value`], whatever becomes one, or an [`Object`], whose
-/// arrays may lie in memory of the program's
+/// The argument that an object collective sends: a [`Value`], whatever becomes one, or an
+/// [`Object`], whose arrays may lie in memory of the program's
 /// ([`ObjectBuilder::borrow_array`](crate::ObjectBuilder::borrow_array)).
 pub struct Outgoing<'a>(What<'a>);
 

@@ -9,7 +9,7 @@ use crate::start::Start;
 use crate::work::Work;
 use std::ptr::null_mut;
 
-/// Whom a message is received from.
+/// The sender of a message that is received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// Any rank but this one.
@@ -29,7 +29,7 @@ impl From<usize> for Source {
 pub enum P2pOp<B> {
     /// One to send.
     Isend {
-        /// What is sent.
+        /// The data to send.
         data: B,
         /// The group rank of the receiver; oneself is allowed.
         dst: usize,
@@ -38,7 +38,7 @@ pub enum P2pOp<B> {
     },
     /// One to receive.
     Irecv {
-        /// What it is received into.
+        /// The place it is received into.
         data: B,
         /// The sender; oneself is allowed.
         src: Source,

@@ -1,4 +1,4 @@
-//! What reductions do with two elements: the library's ops, sums with factors, functions of
+//! The ops of reductions: the library's ops, sums with factors, functions of
 //! programs.
 use crate::callback::contained;
 use crate::element::Element;
@@ -160,7 +160,7 @@ impl fmt::Debug for CustomOp {
     }
 }
 
-/// What a reduction is given: a [`ReduceOp`] or a [`CustomOp`].
+/// The op of a reduction: a [`ReduceOp`] or a [`CustomOp`].
 #[derive(Clone, Debug)]
 pub struct Operator {
     number: ReduceOp,

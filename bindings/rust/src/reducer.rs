@@ -57,14 +57,14 @@ pub struct ReducerOptions<'a> {
     pub no_initial_broadcast: bool,
     /// Results are sums over the ranks, not means.
     pub sum: bool,
-    /// Of a reproducible group: the gradients of so many passes that are not synchronised are kept
+    /// For a reproducible group: the gradients of so many passes that are not synchronised are kept
     /// apart, so that results do not depend on how ranks share micro-batches.
     pub keep_micro_batches: u32,
     /// Bytes from which on a bucket is full; 0: 25 MiB.
     pub bucket_cap_bytes: usize,
     /// The same of the first bucket; 0: 1 MiB, or `bucket_cap_bytes` if that is less.
     pub first_bucket_cap_bytes: usize,
-    /// Of each bucket's communication; the group's if it is not given.
+    /// The timeout of each bucket's communication; the group's if it is not given.
     pub timeout: Timeout,
     /// Gradients are divided by it before they are added up, and by the rest afterwards; 0: 1.
     pub predivide: f64,
@@ -159,7 +159,7 @@ enum State {
     Finishing(Arc<Handle>),
 }
 
-// What is the program's alone is behind locks, or taken by &mut.
+// The program's own values are behind locks, or taken by &mut.
 unsafe impl Send for Reducer {}
 unsafe impl Sync for Reducer {}
 
@@ -336,7 +336,7 @@ impl Reducer {
         })
     }
 
-    /// What the reducer is and has done, as a map with the keys of torch's
+    /// The reducer's state and statistics, as a map with the keys of torch's
     /// `_get_ddp_logging_data`; times are in nanoseconds.
     pub fn logging_data(&self) -> Result<Value> {
         let mut object = null_mut();

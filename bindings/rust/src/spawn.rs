@@ -17,7 +17,7 @@ use std::ptr::null_mut;
 pub struct SpawnOptions {
     /// The processes get the caller's environment as it is, and no store is served for them.
     pub keep_environment: bool,
-    /// Of the processes' whole life; none if it is not given.
+    /// The limit of the processes' whole life; none if it is not given.
     pub timeout: Timeout,
     /// From SIGTERM to SIGKILL where processes are ended; 5 seconds if it is not given.
     pub grace_period: Timeout,

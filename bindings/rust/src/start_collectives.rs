@@ -292,7 +292,7 @@ impl<'a> Start<'a> {
     }
 }
 
-/// What an operation was given, without what was only kept for it.
+/// The arguments of an operation, without what was only kept for it.
 fn give_back<B, K>(data: Held<B>, kept: K) -> Result<B> {
     drop(kept);
     Ok(data.give_back())

@@ -25,7 +25,8 @@ unsafe impl Sync for Store {}
 pub struct TcpStoreOptions<'a> {
     /// Return without waiting for `world_size` clients.
     pub no_wait_for_workers: bool,
-    /// Of connecting, and of the store's calls from then on; 300 seconds if it is not given.
+    /// The timeout of connecting, and of the store's calls from then on; 300 seconds if it is not
+    /// given.
     pub timeout: Timeout,
     /// Masters of one port in this process share the server; all of them must say so.
     pub multi_tenant: bool,

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// A time limit of a call, a group or a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Timeout {
-    /// What the group or the store has.
+    /// The timeout of the group or the store.
     #[default]
     Default,
     /// For ever.

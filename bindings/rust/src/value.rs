@@ -55,7 +55,7 @@ pub struct Timestamp {
 }
 
 impl Value {
-    /// What kind of value it is, in a word.
+    /// The kind of the value, in a word.
     pub fn kind(&self) -> &'static str {
         match self {
             Value::Nil => "nil",

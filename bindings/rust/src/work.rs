@@ -80,7 +80,7 @@ unsafe extern "C" fn call_back(result: *const raw::tutti_error, user: *mut c_voi
     let _ = contained(|| function(result)); // a panic has nobody else to be told to
 }
 
-/// What gives back, in the end, what an operation has held.
+/// The function that gives back, in the end, what an operation has held.
 pub(crate) type Finish<'a, R> = Box<dyn FnOnce(&Handle) -> Result<R> + Send + 'a>;
 
 /// An operation that runs while the caller goes on. It holds the memory that the operation reads
@@ -174,7 +174,7 @@ impl<'a, R> Work<'a, R> {
         Ok(cancelled != 0)
     }
 
-    /// What kind of operation it is, for instance "all_reduce".
+    /// The kind of the operation, for instance "all_reduce".
     pub fn op_type(&self) -> Option<&'static str> {
         unsafe { static_text(raw::tutti_work_get_op_type(self.handle.raw())) }
     }

@@ -8,7 +8,7 @@ use tutti::{bf16, f16, Bool, Complex, Element, Group, GroupOptions, ReduceOp, St
 
 const RANKS: usize = 3;
 
-/// What rank `rank` gives at `place`: small whole numbers, exact in every type.
+/// The value of rank `rank` at `place`: small whole numbers, exact in every type.
 trait Sample: Element {
     fn sample(number: usize) -> Self;
 }
@@ -163,7 +163,7 @@ fn check_one_to_all<T: Sample>(group: &Group) {
 
 fn check_all_to_all<T: Sample>(group: &Group) {
     let rank = group.rank();
-    // What rank a gives rank b: a + b + 1 elements.
+    // The data from rank a to rank b: a + b + 1 elements.
     let piece = |from: usize, to: usize| given::<T>(10 * from + to, from + to + 1);
     let inputs: Vec<Vec<T>> = (0..RANKS).map(|to| piece(rank, to)).collect();
     let wanted: Vec<Vec<T>> = (0..RANKS).map(|from| piece(from, rank)).collect();

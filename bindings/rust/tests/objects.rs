@@ -249,7 +249,7 @@ fn objects_that_borrow_are_sent() {
         } else {
             assert_eq!(group.recv_object_list(1, 0, 1).unwrap().0, all[..1]);
         }
-        // What a work owns stays until it is done, also where the work is dropped.
+        // Values that a work owns stay until it is done, also where the work is dropped.
         drop(group.start().all_gather_object(of(rank)).unwrap());
         let list = vec![Value::from(of(rank)), Value::Bytes(vec![rank as u8; 1000])];
         let got = group.start().broadcast_object_list(list, 1).unwrap().wait().unwrap();

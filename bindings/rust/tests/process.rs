@@ -1,4 +1,4 @@
-//! What a process has once: the group of all ranks, the debug level, the log.
+//! Things that a process has once: the group of all ranks, the debug level, the log.
 mod support;
 
 use std::sync::{mpsc, Mutex};

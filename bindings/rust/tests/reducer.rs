@@ -25,7 +25,7 @@ fn model(group: &Group, options: ReducerOptions<'_>) -> (Reducer, Vec<f64>) {
     (reducer, bias.to_vec())
 }
 
-/// What this rank's gradient of a parameter is in the tests.
+/// This rank's gradient of a parameter in the tests.
 fn value(group: &Group, parameter: usize) -> f64 {
     ((group.rank() + 1) * (parameter + 1)) as f64
 }

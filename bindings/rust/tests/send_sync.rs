@@ -1,4 +1,4 @@
-//! What may go to another thread and what may be shared with one, both ways: this is compiled or
+//! Types that may go to another thread or be shared with one, both ways: this is compiled or
 //! it is not.
 use tutti::{
     Bucket, Buffer, Bytes, CustomOp, DeviceBuffer, DeviceSlice, Error, Finishing, Gradient, Group,

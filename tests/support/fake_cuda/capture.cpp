@@ -1,4 +1,4 @@
-// What captures note, forbid and are invalidated by.
+// Captures: the calls they note, forbid and are invalidated by.
 #include "capture.hpp"
 
 #include "engine.hpp"

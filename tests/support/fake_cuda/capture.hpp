@@ -23,7 +23,7 @@ Result check_implicit(const StreamObject& stream, bool invalidates);
 Result check_no_capture(const ContextObject& context);
 Result check_not_captured(const StreamObject& stream);
 
-// What a function that works on a stream ends with: the operation is enqueued, or noted.
+// The end of a function that works on a stream: the operation is enqueued, or noted.
 Result submit(StreamObject& stream, Operation operation, OperationPointer* enqueued = nullptr);
 Result record(StreamObject& stream, EventObject& event);
 Result wait_for(StreamObject& stream, EventObject& event);

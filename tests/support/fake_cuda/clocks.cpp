@@ -13,8 +13,8 @@ bool conflict(const Extent& one, const Extent& other) {
            !(one.gate && other.gate);
 }
 
-// Whoever has no order with the older one, and conflicts with it, has none with the newer one, or
-// was there before that and has been compared with the older one.
+// An operation that has no order with the older one, and conflicts with it, has none with the newer
+// one, or was there before that and has been compared with the older one.
 static bool replaces(const Access& newer, const Clock& clock, const Access& older) {
     return newer.extent.begin <= older.extent.begin && older.extent.end <= newer.extent.end &&
            newer.extent.gate == older.extent.gate &&

@@ -55,7 +55,7 @@ struct Access {
 
 bool conflict(const Extent& one, const Extent& other);
 
-// What the operations did to an allocation, and who must be told apart from whom still.
+// The accesses of the operations to an allocation, and which must still be told apart.
 class History {
 public:
     // Reports the accesses that nothing orders before this one, then remembers it.

@@ -78,7 +78,7 @@ Result cuDevicePrimaryCtxRetain(Context* context, DeviceNumber device) {
     });
 }
 
-// What was made in a context goes with it, when its work is done.
+// Things made in a context go with it, when their work is done.
 static void destroy(ContextObject& context) {
     run_all();
     for (const auto& stream : model().streams)

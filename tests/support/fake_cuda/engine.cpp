@@ -48,7 +48,7 @@ void observe(const std::vector<OperationPointer>& operations) {
     });
 }
 
-// What everything still to come knows of: the host's knowledge at the oldest calls not yet done.
+// The knowledge of everything still to come: the host's knowledge at the oldest calls not yet done.
 Clock floor_of_all() {
     Clock floor = model().host;
     for (const StreamObject* stream : engine().busy) floor.meet(stream->queue.front()->known);
@@ -176,7 +176,7 @@ void go_on() {
     if (settings().schedule == Schedule::Random) random_steps(draw(3));
 }
 
-// What a lazy schedule does for somebody who asks: nothing at first, then what he needs. If that
+// A lazy schedule does nothing at first for a thread that asks, then what that needs. If that
 // waits for a value which others are to write, it is their turn.
 static void ask(const OperationPointer& operation) {
     if (operation->done || !std::exchange(operation->asked, true)) return;

@@ -9,7 +9,7 @@ namespace tutti::cuda {
 // Puts an operation at the end of a stream. The legacy stream is in order with all that block.
 OperationPointer enqueue(StreamObject& stream, Operation operation);
 
-// What has to be done before a stream is: its last operation, and for the legacy stream those of
+// The work to be done before a stream is: its last operation, and for the legacy stream those of
 // the streams that block.
 std::vector<OperationPointer> last_of(const StreamObject& stream);
 std::vector<OperationPointer> last_of_all(const ContextObject& context);

@@ -1,4 +1,4 @@
-// What the library exports. A file that defines some of it includes this.
+// The exports of the library. A file that defines some of it includes this.
 #pragma once
 
 #include "functions.hpp"

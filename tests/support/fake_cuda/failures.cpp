@@ -33,7 +33,7 @@ std::multimap<std::string, Failure> read() {
     return failures;
 }
 
-// What a kernel did, after which nothing works any more in this process.
+// The fault of a kernel, after which nothing works any more in this process.
 bool ruins(int code) {
     return code == 700 || code == 702 || code == 710 || (code >= 714 && code <= 719);
 }

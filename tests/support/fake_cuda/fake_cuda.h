@@ -1,4 +1,4 @@
-/* What the double of the driver has and no driver: work of one's own on a stream, for doubles of
+/* The functions that the double has and no driver: work of one's own on a stream, for doubles of
  * libraries that give the device work. Find it by dlsym in the library that is loaded. */
 #ifndef TUTTI_TESTS_FAKE_CUDA_H
 #define TUTTI_TESTS_FAKE_CUDA_H

@@ -1,5 +1,6 @@
-// What the double exports besides the functions that tutti uses: for programs that test it, and
-// for those that use it as they would a device. tests/unit/modules/cuda compares it with cuda.h.
+// The functions that the double exports besides the functions that tutti uses: for programs that
+// test it, and for those that use it as they would a device. tests/unit/modules/cuda compares it
+// with cuda.h.
 #pragma once
 
 #include "modules/cuda/abi.hpp"

@@ -1,4 +1,4 @@
-// What is done and looked for at exit.
+// The checks at exit.
 #include "leaks.hpp"
 
 #include "engine.hpp"

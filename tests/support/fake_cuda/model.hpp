@@ -1,5 +1,5 @@
-// What the driver knows: contexts, streams, events and operations. One mutex guards all of it, and
-// whatever else these files declare; there is no thread but those of the program.
+// The state of the driver: contexts, streams, events and operations. One mutex guards all of it,
+// and whatever else these files declare; there is no thread but those of the program.
 #pragma once
 
 #include "clocks.hpp"
@@ -28,7 +28,7 @@ struct Touch {
     Extent extent;
 };
 
-// What a stream was told to do. It is executed in one piece, when all that it needs is done.
+// An operation of a stream. It is executed in one piece, when all that it needs is done.
 struct Operation {
     uint64_t number = 0;  // in the order of the calls, of all streams
     StreamObject* stream = nullptr;
@@ -90,7 +90,7 @@ struct Model {
 // Never destroyed: a program may call until its very end.
 Model& model();
 
-// What is of this thread.
+// The state of this thread.
 struct ThreadState {
     explicit ThreadState(uint64_t count) : number(count) {}
 
@@ -110,7 +110,8 @@ std::string describe(const Operation& operation);  // "cuMemcpyAsync #7 on strea
 std::string describe(const EventObject& event);
 
 ContextObject* current_context();
-// What a handle stands for; null, and *result says why, if it is none or needs a context.
+// The object that a handle stands for; null, and *result says why, if it is none or needs a
+// context.
 StreamObject* stream_of(Stream handle, Result* result);
 EventObject* event_of(Event handle, Result* result);
 ContextObject* context_of(Context handle);

@@ -1,6 +1,6 @@
-// What the host may touch. A page is protected as those of its bytes need it that the device uses;
-// who faults on other bytes of it gets the page until the next call of the driver, so nobody is
-// accused of his neighbour's bytes.
+// The pages that the host may touch. A page is protected as those of its bytes need it that the
+// device uses; who faults on other bytes of it gets the page until the next call of the driver, so
+// nobody is accused of his neighbour's bytes.
 #include "memory.hpp"
 #include "model.hpp"
 #include "report.hpp"

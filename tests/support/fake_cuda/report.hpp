@@ -1,4 +1,4 @@
-// What the double has to say, and what it is told by the environment.
+// The reports of the double, and its settings from the environment.
 #pragma once
 
 #include <cstddef>

@@ -56,7 +56,7 @@ Result cuStreamGetCtx(Stream handle, Context* context) {
     });
 }
 
-// What a stream must be for the host to ask about it.
+// The state a stream must have for the host to ask about it.
 static Result check_asked(const StreamObject& stream) {
     Result result = check_implicit(stream, true);
     if (result == Result::Success) result = check_not_captured(stream);

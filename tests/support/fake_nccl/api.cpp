@@ -107,7 +107,7 @@ ncclResult_t message(bool sends, const void* memory, size_t count, ncclDataType_
     return add(std::move(call), comm, stream);
 }
 
-// Of a blocking communicator, and of the end of any.
+// For a blocking communicator, and for the end of any.
 ncclResult_t wait_for(Communicator& comm) {
     for (;;) {
         {

@@ -10,7 +10,7 @@ namespace fake_nccl {
 size_t width_of(int type);
 // A factor of that type, as lanes have it.
 void read_factor(int type, const void* scalar, double& factor, uint64_t& whole_factor);
-// What each lane has at `offset`, times its factor if there are factors.
+// The elements of each lane at `offset`, times its factor if there are factors.
 void reduce(const Shape& shape, const Lane* lanes, int ranks, bool has_factors, size_t offset,
             void* out, size_t count);
 

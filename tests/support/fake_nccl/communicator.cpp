@@ -13,7 +13,7 @@ namespace fake_nccl {
 
 namespace {
 
-// Of each device, the communicator whose calls are under way.
+// For each device, the communicator whose calls are under way.
 std::map<int, const Communicator*>& issuing() {
     static auto* const all = new std::map<int, const Communicator*>;
     return *all;

@@ -19,7 +19,7 @@ struct Factor {
     uint64_t whole = 1;
 };
 
-// What kernels keep alive.
+// The state that kernels keep alive.
 struct Shared {
     std::shared_ptr<Segment> segment;
     int rank = 0;
@@ -48,7 +48,7 @@ std::mutex& mutex();
 int draw_delay();
 // A step of what is under way; the result of ncclCommGetAsyncError.
 ncclResult_t poll(Communicator& comm);
-// Of one group and one communicator.
+// The calls of one group and one communicator.
 ncclResult_t take(Communicator& comm, std::vector<Call> calls);
 
 struct Driver {

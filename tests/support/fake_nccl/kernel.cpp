@@ -21,7 +21,7 @@ char* memory_at(unsigned long long address) {
     return static_cast<char*>(driver().memory(address));
 }
 
-// Of the inputs of one rank.
+// The bytes of the inputs of one rank.
 size_t input_bytes(const Shape& shape, int ranks) {
     const bool has_parts = shape.kind == ReduceScatter || shape.kind == AllToAll;
     return shape.count * width_of(shape.type) * static_cast<size_t>(has_parts ? ranks : 1);

@@ -1,4 +1,4 @@
-// What a group of calls does on a stream of the device: steps that the double of the driver asks
+// The work of a group of calls on a stream of the device: steps that the double of the driver asks
 // for until they are done. Each step goes as far as the other ranks let it.
 #pragma once
 

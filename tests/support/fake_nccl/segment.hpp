@@ -1,5 +1,5 @@
-// What the ranks of a communicator share: memory that its id names. Each rank has a lane, where it
-// publishes its data piece by piece, and a pipe to each other rank.
+// The shared memory of the ranks of a communicator: memory that its id names. Each rank has a lane,
+// where it publishes its data piece by piece, and a pipe to each other rank.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ constexpr int most_ranks = 8;
 constexpr size_t piece_bytes = 64 << 10;
 constexpr size_t pipe_bytes = 16 << 10;
 
-// What ranks must call alike: else nothing ever goes on, as in reality.
+// The arguments that ranks must call alike: else nothing ever goes on, as in reality.
 struct Shape {
     int kind;
     int type;

@@ -24,7 +24,7 @@ inline void find_null_backends() {
     is_at("TUTTI_NULL_WRONG_MODULE", "null_wrong");
 }
 
-// What "null", "null?older=1" can do.
+// The capabilities of "null", "null?older=1".
 inline Capabilities null_capabilities(const std::string& name) {
     return capabilities_of(resolve_backend(name));
 }

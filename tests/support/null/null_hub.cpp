@@ -165,7 +165,7 @@ End Hub::hopeless(int32_t rank, const Round& round) const {
     return {};
 }
 
-// Those of the rank that can no longer come to a good end.
+// The rank's calls that can no longer come to a good end.
 void Hub::end_hopeless(int32_t rank) {
     const auto own = static_cast<size_t>(rank);
     for (auto& [sequence, round] : rounds_) {

@@ -31,7 +31,7 @@ public:
 
     // Nothing, or why the rank brings nothing any more.
     End post(int32_t rank, const tutti_backend_call* call);
-    // What ends here are calls of `rank`. True if anything has moved.
+    // Calls of `rank` end here. True if anything has moved.
     bool test(int32_t rank);
     // Ends all of the rank's, now and later; only the first counts.
     void end(int32_t rank, const End& how);
@@ -52,7 +52,7 @@ private:
         End end;  // of all that it brings
         bool has_left = false;
         std::deque<Ended> ended;  // to be told
-        // Of run(): the call that it waits for, and how that ended.
+        // The state of run(): the call that it waits for, and how that ended.
         const tutti_backend_call* awaited = nullptr;
         End how;
     };

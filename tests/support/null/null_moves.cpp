@@ -17,7 +17,7 @@ void copy(void* to, const char* from, size_t bytes) {
     if (bytes > 0 && to != from) std::memmove(to, from, bytes);
 }
 
-// What each rank brings, one piece after the other. Outputs may be inputs, so nothing is written
+// The inputs of each rank, one piece after the other. Outputs may be inputs, so nothing is written
 // before all is read.
 std::vector<Copy> inputs_of(const Calls& calls) {
     std::vector<Copy> all;
@@ -32,7 +32,7 @@ std::vector<Copy> inputs_of(const Calls& calls) {
     return all;
 }
 
-// What comes of the inputs of all ranks.
+// The result of the inputs of all ranks.
 Copy reduced(const tutti_backend_host& host, const Calls& calls) {
     const tutti_backend_call& first = *calls.front();
     std::vector<Copy> all = inputs_of(calls);

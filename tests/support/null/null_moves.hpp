@@ -1,4 +1,4 @@
-// What the null backend does to memory when all ranks of a collective have come. Any thread.
+// The moves of the null backend in memory when all ranks of a collective have come. Any thread.
 #pragma once
 
 #include <tutti/ext.h>

@@ -48,7 +48,7 @@ struct Candidate {
     std::function<void(Exchange&, Workspace&)> run;
 };
 
-// What it is measured for is the size of the whole row.
+// It is measured for the size of the whole row.
 struct Kind {
     const char* name;
     std::vector<Candidate> candidates;

@@ -179,7 +179,7 @@ void the_chosen_algorithm_reads_input_and_writes_output(void**) {
     }
 }
 
-// What a reduction makes of an element does not depend on how many ranks there are.
+// The result of a reduction for an element does not depend on how many ranks there are.
 void a_bool_is_0_or_1_after_a_reduction_of_one_rank_too(void**) {
     for (const int size : {1, 2}) {
         ChannelWorld world(size);

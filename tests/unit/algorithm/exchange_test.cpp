@@ -127,7 +127,7 @@ void a_receiver_hears_of_a_root_that_means_another_call(void**) {
     });
 }
 
-// Nobody receives what the other sends, so no fingerprint meets another.
+// No rank receives the other's message, so no fingerprint meets another.
 void ranks_that_wait_for_each_other_in_different_calls_see_both(void**) {
     for (const int other_root : {0, 1}) {  // both send; both receive
         ChannelWorld pair(2);
@@ -174,7 +174,7 @@ void a_wait_that_times_out_names_the_peer(void**) {
     TUTTI_EXPECT_ERROR(late.wait_all(), TUTTI_ERR_TIMEOUT, "rank 1");
 }
 
-// What an exchange that gave up had posted does not reach a later one.
+// The posts of an exchange that gave up do not reach a later one.
 void an_exchange_takes_back_what_it_posted(void**) {
     ChannelWorld world(2);
     std::vector<std::byte> data(100'000, std::byte{1});

@@ -1,4 +1,4 @@
-// What does the comparison of calls cost? Two processes over Gloo swap 8 bytes, by turns bare, with
+// The price of the comparison of calls. Two processes over Gloo swap 8 bytes, by turns bare, with
 // a fingerprint in front that is compared, and by an Exchange, as collectives do, which keeps its
 // books as well. The medians of the rounds are printed, in microseconds a swap, and by how much
 // each is longer than bare.

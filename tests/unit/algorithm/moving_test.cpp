@@ -27,7 +27,7 @@ constexpr Named<decltype(bruck_all_to_all)> all_to_alls[] = {{"pairwise", pairwi
                                                              {"bruck", bruck_all_to_all}};
 constexpr size_t even_sizes[] = {0, 1, 13, eager, eager + 1, 70'001};
 
-// What the call is does not matter to the algorithms.
+// The kind of the call does not matter to the algorithms.
 Exchange exchange_for(Channel& channel, uint64_t number) {
     return {channel, fingerprint(Barrier{}), number, ample()};
 }

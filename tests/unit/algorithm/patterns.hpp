@@ -1,5 +1,5 @@
-// What the tests of algorithms move: lists of sizes around every limit at which a message or a
-// segment is cut differently, and data that tell from whom, for whom and where they are.
+// The data that the tests of algorithms move: lists of sizes around every limit at which a message
+// or a segment is cut differently, and data that tell from whom, for whom and where they are.
 #pragma once
 
 #include <cstddef>

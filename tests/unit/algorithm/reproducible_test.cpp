@@ -21,7 +21,7 @@ ReduceOp reproducible(ReduceOp op) {
     return op;
 }
 
-// What every rank gives, in memory, and what must come out.
+// The inputs of every rank, in memory, and the expected result.
 struct Numbers {
     Numbers(Kind kind, tutti_dtype dtype_, int ranks, size_t count_)
         : dtype(dtype_), count(static_cast<int64_t>(count_)) {

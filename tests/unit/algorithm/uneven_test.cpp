@@ -13,7 +13,7 @@ using namespace tutti;
 using namespace tutti::algorithm;
 using namespace tutti::test;
 
-// What every rank's call ended with; who fails tells the others, as a group does.
+// The end of every rank's call; a rank that fails tells the others, as a group does.
 std::vector<Status> ends_of(ChannelWorld& world, const std::function<void(int rank)>& call) {
     std::vector<Status> ends(static_cast<size_t>(world.size()));
     on_ranks(world.size(), [&](int rank) {

@@ -145,7 +145,7 @@ void a_receive_from_any_takes_from_its_host_and_from_others(void**) {
     });
 }
 
-// What an any receive has asked the channel for does not keep one of the same host waiting.
+// A receive from any rank that has asked the channel does not keep one of the same host waiting.
 void a_message_of_the_host_comes_while_the_channel_is_asked(void**) {
     TwoHosts group;
     std::vector<uint8_t> first(8);

@@ -55,7 +55,7 @@ void more_addends_than_a_rank_can_have_are_refused(void**) {
     }
 }
 
-// What rank 1 says that it sends and expects; no memory is taken for it.
+// The sizes that rank 1 says that it sends and expects; no memory is taken for it.
 void pieces_that_nobody_expects_are_refused(void**) {
     std::vector<float> values(4);
     const View one{values.data(), 1, TUTTI_FLOAT32};

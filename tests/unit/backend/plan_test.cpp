@@ -42,7 +42,7 @@ bool is_within(const std::byte* begin, size_t bytes, const Memory& host) {
     return bytes == 0 || (begin >= host.data() && begin + bytes <= host.data() + host.size());
 }
 
-// What a call does here: it flips each byte of an input, and writes its number and place to each
+// A call here flips each byte of an input, and writes its number and place to each
 // byte of an output.
 struct Seen {
     std::vector<Memory> inputs;
@@ -214,7 +214,7 @@ void what_is_in_place_stays_so(void**) {
     }
 }
 
-// Of a list they may be neighbours by chance: one copy over both would leave its allocation.
+// Parts of a list may be neighbours by chance: one copy over both would leave its allocation.
 void pieces_of_a_list_are_copied_one_by_one(void**) {
     Memory memory(ranks * size_t{512});
     FlatCall call;

@@ -26,7 +26,7 @@ SizeMatrix matrix(size_t ranks, const std::function<uint64_t(size_t from, size_t
     return sizes;
 }
 
-// What is shown of a piece in a window.
+// The part of a piece that is shown in a window.
 size_t shown(const Window& window, uint64_t piece) {
     const uint64_t begin = std::min<uint64_t>(window.begin, piece);
     return static_cast<size_t>(std::min<uint64_t>(window.length, piece - begin));

@@ -34,7 +34,7 @@ void what_is_left_is_rounded_up(void**) {
     const auto now = Deadline::Clock::now();
     assert_true(Deadline::at(now + std::chrono::hours(1)).poll_ms() > 3'599'000);
     assert_true(Deadline::at(now + std::chrono::hours(1)).poll_ms() <= 3'600'000);
-    // Whoever polls for 0 ms before the deadline would turn without resting.
+    // A poll for 0 ms before the deadline would turn without resting.
     for (int turn = 0; turn < 1000; ++turn) {
         const auto deadline = Deadline::at(Deadline::Clock::now() + std::chrono::microseconds(300));
         const int left = deadline.poll_ms();

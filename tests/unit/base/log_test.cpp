@@ -30,7 +30,7 @@ void set(const char* name, const char* value) {
     }
 }
 
-// What a listener has heard; any thread.
+// The lines that a listener has heard; any thread.
 class Heard {
 public:
     void add(LogLevel level, const std::string& text) {
@@ -217,7 +217,7 @@ void many_threads_may_log_and_replace_listeners(void**) {
     set_log_listener({}, LogLevel::Off);
     size_t total = 0;
     for (const auto& one : listeners) total += one->lines().size();
-    // Those that fell between two listeners may be missing, none may be double.
+    // Lines that fell between two listeners may be missing, none may be double.
     assert_in_range(total, 1, threads * each);
 }
 

@@ -1,4 +1,4 @@
-// What is opened while a standard stream is closed: the number is not that stream's, also when
+// Descriptors opened while a standard stream is closed: the number is not that stream's, also when
 // something else of the library's held it for a moment. Each case is a child process.
 #include <fcntl.h>
 #include <sys/wait.h>

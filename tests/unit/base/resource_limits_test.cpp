@@ -110,7 +110,7 @@ void an_own_exhaustion_is_this_rank_s_whomever_it_was_about(void**) {
     assert_int_equal(unmarked.rank, 1);
     assert_string_equal(unmarked.message.c_str(),
                         "dup: this process may have 64 open files (ulimit -n)");
-    // What others told of, and what is none.
+    // Failures of others, and errors that are no limit.
     Status told{TUTTI_ERR_OUT_OF_MEMORY, 2, EMFILE, "rank 2 gave up"};
     blame_own_exhaustion(told, 1);
     assert_int_equal(told.rank, 2);

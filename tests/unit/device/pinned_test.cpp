@@ -16,7 +16,7 @@ using namespace tutti::device::test;
 
 constexpr size_t mebibyte = size_t{1} << 20;
 
-// What is not kept is freed by a thread of its own, so this waits.
+// Memory that is not kept is freed by a thread of its own, so this waits.
 void expect_the_rest_freed(const PinnedPool& pool, size_t before) {
     while (device().bytes - before != pool.unused_bytes()) std::this_thread::yield();
 }

@@ -19,7 +19,7 @@ using tutti::device::Stop;
 using tutti::device::Watcher;
 using namespace tutti::device::test;
 
-// What has been called, in its order.
+// The calls so far, in their order.
 class Calls {
 public:
     void add(char one) {
@@ -100,7 +100,7 @@ void steps_of_one_order_keep_it(void**) {
     assert_string_equal(calls.all().c_str(), "dabc");
 }
 
-// What a step waits for next still holds up those behind it.
+// A step's next wait still holds up those behind it.
 void a_step_goes_on_after_the_event_that_it_returns(void**) {
     Calls calls;
     const Recorded first;

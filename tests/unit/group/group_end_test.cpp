@@ -61,7 +61,7 @@ void destroying_ends_those_who_wait_for_their_turn(void**) {
         group.destroy();
         for (auto& call : calls) {
             const Status status = call.get();
-            // Who came after the end hears of that.
+            // A call that came after the end hears of that.
             assert_true(status.code == TUTTI_ERR_ABORTED ||
                         status.code == TUTTI_ERR_INVALID_HANDLE);
         }

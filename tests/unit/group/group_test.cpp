@@ -152,7 +152,7 @@ void a_failed_group_refuses_work_with_the_same_reason(void**) {
             refuses("send", [&] { group.start(Send{mine.view(), 1 - rank, 0}, 0); });
             refuses("recv", [&] { group.run(Receive{mine.view(), 1 - rank, 0}, 0); });
         }
-        // What is wrong with a call is said first.
+        // The fault of a call is told first.
         require(status_of([&] {
                     group.run(Broadcast{mine.view(), 2}, 0);
                 }).code == TUTTI_ERR_INVALID_ARGUMENT,

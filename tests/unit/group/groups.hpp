@@ -21,7 +21,7 @@ inline void choose_backend(int count, char** arguments) {
     choose_channel(count, arguments);
 }
 
-// What the backend can do.
+// The capabilities of the backend.
 inline Capabilities abilities() {
     return capabilities_of(resolve_backend(channel_name()));
 }

@@ -81,7 +81,7 @@ void a_missing_variable_is_named(void**) {
     }
 }
 
-// Nobody else can do without.
+// Only rank 0 can do without one.
 void rank_0_serves_at_every_address_if_none_is_given(void**) {
     const int port = [] {
         const auto server = tutti::make_store_server("", 0);

@@ -12,7 +12,7 @@ namespace {
 using namespace tutti;
 using namespace tutti::test;
 
-// Of the one group there is at a time.
+// The state of the one group there is at a time.
 std::atomic<int> calls_that_ran{0};
 std::promise<void>* failure_wanted = nullptr;
 

@@ -42,7 +42,7 @@ struct Pipe {
 // A rank's pipe, and the launcher's own output.
 struct Fixture {
     Fixture() : reader(std::move(rank.reading), output.writing.get(), "[rank 7] ") {}
-    // What has arrived so far.
+    // The output that has arrived so far.
     std::string arrived() {
         std::string text;
         while (true) {

@@ -1,4 +1,4 @@
-// What is decided, as a function of what ranks say: no connections, no time.
+// The decision, as a function of the ranks' messages: no connections, no time.
 #include "membership/arbiter.hpp"
 
 #include <functional>
@@ -120,7 +120,8 @@ void who_cannot_be_called_is_asked_by_name(void**) {
     assert_true(court.last == before);
 }
 
-// What ranks do in call 5: a rank's own events come in this order, those of different ranks in any.
+// The events of ranks in call 5: a rank's own events come in this order, those of different ranks
+// in any.
 struct Event {
     int rank;
     std::string frame;

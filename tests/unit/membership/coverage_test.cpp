@@ -1,4 +1,4 @@
-// Who answers for whom, as a function of who watches whom.
+// Ranks that answer for others, as a function of which ranks watch which.
 #include "membership/coverage.hpp"
 
 #include <set>
@@ -49,7 +49,7 @@ void the_rank_that_coordinates_answers_for_itself(void**) {
     assert_true((update(coverage, {0, 2}) == Changes{{1, nobody}, {2, nobody}}));
 }
 
-// Whoever answers for others must be heard itself.
+// A rank that answers for others must be heard itself.
 void none_is_covered_by_one_that_is_covered(void**) {
     Coverage coverage(4, nobody);
     coverage.set_watched(0, {1});

@@ -56,7 +56,7 @@ public:
         where.host = net::host_identity();
         where.addresses = {"127.0.0.1"};
     }
-    // That rank, the only one that is real, once it has joined.
+    // The only real rank, once it has joined.
     std::unique_ptr<Member> let_in(int rank) {
         auto coming = std::async(std::launch::async, [this, rank] {
             return std::make_unique<Member>(make_hash_store(), rank, ranks, ample(), where);

@@ -95,7 +95,7 @@ void a_second_process_of_a_rank_is_refused_once_the_group_is_complete(void**) {
     assert_int_equal(store->num_keys(ample()), 0);  // the invitation has gone with rank 0
 }
 
-// Who has left, or whose group has failed, waits for the next group on the same store.
+// A rank that has left, or whose group has failed, waits for the next group on the same store.
 void a_rank_may_come_for_the_next_group_before_the_others_leave_this_one(void**) {
     for (const bool fails : {false, true}) {
         const auto store = make_hash_store();
@@ -187,7 +187,7 @@ void a_rank_that_leaves_is_no_failure(void**) {
     members[2]->leave();
     for (const size_t rank : {0, 1}) assert_true(members[rank].farewells(1) == std::vector{2});
     members[2].destroy();
-    // What comes next is the first failure.
+    // The next event is the first failure.
     members[1]->report({TUTTI_ERR_MISMATCH, 0, 0, "a later cause"});
     members.expect_failure({0, 1}, TUTTI_ERR_MISMATCH, 0, "a later cause");
     assert_int_equal(members[0].farewells(0).size(), 1);

@@ -66,7 +66,7 @@ void a_knock_comes_out_as_it_went_in(void**) {
     assert_int_equal(knock.size, INT32_MAX);
 }
 
-// Of a host with more addresses than anybody tries, the best ones go.
+// If a host has more addresses than ranks try, the best ones go.
 void an_endpoint_has_no_more_addresses_than_a_frame_may_claim(void**) {
     Endpoint many = here;
     for (int i = 0; i < 300; ++i) many.addresses.push_back(cat("10.0.1.", i));

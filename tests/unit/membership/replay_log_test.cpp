@@ -1,4 +1,4 @@
-// What is said again when the coordinator changes?
+// The messages sent again when the coordinator changes.
 #include "membership/replay_log.hpp"
 
 #include "base/text.hpp"

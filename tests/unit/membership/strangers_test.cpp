@@ -1,4 +1,4 @@
-// What does rank 0 make of those who call it and are no members, or no longer behave like ones?
+// Rank 0 and callers that are no members, or no longer behave like ones.
 // Sockets that say by hand what a member would, or would not.
 #include "net/socket.hpp"
 

@@ -1,4 +1,4 @@
-// What a coordinator that follows another one makes of what the ranks say again. Sockets say by
+// A coordinator that follows another one, and the messages that ranks send again. Sockets say by
 // hand what members would.
 #include "membership/coordinator.hpp"
 

@@ -79,7 +79,7 @@ void nobody_comes_after_it_was_closed(void**) {
     const Segment early = Segment::open(mine.address(), size, read_write);
     mine.close();
     why_not(mine.address());
-    // What took its number is left alone, whatever it is.
+    // The segment that took its number is left alone, whatever it is.
     const int pipe_at = mine.address().descriptor;
     int ends[2];
     assert_int_equal(pipe(ends), 0);

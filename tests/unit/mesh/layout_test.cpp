@@ -72,7 +72,7 @@ void shapes_that_do_not_fit_are_refused(void** /*state*/) {
     assert_int_equal(refused([] { check_shape({2, 2}, 4); }), TUTTI_OK);
     assert_int_equal(refused([] { check_shape({2, 2}, 3); }), bad);
     assert_int_equal(refused([] { check_shape({}, 3); }), bad);
-    // Whose product would not fit into an int.
+    // Lengths whose product would not fit into an int.
     assert_int_equal(refused([] { check_shape(std::vector<int>(64, 1 << 30), 8); }), bad);
     assert_int_equal(refused([] { check_names({"a", "b"}, 2); }), TUTTI_OK);
     assert_int_equal(refused([] { check_names({"a", "a"}, 2); }), bad);

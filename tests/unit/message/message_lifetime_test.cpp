@@ -1,5 +1,5 @@
-// Who may touch what, and for how long? A channel that does what it is told: it completes transfers
-// when the test says so, and sees when it is let go of.
+// The lifetimes of buffers and transfers. A channel that does what it is told: it completes
+// transfers when the test says so, and sees when it is let go of.
 #include "puppet_channel.hpp"
 
 namespace {
@@ -183,7 +183,7 @@ void announce_ahead(Fixture& it, int64_t count) {
     it.work = std::make_shared<Work>();
 }
 
-// What has begun goes on to its end.
+// A message that has begun goes on to its end.
 void a_receive_that_has_its_message_waits_for_the_data(void**) {
     Fixture it;
     announce_ahead(it, 10'000);

@@ -261,7 +261,7 @@ void an_abort_under_traffic_ends_everything(void**) {
     end_under_traffic(abort, 8);
 }
 
-// What the destruction of a backend does; that calls of other threads come in between, a group
+// The destruction of a backend; that calls of other threads come in between, a group
 // forbids.
 void a_close_under_traffic_ends_everything(void**) {
     const auto close = [](PostOffice& office, int rank) {

@@ -353,7 +353,7 @@ void who_waits_for_a_rank_that_left_learns_it(void**) {
     expect_arrived(office.receive(2, 0, 1, 8), 3, 0, "between the others");
 }
 
-// Nobody else will ever come, and nothing may be left behind.
+// No other message will ever come, and nothing may be left behind.
 void a_group_of_one_lets_go_of_its_receives(void**) {
     auto channel = std::move(connect_all(1)[0]);
     auto messages = messages_of(channel->channel(), {});

@@ -28,7 +28,8 @@ struct Posted {
     size_t bytes;
 };
 
-// What a test wants to do or see when a transfer is let go of. Called on whichever thread does so.
+// The function of a test that is called when a transfer is let go of. Called on whichever thread
+// does so.
 using LetGo = std::function<void(const Posted&)>;
 
 // Rank 0 of three, in which nothing happens.
@@ -104,7 +105,7 @@ public:
         }
         listener->transfer_done(*one.transfer);
     }
-    // Those that cannot be stopped, for their bytes move. Before the first post.
+    // Transfers that cannot be stopped, for their bytes move. Before the first post.
     void let_move(std::function<bool(const Posted&)> moves) { moves_ = std::move(moves); }
     // The oldest is an announcement that is listened for: here it is.
     void announce(int peer, int64_t count, const std::string& data) {

@@ -347,7 +347,7 @@ void a_stream_of_something_else_ends_the_receive(void**) {
     }
 }
 
-// What a receiver writes about what it has heard and read keeps the sender inside its memory.
+// A receiver's notes of the bytes it has heard and read keep the sender inside its memory.
 void a_receiver_that_lies_about_its_progress_harms_nobody_else(void**) {
     for (const uint64_t lie : {UINT64_MAX, uint64_t{1} << 63, uint64_t{1'000'003}}) {
         Ranks ranks(3);
@@ -365,7 +365,7 @@ void a_receiver_that_lies_about_its_progress_harms_nobody_else(void**) {
         for (auto& offer : view.ring->offers) {
             offer = message::state_of(offer.load() >> message::state_bits, State::Wanted);
         }
-        // Those that are wanted end only with the group.
+        // Wanted messages end only with the group.
         ranks[0].abort({TUTTI_ERR_ABORTED, -1, 0, "enough"});
         for (const auto& work : works) assert_true(work->wait(ample()));
         const auto* const begin = reinterpret_cast<const std::byte*>(neighbour.ring);
@@ -385,7 +385,7 @@ void who_waits_here_and_now_learns_of_an_abort_and_of_one_who_left(void**) {
     aborting.join();
     expect_failure(TUTTI_ERR_ABORTED, "enough",
                    [&] { ranks[0].receive(receive_of(data, 1, 0), ample()); });
-    // What it had offered is taken back.
+    // Its offers are taken back.
     expect_failure(TUTTI_ERR_TIMEOUT, "rank 0",
                    [&] { ranks[1].receive(receive_of(data, 0, 0), Deadline::after_ms(1)); });
     ranks.rank(2).leave();

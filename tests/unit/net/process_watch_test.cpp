@@ -1,4 +1,4 @@
-// What is seen of another process: that it ends, and whether it runs. And notes between processes.
+// The signs of another process: that it ends, and whether it runs. And notes between processes.
 #include "net/process_watch.hpp"
 
 #include <poll.h>
@@ -206,7 +206,7 @@ void a_note_arrives(void**) {
     assert_true(sent.size() == 4);
 }
 
-// Who does not read them does not hold up who writes.
+// A process that does not read them does not hold up the writer.
 void a_full_mailbox_takes_nothing_more_and_is_no_failure(void**) {
     Loop loop("mail");
     bool sent = true;

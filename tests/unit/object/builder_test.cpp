@@ -1,4 +1,4 @@
-// What fits where in a value, how it is numbered, found and compared.
+// The parts of a value: where they fit, and how they are numbered, found and compared.
 #include "values.hpp"
 
 namespace {

@@ -125,7 +125,7 @@ void where_bytes_cost_little_some_parts_are_compressed(void** /*state*/) {
     const std::string whole = tutti::pack(*large, compressing());
     assert_true(message.size() > 2 * whole.size());
     assert_true(message.size() < 5'400'000);
-    // Who gives a level means it, and what is short is compressed in no time.
+    // A level that is given counts, and short values are compressed in no time.
     assert_true(tutti::pack(*large, with_level) == whole);
     const ObjectPtr small = bytes_object(words(200'000));
     assert_true(tutti::pack(*small, near) == tutti::pack(*small, compressing()));

@@ -78,7 +78,7 @@ void limits_hold(void** /*state*/) {
     assert_int_equal(read(raw({0x92, 1, 1}), settings)->size(), 3);
     settings.message_bytes = 2;
     expect_refusal(raw({0x92, 1, 1}), "the message has 3 bytes, and the limit is 2", settings);
-    // What is written keeps to them too.
+    // Written values keep to them, too.
     const ObjectPtr object = read(raw({0x92, 0x91, 1, 1}));
     const auto refuses = [&](const ObjectSettings& limited, const char* why) {
         TUTTI_EXPECT_ERROR(tutti::pack(*object, limited), TUTTI_ERR_INVALID_ARGUMENT, why);

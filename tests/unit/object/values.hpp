@@ -1,4 +1,4 @@
-// What the tests of values share: made values, and messages written by hand.
+// The common part of the tests of values: made values, and messages written by hand.
 #pragma once
 
 #include <cmath>

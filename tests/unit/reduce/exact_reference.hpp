@@ -9,7 +9,7 @@
 
 namespace tutti::test {
 
-// Of numbers of that format: to nearest even; every NaN is the positive quiet one.
+// The sum of numbers of that format: to nearest even; every NaN is the positive quiet one.
 uint64_t exact_sum(Format format, const std::vector<uint64_t>& addends);
 
 // Element by element.

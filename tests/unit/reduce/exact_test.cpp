@@ -86,7 +86,7 @@ void every_triple_of_special_values_is_summed_exactly(void**) {
     }
 }
 
-// What the kernels fall back on, for every element.
+// The fallback of the kernels, for every element.
 void the_slow_way_is_exact(void**) {
     for (const tutti_dtype dtype : dtypes) {
         if (parts_of(dtype) > 1) continue;

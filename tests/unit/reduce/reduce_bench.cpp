@@ -1,8 +1,7 @@
-// What the reductions of several inputs take, in ns per element: plain ones at once beside the same
-// step by step, exact sums beside plain ones; on ordinary and on hostile numbers. All that is
+// The time of the reductions of several inputs, in ns per element: plain ones at once beside the
+// same step by step, exact sums beside plain ones; on ordinary and on hostile numbers. All that is
 // compared is run in turn, round after round, and a ratio is the median of the rounds' ratios. One
-// thread.
-//   reduce_bench [--quick]
+// thread. reduce_bench [--quick]
 #include <algorithm>
 #include <chrono>
 #include <cmath>

@@ -38,7 +38,7 @@ Factor factor(T value, tutti_dtype dtype) {
     return {&value, dtype};
 }
 
-// What comes out for one element.
+// The result for one element.
 template <typename T>
 T scaled(T element, tutti_dtype dtype, const ReduceOp& op) {
     T result{};
@@ -246,7 +246,7 @@ void ranks_compare_names_and_kinds(void**) {
     assert_true(ReduceOp(TUTTI_SUM).is_commutative());
 }
 
-// What ranks say of a call that is at work must be the same on all of them.
+// The reports of ranks about a call in progress must be the same on all of them.
 void a_function_that_is_released_at_work_keeps_its_name(void**) {
     uint32_t mark = 0;
     {

@@ -1,6 +1,6 @@
-// What the kernels must give, worked out element by element in another way: integers in 128 bits,
-// floating point decoded to 113-bit numbers and rounded back by hand. An element travels as its
-// bits; a complex number as two elements. Any thread.
+// The expected results of the kernels, worked out element by element in another way: integers in
+// 128 bits, floating point decoded to 113-bit numbers and rounded back by hand. An element travels
+// as its bits; a complex number as two elements. Any thread.
 #pragma once
 
 #include <cfloat>
@@ -29,7 +29,7 @@ struct Element {
     Format format;  // of Floating
 };
 
-// Of a complex number: its parts.
+// The parts of a complex number.
 Element element_of(tutti_dtype dtype);
 int parts_of(tutti_dtype dtype);
 

@@ -1,5 +1,5 @@
-// What the tests of reductions share: random and awkward numbers as bits, memory that notices what
-// is written beside it, and the comparison. One thread. TUTTI_TEST_SEED repeats a run.
+// The common part of the tests of reductions: random and awkward numbers as bits, memory that
+// notices what is written beside it, and the comparison. One thread. TUTTI_TEST_SEED repeats a run.
 #pragma once
 
 #include <algorithm>
@@ -131,7 +131,7 @@ inline std::vector<const void*> places_of(std::vector<Memory>& memories) {
     return places;
 }
 
-// Those this processor can run.
+// Instruction sets that this processor can run.
 inline std::vector<CpuLevel> levels() {
     std::vector<CpuLevel> here;
     for (const auto level : {CpuLevel::Baseline, CpuLevel::Avx2, CpuLevel::Avx512}) {

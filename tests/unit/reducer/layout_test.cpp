@@ -39,7 +39,7 @@ std::vector<Indices> oracle(const Parameters& parameters, const Indices& order,
         buckets[key].clear();
         at_limit[key] = std::min(at_limit[key] + 1, limits.size() - 1);
     }
-    // What is left, as its kinds came first; torch leaves their order open.
+    // The rest, in the order in which its kinds came; torch leaves their order open.
     for (const Key& key : keys) {
         if (!buckets[key].empty()) result.push_back(buckets[key]);
     }

@@ -1,4 +1,4 @@
-// What is particular to the file store: the layout that PyTorch shares, the end of the file, and
+// The particulars of the file store: the layout that PyTorch shares, the end of the file, and
 // files that are not what they should be.
 #include <fcntl.h>
 #include <sys/file.h>
@@ -168,7 +168,7 @@ void clones_are_one_handle_to_the_file(void**) {
     assert_false(exists(path));
 }
 
-// Whoever gets the lock of the file finds another one in its place.
+// The next to get the lock of the file finds another one in its place.
 void a_file_that_is_another_each_time_is_given_up(void**) {
     const TemporaryFolder folder;
     const std::string path = folder.file("store"), next = folder.file("next");

@@ -111,7 +111,7 @@ void a_barrier_that_times_out_names_its_key_and_leaves_the_handle_usable(void**)
     const Opened stores = open_store();
     TUTTI_EXPECT_ERROR(stores.first->barrier("b", 2, soon()), TUTTI_ERR_TIMEOUT, "b\"");
     TUTTI_EXPECT_ERROR(stores.first->barrier("other", 2, soon()), TUTTI_ERR_TIMEOUT, "other\"");
-    // Who gave up may have been counted, or not have got so far: two more are enough.
+    // A caller that gave up may have been counted, or not have got so far: two more are enough.
     std::thread second([&, &store = stores.second] { store->barrier("b", 2, ample()); });
     stores.first->barrier("b", 2, ample());
     second.join();

@@ -59,7 +59,7 @@ struct Fixture {
         try {
             return socket.recv_some(byte, ample()) == 0;
         } catch (const Error& error) {
-            // What the server had not read when it closed makes a reset of the end of file.
+            // Bytes that the server had not read when it closed make a reset of the end of file.
             return error.status().code == TUTTI_ERR_NETWORK;
         }
     }

@@ -10,7 +10,7 @@
 
 namespace tutti::test {
 
-// What is expected, and the answer.
+// The expected request, and the answer.
 using Dialogue = std::vector<std::pair<std::string, std::string>>;
 
 // "Hang up" as an answer.
@@ -46,7 +46,7 @@ public:
         options.timeout_ms = 60'000;
         return make_tcp_store(options);
     }
-    // What `interrupting` interrupts.
+    // The store that `interrupting` interrupts.
     void interrupts(Store& store) { interrupted_ = &store; }
     // Until all dialogues are over, whether all were as expected.
     bool played() {

@@ -1,4 +1,5 @@
-// What a flush of a TCP store's handle says: whether all that was sent without an answer arrived.
+// The result of a flush of a TCP store's handle: whether all that was sent without an answer
+// arrived.
 #include "script.hpp"
 
 namespace {

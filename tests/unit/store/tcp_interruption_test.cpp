@@ -142,7 +142,7 @@ void a_call_that_was_interrupted_before_it_began_asks_nothing(void**) {
     assert_true(server.played());
 }
 
-// What wakes an interrupted call is a descriptor. Without one the connection is left as it is.
+// A descriptor wakes an interrupted call. Without one the connection is left as it is.
 void a_call_that_nothing_could_wake_does_not_begin(void**) {
     Script server({{greeted_by_tutti, {check, there}}});
     const auto store = server.client();

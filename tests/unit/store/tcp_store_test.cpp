@@ -1,4 +1,4 @@
-// What is particular to the TCP store: meeting, losing the server, binding, sets without an answer,
+// The particulars of the TCP store: meeting, losing the server, binding, sets without an answer,
 // and servers that are not tutti's.
 #include <cstdlib>
 #include <filesystem>

@@ -86,7 +86,7 @@ private:
     std::vector<int> asked_ TUTTI_GUARDED_BY(mutex_);
 };
 
-// What became of a rank's connections.
+// The state of a rank's connections.
 class Side {
 public:
     explicit Side(Place& place)

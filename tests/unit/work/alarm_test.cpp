@@ -17,7 +17,7 @@ namespace {
 using tutti::Alarm;
 using tutti::Deadline;
 
-// What rang, in order.
+// The alarms that rang, in order.
 class Record {
 public:
     std::function<void()> note(int number) {

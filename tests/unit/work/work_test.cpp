@@ -55,7 +55,7 @@ void only_the_first_finish_counts(void**) {
     assert_true(work.wait(Deadline::after_ms(0)));
 }
 
-// Whoever sees the end finds that it is gone.
+// Each thread that sees the end finds that it is gone.
 void what_a_work_keeps_is_gone_before_it_has_ended(void**) {
     for (int turn = 0; turn < 2000; ++turn) {
         const auto work = std::make_shared<Work>();
@@ -208,7 +208,7 @@ void wait_any_among_many_threads_loses_nothing(void**) {
     assert_int_equal(late, 0);
 }
 
-// What callbacks tell the test, in order.
+// The events that callbacks tell the test, in order.
 class Notes {
 public:
     void add(std::string note) {

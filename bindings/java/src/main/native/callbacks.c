@@ -83,7 +83,7 @@ static void log_line(tutti_log_level level, const char* message, void* user) {
     result_of(env, 0);
 }
 
-/* What is registered is not needed any more: C can no longer call it, or is done with it. */
+/* The registered function is not needed any more: C can no longer call it, or is done with it. */
 static void release(void* user) {
     JNIEnv* env = environment();
     if (!env) return;

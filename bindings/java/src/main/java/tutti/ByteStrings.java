@@ -33,12 +33,7 @@ abstract class ByteStrings extends Objects {
         return now(call -> broadcastBytes(call, bytes, groupSrc));
     }
 
-    /** {@link #broadcastBytes} that returns at once. */
-    public Work<byte[]> broadcastBytesAsync(byte[] bytes, int groupSrc) {
-        return start(call -> broadcastBytes(call, bytes, groupSrc));
-    }
-
-    private Outcome<byte[]> broadcastBytes(Call call, byte[] bytes, int groupSrc) {
+    Outcome<byte[]> broadcastBytes(Call call, byte[] bytes, int groupSrc) {
         boolean isSource = Raw.tutti_get_rank(call.group) == groupSrc;
         Received<?, byte[]> received = one(call);
         call.check(Raw.tutti_broadcast_bytes(
@@ -52,12 +47,7 @@ abstract class ByteStrings extends Objects {
         return now(call -> allGatherBytes(call, bytes));
     }
 
-    /** {@link #allGatherBytes} that returns at once. */
-    public Work<List<byte[]>> allGatherBytesAsync(byte[] bytes) {
-        return start(call -> allGatherBytes(call, bytes));
-    }
-
-    private Outcome<List<byte[]>> allGatherBytes(Call call, byte[] bytes) {
+    Outcome<List<byte[]>> allGatherBytes(Call call, byte[] bytes) {
         Received<?, List<byte[]>> received = all(call);
         call.check(Raw.tutti_all_gather_bytes(
                 call.group, call.bytes(bytes), size(bytes), most(), call.options, received.out,
@@ -72,12 +62,7 @@ abstract class ByteStrings extends Objects {
         return now(call -> gatherBytes(call, bytes, groupDst));
     }
 
-    /** {@link #gatherBytes} that returns at once. */
-    public Work<List<byte[]>> gatherBytesAsync(byte[] bytes, int groupDst) {
-        return start(call -> gatherBytes(call, bytes, groupDst));
-    }
-
-    private Outcome<List<byte[]>> gatherBytes(Call call, byte[] bytes, int groupDst) {
+    Outcome<List<byte[]>> gatherBytes(Call call, byte[] bytes, int groupDst) {
         Received<?, List<byte[]>> received =
                 Raw.tutti_get_rank(call.group) == groupDst ? all(call) : null;
         call.check(Raw.tutti_gather_bytes(
@@ -94,12 +79,7 @@ abstract class ByteStrings extends Objects {
         return now(call -> scatterBytes(call, bytes, groupSrc));
     }
 
-    /** {@link #scatterBytes} that returns at once. */
-    public Work<byte[]> scatterBytesAsync(List<byte[]> bytes, int groupSrc) {
-        return start(call -> scatterBytes(call, bytes, groupSrc));
-    }
-
-    private Outcome<byte[]> scatterBytes(Call call, List<byte[]> bytes, int groupSrc) {
+    Outcome<byte[]> scatterBytes(Call call, List<byte[]> bytes, int groupSrc) {
         Received<?, byte[]> received = one(call);
         int count = (int) Call.count(bytes);
         long[] data = new long[count];
@@ -120,12 +100,7 @@ abstract class ByteStrings extends Objects {
         now(call -> sendBytes(call, bytes, groupDst, tag));
     }
 
-    /** {@link #sendBytes} that returns at once; also to oneself. */
-    public Work<Void> sendBytesAsync(byte[] bytes, int groupDst, int tag) {
-        return start(call -> sendBytes(call, bytes, groupDst, tag));
-    }
-
-    private Outcome<Void> sendBytes(Call call, byte[] bytes, int groupDst, int tag) {
+    Outcome<Void> sendBytes(Call call, byte[] bytes, int groupDst, int tag) {
         return call.check(Raw.tutti_send_bytes(call.group, call.bytes(bytes), size(bytes), groupDst,
                                                tag, call.options, call.work, call.error));
     }
@@ -137,12 +112,7 @@ abstract class ByteStrings extends Objects {
         return receive(groupSrc, call -> recvBytes(call, groupSrc, tag));
     }
 
-    /** {@link #recvBytes} that returns at once; also from oneself. */
-    public Work<BytesMessage> recvBytesAsync(int groupSrc, int tag) {
-        return start(call -> recvBytes(call, groupSrc, tag));
-    }
-
-    private Outcome<BytesMessage> recvBytes(Call call, int groupSrc, int tag) {
+    Outcome<BytesMessage> recvBytes(Call call, int groupSrc, int tag) {
         call.receives = true;
         Received<?, BytesMessage> received = Received.bytes(
                 call, 1, (all, source) -> new BytesMessage(all.get(0), source));

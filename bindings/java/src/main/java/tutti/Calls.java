@@ -11,7 +11,7 @@ abstract class Calls implements AutoCloseable {
 
     final Core core;
     final long timeoutMs;
-    /** Of a device; 0: none. */
+    /** The stream of a device; 0: none. */
     final long stream;
     final ObjectOptions objectOptions;
 

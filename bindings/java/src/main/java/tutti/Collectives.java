@@ -19,12 +19,7 @@ abstract class Collectives extends Calls {
         now(call -> broadcast(call, tensor, groupSrc));
     }
 
-    /** {@link #broadcast} that returns at once. */
-    public Work<Void> broadcastAsync(Tensor tensor, int groupSrc) {
-        return start(call -> broadcast(call, tensor, groupSrc));
-    }
-
-    private static Outcome<Void> broadcast(Call call, Tensor tensor, int groupSrc) {
+    static Outcome<Void> broadcast(Call call, Tensor tensor, int groupSrc) {
         return call.check(Raw.tutti_broadcast(call.group, call.output("tensor", tensor), groupSrc,
                                               call.options, call.work, call.error));
     }
@@ -35,11 +30,6 @@ abstract class Collectives extends Calls {
         now(call -> allReduce(call.inPlace(), null, tensor, op));
     }
 
-    /** {@link #allReduce(Tensor, ReduceOp)} that returns at once. */
-    public Work<Void> allReduceAsync(Tensor tensor, ReduceOp op) {
-        return start(call -> allReduce(call.inPlace(), null, tensor, op));
-    }
-
     /** Reduces all ranks' inputs, element by element.
      *  @param input   null: taken from output
      *  @param output  receives the result: as many elements, of the same dtype */
@@ -47,12 +37,7 @@ abstract class Collectives extends Calls {
         now(call -> allReduce(call, input, output, op));
     }
 
-    /** {@link #allReduce(Tensor, Tensor, ReduceOp)} that returns at once. */
-    public Work<Void> allReduceAsync(Tensor input, Tensor output, ReduceOp op) {
-        return start(call -> allReduce(call, input, output, op));
-    }
-
-    private static Outcome<Void> allReduce(Call call, Tensor input, Tensor output, ReduceOp op) {
+    static Outcome<Void> allReduce(Call call, Tensor input, Tensor output, ReduceOp op) {
         return call.check(Raw.tutti_all_reduce(
                 call.group, call.input("input", input), call.output("output", output), call.op(op),
                 call.options, call.work, call.error));
@@ -66,12 +51,7 @@ abstract class Collectives extends Calls {
         now(call -> allReduceAddends(call, inputs, output, op));
     }
 
-    /** {@link #allReduceAddends} that returns at once. */
-    public Work<Void> allReduceAddendsAsync(List<Tensor> inputs, Tensor output, ReduceOp op) {
-        return start(call -> allReduceAddends(call, inputs, output, op));
-    }
-
-    private static Outcome<Void> allReduceAddends(Call call, List<Tensor> inputs, Tensor output,
+    static Outcome<Void> allReduceAddends(Call call, List<Tensor> inputs, Tensor output,
                                                   ReduceOp op) {
         return call.check(Raw.tutti_all_reduce_addends(
                 call.group, call.inputs("inputs", inputs), Call.count(inputs),
@@ -86,12 +66,7 @@ abstract class Collectives extends Calls {
         now(call -> reduce(call, input, output, op, groupDst));
     }
 
-    /** {@link #reduce} that returns at once. */
-    public Work<Void> reduceAsync(Tensor input, Tensor output, ReduceOp op, int groupDst) {
-        return start(call -> reduce(call, input, output, op, groupDst));
-    }
-
-    private static Outcome<Void> reduce(Call call, Tensor input, Tensor output, ReduceOp op,
+    static Outcome<Void> reduce(Call call, Tensor input, Tensor output, ReduceOp op,
                                         int groupDst) {
         return call.check(Raw.tutti_reduce(
                 call.group, call.input("input", input), call.output("output", output), call.op(op),
@@ -105,12 +80,7 @@ abstract class Collectives extends Calls {
         now(call -> reduceScatter(call, inputs, output, op));
     }
 
-    /** {@link #reduceScatter} that returns at once. */
-    public Work<Void> reduceScatterAsync(List<Tensor> inputs, Tensor output, ReduceOp op) {
-        return start(call -> reduceScatter(call, inputs, output, op));
-    }
-
-    private static Outcome<Void> reduceScatter(Call call, List<Tensor> inputs, Tensor output,
+    static Outcome<Void> reduceScatter(Call call, List<Tensor> inputs, Tensor output,
                                                ReduceOp op) {
         return call.check(Raw.tutti_reduce_scatter(
                 call.group, call.inputs("inputs", inputs), Call.count(inputs),
@@ -123,12 +93,7 @@ abstract class Collectives extends Calls {
         now(call -> reduceScatterTensor(call, input, output, op));
     }
 
-    /** {@link #reduceScatterTensor} that returns at once. */
-    public Work<Void> reduceScatterTensorAsync(Tensor input, Tensor output, ReduceOp op) {
-        return start(call -> reduceScatterTensor(call, input, output, op));
-    }
-
-    private static Outcome<Void> reduceScatterTensor(Call call, Tensor input, Tensor output,
+    static Outcome<Void> reduceScatterTensor(Call call, Tensor input, Tensor output,
                                                      ReduceOp op) {
         return call.check(Raw.tutti_reduce_scatter_tensor(
                 call.group, call.input("input", input), call.output("output", output), call.op(op),
@@ -140,12 +105,7 @@ abstract class Collectives extends Calls {
         now(Collectives::barrier);
     }
 
-    /** {@link #barrier()} that returns at once. */
-    public Work<Void> barrierAsync() {
-        return start(Collectives::barrier);
-    }
-
-    private static Outcome<Void> barrier(Call call) {
+    static Outcome<Void> barrier(Call call) {
         return call.check(Raw.tutti_barrier(call.group, call.options, call.work, call.error));
     }
 

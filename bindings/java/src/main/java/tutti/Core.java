@@ -14,7 +14,7 @@ final class Core extends Handle {
     static final Core WORLD = new Core(GROUP_WORLD, true);
 
     private final boolean made;
-    /** Of a coalescing; else null. */
+    /** The calls of a coalescing; else null. */
     final Collected collected;
 
     /** The calls of a coalescing, with what they borrow until its end is done. */

@@ -16,12 +16,7 @@ abstract class Exchanges extends Collectives {
         now(call -> allGather(call, input, outputs));
     }
 
-    /** {@link #allGather} that returns at once. */
-    public Work<Void> allGatherAsync(Tensor input, List<Tensor> outputs) {
-        return start(call -> allGather(call, input, outputs));
-    }
-
-    private static Outcome<Void> allGather(Call call, Tensor input, List<Tensor> outputs) {
+    static Outcome<Void> allGather(Call call, Tensor input, List<Tensor> outputs) {
         return call.check(Raw.tutti_all_gather(
                 call.group, call.input("input", input), call.outputs("outputs", outputs),
                 Call.count(outputs), call.options, call.work, call.error));
@@ -34,12 +29,7 @@ abstract class Exchanges extends Collectives {
         now(call -> allGatherIntoTensor(call, input, output));
     }
 
-    /** {@link #allGatherIntoTensor} that returns at once. */
-    public Work<Void> allGatherIntoTensorAsync(Tensor input, Tensor output) {
-        return start(call -> allGatherIntoTensor(call, input, output));
-    }
-
-    private static Outcome<Void> allGatherIntoTensor(Call call, Tensor input, Tensor output) {
+    static Outcome<Void> allGatherIntoTensor(Call call, Tensor input, Tensor output) {
         return call.check(Raw.tutti_all_gather_into_tensor(
                 call.group, call.input("input", input), call.output("output", output),
                 call.options, call.work, call.error));
@@ -53,12 +43,7 @@ abstract class Exchanges extends Collectives {
         now(call -> gather(call, input, outputs, groupDst));
     }
 
-    /** {@link #gather} that returns at once. */
-    public Work<Void> gatherAsync(Tensor input, List<Tensor> outputs, int groupDst) {
-        return start(call -> gather(call, input, outputs, groupDst));
-    }
-
-    private static Outcome<Void> gather(Call call, Tensor input, List<Tensor> outputs,
+    static Outcome<Void> gather(Call call, Tensor input, List<Tensor> outputs,
                                         int groupDst) {
         return call.check(Raw.tutti_gather(
                 call.group, call.input("input", input), call.outputs("outputs", outputs),
@@ -73,12 +58,7 @@ abstract class Exchanges extends Collectives {
         now(call -> scatter(call, inputs, output, groupSrc));
     }
 
-    /** {@link #scatter} that returns at once. */
-    public Work<Void> scatterAsync(List<Tensor> inputs, Tensor output, int groupSrc) {
-        return start(call -> scatter(call, inputs, output, groupSrc));
-    }
-
-    private static Outcome<Void> scatter(Call call, List<Tensor> inputs, Tensor output,
+    static Outcome<Void> scatter(Call call, List<Tensor> inputs, Tensor output,
                                          int groupSrc) {
         return call.check(Raw.tutti_scatter(
                 call.group, call.inputs("inputs", inputs), Call.count(inputs),
@@ -92,12 +72,7 @@ abstract class Exchanges extends Collectives {
         now(call -> allToAll(call, inputs, outputs));
     }
 
-    /** {@link #allToAll} that returns at once. */
-    public Work<Void> allToAllAsync(List<Tensor> inputs, List<Tensor> outputs) {
-        return start(call -> allToAll(call, inputs, outputs));
-    }
-
-    private static Outcome<Void> allToAll(Call call, List<Tensor> inputs, List<Tensor> outputs) {
+    static Outcome<Void> allToAll(Call call, List<Tensor> inputs, List<Tensor> outputs) {
         return call.check(Raw.tutti_all_to_all(
                 call.group, call.inputs("inputs", inputs), Call.count(inputs),
                 call.outputs("outputs", outputs), Call.count(outputs), call.options, call.work,
@@ -108,12 +83,7 @@ abstract class Exchanges extends Collectives {
      *  in rank order.
      *  @param input  null: taken from output */
     public void allToAllSingle(Tensor input, Tensor output) {
-        allToAllSingle(input, output, null, null);
-    }
-
-    /** {@link #allToAllSingle(Tensor, Tensor)} that returns at once. */
-    public Work<Void> allToAllSingleAsync(Tensor input, Tensor output) {
-        return allToAllSingleAsync(input, output, null, null);
+        now(call -> allToAllSingle(call, input, output, null, null));
     }
 
     /** Every rank gives every rank a piece of one tensor and receives the pieces in another, in
@@ -125,14 +95,7 @@ abstract class Exchanges extends Collectives {
         now(call -> allToAllSingle(call, input, output, inputSplitSizes, outputSplitSizes));
     }
 
-    /** {@link #allToAllSingle(Tensor, Tensor, long[], long[])} that returns at once. */
-    public Work<Void> allToAllSingleAsync(Tensor input, Tensor output, long[] inputSplitSizes,
-                                          long[] outputSplitSizes) {
-        return start(call -> allToAllSingle(call, input, output, inputSplitSizes,
-                                            outputSplitSizes));
-    }
-
-    private static Outcome<Void> allToAllSingle(Call call, Tensor input, Tensor output,
+    static Outcome<Void> allToAllSingle(Call call, Tensor input, Tensor output,
                                                 long[] inputSplits, long[] outputSplits) {
         return call.check(Raw.tutti_all_to_all_single(
                 call.group, call.input("input", input), call.frame.longs(inputSplits),

@@ -86,12 +86,12 @@ final class Frame implements AutoCloseable {
         if (status != TUTTI_OK) throw failure(status);
     }
 
-    /** What the error says. */
+    /** The message of the error. */
     TuttiException failure(int status) {
         return failure(status, false);
     }
 
-    /** What the error says.
+    /** The message of the error.
      *  @param inPlace  whether the call's one tensor is C's input and output */
     TuttiException failure(int status, boolean inPlace) {
         String message = Memory.string(base + tutti_error_message);

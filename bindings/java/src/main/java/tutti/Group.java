@@ -12,7 +12,7 @@ import tutti.raw.Raw;
  *  calls are ranks of the group. Each operation has a form that returns when it is done and one
  *  that returns a {@link Work} at once. Any thread may call; collectives take effect in the order
  *  in which they arrive, which must be the same on all ranks. */
-public final class Group extends ByteStrings {
+public final class Group extends AsyncCalls {
     private Group(Core core, long timeoutMs, long stream, ObjectOptions objectOptions) {
         super(core, timeoutMs, stream, objectOptions);
     }
@@ -281,7 +281,7 @@ public final class Group extends ByteStrings {
                                                                frame.error()));
     }
 
-    /** What errors call the group: its description, or the name that it got without one. */
+    /** The group's name in errors: its description, or the name that it got without one. */
     public String name() {
         return Bytes.text(core.number((frame, group, out) -> Raw.tutti_group_get_name(
                 group, out, frame.error())));

@@ -37,7 +37,7 @@ public final class GroupOptions {
         return this;
     }
 
-    /** What messages call the group; a name of the library's if it is not set. Meshes take none. */
+    /** The group's name in messages; a name of the library's if it is not set. Meshes take none. */
     public GroupOptions description(String description) {
         this.description = description;
         return this;

@@ -44,7 +44,7 @@ abstract class Handle implements AutoCloseable {
         int make(Frame frame, long out);
     }
 
-    /** What the library writes there: a handle, or a number of 32 or 64 bits. */
+    /** The value that the library writes there: a handle, or a number of 32 or 64 bits. */
     static long make(Maker maker) {
         try (Frame frame = Frame.open()) {
             long out = frame.slot();
@@ -83,7 +83,7 @@ abstract class Handle implements AutoCloseable {
         int ask(Frame frame, long handle, long out);
     }
 
-    /** What the library writes there, see make. */
+    /** The value that the library writes there, see make. */
     final long number(Question question) {
         return ask((frame, handle) -> {
             long out = frame.slot();

@@ -20,12 +20,7 @@ abstract class Messages extends Exchanges {
         now(call -> send(call, tensor, groupDst, tag));
     }
 
-    /** {@link #send} that returns at once; also to oneself. */
-    public Work<Void> isend(Tensor tensor, int groupDst, int tag) {
-        return start(call -> send(call, tensor, groupDst, tag));
-    }
-
-    private static Outcome<Void> send(Call call, Tensor tensor, int groupDst, int tag) {
+    static Outcome<Void> send(Call call, Tensor tensor, int groupDst, int tag) {
         return call.check(Raw.tutti_send(call.group, call.input("tensor", tensor), groupDst, tag,
                                          call.options, call.work, call.error));
     }
@@ -39,12 +34,7 @@ abstract class Messages extends Exchanges {
         return receive(groupSrc, call -> recv(call, tensor, groupSrc, tag));
     }
 
-    /** {@link #recv} that returns at once; also from oneself. */
-    public Work<Integer> irecv(Tensor tensor, int groupSrc, int tag) {
-        return start(call -> recv(call, tensor, groupSrc, tag));
-    }
-
-    private static Outcome<Integer> recv(Call call, Tensor tensor, int groupSrc, int tag) {
+    static Outcome<Integer> recv(Call call, Tensor tensor, int groupSrc, int tag) {
         call.receives = true;
         long source = call.hasWork() ? 0 : call.frame.slot();
         call.check(Raw.tutti_recv(call.group, call.output("tensor", tensor), groupSrc, tag,

@@ -33,12 +33,7 @@ abstract class Objects extends Messages {
         return now(call -> broadcastObjectList(call, objects, count, groupSrc));
     }
 
-    /** {@link #broadcastObjectList} that returns at once. */
-    public Work<List<Object>> broadcastObjectListAsync(List<?> objects, int count, int groupSrc) {
-        return start(call -> broadcastObjectList(call, objects, count, groupSrc));
-    }
-
-    private Outcome<List<Object>> broadcastObjectList(Call call, List<?> objects, int count,
+    Outcome<List<Object>> broadcastObjectList(Call call, List<?> objects, int count,
                                                       int groupSrc) {
         if (objects != null && objects.size() != count) {
             throw TuttiException.invalid("objects", "there are " + objects.size()
@@ -57,12 +52,7 @@ abstract class Objects extends Messages {
         return now(call -> allGatherObject(call, object));
     }
 
-    /** {@link #allGatherObject} that returns at once. */
-    public Work<List<Object>> allGatherObjectAsync(Object object) {
-        return start(call -> allGatherObject(call, object));
-    }
-
-    private Outcome<List<Object>> allGatherObject(Call call, Object object) {
+    Outcome<List<Object>> allGatherObject(Call call, Object object) {
         Received<?, List<Object>> received = all(call, call.worldSize());
         call.check(Raw.tutti_all_gather_object(
                 call.group, call.object(object), limits(call), call.options, received.out,
@@ -77,12 +67,7 @@ abstract class Objects extends Messages {
         return now(call -> gatherObject(call, object, groupDst));
     }
 
-    /** {@link #gatherObject} that returns at once. */
-    public Work<List<Object>> gatherObjectAsync(Object object, int groupDst) {
-        return start(call -> gatherObject(call, object, groupDst));
-    }
-
-    private Outcome<List<Object>> gatherObject(Call call, Object object, int groupDst) {
+    Outcome<List<Object>> gatherObject(Call call, Object object, int groupDst) {
         Received<?, List<Object>> received =
                 Raw.tutti_get_rank(call.group) == groupDst ? all(call, call.worldSize()) : null;
         call.check(Raw.tutti_gather_object(
@@ -99,12 +84,7 @@ abstract class Objects extends Messages {
         return now(call -> scatterObjectList(call, objects, groupSrc));
     }
 
-    /** {@link #scatterObjectList} that returns at once. */
-    public Work<Object> scatterObjectListAsync(List<?> objects, int groupSrc) {
-        return start(call -> scatterObjectList(call, objects, groupSrc));
-    }
-
-    private Outcome<Object> scatterObjectList(Call call, List<?> objects, int groupSrc) {
+    Outcome<Object> scatterObjectList(Call call, List<?> objects, int groupSrc) {
         Received<?, Object> received =
                 Received.objects(call, 1, (all, source) -> all.get(0));
         call.check(Raw.tutti_scatter_object_list(
@@ -118,12 +98,7 @@ abstract class Objects extends Messages {
         now(call -> sendObjectList(call, objects, groupDst, tag));
     }
 
-    /** {@link #sendObjectList} that returns at once; also to oneself. */
-    public Work<Void> sendObjectListAsync(List<?> objects, int groupDst, int tag) {
-        return start(call -> sendObjectList(call, objects, groupDst, tag));
-    }
-
-    private Outcome<Void> sendObjectList(Call call, List<?> objects, int groupDst, int tag) {
+    Outcome<Void> sendObjectList(Call call, List<?> objects, int groupDst, int tag) {
         return call.check(Raw.tutti_send_object_list(
                 call.group, call.objects(objects), Call.count(objects), groupDst, tag, limits(call),
                 call.options, call.work, call.error));
@@ -137,12 +112,7 @@ abstract class Objects extends Messages {
         return receive(groupSrc, call -> recvObjectList(call, count, groupSrc, tag));
     }
 
-    /** {@link #recvObjectList} that returns at once; also from oneself. */
-    public Work<ObjectMessage> recvObjectListAsync(int count, int groupSrc, int tag) {
-        return start(call -> recvObjectList(call, count, groupSrc, tag));
-    }
-
-    private Outcome<ObjectMessage> recvObjectList(Call call, int count, int groupSrc, int tag) {
+    Outcome<ObjectMessage> recvObjectList(Call call, int count, int groupSrc, int tag) {
         call.receives = true;
         Received<?, ObjectMessage> received = Received.objects(
                 call, Call.notNegative("count", count), ObjectMessage::new);

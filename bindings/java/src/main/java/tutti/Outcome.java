@@ -1,6 +1,6 @@
 package tutti;
 
-/** What an operation gives beside the contents of its buffers. */
+/** The result of an operation beside the contents of its buffers. */
 interface Outcome<T> {
     /** The result, once the operation has succeeded.
      *  @param work  null if the call was synchronous */

@@ -68,7 +68,7 @@ final class Received<T, R> implements Outcome<R> {
         int take(long work, long out, long count, long error);
     }
 
-    /** What is received. */
+    /** The received value. */
     private static final class Kind<T> {
         private final Taker taker;
         private final LongFunction<T> reader;

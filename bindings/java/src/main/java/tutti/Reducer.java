@@ -261,8 +261,8 @@ public final class Reducer extends Handle {
                                                                   frame.error()));
     }
 
-    /** What the reducer is and has done: a map with the keys of torch's _get_ddp_logging_data, whose
-     *  times are in nanoseconds. */
+    /** The reducer's state and statistics: a map with the keys of torch's _get_ddp_logging_data,
+     *  whose times are in nanoseconds. */
     public Object loggingData() {
         try (Value value = Value.owned(number((frame, reducer, out) ->
                 Raw.tutti_reducer_logging_data(reducer, out, frame.error())))) {

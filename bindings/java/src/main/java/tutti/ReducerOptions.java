@@ -53,7 +53,7 @@ public final class ReducerOptions {
         return this;
     }
 
-    /** Of a reproducible group: the gradients of so many passes that are not synchronised are kept
+    /** For a reproducible group: the gradients of so many passes that are not synchronised are kept
      *  apart, so that results do not depend on how ranks share micro-batches. */
     public ReducerOptions keepMicroBatches(int passes) {
         keepMicroBatches = Call.notNegative("passes", passes);

@@ -25,7 +25,7 @@ public final class Spawn {
     /** Every option at its default. */
     public Spawn() {}
 
-    /** Of the processes' whole life; none by default. */
+    /** The limit of the processes' whole life; none by default. */
     public Spawn timeout(Duration timeout) {
         Frame.timeout(timeout);
         this.timeout = timeout == null ? Tutti.NO_TIMEOUT : timeout;

@@ -2,7 +2,7 @@ package tutti;
 
 import static tutti.raw.RawConstants.*;
 
-/** What a call came to. Each one says what the caller can do next. */
+/** The result of a call. Each one says what the caller can do next. */
 public enum Status {
     /** All is well. */
     OK(TUTTI_OK),

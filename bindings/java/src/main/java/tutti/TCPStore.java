@@ -29,7 +29,8 @@ public final class TCPStore extends Store {
             return this;
         }
 
-        /** Of connecting, and of the store's calls from then on; 300 seconds by default. */
+        /** The timeout of connecting, and of the store's calls from then on; 300 seconds by
+         * default. */
         public Options timeout(Duration timeout) {
             timeoutMs = Frame.timeout(timeout);
             return this;

@@ -31,7 +31,7 @@ public final class Tensor {
     final boolean readOnly;
     /** Where the memory is; null: the CPU. */
     final Device device;
-    /** Of a byte buffer: how the program writes longer elements than bytes into it. */
+    /** For a byte buffer: how the program writes longer elements than bytes into it. */
     private final ByteOrder order;
 
     private Tensor(DType dtype, long count, Object memory, long begin, boolean direct,
@@ -98,38 +98,38 @@ public final class Tensor {
         return ofArray(DType.BOOL, array, array.length);
     }
 
-    /** What a buffer has from its position to its limit, as INT8. For {@link #as} another dtype the
-     *  buffer's byte order must be the machine's, which a new buffer's mostly is not. */
+    /** The elements of a buffer from its position to its limit, as INT8. For {@link #as} another
+     *  dtype the buffer's byte order must be the machine's, which a new buffer's mostly is not. */
     public static Tensor of(ByteBuffer buffer) {
         Object array = buffer.hasArray() ? buffer.array() : null;
         return ofBuffer(DType.INT8, buffer, array, buffer.order());
     }
 
-    /** What a buffer has from its position to its limit, as INT16. */
+    /** The elements of a buffer from its position to its limit, as INT16. */
     public static Tensor of(ShortBuffer buffer) {
         Object array = buffer.hasArray() ? buffer.array() : null;
         return ofBuffer(DType.INT16, buffer, array, buffer.order());
     }
 
-    /** What a buffer has from its position to its limit, as INT32. */
+    /** The elements of a buffer from its position to its limit, as INT32. */
     public static Tensor of(IntBuffer buffer) {
         Object array = buffer.hasArray() ? buffer.array() : null;
         return ofBuffer(DType.INT32, buffer, array, buffer.order());
     }
 
-    /** What a buffer has from its position to its limit, as INT64. */
+    /** The elements of a buffer from its position to its limit, as INT64. */
     public static Tensor of(LongBuffer buffer) {
         Object array = buffer.hasArray() ? buffer.array() : null;
         return ofBuffer(DType.INT64, buffer, array, buffer.order());
     }
 
-    /** What a buffer has from its position to its limit, as FLOAT32. */
+    /** The elements of a buffer from its position to its limit, as FLOAT32. */
     public static Tensor of(FloatBuffer buffer) {
         Object array = buffer.hasArray() ? buffer.array() : null;
         return ofBuffer(DType.FLOAT32, buffer, array, buffer.order());
     }
 
-    /** What a buffer has from its position to its limit, as FLOAT64. */
+    /** The elements of a buffer from its position to its limit, as FLOAT64. */
     public static Tensor of(DoubleBuffer buffer) {
         Object array = buffer.hasArray() ? buffer.array() : null;
         return ofBuffer(DType.FLOAT64, buffer, array, buffer.order());

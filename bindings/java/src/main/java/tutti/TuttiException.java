@@ -30,7 +30,7 @@ public class TuttiException extends RuntimeException {
         this.errno = errno;
     }
 
-    /** What kind of failure it is. */
+    /** The kind of failure. */
     public Status status() {
         return status;
     }

@@ -13,7 +13,7 @@ import tutti.raw.Raw;
  *  threads may read it. The values inside it share its memory, and closing any of them closes
  *  all. */
 public final class Value implements AutoCloseable {
-    /** What a value is. */
+    /** The kind of a value. */
     public enum Kind {
         NIL, BOOL, INT64, UINT64, FLOAT64, STRING, BYTES, LIST, MAP, TIMESTAMP, ARRAY
     }
@@ -92,7 +92,7 @@ public final class Value implements AutoCloseable {
         return ask((frame, object) -> new ValueReader(frame, object, node).read());
     }
 
-    /** What it is. */
+    /** The kind of this value. */
     public Kind kind() {
         return ask((frame, object) -> {
             long item = ValueReader.item(frame, object, node);
@@ -100,7 +100,7 @@ public final class Value implements AutoCloseable {
         });
     }
 
-    /** Of a string or bytes how many bytes, of a list how many values, of a map how many pairs, of
+    /** The size: of a string or bytes the bytes, of a list the values, of a map the pairs, of
      *  an array how many elements; else 0. */
     public long size() {
         return ask((frame, object) -> frame.getLong(

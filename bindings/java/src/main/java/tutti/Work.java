@@ -47,7 +47,7 @@ public final class Work<T> extends Handle {
         this.receives = receives;
     }
 
-    /** What await gives, once the operation has succeeded. */
+    /** The result of await, once the operation has succeeded. */
     private T result() {
         if (outcome == null) return null;
         synchronized (this) {

@@ -61,7 +61,7 @@ final class Ranks {
         return tensor;
     }
 
-    /** What a direct tensor of doubles holds. */
+    /** The elements of a direct tensor of doubles. */
     static double[] read(Tensor tensor) {
         double[] values = new double[(int) tensor.count()];
         tensor.buffer().asDoubleBuffer().get(values);

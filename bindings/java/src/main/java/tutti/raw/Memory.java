@@ -4,8 +4,8 @@ import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
-/** What Java lacks for memory that is known by its address. Nothing here holds up the garbage
- *  collector: bytes are copied, arrays are never pinned. */
+/** The calls that Java lacks for memory that is known by its address. Nothing here holds up the
+ *  garbage collector: bytes are copied, arrays are never pinned. */
 public final class Memory {
     private Memory() {}
 
