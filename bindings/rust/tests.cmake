@@ -9,7 +9,7 @@ add_dependencies(rust_tests rust_programs)
 
 add_test(NAME rust_raw_layer
          COMMAND "${TUTTI_PYTHON}" -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/raw_layer.py"
-                 "${PROJECT_SOURCE_DIR}/include" "${crate}/src")
+                 "${PROJECT_SOURCE_DIR}/include" "${crate}")
 add_test(NAME rust_cargo_test
          COMMAND ${cargo} test --jobs 2 --manifest-path "${crate}/Cargo.toml")
 tutti_on_devices(rust ${cargo} test --test devices --manifest-path "${crate}/Cargo.toml")

@@ -2,7 +2,7 @@
 missing, what is there too much, what has another number of parameters. And each function is used by
 the layer above, or stands below with the reason.
 
-    raw_layer.py INCLUDE CRATE/src
+    raw_layer.py INCLUDE CRATE
 """
 import re
 import sys
@@ -29,10 +29,9 @@ def written(raw: str) -> dict[str, int]:
             re.findall(r"^    pub fn (tutti_\w+)\((.*)\)(?: -> .*)?;$", raw, re.M)}
 
 
-def main(include: str, sources: str) -> int:
-    raw = written((Path(sources) / "raw.rs").read_text(encoding="utf-8"))
-    above = "\n".join(path.read_text(encoding="utf-8") for path in Path(sources).glob("*.rs")
-                      if path.name != "raw.rs")
+def main(include: str, crate: str) -> int:
+    raw = written((Path(crate) / "sys/src/lib.rs").read_text(encoding="utf-8"))
+    above = "\n".join(path.read_text(encoding="utf-8") for path in Path(crate).glob("src/*.rs"))
     used = set(re.findall(r"raw::(tutti_\w+)\(", above))
     faults = headers.differences(include, raw)
     faults += [f"{name}: the layer above does not use it"
