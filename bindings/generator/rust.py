@@ -1,6 +1,6 @@
-"""Writes the raw layer of Rust, raw.rs: every declaration of the headers, as C has it.
+"""Writes the raw layer of Rust, the crate tutti-sys: every declaration of the headers, as C has it.
 
-    rust.py tutti.xml INCLUDE_DIRECTORY raw.rs
+    rust.py tutti.xml INCLUDE_DIRECTORY lib.rs
 """
 import re
 import sys
@@ -19,8 +19,8 @@ KEYWORDS = {"as", "box", "const", "dyn", "else", "enum", "extern", "false", "fn"
             "while", "yield"}
 HEAD = """\
 //! What the C headers declare, as they declare it: generated from them at build time. Everything
-//! here is unsafe to call; the other modules of this crate are what programs use. What a function
-//! may be given, and what it promises, its comment says in C's words.
+//! here is unsafe to call; the crate tutti is what programs use. What a function may be given, and
+//! what it promises, its comment says in C's words.
 #![allow(non_camel_case_types, missing_docs, missing_debug_implementations, clippy::all)]
 
 use std::marker::{PhantomData, PhantomPinned};

@@ -1,7 +1,7 @@
 # Makes the folder `to` hold these files of the folder `from`, and the raw layer: no others.
 string(REPLACE " " ";" files "${files}")
 file(GLOB_RECURSE there RELATIVE "${to}" "${to}/*.rs" "${to}/*.toml" "${to}/*.md")
-list(REMOVE_ITEM there ${files} src/raw.rs)
+list(REMOVE_ITEM there ${files} sys/src/lib.rs)
 foreach(file IN LISTS there)
   file(REMOVE "${to}/${file}")
 endforeach()

@@ -1,36 +1,15 @@
-/* Does a backend do what the contract says? tutti-conformance BACKEND [full] [part] [processes]
- * [shared|mixed|cuda] [seed N] [ranks N] [only NAME] [lacks NAME/NAME...] tries the matrix with
- * ranks that are threads, and prints what came of every cell. With "processes" each rank is a
- * process that a launcher has started with these arguments, and their number is that of the ranks.
- * Without "full": every dtype × op at one size, and every pair of the other parameters' values.
- * With "part" the ranks are a group made from one that has another rank as well.
- * With "shared" all data lie in memory of tutti_memory_alloc, with "mixed" on every other rank;
- * with "cuda" on a CUDA device, of which each rank has one as far as there are any.
- * With "--store" the calls of a store are tried instead, see stores.h.
- * "lacks" names collectives, dtypes and ops that the backend says it cannot do, and must refuse;
- * with "may-refuse" it may refuse any. Of one that lacks "byte_bools" no bool is reduced but 0 and
- * 1. With "store" ranks that are threads meet at that store.
+/* Does a backend do what the contract says? tutti-conformance BACKEND tries the matrix with ranks
+ * that are threads, and prints what came of every cell; arguments.c has its arguments. With
+ * "processes" each rank is a process that a launcher has started with these arguments, and their
+ * number is that of the ranks. With "--store" the calls of a store are tried instead, see stores.h.
  * A cell that fails ends its group; those behind it are tried in groups of their own. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "conformance.h"
+#include "arguments.h"
 #include "processes.h"
 #include "stores.h"
-#include "support/seed.h"
-
-typedef struct settings {
-    const char* backend;
-    const char* only;  /* NULL: every collective */
-    const char* lacks; /* "": nothing */
-    const char* store; /* the one whose calls are tried; NULL: a backend is */
-    int32_t fewest, most;
-    uint64_t seed;
-    int is_full, is_part, is_on_device, is_of_processes;
-    int may_refuse; /* what it refuses it lacks */
-    enum { OWN, SHARED, MIXED } memory;
-} settings;
 
 /* A rank's report of the cell that it failed in. */
 typedef struct complaint {
@@ -297,60 +276,17 @@ static void try_collective(const settings* chosen, const collective* what, int32
     free(cells.cells);
 }
 
-static settings read_arguments(int argc, char** argv) {
-    settings chosen = {NULL, NULL, "", NULL, 1, MOST_RANKS, test_seed(), 0, 0, 0, 0, 0, OWN};
-    for (int i = 1; i < argc; ++i) {
-        const char* const value = i + 1 < argc ? argv[i + 1] : "";
-        if (strcmp(argv[i], "full") == 0) {
-            chosen.is_full = 1;
-        } else if (strcmp(argv[i], "part") == 0) {
-            chosen.is_part = 1;
-        } else if (strcmp(argv[i], "processes") == 0) {
-            chosen.is_of_processes = 1;
-        } else if (strcmp(argv[i], "cuda") == 0) {
-            chosen.is_on_device = 1;
-        } else if (strcmp(argv[i], "shared") == 0) {
-            chosen.memory = SHARED;
-        } else if (strcmp(argv[i], "mixed") == 0) {
-            chosen.memory = MIXED;
-        } else if (strcmp(argv[i], "seed") == 0) {
-            chosen.seed = strtoull(value, NULL, 10), ++i;
-        } else if (strcmp(argv[i], "ranks") == 0) {
-            chosen.fewest = chosen.most = (int32_t)strtol(value, NULL, 10), ++i;
-        } else if (strcmp(argv[i], "only") == 0) {
-            chosen.only = value, ++i;
-        } else if (strcmp(argv[i], "may-refuse") == 0) {
-            chosen.may_refuse = 1;
-        } else if (strcmp(argv[i], "store") == 0) {
-            run_ranks_store = value, ++i;
-        } else if (strcmp(argv[i], "--store") == 0) {
-            chosen.store = value, ++i;
-        } else if (strcmp(argv[i], "lacks") == 0) {
-            chosen.lacks = value, ++i;
-        } else {
-            chosen.backend = argv[i];
-        }
-    }
-    if ((chosen.backend == NULL) == (chosen.store == NULL) || chosen.fewest < 1 ||
-        chosen.most > MOST_RANKS || (chosen.is_part && chosen.is_of_processes)) {
-        fprintf(stderr,
-                "tutti-conformance BACKEND [full] [part|processes] [shared|mixed|cuda] [seed N] "
-                "[ranks 1..%d] [only NAME] [lacks NAME/NAME...] [may-refuse] "
-                "[store NAME:ADDRESS]\n"
-                "tutti-conformance --store hash|file:PATH|tcp:HOST:PORT|NAME:ADDRESS|prefix:... "
-                "[processes] [ranks 1..%d]\n",
-                MOST_RANKS, MOST_RANKS);
-        exit(2);
-    }
-    return chosen;
-}
-
 /* With many processes the first one prints. */
+
 static void meet(settings* chosen) {
     processes_begin();
     chosen->fewest = chosen->most = process_ranks();
     chosen->seed = processes_agree(chosen->seed);
-    if (chosen->most > MOST_RANKS) exit(2);
+    if (chosen->most > MOST_RANKS) {
+        fprintf(stderr, "tutti-conformance: there are %d ranks, and at most %d are tried\n",
+                (int)chosen->most, MOST_RANKS);
+        exit(2);
+    }
     if (process_rank() > 0 && freopen("/dev/null", "w", stdout) == NULL) exit(2);
 }
 

@@ -48,7 +48,6 @@ mod outgoing;
 mod outstanding;
 mod pass;
 mod point_to_point;
-pub mod raw;
 mod reduce_op;
 mod reducer;
 mod scope;
@@ -95,6 +94,8 @@ pub use spawn::{spawn, spawn_and_go_on, SpawnOptions, Spawned};
 pub use start::Start;
 pub use store::{Store, TcpStoreOptions};
 pub use timeout::Timeout;
+/// What the C headers declare, as they declare it. Every function is unsafe to call.
+pub use tutti_sys as raw;
 pub use value::{Timestamp, Value};
 pub use version::{
     debug_level, reset_log_callback, set_debug_level, set_debug_level_from_env, set_log_callback,
