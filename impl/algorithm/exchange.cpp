@@ -69,6 +69,7 @@ Exchange::Exchange(Channel& channel, const Fingerprint& fingerprint, uint64_t se
       rank_(members.empty() ? channel.rank() : place_in(members, channel.rank())),
       size_(members.empty() ? channel.size() : static_cast<int>(members.size())),
       fingerprint_(fingerprint),
+      hears_all_(fingerprint.root < 0),
       sequence_(sequence),
       step_(step),
       deadline_(deadline),
@@ -102,6 +103,7 @@ Exchange::Message& Exchange::add(int peer) {
 Exchange::Ticket Exchange::send(int to, std::span<const std::byte> bytes, uint64_t expected) {
     Message& message = add(to);
     message.is_send = true;
+    message.head.may_end_early = message.body.may_end_early = hears_all_;
     if (Peer& known = peer(to); !known.greeted) {
         known.greeted = true;
         message.is_open = false;
@@ -109,6 +111,7 @@ Exchange::Ticket Exchange::send(int to, std::span<const std::byte> bytes, uint64
         message.opening->head = {fingerprint_, bytes.size(), expected};
         const size_t eager = bytes.size() <= eager_bytes ? bytes.size() : 0;
         if (eager > 0) std::memcpy(message.opening->data.data(), bytes.data(), eager);
+        message.head.is_followed = bytes.size() > eager;
         channel_.post_send(message.head, group_rank(to), slot(), message.opening.get(),
                            sizeof(Head) + eager);
         if (bytes.size() == eager) return messages_.size() - 1;

@@ -110,6 +110,9 @@ private:
     const int rank_;
     const int size_;
     const Fingerprint fingerprint_;
+    // There is no root: a rank that has its data knows that all are in this call, so that its sends
+    // may end early.
+    const bool hears_all_;
     const uint64_t sequence_;
     const Step step_;
     const Deadline deadline_;

@@ -17,6 +17,8 @@ public:
 
     // Moves what can be moved now, without waiting; true if anything was.
     virtual bool advance() noexcept = 0;
+    // How often a thread may look again before it lets others run.
+    [[nodiscard]] virtual int spins() const noexcept = 0;
     // Between the two a thread calls advance() again and again, and nobody else needs to.
     virtual void enter() noexcept = 0;
     virtual void leave() noexcept = 0;

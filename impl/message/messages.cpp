@@ -188,7 +188,9 @@ Messages::Step Messages::step(Operation& operation) {
 template <typename Kind>
 void Messages::await(Kind& operation, bool is_driven) {
     TUTTI_FAULT_POINT("shm.message");
-    for (int spin = 0; is_driven && spin < spins_; ++spin) {
+    int spins = driver_ == nullptr ? 0 : driver_->spins();
+    if (is_driven) spins = spins_;
+    for (int spin = 0; spin < spins; ++spin) {
         if (step(operation) == Step::Done) return;
         shm::pause();
     }

@@ -1,6 +1,6 @@
 // Messages between two ranks of a group: the interface that every algorithm is written against.
 // Messages of one sender in one slot arrive in order, and are done only when both sides have
-// posted. In a slot of messages their listeners are called in that order, if the receives of the
+// posted, unless their sender lets them end early. In a slot of messages their listeners are called in that order, if the receives of the
 // slot are posted one after the other. Any thread.
 #pragma once
 
@@ -36,7 +36,8 @@ class TransferHold {
 public:
     virtual ~TransferHold() = default;
     // For a send. True: nothing of it has moved, nothing will, and the listener is not called; the
-    // receiver gets an empty message in its place. False: it is on its way, or done.
+    // receiver gets an empty message in its place. False: it is on its way, or done; if the other
+    // side has it, but no receive has, it comes back: then it ends as `returned`.
     virtual bool stop() noexcept = 0;
 };
 
@@ -44,11 +45,14 @@ public:
 struct Transfer {
     // set by the owner
     std::shared_ptr<TransferListener> listener;
+    bool may_end_early = false;  // a send: as soon as its memory is free
+    bool is_followed = false;    // a send: another one to that rank is posted next
     // set by the channel, readable once done is true
     std::atomic<bool> done{false};
     Status status;
     int peer = -1;     // sender or receiver
     size_t bytes = 0;  // received; at most as many as were posted
+    bool returned = false;  // a send that was stopped: the receiver gets an empty message instead
     // last: withdrawn before the rest is destroyed
     std::unique_ptr<TransferHold> hold;
 };

@@ -1,15 +1,10 @@
 /* Measures MPI's operations as tutti-bench does tutti's: the same cells, the same method, by the
- * same code. against.py compiles it with what both share, by the mpicc of each
- * MPI that is there, and starts it by its mpirun:
- *     mpi_peer PEER OPERATION,... BYTES,... DTYPE DATA ITERATIONS REWRITE
- * ITERATIONS 0: by time. Rank 0 prints the rows. */
+ * same code. against.py compiles it with what both share, by the mpicc of each MPI that is there,
+ * and starts it by its mpirun. */
 #include <limits.h>
 #include <mpi.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "cells.h"
-#include "numbers.h"
+#include "peer.h"
 
 static int rank, ranks;
 static MPI_Datatype type;
@@ -55,6 +50,7 @@ static int reduce_buckets(const cell* of, int together) {
 
 static int call(const cell* of) {
     const MPI_Comm world = MPI_COMM_WORLD;
+    if (of->count > INT_MAX || of->piece * ranks > INT_MAX) die("more elements than an int counts");
     const int count = (int)of->count, piece = (int)of->piece;
     void* const in = of->input;
     void* const out = of->output;
@@ -97,42 +93,18 @@ static int largest(double* values, int64_t count) {
     return !MPI_Allreduce(MPI_IN_PLACE, values, (int)count, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
 }
 
-static void run(const char* peer, cell* of, const method* how) {
-    const library with = {rank, ranks, call, NULL, NULL, barrier, largest};
-    char why[WHY];
-    result measured;
-    if (of->count > INT_MAX || of->piece * ranks > INT_MAX) die("more elements than an int counts");
-    if (uses_tensor(of) && !set_contents(of, rank, ranks)) die("there is no memory");
-    if (!measure(&with, of, how, &measured, why)) die(*why == '\0' ? "a call failed" : why);
-    if (rank == 0) print_row(stdout, peer, of, ranks, &measured, NULL);
+static int takes(int element) {
+    type = type_of(element);
+    if (type != MPI_DATATYPE_NULL) MPI_Type_size(type, &element_size);
+    return type != MPI_DATATYPE_NULL;
 }
 
 int main(int argc, char** argv) {
-    cell now = {NULL, 0, NULL, 0, 0, 0, 0, NULL, NULL};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (argc != 8) die("usage: mpi_peer PEER OPERATIONS SIZES DTYPE DATA ITERATIONS REWRITE");
-    const method how = {atoll(argv[6]), atoi(argv[7])};
-    now.element = find_element_type(argv[4]);
-    if (now.element < 0 || (type = type_of(now.element)) == MPI_DATATYPE_NULL)
-        die("MPI adds no elements of this dtype");
-    if (find_data(argv[5]) < 0) die("there is no such data");
-    use_data(find_data(argv[5]));
-    MPI_Type_size(type, &element_size);
-    for (char *names = argv[2], *name; (name = strsep(&names, ",")) != NULL;) {
-        if (!find_operation(name, &now)) die(name);
-        if (now.op->kind == PING_PONG && ranks != 2) continue;
-        char* const list = strdup(argv[3]);
-        char* sizes = list;
-        for (char* size; (size = strsep(&sizes, ",")) != NULL;) {
-            set_bytes(&now, atoll(size), ranks);
-            run(argv[1], &now, &how);
-            if (!has_size(&now)) break;
-        }
-        free(list);
-    }
-    free_contents();
+    const peer mpi = {{rank, ranks, call, NULL, NULL, barrier, largest}, takes, die};
+    measure_all(&mpi, argc, argv);
     MPI_Finalize();
     return 0;
 }

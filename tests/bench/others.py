@@ -97,6 +97,31 @@ class Pytorch:
         return command + [options.dtype, options.iterations, rewrite]
 
 
+def compile_peer(compiler, name, program):
+    """One of our programs in C that measure others, with what all share."""
+    sources = [here / f"{part}.c" for part in f"{name} peer cells contents measure numbers".split()]
+    flags = ["-std=c99", "-D_GNU_SOURCE", "-O3"]
+    subprocess.run([compiler, *flags, "-o", program, *sources, "-lm"], check=True)
+
+
+class Sockets:
+    """Two processes that poll their sockets: what a message over TCP costs at least."""
+
+    kind = "sockets"
+
+    def __init__(self, compiler, options, folder):
+        self.options, self.program = options, folder / "sockets_peer"
+        compile_peer(compiler, "sockets_peer", self.program)
+
+    def command(self, operation, ranks, sizes):
+        if operation != "sendrecv_pingpong":
+            return None
+        options = self.options
+        command = [self.program, self.kind, operation, ",".join(map(str, sizes)), options.dtype]
+        rewrite = "1" if "rewrite" in options.flags else "0"
+        return command + [options.data, options.iterations, rewrite]
+
+
 class Mpi:
     """An MPI that is installed; over TCP alone, if its kind says so."""
 
@@ -105,9 +130,7 @@ class Mpi:
         self.is_mpich, self.is_tcp = kind.startswith("mpich"), kind.endswith("-tcp")
         self.processors = len(os.sched_getaffinity(0))
         self.program = folder / f"mpi_peer_{kind}"
-        sources = [here / f"{name}.c" for name in "mpi_peer cells contents measure numbers".split()]
-        flags = ["-std=c99", "-D_GNU_SOURCE", "-O3"]
-        subprocess.run([compiler, *flags, "-o", self.program, *sources, "-lm"], check=True)
+        compile_peer(compiler, "mpi_peer", self.program)
 
     def launch(self, ranks):
         """How it is started at its best: bound where each rank has a processor, else yielding
@@ -183,6 +206,10 @@ def find_peers(options, folder):
             peer, why_not = Plain(options), ""
         elif kind == "pytorch":
             peer, why_not = find_pytorch(options, folder)
+        elif kind == "sockets":
+            compiler = shutil.which("cc")
+            peer = Sockets(compiler, options, folder) if compiler else None
+            why_not = "there is no C compiler (Debian: gcc)"
         else:
             peer, why_not = find_one_mpi(kind, options, folder)
         if peer is None:

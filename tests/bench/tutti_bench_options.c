@@ -56,8 +56,9 @@ static const char usage[] =
     "\n"
     "Compare with others (needs python3)\n"
     "  --against WHO,...    openmpi, mpich, both (of these), openmpi-tcp, mpich-tcp (over TCP\n"
-    "                       inside a host as well), pytorch: alternating rounds, and\n"
-    "                       ratios; plain: tutti without --reproducible\n"
+    "                       inside a host as well), pytorch, sockets (bare ones, for\n"
+    "                       ping-pong): alternating rounds, and ratios; plain: tutti\n"
+    "                       without --reproducible\n"
     "  --plot FILE.svg      plot time and bandwidth by size\n"
     "  --rounds N           number of rounds (5)\n"
     "  --patience N         before each measurement, wait up to N half seconds for a quiet\n"
@@ -188,14 +189,14 @@ static void read_memory(const char* option, const char* which, options* out) {
 
 static void check_other(const char* option, const char* word, options* out) {
     static const char* const known[] = {"openmpi",   "mpich",   "both", "openmpi-tcp",
-                                        "mpich-tcp", "pytorch", "plain"};
+                                        "mpich-tcp", "pytorch", "sockets", "plain"};
     int is_known = 0;
     for (size_t index = 0; index < sizeof known / sizeof *known; ++index)
         if (strcmp(word, known[index]) == 0) is_known = 1;
     if (!is_known)
         refuse(
-            "%s %s: must be openmpi, mpich, both of them, openmpi-tcp, mpich-tcp, pytorch or "
-            "plain",
+            "%s %s: must be openmpi, mpich, both of them, openmpi-tcp, mpich-tcp, pytorch, "
+            "sockets or plain",
             option, word);
     if (strcmp(word, "plain") == 0) out->plain = 1;
 }

@@ -16,6 +16,7 @@ Outgoing::Outgoing(const std::shared_ptr<Lanes>& lanes, Sending& message, uint64
                              sizeof announcement_.header + eager});
     if (eager == data.size()) return;
     body_.emplace(*this, lanes, Slot::payload(sequence), data);
+    head_->precede_another();
     left_ = 2;
 }
 
@@ -35,6 +36,7 @@ void Outgoing::post() noexcept {
 void Outgoing::time_out(const Status& status) noexcept {
     const Lock lock(posting_);
     is_late_ = true;
+    late_ = status;
     if (!is_posted_) return settle(2, status);
     const bool head_stopped = head_->stop();
     const bool body_stopped = body_ && body_->stop();
@@ -43,6 +45,12 @@ void Outgoing::time_out(const Status& status) noexcept {
     } else if (head_stopped) {
         settle(1, {});
     }
+}
+
+void Outgoing::end_part(const Part& part, const Transfer& transfer) noexcept {
+    const bool has_data = &part == (body_ ? &*body_ : &*head_);
+    if (transfer.returned && has_data) return settle(2, late_);
+    settle(1, transfer.status);
 }
 
 void Outgoing::settle(int parts, const Status& status) noexcept {

@@ -29,18 +29,20 @@ private:
     public:
         Part(Outgoing& whole, std::shared_ptr<Lanes> lanes, Slot slot, ConstBytes data)
             : Posted(std::move(lanes)), whole_(whole), slot_(slot), data_(data) {}
+        using Posted::precede_another;
 
     private:
         void post_to(Channel& channel, Transfer& transfer) override {
             channel.post_send(transfer, whole_.destination_, slot_, data_.data(), data_.size());
         }
-        void end() noexcept override { whole_.settle(1, transfer().status); }
+        void end() noexcept override { whole_.end_part(*this, transfer()); }
         std::shared_ptr<Posted> keep() override { return {whole_.shared_from_this(), this}; }
 
         Outgoing& whole_;
         const Slot slot_;
         const ConstBytes data_;
     };
+    void end_part(const Part& part, const Transfer& transfer) noexcept;
     // So many parts have ended.
     void settle(int parts, const Status& status) noexcept;
 
@@ -49,6 +51,7 @@ private:
     Mutex posting_;  // held while posting and while stopping
     bool is_posted_ TUTTI_GUARDED_BY(posting_) = false;
     bool is_late_ TUTTI_GUARDED_BY(posting_) = false;
+    Status late_;  // how it ends if it comes back; set before that is asked for
     // Under the lock of the Messages.
     Sending* message_;  // null: it has ended
     int left_ = 1;      // parts

@@ -54,6 +54,7 @@ protected:
     virtual std::shared_ptr<Posted> keep() = 0;
 
     [[nodiscard]] const Transfer& transfer() const { return transfer_; }
+    void precede_another() { transfer_.is_followed = true; }
     [[nodiscard]] Lanes& lanes() const { return *lanes_; }
 
 private:

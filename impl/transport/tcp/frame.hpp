@@ -8,12 +8,14 @@
 namespace tutti::tcp {
 
 enum class Kind : uint32_t {
-    Message = 1,  // a short message of a collective, sent unasked
+    Message = 1,  // a short message, sent unasked
     Offer,        // of a message with that length, which its sender keeps until it is accepted
     Accept,       // of the offer with that id: its data are awaited
     Taken,        // the Message or the offer with that id: its sender is done with it
     Data,         // of an accepted offer; none if the sender has taken it back
     TakeBack,     // Messages in that slot that no receive has taken are empty
+    Return,       // the Message with that id as well: asked for,
+    Returned,     // and answered, unless it was taken
     Goodbye,      // the sender leaves that group
     Credit,       // nothing else
 };
@@ -22,7 +24,7 @@ struct Head {
     uint64_t slot;
     uint64_t length;  // bytes
     uint32_t group;   // the id in the world
-    uint32_t id;      // of a Message or an offer, by its sender
+    uint32_t id;      // of a Message or an offer, by its sender; 0: nobody waits until it is taken
     uint32_t credit;  // bytes of Messages that the receiver of this may send more
     Kind kind;
 };

@@ -81,6 +81,7 @@ private:
     struct Untaken {
         Request* request;  // null: its owner let go of it
         bool is_offer;
+        bool is_asked_for = false;  // to be returned
     };
     struct Accepted {
         uint32_t id;
@@ -91,6 +92,9 @@ private:
     void push(const Head& head, Request* request = nullptr);
     void accept(Request& request, uint32_t id, size_t length);
     void say_taken(uint32_t id);
+    void say(Kind kind, uint32_t id, uint32_t group = 0);
+    uint32_t next_id();
+    bool ask_back(Request& request) noexcept;
     void forget_untaken(const Request& request) noexcept;
     void owe(uint64_t length);
     void pass(size_t bytes);
@@ -106,10 +110,15 @@ private:
     bool begin_data();
     bool accepted();
     bool taken();
+    bool return_arrival();
+    bool returned();
     Request* extract_untaken(bool& is_known);
     void end_message();
     void end_arrival(Arrival& arrival);
     void deliver(const Arrival& arrival, Request& request);
+
+    // In one call, while something is to come from the other side: it would wait meanwhile.
+    static constexpr size_t most_at_once = size_t{512} * 1024;
 
     const int peer_;
     LinkOwner& owner_;
@@ -118,7 +127,7 @@ private:
     bool wants_to_send_ = false;
 
     std::deque<Outgoing> out_;
-    std::map<uint32_t, Untaken> untaken_;  // Messages and offers, by their ids
+    std::map<uint32_t, Untaken> untaken_;  // Messages and offers that have ids, by these
     uint32_t last_id_ = 0;
     uint32_t window_ = window_bytes;  // what may be sent in Messages
     uint32_t owed_ = 0;               // what the other side may send more than it knows

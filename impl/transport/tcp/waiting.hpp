@@ -25,6 +25,7 @@ public:
     ~Waiting() override;
 
     bool advance() noexcept override { return advance_(); }
+    [[nodiscard]] int spins() const noexcept override { return spins_; }
     void enter() noexcept override;
     void leave() noexcept override;
     bool wait(Event& event, uint32_t ticket, const Deadline& deadline) noexcept override;
