@@ -227,14 +227,15 @@ typedef struct tutti_backend_host {
     void (*enqueued)(const tutti_backend_call* call);
 } tutti_backend_host;
 
-/** Where a backend is opened: one rank of a group. Valid during `open` or `split`; `host`, `store` and
- *  `store_table` until `close` returns. */
+/** Where a backend is opened: one rank of a group. Valid during `open` or `split`; `host`, `store`
+ *  and `store_table` until `close` returns. */
 struct tutti_backend_place {
     uint32_t struct_size;                 /**< of the host's struct */
     int32_t rank;                         /**< 0 to size - 1 */
     int32_t size;                         /**< 1 or more */
     tutti_device_type device_type;        /**< the first that it is to serve */
     int32_t device_index;                 /**< that the group is bound to, or 0 */
+    int32_t is_bound;                     /**< 1: to that device; 0: to none */
     const char* group;                    /**< unique, and the same on all ranks */
     const char* settings;                 /**< what follows its name: "a=b&c=d"; "": nothing */
     int64_t timeout_ms;                   /**< for opening; -1: no limit */
@@ -247,8 +248,6 @@ struct tutti_backend_place {
     void* store;     /**< for the functions of store_table; they fail once its server is gone. NULL:
                           the group has no store */
     void* host_data; /**< the host's own */
-    int32_t is_bound; /**< 1: all calls of this rank are on that device; 0: the first call says on
-                           which one */
 };
 
 /** A backend. The functions return TUTTI_OK or a failure, of which they may write the message, rank
