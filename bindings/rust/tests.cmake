@@ -7,13 +7,7 @@ add_custom_target(
   COMMENT "Rust: the tests")
 add_dependencies(rust_tests rust_programs)
 
-<<<<<<< HEAD
-tutti_coverage(rust "${crate}/src/raw.rs" "${crate}/src")
-=======
-add_test(NAME rust_raw_layer
-         COMMAND "${TUTTI_PYTHON}" -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/raw_layer.py"
-                 "${PROJECT_SOURCE_DIR}/include" "${crate}")
->>>>>>> h42
+tutti_coverage(rust "${crate}/sys/src/lib.rs" "${crate}/src")
 add_test(NAME rust_cargo_test
          COMMAND ${cargo} test --jobs 2 --manifest-path "${crate}/Cargo.toml")
 tutti_on_devices(rust ${cargo} test --test devices --manifest-path "${crate}/Cargo.toml")

@@ -277,7 +277,6 @@ static void try_collective(const settings* chosen, const collective* what, int32
 }
 
 /* With many processes the first one prints. */
-
 static void meet(settings* chosen) {
     processes_begin();
     chosen->fewest = chosen->most = process_ranks();
