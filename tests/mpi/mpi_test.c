@@ -365,6 +365,42 @@ static void case_too_few_threads(void) {
     MPI_Finalize();
 }
 
+/* All ranks split the group, at different places among its works: one rank before, others behind. */
+static void case_splits(void) {
+    enum { WORKS = 6 };
+    tutti_group *group, *part, *single;
+    static double values[WORKS];
+    tutti_work* works[WORKS];
+    const int32_t ranks[] = {0, 2, 1}, last[] = {2};
+    const int64_t sizes[] = {2, 1}, one = 1;
+    begin_mpi(MPI_THREAD_SERIALIZED);
+    OK(meet(&group));
+    for (int round = 0; round < 3; ++round) {
+        for (int i = 0; i < WORKS; ++i) {
+            const tutti_buffer buffer = TUTTI_BUFFER_INIT(&values[i], 1, TUTTI_FLOAT64);
+            values[i] = rank + i;
+            if (i == 2 * rank) {
+                OK(tutti_split_group(group, ranks, 3, sizes, 2, NULL, NULL, &part, &error));
+                OK(tutti_split_group(group, last, 1, &one, 1, NULL, NULL, &single, &error));
+            }
+            OK(tutti_all_reduce(group, NULL, &buffer, TUTTI_SUM, NULL, &works[i], &error));
+        }
+        EXPECT((single == TUTTI_GROUP_NON_MEMBER) == (rank != 2));
+        EXPECT(tutti_get_rank(part) == (rank == 2));
+        expect_sum(part, rank == 1 ? 1 : 2);
+        for (int i = 0; i < WORKS; ++i) {
+            OK(tutti_work_wait(works[i], 0, &error));
+            tutti_work_release(works[i]);
+            EXPECT(values[i] == 3 + 3 * i);
+        }
+        if (single != TUTTI_GROUP_NON_MEMBER) leave(single);
+        leave(part);
+        expect_sum(group, 3);
+    }
+    leave(group);
+    MPI_Finalize();
+}
+
 static void case_after_the_end(void) {
     tutti_group* group;
     begin_mpi(MPI_THREAD_SERIALIZED);
@@ -410,6 +446,7 @@ static const struct {
     {"messages_with_all_threads", case_messages_with_all_threads},
     {"beside_messages", case_beside_messages},
     {"too_few_threads", case_too_few_threads},
+    {"splits", case_splits},
     {"after_the_end", case_after_the_end},
     {"without_mpirun", case_without_mpirun},
 };

@@ -137,6 +137,8 @@ constexpr tutti_backend_table table{
                  const tutti_backend_call* call) { return it().cancel(backend, call); },
     .together = nullptr,
     .check = nullptr,
+    .split = [](void* backend, const tutti_backend_place* place, int32_t color, void** out,
+                tutti_error* error) { return it().split(backend, place, color, out, error); },
 };
 constexpr tutti_module module{sizeof(tutti_module), TUTTI_EXT_VERSION, &table, nullptr, nullptr};
 

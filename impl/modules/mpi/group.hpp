@@ -62,6 +62,8 @@ public:
     void left(int rank) noexcept;
     void leave();
     int32_t cancel(const tutti_backend_call* call);
+    // On all ranks, for those of one color; null: of none.
+    std::unique_ptr<Group> split(const tutti_backend_place& place, int color);
 
 private:
     // group.cpp

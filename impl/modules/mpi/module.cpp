@@ -118,8 +118,8 @@ void check(const std::vector<Process>& all, int rank) {
 }
 
 template <typename Value>
-std::vector<Value> all_gather(const tutti_backend_place& place, const Value& mine) {
-    std::vector<Value> all(static_cast<size_t>(place.size));
+std::vector<Value> all_gather(const tutti_backend_place& place, int ranks, const Value& mine) {
+    std::vector<Value> all(static_cast<size_t>(ranks));
     tutti_error error = TUTTI_ERROR_INIT;
     const tutti_status status =
         place.host->all_gather(&place, &mine, sizeof mine, all.data(), &error);
@@ -131,12 +131,12 @@ std::vector<Value> all_gather(const tutti_backend_place& place, const Value& min
 // else they begin; so groups that open at the same time cannot wait for each other.
 class Turn {
 public:
-    explicit Turn(const tutti_backend_place& place) {
+    Turn(const tutti_backend_place& place, int ranks) {
         std::minstd_rand random(static_cast<unsigned>(
             place.rank + std::chrono::steady_clock::now().time_since_epoch().count()));
         for (int milliseconds = 1;; milliseconds = std::min(2 * milliseconds, 64)) {
             is_mine_ = !flag().test_and_set();
-            const std::vector<char> all = all_gather(place, static_cast<char>(is_mine_));
+            const std::vector<char> all = all_gather(place, ranks, static_cast<char>(is_mine_));
             if (std::memchr(all.data(), 0, all.size()) == nullptr) return;
             release();
             const auto wait = 1 + random() % static_cast<unsigned>(milliseconds);
@@ -191,13 +191,31 @@ std::unique_ptr<Group> open_group(const tutti_backend_place& place) {
         library.sweep();
         me = this_process();
     }
-    const std::vector<Process> all = all_gather(place, me);
+    const std::vector<Process> all = all_gather(place, place.size, me);
     check(all, place.rank);
-    const Turn turn(place);
+    const Turn turn(place, place.size);
     const std::lock_guard lock(library.mutex);
     const auto [collectives, messages] = make_communicators(all);
     return std::make_unique<Group>(place, settings, collectives, messages);
 }
+
+}  // namespace
+
+// Collectives of the group may be under way on its other communicator.
+std::unique_ptr<Group> Group::split(const tutti_backend_place& place, int color) {
+    const Turn turn(place, size_);
+    const std::lock_guard lock(Library::get().mutex);
+    need_alive();
+    MPI_Comm collectives = MPI_COMM_NULL;
+    MPI_Comm messages = MPI_COMM_NULL;
+    must(MPI_Comm_split(messages_, color < 0 ? MPI_UNDEFINED : color, place.rank, &collectives),
+         "MPI_Comm_split");
+    if (color < 0) return nullptr;
+    must(MPI_Comm_dup(collectives, &messages), "MPI_Comm_dup");
+    return std::make_unique<Group>(place, settings_, collectives, messages);
+}
+
+namespace {
 
 Group& group_of(void* backend) {
     return *static_cast<Group*>(backend);
@@ -250,6 +268,13 @@ int32_t cancel(void* backend, const tutti_backend_call* call) {
     return group_of(backend).cancel(call);
 }
 
+tutti_status split(void* backend, const tutti_backend_place* place, int32_t color, void** out,
+                   tutti_error* error) {
+    return guard(error, [&] {
+        if (auto made = group_of(backend).split(*place, color)) *out = made.release();
+    });
+}
+
 constexpr tutti_backend_table table{
     .struct_size = sizeof(tutti_backend_table),
     .version = TUTTI_EXT_VERSION,
@@ -266,7 +291,7 @@ constexpr tutti_backend_table table{
     .cancel = cancel,
     .together = nullptr,
     .check = nullptr,
-    .split = nullptr,
+    .split = split,
 };
 constexpr tutti_module module{sizeof(tutti_module), TUTTI_EXT_VERSION, &table, nullptr, nullptr};
 
