@@ -24,8 +24,8 @@ static const unsigned long long SEED = 1998;
 typedef struct {
     int epochs;
     const char* data;
-    const char* save; /* NULL: nowhere */
-    int power_sgd;    /* columns of the factors of gradients; 0: gradients travel as they are */
+    const char* save;    /* NULL: nowhere */
+    int power_sgd;       /* columns of the factors of gradients; 0: gradients travel as they are */
     const char* backend; /* NULL: the best that there is */
 } options;
 

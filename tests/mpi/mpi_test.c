@@ -365,7 +365,7 @@ static void case_too_few_threads(void) {
     MPI_Finalize();
 }
 
-/* All ranks split the group, at different places among its works: one rank before, others behind. */
+/* All ranks split the group, each at another place among its works. */
 static void case_splits(void) {
     enum { WORKS = 6 };
     tutti_group *group, *part, *single;

@@ -210,8 +210,7 @@ private:
     // A message whose time is up.
     void end_late(PostedCall& call) noexcept {
         call.end_as(PostedCall::Ending::Late);
-        const int32_t has_ended =
-            table.cancel == nullptr ? -1 : table.cancel(instance, call.raw());
+        const int32_t has_ended = table.cancel == nullptr ? -1 : table.cancel(instance, call.raw());
         if (has_ended < 0) return abort(timed_out(call.deadline()));
         if (has_ended == 0) call.end_as(PostedCall::Ending::None);
     }

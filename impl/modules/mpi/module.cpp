@@ -225,8 +225,7 @@ tutti_status describe(void*, const char* text, tutti_backend_capabilities* out,
                       tutti_error* error) {
     return guard(error, [&] {
         const Settings settings = read_settings(text);
-        out->completion =
-            settings.is_blocking ? TUTTI_COMPLETION_INLINE : TUTTI_COMPLETION_POLLED;
+        out->completion = settings.is_blocking ? TUTTI_COMPLETION_INLINE : TUTTI_COMPLETION_POLLED;
         out->devices = TUTTI_BIT(TUTTI_CPU);
         out->kinds = TUTTI_ALL_BITS;
         out->dtypes = TUTTI_ALL_BITS;
