@@ -66,7 +66,7 @@ enum {
                                            one, which both name */
 };
 
-/** A backend's capabilities. The host refuses other calls before anything moves, with UNSUPPORTED and
+/** A backend's abilities. The host refuses other calls before anything moves, with UNSUPPORTED and
  *  the backend's name. What has no kind here, byte strings, objects and memory of
  *  tutti_memory_alloc, goes by a backend of the host's own beside it. The ranks compare these when
  *  they meet. Zeroed when `describe` is called. */
