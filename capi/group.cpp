@@ -101,7 +101,7 @@ void init_world(const char* backend, const char* init_method, const char* descri
     const tutti_group_options given = capi::read_group_options(options);
     wanted.reproducible = given.reproducible != 0;
     wanted.bound = {given.device_type, given.device_index};
-    capi::let_releases_end();
+    capi::drain_reaper();
     const tutti::Rendezvous rendezvous =
         tutti::rendezvous(init_method == nullptr ? "env://" : init_method, rank, world_size,
                           given.timeout_ms, adopt_store);
@@ -269,7 +269,7 @@ void tutti_group_options_init(tutti_group_options* options, size_t size) {
 tutti_status tutti_init_process_group(const char* backend, const char* init_method,
                                       const char* description, int32_t rank, int32_t world_size,
                                       const tutti_group_options* options, tutti_error* error) {
-    return capi::guard<capi::Naming::All>(__func__, error, [&] {
+    return capi::guard<capi::ErrorPrefix::All>(__func__, error, [&] {
         init_world(backend, init_method, description, rank, world_size, options);
     });
 }
@@ -279,7 +279,7 @@ tutti_status tutti_init_process_group_with_store(const char* backend, tutti_stor
                                                  int32_t world_size,
                                                  const tutti_group_options* options,
                                                  tutti_error* error) {
-    return capi::guard<capi::Naming::All>(__func__, error, [&] {
+    return capi::guard<capi::ErrorPrefix::All>(__func__, error, [&] {
         const capi::Pin pin(store, "store");
         refuse_second_init();
         check_membership(rank, world_size);
@@ -299,7 +299,7 @@ tutti_status tutti_group_create(const char* backend, tutti_store* store, const c
                                 int32_t rank, int32_t world_size,
                                 const tutti_group_options* options, tutti_group** out_group,
                                 tutti_error* error) {
-    return capi::guard<capi::Naming::All>(__func__, error, [&] {
+    return capi::guard<capi::ErrorPrefix::All>(__func__, error, [&] {
         const capi::Pin pin(store, "store");
         check_membership(rank, world_size);
         capi::need_output(out_group, "out_group");
@@ -369,7 +369,7 @@ tutti_status tutti_group_create_with_allgather(const char* backend,
                                                int32_t world_size,
                                                const tutti_group_options* options,
                                                tutti_group** out_group, tutti_error* error) {
-    return capi::guard<capi::Naming::All>(__func__, error, [&] {
+    return capi::guard<capi::ErrorPrefix::All>(__func__, error, [&] {
         if (callback == nullptr) capi::refuse("callback is NULL");
         check_membership(rank, world_size);
         capi::need_output(out_group, "out_group");

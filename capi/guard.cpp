@@ -48,7 +48,7 @@ void write_message(tutti_error& error, std::string_view function,
 
 }  // namespace
 
-void enter_slowly() {
+void enter_first_time() {
     if (forked()) {
         throw Refusal(
             TUTTI_ERR_UNSUPPORTED,

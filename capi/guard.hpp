@@ -20,9 +20,9 @@ inline bool forked() noexcept {
 }
 
 // Marks this process as one that uses tutti; throws UNSUPPORTED in a child of such a one.
-void enter_slowly();
+void enter_first_time();
 inline void enter() {
-    if (process_state.load(std::memory_order_relaxed) != Process::Entered) enter_slowly();
+    if (process_state.load(std::memory_order_relaxed) != Process::Entered) enter_first_time();
 }
 
 // In a child of tutti_spawn: it was forked when nothing of tutti was there.
@@ -36,15 +36,15 @@ tutti_status report(const Status& status, std::string_view function, tutti_error
 // Which failures get the function's name in front: those of its arguments, for of all others the
 // engine names the operation; or every one, where the engine has no name for it, because it makes
 // a store, a group or processes.
-enum class Naming { Arguments, All };
+enum class ErrorPrefix { Arguments, All };
 
-constexpr bool is_named(Naming naming, tutti_status code) {
-    return naming == Naming::All || code == TUTTI_ERR_INVALID_ARGUMENT ||
+constexpr bool is_named(ErrorPrefix naming, tutti_status code) {
+    return naming == ErrorPrefix::All || code == TUTTI_ERR_INVALID_ARGUMENT ||
            code == TUTTI_ERR_INVALID_HANDLE;
 }
 
 // Runs the body of a C function. The body writes outputs as the last thing it does.
-template <Naming naming = Naming::Arguments, typename Body>
+template <ErrorPrefix naming = ErrorPrefix::Arguments, typename Body>
 tutti_status guard(const char* function, tutti_error* error, Body&& body) noexcept {
     try {
         enter();

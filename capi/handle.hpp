@@ -42,51 +42,51 @@ enum class Kind : uint32_t {
 struct CoalescingHandle;
 
 template <typename Handle>
-struct Noun;
+struct HandleTraits;
 template <>
-struct Noun<tutti_store> {
+struct HandleTraits<tutti_store> {
     using Object = Store;
     static constexpr Kind kind = Kind::Store;
     static constexpr bool slow_to_end = true;
 };
 template <>
-struct Noun<tutti_group> {
+struct HandleTraits<tutti_group> {
     using Object = Group;
     static constexpr Kind kind = Kind::Group;
     static constexpr bool slow_to_end = true;
 };
 template <>
-struct Noun<CoalescingHandle> {
+struct HandleTraits<CoalescingHandle> {
     using Object = Coalescing;
     static constexpr Kind kind = Kind::Coalescing;
     static constexpr bool slow_to_end = true;  // it may hold the last reference to its group
 };
 template <>
-struct Noun<tutti_work> {
+struct HandleTraits<tutti_work> {
     using Object = Work;
     static constexpr Kind kind = Kind::Work;
     static constexpr bool slow_to_end = false;
 };
 template <>
-struct Noun<tutti_bytes> {
+struct HandleTraits<tutti_bytes> {
     using Object = const std::string;
     static constexpr Kind kind = Kind::Bytes;
     static constexpr bool slow_to_end = false;
 };
 template <>
-struct Noun<tutti_mesh> {
+struct HandleTraits<tutti_mesh> {
     using Object = Mesh;
     static constexpr Kind kind = Kind::Mesh;
     static constexpr bool slow_to_end = true;
 };
 template <>
-struct Noun<tutti_reducer> {
+struct HandleTraits<tutti_reducer> {
     using Object = Reducer;
     static constexpr Kind kind = Kind::Reducer;
     static constexpr bool slow_to_end = true;
 };
 template <>
-struct Noun<tutti_object> {
+struct HandleTraits<tutti_object> {
     using Object = Draft;
     static constexpr Kind kind = Kind::Object;
     static constexpr bool slow_to_end = false;
@@ -121,15 +121,15 @@ size_t count_handles(Kind kind) noexcept;
 // A reference to the object of a handle, or nothing.
 template <typename Handle>
 class Pin {
-    using Object = typename Noun<Handle>::Object;
+    using Object = typename HandleTraits<Handle>::Object;
 
 public:
     explicit Pin(const Handle* handle) noexcept
-        : slot_(pin_slot(reinterpret_cast<uintptr_t>(handle), Noun<Handle>::kind)) {}
+        : slot_(pin_slot(reinterpret_cast<uintptr_t>(handle), HandleTraits<Handle>::kind)) {}
     // Throws INVALID_HANDLE, naming the argument.
     Pin(const Handle* handle, const std::string& argument) : Pin(handle) {
         if (slot_ != nullptr) return;
-        refuse_handle(reinterpret_cast<uintptr_t>(handle), Noun<Handle>::kind, argument);
+        refuse_handle(reinterpret_cast<uintptr_t>(handle), HandleTraits<Handle>::kind, argument);
     }
     ~Pin() {
         if (slot_ != nullptr) unpin_slot(*slot_);
@@ -159,10 +159,11 @@ public:
     Reserved(Reserved&& other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {}
     Reserved& operator=(Reserved&&) = delete;
 
-    Handle* publish(std::shared_ptr<typename Noun<Handle>::Object> object) noexcept {
+    Handle* publish(std::shared_ptr<typename HandleTraits<Handle>::Object> object) noexcept {
         Slot& slot = *std::exchange(slot_, nullptr);
-        return reinterpret_cast<Handle*>(
-            publish_slot(slot, Noun<Handle>::kind, Noun<Handle>::slow_to_end, std::move(object)));
+        return reinterpret_cast<Handle*>(publish_slot(slot, HandleTraits<Handle>::kind,
+                                                      HandleTraits<Handle>::slow_to_end,
+                                                      std::move(object)));
     }
 
 private:
@@ -171,14 +172,14 @@ private:
 
 // An owned handle for the object.
 template <typename Handle>
-Handle* hand_out(std::shared_ptr<typename Noun<Handle>::Object> object) {
+Handle* hand_out(std::shared_ptr<typename HandleTraits<Handle>::Object> object) {
     return Reserved<Handle>().publish(std::move(object));
 }
 
 // Ends the handle, once; NULL and stale ones are ignored. Never blocks.
 template <typename Handle>
 void release(const Handle* handle) noexcept {
-    release_handle(reinterpret_cast<uintptr_t>(handle), Noun<Handle>::kind);
+    release_handle(reinterpret_cast<uintptr_t>(handle), HandleTraits<Handle>::kind);
 }
 
 }  // namespace tutti::capi

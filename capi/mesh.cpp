@@ -103,7 +103,7 @@ tutti_status tutti_init_device_mesh(tutti_group* group, const int64_t* shape, in
                                     const char* const* dim_names, tutti_device_type device_type,
                                     const tutti_group_options* options, tutti_mesh** out_mesh,
                                     tutti_error* error) {
-    return capi::guard<capi::Naming::All>(__func__, error, [&] {
+    return capi::guard<capi::ErrorPrefix::All>(__func__, error, [&] {
         lay_out("init_device_mesh", group, options, out_mesh, [&](int /*most*/) {
             if (shape == nullptr) capi::refuse("shape is NULL");
             return read_mesh(shape, ndim, dim_names, device_type);
@@ -115,7 +115,7 @@ tutti_status tutti_mesh_create(tutti_group* group, const int32_t* ranks, int64_t
                                const int64_t* shape, int32_t ndim, const char* const* dim_names,
                                tutti_device_type device_type, const tutti_group_options* options,
                                tutti_mesh** out_mesh, tutti_error* error) {
-    return capi::guard<capi::Naming::All>(__func__, error, [&] {
+    return capi::guard<capi::ErrorPrefix::All>(__func__, error, [&] {
         lay_out("mesh_create", group, options, out_mesh, [&](int most) {
             if (ranks == nullptr) capi::refuse("ranks is NULL");
             if (shape == nullptr) capi::refuse("shape is NULL");

@@ -159,7 +159,7 @@ Reaper& reaper() noexcept {
 
 void Reaper::drain_at_exit() noexcept {
     if (forked()) return;
-    let_releases_end();
+    drain_reaper();
     reaper().let_go();
 }
 
@@ -169,7 +169,7 @@ void reap(Slot& slot) noexcept {
     reaper().add(slot);
 }
 
-void let_releases_end() noexcept {
+void drain_reaper() noexcept {
     reaper().drain(Deadline::after_ms(drain_timeout_ms));
 }
 

@@ -13,7 +13,7 @@ void reap(Slot& slot) noexcept;
 
 // Waits, not for long, until what was released so far has ended: before something is made that may
 // want the same port or file.
-void let_releases_end() noexcept;
+void drain_reaper() noexcept;
 
 // Waits until all that was released has ended, and ends the threads; the next release starts one
 // again. Before a fork whose child is to use tutti.

@@ -19,7 +19,7 @@ namespace tutti::capi {
 template <typename Handle>
 class Places {
 public:
-    using Value = std::shared_ptr<typename Noun<Handle>::Object>;
+    using Value = std::shared_ptr<typename HandleTraits<Handle>::Object>;
 
     Places(Handle** out, size_t count) : out_(out), slots_(count) {}
     void publish(std::vector<Value> values) noexcept {

@@ -124,7 +124,7 @@ void tutti_spawn_options_init(tutti_spawn_options* options, size_t size) {
 tutti_status tutti_spawn(tutti_spawn_function function, void* user, int32_t nprocs,
                          const tutti_spawn_options* options, tutti_work** work,
                          tutti_error* error) {
-    return capi::guard<capi::Naming::All>(__func__, error, [&] {
+    return capi::guard<capi::ErrorPrefix::All>(__func__, error, [&] {
         const auto wanted = capi::read_options(options);
         const auto plan = read_plan(function, user, nprocs, wanted);
         clear_the_process();

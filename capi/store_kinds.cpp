@@ -61,14 +61,14 @@ void tutti_store_options_init(tutti_store_options* options, size_t size) {
 tutti_status tutti_file_store_create(const char* path, int32_t world_size,
                                      const tutti_store_options* options, tutti_store** out_store,
                                      tutti_error* error) {
-    return capi::guard<capi::Naming::All>(__func__, error, [&] {
+    return capi::guard<capi::ErrorPrefix::All>(__func__, error, [&] {
         const std::string name = capi::read_text(path, "path");
         if (name.empty()) capi::refuse("path is empty");
         check_world_size(world_size);
         const int64_t timeout_ms = effective_timeout(capi::read_options(options).timeout_ms,
                                                      tutti::store_limits::default_timeout_ms);
         capi::need_output(out_store, "out_store");
-        capi::let_releases_end();
+        capi::drain_reaper();
         auto store =
             tutti::make_file_store(name, world_size, -1, tutti::Deadline::after_ms(timeout_ms));
         store->set_timeout_ms(timeout_ms);
@@ -79,7 +79,7 @@ tutti_status tutti_file_store_create(const char* path, int32_t world_size,
 tutti_status tutti_store_open(const char* name, const char* address,
                               const tutti_store_options* options, tutti_store** out_store,
                               tutti_error* error) {
-    return capi::guard<capi::Naming::All>(__func__, error, [&] {
+    return capi::guard<capi::ErrorPrefix::All>(__func__, error, [&] {
         const std::string library = capi::read_text(name, "name");
         const std::string given = address == nullptr ? "" : capi::read_text(address, "address");
         const int64_t timeout_ms = effective_timeout(capi::read_options(options).timeout_ms,
@@ -97,7 +97,7 @@ void tutti_tcp_store_options_init(tutti_tcp_store_options* options, size_t size)
 tutti_status tutti_tcp_store_create(const char* host, int32_t port, int32_t world_size,
                                     int32_t is_master, const tutti_tcp_store_options* options,
                                     tutti_store** out_store, tutti_error* error) {
-    return capi::guard<capi::Naming::All>(__func__, error, [&] {
+    return capi::guard<capi::ErrorPrefix::All>(__func__, error, [&] {
         const tutti_tcp_store_options read = capi::read_options(options);
         capi::check_flag(read.no_wait_for_workers, "options.no_wait_for_workers");
         capi::check_flag(static_cast<uint32_t>(is_master), "is_master");
@@ -117,7 +117,7 @@ tutti_status tutti_tcp_store_create(const char* host, int32_t port, int32_t worl
         if (read.timeout_ms != 0) wanted.timeout_ms = read.timeout_ms;
         read_server_options(read, wanted);
         capi::need_output(out_store, "out_store");
-        if (wanted.is_master) capi::let_releases_end();
+        if (wanted.is_master) capi::drain_reaper();
         *out_store = capi::hand_out<tutti_store>(tutti::make_tcp_store(wanted));
     });
 }
@@ -165,7 +165,7 @@ tutti_status tutti_prefix_store_underlying_store(tutti_store* store, tutti_store
 
 tutti_status tutti_store_clone(tutti_store* store, const tutti_store_options* options,
                                tutti_store** out_store, tutti_error* error) {
-    return capi::guard<capi::Naming::All>(__func__, error, [&] {
+    return capi::guard<capi::ErrorPrefix::All>(__func__, error, [&] {
         const StorePin pin(store, "store");
         const int64_t timeout_ms = capi::read_options(options).timeout_ms;
         capi::need_output(out_store, "out_store");

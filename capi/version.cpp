@@ -25,7 +25,7 @@ int32_t tutti_is_backend_available(const char* name) {
 }
 
 tutti_status tutti_check_backend_available(const char* name, tutti_error* error) {
-    return tutti::capi::guard<tutti::capi::Naming::All>(__func__, error, [&] {
+    return tutti::capi::guard<tutti::capi::ErrorPrefix::All>(__func__, error, [&] {
         const auto why = tutti::why_not_available(tutti::capi::read_text(name, "name"));
         if (!why.ok()) throw tutti::Error(why);
     });

@@ -98,14 +98,14 @@ contains
     type(argument), target :: in
 
     call begin_call(this, group, timeout_ms, options, work)
-    call take(this, in, "data", data)
+    call borrow(this, in, "data", data)
     call broadcast(this, in%array%buffer%data, bytes_in(in%array), group_src, bytes, max_bytes)
-    call give_back(this, in, data, .false.)
+    call return_array(this, in, data, .false.)
     call end_call(this, work, ierr, errmsg)
   end subroutine
 
   subroutine broadcast(this, data, size, group_src, bytes, max_bytes)
-    type(call_of), intent(inout) :: this
+    type(call_state), intent(inout) :: this
     type(c_ptr), intent(in) :: data
     integer(c_size_t), intent(in) :: size
     integer, intent(in) :: group_src
@@ -142,14 +142,14 @@ contains
     type(argument), target :: in
 
     call begin_call(this, group, timeout_ms, options, work)
-    call take(this, in, "data", data)
+    call borrow(this, in, "data", data)
     call all_gather(this, in%array%buffer%data, bytes_in(in%array), bytes, max_bytes)
-    call give_back(this, in, data, .false.)
+    call return_array(this, in, data, .false.)
     call end_call(this, work, ierr, errmsg)
   end subroutine
 
   subroutine all_gather(this, data, length, bytes, max_bytes)
-    type(call_of), intent(inout) :: this
+    type(call_state), intent(inout) :: this
     type(c_ptr), intent(in) :: data
     integer(c_size_t), intent(in) :: length
     type(tutti_bytes), optional, target, intent(inout) :: bytes(:)
@@ -187,14 +187,14 @@ contains
     type(argument), target :: in
 
     call begin_call(this, group, timeout_ms, options, work)
-    call take(this, in, "data", data)
+    call borrow(this, in, "data", data)
     call gather(this, in%array%buffer%data, bytes_in(in%array), group_dst, bytes, max_bytes)
-    call give_back(this, in, data, .false.)
+    call return_array(this, in, data, .false.)
     call end_call(this, work, ierr, errmsg)
   end subroutine
 
   subroutine gather(this, data, length, group_dst, bytes, max_bytes)
-    type(call_of), intent(inout) :: this
+    type(call_state), intent(inout) :: this
     type(c_ptr), intent(in) :: data
     integer(c_size_t), intent(in) :: length
     integer, intent(in) :: group_dst
@@ -266,14 +266,14 @@ contains
     type(argument), target :: in
 
     call begin_call(this, group, timeout_ms, options, work)
-    call take(this, in, "data", data)
+    call borrow(this, in, "data", data)
     call send(this, in%array%buffer%data, bytes_in(in%array), group_dst, tag)
-    call give_back(this, in, data, .false.)
+    call return_array(this, in, data, .false.)
     call end_call(this, work, ierr, errmsg)
   end subroutine
 
   subroutine send(this, data, size, group_dst, tag)
-    type(call_of), intent(inout) :: this
+    type(call_state), intent(inout) :: this
     type(c_ptr), intent(in) :: data
     integer(c_size_t), intent(in) :: size
     integer, intent(in) :: group_dst
@@ -307,7 +307,7 @@ contains
 
   !> Where C writes bytes, and how many; NULL and 0 if they are absent.
   subroutine room_for(this, bytes, handles, count)
-    type(call_of), intent(inout) :: this
+    type(call_state), intent(inout) :: this
     type(tutti_bytes), optional, target, intent(inout) :: bytes(:)
     integer(c_intptr_t), pointer, contiguous, intent(out) :: handles(:)
     integer(c_int64_t), intent(out) :: count
@@ -315,13 +315,13 @@ contains
     nullify (handles)
     count = 0
     if (.not. present(bytes)) return
-    call room(this, "bytes", c_loc(bytes), size(bytes), is_contiguous(bytes), handles)
+    call out_handles(this, "bytes", c_loc(bytes), size(bytes), is_contiguous(bytes), handles)
     count = size(handles, kind=c_int64_t)
   end subroutine
 
   !> Where C writes bytes; NULL if there is a work.
   subroutine room_for_one(this, bytes, handle)
-    type(call_of), intent(inout) :: this
+    type(call_state), intent(inout) :: this
     type(tutti_bytes), optional, target, intent(inout) :: bytes
     integer(c_intptr_t), pointer, intent(out) :: handle
 

@@ -10,11 +10,11 @@ module tutti_calls
   use tutti_works, only: tutti_work
   implicit none
   private
-  public :: call_of, argument, begin_call, take, give_back, end_call
-  public :: room, check_room, check_place, tutti_call_options
+  public :: call_state, argument, begin_call, borrow, return_array, end_call
+  public :: out_handles, check_room, check_place, tutti_call_options
 
   !> A call while it is made. Declared as a target, for C receives the work in it.
-  type :: call_of
+  type :: call_state
     integer(c_intptr_t) :: group = 0
     type(tutti_call_options) :: options
     integer(c_int32_t) :: status = TUTTI_OK
@@ -37,7 +37,7 @@ contains
   !> An array is copied only for a call that returns when it is done: not if there is a `work`, and
   !> not if the group is a coalescing.
   subroutine begin_call(this, group, timeout_ms, options, work)
-    type(call_of), target, intent(inout) :: this
+    type(call_state), target, intent(inout) :: this
     type(tutti_group), optional, intent(in) :: group
     integer, optional, intent(in) :: timeout_ms
     type(tutti_call_options), optional, intent(in) :: options
@@ -51,9 +51,9 @@ contains
     if (present(group)) this%may_copy = this%may_copy .and. .not. group%coalesces
   end subroutine
 
-  !> Takes an array, or a buffer, as the call's argument of this name; an absent one stays NULL.
-  subroutine take(this, into, name, array, dtype)
-    type(call_of), target, intent(inout) :: this
+  !> Borrows an array, or a buffer, as the call's argument of this name; an absent one stays NULL.
+  subroutine borrow(this, into, name, array, dtype)
+    type(call_state), target, intent(inout) :: this
     type(argument), target, intent(inout) :: into
     character(*), intent(in) :: name
     type(*), dimension(..), optional, target, asynchronous, intent(in) :: array
@@ -66,9 +66,9 @@ contains
     if (into%array%may_be_text /= 0) this%may_write_errmsg = .false.
   end subroutine
 
-  !> Gives an array back to the caller; `written`: the call has written into it.
-  subroutine give_back(this, from, array, written)
-    type(call_of), intent(inout) :: this
+  !> Returns an array to the caller; `written`: the call has written into it.
+  subroutine return_array(this, from, array, written)
+    type(call_state), intent(inout) :: this
     type(argument), intent(inout) :: from
     type(*), dimension(..), optional, target, asynchronous, intent(in) :: array
     logical, intent(in) :: written
@@ -76,8 +76,8 @@ contains
   end subroutine
 
   !> Where C writes handles: in the argument of this name, a list of objects or bytes at an address.
-  subroutine room(this, name, address, count, is_whole, handles)
-    type(call_of), intent(inout) :: this
+  subroutine out_handles(this, name, address, count, is_whole, handles)
+    type(call_state), intent(inout) :: this
     character(*), intent(in) :: name
     type(c_ptr), intent(in) :: address
     integer, intent(in) :: count
@@ -92,7 +92,7 @@ contains
   !> Refuses an argument of this name that has no room, `count`, for one handle of every rank, and
   !> one that is given though there is a `work`, in which they stay until they are taken.
   subroutine check_room(this, name, given, count)
-    type(call_of), intent(inout) :: this
+    type(call_state), intent(inout) :: this
     character(*), intent(in) :: name
     logical, intent(in) :: given
     integer(c_int64_t), intent(in) :: count
@@ -110,7 +110,7 @@ contains
   !> Refuses an argument of this name, for one handle, that is given though there is a `work`, and
   !> one that is missing though there is none.
   subroutine check_place(this, name, given)
-    type(call_of), intent(inout) :: this
+    type(call_state), intent(inout) :: this
     character(*), intent(in) :: name
     logical, intent(in) :: given
     if (given .eqv. associated(this%work)) &
@@ -119,7 +119,7 @@ contains
   end subroutine
 
   subroutine end_call(this, work, ierr, errmsg)
-    type(call_of), intent(inout) :: this
+    type(call_state), intent(inout) :: this
     type(tutti_work), optional, intent(inout) :: work
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg

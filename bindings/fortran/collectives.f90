@@ -41,13 +41,13 @@ contains
     type(argument), target :: out, in
 
     call begin_call(this, group, timeout_ms, options, work)
-    call take(this, out, "output", output, dtype)
-    call take(this, in, "input", input, dtype)
+    call borrow(this, out, "output", output, dtype)
+    call borrow(this, in, "input", input, dtype)
     if (this%status == TUTTI_OK) &
       this%status = c_tutti_reduce(this%group, in%buffer, out%buffer, op_number(op), &
                                    int(group_dst, c_int32_t), this%options, this%work, this%error)
-    call give_back(this, out, output, c_tutti_get_rank(this%group) == group_dst)
-    call give_back(this, in, input, .false.)
+    call return_array(this, out, output, c_tutti_get_rank(this%group) == group_dst)
+    call return_array(this, in, input, .false.)
     call end_call(this, work, ierr, errmsg)
   end subroutine
 
@@ -68,7 +68,7 @@ contains
     logical, optional, intent(in) :: wait_all_ranks
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    type(call_state), target :: this
 
     call begin_call(this, group, timeout_ms)
     this%status = c_tutti_monitored_barrier(this%group, number(wait_all_ranks), this%options, &
@@ -98,7 +98,7 @@ contains
     type(tutti_work), optional, intent(out) :: work
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    type(call_state), target :: this
 
     call begin_call(this, coalescing, timeout_ms, options, work)
     this%status = c_tutti_coalescing_end(this%group, this%options, this%work, this%error)

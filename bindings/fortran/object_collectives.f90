@@ -34,7 +34,8 @@ contains
       allocate (given(size(objects)))
       given = objects%handle
     else if (.not. present(work)) then
-      call room(this, "objects", c_loc(objects), size(objects), is_contiguous(objects), received)
+      call out_handles(this, "objects", c_loc(objects), size(objects), is_contiguous(objects), &
+                       received)
     end if
     if (this%status == TUTTI_OK) &
       this%status = c_tutti_broadcast_object_list( &
@@ -149,7 +150,8 @@ contains
     if (present(out_group_src)) out_group_src = -1
     nullify (received)
     if (.not. present(work)) &
-      call room(this, "objects", c_loc(objects), size(objects), is_contiguous(objects), received)
+      call out_handles(this, "objects", c_loc(objects), size(objects), is_contiguous(objects), &
+                       received)
     if (this%status == TUTTI_OK) &
       this%status = c_tutti_recv_object_list( &
         this%group, int(group_src, c_int32_t), tag_of(tag), object_options, this%options, &
@@ -159,7 +161,7 @@ contains
 
   !> Where C writes objects, and how many; NULL and 0 if they are absent.
   subroutine room_for(this, objects, handles, count)
-    type(call_of), intent(inout) :: this
+    type(call_state), intent(inout) :: this
     type(tutti_object), optional, target, intent(inout) :: objects(:)
     integer(c_intptr_t), pointer, contiguous, intent(out) :: handles(:)
     integer(c_int64_t), intent(out) :: count
@@ -167,7 +169,8 @@ contains
     nullify (handles)
     count = 0
     if (.not. present(objects)) return
-    call room(this, "objects", c_loc(objects), size(objects), is_contiguous(objects), handles)
+    call out_handles(this, "objects", c_loc(objects), size(objects), is_contiguous(objects), &
+                     handles)
     count = size(handles, kind=c_int64_t)
   end subroutine
 

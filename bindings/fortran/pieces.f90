@@ -135,14 +135,14 @@ contains
     type(argument), target :: out, in
 
     call begin_call(this, group, timeout_ms, options, work)
-    call take(this, out, "output", output, dtype)
-    call take(this, in, "input", input, dtype)
+    call borrow(this, out, "output", output, dtype)
+    call borrow(this, in, "input", input, dtype)
     if (this%status == TUTTI_OK) &
       this%status = c_tutti_all_to_all_single(this%group, in%buffer, in_sizes, length(in_sizes), &
                                               out%buffer, out_sizes, length(out_sizes), &
                                               this%options, this%work, this%error)
-    call give_back(this, out, output, .true.)
-    call give_back(this, in, input, .false.)
+    call return_array(this, out, output, .true.)
+    call return_array(this, in, input, .false.)
     call end_call(this, work, ierr, errmsg)
   end subroutine
 

@@ -35,11 +35,11 @@ contains
 
     call begin_call(this, group, timeout_ms, options, work)
     if (present(out_group_src)) out_group_src = -1
-    call take(this, data, "buffer", buffer, dtype)
+    call borrow(this, data, "buffer", buffer, dtype)
     if (this%status == TUTTI_OK) &
       this%status = c_tutti_recv(this%group, data%buffer, int(group_src, c_int32_t), tag_of(tag), &
                                  this%options, out_group_src, this%work, this%error)
-    call give_back(this, data, buffer, .true.)
+    call return_array(this, data, buffer, .true.)
     call end_call(this, work, ierr, errmsg)
   end subroutine
 
@@ -82,7 +82,7 @@ contains
     type(tutti_call_options), optional, intent(in) :: options
     integer, optional, intent(out) :: ierr
     character(*), optional, intent(inout) :: errmsg
-    type(call_of), target :: this
+    type(call_state), target :: this
     integer(c_intptr_t), allocatable :: started(:)
 
     call begin_call(this, group, timeout_ms, options)

@@ -81,7 +81,7 @@ LANGUAGES = {
     "java": Language(
         "Raw.java", r"public static \w+ (?P<name>tutti_\w+)\((?P<parameters>[^)]*)\)",
         r"Raw(?:\.|::)(tutti_\w+)", {
-            "the frame writes its one error itself": {"tutti_error_init"},
+            "the arena writes its one error itself": {"tutti_error_init"},
             "the names of Status": {"tutti_status_name"},
             "DType.size()": {"tutti_dtype_size"},
             "arrays go in as they are; tensors of DLPack come from C": TENSORS,

@@ -133,8 +133,8 @@ class Wrapper:
         written = dummy.kind == "inout"
         return Passed(ARRAY.format(optional=optional, name=name, intent="inout" if written else "in"),
                       f"c_{name}%buffer", [f"type(argument), target :: c_{name}"],
-                      [f'call take(this, c_{name}, "{name}", {name}, dtype)'],
-                      [f"call give_back(this, c_{name}, {name}, .{str(written).lower()}.)"])
+                      [f'call borrow(this, c_{name}, "{name}", {name}, dtype)'],
+                      [f"call return_array(this, c_{name}, {name}, .{str(written).lower()}.)"])
 
     @staticmethod
     def text(name, kind):

@@ -1,6 +1,6 @@
 // How Java passes what C passes: one Java parameter for each C parameter, and nothing is converted
 // on the way. Pointers are addresses (long), numbers keep their 32 or 64 bits, also unsigned ones.
-// The layer written by hand lays strings, structs and lists out in native memory (tutti.Frame).
+// The layer written by hand lays strings, structs and lists out in native memory (tutti.Arena).
 
 %define ADDRESS_TYPEMAPS(TYPE)
 %typemap(jni) TYPE "jlong"

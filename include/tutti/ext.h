@@ -19,7 +19,7 @@ extern "C" {
 /** The set of all numbers: every dtype, say. */
 #define TUTTI_ALL_BITS (~(uint64_t)0)
 
-/** What a call of a backend is: the public function that was called. "The inputs of
+/** The kind of a backend's call: the public function that was called. "The inputs of
  *  the ranks" are one for each rank, in the order of the ranks. */
 typedef uint32_t tutti_call_kind;
 enum {
@@ -67,7 +67,7 @@ enum {
                                            one, which both name */
 };
 
-/** What a backend can do. The host refuses other calls before anything moves, with UNSUPPORTED and
+/** A backend's abilities. The host refuses other calls before anything moves, with UNSUPPORTED and
  *  the backend's name. What has no kind here, byte strings, objects and memory of
  *  tutti_memory_alloc, goes by a backend of the host's own beside it. The ranks compare these when
  *  they meet. Zeroed when `describe` is called. */
@@ -359,7 +359,7 @@ typedef struct tutti_rendezvous_table {
     tutti_status (*meet)(void* user, tutti_rendezvous* rendezvous, tutti_error* error);
 } tutti_rendezvous_table;
 
-/** What a library gives: `name` in `libtutti-name.so`. */
+/** The entry of a library: `name` in `libtutti-name.so`. */
 typedef struct tutti_module {
     uint32_t struct_size;                     /**< sizeof(tutti_module) */
     uint32_t version;                         /**< TUTTI_EXT_VERSION */

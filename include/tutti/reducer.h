@@ -401,7 +401,7 @@ TUTTI_API tutti_status tutti_reducer_set_power_sgd(tutti_reducer* reducer, const
                                                    const tutti_power_sgd_options* options,
                                                    tutti_error* error);
 
-/** What the reducer is and has done, as a map: the keys of torch's _get_ddp_logging_data that have
+/** The reducer's state and statistics, as a map: keys of torch's _get_ddp_logging_data that have
  *  a meaning here, for instance "world_size", "bucket_sizes", "rebuilt_bucket_sizes",
  *  "has_rebuilt_buckets", "unused_parameters" (names, of the last synchronised pass); the mean
  *  times of synchronised passes in nanoseconds, "avg_forward_compute_time",

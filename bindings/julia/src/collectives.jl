@@ -13,7 +13,7 @@ Copies the array of rank `src` to all ranks. torch: broadcast.
 function bcast!(x::Memory; src::Integer = 0, group::Group = WORLD, async::Bool = false,
                 timeout = nothing, stream = nothing)
     lent = lend_output(x, :x; keeps = keeps(async, group))
-    issue(Raw.tutti_broadcast, Manner(async = async), Output(lent), lent, group, lent.buffer,
+    issue(Raw.tutti_broadcast, CallMode(async = async), Output(lent), lent, group, lent.buffer,
           int32(src, :src), call_options(timeout, stream))
 end
 
@@ -30,7 +30,7 @@ function allreduce!(x::Memory, op; group::Group = WORLD, async::Bool = false, ti
     lent = lend_output(x, :x; keeps = keeps(async, group), reduces = true)
     in_place() do
         with_op(op) do reduce
-            issue(Raw.tutti_all_reduce, Manner(async = async, asks_julia = asks_julia(reduce)),
+            issue(Raw.tutti_all_reduce, CallMode(async = async, calls_back = calls_back(reduce)),
                   Output(lent), (lent, reduce), group, C_NULL, lent.buffer, reduce.code,
                   call_options(timeout, stream))
         end
@@ -43,7 +43,7 @@ function allreduce!(output::Memory, input::Memory, op; group::Group = WORLD, asy
     out = lend_output(output, :output; keeps = stays, reduces = true)
     given = lend(input, :input; keeps = stays, reduces = true)
     with_op(op) do reduce
-        issue(Raw.tutti_all_reduce, Manner(async = async, asks_julia = asks_julia(reduce)),
+        issue(Raw.tutti_all_reduce, CallMode(async = async, calls_back = calls_back(reduce)),
               Output(out), (out, given, reduce), group, given.buffer, out.buffer, reduce.code,
               call_options(timeout, stream))
     end
@@ -74,7 +74,7 @@ function allreduce_addends!(output::Memory, inputs, op = +; group::Group = WORLD
     stays = keeps(async, group)
     out = lend_output(output, :output; keeps = stays, reduces = true)
     ins = lend_list(lend, inputs, :inputs; keeps = stays, reduces = true)
-    issue(Raw.tutti_all_reduce_addends, Manner(async = async), Output(out), (out, ins), group,
+    issue(Raw.tutti_all_reduce_addends, CallMode(async = async), Output(out), (out, ins), group,
           ins.buffers, length(ins.buffers), out.buffer, reduce_op(op).code,
           call_options(timeout, stream))
 end
@@ -91,7 +91,7 @@ function reduce!(x::Memory, op; dst::Integer = 0, group::Group = WORLD, async::B
     lent = lend_output(x, :x; keeps = keeps(async, group), reduces = true)
     in_place() do
         with_op(op) do reduce
-            issue(Raw.tutti_reduce, Manner(async = async, asks_julia = asks_julia(reduce)),
+            issue(Raw.tutti_reduce, CallMode(async = async, calls_back = calls_back(reduce)),
                   Output(lent), (lent, reduce), group, C_NULL, lent.buffer, reduce.code,
                   int32(dst, :dst), call_options(timeout, stream))
         end
@@ -104,7 +104,7 @@ function reduce!(output::Union{Memory, Nothing}, input::Memory, op; dst::Integer
     out = output === nothing ? nothing : lend_output(output, :output; keeps = stays, reduces = true)
     given = lend(input, :input; keeps = stays, reduces = true)
     with_op(op) do reduce
-        issue(Raw.tutti_reduce, Manner(async = async, asks_julia = asks_julia(reduce)), Output(out),
+        issue(Raw.tutti_reduce, CallMode(async = async, calls_back = calls_back(reduce)), Output(out),
               (out, given, reduce), group, given.buffer, pointer_to(out), reduce.code, int32(dst,
               :dst), call_options(timeout, stream))
     end
@@ -127,7 +127,7 @@ function reducescatter!(output::Memory, input, op; group::Group = WORLD, async::
     given = lend(input, :input; keeps = stays, reduces = true)
     with_op(op) do reduce
         issue(Raw.tutti_reduce_scatter_tensor,
-              Manner(async = async, asks_julia = asks_julia(reduce)), Output(out),
+              CallMode(async = async, calls_back = calls_back(reduce)), Output(out),
               (out, given, reduce), group, given.buffer, out.buffer, reduce.code,
               call_options(timeout, stream))
     end
@@ -136,7 +136,7 @@ end
 function reducescatter_list!(out, input, op, group, async, stays, options)
     ins = lend_list(lend, input, :input; keeps = stays, reduces = true)
     with_op(op) do reduce
-        issue(Raw.tutti_reduce_scatter, Manner(async = async, asks_julia = asks_julia(reduce)),
+        issue(Raw.tutti_reduce_scatter, CallMode(async = async, calls_back = calls_back(reduce)),
               Output(out), (out, ins, reduce), group, ins.buffers, length(ins.buffers),
               out.buffer, reduce.code, options)
     end
@@ -148,7 +148,7 @@ end
 Returns when every rank of the group has called it.
 """
 barrier(; group::Group = WORLD, async::Bool = false, timeout = nothing, stream = nothing) =
-    issue(Raw.tutti_barrier, Manner(async = async), Output(nothing), nothing, group,
+    issue(Raw.tutti_barrier, CallMode(async = async), Output(nothing), nothing, group,
           call_options(timeout, stream))
 
 """

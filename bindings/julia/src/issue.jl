@@ -2,13 +2,13 @@
 
 """
 How a call is made: `async` returns a `Work`; `needs_work` has one also while it waits, for what
-only a work can tell; `asks_julia` is of reductions by functions of Julia; a `message` is outside
+only a work can tell; `calls_back` is of reductions by functions of Julia; a `message` is outside
 the order of the collectives.
 """
-Base.@kwdef struct Manner
+Base.@kwdef struct CallMode
     async::Bool
     needs_work::Bool = false
-    asks_julia::Bool = false
+    calls_back::Bool = false
     message::Bool = false
 end
 
@@ -16,20 +16,20 @@ end
 Starts an operation of the library: `f(group, args..., work, error)`. Waits for it, and returns
 `finish(handle)`; or returns a `Work` at once. `roots` is what it borrows.
 """
-function issue(f::F, manner::Manner, finish, roots, group::Group, args...) where {F}
+function issue(f::F, manner::CallMode, finish, roots, group::Group, args...) where {F}
     check_open(group)
     group.collected === nothing || return collect_call(f, manner, finish, roots, group, args...)
-    if !manner.async && !manner.asks_julia && has_stream(args...)
+    if !manner.async && !manner.calls_back && has_stream(args...)
         return enqueue(f, finish, roots, group, args...)
     end
-    if !manner.async && !manner.needs_work && !manner.asks_julia && is_blocking()
+    if !manner.async && !manner.needs_work && !manner.calls_back && is_blocking()
         return issue_directly(f, finish, roots, group, args...)
     end
-    pending = Pending((roots, group), finish, manner.asks_julia)
+    pending = Pending((roots, group), finish, manner.calls_back)
     id, handle = start(f, pending, group, args...)
     manner.async && return Work(handle, announce(pending, id, handle))
     try
-        wait_issued(pending, id, handle, is_blocking() && !manner.asks_julia)
+        wait_issued(pending, id, handle, is_blocking() && !manner.calls_back)
     catch exception
         exception isa InterruptException && cancel(handle)
         rethrow()
@@ -88,14 +88,14 @@ end
 
 "Holds what an operation borrows until it is settled; returns the number it is expected by."
 function hold(pending::Pending)
-    pending.asks_julia && Threads.atomic_add!(user_reductions, 1)
+    pending.calls_back && Threads.atomic_add!(user_reductions, 1)
     expect((pending, C_NULL))
 end
 
 "The operation was not started."
 function drop(pending::Pending, id)
     forget(id)
-    pending.asks_julia && Threads.atomic_sub!(user_reductions, 1)
+    pending.calls_back && Threads.atomic_sub!(user_reductions, 1)
 end
 
 "Has Julia told when the operation is done."
@@ -127,7 +127,7 @@ function collect_call(f, manner, finish, roots, group, args...)
         throw(ArgumentError("coalescing takes collectives of arrays alone"))
     call(f, group, args..., C_NULL)
     collected = group.collected
-    lock(() -> push!(collected.calls, (roots, manner.asks_julia)), collected.mutex)
+    lock(() -> push!(collected.calls, (roots, manner.calls_back)), collected.mutex)
     finish(C_NULL)
 end
 
@@ -168,7 +168,7 @@ function coalescing(f; group::Group = WORLD, async::Bool = false, timeout = noth
     end
     together.collected = nothing
     # The collected calls are done also if f has failed: the other ranks have called it.
-    manner = Manner(async = async, asks_julia = any(last, collected.calls))
+    manner = CallMode(async = async, calls_back = any(last, collected.calls))
     ended = try
         issue(Raw.tutti_coalescing_end, manner, handle -> nothing, (collected, together), together,
               options)

@@ -9,7 +9,7 @@ handles_of(objects) = Ptr{Raw.tutti_object}[object.handle for object in objects]
 no_handles(count) = fill(Ptr{Raw.tutti_object}(C_NULL), count)
 
 "How objects are received: by a work, which keeps them until they are taken."
-receiving(async) = Manner(async = async, needs_work = true)
+receiving(async) = CallMode(async = async, needs_work = true)
 
 "The result that receives objects: the values of so many that the work has."
 struct Values

@@ -15,12 +15,12 @@ function allgather!(output, input::Union{Memory, Nothing} = nothing; group::Grou
     if is_list(output)
         outs = lend_list(lend_output, output, :output; keeps = stays)
         done = Output(AnyOutput(outs, output))
-        return issue(Raw.tutti_all_gather, Manner(async = async), done, (given, outs), group,
+        return issue(Raw.tutti_all_gather, CallMode(async = async), done, (given, outs), group,
                      buffer_of(given), outs.buffers, length(outs.buffers),
                      call_options(timeout, stream))
     end
     out = lend_output(output, :output; keeps = stays)
-    issue(Raw.tutti_all_gather_into_tensor, Manner(async = async), Output(out), (given, out), group,
+    issue(Raw.tutti_all_gather_into_tensor, CallMode(async = async), Output(out), (given, out), group,
           buffer_of(given), out.buffer, call_options(timeout, stream))
 end
 
@@ -70,7 +70,7 @@ function gather!(output, input::Union{Memory, Nothing}; dst::Integer = 0, group:
     stays = keeps(async, group)
     outs = lend_pieces(lend_output, output, :output, group; keeps = stays)
     given = input === nothing ? nothing : lend(input, :input; keeps = stays)
-    issue(Raw.tutti_gather, Manner(async = async), Output(AnyOutput(outs, output)), (outs, given),
+    issue(Raw.tutti_gather, CallMode(async = async), Output(AnyOutput(outs, output)), (outs, given),
           group, buffer_of(given), pointer_to(outs), count_of(outs), int32(dst, :dst),
           call_options(timeout, stream))
 end
@@ -102,7 +102,7 @@ function scatter!(output::Union{Memory, Nothing}, input = nothing; src::Integer 
     stays = keeps(async, group)
     out = output === nothing ? nothing : lend_output(output, :output; keeps = stays)
     ins = lend_pieces(lend, input, :input, group; keeps = stays)
-    issue(Raw.tutti_scatter, Manner(async = async), Output(out), (out, ins), group,
+    issue(Raw.tutti_scatter, CallMode(async = async), Output(out), (out, ins), group,
           pointer_to(ins), count_of(ins), buffer_of(out), int32(src, :src),
           call_options(timeout, stream))
 end
@@ -125,7 +125,7 @@ function alltoall!(output, input = nothing; output_splits = nothing, input_split
                                                call_options(timeout, stream))
     out = lend_output(output, :output; keeps = stays)
     given = input === nothing ? nothing : lend(input, :input; keeps = stays)
-    issue(Raw.tutti_all_to_all_single, Manner(async = async), Output(out), (out, given), group,
+    issue(Raw.tutti_all_to_all_single, CallMode(async = async), Output(out), (out, given), group,
           buffer_of(given), split_sizes(input_splits, :input_splits)..., out.buffer,
           split_sizes(output_splits, :output_splits)..., call_options(timeout, stream))
 end
@@ -133,7 +133,7 @@ end
 function alltoall_lists!(output, input, group, async, stays, options)
     outs = lend_list(lend_output, output, :output; keeps = stays)
     ins = input === nothing ? nothing : lend_list(lend, input, :input; keeps = stays)
-    issue(Raw.tutti_all_to_all, Manner(async = async), Output(AnyOutput(outs, output)),
+    issue(Raw.tutti_all_to_all, CallMode(async = async), Output(AnyOutput(outs, output)),
           (outs, ins), group, pointer_to(ins), count_of(ins), outs.buffers, length(outs.buffers),
           options)
 end

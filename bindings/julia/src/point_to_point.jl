@@ -12,7 +12,7 @@ receiver takes it, or with `async = true` a `Work` at once (torch: isend).
 function send(x::Memory, dst::Integer; tag::Integer = 0, group::Group = WORLD, async::Bool = false,
               timeout = nothing, stream = nothing)
     lent = lend(x, :x; keeps = async)
-    issue(Raw.tutti_send, Manner(async = async, message = true), handle -> nothing, lent, group,
+    issue(Raw.tutti_send, CallMode(async = async, message = true), handle -> nothing, lent, group,
           lent.buffer, int32(dst, :dst), int32(tag, :tag), call_options(timeout, stream))
 end
 
@@ -27,7 +27,7 @@ function recv!(x::Memory, src::Integer = ANY_RANK; tag::Integer = 0, group::Grou
                async::Bool = false, timeout = nothing, stream = nothing)
     lent = lend_output(x, :x; keeps = async)
     sender = async || stream === nothing ? C_NULL : Ref(Int32(-1))
-    issue(Raw.tutti_recv, Manner(async = async, needs_work = true, message = true),
+    issue(Raw.tutti_recv, CallMode(async = async, needs_work = true, message = true),
           received(lent, async, sender), lent, group, lent.buffer, int32(src, :src),
           int32(tag, :tag), call_options(timeout, stream), sender)
 end

@@ -74,7 +74,7 @@ reduce_op(::typeof(xor)) = BXOR
 reduce_op(f::Function) = ReduceOp(f; name = first(string(nameof(f)), 64), commutative = false)
 reduce_op(op) = throw(ArgumentError("op is a $(typeof(op)), not a function or a reduce op"))
 
-asks_julia(op) = op isa ReduceOp
+calls_back(op) = op isa ReduceOp
 
 "Calls f with what the library takes for an op; if it was made for this call, it is given back."
 function with_op(f, op)

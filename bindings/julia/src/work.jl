@@ -7,7 +7,7 @@ It is held among `expected` until the operation is done.
 mutable struct Pending
     roots::Any
     finish::Any    # finish(handle) gives the result, once the operation has succeeded
-    asks_julia::Bool
+    calls_back::Bool
     value::Any
     failure::Any   # an exception, or nothing
     settled::Bool
@@ -16,8 +16,8 @@ mutable struct Pending
     callbacks::Vector{Any}
 end
 
-Pending(roots, finish, asks_julia) =
-    Pending(roots, finish, asks_julia, nothing, nothing, false, Threads.SpinLock(),
+Pending(roots, finish, calls_back) =
+    Pending(roots, finish, calls_back, nothing, nothing, false, Threads.SpinLock(),
             Base.Event(), [])
 
 """
@@ -41,7 +41,7 @@ function settle(pending::Pending, handle, failure)
     pending.settled = true
     unlock(pending.mutex)
     mine || return wait(pending.ended)
-    pending.asks_julia && Threads.atomic_sub!(user_reductions, 1)
+    pending.calls_back && Threads.atomic_sub!(user_reductions, 1)
     try
         # The task of events is older than the program's types, whose arrays may be copied to.
         failure === nothing ? (pending.value = Base.invokelatest(pending.finish, handle)) :

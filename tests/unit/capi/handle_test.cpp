@@ -139,7 +139,7 @@ void what_takes_time_ends_on_another_thread(void**) {
     Witness witness;
     tutti_store* handle = capi::hand_out<tutti_store>(witnessed_store(witness));
     capi::release(handle);
-    capi::let_releases_end();
+    capi::drain_reaper();
     assert_int_equal(witness.ended, 1);
     assert_true(witness.where != std::this_thread::get_id());
 }
@@ -155,7 +155,7 @@ void what_is_held_up_holds_up_nothing_else(void**) {
                                                        ++ended;
                                                    }}));
     }
-    while (ended < count) capi::let_releases_end();
+    while (ended < count) capi::drain_reaper();
 }
 
 // More than there are threads: each holds up its thread until the test says so.

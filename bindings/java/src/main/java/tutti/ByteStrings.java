@@ -89,8 +89,8 @@ abstract class ByteStrings extends Objects {
             sizes[i] = size(bytes.get(i));
         }
         call.check(Raw.tutti_scatter_bytes(
-                call.group, bytes == null ? 0 : call.frame.longs(data),
-                bytes == null ? 0 : call.frame.longs(sizes), count, groupSrc, most(), call.options,
+                call.group, bytes == null ? 0 : call.arena.longs(data),
+                bytes == null ? 0 : call.arena.longs(sizes), count, groupSrc, most(), call.options,
                 received.out, call.work, call.error));
         return received;
     }

@@ -15,7 +15,7 @@ final class Call implements AutoCloseable {
     /** Ends the registration of a call. */
     private static final long DONE = Callbacks.releaseFunction();
 
-    final Frame frame;
+    final Arena arena;
     final long group;
     /** 0 for the defaults. */
     final long options;
@@ -66,19 +66,19 @@ final class Call implements AutoCloseable {
         boolean async = end == End.STARTS;
         collected = core.collected;
         group = core.handle(); // throws before anything is taken
-        frame = Frame.open();
-        error = frame.error();
-        work = end == End.RETURNS ? 0 : frame.slot();
+        arena = Arena.open();
+        error = arena.error();
+        work = end == End.RETURNS ? 0 : arena.slot();
         user = async ? Callbacks.register(this) : 0;
         boolean isDefault = timeoutMs == 0 && stream == 0 && !async;
-        options = isDefault ? 0 : frame.take(sizeof_tutti_call_options);
+        options = isDefault ? 0 : arena.take(sizeof_tutti_call_options);
         if (options == 0) return;
         Raw.tutti_call_options_init(options, sizeof_tutti_call_options);
-        frame.putLong(options + tutti_call_options_timeout_ms, timeoutMs);
-        frame.putLong(options + tutti_call_options_stream, stream);
+        arena.putLong(options + tutti_call_options_timeout_ms, timeoutMs);
+        arena.putLong(options + tutti_call_options_stream, stream);
         if (!async) return;
-        frame.putLong(options + tutti_call_options_on_done, DONE);
-        frame.putLong(options + tutti_call_options_on_done_user, user);
+        arena.putLong(options + tutti_call_options_on_done, DONE);
+        arena.putLong(options + tutti_call_options_on_done_user, user);
     }
 
     /** Whether the operation goes on when the call has ended. */
@@ -93,7 +93,7 @@ final class Call implements AutoCloseable {
 
     /** The end of an operation that has no result but what is in its buffers. */
     Outcome<Void> check(int status) {
-        if (status != TUTTI_OK) throw ReduceOp.explain(op, frame.failure(status, inPlace));
+        if (status != TUTTI_OK) throw ReduceOp.explain(op, arena.failure(status, inPlace));
         started = true;
         return null;
     }
@@ -119,12 +119,12 @@ final class Call implements AutoCloseable {
 
     /** A buffer that is read; 0 for null. */
     long input(String argument, Tensor tensor) {
-        return tensor == null ? 0 : struct(frame, tensor, place(argument, tensor, false));
+        return tensor == null ? 0 : struct(arena, tensor, place(argument, tensor, false));
     }
 
     /** A buffer that is written; 0 for null. */
     long output(String argument, Tensor tensor) {
-        return tensor == null ? 0 : struct(frame, tensor, place(argument, tensor, true));
+        return tensor == null ? 0 : struct(arena, tensor, place(argument, tensor, true));
     }
 
     /** A list of buffers that are read; 0 for null. */
@@ -140,12 +140,12 @@ final class Call implements AutoCloseable {
     private long list(String argument, List<Tensor> tensors, boolean output) {
         if (tensors == null) return 0;
         int size = sizeof_tutti_buffer;
-        long list = frame.take((long) tensors.size() * size);
+        long list = arena.take((long) tensors.size() * size);
         for (int i = 0; i < tensors.size(); i++) {
             String name = argument + "[" + i + "]";
             Tensor tensor = tensors.get(i);
             if (tensor == null) throw TuttiException.invalid(name, "null");
-            fill(frame, list + (long) i * size, tensor, place(name, tensor, output));
+            fill(arena, list + (long) i * size, tensor, place(name, tensor, output));
         }
         return list;
     }
@@ -174,14 +174,14 @@ final class Call implements AutoCloseable {
         if (objects == null) return 0;
         long[] handles = new long[objects.size()];
         for (int i = 0; i < handles.length; i++) handles[i] = object(objects.get(i));
-        return frame.longs(handles);
+        return arena.longs(handles);
     }
 
     /** A copy of bytes that lasts as long as the operation; 0 for null. */
     long bytes(byte[] bytes) {
         if (bytes == null) return 0;
-        if (!isAsync()) return frame.bytes(bytes);
-        Frame.Block block = keep(new Frame.Block(Math.max(1, bytes.length)));
+        if (!isAsync()) return arena.bytes(bytes);
+        Arena.Block block = keep(new Arena.Block(Math.max(1, bytes.length)));
         block.memory.put(0, bytes);
         return block.address;
     }
@@ -209,16 +209,16 @@ final class Call implements AutoCloseable {
     }
 
     /** The copy of an array; one for all that are the same elements. That of a collected call
-     *  outlives the frame. */
+     *  outlives the arena. */
     private Staged staged(Tensor tensor) {
         for (Staged other : staged) {
             if (other.tensor.memory == tensor.memory && other.tensor.begin == tensor.begin
                 && other.tensor.bytes() == tensor.bytes()) return other;
         }
         int bytes = (int) tensor.bytes();
-        Frame.Block block = collected == null ? null : new Frame.Block(Math.max(8, bytes));
-        long address = block == null ? frame.takeAsItIs(bytes) : block.address;
-        ByteBuffer copy = block == null ? frame.view(address, bytes) : block.memory;
+        Arena.Block block = collected == null ? null : new Arena.Block(Math.max(8, bytes));
+        long address = block == null ? arena.takeAsItIs(bytes) : block.address;
+        ByteBuffer copy = block == null ? arena.view(address, bytes) : block.memory;
         tensor.copyTo(copy);
         if (staged.isEmpty()) staged = new ArrayList<>(2);
         staged.add(new Staged(tensor, address, copy));
@@ -226,28 +226,28 @@ final class Call implements AutoCloseable {
     }
 
     /** Where a tensor's elements can be read during this call. */
-    static long stage(Frame frame, Tensor tensor) {
+    static long stage(Arena arena, Tensor tensor) {
         tensor.checkOpen("tensor");
         tensor.checkOnCpu("tensor");
         if (tensor.direct) return tensor.begin;
-        long address = frame.takeAsItIs(tensor.bytes());
-        tensor.copyTo(frame.view(address, (int) tensor.bytes()));
+        long address = arena.takeAsItIs(tensor.bytes());
+        tensor.copyTo(arena.view(address, (int) tensor.bytes()));
         return address;
     }
 
-    static long struct(Frame frame, Tensor tensor, long data) {
-        long struct = frame.take(sizeof_tutti_buffer);
-        fill(frame, struct, tensor, data);
+    static long struct(Arena arena, Tensor tensor, long data) {
+        long struct = arena.take(sizeof_tutti_buffer);
+        fill(arena, struct, tensor, data);
         return struct;
     }
 
-    static void fill(Frame frame, long struct, Tensor tensor, long data) {
-        frame.putLong(struct + tutti_buffer_data, data);
-        frame.putLong(struct + tutti_buffer_count, tensor.count);
-        frame.putInt(struct + tutti_buffer_dtype, tensor.dtype.code());
+    static void fill(Arena arena, long struct, Tensor tensor, long data) {
+        arena.putLong(struct + tutti_buffer_data, data);
+        arena.putLong(struct + tutti_buffer_count, tensor.count);
+        arena.putInt(struct + tutti_buffer_dtype, tensor.dtype.code());
         if (tensor.device == null) return;
-        frame.putInt(struct + tutti_buffer_device_type, tensor.device.type().code());
-        frame.putInt(struct + tutti_buffer_device_index, tensor.device.index());
+        arena.putInt(struct + tutti_buffer_device_type, tensor.device.type().code());
+        arena.putInt(struct + tutti_buffer_device_index, tensor.device.index());
     }
 
     /** Ends a synchronous call that has succeeded: results go to their arrays, or will at the end
@@ -268,18 +268,18 @@ final class Call implements AutoCloseable {
 
     /** The work that was started. */
     <T> Work<T> work(Outcome<T> outcome) {
-        return new Work<>(frame.getLong(work), op, outcome, receives);
+        return new Work<>(arena.getLong(work), op, outcome, receives);
     }
 
     /** Waits for the work that was started; also until it is done where Java runs out of memory,
-     *  for it uses the frame. */
+     *  for it uses the arena. */
     <T> T await(Outcome<T> outcome) {
         Work<T> waited = null;
         try {
             waited = work(outcome);
             return waited.await();
         } catch (Error thrown) {
-            Raw.tutti_work_wait(frame.getLong(work), 0, 0);
+            Raw.tutti_work_wait(arena.getLong(work), 0, 0);
             throw thrown;
         } finally {
             if (waited != null) waited.close();
@@ -290,7 +290,7 @@ final class Call implements AutoCloseable {
     public void close() {
         if (isAsync() && !started) Callbacks.remove(user);
         for (Value value : temporary) value.close();
-        frame.close();
+        arena.close();
         Reference.reachabilityFence(kept);
     }
 }

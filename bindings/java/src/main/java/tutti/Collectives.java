@@ -166,19 +166,19 @@ abstract class Collectives extends Calls {
 
     private Core beginCoalescing(Device device, boolean async) {
         try (Call call = new Call(core, 0, 0, Call.End.RETURNS)) {
-            long out = call.frame.slot();
-            call.check(Raw.tutti_coalescing_begin(call.group, coalescingOptions(call.frame, device),
+            long out = call.arena.slot();
+            call.check(Raw.tutti_coalescing_begin(call.group, coalescingOptions(call.arena, device),
                                                   out, call.error));
-            return new Core(call.frame.getLong(out), false, new Core.Collected(async));
+            return new Core(call.arena.getLong(out), false, new Core.Collected(async));
         }
     }
 
-    private static long coalescingOptions(Frame frame, Device device) {
+    private static long coalescingOptions(Arena arena, Device device) {
         if (device == null) return 0;
-        long options = frame.take(sizeof_tutti_coalescing_options);
+        long options = arena.take(sizeof_tutti_coalescing_options);
         Raw.tutti_coalescing_options_init(options, sizeof_tutti_coalescing_options);
-        frame.putInt(options + tutti_coalescing_options_device_type, device.type().code());
-        frame.putInt(options + tutti_coalescing_options_device_index, device.index());
+        arena.putInt(options + tutti_coalescing_options_device_type, device.type().code());
+        arena.putInt(options + tutti_coalescing_options_device_index, device.index());
         return options;
     }
 

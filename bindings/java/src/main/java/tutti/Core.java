@@ -40,23 +40,23 @@ final class Core extends Handle {
 
     /** @param timeoutMs  0: the default */
     void destroy(long timeoutMs) {
-        act((frame, group) -> {
-            long options = frame.take(sizeof_tutti_destroy_options);
+        act((arena, group) -> {
+            long options = arena.take(sizeof_tutti_destroy_options);
             Raw.tutti_destroy_options_init(options, sizeof_tutti_destroy_options);
-            frame.putLong(options + tutti_destroy_options_timeout_ms, timeoutMs);
-            return Raw.tutti_destroy_process_group(group, options, frame.error());
+            arena.putLong(options + tutti_destroy_options_timeout_ms, timeoutMs);
+            return Raw.tutti_destroy_process_group(group, options, arena.error());
         });
     }
 
     @Override
     public synchronized void close() {
         if (isClosed()) return;
-        try (Frame frame = Frame.open()) {
-            int status = made ? Raw.tutti_destroy_process_group(handle(), 0, frame.error())
+        try (Arena arena = Arena.open()) {
+            int status = made ? Raw.tutti_destroy_process_group(handle(), 0, arena.error())
                 : TUTTI_OK;
             if (this != WORLD) release();
             // A group that was destroyed before is what close is for.
-            if (status != TUTTI_ERR_INVALID_HANDLE) frame.check(status);
+            if (status != TUTTI_ERR_INVALID_HANDLE) arena.check(status);
         } finally {
             Reference.reachabilityFence(this);
         }

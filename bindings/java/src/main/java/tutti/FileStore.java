@@ -17,14 +17,14 @@ public final class FileStore extends Store {
      *  @param timeout  of the store's calls, and of the wait for others that hold the file's lock;
      *                  null: 300 seconds */
     public FileStore(Path path, int worldSize, Duration timeout) {
-        super(make((frame, out) -> Raw.tutti_file_store_create(
-                frame.text("path", path.toString()), worldSize, options(frame, timeout), out,
-                frame.error())));
+        super(make((arena, out) -> Raw.tutti_file_store_create(
+                arena.text("path", path.toString()), worldSize, options(arena, timeout), out,
+                arena.error())));
     }
 
     /** Where the file is, absolute. */
     public Path path() {
-        return Path.of(Bytes.text(number((frame, store, out) -> Raw.tutti_file_store_path(
-                store, out, frame.error()))));
+        return Path.of(Bytes.text(number((arena, store, out) -> Raw.tutti_file_store_path(
+                store, out, arena.error()))));
     }
 }

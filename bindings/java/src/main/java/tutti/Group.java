@@ -41,9 +41,9 @@ public final class Group extends AsyncCalls {
      *  @param options    null: defaults */
     public static Group create(String backend, Store store, int rank, int worldSize,
                                GroupOptions options) {
-        return made(store.number((frame, handle, out) -> Raw.tutti_group_create(
-                frame.string("backend", backend), handle, GroupOptions.description(frame, options),
-                rank, worldSize, GroupOptions.struct(frame, options), out, frame.error())));
+        return made(store.number((arena, handle, out) -> Raw.tutti_group_create(
+                arena.string("backend", backend), handle, GroupOptions.description(arena, options),
+                rank, worldSize, GroupOptions.struct(arena, options), out, arena.error())));
     }
 
     /** An all-gather of the program's own means, with which ranks meet. */
@@ -73,16 +73,16 @@ public final class Group extends AsyncCalls {
                 return Callbacks.tell(error, failure);
             }
         });
-        try (Frame frame = Frame.open()) {
-            long out = frame.slot();
+        try (Arena arena = Arena.open()) {
+            long out = arena.slot();
             int status = Raw.tutti_group_create_with_allgather(
-                    frame.string("backend", backend), Callbacks.allGatherFunction(), user,
-                    GroupOptions.description(frame, options), rank, worldSize,
-                    GroupOptions.struct(frame, options), out, frame.error());
+                    arena.string("backend", backend), Callbacks.allGatherFunction(), user,
+                    GroupOptions.description(arena, options), rank, worldSize,
+                    GroupOptions.struct(arena, options), out, arena.error());
             if (status != TUTTI_OK) {
-                throw (TuttiException) frame.failure(status).initCause(thrown[0]);
+                throw (TuttiException) arena.failure(status).initCause(thrown[0]);
             }
-            return made(frame.getLong(out));
+            return made(arena.getLong(out));
         } finally {
             Callbacks.remove(user);
         }
@@ -92,7 +92,7 @@ public final class Group extends AsyncCalls {
      *  either closes both.
      *  @param timeout  null: the group's; {@link Tutti#NO_TIMEOUT}: none */
     public Group withTimeout(Duration timeout) {
-        return new Group(core, Frame.timeout(timeout), stream, objectOptions);
+        return new Group(core, Arena.timeout(timeout), stream, objectOptions);
     }
 
     /** The same group, whose collectives and messages through this object are enqueued on a stream
@@ -120,10 +120,10 @@ public final class Group extends AsyncCalls {
      *  @return the group; on a rank that is not in it, one that is no member */
     public Group newGroup(int[] ranks, String backend, String description,
                           NewGroupOptions options) {
-        return made(core.number((frame, group, out) -> Raw.tutti_new_group(
-                group, frame.ints(ranks), ranks == null ? 0 : ranks.length,
-                frame.string("backend", backend), frame.string("description", description),
-                NewGroupOptions.struct(frame, options), out, frame.error())));
+        return made(core.number((arena, group, out) -> Raw.tutti_new_group(
+                group, arena.ints(ranks), ranks == null ? 0 : ranks.length,
+                arena.string("backend", backend), arena.string("description", description),
+                NewGroupOptions.struct(arena, options), out, arena.error())));
     }
 
     /** {@link #newGroup(int[], String, String, NewGroupOptions)} with its defaults. */
@@ -140,10 +140,10 @@ public final class Group extends AsyncCalls {
         long[] sizes = new long[ranks.length];
         for (int i = 0; i < sizes.length; i++) sizes[i] = ranks[i].length;
         int[] all = java.util.Arrays.stream(ranks).flatMapToInt(java.util.Arrays::stream).toArray();
-        return made(core.number((frame, group, out) -> Raw.tutti_split_group(
-                group, frame.ints(all), all.length, frame.longs(sizes), sizes.length,
-                frame.string("description", description), NewGroupOptions.struct(frame, options),
-                out, frame.error())));
+        return made(core.number((arena, group, out) -> Raw.tutti_split_group(
+                group, arena.ints(all), all.length, arena.longs(sizes), sizes.length,
+                arena.string("description", description), NewGroupOptions.struct(arena, options),
+                out, arena.error())));
     }
 
     /** Gives every rank memory that the other ranks of its host read in place; every rank of this
@@ -152,11 +152,11 @@ public final class Group extends AsyncCalls {
      *  @param bytes  how many, 0 or more; ranks may differ */
     public SharedMemory alloc(int bytes) {
         Call.notNegative("bytes", bytes);
-        return new SharedMemory(core.number((frame, group, out) -> {
-            long options = frame.take(sizeof_tutti_memory_options);
+        return new SharedMemory(core.number((arena, group, out) -> {
+            long options = arena.take(sizeof_tutti_memory_options);
             Raw.tutti_memory_options_init(options, sizeof_tutti_memory_options);
-            frame.putLong(options + tutti_memory_options_timeout_ms, timeoutMs);
-            return Raw.tutti_memory_alloc(group, bytes, options, out, frame.error());
+            arena.putLong(options + tutti_memory_options_timeout_ms, timeoutMs);
+            return Raw.tutti_memory_alloc(group, bytes, options, out, arena.error());
         }), bytes);
     }
 
@@ -166,13 +166,13 @@ public final class Group extends AsyncCalls {
      *  @param bytes  how many, 0 or more; ranks may differ */
     public DeviceMemory alloc(Device device, long bytes) {
         if (bytes < 0) throw TuttiException.invalid("bytes", bytes + " is negative");
-        return new DeviceMemory(core.number((frame, group, out) -> {
-            long options = frame.take(sizeof_tutti_memory_options);
+        return new DeviceMemory(core.number((arena, group, out) -> {
+            long options = arena.take(sizeof_tutti_memory_options);
             Raw.tutti_memory_options_init(options, sizeof_tutti_memory_options);
-            frame.putInt(options + tutti_memory_options_device_type, device.type().code());
-            frame.putInt(options + tutti_memory_options_device_index, device.index());
-            frame.putLong(options + tutti_memory_options_timeout_ms, timeoutMs);
-            return Raw.tutti_memory_alloc(group, bytes, options, out, frame.error());
+            arena.putInt(options + tutti_memory_options_device_type, device.type().code());
+            arena.putInt(options + tutti_memory_options_device_index, device.index());
+            arena.putLong(options + tutti_memory_options_timeout_ms, timeoutMs);
+            return Raw.tutti_memory_alloc(group, bytes, options, out, arena.error());
         }), bytes, device);
     }
 
@@ -203,20 +203,20 @@ public final class Group extends AsyncCalls {
 
     /** The name of the backend, also where it was chosen; null if there is no group. */
     public String backend() {
-        return core.ask((frame, group) -> Memory.string(Raw.tutti_get_backend(group)));
+        return core.ask((arena, group) -> Memory.string(Raw.tutti_get_backend(group)));
     }
 
     /** The name of the backend for tensors on a type of device; null if the group refuses them. */
     public String backend(DeviceType device) {
-        return core.ask((frame, group) -> Memory.string(
+        return core.ask((arena, group) -> Memory.string(
                 Raw.tutti_get_backend_for_device(group, device.code())));
     }
 
     /** The backends by type of device, "cpu:gloo,cuda:gloo", with the settings of each: a text by
      *  which another group is made. */
     public String backendConfig() {
-        return Bytes.text(core.number((frame, group, out) -> Raw.tutti_get_backend_config(
-                group, out, frame.error())));
+        return Bytes.text(core.number((arena, group, out) -> Raw.tutti_get_backend_config(
+                group, out, arena.error())));
     }
 
     /** Whether sums are exact, see {@link GroupOptions#reproducible}. */
@@ -228,11 +228,11 @@ public final class Group extends AsyncCalls {
      *  the group it was made from, was made; {@link Device#CPU} if there is none. Calls with
      *  tensors of another device of that type are refused. */
     public Device boundDevice() {
-        return core.ask((frame, group) -> {
-            long type = frame.slot();
-            long index = frame.slot();
-            frame.check(Raw.tutti_group_get_bound_device(group, type, index, frame.error()));
-            return new Device(DeviceType.of(frame.getInts(type, 1)[0]), frame.getInts(index, 1)[0]);
+        return core.ask((arena, group) -> {
+            long type = arena.slot();
+            long index = arena.slot();
+            arena.check(Raw.tutti_group_get_bound_device(group, type, index, arena.error()));
+            return new Device(DeviceType.of(arena.getInts(type, 1)[0]), arena.getInts(index, 1)[0]);
         });
     }
 
@@ -249,10 +249,10 @@ public final class Group extends AsyncCalls {
     /** The ranks among all of the members, in the order of their ranks here. */
     public int[] processGroupRanks() {
         int count = Math.max(0, size());
-        return core.ask((frame, group) -> {
-            long out = frame.take(4L * count);
-            frame.check(Raw.tutti_get_process_group_ranks(group, out, count, frame.error()));
-            return frame.getInts(out, count);
+        return core.ask((arena, group) -> {
+            long out = arena.take(4L * count);
+            arena.check(Raw.tutti_get_process_group_ranks(group, out, count, arena.error()));
+            return arena.getInts(out, count);
         });
     }
 
@@ -260,38 +260,38 @@ public final class Group extends AsyncCalls {
      *  Ranks that left by closing the group are not among them. */
     public int[] failedRanks() {
         int count = Math.max(0, size());
-        return core.ask((frame, group) -> {
-            long out = frame.take(4L * count);
-            long found = frame.slot();
-            frame.check(Raw.tutti_get_failed_ranks(group, out, count, found, frame.error()));
-            return frame.getInts(out, (int) frame.getLong(found));
+        return core.ask((arena, group) -> {
+            long out = arena.take(4L * count);
+            long found = arena.slot();
+            arena.check(Raw.tutti_get_failed_ranks(group, out, count, found, arena.error()));
+            return arena.getInts(out, (int) arena.getLong(found));
         });
     }
 
     /** The timeout of the group's operations; {@link Tutti#NO_TIMEOUT}: none. */
     public Duration timeout() {
-        return Frame.duration(core.number((frame, group, out) -> Raw.tutti_group_get_timeout(
-                group, out, frame.error())));
+        return Arena.duration(core.number((arena, group, out) -> Raw.tutti_group_get_timeout(
+                group, out, arena.error())));
     }
 
     /** Sets the timeout of the group's operations from the next one on; each rank sets its own.
      *  @param timeout  above 0, or {@link Tutti#NO_TIMEOUT} */
     public void setTimeout(Duration timeout) {
-        core.act((frame, group) -> Raw.tutti_group_set_timeout(group, Frame.timeout(timeout),
-                                                               frame.error()));
+        core.act((arena, group) -> Raw.tutti_group_set_timeout(group, Arena.timeout(timeout),
+                                                               arena.error()));
     }
 
     /** The group's name in errors: its description, or the name that it got without one. */
     public String name() {
-        return Bytes.text(core.number((frame, group, out) -> Raw.tutti_group_get_name(
-                group, out, frame.error())));
+        return Bytes.text(core.number((arena, group, out) -> Raw.tutti_group_get_name(
+                group, out, arena.error())));
     }
 
     /** Another handle of the same group, for a part of a program that closes its own: closing it
      *  leaves the group as it is. */
     public Group retain() {
-        return shared(core.number((frame, group, out) -> Raw.tutti_group_retain(
-                group, out, frame.error())));
+        return shared(core.number((arena, group, out) -> Raw.tutti_group_retain(
+                group, out, arena.error())));
     }
 
     /** For people, for instance "rank 0 of 4 (gloo)". */
@@ -312,7 +312,7 @@ public final class Group extends AsyncCalls {
     /** {@link #destroy()} with a limit of its own.
      *  @param timeout  how long finished sends may take to arrive; null: 2 seconds */
     public void destroy(Duration timeout) {
-        core.destroy(Frame.timeout(timeout));
+        core.destroy(Arena.timeout(timeout));
     }
 
     /** Whether close has been called. */

@@ -19,7 +19,7 @@ public final class GroupOptions {
     /** How long making the group may take, and the default of its operations; 30 minutes if it is
      *  not set. */
     public GroupOptions timeout(Duration timeout) {
-        timeoutMs = Frame.timeout(timeout);
+        timeoutMs = Arena.timeout(timeout);
         return this;
     }
 
@@ -43,18 +43,18 @@ public final class GroupOptions {
         return this;
     }
 
-    static long description(Frame frame, GroupOptions options) {
-        return options == null ? 0 : frame.string("description", options.description);
+    static long description(Arena arena, GroupOptions options) {
+        return options == null ? 0 : arena.string("description", options.description);
     }
 
-    static long struct(Frame frame, GroupOptions options) {
+    static long struct(Arena arena, GroupOptions options) {
         if (options == null) return 0;
-        long struct = frame.take(sizeof_tutti_group_options);
+        long struct = arena.take(sizeof_tutti_group_options);
         Raw.tutti_group_options_init(struct, sizeof_tutti_group_options);
-        frame.putLong(struct + tutti_group_options_timeout_ms, options.timeoutMs);
-        frame.putInt(struct + tutti_group_options_reproducible, options.reproducible ? 1 : 0);
-        frame.putInt(struct + tutti_group_options_device_type, options.device.type().code());
-        frame.putInt(struct + tutti_group_options_device_index, options.device.index());
+        arena.putLong(struct + tutti_group_options_timeout_ms, options.timeoutMs);
+        arena.putInt(struct + tutti_group_options_reproducible, options.reproducible ? 1 : 0);
+        arena.putInt(struct + tutti_group_options_device_type, options.device.type().code());
+        arena.putInt(struct + tutti_group_options_device_index, options.device.index());
         return struct;
     }
 }

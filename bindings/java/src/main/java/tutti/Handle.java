@@ -41,26 +41,26 @@ abstract class Handle implements AutoCloseable {
 
     /** Calls the library with a place for a result; returns the status. */
     interface Maker {
-        int make(Frame frame, long out);
+        int make(Arena arena, long out);
     }
 
     /** The value that the library writes there: a handle, or a number of 32 or 64 bits. */
     static long make(Maker maker) {
-        try (Frame frame = Frame.open()) {
-            long out = frame.slot();
-            frame.check(maker.make(frame, out));
-            return frame.getLong(out);
+        try (Arena arena = Arena.open()) {
+            long out = arena.slot();
+            arena.check(maker.make(arena, out));
+            return arena.getLong(out);
         }
     }
 
     /** Calls the library with this handle. */
     interface Request<T> {
-        T ask(Frame frame, long handle);
+        T ask(Arena arena, long handle);
     }
 
     final <T> T ask(Request<T> request) {
-        try (Frame frame = Frame.open()) {
-            return request.ask(frame, handle());
+        try (Arena arena = Arena.open()) {
+            return request.ask(arena, handle());
         } finally {
             Reference.reachabilityFence(this);
         }
@@ -68,27 +68,27 @@ abstract class Handle implements AutoCloseable {
 
     /** Calls the library with this handle; returns the status. */
     interface Action {
-        int act(Frame frame, long handle);
+        int act(Arena arena, long handle);
     }
 
     final void act(Action action) {
-        ask((frame, handle) -> {
-            frame.check(action.act(frame, handle));
+        ask((arena, handle) -> {
+            arena.check(action.act(arena, handle));
             return null;
         });
     }
 
     /** Calls the library with this handle and a place for a result; returns the status. */
     interface Question {
-        int ask(Frame frame, long handle, long out);
+        int ask(Arena arena, long handle, long out);
     }
 
     /** The value that the library writes there, see make. */
     final long number(Question question) {
-        return ask((frame, handle) -> {
-            long out = frame.slot();
-            frame.check(question.ask(frame, handle, out));
-            return frame.getLong(out);
+        return ask((arena, handle) -> {
+            long out = arena.slot();
+            arena.check(question.ask(arena, handle, out));
+            return arena.getLong(out);
         });
     }
 

@@ -6,6 +6,6 @@ import tutti.raw.Raw;
 public final class HashStore extends Store {
     /** Makes an empty store. */
     public HashStore() {
-        super(make((frame, out) -> Raw.tutti_hash_store_create(out, frame.error())));
+        super(make((arena, out) -> Raw.tutti_hash_store_create(out, arena.error())));
     }
 }

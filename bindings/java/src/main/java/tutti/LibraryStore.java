@@ -15,8 +15,8 @@ public final class LibraryStore extends Store {
     /** Opens it.
      *  @param timeout  of opening, and of the store's calls; null: 300 seconds */
     public LibraryStore(String name, String address, Duration timeout) {
-        super(make((frame, out) -> Raw.tutti_store_open(
-                frame.text("name", name), frame.text("address", address), options(frame, timeout),
-                out, frame.error())));
+        super(make((arena, out) -> Raw.tutti_store_open(
+                arena.text("name", name), arena.text("address", address), options(arena, timeout),
+                out, arena.error())));
     }
 }

@@ -43,9 +43,9 @@ public final class Mesh extends Handle {
     public static Mesh init(Group group, DeviceType deviceType, int[] shape, String[] dimNames,
                             GroupOptions options) {
         sameCount(dimNames, shape.length);
-        return new Mesh(group.core.number((frame, handle, out) -> Raw.tutti_init_device_mesh(
-                handle, lengths(frame, shape), shape.length, names(frame, dimNames),
-                deviceType.code(), GroupOptions.struct(frame, options), out, frame.error())));
+        return new Mesh(group.core.number((arena, handle, out) -> Raw.tutti_init_device_mesh(
+                handle, lengths(arena, shape), shape.length, names(arena, dimNames),
+                deviceType.code(), GroupOptions.struct(arena, options), out, arena.error())));
     }
 
     /** Makes a mesh of any layout (torch's DeviceMesh): a rank's place along a dimension is its
@@ -57,18 +57,18 @@ public final class Mesh extends Handle {
     public static Mesh create(Group group, DeviceType deviceType, int[] ranks, int[] shape,
                               String[] dimNames, GroupOptions options) {
         sameCount(dimNames, shape.length);
-        return new Mesh(group.core.number((frame, handle, out) -> Raw.tutti_mesh_create(
-                handle, frame.ints(ranks), ranks.length, lengths(frame, shape), shape.length,
-                names(frame, dimNames), deviceType.code(), GroupOptions.struct(frame, options), out,
-                frame.error())));
+        return new Mesh(group.core.number((arena, handle, out) -> Raw.tutti_mesh_create(
+                handle, arena.ints(ranks), ranks.length, lengths(arena, shape), shape.length,
+                names(arena, dimNames), deviceType.code(), GroupOptions.struct(arena, options), out,
+                arena.error())));
     }
 
-    private static long names(Frame frame, String[] dimNames) {
-        return frame.strings("dimNames", list(dimNames));
+    private static long names(Arena arena, String[] dimNames) {
+        return arena.strings("dimNames", list(dimNames));
     }
 
-    private static long lengths(Frame frame, int[] shape) {
-        return shape == null ? 0 : frame.longs(Arrays.stream(shape).asLongStream().toArray());
+    private static long lengths(Arena arena, int[] shape) {
+        return shape == null ? 0 : arena.longs(Arrays.stream(shape).asLongStream().toArray());
     }
 
     /** {@link #fromGroup(List, DeviceType, int[], int[], String[], GroupOptions)} with default
@@ -93,10 +93,10 @@ public final class Mesh extends Handle {
         }
         checkSizes(ranks, shape, groups.size());
         try {
-            return new Mesh(make((frame, out) -> Raw.tutti_mesh_from_group(
-                    handles(frame, groups), frame.ints(ranks), lengths(frame, shape),
-                    groups.size(), names(frame, dimNames), deviceType.code(),
-                    GroupOptions.struct(frame, options), out, frame.error())));
+            return new Mesh(make((arena, out) -> Raw.tutti_mesh_from_group(
+                    handles(arena, groups), arena.ints(ranks), lengths(arena, shape),
+                    groups.size(), names(arena, dimNames), deviceType.code(),
+                    GroupOptions.struct(arena, options), out, arena.error())));
         } finally {
             Reference.reachabilityFence(groups);
         }
@@ -116,10 +116,10 @@ public final class Mesh extends Handle {
         }
     }
 
-    private static long handles(Frame frame, List<Group> groups) {
+    private static long handles(Arena arena, List<Group> groups) {
         long[] handles = new long[groups.size()];
         for (int i = 0; i < handles.length; i++) handles[i] = groups.get(i).core.handle();
-        return frame.longs(handles);
+        return arena.longs(handles);
     }
 
     /** The group along the only dimension. */
@@ -139,19 +139,19 @@ public final class Mesh extends Handle {
     }
 
     private Group group(int dim) {
-        return Group.shared(number((frame, mesh, out) -> Raw.tutti_mesh_get_group(
-                mesh, dim, out, frame.error())));
+        return Group.shared(number((arena, mesh, out) -> Raw.tutti_mesh_get_group(
+                mesh, dim, out, arena.error())));
     }
 
     /** The number of the dimension of a name, also of one that {@link #flatten} gave. */
     public int findDim(String dimName) {
-        return (int) number((frame, mesh, out) -> Raw.tutti_mesh_find_dim(
-                mesh, frame.text("dimName", dimName), out, frame.error()));
+        return (int) number((arena, mesh, out) -> Raw.tutti_mesh_find_dim(
+                mesh, arena.text("dimName", dimName), out, arena.error()));
     }
 
     /** The device type that the mesh was made with. */
     public DeviceType deviceType() {
-        return DeviceType.of(ask((frame, mesh) -> Raw.tutti_mesh_device_type(mesh)));
+        return DeviceType.of(ask((arena, mesh) -> Raw.tutti_mesh_device_type(mesh)));
     }
 
     /** The groups along all dimensions. */
@@ -177,8 +177,8 @@ public final class Mesh extends Handle {
     }
 
     private int localRank(int dim) {
-        return (int) number((frame, mesh, out) -> Raw.tutti_mesh_get_local_rank(
-                mesh, dim, out, frame.error()));
+        return (int) number((arena, mesh, out) -> Raw.tutti_mesh_get_local_rank(
+                mesh, dim, out, arena.error()));
     }
 
     private interface List32 {
@@ -186,10 +186,10 @@ public final class Mesh extends Handle {
     }
 
     private int[] ints(int count, List32 reader) {
-        return ask((frame, mesh) -> {
-            long out = frame.take(4L * count);
-            frame.check(reader.read(mesh, out, count, frame.error()));
-            return frame.getInts(out, count);
+        return ask((arena, mesh) -> {
+            long out = arena.take(4L * count);
+            arena.check(reader.read(mesh, out, count, arena.error()));
+            return arena.getInts(out, count);
         });
     }
 
@@ -201,32 +201,32 @@ public final class Mesh extends Handle {
 
     /** The global rank of this process, in the mesh or not. */
     public int getRank() {
-        return ask((frame, mesh) -> Raw.tutti_mesh_get_rank(mesh));
+        return ask((arena, mesh) -> Raw.tutti_mesh_get_rank(mesh));
     }
 
     /** How many ranks the mesh has. */
     public int size() {
-        return ask((frame, mesh) -> (int) Raw.tutti_mesh_size(mesh, -1));
+        return ask((arena, mesh) -> (int) Raw.tutti_mesh_size(mesh, -1));
     }
 
     /** The length of a dimension; -1 if there is none of this number. */
     public int size(int dim) {
-        return dim < 0 ? -1 : ask((frame, mesh) -> (int) Raw.tutti_mesh_size(mesh, dim));
+        return dim < 0 ? -1 : ask((arena, mesh) -> (int) Raw.tutti_mesh_size(mesh, dim));
     }
 
     /** How many dimensions there are. */
     public int ndim() {
-        return ask((frame, mesh) -> Raw.tutti_mesh_ndim(mesh));
+        return ask((arena, mesh) -> Raw.tutti_mesh_ndim(mesh));
     }
 
     /** The length of every dimension. */
     public int[] shape() {
         int count = ndim();
-        return ask((frame, mesh) -> {
-            long out = frame.take(8L * count);
-            frame.check(Raw.tutti_mesh_shape(mesh, out, count, frame.error()));
+        return ask((arena, mesh) -> {
+            long out = arena.take(8L * count);
+            arena.check(Raw.tutti_mesh_shape(mesh, out, count, arena.error()));
             int[] shape = new int[count];
-            for (int i = 0; i < count; i++) shape[i] = (int) frame.getLong(out + 8L * i);
+            for (int i = 0; i < count; i++) shape[i] = (int) arena.getLong(out + 8L * i);
             return shape;
         });
     }
@@ -238,15 +238,15 @@ public final class Mesh extends Handle {
 
     /** The name of a dimension; null if it has none. */
     public String dimName(int dim) {
-        return ask((frame, mesh) -> Memory.string(Raw.tutti_mesh_dim_name(mesh, dim)));
+        return ask((arena, mesh) -> Memory.string(Raw.tutti_mesh_dim_name(mesh, dim)));
     }
 
     /** The part of the mesh that this rank sees along some dimensions (torch's mesh["dp", "tp"]).
      *  @param dimNames  names of dimensions in their order here, or one that flatten gave */
     public Mesh slice(String... dimNames) {
         List<String> names = Arrays.asList(dimNames);
-        return new Mesh(number((frame, mesh, out) -> Raw.tutti_mesh_slice(
-                mesh, frame.strings("dimNames", names), names.size(), out, frame.error())));
+        return new Mesh(number((arena, mesh, out) -> Raw.tutti_mesh_slice(
+                mesh, arena.strings("dimNames", names), names.size(), out, arena.error())));
     }
 
     /** The mesh in one dimension, with a group of all its ranks; all of them call it. Afterwards
@@ -254,9 +254,9 @@ public final class Mesh extends Handle {
      *  @param dimName  null: the names of the dimensions, joined by "_"
      *  @param options  null: defaults */
     public Mesh flatten(String dimName, GroupOptions options) {
-        return new Mesh(number((frame, mesh, out) -> Raw.tutti_mesh_flatten(
-                mesh, frame.string("dimName", dimName), GroupOptions.struct(frame, options), out,
-                frame.error())));
+        return new Mesh(number((arena, mesh, out) -> Raw.tutti_mesh_flatten(
+                mesh, arena.string("dimName", dimName), GroupOptions.struct(arena, options), out,
+                arena.error())));
     }
 
     /** Gives the mesh back; its groups end in the background once nothing else holds them. */

@@ -7,7 +7,7 @@ import java.util.List;
 import tutti.raw.Raw;
 
 /** Messages between two ranks of the group. They stand outside the order of the collectives. */
-abstract class Messages extends Exchanges {
+abstract class Messages extends Gathers {
     /** As the source of a receive: any rank but this one. */
     public static final int ANY_RANK = -1;
 
@@ -36,11 +36,11 @@ abstract class Messages extends Exchanges {
 
     static Outcome<Integer> recv(Call call, Tensor tensor, int groupSrc, int tag) {
         call.receives = true;
-        long source = call.hasWork() ? 0 : call.frame.slot();
+        long source = call.hasWork() ? 0 : call.arena.slot();
         call.check(Raw.tutti_recv(call.group, call.output("tensor", tensor), groupSrc, tag,
                                   call.options, source, call.work, call.error));
-        Frame frame = call.frame;
-        return call.hasWork() ? Work::source : work -> frame.getInt(source);
+        Arena arena = call.arena;
+        return call.hasWork() ? Work::source : work -> arena.getInt(source);
     }
 
     /** Starts several messages in their order, and waits for all of them. */
@@ -55,12 +55,12 @@ abstract class Messages extends Exchanges {
      *      send -1 */
     public List<Work<Integer>> batchISendIRecv(List<P2POp> ops) {
         try (Call call = new Call(core, timeoutMs, stream, Call.End.STARTS)) {
-            long works = call.frame.take(8L * ops.size());
+            long works = call.arena.take(8L * ops.size());
             call.check(Raw.tutti_batch_isend_irecv(call.group, batch(call, ops), ops.size(),
                                                    call.options, works, call.error));
             List<Work<Integer>> started = new ArrayList<>(ops.size());
             for (int i = 0; i < ops.size(); i++) {
-                started.add(new Work<>(call.frame.getLong(works + 8L * i), null, Work::source,
+                started.add(new Work<>(call.arena.getLong(works + 8L * i), null, Work::source,
                                          ops.get(i).receives()));
             }
             return started;
@@ -71,16 +71,16 @@ abstract class Messages extends Exchanges {
 
     private static long batch(Call call, List<P2POp> ops) {
         int size = sizeof_tutti_p2p_op;
-        long list = call.frame.take((long) size * ops.size());
+        long list = call.arena.take((long) size * ops.size());
         for (int i = 0; i < ops.size(); i++) {
             P2POp op = ops.get(i);
             if (op == null) throw TuttiException.invalid("ops[" + i + "]", "null");
             long struct = list + (long) i * size;
-            call.frame.putInt(struct + tutti_p2p_op_kind, op.kind);
-            call.frame.putInt(struct + tutti_p2p_op_group_peer, op.groupPeer);
-            call.frame.putInt(struct + tutti_p2p_op_tag, op.tag);
+            call.arena.putInt(struct + tutti_p2p_op_kind, op.kind);
+            call.arena.putInt(struct + tutti_p2p_op_group_peer, op.groupPeer);
+            call.arena.putInt(struct + tutti_p2p_op_tag, op.tag);
             long data = call.place("ops[" + i + "].tensor", op.tensor, op.receives());
-            Call.fill(call.frame, struct + tutti_p2p_op_buffer, op.tensor, data);
+            Call.fill(call.arena, struct + tutti_p2p_op_buffer, op.tensor, data);
         }
         return list;
     }

@@ -19,7 +19,7 @@ public final class NewGroupOptions {
     /** How long making the group may take, and the default of its operations; that of the group it
      *  is made from if it is not set. */
     public NewGroupOptions timeout(Duration timeout) {
-        timeoutMs = Frame.timeout(timeout);
+        timeoutMs = Arena.timeout(timeout);
         return this;
     }
 
@@ -43,16 +43,16 @@ public final class NewGroupOptions {
         return this;
     }
 
-    static long struct(Frame frame, NewGroupOptions options) {
+    static long struct(Arena arena, NewGroupOptions options) {
         if (options == null) return 0;
-        long struct = frame.take(sizeof_tutti_new_group_options);
+        long struct = arena.take(sizeof_tutti_new_group_options);
         Raw.tutti_new_group_options_init(struct, sizeof_tutti_new_group_options);
-        frame.putLong(struct + tutti_new_group_options_timeout_ms, options.timeoutMs);
-        frame.putInt(struct + tutti_new_group_options_use_local_synchronization,
+        arena.putLong(struct + tutti_new_group_options_timeout_ms, options.timeoutMs);
+        arena.putInt(struct + tutti_new_group_options_use_local_synchronization,
                      options.local ? 1 : 0);
-        frame.putInt(struct + tutti_new_group_options_reproducible, options.reproducible);
-        frame.putInt(struct + tutti_new_group_options_device_type, options.device.type().code());
-        frame.putInt(struct + tutti_new_group_options_device_index, options.device.index());
+        arena.putInt(struct + tutti_new_group_options_reproducible, options.reproducible);
+        arena.putInt(struct + tutti_new_group_options_device_type, options.device.type().code());
+        arena.putInt(struct + tutti_new_group_options_device_index, options.device.index());
         return struct;
     }
 }

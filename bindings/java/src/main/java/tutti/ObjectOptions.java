@@ -61,19 +61,19 @@ public final class ObjectOptions {
         return this;
     }
 
-    static long struct(Frame frame, ObjectOptions options) {
+    static long struct(Arena arena, ObjectOptions options) {
         if (options == null) return 0;
-        long struct = frame.take(sizeof_tutti_object_options);
+        long struct = arena.take(sizeof_tutti_object_options);
         Raw.tutti_object_options_init(struct, sizeof_tutti_object_options);
-        frame.putLong(struct + tutti_object_options_max_bytes, options.maxBytes);
-        frame.putLong(struct + tutti_object_options_max_decompressed_bytes,
+        arena.putLong(struct + tutti_object_options_max_bytes, options.maxBytes);
+        arena.putLong(struct + tutti_object_options_max_decompressed_bytes,
                       options.maxDecompressedBytes);
-        frame.putLong(struct + tutti_object_options_max_values, options.maxValues);
-        frame.putInt(struct + tutti_object_options_max_depth, options.maxDepth);
-        frame.putInt(struct + tutti_object_options_compression_level, options.compressionLevel);
-        frame.putLong(struct + tutti_object_options_compression_threshold,
+        arena.putLong(struct + tutti_object_options_max_values, options.maxValues);
+        arena.putInt(struct + tutti_object_options_max_depth, options.maxDepth);
+        arena.putInt(struct + tutti_object_options_compression_level, options.compressionLevel);
+        arena.putLong(struct + tutti_object_options_compression_threshold,
                       options.compressionThreshold);
-        frame.putInt(struct + tutti_object_options_compress, options.compress);
+        arena.putInt(struct + tutti_object_options_compress, options.compress);
         return struct;
     }
 

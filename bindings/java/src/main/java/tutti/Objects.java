@@ -14,7 +14,7 @@ abstract class Objects extends Messages {
     }
 
     private long limits(Call call) {
-        return ObjectOptions.struct(call.frame, objectOptions);
+        return ObjectOptions.struct(call.arena, objectOptions);
     }
 
     private static Received<?, List<Object>> all(Call call, int count) {

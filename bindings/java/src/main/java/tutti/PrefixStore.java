@@ -14,13 +14,13 @@ public final class PrefixStore extends Store {
     }
 
     private static long makeOf(String prefix, Store store) {
-        return store.number((frame, handle, out) -> Raw.tutti_prefix_store_create(
-                handle, frame.text("prefix", prefix), out, frame.error()));
+        return store.number((arena, handle, out) -> Raw.tutti_prefix_store_create(
+                handle, arena.text("prefix", prefix), out, arena.error()));
     }
 
     /** The very store that this is a view of, by a handle of its own. */
     public Store underlyingStore() {
-        return new Store(number((frame, store, out) -> Raw.tutti_prefix_store_underlying_store(
-                store, out, frame.error())), underlyingInterrupts);
+        return new Store(number((arena, store, out) -> Raw.tutti_prefix_store_underlying_store(
+                store, out, arena.error())), underlyingInterrupts);
     }
 }

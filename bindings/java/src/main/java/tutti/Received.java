@@ -8,7 +8,7 @@ import java.util.function.LongFunction;
 import tutti.raw.Raw;
 
 /** Objects or byte strings that an operation receives: a synchronous call writes their handles to
- *  a place in its frame, a work keeps them until they are taken.
+ *  a place in its arena, a work keeps them until they are taken.
  *  @param <T>  one of them
  *  @param <R>  what the operation gives */
 final class Received<T, R> implements Outcome<R> {
@@ -18,16 +18,16 @@ final class Received<T, R> implements Outcome<R> {
     final int outCount;
     /** Where a synchronous receive writes the sender's rank. */
     final long outSource;
-    private final Frame frame;
+    private final Arena arena;
     private final int count;
     private final Kind<T> kind;
     private final BiFunction<List<T>, Integer, R> result;
 
     private Received(Call call, int count, Kind<T> kind, BiFunction<List<T>, Integer, R> result) {
-        frame = call.hasWork() ? null : call.frame;
-        out = frame == null ? 0 : frame.take(8L * count);
-        outCount = frame == null ? 0 : count;
-        outSource = frame == null ? 0 : frame.slot();
+        arena = call.hasWork() ? null : call.arena;
+        out = arena == null ? 0 : arena.take(8L * count);
+        outCount = arena == null ? 0 : count;
+        outSource = arena == null ? 0 : arena.slot();
         this.count = count;
         this.kind = kind;
         this.result = result;
@@ -46,17 +46,17 @@ final class Received<T, R> implements Outcome<R> {
         return new Received<>(call, count, BYTES, result);
     }
 
-    /** Byte strings that a call has written to a place in its frame. */
-    static List<byte[]> bytes(Frame frame, long out, int count) {
-        return BYTES.read(frame, out, count);
+    /** Byte strings that a call has written to a place in its arena. */
+    static List<byte[]> bytes(Arena arena, long out, int count) {
+        return BYTES.read(arena, out, count);
     }
 
     @Override
     public R get(Work<R> work) {
         if (work == null) {
-            return result.apply(kind.read(frame, out, count), frame.getInt(outSource));
+            return result.apply(kind.read(arena, out, count), arena.getInt(outSource));
         }
-        try (Frame inner = Frame.open()) {
+        try (Arena inner = Arena.open()) {
             long place = inner.take(8L * count);
             inner.check(kind.taker.take(work.handle(), place, count, inner.error()));
             return result.apply(kind.read(inner, place, count), work.source());
@@ -81,13 +81,13 @@ final class Received<T, R> implements Outcome<R> {
         }
 
         /** Reads and gives back all, also if some cannot be read. */
-        List<T> read(Frame frame, long place, int count) {
+        List<T> read(Arena arena, long place, int count) {
             List<T> values = new ArrayList<>(count);
             int read = 0;
             try {
-                while (read < count) values.add(reader.apply(frame.getLong(place + 8L * read++)));
+                while (read < count) values.add(reader.apply(arena.getLong(place + 8L * read++)));
             } finally {
-                for (; read < count; read++) release.accept(frame.getLong(place + 8L * read));
+                for (; read < count; read++) release.accept(arena.getLong(place + 8L * read));
             }
             return values;
         }

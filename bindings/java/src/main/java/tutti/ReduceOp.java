@@ -53,12 +53,12 @@ public final class ReduceOp extends Handle {
         if (factor.count != 1) {
             throw TuttiException.invalid("factor", "has " + factor.count + " elements, not 1");
         }
-        try (Frame frame = Frame.open()) {
-            long out = frame.slot();
-            long struct = Call.struct(frame, factor, Call.stage(frame, factor));
-            frame.check(Raw.tutti_reduce_op_create_premul_sum(struct, out, frame.error()));
+        try (Arena arena = Arena.open()) {
+            long out = arena.slot();
+            long struct = Call.struct(arena, factor, Call.stage(arena, factor));
+            arena.check(Raw.tutti_reduce_op_create_premul_sum(struct, out, arena.error()));
             Reference.reachabilityFence(factor);
-            return new ReduceOp("PREMUL_SUM", frame.getInt(out), null,
+            return new ReduceOp("PREMUL_SUM", arena.getInt(out), null,
                                 value -> Raw.tutti_reduce_op_release((int) value));
         }
     }
@@ -86,15 +86,15 @@ public final class ReduceOp extends Handle {
     public static ReduceOp user(String name, boolean commutative, ReduceFunction function) {
         java.util.Objects.requireNonNull(function, "function");
         Function registered = new Function(function);
-        try (Frame frame = Frame.open()) {
-            long out = frame.slot();
-            long options = frame.take(sizeof_tutti_reduce_op_options);
+        try (Arena arena = Arena.open()) {
+            long out = arena.slot();
+            long options = arena.take(sizeof_tutti_reduce_op_options);
             Raw.tutti_reduce_op_options_init(options, sizeof_tutti_reduce_op_options);
-            frame.putInt(options + tutti_reduce_op_options_non_commutative, commutative ? 0 : 1);
-            frame.check(Raw.tutti_reduce_op_create_user(
-                    frame.text("name", name), Callbacks.reduceFunction(), registered.user,
-                    Callbacks.releaseFunction(), options, out, frame.error()));
-            return new ReduceOp(name, frame.getInt(out), registered,
+            arena.putInt(options + tutti_reduce_op_options_non_commutative, commutative ? 0 : 1);
+            arena.check(Raw.tutti_reduce_op_create_user(
+                    arena.text("name", name), Callbacks.reduceFunction(), registered.user,
+                    Callbacks.releaseFunction(), options, out, arena.error()));
+            return new ReduceOp(name, arena.getInt(out), registered,
                                 value -> Raw.tutti_reduce_op_release((int) value));
         } catch (RuntimeException failure) {
             Callbacks.remove(registered.user);
@@ -166,15 +166,15 @@ public final class ReduceOp extends Handle {
         public int reduce(long in, long inout, long count, int code, long error) {
             DType dtype = DType.of(code);
             long bytes = count * dtype.size();
-            try (Frame frame = Frame.open()) {
-                long left = frame.takeAsItIs(PIECE);
-                long right = frame.takeAsItIs(PIECE);
+            try (Arena arena = Arena.open()) {
+                long left = arena.takeAsItIs(PIECE);
+                long right = arena.takeAsItIs(PIECE);
                 for (long done = 0; done < bytes; done += PIECE) {
                     int piece = (int) Math.min(PIECE, bytes - done);
                     Memory.copy(in + done, left, piece);
                     Memory.copy(inout + done, right, piece);
-                    ByteBuffer result = frame.view(right, piece);
-                    function.reduce(frame.view(left, piece), result, dtype);
+                    ByteBuffer result = arena.view(right, piece);
+                    function.reduce(arena.view(left, piece), result, dtype);
                     Memory.copy(right, inout + done, piece);
                 }
                 return TUTTI_OK;

@@ -39,15 +39,15 @@ public final class Reducer extends Handle {
             names.add(parameter.name());
         }
         try (Call call = new Call(group.core, 0, 0, Call.End.RETURNS)) {
-            long out = call.frame.slot();
+            long out = call.arena.slot();
             int count = values.size();
             call.check(Raw.tutti_reducer_create(
                     call.group, call.outputs("parameters", values),
-                    call.frame.strings("names", names),
-                    ReducerOptions.order(call.frame, options, count), count,
-                    ReducerOptions.struct(call.frame, options), out, call.error));
+                    call.arena.strings("names", names),
+                    ReducerOptions.order(call.arena, options, count), count,
+                    ReducerOptions.struct(call.arena, options), out, call.error));
             Reducer made = new Reducer(group.core,
-                                       new ReducerMemory(call.frame.getLong(out)));
+                                       new ReducerMemory(call.arena.getLong(out)));
             call.finish();
             return made;
         } finally {
@@ -56,8 +56,8 @@ public final class Reducer extends Handle {
     }
 
     /** Indices for C. */
-    static long indices(Frame frame, int[] indices) {
-        return frame.longs(java.util.Arrays.stream(indices).asLongStream().toArray());
+    static long indices(Arena arena, int[] indices) {
+        return arena.longs(java.util.Arrays.stream(indices).asLongStream().toArray());
     }
 
     /** Where the reducer has the gradient of a parameter: compute it there, through
@@ -71,9 +71,9 @@ public final class Reducer extends Handle {
         if (parameter >= 0 && parameter < gradients.length && gradients[parameter] != null) {
             return gradients[parameter];
         }
-        Tensor gradient = ask((frame, reducer) -> {
-            long buffer = frame.take(sizeof_tutti_buffer);
-            frame.check(Raw.tutti_reducer_gradient(reducer, parameter, buffer, frame.error()));
+        Tensor gradient = ask((arena, reducer) -> {
+            long buffer = arena.take(sizeof_tutti_buffer);
+            arena.check(Raw.tutti_reducer_gradient(reducer, parameter, buffer, arena.error()));
             return memory.tensor(buffer);
         });
         if (parameter >= gradients.length) {
@@ -85,45 +85,45 @@ public final class Reducer extends Handle {
 
     /** How often gradients have moved, which only {@link #begin} does. */
     public long generation() {
-        return ask((frame, reducer) -> Raw.tutti_reducer_generation(reducer));
+        return ask((arena, reducer) -> Raw.tutti_reducer_generation(reducer));
     }
 
     /** One of the buckets, as they are now.
      *  @param index  from 0; there is always a bucket 0, which says how many there are */
     public Bucket bucket(int index) {
-        return bucket((frame, reducer, out) -> Raw.tutti_reducer_get_bucket(reducer, index, out,
-                                                                            frame.error()));
+        return bucket((arena, reducer, out) -> Raw.tutti_reducer_get_bucket(reducer, index, out,
+                                                                            arena.error()));
     }
 
     private Bucket bucket(Question question) {
-        return ask((frame, reducer) -> {
-            long bucket = frame.take(sizeof_tutti_bucket);
+        return ask((arena, reducer) -> {
+            long bucket = arena.take(sizeof_tutti_bucket);
             Raw.tutti_bucket_init(bucket, sizeof_tutti_bucket);
-            frame.check(question.ask(frame, reducer, bucket));
-            return frame.getInt(bucket + tutti_bucket_index) < 0 ? null
+            arena.check(question.ask(arena, reducer, bucket));
+            return arena.getInt(bucket + tutti_bucket_index) < 0 ? null
                 : new Bucket(memory, bucket);
         });
     }
 
     /** Says that a forward pass begins, so that {@link #loggingData} can tell how long it takes. */
     public void beginForward() {
-        act((frame, reducer) -> Raw.tutti_reducer_begin_forward(reducer, frame.error()));
+        act((arena, reducer) -> Raw.tutti_reducer_begin_forward(reducer, arena.error()));
     }
 
     /** Begins a backward pass.
      *  @param synchronise  false: the pass sends nothing, and counts in the next one that does
      *                      (torch: no_sync) */
     public synchronized void begin(boolean synchronise) {
-        attempt((frame, reducer) -> Raw.tutti_reducer_begin(reducer, synchronise ? 1 : 0,
-                                                            frame.error()));
+        attempt((arena, reducer) -> Raw.tutti_reducer_begin(reducer, synchronise ? 1 : 0,
+                                                            arena.error()));
         if (synchronised) memory.takeBack(); // the pass before is over
         synchronised = synchronise;
     }
 
     /** Says that the gradient of a parameter is complete in its place. */
     public void markReady(int parameter) {
-        attempt((frame, reducer) -> Raw.tutti_reducer_mark_ready(reducer, parameter, 0,
-                                                                 frame.error()));
+        attempt((arena, reducer) -> Raw.tutti_reducer_mark_ready(reducer, parameter, 0,
+                                                                 arena.error()));
     }
 
     /** Says that the gradient of a parameter is complete, in memory of the program's own, which
@@ -138,14 +138,14 @@ public final class Reducer extends Handle {
                 + "give it a direct buffer, such as Tensor.allocate makes");
         }
         memory.lend(gradient);
-        attempt((frame, reducer) -> Raw.tutti_reducer_mark_ready(
-                reducer, parameter, Call.struct(frame, gradient, gradient.begin), frame.error()));
+        attempt((arena, reducer) -> Raw.tutti_reducer_mark_ready(
+                reducer, parameter, Call.struct(arena, gradient, gradient.begin), arena.error()));
     }
 
     /** Says early that parameters get no gradient in this pass. */
     public void markUnused(int... parameters) {
-        act((frame, reducer) -> Raw.tutti_reducer_mark_unused(
-                reducer, indices(frame, parameters), parameters.length, frame.error()));
+        act((arena, reducer) -> Raw.tutti_reducer_mark_unused(
+                reducer, indices(arena, parameters), parameters.length, arena.error()));
     }
 
     /** Ends a backward pass, and returns when all buckets are reduced: every rank then has the same
@@ -153,13 +153,13 @@ public final class Reducer extends Handle {
      *  this rank; where options do not allow that, all ranks get {@link Status#MISMATCH} with their
      *  names. */
     public void finish() {
-        attempt((frame, reducer) -> Raw.tutti_reducer_finish(reducer, 0, frame.error()));
+        attempt((arena, reducer) -> Raw.tutti_reducer_finish(reducer, 0, arena.error()));
     }
 
     /** {@link #finish} that returns at once. */
     public Work<Void> finishAsync() {
-        return new Work<>(number((frame, reducer, out) -> Raw.tutti_reducer_finish(
-                reducer, out, frame.error())), null, null, false);
+        return new Work<>(number((arena, reducer, out) -> Raw.tutti_reducer_finish(
+                reducer, out, arena.error())), null, null, false);
     }
 
     /** A whole backward pass: {@link #begin}, the function, which marks each gradient that it has
@@ -177,13 +177,13 @@ public final class Reducer extends Handle {
      *  @return null after the last one, and in a pass that is not synchronised
      *  @throws PendingException  the reducer's timeout has passed; the pass goes on */
     public Bucket nextBucket() {
-        return bucket((frame, reducer, out) -> Raw.tutti_reducer_next_bucket(reducer, out,
-                                                                             frame.error()));
+        return bucket((arena, reducer, out) -> Raw.tutti_reducer_next_bucket(reducer, out,
+                                                                             arena.error()));
     }
 
     /** Whether any rank had a gradient for a parameter in the last synchronised pass. */
     public boolean isUsed(int parameter) {
-        return ask((frame, reducer) -> Raw.tutti_reducer_is_used(reducer, parameter)) == 1;
+        return ask((arena, reducer) -> Raw.tutti_reducer_is_used(reducer, parameter)) == 1;
     }
 
     /** Copies buffers of one rank to all, for instance running statistics. All ranks call it between
@@ -208,9 +208,9 @@ public final class Reducer extends Handle {
         Hook made = reduce == null ? null : new Hook(reduce, memory);
         long user = made == null ? 0 : Callbacks.register(made);
         try {
-            act((frame, reducer) -> Raw.tutti_reducer_set_hook(
+            act((arena, reducer) -> Raw.tutti_reducer_set_hook(
                     reducer, made == null ? 0 : Callbacks.hookFunction(), user,
-                    made == null ? 0 : Callbacks.releaseFunction(), frame.error()));
+                    made == null ? 0 : Callbacks.releaseFunction(), arena.error()));
         } catch (RuntimeException failure) {
             Callbacks.remove(user);
             throw failure;
@@ -243,8 +243,8 @@ public final class Reducer extends Handle {
 
         @Override
         public int reduce(long group, long bucket, long error) {
-            try (Group own = Group.shared(make((frame, out) -> Raw.tutti_group_retain(
-                    group, out, frame.error())))) {
+            try (Group own = Group.shared(make((arena, out) -> Raw.tutti_group_retain(
+                    group, out, arena.error())))) {
                 hook.reduce(own, new Bucket(memory, bucket));
                 return TUTTI_OK;
             } catch (Throwable failure) {
@@ -257,15 +257,15 @@ public final class Reducer extends Handle {
     /** Chooses how gradients travel; all ranks call it between the same passes, and it returns when
      *  they have. It replaces the hook before it. */
     public void setCompression(GradientCompression compression) {
-        act((frame, reducer) -> Raw.tutti_reducer_set_compression(reducer, compression.code(),
-                                                                  frame.error()));
+        act((arena, reducer) -> Raw.tutti_reducer_set_compression(reducer, compression.code(),
+                                                                  arena.error()));
     }
 
     /** The reducer's state and statistics: a map with the keys of torch's _get_ddp_logging_data,
      *  whose times are in nanoseconds. */
     public Object loggingData() {
-        try (Value value = Value.owned(number((frame, reducer, out) ->
-                Raw.tutti_reducer_logging_data(reducer, out, frame.error())))) {
+        try (Value value = Value.owned(number((arena, reducer, out) ->
+                Raw.tutti_reducer_logging_data(reducer, out, arena.error())))) {
             return value.get();
         }
     }

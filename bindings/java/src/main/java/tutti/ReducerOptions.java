@@ -74,7 +74,7 @@ public final class ReducerOptions {
 
     /** How long each bucket's communication may take; the group's timeout if it is not set. */
     public ReducerOptions timeout(Duration timeout) {
-        timeoutMs = Frame.timeout(timeout);
+        timeoutMs = Arena.timeout(timeout);
         return this;
     }
 
@@ -91,37 +91,37 @@ public final class ReducerOptions {
         return this;
     }
 
-    static long order(Frame frame, ReducerOptions options, int parameters) {
+    static long order(Arena arena, ReducerOptions options, int parameters) {
         if (options == null || options.order == null) return 0;
         int count = options.order.length;
         if (count != parameters) {
             throw TuttiException.invalid("order", count + " indices for " + parameters
                                          + " parameters");
         }
-        return Reducer.indices(frame, options.order);
+        return Reducer.indices(arena, options.order);
     }
 
-    static long struct(Frame frame, ReducerOptions options) {
+    static long struct(Arena arena, ReducerOptions options) {
         if (options == null) return 0;
-        long struct = frame.take(sizeof_tutti_reducer_options);
+        long struct = arena.take(sizeof_tutti_reducer_options);
         Raw.tutti_reducer_options_init(struct, sizeof_tutti_reducer_options);
-        flag(frame, struct + tutti_reducer_options_find_unused_parameters,
+        flag(arena, struct + tutti_reducer_options_find_unused_parameters,
              options.findUnusedParameters);
-        flag(frame, struct + tutti_reducer_options_static_graph, options.staticGraph);
-        flag(frame, struct + tutti_reducer_options_keep_buckets, options.keepBuckets);
-        flag(frame, struct + tutti_reducer_options_no_initial_broadcast, !options.initialBroadcast);
-        flag(frame, struct + tutti_reducer_options_sum, options.sum);
-        frame.putInt(struct + tutti_reducer_options_keep_micro_batches, options.keepMicroBatches);
-        frame.putLong(struct + tutti_reducer_options_bucket_cap_bytes, options.bucketCapBytes);
-        frame.putLong(struct + tutti_reducer_options_first_bucket_cap_bytes,
+        flag(arena, struct + tutti_reducer_options_static_graph, options.staticGraph);
+        flag(arena, struct + tutti_reducer_options_keep_buckets, options.keepBuckets);
+        flag(arena, struct + tutti_reducer_options_no_initial_broadcast, !options.initialBroadcast);
+        flag(arena, struct + tutti_reducer_options_sum, options.sum);
+        arena.putInt(struct + tutti_reducer_options_keep_micro_batches, options.keepMicroBatches);
+        arena.putLong(struct + tutti_reducer_options_bucket_cap_bytes, options.bucketCapBytes);
+        arena.putLong(struct + tutti_reducer_options_first_bucket_cap_bytes,
                       options.firstBucketCapBytes);
-        frame.putLong(struct + tutti_reducer_options_timeout_ms, options.timeoutMs);
-        frame.putLong(struct + tutti_reducer_options_predivide,
+        arena.putLong(struct + tutti_reducer_options_timeout_ms, options.timeoutMs);
+        arena.putLong(struct + tutti_reducer_options_predivide,
                       Double.doubleToRawLongBits(options.predivide));
         return struct;
     }
 
-    private static void flag(Frame frame, long place, boolean value) {
-        frame.putInt(place, value ? 1 : 0);
+    private static void flag(Arena arena, long place, boolean value) {
+        arena.putInt(place, value ? 1 : 0);
     }
 }

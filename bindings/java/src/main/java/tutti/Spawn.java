@@ -27,7 +27,7 @@ public final class Spawn {
 
     /** The limit of the processes' whole life; none by default. */
     public Spawn timeout(Duration timeout) {
-        Frame.timeout(timeout);
+        Arena.timeout(timeout);
         this.timeout = timeout == null ? Tutti.NO_TIMEOUT : timeout;
         return this;
     }

@@ -40,7 +40,7 @@ public class Store extends Handle {
 
     /** A call that may wait. */
     private interface Wait<T> {
-        T run(Frame frame, long store, long options);
+        T run(Arena arena, long store, long options);
     }
 
     private <T> T waiting(Duration timeout, Wait<T> wait) {
@@ -52,7 +52,7 @@ public class Store extends Handle {
      *  @param again  whether this one can */
     private <T> T waiting(Duration timeout, boolean again, Wait<T> wait) {
         long value = handle();
-        long ms = Frame.timeout(timeout);
+        long ms = Arena.timeout(timeout);
         long begun = System.nanoTime();
         int before = interrupts.get();
         Interruptible current = new Interruptible(() -> Raw.tutti_store_interrupt(value, 0));
@@ -60,7 +60,7 @@ public class Store extends Handle {
             while (true) {
                 long rest = ms;
                 try {
-                    return ask((frame, store) -> wait.run(frame, store, callOptions(frame, rest)));
+                    return ask((arena, store) -> wait.run(arena, store, callOptions(arena, rest)));
                 } catch (BackendException ended) {
                     if (!again || ended.status() != Status.ABORTED || current.interrupted()
                         || interrupts.get() != before) throw ended;
@@ -73,35 +73,35 @@ public class Store extends Handle {
     }
 
     private static long rest(Duration timeout, long begun) {
-        long ms = Frame.timeout(timeout);
+        long ms = Arena.timeout(timeout);
         long passed = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun);
         return ms == NO_TIMEOUT ? ms : Math.max(1, ms - passed);
     }
 
     private byte[] waitForBytes(Duration timeout, WaitForBytes wait) {
-        return waiting(timeout, (frame, store, options) -> {
-            long out = frame.slot();
-            frame.check(wait.run(frame, store, options, out));
-            return Bytes.take(frame.getLong(out));
+        return waiting(timeout, (arena, store, options) -> {
+            long out = arena.slot();
+            arena.check(wait.run(arena, store, options, out));
+            return Bytes.take(arena.getLong(out));
         });
     }
 
     private interface WaitForBytes {
-        int run(Frame frame, long store, long options, long out);
+        int run(Arena arena, long store, long options, long out);
     }
 
-    private static long callOptions(Frame frame, long timeoutMs) {
-        long options = frame.take(sizeof_tutti_store_call_options);
+    private static long callOptions(Arena arena, long timeoutMs) {
+        long options = arena.take(sizeof_tutti_store_call_options);
         Raw.tutti_store_call_options_init(options, sizeof_tutti_store_call_options);
-        frame.putLong(options + tutti_store_call_options_timeout_ms, timeoutMs);
+        arena.putLong(options + tutti_store_call_options_timeout_ms, timeoutMs);
         return options;
     }
 
     /** Options of a store that is made. */
-    static long options(Frame frame, Duration timeout) {
-        long options = frame.take(sizeof_tutti_store_options);
+    static long options(Arena arena, Duration timeout) {
+        long options = arena.take(sizeof_tutti_store_options);
         Raw.tutti_store_options_init(options, sizeof_tutti_store_options);
-        frame.putLong(options + tutti_store_options_timeout_ms, Frame.timeout(timeout));
+        arena.putLong(options + tutti_store_options_timeout_ms, Arena.timeout(timeout));
         return options;
     }
 
@@ -109,7 +109,7 @@ public class Store extends Handle {
      *  {@link Status#ABORTED}. Later calls work as before. */
     public void interrupt() {
         interrupts.incrementAndGet();
-        act((frame, store) -> Raw.tutti_store_interrupt(store, frame.error()));
+        act((arena, store) -> Raw.tutti_store_interrupt(store, arena.error()));
     }
 
     /** Waits until the server has taken every value that was set, appended or pushed with this
@@ -117,8 +117,8 @@ public class Store extends Handle {
      *  @param timeout  null: the store's
      *  @throws StoreException  if the server refused a value, or may have lost it */
     public void flush(Duration timeout) {
-        waiting(timeout, (frame, store, options) -> {
-            frame.check(Raw.tutti_store_flush(store, options, frame.error()));
+        waiting(timeout, (arena, store, options) -> {
+            arena.check(Raw.tutti_store_flush(store, options, arena.error()));
             return null;
         });
     }
@@ -135,14 +135,14 @@ public class Store extends Handle {
 
     private static byte[] utf8(String value) {
         if (value == null) throw TuttiException.invalid("value", "null");
-        return Frame.anyUtf8("value", value);
+        return Arena.anyUtf8("value", value);
     }
 
     /** Stores a value under a key; an old value is replaced. */
     public void set(String key, byte[] value) {
-        act((frame, store) -> Raw.tutti_store_set(store, frame.text("key", key),
-                                            frame.bytes(value(value)), value.length,
-                                            frame.error()));
+        act((arena, store) -> Raw.tutti_store_set(store, arena.text("key", key),
+                                            arena.bytes(value(value)), value.length,
+                                            arena.error()));
     }
 
     /** Stores a string, as UTF-8. */
@@ -158,8 +158,8 @@ public class Store extends Handle {
     /** The value of a key; waits until there is one.
      *  @param timeout  null: the store's */
     public byte[] get(String key, Duration timeout) {
-        return waitForBytes(timeout, (frame, store, options, out) -> Raw.tutti_store_get(
-                store, frame.text("key", key), options, out, frame.error()));
+        return waitForBytes(timeout, (arena, store, options, out) -> Raw.tutti_store_get(
+                store, arena.text("key", key), options, out, arena.error()));
     }
 
     /** {@link #get}, as a string. */
@@ -169,21 +169,21 @@ public class Store extends Handle {
 
     /** Adds to a counter, which is 0 before the first time, and returns its new value. */
     public long add(String key, long amount) {
-        return number((frame, store, out) -> Raw.tutti_store_add(
-                store, frame.text("key", key), amount, out, frame.error()));
+        return number((arena, store, out) -> Raw.tutti_store_add(
+                store, arena.text("key", key), amount, out, arena.error()));
     }
 
     /** Appends bytes to the value of a key; a key that is not there counts as empty. */
     public void append(String key, byte[] value) {
-        act((frame, store) -> Raw.tutti_store_append(store, frame.text("key", key),
-                                               frame.bytes(value(value)), value.length,
-                                               frame.error()));
+        act((arena, store) -> Raw.tutti_store_append(store, arena.text("key", key),
+                                               arena.bytes(value(value)), value.length,
+                                               arena.error()));
     }
 
     /** Whether all of several keys are there. */
     public boolean check(Collection<String> keys) {
-        return number((frame, store, out) -> Raw.tutti_store_check(
-                store, frame.strings("keys", keys), keys.size(), out, frame.error())) != 0;
+        return number((arena, store, out) -> Raw.tutti_store_check(
+                store, arena.strings("keys", keys), keys.size(), out, arena.error())) != 0;
     }
 
     /** Waits until all of several keys are there, up to the store's timeout. */
@@ -194,9 +194,9 @@ public class Store extends Handle {
     /** Waits until all of several keys are there (torch's wait).
      *  @param timeout  null: the store's */
     public void await(Collection<String> keys, Duration timeout) {
-        waiting(timeout, (frame, store, options) -> {
-            frame.check(Raw.tutti_store_wait(store, frame.strings("keys", keys), keys.size(),
-                                             options, frame.error()));
+        waiting(timeout, (arena, store, options) -> {
+            arena.check(Raw.tutti_store_wait(store, arena.strings("keys", keys), keys.size(),
+                                             options, arena.error()));
             return null;
         });
     }
@@ -204,9 +204,9 @@ public class Store extends Handle {
     /** Sets a key to desired if its value is expected, or if it is not there and expected is empty;
      *  returns the value the key has afterwards. */
     public byte[] compareSet(String key, byte[] expected, byte[] desired) {
-        return bytes((frame, store, out) -> Raw.tutti_store_compare_set(
-                store, frame.text("key", key), frame.bytes(value(expected)), expected.length,
-                frame.bytes(value(desired)), desired.length, out, frame.error()));
+        return bytes((arena, store, out) -> Raw.tutti_store_compare_set(
+                store, arena.text("key", key), arena.bytes(value(expected)), expected.length,
+                arena.bytes(value(desired)), desired.length, out, arena.error()));
     }
 
     /** {@link #compareSet(String, byte[], byte[])} of strings. */
@@ -216,8 +216,8 @@ public class Store extends Handle {
 
     /** Removes a key; returns whether it was there. */
     public boolean deleteKey(String key) {
-        return number((frame, store, out) -> Raw.tutti_store_delete_key(
-                store, frame.text("key", key), out, frame.error())) != 0;
+        return number((arena, store, out) -> Raw.tutti_store_delete_key(
+                store, arena.text("key", key), out, arena.error())) != 0;
     }
 
     /** Several values at once; waits until all keys are there, up to the store's timeout. */
@@ -228,36 +228,36 @@ public class Store extends Handle {
     /** Several values at once; waits until all keys are there.
      *  @param timeout  null: the store's */
     public List<byte[]> multiGet(Collection<String> keys, Duration timeout) {
-        return waiting(timeout, (frame, store, options) -> {
-            long out = frame.take(8L * keys.size());
-            frame.check(Raw.tutti_store_multi_get(store, frame.strings("keys", keys), keys.size(),
-                                                  options, out, frame.error()));
-            return Received.bytes(frame, out, keys.size());
+        return waiting(timeout, (arena, store, options) -> {
+            long out = arena.take(8L * keys.size());
+            arena.check(Raw.tutti_store_multi_get(store, arena.strings("keys", keys), keys.size(),
+                                                  options, out, arena.error()));
+            return Received.bytes(arena, out, keys.size());
         });
     }
 
     /** Stores several values at once. */
     public void multiSet(Map<String, byte[]> entries) {
         Map<String, byte[]> copy = new LinkedHashMap<>(entries);
-        ask((frame, store) -> {
-            long values = frame.take(8L * copy.size());
-            long sizes = frame.take(8L * copy.size());
+        ask((arena, store) -> {
+            long values = arena.take(8L * copy.size());
+            long sizes = arena.take(8L * copy.size());
             int i = 0;
             for (byte[] value : copy.values()) {
-                frame.putLong(values + 8L * i, frame.bytes(value(value)));
-                frame.putLong(sizes + 8L * i++, value.length);
+                arena.putLong(values + 8L * i, arena.bytes(value(value)));
+                arena.putLong(sizes + 8L * i++, value.length);
             }
-            frame.check(Raw.tutti_store_multi_set(store, frame.strings("keys", copy.keySet()),
-                                                  values, sizes, copy.size(), frame.error()));
+            arena.check(Raw.tutti_store_multi_set(store, arena.strings("keys", copy.keySet()),
+                                                  values, sizes, copy.size(), arena.error()));
             return null;
         });
     }
 
     /** Puts a value at the end of a queue. */
     public void queuePush(String key, byte[] value) {
-        act((frame, store) -> Raw.tutti_store_queue_push(store, frame.text("key", key),
-                                                   frame.bytes(value(value)), value.length,
-                                                   frame.error()));
+        act((arena, store) -> Raw.tutti_store_queue_push(store, arena.text("key", key),
+                                                   arena.bytes(value(value)), value.length,
+                                                   arena.error()));
     }
 
     /** Takes the first value out of a queue; waits until there is one. */
@@ -279,20 +279,20 @@ public class Store extends Handle {
     }
 
     private byte[] queuePop(String key, boolean block, Duration timeout) {
-        return waitForBytes(timeout, (frame, store, options, out) -> Raw.tutti_store_queue_pop(
-                store, frame.text("key", key), block ? 1 : 0, options, out, frame.error()));
+        return waitForBytes(timeout, (arena, store, options, out) -> Raw.tutti_store_queue_pop(
+                store, arena.text("key", key), block ? 1 : 0, options, out, arena.error()));
     }
 
     /** How many values a queue holds; 0 if there is no such queue. */
     public long queueLength(String key) {
-        return number((frame, store, out) -> Raw.tutti_store_queue_len(
-                store, frame.text("key", key), out, frame.error()));
+        return number((arena, store, out) -> Raw.tutti_store_queue_len(
+                store, arena.text("key", key), out, arena.error()));
     }
 
     /** The keys that are there, in no order. */
     public List<String> listKeys() {
-        byte[] keys = bytes((frame, store, out) -> Raw.tutti_store_list_keys(
-                store, out, frame.slot(), frame.error()));
+        byte[] keys = bytes((arena, store, out) -> Raw.tutti_store_list_keys(
+                store, out, arena.slot(), arena.error()));
         List<String> list = new ArrayList<>();
         for (int begin = 0, end = 0; end < keys.length; end++) {
             if (keys[end] != 0) continue;
@@ -307,35 +307,35 @@ public class Store extends Handle {
      *  that waits at this store object ends a barrier as well.
      *  @param timeout  null: the store's */
     public void barrier(String key, int worldSize, Duration timeout) {
-        waiting(timeout, false, (frame, store, options) -> {
-            frame.check(Raw.tutti_store_barrier(store, frame.text("key", key), worldSize, options,
-                                                frame.error()));
+        waiting(timeout, false, (arena, store, options) -> {
+            arena.check(Raw.tutti_store_barrier(store, arena.text("key", key), worldSize, options,
+                                                arena.error()));
             return null;
         });
     }
 
     /** Whether append, multiGet and multiSet work; they do on every store of tutti. */
     public boolean hasExtendedApi() {
-        return number((frame, store, out) -> Raw.tutti_store_has_extended_api(
-                store, out, frame.error())) != 0;
+        return number((arena, store, out) -> Raw.tutti_store_has_extended_api(
+                store, out, arena.error())) != 0;
     }
 
     /** How many keys there are; in a TCP store that waited for its workers one more. */
     public long numKeys() {
-        return number((frame, store, out) -> Raw.tutti_store_num_keys(store, out, frame.error()));
+        return number((arena, store, out) -> Raw.tutti_store_num_keys(store, out, arena.error()));
     }
 
     /** The timeout of calls; {@link Tutti#NO_TIMEOUT}: none. */
     public Duration timeout() {
-        return Frame.duration(number((frame, store, out) -> Raw.tutti_store_get_timeout(
-                store, out, frame.error())));
+        return Arena.duration(number((arena, store, out) -> Raw.tutti_store_get_timeout(
+                store, out, arena.error())));
     }
 
     /** Sets the timeout of calls.
      *  @param timeout  above 0, or {@link Tutti#NO_TIMEOUT} */
     public void setTimeout(Duration timeout) {
-        act((frame, store) -> Raw.tutti_store_set_timeout(store, Frame.timeout(timeout),
-                                                    frame.error()));
+        act((arena, store) -> Raw.tutti_store_set_timeout(store, Arena.timeout(timeout),
+                                                    arena.error()));
     }
 
     /** Another handle of the same store, with a timeout of its own and, for a TCP store,
@@ -347,10 +347,10 @@ public class Store extends Handle {
     /** {@link #cloneStore()} with a timeout of connecting, and of the new handle's calls.
      *  @param timeout  null: this store's */
     public Store cloneStore(Duration timeout) {
-        return new Store(waiting(null, (frame, store, unused) -> {
-            long out = frame.slot();
-            frame.check(Raw.tutti_store_clone(store, options(frame, timeout), out, frame.error()));
-            return frame.getLong(out);
+        return new Store(waiting(null, (arena, store, unused) -> {
+            long out = arena.slot();
+            arena.check(Raw.tutti_store_clone(store, options(arena, timeout), out, arena.error()));
+            return arena.getLong(out);
         }));
     }
 

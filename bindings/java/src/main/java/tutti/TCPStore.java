@@ -32,7 +32,7 @@ public final class TCPStore extends Store {
         /** The timeout of connecting, and of the store's calls from then on; 300 seconds by
          * default. */
         public Options timeout(Duration timeout) {
-            timeoutMs = Frame.timeout(timeout);
+            timeoutMs = Arena.timeout(timeout);
             return this;
         }
 
@@ -78,22 +78,22 @@ public final class TCPStore extends Store {
             return this;
         }
 
-        private long struct(Frame frame) {
-            long struct = frame.take(sizeof_tutti_tcp_store_options);
+        private long struct(Arena arena) {
+            long struct = arena.take(sizeof_tutti_tcp_store_options);
             Raw.tutti_tcp_store_options_init(struct, sizeof_tutti_tcp_store_options);
-            frame.putInt(struct + tutti_tcp_store_options_no_wait_for_workers,
+            arena.putInt(struct + tutti_tcp_store_options_no_wait_for_workers,
                          waitForWorkers ? 0 : 1);
-            frame.putLong(struct + tutti_tcp_store_options_timeout_ms, timeoutMs);
-            frame.putInt(struct + tutti_tcp_store_options_multi_tenant, multiTenant ? 1 : 0);
+            arena.putLong(struct + tutti_tcp_store_options_timeout_ms, timeoutMs);
+            arena.putInt(struct + tutti_tcp_store_options_multi_tenant, multiTenant ? 1 : 0);
             if (masterListenFd != null) {
-                frame.putInt(struct + tutti_tcp_store_options_has_master_listen_fd, 1);
-                frame.putInt(struct + tutti_tcp_store_options_master_listen_fd, masterListenFd);
+                arena.putInt(struct + tutti_tcp_store_options_has_master_listen_fd, 1);
+                arena.putInt(struct + tutti_tcp_store_options_master_listen_fd, masterListenFd);
             }
-            frame.putInt(struct + tutti_tcp_store_options_max_connections, maxConnections);
-            frame.putLong(struct + tutti_tcp_store_options_max_key_bytes, maxKeyBytes);
-            frame.putLong(struct + tutti_tcp_store_options_max_value_bytes, maxValueBytes);
-            frame.putLong(struct + tutti_tcp_store_options_max_keys_per_request, maxKeysPerRequest);
-            frame.putLong(struct + tutti_tcp_store_options_max_memory_bytes, maxMemoryBytes);
+            arena.putInt(struct + tutti_tcp_store_options_max_connections, maxConnections);
+            arena.putLong(struct + tutti_tcp_store_options_max_key_bytes, maxKeyBytes);
+            arena.putLong(struct + tutti_tcp_store_options_max_value_bytes, maxValueBytes);
+            arena.putLong(struct + tutti_tcp_store_options_max_keys_per_request, maxKeysPerRequest);
+            arena.putLong(struct + tutti_tcp_store_options_max_memory_bytes, maxMemoryBytes);
             return struct;
         }
     }
@@ -106,20 +106,20 @@ public final class TCPStore extends Store {
      *  @param isMaster   whether to serve it here
      *  @param options    null: defaults */
     public TCPStore(String host, int port, int worldSize, boolean isMaster, Options options) {
-        super(make((frame, out) -> Raw.tutti_tcp_store_create(
-                frame.text("host", host), port, worldSize, isMaster ? 1 : 0,
-                options == null ? 0 : options.struct(frame), out, frame.error())));
+        super(make((arena, out) -> Raw.tutti_tcp_store_create(
+                arena.text("host", host), port, worldSize, isMaster ? 1 : 0,
+                options == null ? 0 : options.struct(arena), out, arena.error())));
     }
 
     /** The port that the store is served at. */
     public int port() {
-        return (int) number((frame, store, out) -> Raw.tutti_tcp_store_port(
-                store, out, frame.error()));
+        return (int) number((arena, store, out) -> Raw.tutti_tcp_store_port(
+                store, out, arena.error()));
     }
 
     /** The host, as it was given. */
     public String host() {
-        return Bytes.text(number((frame, store, out) -> Raw.tutti_tcp_store_host(
-                store, out, frame.error())));
+        return Bytes.text(number((arena, store, out) -> Raw.tutti_tcp_store_host(
+                store, out, arena.error())));
     }
 }

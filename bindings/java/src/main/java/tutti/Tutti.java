@@ -34,11 +34,11 @@ public final class Tutti {
      *  @return the default group; closing it ends it, and all that were made from it */
     public static Group initProcessGroup(String backend, String initMethod, int rank, int worldSize,
                                          GroupOptions options) {
-        try (Frame frame = Frame.open()) {
-            frame.check(Raw.tutti_init_process_group(
-                    frame.string("backend", backend), frame.string("initMethod", initMethod),
-                    GroupOptions.description(frame, options), rank, worldSize,
-                    GroupOptions.struct(frame, options), frame.error()));
+        try (Arena arena = Arena.open()) {
+            arena.check(Raw.tutti_init_process_group(
+                    arena.string("backend", backend), arena.string("initMethod", initMethod),
+                    GroupOptions.description(arena, options), rank, worldSize,
+                    GroupOptions.struct(arena, options), arena.error()));
             return world();
         }
     }
@@ -48,9 +48,9 @@ public final class Tutti {
      *  @param options  null: defaults */
     public static Group initProcessGroupWithStore(String backend, Store store, int rank,
                                                   int worldSize, GroupOptions options) {
-        store.act((frame, handle) -> Raw.tutti_init_process_group_with_store(
-                frame.string("backend", backend), handle, GroupOptions.description(frame, options),
-                rank, worldSize, GroupOptions.struct(frame, options), frame.error()));
+        store.act((arena, handle) -> Raw.tutti_init_process_group_with_store(
+                arena.string("backend", backend), handle, GroupOptions.description(arena, options),
+                rank, worldSize, GroupOptions.struct(arena, options), arena.error()));
         return world();
     }
 
@@ -81,24 +81,24 @@ public final class Tutti {
 
     /** Whether a group can be made with the backend of this name; case is ignored. */
     public static boolean isBackendAvailable(String name) {
-        try (Frame frame = Frame.open()) {
-            return Raw.tutti_is_backend_available(frame.string("name", name)) != 0;
+        try (Arena arena = Arena.open()) {
+            return Raw.tutti_is_backend_available(arena.string("name", name)) != 0;
         }
     }
 
     /** Does nothing if a group can be made with the backend of this name, else throws why not. */
     public static void checkBackendAvailable(String name) {
-        try (Frame frame = Frame.open()) {
-            frame.check(Raw.tutti_check_backend_available(frame.string("name", name),
-                                                          frame.error()));
+        try (Arena arena = Arena.open()) {
+            arena.check(Raw.tutti_check_backend_available(arena.string("name", name),
+                                                          arena.error()));
         }
     }
 
     /** The backend that torch would choose for a device, "cpu" or "cuda:1"; null for others. */
     public static String defaultBackendForDevice(String device) {
-        try (Frame frame = Frame.open()) {
+        try (Arena arena = Arena.open()) {
             return Memory.string(Raw.tutti_get_default_backend_for_device(
-                    frame.string("device", device)));
+                    arena.string("device", device)));
         }
     }
 
@@ -114,15 +114,15 @@ public final class Tutti {
 
     /** Sets the debug level of this process. */
     public static void setDebugLevel(DebugLevel level) {
-        try (Frame frame = Frame.open()) {
-            frame.check(Raw.tutti_set_debug_level(level.ordinal(), frame.error()));
+        try (Arena arena = Arena.open()) {
+            arena.check(Raw.tutti_set_debug_level(level.ordinal(), arena.error()));
         }
     }
 
     /** Sets the debug level to what TORCH_DISTRIBUTED_DEBUG said when the process began. */
     public static void setDebugLevelFromEnv() {
-        try (Frame frame = Frame.open()) {
-            frame.check(Raw.tutti_set_debug_level_from_env(frame.error()));
+        try (Arena arena = Arena.open()) {
+            arena.check(Raw.tutti_set_debug_level_from_env(arena.error()));
         }
     }
 
@@ -134,13 +134,13 @@ public final class Tutti {
                                                    BiConsumer<LogLevel, String> callback) {
         long user = callback == null ? 0 : Callbacks.register(
                 (Callbacks.Log) (code, line) -> callback.accept(LOG_LEVELS[code], line));
-        try (Frame frame = Frame.open()) {
+        try (Arena arena = Arena.open()) {
             int status = Raw.tutti_set_log_callback(
                     callback == null ? 0 : Callbacks.logFunction(), user,
                     callback == null ? 0 : Callbacks.releaseFunction(),
-                    level == null ? 0 : level.ordinal(), frame.error());
+                    level == null ? 0 : level.ordinal(), arena.error());
             if (status != TUTTI_OK) Callbacks.remove(user);
-            frame.check(status);
+            arena.check(status);
         }
     }
 }

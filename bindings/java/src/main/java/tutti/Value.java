@@ -58,9 +58,9 @@ public final class Value implements AutoCloseable {
     /** Reads a value from MessagePack, compressed or not.
      *  @param options  null: defaults */
     public static Value decode(byte[] bytes, ObjectOptions options) {
-        return owned(Handle.make((frame, out) -> Raw.tutti_object_decode(
-                frame.bytes(bytes), bytes.length, ObjectOptions.struct(frame, options), out,
-                frame.error())));
+        return owned(Handle.make((arena, out) -> Raw.tutti_object_decode(
+                arena.bytes(bytes), bytes.length, ObjectOptions.struct(arena, options), out,
+                arena.error())));
     }
 
     private <T> T ask(Handle.Request<T> request) {
@@ -81,53 +81,53 @@ public final class Value implements AutoCloseable {
         return node == 0 ? this : copy();
     }
 
-    void addTo(Frame frame, long object) {
-        frame.check(Raw.tutti_object_add_object(object, root.handle(), node, frame.error()));
+    void addTo(Arena arena, long object) {
+        arena.check(Raw.tutti_object_add_object(object, root.handle(), node, arena.error()));
         Reference.reachabilityFence(root);
     }
 
     /** The Java value: null, Boolean, Long, BigInteger (from 2^63 on), Double, String, byte[],
      *  List, Map (in the order of its keys), Instant or NdArray. */
     public Object get() {
-        return ask((frame, object) -> new ValueReader(frame, object, node).read());
+        return ask((arena, object) -> new ValueReader(arena, object, node).read());
     }
 
     /** The kind of this value. */
     public Kind kind() {
-        return ask((frame, object) -> {
-            long item = ValueReader.item(frame, object, node);
-            return KINDS[frame.getInt(item + tutti_object_item_kind)];
+        return ask((arena, object) -> {
+            long item = ValueReader.item(arena, object, node);
+            return KINDS[arena.getInt(item + tutti_object_item_kind)];
         });
     }
 
     /** The size: of a string or bytes the bytes, of a list the values, of a map the pairs, of
      *  an array how many elements; else 0. */
     public long size() {
-        return ask((frame, object) -> frame.getLong(
-                ValueReader.item(frame, object, node) + tutti_object_item_size));
+        return ask((arena, object) -> arena.getLong(
+                ValueReader.item(arena, object, node) + tutti_object_item_size));
     }
 
     /** A value of a list, by its place. */
     public Value at(long index) {
-        return new Value(root, number((frame, object, out) -> Raw.tutti_object_at(
-                object, node, index, out, frame.error())));
+        return new Value(root, number((arena, object, out) -> Raw.tutti_object_at(
+                object, node, index, out, arena.error())));
     }
 
     /** A value of a map; null if there is no such key. */
     public Value find(String key) {
-        return found(number((frame, object, out) -> Raw.tutti_object_find(
-                object, node, frame.text("key", key), out, frame.error())));
+        return found(number((arena, object, out) -> Raw.tutti_object_find(
+                object, node, arena.text("key", key), out, arena.error())));
     }
 
     /** A value of a map; null if there is no such key. */
     public Value find(long key) {
-        return ask((frame, object) -> {
-            long out = frame.slot();
-            long item = frame.take(sizeof_tutti_object_item);
-            frame.putInt(item + tutti_object_item_kind, TUTTI_OBJECT_INT64);
-            frame.putLong(item + tutti_object_item_integer, key);
-            frame.check(Raw.tutti_object_find_item(object, node, item, out, frame.error()));
-            return found(frame.getLong(out));
+        return ask((arena, object) -> {
+            long out = arena.slot();
+            long item = arena.take(sizeof_tutti_object_item);
+            arena.putInt(item + tutti_object_item_kind, TUTTI_OBJECT_INT64);
+            arena.putLong(item + tutti_object_item_integer, key);
+            arena.check(Raw.tutti_object_find_item(object, node, item, out, arena.error()));
+            return found(arena.getLong(out));
         });
     }
 
@@ -137,70 +137,70 @@ public final class Value implements AutoCloseable {
 
     /** A bool. */
     public boolean asBoolean() {
-        return number((frame, object, out) -> Raw.tutti_object_get_bool(
-                object, node, out, frame.error())) != 0;
+        return number((arena, object, out) -> Raw.tutti_object_get_bool(
+                object, node, out, arena.error())) != 0;
     }
 
     /** An integer of at most 2^63 - 1. */
     public long asLong() {
-        return number((frame, object, out) -> Raw.tutti_object_get_int64(
-                object, node, out, frame.error()));
+        return number((arena, object, out) -> Raw.tutti_object_get_int64(
+                object, node, out, arena.error()));
     }
 
     /** An integer of at least 0, as its 64 bits without a sign. */
     public long asUnsignedLong() {
-        return number((frame, object, out) -> Raw.tutti_object_get_uint64(
-                object, node, out, frame.error()));
+        return number((arena, object, out) -> Raw.tutti_object_get_uint64(
+                object, node, out, arena.error()));
     }
 
     /** A number that a double holds exactly. */
     public double asDouble() {
-        return Double.longBitsToDouble(number((frame, object, out) -> Raw.tutti_object_get_float64(
-                object, node, out, frame.error())));
+        return Double.longBitsToDouble(number((arena, object, out) -> Raw.tutti_object_get_float64(
+                object, node, out, arena.error())));
     }
 
     /** A string. */
     public String asString() {
-        return ask((frame, object) -> {
-            long text = frame.slot();
-            long size = frame.slot();
-            frame.check(Raw.tutti_object_get_string(object, node, text, size, frame.error()));
-            return new String(tutti.raw.Memory.bytes(frame.getLong(text), frame.getLong(size)),
+        return ask((arena, object) -> {
+            long text = arena.slot();
+            long size = arena.slot();
+            arena.check(Raw.tutti_object_get_string(object, node, text, size, arena.error()));
+            return new String(tutti.raw.Memory.bytes(arena.getLong(text), arena.getLong(size)),
                               StandardCharsets.UTF_8);
         });
     }
 
     /** Bytes, copied. */
     public byte[] asBytes() {
-        return ask((frame, object) -> {
-            long data = frame.slot();
-            long size = frame.slot();
-            frame.check(Raw.tutti_object_get_bytes(object, node, data, size, frame.error()));
-            return tutti.raw.Memory.bytes(frame.getLong(data), frame.getLong(size));
+        return ask((arena, object) -> {
+            long data = arena.slot();
+            long size = arena.slot();
+            arena.check(Raw.tutti_object_get_bytes(object, node, data, size, arena.error()));
+            return tutti.raw.Memory.bytes(arena.getLong(data), arena.getLong(size));
         });
     }
 
     /** A point in time. */
     public Instant asInstant() {
-        return ask((frame, object) -> {
-            long seconds = frame.slot();
-            long nanoseconds = frame.slot();
-            frame.check(Raw.tutti_object_get_timestamp(object, node, seconds, nanoseconds,
-                                                       frame.error()));
-            return Instant.ofEpochSecond(frame.getLong(seconds), frame.getInt(nanoseconds));
+        return ask((arena, object) -> {
+            long seconds = arena.slot();
+            long nanoseconds = arena.slot();
+            arena.check(Raw.tutti_object_get_timestamp(object, node, seconds, nanoseconds,
+                                                       arena.error()));
+            return Instant.ofEpochSecond(arena.getLong(seconds), arena.getInt(nanoseconds));
         });
     }
 
     /** An array, copied. */
     public NdArray asArray() {
-        return ask((frame, object) -> {
-            long data = frame.slot();
-            long dtype = frame.slot();
-            long shape = frame.slot();
-            long dimensions = frame.slot();
-            frame.check(Raw.tutti_object_get_array(object, node, data, dtype, shape, dimensions,
-                                                   frame.error()));
-            return ValueReader.array(frame, ValueReader.item(frame, object, node));
+        return ask((arena, object) -> {
+            long data = arena.slot();
+            long dtype = arena.slot();
+            long shape = arena.slot();
+            long dimensions = arena.slot();
+            arena.check(Raw.tutti_object_get_array(object, node, data, dtype, shape, dimensions,
+                                                   arena.error()));
+            return ValueReader.array(arena, ValueReader.item(arena, object, node));
         });
     }
 
@@ -209,11 +209,11 @@ public final class Value implements AutoCloseable {
      *  @param first  index of the first one; as many as the tensor has elements */
     public void elements(long first, Tensor out) {
         out.checkWritable("out");
-        ask((frame, object) -> {
-            long data = Call.stage(frame, out);
-            frame.check(Raw.tutti_object_get_elements(object, node, data, out.count,
-                                                      out.dtype.code(), first, frame.error()));
-            if (!out.direct) out.copyFrom(frame.view(data, (int) out.bytes()));
+        ask((arena, object) -> {
+            long data = Call.stage(arena, out);
+            arena.check(Raw.tutti_object_get_elements(object, node, data, out.count,
+                                                      out.dtype.code(), first, arena.error()));
+            if (!out.direct) out.copyFrom(arena.view(data, (int) out.bytes()));
             Reference.reachabilityFence(out);
             return null;
         });
@@ -221,24 +221,24 @@ public final class Value implements AutoCloseable {
 
     /** A copy with memory of its own. */
     public Value copy() {
-        return owned(number((frame, object, out) -> Raw.tutti_object_copy(
-                object, node, out, frame.error())));
+        return owned(number((arena, object, out) -> Raw.tutti_object_copy(
+                object, node, out, arena.error())));
     }
 
     /** JSON for people.
      *  @param indent  0: one line; else spaces for each level, at most 8
      *  @param limit   0: all of it; else about how many bytes, then "..." */
     public String toJson(int indent, long limit) {
-        return Bytes.text(number((frame, object, out) -> Raw.tutti_object_to_json(
-                object, node, indent, limit, out, frame.error())));
+        return Bytes.text(number((arena, object, out) -> Raw.tutti_object_to_json(
+                object, node, indent, limit, out, arena.error())));
     }
 
     /** MessagePack.
      *  @param options  null: defaults */
     public byte[] encode(ObjectOptions options) {
         Value whole = standalone();
-        return Bytes.take(whole.number((frame, object, out) -> Raw.tutti_object_encode(
-                object, ObjectOptions.struct(frame, options), out, frame.error())));
+        return Bytes.take(whole.number((arena, object, out) -> Raw.tutti_object_encode(
+                object, ObjectOptions.struct(arena, options), out, arena.error())));
     }
 
     /** Whether the other is the same value: integers by value, floating-point numbers by their
@@ -247,7 +247,7 @@ public final class Value implements AutoCloseable {
     public boolean equals(Object other) {
         if (!(other instanceof Value)) return false;
         Value value = (Value) other;
-        return ask((frame, object) -> value.number((inner, its, out) -> Raw.tutti_object_equal(
+        return ask((arena, object) -> value.number((inner, its, out) -> Raw.tutti_object_equal(
                 object, node, its, value.node, out, inner.error()))) != 0;
     }
 

@@ -11,8 +11,8 @@ public final class ValueBuilder implements AutoCloseable {
 
     /** Begins a value. */
     public ValueBuilder() {
-        root = new Value.Root(Handle.make((frame, out) -> Raw.tutti_object_create(
-                out, frame.error())));
+        root = new Value.Root(Handle.make((arena, out) -> Raw.tutti_object_create(
+                out, arena.error())));
     }
 
     private ValueBuilder apply(Handle.Action addition) {
@@ -23,8 +23,8 @@ public final class ValueBuilder implements AutoCloseable {
 
     /** Adds a Java value with all that is in it, see {@link Value#of}. */
     public ValueBuilder add(Object value) {
-        return apply((frame, object) -> {
-            ValueWriter writer = new ValueWriter(frame, object);
+        return apply((arena, object) -> {
+            ValueWriter writer = new ValueWriter(arena, object);
             writer.write(value);
             writer.finish();
             return 0;
@@ -33,65 +33,65 @@ public final class ValueBuilder implements AutoCloseable {
 
     /** Adds nil. */
     public ValueBuilder addNil() {
-        return apply((frame, object) -> Raw.tutti_object_add_nil(object, frame.error()));
+        return apply((arena, object) -> Raw.tutti_object_add_nil(object, arena.error()));
     }
 
     /** Adds a bool. */
     public ValueBuilder addBool(boolean value) {
-        return apply((frame, object) -> Raw.tutti_object_add_bool(
-                object, value ? 1 : 0, frame.error()));
+        return apply((arena, object) -> Raw.tutti_object_add_bool(
+                object, value ? 1 : 0, arena.error()));
     }
 
     /** Adds an integer, or an integer key. */
     public ValueBuilder addLong(long value) {
-        return apply((frame, object) -> Raw.tutti_object_add_int64(object, value, frame.error()));
+        return apply((arena, object) -> Raw.tutti_object_add_int64(object, value, arena.error()));
     }
 
     /** Adds an integer that is given by its 64 bits, without a sign. */
     public ValueBuilder addUnsignedLong(long value) {
-        return apply((frame, object) -> Raw.tutti_object_add_uint64(object, value, frame.error()));
+        return apply((arena, object) -> Raw.tutti_object_add_uint64(object, value, arena.error()));
     }
 
     /** Adds a floating-point number. */
     public ValueBuilder addDouble(double value) {
-        return apply((frame, object) -> Raw.tutti_object_add_float64(object, value, frame.error()));
+        return apply((arena, object) -> Raw.tutti_object_add_float64(object, value, arena.error()));
     }
 
     /** Adds a string, or a string key. */
     public ValueBuilder addString(String text) {
-        return apply((frame, object) -> {
-            byte[] utf8 = Frame.anyUtf8("text", text);
-            return Raw.tutti_object_add_string(object, frame.bytes(utf8), utf8.length,
-                                               frame.error());
+        return apply((arena, object) -> {
+            byte[] utf8 = Arena.anyUtf8("text", text);
+            return Raw.tutti_object_add_string(object, arena.bytes(utf8), utf8.length,
+                                               arena.error());
         });
     }
 
     /** Adds a string key where a key is due. */
     public ValueBuilder addKey(String key) {
-        return apply((frame, object) -> Raw.tutti_object_add_key(
-                object, frame.text("key", key), frame.error()));
+        return apply((arena, object) -> Raw.tutti_object_add_key(
+                object, arena.text("key", key), arena.error()));
     }
 
     /** Adds bytes. */
     public ValueBuilder addBytes(byte[] bytes) {
-        return apply((frame, object) -> Raw.tutti_object_add_bytes(
-                object, frame.bytes(bytes), bytes.length, 0, frame.error()));
+        return apply((arena, object) -> Raw.tutti_object_add_bytes(
+                object, arena.bytes(bytes), bytes.length, 0, arena.error()));
     }
 
     /** Adds a point in time. */
     public ValueBuilder addInstant(Instant time) {
-        return apply((frame, object) -> Raw.tutti_object_add_timestamp(
-                object, time.getEpochSecond(), time.getNano(), frame.error()));
+        return apply((arena, object) -> Raw.tutti_object_add_timestamp(
+                object, time.getEpochSecond(), time.getNano(), arena.error()));
     }
 
     /** Adds an n-dimensional array. */
     public ValueBuilder addArray(NdArray array) {
-        return apply((frame, object) -> {
+        return apply((arena, object) -> {
             Tensor elements = array.elements();
             long[] shape = array.shape();
             int status = Raw.tutti_object_add_array(
-                    object, Call.stage(frame, elements), elements.dtype.code(), frame.longs(shape),
-                    shape.length, 0, frame.error());
+                    object, Call.stage(arena, elements), elements.dtype.code(), arena.longs(shape),
+                    shape.length, 0, arena.error());
             Reference.reachabilityFence(elements);
             return status;
         });
@@ -99,10 +99,10 @@ public final class ValueBuilder implements AutoCloseable {
 
     /** Adds each of many numbers to the list that is open; all floating point becomes float64. */
     public ValueBuilder addElements(Tensor elements) {
-        return apply((frame, object) -> {
+        return apply((arena, object) -> {
             int status = Raw.tutti_object_add_elements(
-                    object, Call.stage(frame, elements), elements.count, elements.dtype.code(),
-                    frame.error());
+                    object, Call.stage(arena, elements), elements.count, elements.dtype.code(),
+                    arena.error());
             Reference.reachabilityFence(elements);
             return status;
         });
@@ -110,23 +110,23 @@ public final class ValueBuilder implements AutoCloseable {
 
     /** Begins a list: what is added until end is in it. */
     public ValueBuilder beginList() {
-        return apply((frame, object) -> Raw.tutti_object_begin_list(object, frame.error()));
+        return apply((arena, object) -> Raw.tutti_object_begin_list(object, arena.error()));
     }
 
     /** Begins a map: keys and values are added in turn until end. */
     public ValueBuilder beginMap() {
-        return apply((frame, object) -> Raw.tutti_object_begin_map(object, frame.error()));
+        return apply((arena, object) -> Raw.tutti_object_begin_map(object, arena.error()));
     }
 
     /** Ends the list or map that was begun last. */
     public ValueBuilder end() {
-        return apply((frame, object) -> Raw.tutti_object_end(object, frame.error()));
+        return apply((arena, object) -> Raw.tutti_object_end(object, arena.error()));
     }
 
     /** The value, which must be complete; the builder is spent. */
     public Value build() {
-        apply((frame, object) -> {
-            ValueReader.item(frame, object, 0);
+        apply((arena, object) -> {
+            ValueReader.item(arena, object, 0);
             return 0;
         });
         Value value = new Value(root, 0);

@@ -17,7 +17,7 @@ import tutti.raw.Raw;
 final class ValueReader {
     private static final int ITEMS = 128;
 
-    private final Frame frame;
+    private final Arena arena;
     private final long object;
     private final long items;
     private final long outCount;
@@ -27,30 +27,30 @@ final class ValueReader {
     private int at;
     private int depth;
 
-    /** @param frame  stays open until all is read
+    /** @param arena  stays open until all is read
      *  @param node   where to begin */
-    ValueReader(Frame frame, long object, long node) {
-        this(frame, object, node, ITEMS);
+    ValueReader(Arena arena, long object, long node) {
+        this(arena, object, node, ITEMS);
     }
 
-    private ValueReader(Frame frame, long object, long node, int size) {
-        this.frame = frame;
+    private ValueReader(Arena arena, long object, long node, int size) {
+        this.arena = arena;
         this.object = object;
         this.node = node;
         this.size = size;
-        items = frame.takeAsItIs((long) size * sizeof_tutti_object_item);
-        outCount = frame.slot();
+        items = arena.takeAsItIs((long) size * sizeof_tutti_object_item);
+        outCount = arena.slot();
     }
 
     /** The one item of a node. */
-    static long item(Frame frame, long object, long node) {
-        return new ValueReader(frame, object, node, 1).next();
+    static long item(Arena arena, long object, long node) {
+        return new ValueReader(arena, object, node, 1).next();
     }
 
     private long next() {
         if (at == have) {
-            frame.check(Raw.tutti_object_read(object, node, items, size, outCount, frame.error()));
-            have = (int) frame.getLong(outCount);
+            arena.check(Raw.tutti_object_read(object, node, items, size, outCount, arena.error()));
+            have = (int) arena.getLong(outCount);
             node += have;
             at = 0;
         }
@@ -60,8 +60,8 @@ final class ValueReader {
 
     Object read() {
         long item = next();
-        int kind = frame.getInt(item + tutti_object_item_kind);
-        long integer = frame.getLong(item + tutti_object_item_integer);
+        int kind = arena.getInt(item + tutti_object_item_kind);
+        long integer = arena.getLong(item + tutti_object_item_integer);
         switch (kind) {
             case TUTTI_OBJECT_NIL:
                 return null;
@@ -72,20 +72,20 @@ final class ValueReader {
             case TUTTI_OBJECT_UINT64:
                 return unsigned(integer);
             case TUTTI_OBJECT_FLOAT64:
-                return frame.getDouble(item + tutti_object_item_real);
+                return arena.getDouble(item + tutti_object_item_real);
             case TUTTI_OBJECT_STRING:
                 return new String(bytes(item), StandardCharsets.UTF_8);
             case TUTTI_OBJECT_BYTES:
                 return bytes(item);
             case TUTTI_OBJECT_LIST:
-                return list(frame.getLong(item + tutti_object_item_size));
+                return list(arena.getLong(item + tutti_object_item_size));
             case TUTTI_OBJECT_MAP:
-                return map(frame.getLong(item + tutti_object_item_size));
+                return map(arena.getLong(item + tutti_object_item_size));
             case TUTTI_OBJECT_TIMESTAMP:
                 return Instant.ofEpochSecond(
-                        integer, frame.getInt(item + tutti_object_item_nanoseconds));
+                        integer, arena.getInt(item + tutti_object_item_nanoseconds));
             case TUTTI_OBJECT_ARRAY:
-                return array(frame, item);
+                return array(arena, item);
             default:
                 throw new UsageException(Status.UNSUPPORTED, -1, 0,
                                          "value: its kind " + kind + " is not known");
@@ -98,8 +98,8 @@ final class ValueReader {
     }
 
     private byte[] bytes(long item) {
-        return Memory.bytes(frame.getLong(item + tutti_object_item_data),
-                            frame.getLong(item + tutti_object_item_size));
+        return Memory.bytes(arena.getLong(item + tutti_object_item_data),
+                            arena.getLong(item + tutti_object_item_size));
     }
 
     private void enter() {
@@ -129,14 +129,14 @@ final class ValueReader {
     }
 
     /** A copy of an array. */
-    static NdArray array(Frame frame, long item) {
-        DType dtype = DType.of(frame.getInt(item + tutti_object_item_dtype));
-        int bytes = Math.toIntExact(frame.getLong(item + tutti_object_item_size) * dtype.size());
+    static NdArray array(Arena arena, long item) {
+        DType dtype = DType.of(arena.getInt(item + tutti_object_item_dtype));
+        int bytes = Math.toIntExact(arena.getLong(item + tutti_object_item_size) * dtype.size());
         ByteBuffer elements = Memory.allocate(bytes);
-        long data = frame.getLong(item + tutti_object_item_data);
+        long data = arena.getLong(item + tutti_object_item_data);
         if (bytes > 0) Memory.copy(data, Memory.address(elements), bytes);
-        byte[] extents = Memory.bytes(frame.getLong(item + tutti_object_item_shape),
-                                      8L * frame.getInt(item + tutti_object_item_dimensions));
+        byte[] extents = Memory.bytes(arena.getLong(item + tutti_object_item_shape),
+                                      8L * arena.getInt(item + tutti_object_item_dimensions));
         long[] shape = new long[extents.length / 8];
         PrimitiveArrays.copyBack(shape, 0, ByteBuffer.wrap(extents)
                 .order(java.nio.ByteOrder.nativeOrder()), extents.length);

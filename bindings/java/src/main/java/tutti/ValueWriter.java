@@ -20,7 +20,7 @@ final class ValueWriter {
     private static final int ITEMS = 128;
     private static final int ROOM = 1 << 14;
 
-    private final Frame frame;
+    private final Arena arena;
     private final long object;
     private final long items;
     private final long room;
@@ -30,18 +30,18 @@ final class ValueWriter {
     /** The item that is being filled. */
     private long item;
 
-    /** @param frame  stays open until finish */
-    ValueWriter(Frame frame, long object) {
-        this.frame = frame;
+    /** @param arena  stays open until finish */
+    ValueWriter(Arena arena, long object) {
+        this.arena = arena;
         this.object = object;
-        items = frame.takeAsItIs(ITEMS * (long) sizeof_tutti_object_item);
-        room = frame.takeAsItIs(ROOM);
+        items = arena.takeAsItIs(ITEMS * (long) sizeof_tutti_object_item);
+        room = arena.takeAsItIs(ROOM);
     }
 
     /** Hands on what has gathered. */
     void finish() {
         if (count > 0) {
-            frame.check(Raw.tutti_object_add_items(object, items, count, 0, frame.error()));
+            arena.check(Raw.tutti_object_add_items(object, items, count, 0, arena.error()));
         }
         count = 0;
         used = 0;
@@ -50,8 +50,8 @@ final class ValueWriter {
     private void begin(int kind) {
         if (count == ITEMS) finish();
         item = items + (long) count * sizeof_tutti_object_item;
-        for (int i = 0; i < sizeof_tutti_object_item; i += 8) frame.putLong(item + i, 0);
-        frame.putInt(item + tutti_object_item_kind, kind);
+        for (int i = 0; i < sizeof_tutti_object_item; i += 8) arena.putLong(item + i, 0);
+        arena.putInt(item + tutti_object_item_kind, kind);
         count++;
     }
 
@@ -60,11 +60,11 @@ final class ValueWriter {
             begin(TUTTI_OBJECT_NIL);
         } else if (value instanceof Boolean) {
             begin(TUTTI_OBJECT_BOOL);
-            frame.putLong(item + tutti_object_item_integer, (Boolean) value ? 1 : 0);
+            arena.putLong(item + tutti_object_item_integer, (Boolean) value ? 1 : 0);
         } else if (value instanceof Number) {
             number((Number) value);
         } else if (value instanceof CharSequence || value instanceof Character) {
-            bytes(TUTTI_OBJECT_STRING, Frame.anyUtf8("value", value.toString()));
+            bytes(TUTTI_OBJECT_STRING, Arena.anyUtf8("value", value.toString()));
         } else if (value instanceof Collection) {
             list((Collection<?>) value);
         } else if (value instanceof Map) {
@@ -87,15 +87,15 @@ final class ValueWriter {
         } else if (value instanceof Instant) {
             begin(TUTTI_OBJECT_TIMESTAMP);
             Instant time = (Instant) value;
-            frame.putLong(item + tutti_object_item_integer, time.getEpochSecond());
-            frame.putInt(item + tutti_object_item_nanoseconds, time.getNano());
+            arena.putLong(item + tutti_object_item_integer, time.getEpochSecond());
+            arena.putInt(item + tutti_object_item_nanoseconds, time.getNano());
         } else if (value instanceof NdArray) {
             array(((NdArray) value).elements(), ((NdArray) value).shape());
         } else if (value instanceof Tensor) {
             array((Tensor) value, ((Tensor) value).count);
         } else if (value instanceof Value) {
             finish();
-            ((Value) value).addTo(frame, object);
+            ((Value) value).addTo(arena, object);
         } else {
             Tensor tensor = Tensor.ofAnyArray(value);
             if (tensor == null) {
@@ -109,15 +109,15 @@ final class ValueWriter {
     private void number(Number value) {
         if (value instanceof Double || value instanceof Float) {
             begin(TUTTI_OBJECT_FLOAT64);
-            frame.putLong(item + tutti_object_item_real,
+            arena.putLong(item + tutti_object_item_real,
                           Double.doubleToRawLongBits(value.doubleValue()));
         } else if (isSmall(value)) {
             begin(TUTTI_OBJECT_INT64);
-            frame.putLong(item + tutti_object_item_integer, value.longValue());
+            arena.putLong(item + tutti_object_item_integer, value.longValue());
         } else if (value instanceof BigInteger && ((BigInteger) value).signum() > 0
                    && ((BigInteger) value).bitLength() == 64) {
             begin(TUTTI_OBJECT_UINT64);
-            frame.putLong(item + tutti_object_item_integer, value.longValue());
+            arena.putLong(item + tutti_object_item_integer, value.longValue());
         } else {
             String fault = value instanceof BigInteger ? "an integer has at most 64 bits: " + value
                 : "an object cannot hold a " + value.getClass().getName();
@@ -137,7 +137,7 @@ final class ValueWriter {
                                          + " deep, or contain themselves");
         }
         begin(kind);
-        frame.putLong(item + tutti_object_item_size, size);
+        arena.putLong(item + tutti_object_item_size, size);
     }
 
     private void list(Collection<?> values) {
@@ -172,7 +172,7 @@ final class ValueWriter {
 
     private void bytes(int kind, byte[] bytes) {
         if (bytes.length > ROOM) {
-            try (Frame inner = Frame.open()) {
+            try (Arena inner = Arena.open()) {
                 point(kind, bytes, inner.takeAsItIs(bytes.length));
                 finish();
             }
@@ -184,21 +184,21 @@ final class ValueWriter {
     private void point(int kind, byte[] bytes, long place) {
         Memory.put(bytes, 0, bytes.length, place);
         begin(kind);
-        frame.putLong(item + tutti_object_item_data, place);
-        frame.putLong(item + tutti_object_item_size, bytes.length);
+        arena.putLong(item + tutti_object_item_data, place);
+        arena.putLong(item + tutti_object_item_size, bytes.length);
     }
 
     private void array(Tensor elements, long... shape) {
         finish();
-        try (Frame inner = Frame.open()) {
+        try (Arena inner = Arena.open()) {
             long data = Call.stage(inner, elements);
             long extents = inner.longs(shape);
             begin(TUTTI_OBJECT_ARRAY);
-            frame.putInt(item + tutti_object_item_dtype, elements.dtype.code());
-            frame.putLong(item + tutti_object_item_data, data);
-            frame.putLong(item + tutti_object_item_size, elements.count);
-            frame.putLong(item + tutti_object_item_shape, extents);
-            frame.putInt(item + tutti_object_item_dimensions, shape.length);
+            arena.putInt(item + tutti_object_item_dtype, elements.dtype.code());
+            arena.putLong(item + tutti_object_item_data, data);
+            arena.putLong(item + tutti_object_item_size, elements.count);
+            arena.putLong(item + tutti_object_item_shape, extents);
+            arena.putInt(item + tutti_object_item_dimensions, shape.length);
             finish();
         } finally {
             Reference.reachabilityFence(elements);

@@ -94,14 +94,14 @@ public final class Work<T> extends Handle {
      *      again
      *  @throws TuttiException    its failure */
     public T await(Duration limit) {
-        return await(open(), Frame.limit(limit));
+        return await(open(), Arena.limit(limit));
     }
 
     private T await(long work, long limitMs) {
         Interruptible wait = receives ? new Interruptible(this::cancelReceive) : null;
-        try (Frame frame = Frame.open()) {
-            int status = Raw.tutti_work_wait(work, limitMs, frame.error());
-            if (status != TUTTI_OK) throw ReduceOp.explain(op, frame.failure(status));
+        try (Arena arena = Arena.open()) {
+            int status = Raw.tutti_work_wait(work, limitMs, arena.error());
+            if (status != TUTTI_OK) throw ReduceOp.explain(op, arena.failure(status));
             return result();
         } finally {
             if (wait != null) wait.over();
@@ -119,11 +119,11 @@ public final class Work<T> extends Handle {
         synchronized (this) {
             long work = open();
             long user = Callbacks.register((Callbacks.Done) () -> ENDS.execute(() -> end(future)));
-            try (Frame frame = Frame.open()) {
+            try (Arena arena = Arena.open()) {
                 int status = Raw.tutti_work_then(work, Callbacks.doneFunction(), user, 0,
-                                                 frame.error());
+                                                 arena.error());
                 if (status != TUTTI_OK) Callbacks.remove(user);
-                frame.check(status);
+                arena.check(status);
             }
             futures++;
         }
@@ -195,10 +195,10 @@ public final class Work<T> extends Handle {
     /** Cancels a receive for which no message has come, and tells whether it did. */
     private boolean cancelReceive() {
         if (!receives) return false;
-        try (Frame frame = Frame.open()) {
-            long out = frame.slot();
-            return Raw.tutti_work_cancel(handle(), out, frame.error()) == TUTTI_OK
-                && frame.getInt(out) != 0;
+        try (Arena arena = Arena.open()) {
+            long out = arena.slot();
+            return Raw.tutti_work_cancel(handle(), out, arena.error()) == TUTTI_OK
+                && arena.getInt(out) != 0;
         } catch (UsageException closed) {
             return false; // it is done
         }
@@ -211,9 +211,9 @@ public final class Work<T> extends Handle {
      *  @throws TuttiException  the operation's failure */
     public void synchronize(long stream) {
         open();
-        ask((frame, work) -> {
-            int status = Raw.tutti_work_synchronize(work, stream, frame.error());
-            if (status != TUTTI_OK) throw ReduceOp.explain(op, frame.failure(status));
+        ask((arena, work) -> {
+            int status = Raw.tutti_work_synchronize(work, stream, arena.error());
+            if (status != TUTTI_OK) throw ReduceOp.explain(op, arena.failure(status));
             return null;
         });
     }
@@ -224,7 +224,7 @@ public final class Work<T> extends Handle {
 
     private long ask(Fact fact) {
         open();
-        return number((frame, work, out) -> fact.ask(work, out, frame.error()));
+        return number((arena, work, out) -> fact.ask(work, out, arena.error()));
     }
 
     /** Whether the operation is done, successfully or not. */
@@ -240,9 +240,9 @@ public final class Work<T> extends Handle {
     /** How the operation failed; null while it runs and if it succeeded. */
     public TuttiException exception() {
         open();
-        return ask((frame, work) -> {
-            int status = Raw.tutti_work_error(work, frame.error());
-            if (status != TUTTI_OK) return ReduceOp.explain(op, frame.failure(status));
+        return ask((arena, work) -> {
+            int status = Raw.tutti_work_error(work, arena.error());
+            if (status != TUTTI_OK) return ReduceOp.explain(op, arena.failure(status));
             synchronized (this) {
                 return unread == null ? null : unread.again();
             }
@@ -256,8 +256,8 @@ public final class Work<T> extends Handle {
     }
 
     int source() {
-        return (int) number((frame, work, out) -> Raw.tutti_work_source_rank(work, out,
-                                                                             frame.error()));
+        return (int) number((arena, work, out) -> Raw.tutti_work_source_rank(work, out,
+                                                                             arena.error()));
     }
 
     /** The name of the operation, for instance "all_reduce". */
@@ -290,11 +290,11 @@ public final class Work<T> extends Handle {
      *  @return the index of one that is done, the lowest if several are
      *  @throws PendingException  none is done, and the limit has passed */
     public static int waitAny(List<? extends Work<?>> works, Duration limit) {
-        try (Frame frame = Frame.open()) {
-            long out = frame.slot();
-            frame.check(Raw.tutti_work_wait_any(handles(frame, works), works.size(),
-                                                Frame.limit(limit), out, frame.error()));
-            return (int) frame.getLong(out);
+        try (Arena arena = Arena.open()) {
+            long out = arena.slot();
+            arena.check(Raw.tutti_work_wait_any(handles(arena, works), works.size(),
+                                                Arena.limit(limit), out, arena.error()));
+            return (int) arena.getLong(out);
         } finally {
             Reference.reachabilityFence(works);
         }
@@ -306,21 +306,21 @@ public final class Work<T> extends Handle {
      *  @throws PendingException  the limit has passed
      *  @throws TuttiException    the first failure in their order */
     public static void waitAll(List<? extends Work<?>> works, Duration limit) {
-        try (Frame frame = Frame.open()) {
-            frame.check(Raw.tutti_work_wait_all(handles(frame, works), works.size(),
-                                                Frame.limit(limit), frame.error()));
+        try (Arena arena = Arena.open()) {
+            arena.check(Raw.tutti_work_wait_all(handles(arena, works), works.size(),
+                                                Arena.limit(limit), arena.error()));
         } finally {
             Reference.reachabilityFence(works);
         }
     }
 
-    private static long handles(Frame frame, List<? extends Work<?>> works) {
+    private static long handles(Arena arena, List<? extends Work<?>> works) {
         long[] handles = new long[works.size()];
         for (int i = 0; i < handles.length; i++) {
             Work<?> work = works.get(i);
             handles[i] = work == null ? 0 : work.open();
         }
-        return frame.longs(handles);
+        return arena.longs(handles);
     }
 
     @Override

@@ -51,12 +51,12 @@ class DeviceTest {
 
     @Test
     void a_buffer_says_which_device_it_is_on() {
-        try (Frame frame = Frame.open()) {
+        try (Arena arena = Arena.open()) {
             Tensor tensor = nowhere(10).slice(4, 6);
-            long struct = Call.struct(frame, tensor, tensor.begin);
-            assertEquals(THERE + 16, frame.getLong(struct + RawConstants.tutti_buffer_data));
-            assertEquals(6, frame.getLong(struct + RawConstants.tutti_buffer_count));
-            int[] device = frame.getInts(struct + RawConstants.tutti_buffer_device_type, 2);
+            long struct = Call.struct(arena, tensor, tensor.begin);
+            assertEquals(THERE + 16, arena.getLong(struct + RawConstants.tutti_buffer_data));
+            assertEquals(6, arena.getLong(struct + RawConstants.tutti_buffer_count));
+            int[] device = arena.getInts(struct + RawConstants.tutti_buffer_device_type, 2);
             assertArrayEquals(new int[] {RawConstants.TUTTI_CUDA, 1}, device);
         }
     }

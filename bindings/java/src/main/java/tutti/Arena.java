@@ -14,13 +14,13 @@ import java.util.List;
 import tutti.raw.Memory;
 
 /** Native memory for what one call passes by pointer: structs, strings, lists, places for results.
- *  Each thread has one frame; calls inside calls (from callbacks) take what lies behind. Closing
+ *  Each thread has one arena; calls inside calls (from callbacks) take what lies behind. Closing
  *  gives back what was taken since opening. Every access is checked against what was taken. */
-final class Frame implements AutoCloseable {
+final class Arena implements AutoCloseable {
     private static final int SIZE = 1 << 16;
     private static final int CHUNK = 1 << 18;
     private static final int SPARE = 1 << 24;
-    private static final ThreadLocal<Frame> FRAMES = ThreadLocal.withInitial(Frame::new);
+    private static final ThreadLocal<Arena> ARENAS = ThreadLocal.withInitial(Arena::new);
 
     private final ByteBuffer memory = Memory.allocate(SIZE);
     private final long base = Memory.address(memory);
@@ -30,7 +30,7 @@ final class Frame implements AutoCloseable {
     private int depth;
     private int top;
 
-    /** Direct memory of its own, for what the frame has no room for or what outlives the call. */
+    /** Direct memory of its own, for what the arena has no room for or what outlives the call. */
     static final class Block {
         final ByteBuffer memory;
         final long address;
@@ -42,21 +42,21 @@ final class Frame implements AutoCloseable {
         }
     }
 
-    private Frame() {
+    private Arena() {
         top = sizeof_tutti_error;
         memory.putInt(tutti_error_struct_size, sizeof_tutti_error);
         memory.putInt(tutti_error_rank, -1);
     }
 
-    static Frame open() {
-        Frame frame = FRAMES.get();
-        if (frame.depth + 3 > frame.marks.length) {
-            frame.marks = java.util.Arrays.copyOf(frame.marks, 2 * frame.marks.length);
+    static Arena open() {
+        Arena arena = ARENAS.get();
+        if (arena.depth + 3 > arena.marks.length) {
+            arena.marks = java.util.Arrays.copyOf(arena.marks, 2 * arena.marks.length);
         }
-        frame.marks[frame.depth++] = frame.top;
-        frame.marks[frame.depth++] = frame.blocks.size();
-        frame.marks[frame.depth++] = frame.blocks.isEmpty() ? 0 : frame.last().used;
-        return frame;
+        arena.marks[arena.depth++] = arena.top;
+        arena.marks[arena.depth++] = arena.blocks.size();
+        arena.marks[arena.depth++] = arena.blocks.isEmpty() ? 0 : arena.last().used;
+        return arena;
     }
 
     private Block last() {
@@ -157,7 +157,7 @@ final class Frame implements AutoCloseable {
             Block block = blocks.get(i);
             if (holds(block.memory, block.address, address)) return block;
         }
-        throw new IndexOutOfBoundsException("an address that the frame has not given");
+        throw new IndexOutOfBoundsException("an address that the arena has not given");
     }
 
     int getInt(long address) {

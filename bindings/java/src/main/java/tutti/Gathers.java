@@ -4,8 +4,8 @@ import java.util.List;
 import tutti.raw.Raw;
 
 /** Collectives that bring pieces together or spread them out. */
-abstract class Exchanges extends Collectives {
-    Exchanges(Core core, long timeoutMs, long stream, ObjectOptions objectOptions) {
+abstract class Gathers extends Collectives {
+    Gathers(Core core, long timeoutMs, long stream, ObjectOptions objectOptions) {
         super(core, timeoutMs, stream, objectOptions);
     }
 
@@ -98,9 +98,9 @@ abstract class Exchanges extends Collectives {
     static Outcome<Void> allToAllSingle(Call call, Tensor input, Tensor output,
                                                 long[] inputSplits, long[] outputSplits) {
         return call.check(Raw.tutti_all_to_all_single(
-                call.group, call.input("input", input), call.frame.longs(inputSplits),
+                call.group, call.input("input", input), call.arena.longs(inputSplits),
                 inputSplits == null ? 0 : inputSplits.length, call.output("output", output),
-                call.frame.longs(outputSplits), outputSplits == null ? 0 : outputSplits.length,
+                call.arena.longs(outputSplits), outputSplits == null ? 0 : outputSplits.length,
                 call.options, call.work, call.error));
     }
 }
