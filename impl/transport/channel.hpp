@@ -50,8 +50,8 @@ struct Transfer {
     // set by the channel, readable once done is true
     std::atomic<bool> done{false};
     Status status;
-    int peer = -1;     // sender or receiver
-    size_t bytes = 0;  // received; at most as many as were posted
+    int peer = -1;          // sender or receiver
+    size_t bytes = 0;       // received; at most as many as were posted
     bool returned = false;  // a send that was stopped: the receiver gets an empty message instead
     // last: withdrawn before the rest is destroyed
     std::unique_ptr<TransferHold> hold;

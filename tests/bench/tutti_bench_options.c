@@ -188,7 +188,7 @@ static void read_memory(const char* option, const char* which, options* out) {
 }
 
 static void check_other(const char* option, const char* word, options* out) {
-    static const char* const known[] = {"openmpi",   "mpich",   "both", "openmpi-tcp",
+    static const char* const known[] = {"openmpi",   "mpich",   "both",    "openmpi-tcp",
                                         "mpich-tcp", "pytorch", "sockets", "plain"};
     int is_known = 0;
     for (size_t index = 0; index < sizeof known / sizeof *known; ++index)
