@@ -1,7 +1,7 @@
 // Messages between two ranks of a group: the interface that every algorithm is written against.
-// Messages of one sender in one slot arrive in order, and are done only when both sides have
-// posted, unless their sender lets them end early. In a slot of messages their listeners are called in that order, if the receives of the
-// slot are posted one after the other. Any thread.
+// Messages of one sender in one slot arrive in order. They are done when both sides have posted; a
+// sender may let them end early. In a slot of messages, listeners are called in that order, if the
+// receives of the slot are posted one after the other. Any thread.
 #pragma once
 
 #include <atomic>
@@ -50,8 +50,8 @@ struct Transfer {
     // set by the channel, readable once done is true
     std::atomic<bool> done{false};
     Status status;
-    int peer = -1;     // sender or receiver
-    size_t bytes = 0;  // received; at most as many as were posted
+    int peer = -1;          // sender or receiver
+    size_t bytes = 0;       // received; at most as many as were posted
     bool returned = false;  // a send that was stopped: the receiver gets an empty message instead
     // last: withdrawn before the rest is destroyed
     std::unique_ptr<TransferHold> hold;

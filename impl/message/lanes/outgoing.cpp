@@ -16,7 +16,7 @@ Outgoing::Outgoing(const std::shared_ptr<Lanes>& lanes, Sending& message, uint64
                              sizeof announcement_.header + eager});
     if (eager == data.size()) return;
     body_.emplace(*this, lanes, Slot::payload(sequence), data);
-    head_->precede_another();
+    head_->announce_another();
     left_ = 2;
 }
 

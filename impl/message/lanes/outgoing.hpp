@@ -29,7 +29,7 @@ private:
     public:
         Part(Outgoing& whole, std::shared_ptr<Lanes> lanes, Slot slot, ConstBytes data)
             : Posted(std::move(lanes)), whole_(whole), slot_(slot), data_(data) {}
-        using Posted::precede_another;
+        using Posted::announce_another;
 
     private:
         void post_to(Channel& channel, Transfer& transfer) override {
