@@ -189,6 +189,7 @@ EXPORT ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_
         one.delay = one.blocks ? 0 : draw_delay();
         ++splits;
         one.split = Split{color, key, config->blocking != 0, false, made};
+        poll(one);  // the other ranks need not wait until this one is asked again
     }
     if (!one.blocks) return ncclInProgress;
     const ncclResult_t result = wait_for(one);
