@@ -75,9 +75,9 @@ typedef struct tutti_backend_capabilities {
     uint32_t struct_size;        /**< of the host's struct: write no further */
     tutti_completion completion; /**< of all calls, but for INLINE's messages */
     uint64_t devices;            /**< set of tutti_device_type */
-    uint64_t kinds;   /**< set of tutti_call_kind; messages: SEND and RECEIVE */
-    uint64_t dtypes;  /**< set of tutti_dtype: what it moves */
-    uint64_t flags;   /**< TUTTI_BACKEND_USER_FUNCTIONS, ... */
+    uint64_t kinds;              /**< set of tutti_call_kind; messages: SEND and RECEIVE */
+    uint64_t dtypes;             /**< set of tutti_dtype: what it moves */
+    uint64_t flags;              /**< TUTTI_BACKEND_USER_FUNCTIONS, ... */
     uint64_t ops[32]; /**< for each dtype the set of tutti_reduce_op that it reduces. An op that the
                            dtype does not have may be in the set */
 } tutti_backend_capabilities;
