@@ -11,7 +11,7 @@ namespace tutti {
 namespace {
 
 constexpr int spins = 100;   // polls in a row
-constexpr int yields = 100;  // then, of which each lets another thread run first
+constexpr int yields = 1000;  // then, of which each lets another thread run first
 constexpr std::chrono::microseconds shortest_rest{20};
 constexpr int doublings = 5;  // 640 us
 
