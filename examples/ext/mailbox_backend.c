@@ -364,6 +364,13 @@ static int32_t cancel(void* backend, const tutti_backend_call* call) {
     return is_cancelled_now;
 }
 
+/* The new group has keys of its own in the store, so no rank needs another one. */
+static tutti_status split(void* backend, const tutti_backend_place* place, int32_t color,
+                          void** out_backend, tutti_error* error) {
+    (void)backend;
+    return color < 0 ? TUTTI_OK : open_mailbox(NULL, place, out_backend, error);
+}
+
 static const tutti_backend_table table = {sizeof(tutti_backend_table),
                                           TUTTI_EXT_VERSION,
                                           "mailbox",
@@ -378,7 +385,8 @@ static const tutti_backend_table table = {sizeof(tutti_backend_table),
                                           NULL,
                                           cancel,
                                           NULL,
-                                          NULL};
+                                          NULL,
+                                          split};
 static const tutti_module module = {sizeof(tutti_module), TUTTI_EXT_VERSION, &table, NULL, NULL};
 
 TUTTI_API const tutti_module* tutti_module_get(uint32_t host_version);

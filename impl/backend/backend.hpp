@@ -17,6 +17,7 @@ namespace tutti {
 
 class InlineBackend;
 class StreamCalls;
+struct BackendSplit;
 
 // A collective for a backend. Its memory is borrowed until its work is finished.
 struct Request {
@@ -74,6 +75,15 @@ public:
     virtual void left(int /*rank*/) noexcept {}
     // Before this rank leaves, of its own will or after a failure: all that it sent arrives.
     virtual void leave() noexcept {}
+
+    // Whether it has split(): on all ranks, or on none.
+    [[nodiscard]] virtual bool can_split() const { return false; }
+    // Makes the backend of a group of some of this group's ranks; of a rank in no new group, none.
+    // All ranks of this group call it, one call at a time, in one order, while other calls go on;
+    // abort() ends it. False, on all ranks alike: not now, so it is to be opened.
+    virtual bool split(const BackendSplit& /*how*/, std::unique_ptr<Backend>& /*made*/) {
+        return false;
+    }
 
     // Whether collectives go through memory that all ranks see.
     [[nodiscard]] virtual bool same_memory() const { return false; }

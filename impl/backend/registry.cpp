@@ -215,6 +215,10 @@ Capabilities capabilities_of(const std::string& name) {
     return name.empty() ? Capabilities{} : describe(need(name), Named(name).settings);
 }
 
+std::string settings_of(const std::string& name) {
+    return Named(name).settings;
+}
+
 bool joins_threads(const std::string& name) {
     return !name.empty() && need(name).joins_threads;
 }
@@ -225,7 +229,7 @@ std::unique_ptr<Backend> make_backend(const std::string& name, BackendPlace plac
         return std::make_unique<ChannelBackend>(
             loopback::open(place.membership, place.deadline, entry.name.c_str()));
     }
-    place.settings = Named(name).settings;
+    place.settings = settings_of(name);
     auto backend = entry.open(place);
     if (backend->capabilities() != describe(entry, place.settings)) {
         throw Error(TUTTI_ERR_BACKEND,

@@ -18,6 +18,7 @@ struct BackendPlace {
     Deadline deadline;
     std::shared_ptr<Store> store{};  // of all groups of the world; null: none
     Device device{};                 // that it is to serve first
+    bool is_bound = false;           // to that device, with all calls of this rank
     std::string settings{};          // "a=b&c=d"; set by make_backend()
 };
 using OpenBackend = std::function<std::unique_ptr<Backend>(const BackendPlace& place)>;
@@ -44,6 +45,9 @@ const char* static_backend_name(const std::string& name);
 // The capabilities of a backend here; of "", of every one that may be chosen. Ranks
 // compare it before they open one.
 Capabilities capabilities_of(const std::string& name);
+
+// What follows the name: "a=b&c=d".
+std::string settings_of(const std::string& name);
 
 // Whether a backend, by such a name, joins threads of one process; else processes.
 bool joins_threads(const std::string& name);

@@ -23,6 +23,13 @@ bool needs_memory(const FlatCall& call) {
                          std::ranges::any_of(call.calls, needs_memory));
 }
 
+BackendPlace place_for(tutti_device_type device, const BackendPlace& place) {
+    BackendPlace there = place;
+    there.is_bound = device != TUTTI_CPU && place.device.type == device;
+    there.device = {device, there.is_bound ? place.device.index : 0};
+    return there;
+}
+
 // Byte strings, objects and memory.
 bool moves_bytes(const Capabilities& can) {
     return can.messages && can.byte_messages && can.kinds == Capabilities{}.kinds;
@@ -30,7 +37,38 @@ bool moves_bytes(const Capabilities& can) {
 
 }  // namespace
 
-void Backends::open(BackendMap& map, const BackendPlace& place) {
+// Not one that the ranks have chosen together, for they may choose another one.
+Backend* Backends::find_known(const std::string& name) const {
+    const auto found = std::ranges::find(routes_, name, &Route::known_as);
+    return found != routes_.end() ? found->backend : nullptr;
+}
+
+std::vector<std::string> Backends::that_split(const BackendMap& map) const {
+    std::vector<std::string> names;
+    for (const auto& [device, name] : map.entries) {
+        const Backend* const backend = find_known(name);
+        const bool is_new = std::ranges::find(names, name) == names.end();
+        if (is_new && backend != nullptr && backend->can_split()) names.push_back(name);
+    }
+    return names;
+}
+
+MadeBackends Backends::split(const BackendMap& map, const GroupSplit& how) {
+    MadeBackends made;
+    for (const std::string& name : that_split(map)) {
+        const auto entry = std::ranges::find(map.entries, name, &BackendMap::Entry::name);
+        SplitSteps steps(how.parent, cat(how.key, "/", name), how.deadline);
+        BackendSplit one{how.color, std::nullopt, "", steps};
+        if (how.place) one.place.emplace(place_for(entry->device, *how.place));
+        std::unique_ptr<Backend> backend;
+        if (split_backend(*find_known(name), name, one, backend) && backend) {
+            made.emplace(name, std::move(backend));
+        }
+    }
+    return made;
+}
+
+void Backends::open(BackendMap& map, const BackendPlace& place, MadeBackends made) {
     if (!map.has_cpu) {
         only_others_ = map.name();
         with_cpu_ = cat("cpu:gloo,", device_type_name(map.entries.at(1).device), ":", only_others_);
@@ -42,10 +80,10 @@ void Backends::open(BackendMap& map, const BackendPlace& place) {
         if (is_open) {
             add(entry.device, *found->backend, nullptr);
         } else {
-            BackendPlace there = place;
-            there.device = {entry.device,
-                            place.device.type == entry.device ? place.device.index : 0};
-            auto backend = make_backend(entry.name, there);
+            const auto ready = made.find(entry.name);
+            auto backend = ready != made.end()
+                               ? std::move(ready->second)
+                               : make_backend(entry.name, place_for(entry.device, place));
             Backend& opened = *backend;
             add(entry.device, opened, std::move(backend));
         }

@@ -4,6 +4,7 @@
 // the group to its end, so nothing here needs a lock.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "backend/backend_map.hpp"
 #include "backend/inline_backend.hpp"
 #include "backend/registry.hpp"
+#include "backend/split.hpp"
 #include "backend/staged/staged.hpp"
 #include "poller.hpp"
 #include "work/alarm.hpp"
@@ -40,10 +42,27 @@ struct Route {
     std::shared_ptr<Alarm> deadlines;  // of works in the background, unless it is inline
 };
 
+// The backends of a group that are there before it opens the others, by their names in the map.
+using MadeBackends = std::map<std::string, std::unique_ptr<Backend>>;
+
+// One rank's part in the making of groups by the split of another one's backends.
+struct GroupSplit {
+    Membership& parent;
+    std::string key;                    // of its steps: unique in that group
+    int color;                          // see BackendSplit
+    std::optional<BackendPlace> place;  // likewise
+    Deadline deadline;
+};
+
 class Backends {
 public:
-    // Opens all of the map, and notes which the ranks have chosen. All ranks of the group call it.
-    void open(BackendMap& map, const BackendPlace& place);
+    // Opens all of the map that are not made yet, and notes which the ranks have chosen. All ranks
+    // of the group call it.
+    void open(BackendMap& map, const BackendPlace& place, MadeBackends made = {});
+    // The names in the map of another group whose backends are to be made by a split of ours.
+    [[nodiscard]] std::vector<std::string> that_split(const BackendMap& map) const;
+    // Splits those. All ranks of this group call it, one call at a time, in one order.
+    MadeBackends split(const BackendMap& map, const GroupSplit& how);
     // Calls on that type of device go through memory of the CPU, unless there is a backend for it.
     void stage(tutti_device_type device, int rank, int ranks);
     // Takes a receive back, of whichever has it.
@@ -99,6 +118,7 @@ private:
     void add(tutti_device_type device, Backend& backend, std::unique_ptr<Backend> owned);
     // The route of calls without a device, and of messages of as many bytes as come.
     [[nodiscard]] const Route& of_bytes() const { return beside_ ? *beside_ : routes_.front(); }
+    [[nodiscard]] Backend* find_known(const std::string& name) const;
     template <typename Act>
     void for_each_owned(Act&& act) noexcept;
     void check(const Route& route, const FlatCall& call) const;

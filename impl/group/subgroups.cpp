@@ -69,7 +69,10 @@ public:
         const auto mine = std::ranges::find_if(parts, [this](const auto& ranks) {
             return std::ranges::find(ranks, parent_.rank_) != ranks.end();
         });
-        if (mine == parts.end()) return nullptr;
+        if (mine == parts.end()) {
+            with_context([&] { split(-1, std::nullopt); });
+            return nullptr;
+        }
         const std::string suffix = parts.size() == 1 ? "" : cat(".", mine - parts.begin());
         SplitResult result;
         result.name = options_.description.empty() ? cat(parent_.name_, "/", step_, suffix)
@@ -80,8 +83,7 @@ public:
         for (const int rank : *mine) {
             result.global_ranks.push_back(parent_.global_ranks_[static_cast<size_t>(rank)]);
         }
-        with_context(
-            [&] { open(result, first_group_id_ + static_cast<uint32_t>(mine - parts.begin())); });
+        with_context([&] { open(result, static_cast<int>(mine - parts.begin())); });
         std::shared_ptr<Group> group(new Group(std::move(result), parent_));
         if (parent_.tree_->add(group)) return group;
         throw Error(TUTTI_ERR_ABORTED, cat(options_.function, " on ", parent_.label(),
@@ -103,19 +105,39 @@ private:
         phrases.push_back(parts_text(options_.parts));
         phrases.push_back(cat("backend ", map_.described()));
         phrases.push_back(cat("reproducible ", reproducible_ ? "on" : "off"));
+        std::string splits = "backends that split:";
+        for (const std::string& name : that_split()) splits += " " + name;
+        phrases.push_back(splits);
         return phrases;
     }
 
+    // The backends of the parent that make those of the new groups, which needs all of its ranks.
+    [[nodiscard]] std::vector<std::string> that_split() const {
+        const bool all_call =
+            !options_.callers || static_cast<int>(options_.callers->size()) == parent_.size_;
+        if (!all_call || options_.parts.empty()) return {};
+        return parent_.backends_.that_split(map_);
+    }
+
+    MadeBackends split(int color, const std::optional<BackendPlace>& place) {
+        if (that_split().empty()) return {};
+        return parent_.backends_.split(
+            map_, {*parent_.membership_, cat("split/", step_), color, place, deadline_});
+    }
+
     // The group does not exist before all of this: an error names the ranks of the parent.
-    void open(SplitResult& result, uint32_t group_id) {
+    void open(SplitResult& result, int part) {
+        const uint32_t group_id = first_group_id_ + static_cast<uint32_t>(part);
         result.membership = std::make_unique<Membership>(parent_.membership_->shared_world(),
                                                          group_id, result.global_ranks);
         Membership& members = *result.membership;
+        const BackendPlace place{members, deadline_, parent_.store_, bound_};
+        MadeBackends made = split(part, place);
         // Opening may take time, in which the parent may be destroyed.
         entry_.reset();
         try {
             result.backend_map = map_;
-            result.backends.open(result.backend_map, {members, deadline_, parent_.store_, bound_});
+            result.backends.open(result.backend_map, place, std::move(made));
         } catch (const Error& error) {
             Status status = error.status();
             members.report({status.code, status.rank < 0 ? members.rank() : status.rank, 0,

@@ -198,7 +198,7 @@ typedef struct tutti_backend_host {
     void (*finish)(const tutti_backend_call* call, tutti_status status, int32_t source,
                    const tutti_error* error);
     /** Gives `size` bytes, any number, and receives those of all ranks at `output`, in their order;
-     *  `size` is the same on all. Only inside `open`, on all ranks in one order.
+     *  `size` is the same on all. Only inside `open` and `split`, on all ranks in one order.
      *  Blocks until all have called it, or one of them failed. */
     tutti_status (*all_gather)(const tutti_backend_place* place, const void* input, size_t size,
                                void* output, tutti_error* error);
@@ -227,14 +227,15 @@ typedef struct tutti_backend_host {
     void (*enqueued)(const tutti_backend_call* call);
 } tutti_backend_host;
 
-/** Where a backend is opened: one rank of a group. Valid during `open`; `host`, `store` and
- *  `store_table` until `close` returns. */
+/** Where a backend is opened: one rank of a group. Valid during `open` or `split`; `host`, `store`
+ *  and `store_table` until `close` returns. */
 struct tutti_backend_place {
     uint32_t struct_size;                 /**< of the host's struct */
     int32_t rank;                         /**< 0 to size - 1 */
     int32_t size;                         /**< 1 or more */
     tutti_device_type device_type;        /**< the first that it is to serve */
     int32_t device_index;                 /**< that the group is bound to, or 0 */
+    int32_t is_bound;                     /**< 1: to that device; 0: to none */
     const char* group;                    /**< unique, and the same on all ranks */
     const char* settings;                 /**< what follows its name: "a=b&c=d"; "": nothing */
     int64_t timeout_ms;                   /**< for opening; -1: no limit */
@@ -251,8 +252,7 @@ struct tutti_backend_place {
 
 /** A backend. The functions return TUTTI_OK or a failure, of which they may write the message, rank
  *  and errno into `error`, which is initialised. They must not throw, longjmp, end their thread or
- *  call functions that wait for the same group. `backend` is what `open` gave. A
- *  group made from a group opens its own. */
+ *  call functions that wait for the same group. `backend` is what `open` or `split` gave. */
 typedef struct tutti_backend_table {
     uint32_t struct_size; /**< sizeof(tutti_backend_table) */
     uint32_t version;     /**< TUTTI_EXT_VERSION */
@@ -304,6 +304,22 @@ typedef struct tutti_backend_table {
     /** STREAM: whether what is on the stream goes on as it should; a failure ends the group. Called
      *  now and then while calls are there, as `test`. NULL: it does. */
     tutti_status (*check)(void* backend, tutti_error* error);
+    /** Makes the backends of groups that are made of ranks of this group, in the place of `open`:
+     *  where all ranks of this group make the new ones together, with this backend and the same
+     *  settings. Called on all ranks of this group, also on those that are in no new one, in one
+     *  order, once for all new groups; one call at a time. Calls of this group may be under way,
+     *  and all other functions but `close` may be called meanwhile. May block until the timeout,
+     *  but fails soon after `abort`. What it gives is a backend of its own: of the two, either may
+     *  be aborted or closed first.
+     *  `color`: which of the new groups this rank is in, 0 or more; -1: none, and nothing is given.
+     *  `place`: as for `open`, of the new group, in which its rank orders this rank; of color -1
+     *  rank is -1, size 0, and there is no store. Its `all_gather` is one of all ranks of this
+     *  group, not of the new one. The rank in an error is one of this group.
+     *  A failure of one rank fails on all: their all_gather fails, and what they have made is
+     *  aborted and closed. TUTTI_ERR_UNSUPPORTED, from all ranks alike: not now, and the new groups
+     *  `open`. NULL: as if it always said so; but all ranks of a group have it, or none. */
+    tutti_status (*split)(void* backend, const tutti_backend_place* place, int32_t color,
+                          void** out_backend, tutti_error* error);
 } tutti_backend_table;
 
 /** How a process of the default group meets the others: the init method that the program gave, and

@@ -63,10 +63,9 @@ void enqueued(const tutti_backend_call* raw) {
 tutti_status all_gather(const tutti_backend_place* place, const void* input, size_t size,
                         void* output, tutti_error* error) {
     return guard(error, [&] {
-        auto& opening = *static_cast<Opening*>(place->host_data);
+        const auto& gather = *static_cast<const Gather*>(place->host_data);
         const std::string mine(static_cast<const char*>(input), input == nullptr ? 0 : size);
-        const auto all = opening.membership.all_gather(cat(opening.key, "/", opening.gathered++),
-                                                       mine, opening.deadline);
+        const auto all = gather(mine);
         for (size_t rank = 0; rank < all.size(); ++rank) {
             if (all[rank].size() != size) {
                 throw Error(TUTTI_ERR_MISMATCH,

@@ -1,10 +1,11 @@
 // The library's side of backends from outside: tutti_backend_host. Any thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
-#include "membership/membership.hpp"
 #include "posted_call.hpp"
 
 namespace tutti::ext {
@@ -14,13 +15,8 @@ const tutti_backend_host& host();
 void finish(const tutti_backend_call* raw, tutti_status code, int32_t source,
             const tutti_error* error);
 
-// `host_data` of a place leads to one.
-struct Opening {
-    Membership& membership;
-    const Deadline deadline;
-    const std::string key;  // unique in the group
-    int gathered = 0;
-};
+// How ranks gather strings while a backend is opened or split. `host_data` of a place leads to it.
+using Gather = std::function<std::vector<std::string>(const std::string& mine)>;
 
 // An instance of a backend, as works that it has know it.
 class Instance {

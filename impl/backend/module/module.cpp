@@ -6,13 +6,14 @@
 #include <utility>
 
 #include "backend/inline_backend.hpp"
+#include "backend/split.hpp"
 #include "backend/stream_calls.hpp"
 #include "base/log.hpp"
 #include "base/mutex.hpp"
 #include "capabilities.hpp"
 #include "host.hpp"
 #include "on_stream.hpp"
-#include "store/user_store.hpp"
+#include "place.hpp"
 #include "work/alarm.hpp"
 
 namespace tutti::ext {
@@ -51,23 +52,28 @@ public:
     }
 
     void open(const BackendPlace& at) {
-        Opening opening{at.membership, at.deadline, cat("module/", name, "/", at.device.type)};
-        const std::string group = cat(at.membership.identity(), "/", at.device.type);
-        tutti_backend_place place{};
-        place.struct_size = sizeof place;
-        place.rank = rank;
-        place.size = size;
-        place.device_type = at.device.type;
-        place.device_index = at.device.index;
-        place.group = group.c_str();
-        place.settings = at.settings.c_str();
-        place.timeout_ms = at.deadline.poll_ms();
-        place.host = &host();
-        place.store_table = &table_of_stores();
-        place.store = store_.get();
-        place.host_data = &opening;
-        ext::call(cat("opening backend \"", name, "\": "), table.open, table.user,
-                  static_cast<const tutti_backend_place*>(&place), &instance);
+        const std::string key = cat("module/", name, "/", at.device.type, "/");
+        const auto gather = [&, gathered = 0](const std::string& mine) mutable {
+            return at.membership.all_gather(cat(key, gathered++), mine, at.deadline);
+        };
+        Place place(gather, at.deadline, at.settings);
+        place.be_in(at, store_.get());
+        ext::call(cat("opening backend \"", name, "\": "), table.open, table.user, place.raw(),
+                  &instance);
+    }
+
+    // Makes the instance of `made`, of a new group that this rank is in; null: it is in none.
+    // False: not now.
+    bool split(const BackendSplit& how, Opened* made) {
+        Place place([&](const std::string& mine) { return how.steps.all_gather(mine); },
+                    how.steps.deadline(), how.settings);
+        if (made != nullptr) place.be_in(*how.place, made->store_.get());
+        void** const out = made != nullptr ? &made->instance : nullptr;
+        tutti_error error = empty_error();
+        const tutti_status code = table.split(instance, place.raw(), how.color, out, &error);
+        if (code == TUTTI_ERR_UNSUPPORTED) return false;
+        if (code != TUTTI_OK) throw Error(with_cause(status_of(code, error)));
+        return true;
     }
 
     // Throws for a call that never began.
@@ -249,6 +255,8 @@ private:
     std::atomic<Alarm::Id> abort_alarm_{0};
 };
 
+std::unique_ptr<Backend> as_backend(std::shared_ptr<Opened> opened);
+
 // The common part of the two kinds.
 template <typename Base>
 class Module : public Base {
@@ -259,6 +267,14 @@ public:
     Module& operator=(const Module&) = delete;
     [[nodiscard]] const char* name() const override { return at_->name; }
     [[nodiscard]] const Capabilities& capabilities() const override { return at_->can; }
+    [[nodiscard]] bool can_split() const override { return at_->table.split != nullptr; }
+    bool split(const BackendSplit& how, std::unique_ptr<Backend>& made) override {
+        std::shared_ptr<Opened> opened;
+        if (how.place) opened = std::make_shared<Opened>(at_->table, at_->name, *how.place);
+        const bool has_split = at_->split(how, opened.get());
+        if (has_split && opened) made = as_backend(std::move(opened));
+        return has_split;
+    }
     void abort(const Status& status) noexcept override { at_->abort(status); }
     void left(int rank) noexcept override { at_->left(rank); }
     void leave() noexcept override {
@@ -317,12 +333,19 @@ public:
     bool test() noexcept override { return at_->look(); }
 };
 
+std::unique_ptr<Backend> as_backend(std::shared_ptr<Opened> opened) {
+    if (opened->can.completion == Completion::Inline)
+        return std::make_unique<InlineModule>(std::move(opened));
+    if (opened->can.completion == Completion::Stream) {
+        return std::make_unique<StreamModule>(std::move(opened));
+    }
+    return std::make_unique<PostingModule>(std::move(opened));
+}
+
 std::unique_ptr<Backend> open(const tutti_backend_table& table, const BackendPlace& at) {
-    const auto opened = std::make_shared<Opened>(table, static_backend_name(table.name), at);
+    auto opened = std::make_shared<Opened>(table, static_backend_name(table.name), at);
     opened->open(at);
-    if (opened->can.completion == Completion::Inline) return std::make_unique<InlineModule>(opened);
-    if (opened->can.completion == Completion::Stream) return std::make_unique<StreamModule>(opened);
-    return std::make_unique<PostingModule>(opened);
+    return as_backend(std::move(opened));
 }
 
 }  // namespace

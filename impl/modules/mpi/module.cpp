@@ -257,6 +257,7 @@ constexpr tutti_backend_table table{
     .cancel = cancel,
     .together = nullptr,
     .check = nullptr,
+    .split = nullptr,
 };
 constexpr tutti_module module{sizeof(tutti_module), TUTTI_EXT_VERSION, &table, nullptr, nullptr};
 

@@ -118,6 +118,7 @@ constexpr tutti_backend_table table{
     .cancel = nullptr,
     .together = together,
     .check = check,
+    .split = nullptr,
 };
 
 constexpr tutti_module module{

@@ -1,0 +1,48 @@
+// A place as a table sees it: where a backend is opened, or split to. All of it stays where it is.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "backend/registry.hpp"
+#include "ext/tables.hpp"
+#include "host.hpp"
+#include "store/user_store.hpp"
+
+namespace tutti::ext {
+
+class Place {
+public:
+    Place(Gather gather, const Deadline& deadline, std::string settings)
+        : gather_(std::move(gather)), settings_(std::move(settings)) {
+        raw_.struct_size = sizeof raw_;
+        raw_.rank = -1;
+        raw_.group = "";
+        raw_.settings = settings_.c_str();
+        raw_.timeout_ms = deadline.poll_ms();
+        raw_.host = &host();
+        raw_.store_table = &table_of_stores();
+        raw_.host_data = &gather_;
+    }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+    void be_in(const BackendPlace& at, Store* store) {
+        group_ = cat(at.membership.identity(), "/", at.device.type);
+        raw_.rank = at.membership.rank();
+        raw_.size = at.membership.size();
+        raw_.device_type = at.device.type;
+        raw_.device_index = at.device.index;
+        raw_.is_bound = at.is_bound ? 1 : 0;
+        raw_.group = group_.c_str();
+        raw_.store = store;
+    }
+    [[nodiscard]] const tutti_backend_place* raw() const { return &raw_; }
+
+private:
+    Gather gather_;
+    const std::string settings_;
+    std::string group_;
+    tutti_backend_place raw_{};
+};
+
+}  // namespace tutti::ext
