@@ -15,6 +15,7 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <utility>
 
 extern "C" {
 #include <cmocka.h>
@@ -72,6 +73,14 @@ struct Rank {
         config.blocking = 0;
         use();
         ok(NCCL(ncclCommInitRankConfig)(&comm, 2, id, rank, &config));
+    }
+    // `made` is there when this one is settled.
+    void split(int color, int key, ncclComm_t& made) const {
+        ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+        config.version = 22800;
+        config.blocking = 0;
+        use();
+        ok(NCCL(ncclCommSplit)(comm, color, key, &made, &config));
     }
     [[nodiscard]] bool is_settled() const {
         ncclResult_t result = ncclSuccess;
@@ -162,6 +171,35 @@ void what_is_right_is_not_reported(void**) {
     assert_string_equal(report.c_str(), "nothing was found");
 }
 
+void splits_that_are_right_are_not_reported(void**) {
+    const std::string report = report_of([](Ranks& ranks) {
+        ncclComm_t none = nullptr;
+        ncclComm_t made[2] = {nullptr, nullptr};
+        for (int rank = 0; rank < 2; ++rank) ranks.both[rank].split(7, 1 - rank, made[rank]);
+        ranks.settle();
+        for (int rank = 0; rank < 2; ++rank) std::swap(ranks.both[rank].comm, made[rank]);
+        ranks.settle();
+        for (Rank& one : ranks.both) ok(one.sum(one.stream));
+        ranks.settle();
+        ranks.wait();
+        ranks.both[0].split(NCCL_SPLIT_NOCOLOR, 0, none);
+        ranks.both[1].split(0, 0, made[1]);
+        ranks.settle();
+        if (none != nullptr || made[1] == nullptr) std::_Exit(5);
+    });
+    assert_string_equal(report.c_str(), "nothing was found");
+}
+
+void a_split_while_calls_are_under_way_is_found(void**) {
+    expect("with calls under way", [](Ranks& ranks) {
+        ncclComm_t made = nullptr;
+        ok(ranks.both[0].sum(ranks.both[0].stream));
+        while (!ranks.both[0].is_settled()) {
+        }
+        ranks.both[0].split(0, 0, made);
+    });
+}
+
 void a_call_while_one_is_in_progress_is_found(void**) {
     expect("in progress", [](Ranks& ranks) {
         ranks.sum_until_in_progress();
@@ -237,6 +275,8 @@ void a_destroy_before_the_flush_is_found(void**) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(what_is_right_is_not_reported),
+        cmocka_unit_test(splits_that_are_right_are_not_reported),
+        cmocka_unit_test(a_split_while_calls_are_under_way_is_found),
         cmocka_unit_test(a_call_while_one_is_in_progress_is_found),
         cmocka_unit_test(two_communicators_of_a_device_at_once_are_found),
         cmocka_unit_test(an_end_that_is_recorded_too_early_is_found),

@@ -49,6 +49,7 @@ enum class RedOp : int { Sum = 0, Prod = 1, Max = 2, Min = 3, Avg = 4 };
 enum class Residence : int { Device = 0, HostImmediate = 1 };
 
 constexpr int undefined = INT_MIN;  // NCCL_CONFIG_UNDEF_INT
+constexpr int no_color = -1;        // NCCL_SPLIT_NOCOLOR
 
 // ncclConfig_t of 2.28. NCCL reads no further than it knows, and takes what is newer than `version`
 // for undefined.
@@ -78,6 +79,7 @@ struct Config {
     F(get_version, ncclGetVersion, int*)                                                    \
     F(get_unique_id, ncclGetUniqueId, UniqueId*)                                            \
     F(comm_init, ncclCommInitRankConfig, Comm*, int, UniqueId, int, Config*)                \
+    F(comm_split, ncclCommSplit, Comm, int, int, Comm*, Config*)                            \
     F(comm_finalize, ncclCommFinalize, Comm)                                                \
     F(comm_destroy, ncclCommDestroy, Comm)                                                  \
     F(comm_abort, ncclCommAbort, Comm)                                                      \

@@ -40,7 +40,8 @@ Communicator::Communicator(const Library& nccl, const tutti_backend_place& place
       rank_(place.rank),
       size_(place.size),
       id_(id),
-      config_(config) {}
+      config_(config),
+      is_bound_(place.is_bound != 0) {}
 
 void Communicator::post(const tutti_backend_call* call) {
     const bool is_message = call->kind == TUTTI_CALL_SEND || call->kind == TUTTI_CALL_RECEIVE;
@@ -50,6 +51,7 @@ void Communicator::post(const tutti_backend_call* call) {
         if (stage_ == Stage::Ended) throw why_;
         if (stage_ == Stage::Left) throw Failure{TUTTI_ERR_ABORTED, 0, "this rank has left"};
         if (stage_ == Stage::Unused) device_ = call->device_index;
+        last_sequence_ = std::max(last_sequence_, call->sequence);
         if (is_message && together_ > 0) {
             gathered_.push_back(call);
         } else {
@@ -89,7 +91,7 @@ bool Communicator::test() {
 
 void Communicator::check() {
     const Lock lock(mutex_);
-    if (stage_ != Stage::Ready || !under_way_.empty()) return;
+    if (stage_ != Stage::Ready || !under_way_.empty() || is_held_) return;
     is_settled();
 }
 
@@ -120,7 +122,7 @@ bool Communicator::step() {
                 end_issue();
                 return true;
             }
-            if (waiting_.empty() || !take_device()) return false;
+            if (waiting_.empty() || is_held_ || !take_device()) return false;
             under_way_ = std::move(waiting_.front());
             waiting_.pop_front();
             issue(under_way_);
@@ -132,22 +134,29 @@ bool Communicator::step() {
 
 void Communicator::start() {
     stage_ = Stage::Starting;
-    start_ = std::make_shared<Start>();
-    auto make = [&nccl = nccl_, started = start_, id = id_, rank = rank_, size = size_,
-                 device = device_, config = config_]() mutable {
+    start_ = begin([&nccl = nccl_, id = id_, rank = rank_, size = size_](Comm* comm, Config* how) {
+        return nccl.comm_init(comm, size, id, rank, how);
+    });
+}
+
+std::shared_ptr<Communicator::Start> Communicator::begin(Make make) const {
+    auto start = std::make_shared<Start>();
+    auto run = [&nccl = nccl_, start, make = std::move(make), device = device_,
+                config = config_]() mutable {
         try {
             const cuda::InContext context(nccl.driver(), device);
-            started->result = nccl.comm_init(&started->comm, size, id, rank, &config);
+            start->result = make(&start->comm, &config);
         } catch (const Failure&) {
-            started->result = Result::UnhandledCudaError;
+            start->result = Result::UnhandledCudaError;
         }
-        started->has_returned = true;
+        start->has_returned = true;
     };
     if (config_.blocking == 1) {
-        std::thread(make).detach();
+        std::thread(run).detach();
     } else {
-        make();
+        run();
     }
+    return start;
 }
 
 bool Communicator::has_started() {
@@ -185,7 +194,7 @@ void Communicator::issue(const Batch& batch) {
     std::vector<Part> parts;
     size_t used = 0;
     for (const tutti_backend_call* call : batch) {
-        stream = stream_of(call);
+        stream_ = stream = stream_of(call);
         prepare(call, stream, used, parts);
     }
     nccl_.check(nccl_.group_start(), "ncclGroupStart");
@@ -323,10 +332,14 @@ void Communicator::finish(const Batch& calls) const {
 }
 
 void Communicator::abort(tutti_status status, const std::string& why) {
+    end_now({status, 0, why});
+}
+
+void Communicator::end_now(const Failure& why) {
     Batch failed;
     {
         const Lock lock(mutex_);
-        if (stage_ != Stage::Ended) end({status, 0, why}, failed);
+        if (stage_ != Stage::Ended) end(why, failed);
     }
     finish(failed);
 }
@@ -334,7 +347,7 @@ void Communicator::abort(tutti_status status, const std::string& why) {
 // Waits until the calls on the stream end, on all ranks.
 void Communicator::leave() {
     Lock lock(mutex_);
-    if (stage_ != Stage::Ready || !under_way_.empty() || !waiting_.empty()) return;
+    if (stage_ != Stage::Ready || !under_way_.empty() || !waiting_.empty() || is_held_) return;
     try {
         const cuda::InContext context(nccl_.driver(), device_);
         const auto until = std::chrono::steady_clock::now() + leave_time;

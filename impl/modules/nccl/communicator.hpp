@@ -6,6 +6,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -31,6 +32,8 @@ public:
     void abort(tutti_status status, const std::string& why);
     void leave();
     void close();
+    // Throws Failure. False: not now. Null: this rank is in no new group.
+    bool split(const tutti_backend_place& place, int color, std::shared_ptr<Communicator>& made);
 
 private:
     using Lock = std::unique_lock<std::mutex>;
@@ -39,7 +42,7 @@ private:
     using Batch = std::vector<const tutti_backend_call*>;
     // A communicator that is being made; by a thread of its own if NCCL blocks.
     struct Start {
-        Comm comm = nullptr;
+        Comm comm = nullptr;  // of a split, NCCL may write it after it has returned
         Result result = Result::InProgress;
         std::atomic<bool> has_returned{false};
     };
@@ -53,6 +56,8 @@ private:
     bool go_on(Batch& failed);
     bool step();
     void start();
+    using Make = std::function<Result(Comm* comm, Config* config)>;
+    [[nodiscard]] std::shared_ptr<Start> begin(Make make) const;
     bool has_started();
     bool is_settled();
     void issue(const Batch& batch);
@@ -65,7 +70,15 @@ private:
     void end(const Failure& why, Batch& failed);
     bool take_device();
     void give_device();
+    [[nodiscard]] bool is_drained() const;
     // Without it.
+    struct Readiness;
+    Readiness hold();
+    bool hold_on_all_ranks(const tutti_backend_place& place);
+    void begin_split(const tutti_backend_place& place, int color);
+    void await_split(const tutti_backend_place& place, int color);
+    void adopt(std::shared_ptr<Start> start, int device);
+    void end_now(const Failure& why);
     void finish(const Batch& calls) const;
     void end_comm(Comm comm, Batch calls) noexcept;
     void release() noexcept;
@@ -74,8 +87,9 @@ private:
     const tutti_backend_host& host_;
     const int rank_;
     const int size_;
-    const UniqueId id_;
+    const UniqueId id_;  // of one that is not split from another
     const Config config_;
+    const bool is_bound_;
 
     std::mutex mutex_;
     std::condition_variable ended_;
@@ -89,6 +103,10 @@ private:
     std::vector<RedOp> ops_;  // made for that
     Batch gathered_;          // messages that go together
     int together_ = 0;
+    uint64_t last_sequence_ = 0;    // of the collectives so far
+    Stream stream_ = nullptr;       // of the calls so far
+    bool is_held_ = false;          // for a split: no call begins
+    std::shared_ptr<Start> split_;  // the last, which NCCL may write as long as this is there
     std::vector<Scratch> scratch_;  // the last is the largest
     int enders_ = 0;                // threads that end the communicator
 };

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "communicator.hpp"
+#include "gather.hpp"
 #include "library.hpp"
 #include "mapping.hpp"
 #include "settings.hpp"
@@ -54,13 +55,7 @@ tutti_status describe_backend(void* /*user*/, const char* settings, tutti_backen
 UniqueId agree(const Library& nccl, const tutti_backend_place& place) {
     UniqueId mine{};
     if (place.rank == 0) nccl.check(nccl.get_unique_id(&mine), "ncclGetUniqueId");
-    std::vector<UniqueId> all(static_cast<size_t>(place.size));
-    tutti_error error{};
-    error.struct_size = sizeof error;
-    const tutti_status status =
-        place.host->all_gather(&place, &mine, sizeof mine, all.data(), &error);
-    if (status != TUTTI_OK) throw Failure{status, 0, error.message};
-    return all.front();
+    return all_gather(place, place.size, mine).front();
 }
 
 tutti_status open_backend(void* /*user*/, const tutti_backend_place* place, void** backend,
@@ -102,6 +97,17 @@ tutti_status check(void* backend, tutti_error* error) {
     return guard(error, [&] { of(backend).check(); });
 }
 
+tutti_status split(void* backend, const tutti_backend_place* place, int32_t color,
+                   void** out_backend, tutti_error* error) {
+    return guard(error, [&] {
+        std::shared_ptr<Communicator> made;
+        if (!of(backend).split(*place, color, made)) {
+            throw Failure{TUTTI_ERR_UNSUPPORTED, 0, "it is bound to no device, or has had no call"};
+        }
+        if (made) *out_backend = new Backend{std::move(made)};
+    });
+}
+
 constexpr tutti_backend_table table{
     .struct_size = sizeof(tutti_backend_table),
     .version = TUTTI_EXT_VERSION,
@@ -118,7 +124,7 @@ constexpr tutti_backend_table table{
     .cancel = nullptr,
     .together = together,
     .check = check,
-    .split = nullptr,
+    .split = split,
 };
 
 constexpr tutti_module module{

@@ -22,6 +22,7 @@ constexpr Setting settings_known[] = {
     {"cga_cluster_size", &Config::cga_cluster_size, 0, 8},
     {"max_ctas", &Config::max_ctas, 1, 64},
     {"min_ctas", &Config::min_ctas, 1, 64},
+    {"split_share", &Config::split_share, 0, 1},
     {"traffic_class", &Config::traffic_class, 0, 255},
 };
 

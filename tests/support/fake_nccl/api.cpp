@@ -26,6 +26,7 @@ struct Group {
     std::vector<Call> calls;
 };
 thread_local Group group;
+std::atomic<int> splits{0};
 
 Communicator& of(ncclComm_t comm) {
     if (comm == nullptr) report("a call on no communicator");
@@ -163,24 +164,42 @@ EXPORT ncclResult_t ncclCommInitRankConfig(ncclComm_t* made, int ranks, ncclUniq
     if (config->magic != 0xcafebeef || config->version > FAKE_NCCL_VERSION) {
         return ncclInvalidArgument;
     }
-    auto* const comm = new Communicator;
-    comm->name = id.internal;
-    comm->shared = std::make_shared<Shared>();
-    comm->shared->segment = attach(comm->name);
-    comm->shared->rank = rank;
-    comm->shared->ranks = ranks;
-    comm->blocks = config->blocking != 0;
-    comm->delay = comm->blocks ? 0 : draw_delay();
-    if (comm->shared->segment == nullptr || driver().context_device(&comm->device) != 0) {
-        delete comm;
-        return ncclSystemError;
-    }
-    Segment& segment = *comm->shared->segment;
-    segment.pid[rank] = static_cast<int>(getpid());
-    segment.device[rank] = comm->device;
-    ++segment.attached;
+    int device = 0;
+    if (driver().context_device(&device) != 0) return ncclSystemError;
+    Communicator* const comm = join(id.internal, rank, ranks, device, config->blocking != 0);
+    if (comm == nullptr) return ncclSystemError;
     *made = reinterpret_cast<ncclComm_t>(comm);
     return comm->blocks ? wait_for(*comm) : ncclInProgress;
+}
+
+// The new communicator is there only when the old one is no longer in progress.
+EXPORT ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* made,
+                                  ncclConfig_t* config) {
+    if (color < NCCL_SPLIT_NOCOLOR || config->magic != 0xcafebeef) return ncclInvalidArgument;
+    Communicator& one = of(comm);
+    *made = nullptr;
+    {
+        const std::lock_guard lock(mutex());
+        if (one.state != Communicator::Ready || !one.deferred.empty() || one.split) {
+            report("ncclCommSplit of a communicator that is in progress");
+        }
+        if (one.shared->done != one.shared->launched) {
+            report("ncclCommSplit of a communicator with calls under way");
+        }
+        one.delay = one.blocks ? 0 : draw_delay();
+        ++splits;
+        one.split = Split{color, key, config->blocking != 0, false, made};
+        poll(one);  // the other ranks need not wait until this one is asked again
+    }
+    if (!one.blocks) return ncclInProgress;
+    const ncclResult_t result = wait_for(one);
+    const bool has_one = result == ncclSuccess && *made != nullptr;
+    return has_one && of(*made).blocks ? wait_for(of(*made)) : result;
+}
+
+// How often this process has called ncclCommSplit.
+EXPORT int fake_nccl_splits() {
+    return splits;
 }
 
 EXPORT ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {

@@ -1,5 +1,6 @@
 #include "communicator.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -8,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <unistd.h>
 
 namespace fake_nccl {
 
@@ -48,6 +50,50 @@ ncclResult_t poll_start(Communicator& comm) {
     return ncclSuccess;
 }
 
+// The new communicator, once all ranks have said their parts.
+Communicator* make_part(const Communicator& comm, const Split& split) {
+    const Segment& segment = *comm.shared->segment;
+    int rank = 0, ranks = 0;
+    for (int other = 0; other < comm.shared->ranks; ++other) {
+        const Part& part = segment.parts[other];
+        if (part.color != split.color) continue;
+        ++ranks;
+        const bool is_before =
+            part.key < split.key || (part.key == split.key && other < comm.shared->rank);
+        if (is_before) ++rank;
+    }
+    const std::string name =
+        comm.name + "_" + std::to_string(comm.splits) + "_" + std::to_string(split.color);
+    return join(name, rank, ranks, comm.device, split.blocks);
+}
+
+// Ranks say their parts when all have heard those of the split before.
+ncclResult_t poll_split(Communicator& comm) {
+    Split& split = *comm.split;
+    Segment& segment = *comm.shared->segment;
+    const auto all = [&](std::atomic<uint64_t> Part::*of, uint64_t number) {
+        return std::all_of(segment.parts, segment.parts + comm.shared->ranks,
+                           [&](const Part& part) { return part.*of >= number; });
+    };
+    Part& mine = segment.parts[comm.shared->rank];
+    if (!split.has_said) {
+        if (!all(&Part::heard, comm.splits)) return ncclInProgress;
+        mine.color = split.color;
+        mine.key = split.key;
+        mine.said = comm.splits + 1;
+        split.has_said = true;
+    }
+    if (!all(&Part::said, comm.splits + 1) || comm.delay-- > 0) return ncclInProgress;
+    if (split.color != NCCL_SPLIT_NOCOLOR) {
+        Communicator* const made = make_part(comm, split);
+        if (made == nullptr) return comm.error = ncclSystemError;
+        *split.made = reinterpret_cast<ncclComm_t>(made);
+    }
+    mine.heard = ++comm.splits;
+    comm.split.reset();
+    return ncclSuccess;
+}
+
 ncclResult_t launch_deferred(Communicator& comm) {
     const int result = launch(comm, std::exchange(comm.deferred, {}));
     issuing().erase(comm.device);
@@ -73,6 +119,24 @@ int draw_delay() {
     return seed == 0 ? 0 : static_cast<int>((*random)() % 4);
 }
 
+Communicator* join(const std::string& name, int rank, int ranks, int device, bool blocks) {
+    auto comm = std::make_unique<Communicator>();
+    comm->name = name;
+    comm->shared = std::make_shared<Shared>();
+    comm->shared->segment = attach(name);
+    comm->shared->rank = rank;
+    comm->shared->ranks = ranks;
+    comm->blocks = blocks;
+    comm->delay = blocks ? 0 : draw_delay();
+    comm->device = device;
+    if (comm->shared->segment == nullptr) return nullptr;
+    Segment& segment = *comm->shared->segment;
+    segment.pid[rank] = static_cast<int>(getpid());
+    segment.device[rank] = comm->device;
+    ++segment.attached;
+    return comm.release();
+}
+
 ncclResult_t poll(Communicator& comm) {
     if (comm.error != ncclSuccess) return comm.error;
     const Shared& of = *comm.shared;
@@ -84,13 +148,14 @@ ncclResult_t poll(Communicator& comm) {
         const bool is_over = of.segment->finalized >= of.ranks && of.done == of.launched;
         return is_over ? ncclSuccess : ncclInProgress;
     }
+    if (comm.split) return poll_split(comm);
     if (comm.deferred.empty()) return ncclSuccess;
     return comm.delay-- > 0 ? ncclInProgress : launch_deferred(comm);
 }
 
 ncclResult_t take(Communicator& comm, std::vector<Call> calls) {
     if (comm.error != ncclSuccess) return comm.error;
-    if (comm.state != Communicator::Ready || !comm.deferred.empty()) {
+    if (comm.state != Communicator::Ready || !comm.deferred.empty() || comm.split) {
         report("a call on a communicator that is in progress");
     }
     const auto [other, is_first] = issuing().emplace(comm.device, &comm);

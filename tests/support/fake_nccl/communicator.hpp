@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -29,6 +30,14 @@ struct Shared {
     uint64_t pieces = 0;                         // of all collectives so far
 };
 
+// A split that this rank has begun.
+struct Split {
+    int color = 0, key = 0;
+    bool blocks = true;
+    bool has_said = false;
+    ncclComm_t* made = nullptr;
+};
+
 struct Communicator {
     std::string name;
     std::shared_ptr<Shared> shared;
@@ -38,6 +47,8 @@ struct Communicator {
     int delay = 0;               // polls until what is under way is done
     std::vector<Call> deferred;  // in progress: not launched yet
     std::map<int, Factor> ops;
+    std::optional<Split> split;
+    uint64_t splits = 0;         // so far
     std::atomic<int> inside{0};  // threads in a call
     ncclResult_t error = ncclSuccess;
 };
@@ -46,6 +57,8 @@ std::mutex& mutex();
 [[noreturn]] void report(const std::string& what);
 // Polls until something ends; 0 if TUTTI_FAKE_NCCL_DELAYS is 0.
 int draw_delay();
+// Joins the communicator of that name; null if the system refuses.
+Communicator* join(const std::string& name, int rank, int ranks, int device, bool blocks);
 // A step of what is under way; the result of ncclCommGetAsyncError.
 ncclResult_t poll(Communicator& comm);
 // Of one group and one communicator.

@@ -41,8 +41,15 @@ struct Pipe {
     alignas(64) char data[pipe_bytes];
 };
 
+// A rank's part in the splits of a communicator, one after the other.
+struct Part {
+    std::atomic<uint64_t> said, heard;  // splits: its own part, and the others'
+    int color, key;                     // of the last
+};
+
 struct Segment {
     std::atomic<int> attached, finalized;
+    Part parts[most_ranks];
     std::atomic<int> pid[most_ranks];
     std::atomic<int> device[most_ranks];
     Lane lanes[most_ranks];
