@@ -14,7 +14,7 @@ class Pieces {
 public:
     using Piece = std::span<Byte>;
 
-    Pieces() = default;
+    Pieces() {}  // not = default: calls are made often, and all of it would be cleared twice
     Pieces(Piece only) : few_{only}, count_(1) {}
 
     void reserve(size_t count) {

@@ -27,6 +27,7 @@ bool is_nothing(const FlatCall& call) {
 
 MemoryUse memory_of(const FlatCall& call) {
     MemoryUse use;
+    if (use.is_off()) return use;
     const auto add = [&use](const FlatCall& one) {
         for (const ConstBytes input : one.inputs) use.add(input.data());
         for (const Bytes output : one.outputs) use.add(output.data());

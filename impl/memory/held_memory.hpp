@@ -52,6 +52,8 @@ public:
     void add(const void* place) {
         if (!is_off_ && place != nullptr) look_up(place);
     }
+    // The program has none.
+    [[nodiscard]] bool is_off() const { return is_off_; }
     [[nodiscard]] bool empty() const { return !pieces_.front() && more_.empty(); }
 
 private:
