@@ -68,7 +68,7 @@ static void sum_up(tutti_group* group, int32_t wanted) {
     cuda_free(memory);
 }
 
-/* Without a call there is no communicator; without a bound device the new group has its own. */
+/* Without a call there is no communicator; one that is not bound may be elsewhere later. */
 static void a_group_that_cannot_split_opens(const char* backend) {
     tutti_group* const unused = open_group(backend, 1);
     tutti_group* const unbound = open_group(backend, 0);
