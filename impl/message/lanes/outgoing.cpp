@@ -16,7 +16,7 @@ Outgoing::Outgoing(const std::shared_ptr<Lanes>& lanes, Sending& message, uint64
                              sizeof announcement_.header + eager});
     if (eager == data.size()) return;
     body_.emplace(*this, lanes, Slot::payload(sequence), data);
-    head_->announce_another();
+    head_->precede_another();
     left_ = 2;
 }
 
@@ -40,17 +40,14 @@ void Outgoing::time_out(const Status& status) noexcept {
     if (!is_posted_) return settle(2, status);
     const bool head_stopped = head_->stop();
     const bool body_stopped = body_ && body_->stop();
-    if (body_ ? body_stopped : head_stopped) {
-        settle(2, status);
-    } else if (head_stopped) {
-        settle(1, {});
-    }
+    const int stopped = (head_stopped ? 1 : 0) + (body_stopped ? 1 : 0);
+    const bool has_data = body_ ? body_stopped : head_stopped;
+    if (stopped > 0) settle(stopped, has_data ? status : Status());
 }
 
 void Outgoing::end_part(const Part& part, const Transfer& transfer) noexcept {
     const bool has_data = &part == (body_ ? &*body_ : &*head_);
-    if (transfer.returned && has_data) return settle(2, late_);
-    settle(1, transfer.status);
+    settle(1, transfer.returned && has_data ? late_ : transfer.status);
 }
 
 void Outgoing::settle(int parts, const Status& status) noexcept {
