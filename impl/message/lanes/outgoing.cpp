@@ -40,9 +40,11 @@ void Outgoing::time_out(const Status& status) noexcept {
     if (!is_posted_) return settle(2, status);
     const bool head_stopped = head_->stop();
     const bool body_stopped = body_ && body_->stop();
-    const int stopped = (head_stopped ? 1 : 0) + (body_stopped ? 1 : 0);
-    const bool has_data = body_ ? body_stopped : head_stopped;
-    if (stopped > 0) settle(stopped, has_data ? status : Status());
+    if (body_ ? body_stopped : head_stopped) {
+        settle(2, status);
+    } else if (head_stopped) {
+        settle(1, {});
+    }
 }
 
 void Outgoing::end_part(const Part& part, const Transfer& transfer) noexcept {
