@@ -16,7 +16,7 @@ Outgoing::Outgoing(const std::shared_ptr<Lanes>& lanes, Sending& message, uint64
                              sizeof announcement_.header + eager});
     if (eager == data.size()) return;
     body_.emplace(*this, lanes, Slot::payload(sequence), data);
-    head_->announce_another();
+    head_->precede_another();
     left_ = 2;
 }
 
@@ -49,8 +49,7 @@ void Outgoing::time_out(const Status& status) noexcept {
 
 void Outgoing::end_part(const Part& part, const Transfer& transfer) noexcept {
     const bool has_data = &part == (body_ ? &*body_ : &*head_);
-    if (transfer.returned && has_data) return settle(2, late_);
-    settle(1, transfer.status);
+    settle(1, transfer.returned && has_data ? late_ : transfer.status);
 }
 
 void Outgoing::settle(int parts, const Status& status) noexcept {

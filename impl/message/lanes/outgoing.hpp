@@ -29,7 +29,7 @@ private:
     public:
         Part(Outgoing& whole, std::shared_ptr<Lanes> lanes, Slot slot, ConstBytes data)
             : Posted(std::move(lanes)), whole_(whole), slot_(slot), data_(data) {}
-        using Posted::announce_another;
+        using Posted::precede_another;
 
     private:
         void post_to(Channel& channel, Transfer& transfer) override {

@@ -54,8 +54,7 @@ protected:
     virtual std::shared_ptr<Posted> keep() = 0;
 
     [[nodiscard]] const Transfer& transfer() const { return transfer_; }
-    // The transfer posted next tells whether the message is received.
-    void announce_another() { transfer_.is_followed = transfer_.may_end_early = true; }
+    void precede_another() { transfer_.is_followed = true; }
     [[nodiscard]] Lanes& lanes() const { return *lanes_; }
 
 private:

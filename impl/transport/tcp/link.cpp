@@ -76,7 +76,10 @@ void Link::send(Request& request) {
     head.slot = request.slot.value();
     head.length = request.bytes;
     head.group = request.mailbox.group();
-    const bool is_offer = request.bytes > eager_bytes || charge_of(request.bytes) > window_;
+    // Offers and Messages in one slot would overtake each other: for point-to-point messages, whose
+    // order counts, all are offers.
+    const bool is_offer = !request.slot.is_collective() || request.bytes > eager_bytes ||
+                          charge_of(request.bytes) > window_;
     head.kind = is_offer ? Kind::Offer : Kind::Message;
     if (is_offer || !request.transfer.may_end_early) head.id = next_id();
     if (!is_offer) window_ -= charge_of(request.bytes);

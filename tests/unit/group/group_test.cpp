@@ -191,7 +191,9 @@ void a_call_that_times_out_says_which_and_the_others_hear_who_gave_up(void**) {
     assert_int_equal(mine.code, TUTTI_ERR_TIMEOUT);
     assert_true(mine.rank == 1 || mine.rank == -1);  // not every backend knows for whom it waits
     assert_true(contains(mine.message, "barrier #1 on group \"team\" (rank 0 of 2): timed out"));
-    const Status theirs = status_of([&] { groups[1]->run(Barrier{}, 0); });
+    Status theirs = status_of([&] { groups[1]->run(Barrier{}, 0); });
+    // A rank that finds what the other had sent before may return; its next call fails.
+    if (theirs.ok()) theirs = status_of([&] { groups[1]->run(Barrier{}, 0); });
     assert_int_equal(theirs.code, TUTTI_ERR_ABORTED);
     assert_true(contains(theirs.message, "rank 0 gave up: barrier #1"));
     const Status again = status_of([&] { groups[0]->run(Barrier{}, 0); });
