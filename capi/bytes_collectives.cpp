@@ -31,7 +31,7 @@ void gather(const capi::GroupPin& pin, ByteStrings call, std::span<const std::by
     const auto ranks = static_cast<size_t>(pin->size());
     const bool receives = call.root < 0 || call.root == pin->rank();
     call.inputs = {data};
-    call.most_bytes = capi::read_most(max_bytes);
+    call.max_bytes = capi::read_most(max_bytes);
     capi::need_places(out_bytes, out_count, ranks, "out_bytes", "out_count", receives,
                       work != nullptr);
     issue(pin, std::move(call), options, work, {out_bytes, receives ? ranks : 0});
@@ -55,7 +55,7 @@ tutti_status tutti_broadcast_bytes(tutti_group* group, const void* data, size_t 
             capi::refuse("data must be NULL and size 0 on rank ", pin->rank(),
                          ", which is not group_src");
         }
-        call.most_bytes = capi::read_most(max_bytes);
+        call.max_bytes = capi::read_most(max_bytes);
         capi::need_places(out_bytes, 1, 1, "out_bytes", nullptr, !gives, work != nullptr);
         issue(pin, std::move(call), options, work, {out_bytes, gives ? 0U : 1U});
     });
@@ -102,7 +102,7 @@ tutti_status tutti_scatter_bytes(tutti_group* group, const void* const* data, co
                     capi::read_memory(data[i], sizes[i], capi::indexed("data", i)));
             }
         }
-        call.most_bytes = capi::read_most(max_bytes);
+        call.max_bytes = capi::read_most(max_bytes);
         capi::need_places(out_bytes, 1, 1, "out_bytes", nullptr, true, work != nullptr);
         issue(pin, std::move(call), options, work, {out_bytes, 1});
     });

@@ -97,7 +97,7 @@ tutti_status tutti_all_reduce_addends(tutti_group* group, const tutti_buffer* in
                                       tutti_work** work, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::CallTarget target(group);
-        constexpr size_t most = tutti::AllReduceAddends::most_inputs;
+        constexpr size_t most = tutti::AllReduceAddends::max_inputs;
         const size_t count = capi::read_count(input_count, "input_count");
         if (count > most) capi::refuse("input_count is ", count, ", above ", most);
         const Views addends = capi::read_buffers(inputs, count, "inputs");

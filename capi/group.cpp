@@ -140,8 +140,8 @@ tutti::Device read_bound(const tutti::Group& parent, const tutti_new_group_optio
 // Whether only members call, also where the options are refused for something else.
 bool is_local(const tutti_new_group_options* options) {
     if (options == nullptr) return false;
-    const bool has_flag = options->struct_size >= capi::shortest_options &&
-                          options->struct_size <= capi::longest_options;
+    const bool has_flag =
+        options->struct_size >= capi::min_options && options->struct_size <= capi::max_options;
     return has_flag && options->use_local_synchronization != 0;
 }
 

@@ -23,8 +23,8 @@ MeshPin find_mesh(tutti_mesh* mesh) noexcept {
 }
 
 void check_ndim(int32_t ndim) {
-    if (ndim < 1 || static_cast<size_t>(ndim) > tutti::most_dims) {
-        capi::refuse("ndim is ", ndim, "; it must be from 1 to ", tutti::most_dims);
+    if (ndim < 1 || static_cast<size_t>(ndim) > tutti::max_dims) {
+        capi::refuse("ndim is ", ndim, "; it must be from 1 to ", tutti::max_dims);
     }
 }
 

@@ -91,7 +91,7 @@ void gather(const capi::GroupPin& pin, ByteStrings call, tutti_object* object,
     // The root of a gather sends nothing.
     const bool same_host = call.root < 0 ? pin->same_host() : pin->same_host(call.root);
     give(call, {call.root == pin->rank() ? std::string() : pack_one(value, settings, same_host)});
-    call.most_bytes = tutti::longest_list(1, settings);
+    call.max_bytes = tutti::max_list(1, settings);
     capi::issue_byte_strings<tutti_object>(
         *pin, call, options, work, {out_objects, receives ? ranks : 0},
         open_each(reading_of(pin, call, settings), pin->rank(), value));
@@ -121,7 +121,7 @@ tutti_status tutti_broadcast_object_list(tutti_group* group, tutti_object* const
         }
         capi::need_places(out_objects, count, number, "out_objects", nullptr, !gives,
                           work != nullptr);
-        call.most_bytes = tutti::longest_list(number, settings);
+        call.max_bytes = tutti::max_list(number, settings);
         capi::issue_byte_strings<tutti_object>(
             *pin, call, options, work, {out_objects, gives ? 0 : number},
             open_root(reading_of(pin, call, settings), number, group_src));
@@ -176,7 +176,7 @@ tutti_status tutti_scatter_object_list(tutti_group* group, tutti_object* const* 
             open = open_root(reading_of(pin, call, settings), 1, group_src);
         }
         capi::need_places(out_object, 1, 1, "out_object", nullptr, true, work != nullptr);
-        call.most_bytes = tutti::longest_list(1, settings);
+        call.max_bytes = tutti::max_list(1, settings);
         capi::issue_byte_strings<tutti_object>(*pin, call, options, work, {out_object, 1},
                                                std::move(open));
     });

@@ -77,7 +77,7 @@ tutti_status tutti_recv_object_list(tutti_group* group, int32_t group_src, int32
         capi::need_places(out_objects, count, number, "out_objects", nullptr, true,
                           work != nullptr);
         Receive call{{}, group_src, tag, Content::Objects};
-        call.most_bytes = tutti::longest_list(number, settings);
+        call.max_bytes = tutti::max_list(number, settings);
         capi::Reading reading{tutti::cat(call_name(call), " on ", pin->label()), settings};
         receive<tutti_object>(
             pin, std::move(call), options, out_group_src, work, {out_objects, number},
@@ -105,7 +105,7 @@ tutti_status tutti_recv_bytes(tutti_group* group, int32_t group_src, int32_t tag
         const capi::GroupPin pin = capi::need_group(group);
         capi::need_places(out_bytes, 1, 1, "out_bytes", nullptr, true, work != nullptr);
         Receive call{{}, group_src, tag, Content::ByteString};
-        call.most_bytes = capi::read_most(max_bytes);
+        call.max_bytes = capi::read_most(max_bytes);
         receive<tutti_bytes>(pin, std::move(call), options, out_group_src, work, {out_bytes, 1},
                              [](Incoming& incoming) {
                                  std::vector<capi::Places<tutti_bytes>::Value> values;

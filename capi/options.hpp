@@ -14,8 +14,8 @@ namespace tutti::capi {
 
 // No options struct was ever shorter, or will be longer: any other size is a mistake, and memory of
 // that size need not be there.
-constexpr uint32_t shortest_options = 8;
-constexpr uint32_t longest_options = 256;
+constexpr uint32_t min_options = 8;
+constexpr uint32_t max_options = 256;
 
 inline void check_timeout(int64_t timeout_ms, const char* argument) {
     if (timeout_ms < -1) {
@@ -30,7 +30,7 @@ Options read_options(const Options* given) {
     if (given == nullptr) return options;
     uint32_t size = 0;
     std::memcpy(&size, given, sizeof size);
-    if (size < shortest_options || size > longest_options) {
+    if (size < min_options || size > max_options) {
         refuse("options.struct_size is ", size,
                "; initialise the options with their INIT macro or "
                "function");
@@ -55,10 +55,10 @@ Options read_options(const Options* given) {
 // a struct_size that read_options() refuses.
 template <typename Options>
 void write_default_options(Options* options, size_t size) noexcept {
-    static_assert(sizeof(Options) <= longest_options / 2, "leaves no room for newer callers");
+    static_assert(sizeof(Options) <= max_options / 2, "leaves no room for newer callers");
     uint32_t struct_size = 0;
     if (options == nullptr || size < sizeof struct_size) return;
-    if (size >= shortest_options && size <= longest_options) {
+    if (size >= min_options && size <= max_options) {
         struct_size = static_cast<uint32_t>(size);
         std::memset(static_cast<void*>(options), 0, size);
     }

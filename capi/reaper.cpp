@@ -20,7 +20,7 @@ namespace tutti::capi {
 namespace {
 
 constexpr int64_t drain_timeout_ms = 1000;
-constexpr size_t most_helpers = 63;  // they wait for peers, and hardly compute
+constexpr size_t max_helpers = 63;  // they wait for peers, and hardly compute
 
 // Whether this thread is one of the reaper's: what it ends may call the program.
 thread_local bool reaping = false;
@@ -90,7 +90,7 @@ private:
     // A helper, if something waits and all threads are held up. If the system has no thread to
     // give, those that there are come to it in time.
     void get_help() noexcept TUTTI_REQUIRES(mutex_) {
-        if (!running_ || first_ == nullptr || idle_ > 0 || helpers_ == most_helpers) return;
+        if (!running_ || first_ == nullptr || idle_ > 0 || helpers_ == max_helpers) return;
         const SignalsBlocked blocked;
         const auto body = [](void* reaper) -> void* {
             static_cast<Reaper*>(reaper)->run(false);

@@ -15,12 +15,12 @@ namespace capi = tutti::capi;
 
 namespace {
 
-constexpr size_t longest_name = 64;
+constexpr size_t max_name = 64;
 
 std::string read_name(const char* name) {
     std::string read = capi::read_text(name, "name");
-    if (read.empty() || read.size() > longest_name) {
-        capi::refuse("name has ", read.size(), " bytes; it must have 1 to ", longest_name);
+    if (read.empty() || read.size() > max_name) {
+        capi::refuse("name has ", read.size(), " bytes; it must have 1 to ", max_name);
     }
     return read;
 }

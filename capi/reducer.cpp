@@ -151,8 +151,7 @@ void write_bucket(const std::optional<tutti::GradientBucket>& from, tutti_bucket
 
 void need_bucket(const tutti_bucket* out) {
     capi::need_output(out, "out_bucket");
-    if (out->struct_size >= capi::shortest_options && out->struct_size <= capi::longest_options)
-        return;
+    if (out->struct_size >= capi::min_options && out->struct_size <= capi::max_options) return;
     capi::refuse("out_bucket.struct_size is ", out->struct_size,
                  "; initialise the bucket with TUTTI_BUCKET_INIT or tutti_bucket_init");
 }
@@ -200,7 +199,7 @@ void tutti_reducer_options_init(tutti_reducer_options* options, size_t size) {
 
 void tutti_bucket_init(tutti_bucket* bucket, size_t size) {
     capi::write_default_options(bucket, size);
-    if (bucket != nullptr && size >= capi::shortest_options && size <= capi::longest_options)
+    if (bucket != nullptr && size >= capi::min_options && size <= capi::max_options)
         bucket->index = -1;
 }
 

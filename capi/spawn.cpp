@@ -96,8 +96,8 @@ tutti::Status call(tutti_spawn_function function, void* user, int rank) {
 tutti::spawn::Plan read_plan(tutti_spawn_function function, void* user, int32_t nprocs,
                              const tutti_spawn_options& options) {
     if (function == nullptr) capi::refuse("function is NULL");
-    if (nprocs < 1 || nprocs > tutti::spawn::most_processes) {
-        capi::refuse("nprocs is ", nprocs, "; it must be from 1 to ", tutti::spawn::most_processes);
+    if (nprocs < 1 || nprocs > tutti::spawn::max_processes) {
+        capi::refuse("nprocs is ", nprocs, "; it must be from 1 to ", tutti::spawn::max_processes);
     }
     capi::check_flag(options.keep_environment, "options.keep_environment");
     if (options.grace_period_ms < 0) {

@@ -16,7 +16,7 @@ namespace {
 // A value that is longer than any store takes is refused before it is copied.
 std::string read_value(const void* value, size_t size, const std::string& argument) {
     const auto memory = capi::read_memory(value, size, argument);
-    constexpr size_t most = tutti::store_limits::most_value_bytes;
+    constexpr size_t most = tutti::store_limits::max_value_bytes;
     if (size > most)
         capi::refuse(argument, " has ", size, " bytes; no store takes more than ", most);
     return {reinterpret_cast<const char*>(memory.data()), memory.size()};

@@ -13,15 +13,15 @@ namespace tutti::algorithm {
 
 namespace {
 
-constexpr size_t banks = 2;                     // of room: one is combined, one is filled
-constexpr size_t most_room = 16 * 1024 * 1024;  // bytes, of both, unless pieces were too short
-constexpr size_t shortest_piece = 4 * 1024;
+constexpr size_t banks = 2;                    // of room: one is combined, one is filled
+constexpr size_t max_room = 16 * 1024 * 1024;  // bytes, of both, unless pieces were too short
+constexpr size_t min_piece = 4 * 1024;
 constexpr size_t whole_elements = 64;
 
 // The same on all ranks, for they cut their messages by it.
 size_t piece_length(size_t addends) {
-    const size_t length = most_room / banks / addends / whole_elements * whole_elements;
-    return std::clamp(length, shortest_piece, segment_bytes);
+    const size_t length = max_room / banks / addends / whole_elements * whole_elements;
+    return std::clamp(length, min_piece, segment_bytes);
 }
 
 class AtOwner {

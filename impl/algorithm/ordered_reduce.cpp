@@ -28,9 +28,9 @@ void gathered_reduce(Exchange& exchange, ConstBytes input, Bytes output, int roo
 void ordered_reduce(Exchange& exchange, ConstBytes input, Bytes output, int root,
                     const Reduction& reduction) {
     const auto ranks = static_cast<size_t>(exchange.size());
-    const size_t longest_gathered =
+    const size_t max_gathered =
         reduction.accumulates_in_float32() ? short_inputs_of_sums : short_addends;
-    if (input.size() <= longest_gathered / ranks) {
+    if (input.size() <= max_gathered / ranks) {
         return gathered_reduce(exchange, input, output, root, reduction);
     }
     reduce_by_parts(exchange, input, output, root, reduction, ordered_reduce_scatter);

@@ -14,14 +14,14 @@ constexpr size_t any_size = SIZE_MAX;
 template <typename Algorithm>
 struct Rule {
     size_t longest;
-    int fewest_ranks;
+    int min_ranks;
     Algorithm* use;
 };
 
 template <typename Algorithm, size_t rules>
 Algorithm* choose(const Rule<Algorithm> (&table)[rules], size_t bytes, int ranks) {
     for (const auto& rule : table) {
-        if (bytes <= rule.longest && ranks >= rule.fewest_ranks) return rule.use;
+        if (bytes <= rule.longest && ranks >= rule.min_ranks) return rule.use;
     }
     return table[rules - 1].use;
 }

@@ -20,9 +20,8 @@ public:
     // `timeout_ms` below 0 is never.
     static Deadline after_ms(int64_t timeout_ms) {
         const auto now = Clock::now();
-        constexpr int64_t longest_ms =
-            int64_t{1000} * 3600 * 24 * 365 * 100;  // a century: no overflow
-        if (timeout_ms < 0 || timeout_ms > longest_ms) return never();
+        constexpr int64_t max_ms = int64_t{1000} * 3600 * 24 * 365 * 100;  // a century: no overflow
+        if (timeout_ms < 0 || timeout_ms > max_ms) return never();
         return Deadline(now + std::chrono::milliseconds(timeout_ms), timeout_ms);
     }
 

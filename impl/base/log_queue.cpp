@@ -10,7 +10,7 @@ namespace tutti {
 bool LogQueue::add(LogLevel level, const std::string& text) {
     const Lock lock(mutex_);
     if (!listener_) return false;
-    if (lines_.size() >= most_waiting) {
+    if (lines_.size() >= max_waiting) {
         ++dropped_;
         return true;
     }

@@ -21,7 +21,7 @@ public:
     [[nodiscard]] bool is_listened_to();
 
 private:
-    static constexpr size_t most_waiting = 10'000;  // what comes beyond is counted and dropped
+    static constexpr size_t max_waiting = 10'000;  // what comes beyond is counted and dropped
     static constexpr uint64_t no_end = UINT64_MAX;
 
     void start() TUTTI_REQUIRES(mutex_);

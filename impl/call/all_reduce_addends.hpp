@@ -9,8 +9,8 @@
 namespace tutti {
 
 struct AllReduceAddends {
-    static constexpr size_t most_inputs = 2048;  // of a rank
-    ConstViews inputs;                           // each like output, and one may be output itself
+    static constexpr size_t max_inputs = 2048;  // of a rank
+    ConstViews inputs;                          // each like output, and one may be output itself
     View output;
     ReduceOp op = TUTTI_SUM;
 };

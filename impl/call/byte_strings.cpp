@@ -48,10 +48,10 @@ Fingerprint fingerprint(const ByteStrings& call) {
 }
 
 void check_size(const ByteStrings& call, uint64_t size, int origin, int rank) {
-    if (size <= call.most_bytes) return;
+    if (size <= call.max_bytes) return;
     throw Error(TUTTI_ERR_MISMATCH,
                 cat("rank ", origin, " sends ", size, " bytes, and the limit of rank ", rank,
-                    " is ", call.most_bytes),
+                    " is ", call.max_bytes),
                 origin);
 }
 

@@ -27,7 +27,7 @@ struct ByteStrings {
     // elsewhere.
     std::vector<std::span<const std::byte>> inputs{};
     std::shared_ptr<const void> inputs_memory{};  // if it is not the caller's
-    size_t most_bytes = 0;                        // of one that is received
+    size_t max_bytes = 0;                         // of one that is received
     std::shared_ptr<Received> received{};
 };
 

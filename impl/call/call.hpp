@@ -12,7 +12,7 @@
 #include "barrier.hpp"
 #include "broadcast.hpp"
 #include "byte_strings.hpp"
-#include "coalesced.hpp"
+#include "coalescing.hpp"
 #include "gather.hpp"
 #include "message.hpp"
 #include "monitored_barrier.hpp"

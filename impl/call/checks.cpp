@@ -6,7 +6,7 @@
 #include "base/device.hpp"
 #include "base/error.hpp"
 #include "call.hpp"
-#include "claims.hpp"
+#include "overlap_check.hpp"
 #include "reduce/reduce.hpp"
 
 namespace tutti {
@@ -109,8 +109,8 @@ void check_all_alike(const SomeViews& views, const char* list, const ConstView& 
     for (const auto& view : views) check_alike(view, {list, index++}, other, other_name);
 }
 
-Claims claim_outputs(const Views& outputs) {
-    Claims claims;
+OverlapCheck claim_outputs(const Views& outputs) {
+    OverlapCheck claims;
     int index = 0;
     for (const View& output : outputs) {
         const Name name{"outputs", index++};
@@ -123,7 +123,7 @@ Claims claim_outputs(const Views& outputs) {
 // Outputs that have nothing in common with each other, nor with the input, which may be one of them
 // as it is.
 void check_gathered(const Views& outputs, const ConstView& input, int own) {
-    const Claims claims = claim_outputs(outputs);
+    const OverlapCheck claims = claim_outputs(outputs);
     if (is_same(input, outputs[static_cast<size_t>(own)]) || claims.may_read(input.bytes())) return;
     refuse("input overlaps an output; it must be outputs[", own,
            "] itself or have no memory in common with any");
@@ -131,7 +131,7 @@ void check_gathered(const Views& outputs, const ConstView& input, int own) {
 
 // The other way round: inputs may share memory among themselves.
 void check_scattered(const ConstViews& inputs, const View& output, int own) {
-    Claims claims;
+    OverlapCheck claims;
     const auto mine = static_cast<size_t>(own);
     for (size_t index = 0; index < inputs.size(); ++index) {
         if (index != mine || !is_same(inputs[mine], output)) claims.read(inputs[index].bytes());
@@ -195,7 +195,7 @@ void check(const AllReduce& call, int /*rank*/, int /*size*/) {
 }
 
 size_t checked_input_count(uint64_t count, int rank) {
-    if (count > AllReduceAddends::most_inputs) {
+    if (count > AllReduceAddends::max_inputs) {
         throw Error(TUTTI_ERR_BACKEND, cat("rank ", rank, " shows ", count, " addends"), rank);
     }
     return static_cast<size_t>(count);
@@ -203,7 +203,7 @@ size_t checked_input_count(uint64_t count, int rank) {
 
 void check(const AllReduceAddends& call, int /*rank*/, int /*size*/) {
     // Counted before they were read.
-    TUTTI_ASSERT(call.inputs.size() <= AllReduceAddends::most_inputs);
+    TUTTI_ASSERT(call.inputs.size() <= AllReduceAddends::max_inputs);
     check_device(call.output, {"output"});
     check_all_alike(call.inputs, "inputs", call.output, {"output"});
     if (!(call.op == TUTTI_SUM || call.op == TUTTI_AVG)) {
@@ -286,7 +286,7 @@ void check(const AllToAll& call, int rank, int size) {
     check_alike(call.inputs[own], {"inputs", rank}, call.outputs[own], {"outputs", rank});
     check_same_dtypes(call.inputs, "inputs", call.outputs[own], {"outputs", rank});
     check_same_dtypes(call.outputs, "outputs", call.inputs[own], {"inputs", rank});
-    const Claims claims = claim_outputs(call.outputs);
+    const OverlapCheck claims = claim_outputs(call.outputs);
     if (call.is_in_place()) return;
     for (int index = 0; index < size; ++index) {
         if (claims.may_read(call.inputs[static_cast<size_t>(index)].bytes())) continue;

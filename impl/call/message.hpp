@@ -46,7 +46,7 @@ struct Receive {
     int source = any_source;
     int tag = 0;
     Content content = Content::Elements;
-    size_t most_bytes = 0;                 // of all else
+    size_t max_bytes = 0;                  // of all else
     std::shared_ptr<Incoming> incoming{};  // likewise
     // As in FlatCall.
     void* stream = nullptr;

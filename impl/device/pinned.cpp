@@ -79,7 +79,7 @@ size_t PinnedPool::unused_bytes() const {
 
 void PinnedPool::keep_or_free(const Block& block) {
     const int index = size_index(block.size);
-    if (index >= 0 && unused_bytes_ + block.size <= most_unused) {
+    if (index >= 0 && unused_bytes_ + block.size <= max_unused) {
         try {
             unused_[static_cast<size_t>(index)].push_back(
                 {block.device, block.data, block.size, nullptr});

@@ -51,7 +51,7 @@ public:
     // The bytes that are kept for later use.
     [[nodiscard]] size_t unused_bytes() const;
 
-    static constexpr size_t most_unused = size_t{128} << 20;
+    static constexpr size_t max_unused = size_t{128} << 20;
 
 private:
     friend class Pinned;

@@ -15,7 +15,7 @@ constexpr size_t least_store = offsetof(tutti_store_table, list_keys) + sizeof(v
 constexpr size_t least_rendezvous = offsetof(tutti_rendezvous_table, meet) + sizeof(void*);
 constexpr size_t least_module = offsetof(tutti_module, store) + sizeof(void*);
 constexpr size_t most = 4096;
-constexpr size_t longest_name = 32;
+constexpr size_t max_name = 32;
 
 // Size and version stand first in every struct of every version.
 template <typename Table>
@@ -48,7 +48,7 @@ void need(Entry entry, const char* name, const std::string& owner) {
 void need_name(const char* name, const std::string& owner) {
     need(name, "name", owner);
     if (!is_name(name)) {
-        refuse(owner, "name is \"", cut(name, 2 * longest_name), "\", not 1 to ", longest_name,
+        refuse(owner, "name is \"", cut(name, 2 * max_name), "\", not 1 to ", max_name,
                " of a-z, 0-9, - and _");
     }
 }
@@ -65,7 +65,7 @@ void need_same_name(const Table* table, const std::string& name, const std::stri
 }  // namespace
 
 bool is_name(const std::string& name) {
-    return !name.empty() && name.size() <= longest_name &&
+    return !name.empty() && name.size() <= max_name &&
            name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") == name.npos;
 }
 

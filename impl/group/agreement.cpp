@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t shown = 120;                 // bytes of an argument in a message
 constexpr size_t short_text = 512;            // sent as it is
-constexpr size_t most_text = 64 * 1024;       // sent to find a difference
+constexpr size_t max_text = 64 * 1024;        // sent to find a difference
 constexpr const char* digest_mark = "\x01 ";  // no function has this name
 
 using Lines = std::vector<std::string>;
@@ -99,11 +99,11 @@ uint32_t agree(Membership& group, const Agreement& step, const Deadline& deadlin
         Membership::Step texts = step_of(step);
         texts.key += "/text";
         texts.new_groups = 0;
-        mine.resize(std::min(mine.size(), most_text));
+        mine.resize(std::min(mine.size(), max_text));
         compare(step, group.take_step(texts, mine, deadline).payloads);
         throw Error(TUTTI_ERR_MISMATCH,
                     cat("ranks called ", step.function, " with arguments that differ beyond their ",
-                        "first ", most_text, " bytes"));
+                        "first ", max_text, " bytes"));
     } catch (const StepTimedOut& absence) {
         const bool several = absence.missing.size() > 1;
         throw Error(

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "entry.hpp"
+#include "in_flight.hpp"
 #include "transport/channel.hpp"
 
 namespace tutti {
@@ -12,7 +12,7 @@ namespace tutti {
 namespace {
 
 // No other call writes the inputs, or touches the outputs, at the same time.
-bool is_free(const Claims& claims, const FlatCall& call) {
+bool is_free(const OverlapCheck& claims, const FlatCall& call) {
     return std::ranges::all_of(call.outputs, [&](Bytes one) { return claims.may_write(one); }) &&
            std::ranges::all_of(call.inputs, [&](ConstBytes one) { return claims.may_read(one); });
 }
@@ -45,7 +45,7 @@ void Coalescing::take(FlatCall call) {
     }
     const Lock lock(mutex_);
     check_not_ended();
-    if (calls_.calls.size() == Slot::most_steps) {
+    if (calls_.calls.size() == Slot::max_steps) {
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,
                     cat(calls_.calls.size(), " calls are in this coalescing, as many as can be"));
     }
@@ -82,7 +82,7 @@ Coalesced Coalescing::end() {
 
 void Group::check_coalescing() {
     backends_.check(lower(Coalesced{}, rank_, size_));
-    const Entry entry(*this, "coalescing_begin");
+    const InFlight entry(*this, "coalescing_begin");
 }
 
 }  // namespace tutti

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/mutex.hpp"
-#include "call/claims.hpp"
-#include "call/coalesced.hpp"
+#include "call/coalescing.hpp"
+#include "call/overlap_check.hpp"
 #include "group.hpp"
 #include "memory/held_memory.hpp"
 
@@ -37,7 +37,7 @@ private:
     mutable Mutex mutex_;
     bool has_ended_ TUTTI_GUARDED_BY(mutex_) = false;
     Coalesced calls_ TUTTI_GUARDED_BY(mutex_);
-    Claims claims_ TUTTI_GUARDED_BY(mutex_);
+    OverlapCheck claims_ TUTTI_GUARDED_BY(mutex_);
     std::vector<MemoryUse> uses_ TUTTI_GUARDED_BY(mutex_);  // until the calls have been issued
 };
 

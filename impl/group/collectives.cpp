@@ -4,8 +4,8 @@
 
 #include "base/error.hpp"
 #include "base/resource_limits.hpp"
-#include "entry.hpp"
 #include "group.hpp"
+#include "in_flight.hpp"
 #include "posted.hpp"
 
 namespace tutti {
@@ -52,7 +52,7 @@ Status Group::fail(Status status, const Fingerprint& call, uint64_t sequence,
             return status;
         }
         failure_ = status;
-        inside_.fetch_or(harmed);
+        inside_.fetch_or(failed_bit);
     }
     Status cause = status;
     if (cause.code == TUTTI_ERR_TIMEOUT) cause.code = TUTTI_ERR_ABORTED;  // it is not theirs
@@ -74,7 +74,7 @@ void Group::abandon(const Status& cause) noexcept {
         const Lock lock(mutex_);
         if (destroyed_ || !failure_.ok()) return;
         failure_ = cause;
-        inside_.fetch_or(harmed);
+        inside_.fetch_or(failed_bit);
     }
     membership_->report(cause);
     backends_.abort(cause);
@@ -106,7 +106,7 @@ void Group::take_turn(const FlatCall& call, const Deadline& until, Job&& job) {
 // The call was issued on a sound group; one in front of it may have failed since. Ranks have then
 // left that one at different places, so what this one sent would be taken for a part of it.
 void Group::check_turn() const {
-    if ((inside_.load(std::memory_order_relaxed) & harmed) == 0) return;
+    if ((inside_.load(std::memory_order_relaxed) & failed_bit) == 0) return;
     const Lock lock(mutex_);
     if (failure_.ok()) return;
     Status status = failure_;
@@ -115,7 +115,7 @@ void Group::check_turn() const {
 }
 
 void Group::run_flat(FlatCall call, const Terms& terms) {
-    const Entry entry(*this, call_name(call));
+    const InFlight entry(*this, call_name(call));
     if (is_nothing(call)) return;
     MemoryUse use = memory_of(call);
     const Route& route = backends_.of(call);
@@ -183,7 +183,7 @@ void Group::post(const Route& route, Request request,
 
 std::shared_ptr<Work> Group::start_flat(FlatCall call, const Terms& terms,
                                         std::function<void()> deliver) {
-    const Entry entry(*this, call_name(call));
+    const InFlight entry(*this, call_name(call));
     if (is_nothing(call)) {
         const auto work = std::make_shared<Work>(nullptr, call_name(call));
         work->enqueued(std::make_shared<const NoStreamEvent>());

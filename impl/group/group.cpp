@@ -7,7 +7,7 @@
 #include "base/debug_level.hpp"
 #include "base/error.hpp"
 #include "base/resource_limits.hpp"
-#include "entry.hpp"
+#include "in_flight.hpp"
 #include "membership/processes.hpp"
 #include "membership/threads.hpp"
 #include "ranks.hpp"
@@ -16,7 +16,7 @@ namespace tutti {
 
 namespace {
 
-constexpr int most_ranks = 1 << 16;
+constexpr int max_ranks = 1 << 16;
 
 // The facts that must be the same on all ranks.
 std::string same_on_all(const GroupOptions& options, const BackendMap& map) {
@@ -37,9 +37,9 @@ std::shared_ptr<World> bootstrap(const GroupOptions& options, const BackendMap& 
 }  // namespace
 
 std::shared_ptr<Group> Group::create(const GroupOptions& options) {
-    if (options.size < 1 || options.size > most_ranks) {
+    if (options.size < 1 || options.size > max_ranks) {
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,
-                    cat("world_size is ", options.size, ", not from 1 to ", most_ranks));
+                    cat("world_size is ", options.size, ", not from 1 to ", max_ranks));
     }
     if (options.rank < 0 || options.rank >= options.size) {
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,
@@ -133,7 +133,7 @@ void Group::check_bound_to_one(const Device& device, const char* what) const {
 }
 
 std::vector<int> Group::failed_ranks() {
-    const Entry entry(*this, "get_failed_ranks", Entry::Of::Any);
+    const InFlight entry(*this, "get_failed_ranks", InFlight::Of::Any);
     std::vector<int> ranks;
     const auto losses = membership_->shared_world()->losses();
     for (int rank = 0; rank < size_; ++rank) {
@@ -189,7 +189,7 @@ void Group::destroy(int64_t leave_ms) {
             throw Error(TUTTI_ERR_INVALID_HANDLE, cat(label(), " was destroyed before"));
         }
         destroyed_ = true;
-        inside_.fetch_or(harmed);
+        inside_.fetch_or(failed_bit);
     }
     if (!backend_) return;  // it was never made
     membership_->shared_world()->set_leave_ms(leave_ms);
@@ -200,7 +200,7 @@ void Group::destroy(int64_t leave_ms) {
     backends_.abort({TUTTI_ERR_ABORTED, rank_, 0, "the group was destroyed"});
     {
         Lock lock(mutex_);
-        while (inside_ >= one_inside) idle_.wait(lock);
+        while (inside_ >= in_flight_increment) idle_.wait(lock);
     }
     ticket_queue_.reset();
     membership_->unsubscribe();

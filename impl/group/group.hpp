@@ -150,7 +150,7 @@ public:
 
 private:
     friend class Coalescing;
-    class Entry;
+    class InFlight;
     class Posted;
     class MessageWork;
     class ReceiveWork;
@@ -288,10 +288,10 @@ private:
     Status failure_ TUTTI_GUARDED_BY(mutex_);
     bool destroyed_ TUTTI_GUARDED_BY(mutex_) = false;
     bool ended_ TUTTI_GUARDED_BY(mutex_) = false;  // destroyed, and all of it is done
-    // Calls that use the backend, each of them `one_inside`, and whether the group is `harmed`:
-    // destroyed, or failed. Of one that is, they leave under the lock.
-    static constexpr uint64_t harmed = 1;
-    static constexpr uint64_t one_inside = 2;
+    // The calls that use the backend, each of them `in_flight_increment`, and `failed_bit` if the
+    // group is destroyed or has failed: then they leave under the lock.
+    static constexpr uint64_t failed_bit = 1;
+    static constexpr uint64_t in_flight_increment = 2;
     std::atomic<uint64_t> inside_{0};
     // Groups made from this one so far, by all ranks and, for each set of callers, by those alone.
     uint64_t steps_ TUTTI_GUARDED_BY(mutex_) = 0;

@@ -12,7 +12,7 @@ namespace tutti {
 
 namespace {
 
-constexpr double longest_timeout_s = 1e9;
+constexpr double max_timeout_s = 1e9;
 
 [[noreturn]] void refuse_url(const InitUrl& url, const std::string& why) {
     throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat("init method \"", url.text, "\": ", why));
@@ -31,7 +31,7 @@ void give_timeout(InitUrl& url, const std::string& value) {
     const char* end = value.data() + value.size();
     const auto [stop, fault] = std::from_chars(value.data(), end, seconds);
     const bool number = fault == std::errc{} && stop == end;
-    if (!number || !(seconds > 0) || seconds > longest_timeout_s) {
+    if (!number || !(seconds > 0) || seconds > max_timeout_s) {
         refuse_url(
             url, cat("the parameter timeout is \"", value, "\", not a number of seconds above 0"));
     }

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "entry.hpp"
 #include "group.hpp"
+#include "in_flight.hpp"
 
 namespace tutti {
 
@@ -64,7 +64,7 @@ MemoryUse memory_of(const Receive& call) {
 class Group::MessageWork : public Work {
 public:
     MessageWork(Describe describe, const char* operation, std::shared_ptr<Poller> poller = nullptr,
-                std::shared_ptr<Entry> entry = nullptr)
+                std::shared_ptr<InFlight> entry = nullptr)
         : Work(std::move(describe), operation),
           poller_(std::move(poller)),
           entry_(std::move(entry)) {}
@@ -91,7 +91,7 @@ private:
     }
 
     const std::shared_ptr<Poller> poller_;  // null: it is not polled
-    std::shared_ptr<Entry> entry_;
+    std::shared_ptr<InFlight> entry_;
     bool is_polled_for_ = false;
 };
 
@@ -124,7 +124,7 @@ private:
 // A group that has failed or ended has no receive that waits.
 bool Group::cancel(const Work& receive) noexcept {
     try {
-        const Entry entry(*this, "cancel");
+        const InFlight entry(*this, "cancel");
         return backends_.cancel(receive);
     } catch (...) {
         return false;
@@ -147,7 +147,7 @@ std::shared_ptr<Group::MessageWork> Group::work_of(const Call& call) {
     };
     const Route& route = backends_.of_message(call);
     const auto entry =
-        ends_later(route) ? std::make_shared<Entry>(*this, call_name(call)) : nullptr;
+        ends_later(route) ? std::make_shared<InFlight>(*this, call_name(call)) : nullptr;
     if constexpr (std::is_same_v<Call, Receive>) {
         return std::make_shared<ReceiveWork>(*this, what, call_name(call), route.poller, entry);
     } else {
@@ -202,7 +202,7 @@ void Group::start_message(const Call& call, const Deadline& until,
 template <typename Call, typename Run>
 void Group::run_message(const Call& call, Run&& run, int64_t timeout_ms) {
     check_message(call);
-    const Entry entry(*this, call_name(call));
+    const InFlight entry(*this, call_name(call));
     MemoryUse use = memory_of(call);
     with_context(call, [&] { run(entered(call), deadline_here(timeout_ms)); });
     if (call.stream == nullptr || use.empty()) return;
@@ -216,7 +216,7 @@ void Group::run_message(const Call& call, Run&& run, int64_t timeout_ms) {
 template <typename Call>
 int Group::await_message(const Call& call, int64_t timeout_ms) {
     check_message(call);
-    const Entry entry(*this, call_name(call));
+    const InFlight entry(*this, call_name(call));
     const Deadline until = deadline(timeout_ms);
     if (call.stream != nullptr) {
         hold(*start_message(call, until), call.stream);
@@ -250,7 +250,7 @@ std::shared_ptr<Work> Group::start_landing(const Receive& call, const Deadline& 
     staged::Staged& staged = *backends_.of_messages(call.buffer.device.type).staged;
     std::optional<staged::Staged::Landing> landing;
     with_context(call, [&] { landing = staged.prepare(entered(call)); });
-    auto entry = std::make_shared<Entry>(*this, call_name(call));
+    auto entry = std::make_shared<InFlight>(*this, call_name(call));
     const auto work = std::make_shared<ReceiveWork>(*this, nullptr, call_name(call));
     keep_until_done(*work, memory_of(call));
     const auto moving = work_of(call);
@@ -273,13 +273,13 @@ std::shared_ptr<Work> Group::start_landing(const Receive& call, const Deadline& 
 
 std::shared_ptr<Work> Group::start(const Send& call, int64_t timeout_ms) {
     check_message(call);
-    const Entry entry(*this, call_name(call));
+    const InFlight entry(*this, call_name(call));
     return start_message(call, deadline(timeout_ms));
 }
 
 std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms) {
     check_message(call);
-    const Entry entry(*this, call_name(call));
+    const InFlight entry(*this, call_name(call));
     return start_message(call, deadline(timeout_ms));
 }
 
@@ -287,7 +287,7 @@ std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms,
                                    std::function<void()> deliver) {
     check_message(call);
     // As long as the delivery may come: destroy() waits for it.
-    auto entry = std::make_shared<Entry>(*this, call_name(call));
+    auto entry = std::make_shared<InFlight>(*this, call_name(call));
     const auto work = std::make_shared<ReceiveWork>(*this, nullptr, call_name(call));
     const auto moving = work_of(call);
     moving->put_in_background();
@@ -312,7 +312,7 @@ std::vector<std::shared_ptr<Work>> Group::start(std::span<const Message> batch,
     for (const Message& message : batch) {
         std::visit([this](const auto& call) { check_message(call); }, message);
     }
-    const Entry entry(*this, "batch_isend_irecv");
+    const InFlight entry(*this, "batch_isend_irecv");
     std::vector<Message> entered_all;
     if (std::ranges::any_of(batch, has_stream)) {  // a fault of one stops all, before any starts
         entered_all.reserve(batch.size());

@@ -18,7 +18,7 @@ Group::Posted::Posted(Group& group, const Route& route, const FlatCall& call,
                       std::function<void()> deliver)
     : Work(nullptr, call_name(call)),
       group_(group),
-      entry_(std::make_shared<Entry>(group, call_name(call))),
+      entry_(std::make_shared<InFlight>(group, call_name(call))),
       fingerprint_(call.fingerprint),
       deliver_(std::move(deliver)),
       poller_(route.poller) {}
@@ -47,7 +47,7 @@ void Group::Posted::leave_background() noexcept {
 }
 
 void Group::Posted::expire(const Deadline& deadline) noexcept {
-    std::shared_ptr<Entry> inside;  // or the group might end meanwhile
+    std::shared_ptr<InFlight> inside;  // or the group might end meanwhile
     {
         const Lock lock(mutex_);
         inside = entry_;

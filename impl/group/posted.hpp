@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "backends.hpp"
-#include "entry.hpp"
 #include "group.hpp"
+#include "in_flight.hpp"
 #include "work/alarm.hpp"
 
 namespace tutti {
@@ -37,7 +37,7 @@ private:
 
     Group& group_;
     Mutex mutex_;
-    std::shared_ptr<Entry> entry_ TUTTI_GUARDED_BY(mutex_);  // null: it has ended
+    std::shared_ptr<InFlight> entry_ TUTTI_GUARDED_BY(mutex_);  // null: it has ended
     const Fingerprint fingerprint_;
     std::function<void()> deliver_;
     const std::shared_ptr<Poller> poller_;

@@ -11,8 +11,8 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/log.hpp"
-#include "entry.hpp"
 #include "group.hpp"
+#include "in_flight.hpp"
 #include "ranks.hpp"
 
 namespace tutti {
@@ -174,7 +174,7 @@ private:
     const bool reproducible_;
     const Device bound_;
     const Deadline deadline_;
-    std::optional<Entry> entry_;
+    std::optional<InFlight> entry_;
     std::string step_;  // "3": which of the parent's
     uint32_t first_group_id_ = 0;
 };

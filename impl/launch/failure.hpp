@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/ending.hpp"
+#include "base/exit_status.hpp"
 
 namespace tutti::launch {
 
@@ -19,7 +19,7 @@ struct Failure {
     int node = 0;
     std::string host;
     pid_t pid = -1;
-    Ending ending;
+    ExitStatus ending;
     int64_t time_us = 0;                  // since 1970, when it was seen
     std::string message;                  // what the program, or tuttirun, says of it; may be empty
     std::vector<std::string> last_lines;  // of standard error

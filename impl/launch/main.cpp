@@ -10,8 +10,8 @@
 #include <span>
 #include <string>
 
-#include "base/ending.hpp"
 #include "base/environment.hpp"
+#include "base/exit_status.hpp"
 #include "guard.hpp"
 #include "interruptible.hpp"
 #include "job.hpp"

@@ -80,8 +80,8 @@ void LineWriter::append(int descriptor, std::string_view text) {
 
 void LineWriter::write_some() {
     // A pipe that is writable takes PIPE_BUF bytes without blocking, and so does a terminal.
-    constexpr int most_writes = 64;  // signals are waiting, too
-    for (int count = 0; count < most_writes && !empty(); ++count) {
+    constexpr int max_writes = 64;  // signals are waiting, too
+    for (int count = 0; count < max_writes && !empty(); ++count) {
         Block& block = blocks_.front();
         if (!writable_now(block.descriptor)) return;
         const size_t left = block.text.size() - block.written;
@@ -133,14 +133,14 @@ void LineReader::drain(LineWriter& writer) {
 void LineReader::take(std::string_view text, LineWriter& writer) {
     while (!text.empty()) {
         const size_t end = text.find('\n');
-        const size_t room = longest_line - line_.size();
+        const size_t room = max_line - line_.size();
         const size_t size = std::min({end, text.size(), room});
         line_.append(text.substr(0, size));
         text.remove_prefix(size);
         if (size == end) {
             text.remove_prefix(1);
             push_line(writer);
-        } else if (line_.size() == longest_line && !text.empty()) {
+        } else if (line_.size() == max_line && !text.empty()) {
             const std::string rest = line_.substr(whole_characters(line_));
             line_.resize(line_.size() - rest.size());
             push_line(writer);

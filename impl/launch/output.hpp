@@ -35,7 +35,7 @@ public:
 
     [[nodiscard]] bool empty() const { return blocks_.empty(); }
     // While it is full, nothing should be read that makes new lines.
-    [[nodiscard]] bool full() const { return bytes_ >= most_bytes; }
+    [[nodiscard]] bool full() const { return bytes_ >= max_bytes; }
     // Where the next bytes go; only if not empty.
     [[nodiscard]] int descriptor() const { return blocks_.front().descriptor; }
     // Writes what goes without blocking; what a reader that is gone should have had is dropped.
@@ -50,7 +50,7 @@ public:
     [[nodiscard]] const std::optional<Fault>& fault() const { return fault_; }
 
 private:
-    static constexpr size_t most_bytes = size_t{1} << 20;
+    static constexpr size_t max_bytes = size_t{1} << 20;
 
     struct Block {
         int descriptor;
@@ -109,7 +109,7 @@ public:
 
 private:
     // A longer line is handed on in pieces of this size, each a line of its own.
-    static constexpr size_t longest_line = size_t{1} << 20;
+    static constexpr size_t max_line = size_t{1} << 20;
     // Programs write a line in pieces as well, and no other should come between them.
     static constexpr int64_t patience_ms = 1000;
 

@@ -268,7 +268,8 @@ bool Supervisor::collect(Worker& worker) {
     worker.leaves = true;
     worker.limit = Deadline::after_ms(options_.shutdown_timeout_ms);
     worker.ended_us = now_us();
-    worker.ending = Ending{info.si_code != CLD_EXITED, info.si_status, info.si_code == CLD_DUMPED};
+    worker.ending =
+        ExitStatus{info.si_code != CLD_EXITED, info.si_status, info.si_code == CLD_DUMPED};
     worker.out.read_all(writer_);
     worker.err.read_all(writer_);
     return true;
@@ -400,7 +401,7 @@ void Supervisor::send(int number) {
 void Supervisor::report_the_others() {
     for (size_t i = 0; i < workers_.size(); ++i) {
         const Worker& worker = workers_[i];
-        const Ending& ending = *worker.ending;
+        const ExitStatus& ending = *worker.ending;
         if (first_ == i || !ending.failed()) continue;
         const auto& passed = worker.passed;
         const bool ours = ending.by_signal &&

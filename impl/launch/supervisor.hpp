@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/deadline.hpp"
-#include "base/ending.hpp"
+#include "base/exit_status.hpp"
 #include "failure.hpp"
 #include "guard.hpp"
 #include "options.hpp"
@@ -61,7 +61,7 @@ private:
         bool is_killed = false;              // those
         int stopped_by = 0;                  // signal, or 0
         std::vector<int> passed = {};        // signals it had from us
-        std::optional<Ending> ending = {};
+        std::optional<ExitStatus> ending = {};
         int64_t ended_us = 0;  // since 1970
     };
 

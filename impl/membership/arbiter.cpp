@@ -12,8 +12,8 @@ namespace tutti::membership {
 namespace {
 
 constexpr uint32_t first_group = 0;
-constexpr uint32_t most_group_ids = (uint32_t{1} << 24) - 1;  // that a data connection can name
-constexpr size_t most_payload_bytes = longest_frame / 2;
+constexpr uint32_t max_group_ids = (uint32_t{1} << 24) - 1;  // that a data connection can name
+constexpr size_t max_payload_bytes = max_frame / 2;
 
 int rank_in(const std::vector<int>& ranks, int rank) {
     const auto found = std::ranges::find(ranks, rank);
@@ -240,18 +240,18 @@ void Arbiter::arrive(int rank, const StepArrival& arrival) {
 }
 
 void Arbiter::complete(const StepName& name, Step& step) {
-    if (step.new_groups > most_group_ids - std::min(last_group_id_, most_group_ids)) {
+    if (step.new_groups > max_group_ids - std::min(last_group_id_, max_group_ids)) {
         return fail_step(name, step,
                          {TUTTI_ERR_OUT_OF_MEMORY, -1, 0,
-                          cat("no ids for new groups are left of ", most_group_ids)});
+                          cat("no ids for new groups are left of ", max_group_ids)});
     }
     size_t bytes = 0;
     for (const auto& [rank, payload] : step.payloads) bytes += payload.size();
-    if (bytes > most_payload_bytes) {
+    if (bytes > max_payload_bytes) {
         return fail_step(
             name, step,
             {TUTTI_ERR_OUT_OF_MEMORY, -1, 0,
-             cat("the data of this step have ", bytes, " bytes, more than ", most_payload_bytes)});
+             cat("the data of this step have ", bytes, " bytes, more than ", max_payload_bytes)});
     }
     StepCompleted completed{name.first, name.second, last_group_id_ + 1, {}};
     last_group_id_ += step.new_groups;

@@ -22,7 +22,7 @@ constexpr int64_t attempt_ms = 2000;  // what all addresses of an invitation get
 constexpr int64_t withdrawal_ms = 1000;
 constexpr int64_t look_ms = 1000;  // between two looks for ranks that have ended
 constexpr auto first_pause = std::chrono::milliseconds(5);
-constexpr auto longest_pause = std::chrono::milliseconds(300);
+constexpr auto max_pause = std::chrono::milliseconds(300);
 
 std::vector<net::Address> addresses_to(const Invitation& invitation, const JoiningRank& caller) {
     const std::string route_to_store = caller.store.remote_address().value_or("");
@@ -191,7 +191,7 @@ std::string name_of_coordinator(int rank) {
 
 Rank0Connection find_coordinator(const JoiningRank& caller, const std::optional<Invitation>& known,
                                  const Deadline& deadline) {
-    for (auto pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
+    for (auto pause = first_pause;; pause = std::min(pause * 2, max_pause)) {
         const auto next = Deadline::Clock::now() + pause;
         Invitation invitation =
             known ? *known : Invitation::parse(read_invitation(caller, deadline));

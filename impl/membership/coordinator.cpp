@@ -17,9 +17,9 @@ namespace {
 constexpr int64_t suspicion_grace_ms = 500;
 constexpr int64_t rejoin_grace_ms = 5000;
 constexpr int64_t departures_ms = 1;  // collects departures for one frame
-constexpr size_t longest_queue = 64 * 1024 * 1024;
-constexpr size_t most_refused = 4;  // that errors name
-constexpr size_t longest_stranger_frame = 64 * 1024;
+constexpr size_t max_queue = 64 * 1024 * 1024;
+constexpr size_t max_refused = 4;  // that errors name
+constexpr size_t max_stranger_frame = 64 * 1024;
 
 // After two, what had come before the first has been read from all connections.
 constexpr uint64_t ticks_to_read = 2;
@@ -96,7 +96,7 @@ void Coordinator::accept(int descriptor) {
     auto connection = std::make_unique<Connection>();
     const int id = connection->id = ++last_id_;
     connection->last_received = Clock::now();
-    connection->frames.allow(longest_stranger_frame);
+    connection->frames.allow(max_stranger_frame);
     net::Stream::Events events;
     events.data = [this, id](std::span<const std::byte> bytes) {
         Connection* const from = find(id);
@@ -236,7 +236,7 @@ bool Coordinator::join(Connection& connection, const Frame& frame) {
         return false;
     }
     connection.rank = hello.rank;
-    connection.frames.allow(longest_frame);
+    connection.frames.allow(max_frame);
     strangers_.remove(connection.id);
     members_[static_cast<size_t>(hello.rank)] = &connection;
     endpoint = hello.endpoint;
@@ -259,7 +259,7 @@ bool Coordinator::join(Connection& connection, const Frame& frame) {
 void Coordinator::refuse(Connection& connection, const std::string& who,
                          const std::string& reason) {
     std::erase(refused_, who);
-    if (refused_.size() == most_refused) refused_.erase(refused_.begin());
+    if (refused_.size() == max_refused) refused_.erase(refused_.begin());
     refused_.push_back(who);
     connection.stream->write(encode(Kind::Refused, reason));
     drop(connection.id, {TUTTI_ERR_NETWORK, -1, 0, reason});
@@ -400,7 +400,7 @@ bool Coordinator::ping(Connection& connection) {
 }
 
 void Coordinator::check_liveness(Connection& connection, bool is_to_be_heard) {
-    if (connection.stream->queued() > longest_queue) {
+    if (connection.stream->queued() > max_queue) {
         drop(connection.id, {TUTTI_ERR_NETWORK, -1, 0, "it does not read its messages"});
     } else if (!is_to_be_heard || !heartbeat_clock_.is_overdue(connection.last_received)) {
         return;
@@ -417,13 +417,13 @@ void Coordinator::check_liveness(Connection& connection, bool is_to_be_heard) {
 // Loses nobody, so that it can be called from anywhere: the next tick does.
 void Coordinator::send(int rank, const std::string& frame) {
     const Connection* const connection = member(rank);
-    if (connection != nullptr && connection->stream->queued() <= longest_queue)
+    if (connection != nullptr && connection->stream->queued() <= max_queue)
         connection->stream->write(frame);
 }
 
 void Coordinator::broadcast(const std::string& frame) {
     for (const auto& [id, connection] : connections_) {
-        if (connection->rank >= 0 && connection->stream->queued() <= longest_queue) {
+        if (connection->rank >= 0 && connection->stream->queued() <= max_queue) {
             connection->stream->write(frame);
         }
     }

@@ -17,7 +17,7 @@
 #include "grace.hpp"
 #include "heartbeat.hpp"
 #include "net/loop.hpp"
-#include "net/strangers.hpp"
+#include "net/pending_peers.hpp"
 #include "net/stream.hpp"
 #include "protocol.hpp"
 
@@ -123,7 +123,7 @@ private:
     int last_id_ = 0;
     uint64_t tick_count_ = 0;
     std::map<int, std::unique_ptr<Connection>> connections_;  // by id
-    net::Strangers<int> strangers_;                           // of them, without a Hello so far
+    net::PendingPeers<int> strangers_;                        // of them, without a Hello so far
     std::vector<std::optional<Endpoint>> endpoints_;          // by rank; null: not there yet
     std::vector<std::string> refused_;                        // the last few, the latest at the end
     std::vector<Connection*> members_;                        // by rank; null: not connected

@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "missing_ranks.hpp"
-#include "net/strangers.hpp"
+#include "net/pending_peers.hpp"
 
 namespace tutti::membership {
 

@@ -13,7 +13,7 @@ namespace tutti {
 
 namespace {
 
-constexpr size_t most_payload_bytes = 16 * 1024 * 1024;
+constexpr size_t max_payload_bytes = 16 * 1024 * 1024;
 constexpr int64_t outcome_ms = 5000;  // what the arbiter may take once the deadline has passed
 
 std::vector<int> inverse(const std::vector<int>& world_ranks, int size) {
@@ -199,10 +199,10 @@ std::vector<int> Membership::participants(const Step& step) const {
 Membership::Outcome Membership::take_step(const Step& step, const std::string& payload,
                                           const Deadline& deadline) {
     const auto ranks = participants(step);
-    if (payload.size() > most_payload_bytes) {
+    if (payload.size() > max_payload_bytes) {
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,
                     cat(payload.size(), " bytes are too many for a step of a group; ",
-                        most_payload_bytes, " may be said"));
+                        max_payload_bytes, " may be said"));
     }
     if (size() == 1 && step.new_groups == 0) return {{payload}, 0};
     Wait wait;

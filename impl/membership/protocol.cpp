@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint32_t magic = 0x43545554;  // "TUTC"
 constexpr uint32_t version = 4;
-constexpr size_t most_addresses = 256;  // of a rank; those beyond are not told
+constexpr size_t max_addresses = 256;  // of a rank; those beyond are not told
 
 template <typename One, typename Type>
 concept A = std::same_as<std::remove_const_t<One>, Type>;
@@ -66,7 +66,7 @@ public:
         for (const Each& each : all) put(each);
     }
     void put(const Endpoint& endpoint) {
-        const size_t count = std::min(endpoint.addresses.size(), most_addresses);
+        const size_t count = std::min(endpoint.addresses.size(), max_addresses);
         put(static_cast<uint32_t>(count));
         for (size_t index = 0; index < count; ++index) put(endpoint.addresses[index]);
         put(endpoint.port);
@@ -138,7 +138,7 @@ public:
     }
     void get(Endpoint& endpoint) {
         const size_t count = get<uint32_t>();
-        if (count > most_addresses) {
+        if (count > max_addresses) {
             throw Error(TUTTI_ERR_NETWORK, cat("a control frame claims ", count, " addresses"));
         }
         while (endpoint.addresses.size() < count) endpoint.addresses.push_back(get<std::string>());

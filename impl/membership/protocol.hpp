@@ -158,19 +158,19 @@ OfGroup<Stall> decode_stall(const Frame& frame);
 // The kind of a complete frame.
 Kind frame_kind(const std::string& frame);
 
-constexpr size_t longest_frame = 64 * 1024 * 1024;  // a roster of a third of a million ranks
+constexpr size_t max_frame = 64 * 1024 * 1024;  // a roster of a third of a million ranks
 
 // Cuts a stream of bytes into frames.
 class FrameReader {
 public:
-    // From the next frame on; default: longest_frame.
+    // From the next frame on; default: max_frame.
     void allow(size_t longest) { longest_ = longest; }
     // Calls `use` for each complete frame; stops early if it returns false. Throws on a frame that
     // is too long.
     void feed(std::span<const std::byte> bytes, const std::function<bool(const Frame&)>& use);
 
 private:
-    size_t longest_ = longest_frame;
+    size_t longest_ = max_frame;
     std::vector<std::byte> pending_;
 };
 

@@ -12,7 +12,7 @@ namespace tutti::membership {
 
 namespace {
 
-constexpr int64_t longest_ms = 3000;  // what a way to the next coordinator may take
+constexpr int64_t max_ms = 3000;  // what a way to the next coordinator may take
 
 }  // namespace
 
@@ -40,7 +40,7 @@ std::thread Rejoin::take() {
 // Its door was open before ranks knew of each other: who refuses is gone.
 void Rejoin::connect(const std::vector<net::Address>& addresses, const Reached& reached) noexcept {
     try {
-        net::Socket socket = net::Socket::connect_once(addresses, Deadline::after_ms(longest_ms));
+        net::Socket socket = net::Socket::connect_once(addresses, Deadline::after_ms(max_ms));
         const int descriptor = socket.release();
         loop_.post([reached, descriptor] { reached(descriptor, {}); });
     } catch (...) {

@@ -6,9 +6,9 @@ namespace tutti::membership {
 
 namespace {
 
-constexpr size_t most_left = 256;  // groups whose end may be sent again
-constexpr size_t most_outcomes = 16;
-constexpr size_t longest_outcome = 256 * 1024;
+constexpr size_t max_left = 256;  // groups whose end may be sent again
+constexpr size_t max_outcomes = 16;
+constexpr size_t max_outcome = 256 * 1024;
 
 }  // namespace
 
@@ -48,15 +48,15 @@ void ReplayLog::sent(const std::string& bytes) {
 void ReplayLog::received(const StepCompleted& outcome) {
     steps_.erase({outcome.group, outcome.key});
     std::string frame = encode(outcome);
-    if (frame.size() > longest_outcome) return;
+    if (frame.size() > max_outcome) return;
     outcomes_.push_back(std::move(frame));
-    if (outcomes_.size() > most_outcomes) outcomes_.pop_front();
+    if (outcomes_.size() > max_outcomes) outcomes_.pop_front();
 }
 
 void ReplayLog::leave(uint32_t group_id, const std::string& bye) {
     groups_[group_id].bye = bye;
     left_.push_back(group_id);
-    if (left_.size() <= most_left) return;
+    if (left_.size() <= max_left) return;
     groups_.erase(left_.front());
     left_.pop_front();
 }

@@ -29,7 +29,7 @@ namespace tutti::shm {
 namespace {
 
 constexpr size_t front_page = 4096;
-constexpr size_t most_at_once = size_t{1} << 30;  // the system reads less than 2 GiB at a time
+constexpr size_t max_at_once = size_t{1} << 30;  // the system reads less than 2 GiB at a time
 
 std::string link_text(const char* path) {
     char text[64] = "";
@@ -136,7 +136,7 @@ size_t available_memory() {
 
 bool read_memory(int32_t process, uint64_t place, std::span<std::byte> into) {
     while (!into.empty()) {
-        const iovec local{into.data(), std::min(into.size(), most_at_once)};
+        const iovec local{into.data(), std::min(into.size(), max_at_once)};
         const iovec remote{reinterpret_cast<void*>(place), local.iov_len};
         const ssize_t count = read_process(process, local, remote);
         if (count <= 0) return false;

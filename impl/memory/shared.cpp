@@ -9,8 +9,8 @@ namespace tutti::shm {
 namespace {
 
 constexpr int offset_bits = 42;
-constexpr uint64_t most_offset = (uint64_t{1} << offset_bits) - 1;
-constexpr uint64_t most_number = UINT64_MAX >> offset_bits;
+constexpr uint64_t max_offset = (uint64_t{1} << offset_bits) - 1;
+constexpr uint64_t max_number = UINT64_MAX >> offset_bits;
 
 ConstBytes bytes_of(const Segment& segment) {
     return {static_cast<const std::byte*>(segment.data()), segment.size()};
@@ -50,13 +50,13 @@ Place Shared::place_of(ConstBytes data) const {
     const Segment* const mine = part(rank_, number);
     const auto offset = static_cast<uint64_t>(data.data() - begin);
     const bool is_there = offset <= mine->size() && data.size() <= mine->size() - offset;
-    if (!is_there || mine->is_given_up() || number > most_number || offset > most_offset) return 0;
+    if (!is_there || mine->is_given_up() || number > max_number || offset > max_offset) return 0;
     return number << offset_bits | offset;
 }
 
 ConstBytes Shared::find(int rank, Place place) const {
     const Segment* const there = part(rank, place >> offset_bits);
-    const uint64_t offset = place & most_offset;
+    const uint64_t offset = place & max_offset;
     if (there == nullptr || offset > there->size()) return {};
     return bytes_of(*there).subspan(static_cast<size_t>(offset));
 }

@@ -12,7 +12,7 @@
 namespace tutti::shm {
 
 constexpr size_t cache_line = 64;
-constexpr int most_ranks = 512;                     // a slot has room for a cache line for each
+constexpr int max_ranks = 512;                      // a slot has room for a cache line for each
 constexpr size_t chunk_bytes = size_t{128} * 1024;  // of data in a slot
 
 constexpr size_t KiB = 1024;

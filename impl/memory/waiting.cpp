@@ -15,7 +15,7 @@ namespace tutti::shm {
 
 namespace {
 
-constexpr int most_spins = 200;  // where a processor may be missing, each costs those that work
+constexpr int max_spins = 200;  // where a processor may be missing, each costs those that work
 
 // Not private: the memory belongs to several processes.
 void futex(std::atomic<uint32_t>& word, int operation, uint32_t value, const timespec* timeout) {
@@ -41,7 +41,7 @@ int spins_for(std::span<const Processors> of_ranks) {
         if (one.at_a_time > 0) at_a_time = std::min(at_a_time, one.at_a_time);
     }
     const auto processors = static_cast<uint32_t>(CPU_COUNT(&together));
-    return of_ranks.size() > std::min(processors, at_a_time) ? 0 : most_spins;
+    return of_ranks.size() > std::min(processors, at_a_time) ? 0 : max_spins;
 }
 
 void wake(Doorbell& doorbell) {

@@ -52,10 +52,10 @@ inline void ring_after_exchange(Doorbell& theirs) {
 }
 
 // A sleeping thread checks at this interval whether the group has failed: more often at first.
-constexpr std::chrono::milliseconds shortest_look{10};
-constexpr std::chrono::milliseconds longest_look{50};
+constexpr std::chrono::milliseconds min_look{10};
+constexpr std::chrono::milliseconds max_look{50};
 constexpr std::chrono::nanoseconds look_after(std::chrono::nanoseconds waited) {
-    return std::clamp<std::chrono::nanoseconds>(waited / 8, shortest_look, longest_look);
+    return std::clamp<std::chrono::nanoseconds>(waited / 8, min_look, max_look);
 }
 
 // Sleeps until the doorbell rings, at most so long. Checks `is_ready` once more when it counts as
@@ -65,7 +65,6 @@ void sleep(Doorbell& doorbell, bool (*is_ready)(void*), void* context,
 
 // The sleep alone, for a caller that counts itself among the sleepers: unless it has rung since
 // `heard`.
-void await_ring(Doorbell& doorbell, uint32_t heard,
-                std::chrono::nanoseconds longest = shortest_look);
+void await_ring(Doorbell& doorbell, uint32_t heard, std::chrono::nanoseconds longest = min_look);
 
 }  // namespace tutti::shm

@@ -30,8 +30,8 @@ std::string names_text(const std::vector<std::string>& names) {
 }
 
 void check_shape(const std::vector<int>& shape, size_t places) {
-    if (shape.empty() || shape.size() > most_dims) {
-        refuse("ndim is ", shape.size(), "; it must be from 1 to ", most_dims);
+    if (shape.empty() || shape.size() > max_dims) {
+        refuse("ndim is ", shape.size(), "; it must be from 1 to ", max_dims);
     }
     size_t needed = 1;
     for (size_t dim = 0; dim < shape.size(); ++dim) {

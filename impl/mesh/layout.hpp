@@ -7,7 +7,7 @@
 
 namespace tutti {
 
-constexpr size_t most_dims = 64;
+constexpr size_t max_dims = 64;
 
 // How many ranks it takes; the shape is a checked one.
 int places_in(const std::vector<int>& shape);

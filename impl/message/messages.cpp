@@ -24,7 +24,7 @@ constexpr std::chrono::microseconds mover_yields{50};
 constexpr std::chrono::milliseconds between_looks{10};
 constexpr uint64_t calls_between_looks = 16;  // where none of them waits for long
 // How long a caller that waits for a channel sleeps without a look around.
-constexpr std::chrono::milliseconds longest_sleep{500};
+constexpr std::chrono::milliseconds max_sleep{500};
 
 }  // namespace
 
@@ -201,7 +201,7 @@ void Messages::await(Kind& operation, bool is_driven) {
         if (last == Step::Done) return;
         const auto now = Clock::now();
         if (last == Step::Moved) moved = now;
-        auto longest = is_driven ? between_looks : longest_sleep;
+        auto longest = is_driven ? between_looks : max_sleep;
         if (!operation.is_late) {
             const auto when = operation.deadline.when();
             if (now >= when) {

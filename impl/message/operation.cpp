@@ -15,7 +15,7 @@ bool fits(const Receive& call, Content content, int64_t count, tutti_dtype dtype
     if (content == Content::Elements) {
         return count == call.buffer.count && dtype == call.buffer.dtype;
     }
-    return dtype == TUTTI_UINT8 && count >= 0 && static_cast<uint64_t>(count) <= call.most_bytes;
+    return dtype == TUTTI_UINT8 && count >= 0 && static_cast<uint64_t>(count) <= call.max_bytes;
 }
 
 // MISMATCH, showing both sides, if the message of `source` is another one than `call` receives. Its
@@ -27,7 +27,7 @@ Status check_fit(const Receive& call, Content content, int64_t count, tutti_dtyp
     if (call.content == Content::Elements) {
         wanted = describe_message(call.content, call.buffer.count, call.buffer.dtype);
     } else if (call.content == content) {
-        wanted += cat(", ", call.most_bytes, " bytes at most");
+        wanted += cat(", ", call.max_bytes, " bytes at most");
     }
     return {TUTTI_ERR_MISMATCH, source, 0,
             cat("rank ", source, " sent ", describe_message(content, count, dtype),

@@ -17,11 +17,11 @@ namespace tutti::net {
 namespace {
 
 constexpr int64_t first_pause_ms = 5;
-constexpr int64_t longest_pause_ms = 300;
+constexpr int64_t max_pause_ms = 300;
 // The time that an address gets before the next one is tried beside it.
 constexpr int64_t head_start_ms = 100;
 // With several addresses a round ends after this, and another one resolves the name anew.
-constexpr int64_t longest_round_ms = 5'000;
+constexpr int64_t max_round_ms = 5'000;
 
 bool may_pass(int number) {
     switch (number) {
@@ -150,7 +150,7 @@ private:
         // One that never answers shall not keep us from the one where somebody will soon listen.
         if (lost_.empty()) {
             again_ = Deadline::after_ms(pause_ms_);
-            pause_ms_ = std::min(pause_ms_ * 2, longest_pause_ms);
+            pause_ms_ = std::min(pause_ms_ * 2, max_pause_ms);
         }
         lost_.push_back(&address);
     }
@@ -196,14 +196,14 @@ Descriptor connect_patiently(const Resolve& resolve, const Deadline& deadline, i
         const std::vector<Address> addresses = resolve(attempts);
         const Deadline round = addresses.size() == 1
                                    ? deadline
-                                   : deadline.or_earlier(Deadline::after_ms(longest_round_ms));
+                                   : deadline.or_earlier(Deadline::after_ms(max_round_ms));
         Descriptor fd = connect_once(addresses, round, cancel_fd, what, attempts);
         if (fd.valid()) return fd;
         if (!attempts.again || deadline.expired()) break;
         const Deadline pause = deadline.or_earlier(Deadline::after_ms(pause_ms));
         if (wait_descriptor(-1, 0, pause, cancel_fd) == Waited::Cancelled) fail_cancelled(what);
         if (deadline.expired()) break;
-        pause_ms = std::min(pause_ms * 2, longest_pause_ms);
+        pause_ms = std::min(pause_ms * 2, max_pause_ms);
     }
     throw Error(TUTTI_ERR_NETWORK,
                 cat(what, attempts.again ? ": no success in time (" : " failed (",

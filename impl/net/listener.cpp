@@ -16,7 +16,7 @@ namespace tutti::net {
 namespace {
 
 constexpr int64_t rest_ms = 100;
-constexpr int most_at_once = 64;  // then other connections get their turn
+constexpr int max_at_once = 64;  // then other connections get their turn
 
 }  // namespace
 
@@ -56,7 +56,7 @@ struct Listener::Core : Handle {
     }
 
     void accept_some() noexcept {
-        for (int count = 0; count < most_at_once && open(); ++count) {
+        for (int count = 0; count < max_at_once && open(); ++count) {
             const int fd = open_tracked([&] {
                 return ::accept4(descriptor.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
             });

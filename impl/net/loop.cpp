@@ -21,7 +21,7 @@ namespace tutti::net {
 namespace {
 
 constexpr size_t read_buffer_bytes = size_t{64} * 1024;
-constexpr size_t longest_thread_name = 15;  // the kernel's limit
+constexpr size_t max_thread_name = 15;  // the kernel's limit
 
 // libuv's first loop ends the process by abort() if it gets no descriptors for its signals, so
 // there must be enough before it is made.
@@ -102,7 +102,7 @@ Loop::Loop(std::string thread_name) : state_(std::make_unique<State>()) {
     check_descriptors();
     check_uv(state_->open(), "making an event loop");
     state_->wake.data = state_.get();
-    thread_name.resize(std::min(thread_name.size(), longest_thread_name));
+    thread_name.resize(std::min(thread_name.size(), max_thread_name));
     try {
         const auto run = [state = state_.get()] { state->run(); };
         state_->thread = start_thread(thread_name.c_str(), run);

@@ -16,7 +16,7 @@ namespace tutti::net {
 
 namespace {
 
-constexpr size_t longest_note = 64;
+constexpr size_t max_note = 64;
 constexpr socklen_t nameless = offsetof(sockaddr_un, sun_path);
 
 sockaddr* generic(sockaddr_un& address) {
@@ -32,7 +32,7 @@ struct Mailbox::Core {
 
     // One: if there are more, it is called again, unless the mailbox has gone meanwhile.
     void read() const {
-        char note[longest_note];
+        char note[max_note];
         const ssize_t size = ::recv(socket->descriptor.get(), note, sizeof note, MSG_DONTWAIT);
         if (size >= 0) received({note, static_cast<size_t>(size)});
     }

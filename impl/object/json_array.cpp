@@ -13,7 +13,7 @@ namespace tutti::json {
 namespace {
 
 // With more dimensions than this the data are one flat list: brackets would outweigh numbers.
-constexpr int32_t most_nested = 8;
+constexpr int32_t max_nested = 8;
 
 template <typename Element>
 Element load(const std::byte* from) {
@@ -82,7 +82,7 @@ std::vector<size_t> list_sizes(const Array& array, size_t count) {
         sizes.push_back(size);
         size /= static_cast<size_t>(array.shape[i]);
     }
-    if (array.dimensions > most_nested) sizes.resize(1);
+    if (array.dimensions > max_nested) sizes.resize(1);
     return sizes;
 }
 

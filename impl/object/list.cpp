@@ -75,7 +75,7 @@ std::vector<ObjectPointer> unpack_list(OwnedBytes list, size_t count,
     return objects;
 }
 
-size_t longest_list(size_t count, const ObjectSettings& settings) {
+size_t max_list(size_t count, const ObjectSettings& settings) {
     count = std::max(count, size_t{1});
     size_t bytes = 0;
     if (__builtin_add_overflow(settings.message_bytes, format::array_alignment, &bytes) ||

@@ -24,6 +24,6 @@ std::vector<ObjectPointer> unpack_list(OwnedBytes list, size_t count,
 
 // How long a list within the limits can be. None is as long as one, so that who expects none and is
 // sent some reads how many they are.
-size_t longest_list(size_t count, const ObjectSettings& settings);
+size_t max_list(size_t count, const ObjectSettings& settings);
 
 }  // namespace tutti

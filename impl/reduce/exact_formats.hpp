@@ -84,7 +84,7 @@ struct ExactBFloat16 : ExactNarrow<BFloat16> {
     static constexpr int spread = spread_of_bits(8);
 };
 
-// Each is a multiple of 2^-24 and less than 2^16, and most_exact_inputs of them are less than 2^29:
+// Each is a multiple of 2^-24 and less than 2^16, and max_exact_inputs of them are less than 2^29:
 // a double holds every sum.
 struct ExactFloat16 : ExactNarrow<Float16> {
     static constexpr tutti_dtype dtype = TUTTI_FLOAT16;

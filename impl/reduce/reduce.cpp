@@ -188,7 +188,7 @@ void reduce_many(void* out, std::span<const void* const> inputs, size_t count, t
                  const ReduceOp& op, Stores stores) {
     TUTTI_ASSERT(dtype < dtype_count && !inputs.empty());
     if (op.is_reproducible() && is_exact_sum(dtype, op)) {
-        if (inputs.size() > most_exact_inputs) return sum_very_many(out, inputs, count, dtype);
+        if (inputs.size() > max_exact_inputs) return sum_very_many(out, inputs, count, dtype);
         return sum_exactly(out, inputs, count, dtype, stores);
     }
     if (op.user_function() != nullptr) {
@@ -236,7 +236,7 @@ bool has_exact_sums(tutti_dtype dtype) {
 void sum_exactly(void* out, std::span<const void* const> inputs, size_t count, tutti_dtype dtype,
                  Stores stores) {
     TUTTI_ASSERT(has_exact_sums(dtype));
-    TUTTI_ASSERT(!inputs.empty() && inputs.size() <= most_exact_inputs);
+    TUTTI_ASSERT(!inputs.empty() && inputs.size() <= max_exact_inputs);
     // The plain sum of two is rounded correctly.
     const ManyKernel kernel =
         inputs.size() == 2 ? kernels().reduce_many[dtype][TUTTI_SUM] : kernels().sum_exactly[dtype];

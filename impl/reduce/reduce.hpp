@@ -65,7 +65,7 @@ bool must_combine_at_once(tutti_dtype dtype, const ReduceOp& op, size_t contribu
 // nearest even. Infinities, NaN and the sign of zero are as in plain sums; nothing overflows on the
 // way. Else like reduce_many() with SUM. AVG in this mode is this and then divide_by(): rounded
 // twice. exact_sums.hpp has the same for inputs that are at several places.
-constexpr size_t most_exact_inputs = 8192;
+constexpr size_t max_exact_inputs = 8192;
 void sum_exactly(void* out, std::span<const void* const> inputs, size_t count, tutti_dtype dtype,
                  Stores stores = Stores::Ordinary);
 

@@ -17,7 +17,7 @@ namespace tutti {
 namespace {
 
 constexpr int place_bits = 15;
-constexpr uint32_t most_ops = 1U << place_bits;
+constexpr uint32_t max_ops = 1U << place_bits;
 constexpr uint32_t last_generation = (1U << 15) - 1;
 
 constexpr uint32_t user_mark = 1U << 31;
@@ -34,9 +34,9 @@ public:
     tutti_reduce_op add(Op op) {
         const Lock lock(mutex_);
         if (free_.empty()) {
-            if (places_.size() == most_ops) {
+            if (places_.size() == max_ops) {
                 throw Error(TUTTI_ERR_OUT_OF_MEMORY,
-                            cat("all of the ", most_ops, " reduce ops are in use"));
+                            cat("all of the ", max_ops, " reduce ops are in use"));
             }
             free_.reserve(places_.size() + 1);  // so that a release cannot fail
             places_.emplace_back();
@@ -67,7 +67,7 @@ public:
         if (place == nullptr || generation_of(number) != place->generation || !place->op) return;
         ended = std::move(place->op);
         // A place whose generations are used up is retired.
-        if (place->generation < last_generation) free_.push_back(number % most_ops);
+        if (place->generation < last_generation) free_.push_back(number % max_ops);
     }
 
     // Also of an op that was released and is still at work: who is told of a call, by the ranks
@@ -82,9 +82,9 @@ public:
     // The name of all ops with this mark, for as long as one of them is.
     std::shared_ptr<const std::string> keep_name(uint32_t mark, const std::string& text) {
         const Lock lock(mutex_);
-        if (names_.size() >= most_names_) {
+        if (names_.size() >= max_names_) {
             std::erase_if(names_, [](const auto& entry) { return entry.second.expired(); });
-            most_names_ = 2 * names_.size() + 16;
+            max_names_ = 2 * names_.size() + 16;
         }
         std::weak_ptr<const std::string>& known = names_[mark];
         auto name = known.lock();
@@ -103,7 +103,7 @@ private:
     }
     Place* place_of(tutti_reduce_op number) TUTTI_REQUIRES(mutex_) {
         const bool is_made = number >> (2 * place_bits) == 1;
-        const uint32_t index = number % most_ops;
+        const uint32_t index = number % max_ops;
         return is_made && index < places_.size() ? &places_[index] : nullptr;
     }
 
@@ -111,7 +111,7 @@ private:
     std::vector<Place> places_ TUTTI_GUARDED_BY(mutex_);
     std::vector<uint32_t> free_ TUTTI_GUARDED_BY(mutex_);
     std::map<uint32_t, std::weak_ptr<const std::string>> names_ TUTTI_GUARDED_BY(mutex_);
-    size_t most_names_ TUTTI_GUARDED_BY(mutex_) = 16;  // then those of nobody go
+    size_t max_names_ TUTTI_GUARDED_BY(mutex_) = 16;  // then those of nobody go
 };
 
 Table& table() {

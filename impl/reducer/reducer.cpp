@@ -103,10 +103,10 @@ Reducer::~Reducer() {
 
 // Issued together, as many at a time as one call takes without much memory.
 void Reducer::broadcast(std::span<const View> buffers, int root) {
-    constexpr size_t most_calls = 512;
-    for (size_t begin = 0; begin < buffers.size(); begin += most_calls) {
+    constexpr size_t max_calls = 512;
+    for (size_t begin = 0; begin < buffers.size(); begin += max_calls) {
         Coalescing calls(group_);
-        for (const View& one : buffers.subspan(begin, std::min(most_calls, buffers.size() - begin)))
+        for (const View& one : buffers.subspan(begin, std::min(max_calls, buffers.size() - begin)))
             calls.collect(Broadcast{one, root});
         group_->run(calls.end(), 0);
     }

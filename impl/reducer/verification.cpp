@@ -12,7 +12,7 @@ namespace tutti {
 
 namespace {
 
-constexpr size_t most_text = 48 * 1024;  // of what ranks compare word by word, at once
+constexpr size_t max_text = 48 * 1024;  // of what ranks compare word by word, at once
 
 std::string phrase_of(const Parameters& parameters, size_t index) {
     const Parameter& one = parameters[index];
@@ -78,7 +78,7 @@ void find_difference(Group& parent, SplitOptions step, const std::vector<std::st
         step.arguments.assign(phrases.begin() + static_cast<ptrdiff_t>(from),
                               phrases.begin() + static_cast<ptrdiff_t>(to));
     };
-    while (text_size() > most_text && end - begin > 1) {
+    while (text_size() > max_text && end - begin > 1) {
         const size_t middle = begin + (end - begin) / 2;
         choose(begin, middle);
         try {
@@ -201,10 +201,10 @@ void check_options(const Parameters& parameters, const ReducerOptions& options,
     if (options.keep_micro_batches > 0 && options.predivide != 1) {
         refuse("options.predivide must be 0 with keep_micro_batches: exact sums do not overflow");
     }
-    constexpr size_t most_kept = AllReduceAddends::most_inputs - 1;
-    if (options.keep_micro_batches > most_kept) {
+    constexpr size_t max_kept = AllReduceAddends::max_inputs - 1;
+    if (options.keep_micro_batches > max_kept) {
         refuse("options.keep_micro_batches is ", options.keep_micro_batches, "; it must be up to ",
-               most_kept);
+               max_kept);
     }
     for (size_t i = 0; i < parameters.size(); ++i) check_dtype(parameters, i, options);
 }

@@ -95,7 +95,8 @@ void Children::collect(Child& child) noexcept {
     child.ended_ns = monotonic_ns();
     child.handle.reset();
     if (waited != 0) return;
-    child.ending = Ending{info.si_code != CLD_EXITED, info.si_status, info.si_code == CLD_DUMPED};
+    child.ending =
+        ExitStatus{info.si_code != CLD_EXITED, info.si_status, info.si_code == CLD_DUMPED};
 }
 
 void Children::send(int signal) noexcept {

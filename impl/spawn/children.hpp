@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/deadline.hpp"
-#include "base/ending.hpp"
+#include "base/exit_status.hpp"
 #include "net/descriptor.hpp"
 
 namespace tutti::spawn {
@@ -19,7 +19,7 @@ struct Child {
     net::Descriptor handle;  // readable when it has ended
     bool alive = true;
     // Nothing if the program does not let us know: it ignores SIGCHLD, or waits for all children.
-    std::optional<Ending> ending = {};
+    std::optional<ExitStatus> ending = {};
     int64_t ended_ns = 0;  // when it was seen, by the monotonic clock
 };
 

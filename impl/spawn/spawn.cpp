@@ -16,9 +16,9 @@
 #include <tuple>
 #include <vector>
 
-#include "base/ending.hpp"
 #include "base/environment.hpp"
 #include "base/error.hpp"
+#include "base/exit_status.hpp"
 #include "base/text.hpp"
 #include "children.hpp"
 #include "report.hpp"

@@ -12,7 +12,7 @@
 namespace tutti::spawn {
 
 // More is a typing error.
-constexpr int most_processes = 4'096;
+constexpr int max_processes = 4'096;
 
 struct Plan {
     int count = 1;

@@ -17,7 +17,7 @@ namespace tutti {
 namespace {
 
 constexpr auto first_pause = std::chrono::microseconds(200);
-constexpr auto longest_pause = std::chrono::microseconds(2'000);
+constexpr auto max_pause = std::chrono::microseconds(2'000);
 constexpr size_t least_read = size_t{64} * 1024;
 
 [[noreturn]] void fail(const std::string& path, const char* verb, int number) {
@@ -120,7 +120,7 @@ std::optional<LockedFile> LockedFile::open(const std::string& path, Mode mode, b
         if (limit.over()) file.fail_locking(limit);
         ++replaced;
         limit.sleep(pause);
-        pause = std::min(pause * 2, longest_pause);
+        pause = std::min(pause * 2, max_pause);
     }
     throw Error(TUTTI_ERR_STORE,
                 cat("file store \"", path, "\": it was another file after each of ",
@@ -144,7 +144,7 @@ bool LockedFile::lock(Mode mode, const WaitLimit& limit) {
         if (errno != EWOULDBLOCK && errno != EINTR) fail(path_, "lock", errno);
         if (limit.over()) return false;
         limit.sleep(pause);
-        pause = std::min(pause * 2, longest_pause);
+        pause = std::min(pause * 2, max_pause);
     }
     return true;
 }

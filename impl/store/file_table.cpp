@@ -20,7 +20,7 @@ constexpr const char* open_key = "refcount/";
 constexpr const char* closed_key = "cleanup/";
 
 constexpr auto first_look = std::chrono::microseconds(500);
-constexpr auto longest_look = std::chrono::microseconds(20'000);
+constexpr auto max_look = std::chrono::microseconds(20'000);
 constexpr int64_t closing_ms = 2'000;  // closing waits no longer for the lock: it must not hang
 
 // The path is not the caller's any more once it changes its working directory.
@@ -113,7 +113,7 @@ void FileTable::write(const WaitLimit& limit, const Change& change) {
 
 bool FileTable::read_until(const WaitLimit& limit, const Look& look) {
     bool found = read(limit, look);
-    for (auto pause = first_look; !found; pause = std::min(pause * 3 / 2, longest_look)) {
+    for (auto pause = first_look; !found; pause = std::min(pause * 3 / 2, max_look)) {
         if (limit.over()) return false;
         limit.sleep(pause);
         found = look_again(limit, look);

@@ -31,11 +31,11 @@ namespace store_limits {
 constexpr int64_t default_timeout_ms = 300'000;
 
 // The most that a server can be told to take.
-constexpr size_t most_key_bytes = size_t{1} << 20;
-constexpr size_t most_value_bytes = size_t{1} << 40;
-constexpr size_t most_keys_per_request = size_t{1} << 24;
-constexpr size_t most_connections = size_t{1} << 24;
-constexpr size_t most_memory_bytes = size_t{1} << 50;
+constexpr size_t max_key_bytes = size_t{1} << 20;
+constexpr size_t max_value_bytes = size_t{1} << 40;
+constexpr size_t max_keys_per_request = size_t{1} << 24;
+constexpr size_t max_connections = size_t{1} << 24;
+constexpr size_t max_memory_bytes = size_t{1} << 50;
 
 // The limits of PyTorch's server over libuv; without libuv it has none.
 constexpr StoreLimits pytorch = {

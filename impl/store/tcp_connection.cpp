@@ -17,9 +17,9 @@ namespace {
 
 constexpr size_t read_at_once = 4096;
 // A length alone must not cost memory.
-constexpr size_t most_at_once = size_t{4} << 20;
+constexpr size_t max_at_once = size_t{4} << 20;
 constexpr int64_t first_pause_ms = 5;
-constexpr int64_t longest_pause_ms = 300;
+constexpr int64_t max_pause_ms = 300;
 
 std::string random_name() {
     constexpr const char* digits = "0123456789abcdef";
@@ -61,9 +61,9 @@ void TcpConnection::read_limits(const WaitLimit& limit) {
         return static_cast<size_t>(std::min<uint64_t>(told, most));
     };
     limits_ = StoreLimits();
-    limits_.key_bytes = read(store_limits::most_key_bytes);
-    limits_.value_bytes = read(store_limits::most_value_bytes);
-    limits_.keys_per_request = read(store_limits::most_keys_per_request);
+    limits_.key_bytes = read(store_limits::max_key_bytes);
+    limits_.value_bytes = read(store_limits::max_value_bytes);
+    limits_.keys_per_request = read(store_limits::max_keys_per_request);
 }
 
 void TcpConnection::send(const std::string& message, const WaitLimit& limit) {
@@ -210,13 +210,13 @@ int64_t TcpConnection::read_number(const WaitLimit& limit) {
 
 std::string TcpConnection::read_bytes(const WaitLimit& limit) {
     const auto length = static_cast<uint64_t>(read_number(limit));
-    if (length > store_limits::most_value_bytes)
+    if (length > store_limits::max_value_bytes)
         throw Error(TUTTI_ERR_STORE, cat("the server announced a value of ", length, " bytes"));
     std::string value(received_.substr(0, length));
     received_.remove_prefix(value.size());
     while (value.size() < length) {
         const size_t done = value.size();
-        value.resize(std::min<size_t>(length, done + most_at_once));
+        value.resize(std::min<size_t>(length, done + max_at_once));
         receive_into(std::as_writable_bytes(std::span(value)).subspan(done), limit);
     }
     return value;
@@ -308,7 +308,7 @@ std::unique_ptr<TcpConnection> connect_with_patience(const net::Endpoint& endpoi
                             -1, error.status().system_errno);
         }
         limit.sleep(pause);
-        pause = std::min(pause * 2, std::chrono::milliseconds(longest_pause_ms));
+        pause = std::min(pause * 2, std::chrono::milliseconds(max_pause_ms));
     }
 }
 

@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/mutex.hpp"
-#include "net/strangers.hpp"
+#include "net/pending_peers.hpp"
 #include "net/stream.hpp"
 #include "responder.hpp"
 
@@ -195,7 +195,7 @@ private:
     const StoreLimits limits_;
     Responder responder_;
     std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
-    net::Strangers<Connection*> strangers_;
+    net::PendingPeers<Connection*> strangers_;
     std::deque<Connection*> turned_away_;
     std::unique_ptr<net::Listener> listener_;
 
@@ -227,11 +227,11 @@ int64_t TcpServer::wait_for_joined(int64_t wanted, const Deadline& deadline) {
 }
 
 void check_limits(const StoreLimits& limits) {
-    check_limit(limits.key_bytes, store_limits::most_key_bytes, "bytes of a key");
-    check_limit(limits.value_bytes, store_limits::most_value_bytes, "bytes of a value");
-    check_limit(limits.keys_per_request, store_limits::most_keys_per_request, "keys in a request");
-    check_limit(limits.connections, store_limits::most_connections, "connections");
-    check_limit(limits.memory_bytes, store_limits::most_memory_bytes, "bytes of memory");
+    check_limit(limits.key_bytes, store_limits::max_key_bytes, "bytes of a key");
+    check_limit(limits.value_bytes, store_limits::max_value_bytes, "bytes of a value");
+    check_limit(limits.keys_per_request, store_limits::max_keys_per_request, "keys in a request");
+    check_limit(limits.connections, store_limits::max_connections, "connections");
+    check_limit(limits.memory_bytes, store_limits::max_memory_bytes, "bytes of memory");
 }
 
 }  // namespace tutti

@@ -16,16 +16,16 @@ using Clock = Deadline::Clock;
 
 // How long one question may wait, so that an interruption is noticed; and the pauses before the
 // next, where a store does not wait at all.
-constexpr auto longest_question = std::chrono::milliseconds(100);
+constexpr auto max_question = std::chrono::milliseconds(100);
 constexpr auto first_pause = std::chrono::microseconds(500);
-constexpr auto longest_pause = std::chrono::milliseconds(20);
+constexpr auto max_pause = std::chrono::milliseconds(20);
 
 class Pauses {
 public:
     Clock::duration next() { return std::exchange(pause_, std::min(pause_ * 2, longest)); }
 
 private:
-    static constexpr Clock::duration longest = longest_pause;
+    static constexpr Clock::duration longest = max_pause;
     Clock::duration pause_ = first_pause;
 };
 
@@ -264,7 +264,7 @@ private:
     void ask_until(const char* operation, Keys keys, const WaitLimit& limit, Ask&& ask) {
         Pauses pauses;
         while (true) {
-            const auto until = std::min(Clock::now() + longest_question, limit.deadline().when());
+            const auto until = std::min(Clock::now() + max_question, limit.deadline().when());
             const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
             bool is_late = false;
             with_context(operation, keys_text(keys), [&](tutti_error* error) {

@@ -65,7 +65,7 @@ public:
     static Slot collective(uint64_t sequence, uint32_t step = 0) {
         return Slot(uint64_t{step} << sequence_bits | (sequence & sequence_mask));
     }
-    static constexpr uint32_t most_steps = 1U << 16;
+    static constexpr uint32_t max_steps = 1U << 16;
     // The stream of announcements with one tag.
     static Slot announcement(int tag) {
         return Slot(announcement_bit | static_cast<uint32_t>(tag));

@@ -28,7 +28,7 @@ constexpr int backlog = 4096;
 constexpr int64_t attempt_ms = 30'000;  // what a rank's addresses may take to answer
 // The time they may take before that rank is asked to call; then twice that, and so on.
 constexpr int64_t first_timeout_ms = 200;
-constexpr int64_t longest_timeout_ms = 3200;
+constexpr int64_t max_timeout_ms = 3200;
 constexpr int descriptors_beside = 1;  // what a connection's owner opens when it has it
 
 // Its bytes travel as they are.
@@ -377,7 +377,7 @@ void Connector::connect_all() noexcept {
         // Should it fail, others come first.
         Attempt then = attempt;
         then.next += std::chrono::milliseconds(attempt.timeout_ms);
-        then.timeout_ms = std::min(2 * attempt.timeout_ms, longest_timeout_ms);
+        then.timeout_ms = std::min(2 * attempt.timeout_ms, max_timeout_ms);
         then.strangers.clear();
         due->second = then;
         const Endpoint endpoint = peers_[static_cast<size_t>(peer)].endpoint;

@@ -23,8 +23,8 @@
 #include "membership/world.hpp"
 #include "net/descriptor.hpp"
 #include "net/loop.hpp"
+#include "net/pending_peers.hpp"
 #include "net/socket.hpp"
-#include "net/strangers.hpp"
 #include "net/stream.hpp"
 
 namespace tutti {
@@ -155,9 +155,9 @@ private:
     net::Descriptor spare_;
     int last_incoming_ = 0;
     std::map<int, Incoming> incoming_;
-    std::map<int, Greeted> greeted_;   // by rank
-    std::optional<net::Timer> looks_;  // after those who do not answer
-    net::Strangers<int> strangers_;    // all of them
+    std::map<int, Greeted> greeted_;    // by rank
+    std::optional<net::Timer> looks_;   // after those who do not answer
+    net::PendingPeers<int> strangers_;  // all of them
     std::unique_ptr<net::Listener> listener_;
 };
 

@@ -10,9 +10,9 @@ namespace tutti {
 
 namespace {
 
-constexpr int spins = 100;   // polls in a row
+constexpr int spins = 100;    // polls in a row
 constexpr int yields = 1000;  // then, of which each lets another thread run first
-constexpr std::chrono::microseconds shortest_rest{20};
+constexpr std::chrono::microseconds min_rest{20};
 constexpr int doublings = 5;  // 640 us
 
 }  // namespace
@@ -26,7 +26,7 @@ bool Backoff::rests(Deadline& until) noexcept {
     }
     const int doubled = std::min(fruitless_ - spins - yields - 1, doublings);
     fruitless_ = std::min(fruitless_, spins + yields + doublings + 1);
-    until = Deadline::at(Deadline::Clock::now() + shortest_rest * (1 << doubled));
+    until = Deadline::at(Deadline::Clock::now() + min_rest * (1 << doubled));
     return true;
 }
 

@@ -179,7 +179,7 @@ static int run_in_memories(job* todo, library* with, char* why) {
 }
 
 /* The most ranks among which sums of the type are exact. */
-static int most_ranks(int element) {
+static int max_ranks(int element) {
     return strcmp(element_types[element].name, "bfloat16") == 0 ? 85 : MOST_RANKS;
 }
 
@@ -198,9 +198,9 @@ static tutti_status run_rank(int32_t local_rank, void* user, tutti_error* error)
     with.rank = tutti_get_rank(TUTTI_GROUP_WORLD);
     with.ranks = tutti_get_world_size(TUTTI_GROUP_WORLD);
     todo->ranks = with.ranks;
-    if (with.ranks > most_ranks(todo->asked->element)) {
+    if (with.ranks > max_ranks(todo->asked->element)) {
         snprintf(why, sizeof why, "%d ranks are more than %d, among which sums of %ss are exact",
-                 with.ranks, most_ranks(todo->asked->element),
+                 with.ranks, max_ranks(todo->asked->element),
                  element_types[todo->asked->element].name);
     } else if (run_in_memories(todo, &with, why)) {
         free_contents();

@@ -5,23 +5,23 @@
 enum { PAGE = 4096 };
 
 static void* memory;
-static size_t most_inputs, most_outputs;
+static size_t max_inputs, max_outputs;
 
 void want_memory(const cell* of, int rank, int ranks) {
     size_t inputs, outputs;
     if (!uses_tensor(of)) return;
     contents_size(of, rank, ranks, &inputs, &outputs);
     inputs = (inputs + PAGE - 1) / PAGE * PAGE;
-    if (inputs > most_inputs) most_inputs = inputs;
-    if (outputs > most_outputs) most_outputs = outputs;
+    if (inputs > max_inputs) max_inputs = inputs;
+    if (outputs > max_outputs) max_outputs = outputs;
 }
 
 int take_memory(void) {
     free_contents();
-    if (tutti_memory_alloc(TUTTI_GROUP_WORLD, most_inputs + most_outputs, NULL, &memory,
-                           &failure) != TUTTI_OK)
+    if (tutti_memory_alloc(TUTTI_GROUP_WORLD, max_inputs + max_outputs, NULL, &memory, &failure) !=
+        TUTTI_OK)
         return 0;
-    lend_memory(memory, most_inputs, (char*)memory + most_inputs, most_outputs);
+    lend_memory(memory, max_inputs, (char*)memory + max_inputs, max_outputs);
     return 1;
 }
 

@@ -15,7 +15,7 @@ static int32_t evenly(int32_t rank, int32_t size) {
 static int32_t all_on_the_last(int32_t rank, int32_t size) {
     return rank == size - 1 ? ADDENDS : 0;
 }
-static int32_t most_on_the_first(int32_t rank, int32_t size) {
+static int32_t max_on_the_first(int32_t rank, int32_t size) {
     return rank == 0 ? ADDENDS - (size - 1) : 1;
 }
 
@@ -69,7 +69,7 @@ static void add_all(rank_context* me, tutti_group* group, const task* todo) {
 
 static void add_in_every_way(rank_context* me) {
     tutti_group* const group = reproducible_group(me);
-    static const spread ways[] = {evenly, all_on_the_last, most_on_the_first};
+    static const spread ways[] = {evenly, all_on_the_last, max_on_the_first};
     for (size_t way = 0; !me->failed && way < sizeof ways / sizeof *ways; ++way) {
         const task todo = {(const numbers*)me->user, ways[way]};
         add_all(me, group, &todo);

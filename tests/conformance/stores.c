@@ -12,7 +12,7 @@
 
 static const char* const questions[QUESTIONS] = {"alone",   "others",   "at once",
                                                  "waiting", "time-out", "bytes"};
-static const int64_t longest_wait_ms = 20000;
+static const int64_t max_wait_ms = 20000;
 
 /* The state that all ranks of the program share: with processes, those that it runs. */
 typedef struct store_trial {
@@ -104,7 +104,7 @@ static tutti_status open_tcp(const char* address, int is_master, int32_t port, t
     char host[256];
     const char* const colon = strrchr(address, ':');
     options.no_wait_for_workers = 1;
-    options.timeout_ms = longest_wait_ms;
+    options.timeout_ms = max_wait_ms;
     if (colon == NULL || (size_t)(colon - address) >= sizeof host) {
         (void)snprintf(error->message, sizeof error->message, "\"%s\" is not HOST:PORT", address);
         return TUTTI_ERR_INVALID_ARGUMENT;
@@ -120,14 +120,14 @@ static tutti_status open_one(const char* where, int is_first, int32_t port, tutt
                              tutti_error* error) {
     tutti_store_options options = TUTTI_STORE_OPTIONS_INIT;
     const char* address = behind(where, "prefix");
-    options.timeout_ms = longest_wait_ms;
+    options.timeout_ms = max_wait_ms;
     if (address != NULL) {
         tutti_store* whole = NULL;
         tutti_status status = open_one(address, is_first, port, &whole, error);
         if (status != TUTTI_OK) return status;
         status = tutti_prefix_store_create(whole, "of/mine", out, error);
         tutti_store_release(whole);
-        return status == TUTTI_OK ? tutti_store_set_timeout(*out, longest_wait_ms, error) : status;
+        return status == TUTTI_OK ? tutti_store_set_timeout(*out, max_wait_ms, error) : status;
     }
     if (strcmp(where, "hash") == 0) {
         if (is_first) return tutti_hash_store_create(out, error);

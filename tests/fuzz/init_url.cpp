@@ -11,7 +11,7 @@ namespace {
 using tutti::cat;
 using tutti::InitUrl;
 
-constexpr int64_t longest_timeout_ms = 1'000'000'000'000;
+constexpr int64_t max_timeout_ms = 1'000'000'000'000;
 
 // A millisecond more or less: seconds are read as binary fractions.
 bool about_equal(std::optional<int64_t> one, std::optional<int64_t> other) {
@@ -31,7 +31,7 @@ std::string written(const InitUrl& url) {
 void expect_readable(const InitUrl& url) {
     FUZZ_EXPECT(!url.rank || *url.rank >= 0);
     FUZZ_EXPECT(!url.world_size || *url.world_size >= 1);
-    FUZZ_EXPECT(!url.timeout_ms || (*url.timeout_ms >= 1 && *url.timeout_ms <= longest_timeout_ms));
+    FUZZ_EXPECT(!url.timeout_ms || (*url.timeout_ms >= 1 && *url.timeout_ms <= max_timeout_ms));
     const InitUrl again = tutti::parse_init_url(written(url));
     FUZZ_EXPECT(again.scheme == url.scheme && again.place == url.place);
     FUZZ_EXPECT(again.rank == url.rank && again.world_size == url.world_size);

@@ -52,7 +52,7 @@ Server reducer_of(const Hosts& hosts, const FlatCall& call) {
 // The function that runs such a call over hosts, the same on all ranks; null: the channel does.
 // That is for calls whose sizes only some ranks know, monitored_barrier, and byte strings that
 // differ from rank to rank.
-Server server_of(const Hosts& hosts, const FlatCall& call) {
+Server handler_for(const Hosts& hosts, const FlatCall& call) {
     switch (call.kind) {
         case Kind::Broadcast:
             return [](const CallContext& context, const FlatCall& one) {
@@ -77,7 +77,7 @@ Server server_of(const Hosts& hosts, const FlatCall& call) {
                 scatter(context, one.inputs, one.output(), one.root);
             };
         case Kind::AllToAll:
-            if (!is_whole(call) || call.input().size() < shortest_straight_piece) return nullptr;
+            if (!is_whole(call) || call.input().size() < min_straight_piece) return nullptr;
             return [](const CallContext& context, const FlatCall& one) {
                 all_to_all(context, one.inputs, one.outputs, one.in_place);
             };
@@ -99,7 +99,7 @@ Server server_of(const Hosts& hosts, const FlatCall& call) {
 }  // namespace
 
 void run(const CallContext& context, const FlatCall& call) {
-    const Server server = context.hosts.most() > 1 ? server_of(context.hosts, call) : nullptr;
+    const Server server = context.hosts.most() > 1 ? handler_for(context.hosts, call) : nullptr;
     if (server != nullptr) return server(context, call);
     Exchange exchange = context.among_all();
     algorithm::run(exchange, call);

@@ -2,9 +2,9 @@
 // combines its own with the other's; else ranks share the combining, and so do those that read each
 // other's memory.
 #include "collectives.hpp"
-#include "fetched.hpp"
 #include "memory/table.hpp"
-#include "scattered.hpp"
+#include "reduce_remote.hpp"
+#include "reduce_scattered.hpp"
 
 namespace tutti::shm {
 
@@ -49,8 +49,8 @@ bool all_reduce_directly(Team& team, ConstBytes input, Bytes output, const Reduc
     if (!direct.sees() || direct.is_in_place() || input.size() > everyone_combines(team.size())) {
         fetched(direct, input, output, reduction);
     } else {
-        combine_fetched(direct, reduction, output, input, 0, {},
-                        stores_for(output.size(), team.size()));
+        reduce_remote(direct, reduction, output, input, 0, {},
+                      stores_for(output.size(), team.size()));
         direct.finish_together();
     }
     return true;

@@ -35,7 +35,7 @@ std::vector<Value> all_gather_values(Membership& membership, const char* key, co
 }
 
 constexpr const char* hosts_variable = "TUTTI_HOSTS";
-constexpr int64_t most_hosts = 1 << 20;
+constexpr int64_t max_hosts = 1 << 20;
 
 struct Endpoint {
     Address address;  // of no host: there is none
@@ -51,9 +51,9 @@ struct Endpoint {
 
 // A rank's report about the others, after trying.
 struct Answer {
-    std::array<uint64_t, most_ranks / 64> seen{};  // by place in the neighbourhood
-    int32_t direct = 1;                            // it may read all other memory of those it sees
-    int32_t unseen = -1;                           // the first rank that is not
+    std::array<uint64_t, max_ranks / 64> seen{};  // by place in the neighbourhood
+    int32_t direct = 1;                           // it may read all other memory of those it sees
+    int32_t unseen = -1;                          // the first rank that is not
     int32_t is_exhausted = 0;  // because this rank has no memory or descriptor for it
     std::array<char, 184> why{};
 
@@ -75,8 +75,8 @@ struct Answer {
 // A rank's part in collectives, then its rings, for as many ranks as may turn out to be its
 // neighbours.
 size_t segment_bytes(size_t ranks) {
-    const auto neighbours = static_cast<int>(std::min(ranks, size_t{most_ranks}));
-    return sizeof(Part) + message::most_rings_bytes(neighbours);
+    const auto neighbours = static_cast<int>(std::min(ranks, size_t{max_ranks}));
+    return sizeof(Part) + message::max_rings_bytes(neighbours);
 }
 
 uint64_t place_of(int rank) {
@@ -86,7 +86,7 @@ uint64_t place_of(int rank) {
     std::istringstream list(*text + ",");
     for (std::string one; std::getline(list, one, ',');) {
         places.push_back(
-            parse_number(one, cat("a number in the variable ", hosts_variable), 0, most_hosts));
+            parse_number(one, cat("a number in the variable ", hosts_variable), 0, max_hosts));
     }
     return static_cast<uint64_t>(places[static_cast<size_t>(rank) % places.size()]);
 }
@@ -102,7 +102,7 @@ std::vector<Position> positions_of(const std::vector<Endpoint>& endpoints) {
     std::vector<Position> positions;
     for (size_t rank = 0; rank < endpoints.size(); ++rank) {
         const auto found = std::ranges::find_if(neighbourhoods, [&](const auto& ranks) {
-            return ranks.size() < size_t{most_ranks} &&
+            return ranks.size() < size_t{max_ranks} &&
                    endpoints[ranks.front()].is_near(endpoints[rank]);
         });
         const auto index = static_cast<size_t>(found - neighbourhoods.begin());

@@ -13,7 +13,7 @@ namespace tutti::shm {
 // The function that runs such a call over shared memory, the same on all ranks; null: it takes the
 // channel.
 using Server = void (*)(Team& team, const FlatCall& call);
-Server server_of(const FlatCall& call);
+Server handler_for(const FlatCall& call);
 
 // Ranks make memory and map each other's, if all have some and all can; the first rank without is
 // named by its index in the team.

@@ -83,7 +83,7 @@ private:
     Reach reach_ = Reach::None;
     bool sees_results_ = false;
     bool is_in_place_ = false;
-    std::array<Shown, most_ranks> shown_;
+    std::array<Shown, max_ranks> shown_;
 };
 
 }  // namespace tutti::shm

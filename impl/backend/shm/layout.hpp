@@ -53,20 +53,20 @@ private:
     std::atomic<uint64_t> words_[sizeof(Fingerprint) / sizeof(uint64_t)];
 };
 
-constexpr size_t most_lines = 16;
-constexpr size_t most_records = 16;
-constexpr size_t most_slots = 4;
+constexpr size_t max_lines = 16;
+constexpr size_t max_records = 16;
+constexpr size_t max_slots = 4;
 constexpr size_t result_bytes = size_t{64} * 1024;  // after the data: a rank's part of the result
 constexpr size_t slot_bytes = chunk_bytes + result_bytes;
 
 struct Part {
-    Line lines[most_lines];
+    Line lines[max_lines];
     // The rank reads no step before this one any more.
     alignas(cache_line) std::atomic<uint64_t> finished;
     std::atomic<int> processor;  // that it was running on when it last waited
     Doorbell doorbell;           // of those who wait for this rank
-    Record records[most_records];
-    alignas(4096) std::byte slots[most_slots][slot_bytes];
+    Record records[max_records];
+    alignas(4096) std::byte slots[max_slots][slot_bytes];
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free &&
               std::atomic<uint32_t>::is_always_lock_free);

@@ -84,7 +84,7 @@ void pipeline(Team& team, size_t steps, Stage stage, Read read) {
 template <typename Input>
 void combine_all(const algorithm::Reduction& reduction, Bytes out, int ranks, Input input,
                  Stores stores = Stores::Ordinary) {
-    std::array<const void*, most_ranks> inputs;
+    std::array<const void*, max_ranks> inputs;
     for (int rank = 0; rank < ranks; ++rank) {
         inputs[static_cast<size_t>(rank)] = input(rank).data();
     }

@@ -13,8 +13,8 @@ namespace {
 
 // The system may keep the ranks away from another process: a rank that is moved back again and
 // again tries more and more rarely.
-constexpr std::chrono::milliseconds shortest_stay{1};
-constexpr std::chrono::milliseconds longest_stay{128};
+constexpr std::chrono::milliseconds min_stay{1};
+constexpr std::chrono::milliseconds max_stay{128};
 
 // The processors of the first thread, before anything else can change them. Empty if they are not
 // known: then every thread counts as not bound.
@@ -82,8 +82,8 @@ bool Placement::look(int rank, std::span<const int> of_ranks, Clock::time_point 
     if (!may_move_ || is_bound(allowed, at_start_)) return false;
     const auto better = better_processor(rank, of_ranks, allowed);
     if (!better || !move_to(*better)) return false;
-    const bool soon = now - moved_ < 2 * longest_stay;
-    stay_ = soon ? std::min(2 * stay_, longest_stay) : shortest_stay;
+    const bool soon = now - moved_ < 2 * max_stay;
+    stay_ = soon ? std::min(2 * stay_, max_stay) : min_stay;
     moved_ = now;
     return true;
 }

@@ -1,8 +1,8 @@
 // Every rank shows its data; the destination combines them, or all share the combining.
 #include "collectives.hpp"
-#include "fetched.hpp"
 #include "memory/table.hpp"
-#include "scattered.hpp"
+#include "reduce_remote.hpp"
+#include "reduce_scattered.hpp"
 
 namespace tutti::shm {
 
@@ -19,8 +19,8 @@ bool reduce_directly(Team& team, ConstBytes input, Bytes output,
         return true;
     }
     if (!output.empty()) {
-        combine_fetched(direct, reduction, output, input, 0, {},
-                        stores_for(output.size(), team.size()));
+        reduce_remote(direct, reduction, output, input, 0, {},
+                      stores_for(output.size(), team.size()));
     }
     direct.finish_together();
     return true;

@@ -1,9 +1,9 @@
 // In each step a rank shows a piece for every rank, and combines those for itself; or it shows
 // where all of them are.
 #include "collectives.hpp"
-#include "fetched.hpp"
 #include "memory/table.hpp"
 #include "pieces.hpp"
+#include "reduce_remote.hpp"
 
 namespace tutti::shm {
 
@@ -67,8 +67,8 @@ bool reduce_scatter_directly(Team& team, std::span<const ConstBytes> inputs, Byt
         const ConstBytes piece = mine.subspan(at, std::min(length, mine.size() - at));
         const Bytes combined =
             out.subspan(reduction.combined_size(at), reduction.combined_size(piece.size()));
-        combine_fetched(direct, reduction, combined, piece, begin + at, workplace,
-                        stores_for(out.size(), team.size()));
+        reduce_remote(direct, reduction, combined, piece, begin + at, workplace,
+                      stores_for(out.size(), team.size()));
     }
     direct.finish_together();
     return true;

@@ -17,12 +17,12 @@ void run_all_to_all(Team& team, const FlatCall& call) {
 }
 
 void run_coalesced(Team& team, const FlatCall& call) {
-    for (const FlatCall& one : call.calls) server_of(one)(team, one);
+    for (const FlatCall& one : call.calls) handler_for(one)(team, one);
 }
 
 }  // namespace
 
-Server server_of(const FlatCall& call) {
+Server handler_for(const FlatCall& call) {
     switch (call.kind) {
         case Kind::Broadcast:
             return [](Team& team, const FlatCall& one) { broadcast(team, one.buffer(), one.root); };
@@ -64,7 +64,7 @@ Server server_of(const FlatCall& call) {
         case Kind::Alloc:
             return [](Team& team, const FlatCall& one) { alloc(team, *one.alloc); };
         case Kind::Coalesced:
-            return std::ranges::all_of(call.calls, server_of) ? run_coalesced : nullptr;
+            return std::ranges::all_of(call.calls, handler_for) ? run_coalesced : nullptr;
     }
     return nullptr;
 }

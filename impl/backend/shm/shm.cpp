@@ -24,7 +24,7 @@ public:
     void run(const FlatCall& call, uint64_t sequence, const Deadline& deadline) override {
         team_.begin(call.fingerprint, sequence, deadline);
         try {
-            const Server serve = server_of(call);
+            const Server serve = handler_for(call);
             TUTTI_ASSERT(serve != nullptr);  // else the capabilities leave it out
             serve(team_, call);
             if (call.kind == FlatCall::Kind::Alloc) see(team_.shared());

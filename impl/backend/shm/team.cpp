@@ -67,7 +67,7 @@ void Team::begin(const Fingerprint& call, uint64_t sequence, const Deadline& dea
     history_ = mix(history_, static_cast<uint64_t>(call.count));
     history_ = mix(history_, call.layout);
     history_ = mix(history_, call.device);
-    mine_->records[sequence % most_records].write(sequence, call);
+    mine_->records[sequence % max_records].write(sequence, call);
     first_step_ = next_step_;
 }
 
@@ -194,7 +194,7 @@ void Team::wait_slowly(int peer, bool (*is_ready)(void*), void* context) {
 }
 
 void Team::look_around() {
-    std::array<int, most_ranks> processors{};
+    std::array<int, max_ranks> processors{};
     for (size_t rank = 0; rank < parts_.size(); ++rank) {
         processors[rank] = parts_[rank]->processor.load(std::memory_order_relaxed);
     }
@@ -206,12 +206,12 @@ void Team::compare() const {
 }
 
 void Team::compare_with(int peer) const {
-    const uint64_t oldest = sequence_ < most_records ? 1 : sequence_ - most_records + 1;
+    const uint64_t oldest = sequence_ < max_records ? 1 : sequence_ - max_records + 1;
     for (uint64_t sequence = oldest; sequence <= sequence_; ++sequence) {
         Fingerprint ours;
         Fingerprint theirs;
-        if (!mine_->records[sequence % most_records].read(sequence, ours)) continue;
-        if (!part(peer).records[sequence % most_records].read(sequence, theirs)) continue;
+        if (!mine_->records[sequence % max_records].read(sequence, ours)) continue;
+        if (!part(peer).records[sequence % max_records].read(sequence, theirs)) continue;
         if (theirs == ours) continue;
         throw Error(mismatch(group_rank(peer), theirs, group_rank(rank_), ours, sequence));
     }

@@ -80,7 +80,7 @@ public:
 
     // Memory for this rank's piece of the step, once all have read its previous content.
     Bytes stage(uint64_t step, size_t bytes) {
-        make_room(step, bytes <= Line::most ? most_lines : most_slots);
+        make_room(step, bytes <= Line::most ? max_lines : max_slots);
         return piece(*mine_, step, bytes);
     }
     // The same for a piece with a part of a result behind it, in a slot whatever its size.
@@ -89,7 +89,7 @@ public:
         Bytes result;
     };
     Slot stage_slot(uint64_t step) {
-        make_room(step, most_slots);
+        make_room(step, max_slots);
         return slot(*mine_, step);
     }
     // Publishes the staged piece and everything written before.
@@ -124,14 +124,14 @@ public:
 
 private:
     [[nodiscard]] Part& part(int rank) const { return *parts_[static_cast<size_t>(rank)]; }
-    static Line& line(Part& part, uint64_t step) { return part.lines[step % most_lines]; }
+    static Line& line(Part& part, uint64_t step) { return part.lines[step % max_lines]; }
     static Slot slot(Part& part, uint64_t step) {
-        std::byte* const begin = part.slots[step % most_slots];
+        std::byte* const begin = part.slots[step % max_slots];
         return {{begin, chunk_bytes}, {begin + chunk_bytes, result_bytes}};
     }
     static Bytes piece(Part& part, uint64_t step, size_t bytes) {
         std::byte* const begin =
-            bytes <= Line::most ? line(part, step).data : part.slots[step % most_slots];
+            bytes <= Line::most ? line(part, step).data : part.slots[step % max_slots];
         return {begin, bytes};
     }
     void make_room(uint64_t step, size_t ring) {

@@ -14,7 +14,7 @@ namespace tutti::staged {
 namespace {
 
 // The limit of a lane's own memory; a call that needs more has it for itself.
-constexpr size_t most_slot = size_t{16} << 20;
+constexpr size_t max_slot = size_t{16} << 20;
 
 }  // namespace
 
@@ -60,7 +60,7 @@ device::EventPointer Staged::run_stages(const FlatCall& call, uint64_t sequence,
     Lane& lane = this->lane(call.device);
     const Plan plan(call, rank_, ranks_);
     std::array<device::Pinned, Lane::slots> own;
-    const bool has_own = plan.stage_bytes() > most_slot;
+    const bool has_own = plan.stage_bytes() > max_slot;
     struct UnderWay {
         Stage stage;
         device::EventPointer arrived;

@@ -18,10 +18,10 @@ namespace tutti::message {
 
 namespace {
 
-constexpr size_t most_read = size_t{256} * 1024;    // before others have their turn
+constexpr size_t max_read = size_t{256} * 1024;     // before others have their turn
 constexpr size_t read_at_once = size_t{32} * 1024;  // of the stream at a time
 constexpr size_t read_there_at_once = size_t{512} * 1024;
-constexpr size_t most_kept = size_t{4} * 1024 * 1024;  // data of messages that came early
+constexpr size_t max_kept = size_t{4} * 1024 * 1024;  // data of messages that came early
 
 // The size of the data that came with the descriptor; nothing if they did not.
 std::optional<size_t> eager_size(const Descriptor::Head& head) {
@@ -48,13 +48,13 @@ bool Inbox::poll() {
     Ring& ring = *view_.ring;
     bool moved = false;
     while (traffic_.matching().wants(sender_.rank)) {
-        const size_t place = next_ % most_descriptors;
+        const size_t place = next_ % max_descriptors;
         const Descriptor& descriptor = ring.descriptors[place];
         if (descriptor.sequence.load(std::memory_order_acquire) != next_) break;
         Offer offer{next_, {}, nullptr, {}};
         std::memcpy(&offer.where, descriptor.data, sizeof offer.where);
         std::memcpy(&offer.head, &descriptor.head, sizeof offer.head);
-        if (offer.head.offer >= most_offers || offer.head.tag < 0) {
+        if (offer.head.offer >= max_offers || offer.head.tag < 0) {
             return break_off("a descriptor that no message has");
         }
         if (const auto size = eager_size(offer.head); size && *size > 0) {
@@ -69,7 +69,7 @@ bool Inbox::poll() {
 
 // A sender that sleeps for room has filled all of it, so it is enough to wake it now and then.
 void Inbox::give_back(uint64_t descriptor) {
-    if (descriptor % (most_descriptors / 4) != 0) {
+    if (descriptor % (max_descriptors / 4) != 0) {
         view_.ring->consumed.store(descriptor, std::memory_order_release);
         return;
     }
@@ -90,7 +90,7 @@ bool Inbox::deliver(const Offer& offer) {
                    !is_offered(static_cast<const OfferedArrival&>(arrival));
         });
         const size_t still = matching.arrivals_from(sender_.rank);
-        if (still > most_offers) return break_off("more descriptors than it has messages");
+        if (still > max_offers) return break_off("more descriptors than it has messages");
         purge_at_ = std::max<size_t>(64, 2 * still);
     }
     try {
@@ -108,7 +108,7 @@ void Inbox::keep(const Offer& offer) {
     arrival->head = offer.head;
     arrival->where = offer.where;
     const size_t size = offer.data == nullptr ? 0 : *eager_size(offer.head);
-    if (size > 0 && matching.kept() + size <= most_kept) {
+    if (size > 0 && matching.kept() + size <= max_kept) {
         arrival->data = std::make_unique_for_overwrite<std::byte[]>(size);
         arrival->kept = size;
         std::memcpy(arrival->data.get(), offer.data, size);
@@ -222,7 +222,7 @@ void Inbox::end_reading(Receiving& receiving, bool has_all) {
 
 bool Inbox::read() {
     size_t turn = 0;
-    while (!streaming_.empty() && turn < most_read) {
+    while (!streaming_.empty() && turn < max_read) {
         const uint64_t all = view_.ring->written.load(std::memory_order_acquire) - read_;
         if (all > view_.stream_bytes) return break_off("more than there is room for");
         if (current_ == nullptr) {

@@ -13,7 +13,7 @@ namespace tutti::message {
 namespace {
 
 constexpr size_t shown_at_once = size_t{32} * 1024;  // shown to the receiver at once
-constexpr size_t most_written = size_t{256} * 1024;  // before others have their turn
+constexpr size_t max_written = size_t{256} * 1024;   // before others have their turn
 
 }  // namespace
 
@@ -26,19 +26,19 @@ bool Outbox::advance() {
 
 bool Outbox::offer(Sending& message) {
     Ring& ring = *view_.ring;
-    if (next_ - consumed_ > most_descriptors) {
+    if (next_ - consumed_ > max_descriptors) {
         consumed_ = ring.consumed.load(std::memory_order_acquire);
-        if (next_ - consumed_ > most_descriptors) return false;
+        if (next_ - consumed_ > max_descriptors) return false;
     }
     if (free_.empty()) {
-        if (offers_ == most_offers) return false;
+        if (offers_ == max_offers) return false;
         free_.push_back(offers_++);
     }
     message.offer = free_.back();
     free_.pop_back();
     message.sequence = next_++;
     state(message).store(state_of(message.sequence, State::Offered), std::memory_order_relaxed);
-    const size_t place = message.sequence % most_descriptors;
+    const size_t place = message.sequence % max_descriptors;
     Descriptor& descriptor = ring.descriptors[place];
     const ConstView& data = message.call.buffer;
     descriptor.head = {data.count, data.dtype, message.call.content, message.call.tag,
@@ -139,7 +139,7 @@ bool Outbox::stream() {
     Ring& ring = *view_.ring;
     const size_t size = view_.stream_bytes;
     size_t turn = 0;
-    while (!streaming_.empty() && turn < most_written) {
+    while (!streaming_.empty() && turn < max_written) {
         Sending& message = streaming_.front();
         const size_t bytes = message.call.buffer.size();
         const uint64_t used = written_ - ring.read.load(std::memory_order_acquire);

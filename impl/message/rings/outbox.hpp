@@ -21,7 +21,7 @@ public:
 
     // Throws OUT_OF_MEMORY.
     void add(Sending& message) {
-        free_.reserve(most_offers);
+        free_.reserve(max_offers);
         queued_.push_back(message);
     }
     // Advances as far as possible; true if anything moved.

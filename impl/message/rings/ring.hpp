@@ -17,8 +17,8 @@ namespace tutti::message {
 
 using shm::cache_line;
 
-constexpr size_t most_descriptors = 16;     // written and not yet consumed
-constexpr size_t most_offers = 8192;        // messages to one rank that are not taken yet
+constexpr size_t max_descriptors = 16;      // written and not yet consumed
+constexpr size_t max_offers = 8192;         // messages to one rank that are not taken yet
 constexpr size_t eager_bytes = 4096;        // data up to here are beside their descriptor
 constexpr size_t stream_step = cache_line;  // alignment in a stream
 
@@ -58,13 +58,13 @@ static_assert(sizeof(StreamHead) <= stream_step);
 
 // From the rank whose memory it is to one other. The sender writes the descriptors and the stream.
 struct Ring {
-    Descriptor descriptors[most_descriptors];
+    Descriptor descriptors[max_descriptors];
     alignas(cache_line) std::atomic<uint64_t> written;   // bytes of the stream so far
     alignas(cache_line) std::atomic<uint64_t> consumed;  // the receiver's: descriptors so far
     std::atomic<uint64_t> settled;                       // the receiver's: offers so far
     alignas(cache_line) std::atomic<uint64_t> read;      // the receiver's: bytes of the stream
-    alignas(4096) std::atomic<uint64_t> offers[most_offers];
-    alignas(4096) std::byte eager[most_descriptors][eager_bytes];
+    alignas(4096) std::atomic<uint64_t> offers[max_offers];
+    alignas(4096) std::byte eager[max_descriptors][eager_bytes];
     // the stream follows
 };
 
@@ -88,7 +88,7 @@ constexpr size_t rings_bytes(int ranks) {
     return front_bytes + static_cast<size_t>(ranks) * (sizeof(Ring) + stream_bytes_for(ranks));
 }
 // Bytes for any number of ranks up to that one.
-constexpr size_t most_rings_bytes(int ranks) {
+constexpr size_t max_rings_bytes(int ranks) {
     size_t most = 0;
     for (int fewer = 1; fewer <= ranks; ++fewer) most = std::max(most, rings_bytes(fewer));
     return most;

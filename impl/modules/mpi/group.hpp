@@ -11,10 +11,10 @@
 namespace tutti::mpi {
 
 struct Settings {
-    bool is_direct = false;                  // MPI works on the program's memory
-    bool is_blocking = false;                // MPI's blocking collectives, on the thread that calls
-    bool is_reproducible = false;            // all inputs of a reduction at once
-    int64_t most_bytes = most_bytes_of_all;  // of one MPI call
+    bool is_direct = false;                // MPI works on the program's memory
+    bool is_blocking = false;              // MPI's blocking collectives, on the thread that calls
+    bool is_reproducible = false;          // all inputs of a reduction at once
+    int64_t max_bytes = max_bytes_of_all;  // of one MPI call
 };
 
 // A call that has ended, to be finished.
@@ -113,9 +113,9 @@ private:
                       const std::vector<int64_t>& bytes, int root);
     void move_from_root(Operation& operation, const char* from, char* to,
                         const std::vector<int64_t>& bytes, int root);
-    // `most_of_any_rank`: bytes, the same on all ranks; -1: only pairs of ranks know their sizes.
+    // `max_of_any_rank`: bytes, the same on all ranks; -1: only pairs of ranks know their sizes.
     void move_between_all(Operation& operation, const char* from, const std::vector<int64_t>& sends,
-                          char* to, const std::vector<int64_t>& receives, int64_t most_of_any_rank);
+                          char* to, const std::vector<int64_t>& receives, int64_t max_of_any_rank);
     void exchange(Operation& operation, const std::vector<Span>& sends,
                   const std::vector<Span>& receives);
     [[nodiscard]] static std::vector<Span> spans(const char* data,

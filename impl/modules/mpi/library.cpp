@@ -12,7 +12,7 @@ namespace tutti::mpi {
 
 namespace {
 
-constexpr size_t most_kept = size_t{256} << 20;
+constexpr size_t max_kept = size_t{256} << 20;
 
 struct Pool {
     std::mutex mutex;
@@ -62,7 +62,7 @@ void must(int code, const char* call) {
 void GiveBack::operator()(char* memory) const noexcept {
     const std::lock_guard lock(pool().mutex);
     Pool& all = pool();
-    if (all.bytes + room <= most_kept) {
+    if (all.bytes + room <= max_kept) {
         all.free.emplace_back(memory, GiveBack{room});
         all.bytes += room;
     } else {
@@ -131,15 +131,14 @@ void InFlight::free_types() noexcept {
     types.clear();
 }
 
-Typed InFlight::typed(int64_t bytes, int64_t most_bytes, int64_t begin) {
-    if (bytes <= most_bytes && begin == 0) return {static_cast<int>(bytes), MPI_BYTE};
+Typed InFlight::typed(int64_t bytes, int64_t max_bytes, int64_t begin) {
+    if (bytes <= max_bytes && begin == 0) return {static_cast<int>(bytes), MPI_BYTE};
     MPI_Datatype block = MPI_DATATYPE_NULL;
     MPI_Datatype all = MPI_DATATYPE_NULL;
-    must(MPI_Type_contiguous(static_cast<int>(most_bytes), MPI_BYTE, &block),
-         "MPI_Type_contiguous");
-    const int counts[2] = {static_cast<int>(bytes / most_bytes),
-                           static_cast<int>(bytes % most_bytes)};
-    const MPI_Aint places[2] = {begin, begin + bytes / most_bytes * most_bytes};
+    must(MPI_Type_contiguous(static_cast<int>(max_bytes), MPI_BYTE, &block), "MPI_Type_contiguous");
+    const int counts[2] = {static_cast<int>(bytes / max_bytes),
+                           static_cast<int>(bytes % max_bytes)};
+    const MPI_Aint places[2] = {begin, begin + bytes / max_bytes * max_bytes};
     const MPI_Datatype kinds[2] = {block, MPI_BYTE};
     const int code = MPI_Type_create_struct(2, counts, places, kinds, &all);
     MPI_Type_free(&block);
@@ -149,10 +148,10 @@ Typed InFlight::typed(int64_t bytes, int64_t most_bytes, int64_t begin) {
     return {1, all};
 }
 
-InFlight receive_anywhere(MPI_Message message, int64_t bytes, int64_t most_bytes) {
+InFlight receive_anywhere(MPI_Message message, int64_t bytes, int64_t max_bytes) {
     InFlight flight;
     flight.memory.push_back(take(static_cast<size_t>(bytes)));
-    const Typed all = flight.typed(bytes, most_bytes);
+    const Typed all = flight.typed(bytes, max_bytes);
     must(MPI_Imrecv(flight.memory[0].get(), all.count, all.type, &message, flight.request()),
          "MPI_Imrecv");
     return flight;
@@ -160,7 +159,7 @@ InFlight receive_anywhere(MPI_Message message, int64_t bytes, int64_t most_bytes
 
 bool Closed::test(std::vector<InFlight>& thrown_away) {
     for (const Arrived& one : arrived) {
-        thrown_away.push_back(receive_anywhere(one.message, one.bytes, most_bytes_of_all));
+        thrown_away.push_back(receive_anywhere(one.message, one.bytes, max_bytes_of_all));
     }
     arrived.clear();
     for (int has_come = 1; goodbyes_to_come > 0 && has_come != 0;) {
@@ -171,7 +170,7 @@ bool Closed::test(std::vector<InFlight>& thrown_away) {
              "MPI_Improbe");
         if (has_come == 0) break;
         must(MPI_Get_elements_x(&status, MPI_BYTE, &bytes), "MPI_Get_elements_x");
-        thrown_away.push_back(receive_anywhere(message, bytes, most_bytes_of_all));
+        thrown_away.push_back(receive_anywhere(message, bytes, max_bytes_of_all));
         if (status.MPI_TAG % tags_of_a_message == goodbye) --goodbyes_to_come;
     }
     return goodbyes_to_come == 0 && owner.use_count() == 1;

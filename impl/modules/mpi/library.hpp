@@ -34,7 +34,7 @@ using Buffer = std::unique_ptr<char[], GiveBack>;
 [[nodiscard]] Buffer take(size_t bytes);
 
 // The limit of one MPI call.
-constexpr int64_t most_bytes_of_all = int64_t{1} << 30;
+constexpr int64_t max_bytes_of_all = int64_t{1} << 30;
 
 struct Typed {
     int count;
@@ -57,11 +57,11 @@ struct InFlight {
     void free_types() noexcept;
     // So many bytes as a count of one type, which MPI's int can tell. They begin so far behind the
     // address that MPI gets.
-    Typed typed(int64_t bytes, int64_t most_bytes, int64_t begin = 0);
+    Typed typed(int64_t bytes, int64_t max_bytes, int64_t begin = 0);
 };
 
 // Receives a message into memory of the module's.
-[[nodiscard]] InFlight receive_anywhere(MPI_Message message, int64_t bytes, int64_t most_bytes);
+[[nodiscard]] InFlight receive_anywhere(MPI_Message message, int64_t bytes, int64_t max_bytes);
 
 // The last message of a rank in a group has this tag modulo tags_of_a_message.
 constexpr int tags_of_a_message = 16;

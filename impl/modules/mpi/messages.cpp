@@ -47,7 +47,7 @@ void Group::send(const tutti_backend_call* call) {
         message.flight.memory.push_back(take(static_cast<size_t>(bytes)));
         data = std::memcpy(message.flight.memory[0].get(), data, static_cast<size_t>(bytes));
     }
-    const Typed all = message.flight.typed(bytes, settings_.most_bytes);
+    const Typed all = message.flight.typed(bytes, settings_.max_bytes);
     must(MPI_Isend(data, all.count, all.type, call->peer,
                    call->tag * tags_of_a_message + static_cast<int>(call->dtype), messages_,
                    message.flight.request()),
@@ -85,7 +85,7 @@ void Group::match(Message& message, const Arrived& arrived) {
         data = message.flight.memory[0].get();
     }
     message.source = arrived.source;
-    const Typed all = message.flight.typed(arrived.bytes, settings_.most_bytes);
+    const Typed all = message.flight.typed(arrived.bytes, settings_.max_bytes);
     MPI_Message taken = arrived.message;
     must(MPI_Imrecv(data, all.count, all.type, &taken, message.flight.request()), "MPI_Imrecv");
     if (fits) {

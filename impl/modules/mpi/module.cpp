@@ -40,7 +40,7 @@ tutti_status guard(tutti_error* error, Body&& body) noexcept {
                   "mpi has no setting \"" + std::string(text) +
                       "\", only calls=blocking, memory=direct, reproducible=1 and "
                       "most=BYTES, from 4096 to " +
-                      std::to_string(Settings{}.most_bytes)};
+                      std::to_string(Settings{}.max_bytes)};
 }
 
 Settings read_settings(std::string_view text) {
@@ -58,10 +58,10 @@ Settings read_settings(std::string_view text) {
         } else if (one.starts_with(most)) {
             const char* const end = one.data() + one.size();
             const auto [rest, fault] =
-                std::from_chars(one.data() + most.size(), end, settings.most_bytes);
+                std::from_chars(one.data() + most.size(), end, settings.max_bytes);
             const bool is_right = fault == std::errc() && rest == end;
-            if (!is_right || settings.most_bytes < 4096 ||
-                settings.most_bytes > Settings{}.most_bytes) {
+            if (!is_right || settings.max_bytes < 4096 ||
+                settings.max_bytes > Settings{}.max_bytes) {
                 refuse_setting(one);
             }
         } else {

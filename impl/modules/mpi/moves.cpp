@@ -34,7 +34,7 @@ const int* keep(InFlight& flight, std::vector<int> numbers) {
 }  // namespace
 
 bool Group::is_large(const std::vector<int64_t>& bytes) const {
-    return std::accumulate(bytes.begin(), bytes.end(), int64_t{0}) > settings_.most_bytes;
+    return std::accumulate(bytes.begin(), bytes.end(), int64_t{0}) > settings_.max_bytes;
 }
 
 void Group::exchange(Operation& operation, const std::vector<Span>& sends,
@@ -43,14 +43,14 @@ void Group::exchange(Operation& operation, const std::vector<Span>& sends,
     for (int rank = 0; rank < static_cast<int>(receives.size()); ++rank) {
         const Span& one = receives[static_cast<size_t>(rank)];
         if (one.bytes == 0) continue;
-        const Typed all = flight.typed(one.bytes, settings_.most_bytes);
+        const Typed all = flight.typed(one.bytes, settings_.max_bytes);
         must(MPI_Irecv(one.data, all.count, all.type, rank, 0, collectives_, flight.request()),
              "MPI_Irecv");
     }
     for (int rank = 0; rank < static_cast<int>(sends.size()); ++rank) {
         const Span& one = sends[static_cast<size_t>(rank)];
         if (one.bytes == 0) continue;
-        const Typed all = flight.typed(one.bytes, settings_.most_bytes);
+        const Typed all = flight.typed(one.bytes, settings_.max_bytes);
         must(MPI_Isend(one.data, all.count, all.type, rank, 0, collectives_, flight.request()),
              "MPI_Isend");
     }
@@ -124,7 +124,7 @@ Group::Pieces Group::typed_pieces(InFlight& flight, const std::vector<int64_t>& 
     int64_t begin = 0;
     for (size_t rank = 0; rank < bytes.size(); ++rank) {
         if (bytes[rank] == 0) continue;
-        const Typed all = flight.typed(bytes[rank], settings_.most_bytes, begin);
+        const Typed all = flight.typed(bytes[rank], settings_.max_bytes, begin);
         counts[rank] = all.count;
         types[rank] = all.type;
         begin += bytes[rank];
@@ -138,14 +138,14 @@ Group::Pieces Group::typed_pieces(InFlight& flight, const std::vector<int64_t>& 
 // MPI_Ialltoallw serves both.
 void Group::move_between_all(Operation& operation, const char* from,
                              const std::vector<int64_t>& sends, char* to,
-                             const std::vector<int64_t>& receives, int64_t most_of_any_rank) {
+                             const std::vector<int64_t>& receives, int64_t max_of_any_rank) {
     InFlight& flight = operation.flight;
-    if (most_of_any_rank < 0) {
+    if (max_of_any_rank < 0) {
         const Pieces out = typed_pieces(flight, sends);
         const Pieces in = typed_pieces(flight, receives);
         call_mpi(flight, "MPI_Alltoallw", MPI_Alltoallw, MPI_Ialltoallw, from, out.counts,
                  out.places, out.types, to, in.counts, in.places, in.types, collectives_);
-    } else if (most_of_any_rank > settings_.most_bytes) {
+    } else if (max_of_any_rank > settings_.max_bytes) {
         exchange(operation, spans(from, sends), spans(to, receives));
     } else if (are_even(sends)) {
         call_mpi(flight, "MPI_Alltoall", MPI_Alltoall, MPI_Ialltoall, from,

@@ -123,7 +123,7 @@ void Group::broadcast(Operation& operation) {
     char* const data = is_root ? const_cast<char*>(inputs(operation)) : outputs(operation);
     const int64_t bytes =
         static_cast<int64_t>(total_of(is_root ? inputs_of(call) : outputs_of(call), call));
-    const Typed all = operation.flight.typed(bytes, settings_.most_bytes);
+    const Typed all = operation.flight.typed(bytes, settings_.max_bytes);
     call_mpi(operation.flight, "MPI_Bcast", MPI_Bcast, MPI_Ibcast, data, all.count, all.type,
              call.root, collectives_);
 }

@@ -122,7 +122,7 @@ void Group::reduce(Operation& operation) {
     if (is_scatter(call)) {
         // MPI's has an int for the number of all elements.
         const auto bytes = static_cast<int64_t>(bytes_of(total_count(call), call));
-        if (bytes > settings_.most_bytes) return reduce_at_once(operation);
+        if (bytes > settings_.max_bytes) return reduce_at_once(operation);
         return reduce_scatter_natively(operation, it.type, it.op);
     }
     reduce_natively(operation, it.type, it.op);
@@ -150,7 +150,7 @@ void Group::reduce_natively(Operation& operation, MPI_Datatype type, MPI_Op op) 
         char* const copy = flight.memory.emplace_back(take(bytes_of(count, call))).get();
         from = static_cast<const char*>(std::memcpy(copy, result, bytes_of(count, call)));
     }
-    const int64_t part = std::max<int64_t>(settings_.most_bytes / call.element_size, 1);
+    const int64_t part = std::max<int64_t>(settings_.max_bytes / call.element_size, 1);
     int64_t done = 0;
     do {
         const auto now = static_cast<int>(std::min(count - done, part));

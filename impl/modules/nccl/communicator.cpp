@@ -18,8 +18,8 @@ constexpr std::chrono::seconds close_time{2};
 constexpr std::chrono::microseconds rest{50};
 
 // NCCL takes calls for one device from one communicator at a time, in the whole process.
-constexpr size_t most_devices = 64;
-std::array<std::atomic<const void*>, most_devices> device_owners{};
+constexpr size_t max_devices = 64;
+std::array<std::atomic<const void*>, max_devices> device_owners{};
 
 tutti_error error_of(const Failure& failure) {
     tutti_error error{};
@@ -178,14 +178,14 @@ bool Communicator::is_settled() {
 
 bool Communicator::take_device() {
     const void* nobody = nullptr;
-    auto& owner = device_owners[static_cast<size_t>(device_) % most_devices];
+    auto& owner = device_owners[static_cast<size_t>(device_) % max_devices];
     return owner.compare_exchange_strong(nobody, this) || nobody == this;
 }
 
 void Communicator::give_device() {
     const void* mine = this;
-    device_owners[static_cast<size_t>(device_) % most_devices].compare_exchange_strong(mine,
-                                                                                       nullptr);
+    device_owners[static_cast<size_t>(device_) % max_devices].compare_exchange_strong(mine,
+                                                                                      nullptr);
 }
 
 void Communicator::issue(const Batch& batch) {

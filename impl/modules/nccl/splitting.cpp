@@ -15,8 +15,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds shortest_pause{1};
-constexpr std::chrono::milliseconds longest_pause{16};
+constexpr std::chrono::milliseconds min_pause{1};
+constexpr std::chrono::milliseconds max_pause{16};
 constexpr std::chrono::milliseconds time_to_drain{2};  // while calls are held back
 constexpr std::chrono::microseconds rest{50};
 
@@ -80,7 +80,7 @@ Communicator::Readiness Communicator::hold() {
 }
 
 bool Communicator::hold_on_all_ranks(const tutti_backend_place& place) {
-    for (auto pause = shortest_pause;; pause = std::min(2 * pause, longest_pause)) {
+    for (auto pause = min_pause;; pause = std::min(2 * pause, max_pause)) {
         const auto all = all_gather(place, size_, hold());
         const auto is_never = [](const Readiness& one) { return one.state == Readiness::Never; };
         if (std::ranges::any_of(all, is_never)) return false;

@@ -18,7 +18,7 @@ namespace tutti::gloo_channel {
 
 namespace {
 
-constexpr size_t longest_word = 64 * 1024;
+constexpr size_t max_word = 64 * 1024;
 
 }  // namespace
 
@@ -197,7 +197,7 @@ bool Connection::examine_notice() {
 
 bool Connection::examine_data() {
     if (const WireSlot slot(rx_.preamble.slot); slot.is_control()) {
-        if (rx_.preamble.length <= longest_word) {
+        if (rx_.preamble.length <= max_word) {
             control_.resize(rx_.preamble.length);
             return true;
         }

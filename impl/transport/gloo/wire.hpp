@@ -11,7 +11,7 @@ namespace tutti::gloo_channel {
 class WireSlot {
 public:
     // 0 is the first.
-    static constexpr uint32_t most_groups = 1u << 24;
+    static constexpr uint32_t max_groups = 1u << 24;
 
     WireSlot(Slot slot, uint32_t group)
         : value_((slot.value() & kinds) | uint64_t{group} << shift | (slot.value() & Slot::low)) {}
@@ -22,7 +22,7 @@ public:
     [[nodiscard]] uint64_t value() const { return value_; }
     [[nodiscard]] bool is_control() const { return (value_ & kinds) == kinds; }
     [[nodiscard]] uint32_t group() const {
-        return static_cast<uint32_t>(value_ >> shift) & (most_groups - 1);
+        return static_cast<uint32_t>(value_ >> shift) & (max_groups - 1);
     }
 
 private:

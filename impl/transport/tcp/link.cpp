@@ -156,7 +156,7 @@ bool Link::flush() noexcept {
         size_t count = 0;
         size_t asked = 0;
         const auto add = [&](const void* data, size_t bytes) {
-            if (expects) bytes = std::min(bytes, most_at_once - asked);
+            if (expects) bytes = std::min(bytes, max_at_once - asked);
             if (bytes == 0) return;
             pieces[count++] = {const_cast<void*>(data), bytes};
             asked += bytes;

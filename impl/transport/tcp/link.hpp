@@ -118,7 +118,7 @@ private:
     void deliver(const Arrival& arrival, Request& request);
 
     // In one call, while something is to come from the other side: it would wait meanwhile.
-    static constexpr size_t most_at_once = size_t{512} * 1024;
+    static constexpr size_t max_at_once = size_t{512} * 1024;
 
     const int peer_;
     LinkOwner& owner_;

@@ -28,7 +28,7 @@ bool Link::receive() {
         const size_t got = read_some();
         moved += got;
         if (got > 0) parse();
-        if (got < room || moved >= most_at_once) return moved > 0;
+        if (got < room || moved >= max_at_once) return moved > 0;
     }
     return true;
 }

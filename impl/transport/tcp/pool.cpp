@@ -25,8 +25,8 @@ namespace tutti::tcp {
 
 namespace {
 
-constexpr size_t most_looked_at = 3;  // connections, one after the other; beyond, epoll is faster
-constexpr int most_spins = 2000;
+constexpr size_t max_looked_at = 3;  // connections, one after the other; beyond, epoll is faster
+constexpr int max_spins = 2000;
 
 int open_epoll() {
     const int epoll = open_tracked([] { return epoll_create1(EPOLL_CLOEXEC); });
@@ -41,7 +41,7 @@ int spins_in(const World& world) {
     cpu_set_t allowed;
     CPU_ZERO(&allowed);
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 0;
-    return here <= CPU_COUNT(&allowed) ? most_spins : 0;
+    return here <= CPU_COUNT(&allowed) ? max_spins : 0;
 }
 
 // Inside a host there is no congestion, and some ways to control it pace what is sent.
@@ -213,7 +213,7 @@ bool Pool::advance() noexcept {
 
 bool Pool::move() {
     bool has_moved = false;
-    if (open_.size() <= most_looked_at) {
+    if (open_.size() <= max_looked_at) {
         for (size_t index = open_.size(); index-- > 0;) has_moved |= open_[index]->advance();
         return has_moved;
     }

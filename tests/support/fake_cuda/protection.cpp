@@ -23,11 +23,11 @@ struct Lent {
     std::weak_ptr<Allocation> allocation;
     size_t offset = 0;
 };
-constexpr size_t most_lent = 64;  // those beyond stay his until something else happens to them
+constexpr size_t max_lent = 64;  // those beyond stay his until something else happens to them
 static size_t lent_count;
 
-static std::array<Lent, most_lent>& lent() {
-    static auto* const pages = new std::array<Lent, most_lent>;
+static std::array<Lent, max_lent>& lent() {
+    static auto* const pages = new std::array<Lent, max_lent>;
     return *pages;
 }
 
@@ -120,7 +120,7 @@ static bool explain(uint64_t address, bool write) {
         report("HOST", text);
     }
     // Reported to a file, or not forbidden: the program goes on.
-    if (allocation->pinned && lent_count < most_lent) lent()[lent_count++] = {allocation, offset};
+    if (allocation->pinned && lent_count < max_lent) lent()[lent_count++] = {allocation, offset};
     mprotect(allocation->program + offset / page_size() * page_size(), page_size(),
              PROT_READ | PROT_WRITE);
     return true;

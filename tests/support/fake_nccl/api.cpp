@@ -160,7 +160,7 @@ EXPORT ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
 
 EXPORT ncclResult_t ncclCommInitRankConfig(ncclComm_t* made, int ranks, ncclUniqueId id, int rank,
                                            ncclConfig_t* config) {
-    if (ranks < 1 || ranks > most_ranks || rank < 0 || rank >= ranks) return ncclInvalidArgument;
+    if (ranks < 1 || ranks > max_ranks || rank < 0 || rank >= ranks) return ncclInvalidArgument;
     if (config->magic != 0xcafebeef || config->version > FAKE_NCCL_VERSION) {
         return ncclInvalidArgument;
     }

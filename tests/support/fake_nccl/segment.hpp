@@ -12,7 +12,7 @@
 
 namespace fake_nccl {
 
-constexpr int most_ranks = 8;
+constexpr int max_ranks = 8;
 constexpr size_t piece_bytes = 64 << 10;
 constexpr size_t pipe_bytes = 16 << 10;
 
@@ -27,8 +27,8 @@ struct Shape {
 };
 
 struct Lane {
-    std::atomic<uint64_t> posted;             // pieces
-    std::atomic<uint64_t> taken[most_ranks];  // of these, by each rank
+    std::atomic<uint64_t> posted;            // pieces
+    std::atomic<uint64_t> taken[max_ranks];  // of these, by each rank
     Shape shape;
     double factor;          // of floating point
     uint64_t whole_factor;  // of integers
@@ -49,11 +49,11 @@ struct Part {
 
 struct Segment {
     std::atomic<int> attached, finalized;
-    Part parts[most_ranks];
-    std::atomic<int> pid[most_ranks];
-    std::atomic<int> device[most_ranks];
-    Lane lanes[most_ranks];
-    Pipe pipes[most_ranks][most_ranks];  // from, to
+    Part parts[max_ranks];
+    std::atomic<int> pid[max_ranks];
+    std::atomic<int> device[max_ranks];
+    Lane lanes[max_ranks];
+    Pipe pipes[max_ranks][max_ranks];  // from, to
 };
 
 // Mapped; the name goes when all ranks have it. Null if the system refuses.

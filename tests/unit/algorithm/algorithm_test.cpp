@@ -52,13 +52,13 @@ std::vector<Number> sum_of(int size, size_t count) {
 }
 
 // With both algorithms; the one for short data is not asked for long ones.
-constexpr size_t longest_doubling = 1 << 20;
+constexpr size_t max_doubling = 1 << 20;
 template <typename Number>
 void expect_sums(ChannelWorld& world, tutti_dtype dtype, size_t count) {
     const auto expected = sum_of<Number>(world.size(), count);
     for (const Named& one : all_reduces) {
         const bool is_doubling = one.how == algorithm::recursive_doubling_all_reduce;
-        if (is_doubling && count * sizeof(Number) > longest_doubling) continue;
+        if (is_doubling && count * sizeof(Number) > max_doubling) continue;
         world.together([&](Channel& channel, uint64_t number) {
             auto data = input_of<Number>(channel.rank(), count);
             const View view{data.data(), static_cast<int64_t>(count), dtype};
@@ -132,7 +132,7 @@ void every_dtype_and_op_gives_the_reference(void**) {
 
 // No order of adding these gives the same bits; but all ranks must agree on one.
 void sums_that_depend_on_the_order_are_the_same_bits_on_all_ranks(void**) {
-    for (int size = 2; size <= most_ranks; ++size) {
+    for (int size = 2; size <= max_ranks; ++size) {
         ChannelWorld world(size);
         for (const Named& one : all_reduces) {
             for (const size_t count : {size_t{7}, size_t{1000}, size_t{300'000}}) {
@@ -195,7 +195,7 @@ void a_bool_is_0_or_1_after_a_reduction_of_one_rank_too(void**) {
 }
 
 void broadcast_from_every_root_gives_every_rank_the_data(void**) {
-    for (int size = 1; size <= most_ranks; ++size) {
+    for (int size = 1; size <= max_ranks; ++size) {
         ChannelWorld world(size);
         for (int root = 0; root < size; ++root) {
             for (const size_t count : {size_t{0}, size_t{1}, eager - 1, eager, eager + 1,
@@ -214,7 +214,7 @@ void broadcast_from_every_root_gives_every_rank_the_data(void**) {
 }
 
 void nobody_leaves_a_barrier_before_all_have_come(void**) {
-    for (int size = 1; size <= most_ranks; ++size) {
+    for (int size = 1; size <= max_ranks; ++size) {
         ChannelWorld world(size);
         constexpr int rounds = 50;
         std::atomic<int> came{0};
@@ -267,7 +267,7 @@ void more_addends_than_a_rank_can_have_are_refused(void**) {
             require(refused == "rank 1 shows 2049 addends", refused);
             return;
         }
-        std::vector<uint64_t> told{0, AllReduceAddends::most_inputs + 1};
+        std::vector<uint64_t> told{0, AllReduceAddends::max_inputs + 1};
         const Bytes row = std::as_writable_bytes(std::span(told));
         algorithm::bruck_all_gather(exchange, algorithm::even_parts(row, sizeof(uint64_t), 2));
     });

@@ -133,7 +133,7 @@ void issue(ChannelWorld& world, const std::vector<Wish>& wishes) {
 
 void calls_issued_as_one_give_what_each_gives_alone(void**) {
     constexpr size_t longest = 64 * 1024 / element;  // that shares its messages
-    for (int size = 1; size <= most_ranks; ++size) {
+    for (int size = 1; size <= max_ranks; ++size) {
         ChannelWorld world(size);
         for (const Make make :
              {all_reduce, all_gather, reduce_scatter, all_gather_list, reduce_scatter_list}) {

@@ -37,7 +37,7 @@ void expect(const Buffer& got, int from, int to, size_t bytes, const std::string
 }
 
 void all_gather_brings_every_part_to_every_rank(void**) {
-    for (int size = 2; size <= most_ranks; ++size) {
+    for (int size = 2; size <= max_ranks; ++size) {
         ChannelWorld world(size);
         for (const Sizes& sizes : size_lists(size, 1)) {
             for (const auto& one : all_gathers) {
@@ -78,7 +78,7 @@ void gather_to(ChannelWorld& world, int root, const Sizes& sizes,
 }
 
 void gather_brings_every_input_to_the_root(void**) {
-    for (int size = 2; size <= most_ranks; ++size) {
+    for (int size = 2; size <= max_ranks; ++size) {
         ChannelWorld world(size);
         for (int root = 0; root < size; ++root) {
             for (const size_t bytes : even_sizes) {
@@ -109,7 +109,7 @@ void scatter_from(ChannelWorld& world, int root, const Sizes& sizes,
 }
 
 void scatter_brings_every_rank_its_piece(void**) {
-    for (int size = 2; size <= most_ranks; ++size) {
+    for (int size = 2; size <= max_ranks; ++size) {
         ChannelWorld world(size);
         for (int root = 0; root < size; ++root) {
             for (const size_t bytes : even_sizes) {
@@ -144,7 +144,7 @@ void exchange_all(ChannelWorld& world, const Named<decltype(bruck_all_to_all)>& 
 }
 
 void all_to_all_brings_every_piece_to_its_place(void**) {
-    for (int size = 2; size <= most_ranks; ++size) {
+    for (int size = 2; size <= max_ranks; ++size) {
         ChannelWorld world(size);
         for (const size_t bytes : even_sizes) {
             for (const auto& one : all_to_alls) {
@@ -161,7 +161,7 @@ void all_to_all_brings_every_piece_to_its_place(void**) {
 
 // The call, as the tables serve it, on memory that is in place where a call has that.
 void chosen_algorithms_work_in_place(void**) {
-    for (int size = 1; size <= most_ranks; ++size) {
+    for (int size = 1; size <= max_ranks; ++size) {
         ChannelWorld world(size);
         for (const size_t bytes : {size_t{0}, size_t{3}, size_t{700}, eager + 1, size_t{40'000}}) {
             const auto count = static_cast<int64_t>(bytes);

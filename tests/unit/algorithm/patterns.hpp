@@ -20,7 +20,7 @@ using Buffer = std::vector<std::byte>;
 using Buffers = std::vector<Buffer>;
 using Sizes = std::vector<size_t>;
 
-constexpr int most_ranks = THREAD_SANITIZED ? 3 : SANITIZED ? 4 : 9;
+constexpr int max_ranks = THREAD_SANITIZED ? 3 : SANITIZED ? 4 : 9;
 constexpr size_t eager = Exchange::eager_bytes;
 constexpr size_t segment = 512 * 1024;
 

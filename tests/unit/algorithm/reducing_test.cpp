@@ -56,7 +56,7 @@ void reduce_to_root(ChannelWorld& world, const Named<decltype(tree_reduce)>& one
 }
 
 void reduce_gives_the_root_the_sum_and_changes_nobody_else(void**) {
-    for (int size = 2; size <= most_ranks; ++size) {
+    for (int size = 2; size <= max_ranks; ++size) {
         ChannelWorld world(size);
         for (const auto& one : reduces) {
             for (int root = SANITIZED ? size - 1 : 0; root < size; ++root) {
@@ -129,7 +129,7 @@ void reduce_and_scatter(ChannelWorld& world, const Named<decltype(ring_reduce_sc
 }
 
 void reduce_scatter_gives_every_rank_its_part_of_the_sum(void**) {
-    for (int size = 2; size <= most_ranks; ++size) {
+    for (int size = 2; size <= max_ranks; ++size) {
         ChannelWorld world(size);
         for (const Sizes& sizes : size_lists(size, sizeof(int32_t))) {
             for (const auto& one : reduce_scatters) {
@@ -173,7 +173,7 @@ void long_parts_are_reduced_segment_by_segment(void**) {
 }
 
 void the_chosen_algorithms_read_inputs_and_write_outputs(void**) {
-    for (int size = 1; size <= most_ranks; ++size) {
+    for (int size = 1; size <= max_ranks; ++size) {
         ChannelWorld world(size);
         for (const size_t count : {size_t{0}, size_t{1}, size_t{2000}, size_t{70'000}}) {
             const size_t whole = count * static_cast<size_t>(size);

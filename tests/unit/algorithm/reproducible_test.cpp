@@ -14,7 +14,7 @@ using namespace tutti::test;
 
 constexpr tutti_dtype dtypes[] = {TUTTI_FLOAT16, TUTTI_BFLOAT16,  TUTTI_FLOAT32,
                                   TUTTI_FLOAT64, TUTTI_COMPLEX64, TUTTI_COMPLEX128};
-constexpr int most_ranks = 8;
+constexpr int max_ranks = 8;
 
 ReduceOp reproducible(ReduceOp op) {
     op.make_reproducible();
@@ -105,7 +105,7 @@ void every_reduction_is_exact(ChannelWorld& world, Numbers& numbers) {
 }
 
 void sums_of_every_kind_of_numbers_are_exact(void**) {
-    for (int size = 1; size <= most_ranks; ++size) {
+    for (int size = 1; size <= max_ranks; ++size) {
         if (SANITIZED && size > 3) continue;
         ChannelWorld world(size);
         for (const tutti_dtype dtype : dtypes) {

@@ -37,7 +37,7 @@ void expect_refused(const Collective& collective, const std::vector<uint64_t>& w
             return;
         }
         try {
-            shm::server_of(call)(team, call);
+            shm::handler_for(call)(team, call);
             require(false, "it was believed");
         } catch (const Error& error) {
             require(error.what() == message, error.what());
@@ -50,7 +50,7 @@ void more_addends_than_a_rank_can_have_are_refused(void**) {
     float value = 1;
     AllReduceAddends call;
     call.output = {&value, 1, TUTTI_FLOAT32};
-    for (const uint64_t number : {uint64_t{AllReduceAddends::most_inputs} + 1, uint64_t{1} << 32}) {
+    for (const uint64_t number : {uint64_t{AllReduceAddends::max_inputs} + 1, uint64_t{1} << 32}) {
         expect_refused(call, {number}, false, cat("rank 1 shows ", number, " addends"));
     }
 }
@@ -101,7 +101,7 @@ void data_that_the_system_does_not_let_read_are_an_error_at_once(void**) {
             return;
         }
         try {
-            shm::server_of(call)(team, call);
+            shm::handler_for(call)(team, call);
             require(false, "it was read");
         } catch (const Error& error) {
             require(error.status().code == TUTTI_ERR_BACKEND, error.what());

@@ -38,7 +38,7 @@ public:
                 const FlatCall flat = lower(std::move(call), rank, size());
                 shm::Team& team = *teams_[static_cast<size_t>(rank)];
                 team.begin(flat.fingerprint, number, ample());
-                shm::server_of(flat)(team, flat);
+                shm::handler_for(flat)(team, flat);
             });
         });
     }
@@ -115,7 +115,7 @@ void exchange(Teams& teams, tutti_dtype dtype, const CountOf& count) {
 void every_rank_gets_its_pieces(void**) {
     std::mt19937_64 random(1);
     const int64_t lengths[] = {0, 1, 4, 5, 999, 16 * 1024, 32 * 1024, 33'001, 200'003};
-    for (int size = 2; size <= most_ranks; ++size) {
+    for (int size = 2; size <= max_ranks; ++size) {
         Teams teams(size);
         for (int round = 0; round < 5; ++round) {
             const uint64_t seed = random();
@@ -148,7 +148,7 @@ void many_ranks_get_their_pieces(void**) {
 
 // Pieces of lists stay where they are; those of a tensor may come to lie elsewhere.
 void outputs_may_take_the_place_of_inputs(void**) {
-    for (int size = 2; size <= std::min(most_ranks, 5); ++size) {
+    for (int size = 2; size <= std::min(max_ranks, 5); ++size) {
         Teams teams(size);
         for (const int64_t length : {int64_t{1}, int64_t{3000}, int64_t{150'000}}) {
             const auto symmetric = [&](int from, int to) { return length * (from + to); };

@@ -1,7 +1,7 @@
 // Is every fault of a call's lists, counts and memory found, with the argument's name, and nothing
 // else refused?
 #include "call/call.hpp"
-#include "call/claims.hpp"
+#include "call/overlap_check.hpp"
 #include "support/collective.hpp"
 #include "support/unit.hpp"
 
@@ -182,7 +182,7 @@ void claims_find_every_overlap_and_no_other(void**) {
     constexpr int64_t length = 12;
     for (int64_t begin = 0; begin < length; ++begin) {
         for (int64_t count = 0; begin + count <= length; ++count) {
-            Claims claims;
+            OverlapCheck claims;
             claims.write(at(2, 2).bytes());
             claims.write(at(8, 2).bytes());
             claims.write(at(4, 1).bytes());  // next to the first

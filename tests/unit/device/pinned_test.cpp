@@ -25,7 +25,7 @@ void memory_is_as_large_as_wanted(void**) {
     PinnedPool pool(driver());
     const size_t before = device().bytes;
     for (const size_t bytes : {size_t{0}, size_t{1}, size_t{65536}, size_t{65537}, mebibyte + 1,
-                               PinnedPool::most_unused, PinnedPool::most_unused + 1}) {
+                               PinnedPool::max_unused, PinnedPool::max_unused + 1}) {
         const Pinned memory = pool.take(0, bytes);
         assert_true(memory.size() >= bytes && memory.data() != nullptr);
         assert_int_equal(reinterpret_cast<uintptr_t>(memory.data()) % 4096, 0);
@@ -94,9 +94,9 @@ void unused_memory_is_bounded(void**) {
         for (int i = 0; i < 40; ++i) many.push_back(pool.take(0, 8 * mebibyte));
         assert_true(device().bytes >= before + 320 * mebibyte);
     }
-    assert_true(pool.unused_bytes() <= PinnedPool::most_unused);
+    assert_true(pool.unused_bytes() <= PinnedPool::max_unused);
     expect_the_rest_freed(pool, before);
-    { const Pinned large = pool.take(0, PinnedPool::most_unused + 1); }
+    { const Pinned large = pool.take(0, PinnedPool::max_unused + 1); }
     expect_the_rest_freed(pool, before);  // it is never kept
 }
 
@@ -114,7 +114,7 @@ void memory_that_was_in_use_is_bounded(void**) {
     }
     use.pass();
     { const Pinned next = pool.take(0, 1); }
-    assert_true(pool.unused_bytes() <= PinnedPool::most_unused);
+    assert_true(pool.unused_bytes() <= PinnedPool::max_unused);
     expect_the_rest_freed(pool, before);
 }
 

@@ -17,7 +17,7 @@ using tutti::launch::LineReader;
 using tutti::launch::LineWriter;
 using tutti::net::Descriptor;
 
-constexpr size_t longest_line = size_t{1} << 20;
+constexpr size_t max_line = size_t{1} << 20;
 
 struct Pipe {
     Pipe() {
@@ -90,7 +90,7 @@ void a_line_without_end_is_handed_on_in_pieces(void**) {
     Fixture fixture;
     const std::string piece(1 << 15, 'x');
     std::string text;
-    for (size_t sent = 0; sent < longest_line + piece.size(); sent += piece.size()) {
+    for (size_t sent = 0; sent < max_line + piece.size(); sent += piece.size()) {
         fixture.rank.put(piece);
         fixture.reader.read_some(fixture.writer);
         text += fixture.arrived();
@@ -99,21 +99,21 @@ void a_line_without_end_is_handed_on_in_pieces(void**) {
     fixture.reader.read_some(fixture.writer);
     text += fixture.arrived();
     const std::string prefix = "[rank 7] ";
-    const auto wanted = prefix + std::string(longest_line, 'x') + "\n" + prefix + piece + "\n";
+    const auto wanted = prefix + std::string(max_line, 'x') + "\n" + prefix + piece + "\n";
     assert_true(text == wanted);
 }
 
 void a_line_of_just_the_longest_length_stays_whole(void**) {
     Fixture fixture;
     const std::string piece(1 << 15, 'x');
-    for (size_t sent = 0; sent < longest_line; sent += piece.size()) {
+    for (size_t sent = 0; sent < max_line; sent += piece.size()) {
         fixture.rank.put(piece);
         fixture.reader.read_some(fixture.writer);
     }
     fixture.rank.put("\nnext\n");
     fixture.reader.read_some(fixture.writer);
     assert_true(fixture.arrived() ==
-                "[rank 7] " + std::string(longest_line, 'x') + "\n[rank 7] next\n");
+                "[rank 7] " + std::string(max_line, 'x') + "\n[rank 7] next\n");
 }
 
 void lines_for_two_targets_keep_their_order(void**) {
@@ -250,7 +250,7 @@ void no_character_is_shown_in_part(void**) {
 void no_character_of_a_long_line_is_cut(void**) {
     Fixture fixture;
     std::string line = "x";  // so that the longest length ends within a character
-    while (line.size() < longest_line + 100) line += "\xe2\x82\xac";
+    while (line.size() < max_line + 100) line += "\xe2\x82\xac";
     std::string text;
     for (size_t sent = 0; sent < line.size(); sent += 10'000) {
         fixture.rank.put(line.substr(sent, 10'000));
@@ -259,7 +259,7 @@ void no_character_of_a_long_line_is_cut(void**) {
     }
     fixture.reader.drain(fixture.writer);
     text += fixture.arrived();
-    const size_t first = longest_line - (longest_line - 1) % 3;
+    const size_t first = max_line - (max_line - 1) % 3;
     assert_true(text ==
                 "[rank 7] " + line.substr(0, first) + "\n[rank 7] " + line.substr(first) + "\n");
 }

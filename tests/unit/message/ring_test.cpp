@@ -156,7 +156,7 @@ void early_messages_keep_no_more_than_their_limit(void**) {
 // Further ones wait for an earlier one to be received.
 void more_messages_than_offers_arrive_in_order(void**) {
     Ranks ranks(2);
-    constexpr size_t count = message::most_offers + 1000;
+    constexpr size_t count = message::max_offers + 1000;
     std::vector<uint32_t> numbers(count);
     std::vector<std::shared_ptr<Work>> works;
     for (uint32_t number = 0; number < count; ++number) {

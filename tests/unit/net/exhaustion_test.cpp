@@ -8,8 +8,8 @@
 
 #include "net/interfaces.hpp"
 #include "net/loop.hpp"
+#include "net/pending_peers.hpp"
 #include "net/socket.hpp"
-#include "net/strangers.hpp"
 #include "net/stream.hpp"
 #include "support/limits.hpp"
 #include "support/sanitizers.h"
@@ -21,8 +21,8 @@ using net::Descriptor;
 using net::Listener;
 using net::ListenSocket;
 using net::Loop;
+using net::PendingPeers;
 using net::Socket;
-using net::Strangers;
 using test::LowLimit;
 using test::NoDescriptors;
 
@@ -126,7 +126,7 @@ void a_listener_lets_in_whoever_room_was_made_for(void**) {
 }
 
 void the_oldest_stranger_goes_first(void**) {
-    Strangers<int> strangers(3);
+    PendingPeers<int> strangers(3);
     for (int id = 1; id <= 3; ++id) assert_false(strangers.add(id).has_value());
     assert_int_equal(strangers.add(4).value_or(0), 1);
     strangers.remove(2);
@@ -149,7 +149,7 @@ void free_descriptors_are_those_that_are_not_open(void**) {
     for (int i = 0; i < 10; ++i) more.emplace_back(::dup(0));
     assert_int_equal(net::free_descriptors(), free - 10);
     while (net::free_descriptors() > 1) more.emplace_back(::dup(0));
-    assert_int_equal(net::most_strangers(), 16);
+    assert_int_equal(net::max_strangers(), 16);
     const NoDescriptors none;
     assert_int_equal(net::free_descriptors(), 0);
 }

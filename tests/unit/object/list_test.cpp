@@ -34,7 +34,7 @@ void lists_come_back(void** /*state*/) {
         settings.compress = count % 2 == 0;
         settings.threshold = 100;
         const std::string list = tutti::pack_list(objects, settings);
-        assert_true(list.size() <= tutti::longest_list(count, settings));
+        assert_true(list.size() <= tutti::max_list(count, settings));
         const auto back = unpack(list, count);
         assert_int_equal(back.size(), count);
         for (size_t i = 0; i < count; ++i) assert_true(same(objects[i], back[i]));
@@ -89,9 +89,9 @@ void lying_lists_are_refused(void** /*state*/) {
 void the_longest_list_does_not_overflow(void** /*state*/) {
     ObjectSettings settings;
     settings.message_bytes = INT64_MAX;
-    assert_int_equal(tutti::longest_list(1000, settings), SIZE_MAX / 2);
+    assert_int_equal(tutti::max_list(1000, settings), SIZE_MAX / 2);
     settings.message_bytes = 100;
-    assert_int_equal(tutti::longest_list(2, settings), 2 * 108 + 24);
+    assert_int_equal(tutti::max_list(2, settings), 2 * 108 + 24);
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ void more_inputs_than_the_kernels_take_are_summed_exactly(void**) {
     ReduceOp op = TUTTI_SUM;
     op.make_reproducible();
     for (const tutti_dtype dtype : dtypes) {
-        for (const size_t number : {most_exact_inputs, most_exact_inputs + 1, size_t{20000}}) {
+        for (const size_t number : {max_exact_inputs, max_exact_inputs + 1, size_t{20000}}) {
             const auto inputs = inputs_of(Kind::Ties, dtype, number, 3);
             auto memories = in_memory(dtype, inputs);
             Memory out(dtype, Elements(inputs[0].size()), 8);
@@ -146,7 +146,7 @@ void more_inputs_than_the_kernels_take_are_summed_exactly(void**) {
     auto memories = in_memory(TUTTI_FLOAT32, few);
     std::vector<const void*> places;
     std::vector<Elements> inputs;
-    for (size_t i = 0; i <= most_exact_inputs; ++i) {
+    for (size_t i = 0; i <= max_exact_inputs; ++i) {
         places.push_back(memories[i % 2].data());
         inputs.push_back(few[i % 2]);
     }

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <thread>
 
-#include "net/strangers.hpp"
+#include "net/pending_peers.hpp"
 #include "raw_client.hpp"
 #include "store/tcp_server.hpp"
 #include "support/limits.hpp"

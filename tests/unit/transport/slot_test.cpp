@@ -15,7 +15,7 @@ void every_stream_has_its_own_name_on_a_shared_line(void**) {
     std::set<uint64_t> names;
     size_t streams = 0;
     const auto add = [&](Slot slot) {
-        for (const uint32_t group : {0u, 1u, 77u, WireSlot::most_groups - 1}) {
+        for (const uint32_t group : {0u, 1u, 77u, WireSlot::max_groups - 1}) {
             names.insert(WireSlot(slot, group).value());
             assert_int_equal(WireSlot(slot, group).group(), group);
             assert_true(!WireSlot(slot, group).is_control());
@@ -23,7 +23,7 @@ void every_stream_has_its_own_name_on_a_shared_line(void**) {
         }
     };
     for (const uint64_t number : {0u, 1u, 2u, 1u << 20}) {
-        for (const uint32_t step : {0u, 1u, 2u, 255u, Slot::most_steps - 1}) {
+        for (const uint32_t step : {0u, 1u, 2u, 255u, Slot::max_steps - 1}) {
             add(Slot::collective(number, step));
         }
         add(Slot::payload(number));

@@ -6,12 +6,12 @@
 
 namespace tutti {
 
-class Group::Entry {
+class Group::InFlight {
 public:
     enum class Of { Sound, Any };  // groups made from a failed one may still use it
 
-    Entry(Group& group, const char* operation, Of which = Of::Sound) : group_(group) {
-        if ((group_.inside_.fetch_add(one_inside) & harmed) == 0) return;
+    InFlight(Group& group, const char* operation, Of which = Of::Sound) : group_(group) {
+        if ((group_.inside_.fetch_add(in_flight_increment) & failed_bit) == 0) return;
         try {
             const Lock lock(group_.mutex_);
             group_.check_not_destroyed();
@@ -21,19 +21,19 @@ public:
             throw;
         }
     }
-    ~Entry() { leave(); }
-    Entry(const Entry&) = delete;
-    Entry& operator=(const Entry&) = delete;
+    ~InFlight() { leave(); }
+    InFlight(const InFlight&) = delete;
+    InFlight& operator=(const InFlight&) = delete;
 
 private:
     // A waiting destroy() may end the group as soon as this call is not counted.
     void leave() noexcept {
         uint64_t inside = group_.inside_.load();
-        while ((inside & harmed) == 0) {
-            if (group_.inside_.compare_exchange_weak(inside, inside - one_inside)) return;
+        while ((inside & failed_bit) == 0) {
+            if (group_.inside_.compare_exchange_weak(inside, inside - in_flight_increment)) return;
         }
         const Lock lock(group_.mutex_);
-        group_.inside_.fetch_sub(one_inside);
+        group_.inside_.fetch_sub(in_flight_increment);
         group_.idle_.notify_all();
     }
 

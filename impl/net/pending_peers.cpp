@@ -1,4 +1,4 @@
-#include "strangers.hpp"
+#include "pending_peers.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ constexpr size_t least = 16;
 constexpr size_t most = 1024;
 
 // Without /proc only the lowest are looked at, since each takes a call.
-constexpr size_t most_looks = 4096;
+constexpr size_t max_looks = 4096;
 
 struct CloseFolder {
     void operator()(DIR* folder) const { ::closedir(folder); }
@@ -36,7 +36,7 @@ size_t open_descriptors(size_t limit) {
         return open - 1;  // without the folder's own
     }
     if (errno == EMFILE) return limit;
-    for (size_t descriptor = 0; descriptor < std::min(limit, most_looks); ++descriptor) {
+    for (size_t descriptor = 0; descriptor < std::min(limit, max_looks); ++descriptor) {
         if (::fcntl(static_cast<int>(descriptor), F_GETFD) >= 0) ++open;
     }
     return open;
@@ -53,7 +53,7 @@ size_t free_descriptors() {
     return limit.rlim_cur > open ? limit.rlim_cur - open : 0;
 }
 
-size_t most_strangers() {
+size_t max_strangers() {
     return std::clamp(free_descriptors() / 4, least, most);
 }
 

@@ -8,7 +8,7 @@
 
 namespace tutti {
 
-class Claims {
+class OverlapCheck {
 public:
     // Whether this memory may be written (no call writes or reads it), or read (no call writes it).
     [[nodiscard]] bool may_write(ConstBytes memory) const {

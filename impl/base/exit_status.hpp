@@ -7,7 +7,7 @@
 
 namespace tutti {
 
-struct Ending {
+struct ExitStatus {
     bool by_signal = false;
     int number = 0;  // exit code, or signal
     bool core_dumped = false;
@@ -18,7 +18,7 @@ struct Ending {
 };
 
 // "exited with code 3", "was killed by signal 9 (SIGKILL)".
-std::string describe(const Ending& ending);
+std::string describe(const ExitStatus& ending);
 
 // "signal 9 (SIGKILL)".
 std::string signal_text(int number);

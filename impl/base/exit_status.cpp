@@ -1,5 +1,5 @@
 // Words for endings, and a look into /proc. Any thread, no side effects.
-#include "ending.hpp"
+#include "exit_status.hpp"
 
 #include <cstring>
 #include <fstream>
@@ -17,7 +17,7 @@ std::string signal_text(int number) {
     return text;
 }
 
-std::string describe(const Ending& ending) {
+std::string describe(const ExitStatus& ending) {
     if (!ending.by_signal) return cat("exited with code ", ending.number);
     return cat("was killed by ", signal_text(ending.number),
                ending.core_dumped ? ", core dumped" : "");

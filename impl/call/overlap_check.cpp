@@ -1,4 +1,4 @@
-#include "claims.hpp"
+#include "overlap_check.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -16,13 +16,13 @@ uintptr_t end_of(ConstBytes memory) {
 
 }  // namespace
 
-bool Claims::hits(const Ranges& ranges, ConstBytes memory) {
+bool OverlapCheck::hits(const Ranges& ranges, ConstBytes memory) {
     if (memory.empty()) return false;
     const auto after = ranges.lower_bound(end_of(memory));  // begins where the view is over
     return after != ranges.begin() && std::prev(after)->second > begin_of(memory);
 }
 
-void Claims::add(Ranges& ranges, ConstBytes memory) {
+void OverlapCheck::add(Ranges& ranges, ConstBytes memory) {
     if (memory.empty()) return;
     uintptr_t begin = begin_of(memory);
     uintptr_t end = end_of(memory);

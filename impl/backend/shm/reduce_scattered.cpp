@@ -1,4 +1,4 @@
-#include "scattered.hpp"
+#include "reduce_scattered.hpp"
 
 #include "memory/table.hpp"
 

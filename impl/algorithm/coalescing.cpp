@@ -12,8 +12,8 @@ namespace {
 using Kind = FlatCall::Kind;
 
 // Beyond these the copying costs more than the messages.
-constexpr size_t longest_member = 64 * 1024;
-constexpr size_t longest_merged = 1024 * 1024;
+constexpr size_t max_member = 64 * 1024;
+constexpr size_t max_merged = 1024 * 1024;
 
 // Bytes of the larger side, which is the same on all ranks in calls of the kinds that are merged.
 size_t weight(const FlatCall& call) {
@@ -23,7 +23,7 @@ size_t weight(const FlatCall& call) {
 bool can_share(const FlatCall& call) {
     const bool is_kind = call.kind == Kind::AllReduce || call.kind == Kind::AllGather ||
                          call.kind == Kind::ReduceScatter;
-    return is_kind && weight(call) <= longest_member;
+    return is_kind && weight(call) <= max_member;
 }
 
 // Ops of callers are alone, for ranks cannot see whether each other's are the same.
@@ -40,7 +40,7 @@ size_t how_many_merge(std::span<const FlatCall> calls) {
     for (const FlatCall& call : calls) {
         if (!can_share(call) || !are_alike(call, calls.front())) break;
         bytes += weight(call);
-        if (bytes > longest_merged) break;
+        if (bytes > max_merged) break;
         ++count;
     }
     return count;

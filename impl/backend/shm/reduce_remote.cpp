@@ -1,4 +1,4 @@
-#include "fetched.hpp"
+#include "reduce_remote.hpp"
 
 #include "memory/table.hpp"
 #include "pieces.hpp"
@@ -57,9 +57,9 @@ private:
         } else {
             slot = team_.stage_slot(step);
         }
-        combine_fetched(direct_, reduction_, slot.result.first(mine.bytes),
-                        input_.subspan(mine.begin, mine.bytes), mine.begin, slot.data,
-                        staging_stores(mine.bytes));
+        reduce_remote(direct_, reduction_, slot.result.first(mine.bytes),
+                      input_.subspan(mine.begin, mine.bytes), mine.begin, slot.data,
+                      staging_stores(mine.bytes));
         team_.post(step);
     }
 
@@ -86,8 +86,8 @@ private:
 
 }  // namespace
 
-void combine_fetched(const Direct& direct, const algorithm::Reduction& reduction, Bytes out,
-                     ConstBytes mine, size_t offset, Bytes workplace, Stores stores) {
+void reduce_remote(const Direct& direct, const algorithm::Reduction& reduction, Bytes out,
+                   ConstBytes mine, size_t offset, Bytes workplace, Stores stores) {
     const Team& team = direct.team();
     const size_t length = share_of(workplace.size(), team.size());
     const auto input = [&](int rank) -> ConstBytes {

@@ -12,13 +12,13 @@ namespace tutti::net {
 // How many descriptors this process may open beside those that are open now.
 size_t free_descriptors();
 // How many strangers a server keeps at a time: a quarter of those, within bounds.
-size_t most_strangers();
+size_t max_strangers();
 
 // `Id` is how the server names a connection.
 template <typename Id>
-class Strangers {
+class PendingPeers {
 public:
-    explicit Strangers(size_t most = most_strangers()) : most_(most) {}
+    explicit PendingPeers(size_t most = max_strangers()) : most_(most) {}
 
     // A new connection. Returns the one to be closed for it, if they are too many now.
     std::optional<Id> add(Id id) {
