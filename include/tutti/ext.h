@@ -283,9 +283,10 @@ typedef struct tutti_backend_table {
     /** All calls end soon, with this status, and what is posted later fails with it; only the first
      *  abort counts. The calls end in here or, of POLLED, in `test`, which is called on; of STREAM,
      *  those that are on the stream when the device is done with them, which is to be soon. An
-     *  INLINE post under way on another thread returns. Any thread, also within `finish` and
-     *  before the end of any group. A backend whose calls do not end within 5 seconds is given
-     *  up: the calls fail, their memory may be in use, and `close` is never called. */
+     *  INLINE post under way on another thread returns; its caller waits until it does. Any thread,
+     *  also within `finish` and before the end of any group. A backend whose calls do not end
+     *  within 5 seconds is given up: the calls fail, their memory may be in use, and `close` is
+     *  never called. */
     void (*abort)(void* backend, tutti_status status, const char* why);
 
     /** That rank has left the group: calls that need it fail with TUTTI_ERR_PEER_LOST. Deaths are

@@ -37,7 +37,8 @@ public:
           name(known_as),
           rank(at.membership.rank()),
           size(at.membership.size()),
-          can(describe(table, at.settings)) {
+          can(describe(table, at.settings)),
+          membership_(at.membership) {
         if (at.store) {
             store_ = make_prefix_store(
                 cat("tutti/backend/", name, "/", at.device.type, "/", at.membership.identity()),
@@ -166,6 +167,7 @@ public:
         if (status.ok()) return;
         if (call.ending() == PostedCall::Ending::Late) {
             status = timed_out(call.deadline());
+            if (has_ended_group_) tell_all(status);
         } else if (call.ending() == PostedCall::Ending::Cancelled) {
             status = {TUTTI_ERR_ABORTED, -1, 0, "it was cancelled"};
         } else {
@@ -211,8 +213,18 @@ private:
     void end_late(PostedCall& call) noexcept {
         call.end_as(PostedCall::Ending::Late);
         const int32_t has_ended = table.cancel == nullptr ? -1 : table.cancel(instance, call.raw());
-        if (has_ended < 0) return abort(timed_out(call.deadline()));
+        if (has_ended < 0) {
+            has_ended_group_ = true;
+            return abort(timed_out(call.deadline()));
+        }
         if (has_ended == 0) call.end_as(PostedCall::Ending::None);
+    }
+
+    // A message whose time is up has ended the group. Its work has not ended yet, so the group is
+    // there.
+    void tell_all(const Status& status) noexcept {
+        membership_.report({TUTTI_ERR_ABORTED, rank, 0,
+                            cat("rank ", rank, " gave up a message: ", status.message)});
     }
 
     void give_up_calls() noexcept {
@@ -224,7 +236,15 @@ private:
             cat("backend \"", name, "\" has not ended ", calls.size(), " calls within ", grace_ms,
                 " ms of their abort; their memory may still be in use");
         log(LogLevel::Error, why);
-        for (const auto& call : calls) call->work()->finish({TUTTI_ERR_BACKEND, -1, 0, why});
+        for (const auto& call : calls) {
+            Status status{TUTTI_ERR_BACKEND, -1, 0, why};
+            if (call->ending() == PostedCall::Ending::Late) {
+                status = timed_out(call->deadline());
+                status.message += "; its memory may still be in use";
+                tell_all(status);
+            }
+            call->work()->finish(std::move(status));
+        }
     }
 
     // Whether what is on the stream can end well.
@@ -244,7 +264,9 @@ private:
         return abort_cause_.code;
     }
 
+    Membership& membership_;
     const std::shared_ptr<Alarm> deadlines_ = Alarm::shared();
+    std::atomic<bool> has_ended_group_{false};  // a message whose time was up
     std::shared_ptr<Store> store_;
     std::atomic<bool> is_aborted_{false};
     OnStream on_stream_;

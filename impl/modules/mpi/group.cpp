@@ -63,6 +63,7 @@ void Group::run(const tutti_backend_call* call) {
     {
         const std::lock_guard lock(Library::get().mutex);
         need_alive();
+        Library::get().sweep();
         last_sequence_ = call->sequence;
         if (leavers_ > goodbyes_) progress_messages();
         if (Failure failure = left_before(call->sequence); failure.status != TUTTI_OK) {
@@ -210,6 +211,14 @@ void Group::end_all(bool may_call) {
     });
 }
 
+void Group::progress() {
+    if (!operations_.empty()) progress_operations();
+    const bool has_calls = !operations_.empty() || !waiting_.empty() || !moving_.empty();
+    if (!waiting_.empty() || !moving_.empty() || (has_calls && leavers_ > goodbyes_)) {
+        progress_messages();
+    }
+}
+
 bool Group::test() {
     Library& library = Library::get();
     std::vector<Ended> ended;
@@ -218,15 +227,14 @@ bool Group::test() {
         const std::unique_lock lock(library.mutex, std::try_to_lock);
         if (!lock.owns_lock()) return false;
         const bool may_call = library.may_call();
-        if (is_aborted_) {
-            end_all(may_call);
-        } else if (may_call) {
-            if (!operations_.empty()) progress_operations();
-            const bool has_calls = !operations_.empty() || !waiting_.empty() || !moving_.empty();
-            if (!waiting_.empty() || !moving_.empty() || (has_calls && leavers_ > goodbyes_)) {
-                progress_messages();
-            }
+        try {
+            if (!is_aborted_ && may_call) progress();
+        } catch (const Failure& failure) {
+            abort(failure.status, failure.why.c_str());
+        } catch (const std::bad_alloc&) {
+            abort(TUTTI_ERR_OUT_OF_MEMORY, "no memory for what MPI works on");
         }
+        if (is_aborted_) end_all(may_call);
         ended.swap(ended_);
     }
     for (const Ended& one : ended) {

@@ -72,6 +72,7 @@ private:
     void run_operation(const tutti_backend_call* call);
     void begin_ready();
     [[nodiscard]] bool advance(Operation& first);
+    void progress();
     void progress_operations();
     [[nodiscard]] Failure left_before(uint64_t sequence) const;
     void end_without_those_that_left();

@@ -255,7 +255,11 @@ void Library::close(Closed&& group) {
 
 void Library::sweep() {
     std::erase_if(closed_, [this](Closed& one) {
-        if (!one.test(abandoned_)) return false;
+        try {
+            if (!one.test(abandoned_)) return false;
+        } catch (const Failure&) {
+            return true;  // its communicators stay
+        }
         MPI_Comm_free(&one.collectives);
         MPI_Comm_free(&one.messages);
         return true;

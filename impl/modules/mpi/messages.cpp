@@ -184,11 +184,10 @@ int32_t Group::cancel(const tutti_backend_call* call) {
 // Tells the others which collectives this rank was in, behind all that it has sent them.
 void Group::leave() {
     Library& library = Library::get();
+    std::unique_lock lock(library.mutex);
+    if (is_aborted_ || !library.may_call()) return;
     InFlight flight;
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-    {
-        const std::lock_guard lock(library.mutex);
-        if (is_aborted_ || !library.may_call()) return;
+    try {
         has_said_goodbye_ = true;
         flight.memory.push_back(take(sizeof(int64_t)));
         const auto last = static_cast<int64_t>(last_sequence_);
@@ -200,18 +199,21 @@ void Group::leave() {
                            flight.request()),
                  "MPI_Isend");
         }
-    }
-    for (bool is_done = false; !is_done;) {
-        std::this_thread::yield();
-        const std::lock_guard lock(library.mutex);
-        if (!library.may_call()) return;
-        is_done = flight.test() && std::ranges::all_of(moving_, [](Message& one) {
-                      return one.call->kind != TUTTI_CALL_SEND || one.flight.test();
-                  });
-        if (is_done || std::chrono::steady_clock::now() > until) {
-            return abandon(std::move(flight));
+        const auto have_gone = [&] {
+            return flight.test() && std::ranges::all_of(moving_, [](Message& one) {
+                       return one.call->kind != TUTTI_CALL_SEND || one.flight.test();
+                   });
+        };
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+        while (library.may_call() && !have_gone() && std::chrono::steady_clock::now() < until) {
+            lock.unlock();
+            std::this_thread::yield();
+            lock.lock();
         }
+    } catch (const Failure&) {
+        // Others learn from the membership that this rank has left.
     }
+    abandon(std::move(flight));
 }
 
 }  // namespace tutti::mpi

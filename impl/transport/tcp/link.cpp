@@ -195,7 +195,7 @@ void Link::pass(size_t bytes) {
         frame.pass(of_frame);
         bytes -= of_frame;
         if (frame.left() > 0) return;
-        const bool is_done = frame.head.kind == Kind::Data || frame.head.id == 0;
+        const bool is_done = frame.head.kind == Kind::Data || frame.head.id == 0 || frame.is_taken;
         Request* const request = is_done ? frame.request : nullptr;
         out_.pop_front();
         if (request == nullptr) continue;

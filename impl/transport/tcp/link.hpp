@@ -73,7 +73,9 @@ private:
         std::span<const std::byte> data{};  // the rest
         Request* request = nullptr;
         std::unique_ptr<std::byte[]> copy{};
+        bool is_taken = false;  // the other side has said so
 
+        [[nodiscard]] bool head_has_gone() const { return head_sent == sizeof head; }
         [[nodiscard]] size_t left() const { return sizeof head - head_sent + data.size(); }
         void pass(size_t bytes);
         void empty();
@@ -109,6 +111,7 @@ private:
     bool empty_arrivals();
     bool begin_data();
     bool accepted();
+    bool taken_in_parts();
     bool taken();
     bool return_arrival();
     bool returned();

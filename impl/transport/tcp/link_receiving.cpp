@@ -155,8 +155,7 @@ bool Link::empty_arrivals() {
     return true;
 }
 
-// A message that the other side decides about is out of this rank's hands: all of it has gone, or
-// nothing yet.
+// An offer or a Message that the other side decides about, none of which waits here to be sent.
 Request* Link::extract_untaken(bool& is_known) {
     const auto found = untaken_.find(head_.id);
     is_known = found != untaken_.end() &&
@@ -169,7 +168,21 @@ Request* Link::extract_untaken(bool& is_known) {
     return request;
 }
 
+// The other side says so as soon as it has the head; the rest may still wait here.
+bool Link::taken_in_parts() {
+    const auto found = untaken_.find(head_.id);
+    if (found == untaken_.end() || found->second.request == nullptr) return false;
+    const auto frame = std::ranges::find(out_, found->second.request, &Outgoing::request);
+    if (frame == out_.end() || frame->head.kind != Kind::Message || !frame->head_has_gone()) {
+        return false;
+    }
+    frame->is_taken = true;
+    untaken_.erase(found);
+    return true;
+}
+
 bool Link::taken() {
+    if (taken_in_parts()) return true;
     bool is_known = false;
     Request* const request = extract_untaken(is_known);
     if (request != nullptr) request->mailbox.finish(*request, {}, request->bytes);
