@@ -1,5 +1,10 @@
 /* Which sanitizers watch. They are slow, and what they look for shows with less, too: tests that
- * repeat much repeat less under them. gcc tells by macros, clang by features. */
+ * repeat much repeat less under them. gcc tells by macros, clang by features.
+ *
+ * CMakePresets.json has their options. Without intercept_tls_get_addr=0 the address sanitizer takes
+ * the two words before a library's thread-local variables for their size and place. Only an old
+ * glibc writes them there; with ours, the search for leaks may read anywhere ("Tracer caught signal
+ * 11"). */
 #ifndef TUTTI_TESTS_SANITIZERS_H
 #define TUTTI_TESTS_SANITIZERS_H
 
