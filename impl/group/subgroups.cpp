@@ -49,6 +49,7 @@ public:
           deadline_(parent.deadline(options.timeout_ms)) {
         entry_.emplace(parent, options.function.c_str());
         step_ = parent.next_step(options);
+        if (needs_all()) that_split_ = parent.backends_.that_split(map_);
     }
     Splitting(const Splitting&) = delete;
     Splitting& operator=(const Splitting&) = delete;
@@ -106,21 +107,20 @@ private:
         phrases.push_back(cat("backend ", map_.described()));
         phrases.push_back(cat("reproducible ", reproducible_ ? "on" : "off"));
         std::string splits = "backends that split:";
-        for (const std::string& name : that_split()) splits += " " + name;
+        for (const std::string& name : that_split_) splits += " " + name;
         phrases.push_back(splits);
         return phrases;
     }
 
-    // The backends of the parent that make those of the new groups, which needs all of its ranks.
-    [[nodiscard]] std::vector<std::string> that_split() const {
+    // Whether all of the parent's ranks call, to make groups.
+    [[nodiscard]] bool needs_all() const {
         const bool all_call =
             !options_.callers || static_cast<int>(options_.callers->size()) == parent_.size_;
-        if (!all_call || options_.parts.empty()) return {};
-        return parent_.backends_.that_split(map_);
+        return all_call && !options_.parts.empty();
     }
 
     MadeBackends split(int color, const std::optional<BackendPlace>& place) {
-        if (that_split().empty()) return {};
+        if (that_split_.empty()) return {};
         return parent_.backends_.split(
             map_, {*parent_.membership_, cat("split/", step_), color, place, deadline_});
     }
@@ -176,6 +176,8 @@ private:
     const Deadline deadline_;
     std::optional<InFlight> entry_;
     std::string step_;  // "3": which of the parent's
+    std::vector<std::string>
+        that_split_;  // the parent's backends that make those of the new groups
     uint32_t first_group_id_ = 0;
 };
 

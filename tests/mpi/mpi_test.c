@@ -401,6 +401,41 @@ static void case_splits(void) {
     MPI_Finalize();
 }
 
+static void split_in_pairs(tutti_group* group) {
+    const int32_t ranks[] = {0, 1, 2};
+    const int64_t sizes[] = {2, 1};
+    tutti_group* part = NULL;
+    EXPECT(tutti_split_group(group, ranks, 3, sizes, 2, NULL, NULL, &part, &error) ==
+           TUTTI_ERR_BACKEND);
+    EXPECT(part == NULL && error.rank == 0);
+}
+
+static void* split_elsewhere(void* group) {
+    error = (tutti_error)TUTTI_ERROR_INIT;
+    split_in_pairs((tutti_group*)group);
+    SAYS("has initialised MPI for one thread");
+    return NULL;
+}
+
+/* One rank calls from a thread that MPI does not let call. */
+static void case_a_split_is_refused(void) {
+    tutti_group* group;
+    pthread_t thread;
+    begin_mpi(MPI_THREAD_FUNNELED);
+    OK(meet(&group));
+    expect_sum(group, size);
+    OK(tutti_monitored_barrier(group, 0, NULL, &error));
+    if (rank == 0) {
+        EXPECT(pthread_create(&thread, NULL, split_elsewhere, group) == 0);
+        pthread_join(thread, NULL);
+    } else {
+        split_in_pairs(group);
+    }
+    tutti_group_release(group);
+    expect_mpi_works();
+    MPI_Finalize();
+}
+
 static void case_after_the_end(void) {
     tutti_group* group;
     begin_mpi(MPI_THREAD_SERIALIZED);
@@ -447,6 +482,7 @@ static const struct {
     {"beside_messages", case_beside_messages},
     {"too_few_threads", case_too_few_threads},
     {"splits", case_splits},
+    {"a_split_is_refused", case_a_split_is_refused},
     {"after_the_end", case_after_the_end},
     {"without_mpirun", case_without_mpirun},
 };

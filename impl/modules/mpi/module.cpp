@@ -132,23 +132,14 @@ std::vector<Value> all_gather(const tutti_backend_place& place, int ranks, const
 // else they begin; so groups that open at the same time cannot wait for each other.
 class Turn {
 public:
-    // `refusal`: why this rank cannot; it is thrown on all ranks.
-    Turn(const tutti_backend_place& place, int ranks, const Failure& refusal = {}) {
-        constexpr char refuses = 2;
+    Turn(const tutti_backend_place& place, int ranks) {
         std::minstd_rand random(static_cast<unsigned>(
             place.rank + std::chrono::steady_clock::now().time_since_epoch().count()));
         for (int milliseconds = 1;; milliseconds = std::min(2 * milliseconds, 64)) {
-            is_mine_ = refusal.status == TUTTI_OK && !flag().test_and_set();
-            const char mine = refusal.status == TUTTI_OK ? static_cast<char>(is_mine_) : refuses;
-            const std::vector<char> all = all_gather(place, ranks, mine);
-            const auto refused = std::ranges::find(all, refuses);
-            if (refused == all.end() && std::ranges::find(all, 0) == all.end()) return;
+            is_mine_ = !flag().test_and_set();
+            const std::vector<char> all = all_gather(place, ranks, static_cast<char>(is_mine_));
+            if (std::ranges::find(all, 0) == all.end()) return;
             release();
-            if (refusal.status != TUTTI_OK) throw refusal;
-            if (refused != all.end()) {
-                const auto rank = static_cast<int>(refused - all.begin());
-                throw Failure{TUTTI_ERR_BACKEND, "rank " + std::to_string(rank) + " cannot", rank};
-            }
             const auto wait = 1 + random() % static_cast<unsigned>(milliseconds);
             std::this_thread::sleep_for(std::chrono::milliseconds(wait));
         }
@@ -213,16 +204,15 @@ std::unique_ptr<Group> open_group(const tutti_backend_place& place) {
 
 // Collectives of the group may be under way on its other communicator.
 std::unique_ptr<Group> Group::split(const tutti_backend_place& place, int color) {
-    Failure refusal;
     try {
         const std::lock_guard lock(Library::get().mutex);
         need_alive();
-    } catch (const Failure& failure) {
-        refusal = failure;
+    } catch (Failure& failure) {
         // UNSUPPORTED would mean that the new group is to open its backend.
-        if (refusal.status == TUTTI_ERR_UNSUPPORTED) refusal.status = TUTTI_ERR_BACKEND;
+        if (failure.status == TUTTI_ERR_UNSUPPORTED) failure.status = TUTTI_ERR_BACKEND;
+        throw;
     }
-    const Turn turn(place, size_, refusal);
+    const Turn turn(place, size_);
     const std::lock_guard lock(Library::get().mutex);
     Library::get().sweep();
     MPI_Comm collectives = MPI_COMM_NULL;

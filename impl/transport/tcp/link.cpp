@@ -217,7 +217,8 @@ bool Link::take_back(Request& request) noexcept {
     return true;
 }
 
-// True: it is an offer, which needs no answer.
+// True: it is an offer, which needs no answer. The thread that moves the connections asks: messages
+// that end when the socket takes bytes would be told to nobody here.
 bool Link::ask_back(Request& request) noexcept {
     const auto found = std::ranges::find_if(
         untaken_, [&](const auto& entry) { return entry.second.request == &request; });
@@ -226,7 +227,7 @@ bool Link::ask_back(Request& request) noexcept {
     if (std::exchange(found->second.is_asked_for, true)) return false;
     try {
         say(Kind::Return, found->first, request.mailbox.group());
-        flush();
+        if (is_open() && !std::exchange(wants_to_send_, true)) owner_.wants_to_send(*this, true);
     } catch (...) {
         close(current_status().message);
     }

@@ -85,6 +85,7 @@ private:
         bool is_offer;
         bool is_asked_for = false;  // to be returned
     };
+    using Untakens = std::map<uint32_t, Untaken>;
     struct Accepted {
         uint32_t id;
         size_t length;
@@ -111,10 +112,11 @@ private:
     bool empty_arrivals();
     bool begin_data();
     bool accepted();
-    bool taken_in_parts();
     bool taken();
     bool return_arrival();
     bool returned();
+    Outgoing* waiting_frame(const Untaken& message);
+    Request* extract(Untakens::iterator message);
     Request* extract_untaken(bool& is_known);
     void end_message();
     void end_arrival(Arrival& arrival);
@@ -130,7 +132,7 @@ private:
     bool wants_to_send_ = false;
 
     std::deque<Outgoing> out_;
-    std::map<uint32_t, Untaken> untaken_;  // Messages and offers that have ids, by these
+    Untakens untaken_;  // Messages and offers that have ids, by these
     uint32_t last_id_ = 0;
     uint32_t window_ = window_bytes;  // what may be sent in Messages
     uint32_t owed_ = 0;               // what the other side may send more than it knows

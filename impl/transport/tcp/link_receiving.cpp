@@ -155,38 +155,40 @@ bool Link::empty_arrivals() {
     return true;
 }
 
-// An offer or a Message that the other side decides about, none of which waits here to be sent.
-Request* Link::extract_untaken(bool& is_known) {
-    const auto found = untaken_.find(head_.id);
-    is_known = found != untaken_.end() &&
-               (found->second.request == nullptr ||
-                std::ranges::find(out_, found->second.request, &Outgoing::request) == out_.end());
-    if (!is_known) return nullptr;
-    Request* const request = found->second.request;
-    untaken_.erase(found);
+// What of it still waits here to be sent; null: nothing.
+Link::Outgoing* Link::waiting_frame(const Untaken& message) {
+    if (message.request == nullptr) return nullptr;
+    const auto frame = std::ranges::find(out_, message.request, &Outgoing::request);
+    return frame == out_.end() ? nullptr : &*frame;
+}
+
+// The other side decided about it: the request, if its owner has not let go of it.
+Request* Link::extract(Untakens::iterator message) {
+    Request* const request = message->second.request;
+    untaken_.erase(message);
     if (request != nullptr) request->link = nullptr;
     return request;
 }
 
-// The other side says so as soon as it has the head; the rest may still wait here.
-bool Link::taken_in_parts() {
+// An offer or a Message, none of which waits here.
+Request* Link::extract_untaken(bool& is_known) {
     const auto found = untaken_.find(head_.id);
-    if (found == untaken_.end() || found->second.request == nullptr) return false;
-    const auto frame = std::ranges::find(out_, found->second.request, &Outgoing::request);
-    if (frame == out_.end() || frame->head.kind != Kind::Message || !frame->head_has_gone()) {
-        return false;
-    }
-    frame->is_taken = true;
-    untaken_.erase(found);
-    return true;
+    is_known = found != untaken_.end() && waiting_frame(found->second) == nullptr;
+    return is_known ? extract(found) : nullptr;
 }
 
+// The other side says so as soon as it has the head; the rest may still wait here.
 bool Link::taken() {
-    if (taken_in_parts()) return true;
-    bool is_known = false;
-    Request* const request = extract_untaken(is_known);
-    if (request != nullptr) request->mailbox.finish(*request, {}, request->bytes);
-    return is_known;
+    const auto found = untaken_.find(head_.id);
+    if (found == untaken_.end()) return false;
+    if (Outgoing* const frame = waiting_frame(found->second)) {
+        if (frame->head.kind != Kind::Message || !frame->head_has_gone()) return false;
+        frame->is_taken = true;
+        untaken_.erase(found);
+    } else if (Request* const request = extract(found)) {
+        request->mailbox.finish(*request, {}, request->bytes);
+    }
+    return true;
 }
 
 // Its data are given up, and it stays, empty, in its place.

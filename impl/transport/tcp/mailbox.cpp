@@ -67,8 +67,10 @@ void Mailbox::finish(Request& request, Status status, size_t bytes) noexcept {
     transfer.status = std::move(status);
     transfer.peer = rank_of(request.peer);
     transfer.bytes = bytes;
-    completions_.add(transfer.listener, transfer);
+    // Another thread may tell of it at once. The transfer stays: its owner needs the pool's lock to
+    // free it.
     transfer.done.store(true, std::memory_order_release);
+    completions_.add(transfer.listener, transfer);
 }
 
 void Mailbox::finish_receive(Request& request, size_t length) noexcept {
