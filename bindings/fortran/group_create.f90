@@ -29,7 +29,7 @@ module tutti_group_creation
     module procedure group_of_all, group_of_ranks
   end interface
 contains
-  !> `backend`: "gloo", "shm", "hierarchy" or "loopback"; absent: what suits the ranks best.
+  !> `backend`: "tcp", "gloo", "shm", "hierarchy" or "loopback"; absent: what suits the ranks best.
   !> `device_type` and `device_index`: the one device that this rank works on, see
   !> tutti_group_get_bound_device; one of them absent: TUTTI_CUDA, 0; both: none.
   subroutine init_by_method(backend, init_method, rank, world_size, description, timeout_ms, &

@@ -14,8 +14,8 @@ import (
 // InitOptions say how the default group is made; zero is every field's default, and so is a nil
 // pointer.
 type InitOptions struct {
-	// "gloo", "shm", "hierarchy" or "loopback", the same on all ranks; "": the best one for where
-	// the ranks are.
+	// "tcp", "gloo", "shm", "hierarchy" or "loopback", the same on all ranks; "": the best one for
+	// where the ranks are.
 	Backend string
 	// Where to meet: "env://" (the default), "tcp://host:port" or "file:///path", with
 	// ?rank=R&world_size=N&timeout=SECONDS behind it, or some of them.

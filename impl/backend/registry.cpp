@@ -70,7 +70,7 @@ std::unique_ptr<Backend> open_any(const BackendPlace& at) {
     const bool some_share = std::ranges::any_of(
         bootstrap.hosts, [](const std::vector<int>& ranks) { return ranks.size() > 1; });
     if (some_share) return hierarchy::make(at.membership, std::move(bootstrap), at.deadline);
-    return open_gloo(at);
+    return open_tcp(at);
 }
 
 const Entry& chosen_together() {

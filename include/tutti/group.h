@@ -92,8 +92,9 @@ TUTTI_API void tutti_new_group_options_init(tutti_new_group_options* options, si
  *  has: no descriptor of the library has their numbers, which stay free. Programs that the process
  *  executes inherit none of the library's descriptors.
  *  @param backend      how the ranks communicate; NULL, the same on all ranks, chooses "shm" if all
- *                      ranks share memory, "hierarchy" if some do, else "gloo":
- *                      "gloo": TCP, any hosts;
+ *                      ranks share memory, "hierarchy" if some do, else "tcp":
+ *                      "tcp": TCP, any hosts;
+ *                      "gloo": TCP by the Gloo library, any hosts;
  *                      "shm": shared memory, ranks of one host;
  *                      "hierarchy": shared memory inside each host, TCP between hosts;
  *                      "loopback": ranks that are threads of one process.

@@ -36,7 +36,7 @@ pair() {
 pair side_by_side any '^rank [01] of 2 over shm: sum 3'
 pair side_by_side_by_name shm '^rank [01] of 2 over shm: sum 3'
 inside=(unshare --pid --fork)
-pair in_containers any '^rank [01] of 2 over gloo: sum 3'
+pair in_containers any '^rank [01] of 2 over tcp: sum 3'
 pair in_containers_by_name shm \
     'UNSUPPORTED: .*backend shm joins ranks of one host: rank 0 does not see the memory of rank 1: .*another container'
 

@@ -111,7 +111,7 @@ meet() {
     for pid in "${pids[@]}"; do wait "$pid" || bad=1; done
     pids=()
     for rank in 0 1 2 3; do
-        grep -Eq "^rank $rank of 4 over gloo: sum 10, [0-9]+ ms$" "$folder/rank$rank" || bad=1
+        grep -Eq "^rank $rank of 4 over tcp: sum 10, [0-9]+ ms$" "$folder/rank$rank" || bad=1
     done
     return $bad
 }

@@ -1,5 +1,5 @@
 /* One rank of the network tests: meet METHOD [COUNT [BACKEND]]. Makes the default group over
- * BACKEND (default gloo; "any": none named), sums COUNT numbers of every rank (default 1), and
+ * BACKEND (default tcp; "any": none named), sums COUNT numbers of every rank (default 1), and
  * prints "rank R of N over B: sum S, M ms", M being what the making took. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
     const int64_t count = argc > 2 ? strtoll(argv[2], NULL, 10) : 1;
     double* numbers = (double*)calloc((size_t)count, sizeof *numbers);
     if (argc < 2 || count < 1 || numbers == NULL) return 2;
-    const char* backend = argc > 3 ? argv[3] : "gloo";
+    const char* backend = argc > 3 ? argv[3] : "tcp";
     if (strcmp(backend, "any") == 0) backend = NULL;
     const long long began = now_ms();
     if (tutti_init_process_group(backend, argv[1], NULL, -1, -1, NULL, &error)) {

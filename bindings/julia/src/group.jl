@@ -55,9 +55,9 @@ end
 
 Makes the default group, `WORLD`: every rank calls this once, and all meet, by `init_method`
 (`env://`, `tcp://host:port`, `file:///path`) or at a `store`; then and with `tcp://` and `file://`
-it takes `rank` and `world_size`. `backend` is `"gloo"`, `"shm"`, `"hierarchy"` or `"loopback"`;
-without it the best one for where the ranks are. `timeout` is of making the group, and the default
-of its operations. `device` is the one device that this rank works on, see `get_bound_device`.
+it takes `rank` and `world_size`. `backend` is `"tcp"`, `"gloo"`, `"shm"`, `"hierarchy"` or
+`"loopback"`; without it the best one for where the ranks are. `timeout` is of making the group, and the
+default of its operations. `device` is the one device that this rank works on, see `get_bound_device`.
 
     init_process_group(f, backend = nothing; ...)
 

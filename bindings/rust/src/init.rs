@@ -45,8 +45,8 @@ impl GroupOptions<'_> {
 /// How and where the ranks meet; as it is by default, the launcher's environment tells all.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Init<'a> {
-    /// "gloo", "shm", "hierarchy" or "loopback"; the best one for where the ranks are if it is not
-    /// given.
+    /// "tcp", "gloo", "shm", "hierarchy" or "loopback"; the best one for where the ranks are if it
+    /// is not given.
     pub backend: Option<&'a str>,
     /// "env://" (if it is not given), "tcp://host:port" or "file:///path".
     pub init_method: Option<&'a str>,

@@ -6,7 +6,7 @@
 #include "backend/channel_backend.hpp"
 #include "backend/shm/shm.hpp"
 #include "collectives.hpp"
-#include "transport/gloo/gloo.hpp"
+#include "transport/tcp/tcp.hpp"
 
 namespace tutti::hierarchy {
 
@@ -69,7 +69,7 @@ std::unique_ptr<Backend> make(Membership& membership, shm::BootstrapResult boots
     if (bootstrap.all_see_each_other()) {
         return shm::make(membership, std::move(bootstrap.here), backend_name);
     }
-    return make(gloo_channel::open(membership, deadline), std::move(bootstrap));
+    return make(tcp::open(membership, deadline), std::move(bootstrap));
 }
 
 std::unique_ptr<Backend> make(std::unique_ptr<Channel> channel, shm::BootstrapResult bootstrap) {

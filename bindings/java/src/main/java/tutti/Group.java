@@ -33,8 +33,8 @@ public final class Group extends AsyncCalls {
 
     /** Makes a group with no global state: several may live in one process, also several ranks of
      *  one group, as threads.
-     *  @param backend    "gloo", "shm", "hierarchy", "loopback" (ranks that are threads); null: the
-     *                    best one for where the ranks are
+     *  @param backend    "tcp", "gloo", "shm", "hierarchy", "loopback" (ranks that are threads); null:
+     *                    the best one for where the ranks are
      *  @param store      where they meet; one set of ranks, one use: give further groups a
      *                    {@link PrefixStore}
      *  @param rank       0 to worldSize - 1

@@ -25,7 +25,7 @@ public final class Tutti {
     }
 
     /** Makes the default group; every rank calls this once, and all meet.
-     *  @param backend     "gloo", "shm", "hierarchy", "loopback"; null: the best one
+     *  @param backend     "tcp", "gloo", "shm", "hierarchy", "loopback"; null: the best one
      *  @param initMethod  "env://", "tcp://host:port" or "file:///path", each maybe with
      *                     ?rank=R&amp;world_size=N&amp;timeout=SECONDS; null: "env://"
      *  @param rank        0 to worldSize - 1; -1: from the init method
