@@ -79,10 +79,12 @@ static void a_rank_with_too_few_descriptors_says_so_over_shm(void** state) {
 
 /* The call that the limit of rank 1 ends, once the group has been made: rank 1 calls then, or rank
  * 0 does, while the other does not; both learn it. */
-static void end_with_limit(void** state, int32_t caller, const char* limit, const char* named) {
+static void end_with_limit_over(const char* backend, void** state, int32_t caller,
+                                const char* limit, const char* named) {
     team* all = (team*)*state;
-    const char* const* variables =
-        LIST("TUTTI_HEARTBEAT_TIMEOUT_MS=0", "TUTTI_FAULTS_BACKEND=gloo");
+    char variable[64];
+    snprintf(variable, sizeof variable, "TUTTI_FAULTS_BACKEND=%s", backend);
+    const char* const* variables = LIST("TUTTI_HEARTBEAT_TIMEOUT_MS=0", variable);
     all->size = 2;
     team_start(all, 0, 0, variables, LIST("init", "pause", "call barrier", "destroy"));
     team_start(all, 1, 1, variables, LIST("init", limit, "pause", "call barrier", "destroy"));
@@ -98,6 +100,11 @@ static void end_with_limit(void** state, int32_t caller, const char* limit, cons
     team_expect_ends(all, -1);
     assert_int_equal(team_close(state), 0);
     assert_int_equal(team_open(state), 0);
+}
+
+static void end_with_limit(void** state, int32_t caller, const char* limit, const char* named) {
+    end_with_limit_over("gloo", state, caller, limit, named);
+    end_with_limit_over("tcp", state, caller, limit, named);
 }
 
 static void a_rank_with_too_few_descriptors_to_connect_says_so(void** state) {
@@ -166,8 +173,8 @@ static int64_t find_address_space(void** state) {
     return 0;
 }
 
-/* The substitute for shared memory may want more than there is left, too: then both ranks say
- * so. */
+/* The substitute for shared memory may want more than there is left, too, to be opened or to
+ * connect: then both ranks say so. */
 static void expect_group_without_shared_memory(team* all, const char* limit) {
     start_pair(all, "", limit);
     const outcome end = first_end(all);
@@ -178,10 +185,15 @@ static void expect_group_without_shared_memory(team* all, const char* limit) {
         return;
     }
     EXPECT_DONE(all, 0, "init");
-    for (int32_t index = 0; index < 2; ++index) {
-        EXPECT_DONE(all, index, "barrier");
-        EXPECT_DONE(all, index, "destroy");
+    const outcome met = team_next(all, 1);
+    if (met.status == TUTTI_OK) {
+        EXPECT_DONE(all, 0, "barrier");
+    } else {
+        expect_own(all, &met, "of address space (ulimit -v)");
+        EXPECT_STEP(all, 0, "barrier", TUTTI_ERR_OUT_OF_MEMORY, 1, "rank 1 cannot",
+                    "of address space (ulimit -v)");
     }
+    for (int32_t index = 0; index < 2; ++index) EXPECT_DONE(all, index, "destroy");
     team_expect_ends(all, -1);
 }
 

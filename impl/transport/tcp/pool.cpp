@@ -76,8 +76,12 @@ Pool::~Pool() {
 }
 
 Mailbox& Pool::attach(Membership& group, const Deadline& deadline) {
+    waiting_->start();  // before a connection needs it: too little memory ends the opening
     connector_->exchange_addresses(group, "transport/tcp", deadline);
     const Lock lock(mutex_);
+    for (const auto& [peer, lack] : lacks_) {
+        if (group.rank_of(peer) >= 0) throw Error(lack.code, lack.message, group.rank());
+    }
     Mailbox* const mine = mailbox(group.group_id());
     mine->attach(group);
     return *mine;
@@ -270,6 +274,7 @@ void Pool::connected(int peer, net::Socket socket) noexcept {
         {
             const Lock lock(mutex_);
             link(peer).close(is_lack ? "" : why.message);
+            if (is_lack) lacks_.emplace(peer, why);
         }
         if (is_lack) give_up(peer, why);
         tell();

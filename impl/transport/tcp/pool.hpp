@@ -90,6 +90,8 @@ private:
     bool is_ending_ TUTTI_GUARDED_BY(mutex_) = false;
     std::vector<std::unique_ptr<Link>> links_ TUTTI_GUARDED_BY(mutex_);  // by rank
     std::vector<Link*> open_ TUTTI_GUARDED_BY(mutex_);
+    // Why there is no connection, by rank. Groups that open later need to know.
+    std::map<int, Status> lacks_ TUTTI_GUARDED_BY(mutex_);
     std::map<uint32_t, std::unique_ptr<Mailbox>> mailboxes_ TUTTI_GUARDED_BY(mutex_);
     EndedGroups ended_ TUTTI_GUARDED_BY(mutex_);
     std::optional<Waiting> waiting_;
