@@ -28,7 +28,7 @@
 
 namespace tutti::tcp {
 
-class Pool final : public LinkOwner {
+class Pool final : public LinkOwner, public RequestKeeper {
 public:
     // As World::resource() makes it.
     explicit Pool(World& world);
@@ -55,8 +55,8 @@ public:
     void leave(Mailbox& mailbox) noexcept;
 
     // By the request.
-    void withdraw(Request& request) noexcept;
-    bool stop(Request& request) noexcept;
+    void withdraw(Request& request) noexcept override;
+    bool stop(Request& request) noexcept override;
 
 private:
     template <typename Begin>

@@ -1,12 +1,10 @@
 #include "request.hpp"
 
-#include "pool.hpp"
-
 namespace tutti::tcp {
 
-Request::Request(Pool& of_pool, Mailbox& of_mailbox, Transfer& of_transfer, int to_or_from,
-                 Slot in_slot, void* memory, size_t size)
-    : pool(of_pool),
+Request::Request(RequestKeeper& of_keeper, Mailbox& of_mailbox, Transfer& of_transfer,
+                 int to_or_from, Slot in_slot, void* memory, size_t size)
+    : keeper(of_keeper),
       mailbox(of_mailbox),
       transfer(of_transfer),
       peer(to_or_from),
@@ -15,11 +13,11 @@ Request::Request(Pool& of_pool, Mailbox& of_mailbox, Transfer& of_transfer, int 
       bytes(size) {}
 
 Request::~Request() {
-    pool.withdraw(*this);
+    keeper.withdraw(*this);
 }
 
 bool Request::stop() noexcept {
-    return pool.stop(*this);
+    return keeper.stop(*this);
 }
 
 }  // namespace tutti::tcp

@@ -10,15 +10,25 @@ namespace tutti::tcp {
 
 class Link;
 class Mailbox;
-class Pool;
+struct Request;
+
+// Has the lock, and acts on the requests of a transfer's owner.
+class RequestKeeper {
+public:
+    virtual void withdraw(Request& request) noexcept = 0;
+    virtual bool stop(Request& request) noexcept = 0;
+
+protected:
+    ~RequestKeeper() = default;
+};
 
 struct Request final : TransferHold {
-    Request(Pool& pool, Mailbox& mailbox, Transfer& transfer, int peer, Slot slot, void* data,
-            size_t bytes);
+    Request(RequestKeeper& keeper, Mailbox& mailbox, Transfer& transfer, int peer, Slot slot,
+            void* data, size_t bytes);
     ~Request() override;
     bool stop() noexcept override;
 
-    Pool& pool;
+    RequestKeeper& keeper;
     Mailbox& mailbox;
     Transfer& transfer;
     int peer;  // in the world; -1: any, until one is known
