@@ -95,14 +95,16 @@ case_a_question_is_seen_before_it_is_answered() {
 
 # The output is not read; the ranks end well, and their output comes after that.
 case_output_that_nobody_reads_is_a_failure() {
-    mkfifo "$folder/both" "$folder/word"
+    mkfifo "$folder/word"
     for ignored in '' PIPE; do
+        # A pipe of its own: the guard of the launcher before may still be about to close the other.
+        mkfifo "$folder/both$ignored"
         (
             [ -z "$ignored" ] || trap '' "$ignored"
             exec "$tuttirun" sh -c 'read -r word <"$folder/word"; echo "$word"'
-        ) >"$folder/both" 2>"$folder/err" &
+        ) >"$folder/both$ignored" 2>"$folder/err" &
         launcher=$!
-        exec 3<"$folder/both"
+        exec 3<"$folder/both$ignored"
         exec 3<&-
         echo lost >"$folder/word"
         code=0
