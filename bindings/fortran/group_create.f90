@@ -14,15 +14,15 @@ module tutti_group_creation
   public :: tutti_group_create, tutti_group_create_with_allgather
   public :: tutti_new_group, tutti_split_group, tutti_get_pg_count
 
-  !> Makes the default group, TUTTI_GROUP_WORLD: every rank calls this once, and all meet, where
+  !> Makes the default group, TUTTI_GROUP_WORLD: every rank calls this once, and all meet where
   !> `init_method` says (absent: "env://", as tuttirun starts programs), or at a store.
   interface tutti_init_process_group
     module procedure init_by_method, init_with_store
   end interface
 
-  !> Makes a group of some of the ranks of another one, absent: of the world. All its ranks call
-  !> this with the same arguments, those that are not in `ranks` too: they get
-  !> TUTTI_GROUP_NON_MEMBER. `ranks` absent: all. With `use_local_synchronization` only the members
+  !> Makes a group of some ranks of `group` (absent: the world). All ranks of `group` call this with
+  !> the same arguments, also those not in `ranks`, which get TUTTI_GROUP_NON_MEMBER. `ranks`
+  !> absent: all. With `use_local_synchronization` only the members
   !> call. `reproducible` is TUTTI_AS_PARENT, TUTTI_REPRODUCIBLE or TUTTI_NOT_REPRODUCIBLE.
   interface tutti_new_group
     ! Not one procedure with optional ranks: gfortran takes `[integer ::]` for an absent argument.
@@ -74,7 +74,7 @@ contains
     tutti_is_initialized = c_tutti_is_initialized() /= 0
   end function
 
-  !> Ends a group, absent: the world and all groups made from it. Operations still running end with
+  !> Ends `group`; absent: the world and all groups made from it. Operations still running end with
   !> TUTTI_ERR_ABORTED. Every rank calls it; none waits for the others. `timeout_ms` limits how long
   !> finished sends may take to arrive; absent: 2,000.
   subroutine tutti_destroy_process_group(group, timeout_ms, ierr, errmsg)
@@ -109,8 +109,8 @@ contains
     call finish(status, error, ierr, errmsg)
   end subroutine
 
-  !> Makes a group without a store: ranks meet by a bind(C) procedure that gathers bytes of all of
-  !> them, MPI_Allgather for instance. `user` is handed to it as it is.
+  !> Makes a group without a store: ranks meet by a bind(C) procedure that all-gathers bytes,
+  !> with MPI_Allgather for instance. `user` is handed to it as it is.
   subroutine tutti_group_create_with_allgather(callback, rank, world_size, group, user, backend, &
                                                description, timeout_ms, reproducible, &
                                                device_type, device_index, ierr, errmsg)
@@ -201,7 +201,7 @@ contains
 
     status = TUTTI_OK
     if (sum(sizes) /= size(ranks)) &
-      call refuse(status, error, "sizes must be together as many as ranks")
+      call refuse(status, error, "sizes must add up to the number of ranks")
     call name_or_null(description, c_description)
     options%timeout_ms = milliseconds(timeout_ms)
     if (present(reproducible)) options%reproducible = reproducible

@@ -1,5 +1,5 @@
 /* Every rank gives one number, every rank gets the sum. Start it with
- *     tuttirun --nproc-per-node 4 all_reduce */
+ *     tuttirun --nproc-per-node 4 ./all_reduce */
 #include <stdio.h>
 #include <tutti/tutti.h>
 

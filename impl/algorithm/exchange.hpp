@@ -32,7 +32,7 @@ public:
     // The most data that can follow it.
     static constexpr size_t eager_bytes = 4096 - sizeof(Head);
 
-    // One step of a collective of several, which ranks may be in at the same time.
+    // One step of a collective of several; ranks may be in different ones.
     struct Step {
         uint32_t index;
         Fingerprint whole;  // of the collective
@@ -41,8 +41,8 @@ public:
     Exchange(Channel& channel, const Fingerprint& fingerprint, uint64_t sequence,
              const Deadline& deadline)
         : Exchange(channel, fingerprint, sequence, deadline, {0, fingerprint}) {}
-    // Among some of the ranks, this one included, numbered by the list, which must outlive this;
-    // none: all. Errors name ranks of the group.
+    // Among `members`, this rank included, numbered in that order; the list outlives this. Empty:
+    // all. Errors name ranks of the group.
     Exchange(Channel& channel, const Fingerprint& fingerprint, uint64_t sequence,
              const Deadline& deadline, const Step& step, std::span<const int> members = {});
     ~Exchange();

@@ -29,7 +29,7 @@ namespace tutti {
 class Coalescing;
 
 struct GroupOptions {
-    std::string backend;  // of a name, or of each type of device: "cpu:gloo,cuda:nccl"
+    std::string backend;  // one name, or one for each type of device: "cpu:gloo,cuda:nccl"
     std::shared_ptr<Store> store;
     int rank = 0;
     int size = 1;
@@ -89,7 +89,7 @@ public:
     // The ranks of the members in the first group, by rank.
     [[nodiscard]] const std::vector<int>& global_ranks() const { return global_ranks_; }
     [[nodiscard]] const GroupTree& tree() const { return *tree_; }
-    // Whether data to that rank, or to every other one, stay on this host. Any `rank`.
+    // Whether data to `rank` (any number), or to all others, stay on this host.
     [[nodiscard]] bool same_host(int rank) const;
     [[nodiscard]] bool same_host() const { return all_on_this_host_; }
     // Whether collectives go through memory that all ranks see.
@@ -210,7 +210,7 @@ private:
     // Checks the call against the group's own terms and its backend's.
     void admit(FlatCall& call) const {
         if (reproducible_) {
-            call.op.make_reproducible();  // those of a Coalesced are, each
+            call.op.make_reproducible();  // the calls of a Coalesced are made so one by one
         } else if (call.kind == FlatCall::Kind::AllReduceAddends) {
             refuse_addends();
         }
@@ -276,8 +276,8 @@ private:
     const bool compares_first_;  // DETAIL
     const char* backend_name_ = "";
     const std::vector<int> global_ranks_;
-    std::vector<bool> on_this_host_;  // by rank; since the group was made
-    bool all_on_this_host_ = false;   // since then
+    std::vector<bool> on_this_host_;  // by rank; never changes
+    bool all_on_this_host_ = false;   // never changes
     bool same_memory_ = false;
     const std::shared_ptr<Group> first_;  // root of the tree, kept alive; null: this one
     const std::shared_ptr<GroupTree> tree_;

@@ -1,7 +1,7 @@
-// Messages between two ranks of a group: the interface that every algorithm is written against.
+// Messages between two ranks of a group: the interface of a transport, below Exchange.
 // Messages of one sender in one slot arrive in order. They are done when both sides have posted; a
-// sender may let them end early. In a slot of messages, listeners are called in that order, if the
-// receives of the slot are posted one after the other. Any thread.
+// sender may let them end early. Of point-to-point messages, listeners are called in that order, if
+// the receives of the slot are posted one by one. Any thread.
 #pragma once
 
 #include <atomic>
@@ -99,7 +99,7 @@ public:
     Channel& operator=(const Channel&) = delete;
 
     [[nodiscard]] virtual const char* name() const = 0;
-    // The ranks that it connects; it reports what becomes of them. Lives longer.
+    // Of the ranks it connects: reports what becomes of them. Outlives this.
     [[nodiscard]] Membership& membership() const { return membership_; }
     [[nodiscard]] int rank() const { return membership_.rank(); }
     [[nodiscard]] int size() const { return membership_.size(); }
@@ -120,8 +120,8 @@ public:
                               size_t bytes) = 0;
     virtual void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) = 0;
 
-    // The call that they are of has failed: messages to that rank in that slot that have gone, but
-    // that no receive has taken, become empty.
+    // The call has failed: its messages to that rank in that slot that have gone, but that no
+    // receive has taken, become empty.
     virtual void take_back(int /*peer*/, Slot /*slot*/) noexcept {}
 
     // Ends all transfers of this rank, now and later, with this status; only the first abort

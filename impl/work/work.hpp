@@ -1,5 +1,5 @@
 // An operation that runs while its caller goes on: finishes exactly once, on any thread; any number
-// of threads wait. Holds no lock while it wakes them. One on a device's stream is enqueued before.
+// of threads wait. On a device's stream it is first Enqueued, then Finished.
 #pragma once
 
 #include <atomic>
@@ -57,19 +57,19 @@ public:
     [[nodiscard]] std::optional<Status> status() const;
     [[nodiscard]] int source_rank() const;
 
-    // Calls back once it has finished, on that thread, never in here; in the order of registration.
+    // Calls back once it has finished, on `thread`, never in here; in the order of registration.
     // Throws OUT_OF_MEMORY.
     void then(std::function<void(const Status&)> callback,
               Callbacks& thread = Callbacks::of_program());
 
     // Takes a receive back that no message has come for: true if it did. Nothing if this operation
-    // cannot be cancelled at any time.
+    // can never be cancelled.
     virtual std::optional<bool> cancel() { return std::nullopt; }
 
-    // Before others know of this work; null: nothing to take.
+    // Set before others know of this work; null: nothing to take.
     void set_results(std::shared_ptr<Results> results) { results_ = std::move(results); }
     [[nodiscard]] const std::shared_ptr<Results>& results() const { return results_; }
-    // Until it has finished.
+    // Frees it at the end.
     void keep(std::shared_ptr<const void> resource);
 
     [[nodiscard]] const char* operation() const { return operation_; }

@@ -29,9 +29,9 @@ typedef struct tutti_call_options {
                                stream when the call is made comes before the operation. Without a
                                `work` the call returns when the results are enqueued on the stream:
                                what you enqueue there later finds them. With a `work`, make a stream
-                               wait by tutti_work_synchronize. NULL: the default stream comes
-                               before, and the operation is done when the call returns, or when its
-                               work is done */
+                               wait by tutti_work_synchronize. NULL: the operation waits
+                               for the default stream, and is done when the call returns, or when
+                               its work is done */
     tutti_done_callback on_done; /**< NULL, or called when the work is done. It needs a `work`. Not
                                       called if the call fails. A batch calls it once, after its
                                       last message */
@@ -44,10 +44,10 @@ typedef struct tutti_call_options {
 
 /** Sets every field to its default, for callers that have no C macros.
  *  @param options  memory of the caller; NULL does nothing
- *  @param size     bytes of that memory, all of which are written: the caller's sizeof. Of an older
- *                  caller it is smaller than this library's, of a newer one larger. A size below 8
- *                  or above 256 is no options struct's: only struct_size is written, as 0, and
- *                  calls refuse the options
+ *  @param size     bytes of that memory, all of which are written: the caller's sizeof. An older
+ *                  caller's is smaller than this library's, a newer one's larger. If it is below
+ *                  8 or above 256, only struct_size is written, as 0, and calls refuse the
+ *                  options
  *  Blocks:  never
  *  Threads: any
  *  Fails:   never
@@ -208,8 +208,8 @@ TUTTI_API tutti_status tutti_gather(tutti_group* group, const tutti_buffer* inpu
  *  @param group       TUTTI_GROUP_WORLD or a group this process is a member of
  *  @param inputs      on `group_src` one buffer of `count` elements for each rank; elsewhere NULL
  *  @param input_count on `group_src` the number of ranks; elsewhere 0
- *  @param output      `count` elements, same count and dtype on every rank; on `group_src` NULL:
- *                     its piece stays in `inputs[group_src]`, which may also be given as `output`;
+ *  @param output      `count` elements, same count and dtype on every rank; NULL on `group_src`
+ *                     leaves its piece in `inputs[group_src]`, which may also be the `output`;
  *                     all borrowed until done
  *  @param group_src   group rank of the source, the same on every rank
  *  @param options     NULL: defaults
@@ -332,7 +332,7 @@ TUTTI_API tutti_status tutti_barrier(tutti_group* group, const tutti_call_option
 
 /** A barrier that names missing ranks. If not all ranks have called it within the timeout, rank 0
  *  fails with TIMEOUT and names the missing ranks. All others fail with ABORTED and the same
- *  message. Use it to debug a program that hangs: rank 0 exchanges a message with every other rank.
+ *  message. Use it to debug a program that hangs: it is slower, as all ranks report to one.
  *  @param group          TUTTI_GROUP_WORLD or a group this process is a member of
  *  @param wait_all_ranks 0: name the first missing rank; 1: name all of them
  *  @param options        NULL: defaults
@@ -361,10 +361,10 @@ typedef struct tutti_coalescing_options {
 
 /** Sets every field to its default, for callers that have no C macros.
  *  @param options  memory of the caller; NULL does nothing
- *  @param size     bytes of that memory, all of which are written: the caller's sizeof. Of an older
- *                  caller it is smaller than this library's, of a newer one larger. A size below 8
- *                  or above 256 is no options struct's: only struct_size is written, as 0, and
- *                  calls refuse the options
+ *  @param size     bytes of that memory, all of which are written: the caller's sizeof. An older
+ *                  caller's is smaller than this library's, a newer one's larger. If it is below
+ *                  8 or above 256, only struct_size is written, as 0, and calls refuse the
+ *                  options
  *  Blocks:  never
  *  Threads: any
  *  Fails:   never

@@ -38,10 +38,10 @@ typedef struct tutti_group_options {
 
 /** Sets every field to its default, for callers that have no C macros.
  *  @param options  memory of the caller; NULL does nothing
- *  @param size     bytes of that memory, all of which are written: the caller's sizeof. Of an older
- *                  caller it is smaller than this library's, of a newer one larger. A size below 8
- *                  or above 256 is no options struct's: only struct_size is written, as 0, and
- *                  calls refuse the options
+ *  @param size     bytes of that memory, all of which are written: the caller's sizeof. An older
+ *                  caller's is smaller than this library's, a newer one's larger. If it is below
+ *                  8 or above 256, only struct_size is written, as 0, and calls refuse the
+ *                  options
  *  Blocks:  never
  *  Threads: any
  *  Fails:   never
@@ -77,10 +77,10 @@ enum {
 
 /** Sets every field to its default, for callers that have no C macros.
  *  @param options  memory of the caller; NULL does nothing
- *  @param size     bytes of that memory, all of which are written: the caller's sizeof. Of an older
- *                  caller it is smaller than this library's, of a newer one larger. A size below 8
- *                  or above 256 is no options struct's: only struct_size is written, as 0, and
- *                  calls refuse the options
+ *  @param size     bytes of that memory, all of which are written: the caller's sizeof. An older
+ *                  caller's is smaller than this library's, a newer one's larger. If it is below
+ *                  8 or above 256, only struct_size is written, as 0, and calls refuse the
+ *                  options
  *  Blocks:  never
  *  Threads: any
  *  Fails:   never
@@ -91,7 +91,7 @@ TUTTI_API void tutti_new_group_options_init(tutti_new_group_options* options, si
  *  ranks have called it. A process may have its standard input, output or error closed, as a daemon
  *  has: no descriptor of the library has their numbers, which stay free. Programs that the process
  *  executes inherit none of the library's descriptors.
- *  @param backend      how the ranks communicate; NULL, the same on all ranks, chooses "shm" if all
+ *  @param backend      how the ranks communicate, the same on all ranks; NULL chooses "shm" if all
  *                      ranks share memory, "hierarchy" if some do, else "tcp":
  *                      "tcp": TCP, any hosts;
  *                      "gloo": TCP by the Gloo library, any hosts;
@@ -104,9 +104,9 @@ TUTTI_API void tutti_new_group_options_init(tutti_new_group_options* options, si
  *                      "name?setting=value&setting=value". The backends above have no settings.
  *                      A name stands for every type of device that the backend serves. A map names
  *                      one for each type: "cpu:gloo,cuda:other". Calls go by the device of their
- *                      buffers; calls without, objects and byte strings go to the CPU's. Without a
+ *                      buffers; barriers, objects and byte strings go to the CPU's. Without a
  *                      backend for the CPU the ranks choose one for these, and buffers of the CPU
- *                      are refused. Backends for the CPU alone serve CUDA through its memory
+ *                      are refused. Backends for the CPU only serve CUDA through host memory
  *  @param init_method  where the ranks meet; NULL: "env://":
  *                      "env://": at MASTER_ADDR and MASTER_PORT, with RANK and WORLD_SIZE. Without
  *                        the last two, the variables of Open MPI, PMI or Slurm count. Without
@@ -114,9 +114,9 @@ TUTTI_API void tutti_new_group_options_init(tutti_new_group_options* options, si
  *                      "tcp://host:port": rank 0 serves there; an IPv6 address is in brackets.
  *                        The store of an earlier group that ends just now is waited out;
  *                      "file:///path": in a file that all ranks can reach. The file must not exist
- *                        before. A rank whose place is taken is refused: by another process, or by
- *                        a process of an earlier run that did not destroy its group. Then remove
- *                        the file. Files and ranks of PyTorch are not recognised.
+ *                        before. A rank is refused if another process has its place, also one of an
+ *                        earlier run that did not destroy its group: then remove the file.
+ *                        Files and ranks of PyTorch are not recognised.
  *                      Each may end in ?rank=R&world_size=N&timeout=SECONDS, or a part of this. It
  *                      must agree with the arguments, and replaces the variables of env://
  *  @param description  name of the group in errors, copied; NULL: "world"
@@ -286,10 +286,10 @@ typedef struct tutti_destroy_options {
 
 /** Sets every field to its default, for callers that have no C macros.
  *  @param options  memory of the caller; NULL does nothing
- *  @param size     bytes of that memory, all of which are written: the caller's sizeof. Of an older
- *                  caller it is smaller than this library's, of a newer one larger. A size below 8
- *                  or above 256 is no options struct's: only struct_size is written, as 0, and
- *                  calls refuse the options
+ *  @param size     bytes of that memory, all of which are written: the caller's sizeof. An older
+ *                  caller's is smaller than this library's, a newer one's larger. If it is below
+ *                  8 or above 256, only struct_size is written, as 0, and calls refuse the
+ *                  options
  *  Blocks:  never
  *  Threads: any
  *  Fails:   never

@@ -11,17 +11,17 @@ extern "C" {
 
 /** Makes a mesh of the first ranks of a group in row-major order (the last dimension varies
  *  fastest), and the groups along its dimensions: one for each row, column, ... Every rank of
- *  `group` calls it with the same arguments, also ranks outside the mesh. If arguments differ, all
- *  ranks get MISMATCH. If one rank's argument is refused, the others get MISMATCH. If `group` is
- *  TUTTI_GROUP_WORLD and does not exist yet, it is made first, with "env://" and the backend that
- *  tutti_init_process_group chooses.
+ *  `group` calls it, also ranks outside the mesh, with the same arguments but options.device_index.
+ *  If others differ, all ranks get MISMATCH. If one rank's argument is refused, the others get
+ *  MISMATCH. If `group` is TUTTI_GROUP_WORLD and does not exist yet, it is made first, with
+ *  "env://" and the backend that tutti_init_process_group chooses.
  *  @param group        the group of the ranks
  *  @param shape        `ndim` lengths, 1 or more each; their product is at most the size of `group`
  *  @param ndim         1 to 64
  *  @param dim_names    `ndim` names, each different and not empty, copied; NULL: no names
  *  @param device_type  the device type of the groups' data
  *  @param options      NULL: defaults. timeout_ms is for making the groups, and their default; 0:
- *                      that of `group`. reproducible 1: the groups are reproducible; 0: as `group`
+ *                      that of `group`. reproducible 1: the groups are so; 0: as `group`.
  *                      device_type and device_index: this rank's device, to which they are bound;
  *                      TUTTI_CPU: as `group`
  *  @param out_mesh     receives an owned mesh
@@ -258,7 +258,7 @@ TUTTI_API tutti_status tutti_mesh_slice(tutti_mesh* mesh, const char* const* dim
                                         int64_t count, tutti_mesh** out_mesh, tutti_error* error);
 
 /** Flattens the mesh to one dimension, with a group of all its ranks in its order. All ranks of the
- *  mesh, or of the mesh that it is a slice of, call it with the same arguments. Afterwards that
+ *  mesh, or of the one it is a slice of, make the call with the same arguments. Then the whole
  *  mesh and its slices have the new dimension by its name (tutti_mesh_find_dim). A second call for
  *  the same dimension returns it at once.
  *  @param mesh      borrowed

@@ -1,5 +1,5 @@
 /* tutti/point_to_point.h: messages between two ranks of a group. Messages that one thread sends to
- * one rank with one tag are received in that order, by the receives in the order in which they were
+ * one rank with one tag go, in the order sent, to the receives in the order in which these were
  * started, on any threads. A timeout ends a receive for which no message has arrived, and a send
  * whose data has not begun to move. A transfer that has begun continues to its end, unless a rank
  * dies or stops. So a message is either received or was never sent. Messages are independent of
@@ -7,7 +7,7 @@
  * ranks send before they receive, they need a `work`. A server of many ranks receives from any rank
  * (-1), which serves them in turn. With a receive for each rank, started again when it is done,
  * tutti_work_wait_any returns the lowest index that is done, so that ranks with low indices come
- * first; to serve all, begin with the works behind the one that was served last. */
+ * first; to serve all, begin with the work after the one that was served last. */
 #ifndef TUTTI_POINT_TO_POINT_H
 #define TUTTI_POINT_TO_POINT_H
 

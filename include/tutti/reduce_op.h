@@ -42,10 +42,10 @@ typedef struct tutti_reduce_op_options {
 
 /** Sets every field to its default, for callers that have no C macros.
  *  @param options  memory of the caller; NULL does nothing
- *  @param size     bytes of that memory, all of which are written: the caller's sizeof. Of an older
- *                  caller it is smaller than this library's, of a newer one larger. A size below 8
- *                  or above 256 is no options struct's: only struct_size is written, as 0, and
- *                  calls refuse the options
+ *  @param size     bytes of that memory, all of which are written: the caller's sizeof. An older
+ *                  caller's is smaller than this library's, a newer one's larger. If it is below
+ *                  8 or above 256, only struct_size is written, as 0, and calls refuse the
+ *                  options
  *  Blocks:  never
  *  Threads: any
  *  Fails:   never

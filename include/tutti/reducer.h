@@ -3,7 +3,7 @@
  * bucket as soon as its gradients are ready, on a thread of its own, while the program computes
  * the others. One training step is
  *
- *     tutti_reducer_begin        all ranks; 0 for a backward pass that only accumulates
+ *     tutti_reducer_begin        all ranks; synchronise 0: the pass only accumulates
  *     tutti_reducer_mark_ready   for each parameter, as soon as its gradient is complete
  *     tutti_reducer_finish       all ranks; afterwards every rank has the same gradients
  *
@@ -47,8 +47,8 @@ typedef struct tutti_reducer_options {
                                          that is less */
     int64_t timeout_ms;             /**< of each bucket's communication; 0: the group's */
     double predivide;               /**< gradients are divided by it before they are added up, and
-                                         by the rest afterwards, so that sums of float16 do not
-                                         overflow; 0: 1 */
+                                         by the rest of the divisor afterwards, so that sums of
+                                         float16 do not overflow; 0: 1 */
 } tutti_reducer_options;
 
 /** Options with every field at its default. */
@@ -86,8 +86,8 @@ enum {
 
 /** Reduces a bucket in the program's own way, instead of the all_reduce and the division. Called on
  *  a thread of the reducer, one bucket at a time, in the order of their indices, so blocking calls
- *  are fine. Ranks need not be at the same place of their computation, but all call it for the same
- *  bucket. It must not throw, longjmp, end its thread, or call functions of this reducer.
+ *  are fine. Ranks need not be equally far in their computation, but all reduce the same buckets in
+ *  the same order. It must not throw, longjmp, end its thread, or call functions of this reducer.
  *  @param group   the reducer's own group, which the hook has for itself; borrowed until it returns
  *  @param bucket  the bucket, with this rank's gradients; their result is to be written in place.
  *                 Borrowed until the hook returns
@@ -100,10 +100,10 @@ typedef tutti_status (*tutti_bucket_hook)(tutti_group* group, const tutti_bucket
 
 /** Sets every field to its default, for callers that have no C macros.
  *  @param options  memory of the caller; NULL does nothing
- *  @param size     bytes of that memory, all of which are written: the caller's sizeof. Of an older
- *                  caller it is smaller than this library's, of a newer one larger. A size below 8
- *                  or above 256 is no options struct's: only struct_size is written, as 0, and
- *                  calls refuse the options
+ *  @param size     bytes of that memory, all of which are written: the caller's sizeof. An older
+ *                  caller's is smaller than this library's, a newer one's larger. If it is below
+ *                  8 or above 256, only struct_size is written, as 0, and calls refuse the
+ *                  options
  *  Blocks:  never
  *  Threads: any
  *  Fails:   never
@@ -199,11 +199,10 @@ TUTTI_API tutti_status tutti_reducer_get_bucket(tutti_reducer* reducer, int32_t 
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_reducer_begin_forward(tutti_reducer* reducer, tutti_error* error);
 
-/** Begins a backward pass. A pass that is not synchronised sends nothing; what it computes counts
- *  in the next pass that is, in which a parameter that was marked before but is not marked now
- *  keeps its gradient. Ranks may differ in how many passes they do not synchronise, not in the
- *  others. In the first pass after the first synchronised one the buckets may change
- *  (tutti_reducer_generation).
+/** Begins a backward pass. A pass that is not synchronised sends nothing; its gradients count in
+ *  the next synchronised pass, also those of parameters that are not marked there again. Ranks may
+ *  differ in how many passes they do not synchronise, not in how many they do. In the first pass
+ *  after the first synchronised one the buckets may change (tutti_reducer_generation).
  *  @param reducer      borrowed
  *  @param synchronise  1: the gradients are reduced; 0: as torch's no_sync()
  *  @param error        NULL, or filled in if the call fails
@@ -216,14 +215,15 @@ TUTTI_API tutti_status tutti_reducer_begin_forward(tutti_reducer* reducer, tutti
 TUTTI_API tutti_status tutti_reducer_begin(tutti_reducer* reducer, uint32_t synchronise,
                                            tutti_error* error);
 
-/** Says that a parameter's gradient is complete on this rank. When all of a bucket are, and those
- *  of all buckets before it, the reducer reduces it in the background.
+/** Says that a parameter's gradient is complete on this rank. When all gradients of a bucket and
+ *  of those before it are, the reducer reduces it in the background.
  *  @param reducer   borrowed
  *  @param index     of the parameter, from 0; once in a pass, or as often as in the first pass if
  *                   options.static_graph is 1
  *  @param gradient  NULL: the gradient is in its place in the bucket; else the program's own, with
  *                   the parameter's count and dtype. It is copied into the bucket, in a pass that
- *                   is synchronised, and the result is copied back before the pass ends. Borrowed
+ *                   is synchronised or kept (keep_micro_batches), and the result of a synchronised
+ *                   one is copied back before it ends. Borrowed
  *                   until a synchronised pass has ended. A program that accumulates gives all that
  *                   it has accumulated; with options.keep_micro_batches, this pass's gradient alone
  *  @param error     NULL, or filled in if the call fails
@@ -249,9 +249,9 @@ TUTTI_API tutti_status tutti_reducer_mark_ready(tutti_reducer* reducer, int64_t 
 TUTTI_API tutti_status tutti_reducer_mark_unused(tutti_reducer* reducer, const int64_t* indices,
                                                  int64_t count, tutti_error* error);
 
-/** Ends a backward pass: parameters that were not marked get no gradient from this rank. Without
- *  options.find_unused_parameters or options.static_graph that is MISMATCH on all ranks, with their
- *  names. Where no rank has a gradient, the place in the bucket is zero and the program's own
+/** Ends a backward pass: parameters that were not marked get no gradient from this rank. Unless
+ *  options.find_unused_parameters is 1, or a static graph began so, that is MISMATCH on all ranks.
+ *  Where no rank has a gradient, the place in the bucket is zero and the program's own
  *  gradient stays as it was (tutti_reducer_is_used).
  *  @param reducer  borrowed
  *  @param work     NULL: return when all buckets are reduced; else receives an owned work at once
@@ -328,7 +328,7 @@ TUTTI_API tutti_status tutti_reducer_set_hook(tutti_reducer* reducer, tutti_buck
                                               tutti_error* error);
 
 /** Makes gradients travel in fewer bytes: float32, float64, complex64 and complex128; others travel
- *  as they are. Quantised ones have no part in options.predivide. All ranks call it between the
+ *  as they are. Quantised ones ignore options.predivide. All ranks call it between the
  *  same passes. It replaces the hook before it.
  *  @param reducer      borrowed
  *  @param compression  a TUTTI_COMPRESSION_ value, the same on all ranks
@@ -356,9 +356,9 @@ typedef struct tutti_power_sgd_options {
                                             more bytes; 0: 1 */
     int64_t start_iteration;     /**< so many synchronised passes are all_reduced before the first
                                       one that is compressed; 0: 1000 */
-    double min_compression_rate; /**< a matrix travels as it is if its factors times this are not
-                                      fewer numbers; 0: 2 */
-    double orthogonalization_epsilon; /**< added to norms before a division by them; 0 needs none: a
+    double min_compression_rate; /**< a matrix is compressed if it has more numbers than its
+                                      factors times this; 0: 2 */
+    double orthogonalization_epsilon; /**< added to norms before a division by them; 0 is safe: a
                                            column of zeros stays zero */
     int64_t random_seed;              /**< of the random directions */
 } tutti_power_sgd_options;
@@ -380,11 +380,11 @@ TUTTI_API void tutti_power_sgd_options_init(tutti_power_sgd_options* options, si
  *  transpose of Q. float32 and float64; others, vectors and small matrices travel as they are. What
  *  a pass leaves out is not lost (error feedback), so the sums over many passes are right. A matrix
  *  in which a rank has an infinity or NaN becomes NaN on all ranks, and begins anew. Where no rank
- *  has a gradient, what was left out waits. Compressed gradients have no part in options.predivide.
+ *  has a gradient, what was left out waits. Compressed gradients ignore options.predivide.
  *  All ranks call it between the same passes; it replaces the compression and the hook before it.
  *  @param reducer  borrowed
- *  @param rows     for each parameter, the rows of its matrix: its first extent. They divide its
- *                  count, row after row. 0: it is no matrix
+ *  @param rows     for each parameter, the rows of its row-major matrix: its first dimension, a
+ *                  divisor of its count. 0: it is no matrix
  *  @param count    of rows: the parameters of the reducer
  *  @param options  NULL: defaults
  *  @param error    NULL, or filled in if the call fails

@@ -1,12 +1,12 @@
 /* tutti/store.h: key-value stores, through which processes find each other and exchange small data.
- * A key is a NUL-terminated string of at most 8192 bytes, a value any bytes. Every handle has a
- * timeout (300 s unless set), which its calls use by default. Every call may be made from any
- * thread. A thread that waits does not delay the calls of other threads on the same handle.
- * Over TCP, set, append, multi_set and queue_push return once the message is sent; the server sends
- * no answer. If it refuses one of them, for instance because its memory is full, it closes the
- * connection. tutti_store_flush waits until the server has taken everything and reports what it
- * refused. Without a flush, the next call on the handle fails with TUTTI_ERR_STORE instead; its
- * message has the reason and names what may be lost. */
+ * A key is a NUL-terminated string of at most 8192 bytes, or as the server allows, a value any
+ * bytes. Every handle has a timeout (300 s unless set), which its calls use by default. Every call
+ * may be made from any thread. A thread that waits does not delay the calls of other threads on the
+ * same handle. Over TCP, set, append, multi_set and queue_push return once the message is sent; the
+ * server sends no answer. If it refuses one of them, for instance because its memory is full, it
+ * closes the connection. tutti_store_flush waits until the server has taken everything and reports
+ * what it refused. Without a flush, the next call on the handle fails with TUTTI_ERR_STORE instead;
+ * its message has the reason and names what may be lost. */
 #ifndef TUTTI_STORE_H
 #define TUTTI_STORE_H
 
@@ -30,10 +30,10 @@ typedef struct tutti_store_call_options {
 
 /** Sets every field to its default, for callers that have no C macros.
  *  @param options  memory of the caller; NULL does nothing
- *  @param size     bytes of that memory, all of which are written: the caller's sizeof. Of an older
- *                  caller it is smaller than this library's, of a newer one larger. A size below 8
- *                  or above 256 is no options struct's: only struct_size is written, as 0, and
- *                  calls refuse the options
+ *  @param size     bytes of that memory, all of which are written: the caller's sizeof. An older
+ *                  caller's is smaller than this library's, a newer one's larger. If it is below
+ *                  8 or above 256, only struct_size is written, as 0, and calls refuse the
+ *                  options
  *  Blocks:  never
  *  Threads: any
  *  Fails:   never
@@ -204,7 +204,7 @@ TUTTI_API tutti_status tutti_file_store_path(tutti_store* store, tutti_bytes** o
                                              tutti_error* error);
 
 /** Creates a view of a store that puts `prefix` and "/" before every key. The view is a handle of
- *  its own: it starts with the timeout of `store`, and is interrupted by itself.
+ *  its own: it starts with the timeout of `store`; interrupting one does not interrupt the other.
  *  @param store      borrowed; the new store keeps it alive
  *  @param prefix     NUL-terminated
  *  @param out_store  receives an owned store
@@ -422,9 +422,9 @@ TUTTI_API tutti_status tutti_store_queue_push(tutti_store* store, const char* ke
                                               const void* value, size_t size, tutti_error* error);
 
 /** Takes the first value out of a queue. Each value goes to one caller. A call that times out or is
- *  interrupted has taken no value: it first waits up to a second for the answer of a request under
- *  way, and succeeds if that brings a value. If the store stays silent for that second, a value it
- *  had already taken out of the queue is lost.
+ *  interrupted first waits up to a second for the answer to a request under way, and succeeds if
+ *  that brings a value. Else it takes none; but if no answer comes in that second, a value that the
+ *  server has taken out of the queue is lost.
  *  @param store      borrowed
  *  @param key        NUL-terminated; names the queue
  *  @param block      1: wait until there is a value; 0: fail if there is none
@@ -534,7 +534,8 @@ TUTTI_API tutti_status tutti_store_interrupt(tutti_store* store, tutti_error* er
 TUTTI_API tutti_status tutti_store_has_extended_api(tutti_store* store, int32_t* out_has,
                                                     tutti_error* error);
 
-/** The number of keys in a store; a TCP store that waited for its workers has one more, "init/".
+/** The number of keys in a store, of all prefixes; a TCP store that waited for its workers has one
+ *  more, "init/".
  *  @param store      borrowed
  *  @param out_count  receives the number of keys
  *  @param error      NULL, or filled in if the call fails

@@ -130,7 +130,7 @@ typedef void (*tutti_work_callback)(const tutti_error* result, void* user);
 TUTTI_API tutti_status tutti_work_then(tutti_work* work, tutti_work_callback callback, void* user,
                                        tutti_release_function release_user, tutti_error* error);
 
-/** Makes a stream wait for the operation: work that the caller enqueues on it later finds the
+/** Makes a stream wait for the operation: what the caller enqueues on it later finds the
  *  results, and may reuse or free the buffers.
  *  @param work    borrowed
  *  @param stream  NULL: waits until the operation is done, as tutti_work_wait without a limit; else

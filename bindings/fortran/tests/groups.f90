@@ -168,7 +168,7 @@ contains
     call check(tutti_get_world_size(part) == merge(1, ranks - 1, rank == 0), "split")
     call part%release()
     call tutti_split_group(part, [0, 1], [1], ierr=status, errmsg=message)
-    call check_message(message, "sizes must be together as many as ranks")
+    call check_message(message, "sizes must add up to the number of ranks")
   end subroutine
 
   !> A second set of ranks, which meets at a store that rank 0 serves.

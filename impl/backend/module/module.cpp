@@ -117,7 +117,7 @@ public:
         return moved;
     }
 
-    // On a stream all ranks are needed. What is there may be done with that rank already.
+    // Calls on a stream need all ranks; of those enqueued that rank may have done its part already.
     void left(int left_rank) noexcept {
         if (table.left != nullptr) table.left(instance, left_rank);
         if (can.completion != Completion::Stream || left_rank_ >= 0) return;
@@ -220,8 +220,7 @@ private:
         if (has_ended == 0) call.end_as(PostedCall::Ending::None);
     }
 
-    // A message whose time is up has ended the group. Its work has not ended yet, so the group is
-    // there.
+    // A late message has failed the group. Its work has not ended yet, so the group exists.
     void tell_all(const Status& status) noexcept {
         membership_.report({TUTTI_ERR_ABORTED, rank, 0,
                             cat("rank ", rank, " gave up a message: ", status.message)});

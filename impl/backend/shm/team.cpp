@@ -20,8 +20,8 @@ namespace {
 constexpr std::chrono::microseconds yielding{400};
 // A yield that takes so long went to another process that computes: for so many waits ranks sleep
 // at once, because a woken rank runs before such a process.
-constexpr std::chrono::microseconds stranger{300};
-constexpr int waits_among_strangers = 64;
+constexpr std::chrono::microseconds others_turn{300};
+constexpr int waits_beside_others = 64;
 
 // A digest that takes in one more number; the product's upper half comes down. Not extend_layout(),
 // which multiplies three times as often: every call has this in its way.
@@ -149,7 +149,7 @@ void Team::wait_for(int peer, IsReady is_ready) {
     }
     if (is_crowded()) {
         mine_->processor.store(::sched_getcpu(), std::memory_order_relaxed);
-        if (among_strangers_ == 0 && placement_.is_due()) look_around();
+        if (beside_others_ == 0 && placement_.is_due()) look_around();
     }
     wait_slowly(
         peer, [](void* context) { return (*static_cast<IsReady*>(context))(); }, &is_ready);
@@ -163,14 +163,14 @@ void Team::await_trouble(int peer) {
 void Team::wait_slowly(int peer, bool (*is_ready)(void*), void* context) {
     using Clock = std::chrono::steady_clock;
     const auto began = Clock::now();
-    if (among_strangers_ > 0) {
-        --among_strangers_;
+    if (beside_others_ > 0) {
+        --beside_others_;
     } else {
         for (auto before = began; before - began < yielding;) {
             ::sched_yield();
             if (is_ready(context)) return;
             const auto now = Clock::now();
-            if (now - before > stranger) among_strangers_ = waits_among_strangers;
+            if (now - before > others_turn) beside_others_ = waits_beside_others;
             before = now;
         }
     }

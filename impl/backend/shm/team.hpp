@@ -22,8 +22,8 @@
 
 namespace tutti::shm {
 
-// Facts that all ranks of a team share. They may be some of a group's; the team numbers them in
-// order, and errors name them by their ranks in the group.
+// What a team is made of. Its members may be some of a group's; it numbers them in order, and
+// errors name them by their ranks in the group.
 struct TeamConfig {
     std::vector<int> members;       // in the group
     std::vector<Segment> segments;  // theirs
@@ -151,7 +151,7 @@ private:
     Membership& membership_;
     const int rank_;
     const int size_;
-    int among_strangers_ = 0;  // waits without a yield
+    int beside_others_ = 0;  // the next waits, which sleep without a yield before
     Placement placement_;
     Shared shared_;
     std::vector<Part*> parts_;

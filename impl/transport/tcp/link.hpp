@@ -58,10 +58,10 @@ public:
     void take_back_sent(uint32_t group, Slot slot);
     // A message that came before is for that receive.
     void take(Arrival& arrival, Request& request);
-    // It is for nobody, nor are the data of it that are still to come.
+    // Drops that message, and its data that are still to come.
     void abandon(const Arrival& arrival) noexcept;
-    // The request is none of this link's any more. Of a send that has not begun the receiver gets
-    // an empty message; the rest of one that has goes from a copy.
+    // The link lets go of the request. If a send has not begun, the receiver gets an empty message;
+    // if it has, the rest goes from a copy.
     void release(Request& request) noexcept;
     // For a send: only if it has not begun.
     bool take_back(Request& request) noexcept;
@@ -122,7 +122,7 @@ private:
     void end_arrival(Arrival& arrival);
     void deliver(const Arrival& arrival, Request& request);
 
-    // In one call, while something is to come from the other side: it would wait meanwhile.
+    // Sent in one call while data are still to come in, so that these are read soon.
     static constexpr size_t max_at_once = size_t{512} * 1024;
 
     const int peer_;
@@ -135,7 +135,7 @@ private:
     Untakens untaken_;  // Messages and offers that have ids, by these
     uint32_t last_id_ = 0;
     uint32_t window_ = window_bytes;  // what may be sent in Messages
-    uint32_t owed_ = 0;               // what the other side may send more than it knows
+    uint32_t owed_ = 0;               // credit not yet told to the other side
 
     static constexpr size_t buffer_bytes = 4096 + 2 * sizeof(Head);
     std::unique_ptr<std::array<std::byte, buffer_bytes>> buffer_;  // what was read ahead
