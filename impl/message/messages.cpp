@@ -35,7 +35,7 @@ Messages::Messages(Setting setting)
       driver_(setting.driver),
       alarm_(Alarm::shared()),
       doorbell_(setting.doorbell == nullptr ? own_doorbell_ : *setting.doorbell),
-      traffic_(setting.rank, setting.size) {}
+      queues_(setting.rank, setting.size) {}
 
 Messages::~Messages() {
     abort({TUTTI_ERR_ABORTED, -1, 0, "the group was destroyed"});
@@ -71,9 +71,9 @@ void Messages::run(Kind& operation) {
     {
         const Lock lock(mutex_);
         looks = ++calls_ % calls_between_looks == 0;
-        is_driven = traffic_.is_driven(operation.call);
-        traffic_.set_driver(&operation);
-        traffic_.post(operation);
+        is_driven = queues_.is_driven(operation.call);
+        queues_.set_driver(&operation);
+        queues_.post(operation);
         waits = !operation.done.load(std::memory_order_relaxed);
         if (waits) enter_wait();
         leave(after);
@@ -90,27 +90,27 @@ void Messages::begin(std::unique_ptr<Kind> operation) {
     bool is_first_late = false;
     {
         const Lock lock(mutex_);
-        const bool is_driven = traffic_.is_driven(operation->call);
+        const bool is_driven = queues_.is_driven(operation->call);
         if (is_driven && !mover_.joinable()) {
             mover_ = start_thread("tutti-messages", [this] { move(); });
         }
-        traffic_.set_driver(nullptr);
-        traffic_.post(*operation);
-        static_cast<void>(operation.release());        // it ends by itself from here on
-        if (is_driven) traffic_.expire(Clock::now());  // one whose time is up already
+        queues_.set_driver(nullptr);
+        queues_.post(*operation);
+        static_cast<void>(operation.release());       // it ends by itself from here on
+        if (is_driven) queues_.expire(Clock::now());  // one whose time is up already
         employ_mover();
-        traffic_.take(after);
-        is_first_late = traffic_.next_expiry() < watched_;
+        queues_.take(after);
+        is_first_late = queues_.next_expiry() < watched_;
     }
     after.run(doorbell_);
-    if (is_first_late) enter([](Traffic& /*traffic*/) {});  // only now that a channel has it
+    if (is_first_late) enter([](Queues& /*queues*/) {});  // only now that a channel has it
 }
 
 // Collects what is to be done without the lock, and first sets the alarm for the next expiry.
 void Messages::leave(Deferred& after) noexcept {
-    traffic_.take(after);
+    queues_.take(after);
     try {
-        watch(traffic_.next_expiry());
+        watch(queues_.next_expiry());
     } catch (...) {  // no memory, or no thread: the next caller tries again
     }
 }
@@ -129,9 +129,9 @@ void Messages::ring() noexcept {
     Deferred after;
     {
         const Lock lock(mutex_);
-        traffic_.set_driver(nullptr);
+        queues_.set_driver(nullptr);
         watched_ = Clock::time_point::max();
-        traffic_.expire(Clock::now());
+        queues_.expire(Clock::now());
         leave(after);
     }
     after.run(doorbell_);
@@ -148,12 +148,12 @@ void Messages::leave_wait() {
 
 // The mover advances what is in the background, unless a caller waits.
 void Messages::employ_mover() {
-    if (waiters_ > 0 || traffic_.in_background() == 0) return;
+    if (waiters_ > 0 || queues_.in_background() == 0) return;
     if (is_idle_) employed_.notify_one();
     if (!is_dozing_ || is_counted_) return;
     count_mover();
-    traffic_.set_driver(nullptr);
-    traffic_.advance();  // what came before it was counted
+    queues_.set_driver(nullptr);
+    queues_.advance();  // what came before it was counted
 }
 
 void Messages::count_mover() {
@@ -171,8 +171,8 @@ void Messages::uncount_mover() {
 Messages::Step Messages::step(Operation& operation) {
     Step step = driver_ != nullptr && driver_->advance() ? Step::Moved : Step::Nothing;
     if (!mutex_.try_lock()) return step;
-    traffic_.set_driver(&operation);
-    if (!operation.done.load(std::memory_order_relaxed) && traffic_.advance()) step = Step::Moved;
+    queues_.set_driver(&operation);
+    if (!operation.done.load(std::memory_order_relaxed) && queues_.advance()) step = Step::Moved;
     if (operation.done.load(std::memory_order_relaxed)) {
         step = Step::Done;
         leave_wait();
@@ -205,10 +205,9 @@ void Messages::await(Kind& operation, bool is_driven) {
         if (!operation.is_late) {
             const auto when = operation.deadline.when();
             if (now >= when) {
-                enter([&](Traffic& traffic) {
-                    traffic.set_driver(&operation);
-                    if (!operation.done.load(std::memory_order_relaxed))
-                        traffic.time_out(operation);
+                enter([&](Queues& queues) {
+                    queues.set_driver(&operation);
+                    if (!operation.done.load(std::memory_order_relaxed)) queues.time_out(operation);
                     operation.is_late = true;
                 });
                 continue;
@@ -232,11 +231,10 @@ void Messages::doze(Operation& operation, Clock::duration longest) {
     doorbell_.sleepers.fetch_add(1, std::memory_order_seq_cst);
     const uint32_t heard = doorbell_.rings.load(std::memory_order_seq_cst);
     bool moved = false;
-    enter([&](Traffic& traffic) {
-        traffic.set_driver(&operation);
-        moved = traffic.advance() || operation.done.load(std::memory_order_seq_cst);
-        if (traffic.in_background() > 0)
-            longest = std::min<Clock::duration>(longest, between_looks);
+    enter([&](Queues& queues) {
+        queues.set_driver(&operation);
+        moved = queues.advance() || operation.done.load(std::memory_order_seq_cst);
+        if (queues.in_background() > 0) longest = std::min<Clock::duration>(longest, between_looks);
     });
     if (!moved) {
         if (driver_ != nullptr) driver_->leave();
@@ -254,7 +252,7 @@ void Messages::look_around() {
         const auto now = Clock::now();
         if (now < next_look_) return;
         next_look_ = now + between_looks;
-        peers = traffic_.peers_in_use();
+        peers = queues_.peers_in_use();
     }
     const Status ours = trouble_(rank_);
     std::vector<std::pair<int, Status>> troubles;
@@ -264,25 +262,25 @@ void Messages::look_around() {
         }
     }
     if (ours.ok() && troubles.empty()) return;
-    enter([&](Traffic& traffic) {
-        while (traffic.advance()) {  // what they wrote before
+    enter([&](Queues& queues) {
+        while (queues.advance()) {  // what they wrote before
         }
-        if (!ours.ok()) traffic.fail(ours);
-        for (const auto& [peer, status] : troubles) traffic.fail(peer, status);
-        traffic.fail_any_if_alone(troubles.size());
+        if (!ours.ok()) queues.fail(ours);
+        for (const auto& [peer, status] : troubles) queues.fail(peer, status);
+        queues.fail_any_if_alone(troubles.size());
     });
 }
 
 bool Messages::cancel(const Work& receive) noexcept {
     bool cancelled = false;
-    enter([&](Traffic& traffic) {
-        cancelled = traffic.cancel(receive, {TUTTI_ERR_ABORTED, -1, 0, "it was cancelled"});
+    enter([&](Queues& queues) {
+        cancelled = queues.cancel(receive, {TUTTI_ERR_ABORTED, -1, 0, "it was cancelled"});
     });
     return cancelled;
 }
 
 void Messages::abort(const Status& status) noexcept {
-    enter([&](Traffic& traffic) { traffic.fail(status); });
+    enter([&](Queues& queues) { queues.fail(status); });
 }
 
 void Messages::close() noexcept {
@@ -294,7 +292,7 @@ void Messages::close() noexcept {
         employed_.notify_all();
         mover.swap(mover_);
         alarm_->clear(watching_);
-        peers = traffic_.all_peers();
+        peers = queues_.all_peers();
     }
     if (mover.joinable()) {
         shm::wake(doorbell_);
@@ -308,7 +306,7 @@ void Messages::move() noexcept {
     Lock lock(mutex_);
     auto moved = Clock::now();
     for (auto looked = moved; !stopping_;) {
-        if (traffic_.in_background() == 0) {
+        if (queues_.in_background() == 0) {
             is_idle_ = true;
             employed_.wait(lock);
             is_idle_ = false;
@@ -317,12 +315,12 @@ void Messages::move() noexcept {
         const uint32_t heard = doorbell_.rings.load(std::memory_order_seq_cst);
         const bool is_needed = waiters_ == 0;
         if (is_needed) count_mover();
-        traffic_.set_driver(nullptr);
-        const bool has_moved = is_needed && traffic_.advance();
+        queues_.set_driver(nullptr);
+        const bool has_moved = is_needed && queues_.advance();
         const auto now = Clock::now();
         if (has_moved) moved = now;
         const bool goes_on =
-            is_needed && now - moved < mover_yields && (has_moved || traffic_.is_streaming());
+            is_needed && now - moved < mover_yields && (has_moved || queues_.is_streaming());
         is_dozing_ = !goes_on;
         if (goes_on) uncount_mover();
         Deferred after;

@@ -20,7 +20,7 @@
 #include "call/message.hpp"
 #include "memory/waiting.hpp"
 #include "operation.hpp"
-#include "traffic.hpp"
+#include "queues.hpp"
 #include "work/alarm.hpp"
 #include "work/work.hpp"
 
@@ -60,15 +60,15 @@ public:
     // After the abort: returns when nothing here uses memory of other ranks or a channel.
     void close() noexcept;
 
-    // act(traffic) under the lock, then its deferred calls without. Adds peers before all messages;
+    // act(queues) under the lock, then its deferred calls without. Adds peers before all messages;
     // peers that are not driven report arrivals.
     template <typename Act>
     void enter(Act&& act) {
         Deferred after;
         {
             const Lock lock(mutex_);
-            traffic_.set_driver(nullptr);
-            act(traffic_);
+            queues_.set_driver(nullptr);
+            act(queues_);
             leave(after);
         }
         after.run(doorbell_);
@@ -109,7 +109,7 @@ private:
 
     Mutex mutex_;
     Condition employed_;
-    Traffic traffic_ TUTTI_GUARDED_BY(mutex_);
+    Queues queues_ TUTTI_GUARDED_BY(mutex_);
     Clock::time_point next_look_ TUTTI_GUARDED_BY(mutex_);
     Alarm::Id watching_ TUTTI_GUARDED_BY(mutex_) = 0;  // for what is late first,
     Clock::time_point watched_ TUTTI_GUARDED_BY(mutex_) = Clock::time_point::max();  // at that time

@@ -1,4 +1,4 @@
-// The interface of one way to move messages, for one other rank. It reports to Traffic. All of it
+// The interface of one way to move messages, for one other rank. It reports to Queues. All of it
 // under the lock of the Messages, and nothing here waits.
 #pragma once
 

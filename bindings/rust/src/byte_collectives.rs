@@ -4,7 +4,7 @@ use crate::bytes::Bytes;
 use crate::calls::c_source;
 use crate::error::{c_int, Error, Result, Status};
 use crate::group::{Call, Group};
-use crate::memory::{reading, reading_each, CBuffer, Held, Readable};
+use crate::memory::{reading, reading_each, Borrowed, CBuffer, Readable};
 use crate::object_calls::{self, Room};
 use crate::point_to_point::Source;
 use crate::raw;
@@ -134,7 +134,7 @@ fn need_cpu<B: Readable>(data: &B) -> Result<()> {
     data.on_device().map_or(Ok(()), refused)
 }
 
-fn on_cpu<B: Readable>(data: &Held<B>) -> Result<CBuffer> {
+fn on_cpu<B: Readable>(data: &Borrowed<B>) -> Result<CBuffer> {
     need_cpu(data.get())?;
     Ok(data.reading())
 }
@@ -195,7 +195,7 @@ impl<'a> Start<'a> {
     where
         B: Readable<Element = u8> + 'a,
     {
-        let (mut room, data) = (Room::new(usize::from(data.is_none())), data.map(Held::new));
+        let (mut room, data) = (Room::new(usize::from(data.is_none())), data.map(Borrowed::new));
         let buffer = data.as_ref().map_or_else(|| Ok(reading::<u8>(&[])), on_cpu)?;
         let call = broadcast(self.group(), buffer, room.out(), c_int(src, "src")?);
         self.begin(call, move |work| {
@@ -209,7 +209,7 @@ impl<'a> Start<'a> {
     where
         B: Readable<Element = u8> + 'a,
     {
-        let (data, mut room) = (Held::new(data), Room::new(self.group().world_size()));
+        let (data, mut room) = (Borrowed::new(data), Room::new(self.group().world_size()));
         let call = all_gather(self.group(), on_cpu(&data)?, room.out());
         self.begin(call, move |work| {
             drop(data);
@@ -224,7 +224,7 @@ impl<'a> Start<'a> {
     {
         let here = self.group().rank() == dst;
         let count = if here { self.group().world_size() } else { 0 };
-        let (data, mut room) = (Held::new(data), Room::new(count));
+        let (data, mut room) = (Borrowed::new(data), Room::new(count));
         let out = room.out();
         let call = gather(self.group(), on_cpu(&data)?, out, c_int(dst, "dst")?);
         self.begin(call, move |work| {
@@ -238,7 +238,7 @@ impl<'a> Start<'a> {
     where
         B: Readable<Element = u8> + 'a,
     {
-        let (data, mut room) = (Held::new(data), Room::new(1));
+        let (data, mut room) = (Borrowed::new(data), Room::new(1));
         let out = room.out();
         data.get().iter().try_for_each(need_cpu)?;
         let call = scatter(self.group(), data.reading_each(), out, c_int(src, "src")?);
@@ -254,7 +254,7 @@ impl<'a> Start<'a> {
         B: Readable<Element = u8> + 'a,
     {
         self.need_at_once()?;
-        let data = Held::new(data);
+        let data = Borrowed::new(data);
         let call = send(on_cpu(&data)?, c_int(dst, "dst")?, c_int(tag, "tag")?);
         self.begin(call, move |_| Ok(data.give_back()))
     }

@@ -142,14 +142,14 @@ writable! {
 
 /// The values that an operation holds until it is done. Moving it moves no more than bytes: in
 /// Rust's eyes the library's pointers into it stay good.
-pub(crate) struct Held<B> {
+pub(crate) struct Borrowed<B> {
     value: MaybeUninit<B>,
     owner: PhantomData<B>,
 }
 
-impl<B> Held<B> {
-    pub(crate) fn new(value: B) -> Held<B> {
-        Held { value: MaybeUninit::new(value), owner: PhantomData }
+impl<B> Borrowed<B> {
+    pub(crate) fn new(value: B) -> Borrowed<B> {
+        Borrowed { value: MaybeUninit::new(value), owner: PhantomData }
     }
 
     pub(crate) fn give_back(self) -> B {
@@ -166,31 +166,31 @@ impl<B> Held<B> {
     }
 }
 
-impl<B: Readable> Held<B> {
+impl<B: Readable> Borrowed<B> {
     pub(crate) fn reading(&self) -> CBuffer {
         reading_of(self.get())
     }
 }
 
-impl<B: Writable> Held<B> {
+impl<B: Writable> Borrowed<B> {
     pub(crate) fn writing(&mut self) -> CBuffer {
         writing_of(self.get_mut())
     }
 }
 
-impl<B: Readable> Held<Vec<B>> {
+impl<B: Readable> Borrowed<Vec<B>> {
     pub(crate) fn reading_each(&self) -> Vec<CBuffer> {
         self.get().iter().map(reading_of).collect()
     }
 }
 
-impl<B: Writable> Held<Vec<B>> {
+impl<B: Writable> Borrowed<Vec<B>> {
     pub(crate) fn writing_each(&mut self) -> Vec<CBuffer> {
         self.get_mut().iter_mut().map(writing_of).collect()
     }
 }
 
-impl<B> Drop for Held<B> {
+impl<B> Drop for Borrowed<B> {
     fn drop(&mut self) {
         unsafe { self.value.assume_init_drop() }
     }

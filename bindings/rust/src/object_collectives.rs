@@ -2,7 +2,7 @@
 use crate::calls::c_source;
 use crate::error::Result;
 use crate::group::Group;
-use crate::memory::Held;
+use crate::memory::Borrowed;
 use crate::object_calls;
 use crate::outgoing::{Outgoing, Packed};
 use crate::point_to_point::Source;
@@ -85,7 +85,8 @@ impl<'a> Start<'a> {
         values: Vec<Value>,
         src: usize,
     ) -> Result<Work<'a, Vec<Value>>> {
-        let (here, count, values) = (self.group().rank() == src, values.len(), Held::new(values));
+        let (here, count, values) =
+            (self.group().rank() == src, values.len(), Borrowed::new(values));
         // Safety: what is borrowed of them is on the heap, and they are dropped last.
         let lent: &'a [Value] = unsafe { &*(values.get().as_slice() as *const [Value]) };
         let sent = Packed::all(if here { lent } else { &[] })?;

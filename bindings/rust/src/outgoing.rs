@@ -1,6 +1,6 @@
 //! The values that go out in object collectives and messages.
 use crate::error::Result;
-use crate::memory::Held;
+use crate::memory::Borrowed;
 use crate::object::Object;
 use crate::raw;
 use crate::value::Value;
@@ -48,7 +48,7 @@ impl fmt::Debug for Outgoing<'_> {
 /// An object that C has been given, and all that it borrows from.
 pub(crate) enum Packed<'a> {
     // Dropped in this order.
-    Made { object: Object<'a>, _lender: Option<Held<Value>> },
+    Made { object: Object<'a>, _lender: Option<Borrowed<Value>> },
     Lent(&'a Object<'a>),
 }
 
@@ -56,7 +56,7 @@ impl<'a> Packed<'a> {
     pub(crate) fn new(outgoing: impl Into<Outgoing<'a>>) -> Result<Packed<'a>> {
         Ok(match outgoing.into().0 {
             What::Given(value) => {
-                let value = Held::new(value);
+                let value = Borrowed::new(value);
                 // Safety: what the object borrows of it is on the heap, and is dropped later.
                 let lent = unsafe { &*(value.get() as *const Value) };
                 Packed::Made { object: Object::from_value_borrowed(lent)?, _lender: Some(value) }

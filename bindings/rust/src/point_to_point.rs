@@ -3,7 +3,7 @@ use crate::calls::{self, c_source};
 use crate::element::Element;
 use crate::error::{c_int, Result};
 use crate::group::{Call, Group};
-use crate::memory::{reading, writing, CBuffer, Held, Readable, Writable};
+use crate::memory::{reading, writing, Borrowed, CBuffer, Readable, Writable};
 use crate::raw;
 use crate::start::Start;
 use crate::work::Work;
@@ -73,7 +73,7 @@ impl Group {
     pub fn batch_isend_irecv<B: Writable>(&self, ops: Vec<P2pOp<B>>) -> Result<Vec<B>> {
         let (ops, held) = batch(ops)?;
         self.call(|call| start_batch(call, &ops, null_mut()), null_mut())?;
-        Ok(held.into_iter().map(Held::give_back).collect())
+        Ok(held.into_iter().map(Borrowed::give_back).collect())
     }
 }
 
@@ -81,7 +81,7 @@ impl<'a> Start<'a> {
     /// Sends a message while the caller goes on (torch: `isend`); see [`Group::send`].
     pub fn send<B: Readable + 'a>(&self, data: B, dst: usize, tag: usize) -> Result<Work<'a, B>> {
         self.need_at_once()?;
-        let data = Held::new(data);
+        let data = Borrowed::new(data);
         let call = calls::send(data.reading(), c_int(dst, "dst")?, c_int(tag, "tag")?);
         self.begin(call, move |_| Ok(data.give_back()))
     }
@@ -95,7 +95,7 @@ impl<'a> Start<'a> {
         tag: usize,
     ) -> Result<Work<'a, B>> {
         self.need_at_once()?;
-        let mut data = Held::new(data);
+        let mut data = Borrowed::new(data);
         let (src, tag) = (c_source(src.into())?, c_int(tag, "tag")?);
         let call = calls::recv(data.writing(), src, tag, null_mut());
         self.begin(call, move |_| Ok(data.give_back()))
@@ -128,7 +128,7 @@ fn start_batch(
 }
 
 /// The messages as C has them, and their memory.
-fn batch<B: Writable>(ops: Vec<P2pOp<B>>) -> Result<(Vec<raw::tutti_p2p_op>, Vec<Held<B>>)> {
+fn batch<B: Writable>(ops: Vec<P2pOp<B>>) -> Result<(Vec<raw::tutti_p2p_op>, Vec<Borrowed<B>>)> {
     let mut list = Vec::with_capacity(ops.len());
     let mut held = Vec::with_capacity(ops.len());
     for (index, op) in ops.into_iter().enumerate() {
@@ -139,7 +139,7 @@ fn batch<B: Writable>(ops: Vec<P2pOp<B>>) -> Result<(Vec<raw::tutti_p2p_op>, Vec
             }
             P2pOp::Irecv { data, src, tag } => (raw::P2pKind::IRECV, data, c_source(src)?, tag),
         };
-        let mut data = Held::new(data);
+        let mut data = Borrowed::new(data);
         list.push(message(kind, data.writing(), peer, c_int(tag, &name("tag"))?));
         held.push(data);
     }

@@ -1,7 +1,7 @@
 //! Collectives that run while the caller goes on; collectives.rs has those that do not.
 use crate::calls;
 use crate::error::{c_int, Error, Result};
-use crate::memory::{Held, Readable, Writable};
+use crate::memory::{Borrowed, Readable, Writable};
 use crate::reduce_op::Operator;
 use crate::start::Start;
 use crate::work::Work;
@@ -9,7 +9,7 @@ use crate::work::Work;
 impl<'a> Start<'a> {
     /// See [`Group::broadcast`](crate::Group::broadcast).
     pub fn broadcast<B: Writable + 'a>(&self, data: B, src: usize) -> Result<Work<'a, B>> {
-        let mut data = Held::new(data);
+        let mut data = Borrowed::new(data);
         let call = calls::broadcast(data.writing(), c_int(src, "src")?);
         self.begin(call, move |_| Ok(data.give_back()))
     }
@@ -20,7 +20,7 @@ impl<'a> Start<'a> {
         data: B,
         op: impl Into<Operator>,
     ) -> Result<Work<'a, B>> {
-        let (mut data, op) = (Held::new(data), op.into());
+        let (mut data, op) = (Borrowed::new(data), op.into());
         let call = calls::all_reduce(None, data.writing(), op.number());
         self.begin(call, move |_| give_back(data, op)).map_err(Error::in_place)
     }
@@ -36,7 +36,7 @@ impl<'a> Start<'a> {
         I: Readable + 'a,
         O: Writable<Element = I::Element> + 'a,
     {
-        let (input, mut output, op) = (Held::new(input), Held::new(output), op.into());
+        let (input, mut output, op) = (Borrowed::new(input), Borrowed::new(output), op.into());
         let call = calls::all_reduce(Some(input.reading()), output.writing(), op.number());
         self.begin(call, move |_| give_back(output, (input, op)))
     }
@@ -52,7 +52,7 @@ impl<'a> Start<'a> {
         I: Readable + 'a,
         O: Writable<Element = I::Element> + 'a,
     {
-        let (inputs, mut output, op) = (Held::new(inputs), Held::new(output), op.into());
+        let (inputs, mut output, op) = (Borrowed::new(inputs), Borrowed::new(output), op.into());
         let list = inputs.reading_each();
         let call = calls::all_reduce_addends(list, output.writing(), op.number());
         self.begin(call, move |_| give_back(output, (inputs, op)))
@@ -65,7 +65,7 @@ impl<'a> Start<'a> {
         op: impl Into<Operator>,
         dst: usize,
     ) -> Result<Work<'a, B>> {
-        let (mut data, op) = (Held::new(data), op.into());
+        let (mut data, op) = (Borrowed::new(data), op.into());
         let call = calls::reduce(None, Some(data.writing()), op.number(), c_int(dst, "dst")?);
         self.begin(call, move |_| give_back(data, op)).map_err(Error::in_place)
     }
@@ -82,12 +82,12 @@ impl<'a> Start<'a> {
         I: Readable + 'a,
         O: Writable<Element = I::Element> + 'a,
     {
-        let (input, mut output, op) = (Held::new(input), output.map(Held::new), op.into());
+        let (input, mut output, op) = (Borrowed::new(input), output.map(Borrowed::new), op.into());
         let writing = output.as_mut().map(|output| output.writing());
         let call = calls::reduce(Some(input.reading()), writing, op.number(), c_int(dst, "dst")?);
         self.begin(call, move |_| {
             drop((input, op));
-            Ok(output.map(Held::give_back))
+            Ok(output.map(Borrowed::give_back))
         })
     }
 
@@ -97,7 +97,7 @@ impl<'a> Start<'a> {
         I: Readable + 'a,
         O: Writable<Element = I::Element> + 'a,
     {
-        let (input, mut outputs) = (Held::new(input), Held::new(outputs));
+        let (input, mut outputs) = (Borrowed::new(input), Borrowed::new(outputs));
         let call = calls::all_gather(Some(input.reading()), outputs.writing_each());
         self.begin(call, move |_| give_back(outputs, input))
     }
@@ -107,7 +107,7 @@ impl<'a> Start<'a> {
     where
         B: Writable + 'a,
     {
-        let mut outputs = Held::new(outputs);
+        let mut outputs = Borrowed::new(outputs);
         let call = calls::all_gather(None, outputs.writing_each());
         self.begin(call, move |_| Ok(outputs.give_back()))
     }
@@ -119,7 +119,7 @@ impl<'a> Start<'a> {
         I: Readable + 'a,
         O: Writable<Element = I::Element> + 'a,
     {
-        let (input, mut output) = (Held::new(input), Held::new(output));
+        let (input, mut output) = (Borrowed::new(input), Borrowed::new(output));
         let call = calls::all_gather_into_tensor(Some(input.reading()), output.writing());
         self.begin(call, move |_| give_back(output, input))
     }
@@ -130,7 +130,7 @@ impl<'a> Start<'a> {
     where
         B: Writable + 'a,
     {
-        let mut output = Held::new(output);
+        let mut output = Borrowed::new(output);
         let call = calls::all_gather_into_tensor(None, output.writing());
         self.begin(call, move |_| Ok(output.give_back()))
     }
@@ -141,7 +141,7 @@ impl<'a> Start<'a> {
         I: Readable + 'a,
         O: Writable<Element = I::Element> + 'a,
     {
-        let (input, mut outputs) = (Held::new(input), Held::new(outputs));
+        let (input, mut outputs) = (Borrowed::new(input), Borrowed::new(outputs));
         let dst = c_int(dst, "dst")?;
         let call = calls::gather(Some(input.reading()), outputs.writing_each(), dst);
         self.begin(call, move |_| give_back(outputs, input))
@@ -152,7 +152,7 @@ impl<'a> Start<'a> {
     where
         B: Writable + 'a,
     {
-        let mut outputs = Held::new(outputs);
+        let mut outputs = Borrowed::new(outputs);
         let call = calls::gather(None, outputs.writing_each(), c_int(dst, "dst")?);
         self.begin(call, move |_| Ok(outputs.give_back()))
     }
@@ -163,7 +163,7 @@ impl<'a> Start<'a> {
         I: Readable + 'a,
         O: Writable<Element = I::Element> + 'a,
     {
-        let (inputs, mut output) = (Held::new(inputs), Held::new(output));
+        let (inputs, mut output) = (Borrowed::new(inputs), Borrowed::new(output));
         let src = c_int(src, "src")?;
         let call = calls::scatter(inputs.reading_each(), Some(output.writing()), src);
         self.begin(call, move |_| give_back(output, inputs))
@@ -174,7 +174,7 @@ impl<'a> Start<'a> {
     where
         B: Readable + 'a,
     {
-        let inputs = Held::new(inputs);
+        let inputs = Borrowed::new(inputs);
         let call = calls::scatter(inputs.reading_each(), None, c_int(src, "src")?);
         self.begin(call, move |_| Ok(inputs.give_back()))
     }
@@ -190,7 +190,7 @@ impl<'a> Start<'a> {
         I: Readable + 'a,
         O: Writable<Element = I::Element> + 'a,
     {
-        let (inputs, mut output, op) = (Held::new(inputs), Held::new(output), op.into());
+        let (inputs, mut output, op) = (Borrowed::new(inputs), Borrowed::new(output), op.into());
         let list = inputs.reading_each();
         let call = calls::reduce_scatter(list, output.writing(), op.number());
         self.begin(call, move |_| give_back(output, (inputs, op)))
@@ -208,7 +208,7 @@ impl<'a> Start<'a> {
         I: Readable + 'a,
         O: Writable<Element = I::Element> + 'a,
     {
-        let (input, mut output, op) = (Held::new(input), Held::new(output), op.into());
+        let (input, mut output, op) = (Borrowed::new(input), Borrowed::new(output), op.into());
         let call = calls::reduce_scatter_tensor(input.reading(), output.writing(), op.number());
         self.begin(call, move |_| give_back(output, (input, op)))
     }
@@ -219,7 +219,7 @@ impl<'a> Start<'a> {
         I: Readable + 'a,
         O: Writable<Element = I::Element> + 'a,
     {
-        let (inputs, mut outputs) = (Held::new(inputs), Held::new(outputs));
+        let (inputs, mut outputs) = (Borrowed::new(inputs), Borrowed::new(outputs));
         let call = calls::all_to_all(inputs.reading_each(), outputs.writing_each());
         self.begin(call, move |_| give_back(outputs, inputs))
     }
@@ -229,7 +229,7 @@ impl<'a> Start<'a> {
     where
         B: Writable + 'a,
     {
-        let mut outputs = Held::new(outputs);
+        let mut outputs = Borrowed::new(outputs);
         let call = calls::all_to_all(Vec::new(), outputs.writing_each());
         self.begin(call, move |_| Ok(outputs.give_back()))
     }
@@ -264,7 +264,7 @@ impl<'a> Start<'a> {
     where
         B: Writable + 'a,
     {
-        let mut output = Held::new(output);
+        let mut output = Borrowed::new(output);
         let call = calls::all_to_all_single(None, None, output.writing(), None);
         self.begin(call, move |_| Ok(output.give_back()))
     }
@@ -280,7 +280,7 @@ impl<'a> Start<'a> {
         I: Readable + 'a,
         O: Writable<Element = I::Element> + 'a,
     {
-        let (input, mut output) = (Held::new(input), Held::new(output));
+        let (input, mut output) = (Borrowed::new(input), Borrowed::new(output));
         let (from, into) = (calls::splits(input_splits), calls::splits(output_splits));
         let call = calls::all_to_all_single(Some(input.reading()), from, output.writing(), into);
         self.begin(call, move |_| give_back(output, input))
@@ -293,7 +293,7 @@ impl<'a> Start<'a> {
 }
 
 /// The arguments of an operation, without what was only kept for it.
-fn give_back<B, K>(data: Held<B>, kept: K) -> Result<B> {
+fn give_back<B, K>(data: Borrowed<B>, kept: K) -> Result<B> {
     drop(kept);
     Ok(data.give_back())
 }

@@ -34,9 +34,9 @@ void all_gather_by_slots(Team& team, ConstBytes input, std::span<const Bytes> ou
 // where the others do not read them.
 bool all_gather_directly(Team& team, ConstBytes input, std::span<const Bytes> outputs,
                          size_t longest) {
-    Direct direct(team, OperationKind::AllGather, longest);
+    DirectRead direct(team, OperationKind::AllGather, longest);
     direct.show(input);
-    if (direct.find_all() == Direct::Reach::None) return false;
+    if (direct.find_all() == DirectRead::Reach::None) return false;
     const Stores stores = stores_for(algorithm::total_size<std::byte>(outputs), team.size());
     copy_data(outputs[static_cast<size_t>(team.rank())], input, stores);
     for (int turn = 1; turn < team.size(); ++turn) {
@@ -52,7 +52,7 @@ bool all_gather_directly(Team& team, ConstBytes input, std::span<const Bytes> ou
 void all_gather(Team& team, ConstBytes input, std::span<const Bytes> outputs) {
     size_t longest = 0;
     for (const Bytes& output : outputs) longest = std::max(longest, output.size());
-    const bool looks = Direct::is_for(team, OperationKind::AllGather, longest);
+    const bool looks = DirectRead::is_for(team, OperationKind::AllGather, longest);
     if (!looks || !all_gather_directly(team, input, outputs, longest)) {
         all_gather_by_slots(team, input, outputs, longest);
     }

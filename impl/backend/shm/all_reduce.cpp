@@ -43,9 +43,9 @@ void by_two(Team& team, ConstBytes input, Bytes output, const Reduction& reducti
 
 // From where the inputs are. False: they are not to be read there.
 bool all_reduce_directly(Team& team, ConstBytes input, Bytes output, const Reduction& reduction) {
-    Direct direct(team, OperationKind::AllReduce, input.size());
+    DirectRead direct(team, OperationKind::AllReduce, input.size());
     direct.show(input, output);
-    if (direct.find_all() == Direct::Reach::None) return false;
+    if (direct.find_all() == DirectRead::Reach::None) return false;
     if (!direct.sees() || direct.is_in_place() || input.size() > everyone_combines(team.size())) {
         fetched(direct, input, output, reduction);
     } else {
@@ -72,7 +72,7 @@ void all_reduce_by_slots(Team& team, ConstBytes input, Bytes output, const Reduc
 }  // namespace
 
 void all_reduce(Team& team, ConstBytes input, Bytes output, const Reduction& reduction) {
-    const bool looks = Direct::is_for(team, OperationKind::AllReduce, input.size(), reduction);
+    const bool looks = DirectRead::is_for(team, OperationKind::AllReduce, input.size(), reduction);
     if (!looks || !all_reduce_directly(team, input, output, reduction)) {
         all_reduce_by_slots(team, input, output, reduction);
     }

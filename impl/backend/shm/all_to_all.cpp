@@ -47,13 +47,13 @@ bool all_to_all_directly(Team& team, std::span<const ConstBytes> inputs,
     const auto own = static_cast<size_t>(team.rank());
     const size_t bytes = algorithm::total_size<const std::byte>(inputs);
     const std::byte* const begin = inputs.front().data();
-    Direct direct(team, OperationKind::AllToAll, bytes);
+    DirectRead direct(team, OperationKind::AllToAll, bytes);
     if (begin != outputs.front().data() && algorithm::follow_each_other(inputs)) {
         direct.show({begin, bytes});
     } else {
         direct.show_nothing();
     }
-    if (direct.find_all() == Direct::Reach::None) return false;
+    if (direct.find_all() == DirectRead::Reach::None) return false;
     const size_t length = inputs[own].size();
     const Stores stores = stores_for(bytes, team.size());
     copy_data(outputs[own], inputs[own], stores);
@@ -69,7 +69,7 @@ bool all_to_all_directly(Team& team, std::span<const ConstBytes> inputs,
 
 void all_to_all(Team& team, std::span<const ConstBytes> inputs, std::span<const Bytes> outputs) {
     const size_t bytes = algorithm::total_size<const std::byte>(inputs);
-    const bool looks = Direct::is_for(team, OperationKind::AllToAll, bytes);
+    const bool looks = DirectRead::is_for(team, OperationKind::AllToAll, bytes);
     if (!looks || !all_to_all_directly(team, inputs, outputs))
         all_to_all_by_slots(team, inputs, outputs);
 }

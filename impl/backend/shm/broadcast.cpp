@@ -25,9 +25,9 @@ void broadcast_by_slots(Team& team, Bytes data, int source) {
 
 // False: the source has the data where the others do not read them.
 bool broadcast_directly(Team& team, Bytes data, int source) {
-    Direct direct(team, OperationKind::Broadcast, data.size());
+    DirectRead direct(team, OperationKind::Broadcast, data.size());
     if (team.rank() == source) direct.show(data);
-    if (direct.find(source) == Direct::Reach::None) return false;
+    if (direct.find(source) == DirectRead::Reach::None) return false;
     if (team.rank() == source) {
         direct.finish_unread();
     } else {
@@ -40,7 +40,7 @@ bool broadcast_directly(Team& team, Bytes data, int source) {
 }  // namespace
 
 void broadcast(Team& team, Bytes data, int source) {
-    const bool looks = Direct::is_for(team, OperationKind::Broadcast, data.size());
+    const bool looks = DirectRead::is_for(team, OperationKind::Broadcast, data.size());
     if (!looks || !broadcast_directly(team, data, source)) broadcast_by_slots(team, data, source);
 }
 

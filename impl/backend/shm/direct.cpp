@@ -16,12 +16,12 @@ constexpr Place anywhere = UINT64_MAX;
 
 }  // namespace
 
-void Direct::post(const Shown& shown) {
+void DirectRead::post(const Shown& shown) {
     std::memcpy(team_.stage(step_, sizeof shown).data(), &shown, sizeof shown);
     team_.post(step_);
 }
 
-void Direct::show(ConstBytes data, ConstBytes result) {
+void DirectRead::show(ConstBytes data, ConstBytes result) {
     const Shared& shared = team_.shared();
     Shown shown{reinterpret_cast<uint64_t>(data.data()), anywhere, 0};
     if (!data.empty()) shown.data = shared.place_of(data);
@@ -29,22 +29,22 @@ void Direct::show(ConstBytes data, ConstBytes result) {
     post(shown);
 }
 
-void Direct::show_nothing() {
+void DirectRead::show_nothing() {
     post({0, 0, 0});
 }
 
-Direct::Reach Direct::look(int peer) {
+DirectRead::Reach DirectRead::look(int peer) {
     Shown& there = shown_[static_cast<size_t>(peer)];
     std::memcpy(&there, team_.await(peer, step_, sizeof there).data(), sizeof there);
     if (there.data != 0) return Reach::Seen;
     return copies_ && there.address != 0 ? Reach::Copied : Reach::None;
 }
 
-Direct::Reach Direct::find(int peer) {
+DirectRead::Reach DirectRead::find(int peer) {
     return found(look(peer));
 }
 
-Direct::Reach Direct::found(Reach reach) {
+DirectRead::Reach DirectRead::found(Reach reach) {
     reach_ = reach;
     if (reach != Reach::None) {
         team_.log_algorithm(op_, bytes_, reach == Reach::Seen ? "shared" : "direct");
@@ -52,7 +52,7 @@ Direct::Reach Direct::found(Reach reach) {
     return reach;
 }
 
-Direct::Reach Direct::find_all() {
+DirectRead::Reach DirectRead::find_all() {
     Reach reach = Reach::Seen;
     sees_results_ = true;
     for (int peer = 0; peer < team_.size(); ++peer) {
@@ -65,7 +65,7 @@ Direct::Reach Direct::find_all() {
     return found(reach == Reach::Seen && is_rewritten ? Reach::None : reach);
 }
 
-ConstBytes Direct::see_at(int peer, Place place, size_t offset, size_t bytes) const {
+ConstBytes DirectRead::see_at(int peer, Place place, size_t offset, size_t bytes) const {
     if (bytes == 0) return {};
     const ConstBytes there = team_.shared().find(peer, place);
     if (offset > there.size() || bytes > there.size() - offset) {
@@ -76,15 +76,15 @@ ConstBytes Direct::see_at(int peer, Place place, size_t offset, size_t bytes) co
     return there.subspan(offset, bytes);
 }
 
-ConstBytes Direct::see(int peer, size_t offset, size_t bytes) const {
+ConstBytes DirectRead::see(int peer, size_t offset, size_t bytes) const {
     return see_at(peer, shown(peer).data, offset, bytes);
 }
 
-ConstBytes Direct::see_result(int peer, size_t offset, size_t bytes) const {
+ConstBytes DirectRead::see_result(int peer, size_t offset, size_t bytes) const {
     return see_at(peer, shown(peer).result, offset, bytes);
 }
 
-void Direct::read(int peer, size_t offset, Bytes into, Stores stores) const {
+void DirectRead::read(int peer, size_t offset, Bytes into, Stores stores) const {
     if (shown(peer).data != 0) return copy_data(into, see(peer, offset, into.size()), stores);
     if (read_memory(team_.process(peer), shown(peer).address + offset, into)) return;
     const int why = errno;
@@ -97,14 +97,14 @@ void Direct::read(int peer, size_t offset, Bytes into, Stores stores) const {
                 owner, why);
 }
 
-void Direct::finish() {
+void DirectRead::finish() {
     const uint64_t done = team_.take(1);
     (void)team_.stage(done, 0);
     team_.post(done);
     team_.finish(done, 0);
 }
 
-void Direct::finish_unread() {
+void DirectRead::finish_unread() {
     const uint64_t done = team_.take(1);
     for (int peer = 0; peer < team_.size(); ++peer) {
         if (peer != team_.rank()) team_.await(peer, done);
@@ -112,7 +112,7 @@ void Direct::finish_unread() {
     team_.finish(done, 0);
 }
 
-void Direct::finish_together() {
+void DirectRead::finish_together() {
     const uint64_t done = team_.take(1);
     (void)team_.stage(done, 0);
     team_.post(done);

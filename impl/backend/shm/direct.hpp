@@ -12,7 +12,7 @@
 
 namespace tutti::shm {
 
-class Direct {
+class DirectRead {
 public:
     // Whether ranks look for the data of such a tensor: the same on all ranks.
     static bool is_for(const Team& team, OperationKind op, size_t bytes) {
@@ -23,7 +23,7 @@ public:
                        const algorithm::Reduction& reduction) {
         return !reduction.changes_input() && is_for(team, op, bytes);
     }
-    Direct(Team& team, OperationKind op, size_t bytes)
+    DirectRead(Team& team, OperationKind op, size_t bytes)
         : team_(team),
           op_(op),
           bytes_(bytes),

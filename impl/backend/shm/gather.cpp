@@ -12,10 +12,10 @@ namespace {
 // False: some rank has its data where the destination does not read them.
 bool gather_directly(Team& team, ConstBytes input, std::span<const Bytes> outputs, size_t longest,
                      int destination) {
-    Direct direct(team, OperationKind::Gather, longest);
+    DirectRead direct(team, OperationKind::Gather, longest);
     const bool is_destination = team.rank() == destination;
     direct.show(is_destination ? ConstBytes{} : input);
-    if (direct.find_all() == Direct::Reach::None) return false;
+    if (direct.find_all() == DirectRead::Reach::None) return false;
     const Stores stores = stores_for(longest * static_cast<size_t>(team.size()), team.size());
     for (int peer = 0; is_destination && peer < team.size(); ++peer) {
         if (peer != destination) direct.read(peer, 0, outputs[static_cast<size_t>(peer)], stores);
@@ -44,7 +44,7 @@ void gather_by_slots(Team& team, ConstBytes input, std::span<const Bytes> output
 
 void gather(Team& team, ConstBytes input, std::span<const Bytes> outputs, size_t longest,
             int destination) {
-    const bool looks = Direct::is_for(team, OperationKind::Gather, longest);
+    const bool looks = DirectRead::is_for(team, OperationKind::Gather, longest);
     if (!looks || !gather_directly(team, input, outputs, longest, destination)) {
         gather_by_slots(team, input, outputs, longest, destination);
     }

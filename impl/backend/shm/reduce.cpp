@@ -11,9 +11,9 @@ namespace {
 // From where the inputs are. False: they are not to be read there.
 bool reduce_directly(Team& team, ConstBytes input, Bytes output,
                      const algorithm::Reduction& reduction) {
-    Direct direct(team, OperationKind::Reduce, input.size());
+    DirectRead direct(team, OperationKind::Reduce, input.size());
     direct.show(input);
-    if (direct.find_all() == Direct::Reach::None) return false;
+    if (direct.find_all() == DirectRead::Reach::None) return false;
     if (!direct.sees() || input.size() > one_combines) {
         fetched(direct, input, output, reduction);
         return true;
@@ -59,7 +59,7 @@ void reduce(Team& team, ConstBytes input, Bytes output, int destination,
     const bool is_destination = team.rank() == destination;
     if (!is_destination) output = {};
     const bool looks = !reduction.is_partial &&
-                       Direct::is_for(team, OperationKind::Reduce, input.size(), reduction);
+                       DirectRead::is_for(team, OperationKind::Reduce, input.size(), reduction);
     if (!looks || !reduce_directly(team, input, output, reduction)) {
         reduce_by_slots(team, input, output, is_destination, reduction);
     }

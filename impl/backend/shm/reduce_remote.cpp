@@ -11,7 +11,8 @@ namespace {
 // in the place that it has in every result.
 class Fetched {
 public:
-    Fetched(Direct& direct, ConstBytes input, Bytes output, const algorithm::Reduction& reduction)
+    Fetched(DirectRead& direct, ConstBytes input, Bytes output,
+            const algorithm::Reduction& reduction)
         : team_(direct.team()),
           direct_(direct),
           input_(input),
@@ -75,7 +76,7 @@ private:
     }
 
     Team& team_;
-    Direct& direct_;
+    DirectRead& direct_;
     const ConstBytes input_;
     const Bytes output_;
     const algorithm::Reduction& reduction_;
@@ -86,7 +87,7 @@ private:
 
 }  // namespace
 
-void reduce_remote(const Direct& direct, const algorithm::Reduction& reduction, Bytes out,
+void reduce_remote(const DirectRead& direct, const algorithm::Reduction& reduction, Bytes out,
                    ConstBytes mine, size_t offset, Bytes workplace, Stores stores) {
     const Team& team = direct.team();
     const size_t length = share_of(workplace.size(), team.size());
@@ -100,7 +101,7 @@ void reduce_remote(const Direct& direct, const algorithm::Reduction& reduction, 
     combine_all(reduction, out, team.size(), input, stores);
 }
 
-void fetched(Direct& direct, ConstBytes input, Bytes output,
+void fetched(DirectRead& direct, ConstBytes input, Bytes output,
              const algorithm::Reduction& reduction) {
     Fetched(direct, input, output, reduction).run();
 }

@@ -52,13 +52,13 @@ bool reduce_scatter_directly(Team& team, std::span<const ConstBytes> inputs, Byt
                              const Reduction& reduction) {
     const auto own = static_cast<size_t>(team.rank());
     const size_t bytes = algorithm::total_size<const std::byte>(inputs);
-    Direct direct(team, OperationKind::ReduceScatter, bytes);
+    DirectRead direct(team, OperationKind::ReduceScatter, bytes);
     if (algorithm::follow_each_other(inputs)) {
         direct.show({inputs.front().data(), bytes});
     } else {
         direct.show_nothing();
     }
-    if (direct.find_all() == Direct::Reach::None) return false;
+    if (direct.find_all() == DirectRead::Reach::None) return false;
     const size_t begin = algorithm::total_size<const std::byte>(inputs.first(own));
     const ConstBytes mine = inputs[own];
     const size_t length = direct.sees() ? mine.size() : share_of(chunk_bytes, team.size());
@@ -79,7 +79,7 @@ bool reduce_scatter_directly(Team& team, std::span<const ConstBytes> inputs, Byt
 void reduce_scatter(Team& team, std::span<const ConstBytes> inputs, Bytes out,
                     const Reduction& reduction) {
     const size_t bytes = algorithm::total_size<const std::byte>(inputs);
-    const bool looks = Direct::is_for(team, OperationKind::ReduceScatter, bytes, reduction);
+    const bool looks = DirectRead::is_for(team, OperationKind::ReduceScatter, bytes, reduction);
     if (!looks || !reduce_scatter_directly(team, inputs, out, reduction))
         reduce_scatter_by_slots(team, inputs, out, reduction);
     reduction.finish(out, team.size());

@@ -37,7 +37,7 @@ namespace {
 
 // False: the source has the data where the others do not read them.
 bool scatter_directly(Team& team, std::span<const ConstBytes> inputs, Bytes output, int source) {
-    Direct direct(team, OperationKind::Scatter, output.size());
+    DirectRead direct(team, OperationKind::Scatter, output.size());
     if (team.rank() == source) {
         if (algorithm::follow_each_other(inputs)) {
             const size_t bytes = algorithm::total_size<const std::byte>(inputs);
@@ -46,7 +46,7 @@ bool scatter_directly(Team& team, std::span<const ConstBytes> inputs, Bytes outp
             direct.show_nothing();
         }
     }
-    if (direct.find(source) == Direct::Reach::None) return false;
+    if (direct.find(source) == DirectRead::Reach::None) return false;
     if (team.rank() == source) {
         copy(output, inputs[static_cast<size_t>(source)]);
         direct.finish_unread();
@@ -61,7 +61,7 @@ bool scatter_directly(Team& team, std::span<const ConstBytes> inputs, Bytes outp
 }  // namespace
 
 void scatter_evenly(Team& team, std::span<const ConstBytes> inputs, Bytes output, int source) {
-    const bool looks = Direct::is_for(team, OperationKind::Scatter, output.size());
+    const bool looks = DirectRead::is_for(team, OperationKind::Scatter, output.size());
     if (!looks || !scatter_directly(team, inputs, output, source)) {
         scatter(team, inputs, output, output.size(), source);
     }

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <optional>
 
+#include "channel_transfer.hpp"
 #include "outgoing.hpp"
-#include "posted.hpp"
 
 namespace tutti::message {
 
@@ -16,16 +16,16 @@ AnnouncedArrival::AnnouncedArrival(int from, std::shared_ptr<Listening> with)
 void Lanes::add_to(Messages& messages, Channel& channel,
                    const std::function<bool(int rank)>& has_other_way) {
     const auto lanes = std::make_shared<Lanes>(messages, channel);
-    messages.enter([&](Traffic& traffic) {
+    messages.enter([&](Queues& queues) {
         bool has_any = false;
         for (int rank = 0; rank < channel.size(); ++rank) {
             if (rank == channel.rank() || has_other_way(rank)) continue;
             has_any = true;
             lanes->is_lane_[static_cast<size_t>(rank)] = true;
-            traffic.add(rank, std::make_unique<LanePeer>(traffic, lanes, rank));
+            queues.add(rank, std::make_unique<LanePeer>(queues, lanes, rank));
         }
         if (has_any) {
-            traffic.add(any_source, std::make_unique<LanePeer>(traffic, lanes, any_source));
+            queues.add(any_source, std::make_unique<LanePeer>(queues, lanes, any_source));
         }
     });
 }
@@ -36,10 +36,10 @@ void Lanes::close() noexcept {
     while (users_ > 0) unused_.wait(lock);
 }
 
-void Lanes::add_waiting(Traffic& traffic, int source, int tag) {
+void Lanes::add_waiting(Queues& queues, int source, int tag) {
     const Key key{source, tag};
     ++demands_[key].waiting;
-    ask(traffic, key);
+    ask(queues, key);
 }
 
 void Lanes::remove_waiting(int source, int tag) noexcept {
@@ -49,14 +49,14 @@ void Lanes::remove_waiting(int source, int tag) noexcept {
 
 // Every receive that waits counts on an announcement. Those that nothing waits for any more stay: a
 // receive cannot be taken back, for its message may be on its way.
-void Lanes::ask(Traffic& traffic, const Key& key) {
+void Lanes::ask(Queues& queues, const Key& key) {
     const auto found = demands_.find(key);
     if (found == demands_.end()) return;
     Demand& demand = found->second;
     for (; demand.asked < demand.waiting; ++demand.asked) to_ask_.push_back(key);
     if (demand.asked == 0) demands_.erase(found);
     if (to_ask_.empty() || is_asking_) return;
-    traffic.later([this] { listen(); });
+    queues.later([this] { listen(); });
     is_asking_ = true;
 }
 
@@ -65,7 +65,7 @@ void Lanes::ask(Traffic& traffic, const Key& key) {
 void Lanes::listen() noexcept {
     for (;;) {
         std::optional<Key> key;
-        messages_.enter([&](Traffic& /*traffic*/) {
+        messages_.enter([&](Queues& /*queues*/) {
             is_asking_ = !to_ask_.empty();
             if (!is_asking_) return;
             key = to_ask_.front();
@@ -78,18 +78,18 @@ void Lanes::listen() noexcept {
 
 void Lanes::announced(const std::shared_ptr<Listening>& listening) noexcept {
     const Key key{listening->source(), listening->tag()};
-    messages_.enter([&](Traffic& traffic) {
+    messages_.enter([&](Queues& queues) {
         --demands_[key].asked;
-        arrive(traffic, listening);
+        arrive(queues, listening);
         // The receive that asked for the announcement may not be the one that gets it.
-        ask(traffic, key);
+        ask(queues, key);
     });
 }
 
-void Lanes::arrive(Traffic& traffic, const std::shared_ptr<Listening>& listening) {
+void Lanes::arrive(Queues& queues, const std::shared_ptr<Listening>& listening) {
     const Transfer& transfer = listening->transfer();
     const auto fail = [&](const Status& status) {
-        traffic.fail_waiting(listening->source(), listening->tag(), status);
+        queues.fail_waiting(listening->source(), listening->tag(), status);
     };
     if (!transfer.status.ok()) return fail(transfer.status);
     if (transfer.bytes == 0) return;  // it was taken back
@@ -97,19 +97,19 @@ void Lanes::arrive(Traffic& traffic, const std::shared_ptr<Listening>& listening
         return fail({TUTTI_ERR_INTERNAL, transfer.peer, 0,
                      cat("rank ", transfer.peer, " sent its message another way")});
     }
-    traffic.arrive(std::make_unique<AnnouncedArrival>(transfer.peer, listening));
+    queues.arrive(std::make_unique<AnnouncedArrival>(transfer.peer, listening));
 }
 
 void LanePeer::send(Sending& message) {
     const auto outgoing = std::make_shared<Outgoing>(lanes_->keep(), message, ++sent_);
-    traffic_.later([outgoing] { outgoing->post(); });
+    queues_.later([outgoing] { outgoing->post(); });
     message.outgoing = outgoing;
     under_way_.push_back(message);
 }
 
 void LanePeer::withdraw(Sending& message, const Status& status) {
     const auto outgoing = std::static_pointer_cast<Outgoing>(message.outgoing);
-    traffic_.later([outgoing, status] { outgoing->time_out(status); });
+    queues_.later([outgoing, status] { outgoing->time_out(status); });
 }
 
 void LanePeer::for_unmoved(const std::function<void(Sending&)>& act) {
@@ -125,20 +125,20 @@ bool LanePeer::take(Receiving& receiving, Arrival& arrival) {
     const auto receive_payload = [&](Receiving* into) {
         const auto payload =
             std::make_shared<Payload>(lanes_->keep(), into, rank_, header.sequence);
-        traffic_.later([payload] { payload->post(); });
+        queues_.later([payload] { payload->post(); });
     };
     if (!status.ok()) {
         if (eager == 0 && header.count > 0) receive_payload(nullptr);
-        traffic_.end(receiving, status);
+        queues_.end(receiving, status);
     } else if (eager != Announcement::eager(bytes)) {
-        traffic_.end(receiving, {TUTTI_ERR_INTERNAL, rank_, 0,
-                                 cat("rank ", rank_, " announced its message differently")});
+        queues_.end(receiving, {TUTTI_ERR_INTERNAL, rank_, 0,
+                                cat("rank ", rank_, " announced its message differently")});
     } else if (eager == bytes) {
         if (bytes > 0) {
             std::memcpy(receiving.room.data(), message.announcement().data.data(), bytes);
         }
         receiving.deliver(rank_);
-        traffic_.end(receiving, {}, rank_);
+        queues_.end(receiving, {}, rank_);
     } else {
         receiving.has_message = true;
         receive_payload(&receiving);

@@ -38,7 +38,7 @@ public:
     [[nodiscard]] std::shared_ptr<Lanes> keep() { return {messages_.shared_from_this(), this}; }
 
     // One more, or one fewer, receive waits; any_source: for any rank. Under the lock.
-    void add_waiting(Traffic& traffic, int source, int tag);
+    void add_waiting(Queues& queues, int source, int tag);
     void remove_waiting(int source, int tag) noexcept;
     // An announcement has arrived, or failed. The channel calls in the order of arrival.
     void announced(const std::shared_ptr<Listening>& listening) noexcept;
@@ -69,8 +69,8 @@ private:
         size_t waiting = 0;  // receives
         size_t asked = 0;    // announcements that are listened for, or about to be
     };
-    void ask(Traffic& traffic, const Key& key);
-    void arrive(Traffic& traffic, const std::shared_ptr<Listening>& listening);
+    void ask(Queues& queues, const Key& key);
+    void arrive(Queues& queues, const std::shared_ptr<Listening>& listening);
     void listen() noexcept;
 
     Messages& messages_;
@@ -95,20 +95,20 @@ struct AnnouncedArrival final : Arrival {
 
 class LanePeer final : public Peer {
 public:
-    LanePeer(Traffic& traffic, std::shared_ptr<Lanes> lanes, int rank)
-        : traffic_(traffic), lanes_(std::move(lanes)), rank_(rank) {}
+    LanePeer(Queues& queues, std::shared_ptr<Lanes> lanes, int rank)
+        : queues_(queues), lanes_(std::move(lanes)), rank_(rank) {}
 
     [[nodiscard]] bool is_driven() const override { return false; }
     void send(Sending& message) override;
     void withdraw(Sending& message, const Status& status) override;
     void for_unmoved(const std::function<void(Sending&)>& act) override;
     bool take(Receiving& receiving, Arrival& arrival) override;
-    void add_waiting(int tag) override { lanes_->add_waiting(traffic_, rank_, tag); }
+    void add_waiting(int tag) override { lanes_->add_waiting(queues_, rank_, tag); }
     void remove_waiting(int tag) noexcept override { lanes_->remove_waiting(rank_, tag); }
     void close() noexcept override { lanes_->close(); }
 
 private:
-    Traffic& traffic_;
+    Queues& queues_;
     const std::shared_ptr<Lanes> lanes_;
     const int rank_;
     uint64_t sent_ = 0;

@@ -53,11 +53,11 @@ void Outgoing::end_part(const Part& part, const Transfer& transfer) noexcept {
 }
 
 void Outgoing::settle(int parts, const Status& status) noexcept {
-    lanes_->messages().enter([&](Traffic& traffic) {
+    lanes_->messages().enter([&](Queues& queues) {
         left_ -= parts;
         if (status_.ok()) status_ = status;
         if (left_ > 0 || message_ == nullptr) return;
-        traffic.end(*std::exchange(message_, nullptr), status_);
+        queues.end(*std::exchange(message_, nullptr), status_);
     });
 }
 

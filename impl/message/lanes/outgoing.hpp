@@ -8,9 +8,9 @@
 
 #include "base/bytes.hpp"
 #include "base/mutex.hpp"
+#include "channel_transfer.hpp"
 #include "lanes.hpp"
 #include "message/operation.hpp"
-#include "posted.hpp"
 #include "transport/channel.hpp"
 
 namespace tutti::message {
@@ -25,18 +25,20 @@ public:
     void time_out(const Status& status) noexcept;
 
 private:
-    class Part final : public Posted {
+    class Part final : public ChannelTransfer {
     public:
         Part(Outgoing& whole, std::shared_ptr<Lanes> lanes, Slot slot, ConstBytes data)
-            : Posted(std::move(lanes)), whole_(whole), slot_(slot), data_(data) {}
-        using Posted::precede_another;
+            : ChannelTransfer(std::move(lanes)), whole_(whole), slot_(slot), data_(data) {}
+        using ChannelTransfer::precede_another;
 
     private:
         void post_to(Channel& channel, Transfer& transfer) override {
             channel.post_send(transfer, whole_.destination_, slot_, data_.data(), data_.size());
         }
         void end() noexcept override { whole_.end_part(*this, transfer()); }
-        std::shared_ptr<Posted> keep() override { return {whole_.shared_from_this(), this}; }
+        std::shared_ptr<ChannelTransfer> keep() override {
+            return {whole_.shared_from_this(), this};
+        }
 
         Outgoing& whole_;
         const Slot slot_;

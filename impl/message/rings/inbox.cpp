@@ -47,7 +47,7 @@ bool Inbox::break_off(const char* what) {
 bool Inbox::poll() {
     Ring& ring = *view_.ring;
     bool moved = false;
-    while (traffic_.matching().wants(sender_.rank)) {
+    while (queues_.matching().wants(sender_.rank)) {
         const size_t place = next_ % max_descriptors;
         const Descriptor& descriptor = ring.descriptors[place];
         if (descriptor.sequence.load(std::memory_order_acquire) != next_) break;
@@ -79,7 +79,7 @@ void Inbox::give_back(uint64_t descriptor) {
 
 // False: not now.
 bool Inbox::deliver(const Offer& offer) {
-    Matching& matching = traffic_.matching();
+    Matching& matching = queues_.matching();
     if (Receiving* const receiving = matching.find_receiving(sender_.rank, offer.head.tag)) {
         take(*receiving, offer, true);
         return true;
@@ -102,7 +102,7 @@ bool Inbox::deliver(const Offer& offer) {
 }
 
 void Inbox::keep(const Offer& offer) {
-    Matching& matching = traffic_.matching();
+    Matching& matching = queues_.matching();
     auto arrival = std::make_unique<OfferedArrival>(sender_.rank, offer.head.tag);
     arrival->sequence = offer.sequence;
     arrival->head = offer.head;
@@ -135,7 +135,7 @@ bool Inbox::take(Receiving& receiving, const Offer& offer, bool waits) {
     const bool is_there = !is_all_here && is_read_there(offer.where, room.size());
     const State state = is_all_here ? State::Taken : is_there ? State::BeingRead : State::Wanted;
     if (!settle(offer.sequence, head.offer, State::Offered, state)) return false;
-    if (waits) traffic_.stop_waiting(receiving);
+    if (waits) queues_.stop_waiting(receiving);
     if (!is_all_here) {
         receiving.has_message = true;
         receiving.sequence = offer.sequence;
@@ -149,7 +149,7 @@ bool Inbox::take(Receiving& receiving, const Offer& offer, bool waits) {
         if (!room.empty()) std::memcpy(room.data(), offer.data, room.size());
         receiving.deliver(sender_.rank);
     }
-    traffic_.end(receiving, status, status.ok() ? sender_.rank : -1);
+    queues_.end(receiving, status, status.ok() ? sender_.rank : -1);
     return true;
 }
 
@@ -217,7 +217,7 @@ void Inbox::end_reading(Receiving& receiving, bool has_all) {
         return;
     }
     receiving.deliver(sender_.rank);
-    traffic_.end(receiving, {}, sender_.rank);
+    queues_.end(receiving, {}, sender_.rank);
 }
 
 bool Inbox::read() {
@@ -270,13 +270,13 @@ void Inbox::read_data(size_t length) {
     if (!is_last) return;
     current_ = nullptr;
     receiving.deliver(sender_.rank);
-    traffic_.end(receiving, {}, sender_.rank);
+    queues_.end(receiving, {}, sender_.rank);
 }
 
 void Inbox::fail(const Status& status) {
     current_ = nullptr;
-    while (!reading_.empty()) traffic_.end(reading_.front(), status);
-    while (!streaming_.empty()) traffic_.end(streaming_.front(), status);
+    while (!reading_.empty()) queues_.end(reading_.front(), status);
+    while (!streaming_.empty()) queues_.end(streaming_.front(), status);
 }
 
 }  // namespace tutti::message

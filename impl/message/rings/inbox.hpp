@@ -8,7 +8,7 @@
 #include "memory/table.hpp"
 #include "message/matching.hpp"
 #include "message/operation.hpp"
-#include "message/traffic.hpp"
+#include "message/queues.hpp"
 #include "ring.hpp"
 
 namespace tutti::message {
@@ -33,9 +33,9 @@ class Inbox {
 public:
     // `theirs`: the doorbell of the sender. `shared`: its memory that this rank sees. `broken`
     // becomes the reason when the sender's memory has no valid message.
-    Inbox(Traffic& traffic, const RingView& view, shm::Doorbell& theirs, const Sender& sender,
+    Inbox(Queues& queues, const RingView& view, shm::Doorbell& theirs, const Sender& sender,
           const shm::Shared& shared, Status& broken)
-        : traffic_(traffic),
+        : queues_(queues),
           view_(view),
           theirs_(theirs),
           sender_(sender),
@@ -74,7 +74,7 @@ private:
     void read_data(size_t length);
     bool break_off(const char* what);
 
-    Traffic& traffic_;
+    Queues& queues_;
     const RingView view_;
     shm::Doorbell& theirs_;
     const Sender sender_;

@@ -90,7 +90,7 @@ bool Outbox::poll(Sending& message) {
         message.stage = Sending::Stage::Streaming;
         streaming_.push_back(message);
     } else {
-        traffic_.end(message, {});
+        queues_.end(message, {});
     }
     return true;
 }
@@ -115,24 +115,24 @@ bool Outbox::take_back(Sending& message, State now) {
 
 bool Outbox::withdraw(Sending& message, const Status& status) {
     if (!take_back(message)) return false;
-    traffic_.end(message, status);
+    queues_.end(message, status);
     return true;
 }
 
 void Outbox::fail(const Status& status) {
-    while (!queued_.empty()) traffic_.end(queued_.front(), status);
+    while (!queued_.empty()) queues_.end(queued_.front(), status);
     offered_.find([&](Sending& message) {
         // A receiver that is reading it then gets nothing of worth. Meanwhile the state moves on,
         // if at all, from offered to being read to settled.
         while (!poll(message)) {
             if (!take_back(message, State::Offered) && !take_back(message, State::BeingRead))
                 continue;
-            traffic_.end(message, status);
+            queues_.end(message, status);
             break;
         }
         return false;
     });
-    while (!streaming_.empty()) traffic_.end(streaming_.front(), status);
+    while (!streaming_.empty()) queues_.end(streaming_.front(), status);
 }
 
 bool Outbox::stream() {
@@ -170,7 +170,7 @@ bool Outbox::stream() {
         ring.written.exchange(written_, std::memory_order_seq_cst);
         ring_after_exchange(theirs_);
         if (is_last) {
-            traffic_.end(message, {});
+            queues_.end(message, {});
         }
     }
     return turn > 0;

@@ -8,7 +8,7 @@
 
 #include "memory/shared.hpp"
 #include "message/operation.hpp"
-#include "message/traffic.hpp"
+#include "message/queues.hpp"
 #include "ring.hpp"
 
 namespace tutti::message {
@@ -16,8 +16,8 @@ namespace tutti::message {
 class Outbox {
 public:
     // `theirs`: the doorbell of the receiver. `shared`: memory that it sees.
-    Outbox(Traffic& traffic, const RingView& view, shm::Doorbell& theirs, const shm::Shared& shared)
-        : traffic_(traffic), view_(view), theirs_(theirs), shared_(shared) {}
+    Outbox(Queues& queues, const RingView& view, shm::Doorbell& theirs, const shm::Shared& shared)
+        : queues_(queues), view_(view), theirs_(theirs), shared_(shared) {}
 
     // Throws OUT_OF_MEMORY.
     void add(Sending& message) {
@@ -54,7 +54,7 @@ private:
         return view_.ring->offers[message.offer];
     }
 
-    Traffic& traffic_;
+    Queues& queues_;
     const RingView view_;
     shm::Doorbell& theirs_;
     const shm::Shared& shared_;

@@ -30,20 +30,20 @@ Rings::Rings(Messages& messages, const Neighbours& neighbours, int rank) : messa
     if (mine == ranks.end()) return;
     const auto own = static_cast<int>(mine - ranks.begin());
     shared_ = std::make_shared<shm::Shared>(own);
-    messages.enter([&](Traffic& traffic) {
+    messages.enter([&](Queues& queues) {
         for (int place = 0; place < size; ++place) {
             const auto& peer = ranks[static_cast<size_t>(place)];
             if (place == own || peer.memory == nullptr) continue;
             const RingPeer::Ends ends{RingView::in(mine->memory, place, size),
                                       RingView::in(peer.memory, own, size), bell_in(peer.memory)};
             const Sender sender{peer.rank, place, peer.process, neighbours.algorithm};
-            traffic.add(peer.rank, std::make_unique<RingPeer>(traffic, ends, sender, shared_));
+            queues.add(peer.rank, std::make_unique<RingPeer>(queues, ends, sender, shared_));
         }
     });
 }
 
 void Rings::see(const shm::Shared& shared) {
-    messages_.enter([&](Traffic& /*traffic*/) {
+    messages_.enter([&](Queues& /*queues*/) {
         if (shared_) *shared_ = shared;
     });
 }

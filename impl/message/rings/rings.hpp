@@ -13,7 +13,7 @@
 #include "memory/table.hpp"
 #include "memory/waiting.hpp"
 #include "message/messages.hpp"
-#include "message/traffic.hpp"
+#include "message/queues.hpp"
 #include "outbox.hpp"
 #include "ring.hpp"
 
@@ -26,13 +26,13 @@ public:
         RingView in;
         shm::Doorbell& doorbell;  // the peer's
     };
-    RingPeer(Traffic& traffic, const Ends& ends, const Sender& sender,
+    RingPeer(Queues& queues, const Ends& ends, const Sender& sender,
              std::shared_ptr<const shm::Shared> shared)
-        : matching_(traffic.matching()),
+        : matching_(queues.matching()),
           rank_(sender.rank),
           shared_(std::move(shared)),
-          outbox_(traffic, ends.out, ends.doorbell, *shared_),
-          inbox_(traffic, ends.in, ends.doorbell, sender, *shared_, broken_) {}
+          outbox_(queues, ends.out, ends.doorbell, *shared_),
+          inbox_(queues, ends.in, ends.doorbell, sender, *shared_, broken_) {}
 
     [[nodiscard]] bool is_driven() const override { return true; }
     bool advance() override {

@@ -13,8 +13,8 @@
 #include <thread>
 #include <tuple>
 
+#include "message/lanes/channel_transfer.hpp"
 #include "message/lanes/lanes.hpp"
-#include "message/lanes/posted.hpp"
 #include "unit/transport/ranks.hpp"
 
 namespace tutti::test {

@@ -1,5 +1,5 @@
 // Under the lock of the Messages.
-#include "traffic.hpp"
+#include "queues.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -20,13 +20,13 @@ void Deferred::run(shm::Doorbell& doorbell) noexcept {
     }
 }
 
-Traffic::Traffic(int rank, int size)
+Queues::Queues(int rank, int size)
     : rank_(rank),
       matching_(rank, size),
       peers_(static_cast<size_t>(size)),
       in_use_(static_cast<size_t>(size) / 64 + 1) {}
 
-void Traffic::add(int rank, std::unique_ptr<Peer> peer) {
+void Queues::add(int rank, std::unique_ptr<Peer> peer) {
     if (rank == any_source) {
         anybody_ = std::move(peer);
         return;
@@ -35,12 +35,12 @@ void Traffic::add(int rank, std::unique_ptr<Peer> peer) {
     peers_[static_cast<size_t>(rank)] = std::move(peer);
 }
 
-bool Traffic::is_driven(int peer) const {
+bool Queues::is_driven(int peer) const {
     if (peer == any_source || peer == rank_) return !driven_.empty();
     return this->peer(peer)->is_driven();
 }
 
-void Traffic::end(Operation& operation, const Status& status, int source) noexcept {
+void Queues::end(Operation& operation, const Status& status, int source) noexcept {
     operation.leave_list();
     operation.status = status;
     operation.source = source;
@@ -57,14 +57,14 @@ void Traffic::end(Operation& operation, const Status& status, int source) noexce
     wakes_ = true;
 }
 
-void Traffic::admit(Operation& operation, bool is_driven) {
+void Queues::admit(Operation& operation, bool is_driven) {
     if (!operation.work) return;
     operation.is_driven = is_driven;
     if (is_driven) ++in_background_;
     next_expiry_ = std::min(next_expiry_, operation.deadline.when());
 }
 
-void Traffic::post(Sending& message) {
+void Queues::post(Sending& message) {
     const int destination = message.call.destination;
     if (!aborted_.ok()) throw Error(aborted_);
     if (destination != rank_) {
@@ -81,7 +81,7 @@ void Traffic::post(Sending& message) {
     arrive(std::move(arrival));
 }
 
-void Traffic::post(Receiving& receiving) {
+void Queues::post(Receiving& receiving) {
     if (!aborted_.ok()) throw Error(aborted_);
     const int source = receiving.call.source;
     if (source >= 0 && source != rank_) {
@@ -93,7 +93,7 @@ void Traffic::post(Receiving& receiving) {
 }
 
 // Takes what has come, or waits for it.
-void Traffic::join(Receiving& receiving) {
+void Queues::join(Receiving& receiving) {
     if (take_arrival(receiving)) return;
     wait_for_message(receiving);
     const int source = receiving.call.source;
@@ -105,7 +105,7 @@ void Traffic::join(Receiving& receiving) {
     }
 }
 
-void Traffic::rejoin(Receiving& receiving) {
+void Queues::rejoin(Receiving& receiving) {
     receiving.has_message = false;
     const bool is_late = receiving.is_late || (receiving.work && receiving.deadline.expired());
     if (!aborted_.ok()) return end(receiving, aborted_);
@@ -115,7 +115,7 @@ void Traffic::rejoin(Receiving& receiving) {
 }
 
 // The first message that has come for it and was not taken back since.
-bool Traffic::take_arrival(Receiving& receiving) {
+bool Queues::take_arrival(Receiving& receiving) {
     while (Arrival* const first = matching_.find_arrival(receiving.call)) {
         const auto arrival = matching_.remove(*first);
         if (arrival->own != nullptr) {
@@ -129,7 +129,7 @@ bool Traffic::take_arrival(Receiving& receiving) {
     return false;
 }
 
-void Traffic::arrive(std::unique_ptr<Arrival> arrival) {
+void Queues::arrive(std::unique_ptr<Arrival> arrival) {
     if (!aborted_.ok()) return;
     Receiving* const receiving = matching_.find_receiving(arrival->source, arrival->tag);
     if (receiving == nullptr) return matching_.add(std::move(arrival));
@@ -138,7 +138,7 @@ void Traffic::arrive(std::unique_ptr<Arrival> arrival) {
     if (!peer(arrival->source)->take(*receiving, *arrival)) rejoin(*receiving);
 }
 
-void Traffic::hand_over(Sending& message, Receiving& receiving) {
+void Queues::hand_over(Sending& message, Receiving& receiving) {
     const ConstView& data = message.call.buffer;
     const Status status = receiving.make_room(message.call.content, data.count, data.dtype, rank_);
     if (status.ok()) {
@@ -151,7 +151,7 @@ void Traffic::hand_over(Sending& message, Receiving& receiving) {
     end(message, status);
 }
 
-void Traffic::wait_for_message(Receiving& receiving) {
+void Queues::wait_for_message(Receiving& receiving) {
     try {
         if (Peer* const asked = asked_by(receiving.call)) asked->add_waiting(receiving.call.tag);
     } catch (...) {
@@ -160,13 +160,13 @@ void Traffic::wait_for_message(Receiving& receiving) {
     matching_.add(receiving);
 }
 
-void Traffic::stop_waiting(Receiving& receiving) {
+void Queues::stop_waiting(Receiving& receiving) {
     matching_.remove(receiving);
     if (receiving.call.source == any_source) ++taken_from_any_;
     if (Peer* const asked = asked_by(receiving.call)) asked->remove_waiting(receiving.call.tag);
 }
 
-bool Traffic::advance() {
+bool Queues::advance() {
     bool moved = false;
     if (matching_.waits_for_any()) {
         // Peers that always have a message take turns.
@@ -187,7 +187,7 @@ bool Traffic::advance() {
     return moved;
 }
 
-bool Traffic::advance(int peer) {
+bool Queues::advance(int peer) {
     Peer& one = *this->peer(peer);
     const bool moved = one.advance();
     if (const Status& broken = one.broken(); !broken.ok()) fail(peer, broken);
@@ -199,15 +199,15 @@ bool Traffic::advance(int peer) {
     return moved;
 }
 
-bool Traffic::is_in_use(int peer) const {
+bool Queues::is_in_use(int peer) const {
     return this->peer(peer)->is_busy() || matching_.wants(peer);
 }
 
-bool Traffic::is_streaming() const {
+bool Queues::is_streaming() const {
     return std::ranges::any_of(driven_, [this](int one) { return peer(one)->is_streaming(); });
 }
 
-bool Traffic::cancel(const Work& receive, const Status& status) {
+bool Queues::cancel(const Work& receive, const Status& status) {
     bool found = false;
     matching_.for_receivings([&](Receiving& receiving) {
         if (receiving.work.get() != &receive) return;
@@ -218,7 +218,7 @@ bool Traffic::cancel(const Work& receive, const Status& status) {
     return found;
 }
 
-void Traffic::time_out(Sending& message) {
+void Queues::time_out(Sending& message) {
     message.is_late = true;
     const Status status = timed_out(message.call);
     if (message.call.destination != rank_) {
@@ -228,21 +228,21 @@ void Traffic::time_out(Sending& message) {
     end(message, status);
 }
 
-void Traffic::time_out(Receiving& receiving) {
+void Queues::time_out(Receiving& receiving) {
     receiving.is_late = true;
     if (receiving.has_message) return;
     stop_waiting(receiving);
     end(receiving, timed_out(receiving.call));
 }
 
-bool Traffic::is_late(const Operation& operation, TimePoint now) {
+bool Queues::is_late(const Operation& operation, TimePoint now) {
     if (!operation.work || operation.is_late) return false;
     const auto when = operation.deadline.when();
     if (when > now) next_expiry_ = std::min(next_expiry_, when);
     return when <= now;
 }
 
-void Traffic::expire(TimePoint now) {
+void Queues::expire(TimePoint now) {
     if (now < next_expiry_) return;
     next_expiry_ = TimePoint::max();
     const auto expire_send = [&](Sending& message) {
@@ -262,7 +262,7 @@ void Traffic::expire(TimePoint now) {
 }
 
 template <typename Chosen>
-void Traffic::fail_waiting_where(Chosen&& chosen, const Status& status) {
+void Queues::fail_waiting_where(Chosen&& chosen, const Status& status) {
     matching_.for_receivings([&](Receiving& receiving) {
         if (!chosen(receiving.call)) return;
         stop_waiting(receiving);
@@ -270,12 +270,12 @@ void Traffic::fail_waiting_where(Chosen&& chosen, const Status& status) {
     });
 }
 
-void Traffic::fail_waiting(int source, int tag, const Status& status) {
+void Queues::fail_waiting(int source, int tag, const Status& status) {
     fail_waiting_where(
         [&](const Receive& call) { return call.source == source && call.tag == tag; }, status);
 }
 
-void Traffic::fail(const Status& status) {
+void Queues::fail(const Status& status) {
     if (aborted_.ok()) aborted_ = status;
     for (const auto& one : peers_) {
         if (one) one->fail(aborted_);
@@ -287,25 +287,25 @@ void Traffic::fail(const Status& status) {
     });
 }
 
-void Traffic::fail(int peer, const Status& status) {
+void Queues::fail(int peer, const Status& status) {
     this->peer(peer)->fail(status);
     fail_waiting_where([peer](const Receive& call) { return call.source == peer; }, status);
 }
 
-void Traffic::fail_any_if_alone(size_t gone) {
+void Queues::fail_any_if_alone(size_t gone) {
     if (gone == 0 || gone + 1 < peers_.size()) return;
     fail_waiting_where([](const Receive& call) { return call.source == any_source; },
                        {TUTTI_ERR_PEER_LOST, -1, 0, "all other ranks left the group"});
 }
 
-std::vector<int> Traffic::peers_in_use() const {
+std::vector<int> Queues::peers_in_use() const {
     std::vector<int> peers;
     std::ranges::copy_if(driven_, std::back_inserter(peers),
                          [this](int peer) { return is_in_use(peer); });
     return peers;
 }
 
-std::vector<Peer*> Traffic::all_peers() const {
+std::vector<Peer*> Queues::all_peers() const {
     std::vector<Peer*> all{anybody_.get()};
     for (const auto& one : peers_) all.push_back(one.get());
     std::erase(all, nullptr);

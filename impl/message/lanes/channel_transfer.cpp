@@ -1,11 +1,11 @@
-#include "posted.hpp"
+#include "channel_transfer.hpp"
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
 
 namespace tutti::message {
 
-bool Posted::post() noexcept {
+bool ChannelTransfer::post() noexcept {
     const auto self = keep();
     try {
         use_.emplace(*lanes_);
@@ -22,13 +22,13 @@ bool Posted::post() noexcept {
     return true;
 }
 
-void Posted::transfer_done(Transfer& /*transfer*/) noexcept {
+void ChannelTransfer::transfer_done(Transfer& /*transfer*/) noexcept {
     const auto self = keep();
     come();
     leave();
 }
 
-void Posted::leave() noexcept {
+void ChannelTransfer::leave() noexcept {
     if (--pending_ > 0) return;
     {
         const Lock lock(mutex_);
@@ -39,7 +39,7 @@ void Posted::leave() noexcept {
     lanes_.reset();
 }
 
-bool Posted::stop() noexcept {
+bool ChannelTransfer::stop() noexcept {
     const Lock lock(mutex_);
     if (!transfer_.hold || !transfer_.hold->stop()) return false;
     withdraw();
@@ -47,7 +47,7 @@ bool Posted::stop() noexcept {
     return true;
 }
 
-void Posted::withdraw() noexcept {
+void ChannelTransfer::withdraw() noexcept {
     transfer_.hold.reset();
     transfer_.listener.reset();
 }
@@ -69,20 +69,20 @@ void Payload::post_to(Channel& channel, Transfer& transfer) {
 void Payload::end() noexcept {
     if (receiving_ == nullptr) return;
     const Transfer& came = transfer();
-    lanes().messages().enter([&](Traffic& traffic) {
+    lanes().messages().enter([&](Queues& queues) {
         Receiving& receiving = *receiving_;
         const size_t wanted = receiving.room.size();
         if (!came.status.ok()) {
-            traffic.end(receiving, came.status);
+            queues.end(receiving, came.status);
         } else if (came.bytes == 0) {
-            traffic.rejoin(receiving);
+            queues.rejoin(receiving);
         } else if (came.bytes != wanted) {
-            traffic.end(receiving, {TUTTI_ERR_INTERNAL, source_, 0,
-                                    cat("rank ", source_, " sent ", came.bytes,
-                                        " bytes where it had announced ", wanted)});
+            queues.end(receiving, {TUTTI_ERR_INTERNAL, source_, 0,
+                                   cat("rank ", source_, " sent ", came.bytes,
+                                       " bytes where it had announced ", wanted)});
         } else {
             receiving.deliver(source_);
-            traffic.end(receiving, {}, source_);
+            queues.end(receiving, {}, source_);
         }
     });
 }

@@ -29,13 +29,13 @@ struct Deferred {
     void run(shm::Doorbell& doorbell) noexcept;
 };
 
-class Traffic {
+class Queues {
 public:
     using TimePoint = Deadline::Clock::time_point;
 
-    Traffic(int rank, int size);
-    Traffic(const Traffic&) = delete;
-    Traffic& operator=(const Traffic&) = delete;
+    Queues(int rank, int size);
+    Queues(const Queues&) = delete;
+    Queues& operator=(const Queues&) = delete;
 
     // The peer of a rank; any_source: the one that receives from any source use besides the driven
     // ones. Before all messages.

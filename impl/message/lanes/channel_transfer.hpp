@@ -34,9 +34,9 @@ struct Announcement {
     static size_t eager(size_t bytes) { return bytes <= eager_bytes ? bytes : 0; }
 };
 
-class Posted : public TransferListener {
+class ChannelTransfer : public TransferListener {
 public:
-    explicit Posted(std::shared_ptr<Lanes> lanes) : lanes_(std::move(lanes)) {}
+    explicit ChannelTransfer(std::shared_ptr<Lanes> lanes) : lanes_(std::move(lanes)) {}
 
     // False: it could not be posted, and has ended with the reason.
     bool post() noexcept;
@@ -51,7 +51,7 @@ protected:
     // The channel has released it.
     virtual void end() noexcept = 0;
     // Keeps this one alive.
-    virtual std::shared_ptr<Posted> keep() = 0;
+    virtual std::shared_ptr<ChannelTransfer> keep() = 0;
 
     [[nodiscard]] const Transfer& transfer() const { return transfer_; }
     void precede_another() { transfer_.is_followed = true; }
@@ -69,10 +69,10 @@ private:
 };
 
 // An announcement that has been asked for.
-class Listening final : public Posted, public std::enable_shared_from_this<Listening> {
+class Listening final : public ChannelTransfer, public std::enable_shared_from_this<Listening> {
 public:
     Listening(std::shared_ptr<Lanes> lanes, int source, int tag)
-        : Posted(std::move(lanes)), source_(source), tag_(tag) {
+        : ChannelTransfer(std::move(lanes)), source_(source), tag_(tag) {
         announcement_.header = {};
     }
 
@@ -80,13 +80,13 @@ public:
     [[nodiscard]] int tag() const { return tag_; }
     // After its arrival.
     [[nodiscard]] const Announcement& announcement() const { return announcement_; }
-    using Posted::transfer;
+    using ChannelTransfer::transfer;
 
 private:
     void post_to(Channel& channel, Transfer& transfer) override;
     void come() noexcept override { lanes().announced(shared_from_this()); }
     void end() noexcept override {}
-    std::shared_ptr<Posted> keep() override { return shared_from_this(); }
+    std::shared_ptr<ChannelTransfer> keep() override { return shared_from_this(); }
 
     const int source_;
     const int tag_;
@@ -94,15 +94,18 @@ private:
 };
 
 // The data of a message that a receive has taken. Without a receive they are received as nothing.
-class Payload final : public Posted, public std::enable_shared_from_this<Payload> {
+class Payload final : public ChannelTransfer, public std::enable_shared_from_this<Payload> {
 public:
     Payload(std::shared_ptr<Lanes> lanes, Receiving* receiving, int source, uint64_t sequence)
-        : Posted(std::move(lanes)), receiving_(receiving), source_(source), sequence_(sequence) {}
+        : ChannelTransfer(std::move(lanes)),
+          receiving_(receiving),
+          source_(source),
+          sequence_(sequence) {}
 
 private:
     void post_to(Channel& channel, Transfer& transfer) override;
     void end() noexcept override;
-    std::shared_ptr<Posted> keep() override { return shared_from_this(); }
+    std::shared_ptr<ChannelTransfer> keep() override { return shared_from_this(); }
 
     Receiving* const receiving_;  // until it ends
     const int source_;
