@@ -76,7 +76,7 @@ contains
 
   !> Ends `group`; absent: the world and all groups made from it. Operations still running end with
   !> TUTTI_ERR_ABORTED. Every rank calls it; none waits for the others. `timeout_ms` limits how long
-  !> finished sends may take to arrive; absent: 2,000.
+  !> what was sent may take to arrive; absent: 2,000.
   subroutine tutti_destroy_process_group(group, timeout_ms, ierr, errmsg)
     type(tutti_group), optional, intent(in) :: group
     integer, optional, intent(in) :: timeout_ms

@@ -72,7 +72,7 @@ func groupOptions(reproducible bool, device Device, m making) *raw.Tutti_group_o
 	return made
 }
 
-// Close ends the group: finished sends arrive, operations that still run end with [ErrAborted],
+// Close ends the group: what was sent arrives, operations that still run end with [ErrAborted],
 // connections are closed. Every rank calls it; a rank does not wait for the others. After a failure
 // this also ends a group. When it returns no operation of the group uses any buffer any
 // more. The default group, and one from [CreateGroup], take all groups with them that were made

@@ -46,8 +46,8 @@ struct Terms {
     void* stream;        // of the buffers' device; null: the default one, and the call waits for it
 };
 
-// How to make groups of a group's ranks. All participating ranks give the same, except for the
-// timeout and the description.
+// How to make groups of a group's ranks. All participating ranks give the same, but for timeout,
+// description and device.
 struct SplitOptions {
     std::string function;                     // for messages: "new_group"
     std::vector<std::vector<int>> parts;      // ranks of each new group, in its order; none in two
@@ -82,7 +82,7 @@ public:
     [[nodiscard]] const Device& bound_device() const { return bound_; }
     // The device of a group that is made from this one with such options. Throws INVALID_ARGUMENT.
     [[nodiscard]] Device bound_device_for(const Device& wanted) const;
-    // Throws INVALID_ARGUMENT for what is on another device: "the buffers are on".
+    // Throws INVALID_ARGUMENT for another device; `what`: "the buffers are on".
     void check_bound(const Device& device, const char* what) const {
         if (device != bound_) check_bound_to_one(device, what);
     }
@@ -103,7 +103,7 @@ public:
     // compare their arguments first; a failure leaves this group as it was. One thread at a time,
     // in the same order on all ranks.
     std::shared_ptr<Group> split(const SplitOptions& options);
-    // Only compares `arguments`, in the same order with split().
+    // Only compares `arguments`; shares one order with split().
     void compare(const SplitOptions& options);
     // This rank's arguments are wrong, so it takes no part, and the others' call fails. Does not
     // wait.

@@ -59,8 +59,7 @@ typedef struct tutti_new_group_options {
                               same on all ranks that call */
     tutti_device_type device_type; /**< with device_index the device that the group is bound to;
                                         TUTTI_CPU: that of the parent group, if it has one */
-    int32_t device_index;          /**< 0 for the CPU; that of the parent group, if it has one; each
-                                        rank has its own */
+    int32_t device_index;          /**< 0 with TUTTI_CPU; each rank has its own */
     uint32_t reserved;             /**< must be 0 */
 } tutti_new_group_options;
 
@@ -106,13 +105,13 @@ TUTTI_API void tutti_new_group_options_init(tutti_new_group_options* options, si
  *                      one for each type: "cpu:gloo,cuda:other". Calls go by the device of their
  *                      buffers; barriers, objects and byte strings go to the CPU's. Without a
  *                      backend for the CPU the ranks choose one for these, and buffers of the CPU
- *                      are refused. Backends for the CPU only serve CUDA through host memory
+ *                      are refused. CPU-only backends serve CUDA through host memory
  *  @param init_method  where the ranks meet; NULL: "env://":
  *                      "env://": at MASTER_ADDR and MASTER_PORT, with RANK and WORLD_SIZE. Without
  *                        the last two, the variables of Open MPI, PMI or Slurm count. Without
  *                        MASTER_ADDR, rank 0 serves at every address;
  *                      "tcp://host:port": rank 0 serves there; an IPv6 address is in brackets.
- *                        The store of an earlier group that ends just now is waited out;
+ *                        The store of an earlier group that is ending is waited out;
  *                      "file:///path": in a file that all ranks can reach. The file must not exist
  *                        before. A rank is refused if another process has its place, also one of an
  *                        earlier run that did not destroy its group: then remove the file.
@@ -199,7 +198,7 @@ TUTTI_API tutti_status tutti_group_create(const char* backend, tutti_store* stor
  *  @param backend      as in tutti_init_process_group; NULL: that of `group`
  *  @param description  name of the group in errors, copied; NULL: the parent's name and a number
  *  @param options      NULL: defaults. With use_local_synchronization only the members make the
- *                      call; all ranks must then make groups that share ranks in the same order
+ *                      call; groups that share ranks must then be made in the same order
  *  @param out_group    receives an owned group, or TUTTI_GROUP_NON_MEMBER
  *  @param error        NULL, or filled in if the call fails
  *  Blocks:  until all ranks have called and the members are connected, up to the timeout
@@ -277,7 +276,7 @@ TUTTI_API tutti_status tutti_group_create_with_allgather(
 typedef struct tutti_destroy_options {
     uint32_t struct_size; /**< sizeof the struct: the INIT macro or the init function sets it */
     uint32_t reserved;    /**< must be 0 */
-    int64_t timeout_ms;   /**< time for finished sends to be delivered; 0: 2,000 */
+    int64_t timeout_ms;   /**< time for what was sent to be delivered; 0: 2,000 */
 } tutti_destroy_options;
 
 /** Options with every field at its default. */
@@ -296,7 +295,7 @@ typedef struct tutti_destroy_options {
  *  @since 0.1 */
 TUTTI_API void tutti_destroy_options_init(tutti_destroy_options* options, size_t size);
 
-/** Ends a group. Finished sends are delivered, running operations end with TUTTI_ERR_ABORTED, and
+/** Ends a group. What was sent is delivered, running operations end with TUTTI_ERR_ABORTED, and
  *  connections are closed. Every rank calls it, also after a failure. A rank does not wait for the
  *  others. You still release the handle, except for TUTTI_GROUP_WORLD. Destroying
  *  TUTTI_GROUP_WORLD, or a group from tutti_group_create, also ends all groups that were made from
@@ -305,7 +304,7 @@ TUTTI_API void tutti_destroy_options_init(tutti_destroy_options* options, size_t
  *  @param options  NULL: defaults
  *  @param error    NULL, or filled in if the call fails
  *  Blocks:  until running operations have stopped using their buffers, which takes milliseconds; up
- *           to the timeout if a receiver does not take a finished send
+ *           to the timeout if a receiver does not read what was sent
  *  Threads: any
  *  Fails:   INVALID_HANDLE (not a group, or already destroyed)
  *  Source:  torch.distributed.destroy_process_group

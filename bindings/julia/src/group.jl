@@ -100,7 +100,7 @@ is_initialized() = Raw.tutti_is_initialized() == 1
 """
     destroy_process_group(group = WORLD; timeout = nothing)
 
-Ends a group: finished sends arrive, operations still running end with an `AbortedError`. Every rank
+Ends a group: what was sent arrives, operations still running end with an `AbortedError`. Every rank
 calls it; a rank does not wait for the others. `WORLD` takes all groups with it that were made from
 it; `timeout` limits how long it says goodbye.
 """

@@ -149,7 +149,7 @@ impl Group {
         self.call(call, null_mut())
     }
 
-    /// Ends a group: finished sends arrive, operations still running fail with
+    /// Ends a group: what was sent arrives, operations still running fail with
     /// [`Status::ABORTED`]. Every rank calls it, also after a failure; none waits for the others.
     /// The group of all ranks, and one from [`Group::create`], take those made from them along. The
     /// timeout of [`Group::with_timeout`] limits how long it says goodbye.

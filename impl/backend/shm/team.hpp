@@ -151,7 +151,7 @@ private:
     Membership& membership_;
     const int rank_;
     const int size_;
-    int beside_others_ = 0;  // the next waits, which sleep without a yield before
+    int beside_others_ = 0;  // so many more waits sleep without yielding first
     Placement placement_;
     Shared shared_;
     std::vector<Part*> parts_;

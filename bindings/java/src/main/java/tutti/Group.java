@@ -302,7 +302,7 @@ public final class Group extends AsyncCalls {
             : "group without this process";
     }
 
-    /** Ends the group: finished sends arrive, operations that still run fail as aborted. Every rank
+    /** Ends the group: what was sent arrives, operations that still run fail as aborted. Every rank
      *  calls it; none waits for the others. The default group, and one from {@link #create}, take
      *  the groups with them that were made from them. */
     public void destroy() {
@@ -310,7 +310,7 @@ public final class Group extends AsyncCalls {
     }
 
     /** {@link #destroy()} with a limit of its own.
-     *  @param timeout  how long finished sends may take to arrive; null: 2 seconds */
+     *  @param timeout  how long what was sent may take to arrive; null: 2 seconds */
     public void destroy(Duration timeout) {
         core.destroy(Arena.timeout(timeout));
     }
