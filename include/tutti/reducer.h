@@ -209,7 +209,8 @@ TUTTI_API tutti_status tutti_reducer_begin_forward(tutti_reducer* reducer, tutti
  *  Blocks:  never
  *  Threads: any
  *  Fails:   INVALID_ARGUMENT (the pass before has not ended; more passes without synchronisation
- *           than options.keep_micro_batches), INVALID_HANDLE; otherwise the failure of the reducer
+ *           than options.keep_micro_batches, if that is not 0), INVALID_HANDLE; otherwise the
+ *           failure of the reducer
  *  Source:  torch.nn.parallel.DistributedDataParallel.no_sync
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_reducer_begin(tutti_reducer* reducer, uint32_t synchronise,

@@ -1,5 +1,5 @@
 /* tutti/store.h: key-value stores, through which processes find each other and exchange small data.
- * A key is a NUL-terminated string of at most 8192 bytes, or as the server allows, a value any
+ * A key is a NUL-terminated string of at most 8192 bytes, or the server's limit; a value is any
  * bytes. Every handle has a timeout (300 s unless set), which its calls use by default. Every call
  * may be made from any thread. A thread that waits does not delay the calls of other threads on the
  * same handle. Over TCP, set, append, multi_set and queue_push return once the message is sent; the
