@@ -304,8 +304,9 @@ typedef struct tutti_backend_table {
     /** Messages that this thread posts between a call with 1 and one with 0 are to be under way at
      *  the same time: none waits for another one of them. NULL: none ever does. */
     void (*together)(void* backend, int32_t begins);
-    /** STREAM: whether what is on the stream goes on as it should; a failure ends the group. Called
-     *  now and then while calls are there, as `test`. NULL: it does. */
+    /** STREAM: whether its calls go on as they should; a failure ends the group. TUTTI_ERR_PEER_LOST
+     *  with rank -1: a rank is lost, and the backend does not know which one; the host finds out,
+     *  and aborts the backend. Called now and then while calls are there, as `test`. NULL: they do. */
     tutti_status (*check)(void* backend, tutti_error* error);
     /** Makes the backends of groups that are made of ranks of this group, in the place of `open`:
      *  where all ranks of this group make the new ones together, with this backend and the same

@@ -113,6 +113,12 @@ void device_read(attempt* me);
 /* ops.c */
 /* Whether bools that are reduced are 0 or 1: else any byte. */
 extern int bools_are_bits;
+/* Whether the backend rounds sums in its own way: then they are of numbers whose sum is exact, and
+ * averages may be off by what the roundings of all steps make. */
+extern int sums_are_rough;
+int is_rough(const cell* of);
+/* Whether an element of the result is as near to what it should be as that allows. */
+int is_near(const cell* of, const void* got, const void* wanted);
 const char* op_text(int op);
 int is_op_of(tutti_dtype dtype, int op);
 /* Sets me->op to that of the cell. */

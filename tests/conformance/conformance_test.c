@@ -292,6 +292,7 @@ static void meet(settings* chosen) {
 int main(int argc, char** argv) {
     settings chosen = read_arguments(argc, argv);
     bools_are_bits = is_listed(chosen.lacks, "byte_bools");
+    sums_are_rough = is_listed(chosen.lacks, "single_rounding");
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
     if (chosen.is_on_device && !device_is_here()) return 77;
     if (chosen.is_of_processes) meet(&chosen);

@@ -74,15 +74,20 @@ static void fill(const cell* of, content what, char* memory, size_t bytes) {
     }
 }
 
-/* The first byte that differs; `bytes` if none does. */
+/* Where the first element is that differs; `bytes` if none does. */
 static size_t first_difference(const cell* of, content what, const char* memory, size_t bytes) {
     char period[PERIOD * WIDEST];
     const size_t step = make_period(of, what, period);
     for (size_t at = 0; at < bytes; at += step) {
         const size_t length = bytes - at < step ? bytes - at : step;
         if (memcmp(memory + at, period, length) == 0) continue;
-        for (size_t i = 0; i < length; ++i)
-            if (memory[at + i] != period[i]) return at + i;
+        const size_t width = tutti_dtype_size(of->dtype);
+        for (size_t i = 0; i < length; i += width) {
+            if (memcmp(memory + at + i, period + i, width) == 0) continue;
+            if (what.kind == REDUCED && is_rough(of) && is_near(of, memory + at + i, period + i))
+                continue;
+            return at + i;
+        }
     }
     return bytes;
 }

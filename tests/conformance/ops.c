@@ -5,6 +5,7 @@
 #include "conformance.h"
 
 int bools_are_bits;
+int sums_are_rough;
 
 static int is_made(int op) {
     return op >= PREMUL_SUM;
@@ -46,6 +47,7 @@ static double combine(tutti_dtype dtype, int op, double left, double right) {
 }
 
 static int is_rounded_once(const cell* of) {
+    if (sums_are_rough) return 0;
     const int is_sum = of->op == TUTTI_SUM || of->op == TUTTI_AVG || of->op == PREMUL_SUM;
     return is_sum && (of->dtype == TUTTI_FLOAT16 || of->dtype == TUTTI_BFLOAT16);
 }
@@ -105,6 +107,23 @@ number op_result(const cell* of, const number* values) {
     }
     if (!is_complex(of->dtype)) result.imaginary = 0;
     return result;
+}
+
+int is_rough(const cell* of) {
+    return sums_are_rough && of->op == TUTTI_AVG;
+}
+
+int is_near(const cell* of, const void* got, const void* wanted) {
+    const int is_double = of->dtype == TUTTI_FLOAT64 || of->dtype == TUTTI_COMPLEX128;
+    const double rounding = of->dtype == TUTTI_BFLOAT16  ? 0x1p-8
+                            : of->dtype == TUTTI_FLOAT16 ? 0x1p-11
+                            : is_double                  ? 0x1p-53
+                                                         : 0x1p-24;
+    const number is = get_element(of->dtype, got, 0), should_be = get_element(of->dtype, wanted, 0);
+    /* Of every rank's part, at most 3, and of every sum of them. */
+    const double most = 6 * rounding * of->ranks * of->ranks;
+    return absolute(is.real - should_be.real) <= most &&
+           (!is_complex(of->dtype) || absolute(is.imaginary - should_be.imaginary) <= most);
 }
 
 /* The functions of the caller; `user` is the op. */

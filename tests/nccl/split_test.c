@@ -21,9 +21,10 @@ static void expect(int condition, const char* what, int line) {
 #define EXPECT(condition) expect(condition, #condition, __LINE__)
 #define OK(call) expect((call) == TUTTI_OK, #call, __LINE__)
 
-/* How often this process has split a communicator, of the double of NCCL. */
+/* How often this process has split a communicator, of the double of NCCL; -1: of NCCL itself. */
 static int splits(void) {
     static int (*ask)(void);
+    if (!on_the_double()) return -1;
     if (ask == NULL) {
         void* const nccl = dlopen(getenv("TUTTI_NCCL_LIBRARY"), RTLD_NOW | RTLD_LOCAL);
         EXPECT(nccl != NULL);
@@ -77,7 +78,7 @@ static void a_group_that_cannot_split_opens(const char* backend) {
     sum_up(unbound, 3);
     part = split(unbound);
     if (part != NULL) sum_up(part, 2), close_group(part);
-    EXPECT(splits() == 0);
+    EXPECT(splits() <= 0);
     close_group(unused);
     close_group(unbound);
 }
@@ -90,9 +91,9 @@ static void groups_are_made_by_splits(const char* backend) {
     sum_up(group, 3);
     OK(tutti_new_group(group, NULL, 0, NULL, NULL, NULL, &whole, &me.error));
     sum_up(whole, 3);
-    EXPECT(splits() == before + 1);
+    EXPECT(before < 0 || splits() == before + 1);
     part = split(whole);
-    EXPECT(splits() == before + 2);
+    EXPECT(before < 0 || splits() == before + 2);
     sum_up(whole, 3);
     close_group(whole);
     if (part != NULL) sum_up(part, 2), close_group(part);

@@ -13,6 +13,7 @@
 #include "capabilities.hpp"
 #include "host.hpp"
 #include "on_stream.hpp"
+#include "on_their_way.hpp"
 #include "place.hpp"
 #include "work/alarm.hpp"
 
@@ -22,8 +23,9 @@ namespace {
 
 // For the end of its calls after an abort.
 constexpr int64_t grace_ms = 5'000;
-// For the end of calls on a stream after a rank has left.
-constexpr int64_t left_ms = 2'000;
+// For the end of a call on a stream that a rank which has left may have been part of, and for the
+// membership to say which rank is gone.
+constexpr int64_t patience_ms = 2'000;
 
 Status timed_out(const Deadline& deadline) {
     return {TUTTI_ERR_TIMEOUT, -1, 0, cat("timed out after ", deadline.timeout_ms(), " ms")};
@@ -79,11 +81,12 @@ public:
 
     // Throws for a call that never began.
     void post(std::shared_ptr<PostedCall> call) {
-        check_left();
+        if (can.completion == Completion::Stream) on_their_way_.add(*call);
         keep(call, shared_from_this());
         try {
             hand_over(*call);
         } catch (...) {
+            on_their_way_.remove(*call);
             forget(*call);
             throw;
         }
@@ -106,7 +109,7 @@ public:
     bool look() noexcept {
         bool moved = table.test != nullptr && table.test(instance) != 0;
         try {
-            if (!is_aborted_ && !on_stream_.empty()) check();
+            if (!is_aborted_ && !on_their_way_.empty()) check();
             moved |= on_stream_.look([this](PostedCall& call) {
                 const bool receives = call.raw()->kind == TUTTI_CALL_RECEIVE;
                 finish(call.raw(), code_at_end(), receives ? call.raw()->peer : -1, nullptr);
@@ -117,12 +120,9 @@ public:
         return moved;
     }
 
-    // Calls on a stream need all ranks; of those enqueued that rank may have done its part already.
     void left(int left_rank) noexcept {
         if (table.left != nullptr) table.left(instance, left_rank);
-        if (can.completion != Completion::Stream || left_rank_ >= 0) return;
-        end_of_left_ = Deadline::after_ms(left_ms);
-        left_rank_ = left_rank;
+        on_their_way_.left(left_rank);
     }
 
     device::EventPointer begin(const Device& device, void* stream) {
@@ -164,6 +164,7 @@ public:
     }
 
     void ending(const PostedCall& call, Status& status) noexcept override {
+        on_their_way_.remove(call);
         if (status.ok()) return;
         if (call.ending() == PostedCall::Ending::Late) {
             status = timed_out(call.deadline());
@@ -246,15 +247,15 @@ private:
         }
     }
 
-    // Whether what is on the stream can end well.
-    void check() const {
-        if (table.check != nullptr) ext::call("", table.check, instance);
-        if (left_rank_ >= 0 && end_of_left_.expired()) check_left();
-    }
-    void check_left() const {
-        if (left_rank_ < 0) return;
-        throw Error(TUTTI_ERR_PEER_LOST, cat("rank ", left_rank_.load(), " has left the group"),
-                    left_rank_);
+    // Whether the calls on their way can end well.
+    void check() {
+        try {
+            if (table.check != nullptr) ext::call("", table.check, instance);
+        } catch (const Error& error) {
+            if (error.status().code != TUTTI_ERR_PEER_LOST || error.status().rank >= 0) throw;
+            on_their_way_.check_loss(error.status());
+        }
+        on_their_way_.check_left();
     }
     // An abort may have ended what the device did.
     [[nodiscard]] tutti_status code_at_end() const {
@@ -269,8 +270,7 @@ private:
     std::shared_ptr<Store> store_;
     std::atomic<bool> is_aborted_{false};
     OnStream on_stream_;
-    std::atomic<int> left_rank_{-1};
-    Deadline end_of_left_ = Deadline::never();  // set before left_rank_ is
+    OnTheirWay on_their_way_{patience_ms};  // of a backend that completes on a stream
     mutable Mutex mutex_;
     Status abort_cause_ TUTTI_GUARDED_BY(mutex_);
     std::atomic<bool> is_given_up_{false};

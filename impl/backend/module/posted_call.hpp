@@ -24,6 +24,7 @@ public:
     PostedCall& operator=(const PostedCall&) = delete;
 
     [[nodiscard]] tutti_backend_call* raw() { return &raw_; }
+    [[nodiscard]] const tutti_backend_call* raw() const { return &raw_; }
     [[nodiscard]] const FlatCall& call() const { return call_; }
     [[nodiscard]] uint64_t sequence() const { return raw_.sequence; }
     [[nodiscard]] int rank() const { return rank_; }

@@ -91,6 +91,7 @@ bool Communicator::test() {
 
 void Communicator::check() {
     const Lock lock(mutex_);
+    if (loss_) throw *loss_;
     if (stage_ != Stage::Ready || !under_way_.empty() || is_held_) return;
     is_settled();
 }
@@ -98,9 +99,13 @@ void Communicator::check() {
 bool Communicator::go_on(Batch& failed) {
     bool moved = false;
     try {
-        while (step()) moved = true;
+        while (!loss_ && step()) moved = true;
     } catch (const Failure& failure) {
-        end(failure, failed);
+        if (failure.status == TUTTI_ERR_PEER_LOST && stage_ != Stage::Ended) {
+            loss_ = failure;
+        } else {
+            end(failure, failed);
+        }
     } catch (const std::exception& error) {
         end({TUTTI_ERR_OUT_OF_MEMORY, 0, error.what()}, failed);
     }

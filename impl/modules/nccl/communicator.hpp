@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -94,7 +95,8 @@ private:
     std::mutex mutex_;
     std::condition_variable ended_;
     Stage stage_ = Stage::Unused;
-    Failure why_{};  // of Ended
+    Failure why_{};               // of Ended
+    std::optional<Failure> loss_;  // of a rank: nothing begins, and the host asks which it is
     int device_ = 0;
     std::shared_ptr<Start> start_;
     Comm comm_ = nullptr;

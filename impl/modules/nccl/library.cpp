@@ -13,6 +13,7 @@ std::string text_of(int version) {
 }
 
 tutti_status status_of(Result result) {
+    if (result == Result::RemoteError) return TUTTI_ERR_PEER_LOST;  // NCCL does not say which
     return result == Result::InvalidArgument ? TUTTI_ERR_INVALID_ARGUMENT : TUTTI_ERR_BACKEND;
 }
 
