@@ -50,6 +50,8 @@ public:
     // A polled backend finishes works in here, and so does one on streams; it does not wait. True
     // if anything moved. One call at a time, on any thread, concurrent with all other calls.
     virtual bool test() noexcept { return false; }
+    // Whether what it has goes on without test(), in which only the end is seen. Any thread.
+    [[nodiscard]] virtual bool runs_alone() const noexcept { return false; }
 
     // Start a message; the work finishes on any thread, at the deadline at the latest. Throw only
     // what check() could not know.

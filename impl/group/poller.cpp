@@ -1,10 +1,20 @@
 #include "poller.hpp"
 
+#include <chrono>
 #include <utility>
 
 #include "base/thread.hpp"
 
 namespace tutti {
+
+namespace {
+
+// Between looks at a backend that runs alone, and after how many that find nothing the thread
+// sleeps: to wake it costs the caller of an operation more than the looks.
+constexpr std::chrono::microseconds look_rest{100};
+constexpr int looks = 10;
+
+}  // namespace
 
 bool Poller::poll() noexcept {
     if (busy_.exchange(true, std::memory_order_acquire)) return false;
@@ -20,7 +30,7 @@ void Poller::begin_waiting() noexcept {
 
 void Poller::end_waiting() noexcept {
     const Lock lock(mutex_);
-    if (--waiting_ == 0 && background_ > 0) changed_.notify_all();
+    if (--waiting_ == 0 && background_ > 0 && !wakes_soon_) changed_.notify_all();
 }
 
 void Poller::begin_background() {
@@ -28,7 +38,7 @@ void Poller::begin_background() {
     if (!thread_.joinable()) thread_ = start_thread("tutti-poll", [this] { run(); });
     ++background_;
     begun_ = true;
-    if (waiting_ == 0) changed_.notify_all();
+    if (waiting_ == 0 && !wakes_soon_) changed_.notify_all();
 }
 
 void Poller::end_background() noexcept {
@@ -38,20 +48,27 @@ void Poller::end_background() noexcept {
 
 void Poller::run() noexcept {
     Backoff backoff;
+    int looks_left = 0;
     Lock lock(mutex_);
     while (!closed_) {
-        if (background_ == 0 || waiting_ > 0) {
+        if (waiting_ > 0 || (background_ == 0 && looks_left == 0)) {
             changed_.wait(lock);
             continue;
         }
+        looks_left = background_ > 0 ? looks : looks_left - 1;
         if (std::exchange(begun_, false)) backoff.reset();
         lock.unlock();
         const bool moved = poll();
-        Deadline until = Deadline::never();
-        const bool rests = !moved && backoff.rests(until);
+        const bool runs_alone = backend_->runs_alone();
+        Deadline until = Deadline::at(Deadline::Clock::now() + look_rest);
+        const bool rests = runs_alone || (!moved && backoff.rests(until));
         if (moved) backoff.reset();
+        if (!runs_alone) looks_left = 0;
         lock.lock();
-        if (rests && !closed_) changed_.wait(lock, until);
+        if (!rests || closed_) continue;
+        wakes_soon_ = runs_alone;
+        changed_.wait(lock, until);
+        wakes_soon_ = false;
     }
 }
 

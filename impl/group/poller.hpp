@@ -40,6 +40,7 @@ private:
     int background_ TUTTI_GUARDED_BY(mutex_) = 0;  // operations
     bool begun_ TUTTI_GUARDED_BY(mutex_) = false;  // an operation since the thread looked
     bool closed_ TUTTI_GUARDED_BY(mutex_) = false;
+    bool wakes_soon_ TUTTI_GUARDED_BY(mutex_) = false;  // by itself: nobody need wake the thread
     std::thread thread_ TUTTI_GUARDED_BY(mutex_);
 };
 

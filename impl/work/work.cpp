@@ -16,6 +16,7 @@ void Work::enqueued(std::shared_ptr<const StreamEvent> end) noexcept {
 }
 
 void Work::wait_enqueued() const {
+    if (state() != State::Running) return;
     if (auto moves_it = progress()) {
         PollingWait polling({std::move(moves_it)});
         wait_polling(polling, Deadline::never(), State::Enqueued);

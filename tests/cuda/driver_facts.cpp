@@ -276,11 +276,14 @@ static void a_stream_in_hand_needs_no_current_context() {
     TUTTI_WORKS(cuda.get_context(&of_stream));
     TUTTI_HOLDS(of_stream == nullptr);
 
+    CaptureStatus status{};
+    TUTTI_WORKS(cuda.stream_is_capturing(stream, &status));
+    TUTTI_HOLDS(status == CaptureStatus::None);
+
     Stream made = nullptr;
     Event made_event = nullptr;
     DevicePointer made_memory = 0;
     void* made_pinned = nullptr;
-    CaptureStatus status{};
     const auto no_context = Result::InvalidContext;
     TUTTI_GIVES(no_context, cuda.set_async(memory, 1, bytes, legacy_stream));
     TUTTI_GIVES(no_context, cuda.event_record(event, legacy_stream));

@@ -1,6 +1,6 @@
 /* What a call costs over NCCL itself and over the backend "nccl", one after the other in each
  * round: nccl_bench, started by tuttirun. Each library has a communicator of its own, and both put
- * their calls on the same stream.
+ * their calls on the same stream. "nccl?blocking=1" is compared with a communicator that blocks.
  *
  *   nccl_bench [BACKEND [ROUNDS [MOST_BYTES]]]
  *
@@ -27,6 +27,7 @@ static char *input, *output;
 static struct {
     ncclResult_t (*id)(ncclUniqueId*);
     ncclResult_t (*init)(ncclComm_t*, int, ncclUniqueId, int, ncclConfig_t*);
+    ncclResult_t (*ask)(ncclComm_t, ncclResult_t*);
     ncclResult_t (*destroy)(ncclComm_t);
     ncclResult_t (*all_reduce)(const void*, void*, size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t,
                                cudaStream_t);
@@ -35,6 +36,7 @@ static struct {
     ncclResult_t (*broadcast)(const void*, void*, size_t, ncclDataType_t, int, ncclComm_t,
                               cudaStream_t);
     ncclComm_t comm;
+    int blocks;
 } bare;
 
 static void ok(tutti_status status) {
@@ -43,7 +45,14 @@ static void ok(tutti_status status) {
     exit(1);
 }
 
+/* One that does not block may be in progress after its success, too. */
 static void fine(ncclResult_t result) {
+    if (result == ncclSuccess) result = ncclInProgress;
+    while (result == ncclInProgress && bare.comm != NULL && !bare.blocks) {
+        const ncclResult_t asked = bare.ask(bare.comm, &result);
+        if (asked != ncclSuccess) result = asked;
+    }
+    if (result == ncclInProgress) result = ncclSuccess;
     if (result == ncclSuccess) return;
     fprintf(stderr, "nccl_bench: rank %d: NCCL gave %d\n", (int)rank, (int)result);
     exit(1);
@@ -58,7 +67,7 @@ static void find(void* nccl, const char* symbol, void* function) {
     memcpy(function, &found, sizeof found);
 }
 
-static void open_bare(void) {
+static void open_bare(int blocks) {
     const char* const named = getenv("TUTTI_NCCL_LIBRARY");
     void* const nccl = dlopen(named == NULL ? "libnccl.so.2" : named, RTLD_NOW | RTLD_LOCAL);
     if (nccl == NULL) {
@@ -67,6 +76,7 @@ static void open_bare(void) {
     }
     find(nccl, "ncclGetUniqueId", &bare.id);
     find(nccl, "ncclCommInitRankConfig", &bare.init);
+    find(nccl, "ncclCommGetAsyncError", &bare.ask);
     find(nccl, "ncclCommDestroy", &bare.destroy);
     find(nccl, "ncclAllReduce", &bare.all_reduce);
     find(nccl, "ncclAllGather", &bare.all_gather);
@@ -77,6 +87,7 @@ static void open_bare(void) {
     const tutti_buffer bytes = TUTTI_BUFFER_INIT(&id, sizeof id, TUTTI_UINT8);
     ok(tutti_broadcast(TUTTI_GROUP_WORLD, &bytes, 0, NULL, NULL, &error));
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = bare.blocks = blocks;
     fine(bare.init(&bare.comm, size, id, rank, &config));
 }
 
@@ -187,11 +198,12 @@ int main(int argc, char** argv) {
     cuda_fill(input, 0, MOST, NULL);
     cuda_wait(NULL);
     ok(tutti_new_group(TUTTI_GROUP_WORLD, NULL, 0, backend, NULL, NULL, &group, &error));
-    open_bare();
+    open_bare(strstr(backend, "blocking=1") != NULL);
     if (rank == 0) printf("op,ranks,bytes,bare_host_us,tutti_host_us,bare_us,tutti_us\n");
     for (int op = 0; op < (int)(sizeof operations / sizeof *operations); ++op) {
         for (int64_t bytes = 1024; bytes <= most; bytes *= 16) measure(op, bytes, rounds);
     }
+    bare.blocks = 1; /* there is nothing to ask any more */
     fine(bare.destroy(bare.comm));
     ok(tutti_destroy_process_group(group, NULL, &error));
     tutti_group_release(group);

@@ -120,6 +120,10 @@ public:
         return moved;
     }
 
+    [[nodiscard]] bool is_on_the_device() const noexcept {
+        return on_stream_.size() == on_their_way_.size();
+    }
+
     void left(int left_rank) noexcept {
         if (table.left != nullptr) table.left(instance, left_rank);
         on_their_way_.left(left_rank);
@@ -354,6 +358,7 @@ public:
         PostingModule::post(std::move(request), std::move(work));
     }
     bool test() noexcept override { return at_->look(); }
+    [[nodiscard]] bool runs_alone() const noexcept override { return at_->is_on_the_device(); }
 };
 
 std::unique_ptr<Backend> as_backend(std::shared_ptr<Opened> opened) {

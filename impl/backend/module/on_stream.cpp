@@ -41,9 +41,9 @@ void OnStream::enqueued(const std::shared_ptr<PostedCall>& call) {
     call->work()->enqueued(endings_.back().end);
 }
 
-bool OnStream::empty() const {
+size_t OnStream::size() const {
     const Lock lock(mutex_);
-    return endings_.empty();
+    return endings_.size();
 }
 
 bool OnStream::look(const std::function<void(PostedCall&)>& ends) {

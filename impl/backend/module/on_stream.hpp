@@ -25,7 +25,7 @@ public:
     void* stream(const PostedCall& call);
     // The work knows its end on the stream then. Throws if the device has failed.
     void enqueued(const std::shared_ptr<PostedCall>& call);
-    [[nodiscard]] bool empty() const;
+    [[nodiscard]] size_t size() const;
     // Calls `ends` with those that the device has done, in their order, without a lock; true if
     // there were any. One call at a time. Throws if the device has failed.
     bool look(const std::function<void(PostedCall&)>& ends);

@@ -26,9 +26,9 @@ void OnTheirWay::remove(const PostedCall& call) noexcept {
     if (watched_ == &call) watched_ = nullptr;
 }
 
-bool OnTheirWay::empty() const {
+size_t OnTheirWay::size() const {
     const Lock lock(mutex_);
-    return calls_.empty();
+    return calls_.size();
 }
 
 void OnTheirWay::left(int rank) noexcept {

@@ -20,7 +20,8 @@ public:
 
     void add(const PostedCall& call);
     void remove(const PostedCall& call) noexcept;
-    [[nodiscard]] bool empty() const;
+    [[nodiscard]] bool empty() const { return size() == 0; }
+    [[nodiscard]] size_t size() const;
     void left(int rank) noexcept;
     // Throws PEER_LOST if the oldest call has had its time since a rank that it needs has left.
     void check_left();

@@ -1,5 +1,6 @@
 // libtutti-cuda.so: the table of NVIDIA's devices, over their driver. Any thread.
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include "device/table.h"
@@ -36,6 +37,14 @@ tutti_status guard_in(int32_t device, tutti_device_failure* out, Body&& body) {
         const InContext context(library, device);
         body(library);
     });
+}
+
+// A stream in hand needs no current context, unlike a default one.
+template <typename Body>
+tutti_status guard_on(int32_t device, void* stream, tutti_device_failure* out, Body&& body) {
+    const bool is_default = reinterpret_cast<uintptr_t>(stream) <= last_default_stream;
+    if (is_default) return guard_in(device, out, body);
+    return guard(out, body);
 }
 
 DevicePointer address(const void* memory) {
@@ -79,7 +88,7 @@ tutti_status stream_destroy(int32_t device, void* stream, tutti_device_failure* 
 
 tutti_status stream_is_capturing(int32_t device, void* stream, int32_t* capturing,
                                  tutti_device_failure* failure) {
-    return guard_in(device, failure, [&](const Library& cuda) {
+    return guard_on(device, stream, failure, [&](const Library& cuda) {
         CaptureStatus status{};
         cuda.check(cuda.stream_is_capturing(static_cast<Stream>(stream), &status),
                    "cuStreamIsCapturing");
@@ -89,7 +98,7 @@ tutti_status stream_is_capturing(int32_t device, void* stream, int32_t* capturin
 
 tutti_status stream_wait_event(int32_t device, void* stream, void* event,
                                tutti_device_failure* failure) {
-    return guard_in(device, failure, [&](const Library& cuda) {
+    return guard_on(device, stream, failure, [&](const Library& cuda) {
         cuda.check(
             cuda.stream_wait_event(static_cast<Stream>(stream), static_cast<Event>(event), 0),
             "cuStreamWaitEvent");
@@ -112,7 +121,7 @@ tutti_status event_destroy(int32_t device, void* event, tutti_device_failure* fa
 
 tutti_status event_record(int32_t device, void* event, void* stream,
                           tutti_device_failure* failure) {
-    return guard_in(device, failure, [&](const Library& cuda) {
+    return guard_on(device, stream, failure, [&](const Library& cuda) {
         cuda.check(cuda.event_record(static_cast<Event>(event), static_cast<Stream>(stream)),
                    "cuEventRecord");
     });
