@@ -8,10 +8,11 @@ namespace tutti {
 
 // Wrong arguments are refused here. Other failures end the call in its turn, where all
 // ranks hear of them: else this rank's next call would meet the others' present one.
-void StreamCalls::enter(FlatCall& call, void* stream) {
+void StreamCalls::enter(FlatCall& call, void* stream, bool waits) {
     call.stream = stream;
     try {
-        call.begun = begin(call.device, stream);
+        if (waits) call.place = join(call, stream);
+        if (call.place == FlatCall::Place::Beside) call.begun = begin(call.device, stream);
     } catch (...) {
         Status status = current_status();
         const bool is_refusal =

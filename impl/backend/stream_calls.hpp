@@ -13,13 +13,17 @@ public:
     StreamCalls& operator=(const StreamCalls&) = delete;
 
     // Puts the work that is on the stream before the call. Called before its turn; then the caller
-    // may go on with the stream.
-    void enter(FlatCall& call, void* stream);
+    // may go on with the stream, unless it waits until the call is enqueued.
+    void enter(FlatCall& call, void* stream, bool waits);
     // The same of a message. Throws for what the caller gave wrongly.
     virtual device::EventPointer begin(const Device& device, void* stream) = 0;
 
 protected:
     StreamCalls() = default;
+    // Puts a call on the stream itself, if it can, of a caller that waits. Throws as begin() does.
+    virtual FlatCall::Place join(const FlatCall& /*call*/, void* /*stream*/) {
+        return FlatCall::Place::Beside;
+    }
 };
 
 }  // namespace tutti

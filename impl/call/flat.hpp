@@ -47,6 +47,10 @@ struct FlatCall {
         Pairwise  // only the two ranks of a piece know its size, and may disagree
     };
 
+    // Where a device does it: on a stream beside that of the caller, on that itself, or in the graph
+    // that is made of it.
+    enum class Place : uint8_t { Beside, Joined, Captured };
+
     Kind kind = Kind::Barrier;
     Sizes sizes = Sizes::Even;
     bool in_place = false;        // all_to_all: the outputs take the place of the inputs
@@ -65,7 +69,8 @@ struct FlatCall {
 
     // For a call on a device: the caller's stream, null for none, and what it had before the call.
     void* stream = nullptr;
-    std::shared_ptr<const device::Event> begun{};
+    Place place = Place::Beside;
+    std::shared_ptr<const device::Event> begun{};  // of a place beside it
     std::shared_ptr<const Status> fault{};  // the device has failed before the call's turn
 
     [[nodiscard]] ConstBytes input() const { return inputs.first(); }

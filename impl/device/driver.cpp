@@ -143,11 +143,19 @@ void Driver::ask_of_stream(int device, void* stream, const char* argument, Ask&&
     }
 }
 
-void Driver::check_stream(int device, void* stream, const char* argument) const {
+bool Driver::is_captured(int device, void* stream, const char* argument) const {
     int32_t capturing = 0;
     ask_of_stream(device, stream, argument,
                   [&] { ask_for_caller(table_.stream_is_capturing, device, stream, &capturing); });
-    if (capturing == 0) return;
+    return capturing != 0;
+}
+
+bool Driver::is_default(const void* stream) {
+    return reinterpret_cast<uintptr_t>(stream) <= tutti_device_last_default_stream;
+}
+
+void Driver::check_stream(int device, void* stream, const char* argument) const {
+    if (!is_captured(device, stream, argument)) return;
     throw Error(TUTTI_ERR_UNSUPPORTED,
                 cat(argument, " is being captured into a graph, and this operation needs the CPU"));
 }

@@ -28,7 +28,8 @@ struct tutti_device_table {
     // other stream by itself.
     tutti_status (*stream_create)(int32_t device, void** stream, tutti_device_failure* failure);
     tutti_status (*stream_destroy)(int32_t device, void* stream, tutti_device_failure* failure);
-    // Whether a graph is being made of what is enqueued on it.
+    // Whether a graph is being made of what is enqueued on it. INVALID_ARGUMENT: no stream of the
+    // device.
     tutti_status (*stream_is_capturing)(int32_t device, void* stream, int32_t* capturing,
                                         tutti_device_failure* failure);
     tutti_status (*stream_wait_event)(int32_t device, void* stream, void* event,
@@ -61,5 +62,7 @@ struct tutti_device_table {
 }  // extern "C"
 
 constexpr uint32_t tutti_device_table_version = 1;
+// Up to this one, handles of streams are names of default streams.
+constexpr uintptr_t tutti_device_last_default_stream = 2;
 // The symbol that a module exports: `const tutti_device_table* tutti_device_module(void)`.
 constexpr const char* tutti_device_module_symbol = "tutti_device_module";

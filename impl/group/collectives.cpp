@@ -13,8 +13,8 @@ namespace tutti {
 namespace {
 
 // Before the call's turn, or what the caller does with its stream next might come first.
-void enter(const Route& route, FlatCall& call, void* stream) {
-    if (route.streams != nullptr) return route.streams->enter(call, stream);
+void enter(const Route& route, FlatCall& call, void* stream, bool waits) {
+    if (route.streams != nullptr) return route.streams->enter(call, stream, waits);
     if (stream == nullptr) return;
     throw Error(TUTTI_ERR_INVALID_ARGUMENT,
                 "options.stream is given, and the call has no buffers on a device with streams");
@@ -119,7 +119,7 @@ void Group::run_flat(FlatCall call, const Terms& terms) {
     if (is_nothing(call)) return;
     MemoryUse use = memory_of(call);
     const Route& route = backends_.of(call);
-    enter(route, call, terms.stream);
+    enter(route, call, terms.stream, true);
     if (route.inlined == nullptr) {
         return run_posted(route, std::move(call), deadline(terms.timeout_ms), std::move(use));
     }
@@ -145,6 +145,7 @@ void Group::run_flat(FlatCall call, const Terms& terms) {
 void Group::run_posted(const Route& route, FlatCall call, const Deadline& until, MemoryUse use) {
     const auto work = std::make_shared<Posted>(*this, route, call);
     void* const stream = call.stream;
+    const bool is_beside = call.place == FlatCall::Place::Beside;
     if (stream != nullptr) {
         keep_until_done(*work, std::move(use));
         Posted::put_in_background(work, route, until);
@@ -152,7 +153,7 @@ void Group::run_posted(const Route& route, FlatCall call, const Deadline& until,
     take_turn(call, until, [&](uint64_t sequence) {
         post(route, {std::move(call), sequence, until}, work);
     });
-    if (stream != nullptr) return hold(*work, stream);
+    if (stream != nullptr) return hold(*work, is_beside ? stream : nullptr);
     if (!work->wait(until)) {
         work->expire(until);
         work->wait(Deadline::never());
@@ -163,6 +164,7 @@ void Group::run_posted(const Route& route, FlatCall call, const Deadline& until,
 void Group::hold(const Work& work, void* stream) {
     work.wait_enqueued();
     if (const auto status = work.status(); status && !status->ok()) throw Error(*status);
+    if (stream == nullptr) return;  // the work is on it
     if (const auto end = work.stream_end()) end->hold(stream);
 }
 
@@ -191,7 +193,7 @@ std::shared_ptr<Work> Group::start_flat(FlatCall call, const Terms& terms,
         return work;
     }
     const Route& route = backends_.of(call);
-    enter(route, call, terms.stream);
+    enter(route, call, terms.stream, false);
     const Deadline until = deadline(terms.timeout_ms);
     const auto work = std::make_shared<Posted>(*this, route, call, std::move(deliver));
     keep_until_done(*work, memory_of(call));

@@ -220,12 +220,17 @@ typedef struct tutti_backend_host {
     tutti_status (*mismatch)(const tutti_backend_call* call, int32_t peer, const void* theirs,
                              tutti_error* error);
     /** STREAM: gives the stream of a call, right before the backend puts something of the call on
-     *  it; what comes there from now on comes after what the caller's stream had before the call.
-     *  Of one backend always the same stream, which waits for no other by itself. */
+     *  it; what comes there from now on comes after what the caller's stream had before the call, and
+     *  after what this backend enqueued before. Not always the same stream: it may be the caller's,
+     *  and then a graph may be made of what comes there. */
     tutti_status (*stream)(const tutti_backend_call* call, void** out_stream, tutti_error* error);
     /** STREAM: all of the call is on its stream, in the place of `finish`. The call is not the
      *  backend's any more, and ends when the device has done it. Calls back nothing. */
     void (*enqueued)(const tutti_backend_call* call);
+    /** STREAM, inside `split`: whether all calls that this backend has enqueued have ended; 1 or 0.
+     */
+    tutti_status (*all_ended)(const tutti_backend_place* place, int32_t* out_ended,
+                              tutti_error* error);
 } tutti_backend_host;
 
 /** Where a backend is opened: one rank of a group. Valid during `open` or `split`; `host`, `store`

@@ -43,6 +43,11 @@ void* make_blocking_stream(void);
 /* Work enqueued on it until its end becomes part of a graph, which is thrown away. */
 void begin_capture(void* stream);
 void end_capture(void* stream);
+/* The graph, to be run; NULL: the double makes none. */
+typedef struct cuda_graph cuda_graph;
+cuda_graph* end_capture_as_graph(void* stream);
+void graph_run(cuda_graph* one, void* stream);
+void graph_end(cuda_graph* one);
 
 /* Calls with an int32 sum. */
 tutti_status add_up(rank_context* me, const tutti_buffer* buffer, const tutti_call_options* options,

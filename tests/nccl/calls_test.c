@@ -128,6 +128,71 @@ static void calls_follow_their_stream(void) {
     cuda_free(wanted);
 }
 
+/* One stream after the other, without a wait on the host, each with calls of both kinds. */
+static void calls_change_their_streams(void) {
+    int32_t* const memory = numbers_of(COUNT, 1);
+    const tutti_buffer buffer = of(memory, COUNT);
+    int32_t* const pieces = numbers_of(COUNT * (int64_t)me.size, me.rank);
+    const tutti_buffer all = of(pieces, COUNT * (int64_t)me.size);
+    void* const streams[] = {stream, cuda_make_stream()};
+    tutti_work* works[8] = {NULL};
+    for (int i = 0; i < 8; ++i) {
+        tutti_call_options options = TUTTI_CALL_OPTIONS_INIT;
+        options.stream = streams[i % 2];
+        OK(tutti_all_reduce(me.group, NULL, &buffer, TUTTI_MAX, &options, NULL, &me.error));
+        OK(tutti_all_to_all_single(me.group, &all, NULL, 0, &all, NULL, 0, &options, NULL,
+                                   &me.error));
+        OK(tutti_broadcast(me.group, &buffer, i % me.size, &options, &works[i], &me.error));
+    }
+    for (int i = 0; i < 8; ++i) {
+        OK(tutti_work_wait(works[i], 0, &me.error));
+        tutti_work_release(works[i]);
+    }
+    /* An even number of exchanges: all are at home again. */
+    EXPECT(all_are(pieces, COUNT * (int64_t)me.size, me.rank));
+    EXPECT(all_are(memory, COUNT, 1));
+    cuda_end_stream(streams[1]);
+    cuda_free(memory);
+    cuda_free(pieces);
+}
+
+/* What is captured happens when the graph runs, as often as it does. */
+static void a_graph_has_calls(void) {
+    int32_t* const memory = numbers_of(COUNT, 1);
+    const tutti_buffer buffer = of(memory, COUNT);
+    int32_t* const other = numbers_of(COUNT, me.rank);
+    const tutti_buffer input = of(other, COUNT);
+    const tutti_buffer shared = of(memory, 1000 * (int64_t)me.size);
+    tutti_call_options options = TUTTI_CALL_OPTIONS_INIT;
+    tutti_work* work = NULL;
+    options.stream = stream;
+    begin_capture(stream);
+    REFUSED(tutti_all_reduce(me.group, NULL, &buffer, TUTTI_SUM, &options, NULL, &me.error),
+            "this group has had no call on the device before");
+    end_capture(stream);
+    OK(tutti_all_reduce(me.group, NULL, &buffer, TUTTI_MAX, NULL, NULL, &me.error));
+    begin_capture(stream);
+    OK(tutti_all_reduce(me.group, NULL, &buffer, TUTTI_SUM, &options, NULL, &me.error));
+    OK(tutti_broadcast(me.group, &input, 1, &options, NULL, &me.error));
+    REFUSED(tutti_all_to_all_single(me.group, &shared, NULL, 0, &shared, NULL, 0, &options, NULL,
+                                    &me.error),
+            "all_to_all in place");
+    REFUSED(tutti_all_reduce(me.group, NULL, &buffer, TUTTI_SUM, &options, &work, &me.error),
+            "being captured");
+    cuda_graph* const made = end_capture_as_graph(stream);
+    EXPECT(all_are(memory, COUNT, 1));
+    if (made != NULL) {
+        for (int i = 0; i < 2; ++i) graph_run(made, stream);
+        cuda_wait(stream);
+        EXPECT(all_are(memory, COUNT, me.size * me.size));
+        EXPECT(all_are(other, COUNT, 1));
+        graph_end(made);
+    }
+    OK(tutti_all_reduce(me.group, NULL, &buffer, TUTTI_MAX, NULL, NULL, &me.error));
+    cuda_free(memory);
+    cuda_free(other);
+}
+
 static void another_device_is_refused(tutti_buffer buffer) {
     buffer.device_index = (device + 1) % device_count();
     cuda_use(buffer.device_index);
@@ -185,6 +250,8 @@ int main(void) {
     for (int number = 0; number < GROUPS; ++number) {
         open_group("nccl");
         if (number == 0) what_nccl_lacks_is_refused();
+        if (number == 3) a_graph_has_calls();
+        if (number == 4) calls_change_their_streams();
         messages_of_a_batch_are_under_way_together();
         calls_follow_their_stream();
         if (number == 1) a_message_goes_around(NULL);

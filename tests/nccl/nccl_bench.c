@@ -170,8 +170,8 @@ static void measure(int op, int64_t bytes, int rounds) {
     const double figures[] = {median(host[1], rounds), median(host[0], rounds),
                               median(whole[1], rounds), median(whole[0], rounds)};
     if (rank == 0) {
-        printf("%s,%d,%lld,%.2f,%.2f,%.2f,%.2f\n", operations[op].name, (int)size,
-               (long long)bytes, figures[0], figures[1], figures[2], figures[3]);
+        printf("%s,%d,%lld,%.2f,%.2f,%.2f,%.2f\n", operations[op].name, (int)size, (long long)bytes,
+               figures[0], figures[1], figures[2], figures[3]);
     }
 }
 

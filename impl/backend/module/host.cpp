@@ -63,7 +63,7 @@ void enqueued(const tutti_backend_call* raw) {
 tutti_status all_gather(const tutti_backend_place* place, const void* input, size_t size,
                         void* output, tutti_error* error) {
     return guard(error, [&] {
-        const auto& gather = *static_cast<const Gather*>(place->host_data);
+        const Gather& gather = static_cast<const PlaceLinks*>(place->host_data)->gather;
         const std::string mine(static_cast<const char*>(input), input == nullptr ? 0 : size);
         const auto all = gather(mine);
         for (size_t rank = 0; rank < all.size(); ++rank) {
@@ -77,6 +77,13 @@ tutti_status all_gather(const tutti_backend_place* place, const void* input, siz
                 std::memcpy(static_cast<char*>(output) + rank * size, all[rank].data(), size);
             }
         }
+    });
+}
+
+tutti_status all_ended(const tutti_backend_place* place, int32_t* out_ended, tutti_error* error) {
+    return guard(error, [&] {
+        const Instance& instance = static_cast<const PlaceLinks*>(place->host_data)->instance;
+        *out_ended = instance.all_ended() ? 1 : 0;
     });
 }
 
@@ -135,6 +142,7 @@ const tutti_backend_host& host() {
         .mismatch = tell_mismatch,
         .stream = stream,
         .enqueued = enqueued,
+        .all_ended = all_ended,
     };
     return functions;
 }

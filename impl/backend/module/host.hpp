@@ -15,7 +15,7 @@ const tutti_backend_host& host();
 void finish(const tutti_backend_call* raw, tutti_status code, int32_t source,
             const tutti_error* error);
 
-// How ranks gather strings while a backend is opened or split. `host_data` of a place leads to it.
+// How ranks gather strings while a backend is opened or split.
 using Gather = std::function<std::vector<std::string>(const std::string& mine)>;
 
 // An instance of a backend, as works that it has know it.
@@ -29,9 +29,16 @@ public:
     // For a backend that completes on streams: the stream of a call, and that all of it is there.
     virtual void* stream(const PostedCall& call) = 0;
     virtual void enqueued(const std::shared_ptr<PostedCall>& call) noexcept = 0;
+    [[nodiscard]] virtual bool all_ended() const = 0;  // of what is on streams
 
 protected:
     Instance() = default;
+};
+
+// `host_data` of a place leads here.
+struct PlaceLinks {
+    Gather gather;
+    const Instance& instance;
 };
 
 // The calls that backends have, which finish() of the host takes away.

@@ -59,7 +59,7 @@ public:
         const auto gather = [&, gathered = 0](const std::string& mine) mutable {
             return at.membership.all_gather(cat(key, gathered++), mine, at.deadline);
         };
-        Place place(gather, at.deadline, at.settings);
+        Place place(gather, *this, at.deadline, at.settings);
         place.be_in(at, store_.get());
         ext::call(cat("opening backend \"", name, "\": "), table.open, table.user, place.raw(),
                   &instance);
@@ -68,7 +68,7 @@ public:
     // Makes the instance of `made`, of a new group that this rank is in; null: it is in none.
     // False: not now.
     bool split(const BackendSplit& how, Opened* made) {
-        Place place([&](const std::string& mine) { return how.steps.all_gather(mine); },
+        Place place([&](const std::string& mine) { return how.steps.all_gather(mine); }, *this,
                     how.steps.deadline(), how.settings);
         if (made != nullptr) place.be_in(*how.place, made->store_.get());
         void** const out = made != nullptr ? &made->instance : nullptr;
@@ -95,6 +95,9 @@ public:
     void* stream(const PostedCall& call) override { return on_stream_.stream(call); }
     void enqueued(const std::shared_ptr<PostedCall>& call) noexcept override {
         try {
+            if (call->call().place == FlatCall::Place::Captured) {
+                return finish(call->raw(), TUTTI_OK, -1, nullptr);
+            }
             on_stream_.enqueued(call);
         } catch (...) {
             const Status status = current_status();
@@ -103,6 +106,8 @@ public:
             finish(call->raw(), status.code, -1, &error);
         }
     }
+
+    [[nodiscard]] bool all_ended() const override { return on_stream_.all_ended(); }
 
     // For a backend that completes on a stream: asks the backend, and ends what the device has
     // done.
@@ -131,6 +136,9 @@ public:
 
     device::EventPointer begin(const Device& device, void* stream) {
         return on_stream_.begin(device, stream);
+    }
+    FlatCall::Place join(const FlatCall& call, void* stream) {
+        return on_stream_.join(call, stream);
     }
 
     void start(std::shared_ptr<PostedCall> message) {
@@ -350,6 +358,9 @@ class StreamModule final : public PostingModule, public StreamCalls {
 public:
     using PostingModule::PostingModule;
     [[nodiscard]] StreamCalls* as_stream_calls() override { return this; }
+    FlatCall::Place join(const FlatCall& call, void* stream) override {
+        return at_->join(call, stream);
+    }
     device::EventPointer begin(const Device& device, void* stream) override {
         return at_->begin(device, stream);
     }

@@ -11,34 +11,68 @@ OnStream::~OnStream() {
     if (stream_ != nullptr) driver_->give_stream(device_, stream_);
 }
 
-device::EventPointer OnStream::begin(const Device& device, void* stream) {
+void OnStream::be_on(const Device& device) {
     device::Driver& driver = device::Driver::of(device.type);
     driver.check_device(device.index, "device_index");
+    if (driver_ == nullptr) {
+        stream_ = driver.take_stream(device.index);
+        device_ = device.index;
+        driver_ = &driver;
+    } else if (driver_ != &driver || device_ != device.index) {
+        refuse("device_index is ", device.index, ", and the calls of this group are on ",
+               driver_->name(device_), ", where the first was");
+    }
+}
+
+device::EventPointer OnStream::begin(const Device& device, void* stream) {
     {
         const Lock lock(mutex_);
-        if (driver_ == nullptr) {
-            stream_ = driver.take_stream(device.index);
-            device_ = device.index;
-            driver_ = &driver;
-        } else if (driver_ != &driver || device_ != device.index) {
-            refuse("device_index is ", device.index, ", and the calls of this group are on ",
-                   driver_->name(device_), ", where the first was");
-        }
+        be_on(device);
     }
-    return driver.record_for_caller(device.index, stream, "options.stream");
+    return device::Driver::of(device.type)
+        .record_for_caller(device.index, stream, "options.stream");
+}
+
+FlatCall::Place OnStream::join(const FlatCall& call, void* stream) {
+    if (device::Driver::is_default(stream)) return FlatCall::Place::Beside;
+    const Lock lock(mutex_);
+    be_on(call.device);
+    if (!driver_->is_captured(device_, stream, "options.stream")) return FlatCall::Place::Joined;
+    const char* const captured = "options.stream is being captured into a graph, ";
+    if (last_end_ == nullptr) {
+        throw Error(TUTTI_ERR_UNSUPPORTED,
+                    cat(captured, "and this group has had no call on the device before"));
+    }
+    if (call.kind == FlatCall::Kind::AllToAll && call.in_place) {
+        throw Error(TUTTI_ERR_UNSUPPORTED,
+                    cat(captured, "and an all_to_all in place needs memory beside its buffer"));
+    }
+    return FlatCall::Place::Captured;
 }
 
 void* OnStream::stream(const PostedCall& call) {
     const Lock lock(mutex_);
     if (stream_ == nullptr) throw Error(TUTTI_ERR_INTERNAL, "the call is on no device");
+    if (call.call().place == FlatCall::Place::Captured) return call.call().stream;
     if (call.begun()) call.begun()->precede(stream_);
-    return stream_;
+    void* const its = call.call().place == FlatCall::Place::Joined ? call.call().stream : stream_;
+    // A stream may have the handle of one that is gone, whose work goes on.
+    const bool is_sure = last_stream_ == its && !call.call().in_place;
+    if (last_end_ && !is_sure) last_end_->precede(its);
+    return its;
 }
 
 void OnStream::enqueued(const std::shared_ptr<PostedCall>& call) {
     const Lock lock(mutex_);
-    endings_.push_back({call, driver_->record(device_, stream_)});
-    call->work()->enqueued(endings_.back().end);
+    last_stream_ = call->call().place == FlatCall::Place::Joined ? call->call().stream : stream_;
+    last_end_ = driver_->record(device_, last_stream_);
+    endings_.push_back({call, last_end_});
+    call->work()->enqueued(last_end_);
+}
+
+bool OnStream::all_ended() const {
+    const Lock lock(mutex_);
+    return endings_.empty() || endings_.back().end->passed();
 }
 
 size_t OnStream::size() const {
@@ -62,6 +96,7 @@ bool OnStream::look(const std::function<void(PostedCall&)>& ends) {
 void OnStream::give_up() noexcept {
     const Lock lock(mutex_);
     endings_.clear();
+    last_end_ = nullptr;
     stream_ = nullptr;
 }
 

@@ -1,5 +1,6 @@
-// The calls that a backend from outside puts on a stream of its own, which the host makes: all on
-// one device, that of the first call. Any thread.
+// The calls that a backend from outside puts on streams: on one of its own, which the host makes, or
+// on those of callers that wait until the call is there. All are on one device, that of the first
+// call, and in one order: what is on one stream waits for what came before on another. Any thread.
 #pragma once
 
 #include <deque>
@@ -21,11 +22,15 @@ public:
 
     // Records the present end of a caller's stream. Throws for another device than the first.
     device::EventPointer begin(const Device& device, void* stream);
-    // The backend's stream, which waits for what the call's caller had before it.
+    // Looks whether the call can be on its caller's stream. Throws as begin() does, and for a call
+    // that cannot be part of a graph.
+    FlatCall::Place join(const FlatCall& call, void* stream);
+    // The stream of the call, which waits for what the call's caller had before it.
     void* stream(const PostedCall& call);
     // The work knows its end on the stream then. Throws if the device has failed.
     void enqueued(const std::shared_ptr<PostedCall>& call);
     [[nodiscard]] size_t size() const;
+    [[nodiscard]] bool all_ended() const;
     // Calls `ends` with those that the device has done, in their order, without a lock; true if
     // there were any. One call at a time. Throws if the device has failed.
     bool look(const std::function<void(PostedCall&)>& ends);
@@ -33,6 +38,7 @@ public:
     void give_up() noexcept;
 
 private:
+    void be_on(const Device& device) TUTTI_REQUIRES(mutex_);
     struct Ending {
         std::shared_ptr<PostedCall> call;
         device::EventPointer end;
@@ -43,6 +49,9 @@ private:
     int device_ TUTTI_GUARDED_BY(mutex_) = 0;
     void* stream_ TUTTI_GUARDED_BY(mutex_) = nullptr;
     std::deque<Ending> endings_ TUTTI_GUARDED_BY(mutex_);
+    // Of the last call that was enqueued: where, and its end; null: none was, or a graph has it.
+    void* last_stream_ TUTTI_GUARDED_BY(mutex_) = nullptr;
+    device::EventPointer last_end_ TUTTI_GUARDED_BY(mutex_);
 };
 
 }  // namespace tutti::ext

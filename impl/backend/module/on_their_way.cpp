@@ -40,8 +40,7 @@ void OnTheirWay::left(int rank) noexcept {
 int OnTheirWay::needed_and_gone() const {
     if (calls_.empty() || gone_.empty()) return -1;
     const tutti_backend_call& first = *calls_.front()->raw();
-    const bool is_message =
-        first.kind == TUTTI_CALL_SEND || first.kind == TUTTI_CALL_RECEIVE;
+    const bool is_message = first.kind == TUTTI_CALL_SEND || first.kind == TUTTI_CALL_RECEIVE;
     if (!is_message) return *gone_.begin();
     return gone_.contains(first.peer) ? first.peer : -1;
 }

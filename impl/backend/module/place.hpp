@@ -13,8 +13,8 @@ namespace tutti::ext {
 
 class Place {
 public:
-    Place(Gather gather, const Deadline& deadline, std::string settings)
-        : gather_(std::move(gather)), settings_(std::move(settings)) {
+    Place(Gather gather, const Instance& instance, const Deadline& deadline, std::string settings)
+        : links_{std::move(gather), instance}, settings_(std::move(settings)) {
         raw_.struct_size = sizeof raw_;
         raw_.rank = -1;
         raw_.group = "";
@@ -22,7 +22,7 @@ public:
         raw_.timeout_ms = deadline.poll_ms();
         raw_.host = &host();
         raw_.store_table = &table_of_stores();
-        raw_.host_data = &gather_;
+        raw_.host_data = &links_;
     }
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
@@ -39,7 +39,7 @@ public:
     [[nodiscard]] const tutti_backend_place* raw() const { return &raw_; }
 
 private:
-    Gather gather_;
+    PlaceLinks links_;
     const std::string settings_;
     std::string group_;
     tutti_backend_place raw_{};

@@ -39,7 +39,6 @@ constexpr unsigned event_blocking_sync = 1;   // CU_EVENT_BLOCKING_SYNC
 constexpr unsigned event_disable_timing = 2;  // CU_EVENT_DISABLE_TIMING
 constexpr unsigned host_memory_portable = 1;  // CU_MEMHOSTALLOC_PORTABLE
 inline const Stream legacy_stream = nullptr;  // the default stream
-constexpr uintptr_t last_default_stream = 2;  // CU_STREAM_PER_THREAD; 1 is CU_STREAM_LEGACY
 
 // Every function, by the name that the library has it under: F(member, symbol, parameters...).
 #define TUTTI_CUDA_FUNCTIONS(F)                                                         \
@@ -52,6 +51,7 @@ constexpr uintptr_t last_default_stream = 2;  // CU_STREAM_PER_THREAD; 1 is CU_S
     F(stream_create, cuStreamCreateWithPriority, Stream*, unsigned, int)                \
     F(stream_destroy, cuStreamDestroy_v2, Stream)                                       \
     F(stream_wait_event, cuStreamWaitEvent, Stream, Event, unsigned)                    \
+    F(stream_context, cuStreamGetCtx, Stream, Context*)                                 \
     F(stream_is_capturing, cuStreamIsCapturing, Stream, CaptureStatus*)                 \
     F(exchange_capture_mode, cuThreadExchangeStreamCaptureMode, CaptureMode*)           \
     F(event_create, cuEventCreate, Event*, unsigned)                                    \

@@ -39,11 +39,15 @@ tutti_status guard_in(int32_t device, tutti_device_failure* out, Body&& body) {
     });
 }
 
+// 1 is CU_STREAM_LEGACY, 2 CU_STREAM_PER_THREAD.
+bool is_default(const void* stream) {
+    return reinterpret_cast<uintptr_t>(stream) <= tutti_device_last_default_stream;
+}
+
 // A stream in hand needs no current context, unlike a default one.
 template <typename Body>
 tutti_status guard_on(int32_t device, void* stream, tutti_device_failure* out, Body&& body) {
-    const bool is_default = reinterpret_cast<uintptr_t>(stream) <= last_default_stream;
-    if (is_default) return guard_in(device, out, body);
+    if (is_default(stream)) return guard_in(device, out, body);
     return guard(out, body);
 }
 
@@ -90,6 +94,14 @@ tutti_status stream_is_capturing(int32_t device, void* stream, int32_t* capturin
                                  tutti_device_failure* failure) {
     return guard_on(device, stream, failure, [&](const Library& cuda) {
         CaptureStatus status{};
+        Context context = nullptr;
+        if (!is_default(stream)) {
+            cuda.check(cuda.stream_context(static_cast<Stream>(stream), &context),
+                       "cuStreamGetCtx");
+            if (context != cuda.context(device)) {
+                throw Failure{TUTTI_ERR_INVALID_ARGUMENT, 0, "it is of another device or context"};
+            }
+        }
         cuda.check(cuda.stream_is_capturing(static_cast<Stream>(stream), &status),
                    "cuStreamIsCapturing");
         *capturing = status == CaptureStatus::None ? 0 : 1;

@@ -21,6 +21,8 @@ constexpr std::chrono::microseconds rest{50};
 constexpr size_t max_devices = 64;
 std::array<std::atomic<const void*>, max_devices> device_owners{};
 
+}  // namespace
+
 tutti_error error_of(const Failure& failure) {
     tutti_error error{};
     error.struct_size = sizeof error;
@@ -30,8 +32,6 @@ tutti_error error_of(const Failure& failure) {
     std::memcpy(error.message, failure.message.data(), length);
     return error;
 }
-
-}  // namespace
 
 Communicator::Communicator(const Library& nccl, const tutti_backend_place& place,
                            const UniqueId& id, const Config& config)
@@ -199,7 +199,7 @@ void Communicator::issue(const Batch& batch) {
     std::vector<Part> parts;
     size_t used = 0;
     for (const tutti_backend_call* call : batch) {
-        stream_ = stream = stream_of(call);
+        stream = stream_of(call);
         prepare(call, stream, used, parts);
     }
     nccl_.check(nccl_.group_start(), "ncclGroupStart");

@@ -19,6 +19,8 @@
 
 namespace tutti::nccl {
 
+tutti_error error_of(const Failure& failure);
+
 class Communicator : public std::enable_shared_from_this<Communicator> {
 public:
     Communicator(const Library& nccl, const tutti_backend_place& place, const UniqueId& id,
@@ -71,10 +73,10 @@ private:
     void end(const Failure& why, Batch& failed);
     bool take_device();
     void give_device();
-    [[nodiscard]] bool is_drained() const;
+    [[nodiscard]] bool is_drained(const tutti_backend_place& place) const;
     // Without it.
     struct Readiness;
-    Readiness hold();
+    Readiness hold(const tutti_backend_place& place);
     bool hold_on_all_ranks(const tutti_backend_place& place);
     void begin_split(const tutti_backend_place& place, int color);
     void await_split(const tutti_backend_place& place, int color);
@@ -106,7 +108,6 @@ private:
     Batch gathered_;          // messages that go together
     int together_ = 0;
     uint64_t last_sequence_ = 0;    // of the collectives so far
-    Stream stream_ = nullptr;       // of the calls so far
     bool is_held_ = false;          // for a split: no call begins
     std::shared_ptr<Start> split_;  // the last, which NCCL may write as long as this is there
     std::vector<Scratch> scratch_;  // the last is the largest

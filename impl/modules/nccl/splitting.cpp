@@ -20,33 +20,6 @@ constexpr std::chrono::milliseconds max_pause{16};
 constexpr std::chrono::milliseconds time_to_drain{2};  // while calls are held back
 constexpr std::chrono::microseconds rest{50};
 
-// Recorded at the end of a stream.
-class End {
-public:
-    End(const cuda::Library& driver, Stream stream) : driver_(driver) {
-        driver.check(driver.event_create(&event_, cuda::event_disable_timing), "cuEventCreate");
-        try {
-            driver.check(driver.event_record(event_, stream), "cuEventRecord");
-        } catch (const Failure&) {
-            driver.event_destroy(event_);
-            throw;
-        }
-    }
-    ~End() { driver_.event_destroy(event_); }
-    End(const End&) = delete;
-    End& operator=(const End&) = delete;
-    [[nodiscard]] bool has_passed() const {
-        const cuda::Result result = driver_.event_query(event_);
-        if (result == cuda::Result::NotReady) return false;
-        driver_.check(result, "cuEventQuery");
-        return true;
-    }
-
-private:
-    const cuda::Library& driver_;
-    cuda::Event event_ = nullptr;
-};
-
 }  // namespace
 
 struct Communicator::Readiness {
@@ -55,33 +28,34 @@ struct Communicator::Readiness {
     bool operator==(const Readiness&) const = default;
 };
 
-// Nothing that came is still to begin, or on the stream.
-bool Communicator::is_drained() const {
+// Nothing that came is still to begin, or on a stream.
+bool Communicator::is_drained(const tutti_backend_place& place) const {
     if (!under_way_.empty() || !waiting_.empty() || !gathered_.empty()) return false;
-    if (stream_ == nullptr) return true;
-    const cuda::InContext context(nccl_.driver(), device_);
-    const End end(nccl_.driver(), stream_);
-    for (const auto until = Clock::now() + time_to_drain; !end.has_passed();) {
+    for (const auto until = Clock::now() + time_to_drain;;) {
+        tutti_error error = error_of({});
+        int32_t ended = 0;
+        const tutti_status status = host_.all_ended(&place, &ended, &error);
+        if (status != TUTTI_OK) throw Failure{status, 0, error.message};
+        if (ended == 1) return true;
         if (Clock::now() > until) return false;
         std::this_thread::yield();
     }
-    return true;
 }
 
 // An idle one begins no call until it is no longer held.
-Communicator::Readiness Communicator::hold() {
+Communicator::Readiness Communicator::hold(const tutti_backend_place& place) {
     test();
     const Lock lock(mutex_);
     if (stage_ == Stage::Ended) throw why_;
     if (stage_ == Stage::Left) throw Failure{TUTTI_ERR_ABORTED, 0, "this rank has left"};
     if (!is_bound_ || stage_ == Stage::Unused) return {Readiness::Never, 0};
-    is_held_ = stage_ == Stage::Ready && is_drained();
+    is_held_ = stage_ == Stage::Ready && is_drained(place);
     return {is_held_ ? Readiness::Idle : Readiness::Busy, last_sequence_};
 }
 
 bool Communicator::hold_on_all_ranks(const tutti_backend_place& place) {
     for (auto pause = min_pause;; pause = std::min(2 * pause, max_pause)) {
-        const auto all = all_gather(place, size_, hold());
+        const auto all = all_gather(place, size_, hold(place));
         const auto is_never = [](const Readiness& one) { return one.state == Readiness::Never; };
         if (std::ranges::any_of(all, is_never)) return false;
         const bool are_alike = std::ranges::count(all, all.front()) == size_;

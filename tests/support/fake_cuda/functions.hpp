@@ -37,7 +37,6 @@ inline const Stream stream_per_thread = reinterpret_cast<Stream>(2);
     F(stream_create_plain, cuStreamCreate, Stream*, unsigned)                                 \
     F(stream_query, cuStreamQuery, Stream)                                                    \
     F(stream_synchronize, cuStreamSynchronize, Stream)                                        \
-    F(stream_context, cuStreamGetCtx, Stream, Context*)                                       \
     F(set_context, cuCtxSetCurrent, Context)                                                  \
     F(get_context, cuCtxGetCurrent, Context*)                                                 \
     F(context_device, cuCtxGetDevice, DeviceNumber*)                                          \

@@ -179,6 +179,7 @@ const Driver& driver() {
         find("fake_cuda_launch", made->launch);
         find("fake_cuda_memory", made->memory);
         find("cuCtxGetDevice", made->context_device);
+        find("cuStreamIsCapturing", made->is_capturing);
         return made;
     }();
     return *found;

@@ -68,6 +68,7 @@ struct Driver {
     int (*launch)(void*, const char*, const fake_cuda_range*, size_t, int (*)(void*), void*);
     void* (*memory)(unsigned long long);
     int (*context_device)(int*);
+    int (*is_capturing)(void*, int*);
 };
 const Driver& driver();
 

@@ -207,7 +207,9 @@ int launch(Communicator& comm, std::vector<Call> calls) {
         Kernel{comm.shared, comm.shared->launched.load(), std::move(calls)});
     const int result =
         driver().launch(stream, "NCCL", ranges.data(), ranges.size(), step, kernel.get());
-    if (result == 0) {
+    int is_captured = 0;
+    if (result == 0) driver().is_capturing(stream, &is_captured);
+    if (result == 0 && is_captured == 0) {  // the double of the driver runs no graph
         ++comm.shared->launched;
         static_cast<void>(kernel.release());
     }
