@@ -1,6 +1,8 @@
 #include "on_stream.hpp"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 
@@ -80,17 +82,28 @@ size_t OnStream::size() const {
     return endings_.size();
 }
 
+// Few locks: the thread that posts needs them as well. Nobody else takes calls away meanwhile.
 bool OnStream::look(const std::function<void(PostedCall&)>& ends) {
-    for (bool moved = false;; moved = true) {
-        std::shared_ptr<PostedCall> ended;
-        {
-            const Lock lock(mutex_);
-            if (endings_.empty() || !endings_.front().end->passed()) return moved;
-            ended = std::move(endings_.front().call);
-            endings_.pop_front();
-        }
-        ends(*ended);
+    std::vector<Ending> ended;
+    {
+        const Lock lock(mutex_);
+        ended.assign(endings_.begin(), endings_.end());
     }
+    size_t count = 0;
+    try {
+        while (count < ended.size() && ended[count].end->passed()) ++count;
+    } catch (const Error&) {
+        if (count == 0) throw;  // those before it have ended well
+    }
+    ended.resize(count);
+    if (ended.empty()) return false;
+    {
+        const Lock lock(mutex_);
+        count = std::min(count, endings_.size());  // given up: none is there
+        endings_.erase(endings_.begin(), endings_.begin() + static_cast<ptrdiff_t>(count));
+    }
+    for (const Ending& one : ended) ends(*one.call);
+    return true;
 }
 
 void OnStream::give_up() noexcept {
