@@ -94,6 +94,7 @@ struct Capabilities {
     bool reproducible = true;                      // sums that are exact and rounded once
     bool messages = true;                          // between two ranks
     bool tags = true;                              // of messages; and to itself, and from any
+    bool high_priority = false;                    // of its stream on a device
     bool byte_messages = true;                     // those whose size the receiver does not know
 
     bool operator==(const Capabilities&) const = default;

@@ -185,15 +185,17 @@ void Driver::give_event(int device, void* event) noexcept {
     table_.event_destroy(device, event, &failure);
 }
 
-void* Driver::take_stream(int device) {
-    if (void* const stream = streams_.take(device)) return stream;
+void* Driver::take_stream(int device, bool high_priority) {
+    Unused& unused = high_priority ? high_priority_streams_ : streams_;
+    if (void* const stream = unused.take(device)) return stream;
     void* stream = nullptr;
-    ask(table_.stream_create, device, &stream);
+    ask(table_.stream_create, device, high_priority ? 1 : 0, &stream);
     return stream;
 }
 
-void Driver::give_stream(int device, void* stream) noexcept {
-    if (streams_.keep(device, stream)) return;
+void Driver::give_stream(int device, void* stream, bool high_priority) noexcept {
+    Unused& unused = high_priority ? high_priority_streams_ : streams_;
+    if (unused.keep(device, stream)) return;
     tutti_device_failure failure;
     table_.stream_destroy(device, stream, &failure);  // what is on it still ends
 }

@@ -86,8 +86,8 @@ public:
     EventPointer record(int device, void* stream);
 
     // A stream of our own, which waits for no other by itself; given back, it serves the next.
-    void* take_stream(int device);
-    void give_stream(int device, void* stream) noexcept;
+    void* take_stream(int device, bool high_priority = false);
+    void give_stream(int device, void* stream, bool high_priority = false) noexcept;
     void copy(int device, void* to, const void* from, size_t bytes, void* stream);
 
     void* alloc_host(int device, size_t bytes);
@@ -136,6 +136,7 @@ private:
     int count_ = 0;
     Unused events_;
     Unused streams_;
+    Unused high_priority_streams_;
     Mutex mutex_;
     Condition changed_;
     bool frees_ TUTTI_GUARDED_BY(mutex_) = false;  // the thread runs

@@ -25,8 +25,9 @@ struct tutti_device_table {
     tutti_status (*device_of)(const void* memory, int32_t* device, tutti_device_failure* failure);
 
     // Streams are a program's or our own; null is the default stream. One of our own waits for no
-    // other stream by itself.
-    tutti_status (*stream_create)(int32_t device, void** stream, tutti_device_failure* failure);
+    // other stream by itself; one of high priority goes before the others of the device.
+    tutti_status (*stream_create)(int32_t device, int32_t high_priority, void** stream,
+                                  tutti_device_failure* failure);
     tutti_status (*stream_destroy)(int32_t device, void* stream, tutti_device_failure* failure);
     // Whether a graph is being made of what is enqueued on it. INVALID_ARGUMENT: no stream of the
     // device.
@@ -61,7 +62,7 @@ struct tutti_device_table {
 
 }  // extern "C"
 
-constexpr uint32_t tutti_device_table_version = 1;
+constexpr uint32_t tutti_device_table_version = 2;
 // Up to this one, handles of streams are names of default streams.
 constexpr uintptr_t tutti_device_last_default_stream = 2;
 // The symbol that a module exports: `const tutti_device_table* tutti_device_module(void)`.

@@ -63,8 +63,10 @@ enum {
     TUTTI_BACKEND_USER_FUNCTIONS = 1, /**< it reduces with functions of the program */
     TUTTI_BACKEND_REPRODUCIBLE = 2,   /**< it reduces as groups with `reproducible` ask for: all
                                            inputs of an element at once, by the host's `reduce` */
-    TUTTI_BACKEND_PLAIN_MESSAGES = 4  /**< its messages have tag 0, and go from one rank to another
+    TUTTI_BACKEND_PLAIN_MESSAGES = 4, /**< its messages have tag 0, and go from one rank to another
                                            one, which both name */
+    TUTTI_BACKEND_HIGH_PRIORITY = 8   /**< STREAM: the stream that the host makes for it goes before
+                                           others of the device */
 };
 
 /** A backend's abilities. The host refuses other calls before anything moves, with UNSUPPORTED and

@@ -1,5 +1,7 @@
 /* The features of the backend "nccl" beyond the conformance matrix: messages, deadlines, refusals,
  * and groups one after the other. Each rank is a process that tuttirun has started. */
+#include <dirent.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,6 +195,27 @@ static void a_graph_has_calls(void) {
     cuda_free(other);
 }
 
+/* The double says which stream a call was on. */
+static void the_stream_may_go_before_others(void) {
+    int (*ask)(void);
+    int32_t* const memory = numbers_of(COUNT, 1);
+    const tutti_buffer buffer = of(memory, COUNT);
+    for (int is_high = 0; is_high < 2; ++is_high) {
+        open_group(is_high ? "nccl?is_high_priority_stream=1" : "nccl");
+        OK(tutti_all_reduce(me.group, NULL, &buffer, TUTTI_MAX, NULL, NULL, &me.error));
+        EXPECT(all_are(memory, COUNT, 1));
+        if (on_the_double()) {
+            void* const nccl = dlopen(getenv("TUTTI_NCCL_LIBRARY"), RTLD_NOW | RTLD_LOCAL);
+            EXPECT(nccl != NULL);
+            *(void**)&ask = dlsym(nccl, "fake_nccl_last_priority");
+            EXPECT(ask != NULL);
+            EXPECT((ask() < 0) == is_high);
+        }
+        close_group();
+    }
+    cuda_free(memory);
+}
+
 static void another_device_is_refused(tutti_buffer buffer) {
     buffer.device_index = (device + 1) % device_count();
     cuda_use(buffer.device_index);
@@ -238,7 +261,18 @@ static void a_call_that_some_omit_times_out(void) {
     cuda_free(memory);
 }
 
-int main(void) {
+static int open_files(void) {
+    DIR* const all = opendir("/proc/self/fd");
+    EXPECT(all != NULL);
+    int files = 0;
+    while (readdir(all) != NULL) ++files;
+    (void)closedir(all);
+    return files;
+}
+
+/* nccl_calls_test [GROUPS] */
+int main(int argc, char** argv) {
+    const int groups = argc > 1 ? atoi(argv[1]) : GROUPS;
     tutti_error_init(&me.error, sizeof me.error);
     OK(tutti_init_process_group("gloo", NULL, NULL, -1, -1, NULL, &me.error));
     me.rank = tutti_get_rank(TUTTI_GROUP_WORLD);
@@ -247,7 +281,10 @@ int main(void) {
     stream = cuda_make_stream();
     tutti_call_options on_stream = TUTTI_CALL_OPTIONS_INIT;
     on_stream.stream = stream;
-    for (int number = 0; number < GROUPS; ++number) {
+    int files = 0;
+    size_t memory = 0;
+    for (int number = 0; number < groups; ++number) {
+        if (number == 10) files = open_files(), memory = free_bytes();
         open_group("nccl");
         if (number == 0) what_nccl_lacks_is_refused();
         if (number == 3) a_graph_has_calls();
@@ -258,6 +295,12 @@ int main(void) {
         if (number == 2) a_message_goes_around(&on_stream);
         close_group();
     }
+    /* Some are on their way out: nothing is left of hundreds of others. */
+    if (groups > 100) {
+        EXPECT(open_files() < files + 50);
+        EXPECT(free_bytes() + ((size_t)256 << 20) > memory);
+    }
+    the_stream_may_go_before_others();
     /* The double's NCCL does not end on a rank before it ends on all. */
     if (!on_the_double()) a_rank_may_leave_before_others_begin();
     open_group("cpu:gloo,cuda:nccl");

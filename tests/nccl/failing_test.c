@@ -9,6 +9,9 @@
 
 enum { RANKS = 3 };
 
+/* Long enough that a rank that is only kept waiting for a processor is not taken for stopped. */
+#define WATCHFUL LIST("TUTTI_HEARTBEAT_MS=50", "TUTTI_HEARTBEAT_TIMEOUT_MS=3000")
+
 static void a_rank_that_is_killed_is_named_by_all_others(void** state) {
     team* const all = (team*)*state;
     const int32_t victim = 1;
@@ -24,6 +27,26 @@ static void a_rank_that_is_killed_is_named_by_all_others(void** state) {
     }
     team_expect_ends(all, victim);
     assert_true(WIFSIGNALED(team_await_end(all, victim)));
+}
+
+static void a_rank_that_is_stopped_is_named_and_learns_that_it_was_dropped(void** state) {
+    team* const all = (team*)*state;
+    const int32_t victim = 2;
+    team_start_all(all, RANKS, WATCHFUL, LIST("init", "loop all_reduce", "destroy"));
+    for (int32_t index = 0; index < RANKS; ++index) EXPECT_DONE(all, index, "init");
+    team_await_progress(all, victim, 3);
+    team_stop(all, victim);
+    for (int32_t index = 0; index < RANKS; ++index) {
+        if (index == victim) continue;
+        EXPECT_STEP(all, index, "loop", TUTTI_ERR_PEER_LOST, victim,
+                    "rank 2 has not answered for 3000 ms", "group \"world\"");
+        EXPECT_DONE(all, index, "destroy");
+        assert_int_equal(team_await_end(all, index), 0);
+    }
+    team_signal(all, victim, SIGCONT);
+    EXPECT_STEP(all, victim, "loop", TUTTI_ERR_PEER_LOST, victim, "rank 2 has not answered");
+    EXPECT_DONE(all, victim, "destroy");
+    team_expect_ends(all, -1);
 }
 
 static void a_rank_that_never_comes_is_named(void** state) {
@@ -72,6 +95,7 @@ static void a_group_serves_the_cpu_beside_nccl(void** state) {
 int main(int argc, char** argv) {
     const struct CMUnitTest tests[] = {
         TEAM_TEST(a_rank_that_is_killed_is_named_by_all_others),
+        TEAM_TEST(a_rank_that_is_stopped_is_named_and_learns_that_it_was_dropped),
         TEAM_TEST(a_rank_that_never_comes_is_named),
         TEAM_TEST(a_rank_that_has_left_is_named),
         TEAM_TEST(a_group_serves_the_cpu_beside_nccl),

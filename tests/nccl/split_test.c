@@ -69,18 +69,25 @@ static void sum_up(tutti_group* group, int32_t wanted) {
     cuda_free(memory);
 }
 
-/* Without a call there is no communicator; one that is not bound may be elsewhere later. */
+/* One that is not bound may be elsewhere later. */
 static void a_group_that_cannot_split_opens(const char* backend) {
-    tutti_group* const unused = open_group(backend, 1);
     tutti_group* const unbound = open_group(backend, 0);
-    tutti_group* part = split(unused);
-    if (part != NULL) sum_up(part, 2), close_group(part);
     sum_up(unbound, 3);
-    part = split(unbound);
+    tutti_group* const part = split(unbound);
     if (part != NULL) sum_up(part, 2), close_group(part);
     EXPECT(splits() <= 0);
-    close_group(unused);
     close_group(unbound);
+}
+
+/* The communicator of a group that is bound is made with it. */
+static void a_group_splits_before_its_first_call(const char* backend) {
+    const int before = splits();
+    close_group(open_group(backend, 1));
+    tutti_group* const unused = open_group(backend, 1);
+    tutti_group* const part = split(unused);
+    if (part != NULL) sum_up(part, 2), close_group(part);
+    EXPECT(before < 0 || splits() == before + 1);
+    close_group(unused);
 }
 
 /* The one in between ends before its child does. */
@@ -129,6 +136,7 @@ int main(void) {
     me.size = tutti_get_world_size(TUTTI_GROUP_WORLD);
     device = use_device(&me);
     a_group_that_cannot_split_opens("nccl");
+    a_group_splits_before_its_first_call("nccl");
     groups_are_made_by_splits("nccl");
     groups_are_made_by_splits("cpu:gloo,cuda:nccl");
     groups_are_made_by_splits("nccl?split_share=1");

@@ -281,7 +281,7 @@ private:
     std::atomic<bool> has_ended_group_{false};  // a message whose time was up
     std::shared_ptr<Store> store_;
     std::atomic<bool> is_aborted_{false};
-    OnStream on_stream_;
+    OnStream on_stream_{can.high_priority};
     OnTheirWay on_their_way_{patience_ms};  // of a backend that completes on a stream
     mutable Mutex mutex_;
     Status abort_cause_ TUTTI_GUARDED_BY(mutex_);

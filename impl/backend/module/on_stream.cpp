@@ -10,14 +10,14 @@ namespace tutti::ext {
 
 OnStream::~OnStream() {
     const Lock lock(mutex_);
-    if (stream_ != nullptr) driver_->give_stream(device_, stream_);
+    if (stream_ != nullptr) driver_->give_stream(device_, stream_, high_priority_);
 }
 
 void OnStream::be_on(const Device& device) {
     device::Driver& driver = device::Driver::of(device.type);
     driver.check_device(device.index, "device_index");
     if (driver_ == nullptr) {
-        stream_ = driver.take_stream(device.index);
+        stream_ = driver.take_stream(device.index, high_priority_);
         device_ = device.index;
         driver_ = &driver;
     } else if (driver_ != &driver || device_ != device.index) {

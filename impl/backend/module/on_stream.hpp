@@ -15,7 +15,7 @@ namespace tutti::ext {
 
 class OnStream {
 public:
-    OnStream() = default;
+    explicit OnStream(bool high_priority) : high_priority_(high_priority) {}
     ~OnStream();
     OnStream(const OnStream&) = delete;
     OnStream& operator=(const OnStream&) = delete;
@@ -44,6 +44,7 @@ private:
         device::EventPointer end;
     };
 
+    const bool high_priority_;
     mutable Mutex mutex_;
     device::Driver* driver_ TUTTI_GUARDED_BY(mutex_) = nullptr;  // null: no call has come
     int device_ TUTTI_GUARDED_BY(mutex_) = 0;

@@ -48,6 +48,7 @@ inline const Stream legacy_stream = nullptr;  // the default stream
     F(retain_context, cuDevicePrimaryCtxRetain, Context*, DeviceNumber)                 \
     F(push_context, cuCtxPushCurrent_v2, Context)                                       \
     F(pop_context, cuCtxPopCurrent_v2, Context*)                                        \
+    F(priority_range, cuCtxGetStreamPriorityRange, int*, int*)                          \
     F(stream_create, cuStreamCreateWithPriority, Stream*, unsigned, int)                \
     F(stream_destroy, cuStreamDestroy_v2, Stream)                                       \
     F(stream_wait_event, cuStreamWaitEvent, Stream, Event, unsigned)                    \

@@ -76,10 +76,14 @@ tutti_status device_of(const void* memory, int32_t* device, tutti_device_failure
     });
 }
 
-tutti_status stream_create(int32_t device, void** stream, tutti_device_failure* failure) {
+tutti_status stream_create(int32_t device, int32_t high_priority, void** stream,
+                           tutti_device_failure* failure) {
     return guard_in(device, failure, [&](const Library& cuda) {
         Stream made = nullptr;
-        cuda.check(cuda.stream_create(&made, stream_non_blocking, 0), "cuStreamCreateWithPriority");
+        int lowest = 0, highest = 0;
+        cuda.check(cuda.priority_range(&lowest, &highest), "cuCtxGetStreamPriorityRange");
+        cuda.check(cuda.stream_create(&made, stream_non_blocking, high_priority != 0 ? highest : 0),
+                   "cuStreamCreateWithPriority");
         *stream = made;
     });
 }

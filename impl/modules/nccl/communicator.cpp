@@ -43,6 +43,12 @@ Communicator::Communicator(const Library& nccl, const tutti_backend_place& place
       config_(config),
       is_bound_(place.is_bound != 0) {}
 
+void Communicator::start_on(int device) {
+    const Lock lock(mutex_);
+    device_ = device;
+    start();
+}
+
 void Communicator::post(const tutti_backend_call* call) {
     const bool is_message = call->kind == TUTTI_CALL_SEND || call->kind == TUTTI_CALL_RECEIVE;
     Batch failed;
@@ -369,6 +375,8 @@ void Communicator::leave() {
 
 void Communicator::close() {
     Lock lock(mutex_);
+    Batch none;
+    if (stage_ == Stage::Starting) end({TUTTI_ERR_ABORTED, 0, "this rank has left"}, none);
     ended_.wait_for(lock, close_time, [this] { return enders_ == 0; });
     if (enders_ > 0) return;  // NCCL hangs: what it uses stays
     try {

@@ -1,5 +1,5 @@
-// A communicator of NCCL on one rank of a group, made with the first call, and the calls on their
-// way to its stream. NCCL works in the background: a call that it has taken is on the stream only
+// A communicator of NCCL on one rank of a group, made with the first call if the group is bound to no
+// device, and the calls on their way to its stream. NCCL works in the background: a call that it has taken is on the stream only
 // when NCCL says so, and until then no other may follow. Any thread.
 #pragma once
 
@@ -26,6 +26,8 @@ public:
     Communicator(const Library& nccl, const tutti_backend_place& place, const UniqueId& id,
                  const Config& config);
 
+    // Makes the communicator on this device, before its first call. Does not wait for other ranks.
+    void start_on(int device);
     // Throw Failure.
     void post(const tutti_backend_call* call);
     void check();

@@ -46,8 +46,9 @@ tutti_status guard(tutti_error* error, Body&& body) {
 tutti_status describe_backend(void* /*user*/, const char* settings, tutti_backend_capabilities* can,
                               tutti_error* error) {
     return guard(error, [&] {
-        config_of(settings, Library::get().version());
         describe(*can);
+        const Settings wanted = settings_of(settings, Library::get().version());
+        if (wanted.is_high_priority_stream) can->flags |= TUTTI_BACKEND_HIGH_PRIORITY;
     });
 }
 
@@ -62,9 +63,10 @@ tutti_status open_backend(void* /*user*/, const tutti_backend_place* place, void
                           tutti_error* error) {
     return guard(error, [&] {
         const Library& nccl = Library::get();
-        const Config config = config_of(place->settings, nccl.version());
-        *backend =
-            new Backend{std::make_shared<Communicator>(nccl, *place, agree(nccl, *place), config)};
+        const Config config = settings_of(place->settings, nccl.version()).config;
+        auto made = std::make_shared<Communicator>(nccl, *place, agree(nccl, *place), config);
+        if (place->is_bound != 0) made->start_on(place->device_index);
+        *backend = new Backend{std::move(made)};
     });
 }
 

@@ -14,12 +14,13 @@ namespace {
 
 struct Setting {
     std::string_view name;
-    int Config::*place;
+    int Config::*place;  // null: none of NCCL's
     int least, most;
 };
 constexpr Setting settings_known[] = {
     {"blocking", &Config::blocking, 0, 1},
     {"cga_cluster_size", &Config::cga_cluster_size, 0, 8},
+    {"is_high_priority_stream", nullptr, 0, 1},
     {"max_ctas", &Config::max_ctas, 1, 64},
     {"min_ctas", &Config::min_ctas, 1, 64},
     {"split_share", &Config::split_share, 0, 1},
@@ -30,7 +31,7 @@ constexpr Setting settings_known[] = {
     throw Failure{TUTTI_ERR_INVALID_ARGUMENT, 0, "nccl " + why};
 }
 
-void read(std::string_view item, Config& config) {
+void read(std::string_view item, Settings& settings) {
     const size_t middle = std::min(item.find('='), item.size());
     const std::string_view name = item.substr(0, middle);
     const auto* const found = std::ranges::find(settings_known, name, &Setting::name);
@@ -45,7 +46,11 @@ void read(std::string_view item, Config& config) {
         refuse("has " + std::string(name) + "=" + std::string(text) + ", which must be " +
                std::to_string(found->least) + " to " + std::to_string(found->most));
     }
-    config.*found->place = value;
+    if (found->place != nullptr) {
+        settings.config.*found->place = value;
+    } else {
+        settings.is_high_priority_stream = value == 1;
+    }
 }
 
 // NCCL 2.26 hangs if it is not to block.
@@ -57,16 +62,16 @@ int blocking_of(int version) {
 
 }  // namespace
 
-Config config_of(const char* settings, int version) {
-    Config config;
-    config.version = std::min(static_cast<unsigned>(version), config.version);
-    config.blocking = blocking_of(version);
-    for (std::string_view rest = settings; !rest.empty();) {
+Settings settings_of(const char* text, int version) {
+    Settings settings;
+    settings.config.version = std::min(static_cast<unsigned>(version), settings.config.version);
+    settings.config.blocking = blocking_of(version);
+    for (std::string_view rest = text; !rest.empty();) {
         const size_t end = std::min(rest.find('&'), rest.size());
-        if (end > 0) read(rest.substr(0, end), config);
+        if (end > 0) read(rest.substr(0, end), settings);
         rest.remove_prefix(std::min(end + 1, rest.size()));
     }
-    return config;
+    return settings;
 }
 
 }  // namespace tutti::nccl

@@ -5,8 +5,12 @@
 
 namespace tutti::nccl {
 
-// The configuration of a communicator, for this version of NCCL. Throws Failure, naming the
-// setting.
-Config config_of(const char* settings, int version);
+struct Settings {
+    Config config;                         // of a communicator, for this version of NCCL
+    bool is_high_priority_stream = false;  // torch's name
+};
+
+// Throws Failure, naming the setting.
+Settings settings_of(const char* text, int version);
 
 }  // namespace tutti::nccl

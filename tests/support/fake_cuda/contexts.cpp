@@ -146,7 +146,7 @@ Result cuCtxGetDevice(DeviceNumber* device) {
 Result cuCtxGetStreamPriorityRange(int* least, int* greatest) {
     return call_in_context("cuCtxGetStreamPriorityRange", [&](ContextObject&) {
         if (least != nullptr) *least = 0;
-        if (greatest != nullptr) *greatest = -5;
+        if (greatest != nullptr) *greatest = most_urgent;
         return Result::Success;
     });
 }

@@ -41,7 +41,6 @@ inline const Stream stream_per_thread = reinterpret_cast<Stream>(2);
     F(get_context, cuCtxGetCurrent, Context*)                                                 \
     F(context_device, cuCtxGetDevice, DeviceNumber*)                                          \
     F(context_synchronize, cuCtxSynchronize)                                                  \
-    F(priority_range, cuCtxGetStreamPriorityRange, int*, int*)                                \
     F(release_context, cuDevicePrimaryCtxRelease_v2, DeviceNumber)                            \
     F(copy_to_host, cuMemcpyDtoH_v2, void*, DevicePointer, size_t)                            \
     F(copy_to_device, cuMemcpyHtoD_v2, DevicePointer, const void*, size_t)                    \
@@ -54,6 +53,7 @@ inline const Stream stream_per_thread = reinterpret_cast<Stream>(2);
     F(host_device_pointer, cuMemHostGetDevicePointer_v2, DevicePointer*, void*, unsigned)     \
     F(alloc_managed, cuMemAllocManaged, DevicePointer*, size_t, unsigned)                     \
     F(begin_capture, cuStreamBeginCapture_v2, Stream, CaptureMode)                            \
+    F(stream_priority, cuStreamGetPriority, Stream, int*)                                     \
     F(end_capture, cuStreamEndCapture, Stream, Graph*)                                        \
     F(graph_destroy, cuGraphDestroy, Graph)
 

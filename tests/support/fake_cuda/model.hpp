@@ -52,6 +52,9 @@ struct ContextObject {
     std::map<uint64_t, StreamObject*> of_threads;  // CU_STREAM_PER_THREAD
 };
 
+// Priorities of streams are told, and have no effect.
+constexpr int most_urgent = -5;
+
 struct StreamObject {
     size_t number = 0;  // in clocks; never used again
     ContextObject* context = nullptr;
@@ -59,6 +62,7 @@ struct StreamObject {
     bool legacy = false;
     bool blocking = false;  // in order with the legacy stream
     bool alive = true;
+    int priority = 0;  // less goes before more
     uint64_t steps = 0;
     Clock clock;  // of what is done
     std::deque<OperationPointer> queue;

@@ -3,6 +3,8 @@
 #include "engine.hpp"
 #include "exports.hpp"
 
+#include <algorithm>
+
 namespace tutti::cuda {
 
 // Calls body with the stream of a handle, or says why there is none.
@@ -24,10 +26,12 @@ static Result with_event(const char* name, Event handle, const Body& body) {
     });
 }
 
-static Result create(const char* name, Stream* made, unsigned flags) {
+static Result create(const char* name, Stream* made, unsigned flags, int priority = 0) {
     return call_in_context(name, [&](ContextObject& context) {
         if (flags > stream_non_blocking) return Result::InvalidValue;
-        *made = reinterpret_cast<Stream>(make_stream(context, flags != stream_non_blocking, ""));
+        StreamObject* const stream = make_stream(context, flags != stream_non_blocking, "");
+        stream->priority = priority;
+        *made = reinterpret_cast<Stream>(stream);
         return Result::Success;
     });
 }
@@ -36,8 +40,16 @@ Result cuStreamCreate(Stream* stream, unsigned flags) {
     return create("cuStreamCreate", stream, flags);
 }
 
-Result cuStreamCreateWithPriority(Stream* stream, unsigned flags, int) {
-    return create("cuStreamCreateWithPriority", stream, flags);
+Result cuStreamCreateWithPriority(Stream* stream, unsigned flags, int priority) {
+    return create("cuStreamCreateWithPriority", stream, flags,
+                  std::clamp(priority, most_urgent, 0));
+}
+
+Result cuStreamGetPriority(Stream handle, int* priority) {
+    return with_stream("cuStreamGetPriority", handle, [&](StreamObject& stream) {
+        *priority = stream.priority;
+        return Result::Success;
+    });
 }
 
 Result cuStreamDestroy_v2(Stream handle) {

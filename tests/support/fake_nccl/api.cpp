@@ -202,6 +202,11 @@ EXPORT int fake_nccl_splits() {
     return splits;
 }
 
+EXPORT int fake_nccl_last_priority() {
+    const std::lock_guard lock(mutex());
+    return last_priority();
+}
+
 EXPORT ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
     const Inside inside(of(comm));
     const std::lock_guard lock(mutex());

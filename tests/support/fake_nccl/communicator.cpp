@@ -180,6 +180,7 @@ const Driver& driver() {
         find("fake_cuda_memory", made->memory);
         find("cuCtxGetDevice", made->context_device);
         find("cuStreamIsCapturing", made->is_capturing);
+        find("cuStreamGetPriority", made->stream_priority);
         return made;
     }();
     return *found;

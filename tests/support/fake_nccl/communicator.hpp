@@ -69,6 +69,7 @@ struct Driver {
     void* (*memory)(unsigned long long);
     int (*context_device)(int*);
     int (*is_capturing)(void*, int*);
+    int (*stream_priority)(void*, int*);
 };
 const Driver& driver();
 

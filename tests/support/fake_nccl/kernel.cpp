@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "communicator.hpp"
@@ -146,7 +147,7 @@ bool go_on(const Shared& of, Message& message) {
     return true;
 }
 
-// Messages go on side by side, collectives one after the other.
+// Messages go on side by side, those from one rank to another one after the other, as do collectives.
 bool go_on(Kernel& kernel) {
     Shared& of = *kernel.shared;
     if (of.is_aborted) return true;
@@ -155,10 +156,14 @@ bool go_on(Kernel& kernel) {
     for (bool moved = true; moved;) {
         moved = false;
         all_done = in_turn = true;
+        std::set<std::pair<int, bool>> in_use;
         for (Call& call : kernel.calls) {
             if (call.is_message) {
                 const size_t before = call.message.done;
-                all_done &= go_on(of, call.message);
+                const std::pair pipe{call.message.peer, call.message.sends};
+                const bool is_done = !in_use.contains(pipe) && go_on(of, call.message);
+                if (!is_done) in_use.insert(pipe);
+                all_done &= is_done;
                 moved |= call.message.done != before;
             } else {
                 in_turn = in_turn && go_on(of, call.collective);
@@ -199,6 +204,11 @@ void add_ranges(const Shared& of, const Call& call, std::vector<fake_cuda_range>
 
 }  // namespace
 
+int& last_priority() {
+    static int priority = 0;
+    return priority;
+}
+
 int launch(Communicator& comm, std::vector<Call> calls) {
     std::vector<fake_cuda_range> ranges;
     for (const Call& call : calls) add_ranges(*comm.shared, call, ranges);
@@ -207,6 +217,7 @@ int launch(Communicator& comm, std::vector<Call> calls) {
         Kernel{comm.shared, comm.shared->launched.load(), std::move(calls)});
     const int result =
         driver().launch(stream, "NCCL", ranges.data(), ranges.size(), step, kernel.get());
+    driver().stream_priority(stream, &last_priority());
     int is_captured = 0;
     if (result == 0) driver().is_capturing(stream, &is_captured);
     if (result == 0 && is_captured == 0) {  // the double of the driver runs no graph
