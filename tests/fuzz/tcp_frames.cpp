@@ -2,7 +2,6 @@
 // posted, each transfer ends once, a withdrawn one never, and all end with their group.
 // Input: steps of two bytes, an action and its argument; the rest of the input is the stream that
 // the other side sends, in the pieces that the steps ask for.
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -12,7 +11,7 @@
 #include <vector>
 
 #include "input.hpp"
-#include "membership/world.hpp"
+#include "support/quiet_world.hpp"
 #include "transport/tcp/link.hpp"
 
 namespace {
@@ -25,18 +24,6 @@ constexpr uint32_t group = 0;
 constexpr int max_steps = 64;
 constexpr std::byte guard{0x5a};
 constexpr std::array<size_t, 8> sizes{0, 1, 5, 64, 3000, eager_bytes, eager_bytes + 1, 200'000};
-
-class StillWorld final : public World {
-public:
-    StillWorld() : World(0, 2) {}
-    ~StillWorld() override { end_resources(); }
-    [[nodiscard]] std::string identity() const override { return "still"; }
-    [[nodiscard]] bool same_host(int) const override { return true; }
-    [[nodiscard]] Routes routes() const override { return {}; }
-    void send(std::string) noexcept override {}
-    void suspect(const Status&) noexcept override {}
-    void leave() noexcept override {}
-};
 
 class Ends final : public TransferListener {
 public:
@@ -123,7 +110,7 @@ public:
     }
 
 private:
-    Membership members_{std::make_shared<StillWorld>(), group, {0, 1}};
+    Membership members_{std::make_shared<test::QuietWorld>(0, 2), group, {0, 1}};
     Completions completions_;
     std::atomic<size_t> unattended_{0};
     Mailbox mailbox_{group, completions_, unattended_};

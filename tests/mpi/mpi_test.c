@@ -153,17 +153,22 @@ static void* call_elsewhere(void* group) {
     return NULL;
 }
 
+/* Makes the call on another thread, once all ranks have a sum. NULL: this rank makes none. */
+static void from_another_thread(tutti_group* group, void* (*call)(void*)) {
+    pthread_t thread;
+    expect_sum(group, size);
+    /* Else a rank's refusal, which ends the group, may come before another rank has its sum. */
+    OK(tutti_monitored_barrier(group, 0, NULL, &error));
+    if (call == NULL) return;
+    EXPECT(pthread_create(&thread, NULL, call, group) == 0);
+    pthread_join(thread, NULL);
+}
+
 static void case_another_thread_is_refused(void) {
     tutti_group* group;
-    pthread_t thread;
     begin_mpi(MPI_THREAD_FUNNELED);
     OK(meet(&group));
-    expect_sum(group, size);
-    /* Otherwise a rank's refusal, which ends the group, may come before another rank has its sum.
-     * */
-    OK(tutti_monitored_barrier(group, 0, NULL, &error));
-    EXPECT(pthread_create(&thread, NULL, call_elsewhere, group) == 0);
-    pthread_join(thread, NULL);
+    from_another_thread(group, call_elsewhere);
     tutti_group_release(group);
     expect_mpi_works();
     MPI_Finalize();
@@ -420,15 +425,10 @@ static void* split_elsewhere(void* group) {
 /* One rank calls from a thread that MPI does not let call. */
 static void case_a_split_is_refused(void) {
     tutti_group* group;
-    pthread_t thread;
     begin_mpi(MPI_THREAD_FUNNELED);
     OK(meet(&group));
-    expect_sum(group, size);
-    OK(tutti_monitored_barrier(group, 0, NULL, &error));
-    if (rank == 0) {
-        EXPECT(pthread_create(&thread, NULL, split_elsewhere, group) == 0);
-        pthread_join(thread, NULL);
-    } else {
+    from_another_thread(group, rank == 0 ? split_elsewhere : NULL);
+    if (rank != 0) {
         split_in_pairs(group);
         EXPECT(error.rank == 0);
     }

@@ -15,6 +15,7 @@
 
 #include "message/lanes/channel_transfer.hpp"
 #include "message/lanes/lanes.hpp"
+#include "support/quiet_world.hpp"
 #include "unit/transport/ranks.hpp"
 
 namespace tutti::test {
@@ -32,21 +33,9 @@ struct Posted {
 // does so.
 using LetGo = std::function<void(const Posted&)>;
 
-// Rank 0 of three, in which nothing happens.
-class QuietWorld final : public World {
-public:
-    QuietWorld() : World(0, 3) {}
-    ~QuietWorld() override { end_resources(); }
-    [[nodiscard]] std::string identity() const override { return "quiet"; }
-    [[nodiscard]] bool same_host(int /*rank*/) const override { return true; }
-    [[nodiscard]] Routes routes() const override { return {}; }
-    void send(std::string /*frame*/) noexcept override {}
-    void suspect(const Status& /*suspicion*/) noexcept override {}
-    void leave() noexcept override {}
-};
-
+// Of rank 0 of three.
 struct QuietMembership {
-    Membership membership{std::make_shared<QuietWorld>(), 0, {0, 1, 2}};
+    Membership membership{std::make_shared<QuietWorld>(0, 3), 0, {0, 1, 2}};
 };
 
 class PuppetChannel : private QuietMembership, public Channel {

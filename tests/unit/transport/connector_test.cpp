@@ -16,6 +16,7 @@
 #include "net/loop.hpp"
 #include "net/socket.hpp"
 #include "support/limits.hpp"
+#include "support/quiet_world.hpp"
 #include "support/sanitizers.h"
 #include "support/unit.hpp"
 
@@ -33,16 +34,17 @@ Deadline ample() {
 }
 
 // A rank and its ways to all of them; whom it asks to connect hears it.
-class Place final : public World {
+class Place final : public test::QuietWorld {
 public:
     Place(int rank, std::vector<std::vector<std::string>> ways)
-        : World(rank, static_cast<int>(ways.size())), others(ways.size()), ways_(std::move(ways)) {
+        : QuietWorld(rank, static_cast<int>(ways.size())),
+          others(ways.size()),
+          ways_(std::move(ways)) {
         ways_[static_cast<size_t>(rank)] = here;
     }
 
     std::vector<Place*> others;  // by rank; null hears nothing
 
-    [[nodiscard]] std::string identity() const override { return "these"; }
     [[nodiscard]] bool same_host(int) const override { return false; }
     [[nodiscard]] Routes routes() const override { return {here, ways_}; }
     void send(std::string bytes) noexcept override {
@@ -62,24 +64,9 @@ public:
         const Lock lock(mutex_);
         return std::ranges::find(asked_, rank) != asked_.end();
     }
-    void lose(int rank) {
-        hear_bytes(membership::encode(membership::Kind::Lost,
-                                      Status{TUTTI_ERR_PEER_LOST, rank, 0, "it is silent"}));
-    }
-    void depart(int rank) {
-        hear_bytes(membership::encode(membership::Kind::Left, 0, std::vector<int>{rank}));
-    }
-    void suspect(const Status&) noexcept override {}
-    void leave() noexcept override {}
 
 private:
-    void hear_of(int rank) { hear_bytes(membership::encode(membership::Kind::Connect, rank)); }
-    void hear_bytes(const std::string& bytes) {
-        FrameReader().feed(std::as_bytes(std::span(bytes)), [this](const Frame& frame) {
-            handle(frame);
-            return true;
-        });
-    }
+    void hear_of(int rank) { hear(membership::encode(membership::Kind::Connect, rank)); }
 
     std::vector<std::vector<std::string>> ways_;
     Mutex mutex_;

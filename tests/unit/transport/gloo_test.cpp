@@ -12,6 +12,7 @@
 #include "membership/invitation.hpp"
 #include "net/socket.hpp"
 #include "ranks.hpp"
+#include "support/quiet_world.hpp"
 
 namespace {
 
@@ -21,20 +22,13 @@ using membership::Frame;
 using membership::FrameReader;
 
 // Rank 0 of two. The other one is at that address and port; at 0, the port of rank 0.
-class Lonely final : public World {
+class Lonely final : public QuietWorld {
 public:
     explicit Lonely(std::string address_of_other = "127.0.0.2", int port_of_other = 0)
-        : World(0, 2),
+        : QuietWorld(0, 2),
           address_of_other_(std::move(address_of_other)),
           port_of_other_(port_of_other) {}
 
-    void hear_that_the_other_left() {
-        hear_bytes(membership::encode(membership::Kind::Left, 0, std::vector<int>{1}));
-    }
-    void hear_that_the_other_is_lost() {
-        hear_bytes(membership::encode(membership::Kind::Lost,
-                                      Status{TUTTI_ERR_PEER_LOST, 1, 0, "it is silent"}));
-    }
     void await_call() { is_asked_.wait(ample()); }
     // With which who is called proves who it is.
     [[nodiscard]] membership::Token secret() const {
@@ -43,7 +37,6 @@ public:
         return secret;
     }
 
-    [[nodiscard]] std::string identity() const override { return "lonely"; }
     [[nodiscard]] bool same_host(int) const override { return false; }
     [[nodiscard]] Routes routes() const override {
         return {{"127.0.0.1"}, {{"127.0.0.1"}, {address_of_other_}}};
@@ -55,7 +48,7 @@ public:
                 own_ = arrival.payload;
                 const std::string other =
                     port_of_other_ == 0 ? own_ : cat(port_of_other_, own_.substr(own_.find(' ')));
-                hear_bytes(membership::encode(
+                hear(membership::encode(
                     membership::StepCompleted{arrival.group, arrival.key, 1, {own_, other}}));
             } else if (frame.kind == membership::Kind::Connect) {
                 is_asked_.set();
@@ -63,8 +56,6 @@ public:
             return true;
         });
     }
-    void suspect(const Status&) noexcept override {}
-    void leave() noexcept override {}
     ~Lonely() override { end_resources(); }
 
 private:
@@ -85,13 +76,6 @@ private:
         Condition changed_;
         bool is_set_ TUTTI_GUARDED_BY(mutex_) = false;
     };
-
-    void hear_bytes(const std::string& bytes) {
-        FrameReader().feed(std::as_bytes(std::span(bytes)), [this](const Frame& frame) {
-            handle(frame);
-            return true;
-        });
-    }
 
     const std::string address_of_other_;
     const int port_of_other_;
@@ -157,10 +141,10 @@ enum class News { LeftThenDeparted, DepartedThenLeft, LeftThenLost };
 constexpr std::array all_news{News::LeftThenDeparted, News::DepartedThenLeft, News::LeftThenLost};
 
 void hear(News news, Lonely& world, Channel& channel) {
-    if (news == News::DepartedThenLeft) world.hear_that_the_other_left();
+    if (news == News::DepartedThenLeft) world.depart(1);
     channel.left(1);
-    if (news == News::LeftThenDeparted) world.hear_that_the_other_left();
-    if (news == News::LeftThenLost) world.hear_that_the_other_is_lost();
+    if (news == News::LeftThenDeparted) world.depart(1);
+    if (news == News::LeftThenLost) world.lose(1);
 }
 
 // Rank 0's channel, and a receive from the other one.
