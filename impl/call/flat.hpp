@@ -47,8 +47,8 @@ struct FlatCall {
         Pairwise  // only the two ranks of a piece know its size, and may disagree
     };
 
-    // Where a device does it: on a stream beside that of the caller, on that itself, or in the graph
-    // that is made of it.
+    // Where a device does it: on a stream beside that of the caller, on that itself, or in the
+    // graph that is made of it.
     enum class Place : uint8_t { Beside, Joined, Captured };
 
     Kind kind = Kind::Barrier;
@@ -71,7 +71,7 @@ struct FlatCall {
     void* stream = nullptr;
     Place place = Place::Beside;
     std::shared_ptr<const device::Event> begun{};  // of a place beside it
-    std::shared_ptr<const Status> fault{};  // the device has failed before the call's turn
+    std::shared_ptr<const Status> fault{};         // the device has failed before the call's turn
 
     [[nodiscard]] ConstBytes input() const { return inputs.first(); }
     [[nodiscard]] Bytes output() const { return outputs.first(); }

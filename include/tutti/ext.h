@@ -222,9 +222,9 @@ typedef struct tutti_backend_host {
     tutti_status (*mismatch)(const tutti_backend_call* call, int32_t peer, const void* theirs,
                              tutti_error* error);
     /** STREAM: gives the stream of a call, right before the backend puts something of the call on
-     *  it; what comes there from now on comes after what the caller's stream had before the call, and
-     *  after what this backend enqueued before. Not always the same stream: it may be the caller's,
-     *  and then a graph may be made of what comes there. */
+     *  it; what comes there from now on comes after what the caller's stream had before the call,
+     *  and after what this backend enqueued before. Not always the same stream: it may be the
+     *  caller's, and then a graph may be made of what comes there. */
     tutti_status (*stream)(const tutti_backend_call* call, void** out_stream, tutti_error* error);
     /** STREAM: all of the call is on its stream, in the place of `finish`. The call is not the
      *  backend's any more, and ends when the device has done it. Calls back nothing. */
@@ -311,9 +311,10 @@ typedef struct tutti_backend_table {
     /** Messages that this thread posts between a call with 1 and one with 0 are to be under way at
      *  the same time: none waits for another one of them. NULL: none ever does. */
     void (*together)(void* backend, int32_t begins);
-    /** STREAM: whether its calls go on as they should; a failure ends the group. TUTTI_ERR_PEER_LOST
-     *  with rank -1: a rank is lost, and the backend does not know which one; the host finds out,
-     *  and aborts the backend. Called now and then while calls are there, as `test`. NULL: they do. */
+    /** STREAM: whether its calls go on as they should; a failure ends the group.
+     *  TUTTI_ERR_PEER_LOST with rank -1: a rank is lost, and the backend does not know which one;
+     *  the host finds out, and aborts the backend. Called now and then while calls are there, as
+     *  `test`. NULL: they do. */
     tutti_status (*check)(void* backend, tutti_error* error);
     /** Makes the backends of groups that are made of ranks of this group, in the place of `open`:
      *  where all ranks of this group make the new ones together, with this backend and the same

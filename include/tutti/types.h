@@ -60,8 +60,9 @@ enum {
 /** Reduce operators, with torch's numbers. SUM, AVG and PREMUL_SUM of float16 and bfloat16 are
  * accumulated in float32 and rounded once per element; AVG divides before that, so it overflows
  * only where the mean does. Other floating-point sums are rounded at each addition, in an order
- * that depends on backend, size and number of ranks, but every rank gets the same bits. Groups
- * with `reproducible` sum exactly instead. */
+ * that depends on backend, size and number of ranks, but every rank gets the same bits. Backend
+ * "nccl" rounds all sums, and averages, as NCCL does. Groups with `reproducible` sum exactly
+ * instead. */
 typedef uint32_t tutti_reduce_op;
 enum {
     TUTTI_SUM = 0, /**< bool: logical or */

@@ -1,6 +1,7 @@
-// The calls that a backend from outside puts on streams: on one of its own, which the host makes, or
-// on those of callers that wait until the call is there. All are on one device, that of the first
-// call, and in one order: what is on one stream waits for what came before on another. Any thread.
+// The calls that a backend from outside puts on streams: on one of its own, which the host makes,
+// or on those of callers that wait until the call is there. All are on one device, that of the
+// first call, and in one order: what is on one stream waits for what came before on another. Any
+// thread.
 #pragma once
 
 #include <deque>

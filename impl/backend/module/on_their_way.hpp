@@ -1,6 +1,7 @@
-// The calls that a backend which completes on a stream has, in the order of their posts, and whether
-// ranks that are gone keep them from their end. Ranks take part in a call at different times: one
-// that has left may have done its part, so a call that needs it has some time to end. Any thread.
+// The calls that a backend which completes on a stream has, in the order of their posts, and
+// whether ranks that are gone keep them from their end. Ranks take part in a call at different
+// times: one that has left may have done its part, so a call that needs it has some time to end.
+// Any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
-// A communicator of NCCL on one rank of a group, made with the first call if the group is bound to no
-// device, and the calls on their way to its stream. NCCL works in the background: a call that it has taken is on the stream only
-// when NCCL says so, and until then no other may follow. Any thread.
+// A communicator of NCCL on one rank of a group, made with the first call if the group is bound to
+// no device, and the calls on their way to streams. NCCL works in the background: a call that it
+// has taken is on its stream only when NCCL says so, and until then no other may follow. Any
+// thread.
 #pragma once
 
 #include <atomic>
@@ -99,7 +100,7 @@ private:
     std::mutex mutex_;
     std::condition_variable ended_;
     Stage stage_ = Stage::Unused;
-    Failure why_{};               // of Ended
+    Failure why_{};                // of Ended
     std::optional<Failure> loss_;  // of a rank: nothing begins, and the host asks which it is
     int device_ = 0;
     std::shared_ptr<Start> start_;

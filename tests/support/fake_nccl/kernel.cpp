@@ -147,7 +147,8 @@ bool go_on(const Shared& of, Message& message) {
     return true;
 }
 
-// Messages go on side by side, those from one rank to another one after the other, as do collectives.
+// Messages go on side by side, those between the same two ranks one after the other, as do
+// collectives.
 bool go_on(Kernel& kernel) {
     Shared& of = *kernel.shared;
     if (of.is_aborted) return true;
