@@ -157,10 +157,12 @@ std::shared_ptr<Communicator::Start> Communicator::begin(Make make) const {
         try {
             const cuda::InContext context(nccl.driver(), device);
             start->result = make(&start->comm, &config);
+            const bool is_given_up = start->state.exchange(Start::Returned) == Start::GivenUp;
+            if (is_given_up && start->comm != nullptr) nccl.comm_abort(start->comm);
         } catch (const Failure&) {
             start->result = Result::UnhandledCudaError;
+            start->state = Start::Returned;
         }
-        start->has_returned = true;
     };
     if (config_.blocking == 1) {
         std::thread(run).detach();
@@ -171,7 +173,7 @@ std::shared_ptr<Communicator::Start> Communicator::begin(Make make) const {
 }
 
 bool Communicator::has_started() {
-    if (!start_->has_returned) return false;
+    if (!start_->has_returned()) return false;
     nccl_.check(start_->result, "ncclCommInitRankConfig", start_->comm);
     comm_ = start_->comm;
     if (!is_settled()) return false;
@@ -302,7 +304,7 @@ void Communicator::end(const Failure& why, Batch& failed) {
     }
     failed.insert(failed.end(), gathered_.begin(), gathered_.end());
     gathered_.clear();
-    Comm comm = may_run && start_ != nullptr && start_->has_returned ? start_->comm : nullptr;
+    Comm comm = may_run && start_ != nullptr && start_->give_up() ? start_->comm : nullptr;
     if (comm == nullptr) {
         failed.insert(failed.end(), under_way_.begin(), under_way_.end());
         under_way_.clear();

@@ -50,7 +50,11 @@ private:
     struct Start {
         Comm comm = nullptr;  // of a split, NCCL may write it after it has returned
         Result result = Result::InProgress;
-        std::atomic<bool> has_returned{false};
+        enum State { Running, Returned, GivenUp };
+        std::atomic<State> state{Running};
+        [[nodiscard]] bool has_returned() const { return state == Returned; }
+        // False: it runs, and the thread that makes it aborts it.
+        bool give_up() { return state.exchange(GivenUp) == Returned; }
     };
     // Memory of the device, for what outputs take the place of.
     struct Scratch {

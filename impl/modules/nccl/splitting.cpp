@@ -84,7 +84,7 @@ void Communicator::await_split(const tutti_backend_place& place, int color) {
     for (;; std::this_thread::sleep_for(rest)) {
         const Lock lock(mutex_);
         if (stage_ != Stage::Ready) throw why_;
-        if (split_->has_returned) {
+        if (split_->has_returned()) {
             nccl_.check(split_->result, "ncclCommSplit", comm_);
             const Comm made = std::atomic_ref<Comm>(split_->comm).load();
             if (is_settled() && (color < 0 || made != nullptr)) return;
