@@ -150,10 +150,6 @@ bool Driver::is_captured(int device, void* stream, const char* argument) const {
     return capturing != 0;
 }
 
-bool Driver::is_default(const void* stream) {
-    return reinterpret_cast<uintptr_t>(stream) <= tutti_device_last_default_stream;
-}
-
 void Driver::check_stream(int device, void* stream, const char* argument) const {
     if (!is_captured(device, stream, argument)) return;
     throw Error(TUTTI_ERR_UNSUPPORTED,

@@ -80,8 +80,6 @@ public:
     void check_stream(int device, void* stream, const char* argument) const;
     // Whether a graph is made of what comes to the stream. Throws INVALID_ARGUMENT as that does.
     bool is_captured(int device, void* stream, const char* argument) const;
-    // Whether the stream is one that every device has.
-    static bool is_default(const void* stream);
     // On a stream of our own.
     EventPointer record(int device, void* stream);
 

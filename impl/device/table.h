@@ -63,7 +63,10 @@ struct tutti_device_table {
 }  // extern "C"
 
 constexpr uint32_t tutti_device_table_version = 2;
-// Up to this one, handles of streams are names of default streams.
-constexpr uintptr_t tutti_device_last_default_stream = 2;
+// Whether the handle is the name of a stream that every device has: null, CU_STREAM_LEGACY (1) or
+// CU_STREAM_PER_THREAD (2).
+inline bool tutti_device_is_default_stream(const void* stream) {
+    return reinterpret_cast<uintptr_t>(stream) <= 2;
+}
 // The symbol that a module exports: `const tutti_device_table* tutti_device_module(void)`.
 constexpr const char* tutti_device_module_symbol = "tutti_device_module";

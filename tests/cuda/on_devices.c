@@ -1,6 +1,7 @@
 /* See on_devices.h. */
 #include "on_devices.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +45,18 @@ int without_device(void) {
 int on_the_double(void) {
     const char* const given = getenv("TUTTI_CUDA_LIBRARY");
     return given != NULL && strstr(given, "fake_cuda") != NULL;
+}
+
+int ask_fake_nccl(const char* symbol) {
+    int (*ask)(void);
+    void* const nccl = dlopen(getenv("TUTTI_NCCL_LIBRARY"), RTLD_NOW | RTLD_LOCAL);
+    void* const found = nccl == NULL ? NULL : dlsym(nccl, symbol);
+    if (found == NULL) {
+        fprintf(stderr, "no %s in the double of NCCL\n", symbol);
+        abort();
+    }
+    memcpy(&ask, &found, sizeof found);
+    return ask();
 }
 
 int32_t use_device(const rank_context* me) {

@@ -16,6 +16,9 @@ int device_count(void);
 /* Whether the double stands for the driver. */
 int on_the_double(void);
 
+/* A number that the double of NCCL tells: fake_nccl_splits, ... */
+int ask_fake_nccl(const char* symbol);
+
 /* The device of this rank, for all that its thread does from now on. */
 int32_t use_device(const rank_context* me);
 

@@ -1,7 +1,6 @@
 /* The features of the backend "nccl" beyond the conformance matrix: messages, deadlines, refusals,
  * and groups one after the other. Each rank is a process that tuttirun has started. */
 #include <dirent.h>
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,20 +196,13 @@ static void a_graph_has_calls(void) {
 
 /* The double says which stream a call was on. */
 static void the_stream_may_go_before_others(void) {
-    int (*ask)(void);
     int32_t* const memory = numbers_of(COUNT, 1);
     const tutti_buffer buffer = of(memory, COUNT);
     for (int is_high = 0; is_high < 2; ++is_high) {
         open_group(is_high ? "nccl?is_high_priority_stream=1" : "nccl");
         OK(tutti_all_reduce(me.group, NULL, &buffer, TUTTI_MAX, NULL, NULL, &me.error));
         EXPECT(all_are(memory, COUNT, 1));
-        if (on_the_double()) {
-            void* const nccl = dlopen(getenv("TUTTI_NCCL_LIBRARY"), RTLD_NOW | RTLD_LOCAL);
-            EXPECT(nccl != NULL);
-            *(void**)&ask = dlsym(nccl, "fake_nccl_last_priority");
-            EXPECT(ask != NULL);
-            EXPECT((ask() < 0) == is_high);
-        }
+        if (on_the_double()) EXPECT((ask_fake_nccl("fake_nccl_last_priority") < 0) == is_high);
         close_group();
     }
     cuda_free(memory);

@@ -1,6 +1,5 @@
 /* Groups whose communicators NCCL makes by a split of another one's. Each rank is a process that
  * tuttirun has started. */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,15 +22,7 @@ static void expect(int condition, const char* what, int line) {
 
 /* How often this process has split a communicator, of the double of NCCL; -1: of NCCL itself. */
 static int splits(void) {
-    static int (*ask)(void);
-    if (!on_the_double()) return -1;
-    if (ask == NULL) {
-        void* const nccl = dlopen(getenv("TUTTI_NCCL_LIBRARY"), RTLD_NOW | RTLD_LOCAL);
-        EXPECT(nccl != NULL);
-        *(void**)&ask = dlsym(nccl, "fake_nccl_splits");
-        EXPECT(ask != NULL);
-    }
-    return ask();
+    return on_the_double() ? ask_fake_nccl("fake_nccl_splits") : -1;
 }
 
 static tutti_group* open_group(const char* backend, int is_bound) {

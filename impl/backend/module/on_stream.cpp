@@ -8,6 +8,13 @@
 
 namespace tutti::ext {
 
+namespace {
+
+// A look costs no more when thousands of calls are on the stream.
+constexpr size_t most_at_once = 32;
+
+}  // namespace
+
 OnStream::~OnStream() {
     const Lock lock(mutex_);
     if (stream_ != nullptr) driver_->give_stream(device_, stream_, high_priority_);
@@ -36,7 +43,7 @@ device::EventPointer OnStream::begin(const Device& device, void* stream) {
 }
 
 FlatCall::Place OnStream::join(const FlatCall& call, void* stream) {
-    if (device::Driver::is_default(stream)) return FlatCall::Place::Beside;
+    if (tutti_device_is_default_stream(stream)) return FlatCall::Place::Beside;
     const Lock lock(mutex_);
     be_on(call.device);
     if (!driver_->is_captured(device_, stream, "options.stream")) return FlatCall::Place::Joined;
@@ -87,7 +94,8 @@ bool OnStream::look(const std::function<void(PostedCall&)>& ends) {
     std::vector<Ending> ended;
     {
         const Lock lock(mutex_);
-        ended.assign(endings_.begin(), endings_.end());
+        const size_t few = std::min(endings_.size(), most_at_once);
+        ended.assign(endings_.begin(), endings_.begin() + static_cast<ptrdiff_t>(few));
     }
     size_t count = 0;
     try {

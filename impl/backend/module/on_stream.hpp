@@ -51,7 +51,7 @@ private:
     int device_ TUTTI_GUARDED_BY(mutex_) = 0;
     void* stream_ TUTTI_GUARDED_BY(mutex_) = nullptr;
     std::deque<Ending> endings_ TUTTI_GUARDED_BY(mutex_);
-    // Of the last call that was enqueued: where, and its end; null: none was, or a graph has it.
+    // Of the last call that was enqueued, but into no graph: where, and its end; null: none was.
     void* last_stream_ TUTTI_GUARDED_BY(mutex_) = nullptr;
     device::EventPointer last_end_ TUTTI_GUARDED_BY(mutex_);
 };

@@ -1,6 +1,5 @@
 // libtutti-cuda.so: the table of NVIDIA's devices, over their driver. Any thread.
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
 
 #include "device/table.h"
@@ -39,15 +38,10 @@ tutti_status guard_in(int32_t device, tutti_device_failure* out, Body&& body) {
     });
 }
 
-// 1 is CU_STREAM_LEGACY, 2 CU_STREAM_PER_THREAD.
-bool is_default(const void* stream) {
-    return reinterpret_cast<uintptr_t>(stream) <= tutti_device_last_default_stream;
-}
-
 // A stream in hand needs no current context, unlike a default one.
 template <typename Body>
 tutti_status guard_on(int32_t device, void* stream, tutti_device_failure* out, Body&& body) {
-    if (is_default(stream)) return guard_in(device, out, body);
+    if (tutti_device_is_default_stream(stream)) return guard_in(device, out, body);
     return guard(out, body);
 }
 
@@ -99,7 +93,7 @@ tutti_status stream_is_capturing(int32_t device, void* stream, int32_t* capturin
     return guard_on(device, stream, failure, [&](const Library& cuda) {
         CaptureStatus status{};
         Context context = nullptr;
-        if (!is_default(stream)) {
+        if (!tutti_device_is_default_stream(stream)) {
             cuda.check(cuda.stream_context(static_cast<Stream>(stream), &context),
                        "cuStreamGetCtx");
             if (context != cuda.context(device)) {
