@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <tutti/tutti.h>
+
+#include "support/timing.h"
 
 enum { BUCKETS = 4, WAYS = 3, MOST_ROUNDS = 1000, MARKS = 20000 };
 static const char* const way_names[WAYS] = {"four all_reduces", "reducer, in place",
@@ -22,9 +23,7 @@ typedef struct {
 } bench;
 
 static double now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+    return now_us() / 1e3;
 }
 
 static void check(tutti_status status, const tutti_error* error) {
@@ -134,16 +133,6 @@ static double mark_ns(void) {
     }
     tutti_reducer_release(reducer);
     return took * 1e6 / (MARKS - 1);
-}
-
-static int by_size(const void* one, const void* other) {
-    const double a = *(const double*)one, b = *(const double*)other;
-    return (a > b) - (a < b);
-}
-
-static double median(double* numbers, int count) {
-    qsort(numbers, (size_t)count, sizeof *numbers, by_size);
-    return numbers[count / 2];
 }
 
 /* A ratio is the median of the rounds' ratios. */

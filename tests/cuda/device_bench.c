@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <tutti/tutti.h>
 
 #include "support/cuda.h"
+#include "support/timing.h"
 
 enum { MOST_ITERATIONS = 200, FEWEST_ITERATIONS = 10, WARM_UP = 3 };
 
@@ -16,17 +16,6 @@ static void ok(tutti_status status) {
     if (status == TUTTI_OK) return;
     fprintf(stderr, "device_bench: %s\n", error.message);
     exit(1);
-}
-
-static double now_us(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
-}
-
-static int by_time(const void* left, const void* right) {
-    const double a = *(const double*)left, b = *(const double*)right;
-    return (a > b) - (a < b);
 }
 
 typedef struct setting {
@@ -65,12 +54,11 @@ static void measure(int op, const setting* with) {
         operations[op].call(with);
         if (i >= 0) took[i] = now_us() - begin;
     }
-    qsort(took, (size_t)iterations, sizeof *took, by_time);
-    const double median = took[iterations / 2];
+    const double middle = median(took, iterations);
     if (tutti_get_rank(TUTTI_GROUP_WORLD) == 0) {
         printf("tutti-%s,%s,%d,%lld,%.1f,%.3f\n", tutti_get_backend(TUTTI_GROUP_WORLD),
-               operations[op].name, (int)with->ranks, (long long)bytes, median,
-               (double)bytes / median / 1e3);
+               operations[op].name, (int)with->ranks, (long long)bytes, middle,
+               (double)bytes / middle / 1e3);
     }
 }
 

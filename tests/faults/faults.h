@@ -16,5 +16,7 @@
 /* Silence is no failure in these tests: the machine may be slow, and only the closing connection
  * may tell of a death. */
 #define PATIENT LIST("TUTTI_HEARTBEAT_TIMEOUT_MS=0")
+/* Long enough that a rank that is only kept waiting for a processor is not taken for stopped. */
+#define WATCHFUL LIST("TUTTI_HEARTBEAT_MS=50", "TUTTI_HEARTBEAT_TIMEOUT_MS=3000")
 
 #endif

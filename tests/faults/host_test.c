@@ -11,9 +11,6 @@
 #include "faults.h"
 #include "support/freezer.h"
 
-/* Long enough that a rank that is only kept waiting for a processor is not taken for stopped. */
-#define WATCHFUL LIST("TUTTI_HEARTBEAT_MS=50", "TUTTI_HEARTBEAT_TIMEOUT_MS=3000")
-
 /* Mounts a /proc of its own; the rest stays as it is, which also works below chroot. */
 #define UNSHARE "/usr/bin/unshare"
 #define WITH_PROC "--mount", "--propagation", "unchanged", "--mount-proc"

@@ -2,9 +2,6 @@
 #include "faults.h"
 #include "support/held_port.h"
 
-/* Long enough that a rank that is only kept waiting for a processor is not taken for stopped. */
-#define WATCHFUL LIST("TUTTI_HEARTBEAT_MS=50", "TUTTI_HEARTBEAT_TIMEOUT_MS=3000")
-
 static void stop_in_a_loop(team* all, int32_t size, int32_t victim) {
     team_start_all(all, size, WATCHFUL, LIST("init", "loop all_reduce", "destroy"));
     for (int32_t index = 0; index < size; ++index) EXPECT_DONE(all, index, "init");

@@ -9,9 +9,6 @@
 
 enum { RANKS = 3 };
 
-/* Long enough that a rank that is only kept waiting for a processor is not taken for stopped. */
-#define WATCHFUL LIST("TUTTI_HEARTBEAT_MS=50", "TUTTI_HEARTBEAT_TIMEOUT_MS=3000")
-
 static void a_rank_that_is_killed_is_named_by_all_others(void** state) {
     team* const all = (team*)*state;
     const int32_t victim = 1;

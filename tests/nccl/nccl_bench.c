@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <tutti/tutti.h>
 
 #include "support/cuda.h"
+#include "support/timing.h"
 
 enum { MOST_ROUNDS = 101, ROUNDS = 11, IN_A_ROW = 50, MOST = 64 << 20 };
 
@@ -133,22 +133,6 @@ static const struct {
     const char* name;
     void (*call)(int is_bare, int64_t bytes, const tutti_call_options* options);
 } operations[] = {{"all_reduce", all_reduce}, {"all_gather", all_gather}, {"broadcast", broadcast}};
-
-static double now_us(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
-}
-
-static int by_time(const void* left, const void* right) {
-    const double a = *(const double*)left, b = *(const double*)right;
-    return (a > b) - (a < b);
-}
-
-static double median(double* took, int count) {
-    qsort(took, (size_t)count, sizeof *took, by_time);
-    return took[count / 2];
-}
 
 static void measure(int op, int64_t bytes, int rounds) {
     static double host[2][MOST_ROUNDS], whole[2][MOST_ROUNDS];
