@@ -39,10 +39,10 @@ TUTTI_API tutti_status tutti_init_device_mesh(tutti_group* group, const int64_t*
                                               tutti_mesh** out_mesh, tutti_error* error);
 
 /** Makes a mesh of any ranks of a group in any order, and the groups along its dimensions. Every
- *  rank of `group` calls it with the same arguments, also ranks outside the mesh. Different
- *  arguments, and a default group that does not exist yet, are handled as in
- *  tutti_init_device_mesh. The ranks of each group along a dimension are in the order of the mesh,
- *  so a rank's coordinate is its rank in that group.
+ *  rank of `group` calls it, also ranks outside the mesh, with the same arguments but
+ *  options.device_index. Different arguments, and a default group that does not exist yet, are
+ *  handled as in tutti_init_device_mesh. The ranks of each group along a dimension are in the order
+ *  of the mesh, so a rank's coordinate is its rank in that group.
  *  @param group        the group that the ranks belong to
  *  @param ranks        `rank_count` ranks of `group`, row by row, each once
  *  @param rank_count   the product of the lengths in `shape`
