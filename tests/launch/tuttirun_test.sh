@@ -268,15 +268,14 @@ case_what_a_rank_leaves_behind_ends_with_it() {
 
 # The processes below a shell that a signal ends at once.
 case_a_program_below_a_script_has_the_time_to_end() {
-    mkfifo "$folder/go.0" "$folder/go.1" "$folder/never"
+    mkfifo "$folder/go.0" "$folder/go.1"
     cat >"$folder/program" <<'END'
-exec 7<>"$folder/never"
 trap 'read -r word <"$folder/go.$RANK"; echo "saved after $word"; exit 0' TERM
 echo ready
-read -r word <&7
+tail -f /dev/null & wait
 END
     launch_in_background --nproc-per-node 2 --shutdown-timeout 3600 bash -c '
-        echo $$ >"$folder/pid.$RANK"; bash "$folder/program"; exit 0'
+        echo $$ >"$folder/pid.$RANK"; sh "$folder/program"; exit 0'
     wait_for_lines ready 2
     kill -s TERM "$launcher"
     for rank in 0 1; do
@@ -327,14 +326,13 @@ case_signals_of_the_user_reach_the_ranks_and_end_nothing() {
     for option in '' --signals-to-handle=SIGTERM,SIGALRM; do
         for signal in USR1 USR2 ALRM; do
             [ "$signal" != ALRM ] || [ -n "$option" ] || continue
-            rm -f "$folder/both" "$folder/never"
-            mkfifo "$folder/never"
+            rm -f "$folder/both"
             export signal
-            launch_in_background $option --nproc-per-node 2 --shutdown-timeout 0 bash -c '
+            # In bash, read may miss a signal that comes right before it waits; wait of sh does not.
+            launch_in_background $option --nproc-per-node 2 --shutdown-timeout 0 sh -c '
                 trap "echo got $signal; echo goes on; exit 0" "$signal"
-                exec 7<>"$folder/never"
                 echo ready
-                read -r word <&7'
+                tail -f /dev/null & wait'
             wait_for_lines ready 2
             kill -s "$signal" "$launcher"
             finish
