@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <tutti/tutti.h>
 #include <unistd.h>
+
+#include "support/timing.h"
 
 enum { RANKS = 4, MOST_CALLS = 1000, MOST_VALUES = 8 };
 
@@ -36,12 +37,6 @@ static void die(const char* why) {
 
 static void must(tutti_status status) {
     if (status != TUTTI_OK) die(error.message);
-}
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
 static tutti_object* load(const char* name) {
@@ -117,10 +112,10 @@ static void check_once(const char* operation, tutti_object* value) {
 static double time_once(const char* operation, tutti_object* value) {
     tutti_object* got[RANKS];
     must(tutti_barrier(TUTTI_GROUP_WORLD, NULL, NULL, &error));
-    const double began = now();
+    const double began = now_s();
     const int count = collect(operation, value, got);
     for (int i = 0; i < count; ++i) tutti_object_release(got[i]);
-    return now() - began;
+    return now_s() - began;
 }
 
 static void run(const command* todo, answer* to) {
@@ -146,11 +141,6 @@ static long long sent(void) {
     return bytes;
 }
 
-static int by_size(const void* one, const void* other) {
-    const double a = *(const double*)one, b = *(const double*)other;
-    return (a > b) - (a < b);
-}
-
 /* The median of the calls; of each, the rank that took longest. */
 static double time_of(const answer* answers, int count) {
     static double longest[MOST_CALLS];
@@ -160,8 +150,7 @@ static double time_of(const answer* answers, int count) {
             if (answers[rank].times[i] > longest[i]) longest[i] = answers[rank].times[i];
         }
     }
-    qsort(longest, (size_t)count, sizeof *longest, by_size);
-    return count % 2 ? longest[count / 2] : (longest[count / 2 - 1] + longest[count / 2]) / 2;
+    return median(longest, count);
 }
 
 static void read_all(int from, void* memory, size_t size) {

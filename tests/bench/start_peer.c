@@ -4,14 +4,9 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <tutti/tutti.h>
 
-static double now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
-}
+#include "support/timing.h"
 
 static int entries_of(const char* path) {
     DIR* folder = opendir(path);
@@ -31,9 +26,9 @@ static int fail(const tutti_error* error) {
 
 int main(void) {
     tutti_error error = TUTTI_ERROR_INIT;
-    const double began = now_ms();
+    const double began = now_us();
     if (tutti_init_process_group(NULL, "env://", NULL, -1, -1, NULL, &error)) return fail(&error);
-    const double met = now_ms();
+    const double met = now_us();
     double sum = 1;
     tutti_buffer buffer = TUTTI_BUFFER_INIT(&sum, 1, TUTTI_FLOAT64);
     if (tutti_all_reduce(TUTTI_GROUP_WORLD, NULL, &buffer, TUTTI_SUM, NULL, NULL, &error)) {
@@ -41,8 +36,9 @@ int main(void) {
     }
     const int threads = entries_of("/proc/self/task");
     const int descriptors = entries_of("/proc/self/fd") - 1; /* but the folder's own */
-    const double parts = now_ms();
+    const double parts = now_us();
     if (tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error)) return fail(&error);
-    printf("start %.3f %.3f %d %d\n", met - began, now_ms() - parts, threads, descriptors);
+    printf("start %.3f %.3f %d %d\n", (met - began) / 1e3, (now_us() - parts) / 1e3, threads,
+           descriptors);
     return 0;
 }

@@ -11,9 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <tutti/tutti.h>
 #include <unistd.h>
+
+#include "support/timing.h"
 
 enum { KEYS = 16, MOST_EACH = 64 };
 
@@ -26,12 +27,6 @@ static void die(const char* why) {
 
 static void must(tutti_status status) {
     if (status != TUTTI_OK) die(error.message);
-}
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
 static tutti_store* open_client(int port) {
@@ -76,7 +71,7 @@ static double crew_run(crew* all, int count, double* answers) {
     for (size_t i = 0; i < sizeof of_children / sizeof *of_children; ++i) close(of_children[i]);
     for (int i = 0; i < count; ++i)
         if (read(all->ready[0], &byte, 1) != 1) die("a child");
-    const double began = now();
+    const double began = now_s();
     close(all->gate[1]);
     for (int i = 0; i < count; ++i)
         if (read(all->answer[0], &answers[i], sizeof *answers) != sizeof *answers) die("a child");
@@ -132,26 +127,20 @@ static tutti_status call_once(const subject* of) {
     return status;
 }
 
-static int by_size(const void* one, const void* other) {
-    const double a = *(const double*)one, b = *(const double*)other;
-    return (a > b) - (a < b);
-}
-
 static double median_time(subject* of, int count) {
     double* const times = (double*)malloc((size_t)count * sizeof *times);
     if (times == NULL) die("out of memory");
     must(tutti_store_multi_set(of->store, of->keys, of->values, of->sizes, KEYS, &error));
     for (int i = 0; i < count / 10 + 3; ++i) must(call_once(of));
     for (int i = 0; i < count; ++i) {
-        const double began = now();
+        const double began = now_s();
         const tutti_status status = call_once(of);
-        times[i] = now() - began;
+        times[i] = now_s() - began;
         must(status);
     }
-    qsort(times, (size_t)count, sizeof *times, by_size);
-    const double median = times[count / 2];
+    const double middle = median(times, count);
     free(times);
-    return median;
+    return middle;
 }
 
 static void do_time(const char* operation, int size, int count, int port) {
@@ -184,15 +173,15 @@ static void do_time(const char* operation, int size, int count, int port) {
 }
 
 static double sets_and_gets(tutti_store* store, const char* key, double seconds) {
-    const double began = now();
+    const double began = now_s();
     double count = 0;
-    for (; now() - began < seconds; count += 2) {
+    for (; now_s() - began < seconds; count += 2) {
         tutti_bytes* value = NULL;
         must(tutti_store_set(store, key, "xxxxxxxx", 8, &error));
         must(tutti_store_get(store, key, NULL, &value, &error));
         tutti_bytes_release(value);
     }
-    return count / (now() - began);
+    return count / (now_s() - began);
 }
 
 static void do_rate(int clients, double seconds, int port) {
@@ -239,7 +228,7 @@ static void do_connect(int processes, int each, int port) {
         child_begins(&all);
         child_is_ready(&all);
         for (int k = 0; k < each; ++k) stores[k] = open_client(port);
-        child_answers(&all, now());
+        child_answers(&all, now_s());
         for (int k = 0; k < each; ++k) tutti_store_release(stores[k]);
         exit(0);
     }
@@ -257,7 +246,7 @@ static void do_init(int ranks, int port) {
         tutti_error_init(&error, sizeof error);
         child_is_ready(&all);
         must(tutti_init_process_group("gloo", method, NULL, rank, ranks, NULL, &error));
-        const double done = now();
+        const double done = now_s();
         must(tutti_barrier(TUTTI_GROUP_WORLD, NULL, NULL, &error));
         child_answers(&all, done);
         must(tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error));

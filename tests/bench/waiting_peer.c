@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <tutti/tutti.h>
+
+#include "support/timing.h"
 
 enum { WARM_UPS = 1000 };
 
@@ -24,12 +25,6 @@ static int all_reduce(const tutti_buffer* buffer) {
         return 1;
     fprintf(stderr, "tutti_waiting_peer: %s\n", error.message);
     return 0;
-}
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
 static double seconds(const struct timeval* time) {
@@ -48,9 +43,9 @@ static int wait_once(const tutti_buffer* buffer) {
     puts("ready");
     fflush(stdout);
     if (tutti_get_rank(TUTTI_GROUP_WORLD) == 0 && fgets(line, sizeof line, stdin) == NULL) return 0;
-    const double began = now(), used = processor_time();
+    const double began = now_s(), used = processor_time();
     if (!all_reduce(buffer)) return 0;
-    printf("%.6f %.6f\n", now() - began, processor_time() - used);
+    printf("%.6f %.6f\n", now_s() - began, processor_time() - used);
     return 1;
 }
 
@@ -72,10 +67,10 @@ static int idle(void) {
     puts("ready");
     fflush(stdout);
     if (fgets(line, sizeof line, stdin) == NULL) return 0;
-    const double began = now(), used = processor_time();
+    const double began = now_s(), used = processor_time();
     const long writes = written("syscw:"), bytes = written("wchar:");
     if (fgets(line, sizeof line, stdin) == NULL) return 0;
-    printf("%.6f %.6f %ld %ld\n", now() - began, processor_time() - used,
+    printf("%.6f %.6f %ld %ld\n", now_s() - began, processor_time() - used,
            written("syscw:") - writes, written("wchar:") - bytes);
     return 1;
 }

@@ -1,30 +1,19 @@
 /* The features of the backend "nccl" beyond the conformance matrix: messages, deadlines, refusals,
  * and groups one after the other. Each rank is a process that tuttirun has started. */
 #include <dirent.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/on_devices.h"
+#include "rank_program.h"
 
 enum { COUNT = 200000, GROUPS = 20 };
 
-static rank_context me;
-static int32_t device;
 static void* stream;
 
-static void expect(int condition, const char* what, int line) {
-    if (condition) return;
-    fprintf(stderr, "calls_test.c:%d: rank %d: %s: %s\n", line, (int)me.rank, what,
-            me.error.message);
-    exit(1);
-}
-#define EXPECT(condition) expect(condition, #condition, __LINE__)
-#define OK(call) expect((call) == TUTTI_OK, #call, __LINE__)
-#define REFUSED(call, text)                                                             \
-    do {                                                                                \
-        expect((call) == TUTTI_ERR_UNSUPPORTED, #call, __LINE__);                       \
-        expect(strstr(me.error.message, text) != NULL, "does not say " text, __LINE__); \
+#define REFUSED(call, text)                             \
+    do {                                                \
+        EXPECT((call) == TUTTI_ERR_UNSUPPORTED);        \
+        EXPECT(strstr(me.error.message, text) != NULL); \
     } while (0)
 
 static tutti_buffer of(const int32_t* numbers, int64_t count) {

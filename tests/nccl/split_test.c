@@ -1,24 +1,10 @@
 /* Groups whose communicators NCCL makes by a split of another one's. Each rank is a process that
  * tuttirun has started. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "cuda/on_devices.h"
+#include "rank_program.h"
 
 enum { COUNT = 100000 };
-
-static rank_context me;
-static int32_t device;
-
-static void expect(int condition, const char* what, int line) {
-    if (condition) return;
-    fprintf(stderr, "split_test.c:%d: rank %d: %s: %s\n", line, (int)me.rank, what,
-            me.error.message);
-    exit(1);
-}
-#define EXPECT(condition) expect(condition, #condition, __LINE__)
-#define OK(call) expect((call) == TUTTI_OK, #call, __LINE__)
 
 /* How often this process has split a communicator, of the double of NCCL; -1: of NCCL itself. */
 static int splits(void) {
