@@ -20,8 +20,9 @@ public:
 
 protected:
     StreamCalls() = default;
-    // Puts a call on the stream itself, if it can, of a caller that waits. Throws as begin() does.
-    virtual FlatCall::Place join(const FlatCall& /*call*/, void* /*stream*/) {
+    // Puts a call on the stream itself, if it can, of a caller that waits; then it records as
+    // begin() does, but for a graph. Throws as begin() does.
+    virtual FlatCall::Place join(FlatCall& /*call*/, void* /*stream*/) {
         return FlatCall::Place::Beside;
     }
 };

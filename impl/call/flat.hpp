@@ -70,7 +70,7 @@ struct FlatCall {
     // For a call on a device: the caller's stream, null for none, and what it had before the call.
     void* stream = nullptr;
     Place place = Place::Beside;
-    std::shared_ptr<const device::Event> begun{};  // of a place beside it
+    std::shared_ptr<const device::Event> begun{};  // null in a graph
     std::shared_ptr<const Status> fault{};         // the device has failed before the call's turn
 
     [[nodiscard]] ConstBytes input() const { return inputs.first(); }

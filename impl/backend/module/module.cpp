@@ -137,9 +137,7 @@ public:
     device::EventPointer begin(const Device& device, void* stream) {
         return on_stream_.begin(device, stream);
     }
-    FlatCall::Place join(const FlatCall& call, void* stream) {
-        return on_stream_.join(call, stream);
-    }
+    FlatCall::Place join(FlatCall& call, void* stream) { return on_stream_.join(call, stream); }
 
     void start(std::shared_ptr<PostedCall> message) {
         const Deadline deadline = message->deadline();
@@ -358,9 +356,7 @@ class StreamModule final : public PostingModule, public StreamCalls {
 public:
     using PostingModule::PostingModule;
     [[nodiscard]] StreamCalls* as_stream_calls() override { return this; }
-    FlatCall::Place join(const FlatCall& call, void* stream) override {
-        return at_->join(call, stream);
-    }
+    FlatCall::Place join(FlatCall& call, void* stream) override { return at_->join(call, stream); }
     device::EventPointer begin(const Device& device, void* stream) override {
         return at_->begin(device, stream);
     }

@@ -42,11 +42,14 @@ device::EventPointer OnStream::begin(const Device& device, void* stream) {
         .record_for_caller(device.index, stream, "options.stream");
 }
 
-FlatCall::Place OnStream::join(const FlatCall& call, void* stream) {
+FlatCall::Place OnStream::join(FlatCall& call, void* stream) {
     if (tutti_device_is_default_stream(stream)) return FlatCall::Place::Beside;
     const Lock lock(mutex_);
     be_on(call.device);
-    if (!driver_->is_captured(device_, stream, "options.stream")) return FlatCall::Place::Joined;
+    if (!driver_->is_captured(device_, stream, "options.stream")) {
+        call.begun = driver_->record(device_, stream);
+        return FlatCall::Place::Joined;
+    }
     const char* const captured = "options.stream is being captured into a graph, ";
     if (last_end_ == nullptr) {
         throw Error(TUTTI_ERR_UNSUPPORTED,
@@ -63,8 +66,9 @@ void* OnStream::stream(const PostedCall& call) {
     const Lock lock(mutex_);
     if (stream_ == nullptr) throw Error(TUTTI_ERR_INTERNAL, "the call is on no device");
     if (call.call().place == FlatCall::Place::Captured) return call.call().stream;
-    if (call.begun()) call.begun()->precede(stream_);
-    void* const its = call.call().place == FlatCall::Place::Joined ? call.call().stream : stream_;
+    const bool is_joined = call.call().place == FlatCall::Place::Joined;
+    if (call.begun() && !is_joined) call.begun()->precede(stream_);
+    void* const its = is_joined ? call.call().stream : stream_;
     // A stream may have the handle of one that is gone, whose work goes on.
     const bool is_sure = last_stream_ == its && !call.call().in_place;
     if (last_end_ && !is_sure) last_end_->precede(its);

@@ -23,9 +23,10 @@ public:
 
     // Records the present end of a caller's stream. Throws for another device than the first.
     device::EventPointer begin(const Device& device, void* stream);
-    // Looks whether the call can be on its caller's stream. Throws as begin() does, and for a call
-    // that cannot be part of a graph.
-    FlatCall::Place join(const FlatCall& call, void* stream);
+    // Looks whether the call can be on its caller's stream. If so, and if no graph is made of it,
+    // records the stream's present end in the call. Throws as begin() does, and for a call that
+    // cannot be part of a graph.
+    FlatCall::Place join(FlatCall& call, void* stream);
     // The stream of the call, which waits for what the call's caller had before it.
     void* stream(const PostedCall& call);
     // The work knows its end on the stream then. Throws if the device has failed.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "device/driver.hpp"
 
 namespace tutti::ext {
 
@@ -50,6 +51,8 @@ void OnTheirWay::check_left() {
     const int rank = needed_and_gone();
     if (rank < 0) return;
     if (watched_ != calls_.front()) {
+        const auto& before = calls_.front()->begun();
+        if (before && !before->passed()) return;
         watched_ = calls_.front();
         end_of_watch_ = Deadline::after_ms(patience_ms_);
     } else if (end_of_watch_.expired()) {

@@ -1,6 +1,7 @@
 // The calls that a backend which completes on a stream has, in the order of their posts, and
 // whether ranks that are gone keep them from their end. Ranks take part in a call at different
-// times: one that has left may have done its part, so a call that needs it has some time to end.
+// times: one that has left may have done its part, so a call that needs it has some time to end,
+// from when its stream has come to it.
 // Any thread.
 #pragma once
 
@@ -24,7 +25,8 @@ public:
     [[nodiscard]] bool empty() const { return size() == 0; }
     [[nodiscard]] size_t size() const;
     void left(int rank) noexcept;
-    // Throws PEER_LOST if the oldest call has had its time since a rank that it needs has left.
+    // Throws PEER_LOST if the oldest call has had its time since a rank that it needs has left;
+    // otherwise what its device throws.
     void check_left();
     // The backend has lost a rank and does not know which. Throws PEER_LOST at once if it has left,
     // and `loss` if the membership has aborted nothing in time.

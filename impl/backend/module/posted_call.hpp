@@ -31,7 +31,8 @@ public:
     [[nodiscard]] int size() const { return size_; }
     [[nodiscard]] const std::shared_ptr<Work>& work() const { return work_; }
     [[nodiscard]] const Deadline& deadline() const { return deadline_; }
-    // The end of its caller's stream before it; null: its device has no streams.
+    // The end of its caller's stream before it; null: its device has no streams, or it is part of a
+    // graph.
     [[nodiscard]] const std::shared_ptr<const device::Event>& begun() const { return begun_; }
     // Finds the call of a struct that a backend gives back.
     static const PostedCall& of(const tutti_backend_call* raw) {

@@ -3,6 +3,7 @@
 #include "backend/module/on_their_way.hpp"
 
 #include "support/unit.hpp"
+#include "unit/device/table.hpp"
 
 namespace {
 
@@ -56,6 +57,19 @@ void a_call_is_not_given_up_before_its_patience_is_over(void**) {
     calls.add(made.collective);
     calls.left(2);
     for (int look = 0; look < 100; ++look) calls.check_left();
+}
+
+void a_call_has_its_time_from_when_its_stream_has_come_to_it(void**) {
+    const device::test::Recorded before;
+    FlatCall on_stream;
+    on_stream.begun = before.event;
+    const PostedCall made(std::move(on_stream), 1, Deadline::never(), 0, 4);
+    OnTheirWay calls(none_ms);
+    calls.add(made);
+    calls.left(2);
+    for (int look = 0; look < 3; ++look) calls.check_left();
+    before.pass();
+    expect_given_up_at_second_look(calls, 2);
 }
 
 void a_call_goes_on_while_all_ranks_are_there(void**) {
@@ -160,6 +174,7 @@ int main() {
     const CMUnitTest tests[] = {
         TUTTI_TEST(a_collective_names_the_rank_that_left_at_the_second_look),
         TUTTI_TEST(a_call_is_not_given_up_before_its_patience_is_over),
+        TUTTI_TEST(a_call_has_its_time_from_when_its_stream_has_come_to_it),
         TUTTI_TEST(a_call_goes_on_while_all_ranks_are_there),
         TUTTI_TEST(a_message_needs_its_peer_alone),
         TUTTI_TEST(calls_behind_the_oldest_wait_for_it),
