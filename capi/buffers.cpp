@@ -91,4 +91,11 @@ Views read_buffers(const tutti_buffer* buffers, size_t count, const char* argume
     return views;
 }
 
+tutti_buffer buffer_of(const View& view) {
+    tutti_buffer buffer = TUTTI_BUFFER_INIT(view.data, view.count, view.dtype);
+    buffer.device_type = view.device.type;
+    buffer.device_index = view.device.index;
+    return buffer;
+}
+
 }  // namespace tutti::capi

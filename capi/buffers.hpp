@@ -18,4 +18,6 @@ void check_device(tutti_device_type type, int32_t index, const std::string& owne
 // call checks.
 Views read_buffers(const tutti_buffer* buffers, size_t count, const char* argument);
 
+tutti_buffer buffer_of(const View& view);
+
 }  // namespace tutti::capi

@@ -65,6 +65,7 @@ tutti::ReducerOptions read_options(const tutti_reducer_options* given) {
                                            "options.first_bucket_cap_bytes");
     options.timeout_ms = read.timeout_ms;
     options.predivide = read.predivide == 0 ? 1 : read.predivide;
+    options.stream = read.stream;
     return options;
 }
 
@@ -138,12 +139,12 @@ void write_bucket(const std::optional<tutti::GradientBucket>& from, tutti_bucket
         bucket.index = static_cast<int32_t>(from->index);
         bucket.bucket_count = static_cast<int32_t>(from->bucket_count);
         bucket.is_last = from->is_last() ? 1 : 0;
-        bucket.gradients =
-            TUTTI_BUFFER_INIT(from->gradients.data, from->gradients.count, from->gradients.dtype);
+        bucket.gradients = capi::buffer_of(from->gradients);
         bucket.parameters = layout.parameters.data();
         bucket.offsets = layout.offsets.data();
         bucket.counts = layout.counts.data();
         bucket.parameter_count = static_cast<int64_t>(layout.parameters.size());
+        bucket.stream = from->stream;
     }
     bucket.struct_size = out->struct_size;
     std::memcpy(out, &bucket, std::min<size_t>(bucket.struct_size, sizeof bucket));
@@ -229,8 +230,7 @@ tutti_status tutti_reducer_gradient(tutti_reducer* reducer, int64_t index, tutti
     return capi::guard(__func__, error, [&] {
         const ReducerPin pin(reducer, "reducer");
         capi::need_output(out_buffer, "out_buffer");
-        const tutti::View view = pin->gradient(static_cast<size_t>(index));
-        *out_buffer = TUTTI_BUFFER_INIT(view.data, view.count, view.dtype);
+        *out_buffer = capi::buffer_of(pin->gradient(static_cast<size_t>(index)));
     });
 }
 

@@ -200,6 +200,10 @@ void Driver::copy(int device, void* to, const void* from, size_t bytes, void* st
     if (bytes > 0) ask(table_.copy, device, to, from, bytes, stream);
 }
 
+void Driver::zero(int device, void* memory, size_t bytes, void* stream) {
+    if (bytes > 0) ask(table_.zero, device, memory, bytes, stream);
+}
+
 void* Driver::alloc_host(int device, size_t bytes) {
     void* memory = nullptr;
     ask(table_.host_alloc, device, bytes, &memory);
@@ -241,7 +245,7 @@ std::shared_ptr<void> Driver::alloc(int device, size_t bytes) {
         void* const stream = take_stream(device);  // the default one may wait for others
         const std::shared_ptr<void> taken(stream,
                                           [this, device](void* one) { give_stream(device, one); });
-        ask(table_.zero, device, memory, size, stream);
+        zero(device, memory, size, stream);
         is_in_use = true;
         wait_for(*record(device, stream), Deadline::never(), [] {});
         is_in_use = false;

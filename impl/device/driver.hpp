@@ -87,6 +87,7 @@ public:
     void* take_stream(int device, bool high_priority = false);
     void give_stream(int device, void* stream, bool high_priority = false) noexcept;
     void copy(int device, void* to, const void* from, size_t bytes, void* stream);
+    void zero(int device, void* memory, size_t bytes, void* stream);
 
     void* alloc_host(int device, size_t bytes);
     // A driver frees memory only once the device is idle, so a thread of its own waits for that.

@@ -80,6 +80,12 @@ void Group::abandon(const Status& cause) noexcept {
     backends_.abort(cause);
 }
 
+Status Group::failure() const {
+    const Lock lock(mutex_);
+    if (failure_.ok() && destroyed_) return {TUTTI_ERR_ABORTED, -1, 0, "the group was destroyed"};
+    return failure_;
+}
+
 void Group::refuse_addends() const {
     throw Error(TUTTI_ERR_INVALID_ARGUMENT,
                 cat("all_reduce_addends needs a group that was made with options.reproducible, "

@@ -140,6 +140,8 @@ public:
     // unless another came first.
     void abandon(const Status& cause) noexcept;
 
+    // Why the group cannot go on; OK: it can.
+    [[nodiscard]] Status failure() const;
     // Ranks that are known to be lost, ascending.
     [[nodiscard]] std::vector<int> failed_ranks();
 

@@ -66,6 +66,7 @@ BucketLayout::BucketLayout(const Parameters& parameters, const std::vector<Indic
     for (const Indices& indices : assignment) {
         Bucket bucket;
         bucket.dtype = parameters[indices.front()].dtype;
+        bucket.device = parameters[indices.front()].device;
         bucket.place = size_;
         for (const size_t index : indices) {
             bucket.parameters.push_back(static_cast<int64_t>(index));
@@ -81,7 +82,7 @@ BucketLayout::BucketLayout(const Parameters& parameters, const std::vector<Indic
 
 View BucketLayout::bucket(size_t index, std::byte* memory) const {
     const Bucket& bucket = buckets_[index];
-    return {memory + bucket.place, bucket.count, bucket.dtype};
+    return {memory + bucket.place, bucket.count, bucket.dtype, bucket.device};
 }
 
 View BucketLayout::gradient(size_t parameter, int64_t count, std::byte* memory) const {

@@ -28,6 +28,7 @@ public:
     struct Bucket {
         std::vector<int64_t> parameters, offsets, counts;  // offsets in elements
         tutti_dtype dtype{};
+        Device device{};
         int64_t count = 0;  // elements
         size_t place = 0;   // where it begins in the memory of all; bytes
 
@@ -63,6 +64,7 @@ struct GradientBucket {
     View gradients{};
     size_t index = 0;
     size_t bucket_count = 0;
+    void* stream = nullptr;  // of its device, which has the gradients there; null on the CPU
 
     [[nodiscard]] bool is_last() const { return index + 1 == bucket_count; }
 };

@@ -1,7 +1,5 @@
 #include "bucket_reduction.hpp"
 
-#include "group/alloc_memory.hpp"
-#include "memory/held_memory.hpp"
 #include "reduce/reduce.hpp"
 #include "short_floats.hpp"
 
@@ -18,13 +16,6 @@ ReduceOp times(double factor) {
 
 }  // namespace
 
-SharedMemory::SharedMemory(Group& group, size_t size)
-    : data_(static_cast<std::byte*>(alloc_memory(group, size, 0))) {}
-
-SharedMemory::~SharedMemory() {
-    HeldMemory::of_process().release(data_);
-}
-
 Averaging::Averaging(const ReducerOptions& options, int ranks)
     : op_(options.sum ? TUTTI_SUM : TUTTI_AVG) {
     if (options.predivide == 1) return;
@@ -33,9 +24,9 @@ Averaging::Averaging(const ReducerOptions& options, int ranks)
     has_rest_ = true;
 }
 
-void Averaging::run(Group& group, const View& numbers) const {
+void Averaging::run(Group& group, const View& numbers, void* stream) const {
     if (numbers.count == 0) return;
-    group.run(AllReduce{numbers, numbers, op_}, 0);
+    group.run(AllReduce{numbers, numbers, op_}, {0, stream});
     if (!has_rest_) return;
     begin_reduction(numbers.data, numbers.data, static_cast<size_t>(numbers.count), numbers.dtype,
                     rest_);
@@ -45,7 +36,7 @@ AllReducing::AllReducing(std::shared_ptr<Group> group, const ReducerOptions& opt
     : group_(std::move(group)), averaging_(options, group_->size()) {}
 
 void AllReducing::run(const GradientBucket& bucket) {
-    averaging_.run(*group_, bucket.gradients);
+    averaging_.run(*group_, bucket.gradients, bucket.stream);
     count(bucket.gradients);
 }
 
@@ -65,6 +56,26 @@ void ShortFloats::run(const GradientBucket& bucket) {
     averaging_.run(*group_, sent);
     if (is_compressed) lengthen(gradients, sent);
     count(sent);
+}
+
+ThroughCpu::ThroughCpu(std::unique_ptr<BucketReduction> reduction, const Gradients& gradients,
+                       std::shared_ptr<Group> group)
+    : reduction_(std::move(reduction)), gradients_(gradients), group_(std::move(group)) {}
+
+void ThroughCpu::run(const GradientBucket& bucket) {
+    const View& gradients = bucket.gradients;
+    if (memory_.size() < gradients.size()) {
+        memory_ = {};
+        memory_ = gradients_.take_pinned(gradients.size());
+    }
+    GradientBucket copied = bucket;
+    copied.gradients = {memory_.data(), gradients.count, gradients.dtype};
+    copied.stream = nullptr;
+    gradients_.give(copied.gradients, gradients);
+    gradients_.await(gradients_.end(), *group_);
+    reduction_->run(copied);
+    gradients_.give(gradients, copied.gradients);
+    memory_.used_until(gradients_.end());
 }
 
 }  // namespace tutti

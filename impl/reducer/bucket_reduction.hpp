@@ -8,34 +8,22 @@
 #include <vector>
 
 #include "bucket_layout.hpp"
+#include "gradients.hpp"
 #include "group/group.hpp"
 #include "parameter.hpp"
+#include "shared_memory.hpp"
 
 namespace tutti {
-
-// Memory that all ranks of a host see, as of tutti_memory_alloc. All ranks make it.
-class SharedMemory {
-public:
-    SharedMemory(Group& group, size_t size);
-    ~SharedMemory();
-    SharedMemory(const SharedMemory&) = delete;
-    SharedMemory& operator=(const SharedMemory&) = delete;
-
-    [[nodiscard]] std::byte* data() const { return data_; }
-
-private:
-    std::byte* const data_;
-};
 
 class BucketReduction {
 public:
     virtual ~BucketReduction() = default;
-    // In place. Throws what calls of the group throw.
+    // In place; with a stream the result is on it. Throws what calls of the group throw.
     virtual void run(const GradientBucket& bucket) = 0;
     // "allreduce_hook": as torch's logs call it.
     [[nodiscard]] virtual const char* name() const = 0;
     // Bytes that this rank has given to collectives.
-    [[nodiscard]] int64_t communicated() const { return communicated_; }
+    [[nodiscard]] virtual int64_t communicated() const { return communicated_; }
 
 protected:
     void count(const View& sent) { communicated_ += static_cast<int64_t>(sent.size()); }
@@ -48,7 +36,8 @@ private:
 class Averaging {
 public:
     explicit Averaging(const ReducerOptions& options, int ranks);
-    void run(Group& group, const View& numbers) const;
+    // Of numbers on a device: on the stream, if options ask for no division before it.
+    void run(Group& group, const View& numbers, void* stream = nullptr) const;
 
 private:
     ReduceOp op_;
@@ -83,6 +72,22 @@ private:
     const Averaging averaging_;
     const tutti_dtype dtype_;
     const SharedMemory memory_;
+};
+
+// Reduces a copy on the CPU of a bucket that is on a device, for what needs the CPU.
+class ThroughCpu final : public BucketReduction {
+public:
+    ThroughCpu(std::unique_ptr<BucketReduction> reduction, const Gradients& gradients,
+               std::shared_ptr<Group> group);
+    void run(const GradientBucket& bucket) override;
+    [[nodiscard]] const char* name() const override { return reduction_->name(); }
+    [[nodiscard]] int64_t communicated() const override { return reduction_->communicated(); }
+
+private:
+    const std::unique_ptr<BucketReduction> reduction_;
+    const Gradients& gradients_;
+    const std::shared_ptr<Group> group_;
+    device::Pinned memory_;
 };
 
 // A function of the program; throws what shall fail the reducer.

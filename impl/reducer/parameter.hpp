@@ -36,6 +36,7 @@ struct ReducerOptions {
     size_t first_bucket_cap = 1024 * 1024;
     int64_t timeout_ms = 0;  // 0: the group's
     double predivide = 1;
+    void* stream = nullptr;  // of the program; null: the default one of the parameters' device
 
     // Whether buckets follow the order of arrival after the first synchronised pass.
     [[nodiscard]] bool rebuilds() const {

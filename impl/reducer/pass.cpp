@@ -1,19 +1,10 @@
 // A backward pass as the program sees it: its beginning, marks from any thread, its end.
-#include <cstring>
 #include <utility>
 
 #include "base/error.hpp"
 #include "reducer.hpp"
 
 namespace tutti {
-
-namespace {
-
-void copy(const View& to, const View& from) {
-    if (to.count > 0 && to.data != from.data) std::memcpy(to.data, from.data, to.size());
-}
-
-}  // namespace
 
 void Reducer::begin(bool synchronise) {
     const Lock lock(mutex_);
@@ -23,6 +14,7 @@ void Reducer::begin(bool synchronise) {
         refuse("options.keep_micro_batches is ", options_.keep_micro_batches,
                ", and so many passes were not synchronised; this one must be");
     }
+    gradients_.hold(end_);  // gradients may move now, or be written
     if (!new_order_.empty()) rebuild();
     open_slots(synchronise);
     timing_.begin_backward();
@@ -52,6 +44,11 @@ void Reducer::open_slots(bool synchronise) {
         fill_unmarked(i);
         --pending_[layout_->place_of(i).bucket];
     }
+    ready_.assign(buckets.size(), nullptr);
+    ends_.assign(buckets.size(), nullptr);
+    for (size_t i = 0; i < buckets.size(); ++i) {
+        if (is_counting_ && pending_[i] == 0) ready_[i] = gradients_.here();
+    }
 }
 
 void Reducer::check_open() const {
@@ -63,10 +60,10 @@ void Reducer::check_open() const {
 
 void Reducer::check_own(size_t parameter, const View& own) const {
     const Parameter& one = parameters_[parameter];
-    if (own.device.type != TUTTI_CPU) {
+    if (own.device != one.device) {
         throw Error(TUTTI_ERR_UNSUPPORTED,
                     cat("gradient is on ", describe(own.device), ", and parameter ",
-                        label_of(parameters_, parameter), " on the CPU"));
+                        label_of(parameters_, parameter), " on ", describe(one.device)));
     }
     if (own.count == one.count && own.dtype == one.dtype) return;
     refuse("gradient is ", own.count, " ", dtype_name(own.dtype), ", and parameter ",
@@ -92,7 +89,7 @@ void Reducer::mark_ready(size_t parameter, const View* own) {
     }
     slot.own = own == nullptr ? View{} : *own;
     if (own != nullptr && (synchronises_ || micro_batches_ != nullptr)) {
-        copy(place_of(parameter), *own);
+        gradients_.copy(place_of(parameter), *own);
     }
     slot.has_gradient.store(true, std::memory_order_relaxed);
     if (notes_arrivals_ && marks == 1) {
@@ -105,8 +102,24 @@ void Reducer::mark_ready(size_t parameter, const View* own) {
 // sees that both have happened.
 void Reducer::complete(size_t parameter) {
     const size_t bucket = layout_->place_of(parameter).bucket;
-    if (pending_[bucket].fetch_sub(1) != 1 || bucket != launched_) return;
+    if (pending_[bucket].fetch_sub(1) != 1) return;
+    if (gradients_.is_on_device()) return complete_on_device(bucket);
+    if (bucket != launched_) return;
     const Lock lock(mutex_);
+    changed_.notify_all();
+}
+
+// The gradients are there once the program's stream has come to here.
+void Reducer::complete_on_device(size_t bucket) {
+    device::EventPointer ready;
+    try {
+        ready = gradients_.here();
+    } catch (...) {
+        fail(current_status());
+        throw;
+    }
+    const Lock lock(mutex_);
+    ready_[bucket] = std::move(ready);
     changed_.notify_all();
 }
 
@@ -116,9 +129,9 @@ void Reducer::fill_unmarked(size_t parameter) {
     const Slot& slot = slots_[parameter];
     const View place = place_of(parameter);
     if (micro_batches_ != nullptr || !slot.has_gradient) {
-        std::memset(place.data, 0, place.size());
+        gradients_.zero(place);
     } else if (slot.own.data != nullptr) {
-        copy(place, slot.own);
+        gradients_.copy(place, slot.own);
     }
 }
 
@@ -204,6 +217,7 @@ void Reducer::finish() {
     Lock lock(mutex_);
     while (is_reducing_ && failure_.ok()) changed_.wait(lock);
     if (!failure_.ok()) throw Error(failure_);
+    gradients_.hold(end_);
 }
 
 std::shared_ptr<Work> Reducer::start_finish() {
@@ -215,8 +229,13 @@ std::shared_ptr<Work> Reducer::start_finish() {
         return work;
     }
     const Status status = failure_;
+    const device::EventPointer end = synchronises_ ? end_ : nullptr;
     lock.unlock();
-    work->finish(status);
+    if (!status.ok()) {
+        work->finish(status);
+    } else {
+        end_work(work, end);
+    }
     return work;
 }
 
@@ -231,7 +250,15 @@ std::optional<GradientBucket> Reducer::next_bucket() {
                                            group_->timeout_ms(), " ms; the pass continues"));
     }
     if (!failure_.ok()) throw Error(failure_);
-    return make_bucket(taken_++);
+    const device::EventPointer end = ends_[taken_];
+    const GradientBucket bucket = make_bucket(taken_++);
+    lock.unlock();
+    if (gradients_.has_programs_stream()) {
+        gradients_.hold(end);
+    } else {
+        await(end);
+    }
+    return bucket;
 }
 
 }  // namespace tutti

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/thread.hpp"
+#include "device/watcher.hpp"
 #include "group/coalescing.hpp"
 #include "quantised.hpp"
 #include "short_floats.hpp"
@@ -48,6 +49,7 @@ std::shared_ptr<Reducer> Reducer::create(Group& parent, Parameters parameters,
     try {
         check_parameters(parameters, values, order);
         check_options(parameters, options, parent);
+        Gradients::check(parameters.front().device, options.stream);
     } catch (const Error& error) {
         decline_reducer_group(parent, error.status());
         throw;
@@ -66,7 +68,7 @@ Reducer::Reducer(std::shared_ptr<Group> group, Parameters parameters, const Indi
     : group_(std::move(group)),
       parameters_(std::move(parameters)),
       options_(options),
-      memory_(*group_, memory_for(parameters_)),
+      gradients_(*group_, parameters_.front().device, memory_for(parameters_), options.stream),
       layout_(lay_out(parameters_, order, options)),
       first_bucket_sizes_(sizes_of(*layout_)),
       slots_(std::make_unique<Slot[]>(parameters_.size())),
@@ -76,12 +78,14 @@ Reducer::Reducer(std::shared_ptr<Group> group, Parameters parameters, const Indi
     if (options.static_graph) {
         for (size_t i = 0; i < parameters_.size(); ++i) slots_[i].expected = any_number;
     }
+    // The end of a pass needs the thread, and must not fail for it.
+    if (gradients_.is_on_device()) device::Watcher::of_process().start_thread();
     if (options.keep_micro_batches == 0) {
-        reduction_ = std::make_unique<AllReducing>(group_, options_);
+        reduction_ = all_reducing();
         return;
     }
-    auto kept =
-        std::make_unique<MicroBatches>(group_, options_, memory_.data(), memory_for(parameters_));
+    auto kept = std::make_unique<MicroBatches>(group_, options_, gradients_.data(),
+                                               memory_for(parameters_));
     micro_batches_ = kept.get();
     reduction_ = std::move(kept);
 }
@@ -102,14 +106,26 @@ Reducer::~Reducer() {
 }
 
 // Issued together, as many at a time as one call takes without much memory.
-void Reducer::broadcast(std::span<const View> buffers, int root) {
+void Reducer::broadcast(std::span<const View> buffers, int root, const Device& device) {
     constexpr size_t max_calls = 512;
+    void* const stream = device.type == TUTTI_CPU ? nullptr : options_.stream;
     for (size_t begin = 0; begin < buffers.size(); begin += max_calls) {
-        Coalescing calls(group_);
+        Coalescing calls(group_, device);
         for (const View& one : buffers.subspan(begin, std::min(max_calls, buffers.size() - begin)))
             calls.collect(Broadcast{one, root});
-        group_->run(calls.end(), 0);
+        group_->run(calls.end(), {0, stream});
     }
+}
+
+// Those on the CPU, then those on the reducer's device: a call has one.
+void Reducer::broadcast(std::span<const View> buffers, int root) {
+    if (!gradients_.is_on_device()) return broadcast(buffers, root, {});
+    std::vector<View> on_cpu, on_device;
+    for (const View& one : buffers) {
+        (one.device.type == TUTTI_CPU ? on_cpu : on_device).push_back(one);
+    }
+    broadcast(on_cpu, root, {});
+    broadcast(on_device, root, gradients_.device());
 }
 
 void Reducer::check_index(size_t parameter) const {
@@ -125,8 +141,8 @@ View Reducer::gradient(size_t parameter) const {
 }
 
 GradientBucket Reducer::make_bucket(size_t index) const {
-    return {&layout_->buckets()[index], layout_->bucket(index, memory_.data()), index,
-            layout_->buckets().size()};
+    return {&layout_->buckets()[index], layout_->bucket(index, gradients_.data()), index,
+            layout_->buckets().size(), gradients_.stream()};
 }
 
 GradientBucket Reducer::bucket(size_t index) const {
@@ -159,13 +175,16 @@ void Reducer::rebuild() {
     auto next = lay_out(parameters_, order, options_);
     rebuilt_bucket_sizes_ = sizes_of(*next);
     if (next->same_buckets(*layout_)) return;
-    const std::vector<std::byte> before(memory_.data(), memory_.data() + layout_->size());
+    const auto place = [&](const View& of) {
+        return static_cast<size_t>(of.bytes().data() - gradients_.data());
+    };
+    std::vector<Gradients::Move> moves;
     for (size_t i = 0; i < parameters_.size(); ++i) {
         const View from = place_of(i);
-        const View to = next->gradient(i, parameters_[i].count, memory_.data());
-        const auto place = from.bytes().data() - memory_.data();
-        if (from.count > 0) std::memcpy(to.data, before.data() + place, from.size());
+        const View to = next->gradient(i, parameters_[i].count, gradients_.data());
+        if (from.count > 0) moves.push_back({place(from), place(to), from.size()});
     }
+    gradients_.move(moves, layout_->size());
     layout_ = std::move(next);
     ++generation_;
 }
@@ -180,10 +199,13 @@ void Reducer::sync_buffers(std::span<const View> buffers, int root) {
         refuse("group_src is ", root, "; the group has ", group_->size(), " ranks");
     }
     for (size_t i = 0; i < buffers.size(); ++i) {
-        if (buffers[i].device.type == TUTTI_CPU) continue;
-        throw Error(TUTTI_ERR_UNSUPPORTED,
-                    cat("buffers[", i, "] is on ", describe(buffers[i].device),
-                        "; a reducer takes buffers on the CPU"));
+        const Device& device = buffers[i].device;
+        if (device.type == TUTTI_CPU || device == gradients_.device()) continue;
+        throw Error(
+            TUTTI_ERR_UNSUPPORTED,
+            cat("buffers[", i, "] is on ", describe(device), "; this reducer takes buffers ",
+                gradients_.is_on_device() ? "on the CPU and on " : "on ",
+                gradients_.is_on_device() ? describe(gradients_.device()) : "the CPU"));
     }
     try {
         broadcast(buffers, root);
@@ -204,7 +226,7 @@ void Reducer::set_hook(Hooked::Hook hook) {
     if (micro_batches_ != nullptr) {
         refuse("options.keep_micro_batches is not 0; exact sums of several gradients have no hook");
     }
-    if (!hook) return set_reduction(std::make_unique<AllReducing>(group_, options_));
+    if (!hook) return set_reduction(all_reducing());
     set_reduction(std::make_unique<Hooked>(std::move(hook)));
 }
 
@@ -212,24 +234,36 @@ void Reducer::check_can_compress() const {
     if (micro_batches_ != nullptr) {
         refuse("options.keep_micro_batches is not 0; exact sums are not compressed");
     }
+    need_cpu(parameters_, *group_, "compression");
     const Lock lock(mutex_);
     check_sound();
     check_idle();
 }
 
+std::unique_ptr<BucketReduction> Reducer::on_cpu(std::unique_ptr<BucketReduction> reduction) const {
+    if (!gradients_.is_on_device()) return reduction;
+    return std::make_unique<ThroughCpu>(std::move(reduction), gradients_, group_);
+}
+
+std::unique_ptr<BucketReduction> Reducer::all_reducing() const {
+    auto all_reducing = std::make_unique<AllReducing>(group_, options_);
+    if (options_.predivide == 1) return all_reducing;
+    return on_cpu(std::move(all_reducing));
+}
+
 void Reducer::set_compression(Compression compression) {
     check_can_compress();
     if (compression == Compression::None) {
-        return set_reduction(std::make_unique<AllReducing>(group_, options_));
+        return set_reduction(all_reducing());
     }
     int64_t most = 0;  // also of buckets to come
     for (const Parameter& one : parameters_) most += floats_of({nullptr, one.count, one.dtype});
     const auto dtype = compression == Compression::Float16 ? TUTTI_FLOAT16 : TUTTI_BFLOAT16;
     try {
         if (compression == Compression::Quantised) {
-            return set_reduction(std::make_unique<Quantised>(group_, options_, most));
+            return set_reduction(on_cpu(std::make_unique<Quantised>(group_, options_, most)));
         }
-        set_reduction(std::make_unique<ShortFloats>(group_, options_, dtype, most));
+        set_reduction(on_cpu(std::make_unique<ShortFloats>(group_, options_, dtype, most)));
     } catch (const Error& error) {
         fail(error.status());
         throw;
@@ -246,8 +280,8 @@ void Reducer::set_power_sgd(const PowerSgdOptions& options) {
     }
     compare_power_sgd(*group_, parameters_, options);
     try {
-        set_reduction(
-            std::make_unique<PowerSgd>(group_, options_, options, parameters_, used_.get()));
+        set_reduction(on_cpu(
+            std::make_unique<PowerSgd>(group_, options_, options, parameters_, used_.get())));
     } catch (const Error& error) {
         fail(error.status());
         throw;

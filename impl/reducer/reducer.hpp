@@ -1,7 +1,8 @@
 // Gradient buckets: which parameters' gradients share a bucket, which of them are there in this
 // backward pass, and a thread that reduces each bucket when it is complete, in the order of their
 // indices on all ranks. Marks come from any thread and take no lock, unless they complete a bucket;
-// all other calls take one. The group is the reducer's alone.
+// all other calls take one. The group is the reducer's alone. On a device a bucket is reduced after
+// what the program's stream had when the last mark came, on a stream of the reducer's own.
 #pragma once
 
 #include <atomic>
@@ -15,6 +16,7 @@
 #include "base/mutex.hpp"
 #include "bucket_layout.hpp"
 #include "bucket_reduction.hpp"
+#include "gradients.hpp"
 #include "group/group.hpp"
 #include "micro_batches.hpp"
 #include "object/object.hpp"
@@ -79,6 +81,7 @@ private:
     Reducer(std::shared_ptr<Group> group, Parameters parameters, const Indices& order,
             const ReducerOptions& options);
     void broadcast(std::span<const View> buffers, int root);
+    void broadcast(std::span<const View> buffers, int root, const Device& device);
 
     // Marks, and the ends of a pass (pass.cpp).
     void check_index(size_t parameter) const;
@@ -86,6 +89,7 @@ private:
     void check_own(size_t parameter, const View& own) const;
     [[noreturn]] void refuse_mark(size_t parameter, uint32_t marks) const;
     void complete(size_t parameter);
+    void complete_on_device(size_t bucket);
     void fill_unmarked(size_t parameter);
     void open_slots(bool synchronise) TUTTI_REQUIRES(mutex_);
     [[nodiscard]] Indices close_slots();
@@ -100,17 +104,26 @@ private:
     void exchange_used(const BucketLayout::Bucket& bucket);
     void give_own(const BucketLayout::Bucket& bucket);
     void exchange_arrivals();
+    // A call about a few numbers on the CPU, over a device if the group has nothing else.
+    template <typename Make>
+    void run_beside(const View& numbers, Make&& make);
+    void await(const device::EventPointer& event) const { gradients_.await(event, *group_); }
     void end_buckets() TUTTI_REQUIRES(mutex_);
+    void end_work(const std::shared_ptr<Work>& work, const device::EventPointer& end) noexcept;
     void fail(Status status) noexcept;
 
     void check_idle() const TUTTI_REQUIRES(mutex_);
     void check_sound() const TUTTI_REQUIRES(mutex_);
     void rebuild() TUTTI_REQUIRES(mutex_);
     void check_can_compress() const;
+    // One that needs the CPU.
+    [[nodiscard]] std::unique_ptr<BucketReduction> on_cpu(
+        std::unique_ptr<BucketReduction> reduction) const;
+    [[nodiscard]] std::unique_ptr<BucketReduction> all_reducing() const;
     void set_reduction(std::unique_ptr<BucketReduction> reduction);
     [[nodiscard]] GradientBucket make_bucket(size_t index) const;
     [[nodiscard]] View place_of(size_t parameter) const {
-        return layout_->gradient(parameter, parameters_[parameter].count, memory_.data());
+        return layout_->gradient(parameter, parameters_[parameter].count, gradients_.data());
     }
     void pass_is_over() TUTTI_REQUIRES(mutex_);
     void log_start() const;
@@ -119,7 +132,7 @@ private:
     const std::shared_ptr<Group> group_;
     const Parameters parameters_;
     const ReducerOptions options_;
-    const SharedMemory memory_;  // of all gradients
+    const Gradients gradients_;
     // These change between passes alone, under the lock.
     std::unique_ptr<const BucketLayout> layout_;
     std::unique_ptr<BucketReduction> reduction_;
@@ -149,6 +162,11 @@ private:
     bool is_reducing_ TUTTI_GUARDED_BY(mutex_) = false;  // the buckets of the last pass
     size_t reduced_ TUTTI_GUARDED_BY(mutex_) = 0;        // buckets
     size_t taken_ TUTTI_GUARDED_BY(mutex_) = 0;          // by next_bucket()
+    // On a device, by bucket: its place in the program's order once it is complete, and in the
+    // reducer's when it is reduced; likewise of the last pass as a whole.
+    std::vector<device::EventPointer> ready_ TUTTI_GUARDED_BY(mutex_);
+    std::vector<device::EventPointer> ends_ TUTTI_GUARDED_BY(mutex_);
+    device::EventPointer end_ TUTTI_GUARDED_BY(mutex_);
     Status failure_ TUTTI_GUARDED_BY(mutex_);
     std::shared_ptr<Work> work_ TUTTI_GUARDED_BY(mutex_);  // of finish
     Indices new_order_ TUTTI_GUARDED_BY(mutex_);           // of the arrivals on rank 0
@@ -156,6 +174,8 @@ private:
     int64_t passes_ TUTTI_GUARDED_BY(mutex_) = 0;  // synchronised ones that are over
     int64_t gradient_bytes_ TUTTI_GUARDED_BY(mutex_) = 0;
     int64_t communicated_before_ TUTTI_GUARDED_BY(mutex_) = 0;  // by reductions of the past
+    std::shared_ptr<void> beside_;  // memory of run_beside() on the device
+    size_t beside_size_ = 0;
     std::thread thread_;
 };
 

@@ -5,13 +5,14 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "device/watcher.hpp"
 #include "reducer.hpp"
 
 namespace tutti {
 
 bool Reducer::has_job() const {
-    return is_reducing_ && failure_.ok() && launched_ < layout_->buckets().size() &&
-           pending_[launched_] == 0;
+    if (!is_reducing_ || !failure_.ok() || launched_ == layout_->buckets().size()) return false;
+    return pending_[launched_] == 0 && (!gradients_.is_on_device() || ready_[launched_]);
 }
 
 void Reducer::serve() noexcept {
@@ -21,11 +22,16 @@ void Reducer::serve() noexcept {
         if (stopping_) return;
         const size_t index = launched_;
         const bool is_last = index + 1 == layout_->buckets().size();
+        const device::EventPointer ready = ready_[index];
+        device::EventPointer end;
         timing_.begin_bucket(index);
         lock.unlock();
         try {
+            gradients_.go_on(ready);
             reduce(index);
+            end = gradients_.end();
             if (is_last) exchange_arrivals();
+            if (is_last && !gradients_.has_programs_stream()) await(end);
         } catch (...) {
             fail(current_status());
             lock.lock();
@@ -35,18 +41,32 @@ void Reducer::serve() noexcept {
         gradient_bytes_ += static_cast<int64_t>(layout_->buckets()[index].size());
         launched_ = index + 1;
         reduced_ = index + 1;
+        ends_[index] = end;
         std::shared_ptr<Work> work;
         if (is_last) {
+            end_ = end;
             end_buckets();
             work = std::exchange(work_, nullptr);
         }
         changed_.notify_all();
         if (!work) continue;
         lock.unlock();
-        work->finish({});
+        end_work(work, end);
         work.reset();
         lock.lock();
     }
+}
+
+// Of a pass whose buckets are reduced, on a device once that has come to the end.
+void Reducer::end_work(const std::shared_ptr<Work>& work,
+                       const device::EventPointer& end) noexcept {
+    if (!end || !gradients_.has_programs_stream()) return work->finish({});
+    work->enqueued(end);
+    device::Watcher::Wait wait{end, [work, group = group_](const Status& passed) {
+                                   work->finish(passed.ok() ? group->failure() : passed);
+                                   return device::EventPointer();
+                               }};
+    device::Watcher::of_process().add(std::move(wait));
 }
 
 void Reducer::reduce(size_t index) {
@@ -56,8 +76,27 @@ void Reducer::reduce(size_t index) {
     give_own(*bucket.layout);
 }
 
-// Without a static graph's knowledge a byte for each parameter, or'ed over the ranks; parameters
-// that must be used are.
+template <typename Make>
+void Reducer::run_beside(const View& numbers, Make&& make) {
+    if (group_->backends().name_for(TUTTI_CPU) != nullptr) return group_->run(make(numbers), 0);
+    if (beside_size_ < numbers.size()) {
+        beside_ = gradients_.alloc(numbers.size());
+        beside_size_ = numbers.size();
+    }
+    device::Pinned pinned = gradients_.take_pinned(numbers.size());
+    const View copied{pinned.data(), numbers.count, numbers.dtype};
+    const View there{beside_.get(), numbers.count, numbers.dtype, gradients_.device()};
+    std::memcpy(copied.data, numbers.data, numbers.size());
+    gradients_.give(there, copied);
+    group_->run(make(there), {0, gradients_.stream()});
+    gradients_.give(copied, there);
+    pinned.used_until(gradients_.end());
+    await(pinned.last_use());
+    std::memcpy(numbers.data, copied.data, numbers.size());
+}
+
+// Without a static graph's knowledge a byte for each parameter, the largest over the ranks;
+// parameters that must be used are.
 void Reducer::exchange_used(const BucketLayout::Bucket& bucket) {
     const bool knows = options_.static_graph ? is_counting_ : !options_.finds_unused();
     if (knows && options_.static_graph) return;
@@ -67,7 +106,7 @@ void Reducer::exchange_used(const BucketLayout::Bucket& bucket) {
     }
     if (!knows) {
         const View view{used.data(), static_cast<int64_t>(used.size()), TUTTI_UINT8};
-        group_->run(AllReduce{view, view, TUTTI_BOR}, 0);
+        run_beside(view, [](const View& on) { return AllReduce{on, on, TUTTI_MAX}; });
     }
     for (size_t i = 0; i < used.size(); ++i) {
         used_[static_cast<size_t>(bucket.parameters[i])] = used[i];
@@ -79,7 +118,7 @@ void Reducer::give_own(const BucketLayout::Bucket& bucket) {
         const auto parameter = static_cast<size_t>(one);
         const View& own = slots_[parameter].own;
         if (own.data == nullptr || own.count == 0 || used_[parameter] == 0) continue;
-        std::memcpy(own.data, place_of(parameter).data, own.size());
+        gradients_.give(own, place_of(parameter));
     }
 }
 
@@ -92,7 +131,9 @@ void Reducer::exchange_arrivals() {
     for (size_t i = 0; i < parameters_.size(); ++i) {
         if (slots_[i].marks == 0) order.push_back(static_cast<int64_t>(i));
     }
-    group_->run(Broadcast{{order.data(), static_cast<int64_t>(order.size()), TUTTI_INT64}, 0}, 0);
+    run_beside({order.data(), static_cast<int64_t>(order.size()), TUTTI_INT64}, [](const View& on) {
+        return Broadcast{on, 0};
+    });
     const Lock lock(mutex_);
     new_order_.assign(order.begin(), order.end());
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/device.hpp"
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "reduce/reduce.hpp"
@@ -17,7 +18,7 @@ constexpr size_t max_text = 48 * 1024;  // of what ranks compare word by word, a
 std::string phrase_of(const Parameters& parameters, size_t index) {
     const Parameter& one = parameters[index];
     return cat("parameter ", label_of(parameters, index), " of ", one.count, " ",
-               dtype_name(one.dtype), " on ", describe(one.device));
+               dtype_name(one.dtype), " on ", device_type_name(one.device.type));
 }
 
 std::string order_phrase(std::span<const size_t> order) {
@@ -171,10 +172,11 @@ void check_parameters(const Parameters& parameters, std::span<const View> values
         is_there[order[i]] = true;
     }
     for (size_t i = 0; i < values.size(); ++i) {
-        if (values[i].device.type == TUTTI_CPU) continue;
-        throw Error(TUTTI_ERR_UNSUPPORTED,
-                    cat("parameters[", i, "] is on ", describe(values[i].device),
-                        "; a reducer takes parameters on the CPU"));
+        if (values[i].device == values[0].device) continue;
+        throw Error(
+            TUTTI_ERR_UNSUPPORTED,
+            cat("parameters[", i, "] is on ", describe(values[i].device), " and parameters[0] on ",
+                describe(values[0].device), "; a reducer takes those of one device"));
     }
     // Values that overlap would be broadcast twice.
     Indices by_place(values.size());
@@ -189,6 +191,14 @@ void check_parameters(const Parameters& parameters, std::span<const View> values
     }
 }
 
+void need_cpu(const Parameters& parameters, const Group& group, const char* feature) {
+    const Device& device = parameters.front().device;
+    if (device.type == TUTTI_CPU || group.backends().name_for(TUTTI_CPU) != nullptr) return;
+    throw Error(TUTTI_ERR_UNSUPPORTED,
+                cat(feature, " of gradients on ", describe(device), " needs the CPU, and ",
+                    group.label(), " has no backend for that"));
+}
+
 void check_options(const Parameters& parameters, const ReducerOptions& options,
                    const Group& parent) {
     if (!std::isfinite(options.predivide) || options.predivide <= 0) {
@@ -201,6 +211,12 @@ void check_options(const Parameters& parameters, const ReducerOptions& options,
     if (options.keep_micro_batches > 0 && options.predivide != 1) {
         refuse("options.predivide must be 0 with keep_micro_batches: exact sums do not overflow");
     }
+    if (options.keep_micro_batches > 0 && parameters.front().device.type != TUTTI_CPU) {
+        throw Error(TUTTI_ERR_UNSUPPORTED,
+                    cat("options.keep_micro_batches takes parameters on the CPU, and these are on ",
+                        describe(parameters.front().device)));
+    }
+    if (options.predivide != 1) need_cpu(parameters, parent, "options.predivide");
     constexpr size_t max_kept = AllReduceAddends::max_inputs - 1;
     if (options.keep_micro_batches > max_kept) {
         refuse("options.keep_micro_batches is ", options.keep_micro_batches, "; it must be up to ",

@@ -25,6 +25,8 @@ void decline_power_sgd(Group& group, const Status& why) noexcept;
 // Throws INVALID_ARGUMENT or UNSUPPORTED for what no reducer can have.
 void check_parameters(const Parameters& parameters, std::span<const View> values,
                       std::span<const size_t> order);
+// Throws UNSUPPORTED if the parameters are on a device, and the group has nothing but that.
+void need_cpu(const Parameters& parameters, const Group& group, const char* feature);
 void check_options(const Parameters& parameters, const ReducerOptions& options,
                    const Group& parent);
 

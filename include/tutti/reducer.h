@@ -8,7 +8,16 @@
  *     tutti_reducer_finish       all ranks; afterwards every rank has the same gradients
  *
  * The reducer makes a group of its own, so the program may use its group meanwhile. If a step
- * fails, the reducer has failed on all ranks: later calls give the same reason. */
+ * fails, the reducer has failed on all ranks: later calls give the same reason.
+ *
+ * Parameters may be on a device, all of a rank on one. Then the program computes gradients on the
+ * stream options.stream, and the reducer reduces each bucket on a stream of its own, after what the
+ * program's stream had when the bucket's last gradient was marked. With options.stream NULL it is
+ * the device's default stream, and tutti_reducer_finish waits for the results. Otherwise the call
+ * returns when they are enqueued, and later work on options.stream has them. If
+ * tutti_reducer_finish gives a work, tutti_work_synchronize makes a stream wait for them.
+ * Compression and options.predivide copy buckets to the CPU and back, for which the group needs a
+ * backend for the CPU. */
 #ifndef TUTTI_REDUCER_H
 #define TUTTI_REDUCER_H
 
@@ -20,7 +29,7 @@ extern "C" {
 #endif
 
 /** Options of tutti_reducer_create; zero is every field's default. The same on all ranks, but for
- *  timeout_ms. */
+ *  timeout_ms and stream. */
 typedef struct tutti_reducer_options {
     uint32_t struct_size; /**< sizeof the struct: the INIT macro or the init function sets it */
     uint32_t find_unused_parameters; /**< 1: some parameters may get no gradient in a pass. Ranks
@@ -49,13 +58,18 @@ typedef struct tutti_reducer_options {
     double predivide;               /**< gradients are divided by it before they are added up, and
                                          by the rest of the divisor afterwards, so that sums of
                                          float16 do not overflow; 0: 1 */
+    void* stream; /**< of the parameters' device: the program computes gradients on it, and later
+                       work on it has the results. NULL: the default stream of the device, and
+                       tutti_reducer_finish waits for the results. Must be NULL if the parameters
+                       are on the CPU. Each rank has its own */
 } tutti_reducer_options;
 
 /** Options with every field at its default. */
 #define TUTTI_REDUCER_OPTIONS_INIT \
-    { sizeof(tutti_reducer_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0 }
+    { sizeof(tutti_reducer_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0, NULL }
 
-/** A bucket: the gradients of some parameters of one dtype, one after the other. */
+/** A bucket: the gradients of some parameters of one dtype, one after the other, on the parameters'
+ *  device. */
 typedef struct tutti_bucket {
     uint32_t struct_size;   /**< sizeof the struct: the INIT macro or the init function sets it */
     int32_t index;          /**< buckets are reduced in this order, from 0; -1: no bucket is left */
@@ -66,11 +80,13 @@ typedef struct tutti_bucket {
     const int64_t* offsets;    /**< for each, where its gradient begins in `gradients`; elements */
     const int64_t* counts;     /**< for each, the elements of its gradient */
     int64_t parameter_count;   /**< of the three lists */
+    void* stream; /**< of a bucket on a device: the gradients are there after what this stream has;
+                       NULL on the CPU. Only a hook needs it */
 } tutti_bucket;
 
 /** A bucket that a call can fill in. */
 #define TUTTI_BUCKET_INIT \
-    { sizeof(tutti_bucket), -1, 0, 0, TUTTI_BUFFER_INIT(NULL, 0, 0), NULL, NULL, NULL, 0 }
+    { sizeof(tutti_bucket), -1, 0, 0, TUTTI_BUFFER_INIT(NULL, 0, 0), NULL, NULL, NULL, 0, NULL }
 
 /** How gradients travel. */
 typedef uint32_t tutti_compression;
@@ -87,7 +103,9 @@ enum {
 /** Reduces a bucket in the program's own way, instead of the all_reduce and the division. Called on
  *  a thread of the reducer, one bucket at a time, in the order of their indices, so blocking calls
  *  are fine. Ranks need not be equally far in their computation, but all reduce the same buckets in
- *  the same order. It must not throw, longjmp, end its thread, or call functions of this reducer.
+ *  the same order. On a device the hook enqueues on bucket->stream, for instance as the stream of
+ *  its collectives, or waits for that stream before it begins. It must not throw, longjmp, end its
+ *  thread, or call functions of this reducer.
  *  @param group   the reducer's own group, which the hook has for itself; borrowed until it returns
  *  @param bucket  the bucket, with this rank's gradients; their result is to be written in place.
  *                 Borrowed until the hook returns
@@ -122,15 +140,16 @@ TUTTI_API void tutti_bucket_init(tutti_bucket* bucket, size_t size);
 /** Makes a reducer for the parameters of a model. All ranks of the group call it, with as many
  *  parameters of the same names, counts and dtypes in the same order; if they differ, all ranks get
  *  MISMATCH with both sides. The reducer makes a group of its own with these ranks. It allocates
- *  gradients as tutti_memory_alloc does, zeroed, so a program can compute them in place
+ *  gradients, zeroed, on the CPU as tutti_memory_alloc does, so a program can compute them in place
  *  (tutti_reducer_gradient); a program with gradients of its own passes them to
  *  tutti_reducer_mark_ready. Parameters are grouped by dtype in the given order until a bucket has
  *  reached its cap; a parameter is never split.
  *  @param group        TUTTI_GROUP_WORLD or a group this process is a member of
- *  @param parameters   `count` buffers with the parameters' values, on the CPU; borrowed until the
- *                      call returns. They receive the values of rank 0, unless options say
- *                      otherwise. A count of 0 elements is allowed. Floating point and complex;
- *                      with options.sum also integers
+ *  @param parameters   `count` buffers with the parameters' values, all on the CPU, or all on one
+ *                      device, of the same type on all ranks; borrowed until the call returns, with
+ *                      options.stream until that stream has come so far. They receive the values of
+ *                      rank 0, unless options say otherwise. A count of 0 elements is allowed.
+ *                      Floating point and complex; with options.sum also integers
  *  @param names        `count` names for messages, copied; NULL: parameters go by their indices
  *  @param order        `count` indices, each once: the order in which gradients are expected; NULL:
  *                      from the last parameter to the first. The same on all ranks
@@ -140,7 +159,8 @@ TUTTI_API void tutti_bucket_init(tutti_bucket* bucket, size_t size);
  *  @param error        NULL, or filled in if the call fails
  *  Blocks:  until all ranks have called, up to the timeout
  *  Threads: any, one at a time for each `group`, in the same order on all ranks
- *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE; UNSUPPORTED (a parameter is not on the CPU);
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE; UNSUPPORTED (parameters on several devices, or on one
+ *           that the group has no backend for; options.keep_micro_batches of them on a device);
  *           MISMATCH (ranks differ, or one rank's argument was refused); OUT_OF_MEMORY; otherwise
  *           as tutti_new_group
  *  Source:  torch.nn.parallel.DistributedDataParallel
@@ -222,11 +242,12 @@ TUTTI_API tutti_status tutti_reducer_begin(tutti_reducer* reducer, uint32_t sync
  *  @param index     of the parameter, from 0; once in a pass, or as often as in the first pass if
  *                   options.static_graph is 1
  *  @param gradient  NULL: the gradient is in its place in the bucket; else the program's own, with
- *                   the parameter's count and dtype. It is copied into the bucket, in a pass that
- *                   is synchronised or kept (keep_micro_batches), and the result of a synchronised
- *                   one is copied back before it ends. Borrowed
- *                   until a synchronised pass has ended. A program that accumulates gives all that
- *                   it has accumulated; with options.keep_micro_batches, this pass's gradient alone
+ *                   the parameter's count, dtype and device. It is copied into the bucket, in a
+ *                   pass that is synchronised or kept (keep_micro_batches), and the result of a
+ *                   synchronised one is copied back before it ends. Borrowed until a synchronised
+ *                   pass has ended, on a device until its results are there. A program that
+ *                   accumulates gives all that it has accumulated; with options.keep_micro_batches,
+ *                   this pass's gradient alone
  *  @param error     NULL, or filled in if the call fails
  *  Blocks:  never
  *  Threads: any, also several at once
@@ -255,7 +276,8 @@ TUTTI_API tutti_status tutti_reducer_mark_unused(tutti_reducer* reducer, const i
  *  Where no rank has a gradient, the place in the bucket is zero and the program's own
  *  gradient stays as it was (tutti_reducer_is_used).
  *  @param reducer  borrowed
- *  @param work     NULL: return when all buckets are reduced; else receives an owned work at once
+ *  @param work     NULL: return when all buckets are reduced, or, with options.stream, enqueued;
+ *                  else receives an owned work at once
  *  @param error    NULL, or filled in if the call fails
  *  Blocks:  only if work is NULL
  *  Threads: any; marks of other threads come before
@@ -266,7 +288,8 @@ TUTTI_API tutti_status tutti_reducer_finish(tutti_reducer* reducer, tutti_work**
                                             tutti_error* error);
 
 /** The next bucket of this pass whose gradients are reduced, in the order of their indices, each
- *  once: an optimizer may update its parameters while later buckets travel.
+ *  once: an optimizer may update its parameters while later buckets travel. With options.stream,
+ *  later work on that stream has them.
  *  @param reducer     borrowed
  *  @param out_bucket  initialised; receives the bucket, which is valid until the next
  *                     tutti_reducer_begin. Its index is -1 after the last bucket, and in a pass
@@ -295,12 +318,13 @@ TUTTI_API int32_t tutti_reducer_is_used(tutti_reducer* reducer, int64_t index);
 /** Copies buffers of one rank to all ranks, for instance running statistics before a forward pass.
  *  All ranks call it between two passes.
  *  @param reducer    borrowed
- *  @param buffers    `count` buffers on the CPU, read on `group_src`, written on the others; the
- *                    same counts and dtypes on all ranks; none overlaps another
+ *  @param buffers    `count` buffers on the CPU or on the parameters' device, read on `group_src`,
+ *                    written on the others; the same counts, dtypes and types of device on all
+ *                    ranks; none overlaps another
  *  @param count      0 or more
  *  @param group_src  group rank of the source, the same on every rank
  *  @param error      NULL, or filled in if the call fails
- *  Blocks:  until done, up to the timeout
+ *  Blocks:  until done, on a device with options.stream until enqueued; up to the timeout
  *  Threads: any, one at a time
  *  Fails:   INVALID_ARGUMENT (also: a pass has begun and not ended), INVALID_HANDLE, UNSUPPORTED;
  *           MISMATCH, PEER_LOST, TIMEOUT, ABORTED: the reducer has failed

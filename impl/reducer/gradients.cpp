@@ -1,0 +1,115 @@
+#include "gradients.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "base/error.hpp"
+#include "device/waiting.hpp"
+
+namespace tutti {
+
+void Gradients::check(const Device& device, void* programs_stream) {
+    if (device.type == TUTTI_CPU) {
+        if (programs_stream == nullptr) return;
+        refuse("options.stream is given, and the parameters are on the CPU");
+    }
+    device::Driver& driver = device::Driver::of(device.type);
+    driver.check_device(device.index, "parameters[0].device_index");
+    driver.check_stream(device.index, programs_stream, "options.stream");
+}
+
+Gradients::Gradients(Group& group, const Device& device, size_t size, void* programs_stream)
+    : device_(device), programs_(programs_stream) {
+    if (device.type == TUTTI_CPU) {
+        data_ = shared_.emplace(group, size).data();
+        return;
+    }
+    device::Driver& driver = device::Driver::of(device.type);
+    on_device_ = driver.alloc(device.index, size);
+    data_ = static_cast<std::byte*>(on_device_.get());
+    own_ = driver.take_stream(device.index);
+    driver_ = &driver;
+}
+
+// What is on the stream may use the memory, which is freed once the device is idle.
+Gradients::~Gradients() {
+    if (driver_ != nullptr) driver_->give_stream(device_.index, own_);
+}
+
+void Gradients::copy_on(void* stream, const View& to, const View& from) const {
+    if (to.count == 0 || to.data == from.data) return;
+    if (driver_ == nullptr) {
+        std::memcpy(to.data, from.data, to.size());
+    } else {
+        driver_->copy(device_.index, to.data, from.data, to.size(), stream);
+    }
+}
+
+void Gradients::copy(const View& to, const View& from) const {
+    copy_on(programs_, to, from);
+}
+
+void Gradients::give(const View& to, const View& from) const {
+    copy_on(own_, to, from);
+}
+
+void Gradients::zero(const View& place) const {
+    if (place.count == 0) return;
+    if (driver_ == nullptr) {
+        std::memset(place.data, 0, place.size());
+    } else {
+        driver_->zero(device_.index, place.data, place.size(), programs_);
+    }
+}
+
+void Gradients::move(const std::vector<Move>& moves, size_t size) const {
+    if (driver_ == nullptr) {
+        const std::vector<std::byte> before(data_, data_ + size);
+        for (const Move& one : moves) {
+            std::memcpy(data_ + one.to, before.data() + one.from, one.size);
+        }
+        return;
+    }
+    const std::shared_ptr<void> copied = driver_->alloc(device_.index, size);
+    auto* const before = static_cast<std::byte*>(copied.get());
+    driver_->copy(device_.index, before, data_, size, programs_);
+    for (const Move& one : moves) {
+        driver_->copy(device_.index, data_ + one.to, before + one.from, one.size, programs_);
+    }
+}
+
+device::EventPointer Gradients::here() const {
+    if (driver_ == nullptr) return nullptr;
+    return driver_->record_for_caller(device_.index, programs_, "options.stream");
+}
+
+void Gradients::hold(const device::EventPointer& end) const {
+    if (end) end->hold(programs_);
+}
+
+void Gradients::go_on(const device::EventPointer& ready) const {
+    if (ready) ready->precede(own_);
+}
+
+device::EventPointer Gradients::end() const {
+    return driver_ == nullptr ? nullptr : driver_->record(device_.index, own_);
+}
+
+void Gradients::await(const device::EventPointer& event, const Group& group) const {
+    if (!event) return;
+    const auto check = [&] {
+        if (Status failure = group.failure(); !failure.ok()) throw Error(std::move(failure));
+    };
+    device::wait_for(*event, Deadline::never(), check);
+    check();  // then it has passed because the group ended what the device did
+}
+
+device::Pinned Gradients::take_pinned(size_t size) const {
+    return device::PinnedPool::of(*driver_).take(device_.index, size);
+}
+
+std::shared_ptr<void> Gradients::alloc(size_t size) const {
+    return driver_->alloc(device_.index, size);
+}
+
+}  // namespace tutti

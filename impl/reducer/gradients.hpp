@@ -1,0 +1,76 @@
+// The memory of all gradients of a reducer, on the CPU or on one device. A device works in two
+// orders: that of the program's stream, on which gradients are computed, and that of the reducer's
+// own, on which buckets are reduced. On the CPU nothing is left to wait for. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "call/view.hpp"
+#include "device/driver.hpp"
+#include "device/pinned.hpp"
+#include "group/group.hpp"
+#include "shared_memory.hpp"
+
+namespace tutti {
+
+class Gradients {
+public:
+    // Throws UNSUPPORTED for a device that is not here, INVALID_ARGUMENT for a stream that is none
+    // of its own.
+    static void check(const Device& device, void* programs_stream);
+    // Zeroed. All ranks make it, after check().
+    Gradients(Group& group, const Device& device, size_t size, void* programs_stream);
+    ~Gradients();
+    Gradients(const Gradients&) = delete;
+    Gradients& operator=(const Gradients&) = delete;
+
+    [[nodiscard]] std::byte* data() const { return data_; }
+    [[nodiscard]] const Device& device() const { return device_; }
+    [[nodiscard]] bool is_on_device() const { return driver_ != nullptr; }
+    // Whether the program goes on while its device works.
+    [[nodiscard]] bool has_programs_stream() const { return programs_ != nullptr; }
+
+    // In the program's order.
+    void copy(const View& to, const View& from) const;
+    void zero(const View& place) const;
+    struct Move {
+        size_t from, to, size;  // bytes of the memory
+    };
+    // All at once: none sees what another has moved.
+    void move(const std::vector<Move>& moves, size_t size) const;
+    // The present end of the program's order; null on the CPU.
+    [[nodiscard]] device::EventPointer here() const;
+    // What comes later in the program's order waits for this. Null: for nothing.
+    void hold(const device::EventPointer& end) const;
+
+    // In the reducer's order, which goes on after `ready`. Null: at once.
+    void go_on(const device::EventPointer& ready) const;
+    void give(const View& to, const View& from) const;
+    // Where it is; null on the CPU.
+    [[nodiscard]] void* stream() const { return own_; }
+    // Its present end; null on the CPU.
+    [[nodiscard]] device::EventPointer end() const;
+
+    // Until the device has come so far. Throws why the group has failed, if it has. Null: at once.
+    void await(const device::EventPointer& event, const Group& group) const;
+    // Memory of the CPU that the device copies to and from. On a device.
+    [[nodiscard]] device::Pinned take_pinned(size_t size) const;
+    // Memory of the device beside the gradients. On a device.
+    [[nodiscard]] std::shared_ptr<void> alloc(size_t size) const;
+
+private:
+    void copy_on(void* stream, const View& to, const View& from) const;
+
+    const Device device_;
+    void* const programs_;
+    std::optional<SharedMemory> shared_;
+    std::shared_ptr<void> on_device_;
+    std::byte* data_ = nullptr;
+    device::Driver* driver_ = nullptr;
+    void* own_ = nullptr;
+};
+
+}  // namespace tutti
