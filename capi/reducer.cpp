@@ -367,6 +367,7 @@ tutti_status tutti_reducer_logging_data(tutti_reducer* reducer, tutti_object** o
 }
 
 void tutti_reducer_release(tutti_reducer* reducer) {
+    if (const ReducerPin pin = find_reducer(reducer)) pin->leave();
     if (!capi::forked()) capi::release(reducer);
 }
 

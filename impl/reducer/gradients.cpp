@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "device/waiting.hpp"
+#include "device/watcher.hpp"
 
 namespace tutti {
 
@@ -25,15 +26,36 @@ Gradients::Gradients(Group& group, const Device& device, size_t size, void* prog
         return;
     }
     device::Driver& driver = device::Driver::of(device.type);
+    device::Watcher::of_process().start_thread();  // keep_until_done() must not fail for it
     on_device_ = driver.alloc(device.index, size);
     data_ = static_cast<std::byte*>(on_device_.get());
     own_ = driver.take_stream(device.index);
     driver_ = &driver;
 }
 
-// What is on the stream may use the memory, which is freed once the device is idle.
 Gradients::~Gradients() {
-    if (driver_ != nullptr) driver_->give_stream(device_.index, own_);
+    if (driver_ == nullptr) return;
+    try {
+        keep_until_done(std::move(on_device_), end(), std::move(programs_end_));
+    } catch (const Error&) {  // the device has failed, and does nothing more
+    }
+    driver_->give_stream(device_.index, own_);
+}
+
+void Gradients::leave() noexcept {
+    if (has_left_.exchange(true)) return;
+    try {
+        programs_end_ = here();
+    } catch (const Error&) {  // the device has failed, or the stream is gone
+    }
+}
+
+void Gradients::keep_until_done(std::shared_ptr<void> memory, const device::EventPointer& first,
+                                device::EventPointer second) {
+    device::Watcher::of_process().add(
+        {first, [memory = std::move(memory), next = std::move(second)](const Status&) mutable {
+             return std::exchange(next, nullptr);
+         }});
 }
 
 void Gradients::copy_on(void* stream, const View& to, const View& from) const {
@@ -70,12 +92,13 @@ void Gradients::move(const std::vector<Move>& moves, size_t size) const {
         }
         return;
     }
-    const std::shared_ptr<void> copied = driver_->alloc(device_.index, size);
+    std::shared_ptr<void> copied = driver_->alloc(device_.index, size);
     auto* const before = static_cast<std::byte*>(copied.get());
     driver_->copy(device_.index, before, data_, size, programs_);
     for (const Move& one : moves) {
         driver_->copy(device_.index, data_ + one.to, before + one.from, one.size, programs_);
     }
+    keep_until_done(std::move(copied), here());
 }
 
 device::EventPointer Gradients::here() const {

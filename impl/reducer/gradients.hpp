@@ -3,6 +3,7 @@
 // own, on which buckets are reduced. On the CPU nothing is left to wait for. Any thread.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -43,6 +44,9 @@ public:
     void move(const std::vector<Move>& moves, size_t size) const;
     // The present end of the program's order; null on the CPU.
     [[nodiscard]] device::EventPointer here() const;
+    // The program's stream may be gone from now on; what it has by now may use the memory.
+    // Only the first call counts.
+    void leave() noexcept;
     // What comes later in the program's order waits for this. Null: for nothing.
     void hold(const device::EventPointer& end) const;
 
@@ -62,6 +66,9 @@ public:
     [[nodiscard]] std::shared_ptr<void> alloc(size_t size) const;
 
 private:
+    // The device may still use the memory.
+    static void keep_until_done(std::shared_ptr<void> memory, const device::EventPointer& first,
+                                device::EventPointer second = nullptr);
     void copy_on(void* stream, const View& to, const View& from) const;
 
     const Device device_;
@@ -71,6 +78,8 @@ private:
     std::byte* data_ = nullptr;
     device::Driver* driver_ = nullptr;
     void* own_ = nullptr;
+    std::atomic<bool> has_left_{false};
+    device::EventPointer programs_end_;
 };
 
 }  // namespace tutti

@@ -7,7 +7,6 @@
 
 #include "base/error.hpp"
 #include "base/thread.hpp"
-#include "device/watcher.hpp"
 #include "group/coalescing.hpp"
 #include "quantised.hpp"
 #include "short_floats.hpp"
@@ -78,8 +77,6 @@ Reducer::Reducer(std::shared_ptr<Group> group, Parameters parameters, const Indi
     if (options.static_graph) {
         for (size_t i = 0; i < parameters_.size(); ++i) slots_[i].expected = any_number;
     }
-    // The end of a pass needs the thread, and must not fail for it.
-    if (gradients_.is_on_device()) device::Watcher::of_process().start_thread();
     if (options.keep_micro_batches == 0) {
         reduction_ = all_reducing();
         return;

@@ -38,6 +38,8 @@ public:
     Reducer(const Reducer&) = delete;
     Reducer& operator=(const Reducer&) = delete;
 
+    // Before the last holder lets it go, which may be in the background: see Gradients.
+    void leave() noexcept { gradients_.leave(); }
     [[nodiscard]] const std::shared_ptr<Group>& group() const { return group_; }
     // Throws INVALID_ARGUMENT for an index that there is not.
     [[nodiscard]] View gradient(size_t parameter) const;
@@ -132,7 +134,7 @@ private:
     const std::shared_ptr<Group> group_;
     const Parameters parameters_;
     const ReducerOptions options_;
-    const Gradients gradients_;
+    Gradients gradients_;
     // These change between passes alone, under the lock.
     std::unique_ptr<const BucketLayout> layout_;
     std::unique_ptr<BucketReduction> reduction_;

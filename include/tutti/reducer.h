@@ -61,7 +61,7 @@ typedef struct tutti_reducer_options {
     void* stream; /**< of the parameters' device: the program computes gradients on it, and later
                        work on it has the results. NULL: the default stream of the device, and
                        tutti_reducer_finish waits for the results. Must be NULL if the parameters
-                       are on the CPU. Each rank has its own */
+                       are on the CPU. Each rank has its own, until it releases the reducer */
 } tutti_reducer_options;
 
 /** Options with every field at its default. */
@@ -445,7 +445,7 @@ TUTTI_API tutti_status tutti_reducer_logging_data(tutti_reducer* reducer, tutti_
                                                   tutti_error* error);
 
 /** Releases the reducer, its gradients and its group. If other ranks wait for this one in a pass,
- *  they get an error.
+ *  they get an error. On a device, what options.stream has by now may still use the gradients.
  *  @param reducer  owned until now; NULL and stale handles are ignored
  *  Blocks:  never
  *  Threads: any

@@ -179,6 +179,7 @@ static void all_ranks_get_the_means(rank_context* me) {
                 RANK_OK(me, tutti_reducer_begin(of.reducer, 0, &me->error));
                 compute_all(&of, 9, way >> 1);
                 RANK_OK(me, tutti_reducer_finish(of.reducer, NULL, &me->error));
+                cuda_wait(of.stream); /* what it computed is written anew */
             }
             pass_of(&of, pass, way >> 1, 0);
         }
@@ -289,11 +290,11 @@ static void buckets_come_one_after_the_other(rank_context* me) {
 }
 
 static tutti_status sum_on_its_stream(tutti_group* group, const tutti_bucket* bucket, void* user,
-                                      tutti_error* error) {
+                                      tutti_error* why) {
     tutti_call_options options = TUTTI_CALL_OPTIONS_INIT;
     options.stream = bucket->stream;
     ++*(int*)user;
-    return tutti_all_reduce(group, NULL, &bucket->gradients, TUTTI_SUM, &options, NULL, error);
+    return tutti_all_reduce(group, NULL, &bucket->gradients, TUTTI_SUM, &options, NULL, why);
 }
 
 static void a_hook_works_on_the_buckets_stream(rank_context* me) {
@@ -334,7 +335,10 @@ static void some_reductions_need_the_cpu(rank_context* me) {
 }
 
 static void some_reductions_go_through_the_cpu(rank_context* me) {
-    if (!has_cpu()) return some_reductions_need_the_cpu(me);
+    if (!has_cpu()) {
+        some_reductions_need_the_cpu(me);
+        return;
+    }
     model of = model_of(me, 1);
     tutti_reducer_options options = small_buckets(&of);
     options.predivide = 2;
