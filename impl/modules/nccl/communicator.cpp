@@ -54,8 +54,7 @@ void Communicator::post(const tutti_backend_call* call) {
     Batch failed;
     {
         const Lock lock(mutex_);
-        if (stage_ == Stage::Ended) throw why_;
-        if (stage_ == Stage::Left) throw Failure{TUTTI_ERR_ABORTED, 0, "this rank has left"};
+        check_not_ended();
         if (stage_ == Stage::Unused) device_ = call->device_index;
         last_sequence_ = std::max(last_sequence_, call->sequence);
         if (is_message && together_ > 0) {
@@ -66,6 +65,12 @@ void Communicator::post(const tutti_backend_call* call) {
         }
     }
     finish(failed);
+}
+
+void Communicator::check_not_ended() const {
+    if (stage_ == Stage::Ended) throw why_;
+    if (stage_ != Stage::Leaving && stage_ != Stage::Left) return;
+    throw Failure{TUTTI_ERR_ABORTED, 0, "this rank has left"};
 }
 
 void Communicator::together(bool begins) {
@@ -296,7 +301,8 @@ void Communicator::end_issue() {
 // Nothing goes on from here. Calls that are not NCCL's yet have failed; the others end with the
 // communicator.
 void Communicator::end(const Failure& why, Batch& failed) {
-    const bool may_run = stage_ == Stage::Starting || stage_ == Stage::Ready;
+    const bool may_run =
+        stage_ == Stage::Starting || stage_ == Stage::Ready || stage_ == Stage::Leaving;
     stage_ = Stage::Ended;
     why_ = why;
     for (const Batch& batch : std::exchange(waiting_, {})) {
@@ -361,6 +367,7 @@ void Communicator::end_now(const Failure& why) {
 void Communicator::leave() {
     Lock lock(mutex_);
     if (stage_ != Stage::Ready || !under_way_.empty() || !waiting_.empty() || is_held_) return;
+    stage_ = Stage::Leaving;
     try {
         const cuda::InContext context(nccl_.driver(), device_);
         const auto until = std::chrono::steady_clock::now() + leave_time;
@@ -368,7 +375,7 @@ void Communicator::leave() {
         while (!is_settled()) {
             if (std::chrono::steady_clock::now() > until) return;  // then it is aborted
             ended_.wait_for(lock, rest);
-            if (stage_ != Stage::Ready) return;
+            if (stage_ != Stage::Leaving) return;
         }
         stage_ = Stage::Left;
     } catch (const Failure&) {  // as well

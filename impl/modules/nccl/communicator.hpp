@@ -43,7 +43,7 @@ public:
 
 private:
     using Lock = std::unique_lock<std::mutex>;
-    enum class Stage { Unused, Starting, Ready, Left, Ended };
+    enum class Stage { Unused, Starting, Ready, Leaving, Left, Ended };
     // Calls that stand in one group of NCCL's.
     using Batch = std::vector<const tutti_backend_call*>;
     // A communicator that is being made; by a thread of its own if NCCL blocks.
@@ -63,6 +63,7 @@ private:
     };
 
     // With the lock.
+    void check_not_ended() const;
     bool go_on(Batch& failed);
     bool step();
     void start();

@@ -46,8 +46,7 @@ bool Communicator::is_drained(const tutti_backend_place& place) const {
 Communicator::Readiness Communicator::hold(const tutti_backend_place& place) {
     test();
     const Lock lock(mutex_);
-    if (stage_ == Stage::Ended) throw why_;
-    if (stage_ == Stage::Left) throw Failure{TUTTI_ERR_ABORTED, 0, "this rank has left"};
+    check_not_ended();
     if (!is_bound_ || stage_ == Stage::Unused) return {Readiness::Never, 0};
     is_held_ = stage_ == Stage::Ready && is_drained(place);
     return {is_held_ ? Readiness::Idle : Readiness::Busy, last_sequence_};

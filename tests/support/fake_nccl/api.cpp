@@ -121,6 +121,7 @@ ncclResult_t wait_for(Communicator& comm) {
 }
 
 void let_go(Communicator* comm) {
+    forget_calls(*comm);
     forget(comm->name);
     comm->shared->is_aborted = true;
     delete comm;

@@ -153,6 +153,12 @@ ncclResult_t poll(Communicator& comm) {
     return comm.delay-- > 0 ? ncclInProgress : launch_deferred(comm);
 }
 
+void forget_calls(const Communicator& comm) {
+    const std::lock_guard lock(mutex());
+    const auto found = issuing().find(comm.device);
+    if (found != issuing().end() && found->second == &comm) issuing().erase(found);
+}
+
 ncclResult_t take(Communicator& comm, std::vector<Call> calls) {
     if (comm.error != ncclSuccess) return comm.error;
     if (comm.state != Communicator::Ready || !comm.deferred.empty() || comm.split) {

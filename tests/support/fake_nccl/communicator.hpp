@@ -63,6 +63,8 @@ Communicator* join(const std::string& name, int rank, int ranks, int device, boo
 ncclResult_t poll(Communicator& comm);
 // The calls of one group and one communicator.
 ncclResult_t take(Communicator& comm, std::vector<Call> calls);
+// Those that are under way, of one that goes.
+void forget_calls(const Communicator& comm);
 
 struct Driver {
     int (*launch)(void*, const char*, const fake_cuda_range*, size_t, int (*)(void*), void*);
