@@ -29,17 +29,17 @@ Gradients::Gradients(Group& group, const Device& device, size_t size, void* prog
     device::Watcher::of_process().start_thread();  // keep_until_done() must not fail for it
     on_device_ = driver.alloc(device.index, size);
     data_ = static_cast<std::byte*>(on_device_.get());
-    own_ = driver.take_stream(device.index);
+    own_ = {driver.take_stream(device.index),
+            [&driver, index = device.index](void* stream) { driver.give_stream(index, stream); }};
     driver_ = &driver;
 }
 
 Gradients::~Gradients() {
     if (driver_ == nullptr) return;
     try {
-        keep_until_done(std::move(on_device_), end(), std::move(programs_end_));
+        keep_until_done({on_device_, own_}, end(), std::move(programs_end_));
     } catch (const Error&) {  // the device has failed, and does nothing more
     }
-    driver_->give_stream(device_.index, own_);
 }
 
 void Gradients::leave() noexcept {
@@ -50,10 +50,10 @@ void Gradients::leave() noexcept {
     }
 }
 
-void Gradients::keep_until_done(std::shared_ptr<void> memory, const device::EventPointer& first,
+void Gradients::keep_until_done(InUse things, const device::EventPointer& first,
                                 device::EventPointer second) {
     device::Watcher::of_process().add(
-        {first, [memory = std::move(memory), next = std::move(second)](const Status&) mutable {
+        {first, [things = std::move(things), next = std::move(second)](const Status&) mutable {
              return std::exchange(next, nullptr);
          }});
 }
@@ -72,7 +72,7 @@ void Gradients::copy(const View& to, const View& from) const {
 }
 
 void Gradients::give(const View& to, const View& from) const {
-    copy_on(own_, to, from);
+    copy_on(own_.get(), to, from);
 }
 
 void Gradients::zero(const View& place) const {
@@ -92,13 +92,13 @@ void Gradients::move(const std::vector<Move>& moves, size_t size) const {
         }
         return;
     }
-    std::shared_ptr<void> copied = driver_->alloc(device_.index, size);
+    const std::shared_ptr<void> copied = driver_->alloc(device_.index, size);
     auto* const before = static_cast<std::byte*>(copied.get());
     driver_->copy(device_.index, before, data_, size, programs_);
     for (const Move& one : moves) {
         driver_->copy(device_.index, data_ + one.to, before + one.from, one.size, programs_);
     }
-    keep_until_done(std::move(copied), here());
+    keep_until_done({copied, nullptr}, here());
 }
 
 device::EventPointer Gradients::here() const {
@@ -111,11 +111,11 @@ void Gradients::hold(const device::EventPointer& end) const {
 }
 
 void Gradients::go_on(const device::EventPointer& ready) const {
-    if (ready) ready->precede(own_);
+    if (ready) ready->precede(own_.get());
 }
 
 device::EventPointer Gradients::end() const {
-    return driver_ == nullptr ? nullptr : driver_->record(device_.index, own_);
+    return driver_ == nullptr ? nullptr : driver_->record(device_.index, own_.get());
 }
 
 void Gradients::await(const device::EventPointer& event, const Group& group) const {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "call/view.hpp"
@@ -54,7 +55,7 @@ public:
     void go_on(const device::EventPointer& ready) const;
     void give(const View& to, const View& from) const;
     // Where it is; null on the CPU.
-    [[nodiscard]] void* stream() const { return own_; }
+    [[nodiscard]] void* stream() const { return own_.get(); }
     // Its present end; null on the CPU.
     [[nodiscard]] device::EventPointer end() const;
 
@@ -66,8 +67,10 @@ public:
     [[nodiscard]] std::shared_ptr<void> alloc(size_t size) const;
 
 private:
-    // The device may still use the memory.
-    static void keep_until_done(std::shared_ptr<void> memory, const device::EventPointer& first,
+    using InUse = std::pair<std::shared_ptr<void>, std::shared_ptr<void>>;
+    // Until the device has come past both events. A stream that serves others again would hold
+    // them up before.
+    static void keep_until_done(InUse things, const device::EventPointer& first,
                                 device::EventPointer second = nullptr);
     void copy_on(void* stream, const View& to, const View& from) const;
 
@@ -77,7 +80,7 @@ private:
     std::shared_ptr<void> on_device_;
     std::byte* data_ = nullptr;
     device::Driver* driver_ = nullptr;
-    void* own_ = nullptr;
+    std::shared_ptr<void> own_;  // a stream, given back with its last holder
     std::atomic<bool> has_left_{false};
     device::EventPointer programs_end_;
 };

@@ -17,6 +17,7 @@ typedef struct model {
     rank_context* me;
     int32_t device;
     void* stream; /* NULL: the default one */
+    void* other;  /* waits for nothing */
     tutti_buffer values[PARAMETERS];
     tutti_buffer own[PARAMETERS];
     float* computed[PARAMETERS]; /* of this pass, before they are copied to their places */
@@ -50,6 +51,7 @@ static model model_of(rank_context* me, int has_stream) {
     made.me = me;
     made.device = use_device(me);
     made.stream = has_stream ? cuda_make_stream() : NULL;
+    made.other = cuda_make_stream();
     for (int i = 0; i < PARAMETERS; ++i) {
         void* places[3];
         for (int j = 0; j < 3; ++j) {
@@ -72,6 +74,7 @@ static void model_free(model* of) {
         cuda_free(of->computed[i]);
     }
     if (of->stream != NULL) cuda_end_stream(of->stream);
+    cuda_end_stream(of->other);
 }
 
 static tutti_reducer_options small_buckets(const model* of) {
@@ -132,14 +135,15 @@ static void compute_all(model* of, int64_t pass, int is_own) {
         compute_and_mark(of, pass, order[i], is_own);
 }
 
-/* Read as the program's next kernel would: on its stream. */
+/* Read as the program's next kernel would: on its stream. Without one, all is there already. */
 static void expect_parameter(model* of, int64_t pass, int64_t parameter, int is_own, float factor,
                              float tolerance) {
     rank_context* const me = of->me;
     float here[MOST];
     const tutti_buffer place = place_of(of, parameter, is_own);
-    cuda_copy(of->computed[parameter], place.data, bytes_of(&place), of->stream);
-    cuda_wait(of->stream);
+    void* const reader = of->stream != NULL ? of->stream : of->other;
+    cuda_copy(of->computed[parameter], place.data, bytes_of(&place), reader);
+    cuda_wait(reader);
     cuda_copy_out(here, of->computed[parameter], bytes_of(&place));
     const float allowed = tolerance + 1e-5F; /* NCCL rounds each part of a mean */
     int64_t right = 0;
@@ -219,6 +223,26 @@ static void buckets_wait_for_the_programs_stream(rank_context* me) {
         tutti_work_release(work);
         gate_end(closed);
     }
+    model_free(&of);
+}
+
+/* The next one begins when this is enqueued, though another stream waits for its results. */
+static void passes_follow_each_other(rank_context* me) {
+    model of = model_of(me, 1);
+    const tutti_reducer_options options = small_buckets(&of);
+    create(&of, &options);
+    for (int64_t pass = 0; pass < 3 && !me->failed; ++pass) {
+        tutti_work* work = NULL;
+        RANK_OK(me, tutti_reducer_begin(of.reducer, 1, &me->error));
+        compute_all(&of, pass, 0);
+        RANK_OK(me, tutti_reducer_finish(of.reducer, &work, &me->error));
+        RANK_OK(me, tutti_work_synchronize(work, of.other, &me->error));
+        tutti_work_release(work);
+        cuda_wait(of.stream); /* what it computed is written anew */
+    }
+    RANK_OK(me, tutti_reducer_begin(of.reducer, 0, &me->error));
+    expect_means(&of, 2, 0, 1, 0);
+    RANK_OK(me, tutti_reducer_finish(of.reducer, NULL, &me->error));
     model_free(&of);
 }
 
@@ -385,21 +409,25 @@ static void values_and_buffers_come_from_one_rank(rank_context* me) {
     }
 }
 
-/* A reducer may go while its device has not come so far. */
+/* A reducer may go while its device has not come so far, with a complete bucket and without one. */
 static void a_reducer_is_released_in_a_pass(rank_context* me) {
-    for (int has_stream = 0; has_stream < 2 && !me->failed; ++has_stream) {
-        model of = model_of(me, has_stream);
-        const tutti_reducer_options options = small_buckets(&of);
+    for (int way = 0; way < 4 && !me->failed; ++way) {
+        model of = model_of(me, way & 1);
+        tutti_reducer_options options = small_buckets(&of);
         gate* const closed = gate_make();
+        options.no_initial_broadcast = 1;
         create(&of, &options);
         RANK_OK(me, tutti_reducer_begin(of.reducer, 1, &me->error));
         gate_close(closed, of.stream);
-        RANK_OK(me, tutti_reducer_mark_ready(of.reducer, PARAMETERS - 1, NULL, &me->error));
-        RANK_OK(me, tutti_reducer_mark_ready(of.reducer, PARAMETERS - 2, NULL, &me->error));
-        RANK_OK(me, tutti_barrier(me->group, NULL, NULL, &me->error));
+        for (int i = PARAMETERS - 1 - (way >> 1); i >= PARAMETERS - 2; --i) {
+            const tutti_buffer place = place_of(&of, i, 0);
+            cuda_copy(place.data, of.computed[i], bytes_of(&place), of.stream);
+            RANK_OK(me, tutti_reducer_mark_ready(of.reducer, i, NULL, &me->error));
+        }
         tutti_reducer_release(of.reducer);
-        of.reducer = NULL;
+        create(&of, &options); /* meanwhile the first one ends in the background */
         gate_open(closed);
+        pass_of(&of, 0, 1, 0);
         model_free(&of);
         gate_end(closed);
     }
@@ -447,6 +475,7 @@ static void ranks_differ_in_the_type_of_device(rank_context* me) {
 static const rank_function functions[] = {
     all_ranks_get_the_means,
     buckets_wait_for_the_programs_stream,
+    passes_follow_each_other,
     unused_parameters_are_found,
     gradients_move_with_their_buckets,
     buckets_come_one_after_the_other,
@@ -460,6 +489,7 @@ static const rank_function functions[] = {
 
 RANK_TEST(all_ranks_get_the_means, 3)
 RANK_TEST(buckets_wait_for_the_programs_stream, 2)
+RANK_TEST(passes_follow_each_other, 2)
 RANK_TEST(unused_parameters_are_found, 2)
 RANK_TEST(gradients_move_with_their_buckets, 2)
 RANK_TEST(buckets_come_one_after_the_other, 2)
@@ -493,6 +523,7 @@ int main(int count, char** arguments) {
     const struct CMUnitTest tests[] = {
         TEST(all_ranks_get_the_means_on_ranks),
         TEST(buckets_wait_for_the_programs_stream_on_ranks),
+        TEST(passes_follow_each_other_on_ranks),
         TEST(unused_parameters_are_found_on_ranks),
         TEST(gradients_move_with_their_buckets_on_ranks),
         TEST(buckets_come_one_after_the_other_on_ranks),

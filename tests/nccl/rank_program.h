@@ -1,4 +1,5 @@
-/* A test whose ranks are processes, started by tuttirun: an expectation that fails ends its rank. */
+/* A test whose ranks are processes, started by tuttirun: an expectation that fails ends its
+ * rank. */
 #ifndef TUTTI_TESTS_NCCL_RANK_PROGRAM_H
 #define TUTTI_TESTS_NCCL_RANK_PROGRAM_H
 
