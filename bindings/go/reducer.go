@@ -88,7 +88,8 @@ type Reducer struct {
 // With a Group of [Group.OnDevice] the parameters, the gradients and the buffers of
 // [Reducer.SyncBuffers] are on that device. The program computes gradients on its Stream, or on the
 // device's default stream; buckets are reduced after what that has when their last gradient is
-// marked. With a Stream, the parameters are the caller's again when it has come so far.
+// marked. With a Stream, the parameters are the caller's again when it has come so far, and the
+// Stream is there until the reducer is closed.
 func NewReducer(ctx context.Context, g *Group, parameters []Parameter,
 	options *ReducerOptions) (*Reducer, error) {
 	if options == nil {

@@ -75,8 +75,8 @@ impl Bucket<'_> {
     /// All its gradients on a device; an error if they are not of this type.
     ///
     /// # Safety
-    /// As for [`DeviceSlice::new`]: the bucket outlives what is done with the slice. In a hook that is
-    /// enqueued on [`Bucket::stream`].
+    /// As for [`DeviceSlice::new`]: what uses the slice is done, or enqueued on the program's stream,
+    /// before the bucket is dropped; in a hook, on [`Bucket::stream`].
     pub unsafe fn device_gradients<T: Element>(&self) -> Result<DeviceSlice<T>> {
         DeviceSlice::of(&self.bucket.gradients, || self.name())
     }

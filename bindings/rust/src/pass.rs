@@ -50,8 +50,8 @@ impl<'r, 'g> Pass<'r, 'g> {
     /// all that computes it is enqueued.
     ///
     /// # Safety
-    /// As for [`DeviceSlice::new`]: what is done with the slice is on the program's stream before the
-    /// mark, and the reducer outlives it.
+    /// As for [`DeviceSlice::new`]: what uses the slice is done, or enqueued on the program's stream,
+    /// before the parameter is marked and before the pass ends.
     pub unsafe fn device_gradient<T: Element>(&self, parameter: usize) -> Result<DeviceSlice<T>> {
         self.reducer.device_place(parameter)
     }

@@ -265,8 +265,8 @@ impl Reducer {
     /// The gradient of a parameter on a device, between passes.
     ///
     /// # Safety
-    /// As for [`DeviceSlice::new`]: what is done with the slice comes before the next pass, and the
-    /// reducer outlives it.
+    /// As for [`DeviceSlice::new`]: what uses the slice is done, or enqueued on the program's stream,
+    /// before the next pass begins and before the reducer is dropped.
     pub unsafe fn device_gradient<T: Element>(&self, parameter: usize) -> Result<DeviceSlice<T>> {
         self.check_idle()?;
         self.device_place(parameter)

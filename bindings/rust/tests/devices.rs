@@ -388,7 +388,7 @@ fn gradients_on_a_device_are_no_slices_of_the_cpu() {
         refuses(reducer.gradient::<f32>(1).unwrap_err(), on_device);
         refuses(reducer.gradient_mut::<f32>(1).unwrap_err(), on_device);
         let wrong_type = unsafe { reducer.device_gradient::<f64>(1) };
-        refuses(wrong_type.unwrap_err(), "parameter 1 is of float32");
+        refuses(wrong_type.unwrap_err(), "parameter 1 is of TUTTI_FLOAT32");
         let mut own = [1.0_f32; 2];
         let pass = reducer.begin(true).unwrap();
         refuses(pass.gradient::<f32>(1).unwrap_err(), on_device);
