@@ -349,6 +349,7 @@ fn a_hook_and_an_optimizer_have_buckets_on_a_device() {
         let mut reducer = model(group, all.part(0..300), stream);
         reducer
             .set_hook(|group, bucket| {
+                assert!(!bucket.stream().is_null());
                 let on_stream = unsafe { group.with_stream(bucket.stream()) };
                 let gradients = unsafe { bucket.device_gradients::<f32>() }?;
                 on_stream.on_device().all_reduce(gradients, ReduceOp::MAX)
