@@ -17,9 +17,9 @@ type Device struct {
 }
 
 // OnDevice gives the same group for slices that are on a device: those of [DeviceSlice], and of
-// [Alloc] with this Group. Its collectives and messages take them where they are. Objects and bytes
-// are in the memory of the CPU, so they go by the Group that this was called on. To close either
-// closes both.
+// [Alloc] with this Group. Its collectives, messages and reducers take them where they are. Objects
+// and bytes are in the memory of the CPU, so they go by the Group that this was called on. To close
+// either closes both.
 func (g *Group) OnDevice(device Device) *Group {
 	if g == nil {
 		return nil

@@ -105,6 +105,8 @@ func TestWithoutADeviceEveryCallRefusesIt(t *testing.T) {
 		_, err = BatchIsendIrecv(background, gpu, IsendOp(data, 0, 0))
 		refuses(t, err, "ops[0]")
 		refuses(t, Coalesce(background, gpu, func(*Group) error { return nil }), "options")
+		_, err = NewReducer(background, gpu, []Parameter{Param("one", data)}, nil)
+		refuses(t, err, "parameters[0]")
 		_, err = Alloc[float32](background, gpu, 10)
 		refuses(t, err, "options")
 		bound := Device{Type: CUDA, Index: 1}
@@ -180,5 +182,61 @@ func TestCallsOnADeviceWhereThereIsOne(t *testing.T) {
 		is(t, result, []float32{2, 4, 1, 0, 0, 0, 0, 0, 0, 0, 4, 2, 4})
 		check(t, g.Barrier(background))
 		buffer.Free()
+	})
+}
+
+func TestGradientsOnADeviceFollowItsStream(t *testing.T) {
+	if os.Getenv("TUTTI_CUDA_LIBRARY") == "" {
+		t.Skip("TUTTI_CUDA_LIBRARY is not set")
+	}
+	const legacyStream = 1 // CU_STREAM_LEGACY, the default stream by its name
+	for _, stream := range []uintptr{0, legacyStream} {
+		onRanks(t, 2, func(t *testing.T, g *Group) {
+			gpu := g.OnDevice(Device{Type: CUDA, Stream: stream})
+			plain := g.OnDevice(Device{Type: CUDA}) // works of a Stream begin behind what it has
+			buffer := must(Alloc[float32](background, gpu, 700))
+			values, own, other := buffer.Slice()[:300], buffer.Slice()[300:600], buffer.Slice()[600:]
+			on := func(slice []float32) []float32 {
+				result := make([]float32, len(slice))
+				move(t, g, result, plain, slice)
+				return result
+			}
+			move(t, plain, values[299:], g, []float32{float32(g.Rank() + 5)})
+			move(t, plain, other[99:], g, []float32{float32(g.Rank() + 5)})
+			r := must(NewReducer(background, gpu, []Parameter{
+				Param("weights", values), Param("bias", other[:2]), Param("nothing", []float32{}),
+			}, &ReducerOptions{BucketCap: 1000, FirstBucketCap: 8}))
+			is(t, on(values[298:]), []float32{0, 5})
+			for pass := float32(1); pass < 4; pass++ {
+				check(t, r.Backward(true, func() error {
+					mine := pass * float32(g.Rank()+1)
+					move(t, plain, own[298:], g, []float32{mine, -mine})
+					place := must(Gradient[float32](r, 1))
+					move(t, plain, place, g, []float32{mine, 4 * mine})
+					check(t, MarkReadyFrom(r, 0, own))
+					check(t, r.MarkReady(1))
+					return r.MarkReady(2)
+				}))
+				is(t, on(own[297:]), []float32{0, 1.5 * pass, -1.5 * pass})
+				is(t, on(must(Gradient[float32](r, 1))), []float32{1.5 * pass, 6 * pass})
+				is(t, len(must(Gradient[float32](r, 2))), 0)
+			}
+			check(t, r.SyncBuffers(1, Param("means", other[2:]), Param("none", []float32{})))
+			is(t, on(other[98:]), []float32{0, 6})
+			check(t, r.Close())
+			check(t, g.Barrier(background))
+			buffer.Free()
+		})
+	}
+}
+
+func TestAReducerOnTheCPURefusesAStreamOfADevice(t *testing.T) {
+	onRanks(t, 2, func(t *testing.T, g *Group) {
+		cpu := g.OnDevice(Device{Type: CPU, Stream: 0x5000})
+		_, err := NewReducer(background, cpu, []Parameter{Param("one", []float32{1})}, nil)
+		failsWith(t, err, ErrInvalidArgument)
+		if err == nil || !strings.Contains(err.Error(), "Device.Stream is") {
+			t.Errorf("%v does not name the stream", err)
+		}
 	})
 }

@@ -38,7 +38,7 @@ type ReducerOptions struct {
 	Order                []int         // in which gradients are expected; nil: the last one first
 }
 
-func (o *ReducerOptions) forC(timeout int64) *raw.Tutti_reducer_options {
+func (o *ReducerOptions) forC(device *Device) *raw.Tutti_reducer_options {
 	made := &raw.Tutti_reducer_options{
 		Find_unused_parameters: uint32(toInt(o.FindUnusedParameters)),
 		Static_graph:           uint32(toInt(o.StaticGraph)),
@@ -48,8 +48,11 @@ func (o *ReducerOptions) forC(timeout int64) *raw.Tutti_reducer_options {
 		Keep_micro_batches:     uint32(o.KeepMicroBatches),
 		Bucket_cap_bytes:       o.BucketCap,
 		First_bucket_cap_bytes: o.FirstBucketCap,
-		Timeout_ms:             timeout,
+		Timeout_ms:             milliseconds(o.Timeout),
 		Predivide:              o.Predivide,
+	}
+	if device != nil {
+		made.Stream = device.Stream
 	}
 	made.Struct_size = uint32(unsafe.Sizeof(*made))
 	return made
@@ -71,6 +74,7 @@ const (
 // once, and so may what only asks.
 type Reducer struct {
 	number atomic.Uintptr
+	device *Device // of the gradients; nil: the CPU
 	mutex  sync.Mutex
 	owns   []*call // gradients of the program's own, until a synchronised pass has ended
 	synced bool    // the pass that has begun
@@ -80,6 +84,12 @@ type Reducer struct {
 // parameters of the same names, lengths and types, in the same order; where they differ, all get
 // [ErrMismatch], which shows both. The parameters receive the values of rank 0, and are the
 // caller's again when it returns. Their gradients are zero.
+//
+// With a Group of [Group.OnDevice] the parameters, the gradients and the buffers of
+// [Reducer.SyncBuffers] are on that device. The program computes gradients on its Stream, or on the
+// device's default stream; buckets are reduced after what that has when their last gradient is
+// marked. With a Stream, the parameters are the caller's again when it has come so far, and the
+// Stream is there until the reducer is closed.
 func NewReducer(ctx context.Context, g *Group, parameters []Parameter,
 	options *ReducerOptions) (*Reducer, error) {
 	if options == nil {
@@ -101,7 +111,7 @@ func NewReducer(ctx context.Context, g *Group, parameters []Parameter,
 		return nil, err
 	}
 	defer texts.release()
-	c := newCall(nil)
+	c := newCall(g)
 	defer c.release()
 	list := make([]raw.Tutti_buffer, len(parameters))
 	for i, one := range parameters {
@@ -115,13 +125,12 @@ func NewReducer(ctx context.Context, g *Group, parameters []Parameter,
 	}
 	handle, err := ask(func(out *raw.Tutti_reducer, e *raw.Tutti_error) int32 {
 		return raw.Tutti_reducer_create(g.handle(), unsafe.SliceData(list), texts.first(),
-			int64s(options.Order), int64(len(list)), options.forC(milliseconds(options.Timeout)),
-			out, e)
+			int64s(options.Order), int64(len(list)), options.forC(c.device), out, e)
 	})
 	if err != nil {
 		return nil, err
 	}
-	r := &Reducer{}
+	r := &Reducer{device: c.device}
 	r.number.Store(uintptr(handle))
 	runtime.SetFinalizer(r, (*Reducer).Close)
 	return r, nil
@@ -132,6 +141,15 @@ func (r *Reducer) handle() raw.Tutti_reducer {
 		return 0
 	}
 	return raw.Tutti_reducer(r.number.Load())
+}
+
+// newCall makes a call for slices that are where the gradients are.
+func (r *Reducer) newCall() *call {
+	c := newCall(nil)
+	if r != nil {
+		c.device = r.device
+	}
+	return c
 }
 
 func (r *Reducer) attempt(f func(raw.Tutti_reducer, *raw.Tutti_error) int32) error {
@@ -168,7 +186,8 @@ func (r *Reducer) letGo() {
 
 // Gradient is where the reducer has the gradient of a parameter, in memory that is not Go's: compute
 // it there. It is good until [Reducer.Generation] changes or the reducer is closed, which the garbage
-// collector does when nothing refers to it.
+// collector does when nothing refers to it. On a device it is as a [DeviceSlice], which Go cannot
+// read or write.
 func Gradient[T Element](r *Reducer, parameter int) ([]T, error) {
 	defer runtime.KeepAlive(r)
 	place, err := ask(func(place *raw.Tutti_buffer, e *raw.Tutti_error) int32 {
@@ -221,9 +240,10 @@ func (r *Reducer) MarkReady(parameter int) error {
 }
 
 // MarkReadyFrom is MarkReady for a gradient of the program's own, which receives the result; it
-// belongs to the reducer until a synchronised pass has ended.
+// belongs to the reducer until a synchronised pass has ended, on a device until its results are
+// there.
 func MarkReadyFrom[T Element](r *Reducer, parameter int, gradient []T) error {
-	c := newCall(nil)
+	c := r.newCall()
 	own := view(c, &c.frame.first, gradient)
 	if c.fault != nil {
 		defer c.release()
@@ -247,7 +267,8 @@ func (r *Reducer) MarkUnused(parameters ...int) error {
 }
 
 // Finish ends a backward pass. After nil, every rank has the same gradients if the pass was
-// synchronised. It blocks until all buckets are reduced.
+// synchronised. It blocks until all buckets are reduced; with a Stream, until they are enqueued, and
+// later work on that finds their results.
 func (r *Reducer) Finish() error {
 	err := r.attempt(func(h raw.Tutti_reducer, e *raw.Tutti_error) int32 {
 		return raw.Tutti_reducer_finish(h, nil, e)
@@ -285,9 +306,10 @@ func (r *Reducer) SetCompression(compression GradientCompression) error {
 }
 
 // SyncBuffers copies buffers of one rank, each described by [Param], to all; every rank calls it
-// between the same passes.
+// between the same passes. They are on the device of the gradients; with a Stream it returns when
+// the copies are enqueued.
 func (r *Reducer) SyncBuffers(src int, buffers ...Parameter) error {
-	c := newCall(nil)
+	c := r.newCall()
 	defer c.release()
 	list := make([]raw.Tutti_buffer, len(buffers))
 	for i, one := range buffers {

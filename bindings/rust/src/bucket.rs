@@ -1,5 +1,6 @@
 //! Buckets of gradients, and functions of programs that reduce them.
 use crate::callback::contained;
+use crate::device::DeviceSlice;
 use crate::element::Element;
 use crate::error::{check, Error, Result};
 use crate::group::Group;
@@ -35,6 +36,7 @@ pub(crate) fn empty_bucket() -> raw::tutti_bucket {
         offsets: null(),
         counts: null(),
         parameter_count: 0,
+        stream: null_mut(),
     }
 }
 
@@ -70,6 +72,21 @@ impl Bucket<'_> {
         Ok(unsafe { self.elements::<T>() }?)
     }
 
+    /// All its gradients on a device; an error if they are not of this type.
+    ///
+    /// # Safety
+    /// As for [`DeviceSlice::new`]: what uses the slice is done, or enqueued on the program's stream,
+    /// before the bucket is dropped; in a hook, on [`Bucket::stream`].
+    pub unsafe fn device_gradients<T: Element>(&self) -> Result<DeviceSlice<T>> {
+        DeviceSlice::of(&self.bucket.gradients, || self.name())
+    }
+
+    /// The stream on which a hook reduces gradients on a device: they are there after what it has.
+    /// NULL on the CPU.
+    pub fn stream(&self) -> *mut c_void {
+        self.bucket.stream
+    }
+
     /// Its parameters in their order, each with where its gradient is in [`Bucket::gradients`].
     pub fn parameters(&self) -> impl Iterator<Item = (usize, Range<usize>)> + '_ {
         let (offsets, counts) = (self.list(self.bucket.offsets), self.list(self.bucket.counts));
@@ -88,7 +105,11 @@ impl Bucket<'_> {
     /// # Safety
     /// Whoever writes them has the bucket for itself.
     unsafe fn elements<T: Element>(&self) -> Result<&mut [T]> {
-        elements_of(&self.bucket.gradients, || format!("bucket {}", self.bucket.index))
+        elements_of(&self.bucket.gradients, || self.name())
+    }
+
+    fn name(&self) -> String {
+        format!("bucket {}", self.bucket.index)
     }
 }
 

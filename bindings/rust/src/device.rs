@@ -2,7 +2,7 @@
 use crate::element::Element;
 use crate::error::{c_int, check, Error, Result};
 use crate::group::Group;
-use crate::memory::{buffer_at, CBuffer, Readable, Writable};
+use crate::memory::{buffer_at, check_dtype, CBuffer, Readable, Writable};
 use crate::raw;
 use std::fmt;
 use std::mem::size_of;
@@ -34,6 +34,11 @@ impl Device {
 /// A device that a group may be bound to, for C.
 pub(crate) fn to_c(device: Option<Device>) -> Result<(DeviceType, i32)> {
     device.map_or(Ok((DeviceType::CPU, 0)), |device| Ok((device.kind, device.c_index()?)))
+}
+
+/// Where a buffer is that C has filled in.
+pub(crate) fn device_of(buffer: &CBuffer) -> Device {
+    Device { kind: buffer.device_type, index: buffer.device_index as usize }
 }
 
 impl fmt::Debug for Device {
@@ -122,6 +127,14 @@ impl<T: Element> DeviceSlice<T> {
     /// Where they are.
     pub fn device(self) -> Device {
         self.device
+    }
+
+    /// A buffer that C has filled in; an error that names `owner` if its elements are of another
+    /// type.
+    pub(crate) fn of(buffer: &CBuffer, owner: impl FnOnce() -> String) -> Result<DeviceSlice<T>> {
+        check_dtype::<T>(buffer, owner)?;
+        let device = device_of(buffer);
+        Ok(DeviceSlice { data: buffer.data.cast(), len: buffer.count as usize, device })
     }
 
     pub(crate) fn buffer(self) -> CBuffer {

@@ -98,12 +98,19 @@ impl Group {
     /// it: a `cudaStream_t` or `CUstream`, as cudarc's `cu_stream()` and cust's `as_inner()` give
     /// it; NULL: none. Calls of [`Group::on_device`] return when they are enqueued on it, and what
     /// is enqueued on it later finds their results. Works of [`Group::start`] begin behind what is
-    /// enqueued on it now. Calls with memory of the CPU are refused.
+    /// enqueued on it now. A [`Reducer`](crate::Reducer) follows it. Calls with memory of the CPU are
+    /// refused.
     ///
     /// # Safety
-    /// The stream is one of the device that the memory is on, and there as long as it is used.
+    /// The stream is one of the device that the memory is on, and there as long as it is used: by a
+    /// reducer until that is dropped.
     pub unsafe fn with_stream(&self, stream: *mut c_void) -> Group {
         Group { stream: Stream(stream), ..self.clone() }
+    }
+
+    /// The stream of [`Group::with_stream`].
+    pub(crate) fn stream(&self) -> *mut c_void {
+        self.stream.0
     }
 
     /// This group, with the default options of calls.

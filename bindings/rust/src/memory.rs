@@ -1,9 +1,9 @@
 //! The memory of callers, as C is told of it.
 use crate::buffer::Buffer;
-use crate::device::DeviceSlice;
+use crate::device::{device_of, DeviceSlice};
 use crate::element::Element;
 use crate::error::{Error, Result};
-use crate::raw::{self, Dtype};
+use crate::raw::{self, DeviceType, Dtype};
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::os::raw::c_void;
@@ -18,7 +18,7 @@ pub(crate) fn buffer_at(data: *const c_void, count: usize, dtype: Dtype) -> CBuf
         data: if count == 0 { null_mut() } else { data as *mut c_void },
         count: count as i64,
         dtype,
-        device_type: raw::DeviceType::CPU,
+        device_type: DeviceType::CPU,
         device_index: 0,
         reserved_0: 0,
         reserved: [0; 4],
@@ -48,17 +48,30 @@ fn writing_of<B: Writable>(data: &mut B) -> CBuffer {
     }
 }
 
+/// An error that names `owner` if the elements of a buffer are of another type.
+pub(crate) fn check_dtype<T: Element>(
+    buffer: &CBuffer,
+    owner: impl FnOnce() -> String,
+) -> Result<()> {
+    if buffer.dtype == T::DTYPE {
+        return Ok(());
+    }
+    let message = format!("{} is of {:?}, not {:?}", owner(), buffer.dtype, T::DTYPE);
+    Err(Error::argument(message))
+}
+
 /// The elements of a buffer that C has filled in; an error that names `owner` if they are of another
-/// type.
+/// type, or on a device.
 ///
 /// # Safety
 /// The memory is there as long as the lifetime says, and nobody else has access to it.
 pub(crate) unsafe fn elements_of<'a, T: Element>(
     buffer: &CBuffer,
-    owner: impl FnOnce() -> String,
+    owner: impl Fn() -> String,
 ) -> Result<&'a mut [T]> {
-    if buffer.dtype != T::DTYPE {
-        let message = format!("{} is of {:?}, not {:?}", owner(), buffer.dtype, T::DTYPE);
+    check_dtype::<T>(buffer, &owner)?;
+    if buffer.device_type != DeviceType::CPU {
+        let message = format!("{} is on {:?}, not on the CPU", owner(), device_of(buffer));
         return Err(Error::argument(message));
     }
     match buffer.count {

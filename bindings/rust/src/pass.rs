@@ -1,14 +1,17 @@
 //! A backward pass: gradients, each with who may write it, and the end.
 use crate::bucket::{empty_bucket, Bucket};
+use crate::device::DeviceSlice;
 use crate::element::Element;
 use crate::error::{check, Error, Result};
+use crate::memory::CBuffer;
 use crate::raw;
 use crate::reducer::{c_indices, Reducer};
 use crate::timeout::Timeout;
 use crate::work::Handle;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::ptr::null_mut;
+use std::os::raw::c_void;
+use std::ptr::{null, null_mut};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A backward pass that has begun ([`Reducer::begin`]). Several threads may share it.
@@ -43,9 +46,19 @@ impl<'r, 'g> Pass<'r, 'g> {
         Ok(Gradient { values, taken })
     }
 
+    /// Where the reducer has the gradient of a parameter on a device. [`Pass::mark_ready`] says that
+    /// all that computes it is enqueued.
+    ///
+    /// # Safety
+    /// As for [`DeviceSlice::new`]: what uses the slice is done, or enqueued on the program's stream,
+    /// before the parameter is marked and before the pass ends.
+    pub unsafe fn device_gradient<T: Element>(&self, parameter: usize) -> Result<DeviceSlice<T>> {
+        self.reducer.device_place(parameter)
+    }
+
     /// Says that the gradient of a parameter is complete in its place, as [`Gradient::ready`] does.
     pub fn mark_ready(&self, parameter: usize) -> Result<()> {
-        self.take(parameter)?.mark()
+        self.take(parameter)?.mark(null())
     }
 
     /// The same of a gradient in the program's own memory. It is copied to its place here, and the
@@ -73,6 +86,16 @@ impl<'r, 'g> Pass<'r, 'g> {
         Ok(())
     }
 
+    /// The same of a gradient in the program's own memory on a device: all that computes it is
+    /// enqueued. The reducer has it until a synchronised pass has ended and its result is there.
+    pub fn mark_ready_from_device<T: Element>(
+        &self,
+        parameter: usize,
+        own: DeviceSlice<T>,
+    ) -> Result<()> {
+        self.take(parameter)?.mark(&own.buffer())
+    }
+
     /// Says early that parameters get no gradient in this pass.
     pub fn mark_unused(&self, parameters: &[usize]) -> Result<()> {
         let taken = parameters.iter().map(|&one| self.take(one)).collect::<Result<Vec<_>>>()?;
@@ -84,9 +107,9 @@ impl<'r, 'g> Pass<'r, 'g> {
         taken.into_iter().try_for_each(Taken::note)
     }
 
-    /// Ends the pass, and returns when all buckets are reduced. Every rank then has the same
-    /// gradients, if the pass was synchronised. Parameters without a mark get no gradient from this
-    /// rank; if options do not allow that, all ranks get
+    /// Ends the pass, and returns when all buckets are reduced, or enqueued if the group of the reducer
+    /// had a stream. Every rank then has the same gradients, if the pass was synchronised. Parameters
+    /// without a mark get no gradient from this rank; if options do not allow that, all ranks get
     /// [`Status::MISMATCH`](crate::Status::MISMATCH) with their names.
     pub fn finish(self) -> Result<()> {
         let (reducer, synchronise) = (self.reducer, self.synchronise);
@@ -136,10 +159,11 @@ struct Taken<'p> {
 }
 
 impl Taken<'_> {
-    fn mark(self) -> Result<()> {
+    /// NULL: the gradient is in its place.
+    fn mark(self, own: *const CBuffer) -> Result<()> {
         check(|error| unsafe {
             let index = self.parameter as i64;
-            raw::tutti_reducer_mark_ready(self.reducer.raw(), index, std::ptr::null(), error)
+            raw::tutti_reducer_mark_ready(self.reducer.raw(), index, own, error)
         })?;
         self.note()
     }
@@ -169,7 +193,7 @@ pub struct Gradient<'p, T> {
 impl<T> Gradient<'_, T> {
     /// Says that it is complete: it belongs to the reducer until the pass has ended.
     pub fn ready(self) -> Result<()> {
-        self.taken.mark()
+        self.taken.mark(null())
     }
 }
 
@@ -218,6 +242,15 @@ impl Finishing<'_, '_> {
     /// Whether all buckets are reduced, or the pass has failed.
     pub fn is_completed(&self) -> bool {
         self.handle.is_completed()
+    }
+
+    /// Makes a stream of the device wait until all buckets are reduced, as
+    /// [`Work::synchronize`](crate::Work::synchronize) does.
+    ///
+    /// # Safety
+    /// The stream is one of the device that the gradients are on, and there.
+    pub unsafe fn synchronize(&self, stream: *mut c_void) -> Result<()> {
+        self.handle.synchronize(stream)
     }
 
     /// Waits until all buckets are reduced.

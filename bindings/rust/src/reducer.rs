@@ -1,5 +1,6 @@
 //! Gradients of a model that are added up over the ranks while the program computes others.
 use crate::bucket::{empty_bucket, give_hook, Bucket, BucketMut};
+use crate::device::DeviceSlice;
 use crate::element::Element;
 use crate::error::{c_int, c_texts, check, Error, Result};
 use crate::group::Group;
@@ -13,7 +14,7 @@ use crate::work::Handle;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::size_of;
-use std::os::raw::c_char;
+use std::os::raw::{c_char, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -31,6 +32,11 @@ impl<'a> Parameter<'a> {
     /// Names are what messages call parameters.
     pub fn new<T: Element>(name: &'a str, values: &'a mut [T]) -> Parameter<'a> {
         Parameter { name, values: writing(values), owner: PhantomData }
+    }
+
+    /// The same on a device.
+    pub fn on_device<T: Element>(name: &'a str, values: DeviceSlice<T>) -> Parameter<'a> {
+        Parameter { name, values: values.buffer(), owner: PhantomData }
     }
 }
 
@@ -74,7 +80,7 @@ pub struct ReducerOptions<'a> {
 }
 
 impl ReducerOptions<'_> {
-    fn to_c(self) -> raw::tutti_reducer_options {
+    fn to_c(self, stream: *mut c_void) -> raw::tutti_reducer_options {
         let bytes = |number| i64::try_from(number).unwrap_or(i64::MAX);
         raw::tutti_reducer_options {
             struct_size: size_of::<raw::tutti_reducer_options>() as u32,
@@ -89,6 +95,7 @@ impl ReducerOptions<'_> {
             first_bucket_cap_bytes: bytes(self.first_bucket_cap_bytes),
             timeout_ms: self.timeout.milliseconds(),
             predivide: self.predivide,
+            stream,
         }
     }
 
@@ -111,6 +118,13 @@ pub(crate) fn c_indices(indices: &[usize]) -> Vec<i64> {
 /// Adds the gradients of a model up over the ranks, in buckets, while the program computes others
 /// (torch: `DistributedDataParallel`). A training step is a [`Pass`]. It makes a group of its own,
 /// so the program may use its group meanwhile. If a pass fails, the reducer has failed on all ranks.
+///
+/// Parameters may be on a device ([`Parameter::on_device`]), all of a rank on one; then so are
+/// gradients, which `device_gradient`, [`Pass::mark_ready_from_device`] and
+/// [`Bucket::device_gradients`] give and take. The program computes them on the stream of
+/// [`Group::with_stream`], or on the device's default stream, and buckets are reduced after what that
+/// has when their last gradient is marked. With a stream, calls return when their results are
+/// enqueued, and later work on the stream finds them.
 ///
 /// ```no_run
 /// # use tutti::{Parameter, Reducer, ReducerOptions};
@@ -167,7 +181,8 @@ impl Reducer {
     /// Makes a reducer for the parameters of a model. Every rank of the group calls it with
     /// parameters of the same names, lengths and types, in the same order; where they differ, all get
     /// [`Status::MISMATCH`](crate::Status::MISMATCH), which shows both. The parameters receive the
-    /// values of rank 0, unless options say otherwise. Their gradients are zero.
+    /// values of rank 0, unless options say otherwise. Their gradients are zero. The stream of the
+    /// group ([`Group::with_stream`]) is the one that computes gradients.
     pub fn new(
         group: &Group,
         parameters: &[Parameter<'_>],
@@ -177,7 +192,8 @@ impl Reducer {
         let names = c_texts(&names, "names")?;
         let names: Vec<*const c_char> = names.iter().map(|name| name.as_ptr()).collect();
         let order = options.c_order(parameters.len())?;
-        let (buffers, c_options, mut handle) = (buffers_of(parameters), options.to_c(), null_mut());
+        let (buffers, c_options) = (buffers_of(parameters), options.to_c(group.stream()));
+        let mut handle = null_mut();
         check(|error| unsafe {
             let order = order.as_ref().map_or(null(), |order| order.as_ptr());
             let (first, names, count) = (buffers.as_ptr(), names.as_ptr(), buffers.len() as i64);
@@ -203,16 +219,26 @@ impl Reducer {
     }
 
     /// Where the gradient of a parameter is.
+    fn place_in_c(&self, parameter: usize) -> Result<CBuffer> {
+        let mut place = empty_bucket().gradients;
+        check(|error| unsafe {
+            let index = i64::try_from(parameter).unwrap_or(-1);
+            raw::tutti_reducer_gradient(self.handle, index, &mut place, error)
+        })?;
+        Ok(place)
+    }
+
+    /// The gradient of a parameter, on the CPU.
     ///
     /// # Safety
     /// Nobody else has access to it, and buckets do not change as long as the lifetime says.
     pub(crate) unsafe fn place<T: Element>(&self, parameter: usize) -> Result<&mut [T]> {
-        let mut place = empty_bucket().gradients;
-        check(|error| {
-            let index = i64::try_from(parameter).unwrap_or(-1);
-            raw::tutti_reducer_gradient(self.handle, index, &mut place, error)
-        })?;
-        elements_of(&place, || format!("parameter {parameter}"))
+        elements_of(&self.place_in_c(parameter)?, || format!("parameter {parameter}"))
+    }
+
+    /// The gradient of a parameter, on a device.
+    pub(crate) fn device_place<T: Element>(&self, parameter: usize) -> Result<DeviceSlice<T>> {
+        DeviceSlice::of(&self.place_in_c(parameter)?, || format!("parameter {parameter}"))
     }
 
     fn check_idle(&self) -> Result<()> {
@@ -234,6 +260,16 @@ impl Reducer {
     pub fn gradient_mut<T: Element>(&mut self, parameter: usize) -> Result<&mut [T]> {
         self.check_idle()?;
         unsafe { self.place(parameter) }
+    }
+
+    /// The gradient of a parameter on a device, between passes.
+    ///
+    /// # Safety
+    /// As for [`DeviceSlice::new`]: what uses the slice is done, or enqueued on the program's stream,
+    /// before the next pass begins and before the reducer is dropped.
+    pub unsafe fn device_gradient<T: Element>(&self, parameter: usize) -> Result<DeviceSlice<T>> {
+        self.check_idle()?;
+        self.device_place(parameter)
     }
 
     /// How often gradients have moved, which only [`Reducer::begin`] does.
@@ -301,7 +337,7 @@ impl Reducer {
     }
 
     /// Copies buffers of the rank `src` to all ranks, for instance running statistics. All ranks
-    /// call it between two passes.
+    /// call it between two passes. They are on the CPU or on the device of the parameters.
     pub fn sync_buffers(&mut self, buffers: &[Parameter<'_>], src: usize) -> Result<()> {
         let (buffers, src) = (buffers_of(buffers), c_int(src, "src")?);
         check(|error| unsafe {

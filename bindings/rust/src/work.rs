@@ -37,6 +37,12 @@ impl Handle {
         check(|error| unsafe { raw::tutti_work_wait(work, limit, error) })
     }
 
+    /// # Safety
+    /// The stream is one of the operation's device, and there.
+    pub(crate) unsafe fn synchronize(&self, stream: *mut c_void) -> Result<()> {
+        check(|error| raw::tutti_work_synchronize(self.raw(), stream, error))
+    }
+
     pub(crate) fn is_completed(&self) -> bool {
         let mut completed = 0;
         let asked = check(|error| unsafe {
@@ -131,8 +137,7 @@ impl<'a, R> Work<'a, R> {
     /// # Safety
     /// The stream is one of the device that the memory is on, and there.
     pub unsafe fn synchronize(&self, stream: *mut c_void) -> Result<()> {
-        let work = self.handle.raw();
-        check(|error| raw::tutti_work_synchronize(work, stream, error))
+        self.handle.synchronize(stream)
     }
 
     /// Whether the operation is done, successfully or not.

@@ -5,8 +5,8 @@ use std::ffi::{c_void, CString};
 use std::os::raw::{c_char, c_int, c_uint};
 use std::ptr::null_mut;
 use support::on_ranks;
-use tutti::{Device, DeviceSlice, DeviceType, GroupOptions, Mesh, NewGroupOptions};
-use tutti::{P2pOp, ReduceOp, Result, Status};
+use tutti::{Device, DeviceSlice, DeviceType, Group, GroupOptions, Mesh, NewGroupOptions};
+use tutti::{P2pOp, Parameter, ReduceOp, Reducer, ReducerOptions, Result, Status};
 
 const THERE: *mut f32 = 0x7000_0000 as *mut f32;
 
@@ -77,6 +77,8 @@ fn without_a_device_every_collective_refuses_it_and_names_it() {
         let options = GroupOptions { device, ..Default::default() };
         refused(Mesh::init(Some(group), DeviceType::CPU, &[2], &[], options), "options");
         assert_eq!(group.bound_device().unwrap(), None);
+        let model = [Parameter::on_device("one", data)];
+        refused(Reducer::new(group, &model, &ReducerOptions::default()), "parameters[0]");
         group.barrier().unwrap();
     });
 }
@@ -131,6 +133,10 @@ fn a_stream_is_refused_with_memory_of_the_cpu() {
         assert!(error.message().contains("the stream"), "{error}");
         assert!(on_stream.start().all_reduce(vec![1.0], ReduceOp::SUM).is_err());
         assert!(on_stream.send(&[1.0], 0, 0).is_err());
+        let mut values = [1.0];
+        let model = [Parameter::new("one", &mut values)];
+        let error = Reducer::new(&on_stream, &model, &ReducerOptions::default()).unwrap_err();
+        assert!(error.message().contains("the stream is given"), "{error}");
         let without = unsafe { on_stream.with_stream(null_mut()) };
         without.all_reduce(&mut [1.0], ReduceOp::SUM).unwrap();
         let work = group.start().all_reduce(vec![1.0], ReduceOp::SUM).unwrap();
@@ -146,8 +152,60 @@ extern "C" {
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
-/// The driver's function, of the library that tutti takes.
-fn driver<F: Copy>(path: &str, name: &str) -> F {
+/// The driver's functions that a program calls, of the library that tutti takes.
+struct Driver {
+    read: unsafe extern "C" fn(*mut c_void, u64, usize) -> c_int,
+    write: unsafe extern "C" fn(u64, *const c_void, usize) -> c_int,
+    retain: unsafe extern "C" fn(*mut *mut c_void, c_int) -> c_int,
+    use_context: unsafe extern "C" fn(*mut c_void) -> c_int,
+    create: unsafe extern "C" fn(*mut *mut c_void, c_uint) -> c_int,
+    wait_for: unsafe extern "C" fn(*mut c_void) -> c_int,
+}
+
+impl Driver {
+    fn of(path: &str) -> Driver {
+        Driver {
+            read: function(path, "cuMemcpyDtoH_v2"),
+            write: function(path, "cuMemcpyHtoD_v2"),
+            retain: function(path, "cuDevicePrimaryCtxRetain"),
+            use_context: function(path, "cuCtxSetCurrent"),
+            create: function(path, "cuStreamCreate"),
+            wait_for: function(path, "cuStreamSynchronize"),
+        }
+    }
+
+    /// The first device is this thread's from here on.
+    fn enter(&self) {
+        let mut context = null_mut();
+        assert_eq!(unsafe { (self.retain)(&mut context, 0) }, 0);
+        assert_eq!(unsafe { (self.use_context)(context) }, 0);
+    }
+
+    fn stream(&self) -> *mut c_void {
+        let mut stream = null_mut();
+        assert_eq!(unsafe { (self.create)(&mut stream, 0) }, 0);
+        stream
+    }
+
+    fn wait_for(&self, stream: *mut c_void) {
+        assert_eq!(unsafe { (self.wait_for)(stream) }, 0);
+    }
+
+    fn write(&self, slice: DeviceSlice<f32>, values: &[f32]) {
+        assert_eq!(slice.len(), values.len());
+        let (to, bytes) = (slice.as_ptr() as u64, 4 * slice.len());
+        assert_eq!(unsafe { (self.write)(to, values.as_ptr().cast(), bytes) }, 0);
+    }
+
+    fn read(&self, slice: DeviceSlice<f32>) -> Vec<f32> {
+        let mut values = vec![0.0_f32; slice.len()];
+        let (from, bytes) = (slice.as_ptr() as u64, 4 * slice.len());
+        assert_eq!(unsafe { (self.read)(values.as_mut_ptr().cast(), from, bytes) }, 0);
+        values
+    }
+}
+
+fn function<F: Copy>(path: &str, name: &str) -> F {
     let (path, name) = (CString::new(path).unwrap(), CString::new(name).unwrap());
     unsafe {
         let library = dlopen(path.as_ptr(), 2);
@@ -160,54 +218,30 @@ fn driver<F: Copy>(path: &str, name: &str) -> F {
 
 #[test]
 fn sums_on_a_device_are_there_where_there_is_one() {
-    let path = match library() {
-        Some(path) => path,
+    let driver = match library() {
+        Some(path) => Driver::of(&path),
         None => return,
     };
-    type Copied = unsafe extern "C" fn(*mut c_void, u64, usize) -> c_int;
-    type Given = unsafe extern "C" fn(u64, *const c_void, usize) -> c_int;
-    type Retain = unsafe extern "C" fn(*mut *mut c_void, c_int) -> c_int;
-    type Create = unsafe extern "C" fn(*mut *mut c_void, c_uint) -> c_int;
-    type Use = unsafe extern "C" fn(*mut c_void) -> c_int;
-    let read: Copied = driver(&path, "cuMemcpyDtoH_v2");
-    let write: Given = driver(&path, "cuMemcpyHtoD_v2");
-    let retain: Retain = driver(&path, "cuDevicePrimaryCtxRetain");
-    let use_context: Use = driver(&path, "cuCtxSetCurrent");
-    let create: Create = driver(&path, "cuStreamCreate");
-    let wait_for: Use = driver(&path, "cuStreamSynchronize");
     on_ranks(2, |group| {
         let buffer = group.alloc_on::<f32>(Device::cuda(0), 1000).unwrap();
-        let mut context = null_mut();
-        assert_eq!(unsafe { retain(&mut context, 0) }, 0);
-        assert_eq!(unsafe { use_context(context) }, 0);
-        let mine = vec![group.rank() as f32 + 1.0; 1000];
-        let result = |slice: DeviceSlice<f32>| {
-            let mut values = vec![0.0_f32; slice.len()];
-            let bytes = 4 * slice.len();
-            assert_eq!(
-                unsafe { read(values.as_mut_ptr().cast(), slice.as_ptr() as u64, bytes) },
-                0
-            );
-            values
-        };
+        driver.enter();
         let slice = unsafe { buffer.slice() };
-        assert_eq!(unsafe { write(slice.as_ptr() as u64, mine.as_ptr().cast(), 4000) }, 0);
+        driver.write(slice, &[group.rank() as f32 + 1.0; 1000]);
         group.on_device().all_reduce(slice, ReduceOp::SUM).unwrap();
-        assert_eq!(result(slice), [3.0; 1000]);
+        assert_eq!(driver.read(slice), [3.0; 1000]);
         let work = group.start().all_reduce(slice.part(0..10), ReduceOp::MAX).unwrap();
-        assert_eq!(result(work.wait().unwrap()), [3.0; 10]);
-        let mut stream = null_mut();
-        assert_eq!(unsafe { create(&mut stream, 0) }, 0);
+        assert_eq!(driver.read(work.wait().unwrap()), [3.0; 10]);
+        let stream = driver.stream();
         let on_stream = unsafe { group.with_stream(stream) };
         on_stream.on_device().all_reduce(slice, ReduceOp::MAX).unwrap();
         let work = on_stream.start().all_reduce(slice, ReduceOp::SUM).unwrap();
         unsafe { work.synchronize(stream) }.unwrap();
-        assert_eq!(unsafe { wait_for(stream) }, 0);
-        assert_eq!(result(slice), [6.0; 1000]);
+        driver.wait_for(stream);
+        assert_eq!(driver.read(slice), [6.0; 1000]);
         work.wait().unwrap();
         lists_and_messages(group, slice);
         let wanted = if group.rank() == 0 { [12.0, 6.0] } else { [12.0, 12.0] };
-        assert_eq!(result(slice.part(0..2)), wanted);
+        assert_eq!(driver.read(slice.part(0..2)), wanted);
         let device = Some(Device::cuda(0));
         let options = NewGroupOptions { device, ..Default::default() };
         let bound = group.new_group(None, &options).unwrap().unwrap();
@@ -221,7 +255,7 @@ fn sums_on_a_device_are_there_where_there_is_one() {
 }
 
 /// In the first place 6 becomes 12 on both ranks, and goes to the second place of rank 1.
-fn lists_and_messages(group: &tutti::Group, all: DeviceSlice<f32>) {
+fn lists_and_messages(group: &Group, all: DeviceSlice<f32>) {
     let (rank, gpu) = (group.rank(), group.on_device());
     let (first, second) = (all.part(0..1), all.part(1..2));
     let (_, together) = group
@@ -243,4 +277,126 @@ fn lists_and_messages(group: &tutti::Group, all: DeviceSlice<f32>) {
     } else {
         assert_eq!(gpu.recv(second, 0, 5).unwrap(), 0);
     }
+}
+
+/// Runs a function with memory of a device, without a stream and with one.
+fn on_streams(function: impl Fn(&Driver, &Group, DeviceSlice<f32>, *mut c_void) + Sync) {
+    let driver = match library() {
+        Some(path) => Driver::of(&path),
+        None => return,
+    };
+    on_ranks(2, |group| {
+        let buffer = group.alloc_on::<f32>(Device::cuda(0), 1000).unwrap();
+        driver.enter();
+        for stream in [null_mut(), driver.stream()] {
+            let slice = unsafe { buffer.slice() };
+            driver.write(slice, &[group.rank() as f32; 1000]);
+            function(&driver, group, slice, stream);
+        }
+        group.barrier().unwrap();
+    });
+}
+
+/// A reducer of two parameters and an empty one, each in a bucket of its own.
+fn model(group: &Group, values: DeviceSlice<f32>, stream: *mut c_void) -> Reducer {
+    let parameters = [
+        Parameter::on_device("weights", values.part(0..298)),
+        Parameter::on_device("bias", values.part(298..300)),
+        Parameter::on_device("nothing", values.part(0..0)),
+    ];
+    let options = ReducerOptions {
+        bucket_cap_bytes: 1000,
+        first_bucket_cap_bytes: 8,
+        ..ReducerOptions::default()
+    };
+    Reducer::new(&unsafe { group.with_stream(stream) }, &parameters, &options).unwrap()
+}
+
+#[test]
+fn gradients_on_a_device_follow_the_stream_of_the_program() {
+    on_streams(|driver, group, all, stream| {
+        let (values, own, mine) = (all.part(0..300), all.part(300..598), group.rank() as f32 + 1.0);
+        let mut reducer = model(group, values, stream);
+        driver.wait_for(stream);
+        assert_eq!(driver.read(values), [0.0; 300]); // of rank 0
+        for number in [1.0, 2.0, 3.0] {
+            let pass = reducer.begin(true).unwrap();
+            driver.write(own, &[number * mine; 298]);
+            pass.mark_ready_from_device(0, own).unwrap();
+            let place = unsafe { pass.device_gradient::<f32>(1) }.unwrap();
+            driver.write(place, &[4.0 * mine, -mine]);
+            pass.mark_ready(1).unwrap();
+            assert!(pass.mark_ready(1).unwrap_err().message().contains("marked before"));
+            pass.mark_ready(2).unwrap();
+            pass.finish().unwrap();
+            driver.wait_for(stream);
+            assert_eq!(driver.read(own), [1.5 * number; 298]);
+            let bias = unsafe { reducer.device_gradient::<f32>(1) }.unwrap();
+            assert_eq!((driver.read(bias), bias.device()), (vec![6.0, -1.5], Device::cuda(0)));
+            assert!(unsafe { reducer.device_gradient::<f32>(2) }.unwrap().is_empty());
+        }
+        let (means, mut count) = (all.part(600..1000), [group.rank() as i64]);
+        let buffers = [Parameter::on_device("means", means), Parameter::new("count", &mut count)];
+        reducer.sync_buffers(&buffers, 1).unwrap();
+        driver.wait_for(stream);
+        assert_eq!((driver.read(means), count), (vec![1.0; 400], [1]));
+    });
+}
+
+#[test]
+fn a_hook_and_an_optimizer_have_buckets_on_a_device() {
+    on_streams(|driver, group, all, stream| {
+        let mut reducer = model(group, all.part(0..300), stream);
+        reducer
+            .set_hook(|group, bucket| {
+                assert!(!bucket.stream().is_null());
+                let on_stream = unsafe { group.with_stream(bucket.stream()) };
+                let gradients = unsafe { bucket.device_gradients::<f32>() }?;
+                on_stream.on_device().all_reduce(gradients, ReduceOp::MAX)
+            })
+            .unwrap();
+        let pass = reducer.begin(true).unwrap();
+        for parameter in 0..3 {
+            let place = unsafe { pass.device_gradient::<f32>(parameter) }.unwrap();
+            driver.write(place, &vec![group.rank() as f32 + 1.0; place.len()]);
+            pass.mark_ready(parameter).unwrap();
+        }
+        let mut finishing = pass.start_finish().unwrap();
+        let mut elements = 0;
+        while let Some(bucket) = finishing.next_bucket().unwrap() {
+            let gradients = unsafe { bucket.device_gradients::<f32>() }.unwrap();
+            driver.wait_for(stream);
+            assert_eq!(driver.read(gradients), vec![2.0; gradients.len()]);
+            assert!(unsafe { bucket.device_gradients::<f64>() }.is_err());
+            let refused = bucket.gradients::<f32>().unwrap_err();
+            assert!(refused.message().contains("is on cuda:0, not on the CPU"), "{refused}");
+            elements += gradients.len();
+        }
+        assert_eq!(elements, 300);
+        unsafe { finishing.synchronize(stream) }.unwrap();
+        finishing.wait().unwrap();
+    });
+}
+
+#[test]
+fn gradients_on_a_device_are_no_slices_of_the_cpu() {
+    on_streams(|driver, group, all, stream| {
+        let mut reducer = model(group, all.part(0..300), stream);
+        let on_device = "parameter 1 is on cuda:0, not on the CPU";
+        let refuses = |error: tutti::Error, what: &str| {
+            assert!(error.message().contains(what), "{error}");
+        };
+        refuses(reducer.gradient::<f32>(1).unwrap_err(), on_device);
+        refuses(reducer.gradient_mut::<f32>(1).unwrap_err(), on_device);
+        let wrong_type = unsafe { reducer.device_gradient::<f64>(1) };
+        refuses(wrong_type.unwrap_err(), "parameter 1 is of TUTTI_FLOAT32");
+        let mut own = [1.0_f32; 2];
+        let pass = reducer.begin(true).unwrap();
+        refuses(pass.gradient::<f32>(1).unwrap_err(), on_device);
+        refuses(pass.mark_ready_from(1, &mut own).unwrap_err(), on_device);
+        refuses(pass.mark_ready_from_device(1, all.part(0..3)).unwrap_err(), "gradient");
+        (0..3).for_each(|parameter| pass.mark_ready(parameter).unwrap());
+        pass.finish().unwrap();
+        driver.wait_for(stream);
+    });
 }

@@ -222,6 +222,7 @@ fn a_hook_reduces_buckets_and_is_let_go() {
             reducer
                 .set_hook(move |group, bucket| {
                     kept.lock().unwrap().push(bucket.index());
+                    assert!(bucket.stream().is_null());
                     let gradients = bucket.gradients_mut::<f64>()?;
                     group.all_reduce(&mut gradients[..], ReduceOp::MAX)
                 })
