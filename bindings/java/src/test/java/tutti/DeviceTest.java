@@ -127,7 +127,7 @@ class DeviceTest {
             List<Parameter> onCpu = List.of(new Parameter("p", Ranks.doubles(1)));
             refused = assertThrows(UsageException.class, () -> Reducer.create(
                 group, onCpu, new ReducerOptions().stream(0x5000)));
-            assertTrue(refused.getMessage().contains("options.stream is"), refused.getMessage());
+            assertTrue(refused.getMessage().contains("stream is given"), refused.getMessage());
             onStream.withStream(0).allReduce(Ranks.doubles(1), ReduceOp.SUM);
             Work<Void> work = group.allReduceAsync(Ranks.doubles(1), ReduceOp.SUM);
             work.synchronize(0);
