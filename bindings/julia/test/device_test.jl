@@ -98,9 +98,9 @@ has_driver || @testset "without a device every call refuses it" begin
         @test is_refused(() -> new_group(; group = group, device = bound), "options")
         @test is_refused(() -> init_device_mesh((2,); group = group, device = bound), "options")
         @test get_bound_device(group) == Tutti.CPU
-        @test is_refused(() -> Reducer([one]; group = group), "parameters[0]")
+        @test is_refused(() -> Reducer([one]; group = group), "parameters[1]")
         reducer = Reducer([[1.0f0]]; group = group)
-        @test is_refused(() -> sync_buffers!(reducer, [one]), "buffers[0]")
+        @test is_refused(() -> sync_buffers!(reducer, [one]), "buffers[1]")
         begin_backward!(reducer)
         @test is_refused(() -> mark_ready!(reducer, 1, one), "gradient")
         barrier(; group = group)
