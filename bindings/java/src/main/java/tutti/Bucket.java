@@ -61,8 +61,8 @@ public final class Bucket {
         return gradients;
     }
 
-    /** Of a bucket on a device: its gradients are there after what this stream has. A hook gives it
-     *  to its collectives ({@link Group#withStream}). 0 on the CPU. */
+    /** The stream of a bucket on a device: the gradients are there after what it has. A hook gives
+     *  it to its collectives ({@link Group#withStream}). 0 on the CPU. */
     public long stream() {
         return stream;
     }
