@@ -30,7 +30,7 @@ public final class Reducer extends Handle {
      *  parameters of the same names, counts and dtypes, in the same order; if they differ, all get
      *  {@link Status#MISMATCH} with both sides. The parameters receive the values of rank 0, unless
      *  options say otherwise. Their gradients are zero. If they are on a device, so are gradients:
-     *  see {@link ReducerOptions#stream}.
+     *  see {@link ReducerOptions#stream(long)}.
      *  @param options  null: defaults */
     public static Reducer create(Group group, List<Parameter> parameters, ReducerOptions options) {
         List<Tensor> values = new ArrayList<>();
@@ -152,10 +152,9 @@ public final class Reducer extends Handle {
     }
 
     /** Ends a backward pass, and returns when all buckets are reduced, or enqueued if there is a
-     *  {@link ReducerOptions#stream}: every rank then has the same gradients, if the pass was
-     *  synchronised. Parameters that were not marked get no gradient from
-     *  this rank; where options do not allow that, all ranks get {@link Status#MISMATCH} with their
-     *  names. */
+     *  {@link ReducerOptions#stream(long)}: every rank then has the same gradients, if the pass was
+     *  synchronised. Parameters that were not marked get no gradient from this rank; where options
+     *  do not allow that, all ranks get {@link Status#MISMATCH} with their names. */
     public void finish() {
         attempt((arena, reducer) -> Raw.tutti_reducer_finish(reducer, 0, arena.error()));
     }
@@ -176,9 +175,9 @@ public final class Reducer extends Handle {
     }
 
     /** The next bucket of this pass whose gradients are reduced, when it is, or for what the
-     *  {@link ReducerOptions#stream} has next: an optimizer may update its parameters while later
-     *  ones travel. Call it after {@link #finishAsync}, or on another
-     *  thread than those that mark.
+     *  {@link ReducerOptions#stream(long)} has next: an optimizer may update its parameters while
+     *  later ones travel. Call it after {@link #finishAsync}, or on another thread than those that
+     *  mark.
      *  @return null after the last one, and in a pass that is not synchronised
      *  @throws PendingException  the reducer's timeout has passed; the pass goes on */
     public Bucket nextBucket() {
