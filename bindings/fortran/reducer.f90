@@ -21,13 +21,14 @@ module tutti_reducers
   contains
     procedure, private :: gradient_int8, gradient_int16, gradient_int32, gradient_int64
     procedure, private :: gradient_real32, gradient_real64, gradient_complex32
-    procedure, private :: gradient_complex64
+    procedure, private :: gradient_complex64, gradient_buffer
     !> gradient(index, array): points `array`, of one dimension, to the gradient of a parameter in
     !> the reducer's memory: compute it there. It belongs to the reducer from mark_ready to the end
     !> of the pass, and is good until `generation` changes or the reducer is released. It keeps what
     !> is there, so a program that accumulates sets it to zero when it begins anew.
+    !> gradient(index, buffer): the place as a tutti_buffer, which alone can be on a device.
     generic :: gradient => gradient_int8, gradient_int16, gradient_int32, gradient_int64, &
-      gradient_real32, gradient_real64, gradient_complex32, gradient_complex64
+      gradient_real32, gradient_real64, gradient_complex32, gradient_complex64, gradient_buffer
     procedure :: generation, get_bucket, begin_forward, begin, mark_ready, mark_unused
     procedure :: finish => finish_pass
     procedure :: next_bucket, is_used, sync_buffers, set_hook, set_compression, logging_data
@@ -35,15 +36,18 @@ module tutti_reducers
   end type
 
   !> tutti_bucket_gradients(bucket, array): points `array`, of one dimension, to all gradients of a
-  !> bucket; NULL if they are of another type. They may be written in a hook alone.
+  !> bucket; NULL if they are of another type, or on a device: bucket%gradients is a tutti_buffer of
+  !> them. They may be written in a hook alone.
   interface tutti_bucket_gradients
     module procedure bucket_int8, bucket_int16, bucket_int32, bucket_int64, bucket_real32
     module procedure bucket_real64, bucket_complex32, bucket_complex64
   end interface
 contains
-  !> Makes a reducer for the parameters of a model, `tutti_buffer_of` each. All ranks of the group
-  !> call it with parameters of the same names, counts and types in the same order; if they differ,
-  !> all get TUTTI_ERR_MISMATCH. They receive the values of rank 0, unless options say otherwise.
+  !> Makes a reducer for the parameters of a model, `tutti_buffer_of` each, or all on a device:
+  !> `tutti_device_buffer`. Gradients are then on it, too, and the program computes them on the
+  !> stream options%stream, or else on the default one. All ranks of the group call it with
+  !> parameters of the same names, counts and types in the same order; if they differ, all get
+  !> TUTTI_ERR_MISMATCH. They receive the values of rank 0, unless options say otherwise.
   !> `order`: the numbers of all parameters as their gradients are expected; absent: the last first.
   subroutine tutti_reducer_create(parameters, reducer, names, order, group, options, ierr, errmsg)
     type(tutti_buffer), intent(in) :: parameters(:)
@@ -97,11 +101,24 @@ contains
     type(tutti_buffer) :: place
 
     status = c_tutti_reducer_gradient(self%handle, place_in_c(index), place, error)
-    if (status == TUTTI_OK .and. place%dtype /= dtype) &
+    if (status == TUTTI_OK .and. place%device_type /= TUTTI_CPU) then
+      call refuse(status, error, "array is for the CPU, and the parameter on a device: pass a &
+                  &tutti_buffer")
+    else if (status == TUTTI_OK .and. place%dtype /= dtype) then
       call refuse(status, error, "array is of another type than the parameter")
+    end if
     if (status /= TUTTI_OK) place%dtype = -1
     call finish(status, error, ierr, errmsg)
   end function
+
+  subroutine gradient_buffer(self, index, buffer, ierr, errmsg)
+    class(tutti_reducer), intent(in) :: self
+    integer, intent(in) :: index
+    type(tutti_buffer), intent(out) :: buffer
+    include "error.inc"
+    status = c_tutti_reducer_gradient(self%handle, place_in_c(index), buffer, error)
+    call finish(status, error, ierr, errmsg)
+  end subroutine
 
   !> The number of a parameter as C counts it.
   pure integer(c_int64_t) function place_in_c(index)
@@ -256,8 +273,9 @@ contains
 
   !> Says that the gradient of a parameter is complete: in its place or, with `gradient`, in an array
   !> of the program's own, which receives the result. That must stay where it is, contiguous, until
-  !> a synchronised pass has ended: declare it `asynchronous`, or `target`. A program that
-  !> accumulates gives all that it has accumulated. Several threads may call it.
+  !> a synchronised pass has ended: declare it `asynchronous`, or `target`. On a device it is a
+  !> tutti_buffer, whose memory must stay until the results are there. A program that accumulates
+  !> gives all that it has accumulated. Several threads may call it.
   subroutine mark_ready(self, index, gradient, ierr, errmsg)
     class(tutti_reducer), intent(in) :: self
     integer, intent(in) :: index
@@ -272,7 +290,7 @@ contains
       call finish(status, error, ierr, errmsg)
       return
     end if
-    call open_array("gradient", gradient, no_dtype, .false., opened, status, error)
+    call open_array("gradient", gradient, no_dtype, .false., opened, status, error, .true.)
     if (status == TUTTI_OK) &
       status = c_tutti_reducer_mark_ready(self%handle, place_in_c(index), opened%buffer, error)
     call close_array(gradient, .false., opened)
@@ -289,10 +307,10 @@ contains
     call finish(status, error, ierr, errmsg)
   end subroutine
 
-  !> Ends a backward pass, and returns when all buckets are reduced: every rank then has the same
-  !> gradients, if the pass was synchronised. With a `work` it returns at once. Parameters that were
-  !> not marked get no gradient from this rank; where options do not allow that, all ranks get
-  !> TUTTI_ERR_MISMATCH with their names.
+  !> Ends a backward pass, and returns when all buckets are reduced, or, with a stream of a device,
+  !> enqueued: every rank then has the same gradients, if the pass was synchronised. With a `work`
+  !> it returns at once. Parameters that were not marked get no gradient from this rank; where
+  !> options do not allow that, all ranks get TUTTI_ERR_MISMATCH with their names.
   subroutine finish_pass(self, work, ierr, errmsg)
     class(tutti_reducer), intent(in) :: self
     type(tutti_work), optional, intent(out) :: work
@@ -326,7 +344,8 @@ contains
     is_used = c_tutti_reducer_is_used(self%handle, place_in_c(index)) == 1
   end function
 
-  !> Copies buffers, `tutti_buffer_of` each, of one rank to all, between two passes.
+  !> Copies buffers, `tutti_buffer_of` each, of one rank to all, between two passes. They are on the
+  !> CPU or on the device of the parameters.
   subroutine sync_buffers(self, buffers, src, ierr, errmsg)
     class(tutti_reducer), intent(in) :: self
     type(tutti_buffer), intent(in) :: buffers(:)
@@ -339,7 +358,8 @@ contains
 
   !> Has a bind(C) procedure reduce each bucket in place instead of the all_reduce and the division,
   !> on a thread of the reducer, one bucket after the other. Its `group` is the handle of a group that
-  !> it has for itself: tutti_group(group). What it returns beside TUTTI_OK fails the reducer on all
+  !> it has for itself: tutti_group(group). On a device it reduces bucket%gradients, a tutti_buffer,
+  !> on the stream bucket%stream. What it returns beside TUTTI_OK fails the reducer on all
   !> ranks. All ranks set it before the same pass. `user` is passed to it as it is, and to
   !> `release_user` once it is not called any more. Without `hook` the reducer reduces buckets itself.
   subroutine set_hook(self, hook, user, release_user, ierr, errmsg)

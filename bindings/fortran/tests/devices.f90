@@ -4,6 +4,7 @@ program devices_test
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env
   use checks
+  use driver
   use tutti
   implicit none
   integer :: rank, ranks, length
@@ -17,7 +18,9 @@ program devices_test
   if (length == 0) then
     call refused()
     call refused_lists()
+    call refused_gradients()
   else
+    call load_driver()
     call sums()
   end if
   call tutti_destroy_process_group()
@@ -128,6 +131,33 @@ contains
     call tutti_barrier()
   end subroutine
 
+  subroutine refused_gradients()
+    type(tutti_buffer) :: data
+    type(tutti_reducer) :: reducer
+    type(tutti_reducer_options) :: options
+    real, target :: x(1)
+    integer :: status
+    character(300) :: message
+
+    data = tutti_device_buffer(there(), 1, TUTTI_FLOAT32)
+    x = 1
+    call tutti_reducer_create([data], reducer, ierr=status, errmsg=message)
+    call check_refused(status, message, "parameters[0]")
+    options%stream = there()
+    call tutti_reducer_create([tutti_buffer_of(x)], reducer, options=options, ierr=status, &
+                              errmsg=message)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "a stream, and parameters on the CPU")
+    call check_message(message, "options.stream is given")
+    call tutti_reducer_create([tutti_buffer_of(x)], reducer)
+    call reducer%sync_buffers([data], 0, ierr=status, errmsg=message)
+    call check_refused(status, message, "buffers[0]")
+    call reducer%begin()
+    call reducer%mark_ready(1, data, ierr=status, errmsg=message)
+    call check_refused(status, message, "gradient")
+    call tutti_barrier()
+    call reducer%release()
+  end subroutine
+
   subroutine streams()
     type(tutti_call_options) :: options
     type(tutti_work) :: work
@@ -152,69 +182,8 @@ contains
     call work%release()
   end subroutine
 
-  !> A function of the driver.
-  function driver(name) result(function)
-    character(*), intent(in) :: name
-    type(c_funptr) :: function
-    character(1000) :: path
-    type(c_ptr) :: library
-    interface
-      type(c_ptr) function dlopen(path, flags) bind(C)
-        import
-        character(kind=c_char), intent(in) :: path(*)
-        integer(c_int), value :: flags
-      end function
-      type(c_funptr) function dlsym(library, name) bind(C)
-        import
-        type(c_ptr), value :: library
-        character(kind=c_char), intent(in) :: name(*)
-      end function
-    end interface
-
-    call get_environment_variable("TUTTI_CUDA_LIBRARY", path)
-    library = dlopen(trim(path) // c_null_char, 2)
-    call check(c_associated(library), "the driver")
-    function = dlsym(library, name // c_null_char)
-    call check(c_associated(function), name)
-  end function
-
   subroutine sums()
-    abstract interface
-      integer(c_int) function to_device(to, from, bytes) bind(C)
-        import
-        integer(c_int64_t), value :: to
-        type(c_ptr), value :: from
-        integer(c_size_t), value :: bytes
-      end function
-      integer(c_int) function to_host(to, from, bytes) bind(C)
-        import
-        type(c_ptr), value :: to
-        integer(c_int64_t), value :: from
-        integer(c_size_t), value :: bytes
-      end function
-      integer(c_int) function retain(context, device) bind(C)
-        import
-        type(c_ptr), intent(out) :: context
-        integer(c_int), value :: device
-      end function
-      integer(c_int) function create(stream, flags) bind(C)
-        import
-        type(c_ptr), intent(out) :: stream
-        integer(c_int), value :: flags
-      end function
-      integer(c_int) function use_it(context) bind(C)
-        import
-        type(c_ptr), value :: context
-      end function
-    end interface
-    procedure(retain), pointer :: retain_context
-    procedure(create), pointer :: create_stream
-    procedure(use_it), pointer :: wait_for
     type(tutti_call_options) :: options
-    procedure(use_it), pointer :: set_current
-    type(c_ptr) :: context
-    procedure(to_device), pointer :: put
-    procedure(to_host), pointer :: get
     type(tutti_buffer) :: data
     type(tutti_work) :: work
     real, target :: values(1000)
@@ -223,13 +192,7 @@ contains
     type(tutti_mesh) :: mesh
     integer :: kind, number
 
-    call c_f_procpointer(driver("cuMemcpyHtoD_v2"), put)
-    call c_f_procpointer(driver("cuMemcpyDtoH_v2"), get)
-    call c_f_procpointer(driver("cuDevicePrimaryCtxRetain"), retain_context)
-    call c_f_procpointer(driver("cuCtxSetCurrent"), set_current)
     call tutti_memory_alloc(data, 1000, TUTTI_FLOAT32)
-    call check(retain_context(context, 0) == 0, "a context")
-    call check(set_current(context) == 0, "the context is current")
     address = transfer(data%data, address)
     values = rank + 1
     call check(put(address, c_loc(values), 4000_c_size_t) == 0, "to the device")
@@ -241,8 +204,6 @@ contains
     call check(get(c_loc(values), address, 4000_c_size_t) == 0, "from the device")
     call check(nint(values) == ranks * (ranks + 1) / 2, "sums on a device")
 
-    call c_f_procpointer(driver("cuStreamCreate"), create_stream)
-    call c_f_procpointer(driver("cuStreamSynchronize"), wait_for)
     call check(create_stream(options%stream, 0) == 0, "a stream")
     call tutti_all_reduce(data, TUTTI_MAX, options=options)
     call tutti_all_reduce(data, options=options, work=work)

@@ -18,7 +18,9 @@ end
 
 "The elements of a buffer, in the given shape."
 function gradient_array(owner::Handle, buffer::Raw.tutti_buffer, lengths = (Int(buffer.count),))
-    type = element_types[buffer.dtype]
+    type, place = element_types[buffer.dtype], Device(buffer.device_type, buffer.device_index)
+    place == CPU ||
+        return DeviceArray{type, length(lengths)}(buffer.data, lengths, place, owner)
     GradientArray{type, length(lengths)}(owner, Ptr{type}(buffer.data), lengths)
 end
 
@@ -26,16 +28,19 @@ end
 The gradients of some parameters of one type, one after the other.
 
 - `index`: buckets are reduced in this order, from 1 to `count`
-- `gradients`: of all its parameters, a vector
+- `gradients`: of all its parameters, a vector; on a device a `DeviceArray`
 - `parameters`: their indices, in their order in the bucket
 - `ranges`: for each, where its gradient is in `gradients`
+- `stream`: of a bucket on a device: its gradients are there after what this stream has, so a hook
+  gives it to its collectives; `C_NULL` on the CPU
 """
 struct Bucket
     index::Int
     count::Int
-    gradients::GradientArray
+    gradients::Union{GradientArray, DeviceArray}
     parameters::Vector{Int}
     ranges::Vector{UnitRange{Int}}
+    stream::Ptr{Cvoid}
 end
 
 function Bucket(owner::Handle, bucket::Raw.tutti_bucket)
@@ -43,7 +48,7 @@ function Bucket(owner::Handle, bucket::Raw.tutti_bucket)
     ranges = [(offset + 1):(offset + count)
               for (offset, count) in zip(list(bucket.offsets), list(bucket.counts))]
     Bucket(bucket.index + 1, bucket.bucket_count, gradient_array(owner, bucket.gradients),
-           list(bucket.parameters) .+ 1, ranges)
+           list(bucket.parameters) .+ 1, ranges, bucket.stream)
 end
 
 Base.show(io::IO, bucket::Bucket) =

@@ -51,14 +51,17 @@ coalescing_options(device::Device) = device == CPU ? C_NULL :
                 device_index = device.index))
 
 """
-An array in memory of a device that `alloc` made. Calls take it as any array of a device; its
-elements are not for the CPU. `unsafe_wrap(CuArray, CuPtr{T}(UInt(pointer(x))), size(x))` makes a
-CuArray of it.
+An array in memory of a device that `alloc` made, or that an `owner` has, such as the gradients of a
+`Reducer`. Calls take it as any array of a device; its elements are not for the CPU.
+`unsafe_wrap(CuArray, CuPtr{T}(UInt(pointer(x))), size(x))` makes a CuArray of it.
 """
 mutable struct DeviceArray{T, N} <: DenseArray{T, N}
     data::Ptr{T}  # C_NULL: it was closed
     lengths::NTuple{N, Int}
     device::Device
+    owner::Any    # nothing: the array itself
+    DeviceArray{T, N}(data, lengths, device, owner = nothing) where {T, N} =
+        new{T, N}(data, lengths, device, owner)
 end
 
 device(x::DeviceArray) = x.device
@@ -67,11 +70,11 @@ device(x::DeviceArray) = x.device
     close(array)
 
 Gives the memory of an array that `alloc` made back, when operations that use it are done. May be
-repeated.
+repeated. An owner's memory stays its own.
 """
 function Base.close(array::DeviceArray)
     data, array.data = array.data, C_NULL
-    data == C_NULL || Raw.tutti_memory_release(data)
+    data == C_NULL || array.owner !== nothing || Raw.tutti_memory_release(data)
     nothing
 end
 
@@ -80,6 +83,7 @@ Base.IndexStyle(::Type{<:DeviceArray}) = IndexLinear()
 Base.elsize(::Type{DeviceArray{T, N}}) where {T, N} = sizeof(T)
 function Base.unsafe_convert(::Type{Ptr{T}}, array::DeviceArray{T}) where {T}
     array.data == C_NULL && throw(InvalidHandleError(-1, 0, "the array was closed"))
+    array.owner === nothing || check_open(array.owner)
     array.data
 end
 Base.getindex(array::DeviceArray, ::Int...) =

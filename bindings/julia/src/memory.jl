@@ -95,7 +95,7 @@ is_writable(::NativeArray) = true
 Base.size(array::NativeArray) = array.lengths
 Base.sizeof(array::NativeArray{T}) where {T} = sizeof(T) * length(array)
 Base.IndexStyle(::Type{<:NativeArray}) = IndexLinear()
-Base.elsize(::Type{NativeArray{T, N}}) where {T, N} = sizeof(T)
+Base.elsize(::Type{<:NativeArray{T}}) where {T} = sizeof(T)
 Base.unsafe_convert(::Type{Ptr{T}}, array::NativeArray{T}) where {T} = open_data(array)
 Base.dataids(array::NativeArray) = (UInt(array.data),)
 

@@ -4,7 +4,7 @@
     Reducer(parameters; group = WORLD, names = nothing, order = nothing,
             find_unused_parameters = false, static_graph = false, keep_buckets = false,
             initial_broadcast = true, sum = false, keep_micro_batches = 0, bucket_cap_bytes = 0,
-            first_bucket_cap_bytes = 0, timeout = nothing, predivide = 0)
+            first_bucket_cap_bytes = 0, timeout = nothing, predivide = 0, stream = nothing)
 
 Adds the gradients of a model up over the ranks, in buckets, while the program computes others
 (torch: `DistributedDataParallel`). Every rank of the group makes it with parameters of the same
@@ -20,6 +20,9 @@ of rank 0, unless `initial_broadcast` is false; their gradients are zero. It has
 - `keep_micro_batches`: of a reproducible group: passes without synchronisation that are kept apart
 - `bucket_cap_bytes`, `first_bucket_cap_bytes`: a bucket is full from there on; 0: 25 MiB and 1 MiB
 - `timeout`: of each bucket; `predivide`: gradients are divided by it before they are added up
+- `stream`: of the device that all parameters are on: gradients are computed on it, and what it has
+  after `finish!` finds the results; without one, `finish!` waits for the default stream and for
+  them
 
 ```julia
 reducer = Reducer((weights = weights, bias = bias))
@@ -61,14 +64,15 @@ function Reducer(parameters; group::Group = WORLD, names = nothing, order = noth
                  find_unused_parameters::Bool = false, static_graph::Bool = false,
                  keep_buckets::Bool = false, initial_broadcast::Bool = true, sum::Bool = false,
                  keep_micro_batches::Integer = 0, bucket_cap_bytes::Integer = 0,
-                 first_bucket_cap_bytes::Integer = 0, timeout = nothing, predivide::Real = 0)
+                 first_bucket_cap_bytes::Integer = 0, timeout = nothing, predivide::Real = 0,
+                 stream = nothing)
     wanted = options(
         Raw.tutti_reducer_options; find_unused_parameters = find_unused_parameters,
         static_graph = static_graph, keep_buckets = keep_buckets,
         no_initial_broadcast = !initial_broadcast, sum = sum,
         keep_micro_batches = keep_micro_batches, bucket_cap_bytes = bucket_cap_bytes,
         first_bucket_cap_bytes = first_bucket_cap_bytes, timeout_ms = milliseconds(timeout),
-        predivide = predivide)
+        predivide = predivide, stream = stream_address(stream))
     list = lend_list(lend_output, parameters, :parameters; keeps = false, reduces = true)
     labels = names_of(parameters, names)
     length(labels) == count_of(list) || throw(ArgumentError(
@@ -106,9 +110,10 @@ end
 """
     get_gradient(reducer, parameter)
 
-Where the reducer has the gradient of a parameter, an array of its shape: compute it there. It
-belongs to the reducer from `mark_ready!` to the end of the pass, and keeps what is there between
-passes, so a program that accumulates sets it to zero when it begins anew.
+Where the reducer has the gradient of a parameter, an array of its shape, on a device a
+`Tutti.DeviceArray`: compute it there. It belongs to the reducer from `mark_ready!` to the end of
+the pass, and keeps what is there between passes, so a program that accumulates sets it to zero when
+it begins anew.
 """
 function get_gradient(reducer::Reducer, parameter::Integer)
     index, slot = c_index(reducer, parameter), Ref{Raw.tutti_buffer}()
@@ -152,7 +157,8 @@ Says that the gradient of a parameter is complete in its place. Several threads 
     mark_ready!(reducer, parameter, gradient)
 
 The same for an array of the program's own, which receives the result. It belongs to the reducer
-until a synchronised pass has ended. A program that accumulates gives all that it has accumulated.
+until a synchronised pass has ended, with a stream until that has come past it. A program that
+accumulates gives all that it has accumulated.
 """
 mark_ready!(reducer::Reducer, parameter) =
     call(Raw.tutti_reducer_mark_ready, reducer, c_index(reducer, parameter), C_NULL)
@@ -169,10 +175,10 @@ mark_unused!(reducer::Reducer, parameters::Integer...) = call(
 """
     finish!(reducer; async = false)
 
-Ends a backward pass, and returns when all buckets are reduced: every rank then has the same
-gradients, if the pass was synchronised. With `async = true` it returns a `Work` at once. Parameters
-that were not marked get no gradient from this rank; where options do not allow that, all ranks get
-a `MismatchError` with their names.
+Ends a backward pass, and returns when all buckets are reduced, or, if the reducer has a stream,
+enqueued: every rank then has the same gradients, if the pass was synchronised. With `async = true`
+it returns a `Work` at once. Parameters that were not marked get no gradient from this rank; where
+options do not allow that, all ranks get a `MismatchError` with their names.
 """
 function finish!(reducer::Reducer; async::Bool = false)
     if async
@@ -200,10 +206,10 @@ end
 """
     next_bucket!(reducer)
 
-The next bucket of this pass whose gradients are reduced, when it is: an optimizer may update its
-parameters while later ones travel, after `finish!(reducer; async = true)`. `nothing` after the last
-one, and in a pass that is not synchronised. A `PendingError` says that the reducer's timeout has
-passed, and the pass goes on.
+The next bucket of this pass whose gradients are reduced, when it is, or, if the reducer has a
+stream, for what that has next: an optimizer may update its parameters while later ones travel,
+after `finish!(reducer; async = true)`. `nothing` after the last one, and in a pass that is not
+synchronised. A `PendingError` says that the reducer's timeout has passed, and the pass goes on.
 """
 function next_bucket!(reducer::Reducer)
     slot = bucket_slot()
@@ -215,7 +221,10 @@ end
 is_used(reducer::Reducer, parameter) =
     Raw.tutti_reducer_is_used(reducer, c_index(reducer, parameter)) == 1
 
-"Copies arrays of the rank `src` to all, for instance running statistics, between two passes."
+"""
+Copies arrays of the rank `src` to all, for instance running statistics, between two passes. They
+are on the CPU or on the device of the parameters.
+"""
 function sync_buffers!(reducer::Reducer, buffers; src::Integer = 0)
     list = lend_list(lend_output, buffers, :buffers; keeps = false)
     GC.@preserve list call_waiting(Raw.tutti_reducer_sync_buffers, reducer, list.buffers,
@@ -235,8 +244,10 @@ end
 
 Has `f(group, bucket)` reduce each bucket in place instead of the all_reduce and the division, in a
 task of Julia's, one bucket after the other, in the same order on all ranks. `group` is the
-reducer's own, and closed afterwards. What `f` throws fails the reducer on all ranks. All ranks set
-it before the same pass. `nothing` as `f`: the reducer reduces buckets itself again.
+reducer's own, and closed afterwards. On a device it works on the bucket's stream:
+`allreduce!(bucket.gradients, +; group = group, stream = bucket.stream)`. What `f` throws fails the
+reducer on all ranks. All ranks set it before the same pass. `nothing` as `f`: the reducer reduces
+buckets itself again.
 """
 function set_hook!(f, reducer::Reducer)
     id = f === nothing ? UInt64(0) : expect(Hook(f, WeakRef(reducer)))

@@ -98,6 +98,11 @@ has_driver || @testset "without a device every call refuses it" begin
         @test is_refused(() -> new_group(; group = group, device = bound), "options")
         @test is_refused(() -> init_device_mesh((2,); group = group, device = bound), "options")
         @test get_bound_device(group) == Tutti.CPU
+        @test is_refused(() -> Reducer([one]; group = group), "parameters[1]")
+        reducer = Reducer([[1.0f0]]; group = group)
+        @test is_refused(() -> sync_buffers!(reducer, [one]), "buffers[1]")
+        begin_backward!(reducer)
+        @test is_refused(() -> mark_ready!(reducer, 1, one), "gradient")
         barrier(; group = group)
     end
 end
@@ -109,6 +114,8 @@ end
         @test refused(() -> allreduce!([1], +; group = group, stream = stream))
         @test refused(() -> allreduce!([1], +; group = group, stream = stream, async = true))
         @test refused(() -> recv!([1]; group = group, stream = stream))
+        @test occursin("stream is given",
+                       thrown(() -> Reducer([[1.0]]; group = group, stream = stream)).message)
         # A batch, either at once, or by its works.
         @test refused(() -> wait(batch_isend_irecv([P2POp(send, [1], 0)]; group = group,
                                                    stream = stream)[1]))
@@ -133,38 +140,46 @@ end
     close(x)
 end
 
-has_driver && @testset "sums on a device" begin
-    driver = Libdl.dlopen(ENV["TUTTI_CUDA_LIBRARY"])
-    read(to, x) = ccall(Libdl.dlsym(driver, :cuMemcpyDtoH_v2), Cint, (Ptr{Cvoid}, UInt, Csize_t),
-                        to, UInt(pointer(x)), sizeof(to))
-    write(x, from) = ccall(Libdl.dlsym(driver, :cuMemcpyHtoD_v2), Cint, (UInt, Ptr{Cvoid}, Csize_t),
+driver(name) = Libdl.dlsym(Libdl.dlopen(ENV["TUTTI_CUDA_LIBRARY"]), name)
+from_device(to, x) = ccall(driver(:cuMemcpyDtoH_v2), Cint, (Ptr{Cvoid}, UInt, Csize_t), to,
+                           UInt(pointer(x)), sizeof(to))
+to_device(x, from) = ccall(driver(:cuMemcpyHtoD_v2), Cint, (UInt, Ptr{Cvoid}, Csize_t),
                            UInt(pointer(x)), from, sizeof(from))
-    function use_context()
-        context = Ref{Ptr{Cvoid}}()
-        ccall(Libdl.dlsym(driver, :cuDevicePrimaryCtxRetain), Cint, (Ref{Ptr{Cvoid}}, Cint),
-              context, 0)
-        ccall(Libdl.dlsym(driver, :cuCtxSetCurrent), Cint, (Ptr{Cvoid},), context[])
-    end
+on_stream(stream, to, from) =
+    ccall(driver(:cuMemcpyAsync), Cint, (UInt, UInt, Csize_t, Ptr{Cvoid}), UInt(pointer(to)),
+          UInt(pointer(from)), sizeof(eltype(from)) * length(from), stream.handle)
+wait_for(stream) = ccall(driver(:cuStreamSynchronize), Cint, (Ptr{Cvoid},), stream.handle)
+
+function use_context()
+    context = Ref{Ptr{Cvoid}}()
+    ccall(driver(:cuDevicePrimaryCtxRetain), Cint, (Ref{Ptr{Cvoid}}, Cint), context, 0)
+    ccall(driver(:cuCtxSetCurrent), Cint, (Ptr{Cvoid},), context[])
+end
+
+"A stream; one that is not `blocking` does not wait for the default one."
+function new_stream(blocking)
+    slot = Ref{Ptr{Cvoid}}()
+    ccall(driver(:cuStreamCreate), Cint, (Ref{Ptr{Cvoid}}, Cuint), slot, blocking ? 0 : 1) == 0 ||
+        error("no stream")
+    StreamOnDevice(slot[])
+end
+
+has_driver && @testset "sums on a device" begin
     on_ranks(2) do group
         x = alloc(Float32, 1000; group = group, device = Tutti.CudaDevice(0))
         @test use_context() == 0
         values = fill(get_rank(group) + 1.0f0, 1000)
-        @test write(x, values) == 0
+        @test to_device(x, values) == 0
         @test allreduce!(x, +; group = group) === x
-        @test read(values, x) == 0 && all(==(3), values)
+        @test from_device(values, x) == 0 && all(==(3), values)
         fetch(bcast!(view(x, 1:10); group = group, async = true))
-        @test read(values, x) == 0 && all(==(3), values)
-        slot = Ref{Ptr{Cvoid}}()
-        create = Libdl.dlsym(driver, :cuStreamCreate)
-        @test ccall(create, Cint, (Ref{Ptr{Cvoid}}, Cuint), slot, 0) == 0
-        stream = StreamOnDevice(slot[])
-        wait_for_stream() = ccall(Libdl.dlsym(driver, :cuStreamSynchronize), Cint, (Ptr{Cvoid},),
-                                  stream.handle)
+        @test from_device(values, x) == 0 && all(==(3), values)
+        stream = new_stream(true)
         @test allreduce!(x, max; group = group, stream = stream) === x
         work = allreduce!(x, +; group = group, async = true, stream = stream)
         synchronize(work, stream)
-        @test wait_for_stream() == 0
-        @test read(values, x) == 0 && all(==(6), values)
+        @test wait_for(stream) == 0
+        @test from_device(values, x) == 0 && all(==(6), values)
         wait(work)
         bound = new_group(; group = group, device = Tutti.CudaDevice(0))
         @test get_bound_device(bound) == Tutti.CudaDevice(0)
@@ -173,5 +188,80 @@ has_driver && @testset "sums on a device" begin
         @test get_bound_device(get_group(mesh)) == Tutti.CudaDevice(0)
         barrier(; group = group)
         close(x)
+    end
+end
+
+has_driver && @testset "gradients on a device become means" begin
+    for has_stream in (false, true)
+        on_ranks(2) do group
+            rank = get_rank(group)
+            place(dims...) = alloc(Float32, dims...; group = group, device = Tutti.CudaDevice(0))
+            weights, bias, empty = place(3, 4), place(3), place(0)
+            own, computed = place(3), (place(3, 4), place(3))
+            @test use_context() == 0
+            stream = has_stream ? new_stream(false) : StreamOnDevice(C_NULL)
+            function has(x, value)  # once the stream has come so far
+                barrier(; group = group)  # it waits for calls of the other task
+                values = zeros(Float32, size(x))
+                wait_for(stream) == 0 && from_device(values, x) == 0 && all(==(value), values)
+            end
+            @test to_device(weights, fill(rank + 7.0f0, 3, 4)) == 0
+            reducer = Reducer((weights = weights, bias = bias, empty = empty); group = group,
+                              bucket_cap_bytes = 8, stream = has_stream ? stream : nothing)
+            @test has(weights, 7)
+            function pass(; async = false)
+                for (i, x) in enumerate(computed)
+                    @test to_device(x, fill(Float32(i * (rank + 1)), size(x))) == 0
+                end
+                begin_backward!(reducer)
+                @test on_stream(stream, get_gradient(reducer, 1), computed[1]) == 0
+                mark_ready!(reducer, 1)
+                @test on_stream(stream, own, computed[2]) == 0
+                mark_ready!(reducer, 2, own)
+                mark_ready!(reducer, 3)
+                finish!(reducer; async = async)
+            end
+            for _ in 1:2
+                pass()
+                @test has(get_gradient(reducer, 1), 1.5) && has(own, 3)
+            end
+            kept = get_gradient(reducer, 1)
+            @test kept isa Tutti.DeviceArray{Float32, 2} && size(kept) == (3, 4)
+            @test Tutti.device(get_gradient(reducer, 3)) == Tutti.CudaDevice(0)
+
+            streams = Set{Ptr{Cvoid}}()
+            set_hook!(reducer) do its, bucket
+                push!(streams, bucket.stream)
+                allreduce!(bucket.gradients, max; group = its, stream = bucket.stream)
+            end
+            pass()
+            @test has(get_gradient(reducer, 1), 2) && has(own, 4)
+            @test length(streams) == 1 && !(C_NULL in streams)
+            set_hook!(nothing, reducer)
+
+            work = pass(async = true)
+            seen = 0
+            while (bucket = next_bucket!(reducer)) !== nothing
+                for (parameter, range) in zip(bucket.parameters, bucket.ranges)
+                    seen += 1
+                    isempty(range) && continue
+                    @test has(view(bucket.gradients, range), 1.5 * parameter)
+                end
+            end
+            @test seen == 3
+            wait(work)
+
+            @test to_device(own, fill(Float32(rank), 3)) == 0
+            count = [rank]
+            sync_buffers!(reducer, (own, count); src = 1)
+            @test has(own, 1) && count == [1]
+            close(kept)  # it is the reducer's
+            @test has(get_gradient(reducer, 1), 1.5)
+            kept = get_gradient(reducer, 1)
+            close(reducer)
+            @test_throws InvalidHandleError pointer(kept)
+            barrier(; group = group)
+            foreach(close, (weights, bias, empty, own, computed...))
+        end
     end
 end

@@ -14,6 +14,7 @@ public final class Bucket {
     private final int count;
     private final boolean last;
     private final Tensor gradients;
+    private final long stream;
     private final int[] parameters;
     private final LongBuffer offsets;
     private final LongBuffer counts;
@@ -26,6 +27,7 @@ public final class Bucket {
         count = bucket.getInt(tutti_bucket_bucket_count);
         last = bucket.getInt(tutti_bucket_is_last) != 0;
         gradients = memory.tensor(address + tutti_bucket_gradients);
+        stream = bucket.getLong(tutti_bucket_stream);
         int size = (int) bucket.getLong(tutti_bucket_parameter_count);
         LongBuffer indices = copy(bucket.getLong(tutti_bucket_parameters), size);
         parameters = new int[size];
@@ -57,6 +59,12 @@ public final class Bucket {
     /** The gradients of all its parameters. */
     public Tensor gradients() {
         return gradients;
+    }
+
+    /** The stream of a bucket on a device: the gradients are there after what it has. A hook gives
+     *  it to its collectives ({@link Group#withStream}). 0 on the CPU. */
+    public long stream() {
+        return stream;
     }
 
     /** The indices of its parameters, in their order in the bucket. */

@@ -29,7 +29,8 @@ public final class Reducer extends Handle {
     /** Makes a reducer for the parameters of a model. Every rank of the group calls it with
      *  parameters of the same names, counts and dtypes, in the same order; if they differ, all get
      *  {@link Status#MISMATCH} with both sides. The parameters receive the values of rank 0, unless
-     *  options say otherwise. Their gradients are zero.
+     *  options say otherwise. Their gradients are zero. If they are on a device, so are gradients:
+     *  see {@link ReducerOptions#stream(long)}.
      *  @param options  null: defaults */
     public static Reducer create(Group group, List<Parameter> parameters, ReducerOptions options) {
         List<Tensor> values = new ArrayList<>();
@@ -61,9 +62,10 @@ public final class Reducer extends Handle {
     }
 
     /** Where the reducer has the gradient of a parameter: compute it there, through
-     *  {@link Tensor#buffer()}. It belongs to the reducer from markReady to the end of the pass, and
-     *  is good until {@link #generation()} changes. It keeps what is there, so a program that
-     *  accumulates sets it to zero when it begins anew. */
+     *  {@link Tensor#buffer()}, or on a device at {@link Tensor#address()}. It belongs to the
+     *  reducer from markReady to the end of the pass, and is good until {@link #generation()}
+     *  changes. It keeps what is there, so a program that accumulates sets it to zero when it
+     *  begins anew. */
     public synchronized Tensor gradient(int parameter) {
         long now = generation();
         if (now != generation) gradients = new Tensor[0];
@@ -127,9 +129,10 @@ public final class Reducer extends Handle {
     }
 
     /** Says that the gradient of a parameter is complete, in memory of the program's own, which
-     *  receives the result. It belongs to the reducer until a synchronised pass has ended. A program
-     *  that accumulates gives all that it has accumulated.
-     *  @param gradient  a direct tensor of the parameter's count and dtype */
+     *  receives the result. It belongs to the reducer until a synchronised pass has ended, on a
+     *  device until its stream has come past that. A program that accumulates gives all that it has
+     *  accumulated.
+     *  @param gradient  a direct tensor of the parameter's count, dtype and device */
     public void markReady(int parameter, Tensor gradient) {
         gradient.checkOpen("gradient");
         gradient.checkWritable("gradient");
@@ -148,10 +151,10 @@ public final class Reducer extends Handle {
                 reducer, indices(arena, parameters), parameters.length, arena.error()));
     }
 
-    /** Ends a backward pass, and returns when all buckets are reduced: every rank then has the same
-     *  gradients, if the pass was synchronised. Parameters that were not marked get no gradient from
-     *  this rank; where options do not allow that, all ranks get {@link Status#MISMATCH} with their
-     *  names. */
+    /** Ends a backward pass, and returns when all buckets are reduced, or enqueued if there is a
+     *  {@link ReducerOptions#stream(long)}: every rank then has the same gradients, if the pass was
+     *  synchronised. Parameters that were not marked get no gradient from this rank; where options
+     *  do not allow that, all ranks get {@link Status#MISMATCH} with their names. */
     public void finish() {
         attempt((arena, reducer) -> Raw.tutti_reducer_finish(reducer, 0, arena.error()));
     }
@@ -171,9 +174,10 @@ public final class Reducer extends Handle {
         finish();
     }
 
-    /** The next bucket of this pass whose gradients are reduced, when it is: an optimizer may update
-     *  its parameters while later ones travel. Call it after {@link #finishAsync}, or on another
-     *  thread than those that mark.
+    /** The next bucket of this pass whose gradients are reduced, when it is, or for what the
+     *  {@link ReducerOptions#stream(long)} has next: an optimizer may update its parameters while
+     *  later ones travel. Call it after {@link #finishAsync}, or on another thread than those that
+     *  mark.
      *  @return null after the last one, and in a pass that is not synchronised
      *  @throws PendingException  the reducer's timeout has passed; the pass goes on */
     public Bucket nextBucket() {
@@ -187,7 +191,7 @@ public final class Reducer extends Handle {
     }
 
     /** Copies buffers of one rank to all, for instance running statistics. All ranks call it between
-     *  two passes. */
+     *  two passes. They are on the CPU, or on the device of the parameters. */
     public void syncBuffers(List<Tensor> buffers, int groupSrc) {
         try (Call call = new Call(core, 0, 0, Call.End.RETURNS)) {
             call.check(Raw.tutti_reducer_sync_buffers(

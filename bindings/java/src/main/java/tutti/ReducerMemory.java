@@ -10,7 +10,7 @@ import tutti.raw.Memory;
 import tutti.raw.Raw;
 
 /** A reducer of the library with its gradients. It is released when the program has closed it and
- *  no buffer shows the gradients any more. Does not refer to what refers to it, which can so be
+ *  no tensor shows the gradients any more. Does not refer to what refers to it, which can so be
  *  collected. */
 final class ReducerMemory {
     final long reducer;
@@ -22,8 +22,11 @@ final class ReducerMemory {
         this.reducer = reducer;
     }
 
-    private synchronized void use() {
+    /** Keeps the gradients as long as something that stands for them is reachable. */
+    private synchronized <T> T used(T user) {
         users++;
+        Handle.CLEANER.register(user, this::letGo);
+        return user;
     }
 
     synchronized void letGo() {
@@ -48,14 +51,16 @@ final class ReducerMemory {
                 .order(ByteOrder.nativeOrder());
         DType dtype = DType.of(buffer.getInt(tutti_buffer_dtype));
         long bytes = buffer.getLong(tutti_buffer_count) * dtype.size();
+        long data = buffer.getLong(tutti_buffer_data);
+        DeviceType type = DeviceType.of(buffer.getInt(tutti_buffer_device_type));
+        if (type != DeviceType.CPU) {
+            Device device = new Device(type, buffer.getInt(tutti_buffer_device_index));
+            return Tensor.onDevice(used(new Object()), data, bytes, device).as(dtype);
+        }
         if (bytes > Integer.MAX_VALUE) {
             throw TuttiException.invalid("gradient", bytes + " bytes are more than a buffer has");
         }
         if (bytes == 0) return Tensor.allocate(dtype, 0);
-        ByteBuffer view = Memory.view(buffer.getLong(tutti_buffer_data), bytes)
-                .order(ByteOrder.nativeOrder());
-        use();
-        Handle.CLEANER.register(view, this::letGo);
-        return Tensor.of(view).as(dtype);
+        return Tensor.of(used(Memory.view(data, bytes).order(ByteOrder.nativeOrder()))).as(dtype);
     }
 }

@@ -5,8 +5,8 @@ import static tutti.raw.RawConstants.*;
 import java.time.Duration;
 import tutti.raw.Raw;
 
-/** Options of {@link Reducer#create}, the same on all ranks but for the timeout; what is not set is
- *  the default. */
+/** Options of {@link Reducer#create}, the same on all ranks but for the timeout and the stream;
+ *  what is not set is the default. */
 public final class ReducerOptions {
     private boolean findUnusedParameters;
     private boolean staticGraph;
@@ -18,6 +18,7 @@ public final class ReducerOptions {
     private long firstBucketCapBytes;
     private long timeoutMs;
     private double predivide;
+    private long stream;
     private int[] order;
 
     /** Every option at its default. */
@@ -84,6 +85,15 @@ public final class ReducerOptions {
         return this;
     }
 
+    /** The stream on which the program computes gradients, of the device that the parameters are
+     *  on: what it enqueues there after {@link Reducer#finish} finds the results.
+     *  @param stream  for instance a cudaStream_t or CUstream; 0: the device's default stream, and
+     *                 finish waits for the results */
+    public ReducerOptions stream(long stream) {
+        this.stream = stream;
+        return this;
+    }
+
     /** The order in which gradients are expected: each index of a parameter once; from the last one
      *  to the first if it is not set. */
     public ReducerOptions order(int... indices) {
@@ -118,6 +128,7 @@ public final class ReducerOptions {
         arena.putLong(struct + tutti_reducer_options_timeout_ms, options.timeoutMs);
         arena.putLong(struct + tutti_reducer_options_predivide,
                       Double.doubleToRawLongBits(options.predivide));
+        arena.putLong(struct + tutti_reducer_options_stream, options.stream);
         return struct;
     }
 

@@ -22,8 +22,8 @@ import tutti.raw.Memory;
 public final class Tensor {
     final DType dtype;
     final long count;
-    /** An array, or what is held so that memory stays: a direct buffer, shared memory, or memory of
-     *  a device; null where the program holds it. */
+    /** An array, or what is held so that memory stays: a direct buffer, shared memory, or what
+     *  stands for memory of a device; null where the program holds it. */
     final Object memory;
     /** Where the elements begin: bytes from the array's first, or an address. */
     final long begin;
@@ -149,8 +149,9 @@ public final class Tensor {
                           device);
     }
 
-    /** All of a device's memory, as INT8. */
-    static Tensor onDevice(DeviceMemory memory, long address, long bytes, Device device) {
+    /** Memory of a device, as INT8.
+     *  @param memory  what is held so that it stays */
+    static Tensor onDevice(Object memory, long address, long bytes, Device device) {
         return new Tensor(DType.INT8, bytes, memory, address, true, false,
                           ByteOrder.nativeOrder(), device);
     }
@@ -251,6 +252,14 @@ public final class Tensor {
                 .order(ByteOrder.nativeOrder());
     }
 
+    /** Where the first element is, as the device that it is on has it: a CUdeviceptr.
+     *  @throws UsageException if it is on the CPU: {@link #buffer()} shows it */
+    public long address() {
+        checkOpen("tensor");
+        if (device != null) return begin;
+        throw TuttiException.invalid("tensor", "it is on the CPU, where buffer() shows it");
+    }
+
     /** Where the elements are; {@code cpu:0} for all that Java itself can read. */
     public Device device() {
         return device == null ? Device.CPU : device;
@@ -266,7 +275,7 @@ public final class Tensor {
     void checkOnCpu(String argument) {
         if (device == null) return;
         throw new UsageException(Status.UNSUPPORTED, -1, 0, argument + ": it is on " + device
-                                 + ", where only collectives and messages reach it");
+                                 + ", where only collectives, messages and reducers reach it");
     }
 
     /** Refuses memory that is closed. */

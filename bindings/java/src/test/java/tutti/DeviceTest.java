@@ -12,6 +12,8 @@ import tutti.raw.RawConstants;
  *  messages of a rank to itself do. */
 class DeviceTest {
     private static final long THERE = 0x7000_0000L;
+    /** CU_STREAM_LEGACY, the name of a device's default stream. */
+    private static final long DEFAULT_STREAM = 1;
 
     private static void needNoDevice() {
         Assumptions.assumeTrue(System.getenv("TUTTI_CUDA_LIBRARY") == null,
@@ -43,6 +45,8 @@ class DeviceTest {
         assertEquals(Device.cuda(1), tensor.slice(2, 3).as(DType.INT32).device());
         assertEquals(DeviceType.CPU, Tensor.of(new int[1]).device().type());
         assertTrue(tensor.isDirect());
+        assertEquals(THERE + 8, tensor.slice(2, 3).address());
+        assertThrows(UsageException.class, () -> Tensor.of(new int[1]).address());
         assertThrows(UsageException.class,
                      () -> Tensor.onDevice(THERE, -1, DType.INT8, Device.cuda(0)));
         refused("tensor", tensor::buffer);
@@ -99,7 +103,15 @@ class DeviceTest {
             refused("options", () -> Mesh.init(group, DeviceType.CPU, new int[] {2}, null,
                                                new GroupOptions().device(Device.cuda(1))));
             assertEquals(Device.CPU, group.boundDevice());
-            group.barrier();
+            refused("parameters[0]", () -> Reducer.create(group, List.of(new Parameter("p", one)),
+                                                          null));
+            Parameter onCpu = new Parameter("p", Tensor.of(new float[1]));
+            try (Reducer reducer = Reducer.create(group, List.of(onCpu), null)) {
+                refused("buffers[0]", () -> reducer.syncBuffers(list, 0));
+                reducer.begin(true);
+                refused("gradient", () -> reducer.markReady(0, one));
+                group.barrier();
+            }
         });
     }
 
@@ -112,6 +124,10 @@ class DeviceTest {
             assertTrue(refused.getMessage().contains(": stream is"), refused.getMessage());
             assertThrows(UsageException.class,
                          () -> onStream.allReduceAsync(Ranks.doubles(1), ReduceOp.SUM));
+            List<Parameter> onCpu = List.of(new Parameter("p", Ranks.doubles(1)));
+            refused = assertThrows(UsageException.class, () -> Reducer.create(
+                group, onCpu, new ReducerOptions().stream(0x5000)));
+            assertTrue(refused.getMessage().contains("stream is given"), refused.getMessage());
             onStream.withStream(0).allReduce(Ranks.doubles(1), ReduceOp.SUM);
             Work<Void> work = group.allReduceAsync(Ranks.doubles(1), ReduceOp.SUM);
             work.synchronize(0);
@@ -150,5 +166,83 @@ class DeviceTest {
             memory.close();
             assertThrows(UsageException.class, () -> group.allReduce(data, ReduceOp.SUM));
         });
+    }
+
+    /** The elements of a tensor of doubles on a device. */
+    private static double[] read(Group group, Tensor tensor) {
+        Tensor values = Tensor.allocate(DType.FLOAT64, (int) tensor.count());
+        move(group, values, tensor);
+        return Ranks.read(values);
+    }
+
+    /** A pass in which the gradients of this rank are its number and, of the program's own, ten
+     *  times that. */
+    private static void pass(Group group, Reducer reducer, Tensor own) {
+        double number = group.rank() + 1;
+        reducer.begin(true);
+        move(group, reducer.gradient(0), Ranks.doubles(number, number, number));
+        reducer.markReady(0);
+        move(group, own, Ranks.doubles(10 * number, 10 * number));
+        reducer.markReady(1, own);
+        reducer.markReady(2);
+    }
+
+    private static void gradientsBecomeMeans(Group group, long stream) {
+        DeviceMemory memory = group.alloc(Device.cuda(0), 7 * 8);
+        Tensor all = memory.tensor(DType.FLOAT64);
+        Tensor weights = all.slice(0, 3);
+        Tensor own = all.slice(5, 2);
+        move(group, weights, Ranks.doubles(7, 8, 9 + group.rank()));
+        List<Parameter> parameters = List.of(new Parameter("weights", weights),
+                                             new Parameter("bias", all.slice(3, 2)),
+                                             new Parameter("nothing", all.slice(5, 0)));
+        ReducerOptions options = new ReducerOptions().bucketCapBytes(8).stream(stream);
+        Tensor kept;
+        try (Reducer reducer = Reducer.create(group, parameters, options)) {
+            assertArrayEquals(new double[] {7, 8, 9}, read(group, weights)); // of rank 0
+            for (int i = 0; i < 2; i++) {
+                pass(group, reducer, own);
+                reducer.finish();
+                assertArrayEquals(new double[] {1.5, 1.5, 1.5},
+                                  read(group, reducer.gradient(0)));
+                assertArrayEquals(new double[] {15, 15}, read(group, own));
+            }
+            assertEquals(Device.cuda(0), reducer.gradient(2).device());
+            assertThrows(UsageException.class, () -> reducer.gradient(0).buffer());
+            reducer.setHook((its, bucket) -> {
+                assertNotEquals(0, bucket.stream());
+                its.withStream(bucket.stream()).allReduce(bucket.gradients(), ReduceOp.MAX);
+            });
+            pass(group, reducer, own);
+            reducer.finish();
+            assertArrayEquals(new double[] {20, 20}, read(group, own));
+            reducer.setHook(null);
+            pass(group, reducer, own);
+            try (Work<Void> work = reducer.finishAsync()) {
+                for (Bucket bucket; (bucket = reducer.nextBucket()) != null;) {
+                    assertEquals(Device.cuda(0), bucket.gradients().device());
+                    if (bucket.parameters()[0] != 0) continue;
+                    assertEquals(1.5, read(group, bucket.gradient(0))[2]);
+                }
+                work.synchronize(stream);
+                work.await();
+            }
+            move(group, own, Ranks.doubles(group.rank(), 3));
+            Tensor count = Ranks.doubles(group.rank());
+            reducer.syncBuffers(List.of(own, count), 1);
+            assertArrayEquals(new double[] {1, 3}, read(group, own));
+            assertArrayEquals(new double[] {1}, Ranks.read(count));
+            kept = reducer.gradient(0);
+        }
+        assertEquals(1.5, read(group, kept)[0]); // its memory is still there
+        memory.close();
+    }
+
+    @Test
+    void gradients_on_a_device_become_means() {
+        Assumptions.assumeTrue(System.getenv("TUTTI_CUDA_LIBRARY") != null);
+        for (long stream : new long[] {0, DEFAULT_STREAM}) {
+            Ranks.run(2, group -> gradientsBecomeMeans(group, stream));
+        }
     }
 }
