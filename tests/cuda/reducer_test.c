@@ -427,6 +427,7 @@ static void a_reducer_is_released_in_a_pass(rank_context* me) {
         tutti_reducer_release(of.reducer);
         create(&of, &options); /* meanwhile the first one ends in the background */
         gate_open(closed);
+        cuda_wait(of.stream);
         pass_of(&of, 0, 1, 0);
         model_free(&of);
         gate_end(closed);
