@@ -81,9 +81,11 @@ void Group::abandon(const Status& cause) noexcept {
 }
 
 Status Group::failure() const {
-    const Lock lock(mutex_);
-    if (failure_.ok() && destroyed_) return {TUTTI_ERR_ABORTED, -1, 0, "the group was destroyed"};
-    return failure_;
+    {
+        const Lock lock(mutex_);
+        if (!failure_.ok()) return failure_;
+    }
+    return membership_->trouble(rank_);
 }
 
 void Group::refuse_addends() const {

@@ -123,6 +123,10 @@ public:
         return start_flat(check_and_lower(call), terms, std::move(deliver));
     }
 
+    // The stream waits for a work that others poll for; this thread until it is enqueued. Throws if
+    // it has failed. Null: the work is on the caller's stream.
+    static void hold(const Work& work, void* stream);
+
     void run(const Send& call, int64_t timeout_ms);
     std::shared_ptr<Work> start(const Send& call, int64_t timeout_ms);
     // Returns the rank it received from.
@@ -140,7 +144,7 @@ public:
     // unless another came first.
     void abandon(const Status& cause) noexcept;
 
-    // Why the group cannot go on; OK: it can.
+    // Why the group has failed, from before its backends hear of it; OK: it has not.
     [[nodiscard]] Status failure() const;
     // Ranks that are known to be lost, ascending.
     [[nodiscard]] std::vector<int> failed_ranks();
@@ -240,8 +244,6 @@ private:
     template <typename Job>
     void take_turn(const FlatCall& call, const Deadline& until, Job&& job);
     void run_posted(const Route& route, FlatCall call, const Deadline& until, MemoryUse use);
-    // The stream waits for a work that others poll for; this thread until it is enqueued.
-    static void hold(const Work& work, void* stream);
     void post(const Route& route, Request request, const std::shared_ptr<Posted>& work) noexcept;
     template <typename Call>
     void check_message(const Call& call) const;

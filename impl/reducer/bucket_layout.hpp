@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "parameter.hpp"
+#include "work/work.hpp"
 
 namespace tutti {
 
@@ -65,6 +67,7 @@ struct GradientBucket {
     size_t index = 0;
     size_t bucket_count = 0;
     void* stream = nullptr;  // of its device, which has the gradients there; null on the CPU
+    std::vector<std::shared_ptr<Work>>* calls = nullptr;  // takes those that are on the stream
 
     [[nodiscard]] bool is_last() const { return index + 1 == bucket_count; }
 };

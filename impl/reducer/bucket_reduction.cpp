@@ -24,19 +24,31 @@ Averaging::Averaging(const ReducerOptions& options, int ranks)
     has_rest_ = true;
 }
 
-void Averaging::run(Group& group, const View& numbers, void* stream) const {
+void Averaging::run(Group& group, const View& numbers) const {
     if (numbers.count == 0) return;
-    group.run(AllReduce{numbers, numbers, op_}, {0, stream});
+    group.run(AllReduce{numbers, numbers, op_}, 0);
     if (!has_rest_) return;
     begin_reduction(numbers.data, numbers.data, static_cast<size_t>(numbers.count), numbers.dtype,
                     rest_);
+}
+
+void Averaging::run_on_stream(Group& group, const GradientBucket& bucket) const {
+    const View& numbers = bucket.gradients;
+    if (numbers.count == 0) return;
+    auto call = group.start(AllReduce{numbers, numbers, op_}, {0, bucket.stream});
+    Group::hold(*call, bucket.stream);
+    bucket.calls->push_back(std::move(call));
 }
 
 AllReducing::AllReducing(std::shared_ptr<Group> group, const ReducerOptions& options)
     : group_(std::move(group)), averaging_(options, group_->size()) {}
 
 void AllReducing::run(const GradientBucket& bucket) {
-    averaging_.run(*group_, bucket.gradients, bucket.stream);
+    if (bucket.stream == nullptr) {
+        averaging_.run(*group_, bucket.gradients);
+    } else {
+        averaging_.run_on_stream(*group_, bucket);
+    }
     count(bucket.gradients);
 }
 
@@ -59,8 +71,8 @@ void ShortFloats::run(const GradientBucket& bucket) {
 }
 
 ThroughCpu::ThroughCpu(std::unique_ptr<BucketReduction> reduction, const Gradients& gradients,
-                       std::shared_ptr<Group> group)
-    : reduction_(std::move(reduction)), gradients_(gradients), group_(std::move(group)) {}
+                       Await await)
+    : reduction_(std::move(reduction)), gradients_(gradients), await_(std::move(await)) {}
 
 void ThroughCpu::run(const GradientBucket& bucket) {
     const View& gradients = bucket.gradients;
@@ -72,7 +84,8 @@ void ThroughCpu::run(const GradientBucket& bucket) {
     copied.gradients = {memory_.data(), gradients.count, gradients.dtype};
     copied.stream = nullptr;
     gradients_.give(copied.gradients, gradients);
-    gradients_.await(gradients_.end(), *group_);
+    memory_.used_until(gradients_.end());
+    await_(memory_.last_use());
     reduction_->run(copied);
     gradients_.give(gradients, copied.gradients);
     memory_.used_until(gradients_.end());

@@ -36,8 +36,9 @@ private:
 class Averaging {
 public:
     explicit Averaging(const ReducerOptions& options, int ranks);
-    // Of numbers on a device: on the stream, if options ask for no division before it.
-    void run(Group& group, const View& numbers, void* stream = nullptr) const;
+    void run(Group& group, const View& numbers) const;
+    // On its stream, if options ask for no division before.
+    void run_on_stream(Group& group, const GradientBucket& bucket) const;
 
 private:
     ReduceOp op_;
@@ -77,8 +78,9 @@ private:
 // Reduces a copy on the CPU of a bucket that is on a device, for what needs the CPU.
 class ThroughCpu final : public BucketReduction {
 public:
-    ThroughCpu(std::unique_ptr<BucketReduction> reduction, const Gradients& gradients,
-               std::shared_ptr<Group> group);
+    // Waits for the device; throws when there is no use in that.
+    using Await = std::function<void(const device::EventPointer&)>;
+    ThroughCpu(std::unique_ptr<BucketReduction> reduction, const Gradients& gradients, Await await);
     void run(const GradientBucket& bucket) override;
     [[nodiscard]] const char* name() const override { return reduction_->name(); }
     [[nodiscard]] int64_t communicated() const override { return reduction_->communicated(); }
@@ -86,7 +88,7 @@ public:
 private:
     const std::unique_ptr<BucketReduction> reduction_;
     const Gradients& gradients_;
-    const std::shared_ptr<Group> group_;
+    const Await await_;
     device::Pinned memory_;
 };
 

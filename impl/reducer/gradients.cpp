@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "device/waiting.hpp"
 #include "device/watcher.hpp"
 
 namespace tutti {
@@ -37,13 +36,14 @@ Gradients::Gradients(Group& group, const Device& device, size_t size, void* prog
 Gradients::~Gradients() {
     if (driver_ == nullptr) return;
     try {
-        keep_until_done({on_device_, own_}, end(), std::move(programs_end_));
+        keep_until_done({on_device_, beside_, own_}, end(), std::move(programs_end_));
     } catch (const Error&) {  // the device has failed, and does nothing more
     }
 }
 
 void Gradients::leave() noexcept {
     if (has_left_.exchange(true)) return;
+    stop_giving();
     try {
         programs_end_ = here();
     } catch (const Error&) {  // the device has failed, or the stream is gone
@@ -67,7 +67,12 @@ void Gradients::copy_on(void* stream, const View& to, const View& from) const {
     }
 }
 
+void Gradients::check_programs_stream() const {
+    if (driver_ != nullptr) driver_->check_stream(device_.index, programs_, "options.stream");
+}
+
 void Gradients::copy(const View& to, const View& from) const {
+    check_programs_stream();
     copy_on(programs_, to, from);
 }
 
@@ -75,8 +80,23 @@ void Gradients::give(const View& to, const View& from) const {
     copy_on(own_.get(), to, from);
 }
 
+void Gradients::give_own(const View& to, const View& from) {
+    const Lock lock(mutex_);
+    if (gives_) give(to, from);
+}
+
+void Gradients::stop_giving() noexcept {
+    const Lock lock(mutex_);
+    if (!std::exchange(gives_, false)) return;
+    try {
+        hold(end());
+    } catch (const Error&) {  // the device has failed, or the stream is gone
+    }
+}
+
 void Gradients::zero(const View& place) const {
     if (place.count == 0) return;
+    check_programs_stream();
     if (driver_ == nullptr) {
         std::memset(place.data, 0, place.size());
     } else {
@@ -98,7 +118,7 @@ void Gradients::move(const std::vector<Move>& moves, size_t size) const {
     for (const Move& one : moves) {
         driver_->copy(device_.index, data_ + one.to, before + one.from, one.size, programs_);
     }
-    keep_until_done({copied, nullptr}, here());
+    keep_until_done({copied}, here());
 }
 
 device::EventPointer Gradients::here() const {
@@ -118,21 +138,18 @@ device::EventPointer Gradients::end() const {
     return driver_ == nullptr ? nullptr : driver_->record(device_.index, own_.get());
 }
 
-void Gradients::await(const device::EventPointer& event, const Group& group) const {
-    if (!event) return;
-    const auto check = [&] {
-        if (Status failure = group.failure(); !failure.ok()) throw Error(std::move(failure));
-    };
-    device::wait_for(*event, Deadline::never(), check);
-    check();  // then it has passed because the group ended what the device did
-}
-
 device::Pinned Gradients::take_pinned(size_t size) const {
     return device::PinnedPool::of(*driver_).take(device_.index, size);
 }
 
-std::shared_ptr<void> Gradients::alloc(size_t size) const {
-    return driver_->alloc(device_.index, size);
+// What is too small stays until the end, in use.
+void* Gradients::beside(size_t size) {
+    if (beside_size_ < size) {
+        if (beside_) keep_until_done({beside_}, end());
+        beside_ = driver_->alloc(device_.index, size);
+        beside_size_ = size;
+    }
+    return beside_.get();
 }
 
 }  // namespace tutti

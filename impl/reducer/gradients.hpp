@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "call/view.hpp"
 #include "device/driver.hpp"
 #include "device/pinned.hpp"
@@ -45,8 +45,8 @@ public:
     void move(const std::vector<Move>& moves, size_t size) const;
     // The present end of the program's order; null on the CPU.
     [[nodiscard]] device::EventPointer here() const;
-    // The program's stream may be gone from now on; what it has by now may use the memory.
-    // Only the first call counts.
+    // The program's stream may be gone from now on; what it has by now may use the memory. Stops
+    // giving. Only the first call counts.
     void leave() noexcept;
     // What comes later in the program's order waits for this. Null: for nothing.
     void hold(const device::EventPointer& end) const;
@@ -54,25 +54,28 @@ public:
     // In the reducer's order, which goes on after `ready`. Null: at once.
     void go_on(const device::EventPointer& ready) const;
     void give(const View& to, const View& from) const;
+    // The same to memory of the program's, until stop_giving(): once the program's stream has come
+    // past that, nothing of the reducer's order writes there.
+    void give_own(const View& to, const View& from);
+    void stop_giving() noexcept;
     // Where it is; null on the CPU.
     [[nodiscard]] void* stream() const { return own_.get(); }
     // Its present end; null on the CPU.
     [[nodiscard]] device::EventPointer end() const;
 
-    // Until the device has come so far. Throws why the group has failed, if it has. Null: at once.
-    void await(const device::EventPointer& event, const Group& group) const;
     // Memory of the CPU that the device copies to and from. On a device.
     [[nodiscard]] device::Pinned take_pinned(size_t size) const;
-    // Memory of the device beside the gradients. On a device.
-    [[nodiscard]] std::shared_ptr<void> alloc(size_t size) const;
+    // Memory of the device beside the gradients, for one use at a time. On a device.
+    void* beside(size_t size);
 
 private:
-    using InUse = std::pair<std::shared_ptr<void>, std::shared_ptr<void>>;
+    using InUse = std::vector<std::shared_ptr<void>>;
     // Until the device has come past both events. A stream that serves others again would hold
     // them up before.
     static void keep_until_done(InUse things, const device::EventPointer& first,
                                 device::EventPointer second = nullptr);
     void copy_on(void* stream, const View& to, const View& from) const;
+    void check_programs_stream() const;
 
     const Device device_;
     void* const programs_;
@@ -81,6 +84,10 @@ private:
     std::byte* data_ = nullptr;
     device::Driver* driver_ = nullptr;
     std::shared_ptr<void> own_;  // a stream, given back with its last holder
+    std::shared_ptr<void> beside_;
+    size_t beside_size_ = 0;
+    Mutex mutex_;
+    bool gives_ TUTTI_GUARDED_BY(mutex_) = true;
     std::atomic<bool> has_left_{false};
     device::EventPointer programs_end_;
 };

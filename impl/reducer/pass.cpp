@@ -14,7 +14,7 @@ void Reducer::begin(bool synchronise) {
         refuse("options.keep_micro_batches is ", options_.keep_micro_batches,
                ", and so many passes were not synchronised; this one must be");
     }
-    gradients_.hold(end_);  // gradients may move now, or be written
+    gradients_.hold(end_.event);  // gradients may move now, or be written
     if (!new_order_.empty()) rebuild();
     open_slots(synchronise);
     timing_.begin_backward();
@@ -45,7 +45,7 @@ void Reducer::open_slots(bool synchronise) {
         --pending_[layout_->place_of(i).bucket];
     }
     ready_.assign(buckets.size(), nullptr);
-    ends_.assign(buckets.size(), nullptr);
+    ends_.assign(buckets.size(), {});
     for (size_t i = 0; i < buckets.size(); ++i) {
         if (is_counting_ && pending_[i] == 0) ready_[i] = gradients_.here();
     }
@@ -89,7 +89,7 @@ void Reducer::mark_ready(size_t parameter, const View* own) {
     }
     slot.own = own == nullptr ? View{} : *own;
     if (own != nullptr && (synchronises_ || micro_batches_ != nullptr)) {
-        gradients_.copy(place_of(parameter), *own);
+        or_fail([&] { gradients_.copy(place_of(parameter), *own); });
     }
     slot.has_gradient.store(true, std::memory_order_relaxed);
     if (notes_arrivals_ && marks == 1) {
@@ -112,12 +112,7 @@ void Reducer::complete(size_t parameter) {
 // The gradients are there once the program's stream has come to here.
 void Reducer::complete_on_device(size_t bucket) {
     device::EventPointer ready;
-    try {
-        ready = gradients_.here();
-    } catch (...) {
-        fail(current_status());
-        throw;
-    }
+    or_fail([&] { ready = gradients_.here(); });
     const Lock lock(mutex_);
     ready_[bucket] = std::move(ready);
     changed_.notify_all();
@@ -196,7 +191,7 @@ void Reducer::close() {
     }
     Indices missing;
     if (synchronises_) {
-        missing = close_slots();
+        or_fail([&] { missing = close_slots(); });
     } else if (micro_batches_ != nullptr) {
         keep_micro_batch();
     }
@@ -217,7 +212,7 @@ void Reducer::finish() {
     Lock lock(mutex_);
     while (is_reducing_ && failure_.ok()) changed_.wait(lock);
     if (!failure_.ok()) throw Error(failure_);
-    gradients_.hold(end_);
+    gradients_.hold(end_.event);
 }
 
 std::shared_ptr<Work> Reducer::start_finish() {
@@ -229,7 +224,7 @@ std::shared_ptr<Work> Reducer::start_finish() {
         return work;
     }
     const Status status = failure_;
-    const device::EventPointer end = synchronises_ ? end_ : nullptr;
+    const DeviceEnd end = synchronises_ ? end_ : DeviceEnd();
     lock.unlock();
     if (!status.ok()) {
         work->finish(status);
@@ -250,11 +245,12 @@ std::optional<GradientBucket> Reducer::next_bucket() {
                                            group_->timeout_ms(), " ms; the pass continues"));
     }
     if (!failure_.ok()) throw Error(failure_);
-    const device::EventPointer end = ends_[taken_];
+    const DeviceEnd end = ends_[taken_];
     const GradientBucket bucket = make_bucket(taken_++);
     lock.unlock();
     if (gradients_.has_programs_stream()) {
-        gradients_.hold(end);
+        check_going_on(end);
+        gradients_.hold(end.event);
     } else {
         await(end);
     }

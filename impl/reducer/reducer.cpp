@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/thread.hpp"
+#include "device/watcher.hpp"
 #include "group/coalescing.hpp"
 #include "quantised.hpp"
 #include "short_floats.hpp"
@@ -38,6 +39,21 @@ std::unique_ptr<const BucketLayout> lay_out(const Parameters& parameters,
     const BucketCaps caps{options.first_bucket_cap, options.bucket_cap};
     return std::make_unique<const BucketLayout>(parameters,
                                                 assign_buckets(parameters, order, caps));
+}
+
+void destroy(Group& group) noexcept {
+    try {
+        group.destroy();
+    } catch (const Error&) {  // with the group that it was made from
+    }
+}
+
+// On a thread of its own: it may wait for other ranks.
+void destroy_beside(const std::shared_ptr<Group>& group) noexcept {
+    try {
+        start_thread("tutti-reducer", [group] { destroy(*group); }).detach();
+    } catch (const std::exception&) {  // it ends with its last holder
+    }
 }
 
 }  // namespace
@@ -88,14 +104,23 @@ Reducer::Reducer(std::shared_ptr<Group> group, Parameters parameters, const Indi
 }
 
 Reducer::~Reducer() {
+    bool is_idle = false;
+    device::EventPointer end;
     {
         const Lock lock(mutex_);
         stopping_ = true;
+        is_idle = !is_reducing_ && failure_.ok();
+        end = end_.event;
         changed_.notify_all();
     }
-    try {
-        group_->destroy();    // what the thread waits for ends
-    } catch (const Error&) {  // with the group that it was made from
+    if (is_idle && end) {
+        // The device has what the program counts on, perhaps still before it.
+        device::Watcher::of_process().add({end, [group = group_](const Status&) {
+                                               destroy_beside(group);
+                                               return device::EventPointer();
+                                           }});
+    } else {
+        destroy(*group_);  // what the thread waits for ends
     }
     if (thread_.joinable()) thread_.join();
     const Lock lock(mutex_);
@@ -150,8 +175,9 @@ GradientBucket Reducer::bucket(size_t index) const {
 }
 
 void Reducer::check_sound() const {
-    if (failure_.ok()) return;
     Status status = failure_;
+    if (status.ok() && gradients_.is_on_device()) status = group_->failure();
+    if (status.ok()) return;
     status.message = cat("the reducer has failed before: ", status.message);
     throw Error(std::move(status));
 }
@@ -168,10 +194,13 @@ void Reducer::begin_forward() {
 
 // In the same memory, so that no rank has to wait for another.
 void Reducer::rebuild() {
-    const Indices order = std::exchange(new_order_, {});
-    auto next = lay_out(parameters_, order, options_);
-    rebuilt_bucket_sizes_ = sizes_of(*next);
-    if (next->same_buckets(*layout_)) return;
+    auto next = lay_out(parameters_, new_order_, options_);
+    if (!next->same_buckets(*layout_)) move_to(std::move(next));
+    rebuilt_bucket_sizes_ = sizes_of(*layout_);
+    new_order_.clear();
+}
+
+void Reducer::move_to(std::unique_ptr<const BucketLayout> next) {
     const auto place = [&](const View& of) {
         return static_cast<size_t>(of.bytes().data() - gradients_.data());
     };
@@ -197,6 +226,7 @@ void Reducer::sync_buffers(std::span<const View> buffers, int root) {
     }
     for (size_t i = 0; i < buffers.size(); ++i) {
         const Device& device = buffers[i].device;
+        if (device.type == TUTTI_CPU) need_cpu(parameters_, *group_, "a buffer on the CPU");
         if (device.type == TUTTI_CPU || device == gradients_.device()) continue;
         throw Error(
             TUTTI_ERR_UNSUPPORTED,
@@ -231,7 +261,6 @@ void Reducer::check_can_compress() const {
     if (micro_batches_ != nullptr) {
         refuse("options.keep_micro_batches is not 0; exact sums are not compressed");
     }
-    need_cpu(parameters_, *group_, "compression");
     const Lock lock(mutex_);
     check_sound();
     check_idle();
@@ -239,7 +268,8 @@ void Reducer::check_can_compress() const {
 
 std::unique_ptr<BucketReduction> Reducer::on_cpu(std::unique_ptr<BucketReduction> reduction) const {
     if (!gradients_.is_on_device()) return reduction;
-    return std::make_unique<ThroughCpu>(std::move(reduction), gradients_, group_);
+    const auto await = [this](const device::EventPointer& event) { this->await({event, {}}); };
+    return std::make_unique<ThroughCpu>(std::move(reduction), gradients_, await);
 }
 
 std::unique_ptr<BucketReduction> Reducer::all_reducing() const {
@@ -253,6 +283,7 @@ void Reducer::set_compression(Compression compression) {
     if (compression == Compression::None) {
         return set_reduction(all_reducing());
     }
+    need_cpu(parameters_, *group_, "compression");
     int64_t most = 0;  // also of buckets to come
     for (const Parameter& one : parameters_) most += floats_of({nullptr, one.count, one.dtype});
     const auto dtype = compression == Compression::Float16 ? TUTTI_FLOAT16 : TUTTI_BFLOAT16;
@@ -270,6 +301,7 @@ void Reducer::set_compression(Compression compression) {
 void Reducer::set_power_sgd(const PowerSgdOptions& options) {
     try {
         check_can_compress();
+        need_cpu(parameters_, *group_, "compression");
         check_power_sgd(parameters_, options);
     } catch (const Error& error) {
         decline_power_sgd(error.status());

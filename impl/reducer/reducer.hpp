@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/mutex.hpp"
 #include "bucket_layout.hpp"
 #include "bucket_reduction.hpp"
@@ -80,6 +81,12 @@ private:
         View own{};                             // the program's gradient, or nothing
     };
 
+    // The end of calls on a device, in the reducer's order; of none on the CPU.
+    struct DeviceEnd {
+        device::EventPointer event;
+        std::vector<std::shared_ptr<Work>> calls;
+    };
+
     Reducer(std::shared_ptr<Group> group, Parameters parameters, const Indices& order,
             const ReducerOptions& options);
     void broadcast(std::span<const View> buffers, int root);
@@ -92,6 +99,16 @@ private:
     [[noreturn]] void refuse_mark(size_t parameter, uint32_t marks) const;
     void complete(size_t parameter);
     void complete_on_device(size_t bucket);
+    // A failure of the device leaves the pass incomplete.
+    template <typename Act>
+    void or_fail(Act&& act) {
+        try {
+            act();
+        } catch (...) {
+            fail(current_status());
+            throw;
+        }
+    }
     void fill_unmarked(size_t parameter);
     void open_slots(bool synchronise) TUTTI_REQUIRES(mutex_);
     [[nodiscard]] Indices close_slots();
@@ -102,21 +119,26 @@ private:
     // The thread's (serving.cpp).
     void serve() noexcept;
     [[nodiscard]] bool has_job() const TUTTI_REQUIRES(mutex_);
-    void reduce(size_t index);
+    // Returns the end of its calls that are on the device.
+    DeviceEnd reduce(size_t index);
     void exchange_used(const BucketLayout::Bucket& bucket);
     void give_own(const BucketLayout::Bucket& bucket);
     void exchange_arrivals();
     // A call about a few numbers on the CPU, over a device if the group has nothing else.
     template <typename Make>
     void run_beside(const View& numbers, Make&& make);
-    void await(const device::EventPointer& event) const { gradients_.await(event, *group_); }
     void end_buckets() TUTTI_REQUIRES(mutex_);
-    void end_work(const std::shared_ptr<Work>& work, const device::EventPointer& end) noexcept;
+    // Throws why the results will not be there.
+    void check_going_on(const DeviceEnd& end) const;
+    // Until the device has come so far. Throws as that does.
+    void await(const DeviceEnd& end) const;
+    void end_work(const std::shared_ptr<Work>& work, const DeviceEnd& end) const noexcept;
     void fail(Status status) noexcept;
 
     void check_idle() const TUTTI_REQUIRES(mutex_);
     void check_sound() const TUTTI_REQUIRES(mutex_);
     void rebuild() TUTTI_REQUIRES(mutex_);
+    void move_to(std::unique_ptr<const BucketLayout> next) TUTTI_REQUIRES(mutex_);
     void check_can_compress() const;
     // One that needs the CPU.
     [[nodiscard]] std::unique_ptr<BucketReduction> on_cpu(
@@ -158,7 +180,7 @@ private:
 
     mutable Mutex mutex_;
     Condition changed_;
-    bool stopping_ TUTTI_GUARDED_BY(mutex_) = false;
+    std::atomic<bool> stopping_{false};                  // changes with the lock
     bool has_begun_ TUTTI_GUARDED_BY(mutex_) = false;    // some pass
     bool is_in_pass_ TUTTI_GUARDED_BY(mutex_) = false;   // between begin and finish
     bool is_reducing_ TUTTI_GUARDED_BY(mutex_) = false;  // the buckets of the last pass
@@ -167,8 +189,8 @@ private:
     // On a device, by bucket: its place in the program's order once it is complete, and in the
     // reducer's when it is reduced; likewise of the last pass as a whole.
     std::vector<device::EventPointer> ready_ TUTTI_GUARDED_BY(mutex_);
-    std::vector<device::EventPointer> ends_ TUTTI_GUARDED_BY(mutex_);
-    device::EventPointer end_ TUTTI_GUARDED_BY(mutex_);
+    std::vector<DeviceEnd> ends_ TUTTI_GUARDED_BY(mutex_);
+    DeviceEnd end_ TUTTI_GUARDED_BY(mutex_);
     Status failure_ TUTTI_GUARDED_BY(mutex_);
     std::shared_ptr<Work> work_ TUTTI_GUARDED_BY(mutex_);  // of finish
     Indices new_order_ TUTTI_GUARDED_BY(mutex_);           // of the arrivals on rank 0
@@ -176,8 +198,6 @@ private:
     int64_t passes_ TUTTI_GUARDED_BY(mutex_) = 0;  // synchronised ones that are over
     int64_t gradient_bytes_ TUTTI_GUARDED_BY(mutex_) = 0;
     int64_t communicated_before_ TUTTI_GUARDED_BY(mutex_) = 0;  // by reductions of the past
-    std::shared_ptr<void> beside_;  // memory of run_beside() on the device
-    size_t beside_size_ = 0;
     std::thread thread_;
 };
 

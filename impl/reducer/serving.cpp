@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "device/waiting.hpp"
 #include "device/watcher.hpp"
 #include "reducer.hpp"
 
@@ -16,6 +17,7 @@ bool Reducer::has_job() const {
 }
 
 void Reducer::serve() noexcept {
+    std::vector<std::shared_ptr<Work>> calls;  // of this pass, on a device
     Lock lock(mutex_);
     for (;;) {
         while (!stopping_ && !has_job()) changed_.wait(lock);
@@ -23,15 +25,17 @@ void Reducer::serve() noexcept {
         const size_t index = launched_;
         const bool is_last = index + 1 == layout_->buckets().size();
         const device::EventPointer ready = ready_[index];
-        device::EventPointer end;
+        DeviceEnd end, whole;
         timing_.begin_bucket(index);
         lock.unlock();
         try {
+            if (index == 0) calls.clear();
             gradients_.go_on(ready);
-            reduce(index);
-            end = gradients_.end();
+            end = reduce(index);
+            calls.insert(calls.end(), end.calls.begin(), end.calls.end());
             if (is_last) exchange_arrivals();
-            if (is_last && !gradients_.has_programs_stream()) await(end);
+            if (is_last) whole = {end.event, calls};
+            if (is_last && !gradients_.has_programs_stream()) await(whole);
         } catch (...) {
             fail(current_status());
             lock.lock();
@@ -41,57 +45,88 @@ void Reducer::serve() noexcept {
         gradient_bytes_ += static_cast<int64_t>(layout_->buckets()[index].size());
         launched_ = index + 1;
         reduced_ = index + 1;
-        ends_[index] = end;
+        ends_[index] = std::move(end);
         std::shared_ptr<Work> work;
         if (is_last) {
-            end_ = end;
+            end_ = whole;
             end_buckets();
             work = std::exchange(work_, nullptr);
         }
         changed_.notify_all();
         if (!work) continue;
         lock.unlock();
-        end_work(work, end);
+        end_work(work, whole);
         work.reset();
         lock.lock();
     }
 }
 
-// Of a pass whose buckets are reduced, on a device once that has come to the end.
-void Reducer::end_work(const std::shared_ptr<Work>& work,
-                       const device::EventPointer& end) noexcept {
-    if (!end || !gradients_.has_programs_stream()) return work->finish({});
-    work->enqueued(end);
-    device::Watcher::Wait wait{end, [work, group = group_](const Status& passed) {
-                                   work->finish(passed.ok() ? group->failure() : passed);
-                                   return device::EventPointer();
-                               }};
-    device::Watcher::of_process().add(std::move(wait));
-}
-
-void Reducer::reduce(size_t index) {
-    const GradientBucket bucket = make_bucket(index);
+Reducer::DeviceEnd Reducer::reduce(size_t index) {
+    GradientBucket bucket = make_bucket(index);
+    DeviceEnd end;
+    bucket.calls = &end.calls;
     exchange_used(*bucket.layout);
     reduction_->run(bucket);
     give_own(*bucket.layout);
+    end.event = gradients_.end();
+    return end;
+}
+
+void Reducer::check_going_on(const DeviceEnd& end) const {
+    if (Status failure = group_->failure(); !failure.ok()) throw Error(std::move(failure));
+    for (const auto& call : end.calls) {
+        if (const auto status = call->status(); status && !status->ok()) throw Error(*status);
+    }
+    if (stopping_) throw Error(TUTTI_ERR_ABORTED, "the reducer was released");
+}
+
+// What ends a call early lets its event pass; so the calls say how it went.
+void Reducer::await(const DeviceEnd& end) const {
+    if (!end.event) return;
+    device::wait_for(*end.event, Deadline::never(), [&] { check_going_on(end); });
+    for (const auto& call : end.calls) call->wait(Deadline::never());
+    check_going_on(end);
+}
+
+// Of a pass whose buckets are reduced, or will be by the device: then when that has come to the
+// end and all calls have ended well, or as soon as one has failed.
+void Reducer::end_work(const std::shared_ptr<Work>& work, const DeviceEnd& end) const noexcept {
+    if (!end.event || !gradients_.has_programs_stream()) return work->finish({});
+    work->enqueued(end.event);
+    const auto left = std::make_shared<std::atomic<size_t>>(end.calls.size() + 1);
+    const auto ends = [work, left, group = group_](const Status& status) {
+        Status failure = status.ok() ? Status{} : group->failure();
+        if (failure.ok()) failure = status;
+        if (!failure.ok() || --*left == 0) work->finish(std::move(failure));
+    };
+    try {
+        for (const auto& call : end.calls) call->then(ends, Callbacks::of_library());
+    } catch (const std::exception&) {
+        return work->finish(current_status());
+    }
+    const bool knows_calls = !end.calls.empty();  // otherwise those of a hook may have failed
+    device::Watcher::of_process().add(
+        {end.event, [ends, knows_calls, group = group_](const Status& passed) {
+             ends(passed.ok() && !knows_calls ? group->failure() : passed);
+             return device::EventPointer();
+         }});
 }
 
 template <typename Make>
 void Reducer::run_beside(const View& numbers, Make&& make) {
     if (group_->backends().name_for(TUTTI_CPU) != nullptr) return group_->run(make(numbers), 0);
-    if (beside_size_ < numbers.size()) {
-        beside_ = gradients_.alloc(numbers.size());
-        beside_size_ = numbers.size();
-    }
     device::Pinned pinned = gradients_.take_pinned(numbers.size());
     const View copied{pinned.data(), numbers.count, numbers.dtype};
-    const View there{beside_.get(), numbers.count, numbers.dtype, gradients_.device()};
+    const View there{gradients_.beside(numbers.size()), numbers.count, numbers.dtype,
+                     gradients_.device()};
     std::memcpy(copied.data, numbers.data, numbers.size());
     gradients_.give(there, copied);
-    group_->run(make(there), {0, gradients_.stream()});
+    pinned.used_until(gradients_.end());
+    auto call = group_->start(make(there), {0, gradients_.stream()});
+    Group::hold(*call, gradients_.stream());
     gradients_.give(copied, there);
     pinned.used_until(gradients_.end());
-    await(pinned.last_use());
+    await({pinned.last_use(), {std::move(call)}});
     std::memcpy(numbers.data, copied.data, numbers.size());
 }
 
@@ -118,7 +153,7 @@ void Reducer::give_own(const BucketLayout::Bucket& bucket) {
         const auto parameter = static_cast<size_t>(one);
         const View& own = slots_[parameter].own;
         if (own.data == nullptr || own.count == 0 || used_[parameter] == 0) continue;
-        gradients_.give(own, place_of(parameter));
+        gradients_.give_own(own, place_of(parameter));
     }
 }
 
@@ -158,6 +193,7 @@ void Reducer::pass_is_over() {
 
 void Reducer::fail(Status status) noexcept {
     group_->abandon(status);  // unless it has failed itself
+    if (gradients_.is_on_device()) gradients_.stop_giving();
     std::shared_ptr<Work> work;
     {
         const Lock lock(mutex_);

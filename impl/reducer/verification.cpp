@@ -195,7 +195,7 @@ void need_cpu(const Parameters& parameters, const Group& group, const char* feat
     const Device& device = parameters.front().device;
     if (device.type == TUTTI_CPU || group.backends().name_for(TUTTI_CPU) != nullptr) return;
     throw Error(TUTTI_ERR_UNSUPPORTED,
-                cat(feature, " of gradients on ", describe(device), " needs the CPU, and ",
+                cat(feature, ", beside gradients on ", describe(device), ", needs the CPU, and ",
                     group.label(), " has no backend for that"));
 }
 

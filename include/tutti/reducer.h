@@ -17,7 +17,10 @@
  * returns when they are enqueued, and later work on options.stream has them. If
  * tutti_reducer_finish gives a work, tutti_work_synchronize makes a stream wait for them.
  * Compression and options.predivide copy buckets to the CPU and back, for which the group needs a
- * backend for the CPU. */
+ * backend for the CPU. These wait for the device, and so do the first pass and
+ * options.find_unused_parameters in a group without a backend for the CPU. Enqueued results are
+ * good if the work, or a later call of the reducer, does not fail. After a pass that failed, later
+ * work on options.stream may use the program's gradients again. */
 #ifndef TUTTI_REDUCER_H
 #define TUTTI_REDUCER_H
 
@@ -54,7 +57,8 @@ typedef struct tutti_reducer_options {
     int64_t bucket_cap_bytes;    /**< a bucket is full from this size on; 0: 26,214,400 */
     int64_t first_bucket_cap_bytes; /**< of the first bucket; 0: 1,048,576, or bucket_cap_bytes if
                                          that is less */
-    int64_t timeout_ms;             /**< of each bucket's communication; 0: the group's */
+    int64_t timeout_ms;             /**< of each bucket's communication, on a device with what the
+                                         program's stream has before it; 0: the group's */
     double predivide;               /**< gradients are divided by it before they are added up, and
                                          by the rest of the divisor afterwards, so that sums of
                                          float16 do not overflow; 0: 1 */
@@ -226,7 +230,7 @@ TUTTI_API tutti_status tutti_reducer_begin_forward(tutti_reducer* reducer, tutti
  *  @param reducer      borrowed
  *  @param synchronise  1: the gradients are reduced; 0: as torch's no_sync()
  *  @param error        NULL, or filled in if the call fails
- *  Blocks:  never
+ *  Blocks:  never; on a device until memory is allocated, if the buckets change
  *  Threads: any
  *  Fails:   INVALID_ARGUMENT (the pass before has not ended; more passes without synchronisation
  *           than options.keep_micro_batches, if that is not 0), INVALID_HANDLE; otherwise the
@@ -445,7 +449,9 @@ TUTTI_API tutti_status tutti_reducer_logging_data(tutti_reducer* reducer, tutti_
                                                   tutti_error* error);
 
 /** Releases the reducer, its gradients and its group. If other ranks wait for this one in a pass,
- *  they get an error. On a device, what options.stream has by now may still use the gradients.
+ *  they get an error. On a device, what options.stream has by now may still use the gradients, and
+ *  the results of a finished pass still come; after a release in the middle of a pass, later work
+ *  on options.stream may use the program's gradients again.
  *  @param reducer  owned until now; NULL and stale handles are ignored
  *  Blocks:  never
  *  Threads: any

@@ -346,7 +346,13 @@ static void some_reductions_need_the_cpu(rank_context* me) {
     RANK_STATUS(me,
                 tutti_reducer_set_compression(of.reducer, TUTTI_COMPRESSION_FLOAT16, &me->error),
                 TUTTI_ERR_UNSUPPORTED);
-    RANK_SAYS(me, "compression of gradients on cuda:");
+    RANK_SAYS(me, "compression, beside gradients on cuda:");
+    RANK_OK(me, tutti_reducer_set_compression(of.reducer, TUTTI_COMPRESSION_NONE, &me->error));
+    float on_cpu[1] = {0};
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(on_cpu, 1, TUTTI_FLOAT32);
+    RANK_STATUS(me, tutti_reducer_sync_buffers(of.reducer, &buffer, 1, 0, &me->error),
+                TUTTI_ERR_UNSUPPORTED);
+    RANK_SAYS(me, "a buffer on the CPU, beside gradients on cuda:");
     pass_of(&of, 0, 1, 0);
     tutti_reducer_release(of.reducer);
     of.reducer = NULL;
@@ -355,7 +361,7 @@ static void some_reductions_need_the_cpu(rank_context* me) {
                 tutti_reducer_create(me->group, of.values, names, NULL, PARAMETERS, &options,
                                      &of.reducer, &me->error),
                 TUTTI_ERR_UNSUPPORTED);
-    RANK_SAYS(me, "options.predivide of gradients on cuda:");
+    RANK_SAYS(me, "options.predivide, beside gradients on cuda:");
     model_free(&of);
 }
 
@@ -420,9 +426,11 @@ static void a_reducer_is_released_in_a_pass(rank_context* me) {
         RANK_OK(me, tutti_reducer_begin(of.reducer, 1, &me->error));
         gate_close(closed, of.stream);
         for (int i = PARAMETERS - 1 - (way >> 1); i >= PARAMETERS - 2; --i) {
-            const tutti_buffer place = place_of(&of, i, 0);
+            const int is_own = way >> 1;
+            const tutti_buffer place = place_of(&of, i, is_own);
             cuda_copy(place.data, of.computed[i], bytes_of(&place), of.stream);
-            RANK_OK(me, tutti_reducer_mark_ready(of.reducer, i, NULL, &me->error));
+            RANK_OK(me, tutti_reducer_mark_ready(of.reducer, i, is_own ? &of.own[i] : NULL,
+                                                 &me->error));
         }
         tutti_reducer_release(of.reducer);
         create(&of, &options); /* meanwhile the first one ends in the background */
@@ -432,6 +440,32 @@ static void a_reducer_is_released_in_a_pass(rank_context* me) {
         model_free(&of);
         gate_end(closed);
     }
+}
+
+/* Where nothing waits for the device: the reducer may go before its results are there. */
+static void results_come_after_the_reducer_is_released(rank_context* me) {
+    if (strstr(backend, "nccl") == NULL) return;
+    model of = model_of(me, 1);
+    tutti_reducer_options options = small_buckets(&of);
+    gate* const closed = gate_make();
+    options.keep_buckets = 1;
+    create(&of, &options);
+    pass_of(&of, 0, 1, 0);
+    for (int i = 0; i < PARAMETERS; ++i) prepare(&of, 1, i);
+    gate_close(closed, of.stream);
+    RANK_OK(me, tutti_reducer_begin(of.reducer, 1, &me->error));
+    for (int i = PARAMETERS - 1; i >= 0 && !me->failed; --i) {
+        cuda_copy(of.own[i].data, of.computed[i], bytes_of(&of.own[i]), of.stream);
+        RANK_OK(me, tutti_reducer_mark_ready(of.reducer, i, &of.own[i], &me->error));
+    }
+    RANK_OK(me, tutti_reducer_finish(of.reducer, NULL, &me->error));
+    tutti_reducer_release(of.reducer);
+    of.reducer = NULL;
+    create(&of, &options); /* meanwhile the first one ends in the background */
+    gate_open(closed);
+    expect_means(&of, 1, 1, 1, 0);
+    model_free(&of);
+    gate_end(closed);
 }
 
 static void wrong_places_are_refused(rank_context* me) {
@@ -484,6 +518,7 @@ static const rank_function functions[] = {
     some_reductions_go_through_the_cpu,
     values_and_buffers_come_from_one_rank,
     a_reducer_is_released_in_a_pass,
+    results_come_after_the_reducer_is_released,
     wrong_places_are_refused,
     ranks_differ_in_the_type_of_device,
 };
@@ -498,6 +533,7 @@ RANK_TEST(a_hook_works_on_the_buckets_stream, 2)
 RANK_TEST(some_reductions_go_through_the_cpu, 2)
 RANK_TEST(values_and_buffers_come_from_one_rank, 3)
 RANK_TEST(a_reducer_is_released_in_a_pass, 2)
+RANK_TEST(results_come_after_the_reducer_is_released, 2)
 RANK_TEST(wrong_places_are_refused, 2)
 RANK_TEST(ranks_differ_in_the_type_of_device, 2)
 
@@ -532,6 +568,7 @@ int main(int count, char** arguments) {
         TEST(some_reductions_go_through_the_cpu_on_ranks),
         TEST(values_and_buffers_come_from_one_rank_on_ranks),
         TEST(a_reducer_is_released_in_a_pass_on_ranks),
+        TEST(results_come_after_the_reducer_is_released_on_ranks),
         TEST(wrong_places_are_refused_on_ranks),
         TEST(ranks_differ_in_the_type_of_device_on_ranks),
     };

@@ -246,8 +246,10 @@ private:
             cat("backend \"", name, "\" has not ended ", calls.size(), " calls within ", grace_ms,
                 " ms of their abort; their memory may still be in use");
         log(LogLevel::Error, why);
+        Status cause = abort_cause();
+        cause.message += cat("; ", why);
         for (const auto& call : calls) {
-            Status status{TUTTI_ERR_BACKEND, -1, 0, why};
+            Status status = cause;
             if (call->ending() == PostedCall::Ending::Late) {
                 status = timed_out(call->deadline());
                 status.message += "; its memory may still be in use";
@@ -267,11 +269,13 @@ private:
         }
         on_their_way_.check_left();
     }
+    [[nodiscard]] Status abort_cause() const {
+        const Lock lock(mutex_);
+        return abort_cause_;
+    }
     // An abort may have ended what the device did.
     [[nodiscard]] tutti_status code_at_end() const {
-        if (!is_aborted_) return TUTTI_OK;
-        const Lock lock(mutex_);
-        return abort_cause_.code;
+        return is_aborted_ ? abort_cause().code : TUTTI_OK;
     }
 
     Membership& membership_;
