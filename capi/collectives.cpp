@@ -276,6 +276,7 @@ tutti_status tutti_coalescing_end(tutti_group* coalescing, const tutti_call_opti
         const capi::Pin<capi::CoalescingHandle> pin(handle, "coalescing");
         capi::read_call_options(options, work != nullptr);
         tutti::Coalesced calls = pin->end();
+        const auto uses = pin->take_uses();  // the coalescing may end in the background
         capi::release(handle);
         capi::issue(pin->group(), std::move(calls), options, work);
     });

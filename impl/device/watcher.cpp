@@ -36,6 +36,11 @@ void Watcher::start_thread() {
     is_running_ = true;
 }
 
+void Watcher::keep(EventPointer until, std::shared_ptr<const void> used) {
+    add({.event = std::move(until),
+         .step = [used = std::move(used)](const Status&) { return EventPointer(); }});
+}
+
 void Watcher::add(Wait wait) {
     const Lock lock(mutex_);
     added_.push_back(std::move(wait));

@@ -54,6 +54,8 @@ public:
     };
     // After start_thread().
     void add(Wait wait);
+    // Holds it until the device has come past the event. After start_thread().
+    void keep(EventPointer until, std::shared_ptr<const void> used);
 
 private:
     [[noreturn]] void run() noexcept;

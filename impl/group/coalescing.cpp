@@ -80,6 +80,11 @@ Coalesced Coalescing::end() {
     return std::exchange(calls_, {});
 }
 
+std::vector<MemoryUse> Coalescing::take_uses() {
+    const Lock lock(mutex_);
+    return std::exchange(uses_, {});
+}
+
 void Group::check_coalescing() {
     backends_.check(lower(Coalesced{}, rank_, size_));
     const InFlight entry(*this, "coalescing_begin");

@@ -27,6 +27,8 @@ public:
     // The collected calls, in order, to be run or started as one; nothing is collected afterwards.
     // Throws INVALID_HANDLE the second time.
     Coalesced end();
+    // The holds on the memory of the calls, until these are issued: the coalescing may live longer.
+    [[nodiscard]] std::vector<MemoryUse> take_uses();
 
 private:
     void take(FlatCall call);

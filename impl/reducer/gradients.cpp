@@ -25,7 +25,7 @@ Gradients::Gradients(Group& group, const Device& device, size_t size, void* prog
         return;
     }
     device::Driver& driver = device::Driver::of(device.type);
-    device::Watcher::of_process().start_thread();  // keep_until_done() must not fail for it
+    device::Watcher::of_process().start_thread();  // the end must not fail for it
     on_device_ = driver.alloc(device.index, size);
     data_ = static_cast<std::byte*>(on_device_.get());
     own_ = {driver.take_stream(device.index),
@@ -36,8 +36,12 @@ Gradients::Gradients(Group& group, const Device& device, size_t size, void* prog
 Gradients::~Gradients() {
     if (driver_ == nullptr) return;
     try {
-        keep_until_done({on_device_, beside_, own_}, end(), std::move(programs_end_));
-    } catch (const Error&) {  // the device has failed, and does nothing more
+        using InUse = std::vector<std::shared_ptr<void>>;
+        const auto used = std::make_shared<const InUse>(InUse{on_device_, beside_, own_});
+        device::Watcher& watcher = device::Watcher::of_process();
+        watcher.keep(end(), used);
+        if (programs_end_) watcher.keep(programs_end_, used);
+    } catch (const std::exception&) {  // the device has failed, and does nothing more
     }
 }
 
@@ -46,16 +50,8 @@ void Gradients::leave() noexcept {
     stop_giving();
     try {
         programs_end_ = here();
-    } catch (const Error&) {  // the device has failed, or the stream is gone
+    } catch (const std::exception&) {  // the device has failed, or the stream is gone
     }
-}
-
-void Gradients::keep_until_done(InUse things, const device::EventPointer& first,
-                                device::EventPointer second) {
-    device::Watcher::of_process().add(
-        {first, [things = std::move(things), next = std::move(second)](const Status&) mutable {
-             return std::exchange(next, nullptr);
-         }});
 }
 
 void Gradients::copy_on(void* stream, const View& to, const View& from) const {
@@ -90,7 +86,7 @@ void Gradients::stop_giving() noexcept {
     if (!std::exchange(gives_, false)) return;
     try {
         hold(end());
-    } catch (const Error&) {  // the device has failed, or the stream is gone
+    } catch (const std::exception&) {  // the device has failed, or the stream is gone
     }
 }
 
@@ -118,7 +114,7 @@ void Gradients::move(const std::vector<Move>& moves, size_t size) const {
     for (const Move& one : moves) {
         driver_->copy(device_.index, data_ + one.to, before + one.from, one.size, programs_);
     }
-    keep_until_done({copied}, here());
+    device::Watcher::of_process().keep(here(), copied);
 }
 
 device::EventPointer Gradients::here() const {
@@ -145,7 +141,7 @@ device::Pinned Gradients::take_pinned(size_t size) const {
 // What is too small stays until the end, in use.
 void* Gradients::beside(size_t size) {
     if (beside_size_ < size) {
-        if (beside_) keep_until_done({beside_}, end());
+        if (beside_) device::Watcher::of_process().keep(end(), beside_);
         beside_ = driver_->alloc(device_.index, size);
         beside_size_ = size;
     }

@@ -69,11 +69,6 @@ public:
     void* beside(size_t size);
 
 private:
-    using InUse = std::vector<std::shared_ptr<void>>;
-    // Until the device has come past both events. A stream that serves others again would hold
-    // them up before.
-    static void keep_until_done(InUse things, const device::EventPointer& first,
-                                device::EventPointer second = nullptr);
     void copy_on(void* stream, const View& to, const View& from) const;
     void check_programs_stream() const;
 

@@ -108,11 +108,8 @@ void Staged::finish_here(const device::Event& end, void* stream) {
 
 // No step of this group's: what the stream does after the call may hold it up.
 void Staged::keep(const Device& device, void* stream, std::shared_ptr<const void> used) {
-    device::Watcher::of_process().add(
-        {.event = lane(device).driver().record(device.index, stream),
-         .step = [used = std::move(used)](const Status&) -> device::EventPointer {
-             return nullptr;
-         }});
+    device::Watcher::of_process().keep(lane(device).driver().record(device.index, stream),
+                                       std::move(used));
 }
 
 void Staged::post(Request request, std::shared_ptr<Work> work) {
