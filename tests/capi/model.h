@@ -98,14 +98,7 @@ static inline void clear(const model* of, int is_own) {
 
 /* This rank's order of the parameters in a pass: another one on each rank. */
 static inline void shuffle(const model* of, int64_t pass, int64_t* order) {
-    for (int64_t i = 0; i < of->count; ++i) order[i] = i;
-    for (int64_t i = of->count - 1; i > 0; --i) {
-        const uint64_t drawn = draw_at(41, (uint64_t)of->me->rank, (uint64_t)pass, (uint64_t)i);
-        const int64_t j = (int64_t)(drawn % (uint64_t)(i + 1));
-        const int64_t swapped = order[i];
-        order[i] = order[j];
-        order[j] = swapped;
-    }
+    draw_order(41, (uint64_t)of->me->rank, (uint64_t)pass, of->count, order);
 }
 
 static inline int is_about(double value, double wanted, double tolerance) {

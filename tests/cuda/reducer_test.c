@@ -123,16 +123,18 @@ static void compute_and_mark(model* of, int64_t pass, int64_t parameter, int is_
 static void compute_all(model* of, int64_t pass, int is_own) {
     rank_context* const me = of->me;
     int64_t order[PARAMETERS];
-    for (int i = 0; i < PARAMETERS; ++i) order[i] = i;
-    for (int i = PARAMETERS - 1; i > 0; --i) {
-        const uint64_t drawn = draw_at(43, (uint64_t)me->rank, (uint64_t)pass, (uint64_t)i);
-        const int j = (int)(drawn % (uint64_t)(i + 1));
-        const int64_t swapped = order[i];
-        order[i] = order[j];
-        order[j] = swapped;
-    }
+    draw_order(43, (uint64_t)me->rank, (uint64_t)pass, PARAMETERS, order);
     for (int i = 0; i < PARAMETERS && !me->failed; ++i)
         compute_and_mark(of, pass, order[i], is_own);
+}
+
+/* Outside the buckets, of a pass that is prepared: nothing here waits for the stream. */
+static void copy_and_mark_all(model* of) {
+    rank_context* const me = of->me;
+    for (int i = PARAMETERS - 1; i >= 0 && !me->failed; --i) {
+        cuda_copy(of->own[i].data, of->computed[i], bytes_of(&of->own[i]), of->stream);
+        RANK_OK(me, tutti_reducer_mark_ready(of->reducer, i, &of->own[i], &me->error));
+    }
 }
 
 /* Read as the program's next kernel would: on its stream. Without one, all is there already. */
@@ -205,10 +207,7 @@ static void buckets_wait_for_the_programs_stream(rank_context* me) {
         for (int i = 0; i < PARAMETERS; ++i) prepare(&of, pass, i);
         RANK_OK(me, tutti_reducer_begin(of.reducer, 1, &me->error));
         gate_close(closed, of.stream);
-        for (int i = PARAMETERS - 1; i >= 0 && !me->failed; --i) {
-            cuda_copy(of.own[i].data, of.computed[i], bytes_of(&of.own[i]), of.stream);
-            RANK_OK(me, tutti_reducer_mark_ready(of.reducer, i, &of.own[i], &me->error));
-        }
+        copy_and_mark_all(&of);
         RANK_OK(me, tutti_reducer_finish(of.reducer, &work, &me->error));
         RANK_OK(me, tutti_work_is_completed(work, &completed, &me->error));
         RANK_EXPECT(me, !completed);
@@ -454,10 +453,7 @@ static void results_come_after_the_reducer_is_released(rank_context* me) {
     for (int i = 0; i < PARAMETERS; ++i) prepare(&of, 1, i);
     gate_close(closed, of.stream);
     RANK_OK(me, tutti_reducer_begin(of.reducer, 1, &me->error));
-    for (int i = PARAMETERS - 1; i >= 0 && !me->failed; --i) {
-        cuda_copy(of.own[i].data, of.computed[i], bytes_of(&of.own[i]), of.stream);
-        RANK_OK(me, tutti_reducer_mark_ready(of.reducer, i, &of.own[i], &me->error));
-    }
+    copy_and_mark_all(&of);
     RANK_OK(me, tutti_reducer_finish(of.reducer, NULL, &me->error));
     tutti_reducer_release(of.reducer);
     of.reducer = NULL;

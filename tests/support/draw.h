@@ -15,4 +15,17 @@ static inline uint64_t draw_at(uint64_t seed, uint64_t whose, uint64_t step, uin
     return x ^ x >> 29;
 }
 
+/* The numbers from 0 on, `count` of them, in an order of that step. */
+static inline void draw_order(uint64_t seed, uint64_t whose, uint64_t step, int64_t count,
+                              int64_t* order) {
+    for (int64_t i = 0; i < count; ++i) order[i] = i;
+    for (int64_t i = count - 1; i > 0; --i) {
+        const uint64_t drawn = draw_at(seed, whose, step, (uint64_t)i);
+        const int64_t j = (int64_t)(drawn % (uint64_t)(i + 1));
+        const int64_t swapped = order[i];
+        order[i] = order[j];
+        order[j] = swapped;
+    }
+}
+
 #endif

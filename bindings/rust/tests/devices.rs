@@ -216,8 +216,8 @@ fn function<F: Copy>(path: &str, name: &str) -> F {
     }
 }
 
-#[test]
-fn sums_on_a_device_are_there_where_there_is_one() {
+/// Runs a function with memory of a device, where there is one.
+fn on_a_device(function: impl Fn(&Driver, &Group, DeviceSlice<f32>) + Sync) {
     let driver = match library() {
         Some(path) => Driver::of(&path),
         None => return,
@@ -225,7 +225,14 @@ fn sums_on_a_device_are_there_where_there_is_one() {
     on_ranks(2, |group| {
         let buffer = group.alloc_on::<f32>(Device::cuda(0), 1000).unwrap();
         driver.enter();
-        let slice = unsafe { buffer.slice() };
+        function(&driver, group, unsafe { buffer.slice() });
+        group.barrier().unwrap();
+    });
+}
+
+#[test]
+fn sums_on_a_device_are_there_where_there_is_one() {
+    on_a_device(|driver, group, slice| {
         driver.write(slice, &[group.rank() as f32 + 1.0; 1000]);
         group.on_device().all_reduce(slice, ReduceOp::SUM).unwrap();
         assert_eq!(driver.read(slice), [3.0; 1000]);
@@ -250,7 +257,6 @@ fn sums_on_a_device_are_there_where_there_is_one() {
         let options = GroupOptions { device, ..Default::default() };
         let mesh = Mesh::init(Some(group), DeviceType::CUDA, &[2], &[], options).unwrap();
         assert_eq!(mesh.group(0).unwrap().unwrap().bound_device().unwrap(), device);
-        group.barrier().unwrap();
     });
 }
 
@@ -281,19 +287,11 @@ fn lists_and_messages(group: &Group, all: DeviceSlice<f32>) {
 
 /// Runs a function with memory of a device, without a stream and with one.
 fn on_streams(function: impl Fn(&Driver, &Group, DeviceSlice<f32>, *mut c_void) + Sync) {
-    let driver = match library() {
-        Some(path) => Driver::of(&path),
-        None => return,
-    };
-    on_ranks(2, |group| {
-        let buffer = group.alloc_on::<f32>(Device::cuda(0), 1000).unwrap();
-        driver.enter();
+    on_a_device(|driver, group, slice| {
         for stream in [null_mut(), driver.stream()] {
-            let slice = unsafe { buffer.slice() };
             driver.write(slice, &[group.rank() as f32; 1000]);
-            function(&driver, group, slice, stream);
+            function(driver, group, slice, stream);
         }
-        group.barrier().unwrap();
     });
 }
 
