@@ -56,6 +56,15 @@ void destroy_beside(const std::shared_ptr<Group>& group) noexcept {
     }
 }
 
+// False also where the device has failed: then nothing is to come either.
+bool is_to_come(const device::EventPointer& end) noexcept {
+    try {
+        return end && !end->passed();
+    } catch (const Error&) {
+        return false;
+    }
+}
+
 }  // namespace
 
 std::shared_ptr<Reducer> Reducer::create(Group& parent, Parameters parameters,
@@ -113,7 +122,7 @@ Reducer::~Reducer() {
         end = end_.event;
         changed_.notify_all();
     }
-    if (is_idle && end) {
+    if (is_idle && is_to_come(end)) {
         // The device has what the program counts on, perhaps still before it.
         device::Watcher::of_process().add({end, [group = group_](const Status&) {
                                                destroy_beside(group);
