@@ -70,6 +70,8 @@ struct Reduction {
     void finish(Bytes data, int ranks) const {
         if (!data.empty()) end_reduction(data.data(), data.size() / element(), dtype, op, ranks);
     }
+    // Both, of one input of each rank: piece by piece, so that a piece is finished in the cache.
+    void combine_and_finish(Bytes out, std::span<const void* const> inputs, Stores stores) const;
 };
 
 inline Reduction reduction_of(const FlatCall& call) {

@@ -243,10 +243,12 @@ void sum_exactly(void* out, std::span<const void* const> inputs, size_t count, t
     kernel(out, inputs.data(), inputs.size(), count, stores == Stores::Streaming);
 }
 
+bool needs_end(tutti_dtype dtype, const ReduceOp& op) {
+    return op == TUTTI_AVG && !accumulates_in_float32(dtype, op);
+}
+
 void end_reduction(void* data, size_t count, tutti_dtype dtype, const ReduceOp& op, int ranks) {
-    if (op == TUTTI_AVG && !accumulates_in_float32(dtype, op)) {
-        divide_by(data, count, dtype, ranks);
-    }
+    if (needs_end(dtype, op)) divide_by(data, count, dtype, ranks);
 }
 
 void divide_by(void* data, size_t count, tutti_dtype dtype, int ranks) {

@@ -85,6 +85,8 @@ void sum_to_float32(float* out, std::span<const void* const> inputs, size_t coun
 void round_float32(void* out, const float* sums, size_t count, tutti_dtype dtype,
                    const ReduceOp& op, int ranks);
 
+// Whether end_reduction() changes anything.
+bool needs_end(tutti_dtype dtype, const ReduceOp& op);
 // AVG divides in place by the number of ranks, unless reduce_many() has done so; other ops leave
 // the data as they are.
 void end_reduction(void* data, size_t count, tutti_dtype dtype, const ReduceOp& op, int ranks);

@@ -76,7 +76,6 @@ void all_reduce(Team& team, ConstBytes input, Bytes output, const Reduction& red
     if (!looks || !all_reduce_directly(team, input, output, reduction)) {
         all_reduce_by_slots(team, input, output, reduction);
     }
-    reduction.finish(output, team.size());
 }
 
 }  // namespace tutti::shm

@@ -59,11 +59,10 @@ void all_reduce_addends(Team& team, std::span<const ConstBytes> inputs, Bytes ou
                 addends.push_back(shown.subspan(i * piece.size()).data());
             }
         }
-        reduction.combine_all(piece, addends, stores_for(output.size(), team.size()));
+        reduction.combine_and_finish(piece, addends, stores_for(output.size(), team.size()));
         team.finish(step, most * piece.size());
     };
     pipeline(team, pieces_of(output.size(), length), stage, read);
-    reduction.finish(output, static_cast<int>(all));
 }
 
 }  // namespace tutti::shm

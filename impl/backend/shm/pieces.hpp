@@ -79,8 +79,8 @@ void pipeline(Team& team, size_t steps, Stage stage, Read read) {
     }
 }
 
-// out = all contributions, combined in rank order. `input(rank)` is as long as `out`, which may be
-// one of them.
+// out = all contributions, combined in rank order, and finished. `input(rank)` is as long as `out`,
+// which may be one of them.
 template <typename Input>
 void combine_all(const algorithm::Reduction& reduction, Bytes out, int ranks, Input input,
                  Stores stores = Stores::Ordinary) {
@@ -88,7 +88,7 @@ void combine_all(const algorithm::Reduction& reduction, Bytes out, int ranks, In
     for (int rank = 0; rank < ranks; ++rank) {
         inputs[static_cast<size_t>(rank)] = input(rank).data();
     }
-    reduction.combine_all(out, std::span(inputs).first(static_cast<size_t>(ranks)), stores);
+    reduction.combine_and_finish(out, std::span(inputs).first(static_cast<size_t>(ranks)), stores);
 }
 
 // The same for posted pieces, `shown(rank)`, but with the rank's own input in place, which is

@@ -63,7 +63,6 @@ void reduce(Team& team, ConstBytes input, Bytes output, int destination,
     if (!looks || !reduce_directly(team, input, output, reduction)) {
         reduce_by_slots(team, input, output, is_destination, reduction);
     }
-    if (is_destination) reduction.finish(output, team.size());
 }
 
 }  // namespace tutti::shm

@@ -82,7 +82,6 @@ void reduce_scatter(Team& team, std::span<const ConstBytes> inputs, Bytes out,
     const bool looks = DirectRead::is_for(team, OperationKind::ReduceScatter, bytes, reduction);
     if (!looks || !reduce_scatter_directly(team, inputs, out, reduction))
         reduce_scatter_by_slots(team, inputs, out, reduction);
-    reduction.finish(out, team.size());
 }
 
 }  // namespace tutti::shm
