@@ -13,6 +13,7 @@ module tutti_reducers
   implicit none
   private
   public :: tutti_reducer, tutti_reducer_options, tutti_bucket, tutti_bucket_hook
+  public :: tutti_power_sgd_options
   public :: tutti_reducer_create, tutti_bucket_gradients, tutti_bucket_parameters
 
   !> A handle of a reducer: a value that may be copied, and is released once.
@@ -31,8 +32,8 @@ module tutti_reducers
       gradient_real32, gradient_real64, gradient_complex32, gradient_complex64, gradient_buffer
     procedure :: generation, get_bucket, begin_forward, begin, mark_ready, mark_unused
     procedure :: finish => finish_pass
-    procedure :: next_bucket, is_used, sync_buffers, set_hook, set_compression, logging_data
-    procedure :: release
+    procedure :: next_bucket, is_used, sync_buffers, set_hook, set_compression, set_power_sgd
+    procedure :: logging_data, release
   end type
 
   !> tutti_bucket_gradients(bucket, array): points `array`, of one dimension, to all gradients of a
@@ -383,6 +384,20 @@ contains
   !> Chooses how gradients travel, a TUTTI_COMPRESSION_ constant; all ranks call it between the same
   !> passes, and it returns when they have. It replaces the hook before it.
   wrap tutti_reducer_set_compression(self, compression) as set_compression
+
+  !> Has gradients travel as products of two matrices with few columns (PowerSGD). All ranks call it
+  !> between the same passes, and it returns when they have. It replaces the hook before it.
+  !> `rows`: for each parameter, the rows of its row-major matrix: the last dimension of an array of
+  !> Fortran's; 0: it is no matrix, and travels as it is.
+  subroutine set_power_sgd(self, rows, options, ierr, errmsg)
+    class(tutti_reducer), intent(in) :: self
+    integer, intent(in) :: rows(:)
+    type(tutti_power_sgd_options), optional, intent(in) :: options
+    include "error.inc"
+    status = c_tutti_reducer_set_power_sgd(self%handle, int(rows, int64), &
+                                           size(rows, kind=c_int64_t), options, error)
+    call finish(status, error, ierr, errmsg)
+  end subroutine
 
   !> The reducer's state and statistics: a map with the keys of torch's _get_ddp_logging_data, whose
   !> times are in nanoseconds. The object is released by the caller.

@@ -22,7 +22,6 @@ OPTIONS = {f"tutti_{noun}_options_init" for noun in (
 DEFAULTS = OPTIONS | {"tutti_error_init", "tutti_bucket_init"}
 TENSORS = {"tutti_buffer_from_dlpack", "tutti_buffer_from_dlpack_versioned"}
 SPAWN = {"tutti_spawn", "tutti_spawn_options_init"}
-POWER_SGD = {"tutti_reducer_set_power_sgd"}
 
 
 @dataclass
@@ -55,7 +54,6 @@ LANGUAGES = {
             "derived types come with their defaults": DEFAULTS,
             "arrays go in as they are; tensors of DLPack come from C, and tutti_c is for those":
                 TENSORS,
-            "not yet; tutti_c has it": POWER_SGD,
         }),
     "go": Language(
         "*.go", r"^func (?P<name>Tutti_\w+)\((?P<parameters>.*?)\)", r"\braw\.(Tutti_\w+)", {
@@ -70,10 +68,6 @@ LANGUAGES = {
                 "tutti_work_wait_all"},
             "a zero struct of Go, with its size, is the same": DEFAULTS,
             "slices go in as they are; tensors of DLPack come from C": TENSORS,
-            "not yet: hooks, buckets one by one, passes that end as a work": {
-                "tutti_reducer_set_hook", "tutti_reducer_next_bucket",
-                "tutti_reducer_get_bucket"},
-            "not yet": POWER_SGD,
             "a process of Go has threads, and so cannot fork": SPAWN,
         },
         # A type without a typemap in typemaps.i.
@@ -87,7 +81,6 @@ LANGUAGES = {
             "arrays go in as they are; tensors of DLPack come from C": TENSORS,
             "Mesh.getGroup, for each dimension": {"tutti_mesh_get_all_groups"},
             "a virtual machine cannot be forked; Spawn starts new ones": SPAWN,
-            "not yet; tutti.raw has it": POWER_SGD | {"tutti_power_sgd_options_init"},
         }),
     "julia": Language(
         "raw.jl", r"^@inline (?P<name>tutti_\w+)\((?P<parameters>.*)\) =$", r"\bRaw\.(tutti_\w+)", {
@@ -98,7 +91,6 @@ LANGUAGES = {
             "a zero struct of Julia, with its size, is the same": OPTIONS,
             "arrays go in as they are; tensors of DLPack come from C": TENSORS,
             "deps/tutti_julia.c calls it": {"tutti_work_then"},
-            "not yet; Tutti.Raw has it": POWER_SGD,
             "a process of Julia has threads, and so cannot fork": {"tutti_spawn"},
         }),
     "rust": Language(
@@ -109,7 +101,6 @@ LANGUAGES = {
             "empty_bucket() in bucket.rs": {"tutti_bucket_init"},
             "slices go in as they are; a tensor of DLPack is an address, which only unsafe code "
             "can give": TENSORS,
-            "not yet; the raw layer has it": POWER_SGD,
         }),
 }
 

@@ -28,10 +28,11 @@ type call struct {
 	group    *Group
 	device   *Device // of the group; nil: the CPU
 	op       *CustomOp
-	fault    error // of an argument, found before C was called
-	receives bool  // a message, so that it can be cancelled until that comes
-	inPlace  bool  // on one buffer, which C calls input and output
-	owed     bool  // starts whatever the context says, as the other ranks count on it
+	hook     *hookFault // of a reducer
+	fault    error      // of an argument, found before C was called
+	receives bool       // a message, so that it can be cancelled until that comes
+	inPlace  bool       // on one buffer, which C calls input and output
+	owed     bool       // starts whatever the context says, as the other ranks count on it
 	start    func(options *raw.Tutti_call_options, work *raw.Tutti_work) int32
 	// Called once the operation has succeeded.
 	deliver func() error
@@ -85,6 +86,7 @@ func (c *call) failure(ctx context.Context, said *raw.Tutti_error) *Error {
 		failure.Message = inPlaceNames.Replace(failure.Message)
 	}
 	c.op.explain(failure)
+	c.hook.explain(failure)
 	if _, has := ctx.Deadline(); has && failure.Status == ErrTimeout {
 		failure.cause = context.DeadlineExceeded // which the timeout was made of
 	}

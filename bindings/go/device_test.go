@@ -230,6 +230,64 @@ func TestGradientsOnADeviceFollowItsStream(t *testing.T) {
 	}
 }
 
+func TestBucketsOnADeviceFollowItsStream(t *testing.T) {
+	if os.Getenv("TUTTI_CUDA_LIBRARY") == "" {
+		t.Skip("TUTTI_CUDA_LIBRARY is not set")
+	}
+	const legacyStream = 1 // CU_STREAM_LEGACY, the default stream by its name
+	for _, stream := range []uintptr{0, legacyStream} {
+		onRanks(t, 2, func(t *testing.T, g *Group) {
+			gpu := g.OnDevice(Device{Type: CUDA, Stream: stream})
+			plain := g.OnDevice(Device{Type: CUDA})
+			buffer := must(Alloc[float32](background, plain, 601))
+			values, own := buffer.Slice()[:300], buffer.Slice()[301:]
+			r := must(NewReducer(background, gpu, []Parameter{
+				Param("weights", values), Param("bias", buffer.Slice()[300:301]),
+			}, &ReducerOptions{NoInitialBroadcast: true, BucketCap: 1000, FirstBucketCap: 4}))
+			for pass := 1; pass < 5; pass++ {
+				hooked := pass > 2 // which adds up
+				if pass == 3 {
+					check(t, r.SetHook(func(its *Group, bucket *Bucket) error {
+						is(t, bucket.Stream != 0, true)
+						is(t, *its.device, Device{Type: CUDA, Stream: bucket.Stream})
+						return AllReduce(background, its, must(Gradients[float32](bucket)), Sum)
+					}))
+				}
+				wanted := []float32{float32(pass) * 1.5, float32(pass) * 15}
+				if hooked {
+					wanted = []float32{float32(pass) * 3, float32(pass) * 30}
+				}
+				mine := float32(pass * (g.Rank() + 1))
+				check(t, r.Begin(true))
+				move(t, plain, own[299:], g, []float32{mine})
+				move(t, plain, must(Gradient[float32](r, 1)), g, []float32{10 * mine})
+				check(t, r.MarkReady(1))
+				check(t, MarkReadyFrom(r, 0, own))
+				work := must(r.FinishAsync())
+				for bucket := must(r.NextBucket()); bucket != nil; bucket = must(r.NextBucket()) {
+					is(t, bucket.Stream, uintptr(0))
+					for _, one := range bucket.Parameters {
+						result := make([]float32, 1)
+						last := must(Gradients[float32](bucket))[one.End-1 : one.End]
+						move(t, g, result, plain, last)
+						is(t, result[0], wanted[one.Index])
+					}
+				}
+				if stream != 0 {
+					check(t, work.Synchronize(stream))
+				}
+				check(t, work.Wait(background))
+				result := make([]float32, 1)
+				move(t, g, result, plain, own[299:])
+				is(t, result[0], wanted[0])
+			}
+			check(t, r.Close())
+			check(t, g.Barrier(background))
+			buffer.Free()
+		})
+	}
+}
+
 func TestAReducerOnTheCPURefusesAStreamOfADevice(t *testing.T) {
 	onRanks(t, 2, func(t *testing.T, g *Group) {
 		cpu := g.OnDevice(Device{Type: CPU, Stream: 0x5000})

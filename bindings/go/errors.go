@@ -65,7 +65,7 @@ type Error struct {
 	Errno   syscall.Errno // of the system call behind it, or 0
 	Message string        // one sentence: operation, group, rank, cause
 
-	cause error // the context's, or what a function of a reduce op has failed with
+	cause error // the context's, or what a function of a reduce op or a hook has failed with
 }
 
 // Error is the message.
@@ -73,7 +73,7 @@ func (e *Error) Error() string { return "tutti: " + e.Message }
 
 // Unwrap gives what else errors.Is and errors.As look at: the status, the system's error,
 // that of the context which has ended the call, and the error of a caller's function
-// ([NewReduceOp], [CreateGroupWithAllGather]).
+// ([NewReduceOp], [CreateGroupWithAllGather], [Reducer.SetHook]).
 func (e *Error) Unwrap() []error {
 	chain := []error{e.Status}
 	if e.Errno != 0 {
@@ -100,6 +100,9 @@ var goNames = strings.NewReplacer(
 	"rank_count", "len(ranks)", "split_count", "len(lists)", "max_bytes", "MaxBytes",
 	"options.stream is", "Device.Stream is", "stream is given", "the stream is given",
 	"is_master", "isMaster", "world_size=", "world_size=", "world_size", "worldSize",
+	"matrix_approximation_rank", "MatrixApproximationRank", "start_iteration", "StartIteration",
+	"min_compression_rate", "MinCompressionRate", "orthogonalization_epsilon",
+	"OrthogonalizationEpsilon", "keep_micro_batches", "KeepMicroBatches",
 	"timeout_ms", "timeout", "TUTTI_NO_TIMEOUT", "NoTimeout")
 
 var inPlaceNames = strings.NewReplacer("input", "buffer", "output", "buffer")

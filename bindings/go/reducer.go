@@ -58,17 +58,6 @@ func (o *ReducerOptions) forC(device *Device) *raw.Tutti_reducer_options {
 	return made
 }
 
-// GradientCompression is how gradients travel.
-type GradientCompression uint32
-
-// The ways.
-const (
-	AsTheyAre    = GradientCompression(raw.TUTTI_COMPRESSION_NONE)
-	AsFloat16    = GradientCompression(raw.TUTTI_COMPRESSION_FLOAT16)
-	AsBFloat16   = GradientCompression(raw.TUTTI_COMPRESSION_BFLOAT16)
-	AsQuantised8 = GradientCompression(raw.TUTTI_COMPRESSION_QUANTISED)
-)
-
 // Reducer adds the gradients of a model up over the ranks, in buckets, while the program computes
 // others; torch's DistributedDataParallel. [Reducer.MarkReady] may be called by many goroutines at
 // once, and so may what only asks.
@@ -78,6 +67,7 @@ type Reducer struct {
 	mutex  sync.Mutex
 	owns   []*call // gradients of the program's own, until a synchronised pass has ended
 	synced bool    // the pass that has begun
+	fault  *hookFault
 }
 
 // NewReducer makes a reducer for the parameters of a model. Every rank of the group calls it with
@@ -130,7 +120,7 @@ func NewReducer(ctx context.Context, g *Group, parameters []Parameter,
 	if err != nil {
 		return nil, err
 	}
-	r := &Reducer{device: c.device}
+	r := &Reducer{device: c.device, fault: &hookFault{}}
 	r.number.Store(uintptr(handle))
 	runtime.SetFinalizer(r, (*Reducer).Close)
 	return r, nil
@@ -147,14 +137,26 @@ func (r *Reducer) handle() raw.Tutti_reducer {
 func (r *Reducer) newCall() *call {
 	c := newCall(nil)
 	if r != nil {
-		c.device = r.device
+		c.device, c.hook = r.device, r.fault
 	}
 	return c
 }
 
 func (r *Reducer) attempt(f func(raw.Tutti_reducer, *raw.Tutti_error) int32) error {
 	defer runtime.KeepAlive(r)
-	return attempt(func(e *raw.Tutti_error) int32 { return f(r.handle(), e) })
+	err := attempt(func(e *raw.Tutti_error) int32 { return f(r.handle(), e) })
+	if failure, is := err.(*Error); is && r != nil {
+		r.fault.explain(failure)
+	}
+	return err
+}
+
+// askReducer is attempt for the calls that give something.
+func askReducer[T any](r *Reducer,
+	f func(raw.Tutti_reducer, *T, *raw.Tutti_error) int32) (T, error) {
+	answer := new(T)
+	err := r.attempt(func(h raw.Tutti_reducer, e *raw.Tutti_error) int32 { return f(h, answer, e) })
+	return *answer, err
 }
 
 // Close gives the reducer and its gradients back; slices of [Gradient] must not be touched from
@@ -170,34 +172,53 @@ func (r *Reducer) Close() error {
 }
 
 func (r *Reducer) isSynced() bool {
+	if r == nil {
+		return false
+	}
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	return r.synced
 }
 
-func (r *Reducer) letGo() {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	for _, one := range r.owns {
-		one.release()
+// keep has the reducer keep gradients of the program's own.
+func (r *Reducer) keep(owns ...*call) {
+	if r != nil {
+		r.mutex.Lock()
+		defer r.mutex.Unlock()
+		r.owns = append(r.owns, owns...)
 	}
-	r.owns = nil
 }
 
-// Gradient is where the reducer has the gradient of a parameter, in memory that is not Go's: compute
-// it there. It is good until [Reducer.Generation] changes or the reducer is closed, which the garbage
-// collector does when nothing refers to it. On a device it is as a [DeviceSlice], which Go cannot
-// read or write.
+// takeOwns gives what it keeps.
+func (r *Reducer) takeOwns() []*call {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	taken := r.owns
+	r.owns = nil
+	return taken
+}
+
+func (r *Reducer) letGo() { releaseAll(r.takeOwns()) }
+
+// Gradient is where the reducer has the gradient of a parameter, in memory that is not Go's:
+// compute it there. It is good until [Reducer.Generation] changes or the reducer is closed, which
+// the garbage collector does when nothing refers to it. On a device it is as a [DeviceSlice], which
+// Go cannot read or write.
 func Gradient[T Element](r *Reducer, parameter int) ([]T, error) {
-	defer runtime.KeepAlive(r)
-	place, err := ask(func(place *raw.Tutti_buffer, e *raw.Tutti_error) int32 {
-		return raw.Tutti_reducer_gradient(r.handle(), int64(parameter), place, e)
+	place, err := askReducer(r, func(h raw.Tutti_reducer, place *raw.Tutti_buffer,
+		e *raw.Tutti_error) int32 {
+		return raw.Tutti_reducer_gradient(h, int64(parameter), place, e)
 	})
 	if err != nil {
 		return nil, err
 	}
+	return elementsIn[T](&place, "parameter", parameter)
+}
+
+// elementsIn is memory of C's as a slice, if its elements are of this type.
+func elementsIn[T Element](place *raw.Tutti_buffer, what string, index int) ([]T, error) {
 	if wanted := DTypeOf[T](); DType(place.Dtype) != wanted {
-		return nil, invalid("parameter %d is of %v, not %v", parameter, DType(place.Dtype), wanted)
+		return nil, invalid("%s %d is of %v, not %v", what, index, DType(place.Dtype), wanted)
 	}
 	if place.Count == 0 {
 		return []T{}, nil
@@ -249,11 +270,7 @@ func MarkReadyFrom[T Element](r *Reducer, parameter int, gradient []T) error {
 		defer c.release()
 		return c.fault
 	}
-	if r != nil {
-		r.mutex.Lock()
-		r.owns = append(r.owns, c) // before C has it
-		r.mutex.Unlock()
-	}
+	r.keep(c) // before C has it
 	return r.attempt(func(h raw.Tutti_reducer, e *raw.Tutti_error) int32 {
 		return raw.Tutti_reducer_mark_ready(h, int64(parameter), own, e)
 	})
@@ -267,8 +284,8 @@ func (r *Reducer) MarkUnused(parameters ...int) error {
 }
 
 // Finish ends a backward pass. After nil, every rank has the same gradients if the pass was
-// synchronised. It blocks until all buckets are reduced; with a Stream, until they are enqueued, and
-// later work on that finds their results.
+// synchronised. It blocks until all buckets are reduced; with a Stream, until they are enqueued,
+// and later work on that finds their results.
 func (r *Reducer) Finish() error {
 	err := r.attempt(func(h raw.Tutti_reducer, e *raw.Tutti_error) int32 {
 		return raw.Tutti_reducer_finish(h, nil, e)
@@ -277,6 +294,27 @@ func (r *Reducer) Finish() error {
 		r.letGo()
 	}
 	return err
+}
+
+// FinishAsync is Finish that returns at once; the work is done when all buckets are reduced, with a
+// Stream when their results are there. Until then gradients of the program's own are the reducer's.
+func (r *Reducer) FinishAsync() (*Work, error) {
+	c := r.newCall()
+	var owns []*call
+	if r.isSynced() {
+		owns = r.takeOwns() // now: the next pass may have begun before the work is done
+	}
+	status := raw.Tutti_reducer_finish(r.handle(), &c.frame.work, &c.frame.err)
+	if status != raw.TUTTI_OK {
+		r.keep(owns...)
+		defer c.release()
+		return nil, c.failure(context.Background(), &c.frame.err)
+	}
+	c.also = func() {
+		releaseAll(owns)
+		runtime.KeepAlive(r) // a Reducer that is dropped goes on until then
+	}
+	return newWork(follow(context.Background(), c)), nil
 }
 
 // Backward runs a backward pass: Begin, the function, which marks each gradient that it has
@@ -296,13 +334,6 @@ func (r *Reducer) Backward(synchronise bool, compute func() error) error {
 func (r *Reducer) IsUsed(parameter int) bool {
 	defer runtime.KeepAlive(r)
 	return raw.Tutti_reducer_is_used(r.handle(), int64(parameter)) == 1
-}
-
-// SetCompression chooses how gradients travel; every rank calls it between the same passes.
-func (r *Reducer) SetCompression(compression GradientCompression) error {
-	return r.attempt(func(h raw.Tutti_reducer, e *raw.Tutti_error) int32 {
-		return raw.Tutti_reducer_set_compression(h, uint32(compression), e)
-	})
 }
 
 // SyncBuffers copies buffers of one rank, each described by [Param], to all; every rank calls it
@@ -330,10 +361,7 @@ func (r *Reducer) SyncBuffers(src int, buffers ...Parameter) error {
 // LoggingData is what the reducer is and has done, as a map with the keys of torch's
 // _get_ddp_logging_data; times are in nanoseconds.
 func (r *Reducer) LoggingData() (any, error) {
-	defer runtime.KeepAlive(r)
-	object, err := ask(func(object *raw.Tutti_object, e *raw.Tutti_error) int32 {
-		return raw.Tutti_reducer_logging_data(r.handle(), object, e)
-	})
+	object, err := askReducer(r, raw.Tutti_reducer_logging_data)
 	if err != nil {
 		return nil, err
 	}

@@ -29,8 +29,8 @@ void scale(Number* numbers, size_t count, double factor) {
 
 void check_power_sgd(const Parameters& parameters, const PowerSgdOptions& options) {
     if (options.rows.size() != parameters.size()) {
-        refuse("count is ", options.rows.size(), "; the reducer has ", parameters.size(),
-               " parameters");
+        refuse("count is ", options.rows.size(), "; rows has a number for each of the reducer's ",
+               parameters.size(), " parameters");
     }
     for (size_t i = 0; i < parameters.size(); ++i) {
         const int64_t rows = options.rows[i];

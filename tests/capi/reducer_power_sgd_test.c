@@ -276,7 +276,7 @@ static void options_that_cannot_be_are_named(rank_context* me) {
     options.no_warm_start = 2;
     RANK_REFUSES(me, set(&of, &options), "options.no_warm_start is 2; it must be 0 or 1");
     RANK_REFUSES(me, tutti_reducer_set_power_sgd(of.reducer, rows, 9, NULL, &me->error),
-                 "count is 9; the reducer has 10 parameters");
+                 "count is 9; rows has a number for each of the reducer's 10 parameters");
     RANK_REFUSES(me, tutti_reducer_set_power_sgd(of.reducer, NULL, 10, NULL, &me->error),
                  "rows is NULL");
     RANK_OK(me, tutti_reducer_begin(of.reducer, 1, &me->error));

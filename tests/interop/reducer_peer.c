@@ -54,16 +54,6 @@ static int uses(const test_case* of, int64_t pass, int64_t parameter) {
     return (int)(draw((uint64_t)(2000 + rank), pass, parameter) & 1);
 }
 
-static void shuffle(int64_t* order, int64_t count, uint64_t whose, int64_t pass) {
-    for (int64_t i = 0; i < count; ++i) order[i] = i;
-    for (int64_t i = count - 1; i > 0; --i) {
-        const int64_t j = (int64_t)(draw(whose, pass, i) % (uint64_t)(i + 1));
-        const int64_t swapped = order[i];
-        order[i] = order[j];
-        order[j] = swapped;
-    }
-}
-
 static FILE* open_file(const char* name) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s.%d", folder, name, (int)rank);
@@ -90,7 +80,7 @@ static tutti_buffer place_of(tutti_reducer* reducer, int64_t parameter) {
 static void run_pass(const test_case* of, tutti_reducer* reducer, int64_t pass) {
     tutti_error error = TUTTI_ERROR_INIT;
     int64_t order[PARAMETERS];
-    shuffle(order, PARAMETERS, (uint64_t)(3000 + rank), pass);
+    draw_order(seed, (uint64_t)(3000 + rank), (uint64_t)pass, PARAMETERS, order);
     const uint32_t synchronise = (pass + 1) % of->synchronised_every == 0;
     check(tutti_reducer_begin(reducer, synchronise, &error), &error);
     for (int i = 0; i < PARAMETERS; ++i) {
@@ -181,7 +171,8 @@ static void run_model(int64_t model, FILE* file) {
                                &error),
           &error);
     write_buckets(reducer, file);
-    shuffle(order, count, (uint64_t)(5000 + rank), model); /* that of rank 0 counts */
+    /* That of rank 0 counts. */
+    draw_order(seed, (uint64_t)(5000 + rank), (uint64_t)model, count, order);
     for (int pass = 0; pass < 2; ++pass) {
         check(tutti_reducer_begin(reducer, 1, &error), &error);
         if (pass == 1) write_buckets(reducer, file);

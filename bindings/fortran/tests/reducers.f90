@@ -58,6 +58,7 @@ program reducers_test
   call unused_parameters()
   call hooks()
   call fewer_bytes()
+  call products_of_two_factors()
   call wrong_arguments()
   call failures()
   call tutti_destroy_process_group()
@@ -243,6 +244,36 @@ contains
     end do
     call reducer%set_compression(99, ierr=ierr)
     call check_status(ierr, TUTTI_ERR_INVALID_ARGUMENT, "compression 99")
+    call reducer%release()
+  end subroutine
+
+  subroutine products_of_two_factors()
+    type(tutti_power_sgd_options) :: options
+    type(tutti_object) :: data
+    character(400) :: message
+    integer(int64) :: sent, before
+    integer :: i, ierr
+    call make()
+    options%start_iteration = 1
+    call reducer%set_power_sgd([60], options, ierr=ierr, errmsg=message)
+    call check_status(ierr, TUTTI_ERR_INVALID_ARGUMENT, "rows for one parameter of two")
+    call check_message(message, "count is 1")
+    options%random_seed = rank
+    call reducer%set_power_sgd([60, 0], options, ierr=ierr)
+    call check_status(ierr, merge(TUTTI_OK, TUTTI_ERR_MISMATCH, ranks == 1), "ranks with other seeds")
+    options%random_seed = 0
+    call reducer%set_power_sgd([60, 0], options)
+    before = 0
+    do i = 1, 3
+      call pass()
+      call check_means("products of two factors are the means")
+      call reducer%logging_data(data)
+      call data%get(sent, data%find("communicated_bytes"))
+      call data%release()
+      call check(sent - before == 8 * merge(size(weights) + 1, sum(shape(weights)) + 1, i == 1), &
+                 "factors travel from the second pass on")
+      before = sent
+    end do
     call reducer%release()
   end subroutine
 

@@ -98,6 +98,7 @@ quoted in it stays.
 """
 function in_julia(message)
     addends = startswith(message, "tutti_all_reduce_addends")
+    factors = startswith(message, "tutti_reducer_set_power_sgd")
     words = r"\"[^\"]*\"|\boptions\.stream\b|\b[A-Za-z]\w*(?:\[\d+\])?"
     replace(message, words => function (found)
         startswith(found, '"') && return found
@@ -105,6 +106,7 @@ function in_julia(message)
         place = place === nothing ? "" : string("[", parse(Int, place) + 1, "]")
         addends && name == "inputs" && return name * place
         addends && name == "input_count" && return "length(inputs)"
+        factors && name == "count" && return "length(rows)"
         get(julia_names, name, name) * place
     end)
 end

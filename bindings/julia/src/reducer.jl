@@ -259,6 +259,11 @@ function set_hook!(f, reducer::Reducer)
         id == 0 || forget_hook(id)
         rethrow()
     end
+    replace_hook(reducer, id)
+end
+
+"Forgets the function that the library no longer calls."
+function replace_hook(reducer, id = UInt64(0))
     before, reducer.hook = reducer.hook, id
     before == 0 || forget_hook(before)
     nothing
@@ -298,10 +303,51 @@ function set_compression!(reducer::Reducer, compression::Symbol)
     haskey(compressions, compression) || throw(ArgumentError(
         "compression is :$compression, not one of $(keys(compressions))"))
     call_waiting(Raw.tutti_reducer_set_compression, reducer, compressions[compression])
-    before, reducer.hook = reducer.hook, 0
-    before == 0 || forget_hook(before)
-    nothing
+    replace_hook(reducer)
 end
+
+"""
+    set_power_sgd!(reducer; rows = nothing, matrix_approximation_rank = 1, start_iteration = 1000,
+                   min_compression_rate = 2, error_feedback = true, warm_start = true,
+                   orthogonalization_epsilon = 0, random_seed = 0)
+
+Makes gradients travel as products of two matrices with few columns (torch: `powerSGD_hook`), those
+of `Float32` and `Float64`; others, vectors and small matrices travel as they are. What a pass
+leaves out is not lost, so the sums over many passes are right. All ranks call it between the same
+passes, and it returns when they have; where the rows or options of one are refused, the others get
+a `MismatchError`, and the reducer stays as it was. It replaces the compression and the hook before
+it.
+
+- `rows`: for each parameter the rows of its matrix as the other languages have it, row after row:
+  of an array of size (m, n) that is its *last* dimension, n. 0: it is no matrix. By default the
+  last dimension of each array that has two or more
+- `matrix_approximation_rank`: columns of each factor: more are more accurate, and take more bytes
+- `start_iteration`: so many synchronised passes are all_reduced before the first one that is
+  compressed; 0: 1000
+- `min_compression_rate`: a matrix is compressed if it has more numbers than its factors times this
+- `error_feedback`: what a pass leaves out is added to the next pass's gradient, which takes as much
+  memory as the matrix
+- `warm_start`: a pass begins with the directions of the pass before, which are better than random
+  ones
+- `orthogonalization_epsilon`: added to norms before a division by them; 0 is safe
+- `random_seed`: of the random directions
+"""
+function set_power_sgd!(reducer::Reducer; rows = nothing, matrix_approximation_rank::Integer = 1,
+                        start_iteration::Integer = 1000, min_compression_rate::Real = 2,
+                        error_feedback::Bool = true, warm_start::Bool = true,
+                        orthogonalization_epsilon::Real = 0, random_seed::Integer = 0)
+    wanted = options(
+        Raw.tutti_power_sgd_options; no_error_feedback = !error_feedback,
+        no_warm_start = !warm_start, matrix_approximation_rank = matrix_approximation_rank,
+        start_iteration = start_iteration, min_compression_rate = min_compression_rate,
+        orthogonalization_epsilon = orthogonalization_epsilon, random_seed = random_seed)
+    numbers = integers(Int64, rows === nothing ? matrix_rows.(reducer.lengths) : rows, :rows)
+    call_waiting(Raw.tutti_reducer_set_power_sgd, reducer, numbers, length(numbers), Ref(wanted))
+    replace_hook(reducer)
+end
+
+"The first dimension of the row-major matrix that an array of such lengths is; 0: it is none."
+matrix_rows(lengths) = length(lengths) < 2 ? 0 : last(lengths)
 
 """
 What the reducer is and has done: a dictionary with the keys of torch's `_get_ddp_logging_data`,

@@ -174,6 +174,92 @@ end
     end
 end
 
+"A pass whose weights are the outer product of two vectors that the pass chooses; and their means."
+function pass_of_outer_products(reducer, group, chosen)
+    product = [(i % 5 - 1.5) * (1 + (j + chosen) % 7) for i in 1:50, j in 1:60]
+    backward!(reducer) do
+        get_gradient(reducer, 1) .= gradient_value(group, 1) .* product
+        fill!(get_gradient(reducer, 2), gradient_value(group, 2))
+        foreach(i -> mark_ready!(reducer, i), 1:3)
+    end
+    gradient_mean(group, 1) .* product
+end
+
+@testset "matrices travel as products of factors" begin
+    for ranks in (2, 4), rows in (nothing, [60, 0, 0])
+        on_ranks(ranks) do group
+            reducer, _ = model(group)
+            set_hook!((own, bucket) -> error("the hook was replaced"), reducer)
+            set_power_sgd!(reducer; rows = rows, start_iteration = 1)
+            @test reducer.hook == 0  # the function is forgotten
+            for i in 1:3
+                means = pass_of_outer_products(reducer, group, i)
+                @test maximum(abs, get_gradient(reducer, 1) .- means) < 1e-5
+                @test get_gradient(reducer, 2) == [gradient_mean(group, 2)]
+            end
+            # A pass as it is, and two with factors of 50 and 60 numbers beside the bias.
+            data = logging_data(reducer)
+            @test data["gradient_bytes"] == 3 * 8 * 3001
+            @test data["communicated_bytes"] == 8 * 3001 + 2 * 8 * 111
+        end
+    end
+end
+
+@testset "rows are the last dimensions of arrays" begin
+    arrays = [zeros(3, 4), zeros(3), zeros(2, 3, 5), fill(0.0), Ref(0.0), zeros(4, 0)]
+    failures = on_ranks(2) do group
+        reducer = Reducer(arrays; group = group)
+        thrown() do
+            get_rank(group) == 0 ? set_power_sgd!(reducer) :
+                set_power_sgd!(reducer; rows = ones(Int, 6))
+        end
+    end
+    for (i, rows) in enumerate((4, 0, 5, 0, 0, 0))
+        @test all(failure -> occursin("\"$i\" of $rows rows", failure.message), failures)
+    end
+end
+
+@testset "rows and options that cannot be are refused on all ranks" begin
+    wrong = [(rows = [7, 0, 0],) => "rows[1] is 7", (rows = [-1, 0, 0],) => "rows[1] is -1",
+             (rows = [60, 0],) =>
+                 "length(rows) is 2; rows has a number for each of the reducer's 3 parameters",
+             (matrix_approximation_rank = -1,) => "options.matrix_approximation_rank is -1"]
+    on_ranks(2) do group
+        reducer, _ = model(group)
+        for (keywords, told) in wrong
+            is_mine = get_rank(group) == 1
+            failure = thrown(() -> set_power_sgd!(reducer; (is_mine ? keywords : NamedTuple())...))
+            @test failure isa (is_mine ? InvalidArgumentError : MismatchError)
+            is_mine && @test occursin(told, failure.message)
+        end
+        @test_throws ArgumentError set_power_sgd!(reducer; rows = [1.5, 0, 0])
+        pass(reducer, group)
+        @test has_means(reducer, group)
+    end
+end
+
+@testset "options that differ are shown on all ranks" begin
+    different = [(matrix_approximation_rank = 3,) => "matrix_approximation_rank 3",
+                 (start_iteration = 5,) => "start_iteration 5",
+                 (error_feedback = false,) => "no_error_feedback 1",
+                 (warm_start = false,) => "no_warm_start 1",
+                 (min_compression_rate = 1.5,) => "min_compression_rate 1.5",
+                 (orthogonalization_epsilon = 0.25,) => "orthogonalization_epsilon 0.25",
+                 (random_seed = 4,) => "random_seed 4"]
+    on_ranks(2) do group
+        reducer, _ = model(group)
+        for (keywords, told) in different
+            mine = get_rank(group) == 1 ? keywords : NamedTuple()
+            failure = thrown(() -> set_power_sgd!(reducer; mine...))
+            @test failure isa MismatchError
+            @test occursin("rank 1 called reducer_set_power_sgd with $told", failure.message)
+        end
+        set_power_sgd!(reducer)
+        pass(reducer, group)
+        @test has_means(reducer, group)
+    end
+end
+
 @testset "buffers are copied from one rank" begin
     on_ranks(2) do group
         reducer, _ = model(group)

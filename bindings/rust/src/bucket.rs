@@ -104,6 +104,7 @@ impl Bucket<'_> {
 
     /// # Safety
     /// Whoever writes them has the bucket for itself.
+    #[allow(clippy::mut_from_ref)]
     unsafe fn elements<T: Element>(&self) -> Result<&mut [T]> {
         elements_of(&self.bucket.gradients, || self.name())
     }

@@ -88,7 +88,7 @@ pub use pass::{Finishing, Gradient, Pass};
 pub use point_to_point::{P2pOp, Source};
 pub use raw::ObjectKind;
 pub use reduce_op::{CustomOp, Operator, ReduceOp};
-pub use reducer::{Compression, Parameter, Reducer, ReducerOptions};
+pub use reducer::{Compression, Parameter, PowerSgdOptions, Reducer, ReducerOptions};
 pub use scope::{scope, Scope};
 pub use spawn::{spawn, spawn_and_go_on, SpawnOptions, Spawned};
 pub use start::Start;

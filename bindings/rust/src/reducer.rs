@@ -110,9 +110,49 @@ impl ReducerOptions<'_> {
     }
 }
 
+/// Options of [`Reducer::set_power_sgd`], the same on all ranks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PowerSgdOptions {
+    /// What a pass leaves out is lost, instead of being added to the next pass's gradient.
+    pub no_error_feedback: bool,
+    /// Each pass begins with random directions, instead of those of the pass before.
+    pub no_warm_start: bool,
+    /// Columns of each factor: more are more accurate, and take more bytes; 0: 1.
+    pub matrix_approximation_rank: usize,
+    /// So many synchronised passes come before the first one that is compressed; 0: 1000.
+    pub start_iteration: usize,
+    /// A matrix is compressed if it has more numbers than its factors times this; 0: 2.
+    pub min_compression_rate: f64,
+    /// Added to norms before a division by them; 0 is safe, too.
+    pub orthogonalization_epsilon: f64,
+    /// The seed of the random directions.
+    pub random_seed: i64,
+}
+
+impl PowerSgdOptions {
+    fn to_c(self) -> raw::tutti_power_sgd_options {
+        raw::tutti_power_sgd_options {
+            struct_size: size_of::<raw::tutti_power_sgd_options>() as u32,
+            no_error_feedback: self.no_error_feedback.into(),
+            no_warm_start: self.no_warm_start.into(),
+            reserved: 0,
+            matrix_approximation_rank: c_index(self.matrix_approximation_rank),
+            start_iteration: c_index(self.start_iteration),
+            min_compression_rate: self.min_compression_rate,
+            orthogonalization_epsilon: self.orthogonalization_epsilon,
+            random_seed: self.random_seed,
+        }
+    }
+}
+
+/// A number for C, which refuses -1.
+fn c_index(index: usize) -> i64 {
+    i64::try_from(index).unwrap_or(-1)
+}
+
 /// Indices for C, which refuses -1.
 pub(crate) fn c_indices(indices: &[usize]) -> Vec<i64> {
-    indices.iter().map(|&index| i64::try_from(index).unwrap_or(-1)).collect()
+    indices.iter().copied().map(c_index).collect()
 }
 
 /// Adds the gradients of a model up over the ranks, in buckets, while the program computes others
@@ -222,8 +262,7 @@ impl Reducer {
     fn place_in_c(&self, parameter: usize) -> Result<CBuffer> {
         let mut place = empty_bucket().gradients;
         check(|error| unsafe {
-            let index = i64::try_from(parameter).unwrap_or(-1);
-            raw::tutti_reducer_gradient(self.handle, index, &mut place, error)
+            raw::tutti_reducer_gradient(self.handle, c_index(parameter), &mut place, error)
         })?;
         Ok(place)
     }
@@ -232,6 +271,7 @@ impl Reducer {
     ///
     /// # Safety
     /// Nobody else has access to it, and buckets do not change as long as the lifetime says.
+    #[allow(clippy::mut_from_ref)]
     pub(crate) unsafe fn place<T: Element>(&self, parameter: usize) -> Result<&mut [T]> {
         elements_of(&self.place_in_c(parameter)?, || format!("parameter {parameter}"))
     }
@@ -332,8 +372,7 @@ impl Reducer {
 
     /// Whether any rank had a gradient for a parameter in the last synchronised pass.
     pub fn is_used(&self, parameter: usize) -> bool {
-        let index = i64::try_from(parameter).unwrap_or(-1);
-        unsafe { raw::tutti_reducer_is_used(self.handle, index) == 1 }
+        unsafe { raw::tutti_reducer_is_used(self.handle, c_index(parameter)) == 1 }
     }
 
     /// Copies buffers of the rank `src` to all ranks, for instance running statistics. All ranks
@@ -369,6 +408,19 @@ impl Reducer {
     pub fn set_compression(&mut self, compression: Compression) -> Result<()> {
         check(|error| unsafe {
             raw::tutti_reducer_set_compression(self.handle, compression, error)
+        })
+    }
+
+    /// Has gradients travel as products of two matrices with few columns (PowerSGD). All ranks call
+    /// it between the same passes, and it returns when they have. It takes a hook away.
+    ///
+    /// `rows` has a number for each parameter: the rows of its row-major matrix, which is its first
+    /// dimension; 0: it is no matrix, and travels as it is.
+    pub fn set_power_sgd(&mut self, rows: &[usize], options: PowerSgdOptions) -> Result<()> {
+        let (rows, options) = (c_indices(rows), options.to_c());
+        check(|error| unsafe {
+            let (first, count) = (rows.as_ptr(), rows.len() as i64);
+            raw::tutti_reducer_set_power_sgd(self.handle, first, count, &options, error)
         })
     }
 

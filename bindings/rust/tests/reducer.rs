@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use support::{on_ranks, on_ranks_with};
 use tutti::{
-    Compression, Element, Error, Group, GroupOptions, Map, Parameter, ReduceOp, Reducer,
-    ReducerOptions, Status,
+    Compression, Element, Error, Group, GroupOptions, Map, Parameter, PowerSgdOptions, ReduceOp,
+    Reducer, ReducerOptions, Status,
 };
 
 /// A reducer of two parameters and an empty one, each in a bucket of its own, and what it made of
@@ -23,6 +23,12 @@ fn model(group: &Group, options: ReducerOptions<'_>) -> (Reducer, Vec<f64>) {
     let reducer = Reducer::new(group, &parameters, &options).unwrap();
     group.barrier().unwrap(); // a rank that fails now finds no other still making it
     (reducer, bias.to_vec())
+}
+
+/// A number of the reducer's logging data.
+fn number(reducer: &Reducer, key: &str) -> i64 {
+    let data = Map::try_from(reducer.logging_data().unwrap()).unwrap();
+    i64::try_from(data.get(key).unwrap().clone()).unwrap()
 }
 
 /// This rank's gradient of a parameter in the tests.
@@ -281,9 +287,33 @@ fn gradients_travel_in_fewer_bytes() {
         }
         let refused = reducer.set_compression(Compression(99)).unwrap_err();
         assert!(refused.message().contains("compression is 99"), "{refused}");
-        let data = Map::try_from(reducer.logging_data().unwrap()).unwrap();
-        let bytes = |key| i64::try_from(data.get(key).unwrap().clone()).unwrap();
-        assert!(bytes("communicated_bytes") < bytes("gradient_bytes"));
+        assert!(number(&reducer, "communicated_bytes") < number(&reducer, "gradient_bytes"));
+    });
+}
+
+#[test]
+fn gradients_travel_as_products_of_two_factors() {
+    on_ranks(4, |group| {
+        let (mut reducer, _) = model(group, ReducerOptions::default());
+        let options = PowerSgdOptions { start_iteration: 1, ..Default::default() };
+        let rows = [50, 0, 0];
+        let refused = reducer.set_power_sgd(&rows[..2], options).unwrap_err();
+        assert!(refused.message().contains("count is 2"), "{refused}");
+        let own = PowerSgdOptions { random_seed: group.rank() as i64, ..options };
+        let refused = reducer.set_power_sgd(&rows, own).unwrap_err();
+        assert_eq!(refused.status(), Status::MISMATCH, "{refused}");
+        reducer.set_power_sgd(&rows, options).unwrap();
+        let sent = |reducer: &Reducer| number(reducer, "communicated_bytes");
+        let mut before = 0;
+        for bytes in [3001 * 8, (50 + 60 + 1) * 8, (50 + 60 + 1) * 8] {
+            pass(&mut reducer, group).unwrap();
+            assert_eq!(sent(&reducer) - before, bytes);
+            before = sent(&reducer);
+            for parameter in [0, 1] {
+                let found = first(reducer.gradient::<f64>(parameter).unwrap());
+                assert!((found - mean(group, parameter)).abs() < 1e-9, "{found}");
+            }
+        }
     });
 }
 

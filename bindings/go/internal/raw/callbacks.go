@@ -14,6 +14,7 @@ extern tutti_status tuttiGoReduce(void* in, void* inout, int64_t count, uintptr_
                                   tutti_error* error);
 extern tutti_status tuttiGoAllGather(void* input, void* output, size_t size, uintptr_t user,
                                      tutti_error* error);
+extern tutti_status tuttiGoHook(uintptr_t group, void* bucket, uintptr_t user, tutti_error* error);
 
 static void done(void* user) { tuttiGoDone((uintptr_t)user); }
 
@@ -35,12 +36,18 @@ static tutti_status all_gather(const void* input, void* output, size_t size, voi
     return tuttiGoAllGather((void*)input, output, size, (uintptr_t)user, error);
 }
 
+static tutti_status hook(tutti_group* group, const tutti_bucket* bucket, void* user,
+                         tutti_error* error) {
+    return tuttiGoHook((uintptr_t)group, (void*)bucket, (uintptr_t)user, error);
+}
+
 static uintptr_t done_address(void) { return (uintptr_t)done; }
 static tutti_work_callback work_done_pointer(void) { return work_done; }
 static tutti_release_function release_pointer(void) { return release; }
 static tutti_log_callback log_line_pointer(void) { return log_line; }
 static tutti_reduce_function reduce_pointer(void) { return reduce; }
 static tutti_allgather_callback all_gather_pointer(void) { return all_gather; }
+static tutti_bucket_hook hook_pointer(void) { return hook; }
 */
 import "C"
 
@@ -59,6 +66,7 @@ var (
 	LogLine   = unsafe.Pointer(C.log_line_pointer())   // func(level uint32, message string)
 	Reduce    = unsafe.Pointer(C.reduce_pointer())     // ReduceFunction
 	AllGather = unsafe.Pointer(C.all_gather_pointer()) // AllGatherFunction
+	Hook      = unsafe.Pointer(C.hook_pointer())       // HookFunction
 )
 
 // Operation is what Done and WorkDone tell that it is done; they delete the handle first.
@@ -70,6 +78,10 @@ type ReduceFunction = func(in, inout unsafe.Pointer, count int64) error
 // AllGatherFunction is what AllGather calls, with `size` bytes of this rank and room for those of
 // all.
 type AllGatherFunction = func(input, output unsafe.Pointer, size int) error
+
+// HookFunction is what Hook calls, to reduce a bucket of the group in place. It may set the status
+// and the rank of a failure; the message is the error's.
+type HookFunction = func(group Tutti_group, bucket *Tutti_bucket, said *Tutti_error) error
 
 //export tuttiGoDone
 func tuttiGoDone(user C.uintptr_t) {
@@ -101,14 +113,26 @@ func tuttiGoAllGather(input, output unsafe.Pointer, size C.size_t, user C.uintpt
 	return status(gather(input, output, int(size)), said)
 }
 
+//export tuttiGoHook
+func tuttiGoHook(group C.uintptr_t, bucket unsafe.Pointer, user C.uintptr_t,
+	said *C.tutti_error) C.tutti_status {
+	hook := cgo.Handle(user).Value().(HookFunction)
+	told := (*Tutti_error)(unsafe.Pointer(said))
+	return status(hook(Tutti_group(group), (*Tutti_bucket)(bucket), told), said)
+}
+
 // status tells C how a function ended.
 func status(err error, said *C.tutti_error) C.tutti_status {
 	if err == nil {
 		return C.TUTTI_OK
 	}
-	message := (*Tutti_error)(unsafe.Pointer(said)).Message[:]
-	text := err.Error()
+	told := (*Tutti_error)(unsafe.Pointer(said))
+	message := told.Message[:]
+	text := strings.TrimPrefix(err.Error(), "tutti: ") // as C's messages begin here
 	text = strings.ToValidUTF8(text[:min(len(text), len(message)-1)], "")
 	message[copy(message, text)] = 0
+	if told.Status != TUTTI_OK {
+		return C.tutti_status(told.Status)
+	}
 	return C.TUTTI_ERR_BACKEND
 }

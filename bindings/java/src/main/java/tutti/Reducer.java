@@ -263,6 +263,24 @@ public final class Reducer extends Handle {
     public void setCompression(GradientCompression compression) {
         act((arena, reducer) -> Raw.tutti_reducer_set_compression(reducer, compression.code(),
                                                                   arena.error()));
+        hook = null;
+    }
+
+    /** Makes gradients travel as products of two matrices with few columns (torch: powerSGD_hook).
+     *  FLOAT32 and FLOAT64; others, vectors and small matrices travel as they are. What a pass
+     *  leaves out is not lost, so the sums over many passes are right. All ranks call it between
+     *  the same passes, and it returns when they have; where a rank's arguments are refused, the
+     *  others get {@link Status#MISMATCH}, and the reducer stays as it was. It replaces the
+     *  compression and the hook before it.
+     *  @param rows     for each parameter, the rows of its matrix, whose elements lie one row after
+     *                  the other: the first dimension, a divisor of its count. 0: it is no matrix
+     *  @param options  null: defaults */
+    public void setPowerSgd(long[] rows, PowerSgdOptions options) {
+        int count = rows == null ? 1 : rows.length; // C refuses null of any count but 0
+        act((arena, reducer) -> Raw.tutti_reducer_set_power_sgd(
+                reducer, arena.longs(rows), count, PowerSgdOptions.struct(arena, options),
+                arena.error()));
+        hook = null;
     }
 
     /** The reducer's state and statistics: a map with the keys of torch's _get_ddp_logging_data,

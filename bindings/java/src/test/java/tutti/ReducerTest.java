@@ -2,6 +2,7 @@ package tutti;
 
 import static org.junit.jupiter.api.Assertions.*;
 
+import java.lang.ref.WeakReference;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -257,6 +258,30 @@ class ReducerTest {
         });
     }
 
+    private static WeakReference<BucketHook> hookOf(Reducer reducer, Group group) {
+        BucketHook hook = (own, bucket) -> assertEquals(own.size(), group.size());
+        reducer.setHook(hook);
+        return new WeakReference<>(hook);
+    }
+
+    @Test
+    void a_hook_that_is_replaced_is_let_go() {
+        Ranks.run(1, group -> {
+            try (Reducer reducer = model(group)) {
+                List<Runnable> replacements = List.of(
+                        () -> reducer.setHook(null),
+                        () -> reducer.setCompression(GradientCompression.NONE),
+                        () -> reducer.setPowerSgd(new long[3], null));
+                for (Runnable replacement : replacements) {
+                    WeakReference<BucketHook> hook = hookOf(reducer, group);
+                    replacement.run();
+                    for (int i = 0; i < 50 && hook.get() != null; i++) System.gc();
+                    assertNull(hook.get());
+                }
+            }
+        });
+    }
+
     @Test
     void gradients_travel_in_fewer_bytes() {
         Ranks.run(4, group -> {
@@ -269,6 +294,117 @@ class ReducerTest {
                 Map<?, ?> data = (Map<?, ?>) reducer.loggingData();
                 assertTrue((Long) data.get("communicated_bytes")
                            < (Long) data.get("gradient_bytes"));
+            }
+        });
+    }
+
+    /** A pass whose weights are 50 rows, the outer product of two vectors that the pass chooses. */
+    private static void passOfOuterProducts(Reducer reducer, Group group, int chosen) {
+        reducer.backward(true, () -> {
+            Tensor weights = reducer.gradient(0);
+            for (int i = 0; i < 3000; i++) {
+                weights.buffer().putDouble(8 * i, value(group, 0) * outerProduct(chosen, i));
+            }
+            fill(reducer.gradient(1), value(group, 1));
+            for (int parameter = 0; parameter < 3; parameter++) reducer.markReady(parameter);
+        });
+    }
+
+    private static double outerProduct(int chosen, int at) {
+        int row = at / 60;
+        int column = at % 60;
+        return (1 + (row + chosen) % 7) * (column % 5 - 1.5);
+    }
+
+    private static long logged(Reducer reducer, String key) {
+        return (Long) ((Map<?, ?>) reducer.loggingData()).get(key);
+    }
+
+    @Test
+    void matrices_travel_as_products_of_factors() {
+        for (int ranks : new int[] {2, 4}) {
+            Ranks.run(ranks, group -> {
+                try (Reducer reducer = model(group)) {
+                    reducer.setHook((own, bucket) -> {
+                        throw new AssertionError("the hook was replaced");
+                    });
+                    reducer.setPowerSgd(new long[] {50, 0, 0},
+                                        new PowerSgdOptions().startIteration(1));
+                    for (int i = 0; i < 3; i++) {
+                        passOfOuterProducts(reducer, group, i);
+                        double[] means = Ranks.read(reducer.gradient(0));
+                        for (int at = 0; at < 3000; at++) {
+                            assertEquals(mean(group, 0) * outerProduct(i, at), means[at], 1e-5);
+                        }
+                        assertEquals(mean(group, 1), Ranks.read(reducer.gradient(1))[0]);
+                    }
+                    // A pass as it is, and two with factors of 50 and 60 numbers beside the bias.
+                    assertEquals(3 * 8 * 3001, logged(reducer, "gradient_bytes"));
+                    assertEquals(8 * 3001 + 2 * 8 * 111, logged(reducer, "communicated_bytes"));
+                }
+            });
+        }
+    }
+
+    /** What this rank is told when its rows or options are not those of the others. */
+    private static TuttiException refused(Reducer reducer, long[] rows, PowerSgdOptions options) {
+        return assertThrows(TuttiException.class, () -> reducer.setPowerSgd(rows, options));
+    }
+
+    @Test
+    void rows_that_cannot_be_are_refused_on_all_ranks() {
+        long[][] wrong = {{7, 0, 0}, {-1, 0, 0}, {50, 0}, null};
+        String[] told = {"rows[0] is 7", "rows[0] is -1",
+                         "count is 2; rows has a number for each of the reducer's 3 parameters",
+                         "rows is null"};
+        Ranks.run(2, group -> {
+            try (Reducer reducer = model(group)) {
+                for (int i = 0; i < wrong.length; i++) {
+                    boolean isMine = group.rank() == 1;
+                    TuttiException failure = refused(
+                            reducer, isMine ? wrong[i] : new long[] {50, 0, 0}, null);
+                    assertEquals(isMine ? Status.INVALID_ARGUMENT : Status.MISMATCH,
+                                 failure.status(), failure.getMessage());
+                    if (isMine) {
+                        assertTrue(failure.getMessage().contains(told[i]), failure.getMessage());
+                    }
+                }
+                TuttiException negative = refused(
+                        reducer, new long[3], new PowerSgdOptions().matrixApproximationRank(-1));
+                assertTrue(negative.getMessage().contains("options.matrixApproximationRank is -1"),
+                           negative.getMessage());
+                pass(reducer, group);
+                means(reducer, group);
+            }
+        });
+    }
+
+    @Test
+    void options_that_differ_are_shown_on_all_ranks() {
+        List<PowerSgdOptions> different = List.of(
+                new PowerSgdOptions().matrixApproximationRank(3),
+                new PowerSgdOptions().startIteration(5),
+                new PowerSgdOptions().errorFeedback(false),
+                new PowerSgdOptions().warmStart(false),
+                new PowerSgdOptions().minCompressionRate(1.5),
+                new PowerSgdOptions().orthogonalizationEpsilon(0.25),
+                new PowerSgdOptions().randomSeed(4));
+        String[] told = {"matrix_approximation_rank 3", "start_iteration 5", "no_error_feedback 1",
+                         "no_warm_start 1", "min_compression_rate 1.5",
+                         "orthogonalization_epsilon 0.25", "random_seed 4"};
+        Ranks.run(2, group -> {
+            try (Reducer reducer = model(group)) {
+                for (int i = 0; i < told.length; i++) {
+                    TuttiException failure = refused(
+                            reducer, new long[] {50, 0, 0},
+                            group.rank() == 1 ? different.get(i) : new PowerSgdOptions());
+                    assertEquals(Status.MISMATCH, failure.status());
+                    String difference = "rank 1 called reducer_set_power_sgd with " + told[i];
+                    assertTrue(failure.getMessage().contains(difference), failure.getMessage());
+                }
+                reducer.setPowerSgd(new long[] {50, 0, 0}, null);
+                pass(reducer, group);
+                means(reducer, group);
             }
         });
     }
