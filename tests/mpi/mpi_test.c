@@ -235,7 +235,7 @@ static void case_a_rank_leaves(void) {
     MPI_Finalize();
 }
 
-/* In the middle of the others' call. */
+/* While the others call, or before. */
 static void case_a_rank_dies(void) {
     enum { COUNT = 300000 };
     static float values[COUNT];
@@ -243,7 +243,15 @@ static void case_a_rank_dies(void) {
     OK(tutti_init_process_group(backend, NULL, NULL, -1, -1, NULL, &error));
     rank = tutti_get_rank(TUTTI_GROUP_WORLD);
     OK(tutti_all_reduce(TUTTI_GROUP_WORLD, NULL, &buffer, TUTTI_SUM, NULL, NULL, &error));
-    if (rank == 1) _exit(0);
+    /* Rank 1 dies when the others' first call has ended, too. */
+    const tutti_buffer word = TUTTI_BUFFER_INIT(values, 1, TUTTI_FLOAT32);
+    if (rank != 1) {
+        OK(tutti_send(TUTTI_GROUP_WORLD, &word, 1, 0, NULL, NULL, &error));
+    } else {
+        OK(tutti_recv(TUTTI_GROUP_WORLD, &word, 0, 0, NULL, NULL, NULL, &error));
+        OK(tutti_recv(TUTTI_GROUP_WORLD, &word, 2, 0, NULL, NULL, NULL, &error));
+        _exit(0);
+    }
     EXPECT(tutti_all_reduce(TUTTI_GROUP_WORLD, NULL, &buffer, TUTTI_SUM, NULL, NULL, &error) ==
            TUTTI_ERR_PEER_LOST);
     EXPECT(error.rank == 1);
