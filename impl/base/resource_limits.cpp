@@ -119,6 +119,15 @@ int exhaustion_of_descriptors(int count) noexcept {
     return number;
 }
 
+bool has_spare_descriptors(int count) noexcept {
+    const StandardPlaceholders held;
+    const int lowest = ::open("/", O_PATH | O_CLOEXEC);
+    if (lowest < 0) return false;
+    ::close(lowest);
+    const auto most = limit_of(RLIMIT_NOFILE);
+    return !most || static_cast<uint64_t>(lowest) + static_cast<uint64_t>(count) < *most;
+}
+
 int exhaustion_in(std::string_view text) {
     for (const int number : exhaustions) {
         char buffer[128];

@@ -32,6 +32,8 @@ Error thread_error(std::string_view what, int number);
 void check_file_size(uint64_t bytes, std::string_view what);
 // Whether this process can open so many descriptors now: 0, or the errno of the exhaustion.
 int exhaustion_of_descriptors(int count) noexcept;
+// Whether about so many more descriptors may be opened before the limit is reached.
+bool has_spare_descriptors(int count) noexcept;
 // The errno that the text of a foreign exception ends with in words, if it is an exhaustion; or 0.
 int exhaustion_in(std::string_view text);
 

@@ -1,6 +1,8 @@
 #include "address.hpp"
 
 #include <algorithm>
+#include <array>
+#include <sstream>
 
 #include "base/environment.hpp"
 #include "net/interfaces.hpp"
@@ -10,6 +12,8 @@ namespace tutti::membership {
 namespace {
 
 using Addresses = std::vector<std::string>;
+
+constexpr std::array interface_variables{"TUTTI_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"};
 
 bool is_link_local(const std::string& address) {
     // fe80::/10, as getnameinfo writes it.
@@ -43,12 +47,30 @@ bool is_loopback(const std::string& address) {
 }
 
 std::optional<Addresses> addresses_by_environment() {
-    for (const char* name : {"TUTTI_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"}) {
+    for (const char* name : interface_variables) {
         if (const auto names = environment(name)) {
             return net::addresses_of_interfaces(*names, name);
         }
     }
     return std::nullopt;
+}
+
+Addresses address_of_each_interface() {
+    Addresses firsts;
+    for (const char* variable : interface_variables) {
+        const auto names = environment(variable);
+        if (!names) continue;
+        std::istringstream list(*names);
+        for (std::string name; std::getline(list, name, ',');) {
+            const Addresses all = net::addresses_of_interfaces(name, variable);
+            for (const bool kind : {false, true}) {
+                const auto first = std::ranges::find(all, kind, is_ipv6);
+                if (first != all.end()) add(firsts, *first);
+            }
+        }
+        break;
+    }
+    return firsts;
 }
 
 Addresses addresses_by_route(const std::optional<std::string>& local) {

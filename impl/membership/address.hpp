@@ -14,6 +14,10 @@ bool is_loopback(const std::string& address);
 // rank is then reached. Nothing if neither is set; INVALID_ARGUMENT names the variable.
 std::optional<std::vector<std::string>> addresses_by_environment();
 
+// The first address of each kind, IPv4 and IPv6, of each interface that is named there. None if
+// neither is set.
+std::vector<std::string> address_of_each_interface();
+
 // The addresses of a rank that reached the store, or rank 0, from `local`: `local` first, then the
 // others of its interface. If `local` is a loopback address or nothing, others connect from
 // elsewhere: every address of this host.

@@ -53,12 +53,13 @@ bool connected_to_itself(int fd) {
 class Race {
 public:
     Race(std::span<const Address> addresses, const Deadline& deadline, int cancel_fd,
-         const std::string& what, Attempts& attempts)
+         const std::string& what, Attempts& attempts, const Address* from)
         : addresses_(addresses),
           deadline_(deadline),
           cancel_fd_(cancel_fd),
           what_(what),
-          attempts_(attempts) {}
+          attempts_(attempts),
+          from_(from) {}
 
     Descriptor run() {
         for (;;) {
@@ -85,7 +86,9 @@ private:
             return ::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         }));
         if (!fd.valid()) return cannot_start(address, errno);
-        if (::connect(fd.get(), address.get(), address.size) == 0) {
+        if (from_ != nullptr && ::bind(fd.get(), from_->get(), from_->size) != 0) {
+            cannot_start(address, errno);
+        } else if (::connect(fd.get(), address.get(), address.size) == 0) {
             win(address, std::move(fd));
         } else if (errno == EINPROGRESS || errno == EINTR) {
             running_.push_back({&address, std::move(fd)});
@@ -160,6 +163,7 @@ private:
     const int cancel_fd_;
     const std::string& what_;
     Attempts& attempts_;
+    const Address* const from_;
     size_t next_ = 0;
     Deadline head_start_ = Deadline::never();  // of the one started last
     std::vector<Running> running_;
@@ -183,8 +187,8 @@ std::string reasons_of(const Attempts& attempts) {
 }
 
 Descriptor connect_once(std::span<const Address> addresses, const Deadline& deadline, int cancel_fd,
-                        const std::string& what, Attempts& attempts) {
-    return Race(addresses, deadline, cancel_fd, what, attempts).run();
+                        const std::string& what, Attempts& attempts, const Address* from) {
+    return Race(addresses, deadline, cancel_fd, what, attempts, from).run();
 }
 
 Descriptor connect_patiently(const Resolve& resolve, const Deadline& deadline, int cancel_fd,

@@ -22,9 +22,10 @@ struct Attempts {
 // One attempt at each address. Each begins when the one before has failed or has had its head
 // start, so an address that swallows packets delays the others by no more than that. Nothing if
 // none answers by the deadline; throws ABORTED, saying `what`, when `cancel_fd` became readable,
-// OUT_OF_MEMORY if this process has no descriptor for a socket.
+// OUT_OF_MEMORY if this process has no descriptor for a socket. `from`: the near end, if it is not
+// the system's choice.
 Descriptor connect_once(std::span<const Address> addresses, const Deadline& deadline, int cancel_fd,
-                        const std::string& what, Attempts& attempts);
+                        const std::string& what, Attempts& attempts, const Address* from = nullptr);
 
 // Rounds of that with back-off, while the failures may pass, until the deadline. `resolve` gives
 // the addresses of each round, and notes what it could not resolve but may later. Throws NETWORK

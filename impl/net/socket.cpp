@@ -62,10 +62,10 @@ Socket Socket::connect(std::span<const Address> addresses, const Deadline& deadl
 }
 
 Socket Socket::connect_once(std::span<const Address> addresses, const Deadline& deadline,
-                            int cancel_fd) {
+                            int cancel_fd, const Address* from) {
     const std::string what = cat("connecting to ", text_of(addresses));
     Attempts attempts;
-    Descriptor fd = net::connect_once(addresses, deadline, cancel_fd, what, attempts);
+    Descriptor fd = net::connect_once(addresses, deadline, cancel_fd, what, attempts, from);
     if (!fd.valid())
         throw Error(TUTTI_ERR_NETWORK, cat(what, ": ", reasons_of(attempts)), -1,
                     attempts.last_errno);

@@ -29,9 +29,9 @@ public:
     static Socket connect(std::span<const Address> addresses, const Deadline& deadline,
                           int cancel_fd = -1);
 
-    // One attempt at each.
+    // One attempt at each. `from`: the near end, if it is not the system's choice.
     static Socket connect_once(std::span<const Address> addresses, const Deadline& deadline,
-                               int cancel_fd = -1);
+                               int cancel_fd = -1, const Address* from = nullptr);
     static Socket connect(const Address& address, const Deadline& deadline, int cancel_fd = -1) {
         return connect_once(std::span(&address, 1), deadline, cancel_fd);
     }

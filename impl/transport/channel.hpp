@@ -80,6 +80,7 @@ public:
     [[nodiscard]] bool is_collective() const {
         return (value_ & (announcement_bit | payload_bit)) == 0;
     }
+    [[nodiscard]] bool is_announcement() const { return (value_ & announcement_bit) != 0; }
     static constexpr int low_bits = 38;
     static constexpr uint64_t low = (uint64_t{1} << low_bits) - 1;
 

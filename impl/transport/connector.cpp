@@ -23,12 +23,14 @@ namespace tutti {
 namespace {
 
 constexpr uint32_t magic = 0x44545554;  // "TUTD"
-constexpr uint32_t version = 2;
+constexpr uint32_t version = 3;
 constexpr int backlog = 4096;
 constexpr int64_t attempt_ms = 30'000;  // what a rank's addresses may take to answer
 // The time they may take before that rank is asked to call; then twice that, and so on.
 constexpr int64_t first_timeout_ms = 200;
 constexpr int64_t max_timeout_ms = 3200;
+constexpr int64_t further_ms = 1000;  // what a further connection may take
+constexpr int descriptors_for_others = 64;
 constexpr int descriptors_beside = 1;  // what a connection's owner opens when it has it
 
 // Its bytes travel as they are.
@@ -36,8 +38,10 @@ struct Handshake {
     uint32_t magic;
     uint32_t version;
     uint32_t rank;
+    uint32_t joins;            // 1: a further connection
     membership::Token secret;  // of the rank that is called
 };
+static_assert(sizeof(Handshake) == Connector::handshake_bytes);
 
 net::Descriptor make_event() {
     net::Descriptor event(open_tracked([&] { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }));
@@ -60,9 +64,10 @@ Status gone() {
 
 }  // namespace
 
-Connector::Connector(World& world, Events events)
+Connector::Connector(World& world, Events events, FurtherConnections further)
     : world_(world),
       events_(std::move(events)),
+      further_(std::move(further)),
       loop_(net::Loop::shared()),
       cancel_(make_event()),
       routes_(world.routes()),
@@ -86,16 +91,20 @@ Connector::~Connector() {
     world_.on_asked_to_connect(nullptr);
     world_.on_gone(nullptr);
     std::thread connecting_thread;
+    std::thread further_thread;
     {
         const Lock lock(mutex_);
         is_ending_ = true;
         attempts_.clear();
+        further_calls_.clear();
         changed_.notify_all();
         connecting_thread = std::move(connecting_thread_);
+        further_thread = std::move(further_thread_);
     }
     const uint64_t one = 1;
     [[maybe_unused]] const auto written = ::write(cancel_.get(), &one, sizeof one);
     if (connecting_thread.joinable()) connecting_thread.join();
+    if (further_thread.joinable()) further_thread.join();
     loop_->run([this] {
         listener_.reset();
         incoming_.clear();
@@ -194,18 +203,23 @@ Status Connector::start_connecting(int peer, Attempt attempt) {
     peers_[static_cast<size_t>(peer)].state = State::Connecting;
     attempts_.insert_or_assign(peer, std::move(attempt));
     changed_.notify_all();
-    if (is_connecting_) return {};
-    if (connecting_thread_.joinable())
-        connecting_thread_.join();  // it has done what it was started for
     try {
-        connecting_thread_ = start_thread("tutti-connect", [this] { connect_all(); });
-        is_connecting_ = true;
+        keep_running(connecting_thread_, is_connecting_, &Connector::connect_all);
         return {};
     } catch (...) {
         attempts_.erase(peer);
         peers_[static_cast<size_t>(peer)].state = State::None;
         return current_status();
     }
+}
+
+// A thread that ends when it has nothing more to do.
+void Connector::keep_running(std::thread& thread, bool& is_running,
+                             void (Connector::*work)() noexcept) {
+    if (is_running) return;
+    if (thread.joinable()) thread.join();  // it has done what it was started for
+    thread = start_thread("tutti-connect", [this, work] { (this->*work)(); });
+    is_running = true;
 }
 
 // What this process lacks is no fault of that rank. Of one that is gone it is the end anyway.
@@ -286,28 +300,49 @@ void Connector::receive(int incoming, std::span<const std::byte> bytes) {
 
 // Who calls is known before anything else is needed for it.
 void Connector::take_call(const Incoming& incoming) {
-    const int peer = find_caller(incoming.received);
+    const auto [peer, joins] = find_caller(incoming.received);
     try {
         net::Socket connection(incoming.stream->release());
+        if (joins) return accept_further(peer, std::move(connection));
         if (peer != membership::nobody) return accept_peer(peer, std::move(connection));
         log(LogLevel::Warning, "transport: unauthenticated connection from ",
             connection.remote_address());
     } catch (const Error& error) {
         log(LogLevel::Warning, "transport: a caller was lost: ", error.what());
         const bool is_lack = error.status().code == TUTTI_ERR_OUT_OF_MEMORY;
-        if (is_lack && peer != membership::nobody) fail(peer, error.status());
+        if (is_lack && !joins && peer != membership::nobody) fail(peer, error.status());
+    }
+}
+
+// A further connection comes from a rank to which there is one.
+void Connector::accept_further(int peer, net::Socket connection) noexcept {
+    try {
+        membership::Token secret{};
+        {
+            const Lock lock(mutex_);
+            const Peer& there = peers_[static_cast<size_t>(peer)];
+            if (there.state != State::Connected || is_ending_ || !events_.joined) return;
+            secret = there.endpoint.secret;
+        }
+        if (!has_spare_descriptors(descriptors_kept())) return;
+        connection.send_all(std::as_bytes(std::span(secret)), Deadline::after_ms(further_ms),
+                            cancel_.get());
+        events_.joined(peer, std::move(connection), std::nullopt);
+    } catch (...) {
+        log(LogLevel::Debug, "transport: ", current_status().message);
     }
 }
 
 // The rank that it proves to be, or nobody.
-int Connector::find_caller(const std::string& received) const {
+Connector::Caller Connector::find_caller(const std::string& received) const {
     Handshake handshake{};
     std::memcpy(&handshake, received.data(), sizeof handshake);
     const auto peer = static_cast<int>(handshake.rank);
     const bool is_right = received.size() == sizeof handshake && handshake.magic == magic &&
                           handshake.version == version && peer >= 0 && peer < world_.size() &&
                           peer != world_.rank() && handshake.secret == own_.secret;
-    return is_right ? peer : membership::nobody;
+    if (!is_right) return {membership::nobody, false};
+    return {peer, handshake.joins != 0};
 }
 
 void Connector::accept_peer(int peer, net::Socket connection) {
@@ -439,7 +474,7 @@ void Connector::shake_hands(int peer, const Endpoint& endpoint, const Attempt& a
     net::Socket connection = net::Socket::connect(addresses, deadline, cancel_.get());
     if (const int lack = lacks_descriptors(); lack != 0) throw too_few_descriptors(lack);
     if (!advance(peer, State::Connecting, State::ShakingHands)) return;
-    const Handshake handshake{magic, version, static_cast<uint32_t>(world_.rank()),
+    const Handshake handshake{magic, version, static_cast<uint32_t>(world_.rank()), 0,
                               endpoint.secret};
     connection.send_all(std::as_bytes(std::span(&handshake, 1)), deadline, cancel_.get());
     // A rank that is stopped is noticed elsewhere; at the last address there is time.
@@ -450,6 +485,68 @@ void Connector::shake_hands(int peer, const Endpoint& endpoint, const Attempt& a
     loop_->post([this, peer, greeted, descriptor = connection.release()] {
         await_answer(peer, std::move(*greeted), descriptor);
     });
+}
+
+// Further connections go with a first one that this rank has made.
+void Connector::want_further(int peer, const net::Socket& first) noexcept {
+    if (!events_.joined || (!further_.connections && world_.same_host(peer))) return;
+    try {
+        net::Address from = net::local_address_of(first.descriptor());
+        from.set_port(0);
+        const net::Address to = net::remote_address_of(first.descriptor());
+        auto own = net::numeric_addresses(further_.own, 0);
+        std::erase_if(own, [&](const auto& one) { return one.family() != from.family(); });
+        const size_t all = std::min<size_t>(
+            FurtherConnections::most,
+            further_.connections ? static_cast<size_t>(*further_.connections) : own.size());
+        if (all < 2) return;
+        const auto others = net::numeric_addresses(way_to(peer), to.port());
+        const Lock lock(mutex_);
+        if (is_ending_) return;
+        for (Way& way : further_ways({from, to}, own, others, all - 1)) {
+            further_calls_.push_back({peer, std::move(way)});
+        }
+        keep_running(further_thread_, is_calling_further_, &Connector::call_all_further);
+    } catch (...) {
+        log(LogLevel::Debug, "transport: ", current_status().message);
+    }
+}
+
+void Connector::call_all_further() noexcept {
+    Lock lock(mutex_);
+    while (!further_calls_.empty()) {
+        const FurtherCall call = further_calls_.front();
+        further_calls_.pop_front();
+        lock.unlock();
+        call_further(call);
+        lock.lock();
+    }
+    is_calling_further_ = false;
+}
+
+// Descriptors that further connections leave free: for the first ones to all ranks, and others.
+int Connector::descriptors_kept() const {
+    return world_.size() + descriptors_for_others;
+}
+
+// The process that answers proves later that it is that rank.
+void Connector::call_further(const FurtherCall& call) noexcept {
+    try {
+        if (world_.is_gone(call.peer) || !has_spare_descriptors(descriptors_kept())) return;
+        const Deadline deadline = Deadline::after_ms(further_ms);
+        const net::Address* const from = call.way.from ? &*call.way.from : nullptr;
+        net::Socket connection =
+            net::Socket::connect_once(std::span(&call.way.to, 1), deadline, cancel_.get(), from);
+        Handshake handshake{magic, version, static_cast<uint32_t>(world_.rank()), 1, {}};
+        {
+            const Lock lock(mutex_);
+            handshake.secret = peers_[static_cast<size_t>(call.peer)].endpoint.secret;
+        }
+        connection.send_all(std::as_bytes(std::span(&handshake, 1)), deadline, cancel_.get());
+        events_.joined(call.peer, std::move(connection), own_.secret);
+    } catch (...) {
+        log(LogLevel::Debug, "transport: ", current_status().message);
+    }
 }
 
 }  // namespace tutti

@@ -6,6 +6,7 @@
 // it may have answered: its last words come behind that. Any thread.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -26,6 +27,7 @@
 #include "net/pending_peers.hpp"
 #include "net/socket.hpp"
 #include "net/stream.hpp"
+#include "ways.hpp"
 
 namespace tutti {
 
@@ -41,9 +43,16 @@ public:
         // OUT_OF_MEMORY, and instead of the one before: this process has too little for a
         // connection to that rank, or for one of a rank that has not said who it is (nobody).
         std::function<void(int peer, const Status& why)> lacking;
+        // A further connection, which may come before the first one. With a proof, it is that
+        // rank's only if the proof comes on it before all else. None comes unless this is given.
+        std::function<void(int peer, net::Socket connection,
+                           const std::optional<membership::Token>& proof)>
+            joined{};
     };
+    static constexpr size_t handshake_bytes = 32;  // what a caller says first
+
     // Listens from here on.
-    Connector(World& world, Events events);
+    Connector(World& world, Events events, FurtherConnections further = {});
     // Gives up pending connections; no event comes afterwards.
     ~Connector();
     Connector(const Connector&) = delete;
@@ -87,6 +96,14 @@ private:
         Endpoint endpoint;
         net::Socket early;  // its connection came before its address
     };
+    struct Caller {
+        int rank;
+        bool joins;  // has a connection already
+    };
+    struct FurtherCall {
+        int peer;
+        Way way;
+    };
     struct Incoming {  // on the loop
         std::unique_ptr<net::Stream> stream;
         std::string received;
@@ -105,12 +122,15 @@ private:
     void keep_spare() noexcept;
     [[nodiscard]] bool expects_anyone();
     void receive(int incoming, std::span<const std::byte> bytes);
-    [[nodiscard]] int find_caller(const std::string& handshake) const;
+    [[nodiscard]] Caller find_caller(const std::string& handshake) const;
     void take_call(const Incoming& incoming);
+    void accept_further(int peer, net::Socket connection) noexcept;
     void accept_peer(int peer, net::Socket connection);
     void answer(int peer, net::Socket connection);
     void call_instead(int peer);
     Status start_connecting(int peer, Attempt attempt) TUTTI_REQUIRES(mutex_);
+    void keep_running(std::thread& thread, bool& is_running, void (Connector::*work)() noexcept)
+        TUTTI_REQUIRES(mutex_);
     void fail(int peer, Status why);
     // The same for ranks of one host.
     [[nodiscard]] const std::vector<std::string>& way_to(int peer) const {
@@ -123,6 +143,10 @@ private:
     void connect(int peer, const Endpoint& endpoint, const Attempt& attempt, Attempt then) noexcept;
     void shake_hands(int peer, const Endpoint& endpoint, const Attempt& attempt, Attempt& then);
     void call_again(int peer, Attempt attempt, Status why) noexcept;
+    void want_further(int peer, const net::Socket& first) noexcept;
+    void call_all_further() noexcept;
+    void call_further(const FurtherCall& call) noexcept;
+    [[nodiscard]] int descriptors_kept() const;
     bool advance(int peer, State from, State to);
 
     void await_answer(int peer, Greeted greeted, int descriptor) noexcept;
@@ -134,6 +158,7 @@ private:
 
     World& world_;
     const Events events_;
+    const FurtherConnections further_;
     const std::shared_ptr<net::Loop> loop_;
     const net::Descriptor cancel_;  // readable: this ends
     Routes routes_;
@@ -141,7 +166,8 @@ private:
 
     Mutex mutex_;
     std::vector<Peer> peers_ TUTTI_GUARDED_BY(mutex_);
-    std::map<int, Attempt> attempts_ TUTTI_GUARDED_BY(mutex_);  // by rank, for the thread
+    std::map<int, Attempt> attempts_ TUTTI_GUARDED_BY(mutex_);        // by rank, for the thread
+    std::deque<FurtherCall> further_calls_ TUTTI_GUARDED_BY(mutex_);  // for a thread of their own
     // Ways on which a call did not come through: who is behind one is asked to call at once, which
     // it would be anyway, later. This rank calls only if that does not help.
     std::set<std::vector<std::string>> hidden_ TUTTI_GUARDED_BY(mutex_);
@@ -149,6 +175,8 @@ private:
     bool is_connecting_ TUTTI_GUARDED_BY(mutex_) = false;
     bool is_ending_ TUTTI_GUARDED_BY(mutex_) = false;
     std::thread connecting_thread_ TUTTI_GUARDED_BY(mutex_);
+    bool is_calling_further_ TUTTI_GUARDED_BY(mutex_) = false;
+    std::thread further_thread_ TUTTI_GUARDED_BY(mutex_);
 
     // loop thread only
     // Given up to hear who calls when no other is left: only then it is known whom that concerns.

@@ -69,6 +69,7 @@ void Connector::take_answer(int peer, Greeted& greeted) {
         const Lock lock(mutex_);
         hidden_.erase(way_to(peer));
     }
+    want_further(peer, connection);
     events_.connected(peer, std::move(connection));
 }
 

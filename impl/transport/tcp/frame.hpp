@@ -13,6 +13,7 @@ enum class Kind : uint32_t {
     Accept,       // of the offer with that id: its data are awaited
     Taken,        // the Message or the offer with that id: its sender is done with it
     Data,         // of an accepted offer; none if the sender has taken it back
+    Part,         // or so much of them, from the byte `slot` on, on any connection
     TakeBack,     // Messages in that slot that no receive has taken are empty
     Return,       // the Message with that id as well: asked for,
     Returned,     // and answered, unless it was taken
@@ -21,7 +22,7 @@ enum class Kind : uint32_t {
 };
 
 struct Head {
-    uint64_t slot;
+    uint64_t slot;    // of a Part: where it begins
     uint64_t length;  // bytes
     uint32_t group;   // the id in the world
     uint32_t id;      // of a Message or an offer, by its sender; 0: nobody waits until it is taken
@@ -34,6 +35,9 @@ static_assert(sizeof(Head) == 32);
 // that much memory they can take there.
 constexpr size_t eager_bytes = size_t{64} * 1024;
 constexpr uint32_t window_bytes = 1024 * 1024;
+// Data from which on they go in parts, where there are several connections, and such a part.
+constexpr size_t divided_bytes = size_t{256} * 1024;
+constexpr size_t part_bytes = size_t{128} * 1024;
 constexpr uint32_t charge_of(uint64_t length) {
     return static_cast<uint32_t>(sizeof(Head) + length);
 }

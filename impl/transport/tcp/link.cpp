@@ -1,6 +1,8 @@
 // Opening, closing, sending.
 #include "link.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -10,8 +12,27 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "transport/ways.hpp"
 
 namespace tutti::tcp {
+
+namespace {
+
+constexpr size_t max_stripes = FurtherConnections::most - 1;
+// Parts that a connection gets in one call, so that others have their turn.
+constexpr int max_parts_at_once = 4;
+
+// So a slow line keeps no more waiting than it must.
+void limit_unsent(int socket) {
+    const int unsent = static_cast<int>(2 * part_bytes);
+    setsockopt(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
+}
+
+bool has_unsent(const std::vector<std::unique_ptr<Stripe>>& stripes) {
+    return std::ranges::any_of(stripes, &Stripe::has_output);
+}
+
+}  // namespace
 
 void Link::Outgoing::pass(size_t bytes) {
     const size_t of_head = std::min(bytes, sizeof head - head_sent);
@@ -26,16 +47,41 @@ void Link::Outgoing::empty() {
 }
 
 void Link::adopt(net::Socket socket) {
-    wants_to_send_ = true;  // until the first flush
+    told_ = {};  // until the first flush
     buffer_ = std::make_unique<std::array<std::byte, buffer_bytes>>();
     socket_ = std::move(socket);
+    if (!stripes_.empty()) limit_unsent(this->socket());
+}
+
+int Link::add_stripe(net::Socket socket, const std::optional<membership::Token>& proof) {
+    closed_stripes_.reserve(2 * max_stripes);  // close_stripe() must not fail
+    if (is_closed_ || stripes_.size() + closed_stripes_.size() >= max_stripes) return -1;
+    StripeOwner& owner = *this;
+    stripes_.push_back(std::make_unique<Stripe>(std::move(socket), proof, owner));
+    for (const int one : sockets()) limit_unsent(one);
+    return stripes_.back()->socket();
+}
+
+std::vector<int> Link::sockets() const {
+    std::vector<int> all;
+    if (socket_.valid()) all.push_back(socket());
+    for (const auto& stripe : stripes_) all.push_back(stripe->socket());
+    return all;
+}
+
+bool Link::has_output() const {
+    return !out_.empty() || !divided_.empty();
 }
 
 bool Link::advance() noexcept {
+    closed_stripes_.clear();
     if (!is_open()) return false;
     bool has_moved = false;
     try {
         has_moved = receive();
+        if (looks_at_stripes()) has_moved |= receive_on_stripes();
+        if (is_open()) hear_due_goodbyes();
+        if (is_open()) close_if_over();
     } catch (...) {
         close(current_status().message);
     }
@@ -50,13 +96,18 @@ void Link::close(const std::string& reason) noexcept {
     for (const Outgoing& frame : out_) let_go(frame.request);
     for (const auto& [id, one] : untaken_) let_go(one.request);
     for (const Accepted& one : accepted_) let_go(one.request);
+    for (const Divided& one : divided_) let_go(one.request);
     let_go(receiver_);
     if (arrival_ != nullptr) let_go(arrival_->receiver);
     out_.clear();
     untaken_.clear();
+    for (auto& stripe : std::exchange(stripes_, {})) close_stripe(std::move(stripe));
     accepted_.clear();
+    divided_.clear();
     receiver_ = nullptr;
     arrival_ = nullptr;
+    part_of_ = nullptr;
+    for (const uint32_t group : std::exchange(goodbyes_, {})) owner_.said_goodbye(peer_, group);
     owner_.closed(*this, reason);
     socket_.close();
 }
@@ -124,7 +175,7 @@ void Link::accept(Request& request, uint32_t id, size_t length) {
     head.kind = Kind::Accept;
     push(head);
     request.link = this;
-    accepted_.push_back({id, length, &request});
+    accepted_.push_back({id, request.mailbox.group(), length, &request});
 }
 
 void Link::say_taken(uint32_t id) {
@@ -147,8 +198,40 @@ void Link::owe(uint64_t length) {
     push(head);
 }
 
+// Parts go to each connection in turn, as long as it takes them.
 bool Link::flush() noexcept {
     if (!is_open()) return false;
+    bool has_moved = send_frames();
+    try {
+        bool goes_on = has_output() || has_unsent(stripes_);
+        for (int turn = 0; turn < max_parts_at_once && goes_on && is_open(); ++turn) {
+            goes_on = out_.empty() && push_part() && send_frames();
+            for (size_t i = 0; i < stripes_.size(); ++i) goes_on |= stripes_[i]->send();
+            has_moved |= goes_on;
+            if (!accepted_.empty()) break;
+        }
+        tell_wants();
+    } catch (...) {
+        close(current_status().message);
+    }
+    return has_moved;
+}
+
+void Link::tell_wants() {
+    if (!is_open()) return;
+    const auto tell = [this](int socket, const Wants& wants, Wants& told) {
+        if (wants != told) owner_.wants(*this, socket, wants, told);
+        told = wants;
+    };
+    tell(socket(), {!has_ended_, !out_.empty() || has_parts() || has_due_goodbye()}, told_);
+    for (const auto& stripe : stripes_) {
+        tell(stripe->socket(),
+             {!stripe->has_ended(), stripe->has_output() || (stripe->is_usable() && has_parts())},
+             stripe->told);
+    }
+}
+
+bool Link::send_frames() {
     bool has_moved = false;
     const bool expects = left_ > 0 || !accepted_.empty();
     while (!out_.empty()) {
@@ -182,8 +265,6 @@ bool Link::flush() noexcept {
         }
         if (sent < static_cast<ssize_t>(asked) || expects) break;
     }
-    const bool wants = !out_.empty();
-    if (wants != std::exchange(wants_to_send_, wants)) owner_.wants_to_send(*this, wants);
     return has_moved;
 }
 
@@ -197,7 +278,9 @@ void Link::pass(size_t bytes) {
         if (frame.left() > 0) return;
         const bool is_done = frame.head.kind == Kind::Data || frame.head.id == 0 || frame.is_taken;
         Request* const request = is_done ? frame.request : nullptr;
+        Divided* const part_of = frame.part_of;
         out_.pop_front();
+        if (part_of != nullptr) sent(*part_of);
         if (request == nullptr) continue;
         request->link = nullptr;
         request->mailbox.finish(*request, {}, request->bytes);
@@ -227,7 +310,7 @@ bool Link::ask_back(Request& request) noexcept {
     if (std::exchange(found->second.is_asked_for, true)) return false;
     try {
         say(Kind::Return, found->first, request.mailbox.group());
-        if (is_open() && !std::exchange(wants_to_send_, true)) owner_.wants_to_send(*this, true);
+        tell_wants();
     } catch (...) {
         close(current_status().message);
     }
@@ -252,6 +335,8 @@ void Link::release(Request& request) noexcept {
     } else if (const auto found = std::ranges::find(accepted_, &request, &Accepted::request);
                found != accepted_.end()) {
         found->request = nullptr;
+        if (part_of_ == &*found) into_ = nullptr;
+        wake_for_goodbyes();
     } else if (!take_back(request)) {
         forget_untaken(request);
         if (!keep_rest_of(request)) close("no memory is left for the rest of a message");
@@ -259,6 +344,8 @@ void Link::release(Request& request) noexcept {
 }
 
 bool Link::keep_rest_of(Request& request) noexcept {
+    const auto divided = std::ranges::find(divided_, &request, &Divided::request);
+    if (divided != divided_.end()) return keep_data_of(*divided);
     const auto frame = std::ranges::find(out_, &request, &Outgoing::request);
     if (frame == out_.end()) return true;
     frame->copy.reset(new (std::nothrow) std::byte[frame->data.size()]);

@@ -1,22 +1,29 @@
 // The connection to one rank: what is to be sent, and the message that comes in. Frames may be
-// pushed before there is a socket. The lock of the pool guards it; nothing here waits.
+// pushed before there is a socket. Stripes beside it take parts of long data. The lock of the pool
+// guards it; nothing here waits.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "frame.hpp"
 #include "mailbox.hpp"
 #include "net/socket.hpp"
 #include "request.hpp"
+#include "stripe.hpp"
 
 namespace tutti::tcp {
+
+constexpr const char* closed_by_peer = "the connection was closed";
 
 class Link;
 
@@ -26,17 +33,20 @@ public:
     // ended.
     virtual Mailbox* mailbox(uint32_t group) = 0;
     virtual void said_goodbye(int peer, uint32_t group) = 0;
-    // Whether the link has something to send that waits for its socket.
-    virtual void wants_to_send(Link& link, bool wants) = 0;
+    // What the link waits for on one of its sockets, and waited for before.
+    virtual void wants(Link& link, int socket, const Wants& now, const Wants& before) = 0;
+    // A socket of a stripe is about to be closed.
+    virtual void closes(int socket) = 0;
     virtual void closed(Link& link, const std::string& reason) = 0;
 
 protected:
     ~LinkOwner() = default;
 };
 
-class Link {
+class Link final : StripeOwner {
 public:
     Link(int peer, LinkOwner& owner) : peer_(peer), owner_(owner) {}
+    ~Link() = default;
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
 
@@ -45,9 +55,14 @@ public:
     [[nodiscard]] bool is_open() const { return socket_.valid() && !is_closed_; }
     // There is no connection, and none will be.
     [[nodiscard]] bool is_closed() const { return is_closed_; }
-    [[nodiscard]] bool has_output() const { return !out_.empty(); }
+    [[nodiscard]] bool has_output() const;
+    [[nodiscard]] std::vector<int> sockets() const;  // with those of its stripes
 
     void adopt(net::Socket socket);
+    // May come before. The socket of the stripe, or -1: there will be none.
+    int add_stripe(net::Socket socket, const std::optional<membership::Token>& proof);
+    // The one added last is not watched.
+    void drop_last_stripe() noexcept;
     // Moves what can be moved, both ways; true if anything was.
     bool advance() noexcept;
     bool flush() noexcept;
@@ -74,6 +89,7 @@ private:
         Request* request = nullptr;
         std::unique_ptr<std::byte[]> copy{};
         bool is_taken = false;  // the other side has said so
+        Divided* part_of = nullptr;
 
         [[nodiscard]] bool head_has_gone() const { return head_sent == sizeof head; }
         [[nodiscard]] size_t left() const { return sizeof head - head_sent + data.size(); }
@@ -86,12 +102,6 @@ private:
         bool is_asked_for = false;  // to be returned
     };
     using Untakens = std::map<uint32_t, Untaken>;
-    struct Accepted {
-        uint32_t id;
-        size_t length;
-        Request* request;  // null: it was withdrawn
-    };
-
     void push(const Head& head, Request* request = nullptr);
     void accept(Request& request, uint32_t id, size_t length);
     void say_taken(uint32_t id);
@@ -102,6 +112,30 @@ private:
     void owe(uint64_t length);
     void pass(size_t bytes);
     bool keep_rest_of(Request& request) noexcept;
+    bool keep_data_of(Divided& of) noexcept;
+
+    bool send_frames();
+    bool push_part();
+    void push_part(Divided& of);
+    static Part next_part(Divided& of);
+    void hear_goodbye(uint32_t group);
+    [[nodiscard]] bool has_parts() const;
+    [[nodiscard]] bool may_be_divided(const Request& send) const;
+    [[nodiscard]] bool awaits_parts() const;
+    [[nodiscard]] bool comes_in_parts(const uint32_t* group) const;
+    [[nodiscard]] bool has_due_goodbye() const;
+    void hear_due_goodbyes();
+    void wake_for_goodbyes() noexcept;
+    [[nodiscard]] bool looks_at_stripes();
+    bool receive_on_stripes();
+    void judge_stripes();
+    void close_stripe(std::unique_ptr<Stripe> stripe) noexcept;
+    void close_if_over();
+    void tell_wants();
+    std::optional<Part> next_part() override;
+    void sent(Divided& of) override;
+    std::optional<Arriving> begin_part(const Head& head) override;
+    void end_part(Accepted& of, size_t bytes) override;
 
     bool receive();
     [[nodiscard]] size_t read_some();
@@ -129,7 +163,8 @@ private:
     LinkOwner& owner_;
     net::Socket socket_;
     bool is_closed_ = false;
-    bool wants_to_send_ = false;
+    bool has_ended_ = false;  // the other side sends nothing more on the first connection
+    Wants told_;
 
     std::deque<Outgoing> out_;
     Untakens untaken_;  // Messages and offers that have ids, by these
@@ -147,7 +182,13 @@ private:
     size_t left_ = 0;
     Request* receiver_ = nullptr;
     Arrival* arrival_ = nullptr;
-    std::deque<Accepted> accepted_;  // in the order in which their data come
+    Accepted* part_of_ = nullptr;     // that comes in on the first connection
+    std::list<Accepted> accepted_;    // their data are to come
+    std::list<Divided> divided_;      // their data are to go
+    std::vector<uint32_t> goodbyes_;  // of groups for which data are still to come in parts
+    std::vector<std::unique_ptr<Stripe>> stripes_;
+    std::vector<std::unique_ptr<Stripe>> closed_stripes_;  // one of which may be calling
+    int looks_ = 0;                                        // since the stripes were looked at
 };
 
 }  // namespace tutti::tcp

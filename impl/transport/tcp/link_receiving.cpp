@@ -21,7 +21,7 @@ constexpr size_t short_rest = 2048;
 
 // Stops where the socket had less than there was room for: it is empty then.
 bool Link::receive() {
-    for (size_t moved = 0; is_open();) {
+    for (size_t moved = 0; is_open() && !has_ended_;) {
         const size_t room = left_ > 0 && into_ != nullptr && left_ > short_rest
                                 ? left_
                                 : buffer_bytes - end_ + (into_ != nullptr ? left_ : 0);
@@ -30,7 +30,7 @@ bool Link::receive() {
         if (got > 0) parse();
         if (got < room || moved >= max_at_once) return moved > 0;
     }
-    return true;
+    return false;
 }
 
 // Straight to where it belongs, and the rest into the buffer.
@@ -51,8 +51,12 @@ size_t Link::read_some() {
         got = ::recvmsg(socket(), &message, MSG_DONTWAIT);
     } while (got < 0 && errno == EINTR);
     if (got < 0 && errno == EAGAIN) return 0;
+    if (got == 0 && !is_inside_ && end_ == 0) {
+        has_ended_ = true;  // parts may still come on stripes
+        return 0;
+    }
     if (got <= 0) {
-        close(got == 0 ? std::string("the connection was closed") : errno_text(errno));
+        close(got == 0 ? closed_by_peer : errno_text(errno));
         return 0;
     }
     direct = std::min(direct, static_cast<size_t>(got));
@@ -101,6 +105,15 @@ bool Link::begin_message() {
             return taken();
         case Kind::Data:
             return begin_data();
+        case Kind::Part: {
+            const auto begun = begin_part(head_);
+            if (!begun) return false;
+            is_inside_ = true;
+            left_ = begun->left;
+            part_of_ = begun->of;
+            into_ = begun->into();
+            return true;
+        }
         case Kind::TakeBack:
             return empty_arrivals();
         case Kind::Return:
@@ -108,7 +121,7 @@ bool Link::begin_message() {
         case Kind::Returned:
             return returned();
         case Kind::Goodbye:
-            owner_.said_goodbye(peer_, head_.group);
+            hear_goodbye(head_.group);
             return true;
         case Kind::Credit:
             return true;
@@ -223,6 +236,12 @@ bool Link::accepted() {
     bool is_known = false;
     Request* const request = extract_untaken(is_known);
     if (!is_known) return false;
+    if (request != nullptr && may_be_divided(*request)) {
+        divided_.push_back({head_.id, {request->data, request->bytes}, request});
+        request->link = this;
+        push_part(divided_.back());  // on this connection, so that a goodbye comes later
+        return true;
+    }
     Head head{};
     head.kind = Kind::Data;
     head.id = head_.id;
@@ -232,19 +251,20 @@ bool Link::accepted() {
 }
 
 bool Link::begin_data() {
-    if (accepted_.empty() || accepted_.front().id != head_.id) return false;
-    const Accepted awaited = accepted_.front();
-    if (head_.length != 0 && head_.length != awaited.length) return false;
-    accepted_.pop_front();
+    const auto awaited = std::ranges::find(accepted_, head_.id, &Accepted::id);
+    if (awaited == accepted_.end() || awaited->awaited > 0) return false;
+    if (head_.length != 0 && head_.length != awaited->length) return false;
     is_inside_ = true;
     left_ = head_.length;
-    receiver_ = awaited.request;
+    receiver_ = awaited->request;
+    accepted_.erase(awaited);
     if (receiver_ != nullptr) into_ = receiver_->data;
     return true;
 }
 
 void Link::end_message() {
     if (Arrival* const arrival = std::exchange(arrival_, nullptr)) return end_arrival(*arrival);
+    if (Accepted* const of = std::exchange(part_of_, nullptr)) return end_part(*of, head_.length);
     if (Request* const request = std::exchange(receiver_, nullptr)) {
         request->link = nullptr;
         request->mailbox.finish_receive(*request, head_.length);

@@ -15,9 +15,11 @@
 #include <string_view>
 #include <utility>
 
+#include "base/environment.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/resource_limits.hpp"
+#include "membership/address.hpp"
 #include "transport/delivery.hpp"
 #include "transport/shortage.hpp"
 
@@ -44,6 +46,16 @@ int spins_in(const World& world) {
     return here <= CPU_COUNT(&allowed) ? max_spins : 0;
 }
 
+FurtherConnections further_connections() {
+    FurtherConnections further;
+    if (const auto number =
+            environment_number("TUTTI_TCP_CONNECTIONS", 1, FurtherConnections::most)) {
+        further.connections = static_cast<int>(*number);
+    }
+    further.own = membership::address_of_each_interface();
+    return further;
+}
+
 // Inside a host there is no congestion, and some ways to control it pace what is sent.
 void hurry_inside_host(const net::Socket& socket) {
     if (socket.local_address() != socket.remote_address()) return;
@@ -59,10 +71,15 @@ Pool::Pool(World& world) : world_(world), sockets_(open_epoll()) {
     }
     waiting_.emplace([this] { return advance(); }, sockets_.get(), spins_in(world));
     connector_.emplace(
-        world, Connector::Events{
-                   [this](int peer, net::Socket socket) { connected(peer, std::move(socket)); },
-                   [this](int peer, const Status& why) { not_connected(peer, why); },
-                   [this](int peer, const Status& lack) { give_up(peer, lack); }});
+        world,
+        Connector::Events{
+            [this](int peer, net::Socket socket) { connected(peer, std::move(socket)); },
+            [this](int peer, const Status& why) { not_connected(peer, why); },
+            [this](int peer, const Status& lack) { give_up(peer, lack); },
+            [this](int peer, net::Socket socket, const auto& proof) {
+                join(peer, std::move(socket), proof);
+            }},
+        further_connections());
 }
 
 Pool::~Pool() {
@@ -250,17 +267,24 @@ void Pool::said_goodbye(int peer, uint32_t group) {
 
 // Connections.
 
-void Pool::watch(Link& link, int operation, bool for_output) {
+void Pool::watch(Link& link, int socket, int operation, const Wants& wants) {
     epoll_event event{};
-    event.events = EPOLLIN | (for_output ? EPOLLOUT : 0U);
+    event.events = (wants.receive ? EPOLLIN : 0U) | (wants.send ? EPOLLOUT : 0U);
     event.data.ptr = &link;
-    if (::epoll_ctl(sockets_.get(), operation, link.socket(), &event) != 0) {
+    if (::epoll_ctl(sockets_.get(), operation, socket, &event) != 0) {
         throw system_error(TUTTI_ERR_OUT_OF_MEMORY, "epoll_ctl", errno);
     }
 }
 
-void Pool::wants_to_send(Link& link, bool wants) {
-    watch(link, EPOLL_CTL_MOD, wants);
+// A socket of which nothing is wanted is not watched: its end would be told for ever.
+void Pool::wants(Link& link, int socket, const Wants& now, const Wants& before) {
+    const auto is_any = [](const Wants& one) { return one.receive || one.send; };
+    if (!is_any(now)) return closes(socket);
+    watch(link, socket, is_any(before) ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, now);
+}
+
+void Pool::closes(int socket) {
+    ::epoll_ctl(sockets_.get(), EPOLL_CTL_DEL, socket, nullptr);
 }
 
 // Waiting messages are sent by the thread that moves the connections: this thread has something
@@ -288,8 +312,28 @@ void Pool::adopt(int peer, net::Socket socket) {
     Link& there = link(peer);
     if (there.is_closed()) return;
     there.adopt(std::move(socket));
-    watch(there, EPOLL_CTL_ADD, true);
+    watch(there, there.socket(), EPOLL_CTL_ADD, {});
     open_.push_back(&there);
+}
+
+// Without it the data take the first connection.
+void Pool::join(int peer, net::Socket socket,
+                const std::optional<membership::Token>& proof) noexcept {
+    try {
+        hurry_inside_host(socket);
+        const Lock lock(mutex_);
+        Link& there = link(peer);
+        const int added = there.add_stripe(std::move(socket), proof);
+        if (added < 0) return;
+        try {
+            watch(there, added, EPOLL_CTL_ADD, {});
+        } catch (...) {
+            there.drop_last_stripe();
+            throw;
+        }
+    } catch (...) {
+        log(LogLevel::Debug, "tcp: ", current_status().message);
+    }
 }
 
 // A rank that goes later is told of again.
@@ -318,7 +362,7 @@ void Pool::give_up(int peer, const Status& lack) noexcept {
 
 void Pool::closed(Link& link, const std::string& reason) TUTTI_NO_THREAD_SAFETY_ANALYSIS {
     if (std::erase(open_, &link) > 0) {
-        ::epoll_ctl(sockets_.get(), EPOLL_CTL_DEL, link.socket(), nullptr);
+        closes(link.socket());
     }
     const int peer = link.peer();
     for (const auto& [group, mailbox] : mailboxes_) {
@@ -352,8 +396,10 @@ void Pool::flush() noexcept {
     std::map<int, int> ranks;  // by socket
     std::vector<int> sockets;
     for (const Link* const one : open_) {
-        sockets.push_back(one->socket());
-        ranks[one->socket()] = one->peer();
+        for (const int socket : one->sockets()) {
+            sockets.push_back(socket);
+            ranks[socket] = one->peer();
+        }
     }
     deliver(
         sockets, [&](int socket) { return world_.loss_of(ranks.at(socket)).ok(); }, deadline);

@@ -68,8 +68,9 @@ private:
     bool advance() noexcept;
     bool move() TUTTI_REQUIRES(mutex_);
     void tell(bool however_deep = false) noexcept;
-    void watch(Link& link, int operation, bool for_output);
+    void watch(Link& link, int socket, int operation, const Wants& wants);
     void adopt(int peer, net::Socket socket);
+    void join(int peer, net::Socket socket, const std::optional<membership::Token>& proof) noexcept;
     void flush() noexcept;
     [[nodiscard]] bool has_output() TUTTI_REQUIRES(mutex_);
 
@@ -80,7 +81,8 @@ private:
     // By links, under the lock.
     Mailbox* mailbox(uint32_t group) override;
     void said_goodbye(int peer, uint32_t group) override;
-    void wants_to_send(Link& link, bool wants) override;
+    void wants(Link& link, int socket, const Wants& now, const Wants& before) override;
+    void closes(int socket) override;
     void closed(Link& link, const std::string& reason) override;
 
     World& world_;

@@ -1,5 +1,5 @@
 // Ranks that connect to each other: either, both at once, one that cannot be called, one that does
-// not answer.
+// not answer; further connections.
 #include "transport/connector.hpp"
 
 #include <algorithm>
@@ -76,17 +76,23 @@ private:
 // The state of a rank's connections.
 class Side {
 public:
-    explicit Side(Place& place)
+    explicit Side(Place& place, FurtherConnections further = {})
         : made_(static_cast<size_t>(place.size())),
-          connector(place, {[this](int peer, net::Socket socket) {
-                                of(peer).set_value(std::move(socket));
-                            },
-                            [this](int peer, const Status& why) {
-                                of(peer).set_exception(std::make_exception_ptr(Error(why)));
-                            },
-                            [this](int peer, const Status& lack) {
-                                of(peer).set_exception(std::make_exception_ptr(Error(lack)));
-                            }}) {}
+          connector(
+              place,
+              {[this](int peer, net::Socket socket) { of(peer).set_value(std::move(socket)); },
+               [this](int peer, const Status& why) {
+                   of(peer).set_exception(std::make_exception_ptr(Error(why)));
+               },
+               [this](int peer, const Status& lack) {
+                   of(peer).set_exception(std::make_exception_ptr(Error(lack)));
+               },
+               [this](int, net::Socket socket, const std::optional<membership::Token>& proof) {
+                   const Lock lock(mutex_);
+                   joined_.push_back({std::move(socket), proof});
+                   joins_.notify_all();
+               }},
+              std::move(further)) {}
 
     net::Socket connection(int peer) {
         auto made = of(peer).get_future();
@@ -94,6 +100,22 @@ public:
             throw Error(TUTTI_ERR_TIMEOUT, "there is no connection");
         }
         return made.get();
+    }
+
+    // A further connection, and how the other side proves that it is its own.
+    struct Joined {
+        net::Socket socket;
+        std::optional<membership::Token> proof;
+    };
+    Joined next_joined() {
+        const Deadline deadline = ample();
+        Lock lock(mutex_);
+        while (joined_.empty()) {
+            if (!joins_.wait(lock, deadline)) throw Error(TUTTI_ERR_TIMEOUT, "nobody joins");
+        }
+        Joined first = std::move(joined_.front());
+        joined_.erase(joined_.begin());
+        return first;
     }
 
     // With which who is called proves who it is.
@@ -108,6 +130,9 @@ private:
     std::promise<net::Socket>& of(int peer) { return made_[static_cast<size_t>(peer)]; }
 
     std::vector<std::promise<net::Socket>> made_;  // by rank; a second one would throw
+    Mutex mutex_;
+    Condition joins_;
+    std::vector<Joined> joined_ TUTTI_GUARDED_BY(mutex_);
 
 public:
     Connector connector;
@@ -160,6 +185,45 @@ void both_may_begin_at_once(void**) {
     }
 }
 
+// Who calls has them made, and hears on each first who has answered.
+void further_connections_follow_the_first(void**) {
+    std::vector<std::vector<std::string>> ways{here, here};
+    Place low_place{0, ways};
+    Place high_place{1, ways};
+    Side low(low_place, {3, {}});
+    Side high(high_place);
+    low.connector.set_address(1, high.connector.address());
+    high.connector.set_address(0, low.connector.address());
+    low.connector.ensure_connected(1);
+    expect_connected(low, 0, high, 1);
+    for (int i = 0; i < 2; ++i) {
+        Side::Joined mine = low.next_joined();
+        assert_true(mine.proof.has_value());
+        assert_true(*mine.proof == low.secret());
+        const Side::Joined theirs = high.next_joined();
+        assert_false(theirs.proof.has_value());
+        membership::Token said{};
+        mine.socket.recv_all(std::as_writable_bytes(std::span(said)), ample());
+        assert_true(said == *mine.proof);
+    }
+}
+
+void they_leave_from_each_address_in_turn(void**) {
+    std::vector<std::vector<std::string>> ways{here, here};
+    Place low_place{0, ways};
+    Place high_place{1, ways};
+    Side low(low_place, {std::nullopt, {"127.0.0.1", "203.0.113.7", "127.0.0.3"}});  // not ours
+    Side high(high_place);
+    low.connector.set_address(1, high.connector.address());
+    high.connector.set_address(0, low.connector.address());
+    low.connector.ensure_connected(1);
+    expect_connected(low, 0, high, 1);
+    const Side::Joined mine = low.next_joined();
+    const Side::Joined theirs = high.next_joined();
+    assert_string_equal(mine.socket.local_address().c_str(), "127.0.0.3");
+    assert_string_equal(theirs.socket.remote_address().c_str(), "127.0.0.3");
+}
+
 // As behind a router that lets nobody in.
 void who_cannot_be_called_is_asked_to_call(void**) {
     Pair high_is_hidden(nowhere, here);
@@ -183,7 +247,7 @@ struct Silent {
     // The caller has said who it is.
     [[nodiscard]] net::Socket accept() const {
         net::Socket taken = door.accept(ample());
-        std::array<std::byte, 28> handshake{};
+        std::array<std::byte, Connector::handshake_bytes> handshake{};
         taken.recv_all(handshake, ample());
         return taken;
     }
@@ -358,13 +422,13 @@ void who_has_no_descriptor_to_be_called_with_lacks_it(void**) {
         });
     };
     call_and_run_out();
-    const std::string nonsense(28, 'x');
+    const std::string nonsense(Connector::handshake_bytes, 'x');
     caller.send_all(std::as_bytes(std::span(nonsense)), ample());
     std::byte nothing{};
     TUTTI_EXPECT_ERROR(caller.recv_all(std::span(&nothing, 1), ample()), TUTTI_ERR_NETWORK,
                        "closed");
     call_and_run_out();
-    const std::array<uint32_t, 3> head{0x44545554, 2, 1};  // who it is
+    const std::array<uint32_t, 4> head{0x44545554, 3, 1, 0};  // who it is
     const membership::Token secret = called.secret();
     caller.send_all(std::as_bytes(std::span(head)), ample());
     caller.send_all(std::as_bytes(std::span(secret)), ample());
@@ -383,6 +447,8 @@ int main() {
     const CMUnitTest tests[] = {
         TUTTI_TEST(either_may_begin),
         TUTTI_TEST(both_may_begin_at_once),
+        TUTTI_TEST(further_connections_follow_the_first),
+        TUTTI_TEST(they_leave_from_each_address_in_turn),
         TUTTI_TEST(who_cannot_be_called_is_asked_to_call),
         TUTTI_TEST(who_never_answers_holds_nobody_once_it_is_lost),
         TUTTI_TEST(who_never_answers_holds_up_no_other_call),

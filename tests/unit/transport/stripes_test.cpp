@@ -1,0 +1,426 @@
+// Do long data go over all connections between two ranks, and come whole, whatever happens to a
+// connection or a message meanwhile?
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/tcp_side.hpp"
+#include "support/unit.hpp"
+
+namespace {
+
+using namespace tutti;
+using namespace tutti::tcp;
+using test::TcpMessage;
+
+constexpr size_t whole = 20 * part_bytes + 17;
+constexpr membership::Token proof{'p', 'r', 'o', 'o', 'f'};
+
+std::array<int, 2> pair() {
+    std::array<int, 2> made{};
+    assert_int_equal(
+        ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, made.data()), 0);
+    return made;
+}
+
+int waiting_on(int socket) {
+    int bytes = 0;
+    assert_int_equal(::ioctl(socket, FIONREAD, &bytes), 0);
+    return bytes;
+}
+
+void say(int socket, const void* bytes, size_t count) {
+    assert_int_equal(::write(socket, bytes, count), count);
+}
+
+// Two ranks and their connections.
+struct Ranks {
+    explicit Ranks(size_t stripes) : Ranks(pair()) {
+        for (size_t i = 0; i < stripes; ++i) add_stripe(pair());
+    }
+    // Called from here.
+    void add_stripe(std::array<int, 2> ends) {
+        say(ends[1], proof.data(), proof.size());
+        here.link().add_stripe(net::Socket(ends[0]), proof);
+        there.link().add_stripe(net::Socket(ends[1]), std::nullopt);
+        settle();
+    }
+    explicit Ranks(std::array<int, 2> first) : here(0, first[0]), there(1, first[1]) {}
+
+    void settle() {
+        for (bool has_moved = true; has_moved;) {
+            has_moved = here.advance();
+            has_moved = there.advance() || has_moved;
+        }
+    }
+    // One has been offered, and accepted, and begins to send.
+    void begin(TcpMessage& send, TcpMessage& receive) {
+        there.post(receive, Slot::payload(7));
+        here.post(send, Slot::payload(7));
+        there.advance();
+        here.advance();
+    }
+
+    test::TcpSide here, there;
+};
+
+void fill(TcpMessage& message, int seed) {
+    for (size_t i = 0; i < message.bytes; ++i) {
+        message.data()[i] =
+            static_cast<std::byte>((i * 31 + i / 4099 + static_cast<size_t>(seed)) % 251);
+    }
+}
+
+bool is_filled(TcpMessage& message, int seed) {
+    TcpMessage wanted(true, message.bytes);
+    fill(wanted, seed);
+    return message.memory == wanted.memory;
+}
+
+void long_data_go_over_all_connections_both_ways(void**) {
+    Ranks ranks(3);
+    std::vector<std::unique_ptr<TcpMessage>> sends;
+    std::vector<std::unique_ptr<TcpMessage>> receives;
+    for (int i = 0; i < 8; ++i) {
+        const size_t bytes = i % 3 == 2 ? 1000 : whole + static_cast<size_t>(i);
+        test::TcpSide& from = i % 2 == 0 ? ranks.here : ranks.there;
+        test::TcpSide& to = i % 2 == 0 ? ranks.there : ranks.here;
+        sends.push_back(std::make_unique<TcpMessage>(true, bytes));
+        receives.push_back(std::make_unique<TcpMessage>(false, bytes));
+        fill(*sends.back(), i);
+        from.post(*sends.back(), Slot::payload(7));
+        to.post(*receives.back(), Slot::payload(7));
+    }
+    ranks.settle();
+    for (int i = 0; i < 8; ++i) {
+        const auto at = static_cast<size_t>(i);
+        assert_int_equal(sends[at]->ends(), 1);
+        assert_int_equal(receives[at]->ends(), 1);
+        assert_true(receives[at]->transfer.status.ok());
+        assert_true(is_filled(*receives[at], i));
+    }
+}
+
+void each_connection_takes_a_part(void**) {
+    Ranks ranks(3);
+    TcpMessage send(true, whole);
+    TcpMessage receive(false, whole);
+    fill(send, 1);
+    ranks.begin(send, receive);
+    for (const int socket : ranks.there.link().sockets()) assert_true(waiting_on(socket) > 0);
+    ranks.settle();
+    assert_true(is_filled(receive, 1));
+}
+
+void shorter_data_take_the_first_connection(void**) {
+    Ranks ranks(2);
+    TcpMessage send(true, divided_bytes - 1);
+    TcpMessage receive(false, divided_bytes - 1);
+    fill(send, 1);
+    ranks.begin(send, receive);
+    const auto sockets = ranks.there.link().sockets();
+    assert_true(waiting_on(sockets[0]) > 0);
+    assert_int_equal(waiting_on(sockets[1]) + waiting_on(sockets[2]), 0);
+    ranks.settle();
+    assert_true(is_filled(receive, 1));
+}
+
+void a_send_that_is_withdrawn_comes_whole(void**) {
+    Ranks ranks(2);
+    TcpMessage send(true, whole);
+    TcpMessage receive(false, whole);
+    fill(send, 1);
+    ranks.begin(send, receive);
+    assert_false(send.transfer.hold->stop());  // it has begun
+    send.transfer.hold.reset();
+    fill(send, 2);
+    ranks.settle();
+    assert_int_equal(send.ends(), 0);
+    assert_true(is_filled(receive, 1));
+}
+
+void nothing_lands_in_a_receive_that_was_withdrawn(void**) {
+    Ranks ranks(2);
+    TcpMessage send(true, whole);
+    TcpMessage receive(false, whole);
+    fill(send, 1);
+    ranks.begin(send, receive);
+    ranks.there.advance();
+    receive.transfer.hold.reset();
+    fill(receive, 2);
+    ranks.settle();
+    assert_true(is_filled(receive, 2));
+    assert_int_equal(send.ends(), 1);
+    TcpMessage next(true, whole);
+    TcpMessage next_receive(false, whole);
+    fill(next, 3);
+    ranks.begin(next, next_receive);
+    ranks.settle();
+    assert_true(is_filled(next_receive, 3));
+}
+
+void who_calls_sends_when_the_other_side_has_proved_itself(void**) {
+    for (const bool is_right : {true, false}) {
+        Ranks ranks(0);
+        const auto ends = pair();
+        ranks.here.link().add_stripe(net::Socket(ends[0]), proof);
+        TcpMessage send(true, whole);
+        TcpMessage receive(false, whole);
+        fill(send, 1);
+        ranks.begin(send, receive);
+        assert_int_equal(waiting_on(ends[1]), 0);
+        ranks.settle();
+        assert_true(is_filled(receive, 1));
+        membership::Token said = proof;
+        if (!is_right) said.back() = 'x';
+        say(ends[1], said.data(), 5);
+        ranks.settle();
+        say(ends[1], said.data() + 5, said.size() - 5);
+        ranks.settle();
+        assert_int_equal(ranks.here.link().sockets().size(), is_right ? 2 : 1);
+        assert_int_equal(waiting_on(ends[1]), is_right ? sizeof(Head) : 0);  // the call's answer
+        TcpMessage second(true, whole);
+        TcpMessage second_receive(false, whole);
+        fill(second, 2);
+        if (is_right) ranks.there.link().add_stripe(net::Socket(ends[1]), std::nullopt);
+        ranks.begin(second, second_receive);
+        if (is_right) assert_true(waiting_on(ends[1]) > static_cast<int>(sizeof(Head)));
+        ranks.settle();
+        assert_true(is_filled(second_receive, 2));
+        if (!is_right) ::close(ends[1]);
+    }
+}
+
+// A stripe to this side whose other end is the program's.
+struct Half : Ranks {
+    Half() : Ranks(0) { add(); }
+    // The caller's first word.
+    void add() {
+        const auto ends = pair();
+        Head hello{};
+        hello.kind = Kind::Credit;
+        say(ends[0], &hello, sizeof hello);
+        there.link().add_stripe(net::Socket(ends[1]), std::nullopt);
+        there.advance();
+        end = ends[0];
+    }
+    // So often that stripes without work were looked at.
+    void look() {
+        for (int i = 0; i < 20; ++i) there.advance();
+    }
+    // The head of a part of the first offer, and so much of its data.
+    void send_part(size_t begin, size_t length, size_t sent) const {
+        Head head{};
+        head.kind = Kind::Part;
+        head.id = 1;
+        head.slot = begin;
+        head.length = length;
+        say(end, &head, sizeof head);
+        const std::vector<std::byte> data(sent);
+        say(end, data.data(), sent);
+    }
+    int end = -1;
+};
+
+void who_is_called_sends_when_the_caller_has_spoken(void**) {
+    Ranks ranks(0);
+    const auto ends = pair();
+    ranks.there.link().add_stripe(net::Socket(ends[1]), std::nullopt);
+    TcpMessage send(true, whole);
+    TcpMessage receive(false, whole);
+    fill(send, 1);
+    ranks.here.post(receive, Slot::payload(7));
+    ranks.there.post(send, Slot::payload(7));
+    ranks.settle();
+    assert_true(is_filled(receive, 1));
+    assert_int_equal(waiting_on(ends[0]), 0);
+    ::close(ends[0]);
+}
+
+void a_stripe_that_ends_while_nothing_is_divided_is_no_loss(void**) {
+    Half ranks;
+    ::close(ranks.end);
+    ranks.look();
+    const int ended = ranks.there.link().sockets()[1];
+    assert_false(ranks.there.wanted[ended].receive || ranks.there.wanted[ended].send);
+    TcpMessage send(true, whole);
+    TcpMessage receive(false, whole);
+    fill(send, 1);
+    ranks.begin(send, receive);
+    ranks.settle();
+    assert_true(is_filled(receive, 1));
+}
+
+void a_stripe_that_ends_inside_a_part_closes_the_connection(void**) {
+    Half ranks;
+    TcpMessage receive(false, whole);
+    TcpMessage send(true, whole);
+    ranks.there.post(receive, Slot::payload(7));
+    ranks.here.post(send, Slot::payload(7));
+    ranks.there.advance();
+    ranks.send_part(0, 1000, 10);
+    ::close(ranks.end);
+    ranks.look();
+    assert_true(ranks.there.link().is_closed());
+    assert_string_equal(ranks.there.why_closed.c_str(), "the connection was closed");
+}
+
+// A broken one behind one that was never proved is seen, too.
+void each_stripe_is_judged(void**) {
+    Half ranks;
+    const int first = ranks.end;
+    const auto strange = pair();
+    ranks.there.link().add_stripe(net::Socket(strange[1]), std::nullopt);
+    const std::string nonsense(sizeof(Head), 'x');
+    say(strange[0], nonsense.data(), nonsense.size());
+    ranks.add();
+    TcpMessage receive(false, whole);
+    TcpMessage send(true, whole);
+    ranks.there.post(receive, Slot::payload(7));
+    ranks.here.post(send, Slot::payload(7));
+    ranks.there.advance();
+    assert_int_equal(ranks.there.link().sockets().size(), 3);  // the strange one has gone
+    ranks.send_part(0, 1000, 10);
+    ::close(ranks.end);
+    ranks.look();
+    assert_true(ranks.there.link().is_closed());
+    ::close(first);
+    ::close(strange[0]);
+}
+
+// The ends of its connections come in any order: here that of the first one comes first.
+void data_of_a_rank_that_leaves_come_whole(void**) {
+    const auto first = pair();
+    test::TcpSide side(1, first[1]);
+    const auto second = pair();
+    Head hello{};
+    hello.kind = Kind::Credit;
+    say(second[0], &hello, sizeof hello);
+    side.link().add_stripe(net::Socket(second[1]), std::nullopt);
+    TcpMessage receive(false, divided_bytes);
+    TcpMessage other(false, 10);
+    side.post(receive, Slot::payload(7));
+    side.post(other, Slot::payload(8));
+    Head offer{};
+    offer.kind = Kind::Offer;
+    offer.slot = Slot::payload(7).value();
+    offer.id = 1;
+    offer.length = divided_bytes;
+    Head part{};
+    part.kind = Kind::Part;
+    part.id = 1;
+    part.length = 10;
+    Head goodbye{};
+    goodbye.kind = Kind::Goodbye;
+    const std::vector<std::byte> data(divided_bytes);
+    say(first[0], &offer, sizeof offer);
+    say(first[0], &part, sizeof part);
+    say(first[0], data.data(), 10);
+    say(first[0], &goodbye, sizeof goodbye);
+    ::shutdown(first[0], SHUT_WR);
+    for (int i = 0; i < 20; ++i) side.advance();
+    assert_false(side.link().is_closed());
+    assert_false(side.wanted[side.link().socket()].receive);  // its end would be told for ever
+    assert_int_equal(receive.ends() + other.ends(), 0);
+    part.slot = 10;
+    part.length = divided_bytes - 10;
+    std::thread sender([&] {
+        const auto send = [&](const void* bytes, size_t count) {
+            for (size_t done = 0; done < count;) {
+                const ssize_t one =
+                    ::write(second[0], static_cast<const char*>(bytes) + done, count - done);
+                if (one > 0) done += static_cast<size_t>(one);
+            }
+        };
+        send(&part, sizeof part);
+        send(data.data(), part.length);
+        ::close(second[0]);
+    });
+    while (receive.ends() == 0) side.advance();
+    sender.join();
+    assert_true(receive.transfer.status.ok());
+    assert_int_equal(receive.transfer.bytes, divided_bytes);
+    for (int i = 0; i < 20; ++i) side.advance();
+    assert_int_equal(other.transfer.status.code, TUTTI_ERR_PEER_LOST);  // by the goodbye
+    assert_true(side.link().is_closed());
+    ::close(first[0]);
+}
+
+// The receive for which a goodbye waits is withdrawn.
+void a_goodbye_waits_for_no_receive_that_was_withdrawn(void**) {
+    Half ranks;
+    TcpMessage receive(false, whole);
+    TcpMessage other(false, 10);
+    TcpMessage send(true, whole);
+    ranks.there.post(other, Slot::payload(8));
+    ranks.there.post(receive, Slot::payload(7));
+    ranks.here.post(send, Slot::payload(7));
+    ranks.there.advance();
+    ranks.send_part(0, 1000, 10);
+    ranks.there.advance();
+    ranks.here.say_goodbye();
+    ranks.there.advance();
+    assert_int_equal(other.ends(), 0);
+    receive.transfer.hold.reset();
+    assert_true(ranks.there.wanted[ranks.there.link().socket()].send);  // so it will be looked at
+    ranks.there.advance();
+    assert_int_equal(other.ends(), 1);
+    ::close(ranks.end);
+}
+
+void what_is_no_part_closes_the_connection(void**) {
+    struct Wrong {
+        Kind kind;
+        uint32_t id;
+        uint64_t begin, length;
+    };
+    for (const Wrong& wrong :
+         {Wrong{Kind::Part, 9, 0, 10}, Wrong{Kind::Part, 1, 0, 0}, Wrong{Kind::Part, 1, whole, 1},
+          Wrong{Kind::Part, 1, 1, whole}, Wrong{Kind::Part, 1, UINT64_MAX, 2},
+          Wrong{Kind::Data, 1, 0, whole}, Wrong{Kind::Credit, 0, 0, 0}}) {
+        Half ranks;
+        TcpMessage receive(false, whole);
+        TcpMessage send(true, whole);
+        ranks.there.post(receive, Slot::payload(7));
+        ranks.here.post(send, Slot::payload(7));
+        ranks.there.advance();
+        Head head{};
+        head.kind = wrong.kind;
+        head.id = wrong.id;
+        head.slot = wrong.begin;
+        head.length = wrong.length;
+        say(ranks.end, &head, sizeof head);
+        ranks.there.advance();
+        assert_true(ranks.there.link().is_closed());
+        assert_string_equal(ranks.there.why_closed.c_str(), "a part was malformed");
+        assert_true(receive.is_guarded());
+        ::close(ranks.end);
+    }
+}
+
+}  // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        TUTTI_TEST(long_data_go_over_all_connections_both_ways),
+        TUTTI_TEST(each_connection_takes_a_part),
+        TUTTI_TEST(shorter_data_take_the_first_connection),
+        TUTTI_TEST(a_send_that_is_withdrawn_comes_whole),
+        TUTTI_TEST(nothing_lands_in_a_receive_that_was_withdrawn),
+        TUTTI_TEST(who_calls_sends_when_the_other_side_has_proved_itself),
+        TUTTI_TEST(who_is_called_sends_when_the_caller_has_spoken),
+        TUTTI_TEST(a_stripe_that_ends_while_nothing_is_divided_is_no_loss),
+        TUTTI_TEST(a_stripe_that_ends_inside_a_part_closes_the_connection),
+        TUTTI_TEST(each_stripe_is_judged),
+        TUTTI_TEST(data_of_a_rank_that_leaves_come_whole),
+        TUTTI_TEST(a_goodbye_waits_for_no_receive_that_was_withdrawn),
+        TUTTI_TEST(what_is_no_part_closes_the_connection),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
