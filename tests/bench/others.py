@@ -136,8 +136,10 @@ class Mpi:
         """How it is started at its best: bound where each rank has a processor, else yielding
         where it can."""
         if self.is_mpich:
-            over = "-genv MPIR_CVAR_NOLOCAL 1 -genv FI_PROVIDER tcp".split() if self.is_tcp else []
-            return self.kind, [self.launcher, *over, "-n", str(ranks)]
+            # Built over libfabric or over UCX.
+            over = {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp", "UCX_TLS": "tcp,self"}
+            chosen = [word for item in over.items() for word in ("-genv", *item)]
+            return self.kind, [self.launcher, *(chosen if self.is_tcp else ()), "-n", str(ranks)]
         command = [self.launcher, "--allow-run-as-root", "--oversubscribe"]
         command += ["--mca", "btl", "self,tcp" if self.is_tcp else "self,vader"]
         command += "--mca pml ob1".split()
