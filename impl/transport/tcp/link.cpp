@@ -101,6 +101,7 @@ void Link::close(const std::string& reason) noexcept {
     if (arrival_ != nullptr) let_go(arrival_->receiver);
     out_.clear();
     untaken_.clear();
+    offers_.clear();
     for (auto& stripe : std::exchange(stripes_, {})) close_stripe(std::move(stripe));
     accepted_.clear();
     divided_.clear();
@@ -127,19 +128,26 @@ void Link::send(Request& request) {
     head.slot = request.slot.value();
     head.length = request.bytes;
     head.group = request.mailbox.group();
-    // Offers and Messages in one slot would overtake each other: for point-to-point messages, whose
-    // order counts, all are offers.
-    const bool is_offer = !request.slot.is_collective() || request.bytes > eager_bytes ||
-                          charge_of(request.bytes) > window_;
+    const bool is_offer = must_be_offered(request);
     head.kind = is_offer ? Kind::Offer : Kind::Message;
     if (is_offer || !request.transfer.may_end_early) head.id = next_id();
     if (!is_offer) window_ -= charge_of(request.bytes);
     push(head, is_offer ? nullptr : &request);
     if (!is_closed_) {
         request.link = this;
-        if (head.id != 0) untaken_[head.id] = {&request, is_offer};
+        const Stream stream{head.group, head.slot};
+        if (head.id != 0) untaken_[head.id] = {&request, is_offer, stream};
+        if (is_offer && request.slot.is_announcement()) ++offers_[stream];
     }
     if (!request.transfer.is_followed) flush();
+}
+
+// A Message would overtake the data of an offer before it. Messages that nobody receives leave half
+// of the window to collectives.
+bool Link::must_be_offered(const Request& send) const {
+    const uint32_t kept_free = send.slot.is_collective() ? 0 : window_bytes / 2;
+    return send.bytes > eager_bytes || charge_of(send.bytes) + kept_free > window_ ||
+           (!offers_.empty() && offers_.contains({send.mailbox.group(), send.slot.value()}));
 }
 
 uint32_t Link::next_id() {

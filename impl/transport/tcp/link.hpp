@@ -96,9 +96,11 @@ private:
         void pass(size_t bytes);
         void empty();
     };
+    using Stream = std::pair<uint32_t, uint64_t>;  // group and slot
     struct Untaken {
         Request* request;  // null: its owner let go of it
         bool is_offer;
+        Stream stream;
         bool is_asked_for = false;  // to be returned
     };
     using Untakens = std::map<uint32_t, Untaken>;
@@ -106,6 +108,7 @@ private:
     void accept(Request& request, uint32_t id, size_t length);
     void say_taken(uint32_t id);
     void say(Kind kind, uint32_t id, uint32_t group = 0);
+    [[nodiscard]] bool must_be_offered(const Request& send) const;
     uint32_t next_id();
     bool ask_back(Request& request) noexcept;
     void forget_untaken(const Request& request) noexcept;
@@ -167,7 +170,8 @@ private:
     Wants told_;
 
     std::deque<Outgoing> out_;
-    Untakens untaken_;  // Messages and offers that have ids, by these
+    Untakens untaken_;                 // Messages and offers that have ids, by these
+    std::map<Stream, size_t> offers_;  // of them, in each stream whose order counts
     uint32_t last_id_ = 0;
     uint32_t window_ = window_bytes;  // what may be sent in Messages
     uint32_t owed_ = 0;               // credit not yet told to the other side

@@ -178,6 +178,10 @@ Link::Outgoing* Link::waiting_frame(const Untaken& message) {
 // The other side decided about it: the request, if its owner has not let go of it.
 Request* Link::extract(Untakens::iterator message) {
     Request* const request = message->second.request;
+    if (const auto stream = offers_.find(message->second.stream);
+        message->second.is_offer && stream != offers_.end() && --stream->second == 0) {
+        offers_.erase(stream);
+    }
     untaken_.erase(message);
     if (request != nullptr) request->link = nullptr;
     return request;

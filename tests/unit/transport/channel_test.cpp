@@ -3,6 +3,7 @@
 #include "transport/channel.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -185,20 +186,27 @@ void messages_come_in_order(bool send_first, bool from_any) {
     In it;
     std::vector<Mail> out;
     std::vector<Mail> in;
+    constexpr int count = 80;
+    // Long and short ones of a collective need no order.
+    const bool has_long = it.slot_of(5).is_announcement();
+    const auto of = [&](int index, char first) {
+        const auto bytes = std::array{1, 70'000, 300, 30'000}[static_cast<size_t>(index % 4)];
+        return std::string(has_long ? bytes : 1, static_cast<char>(first + index));
+    };
     const auto send = [&] {
-        for (int index = 0; index < 20; ++index) {
-            out.push_back(it.send(0, 1, std::string(1, static_cast<char>('a' + index))));
-        }
+        for (int index = 0; index < count; ++index) out.push_back(it.send(0, 1, of(index, '!')));
     };
     if (send_first) send();
-    for (int index = 0; index < 20; ++index) {
-        in.push_back(from_any ? it.receive_any(1, ".") : it.receive(1, 0, "."));
+    for (int index = 0; index < count; ++index) {
+        auto room = of(index, '\0');
+        in.push_back(from_any ? it.receive_any(1, std::move(room))
+                              : it.receive(1, 0, std::move(room)));
     }
     if (!send_first) send();
     std::vector<int> wanted;
     for (size_t index = 0; index < in.size(); ++index) {
         assert_true(in[index]->end().ok() && out[index]->end().ok());
-        assert_string_equal(in[index]->data.c_str(), out[index]->data.c_str());
+        assert_true(in[index]->data == out[index]->data);
         wanted.push_back(in[index]->bell->number);
     }
     auto told = it.postman->told();

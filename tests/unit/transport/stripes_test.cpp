@@ -10,24 +10,18 @@
 #include <thread>
 #include <vector>
 
-#include "support/tcp_side.hpp"
+#include "support/tcp_ranks.hpp"
 #include "support/unit.hpp"
 
 namespace {
 
 using namespace tutti;
 using namespace tutti::tcp;
+using test::pair;
 using test::TcpMessage;
 
 constexpr size_t whole = 20 * part_bytes + 17;
 constexpr membership::Token proof{'p', 'r', 'o', 'o', 'f'};
-
-std::array<int, 2> pair() {
-    std::array<int, 2> made{};
-    assert_int_equal(
-        ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, made.data()), 0);
-    return made;
-}
 
 int waiting_on(int socket) {
     int bytes = 0;
@@ -38,37 +32,6 @@ int waiting_on(int socket) {
 void say(int socket, const void* bytes, size_t count) {
     assert_int_equal(::write(socket, bytes, count), count);
 }
-
-// Two ranks and their connections.
-struct Ranks {
-    explicit Ranks(size_t stripes) : Ranks(pair()) {
-        for (size_t i = 0; i < stripes; ++i) add_stripe(pair());
-    }
-    // Called from here.
-    void add_stripe(std::array<int, 2> ends) {
-        say(ends[1], proof.data(), proof.size());
-        here.link().add_stripe(net::Socket(ends[0]), proof);
-        there.link().add_stripe(net::Socket(ends[1]), std::nullopt);
-        settle();
-    }
-    explicit Ranks(std::array<int, 2> first) : here(0, first[0]), there(1, first[1]) {}
-
-    void settle() {
-        for (bool has_moved = true; has_moved;) {
-            has_moved = here.advance();
-            has_moved = there.advance() || has_moved;
-        }
-    }
-    // One has been offered, and accepted, and begins to send.
-    void begin(TcpMessage& send, TcpMessage& receive) {
-        there.post(receive, Slot::payload(7));
-        here.post(send, Slot::payload(7));
-        there.advance();
-        here.advance();
-    }
-
-    test::TcpSide here, there;
-};
 
 void fill(TcpMessage& message, int seed) {
     for (size_t i = 0; i < message.bytes; ++i) {
@@ -82,6 +45,44 @@ bool is_filled(TcpMessage& message, int seed) {
     fill(wanted, seed);
     return message.memory == wanted.memory;
 }
+
+// A send, filled, and its receive.
+struct Message {
+    explicit Message(int filled_by = 1, size_t bytes = whole)
+        : seed(filled_by), send(true, bytes), receive(false, bytes) {
+        fill(send, seed);
+    }
+    // The receive waits already, and accepts.
+    void offer(test::TcpSide& from, test::TcpSide& to) {
+        to.post(receive, slot);
+        from.post(send, slot);
+        to.advance();
+    }
+    [[nodiscard]] bool has_come() { return is_filled(receive, seed); }
+
+    static inline const Slot slot = Slot::payload(7);
+    const int seed;
+    TcpMessage send, receive;
+};
+
+// Two ranks and their connections.
+struct Ranks : test::TcpRanks {
+    explicit Ranks(size_t stripes) {
+        for (size_t i = 0; i < stripes; ++i) add_stripe(pair());
+    }
+    // Called from here.
+    void add_stripe(std::array<int, 2> ends) {
+        say(ends[1], proof.data(), proof.size());
+        here.link().add_stripe(net::Socket(ends[0]), proof);
+        there.link().add_stripe(net::Socket(ends[1]), std::nullopt);
+        settle();
+    }
+    // It is offered, and accepted, and begins to go there.
+    void begin(Message& message) {
+        message.offer(here, there);
+        here.advance();
+    }
+};
 
 void long_data_go_over_all_connections_both_ways(void**) {
     Ranks ranks(3);
@@ -109,60 +110,50 @@ void long_data_go_over_all_connections_both_ways(void**) {
 
 void each_connection_takes_a_part(void**) {
     Ranks ranks(3);
-    TcpMessage send(true, whole);
-    TcpMessage receive(false, whole);
-    fill(send, 1);
-    ranks.begin(send, receive);
+    Message message;
+    ranks.begin(message);
     for (const int socket : ranks.there.link().sockets()) assert_true(waiting_on(socket) > 0);
     ranks.settle();
-    assert_true(is_filled(receive, 1));
+    assert_true(message.has_come());
 }
 
 void shorter_data_take_the_first_connection(void**) {
     Ranks ranks(2);
-    TcpMessage send(true, divided_bytes - 1);
-    TcpMessage receive(false, divided_bytes - 1);
-    fill(send, 1);
-    ranks.begin(send, receive);
+    Message message(1, divided_bytes - 1);
+    ranks.begin(message);
     const auto sockets = ranks.there.link().sockets();
     assert_true(waiting_on(sockets[0]) > 0);
     assert_int_equal(waiting_on(sockets[1]) + waiting_on(sockets[2]), 0);
     ranks.settle();
-    assert_true(is_filled(receive, 1));
+    assert_true(message.has_come());
 }
 
 void a_send_that_is_withdrawn_comes_whole(void**) {
     Ranks ranks(2);
-    TcpMessage send(true, whole);
-    TcpMessage receive(false, whole);
-    fill(send, 1);
-    ranks.begin(send, receive);
-    assert_false(send.transfer.hold->stop());  // it has begun
-    send.transfer.hold.reset();
-    fill(send, 2);
+    Message message;
+    ranks.begin(message);
+    assert_false(message.send.transfer.hold->stop());  // it has begun
+    message.send.transfer.hold.reset();
+    fill(message.send, 2);
     ranks.settle();
-    assert_int_equal(send.ends(), 0);
-    assert_true(is_filled(receive, 1));
+    assert_int_equal(message.send.ends(), 0);
+    assert_true(message.has_come());
 }
 
 void nothing_lands_in_a_receive_that_was_withdrawn(void**) {
     Ranks ranks(2);
-    TcpMessage send(true, whole);
-    TcpMessage receive(false, whole);
-    fill(send, 1);
-    ranks.begin(send, receive);
+    Message message;
+    ranks.begin(message);
     ranks.there.advance();
-    receive.transfer.hold.reset();
-    fill(receive, 2);
+    message.receive.transfer.hold.reset();
+    fill(message.receive, 2);
     ranks.settle();
-    assert_true(is_filled(receive, 2));
-    assert_int_equal(send.ends(), 1);
-    TcpMessage next(true, whole);
-    TcpMessage next_receive(false, whole);
-    fill(next, 3);
-    ranks.begin(next, next_receive);
+    assert_true(is_filled(message.receive, 2));
+    assert_int_equal(message.send.ends(), 1);
+    Message next(3);
+    ranks.begin(next);
     ranks.settle();
-    assert_true(is_filled(next_receive, 3));
+    assert_true(next.has_come());
 }
 
 void who_calls_sends_when_the_other_side_has_proved_itself(void**) {
@@ -170,13 +161,11 @@ void who_calls_sends_when_the_other_side_has_proved_itself(void**) {
         Ranks ranks(0);
         const auto ends = pair();
         ranks.here.link().add_stripe(net::Socket(ends[0]), proof);
-        TcpMessage send(true, whole);
-        TcpMessage receive(false, whole);
-        fill(send, 1);
-        ranks.begin(send, receive);
+        Message message;
+        ranks.begin(message);
         assert_int_equal(waiting_on(ends[1]), 0);
         ranks.settle();
-        assert_true(is_filled(receive, 1));
+        assert_true(message.has_come());
         membership::Token said = proof;
         if (!is_right) said.back() = 'x';
         say(ends[1], said.data(), 5);
@@ -185,14 +174,12 @@ void who_calls_sends_when_the_other_side_has_proved_itself(void**) {
         ranks.settle();
         assert_int_equal(ranks.here.link().sockets().size(), is_right ? 2 : 1);
         assert_int_equal(waiting_on(ends[1]), is_right ? sizeof(Head) : 0);  // the call's answer
-        TcpMessage second(true, whole);
-        TcpMessage second_receive(false, whole);
-        fill(second, 2);
+        Message second(2);
         if (is_right) ranks.there.link().add_stripe(net::Socket(ends[1]), std::nullopt);
-        ranks.begin(second, second_receive);
+        ranks.begin(second);
         if (is_right) assert_true(waiting_on(ends[1]) > static_cast<int>(sizeof(Head)));
         ranks.settle();
-        assert_true(is_filled(second_receive, 2));
+        assert_true(second.has_come());
         if (!is_right) ::close(ends[1]);
     }
 }
@@ -232,13 +219,10 @@ void who_is_called_sends_when_the_caller_has_spoken(void**) {
     Ranks ranks(0);
     const auto ends = pair();
     ranks.there.link().add_stripe(net::Socket(ends[1]), std::nullopt);
-    TcpMessage send(true, whole);
-    TcpMessage receive(false, whole);
-    fill(send, 1);
-    ranks.here.post(receive, Slot::payload(7));
-    ranks.there.post(send, Slot::payload(7));
+    Message message;
+    message.offer(ranks.there, ranks.here);
     ranks.settle();
-    assert_true(is_filled(receive, 1));
+    assert_true(message.has_come());
     assert_int_equal(waiting_on(ends[0]), 0);
     ::close(ends[0]);
 }
@@ -249,21 +233,16 @@ void a_stripe_that_ends_while_nothing_is_divided_is_no_loss(void**) {
     ranks.look();
     const int ended = ranks.there.link().sockets()[1];
     assert_false(ranks.there.wanted[ended].receive || ranks.there.wanted[ended].send);
-    TcpMessage send(true, whole);
-    TcpMessage receive(false, whole);
-    fill(send, 1);
-    ranks.begin(send, receive);
+    Message message;
+    ranks.begin(message);
     ranks.settle();
-    assert_true(is_filled(receive, 1));
+    assert_true(message.has_come());
 }
 
 void a_stripe_that_ends_inside_a_part_closes_the_connection(void**) {
     Half ranks;
-    TcpMessage receive(false, whole);
-    TcpMessage send(true, whole);
-    ranks.there.post(receive, Slot::payload(7));
-    ranks.here.post(send, Slot::payload(7));
-    ranks.there.advance();
+    Message message;
+    message.offer(ranks.here, ranks.there);
     ranks.send_part(0, 1000, 10);
     ::close(ranks.end);
     ranks.look();
@@ -280,11 +259,8 @@ void each_stripe_is_judged(void**) {
     const std::string nonsense(sizeof(Head), 'x');
     say(strange[0], nonsense.data(), nonsense.size());
     ranks.add();
-    TcpMessage receive(false, whole);
-    TcpMessage send(true, whole);
-    ranks.there.post(receive, Slot::payload(7));
-    ranks.here.post(send, Slot::payload(7));
-    ranks.there.advance();
+    Message message;
+    message.offer(ranks.here, ranks.there);
     assert_int_equal(ranks.there.link().sockets().size(), 3);  // the strange one has gone
     ranks.send_part(0, 1000, 10);
     ::close(ranks.end);
@@ -355,19 +331,16 @@ void data_of_a_rank_that_leaves_come_whole(void**) {
 // The receive for which a goodbye waits is withdrawn.
 void a_goodbye_waits_for_no_receive_that_was_withdrawn(void**) {
     Half ranks;
-    TcpMessage receive(false, whole);
     TcpMessage other(false, 10);
-    TcpMessage send(true, whole);
     ranks.there.post(other, Slot::payload(8));
-    ranks.there.post(receive, Slot::payload(7));
-    ranks.here.post(send, Slot::payload(7));
-    ranks.there.advance();
+    Message message;
+    message.offer(ranks.here, ranks.there);
     ranks.send_part(0, 1000, 10);
     ranks.there.advance();
     ranks.here.say_goodbye();
     ranks.there.advance();
     assert_int_equal(other.ends(), 0);
-    receive.transfer.hold.reset();
+    message.receive.transfer.hold.reset();
     assert_true(ranks.there.wanted[ranks.there.link().socket()].send);  // so it will be looked at
     ranks.there.advance();
     assert_int_equal(other.ends(), 1);
@@ -385,11 +358,8 @@ void what_is_no_part_closes_the_connection(void**) {
           Wrong{Kind::Part, 1, 1, whole}, Wrong{Kind::Part, 1, UINT64_MAX, 2},
           Wrong{Kind::Data, 1, 0, whole}, Wrong{Kind::Credit, 0, 0, 0}}) {
         Half ranks;
-        TcpMessage receive(false, whole);
-        TcpMessage send(true, whole);
-        ranks.there.post(receive, Slot::payload(7));
-        ranks.here.post(send, Slot::payload(7));
-        ranks.there.advance();
+        Message message;
+        message.offer(ranks.here, ranks.there);
         Head head{};
         head.kind = wrong.kind;
         head.id = wrong.id;
@@ -399,7 +369,7 @@ void what_is_no_part_closes_the_connection(void**) {
         ranks.there.advance();
         assert_true(ranks.there.link().is_closed());
         assert_string_equal(ranks.there.why_closed.c_str(), "a part was malformed");
-        assert_true(receive.is_guarded());
+        assert_true(message.receive.is_guarded());
         ::close(ranks.end);
     }
 }
