@@ -40,11 +40,10 @@ void Outgoing::time_out(const Status& status) noexcept {
     if (!is_posted_) return settle(2, status);
     const bool head_stopped = head_->stop();
     const bool body_stopped = body_ && body_->stop();
-    if (body_ ? body_stopped : head_stopped) {
-        settle(2, status);
-    } else if (head_stopped) {
-        settle(1, {});
-    }
+    const bool lacks_data = body_ ? body_stopped : head_stopped;
+    // An announcement that has gone comes back first, or a receive has taken it.
+    settle(static_cast<int>(head_stopped) + static_cast<int>(body_stopped),
+           lacks_data ? status : Status());
 }
 
 void Outgoing::end_part(const Part& part, const Transfer& transfer) noexcept {
