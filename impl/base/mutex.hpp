@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "deadline.hpp"
+#include "pause.hpp"
 
 #if defined(__clang__)
 #define TUTTI_THREAD_ANNOTATION(x) __attribute__((x))
@@ -19,9 +20,20 @@
 
 namespace tutti {
 
+// Locks are held for a short time: to sleep, and to be woken, takes longer than that.
+template <typename Lockable>
+void lock_soon(Lockable& mutex) {
+    constexpr int looks = 50;
+    for (int look = 0; look < looks; ++look) {
+        if (mutex.try_lock()) return;
+        pause();
+    }
+    mutex.lock();
+}
+
 class TUTTI_THREAD_ANNOTATION(capability("mutex")) Mutex {
 public:
-    void lock() TUTTI_THREAD_ANNOTATION(acquire_capability()) { mutex_.lock(); }
+    void lock() TUTTI_THREAD_ANNOTATION(acquire_capability()) { lock_soon(mutex_); }
     void unlock() TUTTI_THREAD_ANNOTATION(release_capability()) { mutex_.unlock(); }
     bool try_lock() TUTTI_THREAD_ANNOTATION(try_acquire_capability(true)) {
         return mutex_.try_lock();
@@ -35,13 +47,15 @@ private:
 class TUTTI_THREAD_ANNOTATION(scoped_lockable) Lock {
 public:
     explicit Lock(Mutex& mutex) TUTTI_THREAD_ANNOTATION(acquire_capability(mutex))
-        : lock_(mutex.native()) {}
+        : lock_(mutex.native(), std::defer_lock) {
+        lock();
+    }
     ~Lock() TUTTI_THREAD_ANNOTATION(release_capability()) = default;
     Lock(const Lock&) = delete;
     Lock& operator=(const Lock&) = delete;
 
     void unlock() TUTTI_THREAD_ANNOTATION(release_capability()) { lock_.unlock(); }
-    void lock() TUTTI_THREAD_ANNOTATION(acquire_capability()) { lock_.lock(); }
+    void lock() TUTTI_THREAD_ANNOTATION(acquire_capability()) { lock_soon(lock_); }
     std::unique_lock<std::mutex>& native() { return lock_; }
 
 private:

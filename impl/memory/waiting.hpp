@@ -32,12 +32,6 @@ Processors processors_of_this_process();
 // have together.
 int spins_for(std::span<const Processors> of_ranks);
 
-inline void pause() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-}
-
 void wake(Doorbell& doorbell);
 
 // Wakes the threads that may sleep for a write of this rank, after it. A thread that counts itself

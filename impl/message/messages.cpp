@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/fault_point.hpp"
+#include "base/pause.hpp"
 #include "base/thread.hpp"
 
 namespace tutti::message {
@@ -192,7 +193,7 @@ void Messages::await(Kind& operation, bool is_driven) {
     if (is_driven) spins = spins_;
     for (int spin = 0; spin < spins; ++spin) {
         if (step(operation) == Step::Done) return;
-        shm::pause();
+        pause();
     }
     auto moved = Clock::now();
     if (!is_driven && driver_ == nullptr) moved -= waiter_yields;

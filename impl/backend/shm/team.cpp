@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/fault_point.hpp"
 #include "base/log.hpp"
+#include "base/pause.hpp"
 #include "membership/stalls.hpp"
 
 namespace tutti::shm {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/open_descriptors.hpp"
+#include "base/pause.hpp"
 #include "base/resource_limits.hpp"
 #include "base/thread.hpp"
 
@@ -32,12 +33,6 @@ int open_event() {
 void set(int event) noexcept {
     const uint64_t one = 1;
     [[maybe_unused]] const auto written = ::write(event, &one, sizeof one);
-}
-
-void pause() noexcept {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
 }
 
 // Whether those that ran meanwhile have work to do: then a thread that sleeps gets the processor
