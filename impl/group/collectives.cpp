@@ -39,11 +39,26 @@ MemoryUse memory_of(const FlatCall& call) {
 
 }  // namespace
 
+// A timeout is that of one call.
+Status Group::cause_for_others(const Status& status, const std::string& operation) const {
+    Status cause = status;
+    if (cause.code == TUTTI_ERR_TIMEOUT) cause.code = TUTTI_ERR_ABORTED;
+    const bool speaks_for_all = status.code == TUTTI_ERR_PEER_LOST ||
+                                status.code == TUTTI_ERR_MISMATCH ||
+                                status.code == TUTTI_ERR_ABORTED;
+    if (!speaks_for_all) {
+        cause.message = cat("rank ", rank_, " gave up: ", operation, " ", status.message);
+        if (cause.rank < 0) cause.rank = rank_;
+    }
+    return cause;
+}
+
 // The group cannot go on after a failed collective. Returns the error for the caller. Other running
 // calls end for the same reason, or, if this call had not begun, because of it.
 Status Group::fail(Status status, const Fingerprint& call, uint64_t sequence,
                    bool had_begun) noexcept {
     const std::string operation = describe(call, sequence);
+    Status cause;
     {
         const Lock lock(mutex_);
         blame_own_exhaustion(status, rank_);
@@ -51,17 +66,10 @@ Status Group::fail(Status status, const Fingerprint& call, uint64_t sequence,
             status.message = cat(operation, " on ", label(), ": ", status.message);
             return status;
         }
+        cause = cause_for_others(status, operation);
         failure_ = status;
+        failure_for_others_ = cause;
         inside_.fetch_or(failed_bit);
-    }
-    Status cause = status;
-    if (cause.code == TUTTI_ERR_TIMEOUT) cause.code = TUTTI_ERR_ABORTED;  // it is not theirs
-    const bool speaks_for_all = status.code == TUTTI_ERR_PEER_LOST ||
-                                status.code == TUTTI_ERR_MISMATCH ||
-                                status.code == TUTTI_ERR_ABORTED;
-    if (!speaks_for_all) {
-        cause.message = cat("rank ", rank_, " gave up: ", operation, " ", status.message);
-        if (cause.rank < 0) cause.rank = rank_;
     }
     membership_->report(cause);
     backends_.abort(had_begun ? status : cause);
@@ -73,7 +81,7 @@ void Group::abandon(const Status& cause) noexcept {
     {
         const Lock lock(mutex_);
         if (destroyed_ || !failure_.ok()) return;
-        failure_ = cause;
+        failure_ = failure_for_others_ = cause;
         inside_.fetch_or(failed_bit);
     }
     membership_->report(cause);
@@ -117,7 +125,7 @@ void Group::check_turn() const {
     if ((inside_.load(std::memory_order_relaxed) & failed_bit) == 0) return;
     const Lock lock(mutex_);
     if (failure_.ok()) return;
-    Status status = failure_;
+    Status status = failure_for_others_;
     status.message = cat("the group has failed before: ", status.message);
     throw Error(std::move(status));
 }

@@ -241,6 +241,7 @@ private:
     [[nodiscard]] Deadline deadline_here(int64_t timeout_ms) const;
     Status fail(Status status, const Fingerprint& call, uint64_t sequence,
                 bool had_begun = true) noexcept;
+    [[nodiscard]] Status cause_for_others(const Status& status, const std::string& operation) const;
     template <typename Job>
     void take_turn(const FlatCall& call, const Deadline& until, Job&& job);
     void run_posted(const Route& route, FlatCall call, const Deadline& until, MemoryUse use);
@@ -290,6 +291,7 @@ private:
     mutable Mutex mutex_;
     Condition idle_;
     Status failure_ TUTTI_GUARDED_BY(mutex_);
+    Status failure_for_others_ TUTTI_GUARDED_BY(mutex_);  // for calls that did not fail themselves
     bool destroyed_ TUTTI_GUARDED_BY(mutex_) = false;
     bool ended_ TUTTI_GUARDED_BY(mutex_) = false;  // destroyed, and all of it is done
     // The calls that use the backend, each of them `in_flight_increment`, and `failed_bit` if the

@@ -4,6 +4,7 @@
 #include "group/poller.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <future>
 #include <memory>
@@ -67,9 +68,12 @@ struct Alone {
     }
 };
 
-// The thread is in another place of its looks, rests and sleep each time.
+// The thread is in another place of its looks, rests and sleep each time. On a busy machine one
+// yield may take longer than all this.
 void let_it_go_on(int round) {
-    for (int turn = 0; turn < 50 * round; ++turn) std::this_thread::yield();
+    const Deadline end =
+        Deadline::at(Deadline::Clock::now() + round * std::chrono::microseconds(20));
+    while (!end.expired()) std::this_thread::yield();
 }
 
 void polls_for_what_nobody_waits_for(bool runs_alone) {
