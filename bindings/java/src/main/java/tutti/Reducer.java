@@ -253,7 +253,8 @@ public final class Reducer extends Handle {
                 return TUTTI_OK;
             } catch (Throwable failure) {
                 thrown = failure;
-                return Callbacks.tell(error, failure);
+                int status = Callbacks.tell(error, failure);
+                return failure instanceof TuttiException own ? own.status().code() : status;
             }
         }
     }

@@ -258,6 +258,18 @@ class ReducerTest {
         });
     }
 
+    @Test
+    void a_call_that_fails_in_a_hook_gives_the_pass_its_status() {
+        Ranks.runToTheEnd(2, group -> {
+            try (Reducer reducer = model(group)) {
+                reducer.setHook((own, bucket) -> own.broadcast(bucket.gradients(), own.size()));
+                TuttiException failure = assertThrows(TuttiException.class,
+                                                      () -> pass(reducer, group));
+                assertEquals(Status.INVALID_ARGUMENT, failure.status());
+            }
+        });
+    }
+
     private static WeakReference<BucketHook> hookOf(Reducer reducer, Group group) {
         BucketHook hook = (own, bucket) -> assertEquals(own.size(), group.size());
         reducer.setHook(hook);
