@@ -2,12 +2,13 @@
  * one rank with one tag go, in the order sent, to the receives in the order in which these were
  * started, on any threads. A timeout ends a receive for which no message has arrived, and a send
  * whose data has not begun to move. A transfer that has begun continues to its end, unless a rank
- * dies or stops. So a message is either received or was never sent. Messages are independent of
- * collectives: a waiting receive delays nothing else. A tutti_send waits for its receiver. If all
- * ranks send before they receive, they need a `work`. A server of many ranks receives from any rank
- * (-1), which serves them in turn. With a receive for each rank, started again when it is done,
- * tutti_work_wait_any returns the lowest index that is done, so that ranks with low indices come
- * first; to serve all, begin with the work after the one that was served last. */
+ * dies or stops. So a message is either received or was never sent; whether one was received whose
+ * send ended with ABORTED or PEER_LOST, is open. Messages are independent of collectives: a waiting
+ * receive delays nothing else. A tutti_send waits for its receiver. If all ranks send before they
+ * receive, they need a `work`. A server of many ranks receives from any rank (-1), which serves
+ * them in turn. With a receive for each rank, started again when it is done, tutti_work_wait_any
+ * returns the lowest index that is done, so that ranks with low indices come first; to serve all,
+ * begin with the work after the one that was served last. */
 #ifndef TUTTI_POINT_TO_POINT_H
 #define TUTTI_POINT_TO_POINT_H
 

@@ -218,7 +218,8 @@ bool Link::return_arrival() {
         return one.link == this && one.id == head_.id && !one.is_offer;
     });
     if (found == all.end() || found->receiver != nullptr) return true;
-    owed_ += static_cast<uint32_t>(found->length);
+    owe(found->length);
+    found->is_returned = true;
     found->length = 0;
     found->data.reset();
     say(Kind::Returned, found->id);
@@ -309,7 +310,7 @@ void Link::deliver(const Arrival& arrival, Request& request) {
     }
     Mailbox& mailbox = request.mailbox;
     mailbox.finish_receive(request, length);
-    owe(arrival.length);
+    if (!arrival.is_returned) owe(arrival.length);
     mailbox.remove(arrival);
 }
 
@@ -317,7 +318,7 @@ void Link::abandon(const Arrival& arrival) noexcept {
     if (arrival_ == &arrival) {
         arrival_ = nullptr;
         into_ = nullptr;
-    } else if (!arrival.is_offer) {
+    } else if (!arrival.is_offer && !arrival.is_returned) {
         owe(arrival.length);
     }
 }

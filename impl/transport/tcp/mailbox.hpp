@@ -32,6 +32,7 @@ struct Arrival {
     bool is_whole;                      // else its data are coming,
     Request* receiver = nullptr;        // for that one, if any
     bool is_taken_back = false;
+    bool is_returned = false;  // its window, too
 };
 
 class Mailbox {

@@ -124,6 +124,23 @@ void messages_that_nobody_receives_leave_room_for_collectives(void**) {
     assert_true(ranks.comes_unasked(bytes, slot));
 }
 
+// Nobody receives the empty messages that stay.
+void messages_that_came_back_leave_room_for_others(void**) {
+    Ranks ranks;
+    for (uint64_t i = 0; i <= window_bytes / sizeof(Head) / 2; ++i) {
+        TcpMessage stopped(true, 1);
+        ranks.here.post(stopped, Slot::payload(i));
+        ranks.settle();
+        assert_false(stopped.transfer.hold->stop());  // it has gone
+        ranks.settle();
+        assert_true(stopped.ends() == 1 && stopped.transfer.returned);
+    }
+    assert_true(ranks.comes_unasked(longest, Slot::announcement(3)));
+    assert_int_equal(ranks.receive(1, Slot::payload(7)).transfer.bytes, 0);
+    ranks.settle();
+    assert_false(ranks.here.link().is_closed());
+}
+
 }  // namespace
 
 int main() {
@@ -132,6 +149,7 @@ int main() {
         TUTTI_TEST(a_short_message_stays_behind_a_long_one),
         TUTTI_TEST(a_long_message_that_was_taken_back_holds_up_nothing),
         TUTTI_TEST(messages_that_nobody_receives_leave_room_for_collectives),
+        TUTTI_TEST(messages_that_came_back_leave_room_for_others),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
