@@ -1,5 +1,5 @@
-// Do short messages of the transport tcp go at once, in their order, and never more of them than the
-// other side has room for?
+// Do short messages of the transport tcp go at once, in their order, and never more of them than
+// the other side has room for?
 #include <cstddef>
 #include <memory>
 #include <vector>
