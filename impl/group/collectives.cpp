@@ -88,12 +88,17 @@ void Group::abandon(const Status& cause) noexcept {
     backends_.abort(cause);
 }
 
-Status Group::failure() const {
+Status Group::failure() {
     {
         const Lock lock(mutex_);
-        if (!failure_.ok()) return failure_;
+        if (!failure_.ok() || destroyed_) return failure_;
     }
-    return membership_->trouble(rank_);
+    try {
+        const InFlight entry(*this, "failure", InFlight::Of::Any);
+        return membership_->trouble(rank_);
+    } catch (const Error&) {  // destroyed meanwhile
+        return {};
+    }
 }
 
 void Group::refuse_addends() const {

@@ -144,8 +144,9 @@ public:
     // unless another came first.
     void abandon(const Status& cause) noexcept;
 
-    // Why the group has failed, from before its backends hear of it; OK: it has not.
-    [[nodiscard]] Status failure() const;
+    // Why the group has failed, from before its backends hear of it; OK: it has not, or had not
+    // when it was destroyed.
+    [[nodiscard]] Status failure();
     // Ranks that are known to be lost, ascending.
     [[nodiscard]] std::vector<int> failed_ranks();
 

@@ -24,6 +24,25 @@ void destroying_twice_is_told(void**) {
                        "was destroyed");
 }
 
+// Who holds a group asks why it failed, while another thread destroys it.
+void a_destroyed_group_tells_of_no_failure(void**) {
+    for (int turn = 0; turn < 50; ++turn) {
+        const Groups groups = make(1);
+        std::promise<void> asks;
+        auto failures = std::async(std::launch::async, [&] {
+            for (int i = 0; i < 1000; ++i) {
+                if (i == turn) asks.set_value();
+                if (!groups[0]->failure().ok()) return false;
+            }
+            return true;
+        });
+        asks.get_future().wait();
+        groups[0]->destroy();
+        assert_true(failures.get());
+        assert_true(groups[0]->failure().ok());
+    }
+}
+
 void one_of_several_who_destroy_at_once_does_it(void**) {
     for (int turn = 0; turn < 20; ++turn) {
         const Groups groups = make(2);
@@ -146,6 +165,7 @@ int main(int count, char** arguments) {
     choose_backend(count, arguments);
     const CMUnitTest tests[] = {
         TUTTI_TEST(destroying_twice_is_told),
+        TUTTI_TEST(a_destroyed_group_tells_of_no_failure),
         TUTTI_TEST(one_of_several_who_destroy_at_once_does_it),
         TUTTI_TEST(destroying_ends_those_who_wait_for_their_turn),
         TUTTI_TEST(a_group_that_is_let_go_of_is_destroyed),
