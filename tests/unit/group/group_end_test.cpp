@@ -24,7 +24,7 @@ void destroying_twice_is_told(void**) {
                        "was destroyed");
 }
 
-// Who holds a group asks why it failed, while another thread destroys it.
+// One thread asks why the group failed, while another destroys it.
 void a_destroyed_group_tells_of_no_failure(void**) {
     for (int turn = 0; turn < 50; ++turn) {
         const Groups groups = make(1);

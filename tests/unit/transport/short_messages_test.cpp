@@ -124,7 +124,7 @@ void messages_that_nobody_receives_leave_room_for_collectives(void**) {
     assert_true(ranks.comes_unasked(bytes, slot));
 }
 
-// Nobody receives the empty messages that stay.
+// The empty messages that stay are never received.
 void messages_that_came_back_leave_room_for_others(void**) {
     Ranks ranks;
     for (uint64_t i = 0; i <= window_bytes / sizeof(Head) / 2; ++i) {
