@@ -93,12 +93,14 @@ Status Group::failure() {
         const Lock lock(mutex_);
         if (!failure_.ok() || destroyed_) return failure_;
     }
+    Status trouble;
     try {
         const InFlight entry(*this, "failure", InFlight::Of::Any);
-        return membership_->trouble(rank_);
+        trouble = membership_->trouble(rank_);
     } catch (const Error&) {  // destroyed meanwhile
-        return {};
     }
+    const Lock lock(mutex_);
+    return destroyed_ ? failure_ : trouble;  // to leave is no failure
 }
 
 void Group::refuse_addends() const {
