@@ -185,107 +185,106 @@ func TestCallsOnADeviceWhereThereIsOne(t *testing.T) {
 	})
 }
 
-func TestGradientsOnADeviceFollowItsStream(t *testing.T) {
+// onStreams runs a function with groups on a device, one of them on the default stream by each of
+// its names; the works of plain begin behind what that has.
+func onStreams(t *testing.T, function func(t *testing.T, g, gpu, plain *Group)) {
 	if os.Getenv("TUTTI_CUDA_LIBRARY") == "" {
 		t.Skip("TUTTI_CUDA_LIBRARY is not set")
 	}
-	const legacyStream = 1 // CU_STREAM_LEGACY, the default stream by its name
+	const legacyStream = 1 // CU_STREAM_LEGACY
 	for _, stream := range []uintptr{0, legacyStream} {
 		onRanks(t, 2, func(t *testing.T, g *Group) {
 			gpu := g.OnDevice(Device{Type: CUDA, Stream: stream})
-			plain := g.OnDevice(Device{Type: CUDA}) // works of a Stream begin behind what it has
-			buffer := must(Alloc[float32](background, gpu, 700))
-			values, own, other := buffer.Slice()[:300], buffer.Slice()[300:600], buffer.Slice()[600:]
-			on := func(slice []float32) []float32 {
-				result := make([]float32, len(slice))
-				move(t, g, result, plain, slice)
-				return result
-			}
-			move(t, plain, values[299:], g, []float32{float32(g.Rank() + 5)})
-			move(t, plain, other[99:], g, []float32{float32(g.Rank() + 5)})
-			r := must(NewReducer(background, gpu, []Parameter{
-				Param("weights", values), Param("bias", other[:2]), Param("nothing", []float32{}),
-			}, &ReducerOptions{BucketCap: 1000, FirstBucketCap: 8}))
-			is(t, on(values[298:]), []float32{0, 5})
-			for pass := float32(1); pass < 4; pass++ {
-				check(t, r.Backward(true, func() error {
-					mine := pass * float32(g.Rank()+1)
-					move(t, plain, own[298:], g, []float32{mine, -mine})
-					place := must(Gradient[float32](r, 1))
-					move(t, plain, place, g, []float32{mine, 4 * mine})
-					check(t, MarkReadyFrom(r, 0, own))
-					check(t, r.MarkReady(1))
-					return r.MarkReady(2)
-				}))
-				is(t, on(own[297:]), []float32{0, 1.5 * pass, -1.5 * pass})
-				is(t, on(must(Gradient[float32](r, 1))), []float32{1.5 * pass, 6 * pass})
-				is(t, len(must(Gradient[float32](r, 2))), 0)
-			}
-			check(t, r.SyncBuffers(1, Param("means", other[2:]), Param("none", []float32{})))
-			is(t, on(other[98:]), []float32{0, 6})
-			check(t, r.Close())
-			check(t, g.Barrier(background))
-			buffer.Free()
+			function(t, g, gpu, g.OnDevice(Device{Type: CUDA}))
 		})
 	}
 }
 
-func TestBucketsOnADeviceFollowItsStream(t *testing.T) {
-	if os.Getenv("TUTTI_CUDA_LIBRARY") == "" {
-		t.Skip("TUTTI_CUDA_LIBRARY is not set")
-	}
-	const legacyStream = 1 // CU_STREAM_LEGACY, the default stream by its name
-	for _, stream := range []uintptr{0, legacyStream} {
-		onRanks(t, 2, func(t *testing.T, g *Group) {
-			gpu := g.OnDevice(Device{Type: CUDA, Stream: stream})
-			plain := g.OnDevice(Device{Type: CUDA})
-			buffer := must(Alloc[float32](background, plain, 601))
-			values, own := buffer.Slice()[:300], buffer.Slice()[301:]
-			r := must(NewReducer(background, gpu, []Parameter{
-				Param("weights", values), Param("bias", buffer.Slice()[300:301]),
-			}, &ReducerOptions{NoInitialBroadcast: true, BucketCap: 1000, FirstBucketCap: 4}))
-			for pass := 1; pass < 5; pass++ {
-				hooked := pass > 2 // which adds up
-				if pass == 3 {
-					check(t, r.SetHook(func(its *Group, bucket *Bucket) error {
-						is(t, bucket.Stream != 0, true)
-						is(t, *its.device, Device{Type: CUDA, Stream: bucket.Stream})
-						return AllReduce(background, its, must(Gradients[float32](bucket)), Sum)
-					}))
-				}
-				wanted := []float32{float32(pass) * 1.5, float32(pass) * 15}
-				if hooked {
-					wanted = []float32{float32(pass) * 3, float32(pass) * 30}
-				}
-				mine := float32(pass * (g.Rank() + 1))
-				check(t, r.Begin(true))
-				move(t, plain, own[299:], g, []float32{mine})
-				move(t, plain, must(Gradient[float32](r, 1)), g, []float32{10 * mine})
-				check(t, r.MarkReady(1))
+func TestGradientsOnADeviceFollowItsStream(t *testing.T) {
+	onStreams(t, func(t *testing.T, g, gpu, plain *Group) {
+		buffer := must(Alloc[float32](background, gpu, 700))
+		values, own, other := buffer.Slice()[:300], buffer.Slice()[300:600], buffer.Slice()[600:]
+		on := func(slice []float32) []float32 {
+			result := make([]float32, len(slice))
+			move(t, g, result, plain, slice)
+			return result
+		}
+		move(t, plain, values[299:], g, []float32{float32(g.Rank() + 5)})
+		move(t, plain, other[99:], g, []float32{float32(g.Rank() + 5)})
+		r := must(NewReducer(background, gpu, []Parameter{
+			Param("weights", values), Param("bias", other[:2]), Param("nothing", []float32{}),
+		}, &ReducerOptions{BucketCap: 1000, FirstBucketCap: 8}))
+		is(t, on(values[298:]), []float32{0, 5})
+		for pass := float32(1); pass < 4; pass++ {
+			check(t, r.Backward(true, func() error {
+				mine := pass * float32(g.Rank()+1)
+				move(t, plain, own[298:], g, []float32{mine, -mine})
+				place := must(Gradient[float32](r, 1))
+				move(t, plain, place, g, []float32{mine, 4 * mine})
 				check(t, MarkReadyFrom(r, 0, own))
-				work := must(r.FinishAsync())
-				for bucket := must(r.NextBucket()); bucket != nil; bucket = must(r.NextBucket()) {
-					is(t, bucket.Stream, uintptr(0))
-					for _, one := range bucket.Parameters {
-						result := make([]float32, 1)
-						last := must(Gradients[float32](bucket))[one.End-1 : one.End]
-						move(t, g, result, plain, last)
-						is(t, result[0], wanted[one.Index])
-					}
-				}
-				if stream != 0 {
-					check(t, work.Synchronize(stream))
-				}
-				check(t, work.Wait(background))
-				result := make([]float32, 1)
-				move(t, g, result, plain, own[299:])
-				is(t, result[0], wanted[0])
+				check(t, r.MarkReady(1))
+				return r.MarkReady(2)
+			}))
+			is(t, on(own[297:]), []float32{0, 1.5 * pass, -1.5 * pass})
+			is(t, on(must(Gradient[float32](r, 1))), []float32{1.5 * pass, 6 * pass})
+			is(t, len(must(Gradient[float32](r, 2))), 0)
+		}
+		check(t, r.SyncBuffers(1, Param("means", other[2:]), Param("none", []float32{})))
+		is(t, on(other[98:]), []float32{0, 6})
+		check(t, r.Close())
+		check(t, g.Barrier(background))
+		buffer.Free()
+	})
+}
+
+func TestBucketsOnADeviceFollowItsStream(t *testing.T) {
+	onStreams(t, func(t *testing.T, g, gpu, plain *Group) {
+		buffer := must(Alloc[float32](background, plain, 601))
+		values, own := buffer.Slice()[:300], buffer.Slice()[301:]
+		r := must(NewReducer(background, gpu, []Parameter{
+			Param("weights", values), Param("bias", buffer.Slice()[300:301]),
+		}, &ReducerOptions{NoInitialBroadcast: true, BucketCap: 1000, FirstBucketCap: 4}))
+		for pass := 1; pass < 5; pass++ {
+			hooked := pass > 2 // which adds up
+			if pass == 3 {
+				check(t, r.SetHook(func(its *Group, bucket *Bucket) error {
+					is(t, bucket.Stream != 0, true)
+					is(t, *its.device, Device{Type: CUDA, Stream: bucket.Stream})
+					return AllReduce(background, its, must(Gradients[float32](bucket)), Sum)
+				}))
 			}
-			check(t, r.Close())
-			check(t, g.Barrier(background))
-			buffer.Free()
-		})
-	}
+			wanted := []float32{float32(pass) * 1.5, float32(pass) * 15}
+			if hooked {
+				wanted = []float32{float32(pass) * 3, float32(pass) * 30}
+			}
+			mine := float32(pass * (g.Rank() + 1))
+			check(t, r.Begin(true))
+			move(t, plain, own[299:], g, []float32{mine})
+			move(t, plain, must(Gradient[float32](r, 1)), g, []float32{10 * mine})
+			check(t, r.MarkReady(1))
+			check(t, MarkReadyFrom(r, 0, own))
+			work := must(r.FinishAsync())
+			for bucket := must(r.NextBucket()); bucket != nil; bucket = must(r.NextBucket()) {
+				is(t, bucket.Stream, uintptr(0))
+				for _, one := range bucket.Parameters {
+					result := make([]float32, 1)
+					last := must(Gradients[float32](bucket))[one.End-1 : one.End]
+					move(t, g, result, plain, last)
+					is(t, result[0], wanted[one.Index])
+				}
+			}
+			if gpu.device.Stream != 0 {
+				check(t, work.Synchronize(gpu.device.Stream))
+			}
+			check(t, work.Wait(background))
+			result := make([]float32, 1)
+			move(t, g, result, plain, own[299:])
+			is(t, result[0], wanted[0])
+		}
+		check(t, r.Close())
+		check(t, g.Barrier(background))
+		buffer.Free()
+	})
 }
 
 func TestAReducerOnTheCPURefusesAStreamOfADevice(t *testing.T) {

@@ -114,7 +114,6 @@ void messages_that_nobody_receives_leave_room_for_collectives(void**) {
     for (uint64_t i = 0; i < 7; ++i) {
         assert_true(ranks.comes_unasked(longest, Slot::collective(i)));
     }
-    Messages took;
     for (size_t i = 0; i < count; ++i) {
         TcpMessage& one = ranks.receive(bytes, slot);
         ranks.settle();
