@@ -25,7 +25,7 @@ struct Announcement {
         Content content;
         uint64_t reserved;
     };
-    static constexpr size_t eager_bytes = 4096 - sizeof(Header);
+    static constexpr size_t eager_bytes = size_t{16} * 1024;
 
     Header header;
     std::array<std::byte, eager_bytes> data;

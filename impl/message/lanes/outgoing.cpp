@@ -9,11 +9,14 @@ Outgoing::Outgoing(const std::shared_ptr<Lanes>& lanes, Sending& message, uint64
     const Send& call = message.call;
     const ConstBytes data = call.buffer.bytes();
     const size_t eager = Announcement::eager(data.size());
-    announcement_.header = {call.buffer.count, sequence, call.buffer.dtype, call.content, 0};
-    if (eager > 0) std::memcpy(announcement_.data.data(), data.data(), eager);
+    const Announcement::Header header{call.buffer.count, sequence, call.buffer.dtype, call.content,
+                                      0};
+    const size_t announced = sizeof header + eager;
+    announcement_ = std::make_unique_for_overwrite<std::byte[]>(announced);
+    std::memcpy(announcement_.get(), &header, sizeof header);
+    if (eager > 0) std::memcpy(announcement_.get() + sizeof header, data.data(), eager);
     head_.emplace(*this, lanes, Slot::announcement(call.tag),
-                  ConstBytes{reinterpret_cast<const std::byte*>(&announcement_),
-                             sizeof announcement_.header + eager});
+                  ConstBytes{announcement_.get(), announced});
     if (eager == data.size()) return;
     body_.emplace(*this, lanes, Slot::payload(sequence), data);
     head_->precede_another();

@@ -58,7 +58,7 @@ private:
     Sending* message_;  // null: it has ended
     int left_ = 1;      // parts
     Status status_;
-    Announcement announcement_;
+    std::unique_ptr<std::byte[]> announcement_;  // its header, and data if they are short
     std::optional<Part> head_;
     std::optional<Part> body_;  // if it is a part of its own
 };

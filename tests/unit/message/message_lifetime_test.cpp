@@ -10,7 +10,7 @@ using namespace tutti::test;
 const Status died{TUTTI_ERR_PEER_LOST, 1, 0, "rank 1 died"};
 
 void a_message_leaves_nothing_behind(void**) {
-    for (const size_t bytes : {size_t{8}, size_t{10'000}}) {
+    for (const size_t bytes : {size_t{8}, apart}) {
         Fixture sending;
         sending.send(bytes);
         sending.channel.complete({}, 1, 0);
@@ -38,9 +38,9 @@ void a_send_ends_only_when_the_channel_has_let_go_of_its_memory(void**) {
             const bool is_body = one.data == it.data.data();
             if (is_body && it.work->is_completed()) ended_first = true;
         });
-        it.send(10'000);
+        it.send(apart);
         it.channel.complete(fails ? died : Status{}, 1, 0);
-        it.channel.complete(fails ? died : Status{}, 1, 10'000);
+        it.channel.complete(fails ? died : Status{}, 1, apart);
         assert_true(it.work->is_completed());
         assert_int_equal(it.work->status()->ok(), !fails);
         assert_false(ended_first);
@@ -55,9 +55,9 @@ void a_receive_ends_only_when_the_channel_has_let_go_of_its_memory(void**) {
             const bool is_body = one.data == it.data.data();
             if (is_body && it.work->is_completed()) ended_first = true;
         });
-        it.receive(10'000);
-        it.channel.announce(1, 10'000, "");
-        it.channel.complete(fails ? died : Status{}, 1, 10'000);
+        it.receive(apart);
+        it.channel.announce(1, apart, "");
+        it.channel.complete(fails ? died : Status{}, 1, apart);
         assert_true(it.work->is_completed());
         assert_int_equal(it.work->status()->ok(), !fails);
         assert_false(ended_first);
@@ -84,11 +84,11 @@ void close_waits_for_a_withdrawal_under_way(void**) {
         });
         std::thread ending;
         if (is_send) {  // the alarm withdraws the data
-            it.send(10'000, 1);
+            it.send(apart, 1);
         } else {
-            it.receive(10'000);
-            it.channel.announce(1, 10'000, "");
-            ending = std::thread([&] { it.channel.complete({}, 1, 10'000); });
+            it.receive(apart);
+            it.channel.announce(1, apart, "");
+            ending = std::thread([&] { it.channel.complete({}, 1, apart); });
         }
         withdrawing.get_future().wait();
         std::thread closing([&] {
@@ -107,7 +107,7 @@ void close_waits_for_a_withdrawal_under_way(void**) {
 
 // A channel's thread may be on its way with a message when another aborts.
 void an_announcement_that_comes_after_the_abort_is_dropped(void**) {
-    for (const size_t bytes : {size_t{8}, size_t{10'000}}) {
+    for (const size_t bytes : {size_t{8}, apart}) {
         Fixture it;
         it.receive(bytes);
         it.messages->abort(died);
@@ -153,9 +153,9 @@ void a_deadline_may_meet_the_end_of_a_transfer(void**) {
         if (is_send) {
             it.messages->start(Send{{it.data.data(), 8, TUTTI_UINT8}, 1, 0}, deadline, it.work);
         } else {
-            it.messages->start(Receive{{it.data.data(), 10'000, TUTTI_UINT8}, 1, 0}, deadline,
+            it.messages->start(Receive{{it.data.data(), apart, TUTTI_UINT8}, 1, 0}, deadline,
                                it.work);
-            if (!it.channel.is_idle()) it.channel.announce(1, 10'000, "");
+            if (!it.channel.is_idle()) it.channel.announce(1, apart, "");
         }
         const auto moment = deadline.when() + std::chrono::microseconds(turn % 50 * 4 - 40);
         // Taken before, as a channel does that completes it while it is withdrawn.
@@ -168,7 +168,7 @@ void a_deadline_may_meet_the_end_of_a_transfer(void**) {
             }
             while (Deadline::Clock::now() < moment) {
             }
-            if (listener) it.channel.complete(one, listener, {}, 1, is_send ? 40 : 10'000);
+            if (listener) it.channel.complete(one, listener, {}, 1, is_send ? 40 : apart);
         }
         assert_true(it.work->wait(ample()));
         assert_true(it.close());
@@ -186,16 +186,16 @@ void announce_ahead(Fixture& it, int64_t count) {
 // A message that has begun goes on to its end.
 void a_receive_that_has_its_message_waits_for_the_data(void**) {
     Fixture it;
-    announce_ahead(it, 10'000);
-    it.receive(10'000, 1);
+    announce_ahead(it, apart);
+    it.receive(apart, 1);
     assert_false(it.work->wait(Deadline::after_ms(30)));
-    it.channel.complete({}, 1, 10'000);
+    it.channel.complete({}, 1, apart);
     assert_true(it.work->status()->ok());
     assert_true(it.close());
 }
 
 void a_send_whose_bytes_move_goes_on_after_its_time(void**) {
-    for (const size_t bytes : {size_t{8}, size_t{10'000}}) {
+    for (const size_t bytes : {size_t{8}, apart}) {
         Fixture it;
         it.channel.let_move([](const Posted&) { return true; });
         it.send(bytes, 1);
@@ -212,7 +212,7 @@ void a_send_whose_data_wait_is_late_when_its_announcement_has_ended(void**) {
         Fixture it;
         it.channel.let_move(
             [&](const Posted& one) { return announced && one.data != it.data.data(); });
-        it.send(10'000, 1);
+        it.send(apart, 1);
         if (announced) {
             assert_false(it.work->wait(Deadline::after_ms(30)));
             assert_false(it.channel.is_idle());
@@ -229,14 +229,14 @@ void a_send_whose_data_wait_is_late_when_its_announcement_has_ended(void**) {
 void a_message_that_was_taken_back_counts_as_never_sent(void**) {
     for (const bool in_time : {true, false}) {
         Fixture it;
-        announce_ahead(it, 10'000);
-        it.receive(10'000, in_time ? -1 : 1);
+        announce_ahead(it, apart);
+        it.receive(apart, in_time ? -1 : 1);
         if (!in_time) assert_false(it.work->wait(Deadline::after_ms(30)));
         it.channel.complete({}, 1, 0);
         if (in_time) {
             assert_false(it.work->is_completed());
-            it.channel.announce(1, 10'000, "");
-            it.channel.complete({}, 1, 10'000);
+            it.channel.announce(1, apart, "");
+            it.channel.complete({}, 1, apart);
             assert_true(it.work->status()->ok());
         } else {
             assert_true(it.work->wait(ample()));
@@ -248,8 +248,8 @@ void a_message_that_was_taken_back_counts_as_never_sent(void**) {
 
 void data_of_another_length_than_announced_are_an_error(void**) {
     Fixture it;
-    it.receive(10'000);
-    it.channel.announce(1, 10'000, "");
+    it.receive(apart);
+    it.channel.announce(1, apart, "");
     it.channel.complete({}, 1, 9'999);
     assert_int_equal(it.work->status()->code, TUTTI_ERR_INTERNAL);
     assert_true(it.close());

@@ -2,6 +2,8 @@
 // up?
 #include <algorithm>
 
+#include "message/lanes/channel_transfer.hpp"
+#include "message/rings/ring.hpp"
 #include "post_office.hpp"
 
 namespace {
@@ -9,8 +11,11 @@ namespace {
 using namespace tutti;
 using namespace tutti::test;
 
-constexpr size_t eager = 4064;  // longest message that travels with its announcement
-const std::vector<size_t> telling_sizes{0, 1, eager - 1, eager, eager + 1, 100'000, 3'000'001};
+// The longest messages that travel with what announces them: in a ring, in a lane.
+constexpr size_t ring = message::eager_bytes;
+constexpr size_t lane = message::Announcement::eager_bytes;
+const std::vector<size_t> telling_sizes{0,        1,    ring - 1, ring,    ring + 1,
+                                        lane - 1, lane, lane + 1, 100'000, 3'000'001};
 
 void a_message_of_any_size_arrives_whoever_comes_first(void**) {
     PostOffice office(2);
@@ -28,7 +33,8 @@ void a_message_of_any_size_arrives_whoever_comes_first(void**) {
 
 void messages_of_one_source_and_tag_arrive_in_order(void**) {
     PostOffice office(2);
-    const std::vector<size_t> sizes{10, 100'000, 0, 5, eager, eager + 1, 1, 2'000'000, 3};
+    const std::vector<size_t> sizes{10,   100'000,  0, 5,         ring, ring + 1,
+                                    lane, lane + 1, 1, 2'000'000, 3};
     for (const bool send_first : {true, false}) {
         std::vector<Letter> sent;
         std::vector<Letter> received;
@@ -159,19 +165,19 @@ void any_source_means_another_rank(void**) {
 
 void thousands_of_messages_may_be_outstanding(void**) {
     constexpr int count = 3000;
+    const auto size_of = [](int number) { return number % 50 == 0 ? lane + 1 : size_t{4}; };
     for (const bool send_first : {true, false}) {
         PostOffice office(2);
         std::vector<Letter> sent;
         std::vector<Letter> received;
         const auto send_all = [&] {
             for (int number = 0; number < count; ++number) {
-                sent.push_back(
-                    office.send(0, 1, number % 3, number % 50 == 0 ? 5000 : 4, number % 251));
+                sent.push_back(office.send(0, 1, number % 3, size_of(number), number % 251));
             }
         };
         if (send_first) send_all();
         for (int number = 0; number < count; ++number) {
-            received.push_back(office.receive(1, 0, number % 3, number % 50 == 0 ? 5000 : 4));
+            received.push_back(office.receive(1, 0, number % 3, size_of(number)));
         }
         if (!send_first) send_all();
         for (int number = 0; number < count; ++number) {
@@ -246,7 +252,7 @@ void a_late_message_goes_to_the_next_receive(void**) {
 }
 
 void a_send_that_timed_out_is_not_received(void**) {
-    for (const size_t size : {size_t{8}, eager, eager + 1, size_t{3'000'000}}) {
+    for (const size_t size : {size_t{8}, ring, ring + 1, lane, lane + 1, size_t{3'000'000}}) {
         PostOffice office(2);
         {
             const auto gave_up = office.send(0, 1, 4, size, 1, 1);
@@ -265,7 +271,7 @@ void a_send_that_timed_out_is_not_received(void**) {
 
 // The receiver had asked for the announcement, so the announcement has gone, but not the data.
 void a_send_that_timed_out_behind_its_announcement_is_not_received(void**) {
-    for (const size_t size : {eager + 1, size_t{3'000'000}}) {
+    for (const size_t size : {lane + 1, size_t{3'000'000}}) {
         PostOffice office(2);
         expect_failed(office.receive(1, 0, 4, size, 1), TUTTI_ERR_TIMEOUT, "rank 0", "nobody sent");
         {

@@ -20,6 +20,9 @@
 
 namespace tutti::test {
 
+// The shortest message whose data travel apart from its announcement.
+constexpr size_t apart = message::Announcement::eager_bytes + 1;
+
 struct Posted {
     Transfer* transfer;
     int peer;
@@ -152,7 +155,7 @@ inline std::shared_ptr<message::Messages> messages_over(Channel& channel) {
 struct Fixture {
     PuppetChannel channel;
     std::shared_ptr<message::Messages> messages = messages_over(channel);
-    std::vector<std::byte> data = std::vector<std::byte>(10'000);
+    std::vector<std::byte> data = std::vector<std::byte>(apart);
     std::shared_ptr<Work> work = std::make_shared<Work>();
 
     void send(size_t bytes, int64_t timeout_ms = -1, int to = 1) {
