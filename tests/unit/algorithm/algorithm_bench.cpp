@@ -1,7 +1,7 @@
-// Which algorithm is fastest for which size? Ranks are processes over Gloo on this machine; all
-// algorithms of a kind take turns, and the median of the rounds is printed, in microseconds a call,
-// the best one marked. The tables in select.cpp come from here.
-//   algorithm_bench [RANKS [ROUNDS [LONGEST_BYTES]]]
+// Which algorithm is fastest for which size? Ranks are processes on this machine, over tcp or gloo;
+// all algorithms of a kind take turns, and the median of the rounds is printed, in microseconds a
+// call, the best one marked. The tables in select.cpp come from here.
+//   algorithm_bench [RANKS [ROUNDS [LONGEST_BYTES [CHANNEL]]]]
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +19,7 @@
 #include "membership/processes.hpp"
 #include "store/store.hpp"
 #include "transport/gloo/gloo.hpp"
+#include "transport/tcp/tcp.hpp"
 
 namespace {
 
@@ -51,6 +52,7 @@ struct Candidate {
 // It is measured for the size of the whole row.
 struct Kind {
     const char* name;
+    CallKind call;
     std::vector<Candidate> candidates;
 };
 
@@ -97,17 +99,25 @@ Candidate all_reduces(const char* name, Algorithm* how) {
 std::vector<Kind> kinds() {
     return {
         {"all_reduce",
+         CallKind::AllReduce,
          {all_reduces("doubling", recursive_doubling_all_reduce),
           all_reduces("ring", ring_all_reduce)}},
-        {"reduce", {reduces("tree", tree_reduce), reduces("ring", ring_reduce)}},
+        {"reduce", CallKind::Reduce, {reduces("tree", tree_reduce), reduces("ring", ring_reduce)}},
         {"reduce_scatter",
+         CallKind::ReduceScatter,
          {reduce_scatters("halving", recursive_halving_reduce_scatter),
           reduce_scatters("ring", ring_reduce_scatter)}},
         {"all_gather",
+         CallKind::AllGather,
          {all_gathers("bruck", bruck_all_gather), all_gathers("ring", ring_all_gather)}},
-        {"gather", {gathers("tree", tree_gather), gathers("direct", direct_gather)}},
-        {"scatter", {scatters("tree", tree_scatter), scatters("direct", direct_scatter)}},
+        {"gather",
+         CallKind::Gather,
+         {gathers("tree", tree_gather), gathers("direct", direct_gather)}},
+        {"scatter",
+         CallKind::Scatter,
+         {scatters("tree", tree_scatter), scatters("direct", direct_scatter)}},
         {"all_to_all",
+         CallKind::AllToAll,
          {all_to_alls("bruck", bruck_all_to_all), all_to_alls("pairwise", pairwise_all_to_all)}},
     };
 }
@@ -122,7 +132,7 @@ public:
         std::vector<std::vector<double>> times(kind.candidates.size());
         for (int round = 0; round < rounds_; ++round) {
             for (size_t index = 0; index < times.size(); ++index) {
-                times[index].push_back(time(kind.candidates[index], memory, calls));
+                times[index].push_back(time(kind.call, kind.candidates[index], memory, calls));
             }
         }
         if (channel_.rank() != 0) return;
@@ -142,19 +152,23 @@ public:
     }
 
 private:
-    Exchange next() {
-        return {channel_, Fingerprint{CallKind::Barrier}, ++number_, Deadline::never()};
+    Exchange next(CallKind call) {
+        Fingerprint fingerprint{call};
+        const bool has_root =
+            call == CallKind::Reduce || call == CallKind::Gather || call == CallKind::Scatter;
+        if (has_root) fingerprint.root = 0;
+        return {channel_, fingerprint, ++number_, Deadline::never()};
     }
     void meet() {
-        Exchange exchange = next();
+        Exchange exchange = next(CallKind::Barrier);
         dissemination_barrier(exchange);
     }
 
-    double time(const Candidate& candidate, Workspace& memory, int calls) {
+    double time(CallKind kind, const Candidate& candidate, Workspace& memory, int calls) {
         meet();
         const auto start = std::chrono::steady_clock::now();
         for (int call = 0; call < calls; ++call) {
-            Exchange exchange = next();
+            Exchange exchange = next(kind);
             candidate.run(exchange, memory);
         }
         meet();
@@ -168,14 +182,16 @@ private:
     uint64_t number_ = 0;
 };
 
-void be_rank(const std::string& path, int rank, int ranks, int rounds, size_t longest) {
+void be_rank(const std::string& path, int rank, int ranks, int rounds, size_t longest,
+             const std::string& over) {
     const Deadline deadline = Deadline::after_ms(60'000);
     std::vector<int> all(static_cast<size_t>(ranks));
     std::iota(all.begin(), all.end(), 0);
     Membership membership(
         bootstrap_processes(make_file_store(path, ranks), rank, ranks, "", deadline), 0,
         std::move(all));
-    const auto channel = gloo_channel::open(membership, deadline);
+    const auto channel =
+        over == "gloo" ? gloo_channel::open(membership, deadline) : tcp::open(membership, deadline);
     Bench bench(*channel, rounds);
     for (const Kind& kind : kinds()) {
         const size_t row = 4 * static_cast<size_t>(ranks);  // parts of one size
@@ -195,16 +211,17 @@ int main(int count, char** arguments) {
     const int ranks = static_cast<int>(number(1, 4));
     const int rounds = static_cast<int>(number(2, 9));
     const auto longest = static_cast<size_t>(number(3, 16L << 20));
+    const std::string over = count > 4 ? arguments[4] : "tcp";
     ::setenv("TUTTI_HEARTBEAT_TIMEOUT_MS", "0", 1);
     char folder[] = "/tmp/tutti-bench-XXXXXX";
     if (mkdtemp(folder) == nullptr) return 1;
     const std::string path = cat(folder, "/store");
     for (int rank = 1; rank < ranks; ++rank) {
         if (fork() != 0) continue;
-        be_rank(path, rank, ranks, rounds, longest);
+        be_rank(path, rank, ranks, rounds, longest, over);
         std::exit(0);
     }
-    be_rank(path, 0, ranks, rounds, longest);
+    be_rank(path, 0, ranks, rounds, longest, over);
     int failed = 0;
     for (int status = 0; wait(&status) > 0;) failed += status == 0 ? 0 : 1;
     ::unlink(path.c_str());
