@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <optional>
 
 #include "arguments.hpp"
 #include "device/driver.hpp"
@@ -15,16 +14,9 @@ namespace tutti::capi {
 
 namespace {
 
-// "output", "outputs[3]".
-struct Argument {
-    const char* name;
-    std::optional<size_t> index;
-    [[nodiscard]] std::string text() const { return index ? indexed(name, *index) : name; }
-};
-
 void check_place(const tutti_buffer& buffer, const Argument& argument) {
     if (buffer.device_type != TUTTI_CPU || buffer.device_index != 0) {
-        check_device(buffer.device_type, buffer.device_index, argument.text());
+        check_device(buffer.device_type, buffer.device_index, argument);
     }
     const bool clean = buffer.reserved_0 == 0 &&
                        std::ranges::all_of(buffer.reserved, [](auto word) { return word == 0; });
@@ -37,7 +29,7 @@ void check_memory(const tutti_buffer& buffer, const Argument& argument) {
     if (buffer.count == 0) return;
     try {
         device::Driver::of(buffer.device_type)
-            .check_memory(buffer.device_index, buffer.data, argument.text() + ".data");
+            .check_memory(buffer.device_index, buffer.data, argument.at("data"));
     } catch (const Error& error) {
         // A device that has failed is no fault of the buffer's: the call finds out, and tells the
         // other ranks.
@@ -66,7 +58,7 @@ View read(const tutti_buffer& buffer, const Argument& argument) {
 
 }  // namespace
 
-void check_device(tutti_device_type type, int32_t index, const std::string& owner) {
+void check_device(tutti_device_type type, int32_t index, const Argument& owner) {
     try {
         device::Driver::check_here(type, index, owner);
     } catch (const Error& error) {
@@ -76,7 +68,7 @@ void check_device(tutti_device_type type, int32_t index, const std::string& owne
 
 View read_buffer(const tutti_buffer* buffer, const char* argument) {
     if (buffer == nullptr) refuse(argument, " is NULL");
-    return read(*buffer, {argument, std::nullopt});
+    return read(*buffer, {argument});
 }
 
 Views read_buffers(const tutti_buffer* buffers, size_t count, const char* argument) {
@@ -86,7 +78,7 @@ Views read_buffers(const tutti_buffer* buffers, size_t count, const char* argume
     Views views;
     views.reserve(count);
     for (size_t index = 0; index < count; ++index) {
-        views.push_back(read(buffers[index], {argument, index}));
+        views.push_back(read(buffers[index], {argument, static_cast<int64_t>(index)}));
     }
     return views;
 }

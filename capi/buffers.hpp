@@ -1,8 +1,7 @@
 // tutti_buffer, checked, as the views that calls carry. Any thread.
 #pragma once
 
-#include <string>
-
+#include "base/argument.hpp"
 #include "call/view.hpp"
 #include "tutti/types.h"
 
@@ -12,7 +11,7 @@ namespace tutti::capi {
 View read_buffer(const tutti_buffer* buffer, const char* argument);
 
 // Throws UNSUPPORTED or INVALID_ARGUMENT naming the field of `owner`.
-void check_device(tutti_device_type type, int32_t index, const std::string& owner);
+void check_device(tutti_device_type type, int32_t index, const Argument& owner);
 
 // A list of them, "outputs[2].count is -3"; NULL if it has none. Whether their number is right the
 // call checks.

@@ -261,7 +261,7 @@ tutti_status tutti_coalescing_begin(tutti_group* group, const tutti_coalescing_o
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
         const tutti_coalescing_options given = capi::read_options(options);
-        capi::check_device(given.device_type, given.device_index, "options");
+        capi::check_device(given.device_type, given.device_index, {"options"});
         capi::need_output(out_coalescing, "out_coalescing");
         *out_coalescing = reinterpret_cast<tutti_group*>(
             capi::hand_out<capi::CoalescingHandle>(std::make_shared<tutti::Coalescing>(

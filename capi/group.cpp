@@ -133,7 +133,7 @@ std::optional<bool> read_reproducible(uint32_t choice) {
 }
 
 tutti::Device read_bound(const tutti::Group& parent, const tutti_new_group_options& options) {
-    capi::check_device(options.device_type, options.device_index, "options");
+    capi::check_device(options.device_type, options.device_index, {"options"});
     return parent.bound_device_for({options.device_type, options.device_index});
 }
 
@@ -250,7 +250,7 @@ tutti_group* hand_out_group(std::shared_ptr<Group> group) {
 tutti_group_options read_group_options(const tutti_group_options* given) {
     const tutti_group_options options = read_options(given);
     check_flag(options.reproducible, "options.reproducible");
-    check_device(options.device_type, options.device_index, "options");
+    check_device(options.device_type, options.device_index, {"options"});
     return options;
 }
 

@@ -21,7 +21,7 @@ void* alloc_on_device(tutti::Group& group, size_t bytes, const tutti_memory_opti
     std::shared_ptr<void> memory;
     tutti::Status why_not;
     try {
-        capi::check_device(options.device_type, options.device_index, "options");
+        capi::check_device(options.device_type, options.device_index, {"options"});
         group.check_bound({options.device_type, options.device_index},
                           "options.device_type and device_index name");
         memory = tutti::device::Driver::of(options.device_type).alloc(options.device_index, bytes);

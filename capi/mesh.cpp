@@ -45,7 +45,7 @@ int read_length(int64_t length, size_t dim) {
 tutti::MeshOptions read_mesh(const int64_t* shape, int32_t ndim, const char* const* dim_names,
                              tutti_device_type device_type) {
     check_ndim(ndim);
-    tutti::device::Driver::check_here(device_type, "device_type");
+    tutti::device::Driver::check_here(device_type, {"device_type"});
     tutti::MeshOptions options;
     options.device_type = device_type;
     const auto dims = static_cast<size_t>(ndim);

@@ -2,8 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-
+#include "argument.hpp"
 #include "tutti/types.h"
 
 namespace tutti {
@@ -13,7 +12,7 @@ const char* device_type_name(tutti_device_type type);
 
 // Throw INVALID_ARGUMENT for what is no device, UNSUPPORTED for one that tutti does not know how to
 // use; both name the argument. Whether there is such a device here the driver says.
-void check_device_type(tutti_device_type type, const std::string& argument);
-void check_device(tutti_device_type type, int32_t index, const std::string& owner);
+void check_device_type(tutti_device_type type, const Argument& argument);
+void check_device(tutti_device_type type, int32_t index, const Argument& owner);
 
 }  // namespace tutti

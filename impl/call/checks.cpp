@@ -13,15 +13,6 @@ namespace tutti {
 
 namespace {
 
-// The name of an argument: "input", "outputs[3]".
-struct Name {
-    const char* name;
-    int index = -1;
-    [[nodiscard]] std::string text() const {
-        return index < 0 ? std::string(name) : cat(name, "[", index, "]");
-    }
-};
-
 void check_rank(int rank, int size, const char* argument) {
     if (rank < 0 || rank >= size) {
         refuse(argument, " is ", rank, ", but the group's ranks are 0 to ", size - 1);
@@ -32,16 +23,17 @@ void check_tag(int tag) {
     if (tag < 0) refuse("tag is ", tag, ", below 0");
 }
 
-[[gnu::noinline]] void check_other_device(const ConstView& view, Name name) {
-    tutti::check_device(view.device.type, view.device.index, name.text());
+[[gnu::noinline]] void check_other_device(const ConstView& view, const Argument& name) {
+    tutti::check_device(view.device.type, view.device.index, name);
 }
 
-inline void check_device(const ConstView& view, Name name) {
+inline void check_device(const ConstView& view, const Argument& name) {
     if (view.device != Device{}) check_other_device(view, name);
 }
 
 // Both have one dtype and are on one device.
-void check_same_dtype(const ConstView& one, Name name, const ConstView& other, Name other_name) {
+void check_same_dtype(const ConstView& one, const Argument& name, const ConstView& other,
+                      const Argument& other_name) {
     check_device(one, name);
     check_device(other, other_name);
     if (one.device != other.device) {
@@ -53,7 +45,8 @@ void check_same_dtype(const ConstView& one, Name name, const ConstView& other, N
            ".dtype is ", dtype_name(other.dtype));
 }
 
-void check_alike(const ConstView& one, Name name, const ConstView& other, Name other_name) {
+void check_alike(const ConstView& one, const Argument& name, const ConstView& other,
+                 const Argument& other_name) {
     check_same_dtype(one, name, other, other_name);
     if (one.count == other.count) return;
     refuse(name.text(), ".count is ", one.count, " but ", other_name.text(), ".count is ",
@@ -76,8 +69,8 @@ bool overlap(const ConstView& one, const ConstView& other) {
 }
 
 // The whole and its parts, one for each rank: "output", "input".
-void check_whole(const ConstView& whole, Name name, const ConstView& part, Name part_name,
-                 int size) {
+void check_whole(const ConstView& whole, const Argument& name, const ConstView& part,
+                 const Argument& part_name, int size) {
     check_same_dtype(part, part_name, whole, name);
     if (whole.count % size == 0 && whole.count / size == part.count) return;
     refuse(name.text(), ".count is ", whole.count, ", not ", size, " ranks × ", part_name.text(),
@@ -97,14 +90,14 @@ void check_no_list(size_t count, const char* list, int rank, const char* root) {
 
 template <typename SomeViews>
 void check_same_dtypes(const SomeViews& views, const char* list, const ConstView& other,
-                       Name other_name) {
+                       const Argument& other_name) {
     int index = 0;
     for (const auto& view : views) check_same_dtype(view, {list, index++}, other, other_name);
 }
 
 template <typename SomeViews>
 void check_all_alike(const SomeViews& views, const char* list, const ConstView& other,
-                     Name other_name) {
+                     const Argument& other_name) {
     int index = 0;
     for (const auto& view : views) check_alike(view, {list, index++}, other, other_name);
 }
@@ -113,7 +106,7 @@ OverlapCheck claim_outputs(const Views& outputs) {
     OverlapCheck claims;
     int index = 0;
     for (const View& output : outputs) {
-        const Name name{"outputs", index++};
+        const Argument& name{"outputs", index++};
         if (!claims.may_write(output.bytes())) refuse(name.text(), " overlaps another output");
         claims.write(output.bytes());
     }
@@ -157,7 +150,7 @@ void check_apart_or_same(const ConstView& input, const ConstView& output) {
 
 // How many elements the piece of one rank has.
 int64_t check_splits(const std::vector<int64_t>& splits, const char* list, const ConstView& whole,
-                     Name name, int rank, int size) {
+                     const Argument& name, int rank, int size) {
     if (splits.empty()) {
         if (whole.count % size == 0) return whole.count / size;
         refuse(name.text(), ".count is ", whole.count, ", which ", size,
@@ -226,7 +219,7 @@ void check(const Reduce& call, int /*rank*/, int size) {
 
 void check(const AllGather& call, int rank, int size) {
     check_list(call.outputs.size(), "output_count", size);
-    const Name own{"outputs", rank};
+    const Argument own{"outputs", rank};
     check_alike(call.input, {"input"}, call.outputs[static_cast<size_t>(rank)], own);
     check_same_dtypes(call.outputs, "outputs", call.input, {"input"});
     check_gathered(call.outputs, call.input, rank);
@@ -261,7 +254,7 @@ void check(const Scatter& call, int rank, int size) {
 
 void check(const ReduceScatter& call, int rank, int size) {
     check_list(call.inputs.size(), "input_count", size);
-    const Name own{"inputs", rank};
+    const Argument own{"inputs", rank};
     check_alike(call.output, {"output"}, call.inputs[static_cast<size_t>(rank)], own);
     check_same_dtypes(call.inputs, "inputs", call.output, {"output"});
     check_reducible(call.output.dtype, call.op);

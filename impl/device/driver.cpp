@@ -83,7 +83,7 @@ Driver& Driver::of(tutti_device_type type) {
     return *cuda.load(std::memory_order_relaxed);
 }
 
-void Driver::check_here(tutti_device_type type, const std::string& argument) {
+void Driver::check_here(tutti_device_type type, const Argument& argument) {
     tutti::check_device_type(type, argument);
     if (type == TUTTI_CPU) return;
     try {
@@ -91,15 +91,15 @@ void Driver::check_here(tutti_device_type type, const std::string& argument) {
     } catch (const Error& error) {
         Status status = error.status();
         status.message =
-            cat(argument, " is ", type, " (", device_type_name(type), "): ", status.message);
+            cat(argument.text(), " is ", type, " (", device_type_name(type), "): ", status.message);
         throw Error(std::move(status));
     }
 }
 
-void Driver::check_here(tutti_device_type type, int device, const std::string& owner) {
+void Driver::check_here(tutti_device_type type, int device, const Argument& owner) {
     tutti::check_device(type, device, owner);
-    check_here(type, owner + ".device_type");
-    if (type != TUTTI_CPU) of(type).check_device(device, owner + ".device_index");
+    check_here(type, owner.at("device_type"));
+    if (type != TUTTI_CPU) of(type).check_device(device, owner.at("device_index"));
 }
 
 Driver::Driver(tutti_device_type type, const tutti_device_table& table)
@@ -118,18 +118,18 @@ void Driver::fail(tutti_status status, const tutti_device_failure& failure) {
     throw Error(Status{status, -1, 0, failure.message, true});
 }
 
-void Driver::check_device(int device, const std::string& argument) const {
+void Driver::check_device(int device, const Argument& argument) const {
     if (device >= 0 && device < count_) return;
-    refuse(argument, " is ", device, ", and this process has ", count_, " devices of type ",
+    refuse(argument.text(), " is ", device, ", and this process has ", count_, " devices of type ",
            device_type_name(type_));
 }
 
-void Driver::check_memory(int device, const void* memory, const std::string& argument) const {
+void Driver::check_memory(int device, const void* memory, const Argument& argument) const {
     int32_t place = -1;
     ask(table_.device_of, memory, &place);
     if (place == device) return;
-    if (place < 0) refuse(argument, " is not memory of ", name(device));
-    refuse(argument, " is memory of ", name(place), ", not of ", name(device));
+    if (place < 0) refuse(argument.text(), " is not memory of ", name(device));
+    refuse(argument.text(), " is memory of ", name(place), ", not of ", name(device));
 }
 
 template <typename Ask>

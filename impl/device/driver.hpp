@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/argument.hpp"
 #include "base/mutex.hpp"
 #include "table.h"
 #include "work/stream_event.hpp"
@@ -57,8 +58,8 @@ public:
     // Throws UNSUPPORTED, saying what is missing.
     static Driver& of(tutti_device_type type);
     // The same of a type or a device that an argument names; the CPU is always there.
-    static void check_here(tutti_device_type type, const std::string& argument);
-    static void check_here(tutti_device_type type, int device, const std::string& owner);
+    static void check_here(tutti_device_type type, const Argument& argument);
+    static void check_here(tutti_device_type type, int device, const Argument& owner);
 
     Driver(tutti_device_type type, const tutti_device_table& table);
     Driver(const Driver&) = delete;
@@ -70,8 +71,8 @@ public:
     [[nodiscard]] std::string name(int device) const;
     // Throw INVALID_ARGUMENT, naming the argument, unless there is such a device, and unless the
     // memory is on it.
-    void check_device(int device, const std::string& argument) const;
-    void check_memory(int device, const void* memory, const std::string& argument) const;
+    void check_device(int device, const Argument& argument) const;
+    void check_memory(int device, const void* memory, const Argument& argument) const;
 
     // On a stream of the program. Throws INVALID_ARGUMENT for one of another device, UNSUPPORTED
     // for one that is being captured.

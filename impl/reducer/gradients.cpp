@@ -14,7 +14,7 @@ void Gradients::check(const Device& device, void* programs_stream) {
         refuse("options.stream is given, and the parameters are on the CPU");
     }
     device::Driver& driver = device::Driver::of(device.type);
-    driver.check_device(device.index, "parameters[0].device_index");
+    driver.check_device(device.index, {"parameters", 0, "device_index"});
     driver.check_stream(device.index, programs_stream, "options.stream");
 }
 

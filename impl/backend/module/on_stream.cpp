@@ -22,7 +22,7 @@ OnStream::~OnStream() {
 
 void OnStream::be_on(const Device& device) {
     device::Driver& driver = device::Driver::of(device.type);
-    driver.check_device(device.index, "device_index");
+    driver.check_device(device.index, {"device_index"});
     if (driver_ == nullptr) {
         stream_ = driver.take_stream(device.index, high_priority_);
         device_ = device.index;

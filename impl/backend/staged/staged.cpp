@@ -32,7 +32,7 @@ Staged::~Staged() {
 
 Lane& Staged::lane(const Device& device) {
     device::Driver& driver = device::Driver::of(device.type);
-    driver.check_device(device.index, "device_index");
+    driver.check_device(device.index, {"device_index"});
     const Lock lock(mutex_);
     auto& lane = lanes_[device.index];
     if (!lane) {
