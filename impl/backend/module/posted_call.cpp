@@ -7,12 +7,12 @@ namespace tutti::ext {
 namespace {
 
 template <typename Byte>
-std::vector<tutti_piece> pieces_of(const Pieces<Byte>& pieces, tutti_dtype dtype) {
-    std::vector<tutti_piece> raw;
+Few<tutti_piece> pieces_of(const Pieces<Byte>& pieces, tutti_dtype dtype) {
+    Few<tutti_piece> raw;
     raw.reserve(pieces.size());
     for (const auto piece : pieces) {
-        raw.push_back({const_cast<std::remove_const_t<Byte>*>(piece.data()),
-                       static_cast<int64_t>(piece.size() / element_size(dtype))});
+        raw.add({const_cast<std::remove_const_t<Byte>*>(piece.data()),
+                 static_cast<int64_t>(piece.size() / element_size(dtype))});
     }
     return raw;
 }
@@ -28,8 +28,7 @@ PostedCall::PostedCall(FlatCall call, uint64_t sequence, const Deadline& deadlin
       work_(std::move(work)),
       begun_(call_.begun),
       inputs_(pieces_of(call_.inputs, call_.dtype)),
-      outputs_(pieces_of(call_.outputs, call_.dtype)),
-      fingerprint_(to_bytes(call_.fingerprint)) {
+      outputs_(pieces_of(call_.outputs, call_.dtype)) {
     begin(call_.dtype, call_.device, deadline);
     raw_.kind = static_cast<tutti_call_kind>(call_.fingerprint.kind);
     raw_.sequence = sequence;
@@ -38,6 +37,8 @@ PostedCall::PostedCall(FlatCall call, uint64_t sequence, const Deadline& deadlin
     raw_.root = call_.root;
     raw_.peer = -1;
     raw_.flags = call_.sizes == FlatCall::Sizes::Even ? TUTTI_CALL_EVEN : 0;
+    raw_.fingerprint = &call_.fingerprint;
+    raw_.fingerprint_size = sizeof call_.fingerprint;
     for (const FlatCall& part : call_.calls) {
         parts_.push_back(std::make_unique<PostedCall>(part, sequence, deadline, rank, size));
         part_pointers_.push_back(parts_.back()->raw());
@@ -52,7 +53,7 @@ PostedCall::PostedCall(const Send& message, const Deadline& deadline, int rank,
       deadline_(deadline),
       work_(std::move(work)),
       begun_(message.begun),
-      inputs_{{const_cast<void*>(message.buffer.data), message.buffer.count}} {
+      inputs_(tutti_piece{const_cast<void*>(message.buffer.data), message.buffer.count}) {
     begin(message.buffer.dtype, message.buffer.device, deadline);
     raw_.kind = TUTTI_CALL_SEND;
     raw_.root = -1;
@@ -68,7 +69,7 @@ PostedCall::PostedCall(const Receive& message, const Deadline& deadline, int ran
       deadline_(deadline),
       work_(std::move(work)),
       begun_(message.begun),
-      outputs_{{message.buffer.data, message.buffer.count}} {
+      outputs_(tutti_piece{message.buffer.data, message.buffer.count}) {
     begin(message.buffer.dtype, message.buffer.device, deadline);
     raw_.kind = TUTTI_CALL_RECEIVE;
     raw_.root = -1;
@@ -88,14 +89,12 @@ void PostedCall::begin(tutti_dtype dtype, const Device& device, const Deadline& 
 }
 
 void PostedCall::point_to_pieces() {
-    raw_.inputs = inputs_.data();
+    raw_.inputs = inputs_.begin();
     raw_.input_count = static_cast<int64_t>(inputs_.size());
-    raw_.outputs = outputs_.data();
+    raw_.outputs = outputs_.begin();
     raw_.output_count = static_cast<int64_t>(outputs_.size());
     raw_.calls = part_pointers_.data();
     raw_.call_count = static_cast<int64_t>(part_pointers_.size());
-    raw_.fingerprint = fingerprint_.data();
-    raw_.fingerprint_size = fingerprint_.size();
 }
 
 }  // namespace tutti::ext

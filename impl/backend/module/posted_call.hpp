@@ -4,10 +4,10 @@
 
 #include <atomic>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "backend/backend.hpp"
+#include "base/few.hpp"
 #include "ext/tables.hpp"
 
 namespace tutti::ext {
@@ -58,11 +58,10 @@ private:
     const Deadline deadline_;
     const std::shared_ptr<Work> work_;
     const std::shared_ptr<const device::Event> begun_;
-    std::vector<tutti_piece> inputs_;
-    std::vector<tutti_piece> outputs_;
+    const Few<tutti_piece> inputs_;
+    const Few<tutti_piece> outputs_;
     std::vector<std::unique_ptr<PostedCall>> parts_;
     std::vector<const tutti_backend_call*> part_pointers_;
-    std::string fingerprint_;
     std::shared_ptr<void> attached_;
     std::atomic<Ending> ending_{Ending::None};
 };
