@@ -90,21 +90,21 @@ Connector::Connector(World& world, Events events, FurtherConnections further)
 Connector::~Connector() {
     world_.on_asked_to_connect(nullptr);
     world_.on_gone(nullptr);
-    std::thread connecting_thread;
-    std::thread further_thread;
+    std::vector<std::thread> threads;
     {
         const Lock lock(mutex_);
         is_ending_ = true;
         attempts_.clear();
         further_calls_.clear();
         changed_.notify_all();
-        connecting_thread = std::move(connecting_thread_);
-        further_thread = std::move(further_thread_);
+        for (Worker& one : connecting_) threads.push_back(std::move(one.thread));
+        threads.push_back(std::move(further_worker_.thread));
     }
     const uint64_t one = 1;
     [[maybe_unused]] const auto written = ::write(cancel_.get(), &one, sizeof one);
-    if (connecting_thread.joinable()) connecting_thread.join();
-    if (further_thread.joinable()) further_thread.join();
+    for (std::thread& thread : threads) {
+        if (thread.joinable()) thread.join();
+    }
     loop_->run([this] {
         listener_.reset();
         incoming_.clear();
@@ -204,7 +204,7 @@ Status Connector::start_connecting(int peer, Attempt attempt) {
     attempts_.insert_or_assign(peer, std::move(attempt));
     changed_.notify_all();
     try {
-        keep_running(connecting_thread_, is_connecting_, &Connector::connect_all);
+        keep_connecting();
         return {};
     } catch (...) {
         attempts_.erase(peer);
@@ -213,13 +213,23 @@ Status Connector::start_connecting(int peer, Attempt attempt) {
     }
 }
 
-// A thread that ends when it has nothing more to do.
-void Connector::keep_running(std::thread& thread, bool& is_running,
-                             void (Connector::*work)() noexcept) {
-    if (is_running) return;
-    if (thread.joinable()) thread.join();  // it has done what it was started for
-    thread = start_thread("tutti-connect", [this, work] { (this->*work)(); });
-    is_running = true;
+void Connector::keep_running(Worker& worker, void (Connector::*work)(Worker&) noexcept) {
+    if (worker.is_running) return;
+    if (worker.thread.joinable()) worker.thread.join();  // it has done what it was started for
+    worker.thread = start_thread("tutti-connect", [this, work, &worker] { (this->*work)(worker); });
+    worker.is_running = true;
+}
+
+// One more calls, if all are busy. Throws if none does and there can be no thread.
+void Connector::keep_connecting() {
+    if (is_awaited_) return;
+    const auto unused = std::ranges::find(connecting_, false, &Worker::is_running);
+    if (unused == connecting_.end()) return;
+    try {
+        keep_running(*unused, &Connector::connect_all);
+    } catch (...) {
+        if (std::ranges::none_of(connecting_, &Worker::is_running)) throw;
+    }
 }
 
 // What this process lacks is no fault of that rank. Of one that is gone it is the end anyway.
@@ -390,23 +400,32 @@ void Connector::call_instead(int peer) {
     if (!failure.ok()) fail(peer, failure);
 }
 
-// Outgoing connections, on a thread that ends when none is wanted.
+// Outgoing connections, on threads that end when no more are wanted.
 
-void Connector::connect_all() noexcept {
+// No thread sees to it.
+std::map<int, Connector::Attempt>::iterator Connector::next_attempt() {
+    std::erase_if(attempts_, [this](const auto& entry) TUTTI_REQUIRES(mutex_) {
+        return peers_[static_cast<size_t>(entry.first)].state != State::Connecting;
+    });
+    auto next = attempts_.end();
+    for (auto one = attempts_.begin(); one != attempts_.end(); ++one) {
+        if (one->second.is_under_way) continue;
+        if (next == attempts_.end() || one->second.next < next->second.next) next = one;
+    }
+    return next;
+}
+
+void Connector::connect_all(Worker& worker) noexcept {
     Lock lock(mutex_);
     for (;;) {
-        std::erase_if(attempts_, [this](const auto& entry) TUTTI_REQUIRES(mutex_) {
-            return peers_[static_cast<size_t>(entry.first)].state != State::Connecting;
-        });
-        if (attempts_.empty()) {
-            is_connecting_ = false;
-            return;
-        }
-        const auto due = std::ranges::min_element(
-            attempts_, {}, [](const auto& entry) { return entry.second.next; });
+        const auto due = next_attempt();
+        if (due == attempts_.end()) break;
         const auto [peer, attempt] = *due;
         if (attempt.next > Deadline::Clock::now()) {
+            if (is_awaited_) break;
+            is_awaited_ = true;
             changed_.wait(lock, Deadline::at(attempt.next));
+            is_awaited_ = false;
             continue;
         }
         // Should it fail, others come first.
@@ -414,12 +433,14 @@ void Connector::connect_all() noexcept {
         then.next += std::chrono::milliseconds(attempt.timeout_ms);
         then.timeout_ms = std::min(2 * attempt.timeout_ms, max_timeout_ms);
         then.strangers.clear();
-        due->second = then;
+        due->second.is_under_way = true;
+        if (next_attempt() != attempts_.end()) keep_connecting();
         const Endpoint endpoint = peers_[static_cast<size_t>(peer)].endpoint;
         lock.unlock();
         connect(peer, endpoint, attempt, std::move(then));
         lock.lock();
     }
+    worker.is_running = false;
 }
 
 void Connector::connect(int peer, const Endpoint& endpoint, const Attempt& attempt,
@@ -506,13 +527,13 @@ void Connector::want_further(int peer, const net::Socket& first) noexcept {
         for (Way& way : further_ways({from, to}, own, others, all - 1)) {
             further_calls_.push_back({peer, std::move(way)});
         }
-        keep_running(further_thread_, is_calling_further_, &Connector::call_all_further);
+        keep_running(further_worker_, &Connector::call_all_further);
     } catch (...) {
         log(LogLevel::Debug, "transport: ", current_status().message);
     }
 }
 
-void Connector::call_all_further() noexcept {
+void Connector::call_all_further(Worker& worker) noexcept {
     Lock lock(mutex_);
     while (!further_calls_.empty()) {
         const FurtherCall call = further_calls_.front();
@@ -521,7 +542,7 @@ void Connector::call_all_further() noexcept {
         call_further(call);
         lock.lock();
     }
-    is_calling_further_ = false;
+    worker.is_running = false;
 }
 
 // Descriptors that further connections leave free: for the first ones to all ranks, and others.

@@ -1,11 +1,12 @@
 // Connections between the ranks of a world, each made when one of the two first needs it. Both ends
 // prove by a secret that they belong to the world. If both connect at once, the connection of the
 // lower rank stays; a rank that cannot reach another asks it to connect in its turn, since one of
-// them may be where nobody can call in. A thread calls; who it is that answers the loop hears, for
-// that may take as long as a rank is stopped. Nothing waits for a rank that has gone, except where
+// them may be where nobody can call in. A few threads call, so that one call in vain holds up no
+// other; who it is that answers the loop hears, for that may take as long as a rank is stopped. Nothing waits for a rank that has gone, except where
 // it may have answered: its last words come behind that. Any thread.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <map>
@@ -89,6 +90,11 @@ private:
         int64_t timeout_ms;
         Deadline until;
         std::vector<std::string> strangers{};  // hosts at whose addresses somebody else answers
+        bool is_under_way = false;             // a thread sees to it
+    };
+    struct Worker {  // ends when it has nothing more to do
+        std::thread thread;
+        bool is_running = false;
     };
     struct Peer {
         State state = State::None;
@@ -129,8 +135,10 @@ private:
     void answer(int peer, net::Socket connection);
     void call_instead(int peer);
     Status start_connecting(int peer, Attempt attempt) TUTTI_REQUIRES(mutex_);
-    void keep_running(std::thread& thread, bool& is_running, void (Connector::*work)() noexcept)
+    void keep_running(Worker& worker, void (Connector::*work)(Worker&) noexcept)
         TUTTI_REQUIRES(mutex_);
+    void keep_connecting() TUTTI_REQUIRES(mutex_);
+    std::map<int, Attempt>::iterator next_attempt() TUTTI_REQUIRES(mutex_);
     void fail(int peer, Status why);
     // The same for ranks of one host.
     [[nodiscard]] const std::vector<std::string>& way_to(int peer) const {
@@ -139,12 +147,12 @@ private:
     static Attempt first_attempt();
     void connect_back(int peer);
     void give_up(int peer);
-    void connect_all() noexcept;
+    void connect_all(Worker& worker) noexcept;
     void connect(int peer, const Endpoint& endpoint, const Attempt& attempt, Attempt then) noexcept;
     void shake_hands(int peer, const Endpoint& endpoint, const Attempt& attempt, Attempt& then);
     void call_again(int peer, Attempt attempt, Status why) noexcept;
     void want_further(int peer, const net::Socket& first) noexcept;
-    void call_all_further() noexcept;
+    void call_all_further(Worker& worker) noexcept;
     void call_further(const FurtherCall& call) noexcept;
     [[nodiscard]] int descriptors_kept() const;
     bool advance(int peer, State from, State to);
@@ -166,17 +174,16 @@ private:
 
     Mutex mutex_;
     std::vector<Peer> peers_ TUTTI_GUARDED_BY(mutex_);
-    std::map<int, Attempt> attempts_ TUTTI_GUARDED_BY(mutex_);        // by rank, for the thread
+    std::map<int, Attempt> attempts_ TUTTI_GUARDED_BY(mutex_);        // by rank, for the threads
     std::deque<FurtherCall> further_calls_ TUTTI_GUARDED_BY(mutex_);  // for a thread of their own
     // Ways on which a call did not come through: who is behind one is asked to call at once, which
     // it would be anyway, later. This rank calls only if that does not help.
     std::set<std::vector<std::string>> hidden_ TUTTI_GUARDED_BY(mutex_);
     Condition changed_;
-    bool is_connecting_ TUTTI_GUARDED_BY(mutex_) = false;
+    std::array<Worker, 8> connecting_ TUTTI_GUARDED_BY(mutex_);
+    bool is_awaited_ TUTTI_GUARDED_BY(mutex_) = false;  // one of them waits for the next attempt
     bool is_ending_ TUTTI_GUARDED_BY(mutex_) = false;
-    std::thread connecting_thread_ TUTTI_GUARDED_BY(mutex_);
-    bool is_calling_further_ TUTTI_GUARDED_BY(mutex_) = false;
-    std::thread further_thread_ TUTTI_GUARDED_BY(mutex_);
+    Worker further_worker_ TUTTI_GUARDED_BY(mutex_);
 
     // loop thread only
     // Given up to hear who calls when no other is left: only then it is known whom that concerns.

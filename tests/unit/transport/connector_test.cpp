@@ -278,6 +278,34 @@ void who_never_answers_holds_up_no_other_call(void**) {
     expect_connected(caller, 0, other, 2);
 }
 
+// As one whose system takes no more callers: nothing comes back.
+struct Deaf {
+    const net::ListenSocket door = net::ListenSocket::bind("127.0.0.1", 0, 0);
+    const net::Socket only = net::Socket::connect(net::Endpoint{"127.0.0.1", door.port()}, ample());
+    [[nodiscard]] std::string address() const {
+        return cat(door.port(), " ", std::string(32, '0'));
+    }
+};
+
+// The other call does not have to wait until that one is given up, and its rank asked to call.
+void a_call_in_vain_holds_up_no_other(void**) {
+    bool comes_first = false;
+    for (int round = 0; round < 20 && !comes_first; ++round) {
+        const Deaf deaf;
+        Place places[] = {{0, {here, here, here}}, {2, {here, here, here}}};
+        Side caller(places[0]);
+        Side other(places[1]);
+        caller.connector.set_address(1, deaf.address());
+        caller.connector.set_address(2, other.connector.address());
+        other.connector.set_address(0, caller.connector.address());
+        caller.connector.ensure_connected(1);
+        caller.connector.ensure_connected(2);
+        expect_connected(caller, 0, other, 2);
+        comes_first = !places[0].has_asked(1);
+    }
+    assert_true(comes_first);
+}
+
 // Its own call was to take the place of this rank's.
 void a_rank_that_left_before_its_call_came_through_is_waited_for_no_longer(void**) {
     const Silent other;
@@ -452,6 +480,7 @@ int main() {
         TUTTI_TEST(who_cannot_be_called_is_asked_to_call),
         TUTTI_TEST(who_never_answers_holds_nobody_once_it_is_lost),
         TUTTI_TEST(who_never_answers_holds_up_no_other_call),
+        TUTTI_TEST(a_call_in_vain_holds_up_no_other),
         TUTTI_TEST(a_rank_that_left_before_its_call_came_through_is_waited_for_no_longer),
         TUTTI_TEST(a_rank_that_cannot_be_called_is_given_up_once_it_is_gone),
         TUTTI_TEST(a_rank_that_is_gone_is_not_called),
