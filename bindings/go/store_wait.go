@@ -3,6 +3,7 @@ package tutti
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 	"unsafe"
 
@@ -204,6 +205,10 @@ func (s *Store) Barrier(ctx context.Context, key string, worldSize int) error {
 	// A handle of its own, and a thread: it would count twice if it began again.
 	own, err := s.Clone(ctx, nil)
 	if err != nil {
+		var failure *Error
+		if errors.As(err, &failure) {
+			failure.Message = fmt.Sprintf("barrier %q: %s", key, failure.Message)
+		}
 		return err
 	}
 	defer own.Close()
