@@ -17,6 +17,19 @@ namespace {
 // While a message has more to come nothing is read ahead.
 constexpr size_t short_rest = 2048;
 
+// For one piece the kernel takes three quarters of the time.
+ssize_t read_from(int socket, std::span<iovec> pieces) {
+    msghdr message{};
+    message.msg_iov = pieces.data();
+    message.msg_iovlen = pieces.size();
+    for (;;) {
+        const ssize_t got =
+            pieces.size() == 1 ? ::recv(socket, pieces[0].iov_base, pieces[0].iov_len, MSG_DONTWAIT)
+                               : ::recvmsg(socket, &message, MSG_DONTWAIT);
+        if (got >= 0 || errno != EINTR) return got;
+    }
+}
+
 }  // namespace
 
 // Stops where the socket had less than there was room for: it is empty then.
@@ -43,13 +56,7 @@ size_t Link::read_some() {
         pieces[count++] = {into_, left_};
     }
     if (direct <= short_rest) pieces[count++] = {buffer_->data() + end_, buffer_bytes - end_};
-    msghdr message{};
-    message.msg_iov = pieces.data();
-    message.msg_iovlen = count;
-    ssize_t got = 0;
-    do {
-        got = ::recvmsg(socket(), &message, MSG_DONTWAIT);
-    } while (got < 0 && errno == EINTR);
+    const ssize_t got = read_from(socket(), std::span(pieces).first(count));
     if (got < 0 && errno == EAGAIN) return 0;
     if (got == 0 && !is_inside_ && end_ == 0) {
         has_ended_ = true;  // parts may still come on stripes
