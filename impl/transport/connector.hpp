@@ -1,9 +1,10 @@
 // Connections between the ranks of a world, each made when one of the two first needs it. Both ends
 // prove by a secret that they belong to the world. If both connect at once, the connection of the
 // lower rank stays; a rank that cannot reach another asks it to connect in its turn, since one of
-// them may be where nobody can call in. A few threads call, so that one call in vain holds up no
-// other; who it is that answers the loop hears, for that may take as long as a rank is stopped. Nothing waits for a rank that has gone, except where
-// it may have answered: its last words come behind that. Any thread.
+// them may be where nobody can call in. A few threads call, so that a call in vain holds up no
+// other; who it is that answers the loop hears, for that may take as long as a rank is stopped.
+// Nothing waits for a rank that has gone, except where it may have answered: its last words come
+// behind that. Any thread.
 #pragma once
 
 #include <array>
