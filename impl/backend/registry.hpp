@@ -19,6 +19,7 @@ struct BackendPlace {
     std::shared_ptr<Store> store{};  // of all groups of the world; null: none
     Device device{};                 // that it is to serve first
     bool is_bound = false;           // to that device, with all calls of this rank
+    std::string group_name{};        // for people
     std::string settings{};          // "a=b&c=d"; set by make_backend()
 };
 using OpenBackend = std::function<std::unique_ptr<Backend>(const BackendPlace& place)>;

@@ -68,7 +68,7 @@ Group::Group(const GroupOptions& options)
                                                    all_ranks(options.size));
         membership_->set_compares_first(compares_first_);
         store_ = options.store;
-        backends_.open(backend_map_, {*membership_, deadline, store_, bound_});
+        backends_.open(backend_map_, {*membership_, deadline, store_, bound_, false, name_});
         adopt_backends();
     } catch (...) {
         Status status = current_status();

@@ -131,7 +131,7 @@ private:
         result.membership = std::make_unique<Membership>(parent_.membership_->shared_world(),
                                                          group_id, result.global_ranks);
         Membership& members = *result.membership;
-        const BackendPlace place{members, deadline_, parent_.store_, bound_};
+        const BackendPlace place{members, deadline_, parent_.store_, bound_, false, result.name};
         MadeBackends made = split(part, place);
         // Opening may take time, in which the parent may be destroyed.
         entry_.reset();

@@ -256,6 +256,8 @@ struct tutti_backend_place {
     void* store;     /**< for the functions of store_table; they fail once its server is gone. NULL:
                           the group has no store */
     void* host_data; /**< the host's own */
+    const char* group_name; /**< by which errors name the group, for people: any text, which another
+                                 group may have as well; "": of no group */
 };
 
 /** A backend. The functions return TUTTI_OK or a failure, of which they may write the message, rank

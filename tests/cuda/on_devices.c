@@ -47,14 +47,26 @@ int on_the_double(void) {
     return given != NULL && strstr(given, "fake_cuda") != NULL;
 }
 
-int ask_fake_nccl(const char* symbol) {
-    int (*ask)(void);
+static void* find_in_fake_nccl(const char* symbol) {
     void* const nccl = dlopen(getenv("TUTTI_NCCL_LIBRARY"), RTLD_NOW | RTLD_LOCAL);
     void* const found = nccl == NULL ? NULL : dlsym(nccl, symbol);
     if (found == NULL) {
         fprintf(stderr, "no %s in the double of NCCL\n", symbol);
         abort();
     }
+    return found;
+}
+
+int ask_fake_nccl(const char* symbol) {
+    int (*ask)(void);
+    void* const found = find_in_fake_nccl(symbol);
+    memcpy(&ask, &found, sizeof found);
+    return ask();
+}
+
+const char* fake_nccl_config(void) {
+    const char* (*ask)(void);
+    void* const found = find_in_fake_nccl("fake_nccl_last_config");
     memcpy(&ask, &found, sizeof found);
     return ask();
 }

@@ -19,6 +19,10 @@ int on_the_double(void);
 /* A number that the double of NCCL tells: fake_nccl_splits, ... */
 int ask_fake_nccl(const char* symbol);
 
+/* The configuration of the communicator that this process made last, by the double of NCCL:
+ * "blocking=0 comm_name=world". Until the next one is made. */
+const char* fake_nccl_config(void);
+
 /* The device of this rank, for all that its thread does from now on. */
 int32_t use_device(const rank_context* me);
 

@@ -190,6 +190,27 @@ void splits_that_are_right_are_not_reported(void**) {
     assert_string_equal(report.c_str(), "nothing was found");
 }
 
+#if NCCL_VERSION_CODE >= 22800
+void a_name_that_does_not_stay_is_found(void**) {
+    expect("did not stay", [](Ranks&) {
+        char name[] = "layers";
+        ncclUniqueId id;
+        ncclComm_t comm = nullptr;
+        ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+        config.version = 22800;
+        config.commName = name;
+        ok(NCCL(ncclGetUniqueId)(&id));
+        ok(NCCL(ncclCommInitRankConfig)(&comm, 1, id, 0, &config));
+        name[0] = 'p';
+        ok(NCCL(ncclCommAbort)(comm));
+    });
+}
+#else
+void a_name_that_does_not_stay_is_found(void**) {
+    skip();  // nccl.h is too old
+}
+#endif
+
 void a_split_while_calls_are_under_way_is_found(void**) {
     expect("with calls under way", [](Ranks& ranks) {
         ncclComm_t made = nullptr;
@@ -277,6 +298,7 @@ int main() {
         cmocka_unit_test(what_is_right_is_not_reported),
         cmocka_unit_test(splits_that_are_right_are_not_reported),
         cmocka_unit_test(a_split_while_calls_are_under_way_is_found),
+        cmocka_unit_test(a_name_that_does_not_stay_is_found),
         cmocka_unit_test(a_call_while_one_is_in_progress_is_found),
         cmocka_unit_test(two_communicators_of_a_device_at_once_are_found),
         cmocka_unit_test(an_end_that_is_recorded_too_early_is_found),

@@ -27,6 +27,18 @@ static void close_group(tutti_group* group) {
     tutti_group_release(group);
 }
 
+/* NCCL knows the new group by the name that tutti gave it, if it knows names. */
+static void expect_name(tutti_group* group) {
+    tutti_bytes* name = NULL;
+    OK(tutti_group_get_name(group, &name, &me.error));
+    if (splits() >= 0 && strstr(fake_nccl_config(), "comm_name=") != NULL) {
+        const char* const given = strstr(fake_nccl_config(), "comm_name=") + strlen("comm_name=");
+        const size_t size = tutti_bytes_size(name);
+        EXPECT(strlen(given) == size && memcmp(given, tutti_bytes_data(name), size) == 0);
+    }
+    tutti_bytes_release(name);
+}
+
 /* Ranks 2 and 0; NULL on rank 1. */
 static tutti_group* split(tutti_group* group) {
     const int32_t ranks[] = {2, 0};
@@ -76,7 +88,9 @@ static void groups_are_made_by_splits(const char* backend) {
     OK(tutti_new_group(group, NULL, 0, NULL, NULL, NULL, &whole, &me.error));
     sum_up(whole, 3);
     EXPECT(before < 0 || splits() == before + 1);
+    expect_name(whole);
     part = split(whole);
+    if (part != NULL) expect_name(part);
     EXPECT(before < 0 || splits() == before + 2);
     sum_up(whole, 3);
     close_group(whole);

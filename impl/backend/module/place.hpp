@@ -17,7 +17,7 @@ public:
         : links_{std::move(gather), instance}, settings_(std::move(settings)) {
         raw_.struct_size = sizeof raw_;
         raw_.rank = -1;
-        raw_.group = "";
+        raw_.group = raw_.group_name = "";
         raw_.settings = settings_.c_str();
         raw_.timeout_ms = deadline.poll_ms();
         raw_.host = &host();
@@ -28,12 +28,14 @@ public:
     Place& operator=(const Place&) = delete;
     void be_in(const BackendPlace& at, Store* store) {
         group_ = cat(at.membership.identity(), "/", at.device.type);
+        group_name_ = at.group_name;
         raw_.rank = at.membership.rank();
         raw_.size = at.membership.size();
         raw_.device_type = at.device.type;
         raw_.device_index = at.device.index;
         raw_.is_bound = at.is_bound ? 1 : 0;
         raw_.group = group_.c_str();
+        raw_.group_name = group_name_.c_str();
         raw_.store = store;
     }
     [[nodiscard]] const tutti_backend_place* raw() const { return &raw_; }
@@ -41,7 +43,7 @@ public:
 private:
     PlaceLinks links_;
     const std::string settings_;
-    std::string group_;
+    std::string group_, group_name_;
     tutti_backend_place raw_{};
 };
 

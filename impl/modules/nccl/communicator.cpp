@@ -150,15 +150,16 @@ bool Communicator::step() {
 
 void Communicator::start() {
     stage_ = Stage::Starting;
-    start_ = begin([&nccl = nccl_, id = id_, rank = rank_, size = size_](Comm* comm, Config* how) {
-        return nccl.comm_init(comm, size, id, rank, how);
-    });
+    start_ =
+        begin([&nccl = nccl_, id = id_, rank = rank_, size = size_](
+                  Comm* comm, Config* how) { return nccl.comm_init(comm, size, id, rank, how); },
+              config_);
 }
 
-std::shared_ptr<Communicator::Start> Communicator::begin(Make make) const {
+std::shared_ptr<Communicator::Start> Communicator::begin(Make make, const Config& how) const {
     auto start = std::make_shared<Start>();
     auto run = [&nccl = nccl_, start, make = std::move(make), device = device_,
-                config = config_]() mutable {
+                config = how]() mutable {
         try {
             const cuda::InContext context(nccl.driver(), device);
             start->result = make(&start->comm, &config);

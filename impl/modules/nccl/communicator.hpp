@@ -68,7 +68,7 @@ private:
     bool step();
     void start();
     using Make = std::function<Result(Comm* comm, Config* config)>;
-    [[nodiscard]] std::shared_ptr<Start> begin(Make make) const;
+    [[nodiscard]] std::shared_ptr<Start> begin(Make make, const Config& how) const;
     bool has_started();
     bool is_settled();
     void issue(const Batch& batch);

@@ -6,18 +6,17 @@ namespace {
 
 constexpr int oldest_version = 21900;
 
-// 22809: "2.28.9".
-std::string text_of(int version) {
-    return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
-           std::to_string(version % 100);
-}
-
 tutti_status status_of(Result result) {
     if (result == Result::RemoteError) return TUTTI_ERR_PEER_LOST;  // NCCL does not say which
     return result == Result::InvalidArgument ? TUTTI_ERR_INVALID_ARGUMENT : TUTTI_ERR_BACKEND;
 }
 
 }  // namespace
+
+std::string text_of(int version) {
+    return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+           std::to_string(version % 100);
+}
 
 const Library& Library::get() {
     return cuda::loaded_once<Library>([] { return new Library; });

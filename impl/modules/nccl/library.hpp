@@ -12,6 +12,9 @@ namespace tutti::nccl {
 // The failure that ended a call of the module.
 using cuda::Failure;
 
+// 22809: "2.28.9".
+std::string text_of(int version);
+
 class Library {
 public:
     // Throws Failure, with a sentence that says what is missing: NCCL, the driver, or a device.

@@ -63,7 +63,7 @@ tutti_status open_backend(void* /*user*/, const tutti_backend_place* place, void
                           tutti_error* error) {
     return guard(error, [&] {
         const Library& nccl = Library::get();
-        const Config config = settings_of(place->settings, nccl.version()).config;
+        const Config config = named(settings_of(place->settings, nccl.version()).config, *place);
         auto made = std::make_shared<Communicator>(nccl, *place, agree(nccl, *place), config);
         if (place->is_bound != 0) made->start_on(place->device_index);
         *backend = new Backend{std::move(made)};

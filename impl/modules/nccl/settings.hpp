@@ -2,6 +2,7 @@
 #pragma once
 
 #include "abi.hpp"
+#include "tutti/ext.h"
 
 namespace tutti::nccl {
 
@@ -10,7 +11,10 @@ struct Settings {
     bool is_high_priority_stream = false;  // torch's name
 };
 
-// Throws Failure, naming the setting.
+// Throws Failure, naming the setting. Texts in the configuration stay for good.
 Settings settings_of(const char* text, int version);
+
+// The same, for a communicator of the group at this place: NCCL's log and profilers name it.
+Config named(Config config, const tutti_backend_place& place);
 
 }  // namespace tutti::nccl

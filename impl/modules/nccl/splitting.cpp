@@ -8,6 +8,7 @@
 
 #include "communicator.hpp"
 #include "gather.hpp"
+#include "settings.hpp"
 
 namespace tutti::nccl {
 
@@ -71,10 +72,12 @@ bool Communicator::hold_on_all_ranks(const tutti_backend_place& place) {
 void Communicator::begin_split(const tutti_backend_place& place, int color) {
     const Lock lock(mutex_);
     if (stage_ != Stage::Ready) throw why_;
-    split_ = begin([&nccl = nccl_, comm = comm_, color = color < 0 ? no_color : color,
-                    key = std::max(place.rank, 0)](Comm* made, Config* config) {
-        return nccl.comm_split(comm, color, key, made, config);
-    });
+    split_ = begin(
+        [&nccl = nccl_, comm = comm_, color = color < 0 ? no_color : color,
+         key = std::max(place.rank, 0)](Comm* made, Config* config) {
+            return nccl.comm_split(comm, color, key, made, config);
+        },
+        named(config_, place));
 }
 
 // Until NCCL is done with it, of which the communicator that is split tells.
@@ -123,7 +126,7 @@ bool Communicator::split(const tutti_backend_place& place, int color,
         throw;
     }
     if (color < 0) return true;
-    made = std::make_shared<Communicator>(nccl_, place, UniqueId{}, config_);
+    made = std::make_shared<Communicator>(nccl_, place, UniqueId{}, named(config_, place));
     made->adopt(split_, device_);
     return true;
 }

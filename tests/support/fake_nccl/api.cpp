@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "communicator.hpp"
+#include "config.hpp"
 
 using namespace fake_nccl;
 
@@ -27,6 +28,17 @@ struct Group {
 };
 thread_local Group group;
 std::atomic<int> splits{0};
+
+// The last communicator that this process began has it; with the mutex. Never destroyed.
+std::string& last_config() {
+    static auto& text = *new std::string;
+    return text;
+}
+
+bool take_config(const ncclConfig_t& config) {
+    const std::lock_guard lock(mutex());
+    return read_config(config, last_config());
+}
 
 Communicator& of(ncclComm_t comm) {
     if (comm == nullptr) report("a call on no communicator");
@@ -121,6 +133,7 @@ ncclResult_t wait_for(Communicator& comm) {
 }
 
 void let_go(Communicator* comm) {
+    if (!comm->given.is_as_it_was()) report("the name of a communicator did not stay");
     forget_calls(*comm);
     forget(comm->name);
     comm->shared->is_aborted = true;
@@ -162,13 +175,12 @@ EXPORT ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
 EXPORT ncclResult_t ncclCommInitRankConfig(ncclComm_t* made, int ranks, ncclUniqueId id, int rank,
                                            ncclConfig_t* config) {
     if (ranks < 1 || ranks > max_ranks || rank < 0 || rank >= ranks) return ncclInvalidArgument;
-    if (config->magic != 0xcafebeef || config->version > FAKE_NCCL_VERSION) {
-        return ncclInvalidArgument;
-    }
+    if (!take_config(*config)) return ncclInvalidArgument;
     int device = 0;
     if (driver().context_device(&device) != 0) return ncclSystemError;
     Communicator* const comm = join(id.internal, rank, ranks, device, config->blocking != 0);
     if (comm == nullptr) return ncclSystemError;
+    comm->given = Name(comm_name(*config));
     *made = reinterpret_cast<ncclComm_t>(comm);
     return comm->blocks ? wait_for(*comm) : ncclInProgress;
 }
@@ -176,7 +188,7 @@ EXPORT ncclResult_t ncclCommInitRankConfig(ncclComm_t* made, int ranks, ncclUniq
 // The new communicator is there only when the old one is no longer in progress.
 EXPORT ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* made,
                                   ncclConfig_t* config) {
-    if (color < NCCL_SPLIT_NOCOLOR || config->magic != 0xcafebeef) return ncclInvalidArgument;
+    if (color < NCCL_SPLIT_NOCOLOR || !take_config(*config)) return ncclInvalidArgument;
     Communicator& one = of(comm);
     *made = nullptr;
     {
@@ -189,7 +201,7 @@ EXPORT ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_
         }
         one.delay = one.blocks ? 0 : draw_delay();
         ++splits;
-        one.split = Split{color, key, config->blocking != 0, false, made};
+        one.split = Split{color, key, config->blocking != 0, Name(comm_name(*config)), false, made};
         poll(one);  // the other ranks need not wait until this one is asked again
     }
     if (!one.blocks) return ncclInProgress;
@@ -201,6 +213,12 @@ EXPORT ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_
 // How often this process has called ncclCommSplit.
 EXPORT int fake_nccl_splits() {
     return splits;
+}
+
+// The configuration of the communicator that this process made last; until the next.
+EXPORT const char* fake_nccl_last_config() {
+    const std::lock_guard lock(mutex());
+    return last_config().c_str();
 }
 
 EXPORT int fake_nccl_last_priority() {

@@ -64,7 +64,9 @@ Communicator* make_part(const Communicator& comm, const Split& split) {
     }
     const std::string name =
         comm.name + "_" + std::to_string(comm.splits) + "_" + std::to_string(split.color);
-    return join(name, rank, ranks, comm.device, split.blocks);
+    Communicator* const made = join(name, rank, ranks, comm.device, split.blocks);
+    if (made != nullptr) made->given = split.given;
+    return made;
 }
 
 // Ranks say their parts when all have heard those of the split before.

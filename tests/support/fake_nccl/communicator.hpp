@@ -30,16 +30,26 @@ struct Shared {
     uint64_t pieces = 0;                         // of all collectives so far
 };
 
+// The name of a communicator: NCCL keeps the caller's pointer, and reads it to the end.
+struct Name {
+    explicit Name(const char* given = nullptr) : place(given), was(given != nullptr ? given : "") {}
+    [[nodiscard]] bool is_as_it_was() const { return place == nullptr || place == was; }
+    const char* place;
+    std::string was;
+};
+
 // A split that this rank has begun.
 struct Split {
     int color = 0, key = 0;
     bool blocks = true;
+    Name given{};
     bool has_said = false;
     ncclComm_t* made = nullptr;
 };
 
 struct Communicator {
-    std::string name;
+    std::string name;  // of its segment
+    Name given{};
     std::shared_ptr<Shared> shared;
     int device = 0;
     bool blocks = true;

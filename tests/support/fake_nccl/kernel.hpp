@@ -42,7 +42,7 @@ struct Call {
 // 0, or an error of the driver.
 int launch(Communicator& comm, std::vector<Call> calls);
 
-// Of the stream of the last kernel.
+// The last kernel was on a stream of that priority.
 int& last_priority();
 
 }  // namespace fake_nccl

@@ -57,7 +57,11 @@ TUTTI_EQUAL(offsetof(Config, split_share), offsetof(ncclConfig_t, splitShare))
 #if NCCL_VERSION_CODE >= 22800
 TUTTI_EQUAL(sizeof(Config), sizeof(ncclConfig_t))
 TUTTI_EQUAL(offsetof(Config, traffic_class), offsetof(ncclConfig_t, trafficClass))
+TUTTI_EQUAL(offsetof(Config, comm_name), offsetof(ncclConfig_t, commName))
+TUTTI_EQUAL(offsetof(Config, collnet_enable), offsetof(ncclConfig_t, collnetEnable))
 TUTTI_EQUAL(offsetof(Config, cta_policy), offsetof(ncclConfig_t, CTAPolicy))
+TUTTI_EQUAL(offsetof(Config, nvls_ctas), offsetof(ncclConfig_t, nvlsCTAs))
+TUTTI_EQUAL(offsetof(Config, channels_per_net_peer), offsetof(ncclConfig_t, nChannelsPerNetPeer))
 TUTTI_EQUAL(offsetof(Config, nvlink_centric_sched), offsetof(ncclConfig_t, nvlinkCentricSched))
 #endif
 
