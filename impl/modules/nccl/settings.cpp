@@ -38,7 +38,6 @@ constexpr Setting settings_known[] = {
     {"split_share", &Config::split_share, 0, 1},
     {"traffic_class", &Config::traffic_class, 0, 255, 22600},
 };
-constexpr int comm_name_since = 22700;
 
 // NCCL keeps the pointer to the name of a communicator, and so do profilers that it loads, as long
 // as any of them likes. The same texts come again and again.
@@ -124,9 +123,7 @@ Settings settings_of(const char* text, int version) {
 Config named(Config config, const tutti_backend_place& place) {
     constexpr size_t least = offsetof(tutti_backend_place, group_name) + sizeof place.group_name;
     const bool has_name = place.struct_size >= least && *place.group_name != '\0';
-    if (config.version >= comm_name_since) {
-        config.comm_name = has_name ? kept(place.group_name) : nullptr;
-    }
+    config.comm_name = has_name ? kept(place.group_name) : nullptr;
     return config;
 }
 

@@ -14,7 +14,8 @@ struct Settings {
 // Throws Failure, naming the setting. Texts in the configuration stay for good.
 Settings settings_of(const char* text, int version);
 
-// The same, for a communicator of the group at this place: NCCL's log and profilers name it.
+// The same, for a communicator of the group at this place: NCCL's log and profilers name it, from
+// 2.27 on.
 Config named(Config config, const tutti_backend_place& place);
 
 }  // namespace tutti::nccl
