@@ -10,6 +10,7 @@
 
 #include "base/mutex.hpp"
 #include "base/open_descriptors.hpp"
+#include "profile/tool.hpp"
 
 namespace tutti::capi {
 
@@ -46,18 +47,10 @@ void write_message(tutti_error& error, std::string_view function,
     *to = '\0';
 }
 
-}  // namespace
-
-void enter_first_time() {
-    if (forked()) {
-        throw Refusal(
-            TUTTI_ERR_UNSUPPORTED,
-            "this process was forked from one that uses tutti, and only the parent can go "
-            "on using it; call exec after fork, use tutti only in the child, or start the "
-            "child with tutti_spawn");
-    }
+// False: another thread has done it.
+bool mark_entered() {
     const Lock lock(entrance);
-    if (process_state == Process::Entered) return;
+    if (process_state == Process::Entered) return false;
     const int failed = pthread_atfork(before_fork, after_fork, [] {
         process_state = Process::Forked;
         after_fork();
@@ -68,6 +61,20 @@ void enter_first_time() {
                       failed);
     }
     process_state = Process::Entered;
+    return true;
+}
+
+}  // namespace
+
+void enter_first_time() {
+    if (forked()) {
+        throw Refusal(
+            TUTTI_ERR_UNSUPPORTED,
+            "this process was forked from one that uses tutti, and only the parent can go "
+            "on using it; call exec after fork, use tutti only in the child, or start the "
+            "child with tutti_spawn");
+    }
+    if (mark_entered()) profile::find_tool();
 }
 
 tutti_status report(const Status& status, std::string_view function, tutti_error* error) noexcept {

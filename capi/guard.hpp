@@ -19,7 +19,8 @@ inline bool forked() noexcept {
     return process_state.load(std::memory_order_relaxed) == Process::Forked;
 }
 
-// Marks this process as one that uses tutti; throws UNSUPPORTED in a child of such a one.
+// Marks this process as one that uses tutti, and looks for a profiler. Throws UNSUPPORTED in a
+// child of such a one.
 void enter_first_time();
 inline void enter() {
     if (process_state.load(std::memory_order_relaxed) != Process::Entered) enter_first_time();

@@ -10,6 +10,7 @@
 #include "handle.hpp"
 #include "object.hpp"
 #include "options.hpp"
+#include "profile/range.hpp"
 #include "results.hpp"
 #include "user.hpp"
 
@@ -18,6 +19,7 @@ namespace capi = tutti::capi;
 namespace {
 
 using WorkPin = capi::Pin<tutti_work>;
+using tutti::profile::Range;
 
 tutti::Deadline read_limit(int64_t timeout_ms) {
     capi::check_timeout(timeout_ms, "timeout_ms");
@@ -75,6 +77,7 @@ extern "C" {
 tutti_status tutti_work_wait(tutti_work* work, int64_t timeout_ms, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const WorkPin pin(work, "work");
+        const Range range([&] { return tutti::cat("wait for ", pin->operation()); });
         if (!pin->wait(read_limit(timeout_ms))) wait_expired(timeout_ms, "the operation is");
         throw_failure(*pin);
     });
@@ -118,6 +121,7 @@ tutti_status tutti_work_wait_any(tutti_work* const* works, int64_t count, int64_
             capi::refuse("all of the ", count, " works are NULL; there is nothing to wait for");
         }
         capi::need_output(out_index, "out_index");
+        const Range range([&] { return tutti::cat("wait for any of ", count, " works"); });
         const auto index = tutti::Work::wait_any(shared.all, read_limit(timeout_ms));
         if (!index) {
             wait_expired(timeout_ms,
@@ -132,6 +136,7 @@ tutti_status tutti_work_wait_all(tutti_work* const* works, int64_t count, int64_
     return capi::guard(__func__, error, [&] {
         const SharedWorks shared = share_all(works, count);
         const tutti::Deadline limit = read_limit(timeout_ms);
+        const Range range([&] { return tutti::cat("wait for ", count, " works"); });
         for (size_t i = 0; i < shared.all.size(); ++i) {
             if (!shared.all[i]->wait(limit)) {
                 wait_expired(timeout_ms, tutti::cat("works[", shared.indexes[i], "] is"));
@@ -160,6 +165,7 @@ tutti_status tutti_work_then(tutti_work* work, tutti_work_callback callback, voi
 tutti_status tutti_work_synchronize(tutti_work* work, void* stream, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const WorkPin pin(work, "work");
+        const Range range([&] { return tutti::cat("synchronize with ", pin->operation()); });
         if (stream == nullptr) {
             pin->wait(tutti::Deadline::never());
         } else {

@@ -177,6 +177,16 @@ std::string describe(const Fingerprint& fingerprint, uint64_t sequence) {
     return details.empty() ? title : cat(title, " (", details, ")");
 }
 
+std::string summary(const Fingerprint& fingerprint) {
+    const std::optional<Form> form = form_of(fingerprint.kind);
+    const std::string name = name_of(fingerprint.kind);
+    if (fingerprint.kind == CallKind::Coalesced) return cat(name, " ", fingerprint.count, " calls");
+    if (!form || !form->dtype) return name;
+    const std::string dtype = dtype_name(fingerprint.dtype);
+    return fingerprint.count == any_count ? cat(name, " ", dtype)
+                                          : cat(name, " ", fingerprint.count, " ", dtype);
+}
+
 Status mismatch(int peer, const Fingerprint& theirs, int rank, const Fingerprint& ours,
                 uint64_t sequence) {
     Fingerprint but_for_layout = theirs;

@@ -66,6 +66,9 @@ uint64_t extend_layout(uint64_t layout, uint64_t value);
 // "all_reduce #7 (float32 × 100, SUM)"; a digest is shown by half of it.
 std::string describe(const Fingerprint& fingerprint, uint64_t sequence);
 
+// "all_reduce 100 float32": the call in short.
+std::string summary(const Fingerprint& fingerprint);
+
 // MISMATCH: the call of the peer and that of this rank.
 Status mismatch(int peer, const Fingerprint& theirs, int rank, const Fingerprint& ours,
                 uint64_t sequence);

@@ -28,6 +28,20 @@ const char* call_name(const Receive& call) {
     }
 }
 
+std::string summary(const Send& call) {
+    const bool has_elements = call.content == Content::Elements;
+    return cat(call_name(call), " ", call.buffer.count, " ",
+               has_elements ? dtype_name(call.buffer.dtype) : "bytes", " to rank ",
+               call.destination);
+}
+
+std::string summary(const Receive& call) {
+    const std::string source = call.source == any_source ? "any rank" : cat("rank ", call.source);
+    if (call.content != Content::Elements) return cat(call_name(call), " from ", source);
+    return cat(call_name(call), " ", call.buffer.count, " ", dtype_name(call.buffer.dtype),
+               " from ", source);
+}
+
 std::string describe_message(Content content, int64_t count, tutti_dtype dtype) {
     switch (content) {
         case Content::Elements:

@@ -58,6 +58,9 @@ void check(const Send& call, int size);
 void check(const Receive& call, int size);
 const char* call_name(const Send& call);
 const char* call_name(const Receive& call);
+// "send 100 float32 to rank 3": the message in short.
+std::string summary(const Send& call);
+std::string summary(const Receive& call);
 
 // "float32 × 100", "objects (120 bytes)"; any numbers, as they came.
 std::string describe_message(Content content, int64_t count, tutti_dtype dtype);

@@ -138,6 +138,7 @@ void Group::check_turn() const {
 }
 
 void Group::run_flat(FlatCall call, const Terms& terms) {
+    const profile::Range range = range_of(call.fingerprint);
     const InFlight entry(*this, call_name(call));
     if (is_nothing(call)) return;
     MemoryUse use = memory_of(call);
@@ -208,6 +209,7 @@ void Group::post(const Route& route, Request request,
 
 std::shared_ptr<Work> Group::start_flat(FlatCall call, const Terms& terms,
                                         std::function<void()> deliver) {
+    const profile::Range range = range_of(call.fingerprint);
     const InFlight entry(*this, call_name(call));
     if (is_nothing(call)) {
         const auto work = std::make_shared<Work>(nullptr, call_name(call));

@@ -20,6 +20,7 @@
 #include "group_tree.hpp"
 #include "membership/membership.hpp"
 #include "memory/held_memory.hpp"
+#include "profile/range.hpp"
 #include "store/store.hpp"
 #include "ticket_queue.hpp"
 #include "work/work.hpp"
@@ -231,6 +232,11 @@ private:
                                      std::function<void()> deliver);
     static void keep_until_done(Work& work, MemoryUse use) {
         if (!use.empty()) work.keep(std::make_shared<const MemoryUse>(std::move(use)));
+    }
+    // In a profiler: "all_reduce 100 float32 on world".
+    template <typename Call>
+    [[nodiscard]] profile::Range range_of(const Call& call) const {
+        return profile::Range([&] { return cat(summary(call), " on ", name_); });
     }
     void check_coalescing();
     bool cancel(const Work& receive) noexcept;

@@ -202,6 +202,7 @@ void Group::start_message(const Call& call, const Deadline& until,
 template <typename Call, typename Run>
 void Group::run_message(const Call& call, Run&& run, int64_t timeout_ms) {
     check_message(call);
+    const profile::Range range = range_of(call);
     const InFlight entry(*this, call_name(call));
     MemoryUse use = memory_of(call);
     with_context(call, [&] { run(entered(call), deadline_here(timeout_ms)); });
@@ -216,6 +217,7 @@ void Group::run_message(const Call& call, Run&& run, int64_t timeout_ms) {
 template <typename Call>
 int Group::await_message(const Call& call, int64_t timeout_ms) {
     check_message(call);
+    const profile::Range range = range_of(call);
     const InFlight entry(*this, call_name(call));
     const Deadline until = deadline(timeout_ms);
     if (call.stream != nullptr) {
@@ -273,12 +275,14 @@ std::shared_ptr<Work> Group::start_landing(const Receive& call, const Deadline& 
 
 std::shared_ptr<Work> Group::start(const Send& call, int64_t timeout_ms) {
     check_message(call);
+    const profile::Range range = range_of(call);
     const InFlight entry(*this, call_name(call));
     return start_message(call, deadline(timeout_ms));
 }
 
 std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms) {
     check_message(call);
+    const profile::Range range = range_of(call);
     const InFlight entry(*this, call_name(call));
     return start_message(call, deadline(timeout_ms));
 }
@@ -286,6 +290,7 @@ std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms) {
 std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms,
                                    std::function<void()> deliver) {
     check_message(call);
+    const profile::Range range = range_of(call);
     // As long as the delivery may come: destroy() waits for it.
     auto entry = std::make_shared<InFlight>(*this, call_name(call));
     const auto work = std::make_shared<ReceiveWork>(*this, nullptr, call_name(call));
@@ -312,6 +317,8 @@ std::vector<std::shared_ptr<Work>> Group::start(std::span<const Message> batch,
     for (const Message& message : batch) {
         std::visit([this](const auto& call) { check_message(call); }, message);
     }
+    const profile::Range range(
+        [&] { return cat("batch_isend_irecv ", batch.size(), " messages on ", name_); });
     const InFlight entry(*this, "batch_isend_irecv");
     std::vector<Message> entered_all;
     if (std::ranges::any_of(batch, has_stream)) {  // a fault of one stops all, before any starts
