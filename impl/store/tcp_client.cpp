@@ -57,6 +57,12 @@ StoreLimits TcpClient::limits_for(const StoreCall& call, size_t value_bytes) {
 // A server hangs up on what it refuses; the next call starts on a new connection. One attempt: if
 // there is no listener any more, the store is gone.
 void TcpClient::refresh_command(const StoreCall& call) {
+    if (command_ != nullptr && command_->is_abandoned()) {
+        // What was sent there comes first.
+        if (!command_->confirm(call.limit))
+            fail_wait(call.operation, call.keys, where_, call.limit);
+        command_.reset();
+    }
     if (command_ == nullptr) command_ = connect(call.limit);
 }
 
@@ -195,9 +201,13 @@ std::string TcpClient::reason_of(const TcpConnection& connection) const noexcept
     }
 }
 
-// An answer may still be on its way, so the connection is of no more use. Returns why the server
-// closed it, as far as that is known.
+// An answer may still be on its way, so the connection is of no more use: unless it is to confirm
+// what was sent before. Returns why the server closed it, as far as that is known.
 std::string TcpClient::give_up_command(const Error& error) {
+    const tutti_status code = error.status().code;
+    const bool has_time = code == TUTTI_ERR_TIMEOUT || code == TUTTI_ERR_ABORTED;
+    const bool awaits = command_ != nullptr && command_->unconfirmed().count > 0;
+    if (has_time && awaits && command_->abandon()) return "";
     const std::unique_ptr<TcpConnection> broken = std::move(command_);
     if (broken == nullptr) return "";
     std::string reason;

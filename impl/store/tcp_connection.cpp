@@ -67,7 +67,14 @@ void TcpConnection::read_limits(const WaitLimit& limit) {
 }
 
 void TcpConnection::send(const std::string& message, const WaitLimit& limit) {
+    is_inside_request_ = true;
     socket_.send_all(std::as_bytes(std::span(message)), limit.deadline(), limit.descriptor());
+    is_inside_request_ = false;
+}
+
+bool TcpConnection::abandon() {
+    is_abandoned_ = !is_inside_request_;
+    return is_abandoned_;
 }
 
 void TcpConnection::note_unconfirmed(const char* operation, const std::string& key) {
@@ -90,10 +97,13 @@ std::string Unconfirmed::text() const {
 // Every server of PyTorch 2 knows CHECK; the key is one that is no caller's.
 bool TcpConnection::confirm(const WaitLimit& limit) {
     if (unconfirmed_.count == 0) return true;
-    send(Writer(Query::Check).count(1).bytes(protocol::joined_key).take(), limit);
-    ++confirmations_due_;
+    if (!is_abandoned_) {
+        send(Writer(Query::Check).count(1).bytes(protocol::joined_key).take(), limit);
+        ++confirmations_due_;
+    }
     try {
         await_confirmations(limit);
+        if (is_abandoned_) receive(1, limit);
     } catch (const Error& error) {
         const tutti_status code = error.status().code;
         if (code == TUTTI_ERR_TIMEOUT || code == TUTTI_ERR_ABORTED) return false;

@@ -59,6 +59,11 @@ public:
     // Asks for an answer if there is something unconfirmed, and waits for it. False if the wait was
     // over first: the answer is read later, and the connection is as good as before.
     bool confirm(const WaitLimit& limit);
+    // A call gave up the wait for its answer, so that this can take no other request. What is
+    // unconfirmed is confirmed all the same when the answer begins. False if none will come, since
+    // the request did not leave as a whole.
+    bool abandon();
+    [[nodiscard]] bool is_abandoned() const { return is_abandoned_; }
 
     // True if the server has closed an idle connection, or sent an unsolicited reply.
     [[nodiscard]] bool broken() const {
@@ -97,7 +102,9 @@ private:
     std::string name_;
     StoreLimits limits_ = store_limits::pytorch;
     Unconfirmed unconfirmed_;
-    size_t confirmations_due_ = 0;          // answers of confirm() that are still to be read
+    size_t confirmations_due_ = 0;    // answers of confirm() that are still to be read
+    bool is_inside_request_ = false;  // the rest of which was not sent
+    bool is_abandoned_ = false;
     Deadline::Clock::time_point sound_at_;  // when it was last found not to be broken
     std::optional<size_t> called_off_;      // a wait with so many values behind it
 };

@@ -90,15 +90,15 @@ Connector::Connector(World& world, Events events, FurtherConnections further)
 Connector::~Connector() {
     world_.on_asked_to_connect(nullptr);
     world_.on_gone(nullptr);
-    std::vector<std::thread> threads;
+    std::array<std::thread, most_connecting + 1> threads;
     {
         const Lock lock(mutex_);
         is_ending_ = true;
         attempts_.clear();
         further_calls_.clear();
         changed_.notify_all();
-        for (Worker& one : connecting_) threads.push_back(std::move(one.thread));
-        threads.push_back(std::move(further_worker_.thread));
+        for (size_t i = 0; i < most_connecting; ++i) threads[i] = std::move(connecting_[i].thread);
+        threads.back() = std::move(further_worker_.thread);
     }
     const uint64_t one = 1;
     [[maybe_unused]] const auto written = ::write(cancel_.get(), &one, sizeof one);

@@ -73,6 +73,7 @@ public:
     [[nodiscard]] bool has_begun(int peer);
 
 private:
+    static constexpr size_t most_connecting = 8;
     // The answer to a call that the other side's replaces.
     static constexpr membership::Token dropped{};
     struct Endpoint {
@@ -181,7 +182,7 @@ private:
     // it would be anyway, later. This rank calls only if that does not help.
     std::set<std::vector<std::string>> hidden_ TUTTI_GUARDED_BY(mutex_);
     Condition changed_;
-    std::array<Worker, 8> connecting_ TUTTI_GUARDED_BY(mutex_);
+    std::array<Worker, most_connecting> connecting_ TUTTI_GUARDED_BY(mutex_);
     bool is_awaited_ TUTTI_GUARDED_BY(mutex_) = false;  // one of them waits for the next attempt
     bool is_ending_ TUTTI_GUARDED_BY(mutex_) = false;
     Worker further_worker_ TUTTI_GUARDED_BY(mutex_);

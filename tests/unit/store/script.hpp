@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <future>
 #include <thread>
 #include <vector>
 
@@ -17,6 +18,8 @@ using Dialogue = std::vector<std::pair<std::string, std::string>>;
 const std::string hang_up = "hang up";
 // As the beginning of an answer: the client is interrupted, and then answered.
 const std::string interrupting = "interrupt:";
+// As the beginning of an answer: it comes when the test lets it.
+const std::string late = "late:";
 // The name is another each time, of 32 bytes.
 const std::string any_name(32, '?');
 const std::string greeting = greeting_of(any_name);
@@ -48,6 +51,8 @@ public:
     }
     // The store that `interrupting` interrupts.
     void interrupts(Store& store) { interrupted_ = &store; }
+    // The one answer that is late may come.
+    void release() { release_.set_value(); }
     // Until all dialogues are over, whether all were as expected.
     bool played() {
         thread_.join();
@@ -78,11 +83,15 @@ private:
                 socket.close();
                 return false;
             }
-            if (answer == hang_up) {
+            std::string_view text = answer;
+            if (text.starts_with(late)) {
+                release_.get_future().wait();
+                text.remove_prefix(late.size());
+            }
+            if (text == hang_up) {
                 socket.close();
                 continue;
             }
-            std::string_view text = answer;
             if (text.starts_with(interrupting)) {
                 interrupted_.load()->interrupt();
                 text.remove_prefix(interrupting.size());
@@ -96,6 +105,7 @@ private:
     std::vector<Dialogue> dialogues_;
     std::atomic<bool> as_expected_{true};
     std::atomic<Store*> interrupted_{nullptr};
+    std::promise<void> release_;
     std::thread thread_;  // the last member: it uses the others
 };
 

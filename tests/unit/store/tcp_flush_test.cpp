@@ -83,12 +83,54 @@ void what_another_call_has_found_lost_is_still_a_flushs_to_tell(void**) {
     store->flush(ample());
 }
 
-void a_call_that_timed_out_makes_what_was_sent_before_uncertain(void**) {
-    Script server({{greeted, {set + count, ""}}, {greeted, {count, number(1)}}});
+void a_call_that_timed_out_loses_nothing_that_was_sent_before(void**) {
+    Script server({{greeted, {set + count, late + number(1)}}, {greeted, {count, number(2)}}});
     const auto store = server.client();
     store->set("k", "v", ample());
     TUTTI_EXPECT_ERROR(store->num_keys(soon()), TUTTI_ERR_TIMEOUT, "num_keys");
+    TUTTI_EXPECT_ERROR(store->flush(soon()), TUTTI_ERR_TIMEOUT, "flush");
+    // It does not overtake what was sent before.
+    TUTTI_EXPECT_ERROR(store->num_keys(soon()), TUTTI_ERR_TIMEOUT, "num_keys");
+    server.release();
+    store->flush(ample());
+    assert_int_equal(store->num_keys(ample()), 2);
+    assert_true(server.played());
+}
+
+void a_call_waits_for_what_one_that_timed_out_has_left(void**) {
+    Script server({{greeted, {set + count, late + number(1)}}, {greeted, {count, number(2)}}});
+    const auto store = server.client();
+    store->set("k", "v", ample());
+    TUTTI_EXPECT_ERROR(store->num_keys(soon()), TUTTI_ERR_TIMEOUT, "num_keys");
+    server.release();
+    assert_int_equal(store->num_keys(ample()), 2);
+    store->flush(ample());
+    assert_true(server.played());
+}
+
+void a_server_that_ends_before_a_late_answer_may_lose_what_was_sent_before(void**) {
+    Script server({{greeted, {set + count, late + hang_up}}, {greeted, {count, number(1)}}});
+    const auto store = server.client();
+    store->set("k", "v", ample());
+    TUTTI_EXPECT_ERROR(store->num_keys(soon()), TUTTI_ERR_TIMEOUT, "num_keys");
+    server.release();
+    TUTTI_EXPECT_ERROR(store->num_keys(ample()), TUTTI_ERR_STORE, "set of key \"k\" may be lost");
     assert_int_equal(store->num_keys(ample()), 1);
+    TUTTI_EXPECT_ERROR(store->flush(ample()), TUTTI_ERR_STORE, "set of key \"k\" may be lost");
+    assert_true(server.played());
+}
+
+void the_late_answer_to_a_flush_confirms_nothing_that_was_sent_after_it(void**) {
+    Script server({{greeted, {set + question, ""}, {set + count, late + "\x01"s}, {"", hang_up}},
+                   {greeted, {count, number(2)}}});
+    const auto store = server.client();
+    store->set("k", "v", ample());
+    TUTTI_EXPECT_ERROR(store->flush(soon()), TUTTI_ERR_TIMEOUT, "flush");
+    store->set("k", "v", ample());
+    TUTTI_EXPECT_ERROR(store->num_keys(soon()), TUTTI_ERR_TIMEOUT, "num_keys");
+    server.release();
+    TUTTI_EXPECT_ERROR(store->num_keys(ample()), TUTTI_ERR_STORE, "set of key \"k\" may be lost");
+    assert_int_equal(store->num_keys(ample()), 2);
     TUTTI_EXPECT_ERROR(store->flush(ample()), TUTTI_ERR_STORE, "set of key \"k\" may be lost");
     assert_true(server.played());
 }
@@ -124,7 +166,10 @@ int main() {
         TUTTI_TEST(an_answer_that_a_flush_did_not_wait_for_is_no_other_calls),
         TUTTI_TEST(what_the_server_refused_is_reported_once),
         TUTTI_TEST(what_another_call_has_found_lost_is_still_a_flushs_to_tell),
-        TUTTI_TEST(a_call_that_timed_out_makes_what_was_sent_before_uncertain),
+        TUTTI_TEST(a_call_that_timed_out_loses_nothing_that_was_sent_before),
+        TUTTI_TEST(a_call_waits_for_what_one_that_timed_out_has_left),
+        TUTTI_TEST(a_server_that_ends_before_a_late_answer_may_lose_what_was_sent_before),
+        TUTTI_TEST(the_late_answer_to_a_flush_confirms_nothing_that_was_sent_after_it),
         TUTTI_TEST(the_end_of_the_server_is_reported),
         TUTTI_TEST(a_flush_is_interrupted),
     };
